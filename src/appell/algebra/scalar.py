@@ -1,0 +1,51 @@
+"""Numbers that algorithms compute with: a Python float, or the traced scalar of `appell.compile.trace`.
+
+An algorithm never asks which of the two it has. The functions below do: a number goes to `math`, a traced scalar to its
+own method of the same name.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+Scalar = Any  # float or a traced scalar; the two share arithmetic but no base class
+
+
+def is_number(x: Scalar) -> bool:
+    """True for a literal number, false for a traced scalar."""
+    return isinstance(x, (int, float))
+
+
+def sin(x: Scalar) -> Scalar:
+    return math.sin(x) if is_number(x) else x.sin()
+
+
+def cos(x: Scalar) -> Scalar:
+    return math.cos(x) if is_number(x) else x.cos()
+
+
+def sqrt(x: Scalar) -> Scalar:
+    return math.sqrt(x) if is_number(x) else x.sqrt()
+
+
+def atan2(y: Scalar, x: Scalar) -> Scalar:
+    """The angle of the point (x, y), in (-π, π]."""
+    if is_number(y) and is_number(x):
+        return math.atan2(y, x)
+    return y.atan2(x) if not is_number(y) else x.atan2_of(y)
+
+
+def select(condition: Scalar, if_positive: Scalar, otherwise: Scalar) -> Scalar:
+    """`if_positive` where the condition is > 0, else `otherwise`: the branch that a tape can hold."""
+    if is_number(condition):
+        return if_positive if condition > 0 else otherwise
+    return condition.select(if_positive, otherwise)
+
+
+def snap(x: float, tolerance: float = 4e-16) -> float:
+    """A number, or the 0, 1 or -1 that it misses by rounding, so that products with it fold away."""
+    for exact in (0.0, 1.0, -1.0):
+        if abs(x - exact) <= tolerance:
+            return exact
+    return x
