@@ -1,0 +1,167 @@
+"""Differentiation of tapes, forward and in reverse, with one table of local derivatives.
+
+A row of the table gives, for each operand, the change of the node for a change d of that operand. Forward mode adds the
+rows of a node's operands up, one direction at a time, and skips directions that cannot reach the node; reverse mode
+hands the change of a result back to the operands. Both re-enter the folding constructors, so that derivatives come out
+as economical as if they had been traced, and can be differentiated again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from appell.compile.build import Builder
+from appell.compile.ops import Op
+from appell.compile.order import in_groups
+from appell.compile.tape import Array, Tape
+
+# (builder, node, operands, d) -> change of the node for the change d of the operand; one function an operand
+DERIVATIVE = {
+    Op.ADD: (lambda b, z, x, d: d, lambda b, z, x, d: d),
+    Op.SUB: (lambda b, z, x, d: d, lambda b, z, x, d: b.neg(d)),
+    Op.MUL: (lambda b, z, x, d: b.mul(d, x[1]), lambda b, z, x, d: b.mul(x[0], d)),
+    Op.DIV: (
+        lambda b, z, x, d: b.div(d, x[1]),
+        lambda b, z, x, d: b.neg(b.mul(z, b.div(d, x[1]))),
+    ),
+    Op.NEG: (lambda b, z, x, d: b.neg(d),),
+    Op.SQRT: (lambda b, z, x, d: b.div(d, b.add(z, z)),),
+    Op.SIN: (lambda b, z, x, d: b.mul(b.cos(x[0]), d),),
+    Op.COS: (lambda b, z, x, d: b.neg(b.mul(b.sin(x[0]), d)),),
+    Op.ATAN2: (
+        lambda b, z, x, d: b.mul(d, b.div(x[1], _square_sum(b, x))),
+        lambda b, z, x, d: b.neg(b.mul(d, b.div(x[0], _square_sum(b, x)))),
+    ),
+    Op.SELECT: (
+        lambda b, z, x, d: b.const(0.0),
+        lambda b, z, x, d: b.select(x[0], d, b.const(0.0)),
+        lambda b, z, x, d: b.select(x[0], b.const(0.0), d),
+    ),
+}
+
+
+def _square_sum(b: Builder, x: Sequence[int]) -> int:
+    return b.add(b.mul(x[0], x[0]), b.mul(x[1], x[1]))
+
+
+def forward(tape: Tape, name: str, wrt: Sequence[Tape], outputs: Sequence[Array]) -> Tape:
+    """∂results along the columns of each seed; see `jacobian` for what a seed is."""
+    builder = Builder()
+    directions = _seed(builder, wrt)
+    index: list[int] = []
+    tangents: list[dict[int, int]] = []  # for each node, direction -> its change
+    for node in tape.nodes:
+        op, *operands = node
+        if op == Op.CONST:
+            index.append(builder.const(node[1]))
+            tangents.append({})
+            continue
+        if op == Op.INPUT:
+            index.append(builder.input(node[1]))
+            tangents.append(directions.get(node[1], {}))
+            continue
+        translated = [index[k] for k in operands]
+        z = builder.copy(node, translated)
+        index.append(z)
+        change: dict[int, int] = {}
+        for rule, operand in zip(DERIVATIVE[op], operands, strict=True):
+            for direction, d in tangents[operand].items():
+                part = rule(builder, z, translated, d)
+                change[direction] = builder.add(change[direction], part) if direction in change else part
+        tangents.append({k: d for k, d in change.items() if builder.value(d) != 0.0})
+    zero = builder.const(0.0)
+    widths = [seed.outputs[0].shape[1] for seed in wrt]
+    starts = [sum(widths[:k]) for k in range(len(widths))]
+    results = [
+        tangents[r].get(start + k, zero)
+        for start, width in zip(starts, widths, strict=True)
+        for r in tape.results
+        for k in range(width)
+    ]
+    found = builder.tape(name, tape.inputs, tuple(outputs), results)
+    return in_groups(found, _columns(found.results, len(tape.results), widths))
+
+
+def _columns(results: Sequence[int], rows: int, widths: Sequence[int]) -> Iterator[Sequence[int]]:
+    """The results of each direction, of matrices of so many rows that follow each other."""
+    start = 0
+    for width in widths:
+        stop = start + rows * width
+        for column in range(width):
+            yield results[start + column : stop : width]
+        start = stop
+
+
+def reverse(tape: Tape, name: str, wrt: Sequence[Tape], outputs: Sequence[Array]) -> Tape:
+    """The same derivatives, one backward sweep for each result."""
+    builder = Builder()
+    index: list[int] = []
+    for node in tape.nodes:
+        operands = [] if node[0] <= Op.INPUT else [index[k] for k in node[1:]]
+        index.append(builder.copy(node, operands))
+    directions = _seed(builder, wrt)
+    zero = builder.const(0.0)
+    width = sum(seed.outputs[0].shape[1] for seed in wrt)
+    rows = []
+    for result in tape.results:
+        adjoint: dict[int, int] = {result: builder.const(1.0)}
+        row = [zero] * width
+        for k in range(result, -1, -1):
+            change = adjoint.pop(k, None)
+            if change is None:
+                continue
+            op, *operands = tape.nodes[k]
+            if op == Op.INPUT:
+                for direction, d in directions.get(operands[0], {}).items():
+                    row[direction] = builder.add(row[direction], builder.mul(change, d))
+            elif op != Op.CONST:
+                translated = [index[j] for j in operands]
+                for rule, operand in zip(DERIVATIVE[op], operands, strict=True):
+                    part = rule(builder, index[k], translated, change)
+                    adjoint[operand] = builder.add(adjoint[operand], part) if operand in adjoint else part
+        rows.append(row)
+    results, start = [], 0
+    for seed in wrt:
+        stop = start + seed.outputs[0].shape[1]
+        results += [entry for row in rows for entry in row[start:stop]]
+        start = stop
+    return builder.tape(name, tape.inputs, tuple(outputs), results)
+
+
+def jacobian(tape: Tape, name: str, seeds: Sequence[Tape], labels: Sequence[str]) -> Tape:
+    """Derivatives of all results along the columns of the seeds, as outputs of shape (*result, columns).
+
+    A seed is a tape with the same inputs as `tape` and one output of shape (inputs, columns): row i is the change of
+    scalar input i. The identity block of one argument gives plain partial derivatives; the columns of q̇ = N(q) v give
+    derivatives along the velocities of a robot whose coordinates include quaternions.
+    """
+    outputs = [
+        Array(f"d{result.name}_d{label}", (*result.shape, seed.outputs[0].shape[1]))
+        for seed, label in zip(seeds, labels, strict=True)
+        for result in tape.outputs
+    ]
+    columns = sum(seed.outputs[0].shape[1] for seed in seeds)
+    few_results = 4 * len(set(tape.results)) < columns
+    branches = any(
+        node[0] == Op.SELECT for node in tape.nodes
+    )  # going back, 0 · NaN of a branch not taken would spoil it
+    mode = reverse if few_results and not branches else forward
+    return mode(tape, name, seeds, outputs)
+
+
+def _seed(builder: Builder, seeds: Sequence[Tape]) -> dict[int, dict[int, int]]:
+    """For each scalar input, direction -> its change, with the seeds' nodes rebuilt in the builder."""
+    directions: dict[int, dict[int, int]] = {}
+    start = 0
+    for seed in seeds:
+        index: list[int] = []
+        for node in seed.nodes:
+            operands = [] if node[0] <= Op.INPUT else [index[k] for k in node[1:]]
+            index.append(builder.copy(node, operands))
+        columns = seed.outputs[0].shape[1]
+        for flat, result in enumerate(seed.results):
+            scalar, column = divmod(flat, columns)
+            if builder.value(index[result]) != 0.0:
+                directions.setdefault(scalar, {})[start + column] = index[result]
+        start += columns
+    return directions

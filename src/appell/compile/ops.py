@@ -1,0 +1,46 @@
+"""The instructions of a tape: a closed set, so that every interpretation is a table with one row an instruction.
+
+CONST carries its value and INPUT the number of a scalar input; all others carry the indices of earlier nodes.
+FMA, FMS and FNMA round once; they come into being in `simplify`, never while tracing.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+
+class Op(IntEnum):
+    CONST = 0
+    INPUT = 1
+    ADD = 2  # x + y
+    SUB = 3  # x - y
+    MUL = 4  # x y
+    DIV = 5  # x / y
+    NEG = 6  # -x
+    SQRT = 7  # √x
+    SIN = 8
+    COS = 9
+    ATAN2 = 10  # the angle of the point (y, x): first y, then x
+    SELECT = 11  # y if x > 0 else z
+    FMA = 12  # x y + z, rounded once
+    FMS = 13  # x y - z, rounded once
+    FNMA = 14  # z - x y, rounded once
+
+
+ARITY = {
+    Op.CONST: 0,
+    Op.INPUT: 0,
+    Op.ADD: 2,
+    Op.SUB: 2,
+    Op.MUL: 2,
+    Op.DIV: 2,
+    Op.NEG: 1,
+    Op.SQRT: 1,
+    Op.SIN: 1,
+    Op.COS: 1,
+    Op.ATAN2: 2,
+    Op.SELECT: 3,
+    Op.FMA: 3,
+    Op.FMS: 3,
+    Op.FNMA: 3,
+}

@@ -1,0 +1,118 @@
+"""A tape: straight-line arithmetic in single-assignment form, the one thing that every emitter reads.
+
+    tape inverse_dynamics (q[2], v[2], a[2]) -> (tau[2])
+      v0 = input 0          q[0]
+      v1 = sin v0
+      v2 = const 0.5
+      v3 = mul v2 v1
+      tau[0] = v3
+
+A node is a tuple `(op, *operands)`: the operands are indices of earlier nodes, except for `(CONST, value)` and
+`(INPUT, number)`. Scalar inputs are numbered through all arguments in order, each argument flattened row by row; the
+results are the node indices of all outputs, flattened the same way.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from appell.compile.ops import ARITY, Op
+from appell.errors import CompileError
+
+Node = tuple[Any, ...]
+
+
+@dataclass(frozen=True)
+class Array:
+    """The name and core shape of an argument or a result; the shape () is one scalar."""
+
+    name: str
+    shape: tuple[int, ...]
+
+    @property
+    def size(self) -> int:
+        return math.prod(self.shape)
+
+    def __str__(self) -> str:
+        return f"{self.name}[{', '.join(map(str, self.shape))}]" if self.shape else self.name
+
+    def element(self, flat: int) -> str:
+        """The name of one element, by its flat number: `M[1, 2]`."""
+        index = []
+        for size in reversed(self.shape):
+            flat, position = divmod(flat, size)
+            index.append(str(position))
+        return f"{self.name}[{', '.join(reversed(index))}]" if index else self.name
+
+
+@dataclass(frozen=True)
+class Tape:
+    """Nodes in order of computation, what they read and what they give."""
+
+    name: str
+    inputs: tuple[Array, ...]
+    outputs: tuple[Array, ...]
+    nodes: tuple[Node, ...]
+    results: tuple[int, ...]
+
+    @property
+    def input_size(self) -> int:
+        return sum(array.size for array in self.inputs)
+
+    def __len__(self) -> int:
+        return len(self.nodes)
+
+    def __str__(self) -> str:
+        arguments, results = (", ".join(map(str, arrays)) for arrays in (self.inputs, self.outputs))
+        lines = [f"tape {self.name} ({arguments}) -> ({results})"]
+        names = [array.element(k) for array in self.inputs for k in range(array.size)]
+        for index, (op, *operands) in enumerate(self.nodes):
+            match op:
+                case Op.CONST:
+                    text = f"const {operands[0]!r}"
+                case Op.INPUT:
+                    text = f"input {operands[0]}".ljust(16) + names[operands[0]]
+                case _:
+                    text = " ".join([op.name.lower(), *(f"v{k}" for k in operands)])
+            lines.append(f"  v{index} = {text}")
+        elements = (array.element(k) for array in self.outputs for k in range(array.size))
+        lines += [f"  {name} = v{index}" for name, index in zip(elements, self.results, strict=True)]
+        return "\n".join(lines)
+
+    @cached_property
+    def digest(self) -> str:
+        """The content of the tape as a hash: equal tapes compute the same thing in the same order."""
+        ints: list[str] = [repr((self.inputs, self.outputs, self.results))]
+        for op, *operands in self.nodes:
+            ints.append(
+                f"{int(op)} {operands[0].hex()}" if op == Op.CONST else " ".join(map(str, (int(op), *operands)))
+            )
+        return hashlib.sha256("\n".join(ints).encode()).hexdigest()
+
+
+def verify(tape: Tape) -> Tape:
+    """Return the tape, or raise on the first rule it breaks. Run after every pass."""
+
+    def fail(index: int, problem: str):
+        raise CompileError(f"tape '{tape.name}', node v{index} {tape.nodes[index]}: {problem}.")
+
+    for index, (op, *operands) in enumerate(tape.nodes):
+        if op == Op.CONST:
+            if not math.isfinite(operands[0]):
+                fail(index, "a constant must be finite")
+        elif op == Op.INPUT:
+            if not 0 <= operands[0] < tape.input_size:
+                fail(index, f"there are {tape.input_size} scalar inputs")
+        elif len(operands) != ARITY[op]:
+            fail(index, f"{op.name} takes {ARITY[op]} operands")
+        elif not all(0 <= k < index for k in operands):
+            fail(index, "an operand must be an earlier node")
+    if len(tape.results) != sum(array.size for array in tape.outputs):
+        raise CompileError(f"tape '{tape.name}' has {len(tape.results)} results for outputs {tape.outputs}.")
+    if not all(0 <= k < len(tape.nodes) for k in tape.results):
+        raise CompileError(f"tape '{tape.name}' has a result that is not one of its nodes.")
+    return tape

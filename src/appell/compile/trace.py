@@ -1,0 +1,180 @@
+"""Tracing: run a Python function on scalars that write down what is done to them.
+
+>>> from appell.compile.tape import Array
+>>> print(trace("area", [Array("r", ())], lambda r: {"area": 3.0 * r * r}))
+tape area (r) -> (area)
+  v0 = input 0          r
+  v1 = const 3.0
+  v2 = mul v1 v0
+  v3 = mul v0 v2
+  area = v3
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from appell.algebra.scalar import is_number
+from appell.compile.build import Builder
+from appell.compile.simplify import factor
+from appell.compile.tape import Array, Tape
+from appell.errors import TraceError
+
+
+class Traced:
+    """A number that is not known yet. Operations with a constant result return a plain float."""
+
+    __slots__ = ("builder", "index")
+    __array_ufunc__ = None  # NumPy numbers and arrays leave arithmetic with traced scalars to them
+    __hash__ = None  # type: ignore[assignment]
+
+    def __init__(self, builder: Builder, index: int):
+        self.builder = builder
+        self.index = index
+
+    def _of(self, index: int) -> Traced | float:
+        value = self.builder.value(index)
+        return Traced(self.builder, index) if value is None else value
+
+    def _index_of(self, other: Any) -> int | None:
+        """The node of an operand; None for what is neither a number nor a traced scalar."""
+        if isinstance(other, Traced):
+            if other.builder is not self.builder:
+                raise TraceError("two traced scalars come from different traces; a trace cannot use another's values.")
+            return other.index
+        if not is_number(other):
+            return None
+        if other - other != 0.0:
+            raise TraceError(f"the number {other} was met while tracing; a tape holds finite constants only.")
+        return self.builder.const(other)
+
+    def __add__(self, other):
+        k = self._index_of(other)
+        return NotImplemented if k is None else self._of(self.builder.add(self.index, k))
+
+    def __radd__(self, other):
+        k = self._index_of(other)
+        return NotImplemented if k is None else self._of(self.builder.add(k, self.index))
+
+    def __sub__(self, other):
+        k = self._index_of(other)
+        return NotImplemented if k is None else self._of(self.builder.sub(self.index, k))
+
+    def __rsub__(self, other):
+        k = self._index_of(other)
+        return NotImplemented if k is None else self._of(self.builder.sub(k, self.index))
+
+    def __mul__(self, other):
+        k = self._index_of(other)
+        return NotImplemented if k is None else self._of(self.builder.mul(self.index, k))
+
+    def __rmul__(self, other):
+        k = self._index_of(other)
+        return NotImplemented if k is None else self._of(self.builder.mul(k, self.index))
+
+    def __truediv__(self, other):
+        if is_number(other) and other == 0.0:
+            raise TraceError("a traced scalar is divided by the constant 0.")
+        k = self._index_of(other)
+        return NotImplemented if k is None else self._of(self.builder.div(self.index, k))
+
+    def __rtruediv__(self, other):
+        k = self._index_of(other)
+        return NotImplemented if k is None else self._of(self.builder.div(k, self.index))
+
+    def __neg__(self):
+        return self._of(self.builder.neg(self.index))
+
+    def __pos__(self):
+        return self
+
+    def __pow__(self, exponent):
+        if exponent == 0.5:
+            return self.sqrt()
+        if not isinstance(exponent, int):
+            raise TraceError(f"a traced scalar is raised to the power {exponent}; whole numbers and 0.5 are known.")
+        if exponent < 0:
+            return 1.0 / self ** (-exponent)
+        half = self ** (exponent // 2) if exponent > 1 else 1.0
+        return half * half * self if exponent % 2 else half * half
+
+    def __abs__(self):
+        return self.select(self, -self)
+
+    # ---- functions, by the names that algebra.scalar and NumPy's object arrays look for
+
+    def sin(self):
+        return self._of(self.builder.sin(self.index))
+
+    def cos(self):
+        return self._of(self.builder.cos(self.index))
+
+    def sqrt(self):
+        return self._of(self.builder.sqrt(self.index))
+
+    def atan2(self, x):
+        return self._of(self.builder.atan2(self.index, self._known(x)))
+
+    def atan2_of(self, y):
+        return self._of(self.builder.atan2(self._known(y), self.index))
+
+    def select(self, if_positive, otherwise):
+        return self._of(self.builder.select(self.index, self._known(if_positive), self._known(otherwise)))
+
+    def _known(self, other: Any) -> int:
+        k = self._index_of(other)
+        if k is None:
+            raise TraceError(f"{other!r} is neither a number nor a traced scalar.")
+        return k
+
+    # ---- what a value that is not known yet cannot do
+
+    def _refuse(self, *_):
+        raise TraceError(
+            "Python asked a traced scalar for its value, which is not known while tracing.",
+            hint="appell.select(condition, if_positive, otherwise) instead of if, min, max, and, or",
+        )
+
+    __bool__ = __float__ = __int__ = __index__ = _refuse
+    __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = _refuse  # type: ignore[assignment]
+
+
+def trace(name: str, inputs: Sequence[Array], function: Callable[..., Mapping[str, Any]]) -> Tape:
+    """The tape of a function of nested lists of scalars that returns its results by name, nested as their shape."""
+    builder = Builder()
+    arguments, start = [], 0
+    for array in inputs:
+        scalars = [Traced(builder, builder.input(start + k)) for k in range(array.size)]
+        arguments.append(nest(scalars, array.shape))
+        start += array.size
+    outputs, results = [], []
+    for label, value in function(*arguments).items():
+        scalars, shape = flatten(value)
+        outputs.append(Array(label, shape))
+        for scalar in scalars:
+            if not isinstance(scalar, Traced) and not is_number(scalar):
+                raise TraceError(f"result '{label}' of '{name}' holds {scalar!r}, which is not a scalar.")
+            results.append(scalar.index if isinstance(scalar, Traced) else builder.const(scalar))
+    return factor(builder.tape(name, tuple(inputs), tuple(outputs), results))
+
+
+def nest(scalars: Sequence, shape: tuple[int, ...]):
+    """A flat list as nested lists of a shape; the shape () is the scalar itself."""
+    if not shape:
+        return scalars[0]
+    if len(shape) == 1:
+        return list(scalars)
+    size = len(scalars) // shape[0]
+    return [nest(scalars[k * size : (k + 1) * size], shape[1:]) for k in range(shape[0])]
+
+
+def flatten(value) -> tuple[list, tuple[int, ...]]:
+    """The scalars of nested sequences, row by row, and their shape."""
+    if isinstance(value, (Traced, str)) or not hasattr(value, "__iter__"):
+        return [value], ()
+    parts = [flatten(part) for part in value]
+    shapes = {shape for _, shape in parts}
+    if len(shapes) > 1:
+        raise TraceError(f"a result is nested unevenly: its parts have shapes {sorted(shapes)}.")
+    return [scalar for scalars, _ in parts for scalar in scalars], (len(parts), *(shapes.pop() if shapes else ()))
