@@ -1,0 +1,33 @@
+"""What every instruction of a tape is in LLVM: one row an instruction.
+
+Sine and cosine are not here. They stand in groups behind a guard, because a huge angle needs another way; see `body`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from appell.compile.emit.arctangent import atan2
+from appell.compile.emit.emitter import Emitter, Value
+from appell.compile.ops import Op
+
+
+def _select(emit: Emitter, x: Value, y: Value, z: Value) -> Value:
+    """y where x > 0, else z. Compared as bits, since the machine's own comparison raises a flag on NaN."""
+    above_zero = emit.greater(emit.bits(x), emit.pattern(0))
+    return emit.select(emit.both(above_zero, emit.compare("ord", x, x)), y, z)
+
+
+EMIT: dict[Op, Callable[..., Value]] = {
+    Op.ADD: Emitter.add,
+    Op.SUB: Emitter.sub,
+    Op.MUL: Emitter.mul,
+    Op.DIV: Emitter.div,
+    Op.NEG: Emitter.neg,
+    Op.SQRT: Emitter.sqrt,
+    Op.ATAN2: atan2,
+    Op.SELECT: _select,
+    Op.FMA: Emitter.fma,
+    Op.FMS: Emitter.fms,
+    Op.FNMA: Emitter.fnma,
+}

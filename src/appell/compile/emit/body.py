@@ -1,0 +1,157 @@
+"""The body: a tape on one block of samples, in LLVM.
+
+    void @body(inputs, outputs)
+
+`inputs` is a block of registers, one a scalar input, one sample a lane; `outputs` has one register a *distinct* result:
+a symmetric matrix has its mirrored elements computed and stored once, and `slots` tells which register holds which.
+
+A sample with an input that is not finite gets NaN for all its results, though folding may have dropped that input from
+the tape. 0 x is zero for a finite number and NaN for any other, so the sum of these products over all inputs tells
+whether a block needs the rare path that writes the NaNs.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from appell.compile.emit.arithmetic import EMIT
+from appell.compile.emit.emitter import Emitter, Index, Value
+from appell.compile.emit.frame import Frame, frame, step_defines, step_uses
+from appell.compile.emit.lanes import Lanes
+from appell.compile.emit.payne_hanek import reduce_huge, sincos_careful
+from appell.compile.emit.schedule import CHUNK, Group, Step, chunks, schedule
+from appell.compile.emit.sincos import beyond_mask, reduce, sine_and_cosine
+from appell.compile.ops import Op
+from appell.compile.tape import Tape
+
+
+def slots(tape: Tape) -> dict[int, int]:
+    """The place in the output block of each node that is a result."""
+    return {node: slot for slot, node in enumerate(dict.fromkeys(tape.results))}
+
+
+def body(tape: Tape, lanes: Lanes, fused: bool, chunk: int = CHUNK) -> str:
+    """All functions of the body of a tape; `chunk` is the number of steps from which on it is cut."""
+    pieces = chunks(schedule(tape), chunk)
+    writer = _Writer(tape, slots(tape), frame(tape, pieces))
+    functions = []
+    if any(isinstance(step, Group) for piece in pieces for step in piece):
+        functions += [reduce_huge(), sincos_careful(lanes, fused)]
+
+    emit = Emitter(lanes, fused)
+    spoilt = _spoilt(emit, tape.input_size)
+    writer.leaves(emit)
+    if len(pieces) == 1:
+        writer.chunk(emit, pieces[0])
+    else:
+        waiting = emit.stack(writer.frame.size)
+        for number, piece in enumerate(pieces):
+            part = Emitter(lanes, fused)
+            writer.chunk(part, piece)
+            part.do("ret void")
+            pointers = "ptr noalias %inputs, ptr noalias %outputs, ptr noalias %frame"
+            functions.append(part.function(f"define internal void @chunk{number}({pointers}) noinline nounwind"))
+            emit.do(f"call void @chunk{number}(ptr %inputs, ptr %outputs, ptr {waiting})")
+    _finish(emit, spoilt, len(writer.outputs))
+    header = "define internal void @body(ptr noalias %inputs, ptr noalias %outputs) noinline nounwind"
+    return "\n".join([*functions, emit.function(header)])
+
+
+@dataclass(frozen=True)
+class _Writer:
+    """Writes pieces of the schedule into functions with the pointers %inputs, %outputs and %frame."""
+
+    tape: Tape
+    outputs: dict[int, int]
+    frame: Frame
+
+    def chunk(self, emit: Emitter, steps: list[Step]) -> None:
+        values: dict[int, Value] = {}
+        nodes, outputs, waiting = self.tape.nodes, self.outputs, self.frame.slots
+        for step in steps:
+            for node in step_uses(self.tape, step):
+                if node not in values:
+                    values[node] = self._fetch(emit, node)
+            if isinstance(step, Group):
+                _sincos_group(emit, step, values)
+            else:
+                op, *reads = nodes[step]
+                values[step] = EMIT[op](emit, *[values[k] for k in reads])
+            for node in step_defines(step):
+                if node in outputs:
+                    emit.store(values[node], "%outputs", outputs[node])
+                if node in waiting:
+                    emit.store(values[node], "%frame", waiting[node])
+
+    def leaves(self, emit: Emitter) -> None:
+        """Results that are constants or inputs."""
+        for node, slot in self.outputs.items():
+            if self.tape.nodes[node][0] in (Op.CONST, Op.INPUT):
+                emit.store(self._fetch(emit, node), "%outputs", slot)
+
+    def _fetch(self, emit: Emitter, node: int) -> Value:
+        """A value that this function has not seen yet."""
+        op, *operands = self.tape.nodes[node]
+        if op == Op.CONST:
+            return emit.constant(operands[0])
+        if op == Op.INPUT:
+            return emit.load("%inputs", operands[0])
+        return emit.load("%frame", self.frame.slots[node])
+
+
+def _sincos_group(emit: Emitter, group: Group, values: dict[int, Value]) -> None:
+    """The sines and cosines of one level: one test, the fast way inline, the careful way as a call."""
+    count = len(group.angles)
+    reduced = [reduce(emit, values[angle.node]) for angle in group.angles]
+    gathered = reduced[0].beyond
+    for each in reduced[1:]:
+        gathered = emit.integer("or", gathered, each.beyond)
+    outside = emit.integer("and", gathered, emit.pattern(beyond_mask(emit.lanes, emit.fused)))
+    fast, careful, joined = (emit.label(name) for name in ("fast", "careful", "joined"))
+    emit.branch(emit.any_bit(outside), careful, fast)
+
+    emit.enter(fast)
+    quick = [sine_and_cosine(emit, each) for each in reduced]
+    emit.jump(joined)
+
+    emit.enter(careful)
+    angles, sines, cosines = (emit.stack(count) for _ in range(3))
+    for k, angle in enumerate(group.angles):
+        emit.store(values[angle.node], angles, k)
+    emit.do(f"call void @sincos_careful(ptr {angles}, ptr {sines}, ptr {cosines}, i64 {count})")
+    slow = [(emit.load(sines, k), emit.load(cosines, k)) for k in range(count)]
+    emit.jump(joined)
+
+    emit.enter(joined)
+    for angle, quick_pair, slow_pair in zip(group.angles, quick, slow, strict=True):
+        for nodes, one, other in zip((angle.sines, angle.cosines), quick_pair, slow_pair, strict=True):
+            if nodes:
+                values |= dict.fromkeys(nodes, emit.phi(emit.lanes.real, (one, fast), (other, careful)))
+
+
+def _spoilt(emit: Emitter, inputs: int) -> Value:
+    """Integers that are zero where all inputs of a sample are finite."""
+    sums = [emit.constant(0.0)] * 3  # several, so that no addition has to wait for the one before
+    for number in range(inputs):
+        sums[number % 3] = emit.fma(emit.load("%inputs", number), emit.constant(0.0), sums[number % 3])
+    spoilt = emit.bits(sums[0])
+    for other in sums[1:]:
+        spoilt = emit.integer("or", spoilt, emit.bits(other))
+    return spoilt
+
+
+def _finish(emit: Emitter, spoilt: Value, outputs: int) -> None:
+    """Write NaN over all results of spoilt samples, and return."""
+    emit.branch(emit.any_bit(spoilt), "poison", "clean")
+
+    emit.enter("poison")
+    bad = emit.integer("icmp ne", spoilt, emit.pattern(0))
+
+    def spoil(slot: Index) -> None:
+        emit.store(emit.select(bad, emit.constant(math.nan), emit.load("%outputs", slot)), "%outputs", slot)
+
+    emit.repeat(outputs, spoil, unroll=False)
+    emit.jump("clean")
+    emit.enter("clean")
+    emit.do("ret void")

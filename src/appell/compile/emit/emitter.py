@@ -1,0 +1,201 @@
+"""An emitter writes the instructions of one LLVM function, a line each, and hands back the names of their values.
+
+A value is a string: what LLVM calls it, the name of an earlier result or a constant. Most values are registers.
+
+No instruction carries a fast-math flag, and a product is fused with a sum only where `fma` is asked for, so the bits of
+a result depend on the tape alone and not on what an optimiser finds.
+"""
+
+from __future__ import annotations
+
+from appell.compile.emit.lanes import Lanes
+
+Value = str
+Index = int | str  # known now, or only when the code runs
+
+
+class Emitter:
+    """Arithmetic on whole registers; `fused` says whether the machine rounds x y + z once."""
+
+    def __init__(self, lanes: Lanes, fused: bool):
+        self.lanes = lanes
+        self.fused = fused
+        self.lines: list[str] = []
+        self.block = "entry"
+        self._stack: list[str] = []
+        self._values = 0
+        self._labels = 0
+        self._suffix = f"v{lanes.width}f{lanes.integer_bits}"
+
+    def function(self, header: str) -> str:
+        """The finished function under its header."""
+        return "\n".join([header + " {", "entry:", *self._stack, *self.lines, "}", ""])
+
+    # single values and control
+
+    def value(self, instruction: str) -> Value:
+        """The result of one instruction."""
+        self._values += 1
+        name = f"%t{self._values}"
+        self.lines.append(f"{name} = {instruction}")
+        return name
+
+    def do(self, instruction: str) -> None:
+        """An instruction without a result."""
+        self.lines.append(instruction)
+
+    def label(self, name: str) -> str:
+        """A fresh name for a block that is still to come."""
+        self._labels += 1
+        return f"{name}{self._labels}"
+
+    def enter(self, label: str) -> None:
+        self.lines.append(f"{label}:")
+        self.block = label
+
+    def jump(self, label: str) -> None:
+        self.lines.append(f"br label %{label}")
+
+    def branch(self, condition: Value, then: str, otherwise: str) -> None:
+        self.lines.append(f"br i1 {condition}, label %{then}, label %{otherwise}")
+
+    def phi(self, kind: str, *sources: tuple[Value, str]) -> Value:
+        return self.value(f"phi {kind} " + ", ".join(f"[ {value}, %{block} ]" for value, block in sources))
+
+    # memory
+
+    def stack(self, count: int, kind: str | None = None) -> Value:
+        """An aligned block of `count` registers, or of another kind, on the stack of the function."""
+        name = f"%stack{len(self._stack)}"
+        self._stack.append(f"{name} = alloca [{max(count, 1)} x {kind or self.lanes.real}], align {self.lanes.bytes}")
+        return name
+
+    def times(self, index: Index, factor: int) -> Index:
+        return index * factor if isinstance(index, int) else self.value(f"mul i64 {index}, {factor}")
+
+    def address(self, pointer: Value, offset: Index) -> Value:
+        """The pointer moved by a number of bytes."""
+        return pointer if offset == 0 else self.value(f"getelementptr i8, ptr {pointer}, i64 {offset}")
+
+    def load(self, block: Value, index: Index = 0) -> Value:
+        """A register from an aligned block."""
+        at = self.address(block, self.times(index, self.lanes.bytes))
+        return self.value(f"load {self.lanes.real}, ptr {at}, align {self.lanes.bytes}")
+
+    def store(self, value: Value, block: Value, index: Index = 0) -> None:
+        at = self.address(block, self.times(index, self.lanes.bytes))
+        self.do(f"store {self.lanes.real} {value}, ptr {at}, align {self.lanes.bytes}")
+
+    # arithmetic
+
+    def constant(self, value: float) -> Value:
+        return self.lanes.constant(value)
+
+    def add(self, x: Value, y: Value) -> Value:
+        return self.value(f"fadd {self.lanes.real} {x}, {y}")
+
+    def sub(self, x: Value, y: Value) -> Value:
+        return self.value(f"fsub {self.lanes.real} {x}, {y}")
+
+    def mul(self, x: Value, y: Value) -> Value:
+        return self.value(f"fmul {self.lanes.real} {x}, {y}")
+
+    def div(self, x: Value, y: Value) -> Value:
+        return self.value(f"fdiv {self.lanes.real} {x}, {y}")
+
+    def neg(self, x: Value) -> Value:
+        return self.value(f"fneg {self.lanes.real} {x}")
+
+    def sqrt(self, x: Value) -> Value:
+        return self._intrinsic("sqrt", x)
+
+    def absolute(self, x: Value) -> Value:
+        return self._intrinsic("fabs", x)
+
+    def fma(self, x: Value, y: Value, z: Value) -> Value:
+        """x y + z."""
+        return self._intrinsic("fma", x, y, z) if self.fused else self.add(self.mul(x, y), z)
+
+    def fms(self, x: Value, y: Value, z: Value) -> Value:
+        """x y - z."""
+        return self.fma(x, y, self.neg(z)) if self.fused else self.sub(self.mul(x, y), z)
+
+    def fnma(self, x: Value, y: Value, z: Value) -> Value:
+        """z - x y."""
+        return self.fma(self.neg(x), y, z) if self.fused else self.sub(z, self.mul(x, y))
+
+    def polynomial(self, z: Value, coefficients: tuple[float, ...]) -> Value:
+        """c₀ + c₁ z + c₂ z² + …, by Horner's rule."""
+        total = self.constant(coefficients[-1])
+        for coefficient in reversed(coefficients[:-1]):
+            total = self.fma(total, z, self.constant(coefficient))
+        return total
+
+    def _intrinsic(self, name: str, *operands: Value) -> Value:
+        real = self.lanes.real
+        arguments = ", ".join([f"{real} {x}" for x in operands])
+        return self.value(f"call {real} @llvm.{name}.{self._suffix}({arguments})")
+
+    # bits
+
+    def pattern(self, value: int) -> Value:
+        return self.lanes.pattern(value)
+
+    def bits(self, x: Value) -> Value:
+        """The bits of every number."""
+        return self.value(f"bitcast {self.lanes.real} {x} to {self.lanes.bits}")
+
+    def number(self, bits: Value) -> Value:
+        """The numbers of which these are the bits."""
+        return self.value(f"bitcast {self.lanes.bits} {bits} to {self.lanes.real}")
+
+    def integer(self, operation: str, x: Value, y: Value) -> Value:
+        """`operation` is LLVM's: add, sub, and, or, xor, shl, lshr, icmp …"""
+        return self.value(f"{operation} {self.lanes.bits} {x}, {y}")
+
+    def signs(self, bits: Value) -> Value:
+        """The sign bits alone."""
+        return self.integer("and", bits, self.pattern(-(1 << (self.lanes.integer_bits - 1))))
+
+    def flip(self, x: Value, signs: Value) -> Value:
+        """x, negated where the sign bit is set."""
+        return self.number(self.integer("xor", self.bits(x), signs))
+
+    def greater(self, x: Value, y: Value) -> Value:
+        """Where the integers x exceed y. On the bits of positive numbers this orders the numbers and raises no flag."""
+        return self.integer("icmp sgt", x, y)
+
+    def compare(self, predicate: str, x: Value, y: Value) -> Value:
+        """LLVM's comparison of numbers; `ord` and `uno` raise no flag."""
+        return self.value(f"fcmp {predicate} {self.lanes.real} {x}, {y}")
+
+    def both(self, one: Value, other: Value) -> Value:
+        return self.value(f"and <{self.lanes.width} x i1> {one}, {other}")
+
+    def select(self, condition: Value, x: Value, y: Value) -> Value:
+        return self.value(f"select <{self.lanes.width} x i1> {condition}, {self.lanes.real} {x}, {self.lanes.real} {y}")
+
+    def any_bit(self, bits: Value) -> Value:
+        """Whether a bit is set in any lane."""
+        kind = self.lanes.integer
+        gathered = self.value(f"call {kind} @llvm.vector.reduce.or.v{self.lanes.width}{kind}({self.lanes.bits} {bits})")
+        return self.value(f"icmp ne {kind} {gathered}, 0")
+
+    # loops
+
+    def repeat(self, count: int, body, unroll: bool) -> None:
+        """Run `body(index)` for every index below `count`: written out, or as a loop."""
+        if unroll:
+            for known in range(count):
+                body(known)
+            return
+        before, loop, latch, after = self.block, *(self.label(name) for name in ("repeat", "latch", "done"))
+        self.jump(loop)
+        self.enter(loop)
+        index = self.phi("i64", ("0", before), (f"%next.{loop}", latch))
+        body(index)
+        self.jump(latch)
+        self.enter(latch)
+        self.do(f"%next.{loop} = add i64 {index}, 1")
+        self.branch(self.value(f"icmp eq i64 %next.{loop}, {count}"), after, loop)
+        self.enter(after)

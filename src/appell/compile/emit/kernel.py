@@ -1,0 +1,111 @@
+"""A kernel: the LLVM module of one tape for one floating-point format. There are two kinds.
+
+    void @loop(args, dims, steps, data)    the inner loop of a generalised ufunc: NumPy's own calling convention
+    void @single(addresses)                one sample, packed arrays; the addresses of all inputs, then all outputs
+
+Both bring their samples into the block that `@body` reads, and carry its results away. A single sample fills all lanes,
+so it has the bits that it would have in any batch.
+"""
+
+from __future__ import annotations
+
+from appell.compile.emit.body import body, slots
+from appell.compile.emit.emitter import Emitter, Index
+from appell.compile.emit.lanes import Lanes
+from appell.compile.emit.move import Samples, gather, scatter
+from appell.compile.emit.operand import Operand, locate, operands
+from appell.compile.emit.schedule import CHUNK
+from appell.compile.tape import Tape
+
+VERSION = 2  # of everything an emitted object depends on besides the tape; raise it when the emitted code changes
+
+
+def loop_kernel(tape: Tape, lanes: Lanes, fused: bool, chunk: int = CHUNK) -> str:
+    """The module of the ufunc's loop."""
+    return _module(tape, body(tape, lanes, fused, chunk), _loop(tape, Emitter(lanes, fused)))
+
+
+def single_kernel(tape: Tape, lanes: Lanes, fused: bool, chunk: int = CHUNK) -> str:
+    """The module of the function for one sample."""
+    return _module(tape, body(tape, lanes, fused, chunk), _single(tape, Emitter(lanes, fused)))
+
+
+def _module(tape: Tape, *functions: str) -> str:
+    _, outputs = operands(tape, slots(tape))
+    return "\n".join([*(_table(operand) for operand in outputs), *functions, "!0 = !{i32 1}", ""])
+
+
+def _table(operand: Operand) -> str:
+    """Where in the output block each element of a result lies."""
+    entries = ", ".join(f"i32 {slot}" for slot in operand.slots)
+    return f"{operand.table} = private unnamed_addr constant [{len(operand.slots)} x i32] [{entries}], align 16"
+
+
+def _loop(tape: Tape, emit: Emitter) -> str:
+    lanes, results = emit.lanes, slots(tape)
+    inputs, outputs = operands(tape, results)
+    taken, given = emit.stack(tape.input_size), emit.stack(len(results))
+    count = emit.value("load i64, ptr %dims, align 8")
+    last = emit.value(f"sub i64 {count}, 1")
+    sources = [locate(emit, operand) for operand in inputs]
+    targets = [locate(emit, operand, count) for operand in outputs]
+    before = emit.block
+    emit.branch(emit.value(f"icmp eq i64 {count}, 0"), "end", "block")
+
+    emit.enter("block")
+    first = emit.phi("i64", ("0", before), ("%next", "written"))
+    emit.do(f"%next = add i64 {first}, {lanes.width}")
+    samples = Samples(
+        numbers=[_smaller(emit, emit.value(f"add i64 {first}, {lane}"), last) for lane in range(lanes.width)],
+        first=emit.value(f"mul i64 {first}, {lanes.itemsize}"),
+        complete=emit.value(f"icmp ule i64 %next, {count}"),
+    )
+    for place in sources:
+        gather(emit, place, samples, taken)
+    emit.do(f"call void @body(ptr {taken}, ptr {given})")
+    for place in targets:
+        scatter(emit, place, samples, given)
+    emit.jump("written")
+
+    emit.enter("written")
+    emit.branch(emit.value(f"icmp ult i64 %next, {count}"), "block", "end")
+    emit.enter("end")
+    if any(place.streamed for place in targets):
+        emit.do("fence seq_cst")  # what was streamed must be seen by whoever sees that the loop has ended
+    emit.do("ret void")
+    return emit.function("define void @loop(ptr %args, ptr %dims, ptr %steps, ptr %data) nounwind")
+
+
+def _smaller(emit: Emitter, x: str, y: str) -> str:
+    return emit.value(f"select i1 {emit.value(f'icmp ult i64 {x}, {y}')}, i64 {x}, i64 {y}")
+
+
+def _single(tape: Tape, emit: Emitter) -> str:
+    lanes, results = emit.lanes, slots(tape)
+    inputs, outputs = operands(tape, results)
+    taken, given = emit.stack(tape.input_size), emit.stack(len(results))
+    unroll = tape.input_size + len(tape.results) <= 200
+
+    def number(operand: Operand, element: Index) -> str:
+        base = emit.value(f"load ptr, ptr {emit.address('%addresses', 8 * operand.position)}, align 8")
+        return emit.address(base, emit.times(element, lanes.itemsize))
+
+    def fill(operand: Operand, element: Index) -> None:
+        value = emit.value(f"load {lanes.scalar}, ptr {number(operand, element)}, align {lanes.itemsize}")
+        lane = emit.value(f"insertelement {lanes.real} poison, {lanes.scalar} {value}, i32 0")
+        zeros = f"<{lanes.width} x i32> zeroinitializer"
+        every = emit.value(f"shufflevector {lanes.real} {lane}, {lanes.real} poison, {zeros}")
+        emit.store(every, emit.address(taken, operand.slots[0] * lanes.bytes), element)
+
+    def take(operand: Operand, element: Index) -> None:
+        source = emit.address(given, emit.times(operand.slot(emit, element), lanes.bytes))
+        value = emit.value(f"load {lanes.scalar}, ptr {source}, align {lanes.itemsize}")
+        emit.do(f"store {lanes.scalar} {value}, ptr {number(operand, element)}, align {lanes.itemsize}")
+
+    for operand in inputs:
+        emit.repeat(operand.array.size, lambda element, of=operand: fill(of, element), unroll)
+    emit.do(f"call void @body(ptr {taken}, ptr {given})")
+    for operand in outputs:
+        emit.repeat(operand.array.size, lambda element, of=operand: take(of, element), unroll)
+    emit.do("ret void")
+    return emit.function("define void @single(ptr %addresses) nounwind")

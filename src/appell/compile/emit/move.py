@@ -1,0 +1,129 @@
+"""Moving samples between the user's arrays and the block that the body works on.
+
+Every move has the ways of `operand`; which one is taken is settled by branches that never change in a call, so
+the machine predicts them. In the last, incomplete block the lanes beyond the end repeat the last sample: they read what
+is there and write what is written anyway, and no mask is needed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from appell.compile.emit.emitter import Emitter, Index, Value
+from appell.compile.emit.operand import STREAM_ALIGNMENT, Place
+from appell.compile.emit.transpose import groups, lanes_to_rows, rows_to_lanes, split
+
+UNROLL = 40  # elements; beyond it a move is a loop, so that a large matrix does not become a long program
+
+
+@dataclass(frozen=True)
+class Samples:
+    """One register of samples, as names of LLVM values."""
+
+    numbers: list[Value]  # the sample in each lane
+    first: Value  # bytes from the beginning to the first sample, where neighbours are adjacent
+    complete: Value  # whether every lane has a sample of its own
+
+    def rows(self, emit: Emitter, place: Place) -> list[Value]:
+        """Pointers to the sample of each lane."""
+        return [emit.address(place.base, emit.value(f"mul i64 {n}, {place.step}")) for n in self.numbers]
+
+
+def gather(emit: Emitter, place: Place, samples: Samples, block: Value) -> None:
+    """Read the samples of one input into the block."""
+    lanes = emit.lanes
+    first = emit.address(block, place.operand.slots[0] * lanes.bytes)
+
+    def packed(rows: list[Value], start: Index, width: int) -> None:
+        kind, offset = f"<{width} x {lanes.scalar}>", emit.times(start, lanes.itemsize)
+        loaded = [emit.value(f"load {kind}, ptr {emit.address(row, offset)}, align {lanes.itemsize}") for row in rows]
+        target = emit.address(first, emit.times(start, lanes.bytes))
+        for k, register in enumerate(rows_to_lanes(emit, loaded, width)):
+            emit.store(register, target, k)
+
+    def column(pointer: Value, element: Index) -> None:
+        at = emit.address(pointer, place.offset(emit, element))
+        emit.store(emit.value(f"load {lanes.real}, ptr {at}, align {lanes.itemsize}"), first, element)
+
+    def scattered(rows: list[Value], element: Index) -> None:
+        offset = place.offset(emit, element)
+        register = "poison"
+        for lane, row in enumerate(rows):
+            number = emit.value(f"load {lanes.scalar}, ptr {emit.address(row, offset)}, align {lanes.itemsize}")
+            register = emit.value(f"insertelement {lanes.real} {register}, {lanes.scalar} {number}, i32 {lane}")
+        emit.store(register, first, element)
+
+    _choose(emit, place, samples, packed, column, scattered)
+
+
+def scatter(emit: Emitter, place: Place, samples: Samples, block: Value) -> None:
+    """Write the samples of one output from the block."""
+    lanes, operand = emit.lanes, place.operand
+
+    def get(element: Index, plus: int = 0) -> Value:
+        return emit.load(block, operand.slot(emit, element, plus))
+
+    def packed(rows: list[Value], start: Index, width: int) -> None:
+        kind, offset = f"<{width} x {lanes.scalar}>", emit.times(start, lanes.itemsize)
+        turned = lanes_to_rows(emit, [get(start, k) for k in range(width)])
+        for value, row in zip(turned, rows, strict=True):
+            emit.do(f"store {kind} {value}, ptr {emit.address(row, offset)}, align {lanes.itemsize}")
+
+    def streamed(rows: list[Value], start: Index) -> None:
+        each = STREAM_ALIGNMENT // lanes.itemsize
+        turned = lanes_to_rows(emit, [get(start, k) for k in range(4)])
+        for value, row in zip(turned, rows, strict=True):
+            at = emit.address(row, emit.times(start, lanes.itemsize))
+            for k, part in enumerate(split(emit, value, 4, each)):
+                target = emit.address(at, k * STREAM_ALIGNMENT)
+                kind = f"<{each} x {lanes.scalar}>"
+                emit.do(f"store {kind} {part}, ptr {target}, align {STREAM_ALIGNMENT}, !nontemporal !0")
+
+    def column(pointer: Value, element: Index) -> None:
+        at = emit.address(pointer, place.offset(emit, element))
+        emit.do(f"store {lanes.real} {get(element)}, ptr {at}, align {lanes.itemsize}")
+
+    def scattered(rows: list[Value], element: Index) -> None:
+        offset, register = place.offset(emit, element), get(element)
+        for lane, row in enumerate(rows):
+            number = emit.value(f"extractelement {lanes.real} {register}, i32 {lane}")
+            emit.do(f"store {lanes.scalar} {number}, ptr {emit.address(row, offset)}, align {lanes.itemsize}")
+
+    _choose(emit, place, samples, packed, column, scattered, streamed)
+
+
+def _choose(emit: Emitter, place: Place, samples: Samples, packed, column, scattered, streamed=None) -> None:
+    """Branch on the layout and do the move that fits it."""
+    size = place.operand.array.size
+    labels = {name: emit.label(name) for name in ("packed", "loose", "column", "scattered", "moved")}
+    if place.packed is not None:
+        emit.branch(place.packed, labels["packed"], labels["loose"])
+        emit.enter(labels["packed"])
+        rows = samples.rows(emit, place)
+        parts = groups(size, emit.lanes)
+        fours = sum(1 for start, width in parts if start % 4 == 0 and width == 4)
+        if place.streamed is not None:
+            stream, plain, rest = (emit.label(name) for name in ("stream", "plain", "rest"))
+            emit.branch(place.streamed, stream, plain)
+            emit.enter(stream)
+            emit.repeat(fours, lambda k: streamed(rows, emit.times(k, 4)), unroll=False)
+            emit.jump(rest)
+            emit.enter(plain)
+        emit.repeat(fours, lambda k: packed(rows, emit.times(k, 4), 4), unroll=size <= UNROLL)
+        if place.streamed is not None:
+            emit.jump(rest)
+            emit.enter(rest)
+        for start, width in parts[fours:]:
+            packed(rows, start, width)
+        emit.jump(labels["moved"])
+        emit.enter(labels["loose"])
+    emit.branch(emit.value(f"and i1 {place.columns}, {samples.complete}"), labels["column"], labels["scattered"])
+    emit.enter(labels["column"])
+    pointer = emit.address(place.base, samples.first)
+    emit.repeat(size, lambda element: column(pointer, element), unroll=size <= UNROLL)
+    emit.jump(labels["moved"])
+    emit.enter(labels["scattered"])
+    rows = samples.rows(emit, place)
+    emit.repeat(size, lambda element: scattered(rows, element), unroll=size == 1)
+    emit.jump(labels["moved"])
+    emit.enter(labels["moved"])
