@@ -1,0 +1,99 @@
+"""Rotations, poses and symmetric tensors against NumPy."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from appell.algebra.matrix import IDENTITY, Mat3, axial, axial_of_product, outer, skew, symmetric_product
+from appell.algebra.rotation import Pose, about_axis, compose, of_quaternion
+from appell.algebra.scalar import atan2, select, snap, sqrt
+from appell.algebra.vector import UNITS, Vec3
+
+
+def array(m) -> np.ndarray:
+    return np.array([list(row) for row in m.rows]) if isinstance(m, Mat3) else np.array(list(m))
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(4)
+
+
+def random_rotation(rng) -> Mat3:
+    return of_quaternion(*rng.normal(size=4).tolist())
+
+
+def vector(rng) -> Vec3:
+    return Vec3.of(rng.normal(size=3).tolist())
+
+
+def symmetric(rng) -> Mat3:
+    return Mat3.symmetric(*rng.normal(size=6).tolist())
+
+
+def test_a_quaternion_of_any_length_gives_a_rotation(rng):
+    for _ in range(20):
+        R = array(random_rotation(rng))
+        np.testing.assert_allclose(R @ R.T, np.eye(3), atol=1e-15)
+        assert np.linalg.det(R) == pytest.approx(1.0)
+
+
+def test_rotation_about_an_axis_leaves_it_and_turns_by_the_angle(rng):
+    axis = rng.normal(size=3)
+    axis = Vec3.of((axis / np.linalg.norm(axis)).tolist())
+    R = array(about_axis(axis, 0.7))
+    np.testing.assert_allclose(R @ array(axis), array(axis), atol=1e-15)
+    assert np.trace(R) == pytest.approx(1 + 2 * math.cos(0.7))
+    np.testing.assert_allclose(array(about_axis(UNITS[2], math.pi / 2)) @ [1, 0, 0], [0, 1, 0], atol=1e-15)
+
+
+@pytest.mark.parametrize("axis", range(3))
+def test_turning_a_tensor_is_r_s_rt_however_it_is_factored(rng, axis):
+    S, v = symmetric(rng), vector(rng)
+    for placement in (
+        IDENTITY,
+        random_rotation(rng),
+        about_axis(UNITS[0], 0.3),
+        Pose.from_rpy(Vec3(math.pi / 2, 0, 0)).rotation,
+    ):
+        R = compose(placement, about_axis(UNITS[axis], 0.9))
+        full = array(R.matrix)
+        np.testing.assert_allclose(array(R.conjugate(S)), full @ array(S) @ full.T, atol=1e-14)
+        np.testing.assert_allclose(array(R @ v), full @ array(v), atol=1e-15)
+        np.testing.assert_allclose(array(R.T @ v), full.T @ array(v), atol=1e-15)
+
+
+def test_roll_pitch_yaw_turn_about_fixed_axes_in_that_order():
+    R = array(Pose.from_rpy(Vec3(0.1, 0.2, 0.3)).rotation)
+    x, y, z = (array(about_axis(UNITS[k], angle)) for k, angle in enumerate((0.1, 0.2, 0.3)))
+    np.testing.assert_allclose(R, z @ y @ x, atol=1e-15)
+
+
+def test_right_angles_leave_exact_zeros_and_ones():
+    R = array(Pose.from_rpy(Vec3(math.pi / 2, -math.pi / 2, math.pi)).rotation)
+    assert set(np.abs(R).ravel()) == {0.0, 1.0}
+
+
+def test_a_pose_and_its_inverse_cancel(rng):
+    pose = Pose(random_rotation(rng), vector(rng))
+    point = vector(rng)
+    np.testing.assert_allclose(array((pose.inverse @ pose).apply(point)), array(point), atol=1e-14)
+
+
+def test_matrix_identities(rng):
+    u, v, S, M = vector(rng), vector(rng), symmetric(rng), Mat3.of(rng.normal(size=(3, 3)).tolist())
+    np.testing.assert_allclose(array(skew(u) @ v), np.cross(array(u), array(v)))
+    np.testing.assert_allclose(array(symmetric_product(u, v)), array(outer(u, v) + outer(v, u)))
+    np.testing.assert_allclose(array(skew(axial(M))), array(M - M.T), atol=1e-15)
+    np.testing.assert_allclose(array(axial_of_product(M, S)), array(axial(M @ S)), atol=1e-14)
+
+
+def test_scalar_functions_of_numbers_are_those_of_math():
+    assert sqrt(2.0) == math.sqrt(2.0)
+    assert atan2(1.0, -1.0) == math.atan2(1.0, -1.0)
+    assert (select(1e-300, "yes", "no"), select(0.0, "yes", "no")) == ("yes", "no")
+    assert snap(math.cos(math.pi / 2)) == 0.0
+    assert snap(1e-9) == 1e-9

@@ -1,0 +1,101 @@
+"""Compiled tapes against the reference interpreter."""
+
+import numpy as np
+import pytest
+
+from appell.compile.emit import kernel
+from appell.compile.emit.arithmetic import EMIT
+from appell.compile.emit.lanes import DOUBLES, FLOATS
+from appell.compile.evaluate import evaluate
+from appell.compile.native import kernels
+from appell.compile.native.gufunc import make_ufunc
+from appell.compile.native.target import Target, host
+from appell.compile.ops import Op
+from compile.emit.tapes import ARITHMETIC, EVERYTHING, random_tape, tape
+
+
+def samples(of, count=9, seed=0):
+    draw = np.random.default_rng(seed)
+    return [draw.uniform(-2, 2, (count, *array.shape)) for array in of.inputs]
+
+
+def reference(of, arguments):
+    rows = [evaluate(of, *row) for row in zip(*arguments, strict=True)]
+    return [np.array(column) for column in zip(*rows, strict=True)]
+
+
+def test_every_instruction_is_emitted():
+    assert set(EMIT) | {Op.CONST, Op.INPUT, Op.SIN, Op.COS} == set(Op)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_exactly_rounded_instructions_have_the_bits_of_the_reference(seed):
+    of = random_tape(seed, ops=(*ARITHMETIC, Op.DIV, Op.SELECT))
+    arguments = samples(of)
+    for got, want in zip(make_ufunc(of)(*arguments), reference(of, arguments), strict=True):
+        np.testing.assert_array_equal(got, want)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_all_instructions_agree_with_the_reference(seed):
+    of = random_tape(seed, length=60, ops=EVERYTHING)
+    arguments = samples(of)
+    with np.errstate(all="ignore"):
+        results = make_ufunc(of)(*arguments)
+    for got, want in zip(results, reference(of, arguments), strict=True):
+        np.testing.assert_allclose(got, want, rtol=1e-9, atol=1e-9)
+
+
+def test_select_takes_the_first_value_only_above_zero():
+    nodes = [(Op.INPUT, 0), (Op.INPUT, 1), (Op.INPUT, 2), (Op.SELECT, 0, 1, 2)]
+    of = make_ufunc(tape({"x": (), "y": (), "z": ()}, {"w": ()}, nodes, [3]))
+    np.testing.assert_array_equal(of([1.0, 5e-324, 0.0, -0.0, -1.0], 10.0, 20.0), [10, 10, 20, 20, 20])
+
+
+def test_select_on_a_value_that_is_no_number_takes_the_second():
+    nodes = [(Op.INPUT, 0), (Op.SUB, 0, 0), (Op.DIV, 1, 1), (Op.CONST, 3.0), (Op.SELECT, 2, 0, 3)]
+    of = make_ufunc(tape({"x": ()}, {"y": ()}, nodes, [4]))
+    with np.errstate(invalid="ignore"):
+        assert of(1.0) == 3.0
+
+
+def test_results_may_be_constants_inputs_or_the_same_value_twice():
+    nodes = [(Op.INPUT, 0), (Op.INPUT, 1), (Op.CONST, 7.0), (Op.MUL, 0, 1)]
+    of = make_ufunc(tape({"x": (2,)}, {"y": (2, 3), "z": ()}, nodes, [3, 2, 0, 1, 3, 2, 3]))
+    y, z = of([[2.0, 5.0], [3.0, 4.0]])
+    np.testing.assert_array_equal(y, [[[10, 7, 2], [5, 10, 7]], [[12, 7, 3], [4, 12, 7]]])
+    np.testing.assert_array_equal(z, [10, 12])
+
+
+@pytest.mark.parametrize("lanes", [DOUBLES, FLOATS], ids=["doubles", "floats"])
+def test_a_chunked_tape_has_the_bits_of_the_whole(lanes, monkeypatch):
+    of = random_tape(3, length=400)
+    kind = "d" if lanes is DOUBLES else "f"
+    arguments = [x.astype(kind) for x in samples(of, 11)]
+    monkeypatch.setenv("APPELL_CACHE", "off")
+    with np.errstate(all="ignore"):
+        whole = make_ufunc(of)(*arguments)
+        cut = {"loop": lambda *given: kernel.loop_kernel(*given, chunk=30)}
+        monkeypatch.setattr(kernels, "KERNELS", cut)
+        assert "@chunk9(" in kernel.loop_kernel(of, lanes, True, chunk=30)
+        for got, want in zip(make_ufunc(of)(*arguments), whole, strict=True):
+            np.testing.assert_array_equal(got, want)
+
+
+def test_a_machine_that_cannot_fuse_multiplies_and_adds(monkeypatch):
+    """Its results differ from the fused ones in the last places only, sines of all sizes included."""
+    of = random_tape(5, length=60)
+    arguments = samples(of)
+    arguments[0] *= 10.0 ** np.arange(-3, 15, 2)[:, None]
+    with np.errstate(all="ignore"):
+        fused = make_ufunc(of)(*arguments)
+        monkeypatch.setenv("APPELL_CACHE", "off")
+        monkeypatch.setattr(kernels, "host", lambda: Target(host().triple, host().cpu, host().features, has_fma=False))
+        unfused = make_ufunc(of)(*arguments)
+    for got, want in zip(unfused, fused, strict=True):
+        np.testing.assert_allclose(got, want, rtol=1e-8, atol=1e-8)
+
+
+def test_a_tape_of_ten_thousand_nodes_compiles():
+    of = random_tape(1, length=10_000, ops=(*ARITHMETIC, Op.SIN, Op.COS))
+    assert all(np.isfinite(result).all() for result in make_ufunc(of)(*samples(of)))

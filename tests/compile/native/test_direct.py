@@ -1,0 +1,137 @@
+"""The short way for one plain sample gives what the ufunc gives, and steps aside for everything else."""
+
+from __future__ import annotations
+
+import gc
+import sys
+import threading
+
+import numpy as np
+import pytest
+
+from appell.compile.function import Function
+from appell.compile.tape import Array
+from appell.compile.trace import trace
+from appell.errors import ArgumentError
+
+
+def function(outputs: int = 1) -> Function:
+    inputs = [Array("q", (3,)), Array("m", (2, 2))]
+
+    def body(q, m):
+        first = [q[0] * m[0][1] + q[1], q[2].sin(), m[1][0] - q[2]]
+        return {"r": first} if outputs == 1 else {"r": first, "s": [[q[0], m[1][1]]]}
+
+    made = Function(trace("toy", inputs, body))
+    made.compile()
+    return made
+
+
+Q, M = np.array([0.3, -1.2, 2.0]), np.array([[1.0, 2.0], [3.0, 4.0]])
+
+
+def test_one_sample_has_the_bits_of_the_ufunc():
+    f = function()
+    assert type(f).__call__ is not Function.__call__
+    np.testing.assert_array_equal(f(Q, M), f.ufunc(Q, M))
+    assert f(Q, M).flags.owndata
+    assert f(Q, M) is not f(Q, M)
+
+
+def test_several_results_come_as_a_tuple():
+    f = function(outputs=2)
+    r, s = f(Q, M)
+    expected = f.ufunc(Q, M)
+    assert isinstance(f(Q, M), tuple)
+    np.testing.assert_array_equal(r, expected[0])
+    np.testing.assert_array_equal(s, expected[1])
+
+
+class Labelled(np.ndarray):
+    pass
+
+
+@pytest.mark.parametrize(
+    ("q", "m"),
+    [
+        (Q.tolist(), M),
+        (Q, M.T),
+        (np.repeat(Q, 2)[::2], M),
+        (Q[::-1][::-1], np.asfortranarray(M)),
+        (Q.astype(np.float32), M.astype(np.float32)),
+        (Q.astype(">f8"), M),
+        (np.ones(3, int), M),
+        (np.stack([Q, Q]), M),
+        (np.zeros((0, 3)), M),
+        (Q.view(Labelled), M),
+        (np.frombuffer(b"x" + Q.tobytes(), offset=1), M),
+    ],
+)
+def test_anything_else_goes_the_long_way(q, m):
+    f = function()
+    expected = f.ufunc(q, m)
+    given = f(q, m)
+    assert given.dtype == expected.dtype
+    assert type(given) is type(expected)
+    np.testing.assert_array_equal(given, expected)
+
+
+def test_out_and_names_are_still_understood():
+    f, out = function(), np.empty(3)
+    assert f(Q, M, out) is out
+    assert f(Q, M, out=out) is out
+    np.testing.assert_array_equal(f(m=M, q=Q), out)
+
+
+@pytest.mark.parametrize("arguments", [(Q,), (Q[:2].copy(), M), (M, Q), (Q, M[0].copy()), (Q, None)])
+def test_wrong_arguments_are_still_named(arguments):
+    with pytest.raises(ArgumentError, match=r"toy"):
+        function()(*arguments)
+
+
+def test_a_sample_that_is_not_finite_gives_nan():
+    assert np.isnan(function()(np.array([np.inf, 0.0, 0.0]), M)).all()
+
+
+def test_a_scalar_result_stays_a_numpy_scalar():
+    f = Function(trace("sum", [Array("q", (3,))], lambda q: {"s": q[0] + q[1] + q[2]}))
+    assert isinstance(f(Q), np.float64)
+    assert isinstance(f(Q), np.float64)
+
+
+def test_calls_leak_neither_arrays_nor_references():
+    f = function(outputs=2)
+    f(Q, M)
+    before = sys.getrefcount(np.dtype(np.float64)), sys.getrefcount(Q), sys.getrefcount(M)
+    blocks = sys.getallocatedblocks()
+    for _ in range(5000):
+        f(Q, M)
+    after = sys.getrefcount(np.dtype(np.float64)), sys.getrefcount(Q), sys.getrefcount(M)
+    assert max(abs(x - y) for x, y in zip(before, after, strict=True)) <= 2
+    assert sys.getallocatedblocks() - blocks < 200
+
+
+def test_a_dropped_function_takes_its_code_with_it_and_no_other():
+    kept = function()
+    expected = kept(Q, M)
+    for _ in range(5):
+        function()(Q, M)
+        gc.collect()
+    np.testing.assert_array_equal(kept(Q, M), expected)
+
+
+def test_threads_may_share_it():
+    f, wrong = function(), []
+    expected = f.ufunc(Q, M)
+
+    def work():
+        for _ in range(2000):
+            if not np.array_equal(f(Q, M), expected):
+                wrong.append(1)
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
