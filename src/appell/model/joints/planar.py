@@ -1,0 +1,47 @@
+"""Motion in the x-y plane of the joint: q = (x, y, angle), v the two linear and the angular velocity in link axes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from appell.algebra.rotation import Pose, about_axis
+from appell.algebra.scalar import cos, sin
+from appell.algebra.vector import UNITS, ZERO, Vec3
+from appell.model.joints.floating import screw_translation
+from appell.model.joints.motion import Motion, Partial
+
+
+@dataclass(frozen=True)
+class Planar(Motion):
+    name: ClassVar[str] = "planar"
+    nq: ClassVar[int] = 3
+    nv: ClassVar[int] = 3
+
+    def pose(self, q) -> Pose:
+        return Pose(about_axis(UNITS[2], q[2]), Vec3(q[0], q[1], 0.0))
+
+    @property
+    def partials(self) -> tuple[Partial, ...]:
+        return (Partial(ZERO, UNITS[0]), Partial(ZERO, UNITS[1]), Partial(UNITS[2], ZERO))
+
+    def rate(self, q, v):
+        c, s = cos(q[2]), sin(q[2])
+        return [c * v[0] - s * v[1], s * v[0] + c * v[1], v[2]]
+
+    @property
+    def neutral(self) -> tuple[float, ...]:
+        return (0.0, 0.0, 0.0)
+
+    def step(self, q, v):
+        flat = np.zeros((*v.shape[:-1], 1))
+        moved = screw_translation(np.concatenate([v[..., :2], flat], -1), np.concatenate([flat, flat, v[..., 2:]], -1))
+        c, s = np.cos(q[..., 2]), np.sin(q[..., 2])
+        x = q[..., 0] + c * moved[..., 0] - s * moved[..., 1]
+        y = q[..., 1] + s * moved[..., 0] + c * moved[..., 1]
+        return np.stack([x, y, q[..., 2] + v[..., 2]], axis=-1)
+
+    def random(self, rng):
+        return np.concatenate([rng.uniform(-1.0, 1.0, 2), rng.uniform(-np.pi, np.pi, 1)])

@@ -1,0 +1,79 @@
+"""Rotation about a point: q is a quaternion (x, y, z, w), v the angular velocity in link axes.
+
+The two are tied by q̇ = ½ q ⊗ (ω, 0).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.linalg import norm
+
+from appell.algebra.rotation import Pose, of_quaternion
+from appell.algebra.vector import UNITS, ZERO
+from appell.model.joints.motion import Motion, Partial
+
+
+@dataclass(frozen=True)
+class Spherical(Motion):
+    name: ClassVar[str] = "spherical"
+    nq: ClassVar[int] = 4
+    nv: ClassVar[int] = 3
+
+    def pose(self, q) -> Pose:
+        return Pose(of_quaternion(*q), ZERO)
+
+    @property
+    def partials(self) -> tuple[Partial, ...]:
+        return tuple(Partial(unit, ZERO) for unit in UNITS)
+
+    def rate(self, q, v):
+        return quaternion_rate(q, v)
+
+    @property
+    def neutral(self) -> tuple[float, ...]:
+        return (0.0, 0.0, 0.0, 1.0)
+
+    def step(self, q, v):
+        return quaternion_step(q, v)
+
+    def random(self, rng):
+        return random_quaternion(rng)
+
+
+def quaternion_rate(q, omega):
+    """q̇ of a quaternion for an angular velocity in body axes."""
+    x, y, z, w = q
+    wx, wy, wz = omega
+    return [
+        0.5 * (w * wx + y * wz - z * wy),
+        0.5 * (w * wy + z * wx - x * wz),
+        0.5 * (w * wz + x * wy - y * wx),
+        -0.5 * (x * wx + y * wy + z * wz),
+    ]
+
+
+def quaternion_step(q: np.ndarray, turn: np.ndarray) -> np.ndarray:
+    """q ⊗ exp(turn / 2), of unit length; `turn` is a rotation vector in body axes."""
+    angle = norm(turn, axis=-1, keepdims=True)
+    scaled = 0.5 * np.sinc(angle / (2 * np.pi)) * turn
+    x, y, z, w = np.moveaxis(q, -1, 0)
+    dx, dy, dz = np.moveaxis(scaled, -1, 0)
+    dw = np.cos(0.5 * angle[..., 0])
+    turned = np.stack(
+        [
+            w * dx + x * dw + y * dz - z * dy,
+            w * dy - x * dz + y * dw + z * dx,
+            w * dz + x * dy - y * dx + z * dw,
+            w * dw - x * dx - y * dy - z * dz,
+        ],
+        axis=-1,
+    )
+    return turned / norm(turned, axis=-1, keepdims=True)
+
+
+def random_quaternion(rng: np.random.Generator) -> np.ndarray:
+    quaternion = rng.normal(size=4)
+    return quaternion / norm(quaternion)

@@ -1,0 +1,93 @@
+"""A robot as its users see it: coordinates, names, configurations and variations."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from appell.algebra.vector import Vec3
+from appell.describe.load import load
+from appell.errors import ArgumentError, ModelError
+from appell.model.joints import Floating, Prismatic, Revolute
+from appell.model.robot import Frame, Joint, Link, Mimic, Robot
+from robots import random_body, random_motion, random_tree, random_trees
+
+BODY = random_body(np.random.default_rng(0))
+
+
+def hand() -> Robot:
+    links = (
+        Link("ship", None, Joint("sea", Floating()), BODY),
+        Link("arm", "ship", Joint("shoulder", Revolute()), BODY),
+        Link("left", "arm", Joint("left", Prismatic(), mimic=Mimic("right", -2.0, 0.5)), BODY),
+        Link("right", "arm", Joint("right", Prismatic()), BODY),
+    )
+    return Robot("hand", links, (Frame("tip", "left"),))
+
+
+def test_coordinates_stand_in_the_order_of_the_links_and_mimics_have_none():
+    robot = hand()
+    assert (robot.nq, robot.nv) == (9, 8)
+    assert robot.joint_names == ("sea", "shoulder", "right")
+    assert robot.span(robot.joint("right")) == (slice(8, 9), slice(7, 8))
+    assert robot.span(robot.joint("left")) == robot.span(robot.joint("right"))
+
+
+def test_a_mimic_follows_its_leader():
+    robot = hand()
+    q, v = np.arange(9.0), np.arange(8.0)
+    assert robot.joint_position(robot.joint("left"), q) == [-2.0 * 8.0 + 0.5]
+    assert robot.joint_velocity(robot.joint("left"), v) == [-2.0 * 7.0]
+
+
+def test_links_and_frames_are_known_by_name_and_strangers_are_not():
+    robot = hand()
+    assert robot.frame_names == ("ship", "arm", "left", "right", "tip")
+    assert robot.frame("arm") == Frame("arm", "arm")
+    for find, kind in ((robot.link, "link"), (robot.joint, "joint"), (robot.frame, "frame")):
+        with pytest.raises(ModelError, match=f"robot 'hand' has no {kind} 'rigt'. Did you mean 'right'"):
+            find("rigt")
+
+
+def test_a_robot_shows_itself_in_a_line():
+    assert str(load("puma")) == "puma (6 links, nq=6, nv=6)"
+    assert repr(load("puma")) == "<Robot puma (6 links, nq=6, nv=6)>"
+
+
+def test_a_run_starts_at_home_or_at_the_neutral_configuration():
+    assert load("pendulum").start == pytest.approx(np.pi / 4)
+    np.testing.assert_array_equal(hand().start, [0, 0, 0, 0, 0, 0, 1, 0, 0])
+
+
+@pytest.mark.parametrize("robot", random_trees(6), ids=str)
+def test_integrating_forth_and_back_returns(robot):
+    q, v, _ = random_motion(robot, np.random.default_rng(0))
+    moved = robot.integrate(q, v)
+    assert moved.shape == (robot.nq,)
+    back = robot.integrate(moved, -v)
+    np.testing.assert_allclose(back, q, atol=1e-12)
+
+
+def test_integration_broadcasts_batches_and_refuses_wrong_sizes():
+    robot = hand()
+    assert robot.integrate(robot.neutral, np.zeros((3, 1, robot.nv))).shape == (3, 1, robot.nq)
+    with pytest.raises(ArgumentError, match=r"step has shape .* last axis of robot 'hand' is 8"):
+        robot.integrate(robot.neutral, np.zeros(9))
+
+
+def test_variations_change_what_they_say_and_nothing_else():
+    robot = random_tree(1, 4)
+    other = random_body(np.random.default_rng(9))
+    assert robot.with_free().free == frozenset(robot.link_names)
+    assert robot.with_free("link1").free == {"link1"}
+    assert robot.with_bodies({"link1": other}).link("link1").body == other
+    assert robot.with_bodies({"link1": other}).link("link2") == robot.link("link2")
+    assert robot.with_frames([Frame("tip", "link1")]).frame_names == (*robot.frame_names, "tip")
+    assert robot.with_gravity((0, 0, 1)).gravity == Vec3(0, 0, 1)
+    with pytest.raises(ModelError, match="no link 'nobody'"):
+        robot.with_free("nobody")
+
+
+def test_equal_robots_have_equal_hashes():
+    assert hash(load("puma")) == hash(load("puma"))
+    assert load("puma") != load("puma", name="other")

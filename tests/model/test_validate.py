@@ -1,0 +1,145 @@
+"""Everything a robot is refused for, and by what name."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from appell.algebra.matrix import IDENTITY, Mat3
+from appell.algebra.rotation import Pose
+from appell.algebra.vector import UNITS, Vec3
+from appell.errors import ModelError, ModelWarning
+from appell.model.body import Body
+from appell.model.joints import Continuous, Floating, Planar, Revolute
+from appell.model.robot import Frame, Joint, Limits, Link, Mimic, Robot
+from robots import random_body
+
+BODY = random_body(np.random.default_rng(0))
+ARM = Link("arm", None, Joint("shoulder", Revolute()), BODY)
+HAND = Link("hand", "arm", Joint("wrist", Revolute()), BODY)
+NAN = float("nan")
+
+
+def robot(*links: Link, **settings) -> Robot:
+    return Robot("r", links or (ARM, HAND), source="r.urdf", **settings)
+
+
+def wrist(**changes) -> Robot:
+    return robot(ARM, replace(HAND, joint=replace(HAND.joint, **changes)))
+
+
+def placed(rows) -> Robot:
+    return wrist(placement=Pose(Mat3.of(rows)))
+
+
+def heavy(mass: float = 1.0, com: Vec3 = UNITS[0], inertia: Mat3 = IDENTITY, **settings) -> Robot:
+    return robot(replace(ARM, body=Body(mass, com, inertia)), HAND, **settings)
+
+
+FOLLOWER = replace(HAND, joint=replace(HAND.joint, mimic=Mimic("shoulder")))
+BAD = {
+    "no links": (lambda: Robot("r", ()), "robot 'r' has no moving joint"),
+    "two links of one name": (lambda: robot(ARM, replace(HAND, name="arm")), "two links named 'arm'"),
+    "two joints of one name": (lambda: wrist(name="shoulder"), "two joints named 'shoulder'"),
+    "two frames of one name": (lambda: robot(frames=(Frame("f", "arm"), Frame("f", None))), "two frames .* 'f'"),
+    "a frame with a link's name": (lambda: robot(frames=(Frame("arm", "hand"),)), "two frames .* 'arm'"),
+    "an empty name": (lambda: robot(replace(ARM, name=""), HAND), "has a link named ''"),
+    "a name with blanks around it": (lambda: wrist(name=" wrist"), "has a joint named ' wrist'"),
+    "a name of another kind": (lambda: robot(frames=(Frame(3, "arm"),)), "has a frame named 3"),
+    "a robot without a name": (lambda: Robot("", (ARM,)), "a robot is named ''"),
+    "an unknown parent": (lambda: robot(ARM, replace(HAND, parent="amr")), "parent 'amr'.*Did you mean 'arm'"),
+    "a parent that comes late": (lambda: robot(HAND, ARM), "parent 'arm', which does not come before it"),
+    "a link on itself": (lambda: robot(replace(ARM, parent="arm")), "parent 'arm', which does not come before it"),
+    "a placement that is not finite": (
+        lambda: wrist(placement=Pose(translation=Vec3(0.0, NAN, 0.0))),
+        "the placement of joint 'wrist' of robot 'r' is .*nan",
+    ),
+    "a placement that bends": (lambda: placed([[1, 0, 0], [0, 1, 0], [0, 0.1, 1]]), "joint 'wrist'.* not orthonormal"),
+    "a placement that mirrors": (lambda: placed([[1, 0, 0], [0, 1, 0], [0, 0, -1]]), "joint 'wrist'.* is a reflection"),
+    "a frame that mirrors": (
+        lambda: robot(frames=(Frame("f", "arm", Pose(Mat3.of([[-1, 0, 0], [0, 1, 0], [0, 0, 1]]))),)),
+        "frame 'f' of robot 'r' is a reflection",
+    ),
+    "a frame on nothing": (lambda: robot(frames=(Frame("f", "hnad"),)), "fixed to 'hnad'.*Did you mean 'hand'"),
+    "limits the wrong way round": (lambda: wrist(limits=Limits(1.0, -1.0)), "lower limit 1 above its upper limit -1"),
+    "a limit that is nan": (lambda: wrist(limits=Limits(NAN)), "joint 'wrist' of robot 'r' has lower limit nan"),
+    "a limit that is infinite": (
+        lambda: wrist(limits=Limits(upper=math.inf)),
+        "upper limit inf.*\n.*None for no limit",
+    ),
+    "a negative velocity": (lambda: wrist(limits=Limits(velocity=-1.0)), "velocity limit -1"),
+    "a negative effort": (lambda: wrist(limits=Limits(effort=-1.0)), "effort limit -1"),
+    "an end of the endless": (
+        lambda: wrist(motion=Continuous(), limits=Limits(upper=1.0)),
+        "is continuous, but has a limit",
+    ),
+    "a limit of three axes": (lambda: wrist(motion=Planar(), limits=Limits(effort=1.0)), "is planar, but has a limit"),
+    "a negative damping": (lambda: wrist(damping=-1.0), "joint 'wrist' of robot 'r' has damping -1"),
+    "a friction that is nan": (lambda: wrist(friction=NAN), "joint 'wrist' of robot 'r' has friction nan"),
+    "a mimic of nobody": (lambda: wrist(mimic=Mimic("elbow")), "mimics 'elbow'"),
+    "a mimic of itself": (lambda: wrist(mimic=Mimic("wrist")), "joint 'wrist' of robot 'r' mimics itself"),
+    "a mimic of a mimic": (
+        lambda: robot(ARM, FOLLOWER, Link("tip", "hand", Joint("tip", Revolute(), mimic=Mimic("wrist")), BODY)),
+        "mimics 'wrist', which is a mimic itself",
+    ),
+    "a mimic of six axes": (
+        lambda: robot(replace(ARM, joint=Joint("shoulder", Floating())), FOLLOWER),
+        "mimics 'shoulder', but 'shoulder' is floating",
+    ),
+    "a mimic with three axes": (lambda: wrist(motion=Planar(), mimic=Mimic("shoulder")), "but 'wrist' is planar"),
+    "a mimic that is not finite": (lambda: wrist(mimic=Mimic("shoulder", NAN)), "the mimic of joint 'wrist'"),
+    "gravity that is nan": (lambda: robot(gravity=Vec3(0.0, 0.0, NAN)), "the gravity of robot 'r'"),
+    "a home of the wrong size": (lambda: robot(home=(1.0,)), "a home of 1 numbers.*\n.*nq = 2"),
+    "a home that is nan": (lambda: robot(home=(1.0, NAN)), "the home of robot 'r' is"),
+    "free parameters of nobody": (lambda: robot(free=frozenset({"hnad"})), "no link 'hnad'.* listed as free"),
+    "missing parameters of nobody": (lambda: robot(missing=("hnad",)), "no link 'hnad'.* listed as missing"),
+    "no mass": (lambda: heavy(mass=0.0), "link 'arm' of robot 'r' has mass 0 kg"),
+    "a mass that is nan": (lambda: heavy(mass=NAN, physical=False), "that is not finite"),
+    "a negative moment": (lambda: heavy(inertia=Mat3.symmetric(1, 0, 0, 1, 0, -1)), "not all positive"),
+    "no triangle": (lambda: heavy(inertia=Mat3.symmetric(1, 0, 0, 1, 0, 2.1)), "no body has one above the sum"),
+}
+
+
+@pytest.mark.parametrize(("make", "message"), BAD.values(), ids=BAD)
+def test_a_robot_that_cannot_be_is_refused_by_name(make, message):
+    with pytest.raises(ModelError, match=message) as refused:
+        make()
+    assert isinstance(refused.value, ValueError)
+
+
+def test_a_refusal_says_where_the_robot_was_read():
+    with pytest.raises(ModelError, match="read from r"):
+        wrist(name="shoulder")
+
+
+def test_bodies_that_cannot_exist_are_accepted_on_request_with_one_warning():
+    with pytest.warns(ModelWarning) as warned:
+        heavy(mass=-1.0, physical=False, missing=("hand",))
+    assert len(warned) == 1
+    assert "'arm' has mass -1 kg" in str(warned[0].message)
+    assert "'hand' has no inertia and counts as massless" in str(warned[0].message)
+
+
+def test_a_good_robot_passes_in_silence():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for physical in (True, False):
+            robot(ARM, FOLLOWER, frames=(Frame("tip", "hand"), Frame("ground", None)), home=(0.1,), physical=physical)
+
+
+@pytest.mark.parametrize("axis", [(0, 0, 0), (1, 2), (NAN, 0, 1), (math.inf, 0, 0), "z", None, (0, 0, "z")])
+def test_an_axis_without_a_direction_is_refused(axis):
+    with pytest.raises(ModelError, match="a joint has axis"):
+        Revolute(axis)
+
+
+@pytest.mark.parametrize("scale", [1e-300, 1e-9, 1.0, 7.0, 1e300])
+def test_axes_are_kept_as_unit_vectors(scale):
+    assert Revolute((0, 0, scale)).axis == UNITS[2]
+    assert math.isclose(math.hypot(*Revolute((scale, 2 * scale, -scale)).axis), 1.0, rel_tol=4e-16)
+    axis = Revolute((scale, 2 * scale, -scale)).axis
+    assert Revolute(axis).axis == axis
