@@ -1,0 +1,181 @@
+"""From the parts of a description to the links and frames of a robot.
+
+1. Parts keep the order in which they were described; an ancestor that came late is moved up before its descendants.
+2. A fixed part stands on the nearest moving link below it. Its mass is added to that link's (turned and shifted), and
+   its place is kept as a frame. Mass that stands on the world is dropped: it never moves.
+3. A mimic of a mimic is traced to its last leader:  q = m₁ (m₂ q_leader + o₂) + o₁.
+4. A moving link that neither carries mass nor was said to have none is listed as missing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from appell.algebra.matrix import IDENTITY, Mat3
+from appell.algebra.rotation import Pose
+from appell.algebra.scalar import snap
+from appell.errors import DescriptionError, unknown_name
+from appell.model.body import Body, Inertia
+from appell.model.joints import Motion
+from appell.model.robot import IN_PLACE, NO_LIMITS, Frame, Joint, Limits, Link, Mimic
+
+
+@dataclass(frozen=True)
+class Part:
+    """A link and the joint below it, as described; `motion` is None for a fixed joint."""
+
+    name: str
+    parent: str | None
+    motion: Motion | None
+    joint: str  # its name; a fixed root has none
+    placement: Pose = IN_PLACE
+    body: Body | None = None
+    massless: bool = False  # said to be so
+    limits: Limits = NO_LIMITS
+    mimic: Mimic | None = None
+    damping: float = 0.0
+    friction: float = 0.0
+    where: str = ""
+
+
+@dataclass(frozen=True)
+class FramePart:
+    """A named place on a part."""
+
+    name: str
+    on: str | None
+    pose: Pose
+    where: str = ""
+
+
+Stand = tuple[str | None, Pose]  # the moving link (or the world) that carries a part, and the part's place on it
+
+
+def assemble(
+    parts: Sequence[Part], places: Sequence[FramePart]
+) -> tuple[tuple[Link, ...], tuple[Frame, ...], tuple[str, ...]]:
+    """Links, frames, and the names of the links whose mass is missing."""
+    _check_unique(parts)
+    parts = _parents_first(parts)
+    leaders = _last_leaders(parts)
+    stand: dict[str | None, Stand] = {None: (None, IN_PLACE)}
+    carried: dict[str | None, list[tuple[Pose, Body]]] = {None: []}
+    joints: list[tuple[Part, Motion, str | None, Pose]] = []
+    frames: list[Frame] = []
+    for part in parts:
+        carrier, place = stand[part.parent]
+        place = _compose(place, part.placement)
+        if part.motion is not None:
+            joints.append((part, part.motion, carrier, place))
+            carrier, place = part.name, IN_PLACE
+            carried[carrier] = []
+        else:
+            frames.append(Frame(part.name, carrier, place))
+        stand[part.name] = carrier, place
+        if part.body is not None:
+            carried[carrier].append((place, part.body))
+
+    links, missing = [], []
+    for part, motion, carrier, place in joints:
+        body = _lump(carried[part.name], part)
+        if body is None and not part.massless:
+            missing.append(part.name)
+        joint = Joint(part.joint, motion, place, part.limits, leaders.get(part.joint), part.damping, part.friction)
+        links.append(Link(part.name, carrier, joint, body))
+    for frame in places:
+        if frame.on not in stand:
+            sentence = unknown_name("link", str(frame.on), [part.name for part in parts], "The robot")
+            raise DescriptionError(f"frame '{frame.name}' is fixed to '{frame.on}'. {sentence}", source=frame.where)
+        carrier, place = stand[frame.on]
+        frames.append(Frame(frame.name, carrier, _compose(place, frame.pose)))
+    return tuple(links), tuple(frames), tuple(missing)
+
+
+def _check_unique(parts: Sequence[Part]) -> None:
+    for kind in ("name", "joint"):
+        seen: dict[str, Part] = {}
+        for part in parts:
+            name = getattr(part, kind)
+            if name and name in seen:
+                first = f", first at {seen[name].where}" if seen[name].where else ""
+                what = "links" if kind == "name" else "joints"
+                raise DescriptionError(f"there are two {what} named '{name}'{first}.", source=part.where)
+            seen[name] = part
+
+
+def _parents_first(parts: Sequence[Part]) -> list[Part]:
+    """The parts in their own order, with every ancestor that comes late moved up."""
+    by_name = {part.name: part for part in parts}
+    ordered: list[Part] = []
+    done: set[str | None] = {None}
+    for part in parts:
+        waiting: dict[str, Part] = {}
+        while part.name not in done:
+            if part.name in waiting:
+                cycle = " -> ".join([*list(waiting)[list(waiting).index(part.name) :], part.name])
+                raise DescriptionError(f"links carry each other in a circle: {cycle}.", source=part.where)
+            waiting[part.name] = part
+            if part.parent is None or part.parent in done:
+                break
+            if part.parent not in by_name:
+                sentence = unknown_name("link", part.parent, by_name, "The robot")
+                raise DescriptionError(f"link '{part.name}' has parent '{part.parent}'. {sentence}", source=part.where)
+            part = by_name[part.parent]
+        ordered += reversed(waiting.values())
+        done.update(waiting)
+    return ordered
+
+
+def _last_leaders(parts: Sequence[Part]) -> dict[str, Mimic]:
+    """For every mimic joint, the joint with a coordinate that it follows in the end."""
+    by_joint = {part.joint: part for part in parts}
+    resolved: dict[str, Mimic] = {}
+    for part in parts:
+        if part.mimic is None or part.motion is None:
+            continue
+        mimic, passed = part.mimic, {part.joint}
+        while True:
+            leader = by_joint.get(mimic.leader)
+            if leader is None:
+                sentence = unknown_name("joint", mimic.leader, by_joint, "The robot")
+                problem = f"joint '{part.joint}' mimics '{mimic.leader}'. {sentence}"
+                hint = "mimic=False gives every joint a coordinate of its own"
+                raise DescriptionError(problem, source=part.where, hint=hint)
+            if leader.motion is None or leader.motion.nq != 1 or part.motion.nq != 1:
+                kinds = [(p.joint, p.motion.name if p.motion else "fixed") for p in (part, leader)]
+                problem = f"joint '{part.joint}' mimics '{leader.joint}', but " + " and ".join(
+                    f"'{name}' is {kind}" for name, kind in kinds
+                )
+                raise DescriptionError(f"{problem}.", expected="two joints of one axis each", source=part.where)
+            if leader.joint in passed:
+                raise DescriptionError(f"joint '{part.joint}' mimics itself in the end.", source=part.where)
+            if leader.mimic is None:
+                break
+            passed.add(leader.joint)
+            inner = leader.mimic
+            offset = mimic.multiplier * inner.offset + mimic.offset
+            mimic = Mimic(inner.leader, mimic.multiplier * inner.multiplier, offset)
+        resolved[part.joint] = mimic
+    return resolved
+
+
+def _compose(outer: Pose, inner: Pose) -> Pose:
+    """outer @ inner, with the zeros and ones that rounding has blurred made sharp again."""
+    if outer.rotation == IDENTITY:
+        return replace(inner, translation=outer.translation + inner.translation)
+    pose = outer @ inner
+    return Pose(Mat3.of([snap(x) for x in row] for row in pose.rotation.rows), pose.translation)
+
+
+def _lump(carried: Sequence[tuple[Pose, Body]], part: Part) -> Body | None:
+    """One body for all that a link carries; untouched if that is a single body in the link's own axes."""
+    if not carried:
+        return None
+    if len(carried) == 1 and carried[0][0] == IN_PLACE:
+        return carried[0][1]
+    whole = sum((body.about_origin.seen_from(pose) for pose, body in carried), start=Inertia())
+    if whole.mass == 0.0:
+        problem = f"the masses that link '{part.name}' carries add up to nothing, but not their inertias."
+        raise DescriptionError(problem, expected="positive masses", source=part.where)
+    return Body.from_inertia(whole)

@@ -1,0 +1,28 @@
+"""Roll, pitch and yaw of a rotation, and whether they say all of it.
+
+    R = Rz(yaw) Ry(pitch) Rx(roll),    R₃₁ = -sin pitch,    (R₃₂, R₃₃) = cos pitch (sin roll, cos roll)
+
+Yaw is taken from R Rx(-roll), whose second column is (-sin yaw, cos yaw, 0): that stays sharp where cos pitch vanishes.
+"""
+
+from __future__ import annotations
+
+import math
+
+from appell.algebra.matrix import Mat3
+from appell.algebra.rotation import Pose
+from appell.algebra.vector import Vec3
+
+
+def rpy_of(rotation: Mat3) -> Vec3:
+    """The angles about the fixed axes x, y and z, in that order, that make a rotation to rounding."""
+    R = rotation
+    level = math.hypot(R[2, 1], R[2, 2])
+    roll = math.atan2(R[2, 1], R[2, 2]) if level > 0.0 else 0.0
+    across = R @ Vec3(0.0, math.cos(roll), -math.sin(roll))
+    return Vec3(roll, math.atan2(-R[2, 0], level), math.atan2(-across.x, across.y))
+
+
+def is_exact(rpy: Vec3, rotation: Mat3) -> bool:
+    """Whether a reader of these angles gets this very matrix."""
+    return Pose.from_rpy(rpy).rotation == rotation

@@ -1,0 +1,95 @@
+"""What a describer may hand over as a number, a vector, a place or a body, and how it is checked.
+
+`who` is the subject of the sentence of a complaint ("link 'arm'"), `where` the file and line it was read from.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+
+from appell.algebra.matrix import ZEROS, Mat3
+from appell.algebra.rotation import Pose
+from appell.algebra.vector import ZERO, Vec3
+from appell.errors import DescriptionError
+from appell.model.body import Body
+
+INERTIA_FORMS = "3 numbers (Ixx, Iyy, Izz), 6 (Ixx, Ixy, Ixz, Iyy, Iyz, Izz) or a 3x3 matrix, in kg m²"
+
+
+def number(value: object, what: str, where: str = "") -> float:
+    """A finite real number."""
+    try:
+        if isinstance(value, (bool, str, bytes)):
+            raise TypeError
+        result = float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError, OverflowError):
+        raise DescriptionError(f"{what} is {shortened(value)}.", expected="a number", source=where) from None
+    if not math.isfinite(result):
+        raise DescriptionError(f"{what} is {result}.", expected="a finite number", source=where)
+    return result
+
+
+def numbers(values: object, size: int, what: str, where: str = "") -> tuple[float, ...]:
+    """So many finite numbers."""
+    if isinstance(values, str) or not isinstance(values, Iterable):
+        raise DescriptionError(f"{what} is {shortened(values)}.", expected=f"{size} numbers", source=where)
+    result = tuple(number(value, what, where) for value in values)
+    if len(result) != size:
+        raise DescriptionError(f"{what} has {len(result)} numbers.", expected=f"{size}", source=where)
+    return result
+
+
+def vector(values: object, what: str, where: str = "") -> Vec3:
+    return Vec3.of(numbers(values, 3, what, where))
+
+
+def place(at: Pose | None, xyz: object, rpy: object, who: str, where: str = "") -> Pose:
+    """A pose given as one, or as a translation in m with roll, pitch and yaw in rad about the fixed axes."""
+    if at is None:
+        rpy = ZERO if rpy is None else vector(rpy, f"rpy of {who}", where)
+        return Pose.from_rpy(rpy, ZERO if xyz is None else vector(xyz, f"xyz of {who}", where))
+    if xyz is not None or rpy is not None:
+        raise DescriptionError(f"{who} is placed twice, by at= and by xyz= or rpy=.", expected="one", source=where)
+    return at
+
+
+def matter(body: Body | None, mass: object, com: object, inertia: object, who: str, where: str = "") -> Body | None:
+    """A body given as one, or by mass, centre and inertia about that centre; None for nothing, or for mass 0 alone."""
+    if body is not None:
+        if not (mass is None and com is None and inertia is None):
+            expected = "body=, or mass=, com= and inertia="
+            raise DescriptionError(f"{who} is given a body twice.", expected=expected, source=where)
+        return body
+    if mass is None or (mass == 0 and com is None and inertia is None):
+        if com is not None or inertia is not None:
+            raise DescriptionError(f"{who} has a centre of mass or an inertia but no mass.", source=where)
+        return None
+    if inertia is None:
+        raise DescriptionError(f"{who} has a mass but no inertia.", expected=INERTIA_FORMS, source=where)
+    centre = ZERO if com is None else vector(com, f"the centre of mass of {who}", where)
+    return Body(number(mass, f"the mass of {who}", where), centre, inertia_matrix(inertia, who, where))
+
+
+def inertia_matrix(inertia: object, who: str, where: str = "") -> Mat3:
+    """Three moments, six entries of the upper triangle row by row, or nine."""
+    what = f"the inertia of {who}"
+    if isinstance(inertia, Mat3):
+        inertia = inertia.rows
+    if not isinstance(inertia, Iterable) or isinstance(inertia, str):
+        raise DescriptionError(f"{what} is {shortened(inertia)}.", expected=INERTIA_FORMS, source=where)
+    entries: Sequence = list(inertia)
+    if len(entries) == 3 and all(isinstance(row, Iterable) and not isinstance(row, str) for row in entries):
+        return Mat3.of(numbers(row, 3, what, where) for row in entries)
+    if len(entries) == 3:
+        xx, yy, zz = numbers(entries, 3, what, where)
+        return Mat3.symmetric(xx, 0.0, 0.0, yy, 0.0, zz) if any((xx, yy, zz)) else ZEROS
+    if len(entries) == 6:
+        return Mat3.symmetric(*numbers(entries, 6, what, where))
+    raise DescriptionError(f"{what} has {len(entries)} entries.", expected=INERTIA_FORMS, source=where)
+
+
+def shortened(value: object, longest: int = 60) -> str:
+    """A culprit as it may be quoted in a message."""
+    text = repr(value)
+    return text if len(text) <= longest else text[: longest - 3] + "..."

@@ -1,0 +1,126 @@
+"""A robot as the lines of a URDF document.
+
+Frames are links without mass on fixed joints. The root is the first frame if that is the world itself; a root made up
+because URDF needs one is marked as hidden.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from xml.sax.saxutils import quoteattr
+
+from appell.algebra.rotation import Pose
+from appell.algebra.vector import Vec3
+from appell.describe.rpy import is_exact, rpy_of
+from appell.describe.urdf_parts import INERTIA
+from appell.model.body import Body
+from appell.model.joints import Planar
+from appell.model.robot import IN_PLACE, NO_LIMITS, Frame, Joint, Limits, Link, Robot
+
+UNLIMITED = 1e9  # written where nothing is known but URDF wants a number
+
+
+def urdf_lines(robot: Robot) -> list[str]:
+    first = robot.frames[0] if robot.frames else None
+    shown = first is not None and first.link is None and first.pose == IN_PLACE
+    root = first.name if first is not None and shown else _unused("world", robot.frame_names)
+    frames = robot.frames[1:] if shown else robot.frames
+    joints = [link.joint.name for link in robot.links]
+
+    lines = ['<?xml version="1.0" encoding="utf-8"?>', _tag("robot", name=robot.name)]
+    lines += _settings(robot, hidden_root=not shown)
+    lines.append("  " + _tag("link", "/", name=root))
+    for link in robot.links:
+        lines += _link(link, missing=link.name in robot.missing)
+        lines += _joint(link.joint, link.parent or root, link.name)
+    for frame in frames:
+        name = _unused(f"{frame.name}_joint", joints)
+        joints.append(name)
+        lines += _frame(frame, name, root)
+    return [*lines, "</robot>"]
+
+
+def _settings(robot: Robot, hidden_root: bool) -> list[str]:
+    notes = {"gravity": _numbers(robot.gravity)}
+    if robot.home is not None:
+        notes["home"] = _numbers(robot.home)
+    if hidden_root:
+        notes["hidden_root"] = "true"
+    for key in ("description", "reference"):
+        if text := getattr(robot, key):
+            notes[key] = "".join(c for c in text if c.isprintable() or c == "\n")
+    free = ["    " + _tag("free", "/", link=name) for name in sorted(robot.free)]
+    return ["  " + _tag("appell", **notes), *free, "  </appell>"]
+
+
+def _link(link: Link, missing: bool) -> list[str]:
+    if link.body is None and missing:
+        return ["  " + _tag("link", "/", name=link.name)]
+    inside = ['    <appell massless="true"/>'] if link.body is None else _inertial(link.body)
+    return ["  " + _tag("link", name=link.name), *inside, "  </link>"]
+
+
+def _inertial(body: Body) -> list[str]:
+    return [
+        "    <inertial>",
+        "      " + _tag("origin", "/", xyz=_numbers(body.com), rpy="0 0 0"),
+        "      " + _tag("mass", "/", value=_numbers([body.mass])),
+        "      " + _tag("inertia", "/", **dict(zip(INERTIA, map(repr, map(float, body.inertia.upper)), strict=True))),
+        "    </inertial>",
+    ]
+
+
+def _joint(joint: Joint, parent: str, child: str) -> list[str]:
+    lines = ["  " + _tag("joint", name=joint.name, type=joint.motion.name), *_ends(joint.placement, parent, child)]
+    axis = Vec3(0.0, 0.0, 1.0) if isinstance(joint.motion, Planar) else getattr(joint.motion, "axis", None)
+    if axis is not None:
+        lines.append("    " + _tag("axis", "/", xyz=_numbers(axis)))
+    if joint.motion.name in ("revolute", "prismatic") or joint.limits != NO_LIMITS:
+        lines.append("    " + _limit(joint.limits))
+    if joint.mimic is not None:
+        multiplier, offset = repr(joint.mimic.multiplier), repr(joint.mimic.offset)
+        lines.append("    " + _tag("mimic", "/", joint=joint.mimic.leader, multiplier=multiplier, offset=offset))
+    if joint.damping or joint.friction:
+        lines.append("    " + _tag("dynamics", "/", damping=repr(joint.damping), friction=repr(joint.friction)))
+    return [*lines, "  </joint>"]
+
+
+def _frame(frame: Frame, joint: str, root: str) -> list[str]:
+    ends = _ends(frame.pose, frame.link or root, frame.name)
+    opening = [_tag("link", "/", name=frame.name), _tag("joint", name=joint, type="fixed")]
+    return [*("  " + line for line in opening), *ends, "  </joint>"]
+
+
+def _ends(pose: Pose, parent: str, child: str) -> list[str]:
+    lines = ["    " + _tag("parent", "/", link=parent), "    " + _tag("child", "/", link=child)]
+    return lines if pose == IN_PLACE else [*lines, "    " + _origin(pose)]
+
+
+def _origin(pose: Pose) -> str:
+    rpy, entries = rpy_of(pose.rotation), (x for row in pose.rotation.rows for x in row)
+    matrix = {} if is_exact(rpy, pose.rotation) else {"rotation": _numbers(entries)}
+    return _tag("origin", "/", xyz=_numbers(pose.translation), rpy=_numbers(rpy), **matrix)
+
+
+def _limit(limits: Limits) -> str:
+    """All four numbers, as other readers insist on them, and which of them are known if not all are."""
+    values = {key: getattr(limits, key) for key in ("lower", "upper", "velocity", "effort")}
+    known = [key for key, value in values.items() if value is not None]
+    texts = {key: repr(float(value)) for key, value in values.items() if value is not None}
+    stand_in = {key: repr(-UNLIMITED if key == "lower" else UNLIMITED) for key in values if key not in known}
+    return _tag("limit", "/", **texts, **stand_in, **({"known": " ".join(known)} if stand_in else {}))
+
+
+def _tag(tag: str, end: str = "", /, **attributes: str) -> str:
+    return f"<{tag}" + "".join(f" {key}={quoteattr(value)}" for key, value in attributes.items()) + f"{end}>"
+
+
+def _numbers(values: Iterable[float]) -> str:
+    return " ".join(repr(float(x)) for x in values)
+
+
+def _unused(name: str, taken: Iterable[str]) -> str:
+    taken = set(taken)
+    while name in taken:
+        name += "_"
+    return name

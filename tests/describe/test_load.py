@@ -1,0 +1,120 @@
+"""The one door to all descriptions, and the robots behind it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from appell.describe.load import load, load_text, zoo_names
+from appell.errors import DescriptionError
+from robots import example_urdfs, zoo
+
+
+def test_the_zoo_has_its_robots():
+    assert zoo_names() == ("panda", "pendulum", "planar-2r", "puma", "stanford", "tree10", "two-body")
+
+
+@pytest.mark.parametrize("robot", zoo(), ids=str)
+def test_every_robot_of_the_zoo_is_whole_and_cites_its_source(robot):
+    assert robot.name in zoo_names()
+    assert robot.missing == ()
+    assert robot.description
+    assert robot.reference
+    assert robot.source == f"the zoo's {robot.name}.toml"
+
+
+def test_a_robot_may_be_renamed_and_its_base_freed():
+    assert load("pendulum", name="clock").name == "clock"
+    assert load("puma", base="floating").nq == 13
+    assert load("panda", base="floating").home[:7] == (0, 0, 0, 0, 0, 0, 1)
+
+
+def test_files_are_found_by_path_or_text(tmp_path):
+    robot = load("pendulum")
+    for name in ("p.urdf", "p.toml", "P.TOML"):
+        path = tmp_path / name
+        robot.to_urdf(path) if name.endswith("urdf") else robot.to_toml(path)
+        assert load(path) == load(str(path)) == robot
+        assert load(path).source == str(path)
+
+
+def test_a_byte_order_mark_does_no_harm(tmp_path):
+    path = tmp_path / "p.toml"
+    path.write_text("\ufeff" + load("pendulum").to_toml(), encoding="utf-8")
+    assert load(path) == load("pendulum")
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        ("pumma", "The zoo has no robot 'pumma'. Did you mean 'puma'"),
+        ("robot.sdf", "'robot.sdf' is no description that appell can read.*\n.*puma"),
+        ("some/where", "'some/where' is no description"),
+        (Path("nowhere.urdf"), "there is no such file.*\n.*nowhere.urdf"),
+        ("", "directory"),
+        (".", "this is a directory"),
+    ],
+)
+def test_a_source_that_cannot_be_read_is_refused_by_name(source, message):
+    with pytest.raises(DescriptionError, match=message):
+        load(source)
+
+
+def test_a_directory_named_like_a_file_is_refused(tmp_path):
+    (tmp_path / "robot.urdf").mkdir()
+    with pytest.raises(DescriptionError, match="this is a directory"):
+        load(tmp_path / "robot.urdf")
+
+
+def test_an_unknown_format_or_base_is_refused_by_name():
+    with pytest.raises(DescriptionError, match="no format 'yaml'"):
+        load_text("", "yaml")
+    with pytest.raises(DescriptionError, match="no base 'flying'"):
+        load("puma", base="flying")
+
+
+def test_the_tree_of_rods_starts_as_in_the_paper():
+    robot = load("tree10")
+    assert robot.joint_names == ("X1", "X2", *(f"q{i}" for i in range(1, 11)))
+    assert [robot.frame(f"O{i}").link for i in (1, 2, 11)] == ["slide_y", "rod1", "rod10"]
+    np.testing.assert_allclose(robot.start[:2], -(1 + np.sqrt(3)) / 2, rtol=1e-15)
+
+
+def test_puma_is_the_robot_that_pinocchio_makes_of_the_printed_table():
+    import pinocchio as pin
+
+    table = [  # twist, length, offset, mass, centre of mass, moments about it
+        (0, 0, 0, 10.521, (0, -0.054, 0), (1.612, 0.5091, 1.612)),
+        (-np.pi / 2, 0, 0, 15.781, (0.1398, 0, 0.1491), (0.4898, 8.0783, 8.2672)),
+        (0, 0.432, 0.15, 8.767, (-0.00032, -0.197, 0), (3.3768, 0.3009, 3.3768)),
+        (np.pi / 2, -0.02, 0.433, 1.052, (0, 0, -0.057), (0.181, 0.181, 0.1273)),
+        (-np.pi / 2, 0, 0, 1.052, (0, -0.007, 0), (0.0735, 0.0735, 0.1273)),
+        (np.pi / 2, 0, 0, 0.351, (0, 0, 0.0372), (0.0071, 0.0071, 0.0141)),
+    ]
+    by_hand, parent = pin.Model(), 0
+    for i, (twist, length, offset, mass, com, moments) in enumerate(table, start=1):
+        s = np.array([length, -offset * np.sin(twist), offset * np.cos(twist)])
+        placement = pin.SE3(pin.utils.rotate("x", twist), s)
+        parent = by_hand.addJoint(parent, pin.JointModelRZ(), placement, f"joint{i}")
+        by_hand.appendBodyToJoint(parent, pin.Inertia(mass, np.array(com), np.diag(moments)), pin.SE3.Identity())
+    written = pin.buildModelFromXML(load("puma").to_urdf())
+    rng = np.random.default_rng(1)
+    for _ in range(5):
+        q, v, a = rng.uniform(-3, 3, (3, 6))
+        expected = pin.rnea(by_hand, by_hand.createData(), q, v, a)
+        found = pin.rnea(written, written.createData(), q, v, a)
+        np.testing.assert_allclose(found, expected, atol=1e-12 * np.abs(expected).max())
+
+
+def test_panda_is_the_arm_of_the_example_urdf():
+    path = next(path for path in example_urdfs() if path.name == "panda.urdf")
+    ours, theirs = load("panda"), load(path)
+    for i in range(1, 7):  # the seventh link of theirs carries the hand
+        link, other = ours.link(f"link{i}"), theirs.link(f"panda_link{i}")
+        assert link.body == other.body
+        assert link.joint.placement == other.joint.placement
+        assert link.joint.limits == other.joint.limits
+    assert ours.joint("joint7").placement == theirs.joint("panda_joint7").placement
+    assert ours.frame("tool").pose == theirs.frame("panda_link8").pose

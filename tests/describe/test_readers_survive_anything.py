@@ -1,0 +1,128 @@
+"""Whatever a reader is given, it ends in a robot or in an error that appell raises on purpose."""
+
+from __future__ import annotations
+
+import warnings
+from contextlib import suppress
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from appell.describe.load import load_text
+from appell.describe.toml import KEYS as TABLE_KEYS
+from appell.describe.urdf_parts import INERTIA
+from appell.errors import DescriptionError, ModelError, ModelWarning
+from appell.model.robot import Robot
+from robots import random_tree
+
+ROBOT = random_tree(5, 3)
+TEXTS = {"urdf": ROBOT.to_urdf(), "toml": ROBOT.to_toml()}
+many = settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
+
+NUMBERS = st.sampled_from(
+    ["0", "1", "-1", "0.5", "1e308", "1e400", "nan", "-inf", "", "x", "1_0", "0x1", "pi", "1e-320"]
+)
+VECTORS = st.lists(NUMBERS, max_size=4).map(" ".join)
+NAMES = st.sampled_from(["a", "b", "c", "j", "", " ", "é", "b_planar", "root_joint"])
+TYPES = st.sampled_from(["revolute", "continuous", "prismatic", "fixed", "floating", "planar", "ball", "helical", ""])
+
+
+def survives(text: str, format: str, base: str = "fixed") -> None:
+    for physical in (True, False):
+        with warnings.catch_warnings(), suppress(DescriptionError, ModelError):
+            warnings.simplefilter("error")
+            warnings.simplefilter("ignore", ModelWarning)
+            assert isinstance(load_text(text, format, physical=physical, base=base), Robot)
+
+
+@st.composite
+def damaged(draw, text: str) -> str:
+    """A good text with some stretches cut out, doubled or overwritten."""
+    for _ in range(draw(st.integers(1, 3))):
+        start = draw(st.integers(0, len(text)))
+        end = min(len(text), start + draw(st.integers(0, 60)))
+        text = (
+            text[:start] + draw(st.sampled_from(["", text[start:end] * 2]) | NUMBERS | st.text(max_size=4)) + text[end:]
+        )
+    return text
+
+
+@st.composite
+def nearly_urdf(draw) -> str:
+    """A chain of three links, in which some values, names and tags are not what they should be."""
+    one_in = draw(st.sampled_from([5, 20, 100]))
+
+    def oddly() -> bool:
+        return draw(st.integers(1, one_in)) == one_in
+
+    def either(good: str, odd: st.SearchStrategy[str]) -> str:
+        return draw(odd) if oddly() else good
+
+    def tag(kind: str, inside: str = "", /, **attributes: str) -> str:
+        given = "".join(f' {key}="{value}"' for key, value in attributes.items() if not oddly())
+        return f"<{kind}{given}>{inside}</{kind}>" * (2 if oddly() else 1)
+
+    def origin() -> str:
+        return tag("origin", xyz=either("1 2 3", VECTORS), rpy=either("0.1 0 0", VECTORS))
+
+    def link(name: str) -> str:
+        moments = {key: either("1" if key[1] == key[2] else "0", NUMBERS) for key in INERTIA}
+        mass = tag("mass", value=either("1", NUMBERS))
+        return tag("link", tag("inertial", origin() + mass + tag("inertia", **moments)), name=either(name, NAMES))
+
+    def joint(name: str, parent: str, child: str) -> str:
+        inside = origin() + tag("parent", link=either(parent, NAMES)) + tag("child", link=either(child, NAMES))
+        inside += tag("axis", xyz=either("0 1 1", VECTORS)) + tag("dynamics", damping=either("1", NUMBERS))
+        inside += tag("limit", lower=either("-1", NUMBERS), effort=either("1", NUMBERS))
+        if oddly():
+            inside += tag("mimic", joint=either("j", NAMES), multiplier=either("2", NUMBERS))
+        return tag("joint", inside, name=either(name, NAMES), type=draw(TYPES))
+
+    return tag("robot", link("a") + link("b") + link("c") + joint("j", "a", "b") + joint("k", "b", "c"), name="r")
+
+
+@pytest.mark.parametrize("format", ["urdf", "toml"])
+@given(data=st.data())
+@many
+def test_damaged_files(format, data):
+    survives(data.draw(damaged(TEXTS[format])), format)
+
+
+@pytest.mark.parametrize("format", ["urdf", "toml"])
+@given(data=st.data())
+@settings(many, max_examples=60)
+def test_truncated_files(format, data):
+    text = TEXTS[format]
+    survives(text[: data.draw(st.integers(0, len(text)))], format)
+
+
+@pytest.mark.parametrize("format", ["urdf", "toml"])
+@given(text=st.text())
+@many
+def test_texts_that_are_no_description_at_all(format, text):
+    survives(text, format)
+
+
+@given(text=nearly_urdf(), base=st.sampled_from(["fixed", "floating"]))
+@settings(many, max_examples=200)
+def test_tags_of_urdf_in_any_arrangement(text, base):
+    survives(text, "urdf", base)
+
+
+VALUES = st.recursive(
+    st.integers(-2, 2) | st.floats() | st.text(max_size=3) | st.booleans() | st.sampled_from(["pi/2", "90 deg", "a"]),
+    lambda inner: st.lists(inner, max_size=4),
+    max_leaves=6,
+)
+
+
+KEYS = st.sampled_from([*TABLE_KEYS["link"], "huh"])
+
+
+@given(key=KEYS, value=VALUES)
+@many
+def test_keys_of_toml_with_any_value(key, value):
+    link = {"name": '"l"', "joint": '"revolute"', "mass": "0"}
+    link[key] = repr(value).replace("True", "true").replace("False", "false")
+    survives("\n".join(['name = "r"', "[[link]]", *(f"{k} = {v}" for k, v in link.items())]), "toml")

@@ -1,0 +1,165 @@
+"""Every URDF of example-robot-data that Pinocchio loads is the same robot to both readers.
+
+Pinocchio orders joints alphabetically and appell in the order of the file, so everything is matched by name.
+"""
+
+from __future__ import annotations
+
+import warnings
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pinocchio as pin
+import pytest
+
+from appell.algebra.rotation import Pose
+from appell.describe.load import load, load_text
+from appell.errors import ModelError, ModelWarning
+from appell.model.robot import Joint, Robot
+from robots import example_cases, example_urdfs
+
+# Both sides multiply the same few numbers in another order: some tens of roundings of entries of the order of 1.
+TOLERANCE = 1e-13
+
+
+CASES = [pytest.param(*case, id=name) for name, case in example_cases().items()]
+
+
+@cache
+def both(path: Path, base: str) -> tuple:
+    """The robot and Pinocchio's model of a file."""
+    model = pin.buildModelFromUrdf(str(path), *((pin.JointModelFreeFlyer(),) if base == "floating" else ()))
+    return quietly(path, base=base, mimic=False), model
+
+
+def quietly(path: Path, **options) -> Robot:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ModelWarning)
+        return load(path, physical=False, **options)
+
+
+def matrix(rows) -> np.ndarray:
+    return np.array([list(row) for row in rows])
+
+
+def homogeneous(pose: Pose) -> np.ndarray:
+    result = np.eye(4)
+    result[:3, :3], result[:3, 3] = matrix(pose.rotation.rows), list(pose.translation)
+    return result
+
+
+def link_poses(robot: Robot, q: np.ndarray) -> dict[str | None, Pose]:
+    poses: dict[str | None, Pose] = {None: Pose()}
+    for link in robot.links:
+        joint = link.joint
+        moved = joint.motion.pose([float(x) for x in robot.joint_position(joint, q)])
+        poses[link.name] = poses[link.parent] @ joint.placement @ moved
+    return poses
+
+
+def same_configuration(robot: Robot, model, q: np.ndarray) -> np.ndarray:
+    """q of the robot, in the order of the model, with the (cos, sin) of its unbounded and planar joints."""
+    result = pin.neutral(model)
+    for joint in [link.joint for link in robot.moving]:
+        other = model.joints[model.getJointId(joint.name)]
+        own = robot.joint_position(joint, q)
+        if other.nq == len(own) + 1:
+            own = [*own[:-1], np.cos(own[-1]), np.sin(own[-1])]
+        result[other.idx_q : other.idx_q + other.nq] = own
+    return result
+
+
+def test_the_package_of_examples_is_there():
+    assert len(CASES) > 120
+
+
+@pytest.mark.parametrize(("path", "base"), CASES)
+def test_joints_stand_in_the_same_places_on_the_same_parents(path, base):
+    robot, model = both(path, base)
+    assert sorted(link.joint.name for link in robot.links) == sorted(model.names[1:])
+    carrier = {link.name: link.joint.name for link in robot.links} | {None: "universe"}
+    for link in robot.links:
+        index = model.getJointId(link.joint.name)
+        assert model.names[model.parents[index]] == carrier[link.parent]
+        expected = model.jointPlacements[index].homogeneous
+        np.testing.assert_allclose(homogeneous(link.joint.placement), expected, atol=TOLERANCE)
+
+
+@pytest.mark.parametrize(("path", "base"), CASES)
+def test_fixed_links_are_lumped_to_the_same_bodies(path, base):
+    robot, model = both(path, base)
+    for link in robot.links:
+        expected = model.inertias[model.getJointId(link.joint.name)].toDynamicParameters()
+        parameters = np.zeros(10) if link.body is None else link.body.parameters
+        np.testing.assert_allclose(parameters, expected, atol=TOLERANCE * max(1.0, np.abs(expected).max()))
+    total = sum(link.body.mass for link in robot.links if link.body is not None)
+    np.testing.assert_allclose(total, pin.computeTotalMass(model), rtol=TOLERANCE)
+
+
+@pytest.mark.parametrize(("path", "base"), CASES)
+def test_every_link_stands_in_the_same_place_in_a_random_configuration(path, base):
+    robot, model = both(path, base)
+    assert_same_places(robot, model)
+
+
+def assert_same_places(robot: Robot, model) -> None:
+    q, data = robot.random_configuration(np.random.default_rng(0)), model.createData()
+    poses = link_poses(robot, q)
+    pin.framesForwardKinematics(model, data, same_configuration(robot, model, q))
+    for index, frame in enumerate(model.frames):
+        if frame.type != pin.FrameType.BODY or frame.name == "universe":
+            continue
+        ours = robot.frame(frame.name)
+        found = homogeneous(poses[ours.link] @ ours.pose)
+        np.testing.assert_allclose(found, data.oMf[index].homogeneous, atol=30 * TOLERANCE)
+
+
+@pytest.mark.parametrize("name", ["baxter", "panda", "pr2", "tiago_pro"])  # the others' leaders come too late for it
+def test_mimic_joints_follow_as_in_pinocchio(name):
+    path = next(path for path in example_urdfs() if path.stem == name)
+    robot, model = quietly(path), pin.buildModelFromUrdf(str(path), mimic=True)
+    leaders = {
+        model.names[i]: model.names[j] for i, j in zip(model.mimicking_joints, model.mimicked_joints, strict=True)
+    }
+    assert leaders == {joint.name: joint.mimic.leader for joint in followers(robot)}
+    assert robot.nv == model.nv
+    assert_same_places(robot, model)
+
+
+def followers(robot: Robot) -> list[Joint]:
+    return [link.joint for link in robot.links if link.joint.mimic is not None]
+
+
+def test_an_example_without_a_moving_joint_is_refused_on_a_fixed_base():
+    path = next(path for path in example_urdfs() if path.stem == "iris_simple")
+    with pytest.raises(ModelError, match="'iris' has no moving joint"):
+        load(path)
+    assert load(path, base="floating").nv == 6
+
+
+@pytest.mark.parametrize("name", ["puma", "stanford", "panda", "tree10", "two-body", "pendulum", "planar-2r"])
+def test_pinocchio_reads_the_urdf_that_appell_writes(name):
+    robot = load(name)
+    model = pin.buildModelFromXML(robot.to_urdf())
+    for link in robot.links:
+        index = model.getJointId(link.joint.name)
+        np.testing.assert_allclose(
+            homogeneous(link.joint.placement), model.jointPlacements[index].homogeneous, atol=1e-15
+        )
+        parameters = np.zeros(10) if link.body is None else link.body.parameters
+        np.testing.assert_allclose(model.inertias[index].toDynamicParameters(), parameters, atol=1e-14)
+
+
+def test_a_planar_joint_with_normal_z_is_pinocchios():
+    text = """<robot name="cart"><link name="ground"/>
+      <link name="cart"><inertial><origin xyz="0.1 0 0.2"/><mass value="2"/>
+        <inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial></link>
+      <joint name="slide" type="planar"><origin xyz="1 2 3" rpy="0.3 0.2 0.1"/><axis xyz="0 0 1"/>
+        <parent link="ground"/><child link="cart"/></joint></robot>"""
+    robot, model = load_text(text, "urdf"), pin.buildModelFromXML(text)
+    q = np.array([0.4, -0.3, 0.7])
+    data = model.createData()
+    pin.framesForwardKinematics(model, data, same_configuration(robot, model, q))
+    expected = data.oMf[model.getFrameId("cart")].homogeneous
+    np.testing.assert_allclose(homogeneous(link_poses(robot, q)["cart"]), expected, atol=1e-15)

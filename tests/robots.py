@@ -1,0 +1,113 @@
+"""Robots for everybody's tests: the zoo, random trees from a seed, and the URDFs of example-robot-data."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib.metadata import files
+from pathlib import Path
+
+import numpy as np
+
+from appell.algebra.matrix import Mat3
+from appell.algebra.rotation import Pose, of_quaternion
+from appell.algebra.vector import Vec3
+from appell.describe.load import load, zoo_names
+from appell.model.body import Body
+from appell.model.joints import KINDS, Motion
+from appell.model.joints.spherical import random_quaternion
+from appell.model.robot import Frame, Joint, Limits, Link, Mimic, Robot
+
+ALL_KINDS = (*KINDS, "mimic")
+ONE_AXIS = ("revolute", "continuous", "prismatic")
+
+
+def zoo() -> list[Robot]:
+    return [load(name) for name in zoo_names()]
+
+
+def example_urdfs() -> list[Path]:
+    """Every URDF of the package example-robot-data."""
+    return sorted(Path(str(file.locate())) for file in files("example-robot-data") or [] if file.suffix == ".urdf")
+
+
+@cache
+def example_cases() -> dict[str, tuple[Path, str]]:
+    """The example URDFs on a fixed and on a floating base, as far as Pinocchio loads them and something moves."""
+    import pinocchio as pin
+
+    found = {}
+    for path in example_urdfs():
+        try:
+            moves = pin.buildModelFromUrdf(str(path)).nv > 0
+        except ValueError:
+            continue
+        for base in ("fixed", "floating") if moves else ("floating",):
+            found[f"{path.stem} on a {base} base"] = path, base
+    return found
+
+
+def random_body(rng: np.random.Generator) -> Body:
+    """The body of eight point masses, so that it can exist."""
+    masses, points = rng.uniform(0.1, 1.0, 8), rng.uniform(-0.3, 0.3, (8, 3))
+    com = masses @ points / masses.sum()
+    arms = points - com
+    second = np.einsum("k,ki,kj->ij", masses, arms, arms)
+    inertia = np.trace(second) * np.eye(3) - second
+    return Body(float(masses.sum()), Vec3.of(com.tolist()), Mat3.of(((inertia + inertia.T) / 2).tolist()))
+
+
+def random_pose(rng: np.random.Generator) -> Pose:
+    return Pose(of_quaternion(*random_quaternion(rng).tolist()), Vec3.of(rng.uniform(-0.5, 0.5, 3).tolist()))
+
+
+def random_joint(rng: np.random.Generator, kind: str) -> Motion:
+    if kind not in ONE_AXIS:
+        return KINDS[kind]()
+    axis = np.eye(3)[rng.integers(3)] if rng.random() < 0.5 else rng.normal(size=3)
+    return KINDS[kind](axis.tolist())
+
+
+def random_tree(
+    seed: int,
+    links: int = 8,
+    *,
+    base: str = "fixed",
+    kinds: tuple[str, ...] = ALL_KINDS,
+    branching: bool = True,
+) -> Robot:
+    """A tree of `links` links, one more below them if the base moves; a 'mimic' follows some one-axis joint."""
+    rng = np.random.default_rng(seed)
+    made: list[Link] = []
+    if base != "fixed":
+        made.append(Link("base", None, Joint("root_joint", KINDS[base]()), random_body(rng)))
+    for i in range(links):
+        parent = made[rng.integers(len(made)) if branching else -1].name if made else None
+        leaders = [link.joint.name for link in made if link.joint.motion.nq == 1 and link.joint.mimic is None]
+        kind, mimic = str(rng.choice(kinds)), None
+        if kind == "mimic":
+            kind = str(rng.choice(ONE_AXIS))
+            if leaders:
+                mimic = Mimic(str(rng.choice(leaders)), float(rng.uniform(-2, 2)), float(rng.uniform(-1, 1)))
+        limits = Limits(-3.0, 3.0, 2.0, 100.0) if kind in ("revolute", "prismatic") else Limits()
+        joint = Joint(f"joint{i}", random_joint(rng, kind), random_pose(rng), limits, mimic)
+        made.append(Link(f"link{i}", parent, joint, random_body(rng)))
+    frames = [Frame(f"frame{i}", str(rng.choice([link.name for link in made])), random_pose(rng)) for i in range(3)]
+    gravity = Vec3.of(rng.normal(0.0, 5.0, 3).tolist())
+    return Robot(f"random{seed}", tuple(made), tuple(frames), gravity)
+
+
+def random_chain(seed: int, n: int) -> Robot:
+    """A serial arm of n revolute and prismatic joints."""
+    return random_tree(seed, n, kinds=("revolute", "prismatic"), branching=False)
+
+
+def random_trees(count: int, links: int = 30, first_seed: int = 0) -> list[Robot]:
+    """Trees of up to `links` links with joints of all kinds, every second one on a floating base."""
+    sizes = np.random.default_rng(first_seed).integers(1, links + 1, count)
+    bases = ("fixed", "floating")
+    return [random_tree(first_seed + i, int(sizes[i]), base=bases[i % 2]) for i in range(count)]
+
+
+def random_motion(robot: Robot, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """q, v and a that a robot can have, limits aside."""
+    return robot.random_configuration(rng), rng.normal(size=robot.nv), rng.normal(size=robot.nv)
