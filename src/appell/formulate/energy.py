@@ -1,0 +1,64 @@
+"""Energy, momentum and centre of mass.
+
+T = Σᵢ ½ (V·p + ω·L)          p = m V + ω × h,  L = I ω + h × V   about the link's origin O               (1)
+U = -g · Σᵢ (m x_O + R h)                                                                                (2)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from appell.algebra.scalar import Scalar
+from appell.algebra.vector import ZERO, Vec3
+from appell.formulate.kinematics import world_poses
+from appell.formulate.motion import steps, velocities
+from appell.formulate.tree import Tree
+from appell.model.joints import Partial
+
+
+def kinetic_energy(tree: Tree, q: Sequence[Scalar], v: Sequence[Scalar]) -> Scalar:
+    velocity = velocities(tree, steps(tree, q), v)
+    energy: Scalar = 0.0
+    for link in tree.links:
+        omega, linear = velocity[link.name].omega, velocity[link.name].linear
+        p, L = link.inertia.impulse(Partial(omega, linear))  # (1)
+        energy = energy + (linear.dot(p) + omega.dot(L))
+    return 0.5 * energy
+
+
+def potential_energy(tree: Tree, q: Sequence[Scalar]) -> Scalar:
+    """Zero where the centre of mass is level with the world's origin."""
+    return -tree.gravity.dot(_first_moment(tree, q))  # (2)
+
+
+def center_of_mass(tree: Tree, q: Sequence[Scalar]) -> Vec3:
+    """In world coordinates."""
+    return (1.0 / _mass(tree)) * _first_moment(tree, q)
+
+
+def momentum(tree: Tree, q: Sequence[Scalar], v: Sequence[Scalar]) -> tuple[Vec3, Vec3]:
+    """Linear momentum, and angular momentum about the centre of mass, in world axes."""
+    step = steps(tree, q)
+    pose, velocity = world_poses(tree, step), velocities(tree, step, v)
+    linear, angular, first = ZERO, ZERO, ZERO
+    for link in tree.links:
+        R, x = pose[link.name].rotation, pose[link.name].translation
+        p, L = link.inertia.impulse(Partial(velocity[link.name].omega, velocity[link.name].linear))
+        p_world = R @ p
+        linear = linear + p_world
+        angular = angular + R @ L + x.cross(p_world)
+        first = first + link.inertia.mass * x + R @ link.inertia.first
+    return linear, angular - (1.0 / _mass(tree)) * first.cross(linear)
+
+
+def _mass(tree: Tree) -> Scalar:
+    return sum((link.inertia.mass for link in tree.links), start=0.0)
+
+
+def _first_moment(tree: Tree, q: Sequence[Scalar]) -> Vec3:
+    pose = world_poses(tree, steps(tree, q))
+    first = ZERO
+    for link in tree.links:
+        R, x = pose[link.name].rotation, pose[link.name].translation
+        first = first + link.inertia.mass * x + R @ link.inertia.first
+    return first

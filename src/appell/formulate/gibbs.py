@@ -1,0 +1,32 @@
+"""The Gibbs function, or acceleration energy: the one definition that all dynamics here must agree with.
+
+    S(q, v, a) = Σᵢ  ½ mᵢ r̈ᵢ·r̈ᵢ + ½ ω̇ᵢ·Iᵢω̇ᵢ + ω̇ᵢ·(ωᵢ × Iᵢωᵢ)                                           (1)
+
+r̈ is the acceleration of the centre of mass, less gravity, and I the inertia about it. About the origin O of a link,
+with h = ∫ r dm and J = ∫ r rᵀ dm, the same sum up to terms without a is
+
+    S = Σᵢ  ½ mᵢ s̈ᵢ·s̈ᵢ + s̈ᵢ·Wᵢhᵢ + ½ tr(Wᵢ Jᵢ Wᵢᵀ)                                                       (2)
+
+which is half the integral of the squared acceleration s̈ + W r, and so holds for a link without mass too. Appell's
+equations follow: τ = ∂S/∂a, M = ∂²S/∂a², bias = ∂S/∂a at a = 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from appell.algebra.scalar import Scalar
+from appell.formulate.motion import accelerations, steps
+from appell.formulate.tree import Tree
+
+
+def gibbs_function(tree: Tree, q: Sequence[Scalar], v: Sequence[Scalar], a: Sequence[Scalar]) -> Scalar:
+    """S(q, v, a), by (2)."""
+    motion = accelerations(tree, steps(tree, q), v, a)
+    S: Scalar = 0.0
+    for link in tree.links:
+        body, acc, W = link.inertia, motion[link.name].acc, motion[link.name].W
+        turning = W @ body.second
+        S = S + 0.5 * body.mass * acc.dot(acc) + acc.dot(W @ body.first)
+        S = S + 0.5 * sum((row.dot(other) for row, other in zip(turning.rows, W.rows, strict=True)), start=0.0)
+    return S

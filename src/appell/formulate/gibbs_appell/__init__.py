@@ -1,0 +1,1 @@
+"""Dynamics from the Gibbs function, after Mata, Provenzano, Valera and Shafei."""

@@ -1,0 +1,63 @@
+"""Inverse dynamics: the gradient of the Gibbs function with 3x3 and 4x4 matrices, after Shafei.
+
+Split the matter of a link into what moves with its origin, B₁ = [0 h; hᵀ m], a 4x4 matrix, and what turns, B₂ = I about
+the origin, a 3x3 matrix. The Gibbs function is then
+
+    S = Σ ½ Tr{ T'' B₁ T''ᵀ } + ½ ω̇·B₂ω̇ + ω̇·(ω × B₂ω)                                                        (1)
+
+    τₖ = Tr{ L Q } - gᵀ L c + bₖ·t           L = ∂T''/∂aₖ = T ξₖ,   bₖ = ∂ω̇/∂aₖ                                 (2)
+
+    Q = B₁ T''ᵀ + Σ X_c Q_c                  c = B₁ (0, 0, 0, 1)ᵀ + Σ X_c c_c                                    (3)
+    t = B₂ω̇ + ω × B₂ω + Σ R_c t_c                                                                             (4)
+
+The term ω × B₂ω is missing in the paper; planar motion does not show it. Cost O(n). Shafei, Shafei 2018, for any tree.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from appell.algebra.matrix import ZEROS
+from appell.algebra.scalar import Scalar
+from appell.algebra.vector import ZERO, Vec3
+from appell.formulate.homogeneous import ORIGIN, Mat4, placements, transformation, twist
+from appell.formulate.inward import Wrench, less_outside
+from appell.formulate.motion import accelerations, steps
+from appell.formulate.tree import Tree
+from appell.model.robot import WORLD
+
+
+def inverse_dynamics(
+    tree: Tree,
+    q: Sequence[Scalar],
+    v: Sequence[Scalar],
+    a: Sequence[Scalar],
+    wrenches: Mapping[str, Wrench] | None = None,
+) -> list[Scalar]:
+    """τ(q, v, a)."""
+    step = steps(tree, q)
+    X = {name: transformation(own) for name, own in step.items()}
+    place, motion = placements(tree, X, v, a), accelerations(tree, step, v, a)
+    gravity = (*tree.gravity, 0.0)
+
+    Q, c = {}, {}
+    turning: dict[str | None, Vec3] = {WORLD: ZERO}
+    for link in tree.links:
+        body, m = link.inertia, motion[link.name]
+        B1, B2 = Mat4.of(ZEROS, body.first, body.first, body.mass), body.rotational
+        Q[link.name], c[link.name] = B1 @ place[link.name].gain.T, B1.apply(ORIGIN)  # (3)
+        turning[link.name] = B2 @ m.alpha + m.omega.cross(B2 @ m.omega)  # (4)
+
+    tau: dict[str, list[Scalar]] = {}
+    for link in reversed(tree.links):
+        name, parent = link.name, link.parent
+        tau[name] = []
+        for p in link.partials:
+            L = place[name].T @ twist(p.angular, p.linear)
+            weight = sum((g * x for g, x in zip(gravity, L.apply(c[name]), strict=True)), start=0.0)
+            tau[name].append(L.trace_with(Q[name].T) - weight + p.angular.dot(turning[name]))  # (2)
+        turning[parent] += step[name].R @ turning[name]
+        if parent is not None:
+            Q[parent] = Q[parent] + X[name] @ Q[name]
+            c[parent] = tuple(x + y for x, y in zip(c[parent], X[name].apply(c[name]), strict=True))
+    return less_outside(tree, step, tree.gather(tau), wrenches)

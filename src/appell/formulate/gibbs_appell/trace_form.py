@@ -1,0 +1,42 @@
+"""The inertia matrix as a trace of 4x4 matrices, after Shafei.
+
+    M_kj = Tr{ L_k X…X F_j L_jᵀ }         k = j or inboard of it, X…X the way from k out to j                      (1)
+
+    F_p += X F Xᵀ,   starting from P = ∫ (r, 1)(r, 1)ᵀ dm of each link            L = ∂T/∂q = T ξ                  (2)
+
+With the matter of a whole body in P no separate 3x3 term is needed. Cost O(n²). Shafei, Shafei 2018, for any tree.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from appell.algebra.scalar import Scalar
+from appell.formulate.homogeneous import Mat4, placements, pseudo_inertia, transformation, twist
+from appell.formulate.motion import steps
+from appell.formulate.tree import Tree
+from appell.model.robot import WORLD
+
+
+def mass_matrix(tree: Tree, q: Sequence[Scalar]) -> list[list[Scalar]]:
+    """M(q)."""
+    X = {name: transformation(step) for name, step in steps(tree, q).items()}
+    rest = [0.0] * tree.robot.nv
+    place = placements(tree, X, rest, rest)
+    F = {link.name: pseudo_inertia(link.inertia) for link in tree.links}
+    for link in reversed(tree.links):
+        if link.parent is not None:
+            F[link.parent] = F[link.parent] + X[link.name] @ F[link.name] @ X[link.name].T  # (2)
+
+    blocks: dict[tuple[str, str], list[list[Scalar]]] = {}
+    carried: dict[str | None, dict[str, list[Mat4]]] = {WORLD: {}}
+    for link in tree.links:
+        own = [place[link.name].T @ twist(p.angular, p.linear) for p in link.partials]
+        carried[link.name] = {name: [L @ X[link.name] for L in Ls] for name, Ls in carried[link.parent].items()}
+        carried[link.name][link.name] = own
+        moved = [L @ F[link.name] for L in own]
+        for name, inboard in carried[link.name].items():
+            blocks[link.name, name] = [[m.trace_with(L) for L in inboard] for m in moved]  # (1)
+            if name != link.name:
+                blocks[name, link.name] = [list(row) for row in zip(*blocks[link.name, name], strict=True)]
+    return tree.gather_symmetric(blocks)

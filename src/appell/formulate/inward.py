@@ -1,0 +1,47 @@
+"""The inward pass that most methods share: from forces on links to forces at joints.
+
+A joint moves all links outboard of it as one rigid body. With f and n the force and the moment about the origin that
+the matter of a link asks for, less what acts on it from outside,
+
+    F_p += R F            N_p += R N + s × R F            τₖ = angularₖ·N + linearₖ·F                          (1)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from appell.algebra.scalar import Scalar
+from appell.algebra.vector import ZERO, Vec3
+from appell.formulate.motion import Step
+from appell.formulate.tree import Tree
+from appell.model.robot import WORLD
+
+Wrench = tuple[Vec3, Vec3]  # force and moment about the link's origin, in link coordinates
+
+
+def joint_forces(
+    tree: Tree, step: dict[str, Step], asked: Mapping[str, Wrench], outside: Mapping[str, Wrench] | None = None
+) -> list[Scalar]:
+    """τ for the wrenches that the links ask for and those that act on them, by (1)."""
+    force: dict[str | None, Vec3] = {WORLD: ZERO} | {name: f for name, (f, _) in asked.items()}
+    moment: dict[str | None, Vec3] = {WORLD: ZERO} | {name: n for name, (_, n) in asked.items()}
+    for name, (f, n) in (outside or {}).items():
+        force[name], moment[name] = force[name] - f, moment[name] - n
+    tau = {}
+    for link in reversed(tree.links):
+        R, s, f, n = step[link.name].R, step[link.name].s, force[link.name], moment[link.name]
+        tau[link.name] = [p.angular.dot(n) + p.linear.dot(f) for p in link.partials]
+        f_parent = R @ f
+        force[link.parent] += f_parent
+        moment[link.parent] += R @ n + s.cross(f_parent)
+    return tree.gather(tau)
+
+
+def less_outside(
+    tree: Tree, step: dict[str, Step], tau: Sequence[Scalar], outside: Mapping[str, Wrench] | None
+) -> list[Scalar]:
+    """τ less the share of wrenches from outside, for methods that do not gather forces themselves."""
+    if not outside:
+        return list(tau)
+    share = joint_forces(tree, step, {link.name: (ZERO, ZERO) for link in tree.links}, outside)
+    return [x + y for x, y in zip(tau, share, strict=True)]

@@ -1,0 +1,1 @@
+"""Dynamics from Kane's equations: generalised inertia forces are summed along partial velocities."""

@@ -1,0 +1,83 @@
+"""Where the links and frames of a robot are, and how they move with v.
+
+A Jacobian has six rows, linear first. Its columns are the partials carried to the frame, expressed in one of three
+ways: LOCAL, the frame's own axes; LOCAL_WORLD_ALIGNED, the frame's origin in world axes; WORLD, the point of the
+frame's link that passes the world's origin, in world axes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from appell.algebra.rotation import Pose
+from appell.algebra.scalar import Scalar
+from appell.algebra.vector import Vec3
+from appell.formulate.motion import Step, carried_partials, steps
+from appell.formulate.tree import Tree
+from appell.model.joints import Partial
+from appell.model.robot import WORLD, Frame
+
+Change = Callable[[Pose, Partial], Partial]
+
+# how a partial in the frame's own axes is expressed, given the frame's pose in the world
+REFERENCES: dict[str, Change] = {
+    "LOCAL": lambda pose, p: p,
+    "LOCAL_WORLD_ALIGNED": lambda pose, p: Partial(pose.rotation @ p.angular, pose.rotation @ p.linear),
+    "WORLD": lambda pose, p: Partial(
+        pose.rotation @ p.angular, pose.rotation @ p.linear + pose.translation.cross(pose.rotation @ p.angular)
+    ),
+}
+
+
+def world_poses(tree: Tree, step: dict[str, Step]) -> dict[str | None, Pose]:
+    """The pose of every link in the world."""
+    found: dict[str | None, Pose] = {WORLD: Pose()}
+    for link in tree.links:
+        parent, R, s = found[link.parent], step[link.name].R, step[link.name].s
+        rotation = parent.rotation
+        for factor in R.factors:
+            rotation = rotation @ factor
+        found[link.name] = Pose(rotation, parent.apply(s))
+    return found
+
+
+def frame_pose(tree: Tree, frame: Frame, q: Sequence[Scalar]) -> list[list[Scalar]]:
+    """The homogeneous 4x4 matrix of a frame in the world."""
+    pose = world_poses(tree, steps(tree, q))[frame.link] @ frame.pose
+    return [[*row, x] for row, x in zip(pose.rotation.rows, pose.translation, strict=True)] + [[0.0, 0.0, 0.0, 1.0]]
+
+
+def frame_jacobian(tree: Tree, frame: Frame, reference: str, q: Sequence[Scalar]) -> list[list[Scalar]]:
+    """J with (linear, angular) velocity of the frame = J v."""
+    step = steps(tree, q)
+    world = world_poses(tree, step)[frame.link] @ frame.pose
+    partials = carried_partials(tree, step)[frame.link]
+    change = REFERENCES[reference]
+    columns = {
+        name: [_column(change(world, _at_frame(frame, p))) for p in inboard] for name, inboard in partials.items()
+    }
+    return tree.gather_columns(columns, rows=6)
+
+
+def frame_wrench(
+    tree: Tree, frame: Frame, reference: str, q: Sequence[Scalar], wrench: Sequence[Scalar]
+) -> tuple[Vec3, Vec3]:
+    """Force and moment about the link's origin, in link coordinates, of a wrench on a frame, (force, moment)."""
+    force, moment = Vec3.of(wrench[:3]), Vec3.of(wrench[3:])
+    if reference != "LOCAL":
+        world = world_poses(tree, steps(tree, q))[frame.link] @ frame.pose
+        if reference == "WORLD":
+            moment = moment - world.translation.cross(force)
+        force, moment = world.rotation.T @ force, world.rotation.T @ moment
+    on_link = frame.pose.rotation @ force
+    return on_link, frame.pose.rotation @ moment + frame.pose.translation.cross(on_link)
+
+
+def _at_frame(frame: Frame, partial: Partial) -> Partial:
+    b, u = partial.angular, partial.linear
+    back = frame.pose.rotation.T
+    return Partial(back @ b, back @ (u + b.cross(frame.pose.translation)))
+
+
+def _column(partial: Partial) -> list[Scalar]:
+    return [*partial.linear, *partial.angular]

@@ -1,0 +1,1 @@
+"""Dynamics from Lagrange's equations."""

@@ -1,0 +1,1 @@
+"""Dynamics from Newton's and Euler's equations, body by body."""

@@ -1,0 +1,40 @@
+"""Inverse dynamics after Luh, Walker and Paul: Newton's and Euler's equations of every link, in link coordinates.
+
+    r̈ = s̈ + ω̇ × c + ω × (ω × c)                                                                             (1)
+    F = m r̈                      N = I ω̇ + ω × I ω                about the centre of mass                    (2)
+
+Forces and moments between the links follow from the tip inward,
+
+    f_p += R f                   n_p += R n + s × R f             f = F + …,   n = N + c × F + …               (3)
+
+and a joint supplies their part along its axis. Cost O(n). Luh, Walker, Paul 1980, with vector products throughout.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from appell.algebra.scalar import Scalar
+from appell.formulate.centred import centred
+from appell.formulate.inward import Wrench, joint_forces
+from appell.formulate.motion import accelerations, by_crosses, steps
+from appell.formulate.tree import Tree
+
+
+def inverse_dynamics(
+    tree: Tree,
+    q: Sequence[Scalar],
+    v: Sequence[Scalar],
+    a: Sequence[Scalar],
+    wrenches: Mapping[str, Wrench] | None = None,
+) -> list[Scalar]:
+    """τ(q, v, a)."""
+    step = steps(tree, q)
+    motion = accelerations(tree, step, v, a, by_crosses)
+    asked = {}
+    for link in tree.links:
+        body, m = centred(link.inertia), motion[link.name]
+        force = body.mass * (m.acc + by_crosses(m, body.com))  # (1), (2)
+        moment = body.inertia @ m.alpha + m.omega.cross(body.inertia @ m.omega)
+        asked[link.name] = force, moment + body.com.cross(force)
+    return joint_forces(tree, step, asked, wrenches)  # (3)

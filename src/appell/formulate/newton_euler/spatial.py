@@ -1,0 +1,122 @@
+"""Spatial vectors and articulated inertias: pairs of 3-vectors and what maps one kind to the other.
+
+A twist is angular velocity and velocity of the origin, a wrench is moment about the origin and force. Between them
+stands a symmetric 6x6 matrix in blocks,
+
+    n = I ω + H v            f = Hᵀ ω + M v                                                                     (1)
+
+with H = h~ and M = m 1 for a rigid body. Seen from an origin that stands at -s, in the same axes, it becomes
+
+    M' = M          H' = H + s~ M          I' = I - H s~ + s~ H'ᵀ                                              (2)
+
+Cross products of a twist with a twist and with a wrench:
+
+    (ω, v) × (b, u) = (ω × b, ω × u + v × b)            (ω, v) ×* (n, f) = (ω × n + v × f, ω × f)               (3)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from appell.algebra.matrix import IDENTITY, ZEROS, Mat3, outer, skew
+from appell.algebra.rotation import Rotation
+from appell.algebra.scalar import Scalar
+from appell.algebra.vector import ZERO, Vec3
+from appell.model.body import Inertia
+from appell.model.joints import Partial
+
+
+@dataclass(frozen=True)
+class Twist:
+    angular: Vec3 = ZERO
+    linear: Vec3 = ZERO
+
+    @staticmethod
+    def of(partial: Partial) -> Twist:
+        return Twist(partial.angular, partial.linear)
+
+    def __add__(self, other: Twist) -> Twist:
+        return Twist(self.angular + other.angular, self.linear + other.linear)
+
+    def __rmul__(self, scale: Scalar) -> Twist:
+        return Twist(scale * self.angular, scale * self.linear)
+
+    def cross(self, other: Twist) -> Twist:
+        angular, linear = self.angular, self.linear
+        return Twist(angular.cross(other.angular), angular.cross(other.linear) + linear.cross(other.angular))  # (3)
+
+    def cross_wrench(self, wrench: Wrench) -> Wrench:
+        angular, linear = self.angular, self.linear
+        return Wrench(angular.cross(wrench.moment) + linear.cross(wrench.force), angular.cross(wrench.force))  # (3)
+
+    def to_link(self, R: Rotation, s: Vec3) -> Twist:
+        """From the parent's origin and axes to the link's."""
+        return Twist(R.T @ self.angular, R.T @ (self.linear + self.angular.cross(s)))
+
+
+@dataclass(frozen=True)
+class Wrench:
+    moment: Vec3 = ZERO
+    force: Vec3 = ZERO
+
+    def __add__(self, other: Wrench) -> Wrench:
+        return Wrench(self.moment + other.moment, self.force + other.force)
+
+    def __sub__(self, other: Wrench) -> Wrench:
+        return Wrench(self.moment - other.moment, self.force - other.force)
+
+    def __rmul__(self, scale: Scalar) -> Wrench:
+        return Wrench(scale * self.moment, scale * self.force)
+
+    def power(self, twist: Twist) -> Scalar:
+        return self.moment.dot(twist.angular) + self.force.dot(twist.linear)
+
+    def to_parent(self, R: Rotation, s: Vec3) -> Wrench:
+        """From the link's origin and axes to the parent's."""
+        force = R @ self.force
+        return Wrench(R @ self.moment + s.cross(force), force)
+
+
+@dataclass(frozen=True)
+class Articulated:
+    """The blocks of (1)."""
+
+    I: Mat3 = ZEROS
+    H: Mat3 = ZEROS
+    M: Mat3 = ZEROS
+
+    @staticmethod
+    def of(body: Inertia) -> Articulated:
+        return Articulated(body.rotational, skew(body.first), body.mass * IDENTITY)
+
+    def __add__(self, other: Articulated) -> Articulated:
+        return Articulated(self.I + other.I, self.H + other.H, self.M + other.M)
+
+    def __matmul__(self, twist: Twist) -> Wrench:
+        return Wrench(self.I @ twist.angular + self.H @ twist.linear, self.H.T @ twist.angular + self.M @ twist.linear)
+
+    def less(self, wrenches: Sequence[Wrench], weighted: Sequence[Wrench]) -> Articulated:
+        """A - Σ U Vᵀ over pairs of wrenches, where the sum is symmetric."""
+        I, H, M = self.I, self.H, self.M
+        for U, V in zip(wrenches, weighted, strict=True):
+            I = mirrored(I - outer(U.moment, V.moment))
+            H = H - outer(U.moment, V.force)
+            M = mirrored(M - outer(U.force, V.force))
+        return Articulated(I, H, M)
+
+    def to_parent(self, R: Rotation, s: Vec3) -> Articulated:
+        """From the link's origin and axes to the parent's."""
+        turned = R @ (R @ self.H.T).T
+        return Articulated(R.conjugate(self.I), turned, R.conjugate(self.M)).shifted(s)
+
+    def shifted(self, s: Vec3) -> Articulated:
+        """(2)."""
+        S = skew(s)
+        H = self.H + S @ self.M
+        return Articulated(mirrored(self.I - self.H @ S + S @ H.T), H, self.M)
+
+
+def mirrored(m: Mat3) -> Mat3:
+    """A matrix known to be symmetric, with its lower half taken from the upper so that it is computed once."""
+    return Mat3.symmetric(*m.upper)

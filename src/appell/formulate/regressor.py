@@ -1,0 +1,51 @@
+"""The regressor: joint forces are linear in the inertial parameters, τ = Y(q, v, a) π.
+
+π has ten numbers a link, [m, h, Ixx, Ixy, Iyy, Ixz, Iyz, Izz] about the link's origin, and with f = m s̈ + W h and
+n = h × s̈ + I ω̇ + ω × I ω their columns are
+
+    m:    f = s̈,     n = 0            h_x:  f = W x,   n = x × s̈           I_ab:  f = 0,  n = E ω̇ + ω × E ω         (1)
+
+with E the symmetric unit matrix of ab. A joint k at the link or inboard of it, whose unit motion there is (b, u), feels
+u·f + b·n. Cost O(n²). Valera et al. 2003, §5.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from appell.algebra.matrix import Mat3
+from appell.algebra.scalar import Scalar
+from appell.algebra.vector import UNITS, ZERO, Vec3
+from appell.formulate.motion import Acceleration, accelerations, carried_partials, steps
+from appell.formulate.tree import Tree
+
+UNIT_INERTIAS = tuple(
+    Mat3.of([[1.0 if (a, b) in ((i, j), (j, i)) else 0.0 for b in range(3)] for a in range(3)])
+    for i, j in ((0, 0), (0, 1), (1, 1), (0, 2), (1, 2), (2, 2))
+)
+
+
+def regressor(tree: Tree, q: Sequence[Scalar], v: Sequence[Scalar], a: Sequence[Scalar]) -> list[list[Scalar]]:
+    """Y(q, v, a), nv x 10 links."""
+    step = steps(tree, q)
+    motion, partials = accelerations(tree, step, v, a), carried_partials(tree, step)
+    rows: list[list[Scalar]] = [[] for _ in range(tree.robot.nv)]
+    for link in tree.links:
+        for f, n in _columns(motion[link.name]):
+            forces = {
+                name: [p.linear.dot(f) + p.angular.dot(n) for p in inboard]
+                for name, inboard in partials[link.name].items()
+            }
+            absent = {other.name: [0.0] * len(other.partials) for other in tree.links if other.name not in forces}
+            for row, entry in zip(rows, tree.gather(forces | absent), strict=True):
+                row.append(entry)
+    return rows
+
+
+def _columns(motion: Acceleration) -> list[tuple[Vec3, Vec3]]:
+    """(1), in the order of the parameters."""
+    omega, alpha, acc = motion.omega, motion.alpha, motion.acc
+    mass = [(acc, ZERO)]
+    first = [(motion.W @ unit, unit.cross(acc)) for unit in UNITS]
+    inertia = [(ZERO, E @ alpha + omega.cross(E @ omega)) for E in UNIT_INERTIAS]
+    return mass + first + inertia

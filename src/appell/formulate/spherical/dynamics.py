@@ -1,0 +1,141 @@
+"""Closed-form dynamics of spherical parallel robots: M, C and G of every body from its Jacobian in body coordinates.
+
+A body turns about the fixed centre with ω = J v and ω̇ = J a + J' v, inertia I about the centre and first moment m ρ:
+
+    M = Jᵀ I J           C = Jᵀ I J' + Jᵀ (J v)~ I J           G = m (ρ~ J)ᵀ Rᵀg           summed over bodies  (17) (20)
+
+    first arc     ω = θ̇ z                       J = z jθ              J' = z j'θ                                    (46)
+    second arc    ω = θ̇ c + ψ̇ z,  c = R₂ᵀu      J = c jθ + z jψ       J' = c j'θ + z j'ψ + θ̇ (c × z) jψ             (47)
+    platform      ω = RᵀE v                     J = RᵀE               J' = RᵀĖ                                      (48)
+
+In (47) the whole of ψ̇ θ̇ (c × z) stands on ψ̇, which makes J' the rate of the world's Jacobian seen in body axes; then
+Ṁ - 2C is skew. The paper splits it in halves, and it is not. The actuators' Jacobian has the rows jθ, (50), and
+τ = J_act⁻ᵀ Q.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from appell.algebra.matrix import Mat3
+from appell.algebra.scalar import Scalar, cos, sin
+from appell.algebra.vector import Vec3
+from appell.formulate.spherical.leg import LegPosition, LegRates, SphericalLeg, Z, position, rates
+from appell.model.body import Inertia
+
+Matrix = list[list[Scalar]]
+
+
+@dataclass(frozen=True)
+class SphericalRobot:
+    """Legs, the platform's inertia about the centre, and gravity."""
+
+    legs: tuple[SphericalLeg, ...]
+    platform: Inertia
+    gravity: Vec3
+
+
+@dataclass(frozen=True)
+class Turning:
+    """A body: its rotation, inertia, and the columns of J and J' in body coordinates."""
+
+    R: Mat3
+    inertia: Inertia
+    J: list[Vec3]
+    J_rate: list[Vec3]
+
+
+def mass_matrix(robot: SphericalRobot, q: Sequence[Scalar]) -> Matrix:
+    """M(q), by (17)."""
+
+    def share(body: Turning) -> Matrix:
+        momenta = [body.inertia.rotational @ column for column in body.J]
+        return [[column.dot(momentum) for momentum in momenta] for column in body.J]
+
+    return _total([share(body) for body in _bodies(robot, q, [0.0] * 3)])
+
+
+def coriolis(robot: SphericalRobot, q: Sequence[Scalar], v: Sequence[Scalar]) -> Matrix:
+    """C(q, v), by (17)."""
+
+    def share(body: Turning) -> Matrix:
+        I, omega = body.inertia.rotational, _combine(body.J, v)
+        moments = [I @ rate + omega.cross(I @ column) for column, rate in zip(body.J, body.J_rate, strict=True)]
+        return [[column.dot(moment) for moment in moments] for column in body.J]
+
+    return _total([share(body) for body in _bodies(robot, q, v)])
+
+
+def gravity(robot: SphericalRobot, q: Sequence[Scalar]) -> list[Scalar]:
+    """G(q), by (17)."""
+    shares = []
+    for body in _bodies(robot, q, [0.0] * 3):
+        g = body.R.T @ robot.gravity
+        shares.append([[body.inertia.first.cross(column).dot(g) for column in body.J]])
+    return _total(shares)[0]
+
+
+def actuator_jacobian(robot: SphericalRobot, q: Sequence[Scalar]) -> Matrix:
+    """J_act(q), by (50)."""
+    R, E, E_rate = _rotation(q), _euler(q), _euler_rate(q, [0.0] * 3)
+    return [rates(position(leg, R), E, E_rate, [0.0] * 3).theta for leg in robot.legs]
+
+
+def joint_angles(robot: SphericalRobot, q: Sequence[Scalar]) -> list[Scalar]:
+    """θ of every leg, then ψ of every leg."""
+    places = [position(leg, _rotation(q)) for leg in robot.legs]
+    return [place.theta for place in places] + [place.psi for place in places]
+
+
+def _bodies(robot: SphericalRobot, q: Sequence[Scalar], v: Sequence[Scalar]) -> Iterator[Turning]:
+    R, E, E_rate = _rotation(q), _euler(q), _euler_rate(q, v)
+    for leg in robot.legs:
+        at = position(leg, R)
+        rate = rates(at, E, E_rate, v)
+        yield Turning(at.R1, leg.first, [j * Z for j in rate.theta], [j * Z for j in rate.theta_rate])  # (46)
+        yield _second_arc(leg, at, rate)
+    yield Turning(R, robot.platform, [R.T @ column for column in E], [R.T @ column for column in E_rate])  # (48)
+
+
+def _second_arc(leg: SphericalLeg, at: LegPosition, rate: LegRates) -> Turning:
+    """(47)."""
+    c = at.R2.T @ at.u
+    sweep = rate.speed * c.cross(Z)
+    J = [theta * c + psi * Z for theta, psi in zip(rate.theta, rate.psi, strict=True)]
+    J_rate = [
+        theta * c + psi * Z + turned * sweep
+        for theta, psi, turned in zip(rate.theta_rate, rate.psi_rate, rate.psi, strict=True)
+    ]
+    return Turning(at.R2, leg.second, J, J_rate)
+
+
+def _rotation(q: Sequence[Scalar]) -> Mat3:
+    """Rz(q₁) Ry(q₂) Rx(q₃), (25)."""
+    (c1, s1), (c2, s2), (c3, s3) = ((cos(x), sin(x)) for x in q)
+    about_z = Mat3.of([[c1, -s1, 0.0], [s1, c1, 0.0], [0.0, 0.0, 1.0]])
+    about_y = Mat3.of([[c2, 0.0, s2], [0.0, 1.0, 0.0], [-s2, 0.0, c2]])
+    about_x = Mat3.of([[1.0, 0.0, 0.0], [0.0, c3, -s3], [0.0, s3, c3]])
+    return about_z @ about_y @ about_x
+
+
+def _euler(q: Sequence[Scalar]) -> list[Vec3]:
+    """The columns of E in Ω = E v, (26)."""
+    (c1, s1), (c2, s2) = ((cos(x), sin(x)) for x in q[:2])
+    return [Z, Vec3(-s1, c1, 0.0), Vec3(c1 * c2, s1 * c2, -s2)]
+
+
+def _euler_rate(q: Sequence[Scalar], v: Sequence[Scalar]) -> list[Vec3]:
+    """The columns of Ė."""
+    (c1, s1), (c2, s2) = ((cos(x), sin(x)) for x in q[:2])
+    v1, v2 = v[:2]
+    third = Vec3(-s1 * c2 * v1 - c1 * s2 * v2, c1 * c2 * v1 - s1 * s2 * v2, -c2 * v2)
+    return [Vec3(0.0, 0.0, 0.0), v1 * Vec3(-c1, -s1, 0.0), third]
+
+
+def _combine(vectors: Sequence[Vec3], weights: Sequence[Scalar]) -> Vec3:
+    return sum((weight * vector for weight, vector in zip(weights, vectors, strict=True)), start=Vec3(0.0, 0.0, 0.0))
+
+
+def _total(matrices: Sequence[Matrix]) -> Matrix:
+    return [[sum(entries, start=0.0) for entries in zip(*rows, strict=True)] for rows in zip(*matrices, strict=True)]
