@@ -1,0 +1,21 @@
+"""How the laws ask a function for its value.
+
+Small tapes are compiled and run. Compiling the derivative of a thirty-link tree takes many seconds and shows nothing
+that tests/compile/native does not show, namely that compiled code does what the tape says; so long tapes are
+interpreted.
+"""
+
+from __future__ import annotations
+
+from appell.compile.evaluate import evaluate
+from appell.compile.function import Function
+
+LONG = 1500  # nodes
+
+
+def answer(function: Function, *arguments):
+    """The results at one sample; a tuple where there are several."""
+    if len(function.tape) < LONG:
+        return function(*arguments)
+    results = evaluate(function.tape, *arguments)
+    return results if len(results) > 1 else results[0]

@@ -1,0 +1,171 @@
+"""Pinocchio as the judge: the same robot built there, with its answers in our layout.
+
+Pinocchio wants the joints of a subtree in one run, keeps (cos, sin) of a planar joint's angle, and cannot differentiate
+through mimic joints. So every joint gets coordinates of its own there, in depth-first order, and the matrix G leads
+from our v to Pinocchio's: τ = Gᵀ τ_full, M = Gᵀ M_full G.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pinocchio as pin
+
+from appell.model.robot import Robot
+
+REFERENCES = {
+    "LOCAL": pin.LOCAL,
+    "WORLD": pin.WORLD,
+    "LOCAL_WORLD_ALIGNED": pin.LOCAL_WORLD_ALIGNED,
+}
+
+
+class Oracle:
+    """A robot's equations of motion according to Pinocchio."""
+
+    def __init__(self, robot: Robot, model: pin.Model | None = None):
+        self.robot = robot
+        self.model = model or self._build()
+        self.ids = {None: 0} | {link.name: self.model.getJointId(link.joint.name) for link in robot.links}
+        self.data = self.model.createData()
+        self.G = np.zeros((self.model.nv, robot.nv))
+        for link in robot.links:
+            joint, span = self.model.joints[self.ids[link.name]], robot.span(link.joint)[1]
+            scale = link.joint.mimic.multiplier if link.joint.mimic else 1.0
+            self.G[joint.idx_v : joint.idx_v + joint.nv, span] = scale * np.eye(joint.nv)
+        self.has_mimic = any(link.joint.mimic for link in robot.links)
+
+    @staticmethod
+    def of_urdf(robot: Robot, path) -> Oracle:
+        """Judge a robot that we read from a URDF by Pinocchio's own reading of the same file."""
+        if robot.links[0].joint.motion.name == "floating":
+            return Oracle(robot, pin.buildModelFromUrdf(str(path), pin.JointModelFreeFlyer()))
+        return Oracle(robot, pin.buildModelFromUrdf(str(path)))
+
+    def _build(self) -> pin.Model:
+        robot, model, ids = self.robot, pin.Model(), {None: 0}
+        model.gravity.linear = np.array(list(robot.gravity))
+        for link in depth_first(robot):
+            joint = model.addJoint(
+                ids[link.parent], joint_model(link.joint.motion), se3(link.joint.placement), link.joint.name
+            )
+            body = (
+                pin.Inertia.FromDynamicParameters(np.array(link.body.parameters)) if link.body else pin.Inertia.Zero()
+            )
+            model.appendBodyToJoint(joint, body, pin.SE3.Identity())
+            model.addFrame(pin.Frame(link.name, joint, 0, pin.SE3.Identity(), pin.FrameType.BODY))
+            ids[link.name] = joint
+        for frame in robot.frames:
+            model.addFrame(pin.Frame(frame.name, ids[frame.link], 0, se3(frame.pose), pin.FrameType.BODY))
+        return model
+
+    def q(self, q):
+        full = np.zeros(self.model.nq)
+        for link in self.robot.links:
+            joint = self.model.joints[self.ids[link.name]]
+            own = self.robot.joint_position(link.joint, q)
+            if joint.nq == len(own) + 1:  # an angle, kept as its cosine and sine
+                own = [*own[:-1], np.cos(own[-1]), np.sin(own[-1])]
+            full[joint.idx_q : joint.idx_q + joint.nq] = own
+        return full
+
+    def inverse_dynamics(self, q, v, a):
+        return self.G.T @ pin.rnea(self.model, self.data, self.q(q), self.G @ v, self.G @ a)
+
+    def mass_matrix(self, q):
+        M = pin.crba(self.model, self.data, self.q(q))
+        return self.G.T @ (np.triu(M) + np.triu(M, 1).T) @ self.G
+
+    def bias(self, q, v):
+        return self.G.T @ pin.nonLinearEffects(self.model, self.data, self.q(q), self.G @ v)
+
+    def gravity(self, q):
+        return self.G.T @ pin.computeGeneralizedGravity(self.model, self.data, self.q(q))
+
+    def forward_dynamics(self, q, v, tau):
+        if self.has_mimic:
+            return np.linalg.solve(self.mass_matrix(q), tau - self.bias(q, v))
+        return self.G.T @ pin.aba(self.model, self.data, self.q(q), self.G @ v, self.G @ tau)
+
+    def energy(self, q, v):
+        kinetic = pin.computeKineticEnergy(self.model, self.data, self.q(q), self.G @ v)
+        return kinetic, pin.computePotentialEnergy(self.model, self.data, self.q(q))
+
+    def momentum(self, q, v):
+        return pin.computeCentroidalMomentum(self.model, self.data, self.q(q), self.G @ v).vector
+
+    def center_of_mass(self, q):
+        return pin.centerOfMass(self.model, self.data, self.q(q))
+
+    def coriolis(self, q, v):
+        return self.G.T @ pin.computeCoriolisMatrix(self.model, self.data, self.q(q), self.G @ v) @ self.G
+
+    def regressor(self, q, v, a):
+        full = pin.computeJointTorqueRegressor(self.model, self.data, self.q(q), self.G @ v, self.G @ a)
+        columns = [10 * (self.ids[link.name] - 1) + k for link in self.robot.links for k in range(10)]
+        return self.G.T @ np.reshape(full, (self.model.nv, -1))[:, columns]
+
+    def inverse_dynamics_derivatives(self, q, v, a):
+        dq, dv, M = pin.computeRNEADerivatives(self.model, self.data, self.q(q), self.G @ v, self.G @ a)
+        M = np.triu(M) + np.triu(M, 1).T
+        return tuple(self.G.T @ part @ self.G for part in (dq, dv, M))
+
+    def forward_dynamics_derivatives(self, q, v, tau):
+        """Of implicit differentiation: ∂a/∂x = -M⁻¹ ∂τ/∂x at the a that τ brings about."""
+        a = self.forward_dynamics(q, v, tau)
+        dq, dv, M = self.inverse_dynamics_derivatives(q, v, a)
+        return -np.linalg.solve(M, dq), -np.linalg.solve(M, dv), np.linalg.inv(M)
+
+    def _frame(self, name):
+        return self.model.getFrameId(name, pin.FrameType.BODY)
+
+    def pose(self, name, q):
+        pin.framesForwardKinematics(self.model, self.data, self.q(q))
+        return self.data.oMf[self._frame(name)].homogeneous
+
+    def jacobian(self, name, q, reference):
+        full = pin.computeFrameJacobian(self.model, self.data, self.q(q), self._frame(name), REFERENCES[reference])
+        return np.reshape(full, (6, -1)) @ self.G
+
+    def jacobian_rate(self, name, q, v, reference):
+        pin.computeJointJacobiansTimeVariation(self.model, self.data, self.q(q), self.G @ v)
+        pin.updateFramePlacements(self.model, self.data)
+        full = pin.getFrameJacobianTimeVariation(self.model, self.data, self._frame(name), REFERENCES[reference])
+        return np.reshape(full, (6, -1)) @ self.G
+
+
+def depth_first(robot: Robot):
+    """The links with every subtree in one run."""
+
+    def outboard(parent):
+        for link in robot.links:
+            if link.parent == parent:
+                yield link
+                yield from outboard(link.name)
+
+    return list(outboard(None))
+
+
+def joint_model(motion):
+    match motion.name:
+        case "revolute" | "continuous":
+            return pin.JointModelRevoluteUnaligned(np.array(list(motion.axis)))
+        case "prismatic":
+            return pin.JointModelPrismaticUnaligned(np.array(list(motion.axis)))
+        case "spherical":
+            return pin.JointModelSpherical()
+        case "floating":
+            return pin.JointModelFreeFlyer()
+        case "planar":
+            return pin.JointModelPlanar()
+
+
+def se3(pose):
+    rotation = np.array([list(row) for row in pose.rotation.rows])
+    return pin.SE3(rotation, np.array(list(pose.translation)))
+
+
+def relative_error(ours, theirs) -> float:
+    """The largest error relative to the largest entry."""
+    ours, theirs = np.asarray(ours, float), np.asarray(theirs, float)
+    assert ours.shape == theirs.shape, (ours.shape, theirs.shape)
+    return float(np.abs(ours - theirs).max() / max(np.abs(theirs).max(), 1e-300))
