@@ -1,0 +1,75 @@
+"""The equations of motion as an ordinary differential equation, y = (q, v).
+
+    q̇ = N(q) v            v̇ = a(q, v, τ)                                                                      (1)
+
+Both sides are compiled kernels on arrays of their own, so that one evaluation costs about what it costs Python to call.
+A quaternion enters the kernels at any length; it keeps its length along (1) and is given out as a unit quaternion.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from appell.dynamics import Dynamics
+from appell.model.robot import Robot
+from appell.simulation.torque import checked_torque, constant_torque
+
+
+class Units:
+    """The quaternions among the coordinates of a robot."""
+
+    def __init__(self, robot: Robot):
+        self.spans = []
+        for link in robot.moving:
+            span = robot.span(link.joint)[0]
+            if link.joint.motion.name in ("spherical", "floating"):
+                self.spans.append(slice(span.stop - 4, span.stop))
+
+    def normalise(self, q: np.ndarray) -> np.ndarray:
+        """q with unit quaternions; in place, any batch."""
+        for span in self.spans:
+            q[..., span] /= np.linalg.norm(q[..., span], axis=-1, keepdims=True)
+        return q
+
+
+class Flow:
+    """The right-hand side of (1) for a free robot, and what belongs to it."""
+
+    def __init__(self, dyn: Dynamics, torque: Any):
+        self.dyn, self.robot = dyn, dyn.robot
+        self.nq, self.nv = dyn.robot.nq, dyn.robot.nv
+        self.units = Units(dyn.robot)
+        self.steady = constant_torque(dyn.robot, torque)
+        self.torque = None if self.steady is not None else checked_torque(dyn.robot, torque)
+        self.forward = dyn.forward_dynamics.bind()
+        if self.steady is not None:
+            self.forward.tau[:] = self.steady
+        plain = all(link.joint.motion.nv == 1 for link in dyn.robot.moving)
+        self.rate = None if plain else dyn.coordinate_rate.bind()
+
+    def split(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """(q, v) of states (..., nq + nv), with unit quaternions."""
+        return self.units.normalise(np.array(y[..., : self.nq])), np.array(y[..., self.nq :])
+
+    def forces(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """τ at one instant."""
+        return np.array(self.steady if self.torque is None else self.torque(t, q, v))
+
+    def __call__(self, t: float, y: np.ndarray) -> np.ndarray:
+        """ẏ (1)."""
+        nq, forward, rate = self.nq, self.forward, self.rate
+        forward.q[:], forward.v[:] = y[:nq], y[nq:]
+        if self.torque is not None:
+            forward.tau[:] = self.torque(t, self.units.normalise(np.array(y[:nq])), y[nq:])
+        forward()
+        found = np.empty(len(y))
+        found[nq:] = forward.a
+        if rate is None:
+            found[:nq] = y[nq:]
+        else:
+            rate.q[:], rate.v[:] = y[:nq], y[nq:]
+            rate()
+            found[:nq] = rate.rate
+        return found

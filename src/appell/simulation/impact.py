@@ -1,0 +1,83 @@
+"""Impacts: impulses along the normals of all points that touch, solved together.
+
+Newton's law asks v⁺ₙ = -e v⁻ₙ of a point that is hit. Several points compete, and no impulse pulls, so for the set of
+points that approach or rest (v⁻ₙ ≤ 0)
+
+    v⁺ = v⁻ + M⁻¹Jᵀf,    v⁺ₙ + e v⁻ₙ ≥ 0,  f ≥ 0,  f·(v⁺ₙ + e v⁻ₙ) = 0                                        (1)
+
+If all points bounce this is Shafei 2018, eq. 49. The energy changes by Σ f (v⁺ₙ + v⁻ₙ)/2 = -Σ f (1 - e)|v⁻ₙ|/2 ≤ 0. A
+touching point that was leaving may be driven into its wall by the others' impulses; it is then hit in a second stage at
+the same instant, and so on. If (1) has no solution, or the stages do not end, the last one is solved with e = 0: the
+velocity nearest to v⁻ that goes into no wall, which never adds energy and always exists.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from appell.simulation.complementarity import solve_complementarity
+from appell.simulation.friction import frictional_impulses
+
+STAGES = 40
+STILL = 1e-11  # relative: normal speeds below this are zero
+
+
+@dataclass(frozen=True)
+class Touch:
+    """What an impact needs to know of the points that touch: K of them, each with a normal and two tangents."""
+
+    J: np.ndarray  # (K, 3, nv): rows along normal, first and second tangent
+    restitution: np.ndarray
+    friction: np.ndarray
+    resting: np.ndarray  # points that are at rest on their wall already
+
+    @property
+    def normal(self) -> np.ndarray:
+        return self.J[:, 0]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Velocity after an impact, and impulses (K, 3) along normal and tangents."""
+
+    v: np.ndarray
+    impulses: np.ndarray
+
+
+def collide(M: np.ndarray, v: np.ndarray, touch: Touch) -> Outcome:
+    """The impact (1), stage by stage until no point approaches."""
+    K, _, nv = touch.J.shape
+    response = np.linalg.solve(M, touch.J.reshape(3 * K, nv).T).T.reshape(K, 3, nv)  # M⁻¹Jᵀ
+    impulses = np.zeros((K, 3))
+    for stage in range(STAGES + 1):
+        speeds = touch.normal @ v
+        still = STILL * max(1.0, np.abs(speeds).max())
+        approaching = speeds < -still
+        if not approaching.any():
+            break
+        last = stage == STAGES
+        hit = np.ones(K, bool) if last else approaching | (touch.resting & (speeds <= still))
+        bounce = np.where(approaching & (not last), touch.restitution, 0.0)[hit]
+        f = _stage(M, v, touch, response, hit, bounce)
+        impulses[hit] += f
+        v = v + np.einsum("ki,kin->n", f, response[hit])
+    return Outcome(v, impulses)
+
+
+def _stage(M, v, touch: Touch, response, hit: np.ndarray, bounce: np.ndarray) -> np.ndarray:
+    """Impulses (hit points, 3) of one stage."""
+    J, R = touch.J[hit], response[hit]
+    speeds = J[:, 0] @ v
+    if touch.friction[hit].any():
+        return frictional_impulses(M, v, J, R, bounce, touch.friction[hit])
+    A = R[:, 0] @ J[:, 0].T
+    A = 0.5 * (A + A.T)
+    f = solve_complementarity(A, speeds * (1.0 + bounce))
+    if f is None:
+        f = solve_complementarity(A, speeds)
+    found = np.zeros((len(speeds), 3))
+    if f is not None:
+        found[:, 0] = f
+    return found

@@ -1,0 +1,103 @@
+"""A motion as polynomials: every step of the integrator is kept as a Chebyshev series, to be evaluated anywhere.
+
+On a step from t₀ to t₁, with x = (2t - t₀ - t₁) / (t₁ - t₀) in [-1, 1],
+
+    y(t) = Σₖ cₖ Tₖ(x)                                                                                       (1)
+
+The integrator's own interpolant is a polynomial of known degree d, so d + 1 values at the Chebyshev points give (1)
+exactly. An event in the middle of a step ends its validity early; the series stays the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+from numpy.polynomial import chebyshev
+
+
+@cache
+def nodes(degree: int) -> np.ndarray:
+    """The extrema of T_degree in [-1, 1], ascending: both ends are among them."""
+    return -np.cos(np.pi * np.arange(degree + 1) / degree)
+
+
+@cache
+def fit_matrix(degree: int) -> np.ndarray:
+    """Values at the nodes -> coefficients."""
+    return np.linalg.inv(chebyshev.chebvander(nodes(degree), degree))
+
+
+@cache
+def value_matrix(degree: int, points: int) -> np.ndarray:
+    """Coefficients of a series -> its values at the nodes of another degree."""
+    return chebyshev.chebvander(nodes(points), degree)
+
+
+@dataclass(frozen=True)
+class Piece:
+    """One step: a series over [start, end], valid until `stop`."""
+
+    start: float
+    end: float
+    stop: float
+    series: np.ndarray  # (degree + 1, size of y)
+
+    @staticmethod
+    def of(interpolant: Callable[[np.ndarray], np.ndarray], start: float, end: float, degree: int) -> Piece:
+        """The piece of an interpolant that takes times (n) and gives states (size, n)."""
+        times = start + (end - start) * 0.5 * (1.0 + nodes(degree))
+        return Piece(start, end, end, fit_matrix(degree) @ interpolant(times).T)
+
+    def until(self, stop: float) -> Piece:
+        return Piece(self.start, self.end, stop, self.series)
+
+    def at(self, t: float) -> np.ndarray:
+        x = (2.0 * t - self.start - self.end) / (self.end - self.start)
+        return _clenshaw(x, list(self.series))
+
+    def over(self, low: float, high: float, points: int) -> np.ndarray:
+        """The states at the Chebyshev points of a part of the step, (points + 1, size)."""
+        degree = len(self.series) - 1
+        if low == self.start and high == self.end:
+            return value_matrix(degree, points) @ self.series
+        times = low + (high - low) * 0.5 * (1.0 + nodes(points))
+        x = (2.0 * times - self.start - self.end) / (self.end - self.start)
+        return chebyshev.chebvander(x, degree) @ self.series
+
+
+class Path:
+    """Pieces one after the other."""
+
+    def __init__(self, starts: np.ndarray, ends: np.ndarray, stops: np.ndarray, series: np.ndarray):
+        self.starts, self.ends, self.stops, self.series = starts, ends, stops, series
+
+    @staticmethod
+    def of(pieces: list[Piece]) -> Path:
+        if not pieces:
+            return Path(np.zeros(0), np.zeros(0), np.zeros(0), np.zeros((0, 1, 0)))
+        starts, ends, stops = (np.array([getattr(p, name) for p in pieces]) for name in ("start", "end", "stop"))
+        series = np.zeros((len(pieces), max(len(p.series) for p in pieces), pieces[0].series.shape[1]))
+        for k, p in enumerate(pieces):
+            series[k, : len(p.series)] = p.series
+        return Path(starts, ends, stops, series)
+
+    def __len__(self) -> int:
+        return len(self.starts)
+
+    def __call__(self, t: np.ndarray) -> np.ndarray:
+        """The states at times of any shape; where two pieces meet, that of the later one."""
+        k = np.clip(np.searchsorted(self.starts, t, side="right") - 1, 0, len(self) - 1)
+        start, end = self.starts[k], self.ends[k]
+        x = (2.0 * t - start - end) / (end - start)
+        return _clenshaw(x[..., None], [self.series[k, order] for order in range(self.series.shape[1])])
+
+
+def _clenshaw(x, series: list) -> np.ndarray:
+    """Σ cₖ Tₖ(x) from the highest order down."""
+    later, latest = np.zeros_like(series[0]), np.zeros_like(series[0])
+    for c in series[:0:-1]:
+        later, latest = c + 2.0 * x * later - latest, later
+    return series[0] + x * later - latest

@@ -1,0 +1,143 @@
+"""simulate: the motion of a robot under forces, with or without walls in its way."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+
+from appell.dynamics import Dynamics
+from appell.errors import ArgumentError
+from appell.simulation.contact import Contact, Contacts
+from appell.simulation.flow import Flow
+from appell.simulation.geometry import Geometry
+from appell.simulation.hybrid import Record, run
+from appell.simulation.integrate import Settings
+from appell.simulation.path import Path
+from appell.simulation.progress import Bar
+from appell.simulation.status import Interrupted, Status
+from appell.simulation.trajectory import Trajectory, quaternion_spans
+
+
+def simulate(
+    dyn: Dynamics,
+    q0=None,
+    v0=None,
+    until: float = 1.0,
+    torque: Iterable[float] | Callable | None = None,
+    contacts: Contact | Iterable[Contact] | None = None,
+    *,
+    start: float = 0.0,
+    throw: bool = False,
+    progress: bool | None = None,
+    **settings: Any,
+) -> Trajectory:
+    """The motion from (q0, v0) at time `start` to time `until`, both in seconds.
+
+    q0 is the robot's start if None, v0 is rest. `torque` is None, an array, or a function of (t, q, v); `contacts` say
+    which points meet which walls. Settings are `method` (DOP853, RK45, RK23; Radau, BDF, LSODA for stiff torques),
+    `rtol` (1e-8), `atol` (1e-10), `max_step`, `tolerance` (1e-7 m: points nearer to a wall than this at an impact are
+    solved together, and none goes deeper into it), `rest_speed` (1e-5 m/s: slower bounces are taken as finished),
+    `max_events` (10 000) and `max_steps` (1 000 000).
+
+    A run that stops early says so in `trajectory.status`; with `throw=True` it raises `Interrupted`, which carries the
+    trajectory up to there. An input that a run cannot go on with, such as a torque that is not a number, always raises.
+    """
+    options = _settings(settings)
+    t, y = _initial(dyn, q0, v0, start, until)
+    flow = Flow(dyn, torque)
+    geometry = _geometry(dyn, contacts, y, options.tolerance)
+    with Bar(t, until, progress) as bar:
+        record = run(flow, geometry, t, y, float(until), options, bar)
+    trajectory = _trajectory(flow, record)
+    stop = record.stop
+    if stop is not None and (throw or stop.status is Status.INPUT):
+        raise Interrupted(trajectory.message, trajectory, expected=stop.expected, hint=stop.hint)
+    return trajectory
+
+
+def _settings(given: dict[str, Any]) -> Settings:
+    try:
+        return Settings(**given)
+    except TypeError:
+        known = ", ".join(Settings.__dataclass_fields__)
+        unknown = ", ".join(name for name in given if name not in Settings.__dataclass_fields__) or "a wrong value"
+        raise ArgumentError(f"simulate has no setting {unknown}.", expected=known) from None
+
+
+def _initial(dyn: Dynamics, q0, v0, start: float, until: float) -> tuple[float, np.ndarray]:
+    robot = dyn.robot
+    if robot.free:
+        raise ArgumentError(
+            f"robot '{robot.name}' has free inertial parameters, without which it does not move.",
+            hint="robot.with_bodies(...)",
+        )
+    if dyn.wrenches:
+        raise ArgumentError(
+            "simulate applies joint forces only; these Dynamics expect wrenches.", hint="Dynamics(robot)"
+        )
+    if not (np.isfinite(start) and np.isfinite(until) and until > start):
+        raise ArgumentError(f"a run cannot last from {start!r} to {until!r}.", expected="until > start, both finite")
+    q = _state(robot.start if q0 is None else q0, robot.nq, "q0", robot.name)
+    v = _state(np.zeros(robot.nv) if v0 is None else v0, robot.nv, "v0", robot.name)
+    return float(start), np.concatenate([q, v])
+
+
+def _state(given, size: int, name: str, robot: str) -> np.ndarray:
+    try:
+        found = np.array(given, dtype=float)
+    except (TypeError, ValueError):
+        raise ArgumentError(f"{name} is {given!r}.", expected=f"{size} numbers") from None
+    if found.shape != (size,):
+        raise ArgumentError(f"{name} has shape {found.shape}.", expected=f"({size},) for robot '{robot}'")
+    if not np.isfinite(found).all():
+        raise ArgumentError(f"{name} holds a value that is not finite: {found}.", expected="finite numbers")
+    return found
+
+
+def _geometry(
+    dyn: Dynamics, contacts: Contact | Iterable[Contact] | None, y: np.ndarray, tolerance: float
+) -> Geometry | None:
+    """The compiled contacts, if there are any, with every point on the free side of its wall."""
+    found = () if contacts is None else (contacts,) if isinstance(contacts, Contact) else tuple(contacts)
+    if not found:
+        return None
+    geometry = Geometry(dyn, Contacts(dyn.robot, found)).at(y)
+    names, gap = geometry.contacts.describe, geometry.motion.gap
+    if (bad := np.flatnonzero(~np.isfinite(gap))).size:
+        raise ArgumentError(f"the gap between {names(bad[0])} is not a number at the start.")
+    with np.errstate(all="ignore"):
+        depth = np.where(gap < 0.0, -gap / geometry.motion.slope, 0.0)
+    if (deep := np.flatnonzero(~(depth <= tolerance))).size:
+        listed = ", ".join(f"{geometry.contacts.names[k]} ({depth[k]:.3g} m)" for k in deep)
+        raise ArgumentError(
+            f"robot '{dyn.robot.name}' starts inside a wall: {names(deep[0])} overlap. Too deep: {listed}.",
+            expected=f"every point outside its wall, or within {tolerance:g} m of it",
+            hint="another q0, or the other side of the surface (inside=..., the opposite normal)",
+        )
+    return geometry
+
+
+def _trajectory(flow: Flow, record: Record) -> Trajectory:
+    t = np.array(record.times)
+    q, v = flow.split(np.array(record.states))
+    tau = np.array(record.forces) if flow.steady is None else np.tile(flow.steady, (len(t), 1))
+    kinetic, potential = flow.dyn.energy(q, v)
+    stop = record.stop
+    status = Status.FINISHED if stop is None else stop.status
+    message = status.sentence if stop is None else f"{status.sentence} {stop.detail}".strip()
+    return Trajectory(
+        t=t,
+        q=q,
+        v=v,
+        tau=tau,
+        energy=kinetic + potential,
+        events=record.events,
+        status=status,
+        message=message,
+        path=Path.of(record.pieces),
+        robot_name=flow.robot.name,
+        joint_names=flow.robot.joint_names,
+        quaternions=quaternion_spans(flow.units),
+    )

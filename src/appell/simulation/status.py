@@ -1,0 +1,47 @@
+"""How a run ended, as a value that carries its sentence."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from appell.errors import SimulationError
+
+if TYPE_CHECKING:
+    from appell.simulation.trajectory import Trajectory
+
+
+class Status(Enum):
+    """Why a run stopped where it did; the value is the sentence."""
+
+    FINISHED = "The run reached its end."
+    TOLERANCE = "The tolerance cannot be reached: the step size has shrunk to the spacing of floating-point numbers."
+    SINGULAR = "The contact constraint is singular: no finite contact force keeps the points where they touch."
+    EVENTS = "There were more events than max_events."
+    STEPS = "There were more steps than max_steps."
+    INPUT = "The run met an input that it cannot go on with."
+
+    @property
+    def sentence(self) -> str:
+        return self.value
+
+    @property
+    def ok(self) -> bool:
+        return self is Status.FINISHED
+
+
+class Interrupted(SimulationError):  # noqa: N818 - reads as what happened
+    """A run that could not be carried to its end; `trajectory` is the part up to there, `status` says why."""
+
+    def __init__(self, problem: str, trajectory: Trajectory, *, expected: str = "", hint: str = ""):
+        super().__init__(problem, expected=expected, hint=hint)
+        self.trajectory = trajectory
+        self.status = trajectory.status
+
+
+class Stop(Exception):  # noqa: N818 - a signal inside the chapter, not an error for users
+    """Raised anywhere below the loop to end a run: a status, and what there is to say beyond its sentence."""
+
+    def __init__(self, status: Status, detail: str = "", *, expected: str = "", hint: str = ""):
+        super().__init__(detail)
+        self.status, self.detail, self.expected, self.hint = status, detail, expected, hint

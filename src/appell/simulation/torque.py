@@ -1,0 +1,86 @@
+"""The joint forces of a run: none, constant, or a function of time and state whose every answer is checked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from appell.errors import ArgumentError
+from appell.model.robot import Robot
+from appell.simulation.status import Status, Stop
+
+Torque = Callable[[float, np.ndarray, np.ndarray], np.ndarray]
+
+
+def constant_torque(robot: Robot, torque: Any) -> np.ndarray | None:
+    """The forces that do not change, or None if `torque` is a function."""
+    if callable(torque):
+        return None
+    if torque is None:
+        return np.zeros(_size(robot))
+    try:
+        forces = np.array(torque, dtype=float)
+    except (TypeError, ValueError):
+        forces = np.empty(0)
+    size = _size(robot)
+    if forces.shape != (size,):
+        raise ArgumentError(
+            f"torque has shape {np.shape(torque)}; robot '{robot.name}' has {size} joint forces.",
+            expected=f"None, an array of {size} numbers, or a function of (t, q, v) that gives one",
+        )
+    if (bad := _not_finite(robot, forces)) is not None:
+        raise ArgumentError(f"torque is {forces[bad]} at {_axis_name(robot, bad)}.", expected="finite numbers")
+    return forces
+
+
+def checked_torque(robot: Robot, torque: Callable) -> Torque:
+    """The function with its answers checked; a wrong one ends the run, and the message names the time and the joint."""
+
+    size = _size(robot)
+
+    def answer(t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        given = torque(t, q.copy(), v.copy())
+        try:
+            forces = np.asarray(given, dtype=float)
+        except (TypeError, ValueError):
+            raise Stop(Status.INPUT, f"torque(t={t:.9g}) gave {given!r}.", expected=f"{size} numbers") from None
+        if forces.shape != (size,):
+            joints = ", ".join(getattr(robot, "actuator_names", robot.joint_names))
+            raise Stop(
+                Status.INPUT,
+                f"torque(t={t:.9g}) gave an array of shape {forces.shape}.",
+                expected=f"shape ({size},), the forces at {joints}",
+            )
+        if (bad := _not_finite(robot, forces)) is not None:
+            raise Stop(
+                Status.INPUT,
+                f"torque(t={t:.9g}) is {forces[bad]} at {_axis_name(robot, bad)} of robot '{robot.name}'.",
+                expected="finite numbers",
+            )
+        return forces
+
+    return answer
+
+
+def _size(robot: Robot) -> int:
+    """One force a component of v; of a parallel robot, one an actuator."""
+    return getattr(robot, "nu", robot.nv)
+
+
+def _not_finite(robot: Robot, forces: np.ndarray) -> int | None:
+    finite = np.isfinite(forces)
+    return None if finite.all() else int(np.argmin(finite))
+
+
+def _axis_name(robot: Robot, index: int) -> str:
+    """The joint that a component of v belongs to, with its number there if the joint has several; or the actuator."""
+    if actuators := getattr(robot, "actuator_names", ()):
+        return f"actuator '{actuators[index]}'"
+    for link in robot.moving:
+        span = robot.span(link.joint)[1]
+        if span.start <= index < span.stop:
+            place = f", component {index - span.start}" if span.stop - span.start > 1 else ""
+            return f"joint '{link.joint.name}'{place}"
+    raise IndexError(index)

@@ -1,0 +1,109 @@
+"""Forces that push and never pull, with and without friction."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pytest
+
+from appell.simulation.complementarity import solve_complementarity
+from appell.simulation.friction import solve_cones
+from appell.simulation.impact import Touch, collide
+
+
+def by_enumeration(A, b):
+    """Every set of active contacts in turn."""
+    for active in product([False, True], repeat=len(b)):
+        chosen = np.array(active)
+        f = np.zeros(len(b))
+        if chosen.any():
+            f[chosen] = np.linalg.solve(A[np.ix_(chosen, chosen)], -b[chosen])
+        if (f >= -1e-12).all() and (A @ f + b >= -1e-9).all():
+            return f
+    return None
+
+
+def test_random_problems_have_the_solution_that_enumeration_finds():
+    rng = np.random.default_rng(0)
+    for _ in range(300):
+        n = rng.integers(1, 7)
+        B = rng.normal(size=(n + 1, n))
+        A, b = B.T @ B, rng.normal(size=n)
+        np.testing.assert_allclose(solve_complementarity(A, b), by_enumeration(A, b), atol=1e-9)
+
+
+def test_redundant_contacts_share_their_load_evenly():
+    A = np.ones((4, 4))
+    np.testing.assert_allclose(solve_complementarity(A, -np.ones(4)), 0.25)
+
+
+def test_redundant_contacts_of_which_some_must_pull_are_solved_all_the_same():
+    corners = np.array([[1, x, y] for x in (-1, 1) for y in (-1, 1)], float)
+    A = corners @ corners.T
+    b = corners @ np.array([-1.0, -1.5, 0.0])  # the load is off the base, so the box tips
+    f = solve_complementarity(A, b)
+    assert (f >= 0).all()
+    assert (A @ f + b >= -1e-12).all()
+    assert abs(f @ (A @ f + b)) < 1e-12
+
+
+def test_walls_that_cannot_both_be_obeyed_are_reported():
+    J = np.array([[1.0], [-1.0]])
+    assert solve_complementarity(J @ J.T, np.array([-1.0, -1.0])) is None
+
+
+def touch(rng, K, nv, **given):
+    J = rng.normal(size=(K, 3, nv))
+    defaults = {"restitution": rng.uniform(0, 1, K), "friction": np.zeros(K), "resting": np.zeros(K, bool)}
+    return Touch(J, **(defaults | given))
+
+
+def mass(rng, nv):
+    B = rng.normal(size=(nv, nv))
+    return B @ B.T + np.eye(nv)
+
+
+def test_no_impact_pulls_adds_energy_or_leaves_a_point_approaching():
+    rng = np.random.default_rng(1)
+    for trial in range(150):
+        K, nv = int(rng.integers(1, 4)), int(rng.integers(2, 8))
+        M, v = mass(rng, nv), rng.normal(size=nv)
+        friction = rng.uniform(0, 1.5, K) if trial % 2 else np.zeros(K)
+        contact = touch(rng, K, nv, friction=friction)
+        outcome = collide(M, v, contact)
+        assert (outcome.impulses[:, 0] >= -1e-12).all()
+        slack = 1e-9 * max(1.0, np.abs(outcome.impulses).max())
+        assert (np.hypot(*outcome.impulses[:, 1:].T) <= friction * outcome.impulses[:, 0] + slack).all()
+        assert outcome.v @ M @ outcome.v <= (v @ M @ v) * (1 + 1e-9)
+        if not friction.any():
+            assert (contact.normal @ outcome.v >= -1e-9).all()
+            np.testing.assert_allclose(M @ (outcome.v - v), contact.normal.T @ outcome.impulses[:, 0], atol=1e-8)
+
+
+def test_a_single_impact_obeys_newtons_law():
+    rng = np.random.default_rng(2)
+    M, v = mass(rng, 5), rng.normal(size=5)
+    contact = touch(rng, 1, 5, restitution=np.array([0.6]))
+    if (contact.normal @ v)[0] > 0:
+        v = -v
+    np.testing.assert_allclose(contact.normal @ collide(M, v, contact).v, -0.6 * contact.normal @ v, atol=1e-12)
+
+
+def test_friction_forces_obey_coulombs_law():
+    rng = np.random.default_rng(3)
+    for _ in range(100):
+        K = int(rng.integers(1, 4))
+        B = rng.normal(size=(3 * K + 3, 3 * K))
+        A, b, mu = B.T @ B, rng.normal(size=3 * K), rng.uniform(0.05, 1.0, K)
+        b[0::3] -= 2.0
+        f = solve_cones(A, b, [slice(3 * k, 3 * k + 3) for k in range(K)], mu)
+        u = A @ f + b
+        for k in range(K):
+            (fn, *ft), (un, *ut) = f[3 * k : 3 * k + 3], u[3 * k : 3 * k + 3]
+            assert fn >= 0.0
+            assert un >= -1e-8
+            assert fn * un == pytest.approx(0.0, abs=1e-8)
+            assert np.hypot(*ft) <= mu[k] * fn + 1e-9
+            if np.hypot(*ut) > 1e-7 and fn > 1e-9:
+                np.testing.assert_allclose(ft, -mu[k] * fn * np.array(ut) / np.hypot(*ut), atol=1e-7)

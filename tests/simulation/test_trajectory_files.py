@@ -1,0 +1,107 @@
+"""Trajectories on disk, as data sets, as figures, and from the command line."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import appell as ap
+from appell.cli.main import app
+from appell.simulation.animate import Skeleton, animate
+from free_bodies import free_body
+
+
+@pytest.fixture(scope="module")
+def bouncing():
+    robot = free_body([(0, 0, 0)])
+    q0 = robot.neutral
+    q0[2] = 1.0
+    return ap.simulate(ap.Dynamics(robot), q0, until=1.5, contacts=ap.Contact("all", ap.Plane(), 0.5))
+
+
+def test_a_saved_trajectory_is_read_back_whole(bouncing, tmp_path):
+    bouncing.save(tmp_path / "motion.npz")
+    again = ap.Trajectory.load(tmp_path / "motion.npz")
+    t = np.linspace(0, 1.5, 50)
+    for name in ("t", "q", "v", "tau", "energy"):
+        assert (getattr(again, name) == getattr(bouncing, name)).all()
+    assert all((a == b).all() for a, b in zip(again(t), bouncing(t), strict=True))
+    assert [str(event) for event in again.events] == [str(event) for event in bouncing.events]
+    assert (again.events[0].v_after == bouncing.events[0].v_after).all()
+    assert again.status is bouncing.status
+    assert repr(again) == repr(bouncing)
+
+
+def test_what_is_no_trajectory_is_named(tmp_path):
+    (tmp_path / "other.npz").write_bytes(b"no zip")
+    with pytest.raises(ap.DescriptionError, match="not a trajectory"):
+        ap.Trajectory.load(tmp_path / "other.npz")
+
+
+def test_xarray_gets_samples_over_time(bouncing):
+    data = bouncing.to_xarray()
+    assert data.sizes["time"] == len(bouncing.t)
+    assert (data["q"].values == bouncing.q).all()
+    assert data.attrs["status"] == "FINISHED"
+
+
+def test_the_state_at_an_event_is_the_one_after_it(bouncing):
+    event = bouncing.impacts[0]
+    np.testing.assert_allclose(bouncing(event.time)[1], event.v_after, atol=1e-9)
+    k = np.flatnonzero(bouncing.t == event.time)
+    np.testing.assert_allclose(bouncing.v[k[0]], event.v_before, atol=1e-9)
+    np.testing.assert_allclose(bouncing.v[k[-1]], event.v_after, atol=1e-9)
+
+
+def test_a_plot_shows_all_four_quantities(bouncing, tmp_path):
+    figure = bouncing.plot()
+    assert [axis.get_ylabel() for axis in figure.axes] == ["coordinates", "velocities", "joint forces", "energy, J"]
+    figure.savefig(tmp_path / "motion.png")
+
+
+def test_an_animation_has_a_frame_for_every_instant(tmp_path):
+    robot = ap.load("tree10")
+    motion = ap.simulate(ap.Dynamics(robot), until=0.1)
+    path = animate(motion, robot, tmp_path / "fall.gif", [ap.Contact("all", ap.Circle(2.5))])
+    from PIL import Image
+
+    assert Image.open(path).n_frames == 3
+    with pytest.raises(ap.ArgumentError, match=r"\.gif or \.mp4"):
+        animate(motion, robot, tmp_path / "fall.jpg")
+
+
+def test_the_skeleton_of_the_tree_robot_is_its_ten_rods():
+    robot = ap.load("tree10")
+    segments = Skeleton(robot).segments(robot.start)
+    lengths = np.linalg.norm(segments[:, 1] - segments[:, 0], axis=-1)
+    ends = {tuple(sorted(map(tuple, np.round(s, 9)))) for s in segments[lengths > 1e-9]}
+    assert len(ends) == 10
+    np.testing.assert_allclose(lengths[lengths > 1e-9], 1.0)
+
+
+def test_the_command_line_simulates_and_tells_of_impacts(tmp_path):
+    arguments = ["simulate", "tree10", "--wall", "circle:2.5", "--until", "0.6", "--save", str(tmp_path / "m.npz")]
+    result = CliRunner().invoke(app, [*arguments, "--plot", str(tmp_path / "m.png")])
+    assert result.exit_code == 0, result.output
+    assert "0.385191984" in result.output
+    assert "O1, O5" in result.output
+    assert ap.Trajectory.load(tmp_path / "m.npz").t[-1] == 0.6
+    assert (tmp_path / "m.png").stat().st_size > 10_000
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--wall", "cone:1"], "no wall 'cone'"),
+        (["--wall", "circle:x"], "--wall circle is 'x'"),
+        (["--wall", "plane:1,0"], "plane:nx,ny,nz,offset"),
+        (["--q", "1,2"], "q0 is '1,2'"),
+        (["--restitution", "2", "--wall", "circle:2.5"], "restitution 2"),
+        (["--wall", "circle:1"], "starts inside a wall"),
+    ],
+)
+def test_the_command_line_names_what_is_wrong(arguments, message):
+    result = CliRunner().invoke(app, ["simulate", "tree10", *arguments])
+    assert result.exit_code == 1
+    assert message in " ".join(result.output.split())
