@@ -1,0 +1,200 @@
+"""The Agile Wrist: a platform that turns about a fixed centre, held by three legs of two arcs each.
+
+Every joint axis passes through the centre: u of the motor, w between the arcs, v on the platform, with angles α₁ from u
+to w and α₂ from w to v. In the system P = Rz(λ) Rx(γ - π) of a leg, whose z axis is u,
+
+    w = Rz(θ) Rx(α₁) z = (sin α₁ sin θ, -sin α₁ cos θ, cos α₁)            v = PᵀR v*,  v* = Rz(η) Rx(-β) z      (1)
+
+and w·v = cos α₂ is the equation a cos θ + b sin θ = c of `legs`. An arc lies in the plane of its two axes at
+r (0, -sin s, cos s), s in [0, α]. So the first is turned by Rz(θ), and the second by the matrix with columns
+
+    e₃ = w        e₂ = (w cos α₂ - v) / sin α₂        e₁ = e₂ × e₃ = w × v / sin α₂                              (2)
+
+which holds the angle ψ of its joint without naming it. Coordinates: R = Rz(q₁) Ry(q₂) Rx(q₃). Abedloo et al. 2014.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from appell.algebra.matrix import IDENTITY, Mat3, outer
+from appell.algebra.rotation import Pose
+from appell.algebra.scalar import Scalar, atan2
+from appell.algebra.vector import Vec3
+from appell.errors import ArgumentError
+from appell.formulate.spherical import SphericalLeg, SphericalRobot
+from appell.model.body import Body, Inertia
+from appell.parallel.assembly import LegJoint, MovingBody, Reach
+from appell.parallel.legs import (
+    Angle,
+    check_branches,
+    check_positive,
+    closing_angle,
+    diagonal,
+    norm,
+    rotation_zyx,
+    turn_x,
+    turn_z,
+)
+from appell.parallel.spherical import SphericalMechanism
+
+Z = Vec3(0.0, 0.0, 1.0)
+
+
+class Leg(SphericalLeg):
+    """The leg of the paper with its poses in the system P of the leg, free of trigonometric functions of θ and ψ."""
+
+    def v(self, q: Sequence[Scalar]) -> Vec3:
+        """The platform's axis, in the system of the leg."""
+        return self.base.T @ (rotation_zyx(*q) @ self.v_star)
+
+    def theta(self, q: Sequence[Scalar]) -> Angle:
+        """The motor's angle, by (1)."""
+        v, sine = self.v(q), math.sin(self.alpha1)
+        c = math.cos(self.alpha2) - math.cos(self.alpha1) * v.z
+        return closing_angle(-sine * v.y, sine * v.x, c, self.branch)
+
+    def motor(self, q: Sequence[Scalar]) -> Scalar:
+        return self.theta(q).value
+
+    def w(self, q: Sequence[Scalar]) -> Vec3:
+        theta, sine = self.theta(q), math.sin(self.alpha1)
+        return Vec3(sine * theta.sine, -sine * theta.cosine, math.cos(self.alpha1))
+
+    def first_pose(self, q: Sequence[Scalar]) -> Pose:
+        return Pose(self.theta(q).about_z)
+
+    def second_pose(self, q: Sequence[Scalar]) -> Pose:
+        """(2)."""
+        v, w, inverse = self.v(q), self.w(q), 1.0 / math.sin(self.alpha2)
+        columns = inverse * w.cross(v), inverse * (math.cos(self.alpha2) * w - v), w
+        return Pose(Mat3.of(columns).T)
+
+    def psi(self, q: Sequence[Scalar]) -> Scalar:
+        """The angle between the planes of the two arcs, from n₁ = u × w / sin α₁ to n₂ = w × v / sin α₂ about w."""
+        v, w = self.v(q), self.w(q)
+        n1, n2 = Z.cross(w), w.cross(v)
+        return atan2(n1.cross(n2).dot(w), n1.dot(n2))
+
+    def inclination(self, q: Sequence[Scalar]) -> Scalar:
+        """The angle from u to v, in degrees."""
+        v = self.v(q)
+        return math.degrees(1.0) * atan2(norm(Z.cross(v)), v.z)
+
+
+def arc(density: float, radius: float, angle: float) -> Body:
+    """A thin arc of uniform line density at r (0, -sin s, cos s), s in [0, angle]."""
+    a = angle
+    yy, zz = a / 2 - math.sin(2 * a) / 4, a / 2 + math.sin(2 * a) / 4
+    yz = -(math.sin(a) ** 2) / 2
+    first = density * radius**2 * Vec3(0.0, -(1.0 - math.cos(a)), math.sin(a))
+    return Body.from_inertia(
+        Inertia(density * radius * a, first, density * radius**3 * Mat3.symmetric(0.0, 0.0, 0.0, yy, yz, zz))
+    )
+
+
+def agile_wrist(
+    radius: float = 0.1,
+    platform_com: Sequence[float] = (0.0, 0.0, 0.0),
+    branches: Sequence[int] = (1, 1, 1),
+    *,
+    alpha1: float = math.radians(80.0),
+    alpha2: float = math.radians(70.0),
+    gamma: float = math.acos(math.sqrt(3.0) / 3.0),
+    beta: float = math.asin(math.sqrt(3.0) / 3.0),
+    eta: Sequence[float] = (0.0, math.radians(120.0), math.radians(240.0)),
+    lambdas: Sequence[float] = (0.0, math.radians(120.0), math.radians(240.0)),
+    density: float = 1.378,
+    platform_mass: float = 1.351,
+    platform_inertia: Sequence[float] = (38.29e-4, 38.29e-4, 4.5e-4),
+    gravity: Sequence[float] = (0.0, 0.0, -9.81),
+    formulation: str = "differentiated",
+) -> SphericalMechanism:
+    """The paper's robot; every number of it can be changed.
+
+    `formulation="explicit"` takes M, C, G and the Jacobian from the paper's own equations in `formulate.spherical`
+    instead of differentiating the poses.
+
+    Lengths in m, angles in rad, line density of the arcs in kg/m, principal inertia of the platform about the centre in
+    kg m². The paper prints neither the radius of the arcs nor the platform's centre of mass.
+    """
+    signs = check_branches(branches, 3, "an agile wrist")
+    check_positive("an agile wrist", radius=radius, density=density)
+    _check_angles(alpha1, alpha2, eta, lambdas)
+    arcs = arc(density, radius, alpha1), arc(density, radius, alpha2)
+    platform = _platform(platform_mass, platform_com, platform_inertia)
+    legs = [
+        Leg(
+            turn_z(turn) @ turn_x(gamma - math.pi),
+            turn_z(seat) @ (turn_x(-beta) @ Z),
+            alpha1,
+            alpha2,
+            sign,
+            *(body.about_origin for body in arcs),
+        )
+        for turn, seat, sign in zip(lambdas, eta, signs, strict=True)
+    ]
+    bodies, actuators, passive, reaches = [], [], [], []
+    for k, leg in enumerate(legs, start=1):
+        base = Pose(leg.base)
+        lines = [_arc_outline(radius, angle) for angle in (alpha1, alpha2)]
+        bodies.append(MovingBody(f"first arc {k}", leg.first_pose, arcs[0], base, lines[0]))
+        bodies.append(MovingBody(f"second arc {k}", leg.second_pose, arcs[1], base, lines[1]))
+        actuators.append(LegJoint(f"theta{k}", leg.motor))
+        passive.append(LegJoint(f"psi{k}", leg.psi))
+        reaches.append(_reach(k, leg))
+    tips = [[radius * x for x in leg.v_star] for leg in legs]
+    bodies.append(
+        MovingBody("platform", lambda q: Pose(rotation_zyx(*q)), platform, outline=[*tips, tips[0], (0, 0, 0)])
+    )
+    return SphericalMechanism(
+        "agile-wrist",
+        ("yaw", "pitch", "roll"),
+        bodies,
+        actuators,
+        home=(0.0, 0.0, 0.0),
+        passive=passive,
+        reaches=reaches,
+        gravity=gravity,
+        outlines=[[(0.0, 0.0, 0.0), [radius * x for x in leg.base @ Z]] for leg in legs],
+        design=SphericalRobot(tuple(legs), platform.about_origin, Vec3.of(float(x) for x in gravity)),
+        formulation=formulation,
+    )
+
+
+def _check_angles(alpha1: float, alpha2: float, eta: Sequence[float], lambdas: Sequence[float]) -> None:
+    for name, angle in (("alpha1", alpha1), ("alpha2", alpha2)):
+        if not 0.0 < angle < math.pi:
+            raise ArgumentError(f"an agile wrist has {name} = {angle:g} rad.", expected="an angle between 0 and π")
+    for name, angles in (("eta", eta), ("lambdas", lambdas)):
+        if len(angles) != 3:
+            raise ArgumentError(f"an agile wrist has {len(angles)} angles {name}.", expected="3, one a leg")
+
+
+def _reach(k: int, leg: Leg) -> Reach:
+    """α₂ must lie between |angle(u, v) - α₁| and angle(u, v) + α₁, taken round the sphere."""
+    first = math.degrees(leg.alpha1)
+
+    def least(q: Sequence[Scalar]) -> Scalar:
+        return abs(leg.inclination(q) - first)
+
+    def most(q: Sequence[Scalar]) -> Scalar:
+        return 180.0 - abs(180.0 - (leg.inclination(q) + first))
+
+    return Reach(f"leg {k}", "second arc", math.degrees(leg.alpha2), least, most, "deg")
+
+
+def _platform(mass: float, com: Sequence[float], inertia: Sequence[float]) -> Body:
+    if len(com) != 3 or len(inertia) != 3:
+        raise ArgumentError(
+            f"the platform of an agile wrist has centre of mass {com!r} and inertia {inertia!r}.",
+            expected="3 numbers each",
+        )
+    c = Vec3.of(float(x) for x in com)
+    return Body(mass, c, diagonal(*inertia) - mass * (c.dot(c) * IDENTITY - outer(c, c)))
+
+
+def _arc_outline(radius: float, angle: float) -> list[tuple[float, float, float]]:
+    steps = [angle * k / 24 for k in range(25)]
+    return [(0.0, -radius * math.sin(s), radius * math.cos(s)) for s in steps]

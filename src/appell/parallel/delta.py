@@ -1,0 +1,133 @@
+"""The Delta: a platform that only translates, on three legs of an arm and a parallelogram each.
+
+In the system of a leg, turned by its angle about the vertical so that x points outward, the hip stands at (base radius,
+0, 0) with its axis along y. With d from the hip to the parallelogram's end on the platform and e = (cos θ, 0, -sin θ),
+
+    dₓ cos θ - d_z sin θ = (d·d + l₁² - l₂²) / 2l₁                                                              (1)
+
+The two bars of a parallelogram stay parallel and their ends' offset y is fixed in the world, so they move alike: one
+body with the mass of both. A bar turns at its elbow about y and then about its hinge, which is square to y and to the
+bar:
+
+    e₁ = (d - l₁e) / l₂            e₃ = e₁ × y / |e₁ × y|            e₂ = e₃ × e₁                                (2)
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from appell.algebra.matrix import Mat3
+from appell.algebra.rotation import Pose
+from appell.algebra.scalar import Scalar, sqrt
+from appell.algebra.vector import Vec3
+from appell.model.body import Body
+from appell.parallel.assembly import LegJoint, MovingBody, Reach
+from appell.parallel.legs import Angle, check_branches, check_positive, closing_angle, cylinder, disc, turn_z
+from appell.parallel.mechanism import Mechanism
+
+ANGLES = tuple(math.radians(angle) for angle in (0.0, 120.0, 240.0))
+
+
+@dataclass(frozen=True)
+class Leg:
+    """One leg; `offset` is the platform's radius less the base's."""
+
+    axes: Mat3
+    offset: float
+    arm: float
+    forearm: float
+    branch: int
+
+    def way(self, q: Sequence[Scalar]) -> Vec3:
+        """d, in the system of the leg."""
+        x, y, z = self.axes.T @ Vec3.of(q)
+        return Vec3(x + self.offset, y, z)
+
+    def theta(self, q: Sequence[Scalar]) -> Angle:
+        """The angle of the arm below the horizontal, by (1); branch +1 has the elbow outward."""
+        d, l1, l2 = self.way(q), self.arm, self.forearm
+        return closing_angle(d.x, -d.z, (d.dot(d) + (l1 * l1 - l2 * l2)) * (0.5 / l1), -self.branch)
+
+    def motor(self, q: Sequence[Scalar]) -> Scalar:
+        return self.theta(q).value
+
+    def elbow(self, q: Sequence[Scalar]) -> Vec3:
+        theta = self.theta(q)
+        return self.arm * Vec3(theta.cosine, 0.0, -theta.sine)
+
+    def upper(self, q: Sequence[Scalar]) -> Pose:
+        c, s = self.theta(q).cosine, self.theta(q).sine
+        return Pose(Mat3.of([[c, 0.0, s], [0.0, 1.0, 0.0], [-s, 0.0, c]]))
+
+    def lower(self, q: Sequence[Scalar]) -> Pose:
+        """(2)."""
+        elbow = self.elbow(q)
+        e1 = (1.0 / self.forearm) * (self.way(q) - elbow)
+        inverse = 1.0 / sqrt(e1.x * e1.x + e1.z * e1.z)
+        e3 = Vec3(-inverse * e1.z, 0.0, inverse * e1.x)
+        return Pose(Mat3((e1, e3.cross(e1), e3)).T, elbow)
+
+    def nearest(self, q: Sequence[Scalar]) -> Scalar:
+        return self._to_circle(q, -self.arm)
+
+    def farthest(self, q: Sequence[Scalar]) -> Scalar:
+        return self._to_circle(q, self.arm)
+
+    def _to_circle(self, q: Sequence[Scalar], arm: float) -> Scalar:
+        """From the platform's end to the nearest or farthest point of the elbow's circle."""
+        d = self.way(q)
+        along = sqrt(d.x * d.x + d.z * d.z) + arm
+        return sqrt(along * along + d.y * d.y)
+
+
+def delta(
+    base_radius: float = 0.2,
+    platform_radius: float = 0.05,
+    arm: float = 0.3,
+    forearm: float = 0.7,
+    branches: Sequence[int] = (1, 1, 1),
+    *,
+    angles: Sequence[float] = ANGLES,
+    arm_mass: float = 0.5,
+    forearm_mass: float = 0.2,
+    bar_radius: float = 0.01,
+    platform: Body | None = None,
+    gravity: Sequence[float] = (0.0, 0.0, -9.81),
+) -> Mechanism:
+    """q = (x, y, z) of the platform, below the base; lengths in m, the forearm's mass that of both its bars in kg."""
+    signs = check_branches(branches, 3, "a Delta")
+    check_positive(
+        "a Delta",
+        base_radius=base_radius,
+        platform_radius=platform_radius,
+        arm=arm,
+        forearm=forearm,
+        arm_mass=arm_mass,
+        forearm_mass=forearm_mass,
+        bar_radius=bar_radius,
+    )
+    bodies, actuators, reaches = [], [], []
+    axes = [turn_z(angle) for angle in angles]
+    for k, (turn, sign) in enumerate(zip(axes, signs, strict=True), start=1):
+        leg = Leg(turn, platform_radius - base_radius, arm, forearm, sign)
+        base = Pose(turn, turn @ Vec3(base_radius, 0.0, 0.0))
+        upper, lower = cylinder(arm_mass, arm, bar_radius), cylinder(forearm_mass, forearm, bar_radius)
+        bodies.append(MovingBody(f"arm {k}", leg.upper, upper, base, [(0, 0, 0), (arm, 0, 0)]))
+        bodies.append(MovingBody(f"forearm {k}", leg.lower, lower, base, [(0, 0, 0), (forearm, 0, 0)]))
+        actuators.append(LegJoint(f"theta{k}", leg.motor))
+        reaches.append(Reach(f"leg {k}", "forearm", forearm, leg.nearest, leg.farthest))
+    hips, ends = ([list(turn @ Vec3(r, 0.0, 0.0)) for turn in axes] for r in (base_radius, platform_radius))
+    plate = platform or disc(0.5, platform_radius)
+    bodies.append(MovingBody("platform", lambda q: Pose(translation=Vec3.of(q)), plate, outline=[*ends, ends[0]]))
+    return Mechanism(
+        "delta",
+        ("x", "y", "z"),
+        bodies,
+        actuators,
+        home=(0.0, 0.0, -0.75 * (arm + forearm)),
+        reaches=reaches,
+        gravity=gravity,
+        outlines=[[*hips, hips[0]]],
+    )

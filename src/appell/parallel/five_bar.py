@@ -1,0 +1,40 @@
+"""The planar five-bar: two legs of two links that hold one pin; two motors place a point of the plane."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from appell.parallel.legs import check_branches, check_positive
+from appell.parallel.mechanism import Mechanism
+from appell.parallel.planar import Links, PlanarLeg
+
+LINKS = Links(first=0.25, second=0.4, first_mass=0.5, second_mass=0.4)
+
+
+def five_bar(
+    base: float = 0.3,
+    links: Sequence[Links] = (LINKS, LINKS),
+    branches: Sequence[int] = (1, -1),
+    *,
+    gravity: Sequence[float] = (0.0, -9.81, 0.0),
+) -> Mechanism:
+    """Motors at (∓base/2, 0), the pin at q = (x, y); by default elbows point outward and the plane stands upright."""
+    signs = check_branches(branches, 2, "a five-bar")
+    check_positive("a five-bar", base=base)
+    left, right = (
+        PlanarLeg(name, (x, 0.0), lambda q: (q[0], q[1]), each, branch)
+        for name, x, each, branch in zip(("left", "right"), (-base / 2, base / 2), links, signs, strict=True)
+    )
+    legs = (left, right)
+    height = 0.75 * min(each.first + each.second for each in links)
+    return Mechanism(
+        "five-bar",
+        ("x", "y"),
+        [body for leg in legs for body in leg.bodies("a five-bar")],
+        [leg.actuator for leg in legs],
+        home=(0.0, height),
+        passive=[leg.passive for leg in legs],
+        reaches=[leg.reach for leg in legs],
+        gravity=gravity,
+        outlines=[[(*left.motor, 0.0), (*right.motor, 0.0)]],
+    )

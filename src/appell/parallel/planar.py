@@ -1,0 +1,119 @@
+"""A planar leg of two links: a motor at a fixed point, an elbow, and a pin that a platform or another leg holds.
+
+With d from the motor to the pin and e = (cos θ, sin θ) along the first link, |d - l₁e| = l₂ is
+
+    dₓ cos θ + d_y sin θ = (d·d + l₁² - l₂²) / 2l₁                                                              (1)
+
+All motion is in the xy plane, angles about z. Branch +1 puts the elbow to the left of the way from motor to pin.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from appell.algebra.rotation import Pose
+from appell.algebra.scalar import Scalar, atan2, sqrt
+from appell.algebra.vector import Vec3
+from appell.model.body import Body
+from appell.parallel.assembly import LegJoint, MovingBody, Reach
+from appell.parallel.legs import Angle, check_positive, closing_angle, cylinder
+
+
+@dataclass(frozen=True)
+class Links:
+    """The two links of a leg: lengths in m, masses in kg, and the radius of the round bars that they are."""
+
+    first: float
+    second: float
+    first_mass: float
+    second_mass: float
+    radius: float = 0.01
+
+    def bodies(self, owner: str) -> tuple[Body, Body]:
+        check_positive(owner, **{f"links.{name}": size for name, size in vars(self).items()})
+        return (
+            cylinder(self.first_mass, self.first, self.radius),
+            cylinder(self.second_mass, self.second, self.radius),
+        )
+
+
+@dataclass(frozen=True)
+class PlanarLeg:
+    """`motor` is a point of the plane, `pin(q)` the point that the second link holds."""
+
+    name: str
+    motor: tuple[float, float]
+    pin: Callable[[Sequence[Scalar]], tuple[Scalar, Scalar]]
+    links: Links
+    branch: int
+
+    def way(self, q: Sequence[Scalar]) -> tuple[Scalar, Scalar]:
+        """d, from the motor to the pin."""
+        x, y = self.pin(q)
+        return x - self.motor[0], y - self.motor[1]
+
+    def theta(self, q: Sequence[Scalar]) -> Angle:
+        (x, y), l1, l2 = self.way(q), self.links.first, self.links.second
+        c = (x * x + y * y + (l1 * l1 - l2 * l2)) * (0.5 / l1)
+        return closing_angle(x, y, c, self.branch)  # (1)
+
+    def second_direction(self, q: Sequence[Scalar]) -> Angle:
+        """The direction of the second link, by what is left of d."""
+        (x, y), theta, l1, inverse = self.way(q), self.theta(q), self.links.first, 1.0 / self.links.second
+        return Angle(inverse * (x - l1 * theta.cosine), inverse * (y - l1 * theta.sine))
+
+    def first(self, q: Sequence[Scalar]) -> Pose:
+        return Pose(self.theta(q).about_z)
+
+    def second(self, q: Sequence[Scalar]) -> Pose:
+        theta, l1 = self.theta(q), self.links.first
+        return Pose(self.second_direction(q).about_z, Vec3(l1 * theta.cosine, l1 * theta.sine, 0.0))
+
+    def elbow(self, q: Sequence[Scalar]) -> Scalar:
+        """The angle of the second link from the first."""
+        one, two = self.theta(q), self.second_direction(q)
+        return atan2(one.cosine * two.sine - one.sine * two.cosine, one.cosine * two.cosine + one.sine * two.sine)
+
+    def distance(self, q: Sequence[Scalar]) -> Scalar:
+        x, y = self.way(q)
+        return sqrt(x * x + y * y)
+
+    # ---- the leg's share in a mechanism
+
+    def bodies(self, owner: str) -> list[MovingBody]:
+        base = Pose(translation=Vec3(*self.motor, 0.0))
+        first, second = self.links.bodies(owner)
+        return [
+            MovingBody(f"first link {self.name}", self.first, first, base, [(0, 0, 0), (self.links.first, 0, 0)]),
+            MovingBody(f"second link {self.name}", self.second, second, base, [(0, 0, 0), (self.links.second, 0, 0)]),
+        ]
+
+    @property
+    def actuator(self) -> LegJoint:
+        return LegJoint(f"theta {self.name}", lambda q: self.theta(q).value)
+
+    @property
+    def passive(self) -> LegJoint:
+        return LegJoint(f"elbow {self.name}", self.elbow)
+
+    @property
+    def reach(self) -> Reach:
+        l1 = self.links.first
+        return Reach(
+            self.name,
+            "second link",
+            self.links.second,
+            lambda q: abs(self.distance(q) - l1),
+            lambda q: self.distance(q) + l1,
+        )
+
+
+def on_circle(radius: float, angle: float) -> tuple[float, float]:
+    return radius * math.cos(angle), radius * math.sin(angle)
+
+
+def turned(angle: Angle, x: float, y: float) -> tuple[Scalar, Scalar]:
+    """A point of the plane, turned."""
+    return angle.cosine * x - angle.sine * y, angle.sine * x + angle.cosine * y

@@ -1,0 +1,139 @@
+"""The Stewart-Gough platform: six driven lengths between base and platform give it all six degrees of freedom.
+
+With a on the base and b on the platform, s = p + R b - a, the length is |s|. A leg is a cylinder that turns about a on
+a universal joint and a piston that slides in it. In the system of a leg, whose x axis is the first axis of that joint,
+
+    e₃ = s / |s|            e₂ = e₃ × x / |e₃ × x|            e₁ = e₂ × e₃                                       (1)
+
+The upper joint is a ball. Coordinates: q = (x, y, z, yaw, pitch, roll) with R = Rz(yaw) Ry(pitch) Rx(roll).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from appell.algebra.matrix import Mat3
+from appell.algebra.rotation import Pose
+from appell.algebra.scalar import Scalar, select, sqrt
+from appell.algebra.vector import Vec3
+from appell.errors import ArgumentError
+from appell.model.body import Body
+from appell.parallel.assembly import LegJoint, MovingBody, Reach
+from appell.parallel.legs import check_positive, cylinder, disc, norm, rotation_zyx, turn_z
+from appell.parallel.mechanism import Mechanism
+
+
+@dataclass(frozen=True)
+class Leg:
+    """One leg: `anchor` on the base, `tip` on the platform, `axes` of its own system, the stroke of its length."""
+
+    axes: Mat3
+    anchor: Vec3
+    tip: Vec3
+    stroke: tuple[float, float] | None
+
+    def way(self, q: Sequence[Scalar]) -> Vec3:
+        """s, in the system of the leg."""
+        x, y, z, yaw, pitch, roll = q
+        return self.axes.T @ (Vec3(x, y, z) + rotation_zyx(yaw, pitch, roll) @ self.tip - self.anchor)
+
+    def length(self, q: Sequence[Scalar]) -> Scalar:
+        return norm(self.way(q))
+
+    def driven_length(self, q: Sequence[Scalar]) -> Scalar:
+        """The length, NaN outside the stroke."""
+        length = self.length(q)
+        if self.stroke is None:
+            return length
+        for margin in (length - self.stroke[0], self.stroke[1] - length):
+            length = select(-margin, sqrt(margin), length)
+        return length
+
+    def turn(self, q: Sequence[Scalar]) -> Mat3:
+        """(1)."""
+        s = self.way(q)
+        e3 = (1.0 / norm(s)) * s
+        inverse = 1.0 / sqrt(e3.y * e3.y + e3.z * e3.z)
+        e2 = Vec3(0.0, inverse * e3.z, -inverse * e3.y)
+        return Mat3((e2.cross(e3), e2, e3)).T
+
+    def cylinder(self, q: Sequence[Scalar]) -> Pose:
+        return Pose(self.turn(q))
+
+    def piston(self, q: Sequence[Scalar]) -> Pose:
+        return Pose(self.turn(q), self.way(q))
+
+
+def stewart_gough(
+    base_radius: float = 0.5,
+    platform_radius: float = 0.3,
+    height: float = 0.6,
+    *,
+    base_spread: float = math.radians(20.0),
+    platform_spread: float = math.radians(100.0),
+    cylinder_mass: float = 1.0,
+    cylinder_length: float = 0.4,
+    piston_mass: float = 0.5,
+    piston_length: float = 0.4,
+    bar_radius: float = 0.02,
+    platform: Body | None = None,
+    stroke: tuple[float, float] | None = None,
+    gravity: Sequence[float] = (0.0, 0.0, -9.81),
+) -> Mechanism:
+    """Joints in pairs on two circles, the two of a pair `spread` radians apart; lengths in m, masses in kg.
+
+    `height` is that of the platform at home. Outside the `stroke` (shortest, longest), if one is given, a leg is out of
+    reach. In the inertia of cylinders and pistons their bars begin at the base joint and at the platform joint.
+    """
+    check_positive(
+        "a Stewart-Gough platform",
+        base_radius=base_radius,
+        platform_radius=platform_radius,
+        height=height,
+        cylinder_mass=cylinder_mass,
+        cylinder_length=cylinder_length,
+        piston_mass=piston_mass,
+        piston_length=piston_length,
+        bar_radius=bar_radius,
+    )
+    if stroke is not None and not 0.0 < stroke[0] < stroke[1]:
+        raise ArgumentError(f"a Stewart-Gough platform has stroke {stroke}.", expected="0 < shortest < longest")
+    anchors, tips = _pairs(base_radius, base_spread), _pairs(platform_radius, platform_spread)
+    outer, inner = (
+        cylinder(cylinder_mass, cylinder_length, bar_radius, 2),
+        cylinder(piston_mass, piston_length, bar_radius, 2),
+    )
+    inner = Body(inner.mass, -inner.com, inner.inertia)
+    bodies, actuators, reaches = [], [], []
+    for k, (anchor, tip) in enumerate(zip(anchors, tips, strict=True), start=1):
+        leg = Leg(turn_z(math.atan2(anchor.y, anchor.x) + math.pi / 2), anchor, tip, stroke)
+        base = Pose(leg.axes, anchor)
+        bodies.append(MovingBody(f"cylinder {k}", leg.cylinder, outer, base, [(0, 0, 0), (0, 0, cylinder_length)]))
+        bodies.append(MovingBody(f"piston {k}", leg.piston, inner, base, [(0, 0, 0), (0, 0, -piston_length)]))
+        actuators.append(LegJoint(f"length{k}", leg.driven_length, "m"))
+        if stroke is not None:
+            reaches.append(Reach(f"leg {k}", "length", leg.length, *stroke))
+    ring, plate = [list(tip) for tip in tips], platform or disc(5.0, platform_radius, 0.02)
+    bodies.append(MovingBody("platform", _platform, plate, outline=[*ring, ring[0]]))
+    return Mechanism(
+        "stewart-gough",
+        ("x", "y", "z", "yaw", "pitch", "roll"),
+        bodies,
+        actuators,
+        home=(0.0, 0.0, height, 0.0, 0.0, 0.0),
+        reaches=reaches,
+        gravity=gravity,
+        outlines=[[list(a) for a in (*anchors, anchors[0])]],
+    )
+
+
+def _platform(q: Sequence[Scalar]) -> Pose:
+    x, y, z, yaw, pitch, roll = q
+    return Pose(rotation_zyx(yaw, pitch, roll), Vec3(x, y, z))
+
+
+def _pairs(radius: float, spread: float) -> list[Vec3]:
+    angles = [math.radians(120.0 * k) + sign * spread / 2 for k in range(3) for sign in (-1, 1)]
+    return [radius * Vec3(math.cos(angle), math.sin(angle), 0.0) for angle in angles]

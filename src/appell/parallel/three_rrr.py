@@ -1,0 +1,63 @@
+"""The planar 3-RRR: a platform in the plane, held at three points by legs of two links with motors on the ground."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import partial
+
+from appell.algebra.rotation import Pose
+from appell.algebra.scalar import Scalar, cos, sin
+from appell.algebra.vector import Vec3
+from appell.model.body import Body
+from appell.parallel.assembly import MovingBody
+from appell.parallel.legs import Angle, check_branches, check_positive, disc
+from appell.parallel.mechanism import Mechanism
+from appell.parallel.planar import Links, PlanarLeg, on_circle, turned
+
+ANGLES = tuple(math.radians(angle) for angle in (-150.0, -30.0, 90.0))
+LINKS = Links(first=0.3, second=0.3, first_mass=0.6, second_mass=0.4)
+
+
+def three_rrr(
+    base_radius: float = 0.5,
+    platform_radius: float = 0.1,
+    links: Sequence[Links] = (LINKS, LINKS, LINKS),
+    branches: Sequence[int] = (1, 1, 1),
+    *,
+    platform: Body | None = None,
+    base_angles: Sequence[float] = ANGLES,
+    platform_angles: Sequence[float] = ANGLES,
+    gravity: Sequence[float] = (0.0, 0.0, -9.81),
+) -> Mechanism:
+    """q = (x, y, angle) of the platform; motors and pins stand on two circles at the given angles (rad)."""
+    signs = check_branches(branches, 3, "a 3-RRR")
+    check_positive("a 3-RRR", base_radius=base_radius, platform_radius=platform_radius)
+    motors = [on_circle(base_radius, angle) for angle in base_angles]
+    pins = [on_circle(platform_radius, angle) for angle in platform_angles]
+    legs = [
+        PlanarLeg(f"leg {k}", motor, partial(_pin, pin), each, sign)
+        for k, (motor, pin, each, sign) in enumerate(zip(motors, pins, links, signs, strict=True), start=1)
+    ]
+    outline = [(*pin, 0.0) for pin in (*pins, pins[0])]
+    moving = MovingBody("platform", _platform, platform or disc(1.0, platform_radius), outline=outline)
+    return Mechanism(
+        "3-rrr",
+        ("x", "y", "angle"),
+        [*(body for leg in legs for body in leg.bodies("a 3-RRR")), moving],
+        [leg.actuator for leg in legs],
+        home=(0.0, 0.0, 0.0),
+        passive=[leg.passive for leg in legs],
+        reaches=[leg.reach for leg in legs],
+        gravity=gravity,
+        outlines=[[(*motor, 0.0) for motor in (*motors, motors[0])]],
+    )
+
+
+def _pin(pin: tuple[float, float], q: Sequence[Scalar]) -> tuple[Scalar, Scalar]:
+    x, y = turned(Angle(cos(q[2]), sin(q[2])), *pin)
+    return q[0] + x, q[1] + y
+
+
+def _platform(q: Sequence[Scalar]) -> Pose:
+    return Pose(Angle(cos(q[2]), sin(q[2])).about_z, Vec3(q[0], q[1], 0.0))

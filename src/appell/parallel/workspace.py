@@ -1,0 +1,92 @@
+"""Maps of the workspace: where all legs reach, and how near to singular the actuator Jacobian is there.
+
+One call of the compiled `survey` covers the whole grid. The condition number of J grows without bound both where a leg
+is stretched (J infinite) and where the actuators lose hold of the platform (J singular). It compares metres with
+radians if the coordinates do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from appell.errors import ArgumentError, unknown_name
+
+if TYPE_CHECKING:
+    from appell.parallel.mechanism import Mechanism
+
+
+@dataclass(frozen=True)
+class Workspace:
+    """A grid over some coordinates, the others held; arrays have one axis for each, in the order of `names`."""
+
+    mechanism: Mechanism
+    names: tuple[str, ...]
+    values: tuple[np.ndarray, ...]
+    margin: np.ndarray  # of the leg that reaches least far, negative out of reach
+    condition: np.ndarray  # of the actuator Jacobian, infinite out of reach
+
+    @property
+    def reachable(self) -> np.ndarray:
+        return np.isfinite(self.condition)
+
+    @property
+    def share(self) -> float:
+        """Which part of the grid can be reached."""
+        return float(self.reachable.mean())
+
+    def plot(self, figure: Any = None, highest: float = 1e3) -> Any:
+        """The condition number in colours over two coordinates; blank out of reach, one colour above `highest`."""
+        if len(self.names) != 2:
+            raise ArgumentError(
+                f"a map over {', '.join(self.names)} cannot be drawn.", expected="a grid of two coordinates"
+            )
+        if figure is None:
+            from matplotlib.figure import Figure
+
+            figure = Figure(figsize=(7, 5.5), layout="constrained")
+        from matplotlib.colors import LogNorm
+
+        axes = figure.add_subplot()
+        shown = np.ma.masked_invalid(np.where(self.reachable, self.condition, np.nan))
+        image = axes.pcolormesh(*self.values, shown.T, norm=LogNorm(1.0, highest), cmap="viridis_r", shading="nearest")
+        if self.reachable.any() and not self.reachable.all():
+            axes.contour(*self.values, self.reachable.T.astype(float), levels=[0.5], colors="black", linewidths=1)
+        figure.colorbar(image, ax=axes, label="condition number of the actuator Jacobian", extend="max")
+        axes.set(
+            xlabel=self.names[0],
+            ylabel=self.names[1],
+            title=f"{self.mechanism.robot.name}: {self.share:.0%} of the grid is in reach",
+        )
+        return figure
+
+
+def workspace(mechanism: Mechanism, axes: Mapping[str, Any], at) -> Workspace:
+    """The map over `axes`, name -> values, with the other coordinates as in `at`."""
+    robot = mechanism.robot
+    if not axes:
+        raise ArgumentError("a map needs the name of a coordinate.", expected=", ".join(robot.coordinates))
+    values = {}
+    for name, given in axes.items():
+        if name not in robot.coordinates:
+            raise ArgumentError(unknown_name("coordinate", name, robot.coordinates, f"mechanism '{robot.name}'"))
+        values[name] = np.asarray(given, float)
+        if values[name].ndim != 1 or not values[name].size or not np.isfinite(values[name]).all():
+            raise ArgumentError(
+                f"the values of '{name}' have shape {values[name].shape}.", expected="finite numbers in one row"
+            )
+    grids = np.meshgrid(*values.values(), indexing="ij")
+    q = np.empty((*grids[0].shape, robot.nq))
+    q[...] = at
+    for name, grid in zip(values, grids, strict=True):
+        q[..., robot.coordinates.index(name)] = grid
+    with np.errstate(invalid="ignore"):
+        *margins, J = mechanism.survey(q) if robot.reaches else (mechanism.actuator_jacobian(q),)
+    margin = margins[0].min(axis=-1) if margins else np.full(grids[0].shape, np.inf)
+    inside = np.isfinite(J).all(axis=(-2, -1)) & (margin >= 0.0)
+    condition = np.full(grids[0].shape, np.inf)
+    condition[inside] = np.linalg.cond(J[inside])
+    return Workspace(mechanism, tuple(values), tuple(values.values()), margin, condition)

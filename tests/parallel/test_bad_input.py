@@ -1,0 +1,200 @@
+"""Everything that a mechanism refuses, by name."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from appell.algebra.rotation import Pose
+from appell.algebra.vector import Vec3
+from appell.errors import ArgumentError, ModelError, TraceError
+from appell.model.body import Body
+from appell.parallel import (
+    LegJoint,
+    Links,
+    Mechanism,
+    MovingBody,
+    agile_wrist,
+    cylinder,
+    delta,
+    disc,
+    five_bar,
+    stewart_gough,
+    three_rrr,
+)
+from appell.parallel.legs import diagonal, turn_z
+
+SLIDER = [LegJoint("slide", lambda q: q[0], "m")]
+
+
+def one_body(pose=lambda q: Pose(translation=Vec3(q[0], 0.0, 0.0)), body=None, **options):
+    options = {"home": (0.0,), "actuators": SLIDER} | options
+    actuators = options.pop("actuators")
+    return Mechanism("probe", ("x",), [MovingBody("block", pose, body or disc(1.0, 0.1))], actuators, **options)
+
+
+def test_a_pose_out_of_reach_is_nan_in_a_batch_and_in_no_other_sample():
+    robot = five_bar()
+    q = np.array([[0.0, 0.4], [3.0, 0.0], [0.05, 0.35]])
+    with np.errstate(invalid="ignore"):
+        for results in (robot.inverse_kinematics(q), robot.inverse_dynamics(q, q, q), robot.mass_matrix(q)):
+            missing = np.isnan(results).reshape(3, -1)
+            assert missing[1].all()
+            assert not missing[[0, 2]].any()
+
+
+@pytest.mark.parametrize(
+    ("robot", "q", "sentence"),
+    [
+        (five_bar(), (0.9, 0.1), r"leg 'left' cannot reach: its second link measures 0\.4 m .* 0\.404751 m too short"),
+        (five_bar(), (-0.15, 0.1), r"leg 'left' cannot reach: .* 0\.05 m too long"),
+        (three_rrr(), (0.4, 0.0, 0.0), r"leg 'leg 1' cannot reach: .* m too short"),
+        (delta(), (0.0, 0.0, -1.0), r"leg 'leg 1' cannot reach: its forearm measures 0\.7 m .* 0\.0111874 m too short"),
+        (
+            agile_wrist(),
+            (3.0, 0.0, 0.0),
+            r"leg 'leg 1' cannot reach: its second arc measures 70 deg .* 9\.73347 deg too short",
+        ),
+        (
+            stewart_gough(stroke=(0.5, 0.9)),
+            (0, 0, 1, 0, 0, 0),
+            r"leg 'leg 1' .* its length measures .* 0\.153654 m too long",
+        ),
+    ],
+    ids=lambda value: getattr(getattr(value, "robot", None), "name", None),
+)
+def test_single_pose_helpers_name_the_leg_and_by_how_much(robot, q, sentence):
+    zero = np.zeros(len(q))
+    for helper in (lambda: robot.check(q), lambda: robot.torques(q, zero, zero), lambda: robot.plot(q)):
+        with pytest.raises(ArgumentError, match=sentence):
+            helper()
+
+
+def test_a_singular_pose_is_reported_with_its_condition_number():
+    robot, q, zero = five_bar(), (0.0, -0.2), np.zeros(2)  # both second links in one line
+    with pytest.raises(ArgumentError, match=r"is singular: its actuator Jacobian has condition number \d(\.\d+)?e\+"):
+        robot.torques(q, zero, zero)
+    with np.errstate(invalid="ignore"):
+        assert np.isnan(robot.inverse_dynamics(q, zero, zero)).all()
+    assert robot.condition(q) > 1e10
+    with pytest.raises(ArgumentError, match="condition number"):
+        robot.check(robot.robot.home, limit=1.0)
+
+
+def test_one_pose_has_one_shape():
+    with pytest.raises(ArgumentError, match=r"one pose has shape \(3,\)"):
+        five_bar().check([0.0, 0.4, 0.0])
+    with pytest.raises(ValueError, match="argument q has shape"):
+        five_bar().mass_matrix([0.0, 0.4, 0.0])
+
+
+@pytest.mark.parametrize(
+    ("body", "flaw"),
+    [
+        (Body(-1.0, Vec3(0.0, 0.0, 0.0), diagonal(1.0, 1.0, 1.0)), "mass -1 kg"),
+        (Body(1.0, Vec3(0.0, 0.0, 0.0), diagonal(1.0, 1.0, 3.0)), "above the sum of the other two"),
+        (Body(1.0, Vec3(0.0, 0.0, 0.0), diagonal(1.0, -1.0, 1.0)), "not all positive"),
+        (Body(1.0, Vec3(0.0, float("nan"), 0.0), diagonal(1.0, 1.0, 1.0)), "not finite"),
+    ],
+)
+def test_a_body_that_cannot_exist_is_named(body, flaw):
+    with pytest.raises(ModelError, match=f"body 'block' of mechanism 'probe' has .*{flaw}"):
+        one_body(body=body)
+    with pytest.raises(ModelError, match="body 'platform' of mechanism 'delta'"):
+        delta(platform=body)
+
+
+def test_an_impossible_platform_of_the_wrist_is_named():
+    with pytest.raises(ModelError, match="body 'platform' of mechanism 'agile-wrist'"):
+        agile_wrist(platform_com=(0.0, 0.0, 0.2))  # its inertia about the centre leaves too little about itself
+
+
+@pytest.mark.parametrize("make", [agile_wrist, three_rrr, delta])
+@pytest.mark.parametrize("branches", [(1, 1), (1, 1, 2), (1, 1, 1, 1), "up", 1, (1.5, 1, 1)])
+def test_branches_are_one_sign_a_leg(make, branches):
+    with pytest.raises(ArgumentError, match=r"has branches .*\n.*3 numbers, each 1 or -1"):
+        make(branches=branches)
+
+
+def test_a_pose_that_branches_on_a_traced_value_is_told_to_use_select():
+    def pose(q):
+        return Pose(translation=Vec3(q[0] if q[0] > 0 else -q[0], 0.0, 0.0))
+
+    with pytest.raises(
+        TraceError, match=r"the pose of body 'block' of mechanism 'probe' cannot be traced(.|\n)*select"
+    ):
+        one_body(pose)
+
+    with pytest.raises(TraceError, match=r"joint 'slide' of mechanism 'probe'(.|\n)*select"):
+        one_body(actuators=[LegJoint("slide", lambda q: max(q[0], 0.0))])
+
+
+def test_a_pose_must_be_a_rotation():
+    stretched = Pose(2.0 * turn_z(0.3))
+    mirrored = Pose(diagonal(1.0, 1.0, -1.0))
+    for wrong in (stretched, mirrored):
+        with pytest.raises(ModelError, match="body 'block' of mechanism 'probe' is no rotation at home"):
+            one_body(lambda q, wrong=wrong: Pose(wrong.rotation, Vec3(q[0], 0.0, 0.0)))
+    with pytest.raises(ModelError, match=r"of mechanism 'probe' is 3\."):
+        one_body(lambda q: 3)
+
+
+def test_reach_is_not_known_without_being_told():
+    with pytest.raises(ModelError, match="was not told how far its legs reach"):
+        one_body().reach([0.0])
+    assert one_body().workspace({"x": [0.0, 1.0]}).share == 1.0
+
+
+def test_wrong_parts_are_named():
+    block = MovingBody("block", lambda q: Pose(translation=Vec3(q[0], 0.0, 0.0)), disc(1.0, 0.1))
+    with pytest.raises(ModelError, match="more than one body named 'block'"):
+        Mechanism("probe", ("x",), [block, block], SLIDER, home=(0.0,))
+    with pytest.raises(ModelError, match="has no actuator"):
+        Mechanism("probe", ("x",), [block], [], home=(0.0,))
+    with pytest.raises(ModelError, match="has no coordinate"):
+        Mechanism("probe", (), [block], SLIDER, home=())
+    with pytest.raises(ModelError, match="home of 2 numbers"):
+        one_body(home=(0.0, 1.0))
+    with pytest.raises(ModelError, match="the gravity of mechanism 'probe'"):
+        one_body(gravity=(0.0, 0.0, float("inf")))
+    with pytest.raises(ModelError, match=r"no body 'blok'\. Did you mean 'block'"):
+        one_body().pose("blok")
+    with pytest.raises(ModelError, match="no body 'blok'"):
+        one_body().with_bodies({"blok": disc(1.0, 0.1)})
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda: agile_wrist(radius=-0.1), "radius = -0.1"),
+        (lambda: agile_wrist(alpha1=4.0), "alpha1 = 4 rad"),
+        (lambda: agile_wrist(eta=(0.0, 1.0)), "2 angles eta"),
+        (lambda: agile_wrist(platform_com=(0.0, 0.0)), "centre of mass"),
+        (lambda: agile_wrist(formulation="lagrange"), "no formulation 'lagrange'"),
+        (lambda: five_bar(base=0.0), "base = 0.0"),
+        (lambda: five_bar(links=(Links(0.2, -0.3, 1.0, 1.0),) * 2), "links.second = -0.3"),
+        (lambda: delta(forearm=float("nan")), "forearm = nan"),
+        (lambda: stewart_gough(stroke=(0.9, 0.5)), "stroke"),
+        (lambda: delta(arm=0.1, forearm=0.05), "cannot reach"),
+    ],
+)
+def test_dimensions_that_make_no_robot_are_named(make, words):
+    with pytest.raises(ArgumentError, match=words):
+        make()
+
+
+def test_fewer_actuators_than_coordinates_cannot_drive_every_motion():
+    robot = Mechanism(
+        "cart",
+        ("x", "angle"),
+        [
+            MovingBody("cart", lambda q: Pose(translation=Vec3(q[0], 0.0, 0.0)), disc(1.0, 0.1)),
+            MovingBody("pole", lambda q: Pose(translation=Vec3(q[0] + q[1], 0.0, 0.0)), cylinder(1.0, 0.5, 0.01)),
+        ],
+        SLIDER,
+        home=(0.0, 0.0),
+    )
+    with pytest.raises(ModelError, match="1 actuators for 2 coordinates"):
+        robot.inverse_dynamics([0.0, 0.0], [0.0, 0.0], [1.0, 1.0])
+    assert np.isfinite(robot.generalized_forces([0.0, 0.0], [0.0, 0.0], [1.0, 1.0])).all()
+    assert np.isfinite(robot.forward_dynamics([0.0, 0.0], [0.0, 0.0], [1.0])).all()

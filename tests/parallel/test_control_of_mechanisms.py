@@ -1,0 +1,239 @@
+"""Parallel robots under control: the laws of `control` on a `Mechanism`, torques and limits at its actuators."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from scipy.integrate import solve_ivp
+
+import appell as ap
+from appell.control import (
+    Arm,
+    CabinetModel,
+    Controller,
+    Design,
+    Drive,
+    Gains,
+    Limits,
+    Plant,
+    Reference,
+    Servo,
+    Wiring,
+    closed_loop,
+    critical,
+    linearize_closed_loop,
+    placed,
+)
+from appell.errors import ArgumentError, SimulationError
+from appell.parallel import LegJoint, Mechanism, MovingBody, agile_wrist, disc, five_bar
+from appell.parallel.agile_wrist_tree import agile_wrist_tree, platform_motion, tree_state
+from appell.parallel.verification import paper_trajectory
+
+PERIOD = 1e-3
+POSE = np.array([0.2, -0.3, 0.25])
+
+
+@pytest.fixture(scope="module")
+def wrist():
+    return agile_wrist(platform_com=(0.0, 0.0, 0.02))
+
+
+@pytest.fixture(scope="module")
+def plant(wrist):
+    return Plant(wrist)
+
+
+def block(*ratios):
+    """A mass on a slide, moved by motors through ratios of their own."""
+    drives = [LegJoint(f"motor {k}", lambda q, r=r: r * q[0], "m") for k, r in enumerate(ratios, start=1)]
+    body = MovingBody("block", lambda q: ap.Pose(translation=ap.Vec3(q[0], 0.0, 0.0)), disc(2.0, 0.1))
+    return Mechanism("block", ("x",), [body], drives, home=(0.0,), gravity=(-3.0, 0.0, 0.0))
+
+
+def test_every_law_is_its_formula_at_the_actuators(wrist):
+    rng = np.random.default_rng(3)
+    q, v, integral = 0.3 * rng.normal(size=(3, 3))
+    q_d, v_d, a_d = reference = rng.normal(size=(3, 3))
+    kp, kd, ki = rng.uniform(1.0, 50.0, (3, 3))
+    e, de = q - q_d, v - v_d
+    M, h, g = wrist.mass_matrix(q), wrist.bias(q, v), wrist.gravity(q)
+    along = {
+        "point-to-point": M @ (-kd * v - kp * e) + h,
+        "tracking": M @ (a_d - kd * de - kp * e) + h,
+        "tracking-integral": M @ (a_d - kd * de - kp * e - ki * integral) + h,
+        "pd-gravity": g - kd * de - kp * e,
+        "pid": -kd * de - kp * e - ki * integral,
+    }
+    for law, forces in along.items():
+        gains = Gains(kp, kd, ki if "integral" in law or law == "pid" else 0.0)
+        function = Controller(Design(wrist, gains, law=law, ahead=0.0)).function
+        tau = np.linalg.solve(wrist.actuator_jacobian(q).T, forces)
+        np.testing.assert_allclose(function(q, v, reference, integral, np.zeros(3))[2], tau, rtol=1e-10, atol=1e-10)
+
+
+def test_continuous_tracking_leads_a_wrist_of_constraint_forces_along_its_trajectory(wrist):
+    """The plant is the tree of `agile_wrist_tree`, which knows nothing of the controller's equations."""
+    tree = agile_wrist_tree(wrist.design)
+    nq = tree.robot.nq
+    law = Controller(Design(wrist, critical(20.0), ahead=0.0)).continuous(paper_trajectory)
+
+    def rate(t, state):
+        q, v, _ = platform_motion(state[6:nq], state[nq + 6 :], np.zeros(3))
+        return tree.state_rate(state, law(t, q, v))
+
+    start = paper_trajectory(0.0)
+    angles, rates, _ = wrist.joint_motion(*start)
+    run = solve_ivp(rate, (0.0, 0.5), tree_state(angles, rates, *start[:2]), method="DOP853", rtol=1e-9, atol=1e-11)
+    ends = platform_motion(run.y[6:nq, -1], run.y[nq + 6 :, -1], np.zeros(3))
+    for found, wanted in zip(ends[:2], paper_trajectory(0.5)[:2], strict=True):
+        np.testing.assert_allclose(found, wanted, atol=1e-8)
+
+
+def test_continuous_tracking_with_a_perfect_model_is_as_good_as_the_integrator(wrist):
+    law = Controller(Design(wrist, critical(20.0), ahead=0.0)).continuous(paper_trajectory)
+    q, v, _ = paper_trajectory(0.0)
+    motion = ap.simulate(wrist, q, v, 2.0, law, rtol=1e-10, atol=1e-12)
+    assert np.abs(motion.q - paper_trajectory(motion.t)[0]).max() < 1e-9
+
+
+def test_sampled_tracking_at_1_khz_errs_by_what_holding_the_torque_costs(wrist, plant):
+    """Torques are held for a period, so a perfect model errs by its square: 1.5 µrad at 1 kHz."""
+    errors = []
+    for period in (2e-3, 1e-3, 5e-4):
+        plant.place(*paper_trajectory(0.0)[:2])
+        plant.longest_step = period
+        law = Controller(Design(wrist, critical(20.0, period), period=period))
+        response = closed_loop(law, plant, Reference.sampled(paper_trajectory, period, duration=4.0))
+        errors.append(np.abs(response.error).max())
+    assert errors[1] < 2e-6
+    for coarse, fine in pairwise(errors):
+        assert 3.5 < coarse / fine < 4.5
+
+
+def test_integral_action_holds_a_platform_whose_mass_the_model_does_not_know(wrist):
+    own = wrist.robot.bodies[-1].body
+    loaded = Plant(wrist.with_bodies({"platform": ap.Body(2.5, ap.Vec3(0.005, -0.004, 0.03), own.inertia)}))
+    gains = critical(30.0, PERIOD, integral=True)
+    final = {}
+    for law, chosen in (("tracking", Gains(gains.kp, gains.kd)), ("tracking-integral", gains)):
+        loaded.place(POSE)
+        response = closed_loop(Controller(Design(wrist, chosen, law=law)), loaded, Reference.hold(POSE, PERIOD, 3.0))
+        final[law] = np.abs(response.error[-1]).max()
+    assert final["tracking"] > 5e-3
+    assert final["tracking-integral"] < 0.01 * final["tracking"]
+
+
+@pytest.mark.parametrize(
+    ("law", "gains"),
+    [("point-to-point", critical(10.0, PERIOD)), ("pd-gravity", Gains(20.0, 2.0)), ("pid", Gains(20.0, 2.0, 30.0))],
+)
+def test_the_other_laws_bring_the_wrist_to_a_pose(wrist, plant, law, gains):
+    plant.place(np.zeros(3))
+    plant.longest_step = PERIOD
+    response = closed_loop(Controller(Design(wrist, gains, law=law)), plant, Reference.hold(POSE, PERIOD, 6.0))
+    assert np.abs(response.error[0]).max() > 0.2
+    assert np.abs(response.error[-1]).max() < 1e-5
+
+
+def test_the_sampled_error_has_the_poles_that_were_designed():
+    robot = five_bar()
+    law = Controller(Design(robot, placed((-8.0, -12.0), PERIOD)))
+    system = linearize_closed_loop(law, robot, robot.robot.start)
+    np.testing.assert_allclose(np.sort(system.poles.real), [-12.0] * 2 + [-8.0] * 2, rtol=0.01)
+    assert system.inputs == tuple(f"tau_{name}" for name in robot.robot.actuator_names)
+
+
+def test_limits_hold_at_the_actuators_and_stop_the_integral(wrist, plant):
+    limit, target = [0.8, 0.6, 0.7], np.stack([POSE, np.zeros(3), np.zeros(3)])
+    gains = critical(20.0, PERIOD, integral=True)
+    held = Controller(Design(wrist, gains, law="tracking-integral", torque_limit=limit, torque_rate=1e5))
+    free = Controller(Design(wrist, gains, law="tracking-integral"))
+    for _ in range(500):
+        assert (np.abs(held(np.zeros(3), np.zeros(3), target)) <= limit).all()
+        free(np.zeros(3), np.zeros(3), target)
+    np.testing.assert_allclose(free.integral, -0.5 * POSE)
+    assert np.abs(held.integral).max() < 0.1 * np.abs(free.integral).max()
+
+
+def test_two_motors_on_one_coordinate_are_simulated_and_controlled():
+    robot = block(1.0, 2.0)
+    motion = ap.simulate(robot, [0.1], [0.0], 0.5, [1.0, 4.0])  # 1·1 + 2·4 N on 2 kg, less gravity
+    assert motion.tau.shape == (len(motion.t), 2)
+    np.testing.assert_allclose(motion.q[-1], 0.1 + 0.5 * (9.0 / 2.0 - 3.0) * 0.25, rtol=1e-12)
+
+    plant = Plant(robot)
+    law = Controller(Design(robot, critical(20.0, PERIOD), law="point-to-point", torque_limit=[0.9, 8.0]))
+    response = closed_loop(law, plant, Reference.hold([0.2], PERIOD, 2.0))
+    assert response.tau.shape == (len(response.t), 2)
+    assert np.abs(response.tau[:, 0]).max() == 0.9  # what the first motor lacks, the feedback gets from both
+    assert np.allclose(response.tau[-1], [0.9, 2.55])  # its share of the 6 N is 1.2: 0.9·1 + 2.55·2 = 6
+    lack = 5.0 * 2.55 / 2.0 - 6.0  # N, which takes an error: the least effort for F is (F, 2F) / 5
+    np.testing.assert_allclose(response.error[-1, 0], -lack / (2.0 * critical(20.0, PERIOD).kp), rtol=1e-6)
+
+
+def test_a_tree_and_a_mechanism_are_taken_as_they_are(wrist):
+    robot = ap.load("planar-2r")
+    assert Design(robot, Gains(1.0, 1.0)).model == Arm(robot)
+    assert Design(wrist, Gains(1.0, 1.0)).model.mechanism is wrist
+    with pytest.raises(ArgumentError, match="'puma' is no robot that can be controlled"):
+        Design("puma", Gains(1.0, 1.0))
+
+
+@pytest.mark.parametrize(
+    ("gains", "options", "words"),
+    [
+        (Gains([1.0, 2.0], 1.0), {}, r"gain kp has shape \(2,\); mechanism 'block' has 1 coordinates"),
+        (Gains(1.0, -1.0), {}, "gain kd of coordinate 'x' is -1"),
+        (Gains(1.0, 1.0), {"torque_limit": [1.0] * 3}, r"torque_limit has shape \(3,\); .* has 2 actuators"),
+        (Gains(1.0, 1.0), {"torque_rate": [1.0, 0.0]}, "torque_rate of actuator 'motor 2' is 0"),
+        (Gains(1.0, 1.0), {"integral_limit": [1.0, 1.0]}, "integral_limit has shape .* 1 coordinates"),
+    ],
+)
+def test_numbers_of_the_wrong_size_or_sign_are_named(gains, options, words):
+    with pytest.raises(ArgumentError, match=words):
+        Design(block(1.0, 2.0), gains, **options)
+
+
+def test_torques_of_the_wrong_size_or_value_are_named_by_the_simulator():
+    robot = block(1.0, 2.0)
+    with pytest.raises(ArgumentError, match=r"torque has shape \(1,\); robot 'block' has 2 joint forces"):
+        ap.simulate(robot, until=0.1, torque=[1.0])
+    with pytest.raises(SimulationError, match=r"shape \(1,\)(.|\n)*the forces at motor 1, motor 2"):
+        ap.simulate(robot, until=0.1, torque=lambda t, q, v: [1.0])
+    with pytest.raises(SimulationError, match="nan at actuator 'motor 2'"):
+        ap.simulate(robot, until=0.1, torque=lambda t, q, v: [1.0, np.nan])
+
+
+def test_a_place_or_a_reference_that_does_not_fit_is_named(wrist, plant):
+    law = Controller(Design(wrist, critical(20.0, PERIOD)))
+    with pytest.raises(ArgumentError, match=r"q has shape \(2,\); mechanism 'agile-wrist' has 3 coordinates"):
+        plant.place([0.0, 0.0])
+    with pytest.raises(ArgumentError, match="leg 'leg 1' cannot reach"):
+        plant.place([3.0, 0.0, 0.0])
+    with pytest.raises(ArgumentError, match="the reference has 2 coordinates"):
+        closed_loop(law, plant, Reference.hold([0.0, 0.0], PERIOD, 0.1))
+    with pytest.raises(
+        ArgumentError, match="the plant has actuators motor 1, the controller's model has motor 1, motor 2"
+    ):
+        closed_loop(
+            Controller(Design(block(1.0, 2.0), critical(20.0, PERIOD))),
+            Plant(block(1.0)),
+            Reference.hold([0], PERIOD, 1),
+        )
+
+
+def test_a_motion_out_of_reach_ends_with_the_time_and_the_pose():
+    robot = five_bar()
+    law = Controller(Design(robot, critical(20.0, PERIOD), law="point-to-point"))
+    with pytest.raises(SimulationError, match=r"torque of actuator '.*' is nan at t = .* s; before, q was \("):
+        closed_loop(law, Plant(robot), Reference.hold([0.0, 3.0], PERIOD, 2.0))
+
+
+def test_a_cabinet_drives_joints_of_a_tree_only(wrist):
+    wiring = Wiring(wrist.robot.coordinates, (Drive(-1.0, 1.0),) * 3, "a cabinet")
+    model = Design(wrist, critical(20.0, PERIOD))
+    for make in (lambda: Servo(model, wiring, Limits(-1.0, 1.0)), lambda: CabinetModel(model.model, wiring)):
+        with pytest.raises(ArgumentError, match="a cabinet measures and drives the joints of a tree; agile-wrist"):
+            make()
