@@ -1,0 +1,86 @@
+"""Gains, and how they follow from the poles that the error is to have.
+
+Inverse dynamics turns every joint into a double integrator, ë = u. Sampled with period T and held between samples, with
+the integral I of the error,
+
+    e⁺ = e + T ė + ½T² u        ė⁺ = ė + T u        I⁺ = I + T e        u = -Kp e - Kd ė - Ki I              (1)
+
+The gains that give (1) the eigenvalues z = exp(p T), for wanted poles p, follow from Ackermann's formula; T = 0 stands
+for continuous control. Designed so, the sampled loop has the poles that were asked for, not nearly those.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from appell.control.axes import Axes, PerJoint
+from appell.errors import ArgumentError
+
+
+@dataclass(frozen=True)
+class Gains:
+    """One number for all joints, or one a joint. For torque laws in Nm/rad; for the others in 1/s², 1/s and 1/s³."""
+
+    kp: PerJoint
+    kd: PerJoint
+    ki: PerJoint = 0.0
+
+    def of(self, axes: Axes) -> Gains:
+        """The same for every joint or coordinate, checked."""
+        return Gains(
+            axes.numbers("gain kp", self.kp, least=0.0),
+            axes.numbers("gain kd", self.kd, least=0.0),
+            axes.numbers("gain ki", self.ki, least=0.0),
+        )
+
+
+def critical(frequency: float, period: float = 0.0, integral: bool = False) -> Gains:
+    """All poles at -frequency (1/s): the fastest approach without overshoot."""
+    return placed([-frequency] * (3 if integral else 2), period)
+
+
+def placed(poles: Sequence[complex], period: float = 0.0) -> Gains:
+    """The gains that give the error these two or three poles (1/s); three call for integral action."""
+    p = _checked(poles, period)
+    n = len(p)
+    if period == 0.0:
+        A = np.zeros((n, n))
+        A[0, 1] = 1.0
+        B = np.array([0.0, 1.0, 0.0])[:n]
+        roots = p
+    else:
+        A = np.eye(n)
+        A[0, 1] = period
+        B = np.array([0.5 * period**2, period, 0.0])[:n]
+        roots = np.exp(p * period)
+    if n == 3:
+        A[2, 0] = period or 1.0
+    wanted = np.real(np.poly(roots))
+    value = sum(c * np.linalg.matrix_power(A, n - k) for k, c in enumerate(wanted))
+    reach = np.column_stack([np.linalg.matrix_power(A, k) @ B for k in range(n)])
+    K = (
+        np.linalg.solve(reach.T, np.eye(n)[-1]) @ value
+    )  # Ackermann: last row of reach⁻¹, times the wanted polynomial of A
+    kp, kd, ki = (*(float(x) for x in K), 0.0)[:3]
+    return Gains(kp, kd, ki)
+
+
+def _checked(poles: Sequence[complex], period: float) -> np.ndarray:
+    p = np.asarray(poles, complex)
+    if p.shape not in ((2,), (3,)):
+        raise ArgumentError(f"{p.size} poles are given.", expected="2, or 3 with integral action")
+    if not (np.isfinite(p).all() and (p.real < 0.0).all()):
+        raise ArgumentError(f"the poles {list(poles)} do not all decay.", expected="negative real parts, in 1/s")
+    if not np.allclose(np.sort_complex(p), np.sort_complex(p.conj())):
+        raise ArgumentError(f"the poles {list(poles)} are not conjugate pairs.")
+    if not (np.isfinite(period) and period >= 0.0):
+        raise ArgumentError(f"the period is {period:g} s.", expected="a positive number, or 0 for continuous control")
+    if period and np.abs(p).max() * period > 0.5:
+        raise ArgumentError(
+            f"a pole at {np.abs(p).max():g}/s is too fast for a period of {period:g} s.",
+            expected="|pole| × period ≤ 0.5",
+        )
+    return p

@@ -1,0 +1,140 @@
+"""A log that survives a crash: rows of numbers in a mapped file, each with its own checksum.
+
+    header     "appell log 1", JSON (columns, robot, period, …) and its checksum, filled up to whole pages
+    row        one number a column, the last one being the checksum (CRC-32) of those before it
+
+A row is written into memory that the system keeps, so killing the process loses nothing; there is no call to the system
+in a tick. The file grows by whole blocks; what follows the last good row is zeros, and is cut off when the log is
+closed. Reading stops at the first row that is not whole.
+"""
+
+from __future__ import annotations
+
+import json
+import mmap
+import os
+import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from appell.errors import ArgumentError, DescriptionError, unknown_name
+
+MAGIC = b"appell log 1\n"
+PAGE = mmap.ALLOCATIONGRANULARITY
+ROWS = PAGE // 8  # of a block, so that blocks are whole pages whatever the columns
+
+
+class LogWriter:
+    """Append rows: fill `row`, then `commit`."""
+
+    def __init__(self, path: str | Path, columns: Sequence[str], header: Mapping[str, Any]):
+        self.path, self.columns = Path(path), (*columns, "checksum")
+        self.rows = 0
+        text = json.dumps({"columns": self.columns, **header}, ensure_ascii=False).encode()
+        head = MAGIC + f"{len(text)} {zlib.crc32(text)}\n".encode() + text
+        self._start = -(-len(head) // PAGE) * PAGE
+        self._file = open(self.path, "w+b")  # noqa: SIM115 - closed by close()
+        self._file.write(head.ljust(self._start, b"\0"))
+        self._file.flush()
+        self._map: mmap.mmap | None = None
+        self._grow()
+
+    def _grow(self) -> None:
+        size = ROWS * 8 * len(self.columns)
+        where = self._start + self.rows * 8 * len(self.columns)
+        os.ftruncate(self._file.fileno(), where + size)
+        self._map = mmap.mmap(self._file.fileno(), size, offset=where)
+        self._block = np.frombuffer(self._map, dtype=np.float64).reshape(ROWS, len(self.columns))
+        self._next()
+
+    def _next(self) -> None:
+        whole = self._block[self.rows % ROWS]
+        self.row, self._checksum, self._bytes = whole[:-1], whole[-1:], memoryview(whole[:-1]).cast("B")
+
+    def commit(self) -> None:
+        """The row is complete; `row` is the next one then."""
+        self._checksum[0] = zlib.crc32(self._bytes)
+        self.rows += 1
+        if self.rows % ROWS:
+            self._next()
+        else:
+            self._grow()
+
+    def flush(self) -> None:
+        """Bring everything to the disk; only needed against a failure of the machine itself."""
+        if self._map is not None:
+            self._map.flush()
+
+    def close(self) -> None:
+        if self._file.closed:
+            return
+        del self.row, self._checksum, self._bytes, self._block
+        if self._map is not None:
+            self._map.close()
+        os.ftruncate(self._file.fileno(), self._start + self.rows * 8 * len(self.columns))
+        self._file.close()
+
+
+@dataclass(frozen=True)
+class Log:
+    """What was logged: `log["time"]` is a column, `log["q"]` the block of numbered columns, of shape (rows, n)."""
+
+    data: np.ndarray
+    columns: tuple[str, ...]
+    header: dict[str, Any]
+    source: str = ""
+
+    def __len__(self) -> int:
+        return len(self.data)
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        if name in self.columns:
+            return self.data[:, self.columns.index(name)]
+        numbered = [
+            k for k, column in enumerate(self.columns) if column.rstrip("0123456789") == name and column != name
+        ]
+        if not numbered:
+            raise ArgumentError(unknown_name("column", name, self.columns, "the log"))
+        return self.data[:, numbered]
+
+    def to_csv(self, path: str | Path) -> None:
+        np.savetxt(path, self.data, delimiter=",", header=",".join(self.columns), comments="", fmt="%.17g")
+
+
+def read_log(path: str | Path) -> Log:
+    """The whole rows of a log, also of one whose writer was killed."""
+    path = Path(path)
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise DescriptionError(f"the log cannot be read: {error.strerror}.", source=str(path)) from None
+    header, start = _header(content, path)
+    columns = tuple(header.pop("columns"))
+    width = 8 * len(columns)
+    rows = np.frombuffer(content, np.float64, (len(content) - start) // width * len(columns), start).reshape(
+        -1, len(columns)
+    )
+    view, whole = memoryview(content)[start:], 0
+    for checksum in rows[:, -1].tolist():
+        if zlib.crc32(view[whole * width : (whole + 1) * width - 8]) != checksum:
+            break
+        whole += 1
+    return Log(rows[:whole, :-1], columns[:-1], header, str(path))
+
+
+def _header(content: bytes, path: Path) -> tuple[dict[str, Any], int]:
+    try:
+        if not content.startswith(MAGIC):
+            raise ValueError("it does not begin like a log")
+        line = content.index(b"\n", len(MAGIC))
+        length, checksum = (int(word) for word in content[len(MAGIC) : line].split())
+        text = content[line + 1 : line + 1 + length]
+        if zlib.crc32(text) != checksum:
+            raise ValueError("its header is damaged")
+        return json.loads(text), -(-(line + 1 + length) // PAGE) * PAGE
+    except ValueError as error:
+        raise DescriptionError(f"this is no log of appell: {error}.", source=str(path)) from None

@@ -1,0 +1,60 @@
+"""The PUMA and its cabinet, compiled once for all tests of this folder."""
+
+from __future__ import annotations
+
+import pytest
+
+from appell.control.cabinet import SimulatedCabinet
+from appell.control.clock import VirtualClock
+from appell.control.loop import Loop
+from appell.control.reference import Reference
+from appell.control.task import standard_plant, standard_servo
+from appell.describe.load import load
+from control_motion import START, Swing
+
+
+@pytest.fixture(scope="session")
+def puma():
+    return load("puma")
+
+
+@pytest.fixture(scope="session")
+def servo(puma):
+    return standard_servo(puma)
+
+
+@pytest.fixture(scope="session")
+def plant_model(puma, servo):
+    return standard_plant(puma, servo.wiring)
+
+
+@pytest.fixture
+def make_loop(servo, plant_model):
+    """A loop on a simulated cabinet with a virtual clock; options go to the cabinet."""
+    made = []
+
+    def make(log=None, policy=None, **options) -> Loop:
+        faults = options.get("faults")
+        clock = VirtualClock(lateness=None if faults is None else faults.lateness(servo.design.period))
+        cabinet = SimulatedCabinet(plant_model, clock, options.pop("q", START), **options)
+        loop = Loop(cabinet, servo, clock, *(() if policy is None else (policy,)), log=log)
+        made.append(loop)
+        return loop
+
+    yield make
+    for loop in made:
+        loop.close()
+
+
+@pytest.fixture
+def moving(make_loop):
+    """A loop that is on its way along a swing."""
+
+    def start(**options) -> Loop:
+        loop = make_loop(**options)
+        loop.run(25)
+        loop.arm()
+        loop.start(Reference.sampled(Swing(loop.position), loop.period))
+        return loop
+
+    return start

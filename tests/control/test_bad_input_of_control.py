@@ -1,0 +1,202 @@
+"""What cannot work is refused by name, before anything moves."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from appell.control.arm import Arm
+from appell.control.cabinet import CabinetModel, SimulatedCabinet
+from appell.control.clock import VirtualClock
+from appell.control.closed_loop import closed_loop
+from appell.control.controller import Controller
+from appell.control.design import Design
+from appell.control.drive import Drive, Wiring
+from appell.control.faults import Injection
+from appell.control.gains import Gains, critical, placed
+from appell.control.limits import Limits
+from appell.control.loop import Loop
+from appell.control.plant import Plant
+from appell.control.puma600 import puma_600
+from appell.control.reference import Reference
+from appell.control.servo import Servo
+from appell.control.states import State
+from appell.control.supervisor import Policy
+from appell.describe.load import load
+from appell.errors import ArgumentError
+from control_motion import START, Swing
+
+
+@pytest.mark.parametrize(
+    ("gains", "words"),
+    [
+        (Gains(kp=[100.0] * 5, kd=20.0), r"gain kp has shape \(5,\); robot 'puma' has 6 joints"),
+        (Gains(kp=100.0, kd=-1.0), "gain kd of joint 'joint1' is -1"),
+        (Gains(kp=[1, 1, 1, -1, 1, 1], kd=1.0), "gain kp of joint 'joint4' is -1"),
+        (Gains(kp=float("nan"), kd=1.0), "gain kp of joint 'joint1' is nan"),
+        (Gains(kp="stiff", kd=1.0), "gain kp is 'stiff'"),
+        (Gains(kp=0.0, kd=1.0), "kp is zero for all joints"),
+        (Gains(kp=1.0, kd=1.0, ki=1.0), "has no integral action, but gain ki is given"),
+    ],
+)
+def test_gains_of_the_wrong_size_or_sign(puma, gains, words):
+    with pytest.raises(ArgumentError, match=words):
+        Design(Arm(puma), gains)
+
+
+@pytest.mark.parametrize("period", [0.0, -1e-3, float("nan"), float("inf")])
+def test_a_period_that_is_none(puma, period):
+    with pytest.raises(ArgumentError, match="the period is"):
+        Design(Arm(puma), Gains(100.0, 20.0), period=period)
+    with pytest.raises(ArgumentError, match="the period is"):
+        Reference.sampled(Swing(), period)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"law": "traking"}, "no control law 'traking'. Did you mean 'tracking'?"),
+        ({"law": "tracking-integral"}, "integrates, but gain ki is zero"),
+        ({"torque_limit": 0.0}, "torque_limit of joint 'joint1' is 0"),
+        ({"torque_rate": -5.0}, "torque_rate of joint 'joint1' is -5"),
+        ({"ahead": 3.0}, "looks 3 periods ahead"),
+        ({"stop_damping": 2000.0}, "does not suit a period"),
+    ],
+)
+def test_designs_that_do_not_hold_together(puma, options, words):
+    with pytest.raises(ArgumentError, match=words.replace("?", r"\?")):
+        Design(Arm(puma), Gains(100.0, 20.0), **options)
+
+
+@pytest.mark.parametrize(
+    ("poles", "period", "words"),
+    [
+        ([1.0, -2.0], 0.0, "do not all decay"),
+        ([-1.0], 0.0, "1 poles"),
+        ([-1 + 1j, -2], 0.0, "not conjugate"),
+        ([-900.0, -900.0], 1e-3, "too fast for a period"),
+    ],
+)
+def test_poles_that_no_gains_can_give(poles, period, words):
+    with pytest.raises(ArgumentError, match=words):
+        placed(poles, period)
+
+
+def test_limits_that_exclude_the_start(puma, servo, plant_model):
+    lower, upper = servo.wiring.column("lower"), servo.wiring.column("upper")
+    lower[2] = START[2] + 0.2
+    narrow = Servo(servo.design, servo.wiring, Limits(lower, upper, torque=servo.limits.torque))
+    clock = VirtualClock()
+    cabinet = SimulatedCabinet(plant_model, clock, START)
+    loop = Loop(cabinet, narrow, clock)
+    loop.run(25)
+    with pytest.raises(ArgumentError, match=r"the limits exclude the start: joint 'joint3' stands at 2\.6"):
+        loop.arm()
+    assert loop.state is State.IDLE
+    assert not cabinet.enabled
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"lower": 1.0, "upper": -1.0}, "the limits of joint 'joint1' are 1 and -1"),
+        ({"lower": -1.0, "upper": 1.0, "velocity": 0.0}, "limit velocity of joint 'joint1' is 0"),
+        ({"lower": [-1.0] * 4, "upper": 1.0}, "limit lower has shape"),
+        ({"lower": -3.0, "upper": 3.0, "torque": 500.0}, "the torque limit of joint 'joint1' is 500 Nm"),
+    ],
+)
+def test_limits_that_are_none(servo, options, words):
+    with pytest.raises(ArgumentError, match=words):
+        Servo(servo.design, servo.wiring, Limits(**options))
+
+
+def armed(make_loop) -> Loop:
+    loop = make_loop()
+    loop.run(25)
+    loop.arm()
+    return loop
+
+
+def refuses(loop: Loop, reference: Reference, words: str) -> None:
+    with pytest.raises(ArgumentError, match=words):
+        loop.start(reference)
+    assert loop.state is State.ARMED
+    assert not loop.hardware.enabled
+
+
+def test_a_reference_that_jumps_on_its_way(make_loop):
+    loop = armed(make_loop)
+    samples = Reference.sampled(Swing(loop.position), loop.period).samples.copy()
+    samples[700:, 0, 3] += 0.1
+    refuses(loop, Reference(samples, loop.period, loop.servo.wiring.joint_names), "joint 'joint4' jumps at t = 0.7 s")
+
+
+def test_a_reference_that_jumps_at_its_start(make_loop):
+    loop = armed(make_loop)
+    refuses(loop, Reference.sampled(Swing(loop.position + 0.3), loop.period), "joint 1 jumps at its start")
+
+
+def test_a_reference_that_leaves_the_limits(make_loop):
+    loop = armed(make_loop)
+    size = np.array([0.0, 0.0, 2.0, 0.0, 0.0, 0.0])
+    refuses(loop, Reference.sampled(Swing(loop.position, size, 8.0), loop.period), "takes joint 3 to")
+
+
+def test_a_reference_of_another_period_or_another_arm(make_loop):
+    loop = armed(make_loop)
+    refuses(loop, Reference.sampled(Swing(loop.position), 2e-3), "has a period of 0.002 s, the loop 0.001 s")
+    refuses(loop, Reference.hold(np.zeros(3), loop.period, 1.0), "moves 3 joints; the arm has 6")
+
+
+def test_a_reference_that_is_not_a_number():
+    samples = np.zeros((10, 3, 6))
+    samples[4, 1, 2] = np.nan
+    with pytest.raises(ArgumentError, match="velocity of joint 3 at tick 4"):
+        Reference(samples, 1e-3)
+
+
+def test_a_trajectory_that_does_not_say_how_long_it_lasts():
+    with pytest.raises(ArgumentError, match="how long it lasts"):
+        Reference.sampled(lambda t: Swing()(t), 1e-3)
+
+
+def test_a_model_with_other_joints_than_the_cabinet(puma, servo, plant_model):
+    panda, wiring = load("panda"), puma_600(puma.joint_names)
+    for make in (
+        lambda: wiring.arm(panda),
+        lambda: CabinetModel(Arm(panda), wiring),
+        lambda: Servo(Design(Arm(panda), critical(20.0)), wiring, Limits(-1.0, 1.0)),
+    ):
+        with pytest.raises(ArgumentError, match=r"robot 'panda' has joints .*; the PUMA 600 cabinet drives joint1"):
+            make()
+    with pytest.raises(ArgumentError, match="the plant has joints"):
+        closed_loop(Controller(Design(Arm(panda), critical(20.0))), Plant(Arm(puma)), Reference.hold(START, 1e-3, 1.0))
+
+
+def test_a_servo_wired_for_another_cabinet(servo, plant_model):
+    other = Wiring(servo.wiring.joint_names, tuple(Drive(-3.0, 3.0, brake=300.0) for _ in range(6)), "another cabinet")
+    clock = VirtualClock()
+    cabinet = SimulatedCabinet(CabinetModel(other.arm(plant_model.arm.robot), other), clock, START)
+    with pytest.raises(ArgumentError, match="made for another wiring than that of another cabinet"):
+        Loop(cabinet, servo, clock)
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda: Drive(1.0, -1.0), "ranges from 1 to -1"),
+        (lambda: Drive(-1.0, 1.0, gear=0.0), "gear is 0"),
+        (lambda: Wiring(("a", "b"), (Drive(-1.0, 1.0),)), "1 drives are given for 2 joints"),
+        (lambda: Injection("meteorite", 1.0), "no fault 'meteorite'"),
+        (lambda: Policy(misses=-1), "tolerates -1 misses"),
+        (lambda: Policy(stop_time=0.0), "stop_time is 0"),
+    ],
+)
+def test_parts_that_cannot_be(make, words):
+    with pytest.raises(ArgumentError, match=words):
+        make()
+
+
+def test_a_payload_without_mass(puma):
+    with pytest.raises(ArgumentError, match="payload has a mass of 0 kg"):
+        Arm(puma).with_payload(0.0)

@@ -1,0 +1,166 @@
+"""The simulated cabinet: every signal of the paper, judged by the equations of `drive` in plain NumPy."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from appell.control.cabinet import PERFECT, Imperfections, SimulatedCabinet
+from appell.control.clock import VirtualClock
+from appell.control.signals import Layout
+from control_motion import START
+
+
+@pytest.fixture
+def make(plant_model):
+    def cabinet(q=START, **options) -> SimulatedCabinet:
+        return SimulatedCabinet(plant_model, VirtualClock(), q, **({"imperfections": PERFECT} | options))
+
+    return cabinet
+
+
+def read(cabinet: SimulatedCabinet, at: float) -> dict[str, np.ndarray]:
+    layout, signals = Layout(6), np.zeros(Layout(6).size)
+    cabinet.clock.wait_until(at)
+    assert cabinet.read(signals)
+    return {name: layout.take(signals, name) for name in layout.at}
+
+
+def test_potentiometers_give_0_to_5_volts_over_the_range_in_12_bits(make, servo):
+    lower, upper = servo.wiring.column("lower"), servo.wiring.column("upper")
+    for part in (0.0, 0.25, 1.0):
+        volts = read(make(lower + part * (upper - lower)), 0.0)["volts"]
+        np.testing.assert_allclose(volts, 5.0 * part, atol=0.51 * 5.0 / 4095)
+        np.testing.assert_allclose(volts * 4095 / 5.0, np.round(volts * 4095 / 5.0), atol=1e-9)
+
+
+def test_encoders_count_four_edges_a_line_of_200_and_250_lines(make, servo):
+    assert [drive.lines for drive in servo.wiring.drives] == [200, 200, 250, 250, 250, 250]
+    cabinet = make()
+    first = read(cabinet, 0.0)["counts"]
+    np.testing.assert_array_equal(first, 0.0)
+    cabinet.bound.state_next[:6] += 0.3
+    gear = servo.wiring.column("gear")
+    wanted = 0.3 * 4 * np.array([200, 200, 250, 250, 250, 250]) * gear / (2 * np.pi)
+    np.testing.assert_allclose(read(cabinet, 1e-3)["counts"], wanted, atol=1.0)
+
+
+def test_the_index_pulse_latches_the_count_once_a_turn_of_the_motor(make, servo):
+    drive = servo.wiring.drives[0]
+    pulse = drive.home + drive.index_pitch  # rad, the first one above home
+    start = START.copy()
+    start[0] = pulse - 0.01
+    cabinet = make(start)
+    signals = read(cabinet, 0.0)
+    assert signals["index_seen"][0] == 0.0
+    cabinet.bound.state_next[0] = pulse + 0.01
+    signals = read(cabinet, 1e-3)
+    assert signals["index_seen"][0] == 1.0
+    at_pulse = pulse - 0.01 + (signals["index_counts"][0] + 0.5) / drive.counts_per_radian
+    assert abs(at_pulse - pulse) < 1.0 / drive.counts_per_radian
+
+
+def test_the_converters_reach_10_volts_in_4096_steps_and_torque_follows_the_drive(make, servo):
+    cabinet, wiring = make(), servo.wiring
+    cabinet.enable()
+    codes = np.full(6, 2048.0 + 100.0)
+    cabinet.write(codes)
+    read(cabinet, 1e-3)
+    volts = 100.0 * 20.0 / 4096
+    drives = wiring.drives
+    wanted = [d.torque_constant * d.gear * d.amplifier * volts for d in drives]
+    np.testing.assert_allclose(cabinet.torque, wanted, rtol=1e-12)
+    np.testing.assert_allclose(wiring.torque(codes), wanted, rtol=1e-12)
+
+
+def test_current_never_passes_the_amplifiers_limit(make, servo):
+    cabinet = make()
+    cabinet.enable()
+    cabinet.write(np.full(6, 4095.0))
+    read(cabinet, 1e-3)
+    limit = servo.wiring.column("current_limit")
+    assert (np.abs(cabinet.bound.current) <= limit * (1 + 1e-12)).all()
+    assert cabinet.bound.current[0] == limit[0]
+
+
+def test_a_fast_joint_runs_out_of_supply_voltage(make, servo):
+    cabinet, drive = make(), servo.wiring.drives[3]
+    cabinet.enable()
+    cabinet.bound.state_next[6 + 3] = 5.0  # rad/s: back EMF 0.09 · 76 · 5 = 34 of 40 V
+    cabinet.write(np.full(6, 2500.0))
+    read(cabinet, 1e-3)
+    available = (drive.supply - drive.torque_per_ampere * 5.0) / drive.resistance
+    np.testing.assert_allclose(cabinet.bound.current[3], available, rtol=1e-12)
+    assert available < drive.amplifier * 452 * 20 / 4096
+
+
+def test_a_loaded_motor_heats_up_to_its_contact_and_cools_down(make, servo):
+    cabinet, drive = make(step=0.05), servo.wiring.drives[0]
+    hold = np.full(6, 2048.0)
+    hold[0] = 4095.0
+    cabinet.enable()
+    cabinet.heartbeat = np.inf
+    cabinet.write(hold)
+    cabinet.bound.state_next[:6] = START
+    final = 25.0 + drive.heating * drive.resistance * drive.current_limit**2
+    assert final > drive.hottest
+    for k in range(1, 20_000):
+        cabinet.bound.state_next[:18] = np.concatenate([START, np.zeros(12)])  # somebody holds the arm
+        hot = read(cabinet, 0.05 * k)["hot"][0]
+        if hot:
+            break
+    wanted = final + (25.0 - final) * np.exp(-0.05 * k / drive.cooling_time)
+    assert hot == 1.0
+    np.testing.assert_allclose([cabinet.temperature[0], drive.hottest], wanted, atol=0.05)
+    cabinet.disable()
+    assert read(cabinet, 0.05 * k + 60.0)["hot"][0] == 0.0
+    np.testing.assert_allclose(cabinet.temperature[0], 25.0 + (wanted - 25.0) * np.exp(-0.1), atol=0.05)
+
+
+def test_without_power_or_a_sign_of_life_the_brakes_stop_the_arm(make):
+    cabinet = make(heartbeat=0.02)
+    cabinet.enable()
+    cabinet.write(np.full(6, 2048.0))  # no torque: it begins to fall
+    read(cabinet, 0.0185)
+    assert cabinet.enabled
+    assert np.abs(cabinet.v).max() > 0.05
+    signals = read(cabinet, 0.021)
+    assert not cabinet.enabled
+    assert signals["hardware_fault"][0] == 1.0
+    read(cabinet, 0.3)
+    assert np.abs(cabinet.v).max() < 1e-6
+    cabinet.enable()
+    assert not cabinet.enabled  # until somebody sets the watchdog back
+    cabinet.clear()
+    cabinet.enable()
+    assert cabinet.enabled
+
+
+def test_noise_is_seeded_and_imperfections_differ_from_cabinet_to_cabinet(make):
+    rough = Imperfections()
+    one, same, other = (make(imperfections=rough, seed=seed) for seed in (1, 1, 2))
+    for t in (0.0, 1e-3, 2e-3):
+        a, b, c = (read(cabinet, t)["volts"] for cabinet in (one, same, other))
+        np.testing.assert_array_equal(a, b)
+        assert (a != c).any()
+
+
+def test_a_delay_of_two_readings_shows_what_was_two_readings_ago(make):
+    now, late = make(), make(imperfections=replace(PERFECT, delay=2))
+    seen = []
+    for k in range(6):
+        for cabinet in (now, late):
+            cabinet.bound.state_next[:6] = START + 0.01 * k
+        seen.append((read(now, 1e-3 * k)["counts"], read(late, 1e-3 * k)["counts"]))
+    for k in range(2, 6):
+        np.testing.assert_array_equal(seen[k][1], seen[k - 2][0])
+
+
+def test_there_are_two_tool_outputs(make):
+    cabinet = make()
+    cabinet.write_tool(0b10)
+    assert cabinet.tool == 0b10
+    cabinet.write_tool(0b111)
+    assert cabinet.tool == 0b11

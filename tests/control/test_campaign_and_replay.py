@@ -1,0 +1,79 @@
+"""Seeded faults, and the same run again bit by bit."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from appell.control.campaign import STOP_TIME, STRAY, run_campaign, standard_setting
+from appell.control.faults import KINDS, Faults, Injection
+from appell.control.log import Log, read_log
+from appell.control.replay import first_difference, replay
+from appell.control.servo import Servo
+from appell.control.states import State
+from appell.errors import ArgumentError
+
+
+def check(verdicts, least_of_each_kind: int) -> None:
+    broken = {verdict.seed: verdict.broken for verdict in verdicts if verdict.broken}
+    assert not broken
+    kinds = Counter(fault.kind for verdict in verdicts for fault in verdict.injections)
+    assert all(kinds[kind] >= least_of_each_kind for kind in KINDS)
+    assert max(verdict.stopping_time for verdict in verdicts) <= STOP_TIME
+    assert max(max(verdict.travel, verdict.stray) for verdict in verdicts) <= STRAY
+    ends = Counter(verdict.state for verdict in verdicts)
+    assert ends[State.FAULT] > 0.5 * len(verdicts)  # most schedules do stop the arm
+
+
+def test_forty_schedules_of_faults_end_well():
+    check(list(run_campaign(standard_setting(), range(5000, 5040))), 1)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("first", range(0, 1000, 250))
+def test_a_thousand_schedules_of_faults_end_well(first):
+    check(list(run_campaign(standard_setting(), range(first, first + 250))), 25)
+
+
+@pytest.fixture
+def logged(moving, tmp_path):
+    """A run with an over-temperature in it, cleared and started again."""
+    loop = moving(log=tmp_path / "run.log", seed=4, faults=Faults([Injection("over-temperature", 0.5, duration=0.2)]))
+    loop.run(900)
+    loop.clear("somebody")
+    loop.run(40)
+    loop.arm()
+    loop.disarm()
+    loop.run(30)
+    loop.close()
+    return read_log(tmp_path / "run.log")
+
+
+def test_a_replay_has_every_bit_of_the_run(logged, servo):
+    again = replay(logged, servo)
+    assert len(again) == len(logged) == 995
+    assert first_difference(logged, again) is None
+
+
+def test_a_replay_notices_a_single_bit(logged, servo):
+    data = logged.data.copy()
+    column = logged.columns.index("counts3")
+    data[400, column] += 1.0
+    tampered = Log(data, logged.columns, logged.header)
+    row, name = first_difference(tampered, replay(tampered, servo))
+    assert row == 400
+    assert name.rstrip("0123456789") in ("q", "v", "tau", "gap", "integral", "code")
+
+
+def test_a_log_of_another_servo_is_not_replayed(logged, servo):
+    other = Servo(servo.design, servo.wiring, servo.limits, observer=250.0)
+    with pytest.raises(ArgumentError, match="written by another servo"):
+        replay(logged, other)
+
+
+def test_the_log_has_a_row_for_every_tick_with_all_that_identification_needs(logged):
+    assert logged["q"].shape == logged["v"].shape == logged["tau"].shape == logged["counts"].shape == (995, 6)
+    np.testing.assert_array_equal(np.diff(logged["tick"]), 1.0)
+    assert np.isfinite(logged.data).all()

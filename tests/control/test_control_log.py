@@ -1,0 +1,101 @@
+"""The log: what was committed can be read, whatever happened to the writer; what is broken is not taken for a log."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from appell.control.log import LogWriter, read_log
+from appell.errors import ArgumentError, DescriptionError
+
+
+def write(path, rows: int, close: bool = True) -> LogWriter:
+    writer = LogWriter(path, ("time", "q1", "q2", "tau1"), {"robot": "puma"})
+    for k in range(rows):
+        writer.row[:] = (k, 0.1 * k, np.nan if k == 3 else -k, 1e300)
+        writer.commit()
+    if close:
+        writer.close()
+    return writer
+
+
+@pytest.mark.parametrize("rows", [0, 1, 511, 512, 513, 2000])
+def test_rows_come_back_as_they_were_written(tmp_path, rows):
+    write(tmp_path / "a.log", rows)
+    log = read_log(tmp_path / "a.log")
+    assert len(log) == rows
+    np.testing.assert_array_equal(log["time"], np.arange(rows))
+    assert log["q"].shape == (rows, 2)
+    assert log.header == {"robot": "puma"}
+    with pytest.raises(ArgumentError, match=r"the log has no column 'taus'\. Did you mean 'tau1'"):
+        log["taus"]
+
+
+def test_a_log_that_was_never_closed_has_all_its_rows(tmp_path):
+    write(tmp_path / "a.log", 700, close=False)
+    assert len(read_log(tmp_path / "a.log")) == 700
+
+
+def test_a_writer_that_is_killed_leaves_every_committed_row(tmp_path):
+    code = (
+        "import sys, time; from appell.control.log import LogWriter\n"
+        "w = LogWriter(sys.argv[1], ('k',), {})\n"
+        "for k in range(3000): w.row[0] = k; w.commit()\n"
+        "w.row[0] = -1.0\n"  # half a row: written, not committed
+        "print('ready', flush=True); time.sleep(60)"
+    )
+    path = tmp_path / "killed.log"
+    process = subprocess.Popen([sys.executable, "-c", code, str(path)], stdout=subprocess.PIPE, text=True)
+    assert process.stdout.readline().strip() == "ready"
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+    process.stdout.close()
+    np.testing.assert_array_equal(read_log(path)["k"], np.arange(3000))
+
+
+@settings(max_examples=60, deadline=None)
+@given(place=st.integers(0, 4 * 5 * 8 * 30 - 1), bit=st.integers(0, 7))
+def test_a_flipped_bit_ends_the_log_at_the_row_before_it(tmp_path_factory, place, bit):
+    path = tmp_path_factory.mktemp("flip") / "a.log"
+    write(path, 120)
+    content = bytearray(path.read_bytes())
+    start = len(content) - 120 * 5 * 8
+    content[start + place] ^= 1 << bit
+    path.write_bytes(content)
+    assert len(read_log(path)) == place // (5 * 8)
+
+
+@pytest.mark.parametrize("length", [0, 5, 40, 3000])
+def test_a_file_cut_in_its_header_is_refused(tmp_path, length):
+    write(tmp_path / "a.log", 5)
+    short = tmp_path / "short.log"
+    short.write_bytes((tmp_path / "a.log").read_bytes()[: min(length, 60)])
+    with pytest.raises(DescriptionError, match="no log of appell"):
+        read_log(short)
+
+
+def test_a_file_cut_in_a_row_gives_the_rows_before_it(tmp_path):
+    write(tmp_path / "a.log", 50)
+    content = (tmp_path / "a.log").read_bytes()
+    (tmp_path / "b.log").write_bytes(content[: len(content) - 3 * 40 - 7])
+    assert len(read_log(tmp_path / "b.log")) == 46
+
+
+def test_a_file_that_is_not_there_is_named(tmp_path):
+    with pytest.raises(DescriptionError, match="cannot be read"):
+        read_log(tmp_path / "nothing.log")
+
+
+def test_a_log_becomes_a_table_for_other_programs(tmp_path):
+    write(tmp_path / "a.log", 3)
+    read_log(tmp_path / "a.log").to_csv(tmp_path / "a.csv")
+    lines = (tmp_path / "a.csv").read_text().splitlines()
+    assert lines[0] == "time,q1,q2,tau1"
+    assert [float(x) for x in lines[2].split(",")] == [1.0, 0.1, -1.0, 1e300]

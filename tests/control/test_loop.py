@@ -1,0 +1,171 @@
+"""The loop: start-up, following, and every way in which it must stop."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from appell.control.faults import Faults, Injection
+from appell.control.log import read_log
+from appell.control.reference import Reference
+from appell.control.startup import index_search
+from appell.control.states import TRANSITIONS, Event, Fault, State
+from appell.control.supervisor import Policy
+from appell.errors import ArgumentError
+from control_motion import START, Swing
+
+
+def test_the_potentiometers_give_the_position_and_the_index_pulses_make_it_exact(make_loop):
+    loop = make_loop(seed=5)
+    loop.run(25)
+    loop.arm()
+    pitch, count = loop.servo.wiring.column("index_pitch"), 1.0 / loop.servo.wiring.column("counts_per_radian")
+    coarse = np.abs(loop.position - loop.hardware.q)
+    assert (coarse < 0.35 * pitch).all()
+    search = index_search(loop.servo.wiring, loop.position, loop.period)
+    loop.start(search)
+    loop.run(len(search) + 200)
+    loop.stop()
+    loop.run(300)
+    assert loop.state is State.ARMED
+    loop.refine()
+    exact = np.abs(loop.position - loop.hardware.q)
+    assert (exact < 0.6 * count).all()  # half a count, and rounding
+    assert coarse.max() > 10 * exact.max()
+
+
+def test_the_index_cannot_be_used_before_it_was_seen(make_loop):
+    loop = make_loop()
+    loop.run(25)
+    loop.arm()
+    with pytest.raises(ArgumentError, match="has not passed an index pulse yet"):
+        loop.refine()
+
+
+def test_a_swing_is_followed_through_converters_and_encoders_within_a_few_counts(moving):
+    loop = moving(seed=1)
+    worst = 0.0
+    swing = Swing(loop.position)
+    offset = loop.position - loop.hardware.q
+    for k in range(2000):
+        loop.tick()
+        worst = max(worst, np.abs(loop.hardware.q + offset - swing(k * loop.period)[0]).max())
+    assert loop.state is State.RUNNING
+    assert worst < 5e-3
+
+
+def test_the_wrong_command_names_the_state(make_loop):
+    loop = make_loop()
+    reference = Reference.hold(START, loop.period, 1.0)
+    for command in (loop.stop, loop.refine, loop.disarm, lambda: loop.start(reference), lambda: loop.clear("me")):
+        with pytest.raises(ArgumentError, match="the loop is in state IDLE and cannot"):
+            command()
+    with pytest.raises(ArgumentError, match="has read the potentiometers 0 times"):
+        loop.arm()
+
+
+def test_a_stop_brakes_the_arm_carries_its_weight_and_then_switches_off(moving):
+    loop = moving()
+    loop.run(400)
+    assert np.abs(loop.hardware.v).max() > 0.3
+    loop.stop()
+    before = loop.hardware.q
+    loop.run(350)
+    assert loop.state is State.ARMED
+    assert not loop.hardware.enabled
+    assert np.abs(loop.hardware.v).max() < 1e-6
+    assert np.abs(loop.hardware.q - before).max() < 0.1
+
+
+CASES = [
+    ("encoder-loss", Fault.POTENTIOMETER | Fault.FOLLOWING),
+    ("potentiometer-stuck", Fault.POTENTIOMETER),
+    ("over-temperature", Fault.TEMPERATURE),
+    ("not-a-number", Fault.NOT_A_NUMBER),
+    ("dropped-reads", Fault.STALE),
+    ("power-loss", Fault.POWER),
+    ("missed-deadlines", Fault.DEADLINE),
+]
+
+
+@pytest.mark.parametrize(("kind", "expected"), CASES, ids=[kind for kind, _ in CASES])
+def test_each_fault_is_noticed_named_and_latched(moving, kind, expected):
+    loop = moving(faults=Faults([Injection(kind, 0.3, joint=0)]))
+    loop.run(1200)
+    assert loop.state is State.FAULT
+    assert loop.fault & expected
+    assert not loop.fault & ~(expected | Fault.WATCHDOG | Fault.STOP_TIMEOUT)
+    assert not loop.hardware.enabled
+    assert np.abs(loop.hardware.v).max() < 1e-6
+    latched = loop.fault
+    loop.run(200)
+    assert loop.fault & latched == latched
+
+
+@pytest.mark.parametrize("kind", ["not-a-number", "dropped-reads", "missed-deadlines"])
+def test_a_short_disturbance_is_ridden_out(moving, kind):
+    loop = moving(faults=Faults([Injection(kind, 0.3, duration=0.0035)]))
+    loop.run(1500)
+    assert loop.state is State.RUNNING
+    assert loop.fault is Fault.NONE
+
+
+def test_a_fault_is_cleared_by_a_person_and_by_nobody_else(moving):
+    loop = moving(faults=Faults([Injection("over-temperature", 0.3, duration=0.1)]))
+    loop.run(800)
+    assert loop.state is State.FAULT
+    for command in (loop.arm, loop.stop, loop.disarm):
+        with pytest.raises(ArgumentError, match=r"state FAULT \(a motor is too hot\)"):
+            command()
+    with pytest.raises(ArgumentError, match="nobody clears"):
+        loop.clear("  ")
+    loop.clear("the operator")
+    assert loop.state is State.IDLE
+    assert loop.fault is Fault.NONE
+    assert any("the operator cleared: a motor is too hot" in line for line in loop.history)
+    loop.run(30)
+    loop.arm()
+    assert loop.state is State.ARMED
+
+
+def test_only_a_person_leads_out_of_fault():
+    assert {event for (state, event), after in TRANSITIONS.items() if state is State.FAULT and after is not state} == {
+        Event.CLEAR
+    }
+
+
+def test_a_fault_that_goes_on_comes_back_after_it_was_cleared(moving):
+    loop = moving(faults=Faults([Injection("over-temperature", 0.3)]))
+    loop.run(800)
+    loop.clear("the operator")
+    loop.run(2)
+    assert loop.state is State.FAULT
+
+
+def test_a_joint_that_is_pushed_too_fast_is_stopped(moving):
+    loop = moving()
+    loop.run(200)
+    loop.hardware.bound.state_next[6] += 4.0  # rad/s, somebody hits the arm
+    loop.run(600)
+    assert loop.state is State.FAULT
+    assert loop.fault & (Fault.VELOCITY | Fault.FOLLOWING)
+
+
+def test_slept_ticks_are_skipped_and_never_made_up_for(moving, tmp_path):
+    path = tmp_path / "run.log"
+    loop = moving(log=path, faults=Faults([Injection("missed-deadlines", 0.3, duration=0.003)]))
+    loop.run(600)
+    loop.close()
+    log = read_log(path)
+    steps = np.diff(log["tick"])
+    assert set(steps.tolist()) == {1.0, 2.0}
+    assert np.diff(log["woke"]).min() > 0.4e-3
+    np.testing.assert_allclose(log["scheduled"], log["tick"] * 1e-3, atol=1e-12)
+
+
+def test_how_many_deadlines_may_be_missed_is_a_matter_of_policy(moving):
+    for misses, state in ((1, State.FAULT), (40, State.RUNNING)):
+        faults = Faults([Injection("missed-deadlines", 0.3, duration=0.02)])
+        loop = moving(faults=faults, policy=Policy(misses=misses))
+        loop.run(700)
+        assert loop.state is state
