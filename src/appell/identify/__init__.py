@@ -1,0 +1,68 @@
+"""Identification: a robot's dynamic parameters from its own motion.
+
+base = identify.base_parameters(robot)               what can be found at all: base.count, base.describe()
+plan = identify.excite(robot)                        a motion that shows it: plan.trajectory.to_csv(...)
+log = identify.read_log("log.csv", robot)            the record of it, checked
+data = identify.process(log)                         filtered, differentiated
+fit = identify.LeastSquares(robot, friction=True).fit(*data.samples.motion, data.samples.tau)
+identify.judge(fit, held_out).to_markdown()          what it is worth
+identify.export(fit, "robot.toml")                   the robot it makes
+"""
+
+from appell.identify.base import BaseParameters, base_parameters
+from appell.identify.bounds import Bounds
+from appell.identify.consistent import PhysicallyConsistent, flaws
+from appell.identify.excitation import Excitation, excite, quality, random_spline
+from appell.identify.export import export, identified_robot
+from appell.identify.forward import ClosedLoop, Forward, Tracking
+from appell.identify.instruments import InstrumentalVariables
+from appell.identify.least_squares import LeastSquares
+from appell.identify.log import Log, make_log, read_log
+from appell.identify.model import Model
+from appell.identify.output_error import OutputError
+from appell.identify.payload import Payload
+from appell.identify.process import Processed, choose_band, process
+from appell.identify.record import Cabinet
+from appell.identify.ridge import Ridge
+from appell.identify.robust import Robust
+from appell.identify.stream import Triangles, triangles
+from appell.identify.total import TotalLeastSquares
+from appell.identify.verdict import Judgement, Verdict, judge, split
+
+__all__ = [
+    "BaseParameters",
+    "Bounds",
+    "Cabinet",
+    "ClosedLoop",
+    "Excitation",
+    "Forward",
+    "InstrumentalVariables",
+    "Judgement",
+    "LeastSquares",
+    "Log",
+    "Model",
+    "OutputError",
+    "Payload",
+    "PhysicallyConsistent",
+    "Processed",
+    "Ridge",
+    "Robust",
+    "TotalLeastSquares",
+    "Tracking",
+    "Triangles",
+    "Verdict",
+    "base_parameters",
+    "choose_band",
+    "excite",
+    "export",
+    "flaws",
+    "identified_robot",
+    "judge",
+    "make_log",
+    "process",
+    "quality",
+    "random_spline",
+    "read_log",
+    "split",
+    "triangles",
+]

@@ -1,0 +1,144 @@
+"""Motion from parameters: forward dynamics made of the regressor alone, and the loop that a recorded robot runs in.
+
+Joint forces are affine in the accelerations, τ = M a + h, and the regressor knows both:
+
+    h = Y(q, v, 0) β          M eₖ = Y(q, v, eₖ) β - h                                                             (1)
+
+whatever β holds: friction, rotors, a mechanism with loops. All states of a batch are computed at once, so a sweep
+over parameters or noise costs little more than one run. Steps are those of Runge and Kutta, the torque held over
+each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from appell.errors import SimulationError
+from appell.identify.base import BaseParameters
+from appell.identify.calm import calm
+from appell.identify.model import Model
+from appell.trajectory.trajectory import Trajectory
+
+Torque = Callable[[int, np.ndarray, np.ndarray], np.ndarray]  # (step, q, v) -> tau held until the next step
+
+
+class Forward:
+    """a(q, v, tau) for base parameters β, (count) or one set a state of the batch."""
+
+    def __init__(self, base: BaseParameters, beta: np.ndarray):
+        self.regressor = base.model.select(base.columns)
+        self.beta = np.asarray(beta, float)
+        self.units = np.vstack([np.zeros(base.model.nv), np.eye(base.model.nv)])
+
+    def __call__(self, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> np.ndarray:
+        Y = self.regressor(q[..., None, :], v[..., None, :], self.units)
+        force = (Y @ self.beta[..., None, :, None])[..., 0]
+        h = force[..., 0, :]
+        M = force[..., 1:, :] - h[..., None, :]  # row k: M eₖ, and M is symmetric
+        return np.linalg.solve(M, (tau - h)[..., None])[..., 0]
+
+    def step(
+        self, q: np.ndarray, v: np.ndarray, tau: np.ndarray, h: float
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """q and v a time h later, and the acceleration now."""
+        a1 = self(q, v, tau)
+        v2 = v + 0.5 * h * a1
+        a2 = self(q + 0.5 * h * v, v2, tau)
+        v3 = v + 0.5 * h * a2
+        a3 = self(q + 0.5 * h * v2, v3, tau)
+        v4 = v + h * a3
+        a4 = self(q + h * v3, v4, tau)
+        return q + h / 6.0 * (v + 2 * v2 + 2 * v3 + v4), v + h / 6.0 * (a1 + 2 * a2 + 2 * a3 + a4), a1
+
+    @calm
+    def run(
+        self, q0, v0, steps: int, h: float, torque: Torque
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """q, v, a and tau at the beginning of every step; time is the first axis."""
+        q, v = np.array(q0, float), np.array(v0, float)
+        history = []
+        for k in range(steps):
+            tau = torque(k, q, v)
+            before = q, v
+            q, v, a = self.step(q, v, tau, h)
+            history.append((*before, a, np.broadcast_to(tau, v.shape)))
+            if k % 64 == 0 and not np.all(np.abs(v) < 1e6):
+                raise SimulationError(
+                    f"the simulated motion grew without bound by t = {k * h:.3g} s.",
+                    hint="parameters nearer to the truth, softer gains, or a shorter step",
+                )
+        q, v, a, tau = (np.array(part) for part in zip(*history, strict=True))
+        return q, v, a, tau
+
+
+@dataclass(frozen=True, eq=False)
+class Tracking:
+    """PD control with feed-forward, tau = tau_ff(t) + kp (q_d - q) + kd (v_d - v), as a computer does it.
+
+    v is the difference of two samples of q, low-passed at `cutoff` Hz.
+    """
+
+    q: np.ndarray  # the reference at every step
+    v: np.ndarray
+    feed_forward: np.ndarray
+    kp: np.ndarray
+    kd: np.ndarray
+    period: float
+    cutoff: float = 40.0
+
+    @staticmethod
+    def along(
+        model: Model, trajectory: Trajectory, period: float, *, bandwidth: float = 4.0, cutoff: float = 40.0
+    ) -> Tracking:
+        """Gains for a bandwidth in Hz at the start of a motion, and the torques that the description expects."""
+        t = np.arange(0.0, trajectory.duration - 0.5 * period, period)
+        q, v, a = trajectory(t)
+        tau = np.asarray(model.regressor(q, v, a)) @ model.nominal
+        units = np.vstack([np.zeros(model.nv), np.eye(model.nv)])
+        force = np.asarray(model.regressor(q[0], np.zeros(model.nv), units)) @ model.nominal
+        inertia = np.diag(force[1:] - force[0])
+        omega = 2.0 * np.pi * bandwidth
+        return Tracking(q, v, tau, inertia * omega**2, inertia * 2.0 * omega, period, cutoff)
+
+    def start(self) -> Torque:
+        """The law with its own memory, for one run."""
+        gain = 1.0 - np.exp(-2.0 * np.pi * self.cutoff * self.period)
+        speed: np.ndarray = self.v[0]
+        last: np.ndarray = self.q[0]
+
+        def torque(k: int, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+            nonlocal speed, last
+            if k:
+                speed = speed + gain * ((q - last) / self.period - speed)
+            last = q
+            return self.feed_forward[k] + self.kp * (self.q[k] - q) + self.kd * (self.v[k] - speed)
+
+        return torque
+
+
+@dataclass(frozen=True, eq=False)
+class ClosedLoop:
+    """A controller run on parameters instead of on the robot.
+
+    `rows` are the steps at which samples were taken, all if None; `hold` as for `process`.
+    """
+
+    control: Tracking
+    rows: np.ndarray | None = None
+    hold: bool = False
+
+    def run(self, base: BaseParameters, beta: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """q, v, a, tau at the rows, for one β or for several at once; time is the first axis."""
+        shape, control = (*np.shape(beta)[:-1], base.model.nv), self.control
+        q0, v0 = (np.broadcast_to(x[0], shape) for x in (control.q, control.v))
+        q, v, a, tau = Forward(base, beta).run(q0, v0, len(control.q), control.period, control.start())
+        if self.hold:
+            tau[1:] = 0.5 * (tau[1:] + tau[:-1])
+        q, v, a, tau = (part if self.rows is None else part[self.rows] for part in (q, v, a, tau))
+        return q, v, a, tau
+
+    def simulate(self, model: Model, base: BaseParameters, beta: np.ndarray):
+        """What `InstrumentalVariables` asks for."""
+        return self.run(base, beta)[:3]

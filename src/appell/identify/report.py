@@ -1,0 +1,144 @@
+"""A verdict on paper: Markdown, HTML and figures. Tables are written once, as rows of text."""
+
+from __future__ import annotations
+
+import base64
+import io
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from appell.errors import ArgumentError
+
+if TYPE_CHECKING:
+    from appell.identify.verdict import Judgement, Verdict
+
+Table = tuple[str, list[str], list[list[str]]]  # title, heading, rows
+
+
+def tables(verdict: Verdict) -> list[Table]:
+    names = list(verdict.judgements[0].estimator.model_.velocity_names)
+    compare = [
+        [j.title, *(f"{100 * x:.2f}" for x in j.errors["relative"]), f"{np.mean(j.errors['r2']):.5f}",
+         f"{j.estimator.condition_:.3g}", "yes" if not j.impossible else "no: " + ", ".join(j.impossible),
+         "pass" if j.passed else "FAIL"]
+        for j in verdict.judgements
+    ]  # fmt: skip
+    heading = ["method", *(f"{name} %" for name in names), "R²", "condition", "can exist", "verdict"]
+    best = verdict.best
+    joints = [
+        [name, *(f"{best.errors[key][k]:.4g}" for key in ("rms", "max")), f"{100 * best.errors['relative'][k]:.3f}",
+         f"{best.errors['r2'][k]:.5f}"]
+        for k, name in enumerate(names)
+    ]  # fmt: skip
+    return [
+        ("Held-out motion: rms error in percent of the torque's range", heading, compare),
+        (f"Joint by joint: {best.title}", ["joint", "rms", "largest", "% of range", "R²"], joints),
+        (
+            f"Base parameters: {best.title}",
+            ["", "parameter", "value", "standard deviation", "95 % interval", ""],
+            _values(best),
+        ),
+    ]
+
+
+def _values(judgement: Judgement) -> list[list[str]]:
+    e, unsure = judgement.estimator, set(judgement.unsure)
+    rows = zip(e.base_.names, e.base_parameters_, e.std_, e.intervals(), strict=True)
+    return [
+        [str(k + 1), name, f"{value:.6g}", f"{std:.2g}", f"{low:.5g} … {high:.5g}", "unsure" if name in unsure else ""]
+        for k, (name, value, std, (low, high)) in enumerate(rows)
+    ]
+
+
+def paragraphs(verdict: Verdict) -> list[str]:
+    best = verdict.best
+    base = best.estimator.base_
+    words = "predicts" if best.passed else "does NOT predict"
+    told = [
+        f"{best.title} {words} the held-out torques of every joint within {100 * best.limit:g} % of their range.",
+        f"{base.count} base parameters from {best.estimator.samples_} samples, "
+        f"condition number {best.estimator.condition_:.3g} with columns of unit length, rank {best.estimator.rank_}.",
+    ]
+    if best.unsure:
+        told.append(f"Hardly determined by this record: {', '.join(best.unsure)}.")
+    if base.without_effect:
+        told.append(
+            f"Without effect on any joint, so not identifiable: {', '.join(c.name for c in base.without_effect)}."
+        )
+    for j in verdict.judgements:
+        for link, flaw in j.impossible.items():
+            told.append(f"{j.title}: link '{link}' {flaw}; it cannot be exported as it is.")
+    return told + [f"Log: {remark}." for remark in verdict.remarks]
+
+
+def markdown(verdict: Verdict) -> str:
+    name = verdict.judgements[0].estimator.model_.name
+    lines = [f"# Identification of {name}", "", *(f"{p}\n" for p in paragraphs(verdict))]
+    for title, heading, rows in tables(verdict):
+        lines += [f"## {title}", "", "| " + " | ".join(heading) + " |", "|" + "---|" * len(heading)]
+        lines += ["| " + " | ".join(row) + " |" for row in rows] + [""]
+    meaning = verdict.best.estimator.base_.describe()
+    return "\n".join([*lines, "## What the base parameters mean", "", "```", meaning, "```", ""])
+
+
+def html(verdict: Verdict, path: str | Path | None = None) -> str:
+    """One file with tables and, if matplotlib is there, figures in it."""
+    name = escape(verdict.judgements[0].estimator.model_.name)
+    style = (
+        "body{font:15px/1.5 system-ui,sans-serif;max-width:70em;margin:2em auto;padding:0 1em}"
+        "table{border-collapse:collapse}td,th{padding:.15em .8em;border-bottom:1px solid #ddd;text-align:right}"
+        "td:first-child,th:first-child{text-align:left}"
+        "pre{font-size:13px;overflow-x:auto}img{max-width:100%}"
+    )
+    parts = [f"<!doctype html><html lang='en'><meta charset='utf-8'><title>Identification of {name}</title>"]
+    parts += [f"<style>{style}</style><h1>Identification of {name}</h1>"]
+    parts += [f"<p>{escape(p)}</p>" for p in paragraphs(verdict)]
+    for title, heading, rows in tables(verdict)[:2]:
+        parts.append(_html_table(title, heading, rows))
+    try:
+        picture = io.BytesIO()
+        verdict.plot().savefig(picture, format="png", dpi=110)
+        parts.append(f"<img alt='torques' src='data:image/png;base64,{base64.b64encode(picture.getvalue()).decode()}'>")
+    except ImportError:
+        parts.append("<p>No figures: matplotlib is not installed.</p>")
+    parts.append(_html_table(*tables(verdict)[2]))
+    parts.append(
+        f"<h2>What the base parameters mean</h2><pre>{escape(verdict.best.estimator.base_.describe())}</pre></html>"
+    )
+    text = "\n".join(parts)
+    if path is not None:
+        if Path(path).exists():
+            raise ArgumentError(f"{path} is there already; a report is not written over.", hint="another name")
+        Path(path).write_text(text, encoding="utf-8")
+    return text
+
+
+def _html_table(title: str, heading: list[str], rows: list[list[str]]) -> str:
+    head = "".join(f"<th>{escape(cell)}</th>" for cell in heading)
+    body = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
+    return f"<h2>{escape(title)}</h2><table><tr>{head}</tr>{body}</table>"
+
+
+def plot(verdict: Verdict, figure=None):
+    """Held-out torque, prediction and residual of every joint; returns the matplotlib figure."""
+    from matplotlib.figure import Figure
+
+    names = verdict.judgements[0].estimator.model_.velocity_names
+    rows = -(-len(names) // 2)
+    figure = figure or Figure(figsize=(11, 2.2 * rows + 0.6), layout="constrained")
+    axes = np.atleast_1d(figure.subplots(rows, 2 if len(names) > 1 else 1, sharex=True)).ravel()
+    for k, (axis, name) in enumerate(zip(axes, names, strict=False)):
+        axis.plot(verdict.t, verdict.tau[:, k], color="0.6", lw=2.5, label="measured, low-passed")
+        axis.plot(verdict.t, verdict.predicted[:, k], color="C0", lw=1.0, label="predicted")
+        axis.plot(verdict.t, verdict.tau[:, k] - verdict.predicted[:, k], color="C3", lw=0.8, label="residual")
+        axis.set_title(name, fontsize=9, loc="left")
+        axis.grid(alpha=0.3)
+    for axis in axes[len(names) :]:
+        axis.set_visible(False)
+    axes[0].legend(fontsize=8, ncols=3, loc="upper right")
+    figure.supxlabel("time, s", fontsize=9)
+    figure.supylabel("torque, N m", fontsize=9)
+    return figure

@@ -1,0 +1,202 @@
+"""Which changes of the inertial parameters no joint can feel, read off the mechanism without sampling it.
+
+A body with pseudo-inertia Σ = ∫ (r, 1)(r, 1)ᵀ dm that moves with the twist X = [ω~ u; 0 0], in its own axes, has
+
+    2 T = tr(X Σ Xᵀ)          U̇ = -γᵀ (m u + ω × h) = -γᵀ X Σ e₄                                                (1)
+
+with γ gravity in its axes. A change D of the Σ's is felt by no joint if these stay as they are for all motions.
+Two rules find such changes; both hold exactly, whatever the lengths are:
+
+    idle matter   what joint i does not move relative to its parent can be carried by the parent: +D on the link,
+                  the same matter moved on the parent; D = k lᵀ + l kᵀ, k and l in the kernel of the joint's twists (2)
+    unfelt        a link whose twists all lie in a span V and whose γ lie in Γ: every D with tr(D XᵀX') = 0 for X, X'
+                  in V and γᵀX D e₄ = 0                                                                          (3)
+
+V and Γ grow from the world outwards: what the parent can do, what the joint adds, and what turning the joint makes
+of both: V is closed under X ↦ XΦ - ΦX. A third rule is for rotors:
+
+    rotor         matter on link i that adds to T no more than ½ vᵢ², and to the pull of gravity nothing (or a constant,
+                  which the offset of the joint can be), acts as the rotor of joint i                             (4)
+
+Gautier and Khalil 1990 give such rules for DH tables; these are the same without the tables.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import combinations_with_replacement
+
+import numpy as np
+from scipy.linalg import null_space
+
+from appell.identify.model import Model
+from appell.model.body import Inertia
+from appell.model.robot import Link, Robot
+
+TOLERANCE = 1e-9
+
+
+def pseudo_inertia(parameters) -> np.ndarray:
+    """Σ of ten parameters; linear."""
+    inertia = Inertia.from_parameters(list(parameters))
+    sigma = np.zeros((4, 4))
+    sigma[:3, :3] = [list(row) for row in inertia.second.rows]
+    sigma[:3, 3] = sigma[3, :3] = list(inertia.first)
+    sigma[3, 3] = inertia.mass
+    return sigma
+
+
+def parameters_of(sigma: np.ndarray) -> np.ndarray:
+    """The ten parameters of a Σ; linear."""
+    second = sigma[:3, :3]
+    I = np.trace(second) * np.eye(3) - second
+    return np.array([sigma[3, 3], *sigma[:3, 3], I[0, 0], I[0, 1], I[1, 1], I[0, 2], I[1, 2], I[2, 2]])
+
+
+UNITS = np.array([pseudo_inertia(row) for row in np.eye(10)])  # Σ = Σₖ πₖ UNITS[k]
+
+
+def structural_null_space(model: Model) -> np.ndarray | None:
+    """Columns: changes of π that no joint feels, by (2) and (3); None for what is not a tree."""
+    robot = model.robot
+    if robot is None:
+        return None
+    directions: list[np.ndarray] = []
+    reach = _reach(robot)
+    start = {link.name: 10 * k for k, link in enumerate(robot.links)}
+    for link in robot.links:
+        own = start[link.name]
+        for D in _idle(link):
+            direction = np.zeros(len(model.columns))
+            direction[own : own + 10] = parameters_of(D)
+            if link.parent is not None:
+                T = _rest(link)
+                direction[start[link.parent] : start[link.parent] + 10] = -parameters_of(T @ D @ T.T)
+            directions.append(direction)
+        for change in _unfelt(reach[link.name]).T:
+            direction = np.zeros(len(model.columns))
+            direction[own : own + 10] = change
+            directions.append(direction)
+    directions += _joints(model, robot, reach, start)
+    if not directions:
+        return np.zeros((len(model.columns), 0))
+    stack = np.array(directions).T
+    U, s, _ = np.linalg.svd(stack, full_matrices=False)
+    return U[:, s > TOLERANCE * s[0]]
+
+
+@dataclass(frozen=True)
+class Reach:
+    """What a link can meet, in its own axes: bases of V and Γ, of the part of V with its own joint at rest, and γ at
+    q = 0."""
+
+    twists: np.ndarray
+    carried: np.ndarray
+    gravities: np.ndarray
+    gravity: np.ndarray
+
+
+def _reach(robot: Robot) -> dict[str, Reach]:
+    nothing = np.zeros((0, 4, 4))
+    gravity = np.array(list(robot.gravity))
+    found: dict[str | None, Reach] = {None: Reach(nothing, nothing, _close([gravity], (3,), []), gravity)}
+    for link in robot.links:
+        parent, joint, T = found[link.parent], _twists(link), _rest(link)
+        carried = [np.linalg.inv(T) @ X @ T for X in parent.twists]
+        turned = [T[:3, :3].T @ g for g in parent.gravities]
+        brackets = [lambda X, F=F: X @ F - F @ X for F in joint]
+        found[link.name] = Reach(
+            _close([*carried, *joint], (4, 4), brackets),
+            _close(carried, (4, 4), brackets),
+            _close(turned, (3,), [lambda g, F=F: F[:3, :3] @ g for F in joint]),
+            T[:3, :3].T @ parent.gravity,
+        )
+    return {link.name: found[link.name] for link in robot.links}
+
+
+def _close(vectors: list[np.ndarray], shape: tuple[int, ...], maps) -> np.ndarray:
+    """An orthonormal basis of the smallest space that holds the vectors and what the maps make of it."""
+    basis = np.zeros((0, int(np.prod(shape))))
+    waiting = [x for x in vectors if np.any(x)]
+    while waiting:
+        x = waiting.pop(0).ravel()
+        x = x / np.linalg.norm(x)
+        rest = x - basis.T @ (basis @ x)
+        rest -= basis.T @ (basis @ rest)
+        if np.linalg.norm(rest) < TOLERANCE:
+            continue
+        new = rest / np.linalg.norm(rest)
+        basis = np.vstack([basis, new])
+        waiting += [y for y in (m(new.reshape(shape)) for m in maps) if np.linalg.norm(y) > TOLERANCE]
+    return basis.reshape(-1, *shape)
+
+
+def _twists(link: Link) -> list[np.ndarray]:
+    found = []
+    for partial in link.joint.motion.partials:
+        x, y, z = partial.angular
+        F = np.zeros((4, 4))
+        F[:3, :3] = [[0, -z, y], [z, 0, -x], [-y, x, 0]]
+        F[:3, 3] = list(partial.linear)
+        found.append(F)
+    return found
+
+
+def _rest(link: Link) -> np.ndarray:
+    """The pose of the link in its parent with the joint at its neutral position."""
+    pose = link.joint.placement @ link.joint.motion.pose(link.joint.motion.neutral)
+    T = np.eye(4)
+    T[:3, :3] = [list(row) for row in pose.rotation.rows]
+    T[:3, 3] = list(pose.translation)
+    return T
+
+
+def _idle(link: Link) -> list[np.ndarray]:
+    """(2): D spanned by products of the kernel of all of the joint's twists."""
+    kernel = null_space(np.vstack([F[:3] for F in _twists(link)]), rcond=TOLERANCE).T
+    return [np.outer(k, l) + np.outer(l, k) for k, l in combinations_with_replacement(kernel, 2)]
+
+
+def _unfelt(reach: Reach) -> np.ndarray:
+    """(3), as columns of ten parameters."""
+    rows = [_kinetic(X, Y) for X, Y in combinations_with_replacement(reach.twists, 2)]
+    rows += [_pull(g, X) for X in reach.twists for g in reach.gravities]
+    return null_space(np.array(rows), rcond=TOLERANCE)
+
+
+def _joints(model: Model, robot: Robot, reach: dict[str, Reach], start: dict[str, int]) -> list[np.ndarray]:
+    """(4): changes of a link's matter that feel like a rotor, or a rotor and an offset, on its own joint."""
+    own = {(column.owner, column.kind): k for k, column in enumerate(model.columns)}
+    found = []
+    for link in robot.moving:
+        rotor, offset = (own.get((link.joint.name, kind)) for kind in ("rotor", "offset"))
+        if rotor is None:
+            continue
+        there, F = reach[link.name], _twists(link)[0]
+        others = [(X, Y) for X, Y in combinations_with_replacement([*there.carried, F], 2) if not (X is F and Y is F)]
+        steady = len(there.gravities) == 1 and offset is not None  # gravity never turns: its pull can be an offset
+        pulled = there.carried if steady else [*there.carried, F]
+        rows = [_kinetic(X, Y) for X, Y in others] + [_pull(g, X) for X in pulled for g in there.gravities]
+        rows.append(_kinetic(F, F) / 2)
+        wanted = np.zeros(len(rows))
+        wanted[-1] = 1.0
+        change, *_ = np.linalg.lstsq(np.array(rows), wanted, rcond=TOLERANCE)
+        if np.abs(np.array(rows) @ change - wanted).max() > TOLERANCE:
+            continue
+        direction = np.zeros(len(model.columns))
+        direction[start[link.name] : start[link.name] + 10] = change
+        direction[rotor] = -1.0
+        if steady:
+            direction[offset] = _pull(there.gravity, F) @ change
+        found.append(direction)
+    return found
+
+
+def _kinetic(X: np.ndarray, Y: np.ndarray) -> np.ndarray:
+    """2 tr(X Σ Yᵀ) as a row over the ten parameters."""
+    return np.array([np.sum((X.T @ Y + Y.T @ X) * unit) for unit in UNITS])
+
+
+def _pull(gravity: np.ndarray, X: np.ndarray) -> np.ndarray:
+    """γᵀ X Σ e₄ as a row over the ten parameters."""
+    return np.array([gravity @ (X @ unit)[:3, 3] for unit in UNITS])

@@ -1,0 +1,137 @@
+"""Base parameters: their number, their meaning, and that nothing is lost with the others."""
+
+import numpy as np
+import pytest
+
+import appell as ap
+from appell.identify import LeastSquares, Model, base_parameters
+from appell.identify.structure import structural_null_space
+from robots import random_chain, random_tree, random_trees, zoo
+
+
+def random_motions(model, count=60, seed=3):
+    return model.sample(count, np.random.default_rng(seed))
+
+
+@pytest.mark.parametrize(
+    ("name", "gravity", "known"),
+    [
+        ("puma", None, 36),
+        ("panda", None, 43),
+        ("planar-2r", None, 6),
+        ("planar-2r", (0, 0, 0), 4),
+        ("pendulum", None, 3),
+    ],
+)
+def test_the_number_of_inertial_base_parameters_is_the_published_one(name, gravity, known):
+    robot = ap.load(name) if gravity is None else ap.load(name).with_gravity(gravity)
+    base = base_parameters(robot)
+    assert base.count == base.inertial_count == base.structural == base.rank == known
+
+
+@pytest.mark.parametrize("robot", [*zoo(), *random_trees(6, 8), *(random_chain(s, 6) for s in range(3))], ids=str)
+def test_structure_and_sampled_rank_agree_on_every_tree(robot):
+    model = Model(robot)
+    Y = model.regressor(*random_motions(model, 250)).reshape(-1, len(model.columns))
+    null = structural_null_space(model)
+    size = np.linalg.norm(Y, axis=0)
+    assert np.abs(Y @ null).max() < 1e-11 * size.max()
+    Y = Y / np.where(size > 1e-9 * size.max(), size, size.max())
+    assert np.linalg.matrix_rank(Y, tol=1e-8 * np.linalg.norm(Y, 2)) == len(model.columns) - null.shape[1]
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"friction": True, "rotor": True, "width": 0.1}], ids=["inertial", "joints too"]
+)
+@pytest.mark.parametrize("robot", [ap.load("puma"), ap.load("tree10"), random_tree(5, 6, base="floating")], ids=str)
+def test_base_columns_and_base_parameters_give_the_same_torques(robot, options):
+    model = Model(robot, **options)
+    base = base_parameters(model)
+    motion = random_motions(model)
+    rng = np.random.default_rng(0)
+    parameters = rng.normal(size=len(model.columns))
+    whole = model.regressor(*motion) @ parameters
+    reduced = model.select(base.columns)(*motion) @ base.values(parameters)
+    np.testing.assert_allclose(reduced, whole, atol=1e-11 * np.abs(whole).max())
+
+
+def test_the_regressor_has_friction_and_rotor_columns_that_say_what_they_say():
+    model = Model(ap.load("planar-2r"), friction=True, rotor=True)
+    q, v, a = np.zeros(2), np.array([0.5, -2.0]), np.array([3.0, 4.0])
+    Y = model.regressor(q, v, a)
+    by_name = {column.name: Y[:, k] for k, column in enumerate(model.columns)}
+    assert list(by_name["Ia1"]) == [3.0, 0.0]
+    assert list(by_name["fc2"]) == [0.0, -1.0]
+    assert list(by_name["fv2"]) == [0.0, -2.0]
+    assert list(by_name["fo1"]) == [1.0, 0.0]
+    smooth = Model(ap.load("planar-2r"), friction="coulomb", width=0.5).regressor(q, v, a)
+    assert smooth[0, 20] == pytest.approx(0.5 / np.hypot(0.5, 0.5))
+
+
+def test_the_description_reads_like_the_textbooks():
+    text = base_parameters(ap.load("planar-2r")).describe()
+    assert "Izz1 = Izz1 + a2² m2" in text
+    assert "mcx1 = mcx1 + a2 m2" in text
+    puma = base_parameters(ap.load("puma")).describe()
+    assert "Ixx2 = Ixx2 - Iyy2 - a3² (m3 + m4 + m5 + m6)" in puma
+    assert "Izz1 = Izz1 + Iyy2 + Iyy3 + (a3² + d3²) m3 + 2 d3 mcz3 + (a3² + d3² + a4²) (m4 + m5 + m6)" in puma
+    assert "no effect on any joint: m1, mcx1" in puma
+
+
+def test_a_length_of_one_metre_is_not_mistaken_for_the_number_one():
+    text = base_parameters(ap.load("tree10")).describe()
+    assert "Izz4  = Izz4 + a5² (m5 + m6) + a7² (" in text
+
+
+def test_a_lifted_estimate_has_the_base_parameters_it_was_lifted_from():
+    base = base_parameters(ap.load("puma"))
+    beta = base.values() * 1.3
+    np.testing.assert_allclose(base.values(base.lift(beta)), beta, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(base.lift(base.values()), base.model.nominal, rtol=1e-12, atol=1e-12)
+
+
+def test_a_rotor_on_the_first_joint_is_not_told_from_the_inertia_of_its_link():
+    base = base_parameters(ap.load("puma"), rotor=True)
+    row = base.names.index("Izz1")
+    columns = [column.name for column in base.model.columns]
+    assert base.matrix[row, columns.index("Ia1")] == pytest.approx(1.0)
+    assert base.count == 36 + 4  # Ia1 goes with Izz1, and Ia2 with Izz2 as the first two axes are at right angles
+
+
+def test_anything_with_a_regressor_can_be_identified():
+    class Mechanism:
+        name, joint_names = "wrapped", ("one", "two")
+
+        def __init__(self):
+            self.regressor = ap.Dynamics(ap.load("planar-2r")).regressor
+
+    base = base_parameters(Mechanism())
+    assert base.count == base.rank == 6
+    assert base.structural is None
+    assert "mcx1" in base.describe()
+
+
+def test_a_parallel_mechanism_has_base_parameters_too():
+    mechanism = ap.parallel.five_bar()
+    model = Model(mechanism)
+    q, v, a = random_motions(model, 200)
+    base = base_parameters(model)
+    assert 0 < base.count < len(model.columns)
+    tau = mechanism.inverse_dynamics(q, v, a)
+    fit = LeastSquares(model).fit(q, v, a, tau)
+    np.testing.assert_allclose(fit.predict(q, v, a), tau, atol=1e-9 * np.abs(tau).max())
+    with pytest.raises(ap.ArgumentError, match="actuators"):
+        Model(mechanism, friction=True)
+    Y = model.regressor(q, v, a)
+    np.testing.assert_allclose(model.select(base.columns)(q, v, a) @ base.matrix, Y, atol=1e-9 * np.abs(Y).max())
+
+
+@pytest.mark.parametrize("options", [{"friction": "sticky"}, {"width": -1.0}])
+def test_options_that_mean_nothing_are_refused(options):
+    with pytest.raises(ap.ArgumentError):
+        Model(ap.load("puma"), **options)
+
+
+def test_something_that_is_no_robot_is_refused():
+    with pytest.raises(ap.ArgumentError, match="cannot be identified"):
+        base_parameters(3.0)

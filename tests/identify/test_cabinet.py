@@ -1,0 +1,156 @@
+"""The PUMA on the simulated cabinet, and data of simulators that are not ours."""
+
+import numpy as np
+import pinocchio as pin
+import pytest
+
+import appell as ap
+from appell.identify import (
+    Cabinet,
+    ClosedLoop,
+    Forward,
+    InstrumentalVariables,
+    LeastSquares,
+    Log,
+    Model,
+    OutputError,
+    PhysicallyConsistent,
+    Robust,
+    Tracking,
+    base_parameters,
+    flaws,
+    process,
+)
+from appell.reproduce.identification import DEAD_ZONE, PERIOD, WIDTH
+from identify.records import clean, motions, processed, puma, recorded
+from oracle import Oracle
+
+
+def test_forward_dynamics_of_the_regressor_is_forward_dynamics():
+    robot = ap.load("panda")
+    base = base_parameters(robot)
+    q, v, _, tau = clean(robot, 30)
+    expected = ap.Dynamics(robot).forward_dynamics(q, v, tau)
+    np.testing.assert_allclose(Forward(base, base.values())(q, v, tau), expected, rtol=1e-7, atol=1e-7)
+
+
+def test_counts_and_steps_are_whole():
+    (log, truth), cabinet = recorded()[0], Cabinet()
+    steps = log.tau / cabinet.quantum
+    np.testing.assert_allclose(steps, np.round(steps), atol=1e-6)
+    counts = np.diff(log.q, axis=0) / cabinet.resolution
+    np.testing.assert_allclose(counts, np.round(counts), atol=1e-6)
+    assert np.abs(log.q - truth["q"]).max() <= 0.51 * cabinet.resolution.max()
+    assert len(log) == 10_000
+
+
+def test_the_same_seed_gives_the_same_record_and_another_another():
+    _, model, base, truth = puma()
+    control = Tracking.along(model, motions()[0], 0.01)
+    first, second, third = (Cabinet().record(base, truth, control, seeds=[s])[0][0].q for s in (4, 4, 5))
+    assert np.array_equal(first, second)
+    assert not np.array_equal(first, third)
+
+
+def test_held_out_torques_are_predicted_within_two_percent_of_their_range():
+    _, model, _, _ = puma()
+    data, held = processed(), processed(2, 1)
+    fit = LeastSquares(model, dead_zone=DEAD_ZONE).fit(*data.samples.motion, data.samples.tau)
+    free = fit.errors(*held.samples.motion, held.smooth_tau)["relative"]
+    assert free.max() < 0.02
+    bound = PhysicallyConsistent(model, dead_zone=DEAD_ZONE).fit(*data.samples.motion, data.samples.tau)
+    assert not flaws(model, bound.parameters_)
+    assert np.all(bound.errors(*held.samples.motion, held.smooth_tau)["relative"] < 1.05 * free)
+    robust = Robust(model, dead_zone=DEAD_ZONE).fit(*data.samples.motion, data.samples.tau)
+    assert robust.errors(*held.samples.motion, held.smooth_tau)["relative"].max() < 0.02
+
+
+@pytest.mark.slow
+def test_the_intervals_hold_the_truth_nine_times_in_ten_over_fifty_seeds():
+    _, model, base, truth = puma()
+    beta, inside, feasible = base.values(truth), [], []
+    for k, (log, _) in enumerate(recorded(tuple(range(1000, 1050)))):
+        data = process(log, hold=True)
+        fit = LeastSquares(model, dead_zone=DEAD_ZONE).fit(*data.samples.motion, data.samples.tau)
+        low, high = fit.intervals().T
+        inside.append(np.mean((low <= beta) & (beta <= high)))
+        if k % 5 == 0:
+            bound = PhysicallyConsistent(model, dead_zone=DEAD_ZONE).fit(*data.samples.motion, data.samples.tau)
+            feasible.append(not flaws(model, bound.parameters_))
+    print(f"inside the 95 % intervals: {np.mean(inside):.3f}")
+    assert np.mean(inside) >= 0.9
+    assert all(feasible)
+
+
+@pytest.mark.slow
+def test_simulating_the_loop_gives_instruments_and_a_last_refinement():
+    _, model, base, truth = puma()
+    data, beta = processed(), base.values(truth)
+    loop = ClosedLoop(Tracking.along(model, motions()[0], PERIOD), np.round(data.t / PERIOD).astype(int), hold=True)
+    start = LeastSquares(model, dead_zone=DEAD_ZONE).fit(*data.samples.motion, data.samples.tau)
+    fits = [
+        InstrumentalVariables(model, simulate=loop.simulate, iterations=2, dead_zone=DEAD_ZONE),
+        OutputError(model, loop=loop, start=start, iterations=1),
+    ]
+    for fit in fits:
+        fit.fit(*data.samples.motion, data.samples.tau)
+        assert np.linalg.norm(fit.base_parameters_ - beta) < 0.02 * np.linalg.norm(beta)
+    assert fits[1].costs_[-1] < fits[1].costs_[0]
+
+
+def test_output_error_finds_a_pendulum_from_a_wrong_start():
+    robot = ap.load("pendulum")
+    model = Model(robot, friction=("viscous",))
+    base = base_parameters(model)
+    t = np.arange(0.0, 4.0, 0.01)
+    reference, rate = np.sin(2.0 * t)[:, None], 2.0 * np.cos(2.0 * t)[:, None]
+    control = Tracking(reference, rate, 0.0 * reference, np.array([5.0]), np.array([0.5]), 0.01)
+    loop = ClosedLoop(control)
+    truth = base.values() + np.where(np.array(base.names) == "fv1", 0.3, 0.0)
+    q, v, a, tau = loop.run(base, truth)
+    rng = np.random.default_rng(0)
+    measured = q + 1e-4 * rng.normal(size=q.shape), v, a + 2.0 * rng.normal(size=a.shape), tau
+    plain = LeastSquares(model).fit(*measured)
+    refined = OutputError(model, loop=loop, start=plain, iterations=10).fit(*measured)
+    assert np.abs(plain.base_parameters_ - truth).max() > 0.01
+    assert np.abs(refined.base_parameters_ - truth).max() < 1e-3
+    with pytest.raises(ap.ArgumentError, match="rows for"):
+        OutputError(model, loop=ClosedLoop(control, np.arange(5)), start=plain).fit(*measured)
+    with pytest.raises(ap.ArgumentError, match="needs the loop"):
+        OutputError(model).fit(*measured)
+
+
+def test_data_of_pinocchio_identify_as_well_as_our_own():
+    """Pinocchio's ABA in an integrator of the test's own, with a PD law: nothing of ours makes the data."""
+    robot = ap.load("puma")
+    oracle = Oracle(robot)
+    period, inner = 2e-3, 5
+    t = np.arange(0.0, 10.0, period)
+    series, _ = motions()
+    reference, rate, _ = series(t)
+    q, v = reference[0].copy(), rate[0].copy()
+    kp, kd = np.array([4e3, 4e3, 2e3, 100.0, 60.0, 8.0]), np.array([300.0, 300.0, 150.0, 8.0, 4.0, 0.6])
+    qs, taus = [], []
+    h = period / inner
+    for k in range(len(t)):
+        tau = oracle.gravity(q) + kp * (reference[k] - q) + kd * (rate[k] - v)
+        qs.append(q.copy())
+        taus.append(tau)
+        for _ in range(inner):
+            a = pin.aba(oracle.model, oracle.data, q, v, tau)
+            half = v + 0.5 * h * a
+            q = q + h * half
+            v = half + 0.5 * h * pin.aba(oracle.model, oracle.data, q, half, tau)
+    rng = np.random.default_rng(0)
+    log = Log(t, np.array(qs) + 2e-5 * rng.normal(size=(len(t), 6)), np.array(taus), names=robot.joint_names)
+    data = process(log, hold=True, band=15.0)
+    fit = LeastSquares(robot, prior=np.zeros(60)).fit(*data.samples.motion, data.samples.tau)
+    beta = fit.base_.values()
+    assert np.linalg.norm(fit.base_parameters_ - beta) < 0.01 * np.linalg.norm(beta)
+    held = processed(2, 1)
+    _, _, base, _ = puma()
+    # against exact torques of the robot along another motion
+    exact = ap.Dynamics(robot).inverse_dynamics(*held.samples.motion)
+    assert fit.errors(*held.samples.motion, exact)["relative"].max() < 0.02
+    assert WIDTH > 0
+    assert base.inertial_count == fit.base_.count

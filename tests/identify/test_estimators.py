@@ -1,0 +1,201 @@
+"""Every estimator on data whose parameters are known."""
+
+import numpy as np
+import pytest
+
+import appell as ap
+from appell.identify import (
+    InstrumentalVariables,
+    LeastSquares,
+    Model,
+    Payload,
+    PhysicallyConsistent,
+    Ridge,
+    Robust,
+    TotalLeastSquares,
+    flaws,
+)
+from identify.records import clean
+from robots import random_tree
+
+ROBOTS = [ap.load("puma"), ap.load("panda"), random_tree(3, 8)]
+
+
+def noisy(seed=0, samples=1500, level=0.5, **options):
+    """A PUMA with friction, random motions and white noise on tau: model, truth, q, v, a, tau, clean tau."""
+    model = Model(ap.load("puma"), **options)
+    rng = np.random.default_rng(seed)
+    truth = model.nominal.copy()
+    truth[60:] = rng.uniform(0.2, 2.0, len(truth) - 60)
+    q, v, a = model.sample(samples, rng)
+    tau = model.regressor(q, v, a) @ truth
+    return model, truth, q, v, a, tau + level * rng.normal(size=tau.shape), tau
+
+
+@pytest.mark.parametrize("solver", ["qr", "svd", "pinv"])
+@pytest.mark.parametrize("robot", ROBOTS, ids=str)
+def test_clean_data_give_the_base_parameters_to_nine_digits(robot, solver):
+    q, v, a, tau = clean(robot)
+    nothing = np.zeros(10 * len(robot.links))
+    fit = LeastSquares(robot, solver=solver, prior=nothing).fit(q, v, a, tau)
+    truth = fit.base_.values()
+    assert fit.rank_ == fit.base_.count
+    # relative to each parameter, those that are nothing but rounding to the largest
+    assert np.max(np.abs(fit.base_parameters_ - truth) / np.maximum(np.abs(truth), 1e-3 * np.abs(truth).max())) < 1e-9
+    assert fit.score(q, v, a, tau) > 1.0 - 1e-12
+
+
+def test_normal_equations_and_triangles_agree():
+    _, _, q, v, a, tau, _ = noisy()
+    by_qr = LeastSquares(ap.load("puma"), method="qr").fit(q, v, a, tau).base_parameters_
+    by_gram = LeastSquares(ap.load("puma"), method="normal").fit(q, v, a, tau).base_parameters_
+    np.testing.assert_allclose(by_gram, by_qr, rtol=1e-8, atol=1e-8)
+
+
+def test_least_squares_is_what_numpy_finds():
+    model, _, q, v, a, tau, _ = noisy(friction=True, width=0.1)
+    fit = LeastSquares(model, weighting=None).fit(q, v, a, tau)
+    Y = model.select(fit.base_.columns)(q, v, a).reshape(-1, fit.base_.count)
+    expected, *_ = np.linalg.lstsq(Y, tau.ravel(), rcond=None)
+    np.testing.assert_allclose(fit.base_parameters_, expected, rtol=1e-8, atol=1e-9)
+    rest = tau.ravel() - Y @ expected
+    covariance = np.linalg.inv(Y.T @ Y) * (rest @ rest) / (len(rest) - len(expected))
+    # inflation by autocorrelation is chance here, some percent
+    np.testing.assert_allclose(fit.std_, np.sqrt(np.diag(covariance)), rtol=0.1)
+
+
+def test_weighting_by_joint_serves_the_quiet_joints():
+    model, truth, q, v, a, _, tau = noisy(samples=3000)
+    rng = np.random.default_rng(5)
+    loud = tau + rng.normal(size=tau.shape) * np.array([20.0, 20.0, 20.0, 0.01, 0.01, 0.01])
+    errors = []
+    for weighting in ("joint", None):
+        fit = LeastSquares(model, weighting=weighting).fit(q, v, a, loud)
+        errors.append(np.abs((fit.base_parameters_ - fit.base_.values(truth))[-7:]).max())
+    assert errors[0] < 0.1 * errors[1]
+
+
+@pytest.mark.parametrize("kind", [LeastSquares, Ridge, Robust, TotalLeastSquares, PhysicallyConsistent])
+def test_noise_is_averaged_and_the_intervals_are_right(kind):
+    model, truth, q, v, a, tau, quiet = noisy(friction=True, rotor=True, width=0.1)
+    fit = kind(model).fit(q, v, a, tau)
+    beta = fit.base_.values(truth)
+    inside = np.mean((fit.intervals()[:, 0] <= beta) & (beta <= fit.intervals()[:, 1]))
+    assert inside > 0.85
+    # 58 parameters from 9000 equations leave 0.5 sqrt(58/9000) = 0.04 of noise
+    assert np.sqrt(np.mean((fit.predict(q, v, a) - quiet) ** 2)) < 0.06
+
+
+def test_robust_fits_are_not_misled_by_outliers():
+    model, truth, q, v, a, tau, _ = noisy()
+    tau[::40] += 200.0
+    beta = LeastSquares(model).fit(q, v, a, tau).base_.values(truth)
+    errors = {}
+    for kind, options in ((LeastSquares, {}), (Robust, {}), (Robust, {"loss": "tukey"})):
+        fit = kind(model, **options).fit(q, v, a, tau)
+        errors[kind, options.get("loss")] = np.linalg.norm(fit.base_parameters_ - beta)
+    plain = errors.pop((LeastSquares, None))
+    assert max(errors.values()) < 0.1 * plain
+
+
+def test_a_ridge_finds_its_strength_and_helps_where_the_data_are_weak():
+    model, truth, *_ = noisy()
+    rng = np.random.default_rng(2)
+    q = 0.05 * rng.normal(size=(120, 6))  # hardly moves
+    v, a = 0.2 * rng.normal(size=(2, 120, 6))
+    tau = model.regressor(q, v, a) @ truth + 0.5 * rng.normal(size=(120, 6))
+    plain = LeastSquares(model, solver="svd").fit(q, v, a, tau)
+    ridge = Ridge(model).fit(q, v, a, tau)
+    beta = ridge.base_.values(truth)
+    assert ridge.strength_ > min(ridge.strengths)
+    assert np.linalg.norm(ridge.base_parameters_ - beta) < np.linalg.norm(plain.base_parameters_ - beta)
+    assert len(ridge.cross_validation_) == len(ridge.strengths)
+
+
+def test_instruments_take_away_the_bias_of_a_noisy_motion():
+    model, truth, q, v, a, _, tau = noisy(samples=4000)
+    rng = np.random.default_rng(4)
+    measured = q, v, a + 0.7 * rng.normal(size=a.shape)
+    plain = LeastSquares(model).fit(*measured, tau)
+    instrumental = InstrumentalVariables(model).fit(*measured, tau, instruments=(q, v, a))
+    beta = plain.base_.values(truth)
+    error = [np.linalg.norm(fit.base_parameters_ - beta) / np.linalg.norm(beta) for fit in (plain, instrumental)]
+    assert error[0] > 0.2
+    assert error[1] < 0.05
+
+
+def test_total_least_squares_takes_errors_of_the_columns_into_account():
+    model = Model(ap.load("pendulum"), friction=("viscous",))
+    rng = np.random.default_rng(0)
+    q, v, a = model.sample(20_000, rng)
+    base = (
+        LeastSquares(model)
+        .fit(q, v, a, model.regressor(q, v, a) @ model.nominal + 1e-9 * rng.normal(size=v.shape))
+        .base_
+    )
+    truth = np.linspace(1.0, 2.0, base.count)
+    tau = model.select(base.columns)(q, v, a) @ truth + 0.3 * rng.normal(size=v.shape)
+    measured = q, v + 0.3 * rng.normal(size=v.shape), a + 0.3 * rng.normal(size=a.shape)
+    equal = np.array([1e-6 if name.startswith("mc") else 1.0 for name in base.names])
+    plain = LeastSquares(model).fit(*measured, tau)
+    # weights are one over the noise of the joint; errors of v and a are as large as those of tau
+    total = TotalLeastSquares(model, column_errors=equal, weighting=None).fit(*measured, tau)
+    assert np.abs(total.base_parameters_ - truth).max() < 0.03
+    assert np.abs(plain.base_parameters_ - truth).max() > 0.1
+
+
+def test_consistent_fits_can_exist_whatever_the_noise():
+    for seed in range(5):
+        model, truth, q, v, a, tau, _ = noisy(seed, samples=60, level=5.0)
+        free = LeastSquares(model).fit(q, v, a, tau)
+        bound = PhysicallyConsistent(model).fit(q, v, a, tau)
+        assert flaws(model, free.parameters_)
+        assert not flaws(model, bound.parameters_)
+        held = model.sample(300, np.random.default_rng(99))
+        exact = model.regressor(*held) @ truth
+        error = [np.sqrt(np.mean((fit.predict(*held) - exact) ** 2)) for fit in (free, bound)]
+        assert error[1] < 1.05 * error[0]
+
+
+def test_the_payload_is_found_with_its_mass_and_centre():
+    model = Model(ap.load("puma"))
+    load = np.array([2.0, 0.02, 0.04, 0.2, 0.03, 0.0, 0.03, 0.0, -0.002, 0.01])
+    q, v, a = model.sample(2000, np.random.default_rng(0))
+    full = model.nominal.copy()
+    full[50:60] += load
+    tau = model.regressor(q, v, a) @ full
+    found = Payload(ap.load("puma")).fit(q, v, a, tau)
+    np.testing.assert_allclose(found.payload_, load, atol=1e-9)
+    rough = tau + 0.5 * np.random.default_rng(1).normal(size=tau.shape)
+    for physical in (False, True):
+        found = Payload(ap.load("puma"), physical=physical).fit(q, v, a, rough)
+        assert found.mass_ == pytest.approx(2.0, abs=0.02)
+        np.testing.assert_allclose(found.com_, [0.01, 0.02, 0.1], atol=0.003)
+        assert found.score(q, v, a, rough) > 0.7
+
+
+def test_estimators_have_the_manners_of_scikit_learn():
+    robot = ap.load("puma")
+    fit = LeastSquares(robot, solver="svd", friction=True)
+    params = fit.get_params()
+    assert params["solver"] == "svd"
+    assert params["friction"] is True
+    twin = type(fit)(**params)
+    assert twin.get_params() == params
+    assert twin.set_params(rcond=1e-6).rcond == 1e-6
+    with pytest.raises(ap.ArgumentError, match="no option 'tempo'"):
+        fit.set_params(tempo=3)
+    with pytest.raises(ap.ArgumentError, match="has not been fitted"):
+        fit.predict(np.zeros(6), np.zeros(6), np.zeros(6))
+    for kind in (Ridge, Robust, TotalLeastSquares, PhysicallyConsistent, InstrumentalVariables, Payload):
+        estimator = kind(robot)
+        assert type(estimator)(**estimator.get_params()).get_params() == estimator.get_params()
+        assert estimator.get_params()["robot"] is robot
+
+
+def test_a_dead_zone_leaves_out_slow_rows_joint_by_joint():
+    model, truth, q, v, a, _, tau = noisy(friction=True)
+    slow = np.abs(v) < 0.3
+    spoiled = np.where(slow, tau + 50.0, tau)
+    fit = LeastSquares(model, dead_zone=0.3).fit(q, v, a, spoiled)
+    np.testing.assert_allclose(fit.base_parameters_, fit.base_.values(truth), rtol=1e-7, atol=1e-7)

@@ -1,0 +1,111 @@
+"""Exciting motions: exact gradients, limits kept, and parameters that show."""
+
+import numpy as np
+import pytest
+
+import appell as ap
+from appell.identify import Bounds, Model, base_parameters, excite, quality, random_spline
+from appell.identify.bounds import envelope
+from appell.identify.excitation import Problem
+from appell.reproduce.identification import LIMITS
+
+
+def small_problem(**extra):
+    model = Model(ap.load("puma"), friction=True, width=0.05)
+    bounds = Bounds.of(model, **LIMITS, **extra)
+    problem = Problem(base_parameters(model), bounds, 6.0, 4, 60)
+    rng = np.random.default_rng(0)
+    return problem, problem.feasible(rng.normal(size=problem.size)), rng
+
+
+@pytest.mark.parametrize("criterion", ["condition", "logdet"])
+def test_the_gradient_of_the_objective_is_exact(criterion):
+    problem, x, rng = small_problem()
+    direction, h = rng.normal(size=problem.size), 1e-5
+    slope = problem.objective(x, criterion)[1] @ direction
+    ahead, behind = (problem.objective(x + s * h * direction, criterion)[0] for s in (1, -1))
+    assert slope == pytest.approx((ahead - behind) / (2 * h), rel=1e-6)
+
+
+def test_the_gradients_of_all_limits_are_exact():
+    box = {"tool": ((-0.9, -0.9, -0.3), (0.9, 0.9, 1.2))}
+    problem, x, rng = small_problem(workspace={"link6": box["tool"]})
+    direction, h = rng.normal(size=problem.size), 1e-5
+    slopes = problem.slack_gradient(x) @ direction
+    ahead, behind = (problem.slack(x + s * h * direction) for s in (1, -1))
+    np.testing.assert_allclose(slopes, (ahead - behind) / (2 * h), rtol=1e-5, atol=1e-6)
+
+
+def test_the_envelope_is_never_below_the_largest():
+    rng = np.random.default_rng(0)
+    values = rng.normal(size=(50, 4))
+    top, weights = envelope(values)
+    assert np.all(top >= values.max(axis=0))
+    np.testing.assert_allclose(weights.sum(axis=0), 1.0)
+
+
+@pytest.mark.slow
+def test_an_optimised_motion_is_ten_times_better_conditioned_than_random_splines():
+    model = Model(ap.load("puma"))
+    base, bounds = base_parameters(model), Bounds.of(model, **LIMITS)
+    told = []
+    found = excite(model, bounds=bounds, starts=1, iterations=100, progress=lambda *step: told.append(step))
+    rng = np.random.default_rng(0)
+    splines = [quality(base, random_spline(model, bounds, 10.0, rng)) for _ in range(15)]
+    assert found.condition < 0.1 * np.median(splines)
+    assert found.condition < min(splines) / 4.0
+    assert told
+    assert found.trajectory.duration == 10.0
+
+
+def test_the_motion_keeps_all_limits_between_the_samples_too_and_rests_at_its_ends():
+    robot = ap.load("panda")
+    box = {"tool": ((-0.8, -0.8, 0.05), (0.8, 0.8, 1.3))}
+    model = Model(robot)
+    bounds = Bounds.of(model, workspace=box)
+    found = excite(model, bounds=bounds, starts=1, iterations=25, samples=100)
+    q, v, a = found.trajectory(found.trajectory.times(2001))
+    dyn = ap.Dynamics(robot)
+    slack = 1.005  # what can happen between two of the optimiser's samples
+    assert np.all(np.abs(v) <= slack * bounds.velocity)
+    assert np.all(np.abs(a) <= slack * bounds.acceleration)
+    assert np.all(q >= bounds.lower - 0.01)
+    assert np.all(q <= bounds.upper + 0.01)
+    assert np.all(np.abs(dyn.inverse_dynamics(q, v, a)) <= slack * bounds.torque)
+    place = dyn.pose("tool")(q)[:, :3, 3]
+    assert np.all(place >= np.array(box["tool"][0]) - 0.01)
+    assert np.all(place <= np.array(box["tool"][1]) + 0.01)
+    for rate in (v, a):
+        np.testing.assert_allclose(rate[[0, -1]], 0.0, atol=1e-10)
+
+
+def test_the_robots_own_limits_are_taken():
+    bounds = Bounds.of(Model(ap.load("panda")), margin=0.0)
+    assert bounds.velocity[0] == 2.175
+    assert bounds.torque[0] == 87.0
+    assert bounds.upper[0] == 2.8973
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"criterion": "beauty"}, "no criterion"),
+        ({"harmonics": 2}, "cannot start and end at rest"),
+        ({"velocity": -1.0}, "velocity limit -1"),
+        ({"lower": 1.0, "upper": 0.5}, "may move from 1 to 0.5"),
+        ({"velocity": [1.0, 2.0]}, "velocity has shape"),
+        ({"torque": 1.0}, "breaks its limits even at rest"),
+        ({"workspace": {"link6": ((0, 0, 0), (0, 1, 1))}}, "the box of frame 'link6'"),
+        ({"workspace": {"hand": ((0, 0, 0), (1, 1, 1))}}, "no frame 'hand'"),
+    ],
+)
+def test_what_no_motion_can_keep_is_refused(options, told):
+    with pytest.raises(ap.AppellError, match=told):
+        excite(ap.load("puma"), **options)
+
+
+def test_a_floating_base_has_no_series_of_sines():
+    from robots import random_tree
+
+    with pytest.raises(ap.ArgumentError, match="not of one axis"):
+        excite(random_tree(0, 3, base="floating"))

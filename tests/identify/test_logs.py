@@ -1,0 +1,192 @@
+"""Logs: read by name, units checked, and every fault told with its column and rows."""
+
+import numpy as np
+import pytest
+
+import appell as ap
+from appell.identify import LeastSquares, Log, choose_band, make_log, process, read_log
+
+ARM = ap.load("planar-2r")
+NAMES = ("shoulder", "elbow")
+
+
+def table(rate=500.0, seconds=6.0):
+    t = np.arange(0.0, seconds, 1.0 / rate)
+    q = np.column_stack([np.sin(2.0 * t) + 0.4 * np.sin(5.0 * t), np.cos(3.0 * t)])
+    v = np.column_stack([2.0 * np.cos(2.0 * t) + 2.0 * np.cos(5.0 * t), -3.0 * np.sin(3.0 * t)])
+    a = np.column_stack([-4.0 * np.sin(2.0 * t) - 10.0 * np.sin(5.0 * t), -9.0 * np.cos(3.0 * t)])
+    tau = ap.Dynamics(ARM).inverse_dynamics(q, v, a)
+    columns = {"t": t}
+    for kind, x in (("q", q), ("v", v), ("a", a), ("tau", tau)):
+        columns |= {f"{kind}_{name}": x[:, k].copy() for k, name in enumerate(NAMES)}
+    return columns
+
+
+def only(columns, *kinds):
+    return {key: x for key, x in columns.items() if key == "t" or key.split("_")[0] in kinds}
+
+
+@pytest.mark.parametrize("suffix", ["csv", "npz", "parquet"])
+def test_a_log_is_read_from_every_format(tmp_path, suffix):
+    columns, path = table(), tmp_path / f"log.{suffix}"
+    if suffix == "csv":
+        text = (
+            ",".join(columns)
+            + "\n"
+            + "\n".join(",".join(map(repr, map(float, row))) for row in zip(*columns.values(), strict=True))
+        )
+        path.write_text(text, encoding="utf-8")
+    elif suffix == "npz":
+        np.savez(path, **columns)
+    else:
+        import pyarrow
+        from pyarrow import parquet
+
+        parquet.write_table(pyarrow.table(columns), path)
+    log = read_log(path, ARM)
+    assert log.names == NAMES
+    assert log.remarks == ()
+    np.testing.assert_array_equal(log.q[:, 1], columns["q_elbow"])
+    np.testing.assert_array_equal(log.a[:, 0], columns["a_shoulder"])
+
+
+def test_a_written_log_reads_back_and_nothing_is_written_over(tmp_path):
+    log = make_log(only(table(), "q", "tau"), ARM)
+    for name in ("log.csv", "log.npz"):
+        log.write(tmp_path / name)
+        again = read_log(tmp_path / name, ARM)
+        np.testing.assert_allclose(again.tau, log.tau, rtol=1e-11, atol=1e-11)
+        assert again.v is None
+        with pytest.raises(ap.ArgumentError, match="not written over"):
+            log.write(tmp_path / name)
+
+
+def test_whole_arrays_and_foreign_names_and_units_are_understood():
+    columns = table()
+    q = np.column_stack([columns.pop(f"q_{name}") for name in NAMES])
+    tau = np.column_stack([columns.pop(f"tau_{name}") for name in NAMES])
+    log = make_log(
+        {"time": columns["t"] * 1e3, "q": np.degrees(q), "tau": tau * 1e3},
+        ARM,
+        units={"t": "ms", "q": "deg", "tau": "mNm"},
+    )
+    np.testing.assert_allclose(log.q, q)
+    np.testing.assert_allclose(log.tau, tau)
+    np.testing.assert_allclose(log.t, columns["t"])
+    named = {"t": columns["t"], "pos1": q[:, 0], "q_elbow": q[:, 1], "tau_shoulder": tau[:, 0], "M2": tau[:, 1]}
+    log = make_log(named, ARM, columns={"q_shoulder": "pos1", "tau_elbow": "M2"})
+    np.testing.assert_allclose(log.q, q)
+
+
+def test_a_missing_column_is_named_with_what_is_there():
+    columns = table()
+    columns["q_elbw"] = columns.pop("q_elbow")
+    with pytest.raises(ap.DescriptionError, match=r"no column 'q_elbow'. Did you mean 'q_elbw'\?"):
+        make_log(columns, ARM)
+    columns = table()
+    del columns["v_elbow"]
+    with pytest.raises(ap.DescriptionError, match="or none of them"):
+        make_log(columns, ARM)
+    columns = table()
+    del columns["t"]
+    with pytest.raises(ap.DescriptionError, match="no column 'time'"):
+        make_log(columns, ARM)
+
+
+def test_degrees_where_radians_are_declared_are_caught():
+    columns = table()
+    columns["q_elbow"] = np.degrees(columns["q_elbow"])
+    with pytest.raises(ap.DescriptionError, match=r"q_elbow changes by 57.3 times .* seems to be in degrees"):
+        make_log(columns, ARM)
+    columns = table()
+    for name in NAMES:
+        columns[f"v_{name}"] = np.degrees(columns[f"v_{name}"])
+    with pytest.raises(ap.DescriptionError, match=r"q_shoulder changes by .* in radians where the other is in degrees"):
+        make_log(columns, ARM)
+    columns = table()
+    columns["a_elbow"] = -columns["a_elbow"]
+    with pytest.raises(ap.DescriptionError, match=r"v_elbow changes by .* with the wrong sign"):
+        make_log(columns, ARM)
+
+
+def test_unsorted_and_repeated_times_are_told_with_their_row():
+    columns = table()
+    columns["t"][100], columns["t"][101] = columns["t"][101], columns["t"][100]
+    with pytest.raises(ap.DescriptionError, match="column t does not grow at row 101"):
+        make_log(columns, ARM)
+
+
+def test_rows_without_numbers_are_left_out_and_gaps_are_bridged_by_nothing():
+    columns = only(table(), "q", "tau")
+    columns["tau_elbow"][1000:1050] = np.nan
+    log = make_log(columns, ARM)
+    assert any("tau_elbow: no number in 50 rows (rows 1000-1049)" in remark for remark in log.remarks)
+    assert any("1 gaps" in remark for remark in log.remarks)
+    data = process(log, band=20.0)
+    inside = (data.t > columns["t"][1000]) & (data.t < columns["t"][1049])
+    assert not inside.any()
+    fit = LeastSquares(ARM).fit(*data.samples.motion, data.samples.tau)
+    np.testing.assert_allclose(fit.base_parameters_, fit.base_.values(), rtol=0.01, atol=0.01)
+
+
+def test_outliers_are_remarked():
+    columns = table()
+    columns["tau_shoulder"][700] += 500.0
+    log = make_log(columns, ARM)
+    assert any("tau_shoulder: 1 outliers, row 700" in remark for remark in log.remarks)
+
+
+def test_short_empty_and_broken_files_are_told(tmp_path):
+    with pytest.raises(ap.DescriptionError, match="there is no log"):
+        read_log(tmp_path / "none.csv", ARM)
+    cases = {
+        "empty.csv": ("", "is empty"),
+        "short.csv": ("t,q_shoulder,q_elbow,tau_shoulder,tau_elbow\n0,0,0,0,0\n", "has 1 rows"),
+        "word.csv": ("t,q_shoulder\n0,zero\n", "column 'q_shoulder' holds 'zero'"),
+        "ragged.csv": ("t,q_shoulder\n0\n", "row has 1 cells"),
+        "log.txt": ("", "is no log that can be read"),
+    }
+    for name, (text, told) in cases.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+        with pytest.raises(ap.DescriptionError, match=told):
+            read_log(tmp_path / name, ARM)
+    (tmp_path / "broken.npz").write_bytes(b"PK\x03\x04 nonsense")
+    with pytest.raises(ap.AppellError):
+        read_log(tmp_path / "broken.npz", ARM)
+
+
+def test_central_differences_and_the_filter_keep_the_phase():
+    columns = table()
+    data = process(make_log(only(columns, "q", "tau"), ARM), band=40.0)
+    rows = np.searchsorted(columns["t"], data.t)
+    expected = np.column_stack([columns[f"a_{name}"] for name in NAMES])[rows]
+    np.testing.assert_allclose(data.samples.a, expected, atol=2e-3 * np.abs(expected).max())
+
+
+def test_the_band_lies_between_the_motion_and_the_noise():
+    columns = only(table(1000.0, 10.0), "q", "tau")
+    rng = np.random.default_rng(0)
+    for name in NAMES:
+        columns[f"q_{name}"] += 1e-4 * rng.normal(size=len(columns["t"]))
+    band = choose_band(make_log(columns, ARM))
+    assert 1.5 < band < 20.0  # the motion ends at 5 rad/s, 0.8 Hz
+
+
+def test_decimation_keeps_every_so_manieth_sample():
+    log = make_log(only(table(), "q", "tau"), ARM)
+    assert len(process(log, band=20.0, decimate=5).t) == -(-len(process(log, band=20.0).t) // 5)
+
+
+@pytest.mark.parametrize("options", [{"band": 400.0}, {"band": -1.0}, {"band": 20.0, "decimate": 0}, {"band": 0.5}])
+def test_processing_that_makes_no_sense_is_refused(options):
+    log = make_log(only(table(), "q", "tau"), ARM)
+    with pytest.raises(ap.ArgumentError):
+        process(log, **options)
+
+
+def test_a_held_torque_stands_between_its_samples():
+    t = np.arange(0.0, 4.0, 0.01)
+    q = np.column_stack([np.sin(t), np.cos(t)])
+    log = Log(t, q, np.column_stack([t + 0.005, t + 0.005]), names=NAMES)  # held from t_k on: its middle is 5 ms later
+    data = process(log, band=10.0, hold=True)
+    np.testing.assert_allclose(data.samples.tau[:, 0], data.t, atol=1e-12)
