@@ -1,0 +1,140 @@
+"""Time every method for arms of 3 to 60 joints, and plot the cost of a sample against the number of joints.
+
+    python benchmarks/formulations.py            writes results/formulations.json and docs/images/formulations.png
+    python benchmarks/formulations.py --plot     draws the figure from the JSON that is there
+
+The arms are random revolute chains in Craig's convention. A time is the best of many runs of one compiled kernel on a
+batch of 512 random states, on one core, in processor time, the methods taking turns. A method whose tape for n joints
+holds more than LIMIT operations is left out from that n on, and the JSON says so: the code generator needs minutes for
+it.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+from rich.progress import Progress
+
+from appell.counting.clock import nanoseconds
+from appell.counting.kernels import kernel
+from appell.counting.measure import FORWARD, INERTIA, INVERSE
+from appell.describe.dh import DH, from_dh
+from appell.formulate.methods import FORWARD_DYNAMICS, INVERSE_DYNAMICS, MASS_MATRIX, forward_method
+from appell.model.robot import Robot
+
+ROOT = Path(__file__).resolve().parent.parent
+RESULTS = ROOT / "benchmarks" / "results" / "formulations.json"
+FIGURE = ROOT / "docs" / "images" / "formulations.png"
+SIZES = (3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 16, 20, 25, 30, 40, 50, 60)
+SAMPLES = 512
+LIMIT = 100_000
+TURNS, TURN = 6, 0.02  # all methods of one size in turn, seconds each
+
+GAH, BIAS = MASS_MATRIX["gibbs-appell"], INVERSE_DYNAMICS["gibbs-appell"]
+CRBA = forward_method("cholesky", INVERSE_DYNAMICS["newton-euler"], MASS_MATRIX["walker-orin"])
+NOC = forward_method("cholesky", INVERSE_DYNAMICS["kane"], MASS_MATRIX["orthogonal-complement"])
+SUBJECTS = {
+    "inverse dynamics": (INVERSE, {name: m for name, m in INVERSE_DYNAMICS.items() if "branches" not in name}),
+    "inertia matrix": (INERTIA, {name: m for name, m in MASS_MATRIX.items() if "branches" not in name}),
+    "forward dynamics": (
+        FORWARD,
+        {
+            "gibbs-appell, ldl": forward_method("ldl", BIAS, GAH),
+            "gibbs-appell, cholesky": forward_method("cholesky", BIAS, GAH),
+            "gibbs-appell, gauss-jordan": forward_method("gauss-jordan", BIAS, GAH),
+            "mata": forward_method("cholesky", BIAS, MASS_MATRIX["hessian-loops"]),
+            "walker-orin, cholesky": CRBA,
+            "kane, orthogonal complement": NOC,
+            **FORWARD_DYNAMICS,
+        },
+    ),
+}
+
+
+def random_arm(n: int) -> Robot:
+    """Twists, lengths, offsets and bodies of a plausible arm, none of them special."""
+    rng = np.random.default_rng(n)
+    rows = []
+    for _ in range(n):
+        twist, length, offset = rng.uniform(-np.pi, np.pi), *rng.uniform(0.1, 0.4, 2)
+        rows.append(
+            DH(twist, length, offset, mass=1.0, com=rng.uniform(-0.1, 0.1, 3), inertia=rng.uniform(0.02, 0.03, 3))
+        )
+    return from_dh(rows, name=f"arm{n}")
+
+
+def measure() -> dict:
+    """{quantity: {method: {"n": […], "ns": […], "left_out": {n: operations}}}}"""
+    subjects = [(quantity, name, what, m) for quantity, (what, known) in SUBJECTS.items() for name, m in known.items()]
+    found: dict = {quantity: {} for quantity in SUBJECTS}
+    for quantity, name, *_ in subjects:
+        found[quantity][name] = {"n": [], "ns": [], "left_out": {}}
+    with Progress(transient=True) as progress:
+        bar = progress.add_task("", total=len(subjects) * len(SIZES))
+        for n in SIZES:
+            functions = {}
+            for quantity, name, what, method in subjects:
+                progress.update(bar, advance=1, description=f"{n} joints, {quantity}, {name}")
+                line = found[quantity][name]
+                if line["left_out"]:
+                    continue
+                function = kernel(random_arm(n), method, what)
+                if len(function.tape) > LIMIT:
+                    line["left_out"][str(n)] = len(function.tape)
+                else:
+                    functions[quantity, name] = function.compile()
+            turns = [{key: nanoseconds(f, SAMPLES, TURN) for key, f in functions.items()} for _ in range(TURNS)]
+            for quantity, name in functions:
+                found[quantity][name]["n"].append(n)
+                found[quantity][name]["ns"].append(round(min(turn[quantity, name] for turn in turns), 1))
+    return found
+
+
+def crossover(found: dict, first: str, second: str) -> int | None:
+    """The first n from which on the second is the faster."""
+    a, b = (dict(zip(found[k]["n"], found[k]["ns"], strict=True)) for k in (first, second))
+    sizes = sorted(set(a) & set(b))
+    return next((n for k, n in enumerate(sizes) if all(b[m] < a[m] for m in sizes[k:])), None)
+
+
+def draw(found: dict) -> None:
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(15, 6), layout="constrained")
+    for axes, (quantity, lines) in zip(figure.subplots(1, 3), found.items(), strict=True):
+        for k, (name, line) in enumerate(lines.items()):
+            axes.plot(line["n"], line["ns"], marker="os^vDPX*d"[k], markersize=4, linewidth=1.2, label=name)
+        axes.set(xscale="log", yscale="log", xlabel="joints", ylabel="ns a sample", title=quantity)
+        axes.set_xticks((3, 6, 10, 20, 30, 60), labels=("3", "6", "10", "20", "30", "60"))
+        axes.minorticks_off()
+        axes.grid(alpha=0.3, which="both")
+        axes.legend(fontsize=8)
+    forward = found["forward dynamics"]
+    meets = crossover(forward, "walker-orin, cholesky", "articulated-body")
+    if meets:
+        axes.axvline(meets, color="grey", linestyle=":")
+        axes.annotate(f"from {meets} joints on ABA\nis faster than CRBA", (meets, axes.get_ylim()[0] * 1.3), fontsize=8)
+    FIGURE.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(FIGURE, dpi=110)
+
+
+def main() -> None:
+    if "--plot" not in sys.argv:
+        found = measure()
+        RESULTS.parent.mkdir(parents=True, exist_ok=True)
+        RESULTS.write_text(json.dumps({"samples": SAMPLES, "limit": LIMIT, "ns_a_sample": found}, indent=1) + "\n")
+    found = json.loads(RESULTS.read_text())["ns_a_sample"]
+    draw(found)
+    forward = found["forward dynamics"]
+    for first in ("walker-orin, cholesky", "gibbs-appell, ldl"):
+        print(f"ABA is faster than {first} from n = {crossover(forward, first, 'articulated-body')} on")
+
+
+if __name__ == "__main__":
+    main()

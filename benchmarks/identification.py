@@ -1,0 +1,85 @@
+"""A million samples of the PUMA to normal equations and to triangles, streamed: python
+benchmarks/identification.py [samples].
+
+The record itself is made in memory first and not counted; the peak of what the reduction allocates on top of it is.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+
+from appell.bench.machine import machine, versions
+from appell.describe.load import load
+from appell.dynamics import Dynamics
+from appell.identify import base_parameters, triangles
+
+AIM = 5.0  # seconds for a million samples on two cores
+
+
+def main() -> None:
+    samples = int(sys.argv[1]) if len(sys.argv) > 1 else 1_000_000
+    robot = load("puma")
+    base = base_parameters(robot)
+    regressor = base.model.select(base.columns).compile()
+    rng = np.random.default_rng(0)
+    q, v, a = (rng.normal(size=(samples, 6)) for _ in range(3))
+    tau = Dynamics(robot).inverse_dynamics(q, v, a)
+    figures = []
+    for method in ("normal", "qr"):
+        with Peak() as peak:
+            times = [_timed(lambda m=method: triangles(regressor, (q, v, a), tau, method=m)) for _ in range(3)]
+        found = triangles(regressor, (q[:20_000], v[:20_000], a[:20_000]), tau[:20_000], method=method)
+        R = found.weighted(np.ones(6))
+        beta = np.linalg.solve(R[:-1, :-1], R[:-1, -1])
+        error = float(np.abs(beta - base.values()).max() / np.abs(base.values()).max())
+        figures.append(
+            {"name": f"puma/identification/{method}", "samples": samples, "seconds": min(times), "aim": AIM,
+             "extra_memory_mb": round(peak.megabytes, 1), "relative_error": error, "cores": os.cpu_count()}
+        )  # fmt: skip
+        print(
+            f"{method:7} {min(times):6.2f} s  {peak.megabytes:6.1f} MB on top of the record  relative error {error:.1e}"
+        )
+    result = {"machine": machine(), "versions": versions(), "figures": figures}
+    path = Path(__file__).parent / "results" / "identification.json"
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(json.dumps(result, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def _timed(function) -> float:
+    start = time.perf_counter()
+    function()
+    return time.perf_counter() - start
+
+
+class Peak:
+    """The growth of the process's resident memory, watched every few milliseconds."""
+
+    def __enter__(self) -> Peak:
+        self.start, self.top, self.done = _resident(), 0, threading.Event()
+        self.thread = threading.Thread(target=self._watch)
+        self.thread.start()
+        return self
+
+    def _watch(self) -> None:
+        while not self.done.wait(0.005):
+            self.top = max(self.top, _resident())
+
+    def __exit__(self, *_) -> None:
+        self.done.set()
+        self.thread.join()
+        self.megabytes = max(0, self.top - self.start) / 1e6
+
+
+def _resident() -> int:
+    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+if __name__ == "__main__":
+    main()

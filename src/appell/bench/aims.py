@@ -1,0 +1,31 @@
+"""What the figures are held against: at least so many times faster, at most so many seconds or operations."""
+
+from __future__ import annotations
+
+AIMS = {
+    "puma/batch/inverse_dynamics": 50.0,
+    "puma/batch/mass_matrix": 40.0,
+    "puma/batch/forward_dynamics": 65.0,
+    "puma/batch/inverse_dynamics_derivatives": 30.0,
+    "puma/batch/float32": 1.6,
+    "talos/batch/inverse_dynamics": 16.0,
+    "talos/batch/mass_matrix": 6.0,
+    "talos/batch/forward_dynamics": 8.0,
+    "puma/call/ufunc": 1.0,
+    "puma/call/bound": 4.0,
+    "appell/start/import": 0.3,
+    "puma/start/inverse_dynamics": 0.3,
+    "puma/start/inverse_dynamics_cached": 0.03,
+    "talos/start/inverse_dynamics": 3.0,
+    "talos/start/forward_dynamics": 15.0,
+    "puma/counts/inverse_dynamics_mul": 173,
+    "puma/counts/inverse_dynamics_add": 145,
+    "agile-wrist/parallel/sample": 150e-9,
+    "puma/control/compiled": 2e-6,
+    "puma/control/step": 20e-6,
+    "puma/control/tick": 20e-6,
+}
+
+
+def aim(part: str, robot: str, name: str) -> float | None:
+    return AIMS.get(f"{robot}/{part}/{name}")

@@ -1,0 +1,67 @@
+"""One measured figure and what it is held against."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Figure:
+    """`value` in `unit` ("x" for a ratio); `aim` is the least ratio, or the most of anything else, that is wanted.
+
+    `ours` and `theirs` are seconds for one sample or one call, where the figure compares two.
+    """
+
+    part: str  # batch, call, start or counts
+    robot: str
+    name: str
+    title: str
+    value: float
+    unit: str
+    aim: float | None = None
+    ours: float | None = None
+    theirs: float | None = None
+    details: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def key(self) -> str:
+        return f"{self.robot}/{self.part}/{self.name}"
+
+    @property
+    def met(self) -> bool | None:
+        """Whether the aim is reached; None without an aim."""
+        if self.aim is None:
+            return None
+        return self.value >= self.aim if self.unit == "x" else self.value <= self.aim
+
+    @property
+    def value_text(self) -> str:
+        return in_unit(self.value, self.unit)
+
+    @property
+    def aim_text(self) -> str:
+        if self.aim is None:
+            return ""
+        return f"≥ {self.aim:g}x" if self.unit == "x" else f"≤ {in_unit(self.aim, self.unit)}"
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self) | {"met": self.met}
+
+    @staticmethod
+    def from_json(data: dict[str, Any]) -> Figure:
+        return Figure(**{key: value for key, value in data.items() if key != "met"})
+
+
+def in_unit(value: float, unit: str) -> str:
+    """A number with its unit, to about three digits: 73x, 1.62x, 18.9 ns, 0.19 s, 173."""
+    if unit == "x":
+        return f"{value:.0f}x" if value >= 20 else f"{value:.1f}x" if value >= 4 else f"{value:.2f}x"
+    return seconds_text(value) if unit == "s" else f"{value:.0f}"
+
+
+def seconds_text(seconds: float) -> str:
+    for scale, unit in ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs")):
+        if seconds >= 0.9995 * scale:
+            return f"{seconds / scale:.3g} {unit}"
+    return f"{seconds / 1e-9:.3g} ns"

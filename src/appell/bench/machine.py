@@ -1,0 +1,48 @@
+"""The machine and the versions that figures were measured with."""
+
+from __future__ import annotations
+
+import os
+import platform
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+PACKAGES = ("appell", "numpy", "llvmlite", "pin")
+
+
+def machine() -> dict[str, object]:
+    """Processor, cores and system; nothing that names the computer."""
+    import llvmlite.binding as llvm
+
+    return {
+        "cpu": _processor(),
+        "kind": llvm.get_host_cpu_name(),
+        "cores": os.cpu_count(),
+        "system": f"{platform.system()} {platform.machine()}",
+        "python": platform.python_version(),
+    }
+
+
+def versions() -> dict[str, str]:
+    found = {}
+    for package in PACKAGES:
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            found[package] = _own_version() if package == "appell" else "not installed"
+    return found
+
+
+def _own_version() -> str:
+    import appell
+
+    return appell.__version__
+
+
+def _processor() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        lines = []
+    names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.processor() or platform.machine()
