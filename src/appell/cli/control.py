@@ -1,0 +1,143 @@
+"""`appell control …`: run a task on a simulated cabinet, look at its log, replay it, or break it on purpose."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+Robot = Annotated[
+    str, typer.Argument(help="A zoo name, or a .urdf or .toml file; the PUMA has the PUMA 600's cabinet.")
+]
+Law = Annotated[
+    str, typer.Option(help="point-to-point, tracking, tracking-integral, pd-gravity or pid (Valera 2003, Table 4).")
+]
+Frequency = Annotated[float, typer.Option(help="All poles of the error lie at minus this, in 1/s.")]
+Period = Annotated[float, typer.Option(help="Seconds between two ticks.")]
+LogFile = Annotated[Path, typer.Argument(help="A log that 'appell control run' wrote.")]
+
+
+def register(app: typer.Typer) -> None:
+    group = typer.Typer(
+        name="control",
+        help="Run inverse-dynamics control on a simulated cabinet.",
+        epilog="Example: [bold]appell control run puma --reference spline --payload 2[/].",
+        no_args_is_help=True,
+        rich_markup_mode="rich",
+    )
+    app.add_typer(group)
+
+    @group.command(
+        epilog="Examples: [bold]appell control run puma[/]; [bold]appell control run puma --fault encoder-loss@3.9[/]; "
+        "[bold]appell control run puma --attach appell-cabinet[/] beside [bold]appell control cabinet puma[/]."
+    )
+    def run(
+        robot: Robot = "puma",
+        law: Law = "tracking-integral",
+        frequency: Frequency = 20.0,
+        period: Period = 1e-3,
+        reference: Annotated[str, typer.Option(help="ramp, spline, or target (for point-to-point).")] = "spline",
+        payload: Annotated[float, typer.Option(help="Mass in kg at the tool that the model does not know.")] = 0.0,
+        fault: Annotated[
+            list[str] | None, typer.Option(help="A fault, KIND@SECONDS or KIND@SECONDS:JOINT; may be repeated.")
+        ] = None,
+        real_time: Annotated[
+            bool, typer.Option("--real-time", help="By the machine's clock, not a virtual one.")
+        ] = False,
+        attach: Annotated[str | None, typer.Option(help="Use the cabinet of this name, in another process.")] = None,
+        calibrate: Annotated[bool, typer.Option(help="Find the index pulses first.")] = True,
+        misses: Annotated[int, typer.Option(help="Deadlines in a row that may be missed.")] = 3,
+        lost: Annotated[int, typer.Option(help="Readings in a row that may be lost.")] = 5,
+        seed: Annotated[int, typer.Option(help="Of noise and imperfections.")] = 0,
+        log: Annotated[Path, typer.Option(help="Where the log goes.")] = Path("out/control.log"),
+        plot: Annotated[Path | None, typer.Option(help="Where the picture goes; none if empty.")] = Path(
+            "out/control.png"
+        ),
+    ) -> None:
+        """From power-on to rest: arm, find the index pulses, follow a reference, hold, stop."""
+        from appell.cli.control_run import Request, carry_out, report
+
+        wanted = Request(
+            robot,
+            law,
+            frequency,
+            period,
+            reference,
+            payload,
+            tuple(fault or ()),
+            real_time,
+            attach,
+            calibrate,
+            misses,
+            lost,
+            seed,
+        )
+        outcome = carry_out(wanted, log)
+        report(log, plot)
+        if not outcome.finished:
+            typer.echo(
+                f"the task was not finished: {outcome.sentence}; the loop is in state {outcome.state.name}", err=True
+            )
+            raise typer.Exit(2)
+
+    @group.command(epilog="Example: [bold]appell control cabinet puma --payload 2[/]; stop it with Ctrl-C.")
+    def cabinet(
+        robot: Robot = "puma",
+        name: Annotated[str, typer.Option(help="Under which 'run --attach' finds it.")] = "appell-cabinet",
+        payload: Annotated[float, typer.Option(help="Mass in kg at the tool.")] = 0.0,
+        heartbeat: Annotated[
+            float, typer.Option(help="Seconds without a sign of life, then the outputs go off.")
+        ] = 0.05,
+        seconds: Annotated[float, typer.Option(help="How long to serve; 0: until Ctrl-C.")] = 0.0,
+        seed: Annotated[int, typer.Option(help="Of noise and imperfections.")] = 0,
+        log: Annotated[Path | None, typer.Option(help="Write what the arm does to this file.")] = None,
+    ) -> None:
+        """A simulated cabinet as a process of its own, in real time."""
+        from appell.cli.control_run import serve_cabinet
+
+        serve_cabinet(robot, name, payload, heartbeat, seconds, seed, log)
+
+    @group.command(epilog="Example: [bold]appell control show out/control.log --csv run.csv[/].")
+    def show(
+        log: LogFile,
+        plot: Annotated[Path | None, typer.Option(help="Draw positions, errors and torques to this file.")] = None,
+        csv: Annotated[Path | None, typer.Option(help="Write all columns to this file.")] = None,
+    ) -> None:
+        """What a log says; it may be that of a loop that was killed."""
+        from appell.cli.control_run import report
+        from appell.control.log import read_log
+
+        report(log, plot)
+        if csv is not None:
+            read_log(log).to_csv(csv)
+            typer.echo(f"written to {csv}")
+
+    @group.command(epilog="Example: [bold]appell control replay out/control.log puma[/].")
+    def replay(
+        log: LogFile, robot: Robot = "puma", law: Law = "tracking-integral", frequency: Frequency = 20.0
+    ) -> None:
+        """Run the loop again on what it logged, and compare bit by bit."""
+        from appell.control.log import read_log
+        from appell.control.replay import first_difference
+        from appell.control.replay import replay as again
+        from appell.control.task import standard_servo
+        from appell.describe.load import load
+
+        read = read_log(log)
+        servo = standard_servo(load(robot), law, frequency, read.header["period"])
+        if (difference := first_difference(read, again(read, servo))) is not None:
+            typer.echo(f"row {difference[0]} differs in column '{difference[1]}'")
+            raise typer.Exit(1)
+        typer.echo(f"{len(read)} ticks replayed, every bit the same")
+
+    @group.command(epilog="Example: [bold]appell control campaign --schedules 200[/].")
+    def campaign(
+        schedules: Annotated[int, typer.Option(help="How many seeded schedules of faults.", min=1)] = 1000,
+        first: Annotated[int, typer.Option(help="The first seed.")] = 0,
+    ) -> None:
+        """Break the loop on purpose, many times, and check that it always stops well."""
+        from appell.cli.control_campaign import run_and_show
+
+        if run_and_show(schedules, first):
+            raise typer.Exit(1)

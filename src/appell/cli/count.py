@@ -1,0 +1,81 @@
+"""`appell count ROBOT`: what the equations of motion of a robot cost, by one formulation or by all."""
+
+from __future__ import annotations
+
+from dataclasses import astuple, fields
+from typing import Annotated
+
+import typer
+from rich import box
+from rich.console import Console
+from rich.progress import track
+from rich.table import Table
+
+from appell.cli.screen import screen
+from appell.compile.count import OpCount
+from appell.describe.load import load
+from appell.dynamics import Dynamics
+from appell.errors import ModelError
+from appell.formulate.formulations import FORMULATIONS
+from appell.model.robot import Robot
+
+QUANTITIES = ("inverse_dynamics", "bias", "mass_matrix", "forward_dynamics")
+
+
+def register(app: typer.Typer) -> None:
+    @app.command(
+        epilog="Examples: [bold]appell count puma[/]; [bold]appell count arm.urdf --formulation newton-euler[/]."
+    )
+    def count(
+        robot: Annotated[str, typer.Argument(help="A zoo name (see 'appell robots'), or a .urdf or .toml file.")],
+        formulation: Annotated[
+            str | None, typer.Option(help="One of 'appell formulations', in detail; all of them if none.")
+        ] = None,
+        inertia: Annotated[str | None, typer.Option(help="Another method for the inertia matrix.")] = None,
+        forward: Annotated[str | None, typer.Option(help="Another method for forward dynamics.")] = None,
+        base: Annotated[str, typer.Option(help="How it stands: fixed, floating, planar or spherical.")] = "fixed",
+    ) -> None:
+        """Count the operations of a robot's compiled equations of motion."""
+        found = load(robot, base=base)
+        if formulation or inertia or forward:
+            _one(Dynamics(found, formulation or "gibbs-appell", inertia=inertia, forward=forward))
+        else:
+            _all(found)
+
+
+def _one(dynamics: Dynamics) -> None:
+    """Every kind of operation of every quantity."""
+    kinds = [field.name for field in fields(OpCount)]
+    table = _table(f"{dynamics.robot}, {dynamics.formulation.name}", *kinds, "total")
+    for name in QUANTITIES:
+        count = getattr(dynamics, name).count()
+        table.add_row(name, *map(str, astuple(count)), str(count.total))
+    screen().print(table)
+
+
+def _all(robot: Robot) -> None:
+    """Multiplications and additions of the three quantities by every formulation that suits the robot."""
+    headings = [f"{quantity} {kind}" for quantity in ("inverse", "inertia", "forward") for kind in ("M", "A")]
+    table, refused = _table(f"{robot}: multiplications (with divisions and roots) and additions", *headings), []
+    for name in track(FORMULATIONS, description="deriving", console=Console(stderr=True), transient=True):
+        try:
+            dynamics = Dynamics(robot, name)
+        except ModelError as error:
+            refused.append(str(error).splitlines()[0])
+            continue
+        cells = []
+        for quantity in ("inverse_dynamics", "mass_matrix", "forward_dynamics"):
+            count = getattr(dynamics, quantity).count()
+            cells += [str(count.mul + count.div + count.sqrt), str(count.add)]
+        table.add_row(name, *cells)
+    screen().print(table)
+    for reason in refused:
+        screen().print(reason, style="dim", highlight=False, markup=False)
+
+
+def _table(title: str, *columns: str) -> Table:
+    table = Table(title=f"[bold]{title}", title_justify="left", title_style="", box=box.SIMPLE_HEAD)
+    table.add_column("", style="bold", no_wrap=True)
+    for column in columns:
+        table.add_column(column, justify="right")
+    return table

@@ -1,0 +1,116 @@
+"""`appell identify LOG`: parameters from a log, judged on the part of it that was held out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from appell.cli.screen import screen
+from appell.describe.load import load
+from appell.errors import ArgumentError, unknown_name
+
+METHODS = ("qr", "svd", "pinv", "ridge", "robust", "total", "consistent")
+
+
+def register(app: typer.Typer) -> None:
+    @app.command(
+        epilog="Example: [bold]appell identify log.csv --robot puma --friction --report r.html --export found.toml[/]."
+    )
+    def identify(
+        log: Annotated[Path, typer.Argument(help="CSV, NPZ or Parquet with columns t, q_<joint>, tau_<joint>.")],
+        robot: Annotated[str, typer.Option(help="A zoo name, or a .urdf or .toml file.")],
+        method: Annotated[
+            list[str] | None, typer.Option(help=f"Any of {', '.join(METHODS)}; several to compare.")
+        ] = None,
+        friction: Annotated[
+            bool, typer.Option("--friction", help="Coulomb, viscous and offset of every joint.")
+        ] = False,
+        rotor: Annotated[bool, typer.Option("--rotor", help="The rotor inertia of every joint.")] = False,
+        width: Annotated[float, typer.Option(help="Speed within which Coulomb friction changes sign.")] = 0.02,
+        dead_zone: Annotated[float, typer.Option(help="Leave out samples of a joint slower than this.")] = 0.05,
+        band: Annotated[float | None, typer.Option(help="Hz of the low-pass; from the spectrum if not given.")] = None,
+        held_out: Annotated[float, typer.Option(help="Share of the log, its end, to judge by.")] = 0.3,
+        judge_on: Annotated[Path | None, typer.Option(help="Another log to judge by instead.")] = None,
+        units: Annotated[list[str] | None, typer.Option(help="Such as q=deg, tau=mNm.")] = None,
+        columns: Annotated[list[str] | None, typer.Option(help="Such as q_joint1=shoulder_pos.")] = None,
+        hold: Annotated[bool, typer.Option("--hold", help="tau is a command that is held for one sample.")] = False,
+        report: Annotated[Path | None, typer.Option(help="Write .md or .html.")] = None,
+        export: Annotated[Path | None, typer.Option(help="Write the identified robot, .toml or .urdf.")] = None,
+        meaning: Annotated[bool, typer.Option("--meaning", help="Print what the base parameters mean.")] = False,
+    ) -> None:
+        """Identify a robot from a log of its own motion."""
+        from appell import identify as ident
+        from appell.identify.report import paragraphs, tables
+
+        for path in (report, export):
+            if path is not None and path.exists():
+                raise ArgumentError(f"{path} is there already; nothing is written over.", hint="another name")
+        if report is not None and report.suffix not in (".md", ".html"):
+            raise ArgumentError(f"'{report.name}' is no report.", expected="a name that ends in .md or .html")
+        chosen = method or (["consistent"] if export else ["qr"])
+        for name in chosen:
+            if name not in METHODS:
+                raise ArgumentError(unknown_name("method", name, METHODS, "appell identify"))
+        console = screen()
+        found = load(robot)
+        names = {"columns": _pairs("columns", columns), "units": _pairs("units", units)}
+        model = ident.Model(found, friction=friction, rotor=rotor, width=width if friction else 0.0)
+        with Console(stderr=True).status("reading") as status:
+            record = ident.read_log(log, found, **names)
+            data = ident.process(record, band=band, hold=hold)
+            if judge_on is not None:
+                fit_on, rest = data, ident.process(ident.read_log(judge_on, found, **names), band=data.band, hold=hold)
+            else:
+                fit_on, rest = ident.split(data, held_out)
+            fits = []
+            for name in chosen:
+                status.update(f"fitting: {name}")
+                fits.append(_estimator(name, model, dead_zone).fit(*fit_on.samples.motion, fit_on.samples.tau))
+            status.update("judging")
+            verdict = ident.judge(fits, rest, remarks=record.remarks)
+        for title, heading, rows in tables(verdict):
+            table = Table(title=title, title_justify="left")
+            for k, cell in enumerate(heading):
+                table.add_column(cell, justify="left" if k == 0 else "right", no_wrap=k == 0)
+            for row in rows:
+                table.add_row(*row)
+            console.print(table)
+        for text in paragraphs(verdict):
+            console.print(text, highlight=False)
+        if meaning:
+            console.print(verdict.best.estimator.base_.describe(), highlight=False, soft_wrap=True)
+        if report is not None:
+            if report.suffix == ".html":
+                verdict.to_html(report)
+            else:
+                report.write_text(verdict.to_markdown(), encoding="utf-8")
+            console.print(f"report  {report}", highlight=False)
+        if export is not None:
+            best = verdict.best.estimator
+            ident.export(best, export)
+            console.print(f"robot   {export} ({verdict.best.title})", highlight=False)
+
+
+def _estimator(name: str, model, dead_zone: float):
+    from appell import identify as ident
+
+    kinds = {
+        "ridge": ident.Ridge,
+        "robust": ident.Robust,
+        "total": ident.TotalLeastSquares,
+        "consistent": ident.PhysicallyConsistent,
+    }
+    if name in kinds:
+        return kinds[name](model, dead_zone=dead_zone)
+    return ident.LeastSquares(model, solver=name, dead_zone=dead_zone)
+
+
+def _pairs(option: str, given: list[str] | None) -> dict[str, str]:
+    for text in given or ():
+        if "=" not in text:
+            raise ArgumentError(f"--{option} {text} is not understood.", expected="name=value")
+    return dict(text.split("=", 1) for text in given or ())

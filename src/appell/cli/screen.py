@@ -1,0 +1,36 @@
+"""Where commands write: tables on stdout, progress on stderr, so that the one can be piped without the other."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+if TYPE_CHECKING:
+    from appell.bench.run import Task
+
+PAGE = 150  # columns of a file or a pipe: the widest table fits, the tables of operation counts
+
+
+def screen() -> Console:
+    """The terminal at its width; a file or a pipe has no width of its own, and gets a comfortable one."""
+    console = Console()
+    return console if console.is_terminal or "COLUMNS" in os.environ else Console(width=PAGE)
+
+
+@contextmanager
+def watched(ticks: int) -> Iterator[Callable[[Task], Callable[[], None]]]:
+    """A bar of so many ticks; it shows the title of the task that is under way."""
+    columns = (TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        bar = progress.add_task("", total=ticks)
+
+        def watch(task: Task) -> Callable[[], None]:
+            progress.update(bar, description=task.title)
+            return lambda: progress.advance(bar)
+
+        yield watch

@@ -1,0 +1,125 @@
+"""The facts of a robot on the terminal."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rich import box
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+MOST_FRAMES = 40  # names beyond these are only counted; --json has all
+
+
+def show(facts: dict[str, Any], console: Console) -> None:
+    _head(facts, console)
+    console.print(_joints(facts["links"]))
+    console.print(_bodies(facts["links"]))
+    _frames(facts["frames"], console)
+    if facts["operations"]:
+        console.print(_operations(facts["operations"]))
+    for warning in facts["warnings"]:
+        console.print(f"[yellow]warning[/] {escape(warning)}", highlight=False)
+
+
+def _head(facts: dict[str, Any], console: Console) -> None:
+    console.print(f"[bold]{escape(facts['name'])}[/]  {escape(facts['description'])}", highlight=False)
+    rows = {
+        "source": facts["source"],
+        "numbers": facts["reference"],
+        "size": f"nq = {facts['nq']}, nv = {facts['nv']}, links: {len(facts['links'])}, {facts['mass']:.6g} kg",
+        "gravity": f"{_vector(facts['gravity'])} m/s²",
+        "home": _vector(facts["home"]) if facts["home"] else "",
+    }
+    for name, text in rows.items():
+        if text:
+            console.print(f"  [dim]{name:8}[/] {escape(text)}", highlight=False, soft_wrap=True)
+    console.print()
+
+
+def _joints(links: list[dict[str, Any]]) -> Table:
+    columns = {
+        "v": [_span(link) for link in links],
+        "joint": [link["joint"] for link in links],
+        "motion": [f"{link['type']} {_axis(link['axis'])}".strip() for link in links],
+        "range": [_range(link) for link in links],
+        "|v| ≤": [_number(link["limits"]["velocity"]) for link in links],
+        "|τ| ≤": [_number(link["limits"]["effort"]) for link in links],
+        "carries": [link["name"] for link in links],
+        "on": [link["parent"] or "world" for link in links],
+    }
+    return _table("Joints", columns, right=("v", "|v| ≤", "|τ| ≤"))
+
+
+def _bodies(links: list[dict[str, Any]]) -> Table:
+    columns = {
+        "link": [link["name"] for link in links],
+        "mass, kg": [_number(link["mass"]) or "none" for link in links],
+        "centre of mass, m": [_vector(link["com"]) for link in links],
+        "principal moments, kg m²": [_vector(link["moments"]) for link in links],
+    }
+    return _table("Bodies", columns, right=("mass, kg",))
+
+
+def _operations(operations: dict[str, dict[str, int]]) -> Table:
+    columns = {"function": [name.replace("_", " ") for name in operations]}
+    for kind in next(iter(operations.values())):
+        columns[kind] = [str(count[kind] or "") for count in operations.values()]
+    columns["total"] = [str(sum(count.values())) for count in operations.values()]
+    return _table("Operations of one evaluation", columns, right=tuple(columns)[1:])
+
+
+def _table(title: str, columns: dict[str, list[str]], right: tuple[str, ...]) -> Table:
+    """A table without the columns that say nothing."""
+    shown = {name: cells for name, cells in columns.items() if any(cells)}
+    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD)
+    for name in shown:
+        table.add_column(name, justify="right" if name in right else "left", overflow="fold")
+    for cells in zip(*shown.values(), strict=True):
+        table.add_row(*map(escape, cells))
+    return table
+
+
+def _span(link: dict[str, Any]) -> str:
+    """Which entries of v are the joint's own; a mimic joint has none."""
+    start, stop = link["v"]
+    return "" if link["mimic"] else str(start) if stop == start + 1 else f"{start}…{stop - 1}"
+
+
+def _axis(axis: list[float] | None) -> str:
+    """A coordinate axis by its letter, any other by its numbers."""
+    if axis is None:
+        return ""
+    for letter, unit in zip("xyz", ([1, 0, 0], [0, 1, 0], [0, 0, 1]), strict=True):
+        if axis == unit:
+            return letter
+        if [-x for x in axis] == unit:
+            return f"-{letter}"
+    return _vector(axis)
+
+
+def _range(link: dict[str, Any]) -> str:
+    """From where to where the joint goes; a mimic joint goes where its leader does."""
+    mimic, lower, upper = link["mimic"], link["limits"]["lower"], link["limits"]["upper"]
+    if mimic is not None:
+        return f"= {mimic['multiplier']:g} {mimic['leader']}" + (f" {mimic['offset']:+g}" if mimic["offset"] else "")
+    if lower is None and upper is None:
+        return ""
+    return f"{'-∞' if lower is None else _number(lower)} … {'∞' if upper is None else _number(upper)}"
+
+
+def _frames(frames: list[dict[str, Any]], console: Console) -> None:
+    if not frames:
+        return
+    named = ", ".join(f"{frame['name']} on {frame['link'] or 'world'}" for frame in frames[:MOST_FRAMES])
+    more = f", and {len(frames) - MOST_FRAMES} more" if len(frames) > MOST_FRAMES else ""
+    console.print(f"[italic]Frames[/]\n  {escape(named)}{more}\n", highlight=False)
+
+
+def _number(number: float | None) -> str:
+    return "" if number is None else f"{number:.4g}"
+
+
+def _vector(numbers: list[float] | None) -> str:
+    return "" if numbers is None else "(" + ", ".join(map(_number, numbers)) + ")"

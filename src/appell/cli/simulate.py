@@ -1,0 +1,127 @@
+"""`appell simulate ROBOT`: the motion of a robot from a start, with walls in its way."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from appell.errors import ArgumentError, unknown_name
+
+WALLS = {
+    "plane": "nx,ny,nz,offset",
+    "sphere": "radius,x,y,z",
+    "circle": "radius,x,y",
+    "cylinder": "radius,x,y,z,ax,ay,az",
+}
+LONGEST = 20  # events listed
+
+
+def register(app: typer.Typer) -> None:
+    @app.command(epilog="Example: [bold]appell simulate tree10 --wall circle:2.5 --until 1.5 --plot motion.png[/].")
+    def simulate(
+        robot: Annotated[str, typer.Argument(help="A robot of the zoo, or a .urdf or .toml file.")],
+        until: Annotated[float, typer.Option(help="How long, in seconds.")] = 1.0,
+        q: Annotated[str, typer.Option(help="Start, numbers with commas; the robot's home if none.")] = "",
+        v: Annotated[str, typer.Option(help="Velocity at the start; rest if none.")] = "",
+        torque: Annotated[str, typer.Option(help="Constant joint forces; none if none.")] = "",
+        wall: Annotated[
+            list[str] | None,
+            typer.Option(
+                help="plane:nx,ny,nz[,offset], or sphere, circle, cylinder:radius[,center[,axis]]; may be repeated."
+            ),
+        ] = None,
+        outside: Annotated[bool, typer.Option(help="The robot is outside the round walls.")] = False,
+        points: Annotated[str, typer.Option(help="Frames that meet the walls, with commas.")] = "all",
+        restitution: Annotated[float, typer.Option(help="0: no bounce, 1: no loss.")] = 1.0,
+        friction: Annotated[float, typer.Option(help="Coulomb's coefficient at the walls.")] = 0.0,
+        base: Annotated[str, typer.Option(help="fixed, floating, planar or spherical, for a URDF.")] = "fixed",
+        method: Annotated[str, typer.Option(help="DOP853, RK45, RK23, Radau, BDF or LSODA.")] = "DOP853",
+        rtol: Annotated[float, typer.Option(help="Relative tolerance.")] = 1e-8,
+        save: Annotated[Path | None, typer.Option(help="NPZ to write, for Trajectory.load.")] = None,
+        plot: Annotated[Path | None, typer.Option(help="PNG to write.")] = None,
+        movie: Annotated[Path | None, typer.Option(help="GIF or MP4 to write.")] = None,
+    ) -> None:
+        """The motion of a robot from a start, with walls in its way."""
+        from appell.cli.numbers import numbers
+        from appell.cli.screen import screen
+        from appell.describe.load import load
+        from appell.dynamics import Dynamics
+        from appell.simulation import Contact
+        from appell.simulation import simulate as run
+
+        model = load(robot) if base == "fixed" else load(robot, base=base)
+        names = "all" if points == "all" else points.split(",")
+        contacts = [Contact(names, _surface(text, not outside), restitution, friction) for text in wall or []]
+        start = {"q0": (q, model.nq), "v0": (v, model.nv), "torque": (torque, model.nv)}
+        given: dict[str, Any] = {
+            name: numbers(text, name, size) if text else None for name, (text, size) in start.items()
+        }
+        motion = run(
+            Dynamics(model), **given, until=until, contacts=contacts, method=method, rtol=rtol, atol=1e-2 * rtol
+        )
+        console = screen()
+        _show(console, motion)
+        if save is not None:
+            motion.save(save)
+            console.print(f"written {save}", highlight=False)
+        if plot is not None:
+            motion.plot().savefig(plot, dpi=130)
+            console.print(f"drawn {plot}", highlight=False)
+        if movie is not None:
+            from appell.simulation.animate import animate
+
+            animate(motion, model, movie, contacts)
+            console.print(f"drawn {movie}", highlight=False)
+        if not motion.finished:
+            raise typer.Exit(1)
+
+
+def _surface(text: str, inside: bool):
+    """A wall from its text, kind:numbers."""
+    from appell.cli.numbers import numbers
+    from appell.simulation import Circle, Cylinder, Plane, Sphere
+
+    kind, _, rest = text.partition(":")
+    if kind not in WALLS:
+        raise ArgumentError(unknown_name("wall", kind, WALLS, "appell simulate"))
+    given = numbers(rest, f"--wall {kind}")
+    most = WALLS[kind].count(",") + 1
+    if len(given) > most or (kind == "plane" and len(given) < 3):
+        raise ArgumentError(f"--wall is '{text}'.", expected=f"{kind}:{WALLS[kind]}, the last ones optional")
+    if kind == "plane":
+        return Plane(given[:3], float(given[3]) if len(given) > 3 else 0.0)
+    radius, center = float(given[0]), tuple(given[1 : 3 if kind == "circle" else 4])
+    if center and len(center) < (2 if kind == "circle" else 3):
+        raise ArgumentError(f"--wall is '{text}'.", expected=f"{kind}:{WALLS[kind]}, the center whole or not at all")
+    place = {"center": center} if center else {}
+    if kind == "cylinder" and len(given) > 4:
+        return Cylinder(radius, center, axis=given[4:], inside=inside)
+    return {"sphere": Sphere, "circle": Circle, "cylinder": Cylinder}[kind](radius, inside=inside, **place)
+
+
+def _show(console, motion) -> None:
+    import numpy as np
+    from rich import box
+    from rich.table import Table
+
+    console.print(
+        f"{motion.robot_name}: {motion.t[0]:g} to {motion.t[-1]:g} s, {len(motion.t)} samples", highlight=False
+    )
+    drift = motion.energy[-1] - motion.energy[0]
+    console.print(f"energy {motion.energy[0]:.9g} J at the start, {drift:+.3g} J at the end", highlight=False)
+    if motion.events:
+        table = Table(box=box.SIMPLE_HEAD)
+        for k, column in enumerate(("time, s", "event", "points", "impulse, N s", "normal speed, m/s")):
+            table.add_column(column, justify="right" if k in (0, 3, 4) else "left")
+        for event in motion.events[:LONGEST]:
+            impact = event.kind == "impact"
+            cells = [
+                ", ".join(f"{x:.6g}" for x in np.atleast_1d(values)) for values in (event.impulses, event.normal_speeds)
+            ]
+            table.add_row(f"{event.time:.9f}", event.kind, ", ".join(event.points), *(cells if impact else ("", "")))
+        console.print(table)
+        if len(motion.events) > LONGEST:
+            console.print(f"and {len(motion.events) - LONGEST} events more", highlight=False)
+    console.print(("[green]" if motion.finished else "[red]") + motion.message, highlight=False)

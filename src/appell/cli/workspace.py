@@ -1,0 +1,63 @@
+"""`appell workspace ROBOT`: where a ready-made parallel robot reaches and how near it is to a singularity, as a map."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from appell.errors import AppellError, ArgumentError, unknown_name
+
+RANGES = {  # the two coordinates of a map if none are named, and from where to where
+    "agile-wrist": ("pitch=-1.5:1.5", "roll=-1.5:1.5"),
+    "five-bar": ("x=-0.6:0.6", "y=-0.7:0.7"),
+    "3-rrr": ("x=-0.5:0.5", "y=-0.5:0.5"),
+    "delta": ("x=-0.7:0.7", "z=-1.1:0.3"),
+    "stewart-gough": ("pitch=-1.5:1.5", "roll=-1.5:1.5"),
+}
+
+
+def register(app: typer.Typer) -> None:
+    @app.command(epilog="Example: [bold]appell workspace five-bar --over x=-0.6:0.6 --over y=0:0.7[/].")
+    def workspace(
+        robot: Annotated[str, typer.Argument(help=f"One of {', '.join(RANGES)}.")],
+        over: Annotated[
+            list[str] | None, typer.Option(help="A coordinate and its range, name=from:to, in m or rad; give two.")
+        ] = None,
+        points: Annotated[int, typer.Option(min=2, help="Points along each coordinate.")] = 300,
+        output: Annotated[Path | None, typer.Option(help="The PNG to write; ROBOT-workspace.png if none.")] = None,
+    ) -> None:
+        """Draw reach and condition number of a parallel robot over two coordinates."""
+        import numpy as np
+
+        from appell.cli.screen import screen
+        from appell.parallel import READY_MADE
+
+        if robot not in READY_MADE:
+            raise ArgumentError(unknown_name("parallel robot", robot, READY_MADE, "appell"))
+        axes = {}
+        for text in over or RANGES[robot]:
+            name, low, high = _range(text)
+            axes[name] = np.linspace(low, high, points)
+        try:
+            import matplotlib  # noqa: F401 - say so before the work and not after it
+        except ImportError:
+            raise AppellError(
+                "a map needs matplotlib, which is not installed.", hint="pip install 'appell[plots]'"
+            ) from None
+        found = READY_MADE[robot]().workspace(axes)
+        path = output or Path(f"{robot}-workspace.png")
+        found.plot().savefig(path, dpi=130)
+        least = f"{found.condition.min():.3g}" if found.share else "-"
+        reached = f"{found.share:.1%} of {found.condition.size:,} poses in reach"
+        screen().print(f"{reached}, least condition number {least}; map in {path}")
+
+
+def _range(text: str) -> tuple[str, float, float]:
+    name, _, span = text.partition("=")
+    low, _, high = span.partition(":")
+    try:
+        return name, float(low), float(high)
+    except ValueError:
+        raise ArgumentError(f"--over {text} is no range.", expected="name=from:to, for example x=-0.6:0.6") from None

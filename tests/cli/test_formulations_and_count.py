@@ -1,0 +1,64 @@
+"""`appell formulations` and `appell count`, with what users get wrong."""
+
+from __future__ import annotations
+
+import pytest
+from typer.testing import CliRunner
+
+from appell.cli.main import app
+from appell.describe.load import load
+from appell.dynamics import Dynamics
+from appell.formulate.formulations import FORMULATIONS
+from appell.formulate.methods import FORWARD_DYNAMICS, INVERSE_DYNAMICS, MASS_MATRIX, SOLVERS
+
+
+def run(*arguments: str):
+    return CliRunner().invoke(app, list(arguments), env={"COLUMNS": "160"})
+
+
+@pytest.mark.parametrize("command", ["formulations", "count"])
+def test_the_help_has_an_example(command):
+    result = run(command, "--help")
+    assert result.exit_code == 0
+    assert f"appell {command}" in result.output
+
+
+def test_formulations_lists_every_name():
+    output = run("formulations").output
+    for name in (*FORMULATIONS, *INVERSE_DYNAMICS, *MASS_MATRIX, *FORWARD_DYNAMICS, *SOLVERS):
+        assert name in output
+
+
+def test_count_compares_all_formulations_and_says_which_do_not_suit():
+    result = run("count", "tree10")
+    assert result.exit_code == 0
+    for name in FORMULATIONS:
+        assert name in result.output or name == "mata"
+    assert "joint 'q5' branches off" in result.output
+
+
+def test_count_of_one_formulation_shows_every_kind_of_operation():
+    result = run("count", "puma", "--formulation", "mata")
+    count = Dynamics(load("puma"), "mata").forward_dynamics.count()
+    row = next(line for line in result.output.splitlines() if "forward_dynamics" in line)
+    assert row.split()[1:] == [
+        str(x) for x in (count.mul, count.add, count.div, count.sqrt, count.trig, count.select, count.total)
+    ]
+
+
+def test_count_takes_other_methods():
+    result = run("count", "puma", "--inertia", "walker-orin", "--forward", "articulated-body")
+    assert result.exit_code == 0
+    assert "gibbs-appell + walker-orin + articulated-body" in " ".join(result.output.split())
+
+
+def test_an_unknown_formulation_is_a_message():
+    result = run("count", "puma", "--formulation", "lagrang")
+    assert result.exit_code == 1
+    assert "Did you mean 'lagrange'" in result.stderr
+
+
+def test_a_formulation_that_does_not_suit_is_a_message():
+    result = run("count", "tree10", "--formulation", "mata")
+    assert result.exit_code == 1
+    assert "branches off" in result.stderr
