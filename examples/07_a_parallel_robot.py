@@ -1,0 +1,58 @@
+"""A parallel robot of your own: a slider that a crank moves through a rod, simulated and controlled.
+
+Poses are plain Python functions of the coordinate, here the slider's place x; the leg is closed by its inverse
+kinematics. The torques are those of the crank's motor.
+
+Run it with: python examples/07_a_parallel_robot.py
+"""
+
+import numpy as np
+
+import appell as ap
+from appell.control import Controller, Design, Plant, Reference, closed_loop, critical
+from appell.parallel import Angle, LegJoint, Mechanism, MovingBody, closing_angle, cylinder, disc
+
+CRANK, ROD = 0.1, 0.3  # m
+
+
+def motor(q):
+    """The angle at which crank and rod meet: x cos θ = (x² + CRANK² - ROD²) / (2 CRANK)."""
+    return closing_angle(q[0], 0.0, (q[0] * q[0] + (CRANK**2 - ROD**2)) * (0.5 / CRANK), 1)
+
+
+def rod(q):
+    pin = CRANK * ap.Vec3(motor(q).cosine, motor(q).sine, 0.0)
+    return ap.Pose(Angle((q[0] - pin.x) * (1 / ROD), -pin.y * (1 / ROD)).about_z, pin)
+
+
+def mechanism(load):
+    """With a load on the slider, in kg."""
+    bodies = [
+        MovingBody("crank", lambda q: ap.Pose(motor(q).about_z), cylinder(0.4, CRANK, 0.01)),
+        MovingBody("rod", rod, cylinder(0.6, ROD, 0.01)),
+        MovingBody("slider", lambda q: ap.Pose(translation=ap.Vec3(q[0], 0.0, 0.0)), disc(0.5 + load, 0.02)),
+    ]
+    drive = LegJoint("crank", lambda q: motor(q).value)
+    return Mechanism("crank-slider", ("x",), bodies, [drive], home=(0.3,), gravity=(0.0, -9.81, 0.0))
+
+
+robot = mechanism(load=0.0)
+count = robot.inverse_dynamics.count()
+print(f"motor torque at x = 0.3 m: {robot.inverse_dynamics([0.3], [0.0], [0.0])[0]:.3f} N m, {count.mul} products")
+
+fall = ap.simulate(robot, until=0.1)
+print(f"let go for 0.1 s: x = {fall.q[-1, 0]:.4f} m, energy changed by {np.ptp(fall.energy):.0e} J")
+
+
+def strokes(t):
+    """x, its rate and its acceleration: two strokes a second."""
+    phase = 4 * np.pi * np.asarray(t)[..., None]
+    return 0.3 + 0.03 * np.sin(phase), 0.12 * np.pi * np.cos(phase), -0.48 * np.pi**2 * np.sin(phase)
+
+
+controller = Controller(Design(robot, critical(40.0, 1e-3)))  # it believes that the slider is empty
+for load in (0.0, 0.2):
+    plant = Plant(mechanism(load))
+    plant.place(*strokes(0.0)[:2])
+    motion = closed_loop(controller, plant, Reference.sampled(strokes, 1e-3, duration=1.0))
+    print(f"strokes with a load of {load:g} kg: {1e6 * np.abs(motion.error).max():.1f} µm from the path at most")
