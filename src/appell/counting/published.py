@@ -105,7 +105,7 @@ UNPRINTED = Table(
     (
         _inverse("Gibbs-Appell, 3x3 and 4x4", "gibbs-appell-4x4", polynomial(), polynomial()),
         _inverse("gradient of S", "gibbs-gradient", polynomial(), polynomial()),
-        _inverse("Hollerbach (Lagrange 4x4)", "hollerbach", polynomial(-592, 830), polynomial(-464, 675)),
+        _inverse("Hollerbach (Lagrange 4x4)", "hollerbach", polynomial(), polynomial()),
         _inertia("Gibbs-Appell, any tree", "gibbs-appell", polynomial(), polynomial()),
         _inertia("Featherstone (CRBA)", "composite-bodies", polynomial(), polynomial()),
         _inertia("Gibbs-Appell, trace of 4x4", "gibbs-appell-4x4", polynomial(), polynomial()),

@@ -18,8 +18,8 @@ from appell.identify.base import BaseParameters
 from appell.identify.forward import Forward, Tracking
 from appell.identify.log import Log
 
-# the PUMA 560: lines of its encoders (Valera et al. 2003); gear ratios and largest joint torques as commonly quoted
-# (collected by Corke and Armstrong-Hélouvry 1994)
+# a PUMA 560: lines of its encoders (Valera et al. 2003); gear ratios and largest joint torques are plausible values,
+# not checked against a source
 PUMA_COUNTS = (200, 200, 250, 250, 250, 250)
 PUMA_GEARS = (62.61, 107.82, 53.71, 76.04, 71.92, 76.69)
 PUMA_TORQUE = (97.6, 186.4, 89.4, 24.2, 20.1, 21.3)

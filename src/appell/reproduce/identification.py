@@ -40,7 +40,7 @@ from appell.model.robot import Robot
 from appell.reproduce.page import Page
 
 PERIOD, WIDTH, DEAD_ZONE = 1e-3, 0.02, 0.05
-# ranges and top speeds commonly quoted for the PUMA 560, in degrees
+# plausible ranges and top speeds of a PUMA 560, in degrees; not checked against a source
 LIMITS: dict[str, Any] = {
     "lower": np.radians([-160.0, -225.0, -45.0, -110.0, -100.0, -266.0]),
     "upper": np.radians([160.0, 45.0, 225.0, 170.0, 100.0, 266.0]),
@@ -133,6 +133,6 @@ def _excitation(page: Page, model: Model):
         ["", "condition"],
         [["random splines, a way-point a second: median of 20", median], ["optimised Fourier series", best.condition],
          ["ratio", median / best.condition]],
-        note="Within ranges, speeds and torques commonly quoted for the PUMA 560.",
+        note="Within plausible ranges, speeds and torques of a PUMA 560; the paper prints none.",
     )  # fmt: skip
     return best.trajectory, other

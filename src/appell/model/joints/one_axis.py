@@ -1,0 +1,29 @@
+"""What turning about an axis and sliding along it have in common: one coordinate, whose rate is the velocity."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from appell.algebra.vector import UNITS, Vec3
+from appell.model.joints.motion import Motion, unit_axis
+
+
+@dataclass(frozen=True)
+class OneAxis(Motion):
+    nq: ClassVar[int] = 1
+    nv: ClassVar[int] = 1
+    axis: Vec3 = UNITS[2]  # any three numbers with a direction; kept as a unit vector
+
+    def __post_init__(self):
+        object.__setattr__(self, "axis", unit_axis(self.axis))
+
+    def rate(self, q, v):
+        return list(v)
+
+    @property
+    def neutral(self) -> tuple[float, ...]:
+        return (0.0,)
+
+    def step(self, q, v):
+        return q + v
