@@ -18,11 +18,11 @@ from pathlib import Path
 import numpy as np
 from rich.progress import Progress
 
-from appell.counting.clock import nanoseconds
-from appell.counting.kernels import kernel
-from appell.counting.measure import FORWARD, INERTIA, INVERSE
 from appell.describe.dh import DH, from_dh
 from appell.formulate.methods import FORWARD_DYNAMICS, INVERSE_DYNAMICS, MASS_MATRIX, forward_method
+from appell.lab.counts.clock import nanoseconds
+from appell.lab.counts.kernels import kernel
+from appell.lab.counts.measure import FORWARD, INERTIA, INVERSE
 from appell.model.robot import Robot
 
 ROOT = Path(__file__).resolve().parent.parent

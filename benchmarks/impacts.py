@@ -14,7 +14,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from appell.bench.machine import machine, versions
+from appell.lab.bench.machine import machine, versions
 
 AIMS = {"from the cache, s": 0.5, "from scratch, s": 5.0}
 TURNS = 5

@@ -9,9 +9,9 @@ import math
 import sys
 from pathlib import Path
 
-from appell.bench.figure import Figure, seconds_text
-from appell.bench.report import Report
-from appell.reproduce.page import BLUE, GREY, STYLE
+from appell.lab.bench.figure import Figure, seconds_text
+from appell.lab.bench.report import Report
+from appell.lab.papers.page import BLUE, GREY, STYLE
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "benchmarks" / "results" / "against-pinocchio.json"

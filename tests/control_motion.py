@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from appell.control.task import PUMA_START
+from appell.control.loop.task import PUMA_START
 
 SWING = np.array([0.6, 0.3, 0.3, 0.5, 0.5, 0.5])
 START = np.array(PUMA_START)

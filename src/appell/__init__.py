@@ -54,9 +54,9 @@ _LATER: dict[str, tuple[str, str | None]] = {
     "control": ("appell.control", None),
     "identify": ("appell.identify", None),
     "parallel": ("appell.parallel", None),
-    "kinematics": ("appell.kinematics", None),
+    "kinematics": ("appell.motion.inverse", None),
     "simulate": ("appell.simulation", "simulate"),
-    "trajectory": ("appell.trajectory", None),
+    "trajectory": ("appell.motion", None),
 }
 
 __version__ = "0.1.0"

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from appell.control.cabinet import SimulatedCabinet
-from appell.control.clock import VirtualClock
-from appell.control.loop import Loop
-from appell.control.reference import Reference
-from appell.control.task import standard_plant, standard_servo
+from appell.control.cabinet.simulated import SimulatedCabinet
+from appell.control.loop.clock import VirtualClock
+from appell.control.loop.loop import Loop
+from appell.control.loop.reference import Reference
+from appell.control.loop.task import standard_plant, standard_servo
 from appell.describe.load import load
 from control_motion import START, Swing
 

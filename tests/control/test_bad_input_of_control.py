@@ -6,22 +6,22 @@ import numpy as np
 import pytest
 
 from appell.control.arm import Arm
-from appell.control.cabinet import CabinetModel, SimulatedCabinet
-from appell.control.clock import VirtualClock
-from appell.control.closed_loop import closed_loop
-from appell.control.controller import Controller
-from appell.control.design import Design
-from appell.control.drive import Drive, Wiring
-from appell.control.faults import Injection
-from appell.control.gains import Gains, critical, placed
-from appell.control.limits import Limits
-from appell.control.loop import Loop
-from appell.control.plant import Plant
-from appell.control.puma600 import puma_600
-from appell.control.reference import Reference
-from appell.control.servo import Servo
-from appell.control.states import State
-from appell.control.supervisor import Policy
+from appell.control.cabinet.drive import Drive, Wiring
+from appell.control.cabinet.faults import Injection
+from appell.control.cabinet.plant import Plant
+from appell.control.cabinet.puma600 import puma_600
+from appell.control.cabinet.simulated import CabinetModel, SimulatedCabinet
+from appell.control.law.closed_loop import closed_loop
+from appell.control.law.controller import Controller
+from appell.control.law.design import Design
+from appell.control.law.gains import Gains, critical, placed
+from appell.control.loop.clock import VirtualClock
+from appell.control.loop.limits import Limits
+from appell.control.loop.loop import Loop
+from appell.control.loop.reference import Reference
+from appell.control.loop.servo import Servo
+from appell.control.loop.states import State
+from appell.control.loop.supervisor import Policy
 from appell.describe.load import load
 from appell.errors import ArgumentError
 from control_motion import START, Swing

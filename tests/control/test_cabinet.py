@@ -7,9 +7,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from appell.control.cabinet import PERFECT, Imperfections, SimulatedCabinet
-from appell.control.clock import VirtualClock
-from appell.control.signals import Layout
+from appell.control.cabinet.signals import Layout
+from appell.control.cabinet.simulated import PERFECT, Imperfections, SimulatedCabinet
+from appell.control.loop.clock import VirtualClock
 from control_motion import START
 
 

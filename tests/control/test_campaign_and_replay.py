@@ -7,13 +7,13 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from appell.control.campaign import STOP_TIME, STRAY, run_campaign, standard_setting
-from appell.control.faults import KINDS, Faults, Injection
-from appell.control.log import Log, read_log
-from appell.control.replay import first_difference, replay
-from appell.control.servo import Servo
-from appell.control.states import State
+from appell.control.cabinet.faults import KINDS, Faults, Injection
+from appell.control.loop.log import Log, read_log
+from appell.control.loop.replay import first_difference, replay
+from appell.control.loop.servo import Servo
+from appell.control.loop.states import State
 from appell.errors import ArgumentError
+from appell.lab.campaigns.control import STOP_TIME, STRAY, run_campaign, standard_setting
 
 
 def check(verdicts, least_of_each_kind: int) -> None:

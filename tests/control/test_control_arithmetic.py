@@ -10,7 +10,7 @@ import pytest
 from appell.compile.function import Function
 from appell.compile.tape import Array
 from appell.compile.trace import trace
-from appell.control import arithmetic
+from appell.control.law import arithmetic
 
 VALUES = [-2048.5, -3.5, -2.5, -1.0, -0.5, -0.49, 0.0, 0.49, 0.5, 1.5, 2.5, 7.0, 1e6 + 0.5, 123456789.75]
 

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from appell.control.log import LogWriter, read_log
+from appell.control.loop.log import LogWriter, read_log
 from appell.errors import ArgumentError, DescriptionError
 
 
@@ -45,7 +45,7 @@ def test_a_log_that_was_never_closed_has_all_its_rows(tmp_path):
 
 def test_a_writer_that_is_killed_leaves_every_committed_row(tmp_path):
     code = (
-        "import sys, time; from appell.control.log import LogWriter\n"
+        "import sys, time; from appell.control.loop.log import LogWriter\n"
         "w = LogWriter(sys.argv[1], ('k',), {})\n"
         "for k in range(3000): w.row[0] = k; w.commit()\n"
         "w.row[0] = -1.0\n"  # half a row: written, not committed

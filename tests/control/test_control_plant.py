@@ -7,7 +7,7 @@ import pytest
 
 import appell as ap
 from appell.control.arm import Arm
-from appell.control.plant import Plant, plant_function
+from appell.control.cabinet.plant import Plant, plant_function
 from appell.describe.dh import DH, from_dh
 from appell.errors import ArgumentError
 from control_motion import START

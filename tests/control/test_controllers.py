@@ -9,14 +9,14 @@ import pytest
 
 import appell as ap
 from appell.control.arm import Arm
-from appell.control.closed_loop import closed_loop
-from appell.control.controller import Controller
-from appell.control.design import Design
-from appell.control.gains import Gains, critical, placed
-from appell.control.linear import linearize_closed_loop
-from appell.control.plant import Plant
-from appell.control.puma600 import TORQUE_LIMIT, puma_600
-from appell.control.reference import Reference
+from appell.control.cabinet.plant import Plant
+from appell.control.cabinet.puma600 import TORQUE_LIMIT, puma_600
+from appell.control.law.closed_loop import closed_loop
+from appell.control.law.controller import Controller
+from appell.control.law.design import Design
+from appell.control.law.gains import Gains, critical, placed
+from appell.control.law.linear import linearize_closed_loop
+from appell.control.loop.reference import Reference
 from control_motion import START, Swing
 
 PERIOD = 1e-3

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from appell.control.arm import Arm
-from appell.control.linear import linearize
+from appell.control.law.linear import linearize
 from appell.errors import ArgumentError
 from control_motion import START
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from appell.control.faults import Faults, Injection
-from appell.control.log import read_log
-from appell.control.reference import Reference
-from appell.control.startup import index_search
-from appell.control.states import TRANSITIONS, Event, Fault, State
-from appell.control.supervisor import Policy
+from appell.control.cabinet.faults import Faults, Injection
+from appell.control.loop.log import read_log
+from appell.control.loop.reference import Reference
+from appell.control.loop.startup import index_search
+from appell.control.loop.states import TRANSITIONS, Event, Fault, State
+from appell.control.loop.supervisor import Policy
 from appell.errors import ArgumentError
 from control_motion import START, Swing
 

@@ -12,12 +12,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from appell.control.clock import MonotonicClock, VirtualClock, real_time
-from appell.control.latency import measure_latency
-from appell.control.log import read_log
-from appell.control.puma600 import puma_600
-from appell.control.shared import RemoteCabinet, SharedPage, default_path
-from appell.control.states import State
+from appell.control.cabinet.puma600 import puma_600
+from appell.control.cabinet.shared import RemoteCabinet, SharedPage, default_path
+from appell.control.loop.clock import MonotonicClock, VirtualClock, real_time
+from appell.control.loop.latency import measure_latency
+from appell.control.loop.log import read_log
+from appell.control.loop.states import State
 from appell.errors import AppellError, ArgumentError
 
 HEARTBEAT = 0.5  # s; long, because test machines are busy and may hold a living loop up

@@ -6,7 +6,7 @@ import numpy as np
 
 import appell as ap
 from appell.identify import Bounds, Cabinet, Model, Tracking, base_parameters, excite, process
-from appell.reproduce.identification import LIMITS, PERIOD, WIDTH, guess, with_friction
+from appell.lab.papers.identification import LIMITS, PERIOD, WIDTH, guess, with_friction
 
 
 @lru_cache

@@ -5,7 +5,7 @@ import pytest
 
 import appell as ap
 from appell.identify import LeastSquares, Model, base_parameters
-from appell.identify.structure import structural_null_space
+from appell.identify.base.structure import structural_null_space
 from robots import random_chain, random_tree, random_trees, zoo
 
 

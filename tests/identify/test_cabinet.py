@@ -21,7 +21,7 @@ from appell.identify import (
     flaws,
     process,
 )
-from appell.reproduce.identification import DEAD_ZONE, PERIOD, WIDTH
+from appell.lab.papers.identification import DEAD_ZONE, PERIOD, WIDTH
 from identify.records import clean, motions, processed, puma, recorded
 from oracle import Oracle
 

@@ -5,9 +5,9 @@ import pytest
 
 import appell as ap
 from appell.identify import Bounds, Model, base_parameters, excite, quality, random_spline
-from appell.identify.bounds import envelope
-from appell.identify.excitation import Problem
-from appell.reproduce.identification import LIMITS
+from appell.identify.excite.bounds import envelope
+from appell.identify.excite.excitation import Problem
+from appell.lab.papers.identification import LIMITS
 
 
 def small_problem(**extra):

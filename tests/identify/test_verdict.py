@@ -15,7 +15,7 @@ from appell.identify import (
     judge,
     split,
 )
-from appell.reproduce.identification import DEAD_ZONE, guess
+from appell.lab.papers.identification import DEAD_ZONE, guess
 from identify.records import clean, processed, puma, recorded
 
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from appell.lab.judges.verification import paper_trajectory
 from appell.parallel import agile_wrist
 from appell.parallel.spherical import FORMULATIONS
-from appell.parallel.verification import paper_trajectory
 
 REFERENCE = json.loads((Path(__file__).parents[1] / "references" / "agile_wrist.json").read_text())["variant_A"]
 

@@ -21,15 +21,15 @@ from appell.control import (
     Reference,
     Servo,
     Wiring,
-    closed_loop,
     critical,
     linearize_closed_loop,
     placed,
 )
+from appell.control.law import closed_loop
 from appell.errors import ArgumentError, SimulationError
+from appell.lab.judges.agile_wrist_tree import agile_wrist_tree, platform_motion, tree_state
+from appell.lab.judges.verification import paper_trajectory
 from appell.parallel import LegJoint, Mechanism, MovingBody, agile_wrist, disc, five_bar
-from appell.parallel.agile_wrist_tree import agile_wrist_tree, platform_motion, tree_state
-from appell.parallel.verification import paper_trajectory
 
 PERIOD = 1e-3
 POSE = np.array([0.2, -0.3, 0.25])

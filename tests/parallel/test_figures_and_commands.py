@@ -50,7 +50,7 @@ def test_the_workspace_command_names_what_is_wrong(arguments, words, capfd):
 
 
 def test_the_section_shows_tables_and_figures(tmp_path, monkeypatch):
-    monkeypatch.setattr("appell.reproduce.agile_wrist.UNTIL", 0.1)
+    monkeypatch.setattr("appell.lab.papers.agile_wrist.UNTIL", 0.1)
     result = CliRunner().invoke(app, ["reproduce", "agile-wrist", "--output", str(tmp_path)])
     assert result.exit_code == 0, result.output
     assert "motor torques, N m" in result.output

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 import appell
-from appell.bench.report import Report
 from appell.describe.load import load, zoo_names
+from appell.lab.bench.report import Report
 
 ROOT = Path(__file__).resolve().parents[2]
 RESULTS = ROOT / "benchmarks" / "results" / "against-pinocchio.json"

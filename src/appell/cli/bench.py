@@ -29,9 +29,9 @@ def register(app: typer.Typer) -> None:
         json: Annotated[Path | None, typer.Option(help="Write machine, versions and figures to this file.")] = None,
     ) -> None:
         """Measure speed and time to first result on one core, against a Python loop over Pinocchio."""
-        from appell.bench.run import PARTS, Plan, run, tasks
-        from appell.bench.subject import find, pinocchio
         from appell.cli.screen import screen, watched
+        from appell.lab.bench.run import PARTS, Plan, run, tasks
+        from appell.lab.bench.subject import find, pinocchio
 
         pinocchio()
         effort = {"turns": 5, "processes": 1} if quick else {"turns": 25, "processes": 5}

@@ -106,7 +106,7 @@ def register(app: typer.Typer) -> None:
     ) -> None:
         """What a log says; it may be that of a loop that was killed."""
         from appell.cli.control_run import report
-        from appell.control.log import read_log
+        from appell.control.loop.log import read_log
 
         report(log, plot)
         if csv is not None:
@@ -118,10 +118,10 @@ def register(app: typer.Typer) -> None:
         log: LogFile, robot: Robot = "puma", law: Law = "tracking-integral", frequency: Frequency = 20.0
     ) -> None:
         """Run the loop again on what it logged, and compare bit by bit."""
-        from appell.control.log import read_log
-        from appell.control.replay import first_difference
-        from appell.control.replay import replay as again
-        from appell.control.task import standard_servo
+        from appell.control.loop.log import read_log
+        from appell.control.loop.replay import first_difference
+        from appell.control.loop.replay import replay as again
+        from appell.control.loop.task import standard_servo
         from appell.describe.load import load
 
         read = read_log(log)

@@ -11,7 +11,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from appell.cli.screen import screen
-from appell.control.campaign import STOP_TIME, STRAY, Verdict, run_campaign, standard_setting
+from appell.lab.campaigns.control import STOP_TIME, STRAY, Verdict, run_campaign, standard_setting
 
 
 def run_and_show(schedules: int, first: int) -> int:

@@ -14,24 +14,24 @@ from rich.live import Live
 from rich.table import Table
 
 from appell.cli.screen import screen
-from appell.control.cabinet import SimulatedCabinet
-from appell.control.clock import MonotonicClock, VirtualClock, real_time
-from appell.control.faults import Faults, Injection
-from appell.control.hardware import Hardware
-from appell.control.log import read_log
-from appell.control.loop import Loop
-from appell.control.reference import Reference
-from appell.control.serve import serve
-from appell.control.servo import Servo
-from appell.control.shared import RemoteCabinet, default_path, remove
-from appell.control.states import State
-from appell.control.summary import draw_run, summarize
-from appell.control.supervisor import Policy
-from appell.control.task import Outcome, run_task, standard_plant, standard_servo, standard_start, wiring_of
+from appell.control.cabinet.faults import Faults, Injection
+from appell.control.cabinet.hardware import Hardware
+from appell.control.cabinet.serve import serve
+from appell.control.cabinet.shared import RemoteCabinet, default_path, remove
+from appell.control.cabinet.simulated import SimulatedCabinet
+from appell.control.loop.clock import MonotonicClock, VirtualClock, real_time
+from appell.control.loop.log import read_log
+from appell.control.loop.loop import Loop
+from appell.control.loop.reference import Reference
+from appell.control.loop.servo import Servo
+from appell.control.loop.states import State
+from appell.control.loop.summary import draw_run, summarize
+from appell.control.loop.supervisor import Policy
+from appell.control.loop.task import Outcome, run_task, standard_plant, standard_servo, standard_start, wiring_of
 from appell.describe.load import load
 from appell.errors import ArgumentError, unknown_name
-from appell.trajectory.ramp import Ramp
-from appell.trajectory.spline import Spline
+from appell.motion.paths.ramp import Ramp
+from appell.motion.paths.spline import Spline
 
 REFERENCES = ("ramp", "spline", "target")
 SHOWN_EVERY = 100  # ticks
@@ -181,7 +181,7 @@ def _draw(path: Path, log) -> bool:
         from matplotlib.figure import Figure
     except ImportError:
         return False
-    from appell.reproduce.page import STYLE
+    from appell.lab.papers.page import STYLE
 
     path.parent.mkdir(parents=True, exist_ok=True)
     with matplotlib.rc_context(STYLE):

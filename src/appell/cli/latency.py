@@ -21,9 +21,9 @@ def register(app: typer.Typer) -> None:
         from rich.console import Console
         from rich.table import Table
 
-        from appell.bench.figure import seconds_text
         from appell.cli.screen import screen
-        from appell.control.latency import EDGES, measure_latency
+        from appell.control.loop.latency import EDGES, measure_latency
+        from appell.lab.bench.figure import seconds_text
 
         with Console(stderr=True).status(f"{ticks} ticks of {seconds_text(period)}"):
             found = measure_latency(ticks, period)

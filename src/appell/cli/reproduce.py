@@ -10,8 +10,8 @@ import typer
 
 from appell.cli.screen import screen
 from appell.errors import ArgumentError, unknown_name
-from appell.reproduce import SECTIONS
-from appell.reproduce.page import Page
+from appell.lab.papers import SECTIONS
+from appell.lab.papers.page import Page
 
 
 def register(app: typer.Typer) -> None:

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
 if TYPE_CHECKING:
-    from appell.bench.run import Task
+    from appell.lab.bench.run import Task
 
 PAGE = 150  # columns of a file or a pipe: the widest table fits, the tables of operation counts
 

@@ -26,9 +26,9 @@ def register(app: typer.Typer) -> None:
         from appell.cli.screen import screen
         from appell.describe.load import load
         from appell.dynamics import Dynamics
-        from appell.trajectory import read_csv
-        from appell.trajectory.csv import write_columns
-        from appell.trajectory.plot import new_figure, plot_torques
+        from appell.motion import read_csv
+        from appell.motion.csv import write_columns
+        from appell.motion.plot import new_figure, plot_torques
 
         arm, motion = load(robot), read_csv(trajectory)
         if len(motion.names) != arm.nv or arm.nq != arm.nv:

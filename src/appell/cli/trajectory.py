@@ -11,7 +11,7 @@ from appell.cli.numbers import numbers
 from appell.errors import ArgumentError
 
 if TYPE_CHECKING:
-    from appell.trajectory import Trajectory
+    from appell.motion import Trajectory
 
 RobotName = Annotated[str, typer.Argument(help="A robot of the zoo, or a .urdf or .toml file.")]
 Output = Annotated[Path | None, typer.Option(help="CSV to write: t, q, v and a of every joint.")]
@@ -44,9 +44,9 @@ def register(app: typer.Typer) -> None:
     ) -> None:
         """A straight line of a frame at constant speed and orientation."""
         from appell.describe.load import load
-        from appell.kinematics.poses import default_frame
-        from appell.trajectory import CartesianLine
-        from appell.trajectory import zyz as turned
+        from appell.motion import CartesianLine
+        from appell.motion import zyz as turned
+        from appell.motion.inverse.poses import default_frame
 
         arm = load(robot)
         first, last = numbers(start, "--from", 3), numbers(end, "--to", 3)
@@ -71,7 +71,7 @@ def register(app: typer.Typer) -> None:
     ) -> None:
         """A trapezoidal ramp between two configurations."""
         from appell.describe.load import load
-        from appell.trajectory import Ramp
+        from appell.motion import Ramp
 
         arm = load(robot)
         first = arm.start if start is None else numbers(start, "--from", arm.nv)
@@ -87,8 +87,8 @@ def register(app: typer.Typer) -> None:
         plot: Plot = None,
     ) -> None:
         """A spline through way-points, from rest to rest."""
-        from appell.trajectory import Samples as Given
-        from appell.trajectory import Spline, read_csv
+        from appell.motion import Samples as Given
+        from appell.motion import Spline, read_csv
 
         given = read_csv(points)
         if not isinstance(given, Spline | Given):
@@ -113,7 +113,7 @@ def register(app: typer.Typer) -> None:
     ) -> None:
         """The fastest motion along the path of a trajectory, from rest to rest."""
         from appell.describe.load import load
-        from appell.trajectory import read_csv, time_optimal
+        from appell.motion import read_csv, time_optimal
 
         arm = load(robot)
         given = {"velocity": velocity, "acceleration": acceleration, "effort": effort}

@@ -11,33 +11,33 @@ shared, serve, latency                               processes and the machine's
 """
 
 from appell.control.arm import Arm
-from appell.control.cabinet import PERFECT, CabinetModel, Imperfections, SimulatedCabinet
-from appell.control.clock import MonotonicClock, VirtualClock, real_time
-from appell.control.closed_loop import Response, closed_loop
-from appell.control.controller import Controller
-from appell.control.design import Design
-from appell.control.drive import Drive, Wiring
-from appell.control.faults import Faults, Injection
-from appell.control.gains import Gains, critical, placed
-from appell.control.generic import generic_wiring
-from appell.control.hardware import Hardware
-from appell.control.laws import LAWS
-from appell.control.limits import Limits
-from appell.control.linear import LinearSystem, linearize, linearize_closed_loop
-from appell.control.log import Log, read_log
-from appell.control.loop import Loop
+from appell.control.cabinet.drive import Drive, Wiring
+from appell.control.cabinet.faults import Faults, Injection
+from appell.control.cabinet.generic import generic_wiring
+from appell.control.cabinet.hardware import Hardware
+from appell.control.cabinet.plant import Plant
+from appell.control.cabinet.puma600 import puma_600
+from appell.control.cabinet.shared import RemoteCabinet
+from appell.control.cabinet.simulated import PERFECT, CabinetModel, Imperfections, SimulatedCabinet
+from appell.control.law.closed_loop import Response, closed_loop
+from appell.control.law.controller import Controller
+from appell.control.law.design import Design
+from appell.control.law.gains import Gains, critical, placed
+from appell.control.law.laws import LAWS
+from appell.control.law.linear import LinearSystem, linearize, linearize_closed_loop
+from appell.control.loop.clock import MonotonicClock, VirtualClock, real_time
+from appell.control.loop.limits import Limits
+from appell.control.loop.log import Log, read_log
+from appell.control.loop.loop import Loop
+from appell.control.loop.reference import Reference
+from appell.control.loop.replay import first_difference, replay
+from appell.control.loop.servo import Servo
+from appell.control.loop.startup import index_search
+from appell.control.loop.states import Event, Fault, State
+from appell.control.loop.supervisor import Policy
+from appell.control.loop.task import run_task, standard_plant, standard_servo
 from appell.control.model import Model
 from appell.control.parallel_arm import ParallelArm
-from appell.control.plant import Plant
-from appell.control.puma600 import puma_600
-from appell.control.reference import Reference
-from appell.control.replay import first_difference, replay
-from appell.control.servo import Servo
-from appell.control.shared import RemoteCabinet
-from appell.control.startup import index_search
-from appell.control.states import Event, Fault, State
-from appell.control.supervisor import Policy
-from appell.control.task import run_task, standard_plant, standard_servo
 
 __all__ = [
     "LAWS",

@@ -20,8 +20,8 @@ from appell.algebra.matrix import IDENTITY
 from appell.algebra.rotation import Pose
 from appell.algebra.scalar import Scalar
 from appell.algebra.vector import Vec3
-from appell.control.arithmetic import smooth_sign
 from appell.control.axes import Axes, PerJoint
+from appell.control.law.arithmetic import smooth_sign
 from appell.errors import ArgumentError, ModelError
 from appell.formulate.formulations import choose
 from appell.formulate.regroup import regroup

@@ -9,24 +9,24 @@ identify.judge(fit, held_out).to_markdown()          what it is worth
 identify.export(fit, "robot.toml")                   the robot it makes
 """
 
-from appell.identify.base import BaseParameters, base_parameters
-from appell.identify.bounds import Bounds
-from appell.identify.consistent import PhysicallyConsistent, flaws
-from appell.identify.excitation import Excitation, excite, quality, random_spline
+from appell.identify.base.base import BaseParameters, base_parameters
+from appell.identify.estimators.consistent import PhysicallyConsistent, flaws
+from appell.identify.estimators.instruments import InstrumentalVariables
+from appell.identify.estimators.least_squares import LeastSquares
+from appell.identify.estimators.output_error import OutputError
+from appell.identify.estimators.payload import Payload
+from appell.identify.estimators.ridge import Ridge
+from appell.identify.estimators.robust import Robust
+from appell.identify.estimators.stream import Triangles, triangles
+from appell.identify.estimators.total import TotalLeastSquares
+from appell.identify.excite.bounds import Bounds
+from appell.identify.excite.excitation import Excitation, excite, quality, random_spline
 from appell.identify.export import export, identified_robot
 from appell.identify.forward import ClosedLoop, Forward, Tracking
-from appell.identify.instruments import InstrumentalVariables
-from appell.identify.least_squares import LeastSquares
 from appell.identify.log import Log, make_log, read_log
 from appell.identify.model import Model
-from appell.identify.output_error import OutputError
-from appell.identify.payload import Payload
 from appell.identify.process import Processed, choose_band, process
 from appell.identify.record import Cabinet
-from appell.identify.ridge import Ridge
-from appell.identify.robust import Robust
-from appell.identify.stream import Triangles, triangles
-from appell.identify.total import TotalLeastSquares
 from appell.identify.verdict import Judgement, Verdict, judge, split
 
 __all__ = [

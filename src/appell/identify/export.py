@@ -13,8 +13,8 @@ from pathlib import Path
 import numpy as np
 
 from appell.errors import ArgumentError, ModelError, ModelWarning
-from appell.identify.consistent import _is_massless, consistent, flaws
-from appell.identify.estimator import Estimator
+from appell.identify.estimators.consistent import _is_massless, consistent, flaws
+from appell.identify.estimators.estimator import Estimator
 from appell.model.body import Body
 from appell.model.robot import Robot
 

@@ -16,10 +16,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from appell.errors import SimulationError
-from appell.identify.base import BaseParameters
-from appell.identify.calm import calm
+from appell.identify.base.base import BaseParameters
+from appell.identify.estimators.calm import calm
 from appell.identify.model import Model
-from appell.trajectory.trajectory import Trajectory
+from appell.motion.path import Trajectory
 
 Torque = Callable[[int, np.ndarray, np.ndarray], np.ndarray]  # (step, q, v) -> tau held until the next step
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from appell.identify.base import BaseParameters
+from appell.identify.base.base import BaseParameters
 from appell.identify.forward import Forward, Tracking
 from appell.identify.log import Log
 

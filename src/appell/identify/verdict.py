@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from appell.errors import ArgumentError
-from appell.identify.consistent import flaws
-from appell.identify.estimator import Estimator
+from appell.identify.estimators.consistent import flaws
+from appell.identify.estimators.estimator import Estimator
 from appell.identify.process import Processed
 from appell.identify.samples import Samples
 

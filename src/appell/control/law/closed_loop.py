@@ -1,0 +1,62 @@
+"""A controller on a plant, sample by sample, without converters between them: what the law itself can do."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from appell.control.cabinet.plant import Plant
+from appell.control.law.controller import Controller
+from appell.control.loop.reference import Reference
+from appell.errors import ArgumentError, SimulationError
+
+
+@dataclass(frozen=True)
+class Response:
+    """The sampled motion: each of shape (ticks, n), with one torque an actuator."""
+
+    t: np.ndarray
+    q: np.ndarray
+    v: np.ndarray
+    tau: np.ndarray
+    reference: Reference
+
+    @property
+    def error(self) -> np.ndarray:
+        """q - q_d."""
+        count = min(len(self.t), len(self.reference))
+        wanted = np.vstack([self.reference.q[:count], np.repeat(self.reference.q[-1:], len(self.t) - count, axis=0)])
+        return self.q - wanted
+
+
+def closed_loop(controller: Controller, plant: Plant, reference: Reference, settle: float = 0.0) -> Response:
+    """Follow the reference from where the plant stands, then hold its end for `settle` seconds."""
+    period, model = controller.design.period, controller.design.model
+    coordinates, actuators = model.coordinates, model.actuators
+    for real, believed in ((plant.arm.coordinates, coordinates), (plant.arm.actuators, actuators)):
+        if real.names != believed.names:
+            raise ArgumentError(f"the plant has {real}, the controller's model has {', '.join(believed.names)}.")
+    n = len(coordinates)
+    if reference.n != n or not np.isclose(reference.period, period):
+        raise ArgumentError(
+            f"the reference has {reference.n} {coordinates.kind}s and a period of {reference.period:g} s.",
+            expected=f"{n} {coordinates.kind}s and {period:g} s",
+        )
+    ticks = len(reference) + round(settle / period)
+    t = period * np.arange(ticks)
+    q, v, tau = (np.empty((ticks, size)) for size in (n, n, len(actuators)))
+    end = reference.end
+    for k in range(ticks):
+        q[k], v[k] = plant.q, plant.v
+        tau[k] = controller(q[k], v[k], reference.samples[k] if k < len(reference) else end)
+        plant(tau[k], period)
+    lost = ~np.isfinite(tau)
+    if lost.any():
+        k, which = (int(i) for i in np.argwhere(lost)[0])
+        raise SimulationError(
+            f"the torque of {actuators.one(which)} is {tau[k, which]} at t = {t[k]:g} s; before, "
+            f"q was ({', '.join(f'{x:.4g}' for x in q[max(k - 1, 0)])}).",
+            hint="keep away from singular poses and from the end of reach; gains that are stable at this period",
+        )
+    return Response(t, q, v, tau, reference)

@@ -1,0 +1,137 @@
+"""A controller on paper: a law, the model it trusts, its gains, period and limits; and one step of it as arithmetic.
+
+    τ* = law(q, v, reference, ∫e)                                     laws.py                                  (1)
+    τ  = clamp(clamp(τ*, ±limit), τ⁻ ± rate T)                                                                 (2)
+    ∫e grows by T e unless τ* lies beyond τ on the side to which e pushes, and never beyond its own limit      (3)
+
+(3) is the anti-windup; what the actuators of a parallel robot lack is judged along its coordinates. The torque is held
+for a period T, so the model is best asked about the middle of it:
+
+    q̃ = q + εT v + ½(εT)² u          ṽ = v + εT u                     ε = `ahead`, ½ for a held output          (4)
+
+A stop replaces u by -Ks v: the arm is braked in every joint alike and its weight is carried, whatever the law. (5)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from appell.algebra.scalar import Scalar, select
+from appell.control.axes import PerJoint
+from appell.control.law.arithmetic import clamp
+from appell.control.law.gains import Gains
+from appell.control.law.laws import feedback, find_law
+from appell.control.model import model_of
+from appell.errors import ArgumentError
+
+
+@dataclass(frozen=True)
+class Step:
+    """What one step gives, torques at the actuators, the integral along the coordinates."""
+
+    tau: list[Scalar]
+    integral: list[Scalar]
+    demand: list[Scalar]  # τ*, before limits
+
+
+@dataclass(frozen=True)
+class Design:
+    """A law for a robot, checked as a whole before anything is compiled; `law` may be given by name.
+
+    Gains and the integral are along coordinates, torques at actuators; on an arm both are its joints.
+    """
+
+    model: Any  # an Arm or another Model; a Robot or a parallel.Mechanism becomes one
+    gains: Gains
+    law: Any = "tracking"  # a Law, or the name of one
+    period: float = 1e-3
+    torque_limit: PerJoint = 1e6
+    torque_rate: PerJoint = 1e9  # per second
+    integral_limit: PerJoint = 1e6
+    ahead: float = 0.5
+    stop_damping: float = 25.0  # Ks, 1/s
+
+    def __post_init__(self):
+        set_field = object.__setattr__
+        set_field(self, "model", model_of(self.model))
+        set_field(self, "law", find_law(self.law) if isinstance(self.law, str) else self.law)
+        set_field(self, "gains", self.gains.of(self.model.coordinates))
+        checked_period(self.period)
+        actuators, coordinates = self.model.actuators, self.model.coordinates
+        for name, axes in (("torque_limit", actuators), ("torque_rate", actuators), ("integral_limit", coordinates)):
+            set_field(self, name, axes.numbers(name, getattr(self, name), least=0.0, above=True))
+        if not 0.0 <= self.ahead <= 2.0:
+            raise ArgumentError(f"the model looks {self.ahead:g} periods ahead.", expected="0 to 2; a half is best")
+        if not 0.0 < self.stop_damping * self.period < 1.0:
+            raise ArgumentError(
+                f"a stop with damping {self.stop_damping:g}/s does not suit a period of {self.period:g} s.",
+                expected="0 < damping × period < 1",
+            )
+        integrates = any(self.gains.ki)
+        if integrates and not self.law.integral:
+            raise ArgumentError(
+                f"law '{self.law.name}' has no integral action, but gain ki is given.", hint="law='tracking-integral'"
+            )
+        if self.law.integral and not integrates:
+            raise ArgumentError(f"law '{self.law.name}' integrates, but gain ki is zero.", expected="ki > 0")
+        if not any(self.gains.kp):
+            raise ArgumentError(
+                "gain kp is zero for all joints.", expected="kp > 0: nothing would hold the arm in place"
+            )
+
+    def step(
+        self,
+        q: Sequence,
+        v: Sequence,
+        reference: Sequence[Sequence],
+        integral: Sequence,
+        before: Sequence,
+        stopping: Scalar = 0.0,
+    ) -> Step:
+        """(1) to (5) over abstract scalars."""
+        demand = self._demand(q, v, reference, integral, stopping)
+        tau, total = [], []
+        rows = zip(demand, before, self.torque_limit, self.torque_rate, strict=True)
+        for wanted, last, limit, rate in rows:
+            swing = rate * self.period
+            tau.append(clamp(clamp(wanted, -limit, limit), last - swing, last + swing))  # (2)
+        missing = [given - wanted for given, wanted in zip(tau, demand, strict=True)]
+        missing = self.model.along_coordinates(q, missing)
+        for position, target, sum_, lack, limit in zip(
+            q, reference[0], integral, missing, self.integral_limit, strict=True
+        ):
+            error = position - target
+            pushes = lack * error  # > 0 where the error asks for more than there is
+            grown = clamp(sum_ + self.period * error, -limit, limit)
+            total.append(select(stopping, sum_, select(pushes, sum_, grown)))  # (3)
+        return Step(tau, total, demand)
+
+    def _demand(self, q, v, reference, integral, stopping: Scalar) -> list[Scalar]:
+        law, arm = self.law, self.model
+        brake = [-self.stop_damping * rate for rate in v]  # (5)
+        given = feedback(law, self.gains, q, v, reference, integral)
+        if law.model == "motion":
+            u = [select(stopping, slow, fast) for slow, fast in zip(brake, given, strict=True)]
+            lead = self.ahead * self.period
+            q = [x + lead * rate + 0.5 * lead * lead * acc for x, rate, acc in zip(q, v, u, strict=True)]  # (4)
+            v = [rate + lead * acc for rate, acc in zip(v, u, strict=True)]
+            dry = arm.friction_ahead(reference[1])
+            tau = arm.inverse_dynamics(q, v, u)
+            return [force + select(stopping, 0.0, extra) for force, extra in zip(tau, dry, strict=True)]
+        carries = law.model == "gravity"
+        still = [select(stopping, rate, 0.0) for rate in v]
+        model = arm.inverse_dynamics(q, still, [select(stopping, acc, 0.0) for acc in brake])
+        return [
+            (force if carries else select(stopping, force, 0.0)) + select(stopping, 0.0, extra)
+            for force, extra in zip(model, arm.at_actuators(q, given), strict=True)
+        ]
+
+
+def checked_period(period: float) -> float:
+    if not (np.isfinite(period) and period > 0.0):
+        raise ArgumentError(f"the period is {period!r} s.", expected="a positive number, such as 0.001")
+    return float(period)

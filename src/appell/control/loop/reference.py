@@ -1,0 +1,112 @@
+"""A reference: what a loop is to follow, worked out for every tick before anything moves.
+
+The acceleration of a tick is taken from the middle of the period for which its torque is held.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from appell.control.law.design import checked_period
+from appell.errors import ArgumentError
+
+SLACK = 1e-9
+
+
+@dataclass(frozen=True)
+class Reference:
+    """q_d, v_d, a_d of tick k in samples[k], of shape (3, n); after the last one the arm is held there."""
+
+    samples: np.ndarray
+    period: float
+    names: tuple[str, ...] = ()
+
+    def __post_init__(self):
+        samples = np.ascontiguousarray(self.samples, dtype=float)
+        if samples.ndim != 3 or samples.shape[1] != 3 or not len(samples):
+            raise ArgumentError(f"the reference has shape {samples.shape}.", expected="(ticks, 3, joints)")
+        if not np.isfinite(samples).all():
+            k, kind, joint = (int(i) for i in np.argwhere(~np.isfinite(samples))[0])
+            raise ArgumentError(
+                f"the reference's {('position', 'velocity', 'acceleration')[kind]} of {self._joint(joint)} at tick {k} "
+                f"(t = {k * self.period:g} s) is {samples[k, kind, joint]}.",
+                expected="finite numbers",
+            )
+        checked_period(self.period)
+        object.__setattr__(self, "samples", samples)
+
+    def __len__(self) -> int:
+        return len(self.samples)
+
+    @property
+    def n(self) -> int:
+        return self.samples.shape[2]
+
+    @property
+    def duration(self) -> float:
+        return (len(self) - 1) * self.period
+
+    @property
+    def q(self) -> np.ndarray:
+        return self.samples[:, 0]
+
+    @cached_property
+    def end(self) -> np.ndarray:
+        """The sample that is held after the end."""
+        last = np.zeros((3, self.n))
+        last[0] = self.samples[-1, 0]
+        return last
+
+    @staticmethod
+    def sampled(trajectory: Callable, period: float, duration: float | None = None) -> Reference:
+        """Of a trajectory: a function q, v, a = trajectory(t) with a `duration`."""
+        checked_period(period)
+        until = getattr(trajectory, "duration", None) if duration is None else duration
+        if until is None:
+            raise ArgumentError("the trajectory does not say how long it lasts.", hint="duration=...")
+        ticks = int(np.floor(until / period + SLACK)) + 1
+        t = np.minimum(period * np.arange(ticks), until)
+        q, v, _ = trajectory(t)
+        a = trajectory(np.minimum(t + 0.5 * period, until))[2]
+        return Reference(np.stack([q, v, a], axis=1), period, tuple(getattr(trajectory, "names", ())))
+
+    @staticmethod
+    def hold(q, period: float, duration: float) -> Reference:
+        """A target to go to and stay at: what the point-to-point law wants."""
+        q = np.asarray(q, float)
+        samples = np.zeros((round(duration / checked_period(period)) + 1, 3, q.size))
+        samples[:, 0] = q
+        return Reference(samples, period)
+
+    def check(self, start: np.ndarray, lower: np.ndarray, upper: np.ndarray, fastest: np.ndarray, tracks: bool) -> None:
+        """Raise if the arm, at `start`, cannot follow: a wrong size, a jump, a limit passed."""
+        if self.n != len(start):
+            raise ArgumentError(f"the reference moves {self.n} joints; the arm has {len(start)}.")
+        outside = (self.q < lower - SLACK) | (self.q > upper + SLACK)
+        if outside.any():
+            k, joint = (int(i) for i in np.argwhere(outside)[0])
+            raise ArgumentError(
+                f"the reference takes {self._joint(joint)} to {self.q[k, joint]:.4g} at t = {k * self.period:g} s.",
+                expected=f"between {lower[joint]:.4g} and {upper[joint]:.4g}",
+            )
+        if not tracks:
+            return
+        path = np.vstack([start, self.q])
+        jump = np.abs(np.diff(path, axis=0)) - self.period * fastest
+        jump[0] = np.abs(path[1] - path[0]) - 0.02  # the arm stands where it stands, within a degree
+        if (jump > SLACK).any():
+            k, joint = (int(i) for i in np.argwhere(jump > SLACK)[0])
+            where = "at its start" if k == 0 else f"at t = {k * self.period:g} s"
+            raise ArgumentError(
+                f"the reference of {self._joint(joint)} jumps {where}: "
+                f"from {path[k, joint]:.4g} to {path[k + 1, joint]:.4g}.",
+                expected="a start where the arm stands" if k == 0 else f"at most {fastest[joint]:.3g} per second",
+                hint="law='point-to-point', or a ramp from where the arm stands",
+            )
+
+    def _joint(self, k: int) -> str:
+        return f"joint '{self.names[k]}'" if self.names else f"joint {k + 1}"

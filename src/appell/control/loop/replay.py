@@ -1,0 +1,114 @@
+"""Replay: run a loop again on what it logged, and compare every bit of what it gives.
+
+The log holds what the loop took in: signals, times, commands and references. Hardware and clock that repeat them take
+the place of the real ones; a servo of the same tape must then write the same rows.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+import numpy as np
+
+from appell.control.loop.log import Log, read_log
+from appell.control.loop.loop import Loop
+from appell.control.loop.reference import Reference
+from appell.control.loop.servo import Servo
+from appell.control.loop.states import Event, State
+from appell.control.loop.supervisor import Policy
+from appell.errors import ArgumentError
+
+
+class Repeater:
+    """Hardware and clock in one: says what the log says."""
+
+    def __init__(self, log: Log, servo: Servo):
+        first = log.columns.index("time")
+        self.wiring, self.row = servo.wiring, -1
+        self._signals = log.data[:, first : first + servo.layout.size]
+        self._woke, self._done, self._fresh = (log[name].tolist() for name in ("woke", "done", "fresh"))
+        self._origin = float(log.header["origin"])
+
+    def wait_until(self, deadline: float) -> float:
+        self.row += 1
+        return self._woke[self.row]
+
+    def now(self) -> float:
+        return self._done[self.row] if self.row >= 0 else self._origin
+
+    def read(self, into: np.ndarray) -> bool:
+        into[:] = self._signals[self.row]
+        return bool(self._fresh[self.row])
+
+    def write(self, codes: np.ndarray) -> None: ...
+
+    def write_tool(self, outputs: int) -> None: ...
+
+    def open(self) -> None: ...
+
+    def enable(self) -> None: ...
+
+    def disable(self) -> None: ...
+
+    def clear(self) -> None: ...
+
+    def close(self) -> None: ...
+
+
+def replay(log: Log, servo: Servo, path: Path | None = None) -> Log:
+    """The log that the same loop writes on the same input."""
+    if log.header["servo"] != servo.function.tape.digest:
+        raise ArgumentError(
+            f"the log was written by another servo (law '{log.header['law']}', robot '{log.header['robot']}').",
+            expected="the design, wiring and limits of the run",
+        )
+    repeater = Repeater(log, servo)
+    with tempfile.TemporaryDirectory() as folder:
+        target = Path(folder) / "replay.log" if path is None else path
+        loop = Loop(repeater, servo, repeater, Policy(**log.header["policy"]), target)
+        for row, commands in enumerate(log["commands"].astype(int).tolist()):
+            for digit in f"{commands:x}" if commands else "":
+                _command(loop, Event(int(digit, 16)), log, row)
+            loop.tick()
+        loop.close()
+        return read_log(target)
+
+
+def first_difference(one: Log, other: Log) -> tuple[int, str] | None:
+    """Row and column of the first bit that differs; None if there is none."""
+    if one.data.tobytes() == other.data.tobytes():
+        return None
+    rows = min(len(one), len(other))
+    different = one.data[:rows].view(np.int64) != other.data[:rows].view(np.int64)
+    if not different.any():
+        return rows, "length"
+    row, column = (int(k) for k in np.argwhere(different)[0])
+    return row, one.columns[column]
+
+
+def _command(loop: Loop, event: Event, log: Log, row: int) -> None:
+    match event:
+        case Event.ARM:
+            loop.arm()
+        case Event.DISARM:
+            loop.disarm()
+        case Event.START:
+            loop.start(_reference(log, row, loop.period))
+        case Event.STOP:
+            loop.stop()
+        case Event.CLEAR:
+            loop.clear("replay")
+        case Event.REFINE:
+            loop.refine()
+
+
+def _reference(log: Log, row: int, period: float) -> Reference:
+    """The samples that the loop followed from a row on; ticks that it slept through get their neighbour's."""
+    state, ticks = log["state"][row:], log["tick"][row:].astype(int)
+    other = np.flatnonzero((state != State.RUNNING) & (state != State.SAFE_STOP))
+    last = int(other[0]) if len(other) else len(state) - 1
+    wanted = np.stack([log[name][row : row + last + 1] for name in ("qd", "vd", "ad")], axis=1)
+    numbers = ticks[: last + 1] - ticks[0]
+    nearest = np.searchsorted(numbers, np.arange(numbers[-1] + 1), side="right") - 1
+    return Reference(wanted[nearest], period)

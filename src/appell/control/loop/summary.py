@@ -1,0 +1,78 @@
+"""What a log says about a run: errors, torques, deadlines, and pictures of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from appell.control.loop.log import Log
+from appell.control.loop.states import Fault, State, sentences
+from appell.errors import ArgumentError
+
+
+@dataclass(frozen=True)
+class Summary:
+    """Numbers of the last motion in a log, one a joint; angles in rad, torques in Nm, times in s."""
+
+    joints: tuple[str, ...]
+    ticks: int
+    duration: float
+    largest_error: np.ndarray
+    final_error: np.ndarray
+    largest_torque: np.ndarray
+    skipped: int  # ticks that were slept through
+    latest: float  # the latest wake-up after its time
+    fault: str
+
+    def rows(self) -> list[list[str]]:
+        """One row a joint: name, largest and final error in mrad, largest torque."""
+        table = zip(self.joints, self.largest_error, self.final_error, self.largest_torque, strict=True)
+        return [
+            [name, f"{1e3 * most:.3f}", f"{1e3 * last:+.3f}", f"{torque:.2f}"] for name, most, last, torque in table
+        ]
+
+
+def last_motion(log: Log) -> slice:
+    """The rows of the last time that the arm was RUNNING."""
+    running = log["state"] == State.RUNNING
+    if not running.any():
+        raise ArgumentError("the arm never moved in this log.", hint=sentences(Fault(int(log["fault"][-1]))))
+    end = int(np.flatnonzero(running)[-1]) + 1
+    begin = end - int(np.argmin(running[:end][::-1])) if not running[:end].all() else 0
+    return slice(begin, end)
+
+
+def summarize(log: Log) -> Summary:
+    rows = last_motion(log)
+    error = log["q"][rows] - log["qd"][rows]
+    ticks = log["tick"]
+    return Summary(
+        joints=tuple(log.header["joints"]),
+        ticks=len(log),
+        duration=float(log["scheduled"][-1] - log["scheduled"][0]),
+        largest_error=np.abs(error).max(axis=0),
+        final_error=error[-1],
+        largest_torque=np.abs(log["tau"][rows]).max(axis=0),
+        skipped=int((np.diff(ticks) - 1).sum()),
+        latest=float((log["woke"] - log["scheduled"]).max()),
+        fault=sentences(Fault(int(log["fault"][-1]))),
+    )
+
+
+def draw_run(figure: Any, log: Log) -> None:
+    """Positions with their references, errors and torques of the last motion."""
+    rows = last_motion(log)
+    t = log["scheduled"][rows] - log["scheduled"][rows][0]
+    positions, errors, torques = figure.subplots(3, 1, sharex=True)
+    for k, joint in enumerate(log.header["joints"]):
+        color = f"C{k}"
+        positions.plot(t, log["q"][rows, k], color=color, label=joint)
+        positions.plot(t, log["qd"][rows, k], color=color, linestyle=":", linewidth=1.2)
+        errors.plot(t, 1e3 * (log["q"][rows, k] - log["qd"][rows, k]), color=color, linewidth=1.0)
+        torques.plot(t, log["tau"][rows, k], color=color, linewidth=1.0)
+    positions.set(title=f"Positions, rad (dotted: reference); law '{log.header['law']}'")
+    positions.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
+    errors.set(title="Following error, mrad")
+    torques.set(title="Torques, Nm", xlabel="time, s", xlim=(0.0, float(t[-1])))

@@ -1,0 +1,97 @@
+"""The whole measurement, in order, on one core."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import partial
+
+from appell.errors import ArgumentError, unknown_name
+from appell.lab.bench import batch, call, closed_loops, control, counts, inverse_kinematics, start
+from appell.lab.bench.clock import one_core
+from appell.lab.bench.figure import Figure
+from appell.lab.bench.machine import machine, versions
+from appell.lab.bench.report import Report
+from appell.lab.bench.subject import Subject, pinocchio
+
+PARTS = ("batch", "call", "start", "counts", "parallel", "kinematics", "control")
+BATCH = 10_000
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is measured, and how long it may take."""
+
+    subjects: Sequence[Subject]
+    parts: Sequence[str] = PARTS
+    batch: int = BATCH
+    turns: int = 25
+    processes: int = 5
+    quick: bool = False
+
+    def __post_init__(self):
+        for part in self.parts:
+            if part not in PARTS:
+                raise ArgumentError(unknown_name("part", part, PARTS, "appell bench"))
+        if self.batch < 1:
+            raise ArgumentError(f"the batch has {self.batch} samples.", expected="at least 1")
+
+
+@dataclass(frozen=True)
+class Task:
+    """A measurement that takes a while: its name, its number of ticks, and how it is done."""
+
+    title: str
+    ticks: int
+    measure: Callable[[Callable[[], object]], list[Figure]]
+
+
+def tasks(plan: Plan) -> list[Task]:
+    """All measurements of a plan."""
+    found = []
+    for subject in plan.subjects:
+        name = subject.name
+        if "batch" in plan.parts:
+            for quantity in batch.quantities(subject):
+                measure = partial(batch.measure, subject, quantity, plan.batch, plan.turns)
+                found.append(Task(f"{name}, {quantity.title}", plan.turns, measure))
+            measure = partial(batch.measure_float32, subject, plan.batch, plan.turns)
+            found.append(Task(f"{name}, float32", plan.turns, measure))
+        if "call" in plan.parts:
+            found.append(Task(f"{name}, one call", plan.turns, partial(call.measure, subject, plan.turns)))
+    if "start" in plan.parts:
+        for first in start.starts(plan.subjects):
+            measure = partial(start.measure, first, plan.processes)
+            found.append(Task(f"{first.robot}, {first.title}", plan.processes, measure))
+    if "counts" in plan.parts:
+        for subject in plan.subjects:
+            found.append(Task(f"{subject.name}, operations", 1, partial(counts.measure, subject)))
+    if "parallel" in plan.parts:
+        measure = partial(closed_loops.measure, plan.batch, plan.turns)
+        found.append(Task("agile-wrist, torques", plan.turns, measure))
+    if "kinematics" in plan.parts:
+        ticks = 3 * len(inverse_kinematics.arms())
+        measure = partial(inverse_kinematics.measure, plan.batch, plan.turns)
+        found.append(Task("inverse kinematics", ticks, measure))
+    if "control" in plan.parts:
+        found.append(Task("puma, control step", plan.turns, partial(control.measure, plan.turns)))
+    return found
+
+
+def run(plan: Plan, watch: Callable[[Task], Callable[[], object]]) -> Report:
+    """Measure everything; `watch(task)` gives what is to be called after each tick of the task."""
+    if {"batch", "call", "parallel", "kinematics"} & set(plan.parts):
+        pinocchio()
+    figures: list[Figure] = []
+    with one_core() as core:
+        for task in tasks(plan):
+            figures += task.measure(watch(task))
+    return Report(
+        tuple(figures),
+        machine() | {"core": core},
+        versions(),
+        datetime.now(UTC).date().isoformat(),
+        plan.batch,
+        plan.quick,
+    )

@@ -1,0 +1,26 @@
+"""One method of one robot as a compiled function, apart from any formulation: for comparing and timing."""
+
+from __future__ import annotations
+
+from appell.compile.collect import simplest
+from appell.compile.function import Function
+from appell.compile.tape import Array
+from appell.compile.trace import trace
+from appell.formulate.methods import Method
+from appell.formulate.regroup import regroup
+from appell.formulate.tree import Tree
+from appell.lab.counts.measure import Quantity
+from appell.model.robot import Robot
+
+
+def kernel(robot: Robot, method: Method, quantity: Quantity, *, plain: bool = False) -> Function:
+    """The function that is compiled for the robot; `plain` leaves the bodies as they are, without base parameters."""
+    method.check(robot)
+    tree = Tree.of(robot)
+    if method.regroup and not plain:
+        tree = regroup(tree)
+    sizes = {"q": robot.nq}
+    inputs = [Array(name, (sizes.get(name, robot.nv),)) for name in quantity.arguments]
+    name = f"{quantity.name} by {method.name}".replace(" ", "_").replace("-", "_")
+    tape = trace(name, inputs, lambda *arguments: {"result": quantity.call(method, tree, *arguments)})
+    return Function(simplest(tape) if method.collect else tape, method.source, f"robot '{robot.name}'")

@@ -1,0 +1,83 @@
+"""What a method costs, read off its tape: as written, and after the simplifier.
+
+    as written     every operation of the text, structural zeros and ones left out (`verbatim`)
+    simplified     the tape that would be compiled: equal expressions shared, common factors taken out, vector products
+                   collected by constants, and base parameters in place of the bodies' own where the method allows it
+
+In both, work on constants of the robot alone is off-line and not counted, and neither are sines and cosines of joints.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+
+from appell.compile.collect import simplest
+from appell.compile.count import COST, OpCount
+from appell.compile.ops import Op
+from appell.compile.tape import Array, Tape
+from appell.compile.trace import trace
+from appell.formulate.methods import Method
+from appell.formulate.regroup import regroup
+from appell.lab.counts.general_arm import SYMBOLS, with_symbols
+from appell.lab.counts.verbatim import verbatim
+from appell.model.robot import Robot
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """What is computed: the arguments of a method besides the tree, by name."""
+
+    name: str
+    arguments: tuple[str, ...]
+    call: Callable  # (method, tree, *arguments) -> results
+
+
+def _bias(method, tree, q, v):
+    return method(tree, q, v, [0.0] * len(v), {})
+
+
+INVERSE = Quantity("inverse dynamics", ("q", "v", "a"), lambda method, tree, q, v, a: method(tree, q, v, a, {}))
+BIAS = Quantity("bias", ("q", "v"), _bias)
+INERTIA = Quantity("inertia matrix", ("q",), lambda method, tree, q: method(tree, q))
+FORWARD = Quantity("forward dynamics", ("q", "v", "tau"), lambda method, tree, q, v, tau: method(tree, q, v, tau, {}))
+
+
+def as_written(robot: Robot, method: Method, quantity: Quantity) -> OpCount:
+    """The operations of the method's text for a robot of symbols."""
+    inputs, body = _problem(robot, method, quantity, regrouped=False)
+    return online(verbatim(quantity.name, inputs, body))
+
+
+def simplified(robot: Robot, method: Method, quantity: Quantity) -> OpCount:
+    """The operations that are left for the compiler, for a robot of symbols."""
+    inputs, body = _problem(robot, method, quantity, regrouped=method.regroup)
+    tape = trace(quantity.name, inputs, body)
+    return online(simplest(tape, range(inputs[0].size)) if method.collect else tape)
+
+
+def _problem(robot: Robot, method: Method, quantity: Quantity, regrouped: bool) -> tuple[list[Array], Callable]:
+    constants = Array("constants", (SYMBOLS * len(robot.links),))
+    inputs = [constants, *(Array(name, (robot.nv,)) for name in quantity.arguments)]
+
+    def body(symbols, *arguments):
+        tree = with_symbols(robot, symbols)
+        return {"result": quantity.call(method, regroup(tree, known=lambda _: True) if regrouped else tree, *arguments)}
+
+    return inputs, body
+
+
+def online(tape: Tape) -> OpCount:
+    """The operations of a tape that depend on more than its first argument; trigonometric functions are given."""
+    constants = tape.inputs[0].size
+    depends: list[bool] = []
+    kinds: Counter[Op] = Counter()
+    for op, *operands in tape.nodes:
+        if op <= Op.INPUT:
+            depends.append(op == Op.INPUT and operands[0] >= constants)
+            continue
+        depends.append(any(depends[k] for k in operands))
+        if depends[-1] and op not in (Op.SIN, Op.COS):
+            kinds[op] += 1
+    return OpCount(*(sum(getattr(COST[op], f.name) * number for op, number in kinds.items()) for f in fields(OpCount)))

@@ -1,0 +1,16 @@
+"""Inverse kinematics: `spherical_wrist` in closed form, `numerical` for any robot and frame."""
+
+from appell.motion.inverse.numerical import NumericalSolver, joint_limits, numerical
+from appell.motion.inverse.solution import Solution
+from appell.motion.inverse.spherical_wrist import CONFIGURATIONS, SphericalWrist, row_of, spherical_wrist
+
+__all__ = [
+    "CONFIGURATIONS",
+    "NumericalSolver",
+    "Solution",
+    "SphericalWrist",
+    "joint_limits",
+    "numerical",
+    "row_of",
+    "spherical_wrist",
+]

@@ -1,0 +1,122 @@
+"""A path travelled as fast as limits allow: time scaling of a trajectory, time-optimal along its path.
+
+The rows of `path_limits` are kept at both ends of every interval of a grid. In between, where u is constant and x
+linear in s, they can be passed by terms of second order in the step; so the motion is checked densely, what it exceeds
+is taken off the limits of that interval, and the passes of `reachable` are run again until nothing is exceeded.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from appell.errors import ArgumentError, SimulationError
+from appell.model.robot import Robot
+from appell.motion.path import Motion, Trajectory
+from appell.motion.paths.path_limits import PathLimits, path_limits
+from appell.motion.paths.reachable import own_tops, profile, tops
+
+END = 1e-9  # of an interval: how far inside it its ends are taken, since a path's second derivative may jump at a knot
+INSIDE = np.array([END, *(np.arange(1, 12) / 12.0), 1.0 - END])  # where an interval is checked
+EXCESS = 1e-7  # what a limit may be exceeded by, in its own unit
+ROUNDS = 40
+FINER = 12  # times that the interval at an end is halved where the path itself starts or stops
+
+
+class Scaled(Trajectory):
+    """A path with another time: piecewise constant s̈ over the intervals of a grid."""
+
+    def __init__(self, path: Trajectory, s: np.ndarray, x: np.ndarray, u: np.ndarray):
+        self.path, self.names, self.s, self.x, self.u = path, path.names, s, x, u
+        speed = np.sqrt(x)
+        with np.errstate(divide="ignore"):
+            self.t = np.concatenate([[0.0], np.cumsum(2.0 * np.diff(s) / (speed[:-1] + speed[1:]))])
+        self.duration = float(self.t[-1])
+
+    def along(self, t: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """s, ṡ and s̈ at a time."""
+        k = np.clip(np.searchsorted(self.t, t, side="right") - 1, 0, len(self.u) - 1)
+        dt, speed, u = t - self.t[k], np.sqrt(self.x[k]), self.u[k]
+        s = np.clip(self.s[k] + dt * (speed + 0.5 * dt * u), self.s[k], self.s[k + 1])
+        return s, np.maximum(speed + dt * u, 0.0), u
+
+    def _at(self, t: np.ndarray) -> Motion:
+        s, rate, pull = (part[:, None] for part in self.along(t))
+        q, first, second = self.path(s[:, 0])
+        return q, first * rate, second * rate**2 + first * pull
+
+
+def time_optimal(
+    path: Trajectory, robot: Robot, *, velocity=None, acceleration=None, effort=None, intervals: int = 1000
+) -> Scaled:
+    """The fastest motion from rest to rest along the path of a trajectory.
+
+    Limits are a number, or one a joint. Velocity and effort are the robot's own if not given; np.inf lifts them.
+    """
+    if intervals < 10:
+        raise ArgumentError(f"the path is cut into {intervals} intervals.", expected="10 or more")
+    limits = path_limits(path, robot, velocity, acceleration, effort)
+    s = _grid(path, intervals)
+    limits.check_rest(s)
+    return _refined(limits, s)
+
+
+def _grid(path: Trajectory, intervals: int) -> np.ndarray:
+    """Equal intervals, cut at the path's knots, and ever finer towards an end where q' = 0 and ṡ rises steeply."""
+    T = path.duration
+    even, knots = np.linspace(0.0, T, intervals + 1), np.asarray(getattr(path, "knots", ()), float)
+    fine = T / intervals * 0.5 ** np.arange(1, FINER + 1)
+    speed = np.linalg.norm(path(even)[1], axis=-1)
+    near = [part for part, end in ((fine, speed[0]), (T - fine, speed[-1])) if end < 1e-9 * speed.max()]
+    s = np.unique(np.concatenate([even, knots, *near]))
+    s = s[np.concatenate([[True], np.diff(s) > 1e-12 * T])]
+    s[-1] = T
+    return s
+
+
+def _refined(limits: PathLimits, s: np.ndarray) -> Scaled:
+    step = np.diff(s)
+    A, B, C = limits.rows(s[:-1, None] + step[:, None] * INSIDE)  # (intervals, places, rows)
+    d = 2.0 * step[:, None]
+    rows_A = np.concatenate([A[:, 0], A[:, -1] + d * B[:, -1]], axis=1)
+    rows_B = np.concatenate([B[:, 0], B[:, -1]], axis=1)
+    margin, own = np.zeros_like(C[:, 0]), np.empty(len(step))
+    changed = np.ones(len(step), bool)
+    for _ in range(ROUNDS):
+        rows_C = np.concatenate([C[:, 0] - margin, C[:, -1] - margin], axis=1)
+        own[changed] = own_tops(rows_A[changed], rows_B[changed], rows_C[changed])
+        top = tops(rows_A, rows_B, rows_C, step, own)
+        x, u = profile(rows_A, rows_B, rows_C, step, top)
+        between = x[:-1, None] + d * u[:, None] * INSIDE
+        excess = _peaks(A * u[:, None, None] + B * between[..., None] - C)
+        if excess.max() <= EXCESS:
+            return _moving(limits, s, x, u)
+        margin = margin + np.where(excess > 0.3 * EXCESS, 1.05 * excess, 0.0)
+        changed = np.any(excess > 0.3 * EXCESS, axis=1)
+    raise SimulationError(
+        f"the limits of robot '{limits.robot.name}' are still exceeded by {excess.max():.3g} between grid points near "
+        f"t = {s[int(np.argmax(excess.max(axis=1)))]:.6g} s of the path.",
+        hint="more intervals, or a smoother path",
+    )
+
+
+def _peaks(f: np.ndarray) -> np.ndarray:
+    """The largest value along axis 1, that of the parabola through each three neighbours included."""
+    before, here, after = f[:, :-2], f[:, 1:-1], f[:, 2:]
+    slope, bend = 0.5 * (after - before), 2.0 * here - before - after
+    with np.errstate(divide="ignore", invalid="ignore"):
+        vertex = np.where((bend > 0.0) & (np.abs(slope) <= bend), here + 0.5 * slope**2 / bend, -np.inf)
+    return np.maximum(f.max(axis=1), vertex.max(axis=1))
+
+
+def _moving(limits: PathLimits, s: np.ndarray, x: np.ndarray, u: np.ndarray) -> Scaled:
+    stopped = (x[:-1] <= 0.0) & (x[1:] <= 0.0)
+    if stopped.any():
+        where = float(s[int(np.argmax(stopped))])
+        q = limits.path(where)[0]
+        load = np.abs(limits.inverse_dynamics(q, 0.0 * q, 0.0 * q)) / limits.effort
+        joint = limits.robot.joint_names[int(np.argmax(load))]
+        raise SimulationError(
+            f"the limits let the path be travelled only to t = {where:.6g} s of it; '{joint}' is nearest to its own.",
+            hint="wider limits, or another path",
+        )
+    return Scaled(limits.path, s, x, u)

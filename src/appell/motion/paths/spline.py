@@ -1,0 +1,45 @@
+"""Splines through way-points: cubic, at rest at both ends, or quintic, at rest and without acceleration there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from scipy.interpolate import BPoly, BSpline, CubicSpline, PPoly, make_interp_spline
+
+from appell.errors import ArgumentError
+from appell.motion.path import Motion, Numbers, Trajectory, checked_points, checked_times
+
+
+class Spline(Trajectory):
+    """The spline of a degree, 3 or 5, through way-points at given times, from rest to rest."""
+
+    def __init__(self, times: Numbers, points, degree: int = 3, names: Sequence[str] | None = None):
+        self.knots = checked_times(times)
+        self.points, self.names = checked_points(points, len(self.knots), names)
+        self.degree, self.duration = degree, float(self.knots[-1])
+        if degree == 3:
+            self.curve: CubicSpline | BSpline | BPoly | PPoly = CubicSpline(self.knots, self.points, bc_type="clamped")
+        elif degree == 5:
+            still = np.zeros(self.points.shape[1])
+            ends = [(1, still), (2, still)]
+            self.curve = make_interp_spline(self.knots, self.points, k=5, bc_type=(ends, ends))
+        else:
+            raise ArgumentError(f"the degree of the spline is {degree}.", expected="3 or 5")
+
+    def _at(self, t: np.ndarray) -> Motion:
+        return self.curve(t), self.curve(t, 1), self.curve(t, 2)
+
+
+class Samples(Trajectory):
+    """The motion through samples of q, v and a: a quintic between each two, exact in all three at the samples."""
+
+    def __init__(self, times: Numbers, q, v, a, names: Sequence[str] | None = None):
+        self.knots = checked_times(times)
+        self.points, self.names = checked_points(q, len(self.knots), names)
+        given = [self.points, *(checked_points(x, len(self.knots), self.names)[0] for x in (v, a))]
+        self.duration = float(self.knots[-1])
+        self.curve = BPoly.from_derivatives(self.knots, np.stack(given, axis=1))
+
+    def _at(self, t: np.ndarray) -> Motion:
+        return self.curve(t), self.curve(t, 1), self.curve(t, 2)

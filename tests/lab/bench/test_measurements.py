@@ -1,0 +1,180 @@
+"""The measuring itself: fair turns, honest comparisons, results that survive the disk. No figure is judged here."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from dataclasses import replace
+from time import process_time
+
+import pytest
+from typer.testing import CliRunner
+
+from appell.cli.main import app
+from appell.errors import AppellError, ArgumentError, DescriptionError
+from appell.lab.bench import batch
+from appell.lab.bench.aims import AIMS
+from appell.lab.bench.clock import TURN, Contestant, compete, one_core
+from appell.lab.bench.figure import Figure, seconds_text
+from appell.lab.bench.report import Report
+from appell.lab.bench.run import PARTS, Plan, tasks
+from appell.lab.bench.start import starts
+from appell.lab.bench.subject import find, random_states
+
+
+def run(*arguments: str):
+    return CliRunner().invoke(app, ["bench", *arguments], env={"COLUMNS": "160"})
+
+
+def report(*figures: Figure) -> Report:
+    versions = {"numpy": "2", "llvmlite": "1", "pin": "4"}
+    machine = {"cpu": "abacus", "kind": "wood", "system": "none", "python": "3"}
+    return Report(figures, machine, versions, "2000-01-01", 10_000)
+
+
+def test_contestants_take_turns():
+    calls: list[str] = []
+    contestants = {name: Contestant("note(); work()", _noting(calls, name)) for name in ("one", "other")}
+    timings = compete(contestants, turns=3)
+    assert calls[4:] == ["one", "other"] * 3  # after two warm-up calls each
+    assert all(0 < timing.best <= timing.median for timing in timings.values())
+
+
+def _noting(calls: list[str], name: str):
+    def busy():
+        begin = process_time()
+        while process_time() - begin < 2 * TURN:  # so that a turn is one call
+            pass
+
+    return {"note": lambda: calls.append(name), "work": busy}
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="the system cannot pin processes")
+def test_one_core_is_given_back():
+    before = os.sched_getaffinity(0)
+    with one_core() as core:
+        assert os.sched_getaffinity(0) == {core}
+    assert os.sched_getaffinity(0) == before
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "aim", "met"),
+    [
+        (60.0, "x", 50.0, True),
+        (40.0, "x", 50.0, False),
+        (0.2, "s", 0.3, True),
+        (0.4, "s", 0.3, False),
+        (1, "x", None, None),
+    ],
+)
+def test_an_aim_is_the_least_ratio_or_the_most_seconds(value, unit, aim, met):
+    assert Figure("batch", "puma", "f", "f", value, unit, aim).met is met
+
+
+def test_times_are_written_in_their_unit():
+    assert [seconds_text(x) for x in (2.0, 0.0305, 1.5e-6, 1.96e-8)] == ["2 s", "30.5 ms", "1.5 µs", "19.6 ns"]
+
+
+def test_results_survive_the_disk(tmp_path):
+    figure = Figure(
+        "batch", "puma", "inverse_dynamics", "inverse dynamics", 70.0, "x", 50.0, 2e-8, 1.4e-6, {"x": [1.0]}
+    )
+    path = tmp_path / "deep" / "results.json"
+    report(figure).save(path)
+    assert Report.read(path) == report(figure)
+    assert json.loads(path.read_text())["figures"][0]["met"] is True
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"format": 99}', '{"format": 1}'])
+def test_a_file_that_holds_no_results_is_refused(tmp_path, text):
+    path = tmp_path / "results.json"
+    path.write_text(text)
+    with pytest.raises(DescriptionError, match=r"results\.json"):
+        Report.read(path)
+
+
+def test_the_texts_carry_every_figure():
+    met = Figure("batch", "puma", "inverse_dynamics", "inverse dynamics", 70.0, "x", 50.0, 2e-8, 1.4e-6)
+    missed = replace(met, name="mass_matrix", title="inertia matrix", value=30.0)
+    both = report(met, missed)
+    assert "| puma | inverse dynamics | 20 ns | 1.4 µs | 70x |  |" in both.markdown()
+    assert "**missed**" in both.markdown_with_aims()
+    assert both.verdict() == "1 of 2 aims met. Missed: puma/batch/mass_matrix."
+
+
+def test_every_aim_belongs_to_a_figure_that_is_measured():
+    subjects = [find("puma"), find("talos")]
+    quantities = [(subject, quantity) for subject in subjects for quantity in batch.quantities(subject)]
+    measured = {f"{subject.name}/batch/{quantity.name}" for subject, quantity in quantities}
+    measured |= {f"{subject.name}/batch/float32" for subject in subjects}
+    measured |= {f"{subject.name}/call/{name}" for subject in subjects for name in ("ufunc", "bound")}
+    measured |= {f"{start.robot}/start/{start.name}" for start in starts(subjects)}
+    measured |= {f"{subject.name}/counts/inverse_dynamics_{kind}" for subject in subjects for kind in ("mul", "add")}
+    assert {key for key in AIMS if key.split("/")[1] in ("batch", "call", "start", "counts")} <= measured
+    assert {key.split("/")[1] for key in AIMS} <= set(PARTS)
+
+
+@pytest.mark.parametrize("name", ["puma", "stanford", "tree10"])
+def test_pinocchio_computes_the_same_before_anything_is_timed(name):
+    subject = find(name)
+    for quantity in batch.quantities(subject):
+        states = random_states(subject, 8)
+        ours = [states[argument] for argument in quantity.arguments]
+        theirs = [subject.peer.layout(argument, states[argument]) for argument in quantity.arguments]
+        function = quantity.ours(subject.dynamics)
+        batch._agree(subject, quantity, function, ours, theirs)
+        with pytest.raises(AppellError, match="is not timed"):
+            batch._agree(subject, quantity, function, [x + 0.1 for x in ours], theirs)
+
+
+def test_bench_measures_shows_and_saves(tmp_path):
+    path = tmp_path / "results.json"
+    parts = ["--part", "batch", "--part", "call", "--part", "counts"]
+    result = run("--robot", "pendulum", "--quick", "--batch", "64", *parts, "--json", str(path))
+    assert result.exit_code == 0
+    assert "pendulum inverse dynamics" in result.output
+    found = Report.read(path)
+    assert found.quick
+    assert found.batch == 64
+    assert {figure.part for figure in found.figures} == {"batch", "call", "counts"}
+    assert all(figure.value > 0 for figure in found.figures if figure.part != "counts")
+    assert found.versions["pin"] != "not installed"
+
+
+def test_time_to_first_result_is_taken_in_fresh_processes(tmp_path):
+    path = tmp_path / "results.json"
+    result = run("--robot", "pendulum", "--quick", "--part", "start", "--json", str(path))
+    assert result.exit_code == 0
+    found = {figure.key: figure.value for figure in Report.read(path).figures}
+    assert found["appell/start/import"] > 0
+    assert found["pendulum/start/inverse_dynamics"] > found["pendulum/start/inverse_dynamics_cached"] > 0
+
+
+def test_bench_without_pinocchio_says_how_to_get_it(monkeypatch):
+    monkeypatch.setitem(sys.modules, "pinocchio", None)
+    result = run("--robot", "pendulum")
+    assert result.exit_code == 1
+    assert "pip install pin" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--robot", "pumma"), "Did you mean 'puma'?"),
+        (("--part", "batches"), "Did you mean 'batch'?"),
+        (("--batch", "0"), "at least 1"),
+    ],
+)
+def test_bench_refuses_what_it_does_not_know(arguments, message):
+    result = run(*arguments)
+    assert result.exit_code == 1
+    assert message in result.stderr
+
+
+def test_a_plan_has_every_part_once():
+    plan = Plan([find("pendulum")])
+    assert plan.parts == PARTS
+    assert len({task.title for task in tasks(plan)}) == len(tasks(plan))
+    with pytest.raises(ArgumentError, match="no part 'speed'"):
+        replace(plan, parts=("speed",))

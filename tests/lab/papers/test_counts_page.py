@@ -1,0 +1,70 @@
+"""The page of operation counts, on one of its tables."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import pytest
+from rich.console import Console
+
+from appell.lab.counts import branches
+from appell.lab.counts.growth import growth
+from appell.lab.counts.published import MATA_2, TABLES, VALERA_3
+from appell.lab.counts.valera_steps import valera_steps
+from appell.lab.papers import counts
+from appell.lab.papers.page import Page
+
+
+@pytest.fixture
+def page(tmp_path, monkeypatch):
+    monkeypatch.setattr(counts, "growth", partial(growth, sizes=range(2, 10)))
+    monkeypatch.setattr(counts, "_branches", lambda page: None)
+    return Page(Console(record=True, width=160, file=(tmp_path / "page.txt").open("w")), tmp_path)
+
+
+def test_a_table_has_the_published_polynomials_beside_ours(page, monkeypatch):
+    monkeypatch.setattr(counts, "TABLES", (VALERA_3,))
+    counts.run(page)
+    text = page.console.export_text()
+    for printed in ("121n-136", "91n-116", "590", "430", "117n-148", "90n-123"):
+        assert printed in text
+    assert "gibbs-appell-4x4" in text  # the form that stays dearer is named, with the reason
+    assert "world coordinates" in text
+
+
+def test_a_count_above_the_printed_one_is_explained(page, monkeypatch):
+    monkeypatch.setattr(counts, "TABLES", (MATA_2,))
+    counts.run(page)
+    text = " ".join(page.console.export_text().split())
+    assert "Angeles, Ma (NOC) needs more M than printed" in text
+    assert "triangular factor" in text
+
+
+def test_every_row_that_may_be_dearer_has_a_remark():
+    from appell.lab.counts.growth import products
+    from appell.lab.counts.measure import as_written
+
+    for table in TABLES:
+        for row in table.rows:
+            if row.mul.coefficients:
+                six = growth(as_written, row.method, row.quantity, sizes=range(2, 10)).counts[6]
+                assert (products(six) <= row.mul(6) and six.add <= row.add(6)) or row.remark, row.label
+
+
+def test_the_steps_of_the_vector_form_add_up():
+    step = {row[0]: row[1:] for row in valera_steps()}
+    assert step["2  velocities and accelerations"][2:] == ["62n-78", "46n-65"]  # the slopes are the published ones
+    assert step["total"][2:] == ["117n-148", "90n-123"]
+
+
+def test_a_branched_robot_costs_least_with_3x3_matrices_and_most_with_lagrange():
+    at = {
+        label: branches._counter(inverse, inertia)(2, 3) for label, (inverse, inertia, _) in branches.PUBLISHED.items()
+    }
+    lagrange, small, mixed = at.values()
+    assert small < mixed < lagrange
+
+
+def test_costs_grow_by_the_same_amount_for_every_branch():
+    count = branches._counter("gibbs-appell", "gibbs-appell")
+    assert count(4, 3)[0] - count(3, 3)[0] == count(3, 3)[0] - count(2, 3)[0]

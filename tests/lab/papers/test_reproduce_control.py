@@ -1,0 +1,44 @@
+"""`appell reproduce control`: what stands behind the figures."""
+
+from __future__ import annotations
+
+import json
+from io import StringIO
+from pathlib import Path
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+import appell as ap
+from appell.lab.papers import control
+from appell.lab.papers.page import Page
+
+REFERENCE = Path(__file__).parent.parent / "references" / "puma_straight_lines.json"
+
+
+def test_the_torques_of_figure_4_are_those_of_an_independent_computation(puma):
+    rows = json.loads(REFERENCE.read_text())["002"]["tool_0"]["rows"]
+    line, flip = control.straight_line(puma), np.array([1, 1, 1, 1, -1, 1])  # our wrist is turned over: q5 changes sign
+    for row in rows:
+        q, v, a = line(row["t"])
+        np.testing.assert_allclose(v * flip, row["qd"], atol=1e-9)
+        np.testing.assert_allclose(ap.Dynamics(puma).inverse_dynamics(q, v, a) * flip, row["tau"], atol=1e-8)
+
+
+@pytest.mark.slow
+def test_the_page_shows_figures_3_to_5_the_laws_and_the_time_of_a_step(tmp_path):
+    text = StringIO()
+    control.run(Page(Console(file=text, width=120), tmp_path))
+    for name in ("valera_figure_3", "valera_figure_4", "valera_figure_5"):
+        assert (tmp_path / f"{name}.png").stat().st_size > 20_000
+    lines = {line.split()[0]: line.split() for line in text.getvalue().splitlines() if line.strip()}
+    moving, final = {}, {}
+    for law in ("pid", "pd-gravity", "tracking", "tracking-integral"):
+        moving[law], final[law] = (float(x) for x in lines[law][1:3])
+    assert moving["tracking-integral"] == min(moving.values())
+    assert final["tracking-integral"] < 0.05 * final["tracking"]
+    assert final["pid"] < 0.05 * final["pd-gravity"]
+    assert max(float(x) for x in lines["ramp"][1:7]) < 2.0  # mrad
+    assert "0.225" in text.getvalue()
+    assert "0.061" in text.getvalue()

@@ -1,0 +1,51 @@
+"""The two bodies of Mata 2002, §5.1, in double and single precision."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from appell.lab.papers.stability import double_precision, positions, single_precision
+
+REFERENCE = json.loads((Path(__file__).parents[1] / "references" / "two_body_stability.json").read_text())
+
+
+@pytest.fixture(scope="module")
+def double():
+    return double_precision()
+
+
+@pytest.fixture(scope="module")
+def single():
+    return single_precision()
+
+
+def test_there_are_180_positions_of_two_degrees():
+    assert positions().shape == (180, 2)
+    assert np.allclose(np.diff(np.degrees(positions()[:, 1])), 2.0)
+
+
+@pytest.mark.parametrize("row", REFERENCE["rows"], ids=lambda row: f"q2={row['q2_deg']}")
+def test_double_precision_reproduces_the_reference(double, row):
+    acceleration, condition = double
+    k = row["q2_deg"] // 2
+    assert acceleration[k] == pytest.approx([row["qdd1"], row["qdd2"]], rel=1e-9)
+    assert condition[k] == pytest.approx(row["cond"], rel=1e-9)
+
+
+def test_the_condition_number_spans_the_references(double):
+    assert double[1].min() == pytest.approx(REFERENCE["cond_min"], rel=1e-9)
+    assert double[1].max() == pytest.approx(REFERENCE["cond_max"], rel=1e-9)
+
+
+def test_single_precision_loses_what_the_paper_says(double, single):
+    """Orders of magnitude only: single rounding errors differ from program to program."""
+    exact, _ = double
+    worst = {name: np.abs(exact - found).max() for name, found in single.items()}
+    assert all(found.dtype == np.float32 for found in single.values())
+    assert worst["ABA, link coordinates"] < 1e-3
+    for name in ("ABA, base coordinates", "CRBA, Walker-Orin", "GA, Mata"):
+        assert 0.1 < worst[name] < 10.0

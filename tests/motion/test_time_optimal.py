@@ -1,0 +1,145 @@
+"""The fastest motion along a path: limits kept densely, and no slower than a finer grid allows."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sparse
+from scipy.optimize import linprog
+
+from appell import ArgumentError, Dynamics, SimulationError, load
+from appell.motion import CartesianLine, Ramp, Spline, time_optimal, zyz
+
+EFFORT = np.array([60.0, 100.0, 40.0, 3.0, 2.0, 1.0])
+STRONG = np.array([150.0, 200.0, 100.0, 20.0, 20.0, 10.0])
+
+
+def valera_line():
+    return CartesianLine(load("puma"), "tool", [0.6, 0.175, 0.25], [0.018, 0.757, 0.0], zyz(45, 60, 90), 8.6, (1, 1, 1))
+
+
+def random_spline(degree=3):
+    return Spline(np.arange(6.0), np.random.default_rng(0).uniform(-1.5, 1.5, (6, 6)), degree)
+
+
+def least_duration(fast, path, robot, intervals, velocity=np.inf, acceleration=np.inf, effort=np.inf):
+    """A bound that no motion on a grid can beat, with limits kept at its points: a certificate by convexity.
+
+    The duration T is convex in x = ṡ², and the motions that keep the limits are a polytope; so with any x̂ (here ours)
+    T(x) ≥ T(x̂) + min ∇T(x̂)·(x - x̂), where the minimum over the polytope is a linear program.
+    """
+    s = np.linspace(0.0, path.duration, intervals + 1)
+    step, (q, first, second) = s[1], path(s)
+    dynamics = Dynamics(robot).inverse_dynamics
+    zero = np.zeros_like(q)
+    g = dynamics(q, zero, zero)
+    m, c = dynamics(q, zero, first) - g, dynamics(q, first, second) - g
+    rows, bounds = [], []
+    unit = sparse.eye_array(intervals + 1, format="csr")
+    left, right = unit[:-1], unit[1:]
+    n = q.shape[1]
+    most_a, most_tau = np.broadcast_to(acceleration, (len(s), n)), np.broadcast_to(effort, (len(s), n))
+    for j in range(n):
+        for A, B, top, bottom in ((first, second, most_a, most_a), (m, c, most_tau - g, most_tau + g)):
+            if np.isfinite(top[0, j]):
+                u = sparse.diags_array(A[:-1, j] / (2 * step)) @ (right - left)
+                row = u + sparse.diags_array(B[:-1, j]) @ left
+                rows += [row, -row]
+                bounds += [top[:-1, j], bottom[:-1, j]]
+    with np.errstate(divide="ignore"):
+        fastest = np.min((velocity / np.abs(first)) ** 2, axis=1)
+    fastest[[0, -1]] = 0.0
+    here = np.interp(s, fast.s, fast.x)
+    speed = np.sqrt(here)
+    pace = 1.0 / (speed[:-1] + speed[1:])
+    slope = np.zeros(len(s))
+    slope[1:-1] = -step * (pace[:-1] ** 2 + pace[1:] ** 2) / speed[1:-1]
+    limits = [(0.0, x if np.isfinite(x) else None) for x in fastest]
+    solved = linprog(slope, sparse.vstack(rows), np.concatenate(bounds), bounds=limits, method="highs")
+    assert solved.status == 0, solved.message
+    return float(2 * step * pace.sum() + slope @ (solved.x - here))
+
+
+def excess(fast, robot, velocity=np.inf, acceleration=np.inf, effort=np.inf):
+    """How far any limit is passed at a hundred thousand instants."""
+    q, v, a = fast(np.linspace(0.0, fast.duration, 100_001))
+    tau = Dynamics(robot).inverse_dynamics(q, v, a)
+    return max(float((np.abs(x) - limit).max()) for x, limit in ((v, velocity), (a, acceleration), (tau, effort)))
+
+
+CASES = {
+    "line, torques": (valera_line, {"effort": EFFORT}),
+    "line, all": (valera_line, {"effort": EFFORT, "velocity": 1.0, "acceleration": 3.0}),
+    "spline, torques and velocity": (random_spline, {"effort": STRONG, "velocity": 2.0}),
+    "spline, velocity and acceleration": (random_spline, {"velocity": 2.0, "acceleration": 8.0}),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_no_limit_is_passed_and_the_duration_is_that_of_a_fine_grid(case):
+    make, limits = CASES[case]
+    robot, path = load("puma"), make()
+    fast = time_optimal(path, robot, **limits)
+    assert excess(fast, robot, **limits) < 1e-6
+    assert fast.duration <= 1.01 * least_duration(fast, path, robot, 3000, **limits)
+    q, v, _ = fast(np.array([0.0, fast.duration]))
+    np.testing.assert_allclose(q, path(np.array([0.0, path.duration]))[0], atol=1e-9)
+    np.testing.assert_allclose(v, np.zeros_like(v), atol=1e-9)
+
+
+def test_a_quintic_spline_that_starts_without_acceleration_is_travelled_too():
+    robot, path = load("puma"), random_spline(5)
+    limits = {"effort": STRONG, "velocity": 2.0, "acceleration": 8.0}
+    fast = time_optimal(path, robot, intervals=500, **limits)
+    assert excess(fast, robot, **limits) < 1e-6
+    assert fast.duration == pytest.approx(time_optimal(path, robot, intervals=2000, **limits).duration, rel=2e-3)
+
+
+def test_a_straight_ramp_under_acceleration_limits_is_the_shortest_ramp():
+    robot = load("panda")
+    slow = Ramp(robot.start, robot.start + 0.5, 0.3, 0.5)
+    fast = time_optimal(slow, robot, velocity=1.0, acceleration=2.0, effort=np.inf)
+    assert fast.duration == pytest.approx(Ramp(robot.start, robot.start + 0.5, 1.0, 2.0).duration, rel=2e-3)
+    assert excess(fast, robot, velocity=1.0, acceleration=2.0) < 1e-6
+
+
+def test_the_robots_own_limits_are_taken_if_none_are_given():
+    robot = load("panda")
+    slow = Ramp(robot.start, robot.start + 0.5, 0.3, 0.5)
+    fast = time_optimal(slow, robot)
+    efforts = np.array([link.joint.limits.effort for link in robot.moving])
+    speeds = np.array([link.joint.limits.velocity for link in robot.moving])
+    assert excess(fast, robot, velocity=speeds, effort=efforts) < 1e-6
+    assert fast.duration < 0.5 * slow.duration
+
+
+def test_velocity_is_the_derivative_of_position_along_the_scaled_motion():
+    fast = time_optimal(random_spline(), load("puma"), velocity=2.0, acceleration=8.0)
+    t = np.linspace(0.1, fast.duration - 0.1, 50)
+    h = 1e-6
+    np.testing.assert_allclose((fast(t + h)[0] - fast(t - h)[0]) / (2 * h), fast(t)[1], atol=1e-4)
+
+
+def test_limits_that_exclude_the_path_name_the_joint_and_the_place():
+    robot, line = load("puma"), valera_line()
+    with pytest.raises(
+        SimulationError,
+        match=r"effort limit of joint 'joint2' excludes the path at its start: .* takes 56\.\d+, and the limit is 50",
+    ):
+        time_optimal(line, robot, effort=[60, 50, 40, 3, 2, 1])
+    with pytest.raises(SimulationError, match=r"joint 'joint2' excludes the path at t = 7\.\d+ s"):
+        time_optimal(line, robot, effort=[60, 75, 40, 3, 2, 1])
+
+
+def test_wrong_limits_are_named_before_anything_is_computed():
+    robot, line = load("puma"), valera_line()
+    for problem, limits in {
+        "no limit is given, and robot 'puma' has none": {},
+        "effort limit of joint 'joint3' is 0": {"effort": [1, 1, 0, 1, 1, 1]},
+        r"velocity limit has shape \(2,\)": {"velocity": [1.0, 2.0]},
+        "cut into 3 intervals": {"velocity": 1.0, "intervals": 3},
+    }.items():
+        with pytest.raises(ArgumentError, match=problem):
+            time_optimal(line, robot, **limits)
+    with pytest.raises(ArgumentError, match="path has 6 coordinates; robot 'panda'"):
+        time_optimal(line, load("panda"))

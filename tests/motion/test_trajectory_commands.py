@@ -1,0 +1,116 @@
+"""`appell trajectory` and `appell torques` on the command line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from appell import Dynamics, load
+from appell.cli.main import app
+from appell.motion import read_csv
+
+REFERENCE = json.loads((Path(__file__).parents[1] / "references" / "puma_straight_lines.json").read_text())
+LINE = [
+    "trajectory",
+    "line",
+    "puma",
+    "--from",
+    "0.6,0.175,0.25",
+    "--to",
+    "0.244,0.527,0.25",
+    "--zyz",
+    "45,60,90",
+    "--duration",
+    "5",
+]
+
+
+def run(*arguments):
+    return CliRunner().invoke(app, [str(argument) for argument in arguments])
+
+
+@pytest.fixture(scope="module")
+def line_csv(tmp_path_factory):
+    path = tmp_path_factory.mktemp("line") / "line.csv"
+    assert run(*LINE, "--output", path).exit_code == 0
+    return path
+
+
+def test_a_line_is_written_as_csv_and_drawn(line_csv, tmp_path):
+    rows = REFERENCE["000"]["tool_0"]["rows"]
+    q, v, _ = read_csv(line_csv)([row["t"] for row in rows])
+    np.testing.assert_allclose(q, [row["q"] for row in rows], atol=1e-9)
+    np.testing.assert_allclose(v, [row["qd"] for row in rows], atol=1e-9)
+    shown = run(*LINE, "--plot", tmp_path / "line.png")
+    assert "joint6" in shown.stdout
+    assert (tmp_path / "line.png").stat().st_size > 10_000
+
+
+def test_torques_of_a_csv_are_those_of_the_reference(line_csv, tmp_path):
+    shown = run(
+        "torques", "puma", line_csv, "--samples", 11, "--output", tmp_path / "tau.csv", "--plot", tmp_path / "tau.png"
+    )
+    assert shown.exit_code == 0, shown.output
+    assert "-56.396" in shown.stdout
+    heading, *lines = (tmp_path / "tau.csv").read_text().splitlines()
+    values = np.array([[float(cell) for cell in line.split(",")] for line in lines])
+    tau = values[:, [heading.split(",").index(f"tau_joint{k}") for k in range(1, 7)]]
+    np.testing.assert_allclose(tau, [row["tau"] for row in REFERENCE["000"]["tool_0"]["rows"]], atol=1e-8)
+    assert (tmp_path / "tau.png").stat().st_size > 10_000
+
+
+def test_the_fastest_motion_keeps_its_effort(line_csv, tmp_path):
+    effort = np.array([60, 100, 40, 3, 2, 1.0])
+    shown = run(
+        "trajectory",
+        "fastest",
+        "puma",
+        line_csv,
+        "--effort",
+        "60,100,40,3,2,1",
+        "--output",
+        tmp_path / "fast.csv",
+        "--samples",
+        2001,
+    )
+    assert shown.exit_code == 0, shown.output
+    fast = read_csv(tmp_path / "fast.csv")
+    assert fast.duration < 1.0
+    tau = Dynamics(load("puma")).inverse_dynamics(*fast(fast.knots))
+    assert (np.abs(tau) - effort).max() < 1e-4  # at the samples; the file rounds nothing
+
+
+def test_ramps_and_splines_are_made(tmp_path):
+    shown = run(
+        "trajectory",
+        "ramp",
+        "panda",
+        "--to",
+        "0.5,-0.5,0,-2,0,1.5,0.8",
+        "--velocity",
+        "0.5",
+        "--output",
+        tmp_path / "ramp.csv",
+    )
+    assert shown.exit_code == 0, shown.output
+    smooth = run("trajectory", "spline", tmp_path / "ramp.csv", "--degree", 5)
+    assert smooth.exit_code == 0, smooth.output
+    assert "Spline" in smooth.stdout
+
+
+def test_mistakes_are_messages_with_exit_code_1(line_csv):
+    for problem, arguments in {
+        "--from is '0.6,0.175'": [*LINE[:4], "0.6,0.175", *LINE[5:]],
+        "out of reach": [*LINE[:6], "2,0,0", *LINE[7:]],
+        "line.csv moves 6 joints": ["torques", "panda", line_csv],
+        "cannot be read": ["torques", "puma", "nowhere.csv"],
+        "excludes the path at its start": ["trajectory", "fastest", "puma", line_csv, "--effort", "1"],
+        "has no robot 'pumma'": ["torques", "pumma", line_csv],
+    }.items():
+        shown = run(*arguments)
+        assert shown.exit_code == 1, shown.output
+        assert problem in " ".join((shown.output + shown.stderr).split())
