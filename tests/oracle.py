@@ -55,7 +55,7 @@ class Oracle:
             model.addFrame(pin.Frame(link.name, joint, 0, pin.SE3.Identity(), pin.FrameType.BODY))
             ids[link.name] = joint
         for frame in robot.frames:
-            model.addFrame(pin.Frame(frame.name, ids[frame.link], 0, se3(frame.pose), pin.FrameType.BODY))
+            model.addFrame(pin.Frame(frame.name, ids[frame.body], 0, se3(frame.pose), pin.FrameType.BODY))
         return model
 
     def q(self, q):

@@ -15,7 +15,8 @@ from appell.describe.load import load, zoo_names
 from appell.model.body import Body
 from appell.model.joints import KINDS, Motion
 from appell.model.joints.spherical import random_quaternion
-from appell.model.robot import Frame, Joint, Limits, Link, Mimic, Robot
+from appell.model.frame import Frame
+from appell.model.robot import Joint, Limits, Link, Mimic, Robot
 
 ALL_KINDS = (*KINDS, "mimic")
 ONE_AXIS = ("revolute", "continuous", "prismatic")

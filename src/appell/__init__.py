@@ -39,8 +39,9 @@ from appell.errors import (
     TraceError,
 )
 from appell.model.body import Body, Inertia
+from appell.model.frame import Frame
 from appell.model.joints import Continuous, Floating, Planar, Prismatic, Revolute, Spherical
-from appell.model.robot import Frame, Joint, Limits, Link, Mimic, Robot
+from appell.model.robot import Joint, Limits, Link, Mimic, Robot
 
 # chapters that need SciPy or more are imported when they are first named: public name -> module, attribute
 _LATER: dict[str, tuple[str, str | None]] = {

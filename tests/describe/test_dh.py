@@ -41,7 +41,7 @@ def homogeneous(pose: Pose) -> np.ndarray:
 
 def place_of(robot: Robot, name: str, q: np.ndarray) -> np.ndarray:
     frame = robot.frame(name)
-    pose, link = frame.pose, frame.link
+    pose, link = frame.pose, frame.body
     while link is not None:
         joint = robot.link(link).joint
         pose = joint.placement @ joint.motion.pose([float(x) for x in robot.joint_position(joint, q)]) @ pose

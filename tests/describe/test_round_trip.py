@@ -16,7 +16,8 @@ from appell.algebra.vector import Vec3
 from appell.describe.load import load, load_text
 from appell.describe.rpy import is_exact, rpy_of
 from appell.errors import ModelWarning
-from appell.model.robot import Frame, Joint, Limits, Robot
+from appell.model.frame import Frame
+from appell.model.robot import Joint, Limits, Robot
 from robots import example_urdfs, random_pose, random_tree, random_trees, zoo
 
 FORMATS = ["urdf", "toml"]

@@ -10,7 +10,7 @@ import pytest
 from answers import answer
 from appell.dynamics import Dynamics
 from appell.model.body import Body
-from appell.model.robot import Frame
+from appell.model.frame import Frame
 from robots import random_motion, random_trees, zoo
 
 ROBOTS = {robot.name: robot for robot in [*zoo(), *random_trees(10, links=10, first_seed=100)]}

@@ -143,6 +143,16 @@ class Pose:
         return self.rotation @ point + self.translation
 
     @property
+    def rows(self) -> list[list[Scalar]]:
+        """[R s], three rows of four."""
+        return [[*row, x] for row, x in zip(self.rotation.rows, self.translation, strict=True)]
+
+    @property
+    def matrix(self) -> list[list[Scalar]]:
+        """The homogeneous 4x4 matrix."""
+        return [*self.rows, [0.0, 0.0, 0.0, 1.0]]
+
+    @property
     def inverse(self) -> Pose:
         back = self.rotation.T
         return Pose(back, -(back @ self.translation))

@@ -28,7 +28,7 @@ def facts(robot: Robot, warnings: list[str], counts: bool) -> dict[str, Any]:
         "home": None if robot.home is None else list(robot.home),
         "links": [_link(robot, link) for link in robot.links],
         "frames": [
-            {"name": frame.name, "link": frame.link, "at": list(frame.pose.translation)} for frame in robot.frames
+            {"name": frame.name, "link": frame.body, "at": list(frame.pose.translation)} for frame in robot.frames
         ],
         "operations": _operations(robot) if counts and not _lacking(robot) else {},
         "warnings": [*warnings, *_lacking(robot)],

@@ -17,8 +17,9 @@ from appell.algebra.rotation import Pose
 from appell.algebra.scalar import snap
 from appell.errors import DescriptionError, unknown_name
 from appell.model.body import Body, Inertia
+from appell.model.frame import IN_PLACE, Frame
 from appell.model.joints import Motion
-from appell.model.robot import IN_PLACE, NO_LIMITS, Frame, Joint, Limits, Link, Mimic
+from appell.model.robot import NO_LIMITS, Joint, Limits, Link, Mimic
 
 
 @dataclass(frozen=True)

@@ -21,8 +21,9 @@ from appell.describe.assemble import FramePart, Part, assemble
 from appell.describe.values import matter, number, numbers, place, vector
 from appell.errors import DescriptionError, unknown_name
 from appell.model.body import Body
+from appell.model.frame import IN_PLACE
 from appell.model.joints import Floating, Motion, Planar, Spherical
-from appell.model.robot import GRAVITY, IN_PLACE, NO_LIMITS, Limits, Mimic, Robot
+from appell.model.robot import GRAVITY, NO_LIMITS, Limits, Mimic, Robot
 
 BASES: Mapping[str, type[Motion] | None] = {
     "fixed": None,

@@ -25,8 +25,9 @@ from appell.algebra.vector import Vec3
 from appell.describe.build import Builder
 from appell.describe.values import matter, number
 from appell.errors import DescriptionError
+from appell.model.frame import IN_PLACE
 from appell.model.joints import Prismatic, Revolute
-from appell.model.robot import GRAVITY, IN_PLACE, NO_LIMITS, Limits, Robot
+from appell.model.robot import GRAVITY, NO_LIMITS, Limits, Robot
 
 KINDS = {"revolute": Revolute, "prismatic": Prismatic}
 CONVENTIONS = ("modified", "standard")

@@ -16,9 +16,10 @@ from appell.describe.build import Builder
 from appell.describe.values import shortened
 from appell.describe.xml import Element
 from appell.model.body import Body
+from appell.model.frame import IN_PLACE
 from appell.model.joints import KINDS, Motion, Planar
 from appell.model.joints.motion import unit_axis
-from appell.model.robot import IN_PLACE, NO_LIMITS, Limits, Mimic
+from appell.model.robot import NO_LIMITS, Limits, Mimic
 
 TYPES: dict[str, type[Motion] | None] = {**KINDS, "ball": KINDS["spherical"], "fixed": None}
 INERTIA = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")

@@ -9,7 +9,8 @@ from appell.algebra.matrix import Mat3
 from appell.algebra.rotation import Pose
 from appell.describe.rpy import is_exact, rpy_of
 from appell.model.body import Body
-from appell.model.robot import Frame, Joint, Link, Robot
+from appell.model.frame import Frame
+from appell.model.robot import Joint, Link, Robot
 
 
 def toml_lines(robot: Robot) -> list[str]:
@@ -65,8 +66,8 @@ def _inertia(inertia: Mat3) -> str:
 
 def _frame(frame: Frame) -> list[str]:
     lines = ["[[frame]]", f"name = {_text(frame.name)}"]
-    if frame.link is not None:
-        lines.append(f"on = {_text(frame.link)}")
+    if frame.body is not None:
+        lines.append(f"on = {_text(frame.body)}")
     return lines + _place(frame.pose)
 
 

@@ -14,8 +14,9 @@ from appell.algebra.vector import Vec3
 from appell.describe.rpy import is_exact, rpy_of
 from appell.describe.urdf_parts import INERTIA
 from appell.model.body import Body
+from appell.model.frame import IN_PLACE, Frame
 from appell.model.joints import Planar
-from appell.model.robot import IN_PLACE, NO_LIMITS, Frame, Joint, Limits, Link, Robot
+from appell.model.robot import NO_LIMITS, Joint, Limits, Link, Robot
 
 UNLIMITED = 1e9  # written where nothing is known but URDF wants a number
 
@@ -86,7 +87,7 @@ def _joint(joint: Joint, parent: str, child: str) -> list[str]:
 
 
 def _frame(frame: Frame, joint: str, root: str) -> list[str]:
-    ends = _ends(frame.pose, frame.link or root, frame.name)
+    ends = _ends(frame.pose, frame.body or root, frame.name)
     opening = [_tag("link", "/", name=frame.name), _tag("joint", name=joint, type="fixed")]
     return [*("  " + line for line in opening), *ends, "  </joint>"]
 

@@ -22,6 +22,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from appell.algebra.matrix import Mat3
+from appell.algebra.rotation import Pose
 from appell.algebra.scalar import Scalar
 from appell.algebra.vector import Vec3
 from appell.model.body import Inertia
@@ -73,9 +75,35 @@ def kinetic_energy(velocity: Matrix, sigma: Matrix) -> Scalar:
     return 0.5 * inner(velocity, times(velocity, sigma))
 
 
-def potential_energy(place: Matrix, sigma: Matrix, gravity: Vec3) -> Scalar:
-    """The share of one body in U, by (5): zero with its centre of mass level with the origin."""
-    return -gravity.dot(Vec3.of(row[3] for row in times(place, sigma)))
+def first_moment(place: Matrix, sigma: Matrix) -> Vec3:
+    """∫ X r dm of one body, its share in U = -g·Σ ∫ X r dm and in the centre of mass."""
+    return Vec3.of(row[3] for row in times(place, sigma))
+
+
+def momentum(place: Matrix, velocity: Matrix, sigma: Matrix) -> tuple[Vec3, Vec3]:
+    """∫ Ẋr dm and ∫ Xr × Ẋr dm of one body, X in world axes: with H = Ẋ Σ Xᵀ, the latter is the vector of H - Hᵀ."""
+    weighted = times(velocity, sigma)
+    H = [[inner([row], [other]) for other in place] for row in weighted]
+    return (
+        Vec3.of(row[3] for row in weighted),
+        Vec3(H[2][1] - H[1][2], H[0][2] - H[2][0], H[1][0] - H[0][1]),
+    )
+
+
+def pose_of(place: Matrix) -> Pose:
+    """The pose of X = [R s]."""
+    return Pose(Mat3.of(row[:3] for row in place), Vec3.of(row[3] for row in place))
+
+
+def applied(place: Matrix, point: Sequence[Scalar]) -> Vec3:
+    """X r, or a derivative of it."""
+    return Vec3.of(inner([row], [point]) for row in place)
+
+
+def turned(rotation: Mat3, place: Matrix) -> list[list[Scalar]]:
+    """X in other axes."""
+    columns = [rotation @ Vec3.of(row[k] for row in place) for k in range(4)]
+    return [list(row) for row in zip(*columns, strict=True)]
 
 
 def regressor(partials: Sequence[Matrix], A: Matrix) -> list[list[Scalar]]:

@@ -29,6 +29,6 @@ def solved(inverse_dynamics: Callable, mass_matrix: Callable, solver: str) -> Ca
     ) -> list[Scalar]:
         """a(q, v, τ)."""
         bias = inverse_dynamics(tree, q, v, [0.0] * len(v), wrenches)
-        return solve(mass_matrix(tree, q), [force - h for force, h in zip(tau, bias, strict=True)])
+        return solve(tree.plus_rotors(mass_matrix(tree, q)), [force - h for force, h in zip(tau, bias, strict=True)])
 
     return forward_dynamics

@@ -20,7 +20,7 @@ from appell.algebra.vector import Vec3
 from appell.formulate.motion import Step, combine
 from appell.formulate.tree import Tree
 from appell.model.body import Inertia
-from appell.model.robot import WORLD
+from appell.model.frame import WORLD
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,8 @@ from appell.algebra.scalar import Scalar
 from appell.algebra.vector import Vec3
 from appell.formulate.motion import Step, carried_partials, steps
 from appell.formulate.tree import Tree
+from appell.model.frame import WORLD, Frame
 from appell.model.joints import Partial
-from appell.model.robot import WORLD, Frame
 
 Change = Callable[[Pose, Partial], Partial]
 
@@ -41,17 +41,16 @@ def world_poses(tree: Tree, step: dict[str, Step]) -> dict[str | None, Pose]:
     return found
 
 
-def frame_pose(tree: Tree, frame: Frame, q: Sequence[Scalar]) -> list[list[Scalar]]:
-    """The homogeneous 4x4 matrix of a frame in the world."""
-    pose = world_poses(tree, steps(tree, q))[frame.link] @ frame.pose
-    return [[*row, x] for row, x in zip(pose.rotation.rows, pose.translation, strict=True)] + [[0.0, 0.0, 0.0, 1.0]]
+def frame_pose(tree: Tree, frame: Frame, q: Sequence[Scalar]) -> Pose:
+    """Where a frame stands in the world."""
+    return world_poses(tree, steps(tree, q))[frame.body] @ frame.pose
 
 
 def frame_jacobian(tree: Tree, frame: Frame, reference: str, q: Sequence[Scalar]) -> list[list[Scalar]]:
     """J with (linear, angular) velocity of the frame = J v."""
     step = steps(tree, q)
-    world = world_poses(tree, step)[frame.link] @ frame.pose
-    partials = carried_partials(tree, step)[frame.link]
+    world = world_poses(tree, step)[frame.body] @ frame.pose
+    partials = carried_partials(tree, step)[frame.body]
     change = REFERENCES[reference]
     columns = {
         name: [_column(change(world, _at_frame(frame, p))) for p in inboard] for name, inboard in partials.items()
@@ -65,7 +64,7 @@ def frame_wrench(
     """Force and moment about the link's origin, in link coordinates, of a wrench on a frame, (force, moment)."""
     force, moment = Vec3.of(wrench[:3]), Vec3.of(wrench[3:])
     if reference != "LOCAL":
-        world = world_poses(tree, steps(tree, q))[frame.link] @ frame.pose
+        world = world_poses(tree, steps(tree, q))[frame.body] @ frame.pose
         if reference == "WORLD":
             moment = moment - world.translation.cross(force)
         force, moment = world.rotation.T @ force, world.rotation.T @ moment

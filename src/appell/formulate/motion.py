@@ -22,8 +22,8 @@ from appell.algebra.rotation import Rotation, compose
 from appell.algebra.scalar import Scalar
 from appell.algebra.vector import ZERO, Vec3, total
 from appell.formulate.tree import Tree
+from appell.model.frame import WORLD
 from appell.model.joints import Partial
-from appell.model.robot import WORLD
 
 
 @dataclass(frozen=True)

@@ -26,6 +26,7 @@ class TreeLink:
     joint: Joint
     placement: Pose
     inertia: Inertia
+    rotor: Scalar = 0.0  # inertia of its drive, as the joint feels it
 
     @property
     def partials(self) -> tuple[Partial, ...]:
@@ -59,6 +60,20 @@ class Tree:
         return replace(
             self, links=tuple(replace(link, inertia=inertias.get(link.name, link.inertia)) for link in self.links)
         )
+
+    def with_rotors(self) -> Tree:
+        """With the rotors of the joints' actuators, for forward dynamics."""
+        return replace(
+            self, links=tuple(replace(link, rotor=link.joint.actuator.reflected_inertia) for link in self.links)
+        )
+
+    def plus_rotors(self, matrix: Sequence[Sequence[Scalar]]) -> list[list[Scalar]]:
+        """An inertia matrix of the links with that of the rotors added."""
+        rows = [list(row) for row in matrix]
+        for link in self.links:
+            for k, scale, rotor in self._columns(link, [link.rotor] * len(link.partials)):
+                rows[k][k] = rows[k][k] + scale * scale * rotor
+        return rows
 
     def with_gravity(self, gravity: Vec3) -> Tree:
         return replace(self, gravity=gravity)
@@ -115,5 +130,4 @@ class Tree:
 
     def _columns(self, link: TreeLink, entries: Sequence):
         start = self.robot.span(link.joint)[1].start
-        scale = link.joint.mimic.multiplier if link.joint.mimic else 1.0
-        return [(start + k, scale, entry) for k, entry in enumerate(entries)]
+        return [(start + k, link.joint.scale, entry) for k, entry in enumerate(entries)]

@@ -6,34 +6,33 @@ robot lumps them, with rotation, and keeps what they carried as named frames.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from pathlib import Path
+from typing import ClassVar, Self
 
 import numpy as np
 
 from appell.algebra.rotation import Pose
 from appell.algebra.scalar import Scalar
 from appell.algebra.vector import Vec3
-from appell.errors import ArgumentError, ModelError, unknown_name
+from appell.model.actuator import IDEAL, Actuator
 from appell.model.body import Body
+from appell.model.frame import IN_PLACE, Frame
 from appell.model.joints import Motion
+from appell.model.system import System
 from appell.model.validate import validate
 
-WORLD = None  # the parent of a link that stands on the ground
 GRAVITY = Vec3(0.0, 0.0, -9.81)
-IN_PLACE = Pose()  # no turn, no shift
 
 
 @dataclass(frozen=True)
 class Limits:
-    """What a one-axis joint must not exceed (a continuous one has no last position); None: not known. SI units."""
+    """Where a one-axis joint must stay (a continuous one may go anywhere); None: not known. Radians or metres."""
 
     lower: float | None = None
     upper: float | None = None
-    velocity: float | None = None
-    effort: float | None = None
 
 
 NO_LIMITS = Limits()
@@ -50,15 +49,19 @@ class Mimic:
 
 @dataclass(frozen=True)
 class Joint:
-    """A named motion, placed on the parent link."""
+    """A named motion, placed on the parent link, and what drives it."""
 
     name: str
     motion: Motion
     placement: Pose = IN_PLACE
     limits: Limits = NO_LIMITS
     mimic: Mimic | None = None
-    damping: float = 0.0
-    friction: float = 0.0
+    actuator: Actuator = IDEAL
+
+    @property
+    def scale(self) -> float:
+        """How fast it moves for a unit of its coordinate's velocity: 1, or a mimic's multiplier."""
+        return self.mimic.multiplier if self.mimic else 1.0
 
 
 @dataclass(frozen=True)
@@ -71,19 +74,11 @@ class Link:
     body: Body | None = None
 
 
-@dataclass(frozen=True)
-class Frame:
-    """A named place on a link (or on the world, None)."""
-
-    name: str
-    link: str | None
-    pose: Pose = IN_PLACE
-
-
 @dataclass(frozen=True, repr=False)
-class Robot:
+class Robot(System):
     """A validated tree of links."""
 
+    kind: ClassVar[str] = "robot"
     name: str
     links: tuple[Link, ...]
     frames: tuple[Frame, ...] = ()
@@ -112,21 +107,42 @@ class Robot:
         """The links with coordinates of their own, in the order of v."""
         return tuple(link for link in self.links if link.joint.mimic is None)
 
-    @property
-    def nq(self) -> int:
-        return sum(link.joint.motion.nq for link in self.moving)
+    @cached_property
+    def coordinate_names(self) -> tuple[str, ...]:
+        return tuple(_name(joint, label) for joint in self._joints for label, _ in joint.motion.coordinates)
+
+    @cached_property
+    def velocity_names(self) -> tuple[str, ...]:
+        return tuple(_name(joint, label) for joint in self._joints for label, _ in joint.motion.velocities)
 
     @property
-    def nv(self) -> int:
-        return sum(link.joint.motion.nv for link in self.moving)
+    def actuator_names(self) -> tuple[str, ...]:
+        """Those of v: a force acts along every component."""
+        return self.velocity_names
+
+    @property
+    def coordinate_units(self) -> tuple[str, ...]:
+        return tuple(unit for joint in self._joints for _, unit in joint.motion.coordinates)
+
+    @property
+    def actuator_units(self) -> tuple[str, ...]:
+        return tuple(unit for joint in self._joints for _, unit in joint.motion.velocities)
+
+    @property
+    def actuators(self) -> tuple[Actuator, ...]:
+        return tuple(joint.actuator for joint in self._joints for _ in joint.motion.velocities)
+
+    @property
+    def _joints(self) -> Iterator[Joint]:
+        return (link.joint for link in self.moving)
 
     @cached_property
     def _spans(self) -> dict[str, tuple[slice, slice]]:
         spans, q, v = {}, 0, 0
-        for link in self.moving:
-            motion = link.joint.motion
-            spans[link.joint.name] = slice(q, q + motion.nq), slice(v, v + motion.nv)
-            q, v = q + motion.nq, v + motion.nv
+        for joint in self._joints:
+            nq, nv = joint.motion.nq, joint.motion.nv
+            spans[joint.name] = slice(q, q + nq), slice(v, v + nv)
+            q, v = q + nq, v + nv
         return spans
 
     def span(self, joint: Joint) -> tuple[slice, slice]:
@@ -142,95 +158,88 @@ class Robot:
         own = list(v[self.span(joint)[1]])
         return [joint.mimic.multiplier * own[0]] if joint.mimic else own
 
+    @property
+    def is_flat(self) -> bool:
+        return all(joint.motion.nv == 1 for joint in self._joints)
+
+    def rate(self, q, v):
+        spans = [(joint.motion, *self.span(joint)) for joint in self._joints]
+        return [x for motion, sq, sv in spans for x in motion.rate(q[sq], v[sv])]
+
     # ---- names
 
     @property
     def joint_names(self) -> tuple[str, ...]:
-        return tuple(link.joint.name for link in self.moving)
+        """Of the joints with coordinates of their own."""
+        return tuple(joint.name for joint in self._joints)
 
     @property
     def link_names(self) -> tuple[str, ...]:
         return tuple(link.name for link in self.links)
 
     @property
-    def frame_names(self) -> tuple[str, ...]:
-        """Every place that `pose` and `jacobian` know: the links, then the named frames."""
-        return (*self.link_names, *(frame.name for frame in self.frames))
+    def bodies(self) -> dict[str, Body | None]:
+        return {link.name: link.body for link in self.links}
 
     def link(self, name: str) -> Link:
-        return self._find("link", name, {link.name: link for link in self.links})
+        return self.find("link", name, {link.name: link for link in self.links})
 
     def joint(self, name: str) -> Joint:
-        return self._find("joint", name, {link.joint.name: link.joint for link in self.links})
+        return self.find("joint", name, {link.joint.name: link.joint for link in self.links})
 
-    def frame(self, name: str) -> Frame:
-        """A named frame; a link's name is the frame of its joint."""
-        links = {link.name: Frame(link.name, link.name) for link in self.links}
-        return self._find("frame", name, links | {frame.name: frame for frame in self.frames})
-
-    def _find(self, kind: str, name: str, known: Mapping):
-        if name not in known:
-            raise ModelError(unknown_name(kind, name, known, f"robot '{self.name}'"))
-        return known[name]
+    def lacking(self) -> tuple[str, ...]:
+        return tuple(name for name in self.missing if name not in self.free) if self.physical else ()
 
     # ---- configurations
 
     @property
     def neutral(self) -> np.ndarray:
         """The configuration in which every link stands on its joint's placement."""
-        return np.array([x for link in self.moving for x in link.joint.motion.neutral])
+        return np.array([x for joint in self._joints for x in joint.motion.neutral])
 
     @property
     def start(self) -> np.ndarray:
         """`home`, or the neutral configuration."""
         return self.neutral if self.home is None else np.array(self.home)
 
+    @property
+    def ranges(self) -> tuple[tuple[float, float], ...]:
+        def reach(limits: Limits) -> tuple[float, float]:
+            lower, upper = limits.lower, limits.upper
+            return -math.inf if lower is None else lower, math.inf if upper is None else upper
+
+        return tuple(reach(joint.limits) for joint in self._joints for _ in joint.motion.coordinates)
+
     def random_configuration(self, rng: np.random.Generator) -> np.ndarray:
         """Any reachable q, limits aside; quaternions are of unit length."""
-        return np.concatenate([link.joint.motion.random(rng) for link in self.moving])
+        return np.concatenate([joint.motion.random(rng) for joint in self._joints])
 
     def integrate(self, q, step) -> np.ndarray:
-        """The configuration reached from q by moving with velocity `step` for unit time; batches broadcast."""
-        q, step = np.asarray(q, float), np.asarray(step, float)
-        for name, array, size in (("q", q, self.nq), ("step", step, self.nv)):
-            if array.shape[-1:] != (size,):
-                raise ArgumentError(f"{name} has shape {array.shape}; the last axis of robot '{self.name}' is {size}.")
+        q, step = self.sized("q", q, self.nq), self.sized("step", step, self.nv)
         batch = np.broadcast_shapes(q.shape[:-1], step.shape[:-1])
         q, step = np.broadcast_to(q, (*batch, self.nq)), np.broadcast_to(step, (*batch, self.nv))
-        parts = [(link.joint.motion, *self.span(link.joint)) for link in self.moving]
+        parts = [(joint.motion, *self.span(joint)) for joint in self._joints]
         return np.concatenate([motion.step(q[..., sq], step[..., sv]) for motion, sq, sv in parts], axis=-1)
 
     # ---- variations
 
-    def with_free(self, *links: str) -> Robot:
-        """The robot with the inertial parameters of these links (of all, if none is named) left open as inputs."""
-        for name in links:
-            self.link(name)
-        return replace(self, free=frozenset(links or self.link_names))
-
-    def with_bodies(self, bodies: Mapping[str, Body | None]) -> Robot:
-        """The robot with other bodies on some of its links."""
+    def with_bodies(self, bodies: Mapping[str, Body | None]) -> Self:
         for name in bodies:
             self.link(name)
         links = tuple(replace(link, body=bodies.get(link.name, link.body)) for link in self.links)
         return replace(self, links=links, missing=tuple(name for name in self.missing if name not in bodies))
 
-    def with_frames(self, frames: Iterable[Frame]) -> Robot:
-        return replace(self, frames=(*self.frames, *frames))
+    def with_actuators(self, change: Mapping[str, Actuator] | Callable[[str, Actuator], Actuator]) -> Self:
+        if not callable(change):
+            for name in change:
+                self.joint(name)
 
-    def with_gravity(self, gravity: Iterable[float]) -> Robot:
-        return replace(self, gravity=Vec3.of(gravity))
+        def changed(joint: Joint) -> Joint:
+            own = joint.actuator
+            return replace(joint, actuator=change(joint.name, own) if callable(change) else change.get(joint.name, own))
 
-    # ---- texts
+        return replace(self, links=tuple(replace(link, joint=changed(link.joint)) for link in self.links))
 
-    def to_urdf(self, path: str | Path | None = None) -> str:
-        """The robot in URDF; with a path, also in that file. Reads back to an equal robot."""
-        from appell.describe.write import to_urdf
 
-        return to_urdf(self, path)
-
-    def to_toml(self, path: str | Path | None = None) -> str:
-        """The robot in appell's own format; with a path, also in that file. Reads back to an equal robot."""
-        from appell.describe.write import to_toml
-
-        return to_toml(self, path)
+def _name(joint: Joint, label: str) -> str:
+    return f"{joint.name}_{label}" if label else joint.name

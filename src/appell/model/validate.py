@@ -16,6 +16,7 @@ from appell.algebra.matrix import IDENTITY
 from appell.algebra.rotation import Pose
 from appell.algebra.vector import Vec3
 from appell.errors import ModelError, ModelWarning, unknown_name
+from appell.model.actuator import LIMITS
 
 if TYPE_CHECKING:
     from appell.model.robot import Joint, Robot
@@ -86,10 +87,12 @@ def _check_joint(robot: Robot, joint: Joint) -> None:
     axis = getattr(joint.motion, "axis", None)
     if axis is not None and not abs(math.hypot(*axis) - 1.0) <= ORTHONORMAL:
         raise _refuse(robot, f"{who} has axis {_listed(axis)}.", expected="a vector of unit length")
-    for what in ("damping", "friction"):
-        value = getattr(joint, what)
-        if not (math.isfinite(value) and value >= 0.0):
-            raise _refuse(robot, f"{who} has {what} {value:g}.", expected="a finite number, not negative")
+    if flaw := joint.actuator.flaw():
+        raise _refuse(robot, f"{who} {flaw}.", expected="an actuator that can exist")
+    if joint.actuator.rotor_inertia and joint.motion.nv != 1:
+        raise _refuse(robot, f"{who} is {joint.motion.name}, but has a rotor.", expected="a joint of one axis")
+    if joint.motion.nv != 1 and any(getattr(joint.actuator, limit) is not None for limit in LIMITS):
+        raise _refuse(robot, f"{who} is {joint.motion.name}, but its actuator has limits.", expected="no such limit")
     _check_limits(robot, joint, who)
 
 
@@ -97,12 +100,10 @@ def _check_limits(robot: Robot, joint: Joint, who: str) -> None:
     limits, kind = joint.limits, joint.motion.name
     numbers = {key: value for key, value in vars(limits).items() if value is not None}
     for what, value in numbers.items():
-        if joint.motion.nq != 1 or (kind == "continuous" and what in ("lower", "upper")):
+        if joint.motion.nq != 1 or kind == "continuous":
             raise _refuse(robot, f"{who} is {kind}, but has a limit '{what}'.", expected="no such limit")
         if not math.isfinite(value):
             raise _refuse(robot, f"{who} has {what} limit {value}.", expected="a finite number, or None for no limit")
-        if what in ("velocity", "effort") and value < 0.0:
-            raise _refuse(robot, f"{who} has {what} limit {value:g}.", expected="a number that is not negative")
     if limits.lower is not None and limits.upper is not None and limits.lower > limits.upper:
         raise _refuse(robot, f"{who} has lower limit {limits.lower:g} above its upper limit {limits.upper:g}.")
 
@@ -131,9 +132,9 @@ def _check_frames(robot: Robot) -> None:
     links = set(robot.link_names)
     for frame in robot.frames:
         who = f"frame '{frame.name}' of robot '{robot.name}'"
-        if frame.link is not None and frame.link not in links:
-            sentence = unknown_name("link", frame.link, robot.link_names, "The robot")
-            raise _refuse(robot, f"{who} is fixed to '{frame.link}'. {sentence}")
+        if frame.body is not None and frame.body not in links:
+            sentence = unknown_name("link", frame.body, robot.link_names, "The robot")
+            raise _refuse(robot, f"{who} is fixed to '{frame.body}'. {sentence}")
         _check_pose(robot, frame.pose, who)
 
 

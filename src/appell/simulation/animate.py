@@ -15,7 +15,7 @@ from appell.compile.function import Function
 from appell.compile.tape import Array
 from appell.compile.trace import trace
 from appell.errors import ArgumentError
-from appell.formulate.impact import positions
+from appell.formulate.points import positions
 from appell.formulate.tree import Tree
 from appell.model.robot import Robot
 

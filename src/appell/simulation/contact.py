@@ -14,9 +14,10 @@ from appell.compile.function import Function
 from appell.compile.tape import Array
 from appell.compile.trace import trace
 from appell.errors import ArgumentError, unknown_name
-from appell.formulate.impact import point_motions, positions, wall_motion
+from appell.formulate.points import point_motions, positions, wall_motion
 from appell.formulate.tree import Tree
-from appell.model.robot import Frame, Robot
+from appell.model.frame import Frame
+from appell.model.robot import Robot
 from appell.simulation.surface import Surface, replay
 
 
@@ -70,7 +71,7 @@ def every_point(robot: Robot) -> list[Frame]:
     The joint of a link without matter, such as one slide of a base of two, is no place on the robot.
     """
     frames = [*robot.frames, *(robot.frame(link.name) for link in robot.links if link.body is not None)]
-    frames = [frame for frame in frames if frame.link is not None]
+    frames = [frame for frame in frames if frame.body is not None]
     rng = np.random.default_rng(0)
     tree = Tree.of(robot)
     places = np.stack(
@@ -140,7 +141,7 @@ class Pairs:
         return Function(tape, "The gap between every point and its wall.", f"robot '{self.robot.name}'")
 
     def _motion(self) -> Function:
-        """The points' motion and the walls' normals at (q, v), for one sample; see `appell.formulate.impact`."""
+        """The points' motion and the walls' normals at (q, v), for one sample; see `appell.formulate.points`."""
         tree = Tree.of(self.robot)
         derivatives = [surface.derivatives() for surface in self.surfaces]
 

@@ -49,7 +49,7 @@ class Geometry:
         return np.einsum("ki,kin->kn", self.motion.normal[which], self.motion.J[self.contacts.point[which]])
 
     def normal_drift(self, which) -> np.ndarray:
-        """The normal acceleration at a = 0: n·(J̇v) + ṗᵀHṗ/|g|, (5) of `appell.formulate.impact`."""
+        """The normal acceleration at a = 0: n·(J̇v) + ṗᵀHṗ/|g|, (5) of `appell.formulate.points`."""
         motion, point = self.motion, self.contacts.point[which]
         return np.einsum("ki,ki->k", motion.normal[which], motion.drift[point]) + motion.bend[which]
 

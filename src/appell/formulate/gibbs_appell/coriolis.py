@@ -31,8 +31,8 @@ from appell.algebra.vector import Vec3
 from appell.formulate.composite import composites
 from appell.formulate.motion import Step, Velocity, carried_partials, carry, steps, velocities
 from appell.formulate.tree import Tree, TreeLink
+from appell.model.frame import WORLD
 from appell.model.joints import Partial
-from appell.model.robot import WORLD
 
 
 @dataclass(frozen=True)

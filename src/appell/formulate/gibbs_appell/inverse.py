@@ -22,7 +22,7 @@ from appell.algebra.scalar import Scalar
 from appell.algebra.vector import ZERO, Vec3
 from appell.formulate.motion import accelerations, steps
 from appell.formulate.tree import Tree
-from appell.model.robot import WORLD
+from appell.model.frame import WORLD
 
 Wrench = tuple[Vec3, Vec3]  # force and moment about the link's origin, in link coordinates
 

@@ -24,7 +24,7 @@ from appell.formulate.homogeneous import ORIGIN, Mat4, placements, transformatio
 from appell.formulate.inward import Wrench, less_outside
 from appell.formulate.motion import accelerations, steps
 from appell.formulate.tree import Tree
-from appell.model.robot import WORLD
+from appell.model.frame import WORLD
 
 
 def inverse_dynamics(

@@ -15,7 +15,7 @@ from appell.algebra.scalar import Scalar
 from appell.formulate.homogeneous import Mat4, placements, pseudo_inertia, transformation, twist
 from appell.formulate.motion import steps
 from appell.formulate.tree import Tree
-from appell.model.robot import WORLD
+from appell.model.frame import WORLD
 
 
 def mass_matrix(tree: Tree, q: Sequence[Scalar]) -> list[list[Scalar]]:

@@ -26,7 +26,7 @@ from appell.algebra.vector import ZERO, Vec3
 from appell.formulate.inward import Wrench
 from appell.formulate.motion import accelerations, by_crosses, steps
 from appell.formulate.tree import Tree
-from appell.model.robot import WORLD
+from appell.model.frame import WORLD
 
 
 def inverse_dynamics(

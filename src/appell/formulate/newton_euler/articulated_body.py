@@ -23,7 +23,7 @@ from appell.formulate import inward
 from appell.formulate.motion import combine, steps
 from appell.formulate.newton_euler.spatial import Articulated, Twist, Wrench
 from appell.formulate.tree import Tree
-from appell.model.robot import WORLD
+from appell.model.frame import WORLD
 
 
 def forward_dynamics(
@@ -47,14 +47,14 @@ def forward_dynamics(
         body[link.name] = Articulated.of(link.inertia)
         bias[link.name] = V.cross_wrench(body[link.name] @ V)
     for name, (force, moment) in (wrenches or {}).items():
-        bias[name] = bias[name] - Wrench(moment, force)
+        bias[name] = bias[name] - Wrench(force, moment)
 
     joint = {}
     for link in reversed(tree.links):
         A, p, c = body[link.name], bias[link.name], drift[link.name]
         S = [Twist.of(partial) for partial in link.partials]
         U = [A @ twist for twist in S]
-        D = LDL.of([[u.power(twist) for u in U] for twist in S])
+        D = LDL.of(with_rotor([[u.power(twist) for u in U] for twist in S], link.rotor))
         net = [force - p.power(twist) for force, twist in zip(tree.velocity(link, tau), S, strict=True)]
         joint[link.name] = S, U, D, net
         if link.parent is not None:
@@ -72,6 +72,11 @@ def forward_dynamics(
         found[link.name] = D.solve([x - u.power(carried) for x, u in zip(net, U, strict=True)])  # (2)
         acceleration[link.name] = sum((x * twist for x, twist in zip(found[link.name], S, strict=True)), start=carried)
     return tree.gather(found)
+
+
+def with_rotor(D: list[list[Scalar]], rotor: Scalar) -> list[list[Scalar]]:
+    """Sᵀ A S with the inertia of the joint's drive, which only the joint feels."""
+    return [[x + rotor if i == k else x for k, x in enumerate(row)] for i, row in enumerate(D)]
 
 
 def scaled(D: LDL, U: Sequence[Wrench]) -> list[Wrench]:

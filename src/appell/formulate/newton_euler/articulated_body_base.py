@@ -21,10 +21,10 @@ from appell.algebra.vector import ZERO
 from appell.formulate import inward
 from appell.formulate.kinematics import world_poses
 from appell.formulate.motion import steps
-from appell.formulate.newton_euler.articulated_body import scaled, total
+from appell.formulate.newton_euler.articulated_body import scaled, total, with_rotor
 from appell.formulate.newton_euler.spatial import Articulated, Twist, Wrench
 from appell.formulate.tree import Tree, TreeLink
-from appell.model.robot import WORLD
+from appell.model.frame import WORLD
 
 
 def forward_dynamics(
@@ -48,14 +48,14 @@ def forward_dynamics(
         bias[link.name] = V.cross_wrench(body[link.name] @ V)
     for name, (force, moment) in (wrenches or {}).items():
         place = pose[name]
-        outside = Wrench(moment, force).to_parent(Rotation((place.rotation,)), place.translation)
+        outside = Wrench(force, moment).to_parent(Rotation((place.rotation,)), place.translation)
         bias[name] = bias[name] - outside
 
     joint = {}
     for link in reversed(tree.links):
         A, p, c, S = body[link.name], bias[link.name], drift[link.name], partials[link.name]
         U = [A @ twist for twist in S]
-        D = LDL.of([[u.power(twist) for u in U] for twist in S])
+        D = LDL.of(with_rotor([[u.power(twist) for u in U] for twist in S], link.rotor))
         net = [force - p.power(twist) for force, twist in zip(tree.velocity(link, tau), S, strict=True)]
         joint[link.name] = U, D, net
         if link.parent is not None:

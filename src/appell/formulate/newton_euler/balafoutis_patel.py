@@ -25,7 +25,7 @@ from appell.formulate.inward import Wrench, less_outside
 from appell.formulate.motion import Step, accelerations, steps
 from appell.formulate.tree import Tree
 from appell.model.body import Inertia
-from appell.model.robot import WORLD
+from appell.model.frame import WORLD
 
 
 def inverse_dynamics(

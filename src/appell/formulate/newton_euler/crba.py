@@ -25,7 +25,7 @@ def mass_matrix(tree: Tree, q: Sequence[Scalar]) -> list[list[Scalar]]:
     blocks: dict[tuple[str, str], list[list[Scalar]]] = {}
     for link in tree.links:
         impulses = [composite[link.name].impulse(p) for p in link.partials]
-        F = [Wrench(moment, force) for force, moment in impulses]  # (2)
+        F = [Wrench(*impulse) for impulse in impulses]  # (2)
         here = link
         for inboard in (link, *tree.ancestors(link)):
             if inboard is not here:

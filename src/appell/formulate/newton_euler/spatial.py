@@ -1,6 +1,6 @@
 """Spatial vectors and articulated inertias: pairs of 3-vectors and what maps one kind to the other.
 
-A twist is angular velocity and velocity of the origin, a wrench is moment about the origin and force. Between them
+A twist is angular velocity and velocity of the origin, a wrench is force and moment about the origin. Between them
 stands a symmetric 6x6 matrix in blocks,
 
     n = I ω + H v            f = Hᵀ ω + M v                                                                     (1)
@@ -48,7 +48,7 @@ class Twist:
 
     def cross_wrench(self, wrench: Wrench) -> Wrench:
         angular, linear = self.angular, self.linear
-        return Wrench(angular.cross(wrench.moment) + linear.cross(wrench.force), angular.cross(wrench.force))  # (3)
+        return Wrench(angular.cross(wrench.force), angular.cross(wrench.moment) + linear.cross(wrench.force))  # (3)
 
     def to_link(self, R: Rotation, s: Vec3) -> Twist:
         """From the parent's origin and axes to the link's."""
@@ -57,17 +57,17 @@ class Twist:
 
 @dataclass(frozen=True)
 class Wrench:
-    moment: Vec3 = ZERO
     force: Vec3 = ZERO
+    moment: Vec3 = ZERO
 
     def __add__(self, other: Wrench) -> Wrench:
-        return Wrench(self.moment + other.moment, self.force + other.force)
+        return Wrench(self.force + other.force, self.moment + other.moment)
 
     def __sub__(self, other: Wrench) -> Wrench:
-        return Wrench(self.moment - other.moment, self.force - other.force)
+        return Wrench(self.force - other.force, self.moment - other.moment)
 
     def __rmul__(self, scale: Scalar) -> Wrench:
-        return Wrench(scale * self.moment, scale * self.force)
+        return Wrench(scale * self.force, scale * self.moment)
 
     def power(self, twist: Twist) -> Scalar:
         return self.moment.dot(twist.angular) + self.force.dot(twist.linear)
@@ -75,7 +75,7 @@ class Wrench:
     def to_parent(self, R: Rotation, s: Vec3) -> Wrench:
         """From the link's origin and axes to the parent's."""
         force = R @ self.force
-        return Wrench(R @ self.moment + s.cross(force), force)
+        return Wrench(force, R @ self.moment + s.cross(force))
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ class Articulated:
         return Articulated(self.I + other.I, self.H + other.H, self.M + other.M)
 
     def __matmul__(self, twist: Twist) -> Wrench:
-        return Wrench(self.I @ twist.angular + self.H @ twist.linear, self.H.T @ twist.angular + self.M @ twist.linear)
+        return Wrench(self.H.T @ twist.angular + self.M @ twist.linear, self.I @ twist.angular + self.H @ twist.linear)
 
     def less(self, wrenches: Sequence[Wrench], weighted: Sequence[Wrench]) -> Articulated:
         """A - Σ U Vᵀ over pairs of wrenches, where the sum is symmetric."""

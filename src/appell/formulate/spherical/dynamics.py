@@ -21,19 +21,27 @@ from dataclasses import dataclass
 from appell.algebra.matrix import Mat3
 from appell.algebra.scalar import Scalar, cos, sin
 from appell.algebra.vector import Vec3
-from appell.formulate.spherical.leg import LegPosition, LegRates, SphericalLeg, Z, position, rates
+from appell.formulate.closed_form import total
+from appell.formulate.spherical.leg import LegPosition, LegRates, Z, combine, position, rates
 from appell.model.body import Inertia
+from appell.model.spherical import SphericalDesign, SphericalLeg
 
 Matrix = list[list[Scalar]]
 
 
 @dataclass(frozen=True)
 class SphericalRobot:
-    """Legs, the platform's inertia about the centre, and gravity."""
+    """A design, the inertias about the centre of the first and the second arc of every leg and of the platform."""
 
     legs: tuple[SphericalLeg, ...]
+    arcs: tuple[tuple[Inertia, Inertia], ...]
     platform: Inertia
     gravity: Vec3
+
+    @staticmethod
+    def of(design: SphericalDesign, inertias: Sequence[Inertia], gravity: Vec3) -> SphericalRobot:
+        *arcs, platform = inertias
+        return SphericalRobot(design.legs, tuple(zip(arcs[::2], arcs[1::2], strict=True)), platform, gravity)
 
 
 @dataclass(frozen=True)
@@ -53,18 +61,18 @@ def mass_matrix(robot: SphericalRobot, q: Sequence[Scalar]) -> Matrix:
         momenta = [body.inertia.rotational @ column for column in body.J]
         return [[column.dot(momentum) for momentum in momenta] for column in body.J]
 
-    return _total([share(body) for body in _bodies(robot, q, [0.0] * 3)])
+    return total([share(body) for body in _bodies(robot, q, [0.0] * 3)])
 
 
 def coriolis(robot: SphericalRobot, q: Sequence[Scalar], v: Sequence[Scalar]) -> Matrix:
     """C(q, v), by (17)."""
 
     def share(body: Turning) -> Matrix:
-        I, omega = body.inertia.rotational, _combine(body.J, v)
+        I, omega = body.inertia.rotational, combine(body.J, v)
         moments = [I @ rate + omega.cross(I @ column) for column, rate in zip(body.J, body.J_rate, strict=True)]
         return [[column.dot(moment) for moment in moments] for column in body.J]
 
-    return _total([share(body) for body in _bodies(robot, q, v)])
+    return total([share(body) for body in _bodies(robot, q, v)])
 
 
 def gravity(robot: SphericalRobot, q: Sequence[Scalar]) -> list[Scalar]:
@@ -73,7 +81,7 @@ def gravity(robot: SphericalRobot, q: Sequence[Scalar]) -> list[Scalar]:
     for body in _bodies(robot, q, [0.0] * 3):
         g = body.R.T @ robot.gravity
         shares.append([[body.inertia.first.cross(column).dot(g) for column in body.J]])
-    return _total(shares)[0]
+    return total(shares)[0]
 
 
 def actuator_jacobian(robot: SphericalRobot, q: Sequence[Scalar]) -> Matrix:
@@ -90,15 +98,15 @@ def joint_angles(robot: SphericalRobot, q: Sequence[Scalar]) -> list[Scalar]:
 
 def _bodies(robot: SphericalRobot, q: Sequence[Scalar], v: Sequence[Scalar]) -> Iterator[Turning]:
     R, E, E_rate = _rotation(q), _euler(q), _euler_rate(q, v)
-    for leg in robot.legs:
+    for leg, (first, second) in zip(robot.legs, robot.arcs, strict=True):
         at = position(leg, R)
         rate = rates(at, E, E_rate, v)
-        yield Turning(at.R1, leg.first, [j * Z for j in rate.theta], [j * Z for j in rate.theta_rate])  # (46)
-        yield _second_arc(leg, at, rate)
+        yield Turning(at.R1, first, [j * Z for j in rate.theta], [j * Z for j in rate.theta_rate])  # (46)
+        yield _second_arc(second, at, rate)
     yield Turning(R, robot.platform, [R.T @ column for column in E], [R.T @ column for column in E_rate])  # (48)
 
 
-def _second_arc(leg: SphericalLeg, at: LegPosition, rate: LegRates) -> Turning:
+def _second_arc(inertia: Inertia, at: LegPosition, rate: LegRates) -> Turning:
     """(47)."""
     c = at.R2.T @ at.u
     sweep = rate.speed * c.cross(Z)
@@ -107,7 +115,7 @@ def _second_arc(leg: SphericalLeg, at: LegPosition, rate: LegRates) -> Turning:
         theta * c + psi * Z + turned * sweep
         for theta, psi, turned in zip(rate.theta_rate, rate.psi_rate, rate.psi, strict=True)
     ]
-    return Turning(at.R2, leg.second, J, J_rate)
+    return Turning(at.R2, inertia, J, J_rate)
 
 
 def _rotation(q: Sequence[Scalar]) -> Mat3:
@@ -131,11 +139,3 @@ def _euler_rate(q: Sequence[Scalar], v: Sequence[Scalar]) -> list[Vec3]:
     v1, v2 = v[:2]
     third = Vec3(-s1 * c2 * v1 - c1 * s2 * v2, c1 * c2 * v1 - s1 * s2 * v2, -c2 * v2)
     return [Vec3(0.0, 0.0, 0.0), v1 * Vec3(-c1, -s1, 0.0), third]
-
-
-def _combine(vectors: Sequence[Vec3], weights: Sequence[Scalar]) -> Vec3:
-    return sum((weight * vector for weight, vector in zip(weights, vectors, strict=True)), start=Vec3(0.0, 0.0, 0.0))
-
-
-def _total(matrices: Sequence[Matrix]) -> Matrix:
-    return [[sum(entries, start=0.0) for entries in zip(*rows, strict=True)] for rows in zip(*matrices, strict=True)]

@@ -21,23 +21,10 @@ from dataclasses import dataclass
 from appell.algebra.matrix import Mat3
 from appell.algebra.scalar import Scalar, atan2, cos, sin, sqrt
 from appell.algebra.vector import Vec3
-from appell.model.body import Inertia
+from appell.model.spherical import SphericalLeg
 
 Z = Vec3(0.0, 0.0, 1.0)
 Row = list[Scalar]
-
-
-@dataclass(frozen=True)
-class SphericalLeg:
-    """P, v* in platform coordinates, the angles of the arcs, the branch of θ, and their inertia about the centre."""
-
-    base: Mat3
-    v_star: Vec3
-    alpha1: float
-    alpha2: float
-    branch: int
-    first: Inertia
-    second: Inertia
 
 
 @dataclass(frozen=True)
@@ -82,7 +69,7 @@ def position(leg: SphericalLeg, R: Mat3) -> LegPosition:
 def rates(at: LegPosition, E: Sequence[Vec3], E_rate: Sequence[Vec3], velocity: Sequence[Scalar]) -> LegRates:
     """(39) to (41); E and Ė by columns."""
     u, v, w = at.u, at.v, at.w
-    Omega = _combine(E, velocity)
+    Omega = combine(E, velocity)
     p1, p2 = v.cross(w), u.cross(v)
     inverse = 1.0 / p1.dot(u)  # 1/h
     theta, psi = ([inverse * p.dot(column) for column in E] for p in (p1, p2))  # (40)
@@ -103,5 +90,5 @@ def _about_z(angle: Scalar) -> Mat3:
     return Mat3.of([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
 
 
-def _combine(vectors: Sequence[Vec3], weights: Sequence[Scalar]) -> Vec3:
+def combine(vectors: Sequence[Vec3], weights: Sequence[Scalar]) -> Vec3:
     return sum((weight * vector for weight, vector in zip(weights, vectors, strict=True)), start=Vec3(0.0, 0.0, 0.0))

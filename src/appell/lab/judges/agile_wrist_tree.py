@@ -16,8 +16,9 @@ from appell.algebra.vector import Vec3
 from appell.formulate.spherical import SphericalRobot
 from appell.lab.judges.closed_tree import ClosedTree
 from appell.model.body import Body, Inertia
+from appell.model.frame import Frame
 from appell.model.joints import Revolute, Spherical
-from appell.model.robot import Frame, Joint, Link, Robot
+from appell.model.robot import Joint, Link, Robot
 from appell.parallel.legs import turn_x
 
 Z = Vec3(0.0, 0.0, 1.0)

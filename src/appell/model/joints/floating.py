@@ -10,14 +10,14 @@ import numpy as np
 from appell.algebra.rotation import Pose, of_quaternion
 from appell.algebra.vector import UNITS, ZERO, Vec3
 from appell.model.joints.motion import Motion, Partial
-from appell.model.joints.spherical import quaternion_rate, quaternion_step, random_quaternion
+from appell.model.joints.spherical import Spherical, quaternion_rate, quaternion_step, random_quaternion
 
 
 @dataclass(frozen=True)
 class Floating(Motion):
     name: ClassVar[str] = "floating"
-    nq: ClassVar[int] = 7
-    nv: ClassVar[int] = 6
+    coordinates: ClassVar = (("x", "m"), ("y", "m"), ("z", "m"), *Spherical.coordinates)
+    velocities: ClassVar = (("vx", "m"), ("vy", "m"), ("vz", "m"), *Spherical.velocities)
 
     def pose(self, q) -> Pose:
         return Pose(of_quaternion(*q[3:]), Vec3.of(q[:3]))

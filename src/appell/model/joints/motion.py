@@ -36,8 +36,14 @@ class Motion(ABC):
     """A kind of joint."""
 
     name: ClassVar[str]
+    coordinates: ClassVar[tuple[tuple[str, str], ...]]  # of each q: what is added to the joint's name, and its unit
+    velocities: ClassVar[tuple[tuple[str, str], ...]]  # of each v: the same, the unit that of its integral
     nq: ClassVar[int]
     nv: ClassVar[int]
+
+    def __init_subclass__(cls) -> None:
+        if "coordinates" in vars(cls):
+            cls.nq, cls.nv = len(cls.coordinates), len(cls.velocities)
 
     @abstractmethod
     def pose(self, q: Sequence[Scalar]) -> Pose:

@@ -11,12 +11,15 @@ from appell.model.joints.motion import Motion, unit_axis
 
 @dataclass(frozen=True)
 class OneAxis(Motion):
-    nq: ClassVar[int] = 1
-    nv: ClassVar[int] = 1
+    unit: ClassVar[str]
     axis: Vec3 = UNITS[2]  # any three numbers with a direction; kept as a unit vector
 
     def __post_init__(self):
         object.__setattr__(self, "axis", unit_axis(self.axis))
+
+    def __init_subclass__(cls) -> None:
+        cls.coordinates = cls.velocities = (("", cls.unit),)
+        super().__init_subclass__()
 
     def rate(self, q, v):
         return list(v)

@@ -17,8 +17,8 @@ from appell.model.joints.motion import Motion, Partial
 @dataclass(frozen=True)
 class Planar(Motion):
     name: ClassVar[str] = "planar"
-    nq: ClassVar[int] = 3
-    nv: ClassVar[int] = 3
+    coordinates: ClassVar = (("x", "m"), ("y", "m"), ("angle", "rad"))
+    velocities: ClassVar = (("vx", "m"), ("vy", "m"), ("w", "rad"))
 
     def pose(self, q) -> Pose:
         return Pose(about_axis(UNITS[2], q[2]), Vec3(q[0], q[1], 0.0))

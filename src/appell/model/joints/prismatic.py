@@ -15,6 +15,7 @@ from appell.model.joints.one_axis import OneAxis
 @dataclass(frozen=True)
 class Prismatic(OneAxis):
     name: ClassVar[str] = "prismatic"
+    unit: ClassVar[str] = "m"
 
     def pose(self, q) -> Pose:
         return Pose(IDENTITY, q[0] * self.axis)

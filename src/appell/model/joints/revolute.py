@@ -16,6 +16,7 @@ from appell.model.joints.one_axis import OneAxis
 @dataclass(frozen=True)
 class Revolute(OneAxis):
     name: ClassVar[str] = "revolute"
+    unit: ClassVar[str] = "rad"
 
     def pose(self, q) -> Pose:
         return Pose(about_axis(self.axis, q[0]), ZERO)

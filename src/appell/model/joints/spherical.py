@@ -19,8 +19,8 @@ from appell.model.joints.motion import Motion, Partial
 @dataclass(frozen=True)
 class Spherical(Motion):
     name: ClassVar[str] = "spherical"
-    nq: ClassVar[int] = 4
-    nv: ClassVar[int] = 3
+    coordinates: ClassVar = (("qx", "1"), ("qy", "1"), ("qz", "1"), ("qw", "1"))
+    velocities: ClassVar = (("wx", "rad"), ("wy", "rad"), ("wz", "rad"))
 
     def pose(self, q) -> Pose:
         return Pose(of_quaternion(*q), ZERO)

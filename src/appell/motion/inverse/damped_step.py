@@ -35,7 +35,7 @@ def damped_step(robot: Robot, frame: str, weight: float, lower: np.ndarray, uppe
 
     def body(q, target, damping, pull):
         tree = Tree.of(robot)
-        pose, J = frame_pose(tree, place, q), frame_jacobian(tree, place, "LOCAL", q)
+        pose, J = frame_pose(tree, place, q).matrix, frame_jacobian(tree, place, "LOCAL", q)
         linear, angular, angle = frame_error(pose, target)
         e = [*linear, *(weight * angular)]
         J = [row if k < 3 else [weight * x for x in row] for k, row in enumerate(J)]

@@ -24,13 +24,13 @@ from appell.algebra.vector import ZERO, Vec3
 from appell.formulate.kinematics import world_poses
 from appell.formulate.motion import accelerations, carried_partials, steps, velocities
 from appell.formulate.tree import Tree
-from appell.model.robot import Frame
+from appell.model.frame import Frame
 
 
 def positions(tree: Tree, frames: Sequence[Frame], q: Sequence[Scalar]) -> list[Vec3]:
     """Where the frames' origins are (1)."""
     pose = world_poses(tree, steps(tree, q))
-    return [pose[frame.link].apply(frame.pose.translation) for frame in frames]
+    return [pose[frame.body].apply(frame.pose.translation) for frame in frames]
 
 
 @dataclass(frozen=True)
@@ -51,15 +51,15 @@ def point_motions(tree: Tree, frames: Sequence[Frame], q: Sequence[Scalar], v: S
     acceleration = accelerations(still, step, v, [0.0] * tree.robot.nv)
     found = []
     for frame in frames:
-        R, r = pose[frame.link].rotation, frame.pose.translation
-        motion, drag = velocity[frame.link], acceleration[frame.link]
+        R, r = pose[frame.body].rotation, frame.pose.translation
+        motion, drag = velocity[frame.body], acceleration[frame.body]
         columns = {
             name: [list(R @ (p.linear + p.angular.cross(r))) for p in inboard]
-            for name, inboard in partials[frame.link].items()
+            for name, inboard in partials[frame.body].items()
         }
         found.append(
             PointMotion(
-                position=pose[frame.link].apply(r),
+                position=pose[frame.body].apply(r),
                 velocity=R @ (motion.linear + motion.omega.cross(r)),
                 drift=R @ (drag.acc + drag.W @ r),
                 J=still.gather_columns(columns, rows=3),

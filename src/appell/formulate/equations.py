@@ -1,0 +1,264 @@
+"""The equations of motion of any system, over abstract scalars: what its kind gives, and what its actuators add.
+
+A kind of system gives its rigid bodies: S, Q = ∂S/∂a, M = ∂²S/∂a², C and the rest. Its drives move with θ̇ and θ̈, and
+
+    Q = Q_bodies + B (R θ̈ + f(θ̇) + o)          M = M_bodies + B R Bᵀ          θ̇ = Bᵀv                            (1)
+    S = S_bodies + Σ ½ R θ̈² + (f(θ̇) + o) θ̈      T = T_bodies + Σ ½ R θ̇²                                          (2)
+
+with reflected rotor inertias R, friction f and offsets o of the actuators, as far as they are switched on. Then for
+every system, switched on or off, M a + h = Q = B τ, Q = ∂S/∂a and h = Q at a = 0.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from appell.algebra.rotation import Pose
+from appell.algebra.scalar import Scalar
+from appell.algebra.vector import Vec3
+from appell.formulate.points import PointMotion
+from appell.model.actuator import Actuator
+from appell.model.body import PARAMETER_NAMES
+from appell.model.frame import Frame
+from appell.model.system import System
+
+Vector = Sequence[Scalar]
+Matrix = list[list[Scalar]]
+Wrenches = Mapping[Frame, Vector]  # frame -> six numbers (force, moment)
+SYMBOLS = {"rotor": "Ia", "coulomb": "fc", "static": "fs", "viscous": "fv", "offset": "fo"}
+
+
+@dataclass(frozen=True)
+class Drive:
+    """An actuator at its joint; `label` is what its parameters are numbered by."""
+
+    name: str
+    label: str
+    actuator: Actuator
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A column of the regressor: its short name, what kind it is, the body or joint that has it, and its value."""
+
+    name: str  # Izz2, fv3: the kind, and the number of the body or of the drive, from 1
+    kind: str
+    owner: str
+    value: float
+
+    def __str__(self) -> str:
+        return f"{self.name} ('{self.owner}')"
+
+
+class Equations(ABC):
+    """All terms of a system's equations of motion; `tau` is at the actuators, everything else along coordinates."""
+
+    system: System
+    drives: tuple[Drive, ...]
+    friction: bool  # whether friction and offsets of the drives count
+    rotors: bool  # whether rotor inertias do
+    reference: str  # in which axes wrenches on frames are given
+
+    # ---- what a kind of system gives: its rigid bodies
+
+    @abstractmethod
+    def body_gibbs_function(self, q: Vector, v: Vector, a: Vector) -> Scalar: ...
+
+    @abstractmethod
+    def body_forces(self, q: Vector, v: Vector, a: Vector, wrenches: Wrenches) -> list[Scalar]: ...
+
+    @abstractmethod
+    def body_mass_matrix(self, q: Vector) -> Matrix: ...
+
+    @abstractmethod
+    def body_coriolis(self, q: Vector, v: Vector) -> Matrix: ...
+
+    @abstractmethod
+    def body_regressor(self, q: Vector, v: Vector, a: Vector) -> Matrix: ...
+
+    @abstractmethod
+    def body_kinetic_energy(self, q: Vector, v: Vector) -> Scalar: ...
+
+    @abstractmethod
+    def potential_energy(self, q: Vector) -> Scalar: ...
+
+    @abstractmethod
+    def momentum(self, q: Vector, v: Vector) -> tuple[Vec3, Vec3]:
+        """Linear momentum of the bodies, and angular momentum about their centre of mass, in world axes."""
+
+    @abstractmethod
+    def center_of_mass(self, q: Vector) -> Vec3: ...
+
+    @abstractmethod
+    def pose(self, frame: Frame, q: Vector) -> Pose:
+        """Of a frame in the world."""
+
+    @abstractmethod
+    def jacobian(self, frame: Frame, reference: str, q: Vector) -> Matrix:
+        """J with (linear, angular) velocity of the frame = J v."""
+
+    @abstractmethod
+    def point_motions(self, frames: Sequence[Frame], q: Vector, v: Vector) -> list[PointMotion]:
+        """Position, velocity, drift and Jacobian of the frames' origins."""
+
+    @abstractmethod
+    def forward(self, q: Vector, v: Vector, forces: Vector, wrenches: Wrenches) -> list[Scalar]:
+        """a for forces along the coordinates on bodies and rotors, friction apart."""
+
+    # ---- how its actuators see it
+
+    @abstractmethod
+    def actuator_positions(self, q: Vector) -> list[Scalar]: ...
+
+    @abstractmethod
+    def actuator_jacobian(self, q: Vector) -> Matrix:
+        """Bᵀ, with θ̇ = Bᵀv at the actuators."""
+
+    @abstractmethod
+    def along_coordinates(self, q: Vector, tau: Vector) -> list[Scalar]:
+        """B τ."""
+
+    @abstractmethod
+    def at_actuators(self, q: Vector, forces: Matrix) -> Matrix:
+        """The columns of τ with B τ = forces."""
+
+    @abstractmethod
+    def drive_rates(self, q: Vector, v: Vector) -> list[Scalar]:
+        """θ̇ of every drive."""
+
+    @abstractmethod
+    def drive_accelerations(self, q: Vector, v: Vector, a: Vector) -> list[Scalar]:
+        """θ̈ of every drive."""
+
+    @abstractmethod
+    def drive_drift(self, q: Vector, v: Vector) -> Matrix:
+        """The columns of θ̈ at a = 0 in v: dBᵀ/dt."""
+
+    @abstractmethod
+    def on_actuators(self, forces: Vector) -> list[Scalar]:
+        """Forces of every drive, gathered where tau acts."""
+
+    # ---- (1) and (2)
+
+    def gibbs_function(self, q: Vector, v: Vector, a: Vector) -> Scalar:
+        """S(q, v, a), the acceleration energy less gravity and friction."""
+        S = self.body_gibbs_function(q, v, a)
+        if self.rotors or self.friction:
+            gains = self.drive_accelerations(q, v, a)
+            for R, f, gain in zip(self._rotors, self._dry(q, v), gains, strict=True):
+                S = S + (0.5 * R) * (gain * gain) + f * gain
+        return S
+
+    def forces(self, q: Vector, v: Vector, a: Vector, wrenches: Wrenches) -> list[Scalar]:
+        """Q(q, v, a), along the coordinates."""
+        Q = self.body_forces(q, v, a, wrenches)
+        if not (self.rotors or self.friction):
+            return Q
+        drives = self.along_coordinates(q, self.on_actuators(self._drive_forces(q, v, a)))
+        return [x + y for x, y in zip(Q, drives, strict=True)]
+
+    def tau(self, q: Vector, v: Vector, a: Vector, wrenches: Wrenches) -> list[Scalar]:
+        """τ(q, v, a), at the actuators."""
+        columns = self.at_actuators(q, [[x] for x in self.body_forces(q, v, a, wrenches)])
+        tau = [row[0] for row in columns]
+        if not (self.rotors or self.friction):
+            return tau
+        return [x + y for x, y in zip(tau, self.on_actuators(self._drive_forces(q, v, a)), strict=True)]
+
+    def acceleration(self, q: Vector, v: Vector, tau: Vector, wrenches: Wrenches) -> list[Scalar]:
+        """a(q, v, τ)."""
+        if self.friction:
+            tau = [x - y for x, y in zip(tau, self.on_actuators(self._dry(q, v)), strict=True)]
+        return self.forward(q, v, self.along_coordinates(q, tau), wrenches)
+
+    def bias(self, q: Vector, v: Vector) -> list[Scalar]:
+        """h(q, v)."""
+        return self.forces(q, v, [0.0] * len(v), {})
+
+    def friction_forces(self, q: Vector, v: Vector) -> list[Scalar]:
+        """The share of friction in h, along the coordinates."""
+        dry = [drive.actuator.friction.force(x) for drive, x in zip(self.drives, self.drive_rates(q, v), strict=True)]
+        return self.along_coordinates(q, self.on_actuators(dry if self.friction else [0.0] * len(dry)))
+
+    def mass_matrix(self, q: Vector) -> Matrix:
+        """M(q)."""
+        M = self.body_mass_matrix(q)
+        return self._plus(M, q, self._unit_rates(q), symmetric=True) if self.rotors else M
+
+    def coriolis(self, q: Vector, v: Vector) -> Matrix:
+        """C(q, v), with C v = bias - gravity - friction and dM/dt - 2C skew."""
+        C = self.body_coriolis(q, v)
+        return self._plus(C, q, self.drive_drift(q, v), symmetric=False) if self.rotors else C
+
+    def kinetic_energy(self, q: Vector, v: Vector) -> Scalar:
+        T = self.body_kinetic_energy(q, v)
+        if self.rotors:
+            for R, rate in zip(self._rotors, self.drive_rates(q, v), strict=True):
+                T = T + (0.5 * R) * (rate * rate)
+        return T
+
+    def regressor(self, q: Vector, v: Vector, a: Vector) -> Matrix:
+        """Y(q, v, a), with τ = Y π: ten columns a body, then those of the drives that are switched on."""
+        rows = [list(row) for row in self.at_actuators(q, self.body_regressor(q, v, a))]
+        rates, gains = self.drive_rates(q, v), self.drive_accelerations(q, v, a)
+        for k, (drive, rate, gain) in enumerate(zip(self.drives, rates, gains, strict=True)):
+            for column in self._factors(drive, rate, gain).values():
+                alone = [column if i == k else 0.0 for i in range(len(self.drives))]
+                for row, entry in zip(rows, self.on_actuators(alone), strict=True):
+                    row.append(entry)
+        return rows
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """π, the columns of the regressor."""
+        found = []
+        for k, (name, body) in enumerate(self.system.bodies.items(), start=1):
+            values = body.parameters if body else (0.0,) * 10
+            found += [Parameter(f"{kind}{k}", kind, name, x) for kind, x in zip(PARAMETER_NAMES, values, strict=True)]
+        for drive in self.drives:
+            own = drive.actuator
+            values = {"rotor": own.reflected_inertia, "offset": own.offset, **vars(own.friction)}
+            for kind in self._factors(drive, 0.0, 0.0):
+                found.append(Parameter(f"{SYMBOLS[kind]}{drive.label}", kind, drive.name, float(values[kind])))
+        return tuple(found)
+
+    def _factors(self, drive: Drive, rate: Scalar, gain: Scalar) -> dict[str, Scalar]:
+        """What the parameters of a drive are multiplied with."""
+        rotor = {"rotor": gain} if self.rotors else {}
+        return rotor | ({**drive.actuator.friction.columns(rate), "offset": 1.0} if self.friction else {})
+
+    @property
+    def _rotors(self) -> list[float]:
+        return [drive.actuator.reflected_inertia if self.rotors else 0.0 for drive in self.drives]
+
+    def _dry(self, q: Vector, v: Vector) -> list[Scalar]:
+        """f(θ̇) + o of every drive; nothing if friction is switched off."""
+        if not self.friction:
+            return [0.0] * len(self.drives)
+        owned = [drive.actuator for drive in self.drives]
+        rates = self.drive_rates(q, v)
+        return [own.friction.force(rate) + own.offset for own, rate in zip(owned, rates, strict=True)]
+
+    def _drive_forces(self, q: Vector, v: Vector, a: Vector) -> list[Scalar]:
+        """R θ̈ + f(θ̇) + o."""
+        gains = self.drive_accelerations(q, v, a) if self.rotors else [0.0] * len(self.drives)
+        return [R * gain + f for R, gain, f in zip(self._rotors, gains, self._dry(q, v), strict=True)]
+
+    def _unit_rates(self, q: Vector) -> Matrix:
+        """θ̇ for a unit of every v: the columns of Bᵀ, drive by drive."""
+        n = self.system.nv
+        columns = [self.drive_rates(q, [float(i == k) for i in range(n)]) for k in range(n)]
+        return [list(row) for row in zip(*columns, strict=True)]
+
+    def _plus(self, matrix: Matrix, q: Vector, rows: Matrix, *, symmetric: bool) -> Matrix:
+        """matrix + B R rows."""
+        n = self.system.nv
+        weighted = [[R * x for x in row] for R, row in zip(self._rotors, rows, strict=True)]
+        columns = [self.along_coordinates(q, self.on_actuators([row[k] for row in weighted])) for k in range(n)]
+
+        def entry(i: int, k: int) -> Scalar:
+            return columns[min(i, k)][max(i, k)] if symmetric else columns[k][i]
+
+        return [[matrix[i][k] + entry(i, k) for k in range(n)] for i in range(n)]

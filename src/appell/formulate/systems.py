@@ -1,0 +1,112 @@
+"""From a system to its equations: which formulations suit it, and the equations of the one that was chosen."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import singledispatch
+from typing import Any
+
+from appell.errors import ArgumentError, ModelError, unknown_name
+from appell.formulate.equations import Equations
+from appell.formulate.formulations import Formulation, choose
+from appell.formulate.mechanism_equations import Curves, Differentiate, MechanismEquations
+from appell.formulate.spherical.equations import SphericalEquations
+from appell.formulate.tree_equations import TreeEquations
+from appell.model.body import Inertia
+from appell.model.mechanism import Mechanism
+from appell.model.robot import Robot
+from appell.model.system import System
+
+CLOSED_FORMS = {
+    "differentiated": "poses differentiated by the compiler, for any mechanism in closed form",
+    "explicit": "Abedloo et al. 2014: M, C, G written out, for spherical robots",
+}
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What a catalogue was asked for; None: the usual formulation."""
+
+    formulation: str | None = None
+    inertia: str | None = None
+    forward: str | None = None
+    friction: bool = False
+    rotors: bool = False
+    reference: str = "LOCAL"
+
+    @property
+    def switches(self) -> dict[str, Any]:
+        return {"friction": self.friction, "rotors": self.rotors, "reference": self.reference}
+
+
+class Maker:
+    """Makes the equations of one system for one choice, with inertias as numbers or as scalars."""
+
+    name: str  # of the formulation
+
+    def __call__(self, inertias: Mapping[str, Inertia]) -> Equations:
+        raise NotImplementedError
+
+    def collects(self, function: str) -> bool:
+        """Whether a function gains by being collected by constants."""
+        return False
+
+
+@singledispatch
+def maker(system: System, choice: Choice, differentiate: Differentiate) -> Maker:
+    """The maker of a system's equations."""
+    raise ArgumentError(
+        f"{system!r} has no equations of motion.",
+        expected="a Robot or a Mechanism, such as ap.load('puma') or ap.load('delta')",
+    )
+
+
+@maker.register
+def _(system: Robot, choice: Choice, differentiate: Differentiate) -> Maker:
+    return _TreeMaker(system, choice)
+
+
+@maker.register
+def _(system: Mechanism, choice: Choice, differentiate: Differentiate) -> Maker:
+    return _MechanismMaker(system, choice, differentiate)
+
+
+class _TreeMaker(Maker):
+    def __init__(self, robot: Robot, choice: Choice):
+        self.formulation: Formulation = choose(choice.formulation or "gibbs-appell", choice.inertia, choice.forward)
+        self.formulation.check(robot)
+        self.robot, self.choice, self.name = robot, choice, self.formulation.name
+
+    def __call__(self, inertias: Mapping[str, Inertia]) -> Equations:
+        return TreeEquations(self.robot, self.formulation, inertias, **self.choice.switches)
+
+    def collects(self, function: str) -> bool:
+        methods = {
+            "forward_dynamics": self.formulation.forward_dynamics,
+            "mass_matrix": self.formulation.mass_matrix,
+            **dict.fromkeys(("inverse_dynamics", "bias", "gravity"), self.formulation.inverse_dynamics),
+        }
+        return function in methods and methods[function].collect
+
+
+class _MechanismMaker(Maker):
+    def __init__(self, mechanism: Mechanism, choice: Choice, differentiate: Differentiate):
+        self.name = choice.formulation or "differentiated"
+        if self.name not in CLOSED_FORMS:
+            raise ArgumentError(unknown_name("formulation", self.name, CLOSED_FORMS, mechanism.owner))
+        for method in filter(None, (choice.inertia, choice.forward)):
+            raise ArgumentError(
+                f"{mechanism.owner} is in closed form; '{method}' is a method for trees.",
+                expected="inertia and forward not given",
+            )
+        if self.name == "explicit" and mechanism.design is None:
+            raise ModelError(
+                f"'explicit' does not suit {mechanism.owner}: it is not spherical.", hint="formulation='differentiated'"
+            )
+        self.mechanism, self.choice = mechanism, choice
+        self.curves = Curves(mechanism, differentiate)
+
+    def __call__(self, inertias: Mapping[str, Inertia]) -> Equations:
+        kind = SphericalEquations if self.name == "explicit" else MechanismEquations
+        return kind(self.mechanism, self.curves, inertias, **self.choice.switches)

@@ -1,0 +1,167 @@
+"""The equations of motion of a tree, by the methods of a formulation.
+
+A method that never asks for a centre of mass is given base parameters instead of the bodies (see `regroup`): the same
+forces for less work. Every joint has a drive, a mimic joint too: it acts on its leader.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+
+from appell.algebra.rotation import Pose
+from appell.algebra.scalar import Scalar
+from appell.algebra.vector import Vec3
+from appell.errors import ModelError
+from appell.formulate import energy, kinematics, points
+from appell.formulate.equations import Drive, Equations, Matrix, Vector, Wrenches
+from appell.formulate.formulations import Formulation
+from appell.formulate.gibbs import gibbs_function
+from appell.formulate.gibbs_appell.coriolis import coriolis
+from appell.formulate.inward import Wrench
+from appell.formulate.methods import Method
+from appell.formulate.regressor import regressor
+from appell.formulate.regroup import regroup
+from appell.formulate.tree import Tree
+from appell.model.actuator import IDEAL
+from appell.model.body import Inertia
+from appell.model.frame import Frame
+from appell.model.robot import Joint, Robot
+
+
+class TreeEquations(Equations):
+    """`inertias` replace those of some links, as scalars."""
+
+    def __init__(
+        self,
+        robot: Robot,
+        formulation: Formulation,
+        inertias: Mapping[str, Inertia],
+        *,
+        friction: bool = False,
+        rotors: bool = False,
+        reference: str = "LOCAL",
+    ):
+        self.system, self.robot, self.formulation = robot, robot, formulation
+        self.friction, self.rotors, self.reference = friction, rotors, reference
+        tree = Tree.of(robot).with_inertias(inertias)
+        self.tree = tree.with_rotors() if rotors else tree
+        self.drives = tuple(drive for link in self.tree.links for drive in _drives(robot, link.joint))
+
+    @cached_property
+    def regrouped(self) -> Tree:
+        return regroup(self.tree)
+
+    def _tree(self, method: Method) -> Tree:
+        return self.regrouped if method.regroup else self.tree
+
+    # ---- bodies
+
+    def body_gibbs_function(self, q: Vector, v: Vector, a: Vector) -> Scalar:
+        return gibbs_function(self.tree, q, v, a)
+
+    def body_forces(self, q: Vector, v: Vector, a: Vector, wrenches: Wrenches) -> list[Scalar]:
+        method = self.formulation.inverse_dynamics
+        tree = self._tree(method)
+        return method(tree, q, v, a, self._on_links(tree, q, wrenches))
+
+    def body_mass_matrix(self, q: Vector) -> Matrix:
+        method = self.formulation.mass_matrix
+        return method(self._tree(method), q)
+
+    def body_coriolis(self, q: Vector, v: Vector) -> Matrix:
+        return coriolis(self.regrouped, q, v)
+
+    def body_regressor(self, q: Vector, v: Vector, a: Vector) -> Matrix:
+        return regressor(self.tree, q, v, a)
+
+    def body_kinetic_energy(self, q: Vector, v: Vector) -> Scalar:
+        return energy.kinetic_energy(self.tree, q, v)
+
+    def potential_energy(self, q: Vector) -> Scalar:
+        return energy.potential_energy(self.tree, q)
+
+    def momentum(self, q: Vector, v: Vector) -> tuple[Vec3, Vec3]:
+        return energy.momentum(self.tree, q, v)
+
+    def center_of_mass(self, q: Vector) -> Vec3:
+        return energy.center_of_mass(self.tree, q)
+
+    def pose(self, frame: Frame, q: Vector) -> Pose:
+        return kinematics.frame_pose(self.tree, frame, q)
+
+    def jacobian(self, frame: Frame, reference: str, q: Vector) -> Matrix:
+        return kinematics.frame_jacobian(self.tree, frame, reference, q)
+
+    def point_motions(self, frames: Sequence[Frame], q: Vector, v: Vector) -> list[points.PointMotion]:
+        return points.point_motions(self.tree, frames, q, v)
+
+    def forward(self, q: Vector, v: Vector, forces: Vector, wrenches: Wrenches) -> list[Scalar]:
+        method = self.formulation.forward_dynamics
+        tree = self._tree(method)
+        return method(tree, q, v, forces, self._on_links(tree, q, wrenches))
+
+    def _on_links(self, tree: Tree, q: Vector, wrenches: Wrenches) -> dict[str, Wrench]:
+        """The wrenches on frames as wrenches on their links' origins."""
+        found: dict[str, Wrench] = {}
+        for frame, wrench in wrenches.items():
+            if frame.body is None:
+                continue
+            force, moment = kinematics.frame_wrench(tree, frame, self.reference, q, wrench)
+            if frame.body in found:
+                force, moment = force + found[frame.body][0], moment + found[frame.body][1]
+            found[frame.body] = force, moment
+        return found
+
+    # ---- drives
+
+    def actuator_positions(self, q: Vector) -> list[Scalar]:
+        for link in self.robot.moving:
+            if link.joint.motion.nv != 1:
+                raise ModelError(
+                    f"joint '{link.joint.name}' of {self.system.owner} is {link.joint.motion.name}: "
+                    "no numbers measure its position one by one.",
+                    expected="joints of one axis",
+                )
+        return list(q)
+
+    def actuator_jacobian(self, q: Vector) -> Matrix:
+        n = self.system.nv
+        return [[float(i == k) for k in range(n)] for i in range(n)]
+
+    def along_coordinates(self, q: Vector, tau: Vector) -> list[Scalar]:
+        return list(tau)
+
+    def at_actuators(self, q: Vector, forces: Matrix) -> Matrix:
+        return forces
+
+    def drive_rates(self, q: Vector, v: Vector) -> list[Scalar]:
+        driven = (link for link in self.tree.links if _is_driven(link.joint))
+        return [rate for link in driven for rate in self.tree.velocity(link, v)]
+
+    def drive_accelerations(self, q: Vector, v: Vector, a: Vector) -> list[Scalar]:
+        return self.drive_rates(q, a)
+
+    def drive_drift(self, q: Vector, v: Vector) -> Matrix:
+        return [[0.0] * self.system.nv for _ in self.drives]
+
+    def on_actuators(self, forces: Vector) -> list[Scalar]:
+        given = iter(forces)
+        return self.tree.gather(
+            {
+                link.name: [next(given) if _is_driven(link.joint) else 0.0 for _ in link.partials]
+                for link in self.tree.links
+            }
+        )
+
+
+def _is_driven(joint: Joint) -> bool:
+    """Joints of one axis, and whatever else has friction."""
+    return joint.motion.nv == 1 or joint.actuator != IDEAL
+
+
+def _drives(robot: Robot, joint: Joint) -> list[Drive]:
+    """A drive for each component of a joint's velocity, numbered like v; a mimic's bears its own name."""
+    start = robot.span(joint)[1].start + 1
+    labels = [f"_{joint.name}"] if joint.mimic else [str(start + k) for k in range(joint.motion.nv)]
+    return [Drive(joint.name, label, joint.actuator) for label in labels] if _is_driven(joint) else []

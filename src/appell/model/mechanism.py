@@ -1,0 +1,284 @@
+"""A mechanism in closed form: bodies whose poses are written down as functions of independent coordinates.
+
+Poses and joint positions are Python functions over abstract scalars. With q̇ = v nothing else is needed: derivatives
+are the compiler's affair, and the loops are closed by the functions themselves. Frozen, and validated once.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from appell.algebra.matrix import IDENTITY
+from appell.algebra.rotation import Pose
+from appell.algebra.scalar import Scalar
+from appell.algebra.vector import Vec3
+from appell.errors import ModelError
+from appell.model.actuator import IDEAL, Actuator
+from appell.model.body import Body
+from appell.model.frame import IN_PLACE, Frame
+from appell.model.robot import GRAVITY
+from appell.model.spherical import SphericalDesign
+from appell.model.system import System
+
+Coordinates = Sequence[Scalar]
+Polyline = Sequence[Sequence[float]]
+Quantity = Callable[[Coordinates], Scalar]
+ORTHONORMAL = 1e-9  # largest entry of RᵀR - 1 at home
+CONDITION_LIMIT = 1e10  # of the actuator Jacobian; beyond it, torques are NaN
+NEARBY = 0.1  # rad or m about home, where random configurations are looked for
+TRIES = 200
+
+
+@dataclass(frozen=True)
+class MovingBody:
+    """A rigid body and its pose, written over abstract scalars.
+
+    `pose(q)` places the body in `base`, a system that stands still in the world: what all legs have in common is then
+    written once, and turning it into world axes costs nothing. `outline` is a line through points of the body, for
+    figures.
+    """
+
+    name: str
+    pose: Callable[[Coordinates], Pose]
+    body: Body
+    base: Pose = IN_PLACE
+    outline: Polyline = ()
+
+
+@dataclass(frozen=True)
+class LegJoint:
+    """A joint of a leg: its angle or, with `unit="m"`, its length as a function of the coordinates, and its drive."""
+
+    name: str
+    position: Quantity
+    unit: str = "rad"
+    actuator: Actuator = IDEAL
+
+
+@dataclass(frozen=True)
+class Reach:
+    """What keeps a leg closed: some part of it has a size that must lie between a least and a most.
+
+    The second link of a leg whose elbow sweeps a circle must be as long as the shortest way from that circle to the
+    point it holds, and no longer than the longest. A driven length must lie within its stroke.
+    """
+
+    leg: str
+    part: str
+    size: Quantity | float
+    least: Quantity | float
+    most: Quantity | float
+    unit: str = "m"
+
+    def values(self, q: Coordinates) -> list[Scalar]:
+        """Size, least and most."""
+        return [x(q) if callable(x) else float(x) for x in (self.size, self.least, self.most)]
+
+    def sentence(self, size: float, least: float, most: float) -> str:
+        """Why the leg does not close, as the end of a sentence; empty if it does."""
+        if least <= size <= most:
+            return ""
+        error = (
+            f"{least - size:.6g} {self.unit} too short" if size < least else f"{size - most:.6g} {self.unit} too long"
+        )
+        measured, needed = f"{size:.6g} {self.unit}", f"{least:.6g} to {most:.6g} {self.unit}"
+        return f"leg '{self.leg}' cannot reach: its {self.part} measures {measured} and needs {needed}, {error}"
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """Which mechanism of the zoo this is, and the numbers it was made with: how a file can name it."""
+
+    maker: str
+    options: Mapping[str, Any]
+
+
+@dataclass(frozen=True, repr=False)
+class Mechanism(System):
+    """A parallel robot: bodies whose poses are functions of independent coordinates, driven at some joints.
+
+    Out of reach, every result that depends on the leg is NaN; where the condition number of the actuator Jacobian is
+    above `condition_limit`, torques are. `motion.check_pose` names the leg, or says how large the number is.
+    """
+
+    kind: ClassVar[str] = "mechanism"
+    name: str
+    coordinates: tuple[str, ...]
+    parts: tuple[MovingBody, ...]
+    driven: tuple[LegJoint, ...]
+    home: tuple[float, ...]
+    units: tuple[str, ...] = ()  # of the coordinates, rad if not given
+    passive: tuple[LegJoint, ...] = ()
+    reaches: tuple[Reach, ...] = ()
+    limits: tuple[tuple[float, float], ...] = ()  # lowest and highest of every coordinate, none if not given
+    frames: tuple[Frame, ...] = ()
+    gravity: Vec3 = GRAVITY
+    free: frozenset[str] = frozenset()
+    outlines: tuple[Polyline, ...] = ()  # of what stands still
+    condition_limit: float = CONDITION_LIMIT
+    design: SphericalDesign | None = None  # as Abedloo et al. 2014 describe it, if it is spherical
+    description: str = field(default="", compare=False)
+    reference: str = field(default="", compare=False)
+    source: str = field(default="", compare=False)
+    recipe: Recipe | None = field(default=None, compare=False)
+
+    def __post_init__(self):
+        for name in ("coordinates", "parts", "driven", "passive", "reaches", "frames", "outlines"):
+            object.__setattr__(self, name, tuple(getattr(self, name)))
+        object.__setattr__(self, "home", tuple(float(x) for x in self.home))
+        object.__setattr__(self, "units", tuple(self.units) or ("rad",) * len(self.coordinates))
+        object.__setattr__(self, "gravity", Vec3.of(float(x) for x in self.gravity))
+        check(self)
+
+    def __str__(self) -> str:
+        return f"{self.name} ({self.nq} coordinates, {len(self.parts)} bodies, {self.nu} actuators)"
+
+    def __repr__(self) -> str:
+        return f"<Mechanism {self}>"
+
+    # ---- what every system has
+
+    @property
+    def coordinate_names(self) -> tuple[str, ...]:
+        return self.coordinates
+
+    @property
+    def velocity_names(self) -> tuple[str, ...]:
+        return self.coordinates
+
+    @property
+    def actuator_names(self) -> tuple[str, ...]:
+        return tuple(joint.name for joint in self.driven)
+
+    @property
+    def coordinate_units(self) -> tuple[str, ...]:
+        return self.units
+
+    @property
+    def actuator_units(self) -> tuple[str, ...]:
+        return tuple(joint.unit for joint in self.driven)
+
+    @property
+    def actuators(self) -> tuple[Actuator, ...]:
+        return tuple(joint.actuator for joint in self.driven)
+
+    @property
+    def is_flat(self) -> bool:
+        return True
+
+    def rate(self, q, v):
+        return list(v)
+
+    def integrate(self, q, step) -> np.ndarray:
+        return self.sized("q", q, self.nq) + self.sized("step", step, self.nv)
+
+    @property
+    def start(self) -> np.ndarray:
+        return np.array(self.home)
+
+    @property
+    def ranges(self) -> tuple[tuple[float, float], ...]:
+        return self.limits or ((-math.inf, math.inf),) * self.nq
+
+    @property
+    def bodies(self) -> dict[str, Body | None]:
+        return {part.name: part.body for part in self.parts}
+
+    def random_configuration(self, rng: np.random.Generator) -> np.ndarray:
+        """A pose about home in which every leg reaches."""
+        for _ in range(TRIES):
+            q = self.start + rng.uniform(-NEARBY, NEARBY, self.nq)
+            if not self.out_of_reach(q.tolist()):
+                return q
+        raise ModelError(f"{self.owner} can be assembled nowhere about its home.", expected="legs that reach")
+
+    def out_of_reach(self, q: Sequence[float]) -> str:
+        """Why a leg does not close at a pose, as a sentence; empty if all do."""
+        sentences = (reach.sentence(*reach.values(q)) for reach in self.reaches)
+        return next(filter(None, sentences), "")
+
+    def with_bodies(self, bodies: Mapping[str, Body | None]) -> Self:
+        for name, body in bodies.items():
+            self.find("body", name, self.bodies)
+            if body is None:
+                raise ModelError(f"body '{name}' of {self.owner} is to have no mass.", expected="a Body")
+        return replace(self, parts=tuple(replace(part, body=bodies.get(part.name, part.body)) for part in self.parts))
+
+    def with_actuators(self, change: Mapping[str, Actuator] | Callable[[str, Actuator], Actuator]) -> Self:
+        if not callable(change):
+            for name in change:
+                self.find("actuator", name, dict.fromkeys(self.actuator_names))
+
+        def changed(joint: LegJoint) -> LegJoint:
+            own = joint.actuator
+            return replace(joint, actuator=change(joint.name, own) if callable(change) else change.get(joint.name, own))
+
+        return replace(self, driven=tuple(changed(joint) for joint in self.driven))
+
+
+def check(mechanism: Mechanism) -> None:
+    """Raise a ModelError for the first thing that keeps these parts from being a mechanism."""
+    _check_names(mechanism)
+    owner = mechanism.owner
+    for part in mechanism.parts:
+        if flaw := part.body.flaw():
+            raise ModelError(f"body '{part.name}' of {owner} {flaw}.", expected="a body that can exist")
+    for joint in mechanism.driven:
+        if flaw := joint.actuator.flaw():
+            raise ModelError(f"actuator '{joint.name}' of {owner} {flaw}.", expected="an actuator that can exist")
+    listed = ", ".join(mechanism.coordinates)
+    for what, given in (
+        ("home", mechanism.home),
+        ("list of units", mechanism.units),
+        ("list of limits", mechanism.ranges),
+    ):
+        if len(given) != mechanism.nq:
+            raise ModelError(f"{owner} has a {what} of {len(given)}.", expected=f"{mechanism.nq}: {listed}")
+    for what, numbers in (("home", mechanism.home), ("gravity", tuple(mechanism.gravity))):
+        if not all(math.isfinite(x) for x in numbers):
+            raise ModelError(f"the {what} of {owner} is {numbers}.", expected="finite numbers")
+    _check_home(mechanism)
+
+
+def _check_names(mechanism: Mechanism) -> None:
+    kinds: dict[str, Sequence[str]] = {
+        "coordinate": mechanism.coordinates,
+        "body": [part.name for part in mechanism.parts],
+        "actuator": mechanism.actuator_names,
+        "joint": [joint.name for joint in (*mechanism.driven, *mechanism.passive)],
+        "frame": mechanism.frame_names,
+    }
+    for kind, names in kinds.items():
+        if not names:
+            raise ModelError(f"{mechanism.owner} has no {kind}.", expected="at least one")
+        for k, name in enumerate(names):
+            if name in names[:k]:
+                raise ModelError(f"{mechanism.owner} has more than one {kind} named '{name}'.", expected="unique names")
+    for frame in mechanism.frames:
+        if frame.body is not None:
+            mechanism.find("body", frame.body, mechanism.bodies)
+    for name in mechanism.free:
+        mechanism.find("body", name, mechanism.bodies)
+
+
+def _check_home(mechanism: Mechanism) -> None:
+    """Home must be in reach, its poses proper rotations, or every result would be wrong without notice."""
+    owner, home = mechanism.owner, list(mechanism.home)
+    if sentence := mechanism.out_of_reach(home):
+        raise ModelError(f"{owner} cannot stand at home: {sentence}.", expected="a home that all legs reach")
+    for part in mechanism.parts:
+        pose = part.pose(home)
+        if not isinstance(pose, Pose):
+            raise ModelError(f"the pose of body '{part.name}' of {owner} is {pose!r}.", expected="a Pose")
+        R = pose.rotation
+        error = max(abs(x) for row in (R.T @ R - IDENTITY).rows for x in row)
+        if not (error <= ORTHONORMAL and R.rows[0].cross(R.rows[1]).dot(R.rows[2]) > 0.0):
+            raise ModelError(
+                f"the pose of body '{part.name}' of {owner} is no rotation at home (off by {error:.1e}).",
+                expected="a 3x3 rotation matrix with determinant +1",
+            )

@@ -1,0 +1,170 @@
+"""A system: what has coordinates, velocities, actuators and a Gibbs function.
+
+A tree of links and a mechanism in closed form give the same few facts, named here; `formulate.equations` makes the
+equations of motion of any of them. Q = B(q) τ are the forces of the actuators along the coordinates.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Self
+
+import numpy as np
+
+from appell.algebra.scalar import Scalar
+from appell.algebra.vector import Vec3
+from appell.errors import ArgumentError, ModelError, unknown_name
+from appell.model.actuator import Actuator
+from appell.model.body import Body
+from appell.model.frame import Frame
+
+
+class System(ABC):
+    """The facts that every chapter asks of a robot, whatever it is made of."""
+
+    kind: str  # how messages call it: robot, mechanism
+    name: str
+    gravity: Vec3
+    frames: tuple[Frame, ...]
+    free: frozenset[str]  # bodies whose inertial parameters stay inputs
+    description: str
+    reference: str
+    source: str
+
+    # ---- q, v and the actuators
+
+    @property
+    @abstractmethod
+    def coordinate_names(self) -> tuple[str, ...]:
+        """A name for every q."""
+
+    @property
+    @abstractmethod
+    def velocity_names(self) -> tuple[str, ...]:
+        """A name for every v."""
+
+    @property
+    @abstractmethod
+    def actuator_names(self) -> tuple[str, ...]:
+        """A name for every tau."""
+
+    @property
+    @abstractmethod
+    def coordinate_units(self) -> tuple[str, ...]:
+        """rad, m, or 1 for a part of a quaternion."""
+
+    @property
+    @abstractmethod
+    def actuator_units(self) -> tuple[str, ...]:
+        """rad or m: what an actuator's position is measured in; its force is N m or N."""
+
+    @property
+    @abstractmethod
+    def actuators(self) -> tuple[Actuator, ...]:
+        """What drives each tau."""
+
+    @property
+    def nq(self) -> int:
+        return len(self.coordinate_names)
+
+    @property
+    def nv(self) -> int:
+        return len(self.velocity_names)
+
+    @property
+    def nu(self) -> int:
+        return len(self.actuator_names)
+
+    @property
+    @abstractmethod
+    def is_flat(self) -> bool:
+        """Whether dq/dt is v, number for number."""
+
+    @abstractmethod
+    def rate(self, q: Sequence[Scalar], v: Sequence[Scalar]) -> list[Scalar]:
+        """q̇(q, v)."""
+
+    @abstractmethod
+    def integrate(self, q, step) -> np.ndarray:
+        """The configuration reached from q by moving with velocity `step` for unit time; batches broadcast."""
+
+    @property
+    @abstractmethod
+    def start(self) -> np.ndarray:
+        """A configuration worth starting from."""
+
+    @property
+    @abstractmethod
+    def ranges(self) -> tuple[tuple[float, float], ...]:
+        """Lowest and highest value of every coordinate, infinite where nothing is known."""
+
+    @abstractmethod
+    def random_configuration(self, rng: np.random.Generator) -> np.ndarray:
+        """A q that the system can take."""
+
+    # ---- bodies and frames
+
+    @property
+    @abstractmethod
+    def bodies(self) -> Mapping[str, Body | None]:
+        """The bodies by name, in order; None for one without mass."""
+
+    @property
+    def body_names(self) -> tuple[str, ...]:
+        return tuple(self.bodies)
+
+    @property
+    def frame_names(self) -> tuple[str, ...]:
+        """Every place that `pose` and `jacobian` know: the bodies, then the named frames."""
+        return (*self.body_names, *(frame.name for frame in self.frames))
+
+    def frame(self, name: str) -> Frame:
+        """A named frame; a body's name is the frame in which it is described."""
+        known = {body: Frame(body, body) for body in self.body_names} | {frame.name: frame for frame in self.frames}
+        return self.find("frame", name, known)
+
+    def find(self, kind: str, name: str, known: Mapping[str, Any]):
+        """The one of a name, or an error that says which names there are."""
+        if name not in known:
+            raise ModelError(unknown_name(kind, name, known, self.owner))
+        return known[name]
+
+    @property
+    def owner(self) -> str:
+        """How messages call it: robot 'puma'."""
+        return f"{self.kind} '{self.name}'"
+
+    def lacking(self) -> tuple[str, ...]:
+        """Bodies without which there are no dynamics."""
+        return ()
+
+    def sized(self, name: str, value, size: int) -> np.ndarray:
+        """An array with a last axis of `size`, or an error that names the argument."""
+        array = np.asarray(value, float)
+        if array.shape[-1:] != (size,):
+            raise ArgumentError(f"{name} has shape {array.shape}; the last axis of {self.owner} is {size}.")
+        return array
+
+    # ---- variations
+
+    def with_free(self, *names: str) -> Self:
+        """With the inertial parameters of these bodies (of all, if none is named) left open as inputs."""
+        for name in names:
+            self.find("body", name, self.bodies)
+        return replace(self, free=frozenset(names or self.body_names))  # type: ignore[type-var]
+
+    def with_frames(self, frames: Iterable[Frame]) -> Self:
+        return replace(self, frames=(*self.frames, *frames))  # type: ignore[type-var]
+
+    def with_gravity(self, gravity: Iterable[float]) -> Self:
+        return replace(self, gravity=Vec3.of(gravity))  # type: ignore[type-var]
+
+    @abstractmethod
+    def with_bodies(self, bodies: Mapping[str, Body | None]) -> Self:
+        """With other bodies in place of some of its own."""
+
+    @abstractmethod
+    def with_actuators(self, change: Mapping[str, Actuator] | Callable[[str, Actuator], Actuator]) -> Self:
+        """With other actuators: some by name, or each as a function of its name and what it was."""
