@@ -1,36 +1,30 @@
-"""Dynamics(system): the catalogue of a system's functions, and the one place where formulas meet the compiler.
+"""Dynamics(system): the catalogue of a system's functions, the one place where formulas meet the compiler.
 
 Every entry is a `Function`: traced when it is asked for, compiled when it is first called, and kept on disk.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from functools import cached_property
-from typing import Any
+from collections.abc import Iterable
 
 import numpy as np
 
 from appell.algebra.scalar import select
-from appell.compile.collect import simplest
+from appell.catalogue import Catalogue, Entry
 from appell.compile.differentiate import forward
 from appell.compile.function import Function
-from appell.compile.tape import Array, Tape
-from appell.compile.taylor import Taylor
+from appell.compile.tape import Array
 from appell.compile.trace import trace
 from appell.errors import ArgumentError, ModelError, unknown_name
-from appell.formulate.equations import Equations, Parameter
+from appell.formulate.equations import Parameter
 from appell.formulate.kinematics import REFERENCES
-from appell.formulate.systems import Choice, Maker, maker
-from appell.model.body import Inertia
+from appell.formulate.systems import Choice
 from appell.model.frame import Frame
 from appell.model.mechanism import Mechanism
 from appell.model.system import System
 
-Results = Mapping[str, Any]
 
-
-class Dynamics:
+class Dynamics(Catalogue):
     """The equations of motion of a robot or a mechanism, as functions of NumPy arrays.
 
     dyn = ap.Dynamics(ap.load("puma"))
@@ -57,88 +51,68 @@ class Dynamics:
         rotors: bool = False,
     ):
         choice = Choice(formulation, inertia, forward, friction, rotors, _known_reference(reference))
-        self.system = system
-        self._make: Maker = maker(system, choice, Taylor)
-        self.wrenches = (wrenches,) if isinstance(wrenches, str) else tuple(wrenches)
-        self._pushed = [system.frame(name) for name in self.wrenches]
-        self._kept: dict[tuple[str, ...], Function] = {}  # functions of a frame
+        super().__init__(system, choice, wrenches)
 
     def __repr__(self) -> str:
         return f"Dynamics({self.system}, '{self.formulation}')"
 
-    @property
-    def formulation(self) -> str:
-        """The name of the way to the equations."""
-        return self._make.name
-
-    @cached_property
-    def equations(self) -> Equations:
-        """The same over abstract scalars, for functions of one's own: see `Function.of`."""
-        return self._make({})
-
     # ---- motion and forces
 
-    @cached_property
-    def gibbs_function(self) -> Function:
-        """S(q, v, a), the acceleration energy less gravity: ∂S/∂a are the forces, ∂²S/∂a² the inertia matrix."""
-        return self._function("gibbs_function", "q v a", lambda e, q, v, a: {"S": e.gibbs_function(q, v, a)})
-
-    @cached_property
-    def inverse_dynamics(self) -> Function:
-        """tau(q, v, a), the actuator forces of a motion."""
-
-        def body(e, q, v, a, *wrenches):
-            return {"tau": e.tau(q, v, a, self._on_frames(wrenches))}
-
-        return self._function("inverse_dynamics", "q v a", body, wrenches=True)
-
-    @cached_property
-    def generalized_forces(self) -> Function:
-        """Q(q, v, a), the forces of a motion along the coordinates: M a + h."""
-
-        def body(e, q, v, a, *wrenches):
-            return {"Q": e.forces(q, v, a, self._on_frames(wrenches))}
-
-        return self._function("generalized_forces", "q v a", body, wrenches=True)
-
-    @cached_property
-    def forward_dynamics(self) -> Function:
-        """a(q, v, tau), the motion that actuator forces bring about."""
-
-        def body(e, q, v, tau, *wrenches):
-            return {"a": e.acceleration(q, v, tau, self._on_frames(wrenches))}
-
-        return self._function("forward_dynamics", "q v tau", body, wrenches=True)
-
-    @cached_property
-    def mass_matrix(self) -> Function:
-        """M(q), the inertia matrix along the coordinates."""
-        return self._function("mass_matrix", "q", lambda e, q: {"M": e.mass_matrix(q)})
-
-    @cached_property
-    def bias(self) -> Function:
-        """h(q, v), the forces along the coordinates at zero acceleration, gravity included."""
-        return self._function("bias", "q v", lambda e, q, v: {"h": e.bias(q, v)})
-
-    @cached_property
-    def gravity(self) -> Function:
-        """g(q), the forces along the coordinates that hold the robot still."""
-        return self._function("gravity", "q", lambda e, q: {"g": e.bias(q, [0.0] * self.system.nv)})
-
-    @cached_property
-    def coriolis(self) -> Function:
-        """C(q, v), with C v = bias - gravity - friction and dM/dt - 2C skew."""
-        return self._function("coriolis", "q v", lambda e, q, v: {"C": e.coriolis(q, v)})
-
-    @cached_property
-    def friction(self) -> Function:
-        """The share of friction in the bias, along the coordinates; zero if it is switched off."""
-        return self._function("friction", "q v", lambda e, q, v: {"f": e.friction_forces(q, v)}, inertial=False)
-
-    @cached_property
-    def regressor(self) -> Function:
-        """Y(q, v, a), with tau = Y parameters: ten columns a body, then those of rotors and friction if they count."""
-        return self._function("regressor", "q v a", lambda e, q, v, a: {"Y": e.regressor(q, v, a)}, inertial=False)
+    gibbs_function = Entry(
+        "q v a",
+        lambda e, q, v, a: {"S": e.gibbs_function(q, v, a)},
+        "S(q, v, a), the acceleration energy less gravity: ∂S/∂a are the forces, ∂²S/∂a² the inertia matrix.",
+    )
+    inverse_dynamics = Entry(
+        "q v a",
+        lambda e, q, v, a, wrenches: {"tau": e.tau(q, v, a, wrenches)},
+        "tau(q, v, a), the actuator forces of a motion.",
+        pushed=True,
+    )
+    forward_dynamics = Entry(
+        "q v tau",
+        lambda e, q, v, tau, wrenches: {"a": e.acceleration(q, v, tau, wrenches)},
+        "a(q, v, tau), the motion that actuator forces bring about.",
+        pushed=True,
+    )
+    generalized_forces = Entry(
+        "q v a",
+        lambda e, q, v, a, wrenches: {"Q": e.forces(q, v, a, wrenches)},
+        "Q(q, v, a), the forces of a motion along the coordinates: M a + h.",
+        pushed=True,
+    )
+    mass_matrix = Entry(
+        "q",
+        lambda e, q: {"M": e.mass_matrix(q)},
+        "M(q), the inertia matrix along the coordinates.",
+    )
+    bias = Entry(
+        "q v",
+        lambda e, q, v: {"h": e.bias(q, v)},
+        "h(q, v), the forces along the coordinates at zero acceleration, gravity included.",
+    )
+    gravity = Entry(
+        "q",
+        lambda e, q: {"g": e.bias(q, [0.0] * e.system.nv)},
+        "g(q), the forces along the coordinates that hold the system still.",
+    )
+    coriolis = Entry(
+        "q v",
+        lambda e, q, v: {"C": e.coriolis(q, v)},
+        "C(q, v), with C v = bias - gravity - friction and dM/dt - 2C skew.",
+    )
+    friction = Entry(
+        "q v",
+        lambda e, q, v: {"f": e.friction_forces(q, v)},
+        "The share of friction in the bias, along the coordinates; zero if it is switched off.",
+        inertial=False,
+    )
+    regressor = Entry(
+        "q v a",
+        lambda e, q, v, a: {"Y": e.regressor(q, v, a)},
+        "Y(q, v, a), with tau = Y parameters: ten columns a body, then those of rotors and friction if they count.",
+        inertial=False,
+    )
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
@@ -152,120 +126,96 @@ class Dynamics:
 
     # ---- energy and momentum
 
-    @cached_property
-    def energy(self) -> Function:
-        """(T, U)(q, v), kinetic and potential energy; U = 0 with the centre of mass level with the world's origin."""
-        return self._function(
-            "energy", "q v", lambda e, q, v: {"T": e.kinetic_energy(q, v), "U": e.potential_energy(q)}
-        )
-
-    @cached_property
-    def momentum(self) -> Function:
-        """Linear momentum of the bodies, then angular momentum about the centre of mass, in world axes."""
-
-        def body(e, q, v):
-            linear, angular = e.momentum(q, v)
-            return {"momentum": [*linear, *angular]}
-
-        return self._function("momentum", "q v", body)
-
-    @cached_property
-    def center_of_mass(self) -> Function:
-        """The centre of mass in world coordinates."""
-        return self._function("center_of_mass", "q", lambda e, q: {"com": list(e.center_of_mass(q))})
+    energy = Entry(
+        "q v",
+        lambda e, q, v: {"T": e.kinetic_energy(q, v), "U": e.potential_energy(q)},
+        "(T, U)(q, v), kinetic and potential energy; U = 0 with the centre of mass level with the world's origin.",
+    )
+    momentum = Entry(
+        "q v",
+        lambda e, q, v: {"momentum": [x for vector in e.momentum(q, v) for x in vector]},
+        "Linear momentum of the bodies, then angular momentum about the centre of mass, in world axes.",
+    )
+    center_of_mass = Entry(
+        "q",
+        lambda e, q: {"com": list(e.center_of_mass(q))},
+        "The centre of mass in world coordinates.",
+    )
 
     # ---- frames
+
+    coordinate_rate = Entry(
+        "q v",
+        lambda e, q, v: {"rate": e.system.rate(q, v)},
+        "dq/dt for a given v; the same as v but for quaternions and planar joints.",
+        inertial=False,
+    )
 
     def pose(self, frame: str) -> Function:
         """The 4x4 pose of a frame in the world."""
 
-        def made(place: Frame) -> Function:
-            return self._function(
-                f"pose_{frame}", "q", lambda e, q: {"pose": e.pose(place, q).matrix}, inertial=False, doc=Dynamics.pose
+        def make(place: Frame) -> Function:
+            doc = f"The 4x4 pose of frame '{frame}' in the world."
+            return self.function(
+                f"pose_{frame}", "q", lambda e, q: {"pose": e.pose(place, q).matrix}, doc, inertial=False
             )
 
-        return self._of_frame(("pose", frame), made)
+        return self.of_frame(("pose", frame), make)
 
     def jacobian(self, frame: str, reference: str = "LOCAL") -> Function:
         """J(q), with the frame's velocity (linear, angular) = J v."""
         axes = _known_reference(reference)
 
-        def made(place: Frame) -> Function:
-            return self._function(
-                f"jacobian_{frame}",
-                "q",
-                lambda e, q: {"J": e.jacobian(place, axes, q)},
-                inertial=False,
-                doc=Dynamics.jacobian,
+        def make(place: Frame) -> Function:
+            doc = f"J(q), with (linear, angular) velocity of frame '{frame}' = J v, {axes}."
+            return self.function(
+                f"jacobian_{frame}", "q", lambda e, q: {"J": e.jacobian(place, axes, q)}, doc, inertial=False
             )
 
-        return self._of_frame(("jacobian", frame, axes), made)
+        return self.of_frame(("jacobian", frame, axes), make)
 
     def jacobian_rate(self, frame: str, reference: str = "LOCAL") -> Function:
         """dJ/dt (q, v), entry by entry, so that the frame's acceleration is J a + dJ/dt v in the same axes."""
         axes, system = _known_reference(reference), self.system
 
-        def made(place: Frame) -> Function:
-            still = self._function(
+        def make(place: Frame) -> Function:
+            still = self.function(
                 f"jacobian_rate_{frame}", "q v", lambda e, q, v: {"J": e.jacobian(place, axes, q)}, inertial=False
             ).tape
             along = trace(
                 "along_v", still.inputs, lambda q, v: {"seed": [[x] for x in system.rate(q, v) + [0.0] * len(v)]}
             )
             tape = forward(still, still.name, [along], [Array("Jdot", (6, system.nv))])
-            return Function(tape, Dynamics.jacobian_rate.__doc__ or "", system.owner, self._tangents)
+            return Function(tape, f"dJ/dt (q, v) of frame '{frame}', {axes}.", system.owner, self.tangents)
 
-        return self._of_frame(("jacobian_rate", frame, axes), made)
+        return self.of_frame(("jacobian_rate", frame, axes), make)
 
-    @cached_property
-    def coordinate_rate(self) -> Function:
-        """dq/dt for a given v; the same as v but for quaternions and planar joints."""
-        return self._function(
-            "coordinate_rate", "q v", lambda e, q, v: {"rate": self.system.rate(q, v)}, inertial=False
-        )
+    # ---- actuators, and the legs of mechanisms
 
-    # ---- actuators and legs
-
-    @cached_property
-    def actuator_positions(self) -> Function:
-        """θ(q), what the actuators' encoders would show; NaN where a leg does not reach."""
-        return self._function(
-            "actuator_positions", "q", lambda e, q: {"theta": e.actuator_positions(q)}, inertial=False
-        )
-
-    @cached_property
-    def actuator_jacobian(self) -> Function:
-        """J(q), with the actuators' velocities θ̇ = J v and Q = Jᵀ tau."""
-        return self._function("actuator_jacobian", "q", lambda e, q: {"J": e.actuator_jacobian(q)}, inertial=False)
-
-    @cached_property
-    def joint_motion(self) -> Function:
-        """Positions, velocities and accelerations of a mechanism's joints, actuators first, then the passive ones."""
-        self._mechanism("joint_motion")
-
-        def body(e, q, v, a):
-            joints = e.curves.joints
-            return {
-                "position": joints.value(q),
-                "velocity": joints.rate(q, v),
-                "acceleration": joints.second_rate(q, v, a),
-            }
-
-        return self._function("joint_motion", "q v a", body, inertial=False)
-
-    @cached_property
-    def survey(self) -> Function:
-        """By how much every leg of a mechanism reaches, negative if it does not, and the actuator Jacobian."""
-        reaches = self._mechanism("survey").reaches
-
-        def margin(size, least, most):
-            return select((most - size) - (size - least), size - least, most - size)
-
-        def body(e, q):
-            margins = [margin(*reach.values(q)) for reach in reaches] or [np.inf]
-            return {"margin": margins, "J": e.actuator_jacobian(q)}
-
-        return self._function("survey", "q", body, inertial=False)
+    actuator_positions = Entry(
+        "q",
+        lambda e, q: {"theta": e.actuator_positions(q)},
+        "θ(q), what encoders at the actuators would show; NaN where a leg does not reach.",
+        inertial=False,
+    )
+    actuator_jacobian = Entry(
+        "q",
+        lambda e, q: {"J": e.actuator_jacobian(q)},
+        "J(q), with the actuators' velocities θ̇ = J v and Q = Jᵀ tau.",
+        inertial=False,
+    )
+    joint_motion = Entry(
+        "q v a",
+        lambda e, q, v, a: _joint_motion(e, q, v, a),
+        "Positions, velocities and accelerations of a mechanism's joints, actuators first, then the passive ones.",
+        inertial=False,
+    )
+    survey = Entry(
+        "q",
+        lambda e, q: _survey(e, q),
+        "By how much every leg of a mechanism reaches, negative if it does not, and the actuator Jacobian.",
+        inertial=False,
+    )
 
     # ---- the names that users of other libraries look for
 
@@ -281,73 +231,27 @@ class Dynamics:
     def crba(self) -> Function:
         return self.mass_matrix
 
-    # ---- how an entry is made
 
-    def _function(
-        self,
-        name: str,
-        arguments: str,
-        body: Callable[..., Results],
-        *,
-        inertial: bool = True,
-        wrenches: bool = False,
-        doc: Any = None,
-    ) -> Function:
-        """Trace `body(equations, *arguments)`."""
-        system = self.system
-        sizes = {"q": system.nq, "v": system.nv, "a": system.nv, "tau": system.nu}
-        inputs = [Array(argument, (sizes[argument],)) for argument in arguments.split()]
-        if wrenches:
-            inputs += [Array(f"wrench_{frame}", (6,)) for frame in self.wrenches]
-        free = [name for name in system.body_names if name in system.free] if inertial else []
-        if free:
-            inputs.append(Array("parameters", (10 * len(free),)))
-        if inertial and (lacking := system.lacking()):
-            raise ModelError(
-                f"{system.owner} has moving links without inertia: {', '.join(lacking)}.",
-                source=system.source,
-                hint="add <inertial> to them, or load with physical=False to take them as massless",
-            )
+def _joint_motion(equations, q, v, a):
+    joints = _mechanism(equations.system, "joint_motion") and equations.curves.joints
+    return {"position": joints.value(q), "velocity": joints.rate(q, v), "acceleration": joints.second_rate(q, v, a)}
 
-        def traced(*arguments):
-            if not free:
-                return body(self.equations, *arguments)
-            *values, parameters = arguments
-            own = {body: parameters[10 * k : 10 * k + 10] for k, body in enumerate(free)}
-            return body(self._make({name: Inertia.from_parameters(ten) for name, ten in own.items()}), *values)
 
-        tape = trace(name, inputs, traced)
-        if self._make.collects(name):
-            tape = simplest(tape)
-        text = (doc or getattr(Dynamics, name, self._function)).__doc__ or ""
-        return Function(tape, text, system.owner, self._tangents)
+def _survey(equations, q):
+    mechanism = _mechanism(equations.system, "survey")
+    if not mechanism.reaches:
+        raise ModelError(f"{mechanism.owner} was not told how far its legs reach.", hint="Mechanism(reaches=[...])")
+    margins = [
+        select((most - size) - (size - least), size - least, most - size)
+        for size, least, most in (reach.values(q) for reach in mechanism.reaches)
+    ]
+    return {"margin": margins, "J": equations.actuator_jacobian(q)}
 
-    def _of_frame(self, key: tuple[str, ...], made: Callable[[Frame], Function]) -> Function:
-        """A function of a frame, made once."""
-        if key not in self._kept:
-            self._kept[key] = made(self.system.frame(key[1]))
-        return self._kept[key]
 
-    def _on_frames(self, wrenches) -> dict[Frame, Any]:
-        return dict(zip(self._pushed, wrenches, strict=True))
-
-    @cached_property
-    def _tangents(self) -> dict[str, Tape]:
-        """The columns of N in q̇ = N(q) v, where that is more than the identity."""
-        system = self.system
-        if system.is_flat:
-            return {}
-        units = [[float(i == k) for i in range(system.nv)] for k in range(system.nv)]
-
-        def columns(q):
-            return {"N": [list(row) for row in zip(*(system.rate(q, unit) for unit in units), strict=True)]}
-
-        return {"q": trace("tangent", [Array("q", (system.nq,))], columns)}
-
-    def _mechanism(self, what: str) -> Mechanism:
-        if not isinstance(self.system, Mechanism):
-            raise ModelError(f"{what} is for mechanisms; {self.system.owner} is a tree, whose joints are its q.")
-        return self.system
+def _mechanism(system: System, what: str) -> Mechanism:
+    if not isinstance(system, Mechanism):
+        raise ModelError(f"{what} is for mechanisms; {system.owner} is a tree, whose joints are its q.")
+    return system
 
 
 def _known_reference(reference: str) -> str:

@@ -1,43 +1,53 @@
-"""Laws of mechanics that need no judge: definitions, symmetries and balances, on every robot."""
+"""Laws of mechanics that need no judge: definitions, symmetries and balances, on every system.
+
+Trees and mechanisms, each bare and with actuators that have gears, rotors, friction and offsets switched on. Forces
+along the coordinates are Q = Jᵀτ, with J the actuator Jacobian, the identity for a tree.
+"""
 
 from __future__ import annotations
-
-from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from answers import answer
 from appell.dynamics import Dynamics
-from appell.model.body import Body
-from appell.model.frame import Frame
-from robots import random_motion, random_trees, zoo
+from appell.model.robot import Robot
+from systems import driven, motion_of, systems
 
-ROBOTS = {robot.name: robot for robot in [*zoo(), *random_trees(10, links=10, first_seed=100)]}
-
-
-@pytest.fixture(params=ROBOTS, scope="module")
-def robot(request):
-    return ROBOTS[request.param]
+SYSTEMS = systems()
+HEAVY = "stewart-gough"  # six coordinates and thirteen bodies: its derivatives take seconds to trace
+ON = {"friction": True, "rotors": True}
 
 
-@pytest.fixture(scope="module")
-def dyn(robot):
-    return Dynamics(robot)
+@pytest.fixture(
+    params=[pytest.param(name, marks=[pytest.mark.slow] * (name == HEAVY)) for name in SYSTEMS], scope="module"
+)
+def bare(request):
+    return SYSTEMS[request.param]
+
+
+@pytest.fixture(params=["bare", "driven"], scope="module")
+def dyn(request, bare):
+    return Dynamics(bare) if request.param == "bare" else Dynamics(driven(bare), **ON)
 
 
 @pytest.fixture
-def motion(robot):
-    return random_motion(robot, np.random.default_rng(11))
+def motion(bare):
+    return motion_of(bare, np.random.default_rng(11))
 
 
 def close(ours, theirs, scale, rtol=1e-12):
     np.testing.assert_allclose(ours, theirs, rtol=0, atol=rtol * np.max(np.abs(scale)))
 
 
-def test_joint_forces_are_the_gradient_of_the_gibbs_function(dyn, motion):
-    tau = answer(dyn.inverse_dynamics, *motion)
-    close(answer(dyn.gibbs_function.gradient("a"), *motion), tau, tau)
+def generalized(dyn, q, tau):
+    return answer(dyn.actuator_jacobian, q).T @ tau
+
+
+def test_forces_are_the_gradient_of_the_gibbs_function(dyn, motion):
+    Q = generalized(dyn, motion[0], answer(dyn.inverse_dynamics, *motion))
+    close(answer(dyn.gibbs_function.gradient("a"), *motion), Q, Q)
+    close(answer(dyn.generalized_forces, *motion), Q, Q)
 
 
 def test_the_inertia_matrix_is_the_hessian_of_the_gibbs_function(dyn, motion):
@@ -45,19 +55,31 @@ def test_the_inertia_matrix_is_the_hessian_of_the_gibbs_function(dyn, motion):
     close(answer(dyn.gibbs_function.gradient("a").jacobian("a"), *motion), M, M)
 
 
-def test_the_regressor_is_the_derivative_of_the_forces_by_the_parameters(robot, motion):
-    Y = answer(Dynamics(robot).regressor, *motion)
-    free = Dynamics(robot.with_free())
-    parameters = np.ravel([link.body.parameters if link.body else np.zeros(10) for link in robot.links])
-    close(answer(free.inverse_dynamics.jacobian("parameters"), *motion, parameters), Y, Y)
-    tau = answer(free.inverse_dynamics, *motion, parameters)
-    close(Y @ parameters, tau, np.abs(Y) @ np.abs(parameters))
+def test_forces_are_the_regressor_times_the_parameters(dyn, motion):
+    Y, values = answer(dyn.regressor, *motion), dyn.parameter_values
+    tau = answer(dyn.inverse_dynamics, *motion)
+    close(Y @ values, tau, np.abs(Y) @ np.abs(values))
+    assert len({parameter.name for parameter in dyn.parameters}) == len(values)
+
+
+def test_the_regressor_is_the_derivative_of_the_forces_by_the_parameters(bare, motion):
+    Y, free = answer(Dynamics(bare).regressor, *motion), Dynamics(bare.with_free())
+    values = np.ravel([body.parameters if body else np.zeros(10) for body in bare.bodies.values()])
+    close(answer(free.inverse_dynamics.jacobian("parameters"), *motion, values), Y, Y)
+    tau = answer(free.inverse_dynamics, *motion, values)
+    close(Y @ values, tau, np.abs(Y) @ np.abs(values))
 
 
 def test_forces_are_inertia_times_acceleration_plus_bias(dyn, motion):
     q, v, a = motion
-    tau = answer(dyn.inverse_dynamics, q, v, a)
-    close(answer(dyn.mass_matrix, q) @ a + answer(dyn.bias, q, v), tau, tau)
+    Q = generalized(dyn, q, answer(dyn.inverse_dynamics, q, v, a))
+    close(answer(dyn.mass_matrix, q) @ a + answer(dyn.bias, q, v), Q, Q)
+
+
+def test_the_bias_is_inverse_dynamics_without_acceleration(dyn, motion):
+    q, v, _ = motion
+    h = answer(dyn.bias, q, v)
+    close(generalized(dyn, q, answer(dyn.inverse_dynamics, q, v, np.zeros_like(v))), h, h)
 
 
 def test_forward_dynamics_undoes_inverse_dynamics(dyn, motion):
@@ -77,10 +99,10 @@ def test_kinetic_energy_is_the_quadratic_form_of_the_inertia_matrix(dyn, motion)
     assert kinetic == pytest.approx(0.5 * v @ answer(dyn.mass_matrix, q) @ v, rel=1e-12)
 
 
-def test_coriolis_forces_are_bias_less_gravity(dyn, motion):
+def test_coriolis_forces_are_bias_less_gravity_and_friction(dyn, motion):
     q, v, _ = motion
     h = answer(dyn.bias, q, v)
-    close(answer(dyn.coriolis, q, v) @ v, h - answer(dyn.gravity, q), h)
+    close(answer(dyn.coriolis, q, v) @ v + answer(dyn.friction, q, v), h - answer(dyn.gravity, q), h)
 
 
 def test_the_rate_of_the_inertia_matrix_less_twice_coriolis_is_skew(dyn, motion):
@@ -92,16 +114,62 @@ def test_the_rate_of_the_inertia_matrix_less_twice_coriolis_is_skew(dyn, motion)
     close(rate, C + C.T, C)
 
 
-def test_power_of_the_joint_forces_is_the_rate_of_energy(dyn, motion):
+def test_the_energy_gains_what_the_forces_give_and_friction_does_not_take(dyn, motion):
     q, v, a = motion
-    power = v @ answer(dyn.inverse_dynamics, q, v, a)
+    lost = answer(dyn.friction, q, v) + answer(dyn.gravity, q) - answer(Dynamics(dyn.system).gravity, q)  # and offsets
+    power = v @ (generalized(dyn, q, answer(dyn.inverse_dynamics, q, v, a)) - lost)
     (T_q, U_q), (T_v, _) = (answer(dyn.energy.jacobian(name), q, v) for name in ("q", "v"))
     assert T_q @ v + U_q @ v + T_v @ a == pytest.approx(power, rel=1e-10, abs=1e-10 * np.abs(T_v @ a))
 
 
-def test_the_jacobian_gives_the_velocity_of_a_frame(robot, dyn, motion):
+def test_friction_opposes_motion_and_nothing_rubs_at_rest(dyn, motion):
     q, v, _ = motion
-    frame = robot.frame_names[-1]
+    assert v @ answer(dyn.friction, q, v) >= 0.0
+    np.testing.assert_array_equal(answer(dyn.friction, q, 0.0 * v), 0.0)
+
+
+def test_actuators_count_only_on_request(bare, motion):
+    q, v, _ = motion
+    for ours, theirs in ((Dynamics(driven(bare)), Dynamics(bare)),):
+        tau = answer(theirs.inverse_dynamics, *motion)
+        close(answer(ours.inverse_dynamics, *motion), tau, tau)
+        close(answer(ours.mass_matrix, q), answer(theirs.mass_matrix, q), answer(theirs.mass_matrix, q))
+    rough = Dynamics(driven(bare), **ON)
+    assert np.abs(answer(rough.bias, q, v) - answer(Dynamics(bare).bias, q, v)).max() > 1e-3
+
+
+@pytest.mark.parametrize("switch", ["friction", "rotors"])
+def test_each_switch_gives_consistent_equations_alone(bare, motion, switch):
+    q, v, a = motion
+    dyn = Dynamics(driven(bare), **{switch: True})
+    tau = answer(dyn.inverse_dynamics, q, v, a)
+    Q = generalized(dyn, q, tau)
+    close(answer(dyn.mass_matrix, q) @ a + answer(dyn.bias, q, v), Q, Q)
+    close(answer(dyn.forward_dynamics, q, v, tau), a, a, rtol=1e-10)
+
+
+def test_momentum_is_that_of_the_bodies_one_by_one(bare, motion):
+    q, v, _ = motion
+    dyn, linear, angular = Dynamics(bare), np.zeros(3), np.zeros(3)
+    com = answer(dyn.center_of_mass, q)
+    first = np.zeros(3)
+    for name, body in bare.bodies.items():
+        if body is None:
+            continue
+        pose, twist = dyn.pose(name)(q), answer(dyn.jacobian(name, "LOCAL_WORLD_ALIGNED"), q) @ v
+        R, arm = pose[:3, :3], pose[:3, :3] @ np.array(list(body.com))
+        p = body.mass * (twist[:3] + np.cross(twist[3:], arm))
+        inertia = R @ np.array([list(row) for row in body.inertia.rows]) @ R.T
+        linear, first = linear + p, first + body.mass * (pose[:3, 3] + arm)
+        angular = angular + inertia @ twist[3:] + np.cross(pose[:3, 3] + arm - com, p)
+    mass = sum(body.mass for body in bare.bodies.values() if body)
+    close(com, first / mass, [1.0, *com])
+    close(answer(dyn.momentum, q, v), [*linear, *angular], [*linear, *angular, 1.0], rtol=1e-11)
+
+
+def test_the_jacobian_gives_the_velocity_of_a_frame(bare, motion):
+    q, v, _ = motion
+    frame, dyn = bare.frame_names[-1], Dynamics(bare)
     pose_rate = answer(dyn.pose(frame).jacobian("q"), q) @ v
     J = dyn.jacobian(frame, "LOCAL_WORLD_ALIGNED")(q)
     close((J @ v)[:3], pose_rate[:3, 3], np.abs(J) @ np.abs(v))
@@ -110,63 +178,56 @@ def test_the_jacobian_gives_the_velocity_of_a_frame(robot, dyn, motion):
 
 
 @pytest.mark.parametrize("reference", ["LOCAL", "WORLD", "LOCAL_WORLD_ALIGNED"])
-def test_a_wrench_on_a_frame_works_through_the_jacobian(robot, motion, reference):
-    frame = robot.frame_names[-1]
-    dyn = Dynamics(robot, wrenches=[frame], reference=reference)
+def test_the_rate_of_the_jacobian_is_its_derivative_along_the_motion(bare, motion, reference):
+    q, v, _ = motion
+    frame, dyn = bare.frame_names[-1], Dynamics(bare)
+    rate = answer(dyn.jacobian(frame, reference).jacobian("q"), q) @ v
+    close(answer(dyn.jacobian_rate(frame, reference), q, v), rate, [1.0, *np.ravel(rate)])
+
+
+@pytest.mark.parametrize("reference", ["LOCAL", "WORLD", "LOCAL_WORLD_ALIGNED"])
+def test_a_wrench_on_a_frame_works_through_the_jacobian(bare, motion, reference):
+    frame, (q, v, a) = bare.frame_names[-1], motion
+    dyn = Dynamics(bare, wrenches=[frame], reference=reference)
     wrench = np.random.default_rng(5).normal(size=6)
-    pushed, free = answer(dyn.inverse_dynamics, *motion, wrench), answer(Dynamics(robot).inverse_dynamics, *motion)
-    J = dyn.jacobian(frame, reference)(motion[0])
-    close(free - pushed, J.T @ wrench, [*free, *(J.T @ wrench)])
-    q, v, a = motion
+    pushed, free = answer(dyn.inverse_dynamics, *motion, wrench), answer(Dynamics(bare).inverse_dynamics, *motion)
+    share = dyn.jacobian(frame, reference)(q).T @ wrench
+    close(generalized(dyn, q, free - pushed), share, [*generalized(dyn, q, free), *share])
     close(answer(dyn.forward_dynamics, q, v, pushed, wrench), a, a, rtol=1e-10)
 
 
-def test_a_body_on_a_fixed_frame_acts_like_a_lumped_one(robot, motion):
-    """Moving half of a link's matter to a second body at another frame and lumping it back changes nothing."""
-    link = next(link for link in robot.links if link.body)
-    half = Body(0.5 * link.body.mass, link.body.com, 0.5 * link.body.inertia)
-    lumped = Body.from_inertia(half.about_origin + half.about_origin)
-    other = Dynamics(robot.with_bodies({link.name: lumped}))
-    tau = answer(Dynamics(robot).inverse_dynamics, *motion)
-    close(answer(other.inverse_dynamics, *motion), tau, tau)
+def test_points_move_as_the_jacobian_and_its_rate_say(bare, motion):
+    """Contact asks the equations for points; frames give the same by another way."""
+    from appell.compile.function import Function
+    from appell.compile.tape import Array
+    from appell.compile.trace import trace
+
+    q, v, _ = motion
+    frame, dyn = bare.frame(bare.frame_names[-1]), Dynamics(bare)
+
+    def body(q, v):
+        (point,) = dyn.equations.point_motions([frame], q, v)
+        return {"x": list(point.position), "u": list(point.velocity), "w": list(point.drift), "J": point.J}
+
+    made = Function(trace("point", [Array("q", (bare.nq,)), Array("v", (bare.nv,))], body))
+    x, u, w, J = answer(made, q, v)
+    whole = dyn.jacobian(frame.name, "LOCAL_WORLD_ALIGNED")(q)
+    close(x, dyn.pose(frame.name)(q)[:3, 3], [1.0, *x])
+    close(J, whole[:3], [1.0, *np.ravel(J)])
+    close(u, whole[:3] @ v, [1.0, *u])
+    close(w, answer(dyn.jacobian_rate(frame.name, "LOCAL_WORLD_ALIGNED"), q, v)[:3] @ v, [1.0, *w], rtol=1e-11)
 
 
-def test_damping_and_friction_act_only_on_request(robot, motion):
+def test_formulations_agree_with_actuators_switched_on(bare, motion):
+    """Rotors enter articulated bodies inside the recursion, and everything else from outside."""
     q, v, a = motion
-    joints = [replace(link, joint=replace(link.joint, damping=0.3, friction=0.2)) for link in robot.links]
-    rough = replace(robot, links=tuple(joints))
-    smooth = answer(Dynamics(robot).inverse_dynamics, *motion)
-    close(answer(Dynamics(rough).inverse_dynamics, *motion), smooth, smooth)
-    tau = answer(Dynamics(rough, friction=True).inverse_dynamics, *motion)
-    drag = np.zeros(robot.nv)
-    for link in robot.links:
-        scale = link.joint.mimic.multiplier if link.joint.mimic else 1.0
-        rate = scale * v[robot.span(link.joint)[1]]
-        drag[robot.span(link.joint)[1]] += scale * (0.3 * rate + 0.2 * np.sign(rate))
-    close(tau - smooth, drag, tau)
-    close(answer(Dynamics(rough, friction=True).forward_dynamics, q, v, tau), a, a, rtol=1e-10)
-
-
-def test_gravity_points_down():
-    """A horizontal pendulum of 2 kg with its centre at 0.5 m needs +9.81 N m to be held against (0, 0, -9.81)."""
-    from appell.algebra.matrix import Mat3
-    from appell.algebra.vector import Vec3
-    from appell.model.joints import Revolute
-    from appell.model.robot import Joint, Link, Robot
-
-    body = Body(2.0, Vec3(0.5, 0.0, 0.0), Mat3.symmetric(0.1, 0.0, 0.0, 0.1, 0.0, 0.1))
-    arm = Robot("arm", (Link("rod", None, Joint("hinge", Revolute(Vec3(0.0, -1.0, 0.0))), body),), (Frame("f", "rod"),))
-    assert Dynamics(arm).gravity([0.0])[0] == pytest.approx(9.81, rel=1e-15)
-
-
-def test_quaternions_of_any_length_mean_the_same_attitude():
-    robot = random_trees(1, links=3, first_seed=3)[0]
-    q, v, a = random_motion(robot, np.random.default_rng(0))
-    stretched = q.copy()
-    for link in robot.moving:
-        if link.joint.motion.name in ("floating", "spherical"):
-            stop = robot.span(link.joint)[0].stop
-            stretched[stop - 4 : stop] *= 1.7
-    dyn = Dynamics(robot)
-    tau = dyn.inverse_dynamics(q, v, a)
-    close(dyn.inverse_dynamics(stretched, v, a), tau, tau)
+    system = driven(bare)
+    names = ("newton-euler", "kane") if isinstance(bare, Robot) else ("explicit",) * (bare.design is not None)
+    ours = Dynamics(system, **ON)
+    tau = answer(ours.inverse_dynamics, q, v, a)
+    for name in names:
+        forward = "ldl" if isinstance(bare, Robot) and any(link.joint.mimic for link in bare.links) else None
+        other = Dynamics(system, name, forward=forward, **ON)
+        close(answer(other.inverse_dynamics, q, v, a), tau, tau)
+        close(answer(other.mass_matrix, q), answer(ours.mass_matrix, q), answer(ours.mass_matrix, q))
+        close(answer(other.forward_dynamics, q, v, tau), a, a, rtol=1e-10)

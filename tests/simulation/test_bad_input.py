@@ -21,7 +21,7 @@ def particle():
 
 
 def above(dyn, height=1.0):
-    q = dyn.robot.neutral
+    q = dyn.system.neutral
     q[2] = height
     return q
 

@@ -46,7 +46,7 @@ def register(app: typer.Typer) -> None:
 def _one(dynamics: Dynamics) -> None:
     """Every kind of operation of every quantity."""
     kinds = [field.name for field in fields(OpCount)]
-    table = _table(f"{dynamics.robot}, {dynamics.formulation.name}", *kinds, "total")
+    table = _table(f"{dynamics.system}, {dynamics.formulation.name}", *kinds, "total")
     for name in QUANTITIES:
         count = getattr(dynamics, name).count()
         table.add_row(name, *map(str, astuple(count)), str(count.total))

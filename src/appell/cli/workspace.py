@@ -1,4 +1,4 @@
-"""`appell workspace ROBOT`: where a ready-made parallel robot reaches and how near it is to a singularity, as a map."""
+"""`appell workspace ROBOT`: where a mechanism reaches and how near it is to a singularity, as a map."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import Annotated
 
 import typer
 
-from appell.errors import AppellError, ArgumentError, unknown_name
+from appell.errors import AppellError, ArgumentError
 
 RANGES = {  # the two coordinates of a map if none are named, and from where to where
     "agile-wrist": ("pitch=-1.5:1.5", "roll=-1.5:1.5"),
     "five-bar": ("x=-0.6:0.6", "y=-0.7:0.7"),
-    "3-rrr": ("x=-0.5:0.5", "y=-0.5:0.5"),
+    "three-rrr": ("x=-0.5:0.5", "y=-0.5:0.5"),
     "delta": ("x=-0.7:0.7", "z=-1.1:0.3"),
     "stewart-gough": ("pitch=-1.5:1.5", "roll=-1.5:1.5"),
 }
@@ -21,7 +21,7 @@ RANGES = {  # the two coordinates of a map if none are named, and from where to 
 def register(app: typer.Typer) -> None:
     @app.command(epilog="Example: [bold]appell workspace five-bar --over x=-0.6:0.6 --over y=0:0.7[/].")
     def workspace(
-        robot: Annotated[str, typer.Argument(help=f"One of {', '.join(RANGES)}.")],
+        robot: Annotated[str, typer.Argument(help="A mechanism of the zoo, or a .toml file of one.")],
         over: Annotated[
             list[str] | None, typer.Option(help="A coordinate and its range, name=from:to, in m or rad; give two.")
         ] = None,
@@ -32,12 +32,13 @@ def register(app: typer.Typer) -> None:
         import numpy as np
 
         from appell.cli.screen import screen
-        from appell.parallel import READY_MADE
+        from appell.describe.load import load
+        from appell.dynamics import Dynamics
+        from appell.motion.workspace import workspace as survey
 
-        if robot not in READY_MADE:
-            raise ArgumentError(unknown_name("parallel robot", robot, READY_MADE, "appell"))
+        system = load(robot)
         axes = {}
-        for text in over or RANGES[robot]:
+        for text in over or _usual(system):
             name, low, high = _range(text)
             axes[name] = np.linspace(low, high, points)
         try:
@@ -46,12 +47,18 @@ def register(app: typer.Typer) -> None:
             raise AppellError(
                 "a map needs matplotlib, which is not installed.", hint="pip install 'appell[plots]'"
             ) from None
-        found = READY_MADE[robot]().workspace(axes)
-        path = output or Path(f"{robot}-workspace.png")
+        found = survey(Dynamics(system), axes)
+        path = output or Path(f"{system.name}-workspace.png")
         found.plot().savefig(path, dpi=130)
         least = f"{found.condition.min():.3g}" if found.share else "-"
         reached = f"{found.share:.1%} of {found.condition.size:,} poses in reach"
         screen().print(f"{reached}, least condition number {least}; map in {path}")
+
+
+def _usual(system) -> tuple[str, ...]:
+    """Two coordinates and their ranges: those that show most, or the first two within their limits."""
+    ranges = zip(system.coordinate_names, system.ranges, strict=True)
+    return RANGES.get(system.name) or tuple(f"{name}={low}:{high}" for name, (low, high) in ranges)[:2]
 
 
 def _range(text: str) -> tuple[str, float, float]:

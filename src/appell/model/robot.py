@@ -159,6 +159,11 @@ class Robot(System):
         return [joint.mimic.multiplier * own[0]] if joint.mimic else own
 
     @property
+    def quaternions(self) -> tuple[slice, ...]:
+        ends = [self.span(joint)[0].stop for joint in self._joints if ("qw", "1") in joint.motion.coordinates]
+        return tuple(slice(end - 4, end) for end in ends)
+
+    @property
     def is_flat(self) -> bool:
         return all(joint.motion.nv == 1 for joint in self._joints)
 

@@ -24,6 +24,6 @@ class SphericalLeg:
 
 @dataclass(frozen=True)
 class SphericalDesign:
-    """The legs. The bodies of the mechanism are the first and the second arc of every leg in turn, then the platform."""
+    """The legs; bodies of the mechanism are the first and the second arc of every leg in turn, then the platform."""
 
     legs: tuple[SphericalLeg, ...]

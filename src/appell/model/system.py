@@ -82,6 +82,11 @@ class System(ABC):
     def is_flat(self) -> bool:
         """Whether dq/dt is v, number for number."""
 
+    @property
+    def quaternions(self) -> tuple[slice, ...]:
+        """Where unit quaternions stand in q."""
+        return ()
+
     @abstractmethod
     def rate(self, q: Sequence[Scalar], v: Sequence[Scalar]) -> list[Scalar]:
         """q̇(q, v)."""

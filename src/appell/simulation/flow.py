@@ -38,15 +38,15 @@ class Flow:
     """The right-hand side of (1) for a free robot, and what belongs to it."""
 
     def __init__(self, dyn: Dynamics, torque: Any):
-        self.dyn, self.robot = dyn, dyn.robot
-        self.nq, self.nv = dyn.robot.nq, dyn.robot.nv
-        self.units = Units(dyn.robot)
-        self.steady = constant_torque(dyn.robot, torque)
-        self.torque = None if self.steady is not None else checked_torque(dyn.robot, torque)
+        self.dyn, self.robot = dyn, dyn.system
+        self.nq, self.nv = dyn.system.nq, dyn.system.nv
+        self.units = Units(dyn.system)
+        self.steady = constant_torque(dyn.system, torque)
+        self.torque = None if self.steady is not None else checked_torque(dyn.system, torque)
         self.forward = dyn.forward_dynamics.bind()
         if self.steady is not None:
             self.forward.tau[:] = self.steady
-        plain = all(link.joint.motion.nv == 1 for link in dyn.robot.moving)
+        plain = all(link.joint.motion.nv == 1 for link in dyn.system.moving)
         self.rate = None if plain else dyn.coordinate_rate.bind()
 
     def split(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

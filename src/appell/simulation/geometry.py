@@ -15,7 +15,7 @@ class Geometry:
         self.contacts = contacts
         self.motion = contacts.motion.bind()
         self.mass = dyn.mass_matrix.bind()
-        self.nq = dyn.robot.nq
+        self.nq = dyn.system.nq
 
     def at(self, y: np.ndarray) -> Geometry:
         q, v = y[: self.nq], y[self.nq :]

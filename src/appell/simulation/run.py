@@ -67,7 +67,7 @@ def _settings(given: dict[str, Any]) -> Settings:
 
 
 def _initial(dyn: Dynamics, q0, v0, start: float, until: float) -> tuple[float, np.ndarray]:
-    robot = dyn.robot
+    robot = dyn.system
     if robot.free:
         raise ArgumentError(
             f"robot '{robot.name}' has free inertial parameters, without which it does not move.",
@@ -103,7 +103,7 @@ def _geometry(
     found = () if contacts is None else (contacts,) if isinstance(contacts, Contact) else tuple(contacts)
     if not found:
         return None
-    geometry = Geometry(dyn, Contacts(dyn.robot, found)).at(y)
+    geometry = Geometry(dyn, Contacts(dyn.system, found)).at(y)
     names, gap = geometry.contacts.describe, geometry.motion.gap
     if (bad := np.flatnonzero(~np.isfinite(gap))).size:
         raise ArgumentError(f"the gap between {names(bad[0])} is not a number at the start.")
@@ -112,7 +112,7 @@ def _geometry(
     if (deep := np.flatnonzero(~(depth <= tolerance))).size:
         listed = ", ".join(f"{geometry.contacts.names[k]} ({depth[k]:.3g} m)" for k in deep)
         raise ArgumentError(
-            f"robot '{dyn.robot.name}' starts inside a wall: {names(deep[0])} overlap. Too deep: {listed}.",
+            f"robot '{dyn.system.name}' starts inside a wall: {names(deep[0])} overlap. Too deep: {listed}.",
             expected=f"every point outside its wall, or within {tolerance:g} m of it",
             hint="another q0, or the other side of the surface (inside=..., the opposite normal)",
         )

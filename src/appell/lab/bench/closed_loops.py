@@ -15,14 +15,15 @@ from collections.abc import Callable
 
 import numpy as np
 
+from appell.describe.load import load
+from appell.dynamics import Dynamics
 from appell.errors import AppellError
-from appell.formulate.spherical import SphericalRobot
 from appell.lab.bench.aims import aim
 from appell.lab.bench.clock import Contestant, compete
 from appell.lab.bench.figure import Figure
 from appell.lab.bench.subject import pinocchio
-from appell.model.body import Body, Inertia
-from appell.parallel import agile_wrist
+from appell.model.body import Body
+from appell.model.mechanism import Mechanism
 
 AGREEMENT = 1e-9  # N m
 JUDGED = 64
@@ -32,20 +33,22 @@ SPREAD = 0.4  # rad about home, where every leg reaches
 class LoopPeer:
     """The wrist in Pinocchio: a tree, and points of it that coincide."""
 
-    def __init__(self, design: SphericalRobot):
+    def __init__(self, wrist: Mechanism):
         pin = self.pin = pinocchio()
         model = self.model = pin.Model()
-        model.gravity.linear = np.array(list(design.gravity))
+        model.gravity.linear = np.array(list(wrist.gravity))
         self.seats, self.motors = [], []
-        for k, leg in enumerate(design.legs):
+        assert wrist.design is not None
+        *arcs, platform_body = wrist.bodies.values()
+        for k, leg in enumerate(wrist.design.legs):
             bend = pin.SE3(pin.utils.rotate("x", leg.alpha1), np.zeros(3))
             base = pin.SE3(np.array([list(row) for row in leg.base.rows]), np.zeros(3))
-            first = self._add(0, pin.JointModelRZ(), base, f"theta{k}", leg.first)
-            second = self._add(first, pin.JointModelRZ(), bend, f"psi{k}", leg.second)
+            first = self._add(0, pin.JointModelRZ(), base, f"theta{k}", arcs[2 * k])
+            second = self._add(first, pin.JointModelRZ(), bend, f"psi{k}", arcs[2 * k + 1])
             end = np.array([0.0, -math.sin(leg.alpha2), math.cos(leg.alpha2)])
             self.seats.append((second, end, np.array(list(leg.v_star))))
             self.motors.append(model.joints[first].idx_v)
-        platform = self._add(0, pin.JointModelSphericalZYX(), pin.SE3.Identity(), "platform", design.platform)
+        platform = self._add(0, pin.JointModelSphericalZYX(), pin.SE3.Identity(), "platform", platform_body)
         self.pairs, self.tangents = [], []
         for k, (second, end, seat) in enumerate(self.seats):
             across = np.linalg.svd(seat[None])[2][1:]
@@ -54,9 +57,9 @@ class LoopPeer:
         self.platform = platform
         self.data = model.createData()
 
-    def _add(self, parent, joint, placement, name: str, about_centre: Inertia) -> int:
+    def _add(self, parent, joint, placement, name: str, body: Body) -> int:
         number = self.model.addJoint(parent, joint, placement, name)
-        parameters = np.array(Body.from_inertia(about_centre).parameters)
+        parameters = np.array(body.parameters)
         inertia = self.pin.Inertia.FromDynamicParameters(parameters)
         self.model.appendBodyToJoint(number, inertia, self.pin.SE3.Identity())
         return number
@@ -83,8 +86,8 @@ class LoopPeer:
 
 def measure(count: int, turns: int, tick: Callable[[], object]) -> list[Figure]:
     """Time for a sample, and its ratio to Pinocchio's."""
-    wrist = agile_wrist()
-    peer = LoopPeer(wrist.design)
+    mechanism = load("agile-wrist")
+    wrist, peer = Dynamics(mechanism), LoopPeer(mechanism)
     rng = np.random.default_rng(1)
     q = rng.uniform(-SPREAD, SPREAD, (count, 3))
     v, a = rng.normal(size=(count, 3)), rng.normal(size=(count, 3))

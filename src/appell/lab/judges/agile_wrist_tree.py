@@ -13,37 +13,34 @@ import numpy as np
 
 from appell.algebra.rotation import Pose
 from appell.algebra.vector import Vec3
-from appell.formulate.spherical import SphericalRobot
+from appell.describe.zoo.legs import turn_x
 from appell.lab.judges.closed_tree import ClosedTree
-from appell.model.body import Body, Inertia
 from appell.model.frame import Frame
 from appell.model.joints import Revolute, Spherical
+from appell.model.mechanism import Mechanism
 from appell.model.robot import Joint, Link, Robot
-from appell.parallel.legs import turn_x
 
 Z = Vec3(0.0, 0.0, 1.0)
 
 
-def agile_wrist_tree(design: SphericalRobot, recovery: float = 200.0) -> ClosedTree:
+def agile_wrist_tree(wrist: Mechanism, recovery: float = 200.0) -> ClosedTree:
     """The same robot, without any of the mechanism's equations."""
+    assert wrist.design is not None
+    legs, (*arcs, platform) = wrist.design.legs, wrist.bodies.values()
     links, frames = [], []
-    for k, leg in enumerate(design.legs, start=1):
+    for k, (leg, first, second) in enumerate(zip(legs, arcs[::2], arcs[1::2], strict=True), start=1):
         bend = Pose(turn_x(leg.alpha1))
         end = Vec3(0.0, -math.sin(leg.alpha2), math.cos(leg.alpha2))
-        links.append(Link(f"first{k}", None, Joint(f"theta{k}", Revolute(Z), Pose(leg.base)), _body(leg.first)))
-        links.append(Link(f"second{k}", f"first{k}", Joint(f"psi{k}", Revolute(Z), bend), _body(leg.second)))
+        links.append(Link(f"first{k}", None, Joint(f"theta{k}", Revolute(Z), Pose(leg.base)), first))
+        links.append(Link(f"second{k}", f"first{k}", Joint(f"psi{k}", Revolute(Z), bend), second))
         frames += [
             Frame(f"end{k}", f"second{k}", Pose(translation=end)),
             Frame(f"seat{k}", "platform", Pose(translation=leg.v_star)),
         ]
-    links.append(Link("platform", None, Joint("ball", Spherical()), _body(design.platform)))
-    robot = Robot("agile-wrist-tree", tuple(links), tuple(frames), design.gravity)
-    legs = range(1, len(design.legs) + 1)
-    return ClosedTree(robot, [(f"end{k}", f"seat{k}") for k in legs], [f"theta{k}" for k in legs], recovery)
-
-
-def _body(about_centre: Inertia) -> Body:
-    return Body.from_inertia(about_centre)
+    links.append(Link("platform", None, Joint("ball", Spherical()), platform))
+    robot = Robot("agile-wrist-tree", tuple(links), tuple(frames), wrist.gravity)
+    numbers = range(1, len(legs) + 1)
+    return ClosedTree(robot, [(f"end{k}", f"seat{k}") for k in numbers], [f"theta{k}" for k in numbers], recovery)
 
 
 def tree_state(angles: np.ndarray, rates: np.ndarray, q: np.ndarray, v: np.ndarray) -> np.ndarray:

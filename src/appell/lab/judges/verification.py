@@ -15,9 +15,10 @@ from typing import Any
 import numpy as np
 from scipy.integrate import solve_ivp
 
+from appell.dynamics import Dynamics
 from appell.errors import SimulationError
 from appell.lab.judges.agile_wrist_tree import agile_wrist_tree, platform_motion, tree_state
-from appell.parallel.spherical import SphericalMechanism
+from appell.model.mechanism import Mechanism
 
 AMPLITUDE = np.radians([10.0, 30.0, 20.0])
 FREQUENCY = np.array([np.pi, np.pi / 2, 3 * np.pi / 2])
@@ -59,7 +60,7 @@ class Verification:
 
 
 def verify(
-    wrist: SphericalMechanism,
+    wrist: Mechanism,
     until: float = 4.0,
     instants: int = 401,
     trajectory: Callable[[Any], Motion] = paper_trajectory,
@@ -69,9 +70,9 @@ def verify(
     progress: Callable[[float], None] = lambda t: None,
 ) -> Verification:
     """Simulate, and compare at equally spaced instants; gains in N m/rad and N m s/rad."""
-    tree = agile_wrist_tree(wrist.design)
+    dyn, tree = Dynamics(wrist), agile_wrist_tree(wrist)
     nq = tree.robot.nq
-    joints: Any = wrist.joint_motion.bind()
+    joints: Any = dyn.joint_motion.bind()
 
     def wanted(t: float) -> tuple[np.ndarray, np.ndarray]:
         joints.q[:], joints.v[:], joints.a[:] = trajectory(t)
@@ -111,8 +112,8 @@ def verify(
         trajectory(t)[0],
         motion,
         np.array(simulated),
-        np.stack(wrist.joint_motion(*arguments), axis=1),
+        np.stack(dyn.joint_motion(*arguments), axis=1),
         np.array(torques),
-        wrist.inverse_dynamics(*arguments),
+        dyn.inverse_dynamics(*arguments),
         float(max(gaps)),
     )

@@ -5,17 +5,18 @@ from __future__ import annotations
 import numpy as np
 from rich.progress import Progress
 
+from appell.describe.load import load
+from appell.dynamics import Dynamics
 from appell.lab.judges.verification import Verification, paper_trajectory, verify
 from appell.lab.papers.page import Page
-from appell.parallel import agile_wrist
 
 UNTIL = 4.0  # s; the trajectory repeats after that
 
 
 def run(page: Page) -> None:
-    wrist = agile_wrist()
-    _trajectory(page, wrist)
-    _formulations(page, wrist)
+    wrist = load("agile-wrist")
+    _trajectory(page, Dynamics(wrist))
+    _formulations(page, Dynamics(wrist), Dynamics(wrist, "explicit"))
     with Progress(console=page.console, transient=True) as bar:
         task = bar.add_task("simulating the wrist with its loops closed by forces", total=UNTIL)
         found = verify(wrist, UNTIL, progress=lambda t: bar.update(task, completed=t))
@@ -25,10 +26,10 @@ def run(page: Page) -> None:
     page.figure("agile_wrist_errors", lambda figure: _draw_errors(figure, found))
 
 
-def _trajectory(page: Page, wrist) -> None:
+def _trajectory(page: Page, wrist: Dynamics) -> None:
     t = np.linspace(0.0, UNTIL, 11)
     q, v, a = paper_trajectory(t)
-    angles, torques = np.degrees(wrist.inverse_kinematics(q)), wrist.inverse_dynamics(q, v, a)
+    angles, torques = np.degrees(wrist.actuator_positions(q)), wrist.inverse_dynamics(q, v, a)
     rows = [
         [float(x) for x in (time, *np.degrees(place), *angle, *torque)]
         for time, place, angle, torque in zip(t, q, angles, torques, strict=True)
@@ -41,8 +42,7 @@ def _trajectory(page: Page, wrist) -> None:
     )
 
 
-def _formulations(page: Page, wrist) -> None:
-    explicit = agile_wrist(formulation="explicit")
+def _formulations(page: Page, wrist: Dynamics, explicit: Dynamics) -> None:
     q, v, a = paper_trajectory(np.linspace(0.0, UNTIL, 401))
     rows = []
     for name, arguments in (

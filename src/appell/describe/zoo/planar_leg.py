@@ -16,9 +16,9 @@ from dataclasses import dataclass
 from appell.algebra.rotation import Pose
 from appell.algebra.scalar import Scalar, atan2, sqrt
 from appell.algebra.vector import Vec3
+from appell.describe.zoo.legs import Angle, check_positive, closing_angle, cylinder
 from appell.model.body import Body
-from appell.parallel.assembly import LegJoint, MovingBody, Reach
-from appell.parallel.legs import Angle, check_positive, closing_angle, cylinder
+from appell.model.mechanism import LegJoint, MovingBody, Reach
 
 
 @dataclass(frozen=True)
@@ -86,17 +86,17 @@ class PlanarLeg:
         base = Pose(translation=Vec3(*self.motor, 0.0))
         first, second = self.links.bodies(owner)
         return [
-            MovingBody(f"first link {self.name}", self.first, first, base, [(0, 0, 0), (self.links.first, 0, 0)]),
-            MovingBody(f"second link {self.name}", self.second, second, base, [(0, 0, 0), (self.links.second, 0, 0)]),
+            MovingBody(f"first_link_{self.name}", self.first, first, base, [(0, 0, 0), (self.links.first, 0, 0)]),
+            MovingBody(f"second_link_{self.name}", self.second, second, base, [(0, 0, 0), (self.links.second, 0, 0)]),
         ]
 
     @property
     def actuator(self) -> LegJoint:
-        return LegJoint(f"theta {self.name}", lambda q: self.theta(q).value)
+        return LegJoint(f"theta_{self.name}", lambda q: self.theta(q).value)
 
     @property
     def passive(self) -> LegJoint:
-        return LegJoint(f"elbow {self.name}", self.elbow)
+        return LegJoint(f"elbow_{self.name}", self.elbow)
 
     @property
     def reach(self) -> Reach:

@@ -2,29 +2,30 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from appell.parallel.mechanism import Mechanism
+from appell.dynamics import Dynamics
+from appell.motion.pose_check import check_pose
 
 
-def outlines(mechanism: Mechanism, q) -> dict[str, np.ndarray]:
+def outlines(dyn: Dynamics, q) -> dict[str, np.ndarray]:
     """The points of every body that has an outline, in the world."""
     found = {}
-    for body in mechanism.robot.bodies:
+    for body in dyn.system.parts:
         if len(body.outline):
-            pose = mechanism.pose(body.name)(q)
+            pose = dyn.pose(body.name)(q)
             found[body.name] = np.asarray(body.outline, float) @ pose[:3, :3].T + pose[:3, 3]
     return found
 
 
-def plot(mechanism: Mechanism, q, axes: Any = None) -> Any:
-    """Draw the robot; returns the axes. A pose out of reach is an error that names the leg."""
-    mechanism.check(q, np.inf)
-    moving = outlines(mechanism, q)
-    fixed = [np.asarray(line, float) for line in mechanism.robot.outlines]
+def draw(dyn: Dynamics, q=None, axes: Any = None) -> Any:
+    """Draw the mechanism at a pose, home if None; returns the axes. One out of reach is an error that names the leg."""
+    q = dyn.system.start if q is None else q
+    check_pose(dyn, q, np.inf)
+    moving = outlines(dyn, q)
+    fixed = [np.asarray(line, float) for line in dyn.system.outlines]
     points = np.concatenate([*moving.values(), *fixed])
     flat = bool(np.ptp(points[:, 2]) < 1e-12)
     if axes is None:
@@ -38,8 +39,8 @@ def plot(mechanism: Mechanism, q, axes: Any = None) -> Any:
     for name, line in moving.items():
         axes.plot(*line[:, pick].T, marker="o" if len(line) < 9 else None, linewidth=2, label=name)
     _square(axes, points, flat)
-    numbers = ", ".join(f"{name} {x:g}" for name, x in zip(mechanism.robot.coordinates, q, strict=True))
-    axes.set_title(f"{mechanism.robot.name} at {numbers}", fontsize="medium")
+    numbers = ", ".join(f"{name} {x:g}" for name, x in zip(dyn.system.coordinate_names, q, strict=True))
+    axes.set_title(f"{dyn.system.name} at {numbers}", fontsize="medium")
     return axes
 
 

@@ -9,16 +9,17 @@ from functools import partial
 from appell.algebra.rotation import Pose
 from appell.algebra.scalar import Scalar, cos, sin
 from appell.algebra.vector import Vec3
+from appell.describe.zoo.legs import Angle, check_branches, check_positive, disc
+from appell.describe.zoo.planar_leg import Links, PlanarLeg, on_circle, turned
+from appell.describe.zoo.recipe import maker
 from appell.model.body import Body
-from appell.parallel.assembly import MovingBody
-from appell.parallel.legs import Angle, check_branches, check_positive, disc
-from appell.parallel.mechanism import Mechanism
-from appell.parallel.planar import Links, PlanarLeg, on_circle, turned
+from appell.model.mechanism import Mechanism, MovingBody
 
 ANGLES = tuple(math.radians(angle) for angle in (-150.0, -30.0, 90.0))
 LINKS = Links(first=0.3, second=0.3, first_mass=0.6, second_mass=0.4)
 
 
+@maker("three-rrr")
 def three_rrr(
     base_radius: float = 0.5,
     platform_radius: float = 0.1,
@@ -36,17 +37,20 @@ def three_rrr(
     motors = [on_circle(base_radius, angle) for angle in base_angles]
     pins = [on_circle(platform_radius, angle) for angle in platform_angles]
     legs = [
-        PlanarLeg(f"leg {k}", motor, partial(_pin, pin), each, sign)
+        PlanarLeg(f"leg_{k}", motor, partial(_pin, pin), each, sign)
         for k, (motor, pin, each, sign) in enumerate(zip(motors, pins, links, signs, strict=True), start=1)
     ]
     outline = [(*pin, 0.0) for pin in (*pins, pins[0])]
     moving = MovingBody("platform", _platform, platform or disc(1.0, platform_radius), outline=outline)
     return Mechanism(
-        "3-rrr",
+        "three-rrr",
         ("x", "y", "angle"),
         [*(body for leg in legs for body in leg.bodies("a 3-RRR")), moving],
         [leg.actuator for leg in legs],
         home=(0.0, 0.0, 0.0),
+        units=("m", "m", "rad"),
+        limits=((-0.12, 0.12), (-0.12, 0.12), (-0.5, 0.5)),
+        description="planar parallel robot: a platform held by three legs of two links",
         passive=[leg.passive for leg in legs],
         reaches=[leg.reach for leg in legs],
         gravity=gravity,

@@ -9,14 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from appell.errors import ArgumentError, unknown_name
-
-if TYPE_CHECKING:
-    from appell.parallel.mechanism import Mechanism
+from appell.dynamics import Dynamics
+from appell.errors import ArgumentError, ModelError, unknown_name
+from appell.model.mechanism import Mechanism
 
 
 @dataclass(frozen=True)
@@ -59,32 +58,38 @@ class Workspace:
         axes.set(
             xlabel=self.names[0],
             ylabel=self.names[1],
-            title=f"{self.mechanism.robot.name}: {self.share:.0%} of the grid is in reach",
+            title=f"{self.mechanism.name}: {self.share:.0%} of the grid is in reach",
         )
         return figure
 
 
-def workspace(mechanism: Mechanism, axes: Mapping[str, Any], at) -> Workspace:
-    """The map over `axes`, name -> values, with the other coordinates as in `at`."""
-    robot = mechanism.robot
+def workspace(dyn: Dynamics, axes: Mapping[str, Any], at=None) -> Workspace:
+    """The map over `axes`, name -> values, with the other coordinates as in `at`, home if None."""
+    mechanism = dyn.system
+    if not isinstance(mechanism, Mechanism):
+        raise ModelError(
+            f"{mechanism.owner} is a tree: every q within its limits is in reach, and its drives hold it everywhere.",
+            expected="a mechanism, such as ap.load('delta')",
+        )
+    known = mechanism.coordinates
     if not axes:
-        raise ArgumentError("a map needs the name of a coordinate.", expected=", ".join(robot.coordinates))
+        raise ArgumentError("a map needs the name of a coordinate.", expected=", ".join(known))
     values = {}
     for name, given in axes.items():
-        if name not in robot.coordinates:
-            raise ArgumentError(unknown_name("coordinate", name, robot.coordinates, f"mechanism '{robot.name}'"))
+        if name not in known:
+            raise ArgumentError(unknown_name("coordinate", name, known, mechanism.owner))
         values[name] = np.asarray(given, float)
         if values[name].ndim != 1 or not values[name].size or not np.isfinite(values[name]).all():
             raise ArgumentError(
                 f"the values of '{name}' have shape {values[name].shape}.", expected="finite numbers in one row"
             )
     grids = np.meshgrid(*values.values(), indexing="ij")
-    q = np.empty((*grids[0].shape, robot.nq))
-    q[...] = at
+    q = np.empty((*grids[0].shape, mechanism.nq))
+    q[...] = mechanism.start if at is None else at
     for name, grid in zip(values, grids, strict=True):
-        q[..., robot.coordinates.index(name)] = grid
+        q[..., known.index(name)] = grid
     with np.errstate(invalid="ignore"):
-        *margins, J = mechanism.survey(q) if robot.reaches else (mechanism.actuator_jacobian(q),)
+        *margins, J = dyn.survey(q) if mechanism.reaches else (dyn.actuator_jacobian(q),)
     margin = margins[0].min(axis=-1) if margins else np.full(grids[0].shape, np.inf)
     inside = np.isfinite(J).all(axis=(-2, -1)) & (margin >= 0.0)
     condition = np.full(grids[0].shape, np.inf)

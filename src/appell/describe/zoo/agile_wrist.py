@@ -16,30 +16,36 @@ which holds the angle ψ of its joint without naming it. Coordinates: R = Rz(q�
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+
+import numpy as np
 
 from appell.algebra.matrix import IDENTITY, Mat3, outer
 from appell.algebra.rotation import Pose
 from appell.algebra.scalar import Scalar, atan2
 from appell.algebra.vector import Vec3
-from appell.errors import ArgumentError
-from appell.formulate.spherical import SphericalLeg, SphericalRobot
-from appell.model.body import Body, Inertia
-from appell.parallel.assembly import LegJoint, MovingBody, Reach
-from appell.parallel.legs import (
+from appell.describe.values import inertia_matrix, vector
+from appell.describe.zoo.legs import (
     Angle,
     check_branches,
     check_positive,
     closing_angle,
-    diagonal,
     norm,
     rotation_zyx,
     turn_x,
     turn_z,
 )
-from appell.parallel.spherical import SphericalMechanism
+from appell.describe.zoo.recipe import maker
+from appell.errors import ArgumentError
+from appell.model.body import Body, Inertia
+from appell.model.mechanism import LegJoint, Mechanism, MovingBody, Reach
+from appell.model.spherical import SphericalDesign, SphericalLeg
 
 Z = Vec3(0.0, 0.0, 1.0)
+OWNER = "an agile wrist"
+ARCS = math.radians(80.0), math.radians(70.0)  # α₁, α₂
+TILT, LEAN = math.acos(math.sqrt(3.0) / 3.0), math.asin(math.sqrt(3.0) / 3.0)  # γ, β
+THIRDS = 0.0, math.radians(120.0), math.radians(240.0)
 
 
 class Leg(SphericalLeg):
@@ -94,82 +100,85 @@ def arc(density: float, radius: float, angle: float) -> Body:
     )
 
 
+PerLeg = float | Sequence[float]  # one number for all legs, or one a leg
+
+
+@maker("agile-wrist")
 def agile_wrist(
     radius: float = 0.1,
     platform_com: Sequence[float] = (0.0, 0.0, 0.0),
     branches: Sequence[int] = (1, 1, 1),
     *,
-    alpha1: float = math.radians(80.0),
-    alpha2: float = math.radians(70.0),
-    gamma: float = math.acos(math.sqrt(3.0) / 3.0),
-    beta: float = math.asin(math.sqrt(3.0) / 3.0),
-    eta: Sequence[float] = (0.0, math.radians(120.0), math.radians(240.0)),
-    lambdas: Sequence[float] = (0.0, math.radians(120.0), math.radians(240.0)),
+    alpha1: PerLeg = ARCS[0],
+    alpha2: PerLeg = ARCS[1],
+    gamma: PerLeg = TILT,
+    beta: PerLeg = LEAN,
+    eta: Sequence[float] = THIRDS,
+    lambdas: Sequence[float] = THIRDS,
     density: float = 1.378,
     platform_mass: float = 1.351,
-    platform_inertia: Sequence[float] = (38.29e-4, 38.29e-4, 4.5e-4),
+    platform_inertia: Sequence = (38.29e-4, 38.29e-4, 4.5e-4),
     gravity: Sequence[float] = (0.0, 0.0, -9.81),
-    formulation: str = "differentiated",
-) -> SphericalMechanism:
-    """The paper's robot; every number of it can be changed.
+) -> Mechanism:
+    """The paper's robot; every number of it can be changed, and every leg may have angles of its own.
 
-    `formulation="explicit"` takes M, C, G and the Jacobian from the paper's own equations in `formulate.spherical`
-    instead of differentiating the poses.
-
-    Lengths in m, angles in rad, line density of the arcs in kg/m, principal inertia of the platform about the centre in
-    kg m². The paper prints neither the radius of the arcs nor the platform's centre of mass.
+    Lengths in m, angles in rad, line density of the arcs in kg/m. The platform's inertia is about the centre, in kg m²:
+    three principal moments, six numbers (xx, xy, xz, yy, yz, zz) or a 3x3 matrix. The paper prints neither the radius
+    of the arcs nor the platform's centre of mass. `Dynamics(wrist, "explicit")` has the paper's own equations.
     """
-    signs = check_branches(branches, 3, "an agile wrist")
-    check_positive("an agile wrist", radius=radius, density=density)
-    _check_angles(alpha1, alpha2, eta, lambdas)
-    arcs = arc(density, radius, alpha1), arc(density, radius, alpha2)
-    platform = _platform(platform_mass, platform_com, platform_inertia)
+    signs = check_branches(branches, len(lambdas), OWNER)
+    check_positive(OWNER, radius=radius, density=density)
+    angles = {"alpha1": alpha1, "alpha2": alpha2, "gamma": gamma, "beta": beta, "eta": eta}
+    each = {name: _per_leg(name, given, len(lambdas)) for name, given in angles.items()}
+    _check_arcs(each)
     legs = [
-        Leg(
-            turn_z(turn) @ turn_x(gamma - math.pi),
-            turn_z(seat) @ (turn_x(-beta) @ Z),
-            alpha1,
-            alpha2,
-            sign,
-            *(body.about_origin for body in arcs),
-        )
-        for turn, seat, sign in zip(lambdas, eta, signs, strict=True)
+        Leg(turn_z(turn) @ turn_x(tilt - math.pi), turn_z(seat) @ (turn_x(-lean) @ Z), first, second, sign)
+        for turn, first, second, tilt, lean, seat, sign in zip(lambdas, *each.values(), signs, strict=True)
     ]
-    bodies, actuators, passive, reaches = [], [], [], []
+    parts, driven, passive, reaches = [], [], [], []
     for k, leg in enumerate(legs, start=1):
-        base = Pose(leg.base)
-        lines = [_arc_outline(radius, angle) for angle in (alpha1, alpha2)]
-        bodies.append(MovingBody(f"first arc {k}", leg.first_pose, arcs[0], base, lines[0]))
-        bodies.append(MovingBody(f"second arc {k}", leg.second_pose, arcs[1], base, lines[1]))
-        actuators.append(LegJoint(f"theta{k}", leg.motor))
+        for name, pose, angle in (("first", leg.first_pose, leg.alpha1), ("second", leg.second_pose, leg.alpha2)):
+            body, line = arc(density, radius, angle), _arc_outline(radius, angle)
+            parts.append(MovingBody(f"{name}_arc_{k}", pose, body, Pose(leg.base), line))
+        driven.append(LegJoint(f"theta{k}", leg.motor))
         passive.append(LegJoint(f"psi{k}", leg.psi))
         reaches.append(_reach(k, leg))
     tips = [[radius * x for x in leg.v_star] for leg in legs]
-    bodies.append(
+    platform = _platform(platform_mass, platform_com, platform_inertia)
+    parts.append(
         MovingBody("platform", lambda q: Pose(rotation_zyx(*q)), platform, outline=[*tips, tips[0], (0, 0, 0)])
     )
-    return SphericalMechanism(
+    return Mechanism(
         "agile-wrist",
         ("yaw", "pitch", "roll"),
-        bodies,
-        actuators,
+        tuple(parts),
+        tuple(driven),
         home=(0.0, 0.0, 0.0),
-        passive=passive,
-        reaches=reaches,
-        gravity=gravity,
-        outlines=[[(0.0, 0.0, 0.0), [radius * x for x in leg.base @ Z]] for leg in legs],
-        design=SphericalRobot(tuple(legs), platform.about_origin, Vec3.of(float(x) for x in gravity)),
-        formulation=formulation,
+        passive=tuple(passive),
+        reaches=tuple(reaches),
+        limits=((-0.6, 0.6),) * 3,
+        gravity=Vec3.of(float(x) for x in gravity),
+        outlines=tuple([(0.0, 0.0, 0.0), [radius * x for x in leg.base @ Z]] for leg in legs),
+        design=SphericalDesign(tuple(legs)),
+        description="Agile Wrist: a spherical parallel robot of three legs",
+        reference="Abedloo, Molaei, Taghirad 2014 (closed-form dynamics of spherical parallel manipulators)",
     )
 
 
-def _check_angles(alpha1: float, alpha2: float, eta: Sequence[float], lambdas: Sequence[float]) -> None:
-    for name, angle in (("alpha1", alpha1), ("alpha2", alpha2)):
-        if not 0.0 < angle < math.pi:
-            raise ArgumentError(f"an agile wrist has {name} = {angle:g} rad.", expected="an angle between 0 and π")
-    for name, angles in (("eta", eta), ("lambdas", lambdas)):
-        if len(angles) != 3:
-            raise ArgumentError(f"an agile wrist has {len(angles)} angles {name}.", expected="3, one a leg")
+def _per_leg(name: str, given: PerLeg, legs: int) -> tuple[float, ...]:
+    found = np.broadcast_to(np.asarray(given, float), (legs,)) if np.ndim(given) == 0 else np.asarray(given, float)
+    if found.shape != (legs,) or not np.isfinite(found).all():
+        raise ArgumentError(f"{OWNER} has {name} = {given!r}.", expected=f"an angle, or {legs}, one a leg")
+    return tuple(found.tolist())
+
+
+def _check_arcs(each: Mapping[str, Sequence[float]]) -> None:
+    for name in ("alpha1", "alpha2"):
+        for k, angle in enumerate(each[name], start=1):
+            if not 0.0 < angle < math.pi:
+                raise ArgumentError(
+                    f"{OWNER} has {name} = {angle:g} rad on leg {k}.", expected="an angle between 0 and π"
+                )
 
 
 def _reach(k: int, leg: Leg) -> Reach:
@@ -182,17 +191,13 @@ def _reach(k: int, leg: Leg) -> Reach:
     def most(q: Sequence[Scalar]) -> Scalar:
         return 180.0 - abs(180.0 - (leg.inclination(q) + first))
 
-    return Reach(f"leg {k}", "second arc", math.degrees(leg.alpha2), least, most, "deg")
+    return Reach(f"leg_{k}", "second arc", math.degrees(leg.alpha2), least, most, "deg")
 
 
-def _platform(mass: float, com: Sequence[float], inertia: Sequence[float]) -> Body:
-    if len(com) != 3 or len(inertia) != 3:
-        raise ArgumentError(
-            f"the platform of an agile wrist has centre of mass {com!r} and inertia {inertia!r}.",
-            expected="3 numbers each",
-        )
-    c = Vec3.of(float(x) for x in com)
-    return Body(mass, c, diagonal(*inertia) - mass * (c.dot(c) * IDENTITY - outer(c, c)))
+def _platform(mass: float, com: Sequence[float], inertia: Sequence) -> Body:
+    owner = f"the platform of {OWNER}"
+    about_centre, c = inertia_matrix(inertia, owner), vector(com, f"the centre of mass of {owner}")
+    return Body(mass, c, about_centre - mass * (c.dot(c) * IDENTITY - outer(c, c)))
 
 
 def _arc_outline(radius: float, angle: float) -> list[tuple[float, float, float]]:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from appell.parallel.legs import check_branches, check_positive
-from appell.parallel.mechanism import Mechanism
-from appell.parallel.planar import Links, PlanarLeg
+from appell.describe.zoo.legs import check_branches, check_positive
+from appell.describe.zoo.planar_leg import Links, PlanarLeg
+from appell.describe.zoo.recipe import maker
+from appell.model.mechanism import Mechanism
 
 LINKS = Links(first=0.25, second=0.4, first_mass=0.5, second_mass=0.4)
 
 
+@maker("five-bar")
 def five_bar(
     base: float = 0.3,
     links: Sequence[Links] = (LINKS, LINKS),
@@ -33,6 +35,9 @@ def five_bar(
         [body for leg in legs for body in leg.bodies("a five-bar")],
         [leg.actuator for leg in legs],
         home=(0.0, height),
+        units=("m", "m"),
+        limits=((-0.1, 0.1), (height - 0.1, height + 0.08)),
+        description="planar five-bar: two legs of two links that hold one pin",
         passive=[leg.passive for leg in legs],
         reaches=[leg.reach for leg in legs],
         gravity=gravity,

@@ -22,10 +22,10 @@ from appell.algebra.matrix import Mat3
 from appell.algebra.rotation import Pose
 from appell.algebra.scalar import Scalar, sqrt
 from appell.algebra.vector import Vec3
+from appell.describe.zoo.legs import Angle, check_branches, check_positive, closing_angle, cylinder, disc, turn_z
+from appell.describe.zoo.recipe import maker
 from appell.model.body import Body
-from appell.parallel.assembly import LegJoint, MovingBody, Reach
-from appell.parallel.legs import Angle, check_branches, check_positive, closing_angle, cylinder, disc, turn_z
-from appell.parallel.mechanism import Mechanism
+from appell.model.mechanism import LegJoint, Mechanism, MovingBody, Reach
 
 ANGLES = tuple(math.radians(angle) for angle in (0.0, 120.0, 240.0))
 
@@ -82,6 +82,7 @@ class Leg:
         return sqrt(along * along + d.y * d.y)
 
 
+@maker("delta")
 def delta(
     base_radius: float = 0.2,
     platform_radius: float = 0.05,
@@ -114,10 +115,10 @@ def delta(
         leg = Leg(turn, platform_radius - base_radius, arm, forearm, sign)
         base = Pose(turn, turn @ Vec3(base_radius, 0.0, 0.0))
         upper, lower = cylinder(arm_mass, arm, bar_radius), cylinder(forearm_mass, forearm, bar_radius)
-        bodies.append(MovingBody(f"arm {k}", leg.upper, upper, base, [(0, 0, 0), (arm, 0, 0)]))
-        bodies.append(MovingBody(f"forearm {k}", leg.lower, lower, base, [(0, 0, 0), (forearm, 0, 0)]))
+        bodies.append(MovingBody(f"arm_{k}", leg.upper, upper, base, [(0, 0, 0), (arm, 0, 0)]))
+        bodies.append(MovingBody(f"forearm_{k}", leg.lower, lower, base, [(0, 0, 0), (forearm, 0, 0)]))
         actuators.append(LegJoint(f"theta{k}", leg.motor))
-        reaches.append(Reach(f"leg {k}", "forearm", forearm, leg.nearest, leg.farthest))
+        reaches.append(Reach(f"leg_{k}", "forearm", forearm, leg.nearest, leg.farthest))
     hips, ends = ([list(turn @ Vec3(r, 0.0, 0.0)) for turn in axes] for r in (base_radius, platform_radius))
     plate = platform or disc(0.5, platform_radius)
     bodies.append(MovingBody("platform", lambda q: Pose(translation=Vec3.of(q)), plate, outline=[*ends, ends[0]]))
@@ -127,6 +128,9 @@ def delta(
         bodies,
         actuators,
         home=(0.0, 0.0, -0.75 * (arm + forearm)),
+        units=("m", "m", "m"),
+        limits=((-0.2, 0.2), (-0.2, 0.2), (-0.9 * (arm + forearm), -0.6 * (arm + forearm))),
+        description="Delta robot: a platform that does not turn, held by three arms with parallel forearms",
         reaches=reaches,
         gravity=gravity,
         outlines=[[*hips, hips[0]]],

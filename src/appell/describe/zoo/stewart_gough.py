@@ -18,11 +18,11 @@ from appell.algebra.matrix import Mat3
 from appell.algebra.rotation import Pose
 from appell.algebra.scalar import Scalar, select, sqrt
 from appell.algebra.vector import Vec3
+from appell.describe.zoo.legs import check_positive, cylinder, disc, norm, rotation_zyx, turn_z
+from appell.describe.zoo.recipe import maker
 from appell.errors import ArgumentError
 from appell.model.body import Body
-from appell.parallel.assembly import LegJoint, MovingBody, Reach
-from appell.parallel.legs import check_positive, cylinder, disc, norm, rotation_zyx, turn_z
-from appell.parallel.mechanism import Mechanism
+from appell.model.mechanism import LegJoint, Mechanism, MovingBody, Reach
 
 
 @dataclass(frozen=True)
@@ -66,6 +66,7 @@ class Leg:
         return Pose(self.turn(q), self.way(q))
 
 
+@maker("stewart-gough")
 def stewart_gough(
     base_radius: float = 0.5,
     platform_radius: float = 0.3,
@@ -110,11 +111,11 @@ def stewart_gough(
     for k, (anchor, tip) in enumerate(zip(anchors, tips, strict=True), start=1):
         leg = Leg(turn_z(math.atan2(anchor.y, anchor.x) + math.pi / 2), anchor, tip, stroke)
         base = Pose(leg.axes, anchor)
-        bodies.append(MovingBody(f"cylinder {k}", leg.cylinder, outer, base, [(0, 0, 0), (0, 0, cylinder_length)]))
-        bodies.append(MovingBody(f"piston {k}", leg.piston, inner, base, [(0, 0, 0), (0, 0, -piston_length)]))
+        bodies.append(MovingBody(f"cylinder_{k}", leg.cylinder, outer, base, [(0, 0, 0), (0, 0, cylinder_length)]))
+        bodies.append(MovingBody(f"piston_{k}", leg.piston, inner, base, [(0, 0, 0), (0, 0, -piston_length)]))
         actuators.append(LegJoint(f"length{k}", leg.driven_length, "m"))
         if stroke is not None:
-            reaches.append(Reach(f"leg {k}", "length", leg.length, *stroke))
+            reaches.append(Reach(f"leg_{k}", "length", leg.length, *stroke))
     ring, plate = [list(tip) for tip in tips], platform or disc(5.0, platform_radius, 0.02)
     bodies.append(MovingBody("platform", _platform, plate, outline=[*ring, ring[0]]))
     return Mechanism(
@@ -123,6 +124,9 @@ def stewart_gough(
         bodies,
         actuators,
         home=(0.0, 0.0, height, 0.0, 0.0, 0.0),
+        units=("m", "m", "m", "rad", "rad", "rad"),
+        limits=((-0.1, 0.1), (-0.1, 0.1), (0.85 * height, 1.15 * height), *((-0.3, 0.3),) * 3),
+        description="Stewart-Gough platform: six legs of variable length between two rings",
         reaches=reaches,
         gravity=gravity,
         outlines=[[list(a) for a in (*anchors, anchors[0])]],

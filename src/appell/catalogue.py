@@ -1,0 +1,124 @@
+"""How a catalogue makes its functions: an entry is a formula over equations, traced when it is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from functools import cached_property
+from typing import Any, overload
+
+from appell.compile.collect import simplest
+from appell.compile.function import Function
+from appell.compile.tape import Array, Tape
+from appell.compile.taylor import Taylor
+from appell.compile.trace import trace
+from appell.errors import ModelError
+from appell.formulate.equations import Equations
+from appell.formulate.systems import Choice, Maker, maker
+from appell.model.body import Inertia
+from appell.model.frame import Frame
+from appell.model.system import System
+
+Body = Callable[..., Mapping[str, Any]]  # (equations, *arguments) -> results by name
+
+
+class Catalogue:
+    """A system, a choice of equations, and the frames on which outside forces act."""
+
+    def __init__(self, system: System, choice: Choice, wrenches: Iterable[str] = ()):
+        self.system = system
+        self._make: Maker = maker(system, choice, Taylor)
+        self.wrenches = (wrenches,) if isinstance(wrenches, str) else tuple(wrenches)
+        self._pushed = [system.frame(name) for name in self.wrenches]
+        self._of_frames: dict[tuple[str, ...], Function] = {}
+
+    @property
+    def formulation(self) -> str:
+        """The name of the way to the equations."""
+        return self._make.name
+
+    @cached_property
+    def equations(self) -> Equations:
+        """The same over abstract scalars, for functions of one's own: see `Function.of`."""
+        return self._make({})
+
+    def function(
+        self, name: str, arguments: str, body: Body, doc: str = "", *, inertial: bool = True, pushed: bool = False
+    ) -> Function:
+        """Trace `body(equations, *arguments)`; `pushed` adds a wrench for each frame, as one mapping at the end."""
+        system = self.system
+        sizes = {"q": system.nq, "v": system.nv, "a": system.nv, "tau": system.nu}
+        given = arguments.split()
+        inputs = [Array(argument, (sizes[argument],)) for argument in given]
+        if pushed:
+            inputs += [Array(f"wrench_{frame}", (6,)) for frame in self.wrenches]
+        free = self._free if inertial else []
+        if free:
+            inputs.append(Array("parameters", (10 * len(free),)))
+
+        def traced(*values):
+            values, rest = values[: len(given)], values[len(given) :]
+            equations = self.equations if not free else self._make(_inertias(free, rest[-1]))
+            outside = (dict(zip(self._pushed, rest, strict=False)),) if pushed else ()
+            return body(equations, *values, *outside)
+
+        tape = trace(name, inputs, traced)
+        return Function(simplest(tape) if self._make.collects(name) else tape, doc, system.owner, self.tangents)
+
+    @property
+    def _free(self) -> list[str]:
+        """The bodies whose parameters are arguments; an error if others lack theirs."""
+        system = self.system
+        if lacking := system.lacking():
+            raise ModelError(
+                f"{system.owner} has moving links without inertia: {', '.join(lacking)}.",
+                source=system.source,
+                hint="add <inertial> to them, or load with physical=False to take them as massless",
+            )
+        return [name for name in system.body_names if name in system.free]
+
+    def of_frame(self, key: tuple[str, ...], make: Callable[[Frame], Function]) -> Function:
+        """The function of a kind and a frame (the first two of the key), made once."""
+        if key not in self._of_frames:
+            self._of_frames[key] = make(self.system.frame(key[1]))
+        return self._of_frames[key]
+
+    @cached_property
+    def tangents(self) -> dict[str, Tape]:
+        """The columns of N in q̇ = N(q) v, where that is more than the identity."""
+        system = self.system
+        if system.is_flat:
+            return {}
+        units = [[float(i == k) for i in range(system.nv)] for k in range(system.nv)]
+
+        def columns(q):
+            return {"N": [list(row) for row in zip(*(system.rate(q, unit) for unit in units), strict=True)]}
+
+        return {"q": trace("tangent", [Array("q", (system.nq,))], columns)}
+
+
+class Entry:
+    """A function of a catalogue: made when first asked for, kept by its catalogue, documented on the class."""
+
+    def __init__(self, arguments: str, body: Body, doc: str, *, inertial: bool = True, pushed: bool = False):
+        self._arguments, self._body, self.__doc__ = arguments, body, doc
+        self._options = {"inertial": inertial, "pushed": pushed}
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    @overload
+    def __get__(self, catalogue: None, owner: type) -> Entry: ...
+
+    @overload
+    def __get__(self, catalogue: Catalogue, owner: type) -> Function: ...
+
+    def __get__(self, catalogue: Catalogue | None, owner: type) -> Entry | Function:
+        if catalogue is None:
+            return self
+        made = catalogue.function(self._name, self._arguments, self._body, self.__doc__ or "", **self._options)
+        vars(catalogue)[self._name] = made  # found there from now on, before this
+        return made
+
+
+def _inertias(names: list[str], parameters) -> dict[str, Inertia]:
+    return {name: Inertia.from_parameters(parameters[10 * k : 10 * k + 10]) for k, name in enumerate(names)}

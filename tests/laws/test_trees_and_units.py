@@ -1,0 +1,112 @@
+"""Laws of trees alone, and the few facts that fix signs."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from answers import answer
+from appell.algebra.matrix import Mat3
+from appell.algebra.rotation import Pose
+from appell.algebra.vector import Vec3
+from appell.describe.assemble import FramePart, Part, assemble
+from appell.dynamics import Dynamics
+from appell.model.actuator import Actuator
+from appell.model.body import Body
+from appell.model.frame import Frame
+from appell.model.friction import Friction
+from appell.model.joints import Revolute
+from appell.model.robot import Joint, Link, Robot
+from robots import random_body, random_motion, random_pose, random_trees, zoo
+from systems import driven
+
+TREES = {robot.name: robot for robot in [*zoo(), *random_trees(10, links=10, first_seed=100)]}
+
+
+def close(ours, theirs, scale, rtol=1e-12):
+    np.testing.assert_allclose(ours, theirs, rtol=0, atol=rtol * np.max(np.abs(scale)))
+
+
+def test_a_body_on_a_fixed_joint_moves_like_the_same_body_lumped_by_hand():
+    """A second body at a turned and shifted place of a link: assembled from parts, or added up as a rigid body."""
+    rng = np.random.default_rng(4)
+    first, second, place = random_body(rng), random_body(rng), random_pose(rng)
+    parts = [
+        Part("arm", None, Revolute((0, 0, 1)), "hinge", body=first),
+        Part("tool", "arm", None, "weld", placement=place, body=second),
+    ]
+    links, frames, _ = assemble(parts, [FramePart("tip", "tool", Pose())])
+    described = Robot("described", links, frames)
+    moved = second.moved(place)
+    arms = [(body.mass, np.array(list(body.com))) for body in (first, moved)]
+    mass = sum(m for m, _ in arms)
+    com = sum(m * c for m, c in arms) / mass
+    inertia = sum(
+        np.array([list(row) for row in body.inertia.rows])
+        + m * ((c - com) @ (c - com) * np.eye(3) - np.outer(c - com, c - com))
+        for body, (m, c) in zip((first, moved), arms, strict=True)
+    )
+    lumped = Body(mass, Vec3.of(com.tolist()), Mat3.of(inertia.tolist()))
+    by_hand = Robot("by-hand", (Link("arm", None, Joint("hinge", Revolute((0, 0, 1))), lumped),))
+    motion = random_motion(described, rng)
+    tau = Dynamics(by_hand).inverse_dynamics(*motion)
+    close(Dynamics(described).inverse_dynamics(*motion), tau, tau)
+    alone = Robot("alone", (Link("arm", None, Joint("hinge", Revolute((0, 0, 1))), first),))
+    assert abs(Dynamics(alone).inverse_dynamics(*motion)[0] - tau[0]) > 1e-2 * abs(tau[0])
+
+
+@pytest.mark.parametrize("name", TREES)
+def test_friction_of_a_joint_acts_on_it_or_on_its_leader(name):
+    robot = TREES[name]
+    q, v, a = random_motion(robot, np.random.default_rng(11))
+    rough = robot.with_actuators(lambda name, _: Actuator(friction=Friction(viscous=0.3, coulomb=0.2)))
+    smooth = answer(Dynamics(robot).inverse_dynamics, q, v, a)
+    tau = answer(Dynamics(rough, friction=True).inverse_dynamics, q, v, a)
+    drag = np.zeros(robot.nv)
+    for link in robot.links:
+        rate = link.joint.scale * v[robot.span(link.joint)[1]]
+        drag[robot.span(link.joint)[1]] += link.joint.scale * (0.3 * rate + 0.2 * np.sign(rate))
+    close(tau - smooth, drag, tau)
+
+
+@pytest.mark.parametrize("name", TREES)
+def test_a_rotor_is_felt_with_the_square_of_its_gear(name):
+    robot = driven(TREES[name])
+    M = answer(Dynamics(robot, rotors=True).mass_matrix, robot.start)
+    extra = np.zeros(robot.nv)
+    for link in robot.links:
+        own = link.joint.actuator
+        extra[robot.span(link.joint)[1]] += link.joint.scale**2 * own.gear**2 * own.rotor_inertia
+    close(M - answer(Dynamics(robot).mass_matrix, robot.start), np.diag(extra), M)
+
+
+def test_gravity_points_down():
+    """A horizontal pendulum of 2 kg with its centre at 0.5 m needs +9.81 N m to be held against (0, 0, -9.81)."""
+    body = Body(2.0, Vec3(0.5, 0.0, 0.0), Mat3.symmetric(0.1, 0.0, 0.0, 0.1, 0.0, 0.1))
+    arm = Robot("arm", (Link("rod", None, Joint("hinge", Revolute(Vec3(0.0, -1.0, 0.0))), body),), (Frame("f", "rod"),))
+    assert Dynamics(arm).gravity([0.0])[0] == pytest.approx(9.81, rel=1e-15)
+
+
+def test_quaternions_of_any_length_mean_the_same_attitude():
+    robot = random_trees(1, links=3, first_seed=3)[0]
+    q, v, a = random_motion(robot, np.random.default_rng(0))
+    stretched = q.copy()
+    for span in robot.quaternions:
+        stretched[span] *= 1.7
+    assert robot.quaternions
+    dyn = Dynamics(robot)
+    tau = dyn.inverse_dynamics(q, v, a)
+    close(dyn.inverse_dynamics(stretched, v, a), tau, tau)
+
+
+def test_a_catalogue_is_freed_when_nobody_holds_it():
+    import gc
+    import weakref
+
+    dyn = Dynamics(TREES["puma"])
+    dyn.pose("tool")(TREES["puma"].start)
+    dyn.inverse_dynamics(*[np.zeros(6)] * 3)
+    reference = weakref.ref(dyn)
+    del dyn
+    gc.collect()
+    assert reference() is None
