@@ -23,7 +23,8 @@ from appell.compile.tape import Array, Tape
 from appell.compile.trace import trace
 from appell.describe.build import Builder
 from appell.describe.dh import DH, from_dh
-from appell.describe.load import load, load_text, zoo_names
+from appell.describe.load import load, load_text, load_tree, tree_names, zoo_names
+from appell.describe.write import to_toml, to_urdf
 from appell.dynamics import Dynamics
 
 # what goes wrong
@@ -38,8 +39,10 @@ from appell.errors import (
     SimulationError,
     TraceError,
 )
+from appell.model.actuator import Actuator
 from appell.model.body import Body, Inertia
 from appell.model.frame import Frame
+from appell.model.friction import Friction
 from appell.model.joints import Continuous, Floating, Planar, Prismatic, Revolute, Spherical
 from appell.model.robot import Joint, Limits, Link, Mimic, Robot
 
@@ -64,6 +67,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "DH",
+    "Actuator",
     "AppellError",
     "ArgumentError",
     "Array",
@@ -76,6 +80,7 @@ __all__ = [
     "Dynamics",
     "Floating",
     "Frame",
+    "Friction",
     "Function",
     "Inertia",
     "Joint",
@@ -100,10 +105,14 @@ __all__ = [
     "from_dh",
     "load",
     "load_text",
+    "load_tree",
     "select",
     "sin",
     "sqrt",
+    "to_toml",
+    "to_urdf",
     "trace",
+    "tree_names",
     "zoo_names",
 ]
 

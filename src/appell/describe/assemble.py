@@ -16,6 +16,7 @@ from appell.algebra.matrix import IDENTITY, Mat3
 from appell.algebra.rotation import Pose
 from appell.algebra.scalar import snap
 from appell.errors import DescriptionError, unknown_name
+from appell.model.actuator import IDEAL, Actuator
 from appell.model.body import Body, Inertia
 from appell.model.frame import IN_PLACE, Frame
 from appell.model.joints import Motion
@@ -35,8 +36,7 @@ class Part:
     massless: bool = False  # said to be so
     limits: Limits = NO_LIMITS
     mimic: Mimic | None = None
-    damping: float = 0.0
-    friction: float = 0.0
+    actuator: Actuator = IDEAL
     where: str = ""
 
 
@@ -82,7 +82,7 @@ def assemble(
         body = _lump(carried[part.name], part)
         if body is None and not part.massless:
             missing.append(part.name)
-        joint = Joint(part.joint, motion, place, part.limits, leaders.get(part.joint), part.damping, part.friction)
+        joint = Joint(part.joint, motion, place, part.limits, leaders.get(part.joint), part.actuator)
         links.append(Link(part.name, carrier, joint, body))
     for frame in places:
         if frame.on not in stand:

@@ -2,7 +2,8 @@
 
     arm = Builder("arm")
     arm.link("upper", Revolute(axis=(0, 0, 1)), mass=2.0, com=(0.5, 0, 0), inertia=(0.01, 0.2, 0.2))
-    arm.link("lower", Revolute(axis=(0, 0, 1)), parent="upper", xyz=(1, 0, 0), mass=1.0, inertia=(0.01, 0.1, 0.1))
+    drive = Actuator(gear=100, rotor_inertia=1e-5, friction=Friction(viscous=0.1, coulomb=0.5), torque=40)
+    arm.link("lower", Revolute(), parent="upper", xyz=(1, 0, 0), mass=1.0, inertia=(0.01, 0.1, 0.1), actuator=drive)
     arm.fixed("hand", parent="lower", xyz=(1, 0, 0), rpy=(0, pi / 2, 0), mass=0.5, inertia=(0.01, 0.01, 0.01))
     arm.frame("tip", on="hand", xyz=(0, 0, 0.1))
     robot = arm.build()
@@ -18,8 +19,10 @@ from dataclasses import dataclass, field, replace
 
 from appell.algebra.rotation import Pose
 from appell.describe.assemble import FramePart, Part, assemble
-from appell.describe.values import matter, number, numbers, place, vector
+from appell.describe.drives import checked
+from appell.describe.values import matter, numbers, place, vector
 from appell.errors import DescriptionError, unknown_name
+from appell.model.actuator import IDEAL, Actuator
 from appell.model.body import Body
 from appell.model.frame import IN_PLACE
 from appell.model.joints import Floating, Motion, Planar, Spherical
@@ -96,8 +99,7 @@ class Builder:
         joint_name: str | None = None,
         limits: Limits | tuple[float, float] = NO_LIMITS,
         mimic: Mimic | str | None = None,
-        damping: float = 0.0,
-        friction: float = 0.0,
+        actuator: Actuator = IDEAL,
         where: str = "",
     ) -> Builder:
         """A link on a joint of a parent (the root, if none is named); inertia is about the centre of mass."""
@@ -116,8 +118,7 @@ class Builder:
                 massless=mass == 0,
                 limits=limits if isinstance(limits, Limits) else Limits(*limits),
                 mimic=Mimic(mimic) if isinstance(mimic, str) else mimic,
-                damping=number(damping, f"the damping of {who}", where),
-                friction=number(friction, f"the friction of {who}", where),
+                actuator=checked(actuator, who, where),
                 where=where,
             )
         )

@@ -25,6 +25,7 @@ from appell.algebra.vector import Vec3
 from appell.describe.build import Builder
 from appell.describe.values import matter, number
 from appell.errors import DescriptionError
+from appell.model.actuator import IDEAL, Actuator
 from appell.model.frame import IN_PLACE
 from appell.model.joints import Prismatic, Revolute
 from appell.model.robot import GRAVITY, NO_LIMITS, Limits, Robot
@@ -46,6 +47,7 @@ class DH:
     com: Iterable[float] | None = None
     inertia: Iterable | None = None
     limits: Limits | tuple[float, float] = NO_LIMITS
+    actuator: Actuator = IDEAL
     name: str = ""
     joint: str = ""
 
@@ -87,6 +89,7 @@ def add_rows(builder: Builder, rows: Sequence[DH], convention: str, tool: Pose =
             body=None if body is None else body.moved(to_frame),
             joint_name=row.joint or f"joint{i}",
             limits=row.limits,
+            actuator=row.actuator,
             where=where,
         )
         if convention == "standard":

@@ -9,47 +9,66 @@ from pathlib import Path
 from typing import Any
 
 from appell.describe.files import read_text
+from appell.describe.mechanism_toml import makers, refuse_options
 from appell.describe.toml import read_toml
 from appell.describe.urdf import read_urdf
 from appell.errors import DescriptionError, unknown_name
 from appell.model.robot import Robot
+from appell.model.system import System
 
-READERS: dict[str, Callable[..., Robot]] = {"urdf": read_urdf, "toml": read_toml}
+READERS: dict[str, Callable[..., System]] = {"urdf": read_urdf, "toml": read_toml}
 
 
 def load(
     source: str | Path, *, base: str = "fixed", physical: bool = True, mimic: bool = True, name: str | None = None
-) -> Robot:
-    """The robot of a zoo name or of a .urdf or .toml file.
+) -> System:
+    """The robot or mechanism of a zoo name or of a .urdf or .toml file: load("puma"), load("delta").
 
     `base` is how the root link stands on the world: fixed, floating, planar or spherical. With `physical=False` a link
     that lacks its inertia counts as massless, and bodies that cannot exist are accepted; one warning names them all.
-    With `mimic=False` every mimic joint gets a coordinate of its own.
+    With `mimic=False` every mimic joint gets a coordinate of its own. All three are for trees.
     """
     options: dict[str, Any] = {"base": base, "physical": physical, "mimic": mimic}
-    if isinstance(source, str) and source in zoo_names():
+    system: Any
+    if isinstance(source, str) and source in makers():
+        refuse_options(source, **options)
+        system = replace(makers()[source](), source=f"the zoo's {source}")
+    elif isinstance(source, str) and source in tree_names():
         text = (_zoo() / f"{source}.toml").read_text(encoding="utf-8")
-        robot = load_text(text, "toml", source=f"the zoo's {source}.toml", **options)
+        system = load_text(text, "toml", source=f"the zoo's {source}.toml", **options)
     else:
         path = Path(source)
         suffix = path.suffix.lower().lstrip(".")
         if suffix not in READERS:
             raise _not_a_description(source, path)
-        robot = load_text(read_text(path), suffix, source=str(path), **options)
-    return robot if name is None else replace(robot, name=name)
+        system = load_text(read_text(path), suffix, source=str(path), **options)
+    return system if name is None else replace(system, name=name)
+
+
+def load_tree(source: str | Path, **options: Any) -> Robot:
+    """The same, for what only a tree can do; a mechanism is refused."""
+    system = load(source, **options)
+    if not isinstance(system, Robot):
+        raise DescriptionError(f"{system.owner} is no tree of links.", expected="one of " + ", ".join(tree_names()))
+    return system
 
 
 def load_text(
     text: str, format: str, *, base: str = "fixed", physical: bool = True, mimic: bool = True, source: str = ""
-) -> Robot:
-    """The robot of a description that is already in memory; `format` is "urdf" or "toml"."""
+) -> System:
+    """The robot or mechanism of a description that is already in memory; `format` is "urdf" or "toml"."""
     if format not in READERS:
         raise DescriptionError(unknown_name("format", str(format), READERS, "appell"))
     return READERS[format](text, base=base, physical=physical, mimic=mimic, source=source)
 
 
 def zoo_names() -> tuple[str, ...]:
-    """The robots that come with appell."""
+    """The robots and mechanisms that come with appell."""
+    return tuple(sorted((*tree_names(), *makers())))
+
+
+def tree_names() -> tuple[str, ...]:
+    """Those of them that are trees."""
     return tuple(sorted(entry.name.removesuffix(".toml") for entry in _zoo().iterdir() if entry.name.endswith(".toml")))
 
 

@@ -3,13 +3,14 @@
 - rpy turns about the fixed axes x, y, z in that order; the inertia is given in the axes of its own <origin>.
 - Fixed joints are lumped and every link stays addressable as a frame; mimic joints have no coordinate of their own.
 - A moving link without an <inertial> is listed as missing: kinematics work, the first dynamics call asks for it.
-- Tags that say nothing about motion (visual, collision, transmission, gazebo) are passed over; an optional tag that is
+- Tags that say nothing about motion (visual, collision, gazebo) are passed over; an optional tag that is
   only half written counts as not written. Everything else that is wrong is an error with its line.
 
 What URDF has no words for stands in tags and attributes that other readers pass over:
 
     <appell gravity="0 -9.81 0" home="0.1 0.2" hidden_root="true"> <free link="arm"/> </appell>      in <robot>
     <appell massless="true"/>                                                                       in <link>
+    <appell rotor_inertia="2e-4" static="0.3" .../>                                                 in <joint>
     <origin xyz="..." rpy="..." rotation="nine numbers"/>             where rpy gives the rotation only to rounding
     <limit lower="-1e9" ... known="velocity effort"/>                 where other readers insist on numbers
 """
@@ -20,6 +21,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from appell.describe.build import Builder
+from appell.describe.urdf_drives import read_gearings
 from appell.describe.urdf_parts import body_of, read_joint
 from appell.describe.xml import Element, parse
 from appell.errors import unknown_name
@@ -38,8 +40,10 @@ def read_urdf(text: str, *, base: str = "fixed", physical: bool = True, mimic: b
     root = _root(document, links, carriers)
     builder = _builder(document, root, base=base, physical=physical, mimic=mimic)
     builder.root_body(body=body_of(links[root]), where=links[root].where)
+    gearings = read_gearings(document, joints)
     for name, joint in joints.items():
-        read_joint(builder, name, joint, links[_end(joint, "child", name)], _end(joint, "parent", name))
+        child, parent = links[_end(joint, "child", name)], _end(joint, "parent", name)
+        read_joint(builder, name, joint, child, parent, gearings.get(name, {}))
     return builder.build()
 
 

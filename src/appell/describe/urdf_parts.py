@@ -13,6 +13,7 @@ from appell.algebra.rotation import Pose
 from appell.algebra.scalar import snap
 from appell.algebra.vector import UNITS, ZERO, Vec3
 from appell.describe.build import Builder
+from appell.describe.urdf_drives import Gearing, limit_of, read_actuator
 from appell.describe.values import shortened
 from appell.describe.xml import Element
 from appell.model.body import Body
@@ -26,7 +27,9 @@ INERTIA = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
 SAME_ROTATION = 1e-9
 
 
-def read_joint(builder: Builder, name: str, joint: Element, child: Element, parent: str) -> None:
+def read_joint(
+    builder: Builder, name: str, joint: Element, child: Element, parent: str, gearing: Gearing
+) -> None:
     """Add a joint and the link on it."""
     who, link = f"joint '{name}'", child.attributes["name"].strip()
     kind = joint.text("type", who)
@@ -37,11 +40,11 @@ def read_joint(builder: Builder, name: str, joint: Element, child: Element, pare
     if motion is None:
         builder.fixed(link, at=place, **shared)
         return
-    shared |= {"mimic": _mimic(joint, who), **_friction(joint, who)}
+    shared |= {"mimic": _mimic(joint, who), "actuator": read_actuator(joint, who, gearing, limited=motion.nv == 1)}
     if motion is Planar:
         _add_planar(builder, link, place, _axis(joint, who), shared)
     elif hasattr(motion, "axis"):
-        limits = _limits(joint, who, with_positions=kind != "continuous")
+        limits = NO_LIMITS if kind == "continuous" else _limits(joint, who)
         builder.link(link, motion(_axis(joint, who)), at=place, limits=limits, **shared)  # type: ignore[call-arg]
     else:
         builder.link(link, motion(), at=place, **shared)
@@ -111,18 +114,8 @@ def _turn_z_to(normal: Vec3) -> Mat3:
     return Mat3.of([snap(x) for x in row] for row in rotation.rows)
 
 
-def _limits(joint: Element, who: str, with_positions: bool) -> Limits:
-    tag = joint.only("limit")
-    if tag is None:
-        return NO_LIMITS
-    keys = ("lower", "upper", "velocity", "effort") if with_positions else ("velocity", "effort")
-    known = tag.attributes.get("known", " ".join(keys)).split()
-    return Limits(**{key: _unless_unlimited(tag, key, who) for key in keys if key in known})
-
-
-def _unless_unlimited(tag: Element, key: str, who: str) -> float | None:
-    text = tag.attributes.get(key, "").strip().lower()
-    return None if text.lstrip("+-") in ("", "inf", "infinity") else tag.float(key, who)
+def _limits(joint: Element, who: str) -> Limits:
+    return Limits(*(limit_of(joint, "limit", key, who) for key in ("lower", "upper")))
 
 
 def _mimic(joint: Element, who: str) -> Mimic | None:
@@ -131,10 +124,3 @@ def _mimic(joint: Element, who: str) -> Mimic | None:
         return None
     factors = {key: tag.float(key, who) for key in ("multiplier", "offset") if tag.attributes.get(key, "").strip()}
     return Mimic(tag.text("joint", who), **factors)
-
-
-def _friction(joint: Element, who: str) -> dict[str, float]:
-    tag = joint.only("dynamics")
-    if tag is None:
-        return {}
-    return {key: tag.float(key, who) for key in ("damping", "friction") if tag.attributes.get(key, "").strip()}

@@ -1,4 +1,4 @@
-"""Robots back to text, such that the text reads back to the same robot, number for number.
+"""Systems back to text, such that the text reads back to the same system, number for number.
 
 Floats are written with all their digits. A rotation is written as roll, pitch and yaw where these give back exactly the
 same matrix, and with the matrix itself where they do not.
@@ -6,26 +6,44 @@ same matrix, and with the matrix itself where they do not.
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 
 from appell.describe.files import write_text
+from appell.describe.mechanism_toml import mechanism_lines
 from appell.describe.write_toml import toml_lines
-from appell.describe.write_urdf import urdf_lines
+from appell.describe.write_urdf import unseen, urdf_lines
+from appell.errors import ModelError, ModelWarning
+from appell.model.mechanism import Mechanism
 from appell.model.robot import Robot
+from appell.model.system import System
 
 
-def to_urdf(robot: Robot, path: str | Path | None = None) -> str:
-    """The robot in URDF; with a path, also in that file.
+def to_urdf(robot: System, path: str | Path | None = None) -> str:
+    """The robot in URDF; with a path, also in that file: to_urdf(robot, "arm.urdf").
 
-    Spherical joints and what stands in <appell> tags are for appell alone; the rest is for any reader of URDF. Of an
-    inertia, the upper triangle is written.
+    Spherical joints and what stands in <appell> tags are for appell alone; the rest is for any reader of URDF. What
+    other readers will not see of the actuators is named in one ModelWarning. Of an inertia, the upper triangle is
+    written.
     """
-    return _deliver(urdf_lines(robot), path)
+    tree = _tree(robot)
+    if lost := unseen(tree):
+        sentence = f"{tree.owner}: URDF has no words for these, and readers other than appell will not see them: {lost}."
+        warnings.warn(sentence, ModelWarning, stacklevel=2)
+    return _deliver(urdf_lines(tree), path)
 
 
-def to_toml(robot: Robot, path: str | Path | None = None) -> str:
-    """The robot in appell's own format; with a path, also in that file."""
-    return _deliver(toml_lines(robot), path)
+def to_toml(system: System, path: str | Path | None = None) -> str:
+    """The robot or mechanism in appell's own format; with a path, also in that file: to_toml(robot, "arm.toml")."""
+    if isinstance(system, Mechanism):
+        return _deliver(mechanism_lines(system), path)
+    return _deliver(toml_lines(_tree(system)), path)
+
+
+def _tree(system: System) -> Robot:
+    if not isinstance(system, Robot):
+        raise ModelError(f"{system.owner} is no tree of links, which is all that URDF describes.", hint="to_toml()")
+    return system
 
 
 def _deliver(lines: list[str], path: str | Path | None) -> str:

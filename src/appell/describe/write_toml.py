@@ -7,83 +7,90 @@ from collections.abc import Iterable
 
 from appell.algebra.matrix import Mat3
 from appell.algebra.rotation import Pose
+from appell.describe.drives import notable
 from appell.describe.rpy import is_exact, rpy_of
+from appell.model.actuator import Actuator
 from appell.model.body import Body
 from appell.model.frame import Frame
 from appell.model.robot import Joint, Link, Robot
 
 
 def toml_lines(robot: Robot) -> list[str]:
-    lines = [f"name = {_text(robot.name)}"]
-    lines += [f"{key} = {_text(text)}" for key in ("description", "reference") if (text := getattr(robot, key))]
-    lines.append(f"gravity = {_list(robot.gravity)}")
+    lines = [f"name = {text(robot.name)}"]
+    lines += [f"{key} = {text(about)}" for key in ("description", "reference") if (about := getattr(robot, key))]
+    lines.append(f"gravity = {listed(robot.gravity)}")
     if robot.home is not None:
-        lines.append(f"home = {_list(robot.home)}")
+        lines.append(f"home = {listed(robot.home)}")
     if robot.free:
-        lines.append(f"free = [{', '.join(map(_text, sorted(robot.free)))}]")
+        lines.append(f"free = [{', '.join(map(text, sorted(robot.free)))}]")
     for link in robot.links:
         lines += ["", *_link(link, missing=link.name in robot.missing)]
     for frame in robot.frames:
-        lines += ["", *_frame(frame)]
+        lines += ["", *frame_lines(frame)]
     return lines
 
 
 def _link(link: Link, missing: bool) -> list[str]:
     joint = link.joint
-    lines = ["[[link]]", f"name = {_text(link.name)}"]
+    lines = ["[[link]]", f"name = {text(link.name)}"]
     if link.parent is not None:
-        lines.append(f"parent = {_text(link.parent)}")
-    lines += [f"joint = {_text(joint.motion.name)}", f"joint_name = {_text(joint.name)}"]
+        lines.append(f"parent = {text(link.parent)}")
+    lines += [f"joint = {text(joint.motion.name)}", f"joint_name = {text(joint.name)}"]
     if hasattr(joint.motion, "axis"):
-        lines.append(f"axis = {_list(joint.motion.axis)}")
+        lines.append(f"axis = {listed(joint.motion.axis)}")
     lines += _place(joint.placement) + _options(joint)
-    return lines if missing else lines + _body(link.body)
+    return lines if missing else lines + body_lines(link.body)
 
 
 def _options(joint: Joint) -> list[str]:
-    numbers = {key: getattr(joint.limits, key) for key in ("lower", "upper", "velocity", "effort")}
-    numbers |= {key: getattr(joint, key) or None for key in ("damping", "friction")}
-    lines = [f"{key} = {_number(value)}" for key, value in numbers.items() if value is not None]
+    limits = {key: getattr(joint.limits, key) for key in ("lower", "upper")}
+    lines = [f"{key} = {_number(value)}" for key, value in limits.items() if value is not None]
+    if entries := actuator_entries(joint.actuator):
+        lines.append(f"actuator = {{ {', '.join(entries)} }}")
     if joint.mimic is not None:
         leader, multiplier, offset = joint.mimic.leader, joint.mimic.multiplier, joint.mimic.offset
         factors = f"multiplier = {_number(multiplier)}, offset = {_number(offset)}"
-        lines.append(f"mimic = {{ leader = {_text(leader)}, {factors} }}")
+        lines.append(f"mimic = {{ leader = {text(leader)}, {factors} }}")
     return lines
 
 
-def _body(body: Body | None) -> list[str]:
+def actuator_entries(actuator: Actuator) -> list[str]:
+    return [f"{key} = {_number(value)}" for key, value in notable(actuator).items()]
+
+
+def body_lines(body: Body | None) -> list[str]:
     if body is None:
         return ["mass = 0"]
-    return [f"mass = {_number(body.mass)}", f"com = {_list(body.com)}", f"inertia = {_inertia(body.inertia)}"]
+    return [f"mass = {_number(body.mass)}", f"com = {listed(body.com)}", f"inertia = {_inertia(body.inertia)}"]
 
 
 def _inertia(inertia: Mat3) -> str:
     xx, xy, xz, yy, yz, zz = inertia.upper
     if inertia != inertia.T:
         return _rows(inertia)
-    return _list((xx, xy, xz, yy, yz, zz)) if any((xy, xz, yz)) else _list((xx, yy, zz))
+    return listed((xx, xy, xz, yy, yz, zz)) if any((xy, xz, yz)) else listed((xx, yy, zz))
 
 
-def _frame(frame: Frame) -> list[str]:
-    lines = ["[[frame]]", f"name = {_text(frame.name)}"]
+def frame_lines(frame: Frame) -> list[str]:
+    lines = ["[[frame]]", f"name = {text(frame.name)}"]
     if frame.body is not None:
-        lines.append(f"on = {_text(frame.body)}")
+        lines.append(f"on = {text(frame.body)}")
     return lines + _place(frame.pose)
 
 
 def _place(pose: Pose) -> list[str]:
-    lines = [f"xyz = {_list(pose.translation)}"] if any(pose.translation) else []
+    lines = [f"xyz = {listed(pose.translation)}"] if any(pose.translation) else []
     rpy = rpy_of(pose.rotation)
     if not is_exact(rpy, pose.rotation):
         return [*lines, f"rotation = {_rows(pose.rotation)}"]
-    return [*lines, f"rpy = {_list(rpy)}"] if any(rpy) else lines
+    return [*lines, f"rpy = {listed(rpy)}"] if any(rpy) else lines
 
 
 def _rows(matrix: Mat3) -> str:
-    return "[" + ", ".join(_list(row) for row in matrix.rows) + "]"
+    return "[" + ", ".join(listed(row) for row in matrix.rows) + "]"
 
 
-def _list(numbers: Iterable[float]) -> str:
+def listed(numbers: Iterable[float]) -> str:
     return "[" + ", ".join(_number(x) for x in numbers) + "]"
 
 
@@ -91,5 +98,5 @@ def _number(x: float) -> str:
     return repr(float(x))
 
 
-def _text(text: str) -> str:
-    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
+def text(words: str) -> str:
+    return json.dumps(words, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -11,19 +11,22 @@ from xml.sax.saxutils import quoteattr
 
 from appell.algebra.rotation import Pose
 from appell.algebra.vector import Vec3
+from appell.describe.drives import notable
 from appell.describe.rpy import is_exact, rpy_of
+from appell.describe.urdf_drives import UNSPOKEN
 from appell.describe.urdf_parts import INERTIA
+from appell.model.actuator import IDEAL
 from appell.model.body import Body
 from appell.model.frame import IN_PLACE, Frame
 from appell.model.joints import Planar
-from appell.model.robot import NO_LIMITS, Joint, Limits, Link, Robot
+from appell.model.robot import Joint, Link, Robot
 
 UNLIMITED = 1e9  # written where nothing is known but URDF wants a number
 
 
 def urdf_lines(robot: Robot) -> list[str]:
     first = robot.frames[0] if robot.frames else None
-    shown = first is not None and first.link is None and first.pose == IN_PLACE
+    shown = first is not None and first.body is None and first.pose == IN_PLACE
     root = first.name if first is not None and shown else _unused("world", robot.frame_names)
     frames = robot.frames[1:] if shown else robot.frames
     joints = [link.joint.name for link in robot.links]
@@ -34,6 +37,8 @@ def urdf_lines(robot: Robot) -> list[str]:
     for link in robot.links:
         lines += _link(link, missing=link.name in robot.missing)
         lines += _joint(link.joint, link.parent or root, link.name)
+    for joint in (link.joint for link in robot.links):
+        lines += _transmission(joint)
     for frame in frames:
         name = _unused(f"{frame.name}_joint", joints)
         joints.append(name)
@@ -76,14 +81,48 @@ def _joint(joint: Joint, parent: str, child: str) -> list[str]:
     axis = Vec3(0.0, 0.0, 1.0) if isinstance(joint.motion, Planar) else getattr(joint.motion, "axis", None)
     if axis is not None:
         lines.append("    " + _tag("axis", "/", xyz=_numbers(axis)))
-    if joint.motion.name in ("revolute", "prismatic") or joint.limits != NO_LIMITS:
-        lines.append("    " + _limit(joint.limits))
+    drive = joint.actuator
+    if joint.motion.name in ("revolute", "prismatic") or drive.torque is not None or drive.speed is not None:
+        lines.append("    " + _limit(joint))
     if joint.mimic is not None:
         multiplier, offset = repr(joint.mimic.multiplier), repr(joint.mimic.offset)
         lines.append("    " + _tag("mimic", "/", joint=joint.mimic.leader, multiplier=multiplier, offset=offset))
-    if joint.damping or joint.friction:
-        lines.append("    " + _tag("dynamics", "/", damping=repr(joint.damping), friction=repr(joint.friction)))
+    viscous, coulomb = drive.friction.viscous, drive.friction.coulomb
+    if viscous or coulomb:
+        lines.append("    " + _tag("dynamics", "/", damping=repr(float(viscous)), friction=repr(float(coulomb))))
+    if extra := _unspoken(joint):
+        lines.append("    " + _tag("appell", "/", **{key: repr(float(x)) for key, x in extra.items()}))
     return [*lines, "  </joint>"]
+
+
+def _transmission(joint: Joint) -> list[str]:
+    if joint.actuator.gear == IDEAL.gear:
+        return []
+    return [
+        "  " + _tag("transmission", name=f"{joint.name}_transmission"),
+        "    <type>transmission_interface/SimpleTransmission</type>",
+        "    " + _tag("joint", name=joint.name),
+        "      <hardwareInterface>hardware_interface/EffortJointInterface</hardwareInterface>",
+        "    </joint>",
+        "    " + _tag("actuator", name=f"{joint.name}_motor"),
+        f"      <mechanicalReduction>{float(joint.actuator.gear)!r}</mechanicalReduction>",
+        "    </actuator>",
+        "  </transmission>",
+    ]
+
+
+def _unspoken(joint: Joint) -> dict[str, float]:
+    """What URDF has no words for."""
+    return {key: x for key, x in notable(joint.actuator).items() if key in UNSPOKEN}
+
+
+def unseen(robot: Robot) -> str:
+    """What readers other than appell will not see of the actuators, joint by joint; empty if they see all."""
+    told = {link.joint.name: _unspoken(link.joint) for link in robot.links}
+    listed = {
+        name: ", ".join(f"{key.replace('_', ' ')} {x:g}" for key, x in extra.items()) for name, extra in told.items()
+    }
+    return "; ".join(f"joint '{name}' has {values}" for name, values in listed.items() if values)
 
 
 def _frame(frame: Frame, joint: str, root: str) -> list[str]:
@@ -103,9 +142,10 @@ def _origin(pose: Pose) -> str:
     return _tag("origin", "/", xyz=_numbers(pose.translation), rpy=_numbers(rpy), **matrix)
 
 
-def _limit(limits: Limits) -> str:
+def _limit(joint: Joint) -> str:
     """All four numbers, as other readers insist on them, and which of them are known if not all are."""
-    values = {key: getattr(limits, key) for key in ("lower", "upper", "velocity", "effort")}
+    values = {"lower": joint.limits.lower, "upper": joint.limits.upper}
+    values |= {"velocity": joint.actuator.speed, "effort": joint.actuator.torque}
     known = [key for key, value in values.items() if value is not None]
     texts = {key: repr(float(value)) for key, value in values.items() if value is not None}
     stand_in = {key: repr(-UNLIMITED if key == "lower" else UNLIMITED) for key in values if key not in known}

@@ -19,13 +19,14 @@ DEEPEST = 100
 
 @dataclass
 class Element:
-    """One tag with its attributes, the line it starts on and the file it stands in."""
+    """One tag with its attributes, the text between, the line it starts on and the file it stands in."""
 
     tag: str
     attributes: dict[str, str]
     line: int
     source: str
     children: list[Element] = field(default_factory=list)
+    content: str = ""
 
     @property
     def where(self) -> str:
@@ -68,6 +69,14 @@ class Element:
     def float(self, key: str, who: str) -> float:
         return self.floats(key, 1, who)[0]
 
+    def number(self, who: str) -> float:
+        """The finite number between the tags."""
+        value = plain(self.content.strip())
+        if value is None:
+            what = f"<{self.tag}> of {who} is {shortened(self.content.strip())}"
+            raise self.error(f"{what}.", expected="a finite decimal number")
+        return value
+
     def error(self, problem: str, expected: str = "", hint: str = "") -> DescriptionError:
         return DescriptionError(problem, expected=expected, source=self.where, hint=hint)
 
@@ -89,10 +98,15 @@ def parse(text: str, source: str = "") -> Element:
         open_elements[-1].children.append(element)
         open_elements.append(element)
 
+    def text_between(text: str) -> None:
+        open_elements[-1].content += text
+
+    parser.buffer_text = True
     parser.StartDoctypeDeclHandler = refuse_declarations
     parser.EntityDeclHandler = refuse_declarations
     parser.StartElementHandler = start
     parser.EndElementHandler = lambda tag: open_elements.pop()
+    parser.CharacterDataHandler = text_between
     try:
         parser.Parse(text.encode("utf-8"), True)
     except UnicodeEncodeError:

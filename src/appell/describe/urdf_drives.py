@@ -1,0 +1,99 @@
+"""What a URDF says about what drives its joints.
+
+    <dynamics damping friction>     viscous and Coulomb friction
+    <limit velocity effort>         speed and torque
+    <transmission>                  gear, and the rotor's inertia where <motorInertia> is given
+    <appell rotor_inertia="..."/>   in <joint>: what URDF has no words for, for appell alone
+
+A transmission stands in <robot> or in <ros2_control>; its <mechanicalReduction> in <actuator>, in <joint> or in itself.
+Only simple ones, of one joint, are a gear ratio: differentials, grippers and the like are passed over, and so is one
+that names no joint or no reduction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from appell.describe.drives import FRICTION, KEYS, actuator_of
+from appell.describe.xml import Element
+from appell.errors import unknown_name
+from appell.model.actuator import Actuator
+
+UNSPOKEN = tuple(key for key in KEYS if key not in ("gear", *FRICTION[:2], "torque", "speed"))
+SPOKEN = {  # key -> tag and attribute of a joint
+    "viscous": ("dynamics", "damping"),
+    "coulomb": ("dynamics", "friction"),
+    "speed": ("limit", "velocity"),
+    "torque": ("limit", "effort"),
+}
+SIMPLE = "SimpleTransmission"
+GEARING = {"gear": ("mechanicalReduction", "mechanical_reduction"), "rotor_inertia": ("motorInertia", "rotor_inertia")}
+Gearing = Mapping[str, float]
+
+
+def read_actuator(joint: Element, who: str, gearing: Gearing, limited: bool) -> Actuator:
+    """What drives a joint: what its tags say (its <limit> only if it has one axis), and what transmissions do."""
+    table = dict(gearing)
+    for key, (tag, attribute) in SPOKEN.items():
+        value = limit_of(joint, tag, attribute, who) if limited or tag != "limit" else None
+        if value is not None:
+            table[key] = value
+    if (extra := joint.only("appell")) is not None:
+        for key in extra.attributes:
+            if key not in UNSPOKEN:
+                raise extra.error(unknown_name("attribute", key, UNSPOKEN, f"<appell> of {who}"))
+            table[key] = extra.float(key, who)
+    return actuator_of(table, who, joint.where)
+
+
+def limit_of(joint: Element, tag: str, key: str, who: str) -> float | None:
+    """A number of a joint's tag; None where it is blank, infinite, or said to be unknown."""
+    element = joint.only(tag)
+    if element is None or key not in element.attributes.get("known", key).split():
+        return None
+    text = element.attributes.get(key, "").strip().lower()
+    return None if text.lstrip("+-") in ("", "inf", "infinity") else element.float(key, who)
+
+
+def read_gearings(document: Element, joints: Mapping[str, Element]) -> dict[str, Gearing]:
+    """Gear ratios (and rotor inertias) of the simple transmissions, by joint."""
+    found: dict[str, Gearing] = {}
+    for transmission in _transmissions(document):
+        ends, motors = list(transmission.all("joint")), list(transmission.all("actuator"))
+        if not _is_simple(transmission) or len(ends) != 1 or len(motors) > 1:
+            continue
+        name = ends[0].attributes.get("name", "").strip()
+        gearing = _gearing([*motors, *ends, transmission], f"the transmission of joint '{name}'")
+        if not (name and gearing):
+            continue
+        if name not in joints:
+            raise transmission.error(unknown_name("joint", name, joints, "a transmission's robot"))
+        if found.setdefault(name, gearing) != gearing:
+            raise transmission.error(f"two transmissions of joint '{name}' disagree.", expected="one of them")
+    return found
+
+
+def _transmissions(document: Element) -> Iterator[Element]:
+    yield from document.all("transmission")
+    for control in document.all("ros2_control"):
+        yield from control.all("transmission")
+
+
+def _is_simple(transmission: Element) -> bool:
+    inside = [child.content for tag in ("type", "plugin") for child in transmission.all(tag)]
+    kind = next(filter(None, [transmission.attributes.get("type", ""), *inside]), SIMPLE)
+    return kind.strip().endswith(SIMPLE)
+
+
+def _gearing(places: list[Element], who: str) -> dict[str, float]:
+    """The numbers of a transmission, from the first place that gives them as a tag or an attribute."""
+    gearing: dict[str, float] = {}
+    for key, spellings in GEARING.items():
+        for place in places:
+            for spelling in spellings:
+                tag = place.only(spelling)
+                if tag is not None and tag.content.strip():
+                    gearing.setdefault(key, tag.number(who))
+                elif place.attributes.get(spelling, "").strip():
+                    gearing.setdefault(key, place.float(spelling, who))
+    return gearing
