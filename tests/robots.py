@@ -89,7 +89,7 @@ def random_tree(
             kind = str(rng.choice(ONE_AXIS))
             if leaders:
                 mimic = Mimic(str(rng.choice(leaders)), float(rng.uniform(-2, 2)), float(rng.uniform(-1, 1)))
-        limits = Limits(-3.0, 3.0, 2.0, 100.0) if kind in ("revolute", "prismatic") else Limits()
+        limits = Limits(-3.0, 3.0) if kind in ("revolute", "prismatic") else Limits()
         joint = Joint(f"joint{i}", random_joint(rng, kind), random_pose(rng), limits, mimic)
         made.append(Link(f"link{i}", parent, joint, random_body(rng)))
     frames = [Frame(f"frame{i}", str(rng.choice([link.name for link in made])), random_pose(rng)) for i in range(3)]

@@ -44,6 +44,7 @@ from appell.model.body import Body, Inertia
 from appell.model.frame import Frame
 from appell.model.friction import Friction
 from appell.model.joints import Continuous, Floating, Planar, Prismatic, Revolute, Spherical
+from appell.model.mechanism import LegJoint, Mechanism, MovingBody, Reach
 from appell.model.robot import Joint, Limits, Link, Mimic, Robot
 
 # chapters that need SciPy or more are imported when they are first named: public name -> module, attribute
@@ -57,10 +58,8 @@ _LATER: dict[str, tuple[str, str | None]] = {
     "Trajectory": ("appell.simulation", "Trajectory"),
     "control": ("appell.control", None),
     "identify": ("appell.identify", None),
-    "parallel": ("appell.parallel", None),
-    "kinematics": ("appell.motion.inverse", None),
     "simulate": ("appell.simulation", "simulate"),
-    "trajectory": ("appell.motion", None),
+    "motion": ("appell.motion", None),
 }
 
 __version__ = "0.1.0"
@@ -84,15 +83,19 @@ __all__ = [
     "Function",
     "Inertia",
     "Joint",
+    "LegJoint",
     "Limits",
     "Link",
+    "Mechanism",
     "Mimic",
     "ModelError",
     "ModelWarning",
+    "MovingBody",
     "OpCount",
     "Planar",
     "Pose",
     "Prismatic",
+    "Reach",
     "Revolute",
     "Robot",
     "SimulationError",

@@ -17,7 +17,7 @@ from appell.model.frame import Frame
 from appell.model.friction import Friction
 from appell.model.joints import Revolute
 from appell.model.robot import Joint, Link, Robot
-from robots import random_body, random_motion, random_pose, random_trees, zoo
+from robots import random_body, random_motion, random_pose, random_tree, random_trees, zoo
 from systems import driven
 
 TREES = {robot.name: robot for robot in [*zoo(), *random_trees(10, links=10, first_seed=100)]}
@@ -88,7 +88,7 @@ def test_gravity_points_down():
 
 
 def test_quaternions_of_any_length_mean_the_same_attitude():
-    robot = random_trees(1, links=3, first_seed=3)[0]
+    robot = random_tree(3, links=3, base="floating")
     q, v, a = random_motion(robot, np.random.default_rng(0))
     stretched = q.copy()
     for span in robot.quaternions:

@@ -8,8 +8,8 @@ import pytest
 from appell.algebra.vector import Vec3
 from appell.describe.load import load
 from appell.errors import ArgumentError, ModelError
-from appell.model.joints import Floating, Prismatic, Revolute
 from appell.model.frame import Frame
+from appell.model.joints import Floating, Prismatic, Revolute
 from appell.model.robot import Joint, Link, Mimic, Robot
 from robots import random_body, random_motion, random_tree, random_trees
 

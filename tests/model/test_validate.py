@@ -14,8 +14,8 @@ from appell.algebra.rotation import Pose
 from appell.algebra.vector import UNITS, Vec3
 from appell.errors import ModelError, ModelWarning
 from appell.model.body import Body
-from appell.model.joints import Continuous, Floating, Planar, Revolute
 from appell.model.frame import Frame
+from appell.model.joints import Continuous, Floating, Planar, Revolute
 from appell.model.robot import Joint, Limits, Link, Mimic, Robot
 from robots import random_body
 

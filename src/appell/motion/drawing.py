@@ -7,13 +7,15 @@ from typing import Any
 import numpy as np
 
 from appell.dynamics import Dynamics
+from appell.errors import ModelError
+from appell.model.mechanism import Mechanism
 from appell.motion.pose_check import check_pose
 
 
-def outlines(dyn: Dynamics, q) -> dict[str, np.ndarray]:
+def outlines(dyn: Dynamics, mechanism: Mechanism, q) -> dict[str, np.ndarray]:
     """The points of every body that has an outline, in the world."""
     found = {}
-    for body in dyn.system.parts:
+    for body in mechanism.parts:
         if len(body.outline):
             pose = dyn.pose(body.name)(q)
             found[body.name] = np.asarray(body.outline, float) @ pose[:3, :3].T + pose[:3, 3]
@@ -22,10 +24,13 @@ def outlines(dyn: Dynamics, q) -> dict[str, np.ndarray]:
 
 def draw(dyn: Dynamics, q=None, axes: Any = None) -> Any:
     """Draw the mechanism at a pose, home if None; returns the axes. One out of reach is an error that names the leg."""
-    q = dyn.system.start if q is None else q
+    mechanism = dyn.system
+    if not isinstance(mechanism, Mechanism):
+        raise ModelError(f"{mechanism.owner} has no outlines to draw.", expected="a mechanism")
+    q = mechanism.start if q is None else q
     check_pose(dyn, q, np.inf)
-    moving = outlines(dyn, q)
-    fixed = [np.asarray(line, float) for line in dyn.system.outlines]
+    moving = outlines(dyn, mechanism, q)
+    fixed = [np.asarray(line, float) for line in mechanism.outlines]
     points = np.concatenate([*moving.values(), *fixed])
     flat = bool(np.ptp(points[:, 2]) < 1e-12)
     if axes is None:

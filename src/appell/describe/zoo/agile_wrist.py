@@ -24,8 +24,7 @@ from appell.algebra.matrix import IDENTITY, Mat3, outer
 from appell.algebra.rotation import Pose
 from appell.algebra.scalar import Scalar, atan2
 from appell.algebra.vector import Vec3
-from appell.describe.values import inertia_matrix, vector
-from appell.describe.zoo.legs import (
+from appell.describe.legs import (
     Angle,
     check_branches,
     check_positive,
@@ -35,6 +34,7 @@ from appell.describe.zoo.legs import (
     turn_x,
     turn_z,
 )
+from appell.describe.values import inertia_matrix, vector
 from appell.describe.zoo.recipe import maker
 from appell.errors import ArgumentError
 from appell.model.body import Body, Inertia

@@ -22,7 +22,7 @@ from appell.algebra.matrix import Mat3
 from appell.algebra.rotation import Pose
 from appell.algebra.scalar import Scalar, sqrt
 from appell.algebra.vector import Vec3
-from appell.describe.zoo.legs import Angle, check_branches, check_positive, closing_angle, cylinder, disc, turn_z
+from appell.describe.legs import Angle, check_branches, check_positive, closing_angle, cylinder, disc, turn_z
 from appell.describe.zoo.recipe import maker
 from appell.model.body import Body
 from appell.model.mechanism import LegJoint, Mechanism, MovingBody, Reach

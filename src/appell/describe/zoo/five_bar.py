@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from appell.describe.zoo.legs import check_branches, check_positive
-from appell.describe.zoo.planar_leg import Links, PlanarLeg
+from appell.describe.legs import check_branches, check_positive
+from appell.describe.planar_leg import Links, PlanarLeg
 from appell.describe.zoo.recipe import maker
 from appell.model.mechanism import Mechanism
 

@@ -18,7 +18,7 @@ from appell.algebra.matrix import Mat3
 from appell.algebra.rotation import Pose
 from appell.algebra.scalar import Scalar, select, sqrt
 from appell.algebra.vector import Vec3
-from appell.describe.zoo.legs import check_positive, cylinder, disc, norm, rotation_zyx, turn_z
+from appell.describe.legs import check_positive, cylinder, disc, norm, rotation_zyx, turn_z
 from appell.describe.zoo.recipe import maker
 from appell.errors import ArgumentError
 from appell.model.body import Body

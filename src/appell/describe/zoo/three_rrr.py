@@ -9,8 +9,8 @@ from functools import partial
 from appell.algebra.rotation import Pose
 from appell.algebra.scalar import Scalar, cos, sin
 from appell.algebra.vector import Vec3
-from appell.describe.zoo.legs import Angle, check_branches, check_positive, disc
-from appell.describe.zoo.planar_leg import Links, PlanarLeg, on_circle, turned
+from appell.describe.legs import Angle, check_branches, check_positive, disc
+from appell.describe.planar_leg import Links, PlanarLeg, on_circle, turned
 from appell.describe.zoo.recipe import maker
 from appell.model.body import Body
 from appell.model.mechanism import Mechanism, MovingBody

@@ -13,7 +13,7 @@ import numpy as np
 
 from appell.algebra.rotation import Pose
 from appell.algebra.vector import Vec3
-from appell.describe.zoo.legs import turn_x
+from appell.describe.legs import turn_x
 from appell.lab.judges.closed_tree import ClosedTree
 from appell.model.frame import Frame
 from appell.model.joints import Revolute, Spherical

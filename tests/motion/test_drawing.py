@@ -7,22 +7,23 @@ import pytest
 from typer.testing import CliRunner
 
 from appell.cli.main import app
-from appell.parallel import READY_MADE
-from appell.parallel.figure import outlines
+from appell.describe.zoo import MECHANISMS
+from appell.dynamics import Dynamics
+from appell.motion.drawing import draw, outlines
 
 
-@pytest.mark.parametrize("name", list(READY_MADE))
+@pytest.mark.parametrize("name", list(MECHANISMS))
 def test_every_robot_can_be_drawn(name, tmp_path):
-    axes = READY_MADE[name]().plot()
+    axes = draw(Dynamics(MECHANISMS[name]()))
     axes.figure.savefig(tmp_path / "robot.png")
     assert (tmp_path / "robot.png").stat().st_size > 5000
 
 
-@pytest.mark.parametrize("name", ["five-bar", "3-rrr", "delta", "agile-wrist"])
+@pytest.mark.parametrize("name", ["five-bar", "three-rrr", "delta", "agile-wrist"])
 def test_outlines_of_a_leg_meet(name):
-    robot = READY_MADE[name]()
-    q = robot.robot.start + 0.05
-    lines = list(outlines(robot, q).values())
+    robot = Dynamics(MECHANISMS[name]())
+    q = robot.system.start + 0.05
+    lines = list(outlines(robot, robot.system, q).values())
     for first, second in zip(lines[0:-1:2], lines[1::2], strict=False):
         assert np.abs(first[-1] - second[0]).max() < 1e-14  # the elbow
 

@@ -5,17 +5,20 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from appell.parallel import READY_MADE
-from parallel.judges import JUDGES
+from appell.describe.zoo import MECHANISMS
+from appell.dynamics import Dynamics
+from appell.motion.pose_check import condition
+from formulate.closed_form.judges import JUDGES
 from robots import random_body
 
-SPREAD = {"agile-wrist": 0.5, "five-bar": 0.1, "3-rrr": 0.1, "delta": 0.15, "stewart-gough": 0.15}
+SPREAD = {"agile-wrist": 0.5, "five-bar": 0.1, "three-rrr": 0.1, "delta": 0.15, "stewart-gough": 0.15}
 
 
-def states(mechanism, rng, count=100):
+def states(dyn, rng, count=100):
     """Random motions about home, in reach and with a condition number that costs at most three digits."""
-    q = mechanism.robot.start + rng.uniform(-1, 1, (4 * count, mechanism.robot.nq)) * SPREAD[mechanism.robot.name]
-    q = q[mechanism.condition(q) < 100.0][:count]
+    system = dyn.system
+    q = system.start + rng.uniform(-1, 1, (4 * count, system.nq)) * SPREAD[system.name]
+    q = q[condition(dyn, q) < 100.0][:count]
     assert len(q) == count
     return q, rng.normal(size=q.shape), rng.normal(size=q.shape)
 
@@ -24,11 +27,11 @@ def states(mechanism, rng, count=100):
 def case(request):
     """The robot with generic bodies and oblique gravity, so that no symmetry hides an error, and its judge."""
     rng = np.random.default_rng(2014)
-    plain = READY_MADE[request.param](gravity=(1.0, -2.0, -9.0))
-    mechanism = plain.with_bodies({body.name: random_body(rng) for body in plain.robot.bodies})
-    judge = JUDGES[request.param](mechanism)
+    plain = MECHANISMS[request.param](gravity=(1.0, -2.0, -9.0))
+    system = plain.with_bodies({name: random_body(rng) for name in plain.body_names})
+    judge, mechanism = JUDGES[request.param](system), Dynamics(system)
     q, v, a = states(mechanism, rng)
-    theta = mechanism.inverse_kinematics(q)
+    theta = mechanism.actuator_positions(q)
     assembled = [judge.loops.assemble(x, judge.guess(x, t)) for x, t in zip(q, theta, strict=True)]
     y = [place for place, _ in assembled]
     moves = [judge.loops.motion(*state) for state in zip(y, v, a, strict=True)]
@@ -51,7 +54,7 @@ def test_joint_rates_and_accelerations_are_those_of_the_closed_tree(case):
     mechanism, judge, motion, _, moves, _ = case
     columns = [judge.loops.index(name) for name in judge.loops.actuators]
     _, rates, gains = mechanism.joint_motion(*motion)
-    n = mechanism.robot.nu
+    n = mechanism.system.nu
     theirs = np.array(moves)[:, :, columns]
     assert np.abs(rates[:, :n] - theirs[:, 0]).max() < 1e-10
     assert np.abs(gains[:, :n] - theirs[:, 1]).max() < 1e-9

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy import array, cos, sin
 
-from parallel.loops import Loops
+from formulate.closed_form.loops import Loops
 
 
 @dataclass(frozen=True)
@@ -34,18 +34,18 @@ def zyx(yaw, pitch, roll):
 
 
 def parameters(mechanism):
-    return {body.name: body.body.parameters for body in mechanism.robot.bodies}
+    return {name: body.parameters for name, body in mechanism.bodies.items()}
 
 
 def planar_legs(loops, bodies, names, motors, lengths, pins, platform):
     for name, motor, pin in zip(names, motors, pins, strict=True):
-        loops.add(f"theta {name}", None, "RZ", translation=(*motor, 0), parameters=bodies[f"first link {name}"])
+        loops.add(f"theta {name}", None, "RZ", translation=(*motor, 0), parameters=bodies[f"first_link_{name}"])
         loops.add(
             f"elbow {name}",
             f"theta {name}",
             "RZ",
             translation=(lengths[0], 0, 0),
-            parameters=bodies[f"second link {name}"],
+            parameters=bodies[f"second_link_{name}"],
         )
         loops.hold(f"elbow {name}", (lengths[1], 0, 0), platform, (*pin, 0))
         loops.actuators.append(f"theta {name}")
@@ -64,7 +64,7 @@ def planar_guess(names, motors, lengths, pin_of):
 
 
 def five_bar(mechanism, base=0.3, lengths=(0.25, 0.4)):
-    loops, names, motors = Loops(mechanism.robot.gravity), ("left", "right"), ((-base / 2, 0), (base / 2, 0))
+    loops, names, motors = Loops(mechanism.gravity), ("left", "right"), ((-base / 2, 0), (base / 2, 0))
     loops.add("x", None, "PX")
     loops.add("y", "x", "PY")
     planar_legs(loops, parameters(mechanism), names, motors, lengths, ((0, 0), (0, 0)), "y")
@@ -72,7 +72,7 @@ def five_bar(mechanism, base=0.3, lengths=(0.25, 0.4)):
 
 
 def three_rrr(mechanism, base=0.5, platform=0.1, lengths=(0.3, 0.3)):
-    loops, names = Loops(mechanism.robot.gravity), ("leg 1", "leg 2", "leg 3")
+    loops, names = Loops(mechanism.gravity), ("leg_1", "leg_2", "leg_3")
     angles = np.radians([-150.0, -30.0, 90.0])
     motors, pins = (r * np.stack([cos(angles), sin(angles)], axis=-1) for r in (base, platform))
     loops.add("x", None, "PX")
@@ -83,15 +83,15 @@ def three_rrr(mechanism, base=0.5, platform=0.1, lengths=(0.3, 0.3)):
 
 
 def delta(mechanism, base=0.2, platform=0.05, arm=0.3, forearm=0.7):
-    loops, bodies = Loops(mechanism.robot.gravity), parameters(mechanism)
+    loops, bodies = Loops(mechanism.gravity), parameters(mechanism)
     loops.add("x", None, "PX")
     loops.add("y", "x", "PY")
     loops.add("z", "y", "PZ", parameters=bodies["platform"])
     turns = [rot("z", angle) for angle in np.radians([0.0, 120.0, 240.0])]
     for k, turn in enumerate(turns, start=1):
-        loops.add(f"hip{k}", None, "RY", turn, turn @ [base, 0, 0], bodies[f"arm {k}"])
+        loops.add(f"hip{k}", None, "RY", turn, turn @ [base, 0, 0], bodies[f"arm_{k}"])
         loops.add(f"swing{k}", f"hip{k}", "RY", translation=(arm, 0, 0))
-        loops.add(f"hinge{k}", f"swing{k}", "RZ", parameters=bodies[f"forearm {k}"])
+        loops.add(f"hinge{k}", f"swing{k}", "RZ", parameters=bodies[f"forearm_{k}"])
         loops.hold(f"hinge{k}", (forearm, 0, 0), "z", turn @ [platform, 0, 0])
         loops.actuators.append(f"hip{k}")
 
@@ -109,7 +109,7 @@ def delta(mechanism, base=0.2, platform=0.05, arm=0.3, forearm=0.7):
 
 
 def stewart_gough(mechanism, base=0.5, platform=0.3, base_spread=20.0, platform_spread=100.0):
-    loops, bodies = Loops(mechanism.robot.gravity), parameters(mechanism)
+    loops, bodies = Loops(mechanism.gravity), parameters(mechanism)
     for name, parent in zip(("PX", "PY", "PZ", "RZ", "RY"), (None, "PX", "PY", "PZ", "RZ"), strict=True):
         loops.add(name, parent, name)
     loops.add("RX", "RY", "RX", parameters=bodies["platform"])
@@ -123,8 +123,8 @@ def stewart_gough(mechanism, base=0.5, platform=0.3, base_spread=20.0, platform_
     axes = [rot("z", angle + np.pi / 2) for angle in angles[0]]
     for k, (anchor, tip, turn) in enumerate(zip(anchors, tips, axes, strict=True), start=1):
         loops.add(f"tilt{k}", None, "RX", turn, anchor)
-        loops.add(f"nod{k}", f"tilt{k}", "RY", parameters=bodies[f"cylinder {k}"])
-        loops.add(f"length{k}", f"nod{k}", "PZ", parameters=bodies[f"piston {k}"])
+        loops.add(f"nod{k}", f"tilt{k}", "RY", parameters=bodies[f"cylinder_{k}"])
+        loops.add(f"length{k}", f"nod{k}", "PZ", parameters=bodies[f"piston_{k}"])
         loops.hold(f"length{k}", (0, 0, 0), "RX", tip)
         loops.actuators.append(f"length{k}")
 
@@ -141,7 +141,7 @@ def stewart_gough(mechanism, base=0.5, platform=0.3, base_spread=20.0, platform_
 
 
 def agile_wrist(mechanism, alpha1=80.0, alpha2=70.0):
-    loops, bodies = Loops(mechanism.robot.gravity), parameters(mechanism)
+    loops, bodies = Loops(mechanism.gravity), parameters(mechanism)
     a1, a2 = np.radians([alpha1, alpha2])
     gamma, beta = np.arccos(np.sqrt(3) / 3), np.arcsin(np.sqrt(3) / 3)
     loops.add("RZ", None, "RZ")
@@ -150,8 +150,8 @@ def agile_wrist(mechanism, alpha1=80.0, alpha2=70.0):
     bases = [rot("z", t) @ rot("x", gamma - np.pi) for t in np.radians([0.0, 120.0, 240.0])]
     seats = [rot("z", t) @ rot("x", -beta) @ [0, 0, 1] for t in np.radians([0.0, 120.0, 240.0])]
     for k, (base, seat) in enumerate(zip(bases, seats, strict=True), start=1):
-        loops.add(f"theta{k}", None, "RZ", base, parameters=bodies[f"first arc {k}"])
-        loops.add(f"psi{k}", f"theta{k}", "RZ", rot("x", a1), parameters=bodies[f"second arc {k}"])
+        loops.add(f"theta{k}", None, "RZ", base, parameters=bodies[f"first_arc_{k}"])
+        loops.add(f"psi{k}", f"theta{k}", "RZ", rot("x", a1), parameters=bodies[f"second_arc_{k}"])
         loops.hold(f"psi{k}", (0, -sin(a2), cos(a2)), "RX", seat)
         loops.actuators.append(f"theta{k}")
 
@@ -168,7 +168,7 @@ def agile_wrist(mechanism, alpha1=80.0, alpha2=70.0):
 JUDGES = {
     "agile-wrist": agile_wrist,
     "five-bar": five_bar,
-    "3-rrr": three_rrr,
+    "three-rrr": three_rrr,
     "delta": delta,
     "stewart-gough": stewart_gough,
 }

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from appell.algebra.rotation import Pose
 from appell.algebra.scalar import Scalar, atan2, sqrt
 from appell.algebra.vector import Vec3
-from appell.describe.zoo.legs import Angle, check_positive, closing_angle, cylinder
+from appell.describe.legs import Angle, check_positive, closing_angle, cylinder
 from appell.model.body import Body
 from appell.model.mechanism import LegJoint, MovingBody, Reach
 
