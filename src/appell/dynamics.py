@@ -10,9 +10,9 @@ from functools import cached_property, lru_cache
 from typing import Any
 
 from appell.algebra.scalar import Scalar, select
-from appell.compile.collect import simplest
 from appell.compile.differentiate import forward
 from appell.compile.function import Function
+from appell.compile.passes.collect import simplest
 from appell.compile.tape import Array, Tape
 from appell.compile.trace import trace
 from appell.errors import ArgumentError, ModelError, unknown_name

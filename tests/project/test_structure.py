@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import appell
-from appell.compile.build import CONSTRUCTORS
+from appell.compile.graph import CONSTRUCTORS
 from appell.compile.count import COST
 from appell.compile.differentiate import DERIVATIVE
 from appell.compile.emit.arithmetic import EMIT

@@ -36,6 +36,19 @@ def atan2(y: Scalar, x: Scalar) -> Scalar:
     return y.atan2(x) if not is_number(y) else x.atan2_of(y)
 
 
+def nearest(x: Scalar) -> Scalar:
+    """The whole number nearest to x, of two the even one."""
+    if not is_number(x):
+        return x.rint()
+    return math.copysign(round(x), x) if math.isfinite(x) else x
+
+
+def floor(x: Scalar) -> Scalar:
+    """The whole number at or below x."""
+    rounded = nearest(x)
+    return select(rounded - x, rounded - 1.0, rounded)
+
+
 def select(condition: Scalar, if_positive: Scalar, otherwise: Scalar) -> Scalar:
     """`if_positive` where the condition is > 0, else `otherwise`: the branch that a tape can hold."""
     if is_number(condition):

@@ -12,6 +12,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from appell.algebra.scalar import nearest
 from appell.compile.ops import Op
 from appell.compile.tape import Tape
 
@@ -65,6 +66,7 @@ MEANING: dict[Op, Callable[..., float]] = {
     Op.COS: lambda x: math.cos(x) if math.isfinite(x) else math.nan,
     Op.ATAN2: math.atan2,
     Op.SELECT: lambda x, y, z: y if x > 0.0 else z,
+    Op.ROUND: nearest,
     Op.FMA: lambda x, y, z: _fused(x, y, z),
     Op.FMS: lambda x, y, z: _fused(x, y, -z),
     Op.FNMA: lambda x, y, z: _fused(-x, y, z),

@@ -23,14 +23,11 @@ from appell.algebra.scalar import select
 from appell.algebra.solve import LDL
 from appell.algebra.vector import Vec3
 from appell.compile.function import Function
-from appell.compile.tape import Array
-from appell.compile.trace import trace
 from appell.errors import ModelError, unknown_name
 from appell.formulate import closed_form as form
 from appell.model.body import Body
 from appell.parallel import single
 from appell.parallel.assembly import Assembly, LegJoint, MovingBody, Polyline, Reach
-from appell.parallel.inline import call
 from appell.parallel.terms import Terms
 
 if TYPE_CHECKING:
@@ -107,7 +104,7 @@ class Mechanism:
     @cached_property
     def inverse_kinematics(self) -> Function:
         """θ(q), the positions of the actuators; NaN where a leg does not reach."""
-        return self._function("inverse_kinematics", "q", lambda q: {"theta": call(self.terms.drives.value, q)[0]})
+        return self._function("inverse_kinematics", "q", lambda q: {"theta": self.terms.drives.value(q)})
 
     @cached_property
     def joint_motion(self) -> Function:
@@ -116,9 +113,9 @@ class Mechanism:
         def body(q, v, a):
             joints = self.terms.joints
             return {
-                "position": call(joints.value, q)[0],
-                "velocity": call(joints.rate, q, v, a)[0],
-                "acceleration": call(joints.second_rate, q, v, a)[0],
+                "position": joints.value(q),
+                "velocity": joints.rate(q, v),
+                "acceleration": joints.second_rate(q, v, a),
             }
 
         return self._function("joint_motion", "q v a", body)
@@ -284,8 +281,9 @@ class Mechanism:
     def _function(self, name: str, arguments: str, body: Callable[..., Mapping[str, Any]]) -> Function:
         n = self.robot.nq
         sizes = {"q": n, "v": n, "a": n, "tau": self.robot.nu}
-        tape = trace(name, [Array(argument, (sizes[argument],)) for argument in arguments.split()], body)
-        return Function(tape, getattr(type(self), name, Mechanism.pose).__doc__ or "", self.robot.owner)
+        inputs = {argument: sizes[argument] for argument in arguments.split()}
+        doc = getattr(type(self), name, Mechanism.pose).__doc__ or ""
+        return Function.of(name, inputs, body, doc, self.robot.owner)
 
     @property
     def _reaches(self) -> tuple[Reach, ...]:

@@ -12,10 +12,10 @@ from functools import cached_property
 
 from appell.algebra.rotation import Pose
 from appell.algebra.scalar import Scalar
+from appell.compile.taylor import Taylor
 from appell.errors import ModelError, TraceError
 from appell.formulate import closed_form as form
 from appell.parallel.assembly import Assembly, LegJoint, MovingBody
-from appell.parallel.inline import Taylor, call
 from appell.parallel.solve import solve
 
 Matrix = list[list[Scalar]]
@@ -60,19 +60,19 @@ class Terms:
 
     def accelerations(self, q, v, a) -> list[form.Matrix]:
         """A = Ẍ - [0 g] of every body."""
-        second = call(self.places.second_rate, q, v, a)[0]
+        second = self.places.second_rate(q, v, a)
         return [form.less_gravity(rate, g) for rate, g in zip(second, self.gravities, strict=True)]
 
     def forces(self, q, v, a) -> list[Scalar]:
         """Q, by one reverse sweep over all poses."""
         weights = [form.times(A, sigma) for A, sigma in zip(self.accelerations(q, v, a), self.sigmas, strict=True)]
-        return call(self.places.pullback, q, weights)[0]
+        return self.places.pullback(q, weights)
 
     def mass_matrix(self, q) -> Matrix:
         return form.total([form.mass_matrix(*part) for part in zip(self._partials(q), self.sigmas, strict=True)])
 
     def coriolis(self, q, v) -> Matrix:
-        rates = self._by_coordinate(call(self.places.partial_rates, q, v, [0.0] * len(v))[0])
+        rates = self._by_coordinate(self.places.partial_rates(q, v))
         parts = zip(self._partials(q), rates, self.sigmas, strict=True)
         return form.total([form.coriolis(*part) for part in parts])
 
@@ -83,7 +83,7 @@ class Terms:
 
     def energy(self, q, v) -> tuple[Scalar, Scalar]:
         """T and U."""
-        places, rates = call(self.places.value, q)[0], call(self.places.rate, q, v, [0.0] * len(v))[0]
+        places, rates = self.places.value(q), self.places.rate(q, v)
         T: Scalar = 0.0
         U: Scalar = 0.0
         parts = zip(self.assembly.bodies, places, rates, self.sigmas, self.gravities, strict=True)
@@ -94,7 +94,7 @@ class Terms:
         return T, U
 
     def _partials(self, q) -> list[list[form.Matrix]]:
-        return self._by_coordinate(call(self.places.partials, q)[0])
+        return self._by_coordinate(self.places.partials(q))
 
     def _by_coordinate(self, nested) -> list[list[form.Matrix]]:
         """The last axis, the coordinate, moved to the front of every body's matrices."""
@@ -105,7 +105,7 @@ class Terms:
 
     def jacobian(self, q) -> Matrix:
         """J, with θ̇ = J v."""
-        return call(self.drives.partials, q)[0]
+        return self.drives.partials(q)
 
     def at_actuators(self, q, forces: form.Matrix) -> Matrix:
         """J⁻ᵀ forces, or the smallest solution if there are more actuators than coordinates."""
