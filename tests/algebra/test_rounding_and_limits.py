@@ -7,10 +7,10 @@ import math
 import numpy as np
 import pytest
 
+from appell.algebra import piecewise, scalar
 from appell.compile.function import Function
 from appell.compile.tape import Array
 from appell.compile.trace import trace
-from appell.algebra import piecewise, scalar
 
 VALUES = [-2048.5, -3.5, -2.5, -1.0, -0.5, -0.49, 0.0, 0.49, 0.5, 1.5, 2.5, 7.0, 1e6 + 0.5, 123456789.75]
 

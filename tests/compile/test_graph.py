@@ -1,4 +1,4 @@
-"""Folding constructors: what they make of zeros, ones, signs and equal expressions."""
+"""A growing graph: equal expressions are one node, and rules work together; passes/test_fold.py has each alone."""
 
 from __future__ import annotations
 

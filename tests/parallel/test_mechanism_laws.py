@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from appell.compile.function import Function
-from appell.parallel import READY_MADE
 from appell.compile.splice import inline
 from appell.compile.taylor import Taylor
+from appell.parallel import READY_MADE
 
 SPREAD = {"agile-wrist": 0.4, "five-bar": 0.08, "3-rrr": 0.08, "delta": 0.15, "stewart-gough": 0.15}
 

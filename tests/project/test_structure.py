@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 
 import appell
-from appell.compile.graph import CONSTRUCTORS
 from appell.compile.count import COST
 from appell.compile.differentiate import DERIVATIVE
 from appell.compile.emit.arithmetic import EMIT
 from appell.compile.evaluate import MEANING
+from appell.compile.graph import CONSTRUCTORS
 from appell.compile.ops import ARITY, Op
 
 ROOT = Path(__file__).resolve().parents[2]

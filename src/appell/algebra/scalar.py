@@ -9,12 +9,14 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+
 Scalar = Any  # float or a traced scalar; the two share arithmetic but no base class
 
 
 def is_number(x: Scalar) -> bool:
-    """True for a literal number, false for a traced scalar."""
-    return isinstance(x, (int, float))
+    """True for a literal number, of Python or of NumPy; false for a traced scalar."""
+    return isinstance(x, (int, float, np.floating, np.integer))
 
 
 def sin(x: Scalar) -> Scalar:

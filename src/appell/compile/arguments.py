@@ -57,8 +57,7 @@ class Caller:
         """What NumPy said of `out`, `dtype` and the like, in its own words but under our name."""
         return ArgumentError(
             f"{self.title}: {str(error).rstrip('.')}.",
-            expected="real numbers that broadcast; results in float64 or float32, `out` of that kind and shape",
-            hint="casting='same_kind' to round float64 results into a float32 array",
+            expected="batch axes that broadcast, numbers of at most 64 bits, `out` and `dtype` for float64 or float32",
         )
 
     def _check(self, array: Array, value) -> None:

@@ -109,7 +109,8 @@ class Function:
 
     def compile(self, dtype=np.float64) -> Function:
         """Compile now and not at the first call."""
-        self.ufunc(*(np.ones((0, *array.shape), dtype) for array in self.inputs))
+        with np.errstate(all="ignore"):
+            self(*(np.ones((1, *array.shape), dtype) for array in self.inputs))
         return self
 
     def bind(self, dtype=np.float64) -> Bound:

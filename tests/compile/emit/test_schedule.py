@@ -2,8 +2,8 @@
 
 import pytest
 
-from appell.compile.emit.stack_frame import stack_frame, step_defines, step_uses
 from appell.compile.emit.schedule import Group, chunks, schedule
+from appell.compile.emit.stack_frame import stack_frame, step_defines, step_uses
 from appell.compile.ops import Op
 from compile.emit.tapes import random_tape, tape
 
