@@ -50,10 +50,10 @@ def test_numpy_numbers_mix_with_traced_scalars_on_either_side(kind):
 
 
 def test_gravity_in_single_precision_is_a_number_like_any_other():
-    robot = ap.load("puma")
-    down = np.float32([0.0, 0.0, -9.75])
-    weighed = ap.Dynamics(replace(robot, gravity=Vec3.of(down))).gravity(np.ones(6))
-    expected = ap.Dynamics(replace(robot, gravity=Vec3(0.0, 0.0, -9.75))).gravity(np.ones(6))
+    robot = ap.load("panda")
+    down = np.float32([0.1, 0.2, -9.81])
+    weighed = ap.Dynamics(replace(robot, gravity=Vec3.of(down))).gravity(np.ones(7))
+    expected = ap.Dynamics(replace(robot, gravity=Vec3(*down.tolist()))).gravity(np.ones(7))
     np.testing.assert_array_equal(weighed, expected)
 
 

@@ -19,6 +19,11 @@ def is_number(x: Scalar) -> bool:
     return isinstance(x, (int, float, np.floating, np.integer))
 
 
+def plain(x: Scalar) -> Scalar:
+    """A number of NumPy as one of Python, which does not compute in single precision; anything else as it is."""
+    return float(x) if isinstance(x, np.number) else x
+
+
 def sin(x: Scalar) -> Scalar:
     return math.sin(x) if is_number(x) else x.sin()
 
