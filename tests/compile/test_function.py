@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import gc
+import inspect
 import pickle
 import pydoc
 import weakref
@@ -139,6 +140,7 @@ def test_it_keeps_its_class_and_its_face_when_it_is_compiled(function):
     for _ in range(2):
         assert type(function) is Function
         assert callable(function)
+        assert str(inspect.signature(function)) == "(*arguments, **options)"
         assert function.__doc__ == "Scales."
         assert "Scales." in pydoc.render_doc(function)
         assert function([1.0, 2.0], 3.0).tolist() == [3.0, 5.0, 3.0]

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
+from inspect import signature
 from types import MappingProxyType
 from typing import Any
 
@@ -36,6 +37,7 @@ from appell.errors import ArgumentError, unknown_name
 
 Shapes = Mapping[str, Any] | Iterable[Array]  # {"q": 6, "M": (6, 6), "t": ()}: a whole number is a vector's size
 NOTHING: Mapping[str, Tape] = MappingProxyType({})
+_ANY_CALL = signature(lambda *arguments, **options: None)
 
 
 class Function:
@@ -50,6 +52,7 @@ class Function:
         self.owner = owner  # whose function it is, for messages: "robot 'puma'"
         self.tangents = dict(tangents)
         self.__doc__ = doc
+        self.__signature__ = _ANY_CALL  # Python cannot see it through the slot
         self.__call__: Callable[..., Any] = self._first_call
 
     @classmethod
