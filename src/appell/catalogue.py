@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 from typing import Any, overload
 
-from appell.compile.collect import simplest
 from appell.compile.function import Function
+from appell.compile.passes.collect import simplest
 from appell.compile.tape import Array, Tape
 from appell.compile.taylor import Taylor
 from appell.compile.trace import trace

@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
+import copy
+import gc
+import inspect
 import pickle
+import pydoc
+import weakref
 
 import numpy as np
 import pytest
 
+import appell as ap
 from appell.compile.count import OpCount
 from appell.compile.function import Function
-from appell.compile.tape import Array
-from appell.compile.trace import trace
+from appell.compile.native import gufunc
 from appell.errors import ArgumentError
 
 
 @pytest.fixture
 def function():
-    inputs = [Array("q", (2,)), Array("s", ())]
-    return Function(trace("f", inputs, lambda q, s: {"r": [q[0] * s, q[1] + s, s]}), "Scales.", "robot 'toy'")
+    def body(q, s):
+        return {"r": [q[0] * s, q[1] + s, s]}
+
+    return Function.of("f", {"q": 2, "s": ()}, body, "Scales.", "robot 'toy'")
 
 
 def test_it_is_a_ufunc_underneath(function):
@@ -70,11 +77,47 @@ def test_a_wrong_shape_names_the_argument_its_shape_and_the_owner(function):
         (([1j, 2.0], 1.0), "argument q holds complex128"),
         (([[1.0], [1.0, 2.0]], 1.0), "argument q is nested unevenly"),
         ((None, 1.0), "argument q holds object"),
+        ((np.ones(2, np.longdouble), 1.0), "f of robot 'toy': ufunc 'f' not supported"),
+        ((np.ones(2), 1.0, np.ones(3), 4.0), "is given 4 arguments"),
     ],
 )
 def test_bad_arguments_are_named(function, arguments, complaint):
     with pytest.raises(ArgumentError, match=complaint):
         function(*arguments)
+
+
+@pytest.mark.parametrize(
+    ("options", "complaint"),
+    [
+        ({"dtype": np.int64}, "f of robot 'toy': No loop matching"),
+        ({"dtype": np.float16}, "f of robot 'toy': No loop matching"),
+        ({"out": np.empty(3, int)}, "f of robot 'toy': Cannot cast"),
+        ({"out": np.empty(4)}, "f of robot 'toy': .*size 4 is different from 3"),
+        ({"out": [0.0, 0.0, 0.0]}, "f of robot 'toy': return arrays must be"),
+        ({"qq": 1.0}, "f of robot 'toy' has no argument 'qq'"),
+    ],
+)
+@pytest.mark.parametrize("kind", [np.float64, np.float32])
+@pytest.mark.parametrize("named", [False, True])
+def test_options_that_numpy_refuses_end_in_a_named_error(function, kind, named, options, complaint):
+    arguments = {"q": kind([1, 2]), "s": kind(3)}
+    with pytest.raises(ArgumentError, match=complaint):
+        function(**arguments, **options) if named else function(*arguments.values(), **options)
+
+
+@pytest.mark.parametrize("kind", [np.float64, np.float32])
+@pytest.mark.parametrize("room", [np.float64, np.float32])
+def test_results_in_either_precision_from_either_precision(function, kind, room):
+    arguments, out = (kind([1, 2]), kind(3)), np.empty(3, room)
+    assert function(*arguments, out=out) is out
+    assert out.tolist() == [3.0, 5.0, 3.0]
+    assert function(*arguments, dtype=np.float32).dtype == np.float32
+
+
+def test_compiling_for_floats_leaves_nothing_to_the_first_call(function, monkeypatch):
+    function.compile(np.float32)
+    monkeypatch.setattr(gufunc, "load_kernel", None)
+    assert function(np.float32([1, 2]), np.float32(3)).tolist() == [3.0, 5.0, 3.0]
 
 
 def test_batches_that_do_not_broadcast_are_a_value_error(function):
@@ -90,6 +133,72 @@ def test_it_pickles_by_content(function):
     again = pickle.loads(pickle.dumps(function))
     assert again([1.0, 2.0], 3.0).tolist() == [3.0, 5.0, 3.0]
     assert repr(again) == repr(function) == "<Function f(q[2], s) -> r[3] of robot 'toy'>"
+
+
+def test_it_keeps_its_class_and_its_face_when_it_is_compiled(function):
+    seen = weakref.ref(function)
+    for _ in range(2):
+        assert type(function) is Function
+        assert callable(function)
+        assert str(inspect.signature(function)) == "(*arguments, **options)"
+        assert function.__doc__ == "Scales."
+        assert "Scales." in pydoc.render_doc(function)
+        assert function([1.0, 2.0], 3.0).tolist() == [3.0, 5.0, 3.0]
+        assert function.ufunc is function.ufunc
+        assert seen() is function
+        assert copy.copy(function)([1.0, 2.0], 3.0).tolist() == [3.0, 5.0, 3.0]
+    assert pickle.loads(pickle.dumps(function))(np.ones(2), 3.0).tolist() == [3.0, 4.0, 3.0]
+
+
+def test_a_function_that_nobody_holds_is_freed():
+    def body(x):
+        return {"y": [x[0] * x[1], x[0]]}
+
+    uncalled, called = (Function.of("f", {"x": 2}, body) for _ in range(2))
+    called(np.ones(2)), called(np.ones((5, 2), np.float32)), called.jacobian("x")(np.ones(2)), called.bind()
+    seen = [weakref.ref(found) for each in (uncalled, called) for found in (each, each.tape)]
+    del uncalled, called
+    gc.collect()
+    assert [found() for found in seen] == [None] * 4
+
+
+def matrix(x, y):
+    return {"Y": [[x[0], 0.0, y * x[1], 2.0], [0.0, 0.0, x[1] * x[1], ap.sin(y)]]}
+
+
+X, Y = np.array([[0.3, -1.2], [2.0, 0.5]]), np.array([0.7, -0.4])
+
+
+def test_columns_are_those_of_the_whole_and_cost_no_more_than_they_need():
+    whole = Function.of("f", {"x": 2, "y": ()}, matrix, "A matrix.", "robot 'toy'")
+    part = whole.columns([2, 0])
+    np.testing.assert_array_equal(part(X, Y), whole(X, Y)[..., [2, 0]])
+    assert part.count().trig == 0
+    assert (part.__doc__, part.owner, part.outputs[0].shape) == ("A matrix.", "robot 'toy'", (2, 2))
+    with pytest.raises(ArgumentError, match="has no column 4"):
+        whole.columns([0, 4])
+
+
+def test_a_pullback_is_the_gradient_of_the_weighted_sum():
+    function = Function.of("f", {"x": 2, "y": ()}, matrix)
+    G = np.random.default_rng(0).normal(size=(2, 2, 4))
+    dx, dy = function.pullback("x", "y")(X, Y, G)
+    by_x, by_y = function.jacobian("x", "y")(X, Y)
+    np.testing.assert_allclose(dx, np.einsum("tij,tijk->tk", G, by_x), rtol=1e-14)
+    np.testing.assert_allclose(np.squeeze(dy), np.einsum("tij,tijk->tk", G, by_y)[:, 0], rtol=1e-14)
+
+
+def test_structural_zeros_are_zero_and_the_others_are_not():
+    function = Function.of("f", {"x": 2, "y": ()}, matrix)
+    assert function.structural_zeros.tolist() == [[False, True, False, False], [True, True, False, False]]
+    np.testing.assert_array_equal(function(X, Y) == 0.0, [function.structural_zeros] * 2)
+
+
+def test_readings_of_one_result_refuse_several():
+    pair = Function.of("f", {"x": 2}, lambda x: {"a": x[0], "b": x[1]}, owner="robot 'toy'")
+    for reading in (lambda: pair.columns([0]), lambda: pair.pullback("x"), lambda: pair.structural_zeros):
+        with pytest.raises(ArgumentError, match="f of robot 'toy' has 2 results"):
+            reading()
 
 
 def test_it_binds_to_arrays_of_its_own(function):

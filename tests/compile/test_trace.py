@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import appell as ap
+from appell.algebra.vector import Vec3
 from appell.compile.evaluate import evaluate
 from appell.compile.ops import Op
 from appell.compile.tape import Array, Tape, verify
@@ -41,8 +43,18 @@ def test_absolute_value_and_select_take_the_right_branch():
     assert value(lambda x: ap.select(x, 1.0, -1.0), 0.0) == -1.0
 
 
-def test_numpy_numbers_mix_with_traced_scalars_on_either_side():
-    assert value(lambda x: np.float64(2.0) * x + x * np.float64(3.0), 1.5) == 7.5
+@pytest.mark.parametrize("kind", [np.float64, np.float32, np.float16, np.int64, np.uint8])
+def test_numpy_numbers_mix_with_traced_scalars_on_either_side(kind):
+    assert value(lambda x: kind(2) * x + x * kind(3) - ap.select(x, kind(1), 0.0), 1.5) == 6.5
+    assert value(lambda x: ap.atan2(kind(0), x) + ap.sin(kind(0)), 1.5) == 0.0
+
+
+def test_gravity_in_single_precision_is_a_number_like_any_other():
+    robot = ap.load("panda")
+    down = np.float32([0.1, 0.2, -9.81])
+    weighed = ap.Dynamics(replace(robot, gravity=Vec3.of(down))).gravity(np.ones(7))
+    expected = ap.Dynamics(replace(robot, gravity=Vec3(*down.tolist()))).gravity(np.ones(7))
+    np.testing.assert_array_equal(weighed, expected)
 
 
 def test_shapes_follow_the_nesting():
@@ -122,6 +134,6 @@ def test_the_verifier_names_the_broken_rule(nodes, results, complaint):
 
 
 def test_the_digest_tells_tapes_apart_by_content_alone():
-    one, same = (trace("f", XY, lambda x, y: {"r": x * y + 0.1}) for _ in range(2))
+    one, same = (trace(name, XY, lambda x, y: {"r": x * y + 0.1}) for name in "fg")
     other = trace("f", XY, lambda x, y: {"r": x * y + math.nextafter(0.1, 1)})
     assert one.digest == same.digest != other.digest

@@ -51,7 +51,7 @@ def test_base_columns_and_base_parameters_give_the_same_torques(robot, options):
     rng = np.random.default_rng(0)
     parameters = rng.normal(size=len(model.columns))
     whole = model.regressor(*motion) @ parameters
-    reduced = model.select(base.columns)(*motion) @ base.values(parameters)
+    reduced = model.regressor.columns(base.columns)(*motion) @ base.values(parameters)
     np.testing.assert_allclose(reduced, whole, atol=1e-11 * np.abs(whole).max())
 
 
@@ -123,7 +123,9 @@ def test_a_parallel_mechanism_has_base_parameters_too():
     with pytest.raises(ap.ArgumentError, match="actuators"):
         Model(mechanism, friction=True)
     Y = model.regressor(q, v, a)
-    np.testing.assert_allclose(model.select(base.columns)(q, v, a) @ base.matrix, Y, atol=1e-9 * np.abs(Y).max())
+    np.testing.assert_allclose(
+        model.regressor.columns(base.columns)(q, v, a) @ base.matrix, Y, atol=1e-9 * np.abs(Y).max()
+    )
 
 
 @pytest.mark.parametrize("options", [{"friction": "sticky"}, {"width": -1.0}])

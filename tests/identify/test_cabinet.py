@@ -21,7 +21,7 @@ from appell.identify import (
     flaws,
     process,
 )
-from appell.lab.papers.identification import DEAD_ZONE, PERIOD, WIDTH
+from appell.lab.papers.identification import DEAD_ZONE, PERIOD
 from identify.records import clean, motions, processed, puma, recorded
 from oracle import Oracle
 
@@ -152,5 +152,4 @@ def test_data_of_pinocchio_identify_as_well_as_our_own():
     # against exact torques of the robot along another motion
     exact = ap.Dynamics(robot).inverse_dynamics(*held.samples.motion)
     assert fit.errors(*held.samples.motion, exact)["relative"].max() < 0.02
-    assert WIDTH > 0
     assert base.inertial_count == fit.base_.count

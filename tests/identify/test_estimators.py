@@ -55,7 +55,7 @@ def test_normal_equations_and_triangles_agree():
 def test_least_squares_is_what_numpy_finds():
     model, _, q, v, a, tau, _ = noisy(friction=True, width=0.1)
     fit = LeastSquares(model, weighting=None).fit(q, v, a, tau)
-    Y = model.select(fit.base_.columns)(q, v, a).reshape(-1, fit.base_.count)
+    Y = model.regressor.columns(fit.base_.columns)(q, v, a).reshape(-1, fit.base_.count)
     expected, *_ = np.linalg.lstsq(Y, tau.ravel(), rcond=None)
     np.testing.assert_allclose(fit.base_parameters_, expected, rtol=1e-8, atol=1e-9)
     rest = tau.ravel() - Y @ expected
@@ -134,7 +134,7 @@ def test_total_least_squares_takes_errors_of_the_columns_into_account():
         .base_
     )
     truth = np.linspace(1.0, 2.0, base.count)
-    tau = model.select(base.columns)(q, v, a) @ truth + 0.3 * rng.normal(size=v.shape)
+    tau = model.regressor.columns(base.columns)(q, v, a) @ truth + 0.3 * rng.normal(size=v.shape)
     measured = q, v + 0.3 * rng.normal(size=v.shape), a + 0.3 * rng.normal(size=a.shape)
     equal = np.array([1e-6 if name.startswith("mc") else 1.0 for name in base.names])
     plain = LeastSquares(model).fit(*measured, tau)

@@ -78,7 +78,7 @@ def test_impossible_bodies_are_not_exported_and_named(verdict, tmp_path):
     held = processed(2, 1).samples.motion
     base = plain.base_
     np.testing.assert_allclose(
-        model.select(base.columns)(*held) @ base.values(model.nominal * _offsets(model) + _kept(plain)),
+        model.regressor.columns(base.columns)(*held) @ base.values(model.nominal * _offsets(model) + _kept(plain)),
         plain.predict(*held), atol=0.02 * np.abs(plain.predict(*held)).max(),
     )  # fmt: skip
 

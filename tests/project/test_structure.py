@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 
 import appell
-from appell.compile.build import CONSTRUCTORS
 from appell.compile.count import COST
 from appell.compile.differentiate import DERIVATIVE
 from appell.compile.emit.arithmetic import EMIT
 from appell.compile.evaluate import MEANING
+from appell.compile.graph import CONSTRUCTORS
 from appell.compile.ops import ARITY, Op
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -66,6 +66,14 @@ def test_every_op_is_in_every_table(table, apart):
 
 def test_every_derivative_has_a_row_for_each_operand():
     assert {op: len(rules) for op, rules in DERIVATIVE.items()} == {op: ARITY[op] for op in DERIVATIVE}
+
+
+def test_nobody_outside_compile_touches_a_node():
+    """Tapes are spliced, cut and differentiated by name; instructions and graphs are the compiler's own."""
+    inside = re.compile(r"appell\.compile\.(graph|ops|passes\.fold)\b|\bimport (Graph|Op)\b|\btape\.nodes\b")
+    outside = [path for path in (ROOT / "src" / "appell").rglob("*.py") if "compile" not in path.parts]
+    assert len(outside) > 100
+    assert [path.name for path in outside if inside.search(path.read_text(encoding="utf-8"))] == []
 
 
 def test_importing_appell_imports_nothing_heavy():

@@ -9,12 +9,19 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+
 Scalar = Any  # float or a traced scalar; the two share arithmetic but no base class
 
 
 def is_number(x: Scalar) -> bool:
-    """True for a literal number, false for a traced scalar."""
-    return isinstance(x, (int, float))
+    """True for a literal number, of Python or of NumPy; false for a traced scalar."""
+    return isinstance(x, (int, float, np.floating, np.integer))
+
+
+def plain(x: Scalar) -> Scalar:
+    """A number of NumPy as one of Python, which does not compute in single precision; anything else as it is."""
+    return float(x) if isinstance(x, np.number) else x
 
 
 def sin(x: Scalar) -> Scalar:
@@ -34,6 +41,19 @@ def atan2(y: Scalar, x: Scalar) -> Scalar:
     if is_number(y) and is_number(x):
         return math.atan2(y, x)
     return y.atan2(x) if not is_number(y) else x.atan2_of(y)
+
+
+def nearest(x: Scalar) -> Scalar:
+    """The whole number nearest to x, of two the even one."""
+    if not is_number(x):
+        return x.rint()
+    return math.copysign(round(x), x) if math.isfinite(x) else x
+
+
+def floor(x: Scalar) -> Scalar:
+    """The whole number at or below x."""
+    rounded = nearest(x)
+    return select(rounded - x, rounded - 1.0, rounded)
 
 
 def select(condition: Scalar, if_positive: Scalar, otherwise: Scalar) -> Scalar:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from appell.algebra.scalar import Scalar
+from appell.algebra.scalar import Scalar, plain
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +18,7 @@ class Vec3:
 
     @staticmethod
     def of(components: Iterable[Scalar]) -> Vec3:
-        return Vec3(*components)
+        return Vec3(*map(plain, components))
 
     def __iter__(self) -> Iterator[Scalar]:
         return iter((self.x, self.y, self.z))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Container
 from dataclasses import astuple, dataclass, fields
 
 from appell.compile.ops import Op
@@ -11,7 +12,7 @@ from appell.compile.tape import Tape
 
 @dataclass(frozen=True)
 class OpCount:
-    """Operations by kind; a subtraction counts as an addition, a change of sign as nothing."""
+    """Operations by kind; a subtraction counts as an addition, a rounding as a choice, a change of sign as nothing."""
 
     mul: int = 0
     add: int = 0
@@ -48,15 +49,27 @@ COST = {
     Op.COS: OpCount(trig=1),
     Op.ATAN2: OpCount(trig=1),
     Op.SELECT: OpCount(select=1),
+    Op.ROUND: OpCount(select=1),
     Op.FMA: OpCount(mul=1, add=1),
     Op.FMS: OpCount(mul=1, add=1),
     Op.FNMA: OpCount(mul=1, add=1),
 }
 
 
-def count(tape: Tape) -> OpCount:
-    """The operations of a tape."""
-    kinds = Counter(node[0] for node in tape.nodes)
+def known(tape: Tape, inputs: Container[int] = ()) -> list[bool]:
+    """Which nodes are known before the tape is run, if these scalar inputs are."""
+    found: list[bool] = []
+    for op, *operands in tape.nodes:
+        if op <= Op.INPUT:
+            found.append(op == Op.CONST or operands[0] in inputs)
+        else:
+            found.append(all(found[k] for k in operands))
+    return found
+
+
+def count(tape: Tape, constants: Container[int] = ()) -> OpCount:
+    """The operations of a tape that are left when these scalar inputs are constants."""
+    kinds = Counter(node[0] for node, done in zip(tape.nodes, known(tape, constants), strict=True) if not done)
     return OpCount(
         *(sum(getattr(COST[op], field.name) * number for op, number in kinds.items()) for field in fields(OpCount))
     )

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from appell.compile.build import Builder
+from appell.compile.graph import Graph
 from appell.compile.ops import Op
-from appell.compile.order import in_groups
+from appell.compile.passes.order import in_groups
 from appell.compile.tape import Array, Tape
 
-# (builder, node, operands, d) -> change of the node for the change d of the operand; one function an operand
+# (graph, node, operands, d) -> change of the node for the change d of the operand; one function an operand
 DERIVATIVE = {
     Op.ADD: (lambda b, z, x, d: d, lambda b, z, x, d: d),
     Op.SUB: (lambda b, z, x, d: d, lambda b, z, x, d: b.neg(d)),
@@ -32,6 +32,7 @@ DERIVATIVE = {
         lambda b, z, x, d: b.mul(d, b.div(x[1], _square_sum(b, x))),
         lambda b, z, x, d: b.neg(b.mul(d, b.div(x[0], _square_sum(b, x)))),
     ),
+    Op.ROUND: (lambda b, z, x, d: b.const(0.0),),
     Op.SELECT: (
         lambda b, z, x, d: b.const(0.0),
         lambda b, z, x, d: b.select(x[0], d, b.const(0.0)),
@@ -40,36 +41,31 @@ DERIVATIVE = {
 }
 
 
-def _square_sum(b: Builder, x: Sequence[int]) -> int:
+def _square_sum(b: Graph, x: Sequence[int]) -> int:
     return b.add(b.mul(x[0], x[0]), b.mul(x[1], x[1]))
 
 
 def forward(tape: Tape, name: str, wrt: Sequence[Tape], outputs: Sequence[Array]) -> Tape:
     """∂results along the columns of each seed; see `jacobian` for what a seed is."""
-    builder = Builder()
-    directions = _seed(builder, wrt)
+    graph = Graph()
+    directions = _seed(graph, wrt)
     index: list[int] = []
     tangents: list[dict[int, int]] = []  # for each node, direction -> its change
     for node in tape.nodes:
         op, *operands = node
-        if op == Op.CONST:
-            index.append(builder.const(node[1]))
-            tangents.append({})
-            continue
-        if op == Op.INPUT:
-            index.append(builder.input(node[1]))
-            tangents.append(directions.get(node[1], {}))
+        z = graph.copy(node, index)
+        index.append(z)
+        if op <= Op.INPUT:
+            tangents.append(directions.get(node[1], {}) if op == Op.INPUT else {})
             continue
         translated = [index[k] for k in operands]
-        z = builder.copy(node, translated)
-        index.append(z)
         change: dict[int, int] = {}
         for rule, operand in zip(DERIVATIVE[op], operands, strict=True):
             for direction, d in tangents[operand].items():
-                part = rule(builder, z, translated, d)
-                change[direction] = builder.add(change[direction], part) if direction in change else part
-        tangents.append({k: d for k, d in change.items() if builder.value(d) != 0.0})
-    zero = builder.const(0.0)
+                part = rule(graph, z, translated, d)
+                change[direction] = graph.add(change[direction], part) if direction in change else part
+        tangents.append({k: d for k, d in change.items() if graph.value(d) != 0.0})
+    zero = graph.const(0.0)
     widths = [seed.outputs[0].shape[1] for seed in wrt]
     starts = [sum(widths[:k]) for k in range(len(widths))]
     results = [
@@ -78,7 +74,7 @@ def forward(tape: Tape, name: str, wrt: Sequence[Tape], outputs: Sequence[Array]
         for r in tape.results
         for k in range(width)
     ]
-    found = builder.tape(name, tape.inputs, tuple(outputs), results)
+    found = graph.tape(name, tape.inputs, tuple(outputs), results)
     return in_groups(found, _columns(found.results, len(tape.results), widths))
 
 
@@ -94,17 +90,14 @@ def _columns(results: Sequence[int], rows: int, widths: Sequence[int]) -> Iterat
 
 def reverse(tape: Tape, name: str, wrt: Sequence[Tape], outputs: Sequence[Array]) -> Tape:
     """The same derivatives, one backward sweep for each result."""
-    builder = Builder()
-    index: list[int] = []
-    for node in tape.nodes:
-        operands = [] if node[0] <= Op.INPUT else [index[k] for k in node[1:]]
-        index.append(builder.copy(node, operands))
-    directions = _seed(builder, wrt)
-    zero = builder.const(0.0)
+    graph = Graph()
+    index = graph.splice(tape)
+    directions = _seed(graph, wrt)
+    zero = graph.const(0.0)
     width = sum(seed.outputs[0].shape[1] for seed in wrt)
     rows = []
     for result in tape.results:
-        adjoint: dict[int, int] = {result: builder.const(1.0)}
+        adjoint: dict[int, int] = {result: graph.const(1.0)}
         row = [zero] * width
         for k in range(result, -1, -1):
             change = adjoint.pop(k, None)
@@ -113,19 +106,19 @@ def reverse(tape: Tape, name: str, wrt: Sequence[Tape], outputs: Sequence[Array]
             op, *operands = tape.nodes[k]
             if op == Op.INPUT:
                 for direction, d in directions.get(operands[0], {}).items():
-                    row[direction] = builder.add(row[direction], builder.mul(change, d))
+                    row[direction] = graph.add(row[direction], graph.mul(change, d))
             elif op != Op.CONST:
                 translated = [index[j] for j in operands]
                 for rule, operand in zip(DERIVATIVE[op], operands, strict=True):
-                    part = rule(builder, index[k], translated, change)
-                    adjoint[operand] = builder.add(adjoint[operand], part) if operand in adjoint else part
+                    part = rule(graph, index[k], translated, change)
+                    adjoint[operand] = graph.add(adjoint[operand], part) if operand in adjoint else part
         rows.append(row)
     results, start = [], 0
     for seed in wrt:
         stop = start + seed.outputs[0].shape[1]
         results += [entry for row in rows for entry in row[start:stop]]
         start = stop
-    return builder.tape(name, tape.inputs, tuple(outputs), results)
+    return graph.tape(name, tape.inputs, tuple(outputs), results)
 
 
 def jacobian(tape: Tape, name: str, seeds: Sequence[Tape], labels: Sequence[str]) -> Tape:
@@ -142,26 +135,22 @@ def jacobian(tape: Tape, name: str, seeds: Sequence[Tape], labels: Sequence[str]
     ]
     columns = sum(seed.outputs[0].shape[1] for seed in seeds)
     few_results = 4 * len(set(tape.results)) < columns
-    branches = any(
-        node[0] == Op.SELECT for node in tape.nodes
-    )  # going back, 0 · NaN of a branch not taken would spoil it
+    # going back, 0 · NaN of a branch not taken would spoil it
+    branches = any(node[0] == Op.SELECT for node in tape.nodes)
     mode = reverse if few_results and not branches else forward
     return mode(tape, name, seeds, outputs)
 
 
-def _seed(builder: Builder, seeds: Sequence[Tape]) -> dict[int, dict[int, int]]:
-    """For each scalar input, direction -> its change, with the seeds' nodes rebuilt in the builder."""
+def _seed(graph: Graph, seeds: Sequence[Tape]) -> dict[int, dict[int, int]]:
+    """For each scalar input, direction -> its change, with the seeds' nodes rebuilt in the graph."""
     directions: dict[int, dict[int, int]] = {}
     start = 0
     for seed in seeds:
-        index: list[int] = []
-        for node in seed.nodes:
-            operands = [] if node[0] <= Op.INPUT else [index[k] for k in node[1:]]
-            index.append(builder.copy(node, operands))
+        index = graph.splice(seed)
         columns = seed.outputs[0].shape[1]
         for flat, result in enumerate(seed.results):
             scalar, column = divmod(flat, columns)
-            if builder.value(index[result]) != 0.0:
+            if graph.value(index[result]) != 0.0:
                 directions.setdefault(scalar, {})[start + column] = index[result]
         start += columns
     return directions

@@ -1,7 +1,10 @@
 """A function of arrays, compiled on first use: the face that a tape shows to people.
 
+    f = Function.of("area", {"r": ()}, lambda r: {"area": 3.14 * r * r})
     f(q, v, a)                   call it; leading axes are batch and broadcast, `out=` and `dtype=` as for any ufunc
     f.jacobian("q")              its derivative, a Function again; several names give several results from one kernel
+    f.pullback("q")              the gradient of Σ G f(q), G an argument
+    f.columns([0, 3])            some columns of its matrix, and no work for the others
     f.count()                    what it costs
     f.bind()                     the same on preallocated arrays, for control loops
     print(f.tape)                what it does
@@ -11,33 +14,63 @@ It pickles by content: what travels is the tape, and the other side compiles or 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
+from inspect import signature
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
-from appell.compile.build import Builder
+from appell.compile.arguments import Caller, title
 from appell.compile.count import OpCount, count
 from appell.compile.differentiate import jacobian
+from appell.compile.graph import Graph
 from appell.compile.native.bound import Bound, bind
 from appell.compile.native.direct import direct_call
 from appell.compile.native.gufunc import make_ufunc
 from appell.compile.ops import Op
-from appell.compile.simplify import fuse
-from appell.compile.tape import Array, Tape
+from appell.compile.passes.pipeline import COMPILED, TRACED, run
+from appell.compile.tape import Array, Tape, arrays
+from appell.compile.trace import trace
 from appell.errors import ArgumentError, unknown_name
+
+Shapes = Mapping[str, Any] | Iterable[Array]  # {"q": 6, "M": (6, 6), "t": ()}: a whole number is a vector's size
+NOTHING: Mapping[str, Tape] = MappingProxyType({})
+_ANY_CALL = signature(lambda *arguments, **options: None)
 
 
 class Function:
     """A tape with a doc string and, for arguments that are no vector space, the directions along which they move."""
 
-    def __init__(self, tape: Tape, doc: str = "", owner: str = "", tangents: Mapping[str, Tape] = MappingProxyType({})):
+    # Python looks a call up in the class and finds this slot, which hands over what the instance keeps in it: at first
+    # the way that compiles, then a built-in function, which enters no Python frame.
+    __slots__ = ("__call__", "__dict__", "__weakref__")
+
+    def __init__(self, tape: Tape, doc: str = "", owner: str = "", tangents: Mapping[str, Tape] = NOTHING):
         self.tape = tape
         self.owner = owner  # whose function it is, for messages: "robot 'puma'"
         self.tangents = dict(tangents)
         self.__doc__ = doc
+        self.__signature__ = _ANY_CALL  # Python cannot see it through the slot
+        self.__call__: Callable[..., Any] = self._first_call
+
+    @classmethod
+    def of(
+        cls,
+        name: str,
+        inputs: Shapes,
+        body: Callable[..., Mapping[str, Any]],
+        doc: str = "",
+        owner: str = "",
+        tangents: Mapping[str, Tape] = NOTHING,
+    ) -> Function:
+        """The function that `body` computes: nested lists of scalars in, nested results by name out.
+
+        >>> Function.of("area", {"r": ()}, lambda r: {"area": 3.14 * r * r})(2.0)
+        12.56
+        """
+        return cls(trace(name, arrays(inputs), body), doc, owner, tangents)
 
     @property
     def name(self) -> str:
@@ -63,74 +96,29 @@ class Function:
     @cached_property
     def fused(self) -> Tape:
         """The tape that is run."""
-        return fuse(self.tape)
+        return run(COMPILED, self.tape)
 
     @cached_property
     def ufunc(self) -> np.ufunc:
         """The compiled function as NumPy sees it; made on first use."""
         made = make_ufunc(self.fused, self.__doc__ or "")
-        direct = direct_call(self.fused, made, self._call)
-        if (
-            direct is not None
-        ):  # Python looks a call up in the class, so a function with a call of its own needs its own
-            self.__class__ = type("Function", (type(self),), {"__call__": staticmethod(direct)})
+        caller = Caller(made, self.fused, self.owner)
+        self.__call__ = direct_call(self.fused, made, caller) or caller
         return made
 
-    def __call__(self, *arguments, **options):
-        return self._call(*arguments, **options)
-
-    def _call(self, *arguments, **options):
-        try:
-            return self.ufunc(*arguments, **options)
-        except (TypeError, ValueError) as error:
-            return self._explain(error, arguments, options)
+    def _first_call(self, *arguments, **options):
+        _ = self.ufunc
+        return self.__call__(*arguments, **options)
 
     def compile(self, dtype=np.float64) -> Function:
         """Compile now and not at the first call."""
-        self.ufunc(*(np.ones((0, *array.shape), dtype) for array in self.inputs))
+        with np.errstate(all="ignore"):
+            self(*(np.ones((1, *array.shape), dtype) for array in self.inputs))
         return self
 
     def bind(self, dtype=np.float64) -> Bound:
         """The function on arrays of its own: `f = function.bind(); f.q[:] = ...; f(); f.tau`."""
         return bind(self.fused, dtype)
-
-    def _explain(self, error: Exception, arguments: tuple, options: dict[str, Any]):
-        """Call again with named arguments put in order, or say which argument is wrong and how."""
-        names = [array.name for array in self.inputs]
-        given = dict(zip(names, arguments, strict=False))
-        named = {key: options.pop(key) for key in names if key in options}
-        if named:
-            if repeated := [key for key in named if key in given]:
-                raise ArgumentError(f"{self._title} is given {repeated[0]} twice.") from None
-            given |= named
-        if missing := [name for name in names if name not in given]:
-            raise ArgumentError(
-                f"{self._title} lacks {', '.join(missing)}.", expected=", ".join(map(str, self.inputs))
-            ) from None
-        for array in self.inputs:
-            self._check(array, given[array.name])
-        if named:
-            return self.ufunc(*(given[name] for name in names), **options)
-        raise error
-
-    @property
-    def _title(self) -> str:
-        return f"{self.name} of {self.owner}" if self.owner else self.name
-
-    def _check(self, array: Array, value) -> None:
-        try:
-            kind, shape = np.asarray(value).dtype.kind, np.shape(value)
-        except ValueError:
-            raise ArgumentError(f"{self._title}: argument {array.name} is nested unevenly.") from None
-        if kind not in "fiub":
-            raise ArgumentError(
-                f"{self._title}: argument {array.name} holds {np.asarray(value).dtype} values.", expected="real numbers"
-            )
-        if array.shape and shape[-len(array.shape) :] != array.shape:
-            raise ArgumentError(
-                f"{self._title}: argument {array.name} has shape {shape}.",
-                expected=f"a last {_axes(array.shape)}, after any batch axes",
-            )
 
     # ---- other readings of the tape
 
@@ -153,6 +141,47 @@ class Function:
             )
         return self.jacobian(wrt)
 
+    def pullback(self, *wrt: str) -> Function:
+        """The gradient by arguments of Σ G · result; G, of the shape of the result, is one more argument, the last."""
+        result = self._only_result("pullback")
+        graph = Graph()
+        index = graph.splice(self.tape)
+        total = graph.const(0.0)
+        for k, node in enumerate(self.tape.results):
+            total = graph.add(total, graph.mul(graph.input(self.tape.input_size + k), index[node]))
+        inputs = (*self.inputs, Array("G", result.shape))
+        weighted = graph.tape(f"{self.name}_pullback", inputs, (Array(result.name, ()),), [total])
+        return Function(weighted, f"Σ G · {self.name}.", self.owner, self.tangents).jacobian(*wrt)
+
+    def columns(self, indices: Sequence[int]) -> Function:
+        """The function with some columns of its matrix only: what they do not need is not computed."""
+        result = self._only_result("columns")
+        *rows, width = result.shape or (0,)
+        if wrong := [k for k in indices if not 0 <= k < width]:
+            raise ArgumentError(f"{self._title} has no column {wrong[0]}.", expected=f"numbers from 0 to {width - 1}")
+        graph = Graph()
+        index = graph.splice(self.tape)
+        starts = range(0, len(self.tape.results), width)
+        results = [index[self.tape.results[start + k]] for start in starts for k in indices]
+        kept = Array(result.name, (*rows, len(indices)))
+        tape = run(TRACED, graph.tape(self.name, self.inputs, (kept,), results))
+        return Function(tape, self.__doc__ or "", self.owner, self.tangents)
+
+    @cached_property
+    def structural_zeros(self) -> np.ndarray:
+        """Which entries of the result are zero whatever the arguments are."""
+        result = self._only_result("structural_zeros")
+        return np.array([self.tape.nodes[k] == (Op.CONST, 0.0) for k in self.tape.results]).reshape(result.shape)
+
+    def _only_result(self, reading: str) -> Array:
+        if len(self.outputs) != 1:
+            raise ArgumentError(f"{self._title} has {len(self.outputs)} results.", expected=f"one, for {reading}")
+        return self.outputs[0]
+
+    @property
+    def _title(self) -> str:
+        return title(self.name, self.owner)
+
     @property
     def _known(self) -> str:
         return ", ".join(array.name for array in self.inputs)
@@ -164,27 +193,17 @@ class Function:
             raise ArgumentError(unknown_name("argument", wrt, names, self._title))
         position = names.index(wrt)
         array, start = self.inputs[position], sum(array.size for array in self.inputs[:position])
-        builder = Builder()
-        zero = builder.const(0.0)
+        graph = Graph()
+        zero = graph.const(0.0)
         if wrt in self.tangents:
             block = self.tangents[wrt]
-            index: list[int] = []
-            for node in block.nodes:
-                if node[0] <= Op.INPUT:
-                    index.append(builder.input(node[1] + start) if node[0] == Op.INPUT else builder.const(node[1]))
-                else:
-                    index.append(builder.copy(node, [index[k] for k in node[1:]]))
+            index = graph.splice(block, [graph.input(start + k) for k in range(array.size)])
             columns = block.outputs[0].shape[1]
             entries = [index[k] for k in block.results]
         else:
             columns = array.size
-            one = builder.const(1.0)
-            entries = [one if i == j else zero for i in range(columns) for j in range(columns)]
+            entries = [graph.const(float(i == j)) for i in range(columns) for j in range(columns)]
         results = [zero] * (start * columns) + entries
         results += [zero] * (self.tape.input_size * columns - len(results))
         shape = (self.tape.input_size, columns)
-        return builder.tape(f"seed_{wrt}", self.inputs, (Array("seed", shape),), results)
-
-
-def _axes(shape: tuple[int, ...]) -> str:
-    return f"axis of {shape[0]}" if len(shape) == 1 else f"{len(shape)} axes of {' x '.join(map(str, shape))}"
+        return graph.tape(f"seed_{wrt}", self.inputs, (Array("seed", shape),), results)

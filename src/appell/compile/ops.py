@@ -1,7 +1,7 @@
 """The instructions of a tape: a closed set, so that every interpretation is a table with one row an instruction.
 
 CONST carries its value and INPUT the number of a scalar input; all others carry the indices of earlier nodes.
-FMA, FMS and FNMA round once; they come into being in `simplify`, never while tracing.
+FMA, FMS and FNMA round once; they come into being in `passes.fuse`, never while tracing.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ class Op(IntEnum):
     FMA = 12  # x y + z, rounded once
     FMS = 13  # x y - z, rounded once
     FNMA = 14  # z - x y, rounded once
+    ROUND = 15  # the whole number nearest to x, of two the even one
 
 
 ARITY = {
@@ -43,4 +44,5 @@ ARITY = {
     Op.FMA: 3,
     Op.FMS: 3,
     Op.FNMA: 3,
+    Op.ROUND: 1,
 }

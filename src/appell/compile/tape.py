@@ -16,6 +16,8 @@ from __future__ import annotations
 
 import hashlib
 import math
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -49,6 +51,13 @@ class Array:
         return f"{self.name}[{', '.join(reversed(index))}]" if index else self.name
 
 
+def arrays(described: Mapping[str, Any] | Iterable[Array]) -> tuple[Array, ...]:
+    """Arrays by name and shape: `{"q": 6, "M": (6, 6), "t": ()}`; a whole number is the size of a vector."""
+    if not isinstance(described, Mapping):
+        return tuple(described)
+    return tuple(Array(name, (size,) if isinstance(size, int) else tuple(size)) for name, size in described.items())
+
+
 @dataclass(frozen=True)
 class Tape:
     """Nodes in order of computation, what they read and what they give."""
@@ -62,6 +71,19 @@ class Tape:
     @property
     def input_size(self) -> int:
         return sum(array.size for array in self.inputs)
+
+    @property
+    def reads(self) -> set[int]:
+        """The scalar inputs that matter."""
+        return {node[1] for node in self.nodes if node[0] == Op.INPUT}
+
+    def uses(self) -> Counter[int]:
+        """How often each node is an operand or a result."""
+        found = Counter(self.results)
+        for op, *operands in self.nodes:
+            if op > Op.INPUT:
+                found.update(operands)
+        return found
 
     def __len__(self) -> int:
         return len(self.nodes)
@@ -92,6 +114,29 @@ class Tape:
                 f"{int(op)} {operands[0].hex()}" if op == Op.CONST else " ".join(map(str, (int(op), *operands)))
             )
         return hashlib.sha256("\n".join(ints).encode()).hexdigest()
+
+
+def needed(nodes: Sequence[Node], results: Iterable[int]) -> list[int]:
+    """The nodes that the results need, in order."""
+    marked = bytearray(len(nodes))
+    for result in results:
+        marked[result] = 1
+    for index in range(len(nodes) - 1, -1, -1):
+        if marked[index] and nodes[index][0] > Op.INPUT:
+            for operand in nodes[index][1:]:
+                marked[operand] = 1
+    return [index for index, mark in enumerate(marked) if mark]
+
+
+def renumber(nodes: Sequence[Node], order: Iterable[int], results: Iterable[int]) -> tuple[tuple, tuple[int, ...]]:
+    """Some nodes in another order, and the results among them."""
+    place: dict[int, int] = {}
+    kept: list[Node] = []
+    for index in order:
+        place[index] = len(kept)
+        node = nodes[index]
+        kept.append(node if node[0] <= Op.INPUT else (node[0], *[place[k] for k in node[1:]]))
+    return tuple(kept), tuple(place[k] for k in results)
 
 
 def verify(tape: Tape) -> Tape:

@@ -16,8 +16,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from appell.algebra.scalar import is_number
-from appell.compile.build import Builder
-from appell.compile.simplify import factor
+from appell.compile.graph import Graph
+from appell.compile.passes.pipeline import TRACED, run
 from appell.compile.tape import Array, Tape
 from appell.errors import TraceError
 
@@ -25,66 +25,67 @@ from appell.errors import TraceError
 class Traced:
     """A number that is not known yet. Operations with a constant result return a plain float."""
 
-    __slots__ = ("builder", "index")
+    __slots__ = ("graph", "index")
     __array_ufunc__ = None  # NumPy numbers and arrays leave arithmetic with traced scalars to them
     __hash__ = None  # type: ignore[assignment]
 
-    def __init__(self, builder: Builder, index: int):
-        self.builder = builder
+    def __init__(self, graph: Graph, index: int):
+        self.graph = graph
         self.index = index
 
-    def _of(self, index: int) -> Traced | float:
-        value = self.builder.value(index)
-        return Traced(self.builder, index) if value is None else value
+    def scalar(self, index: int) -> Traced | float:
+        """A node of the same trace; a constant is a plain number."""
+        value = self.graph.value(index)
+        return Traced(self.graph, index) if value is None else value
 
     def _index_of(self, other: Any) -> int | None:
         """The node of an operand; None for what is neither a number nor a traced scalar."""
         if isinstance(other, Traced):
-            if other.builder is not self.builder:
+            if other.graph is not self.graph:
                 raise TraceError("two traced scalars come from different traces; a trace cannot use another's values.")
             return other.index
         if not is_number(other):
             return None
         if other - other != 0.0:
             raise TraceError(f"the number {other} was met while tracing; a tape holds finite constants only.")
-        return self.builder.const(other)
+        return self.graph.const(other)
 
     def __add__(self, other):
         k = self._index_of(other)
-        return NotImplemented if k is None else self._of(self.builder.add(self.index, k))
+        return NotImplemented if k is None else self.scalar(self.graph.add(self.index, k))
 
     def __radd__(self, other):
         k = self._index_of(other)
-        return NotImplemented if k is None else self._of(self.builder.add(k, self.index))
+        return NotImplemented if k is None else self.scalar(self.graph.add(k, self.index))
 
     def __sub__(self, other):
         k = self._index_of(other)
-        return NotImplemented if k is None else self._of(self.builder.sub(self.index, k))
+        return NotImplemented if k is None else self.scalar(self.graph.sub(self.index, k))
 
     def __rsub__(self, other):
         k = self._index_of(other)
-        return NotImplemented if k is None else self._of(self.builder.sub(k, self.index))
+        return NotImplemented if k is None else self.scalar(self.graph.sub(k, self.index))
 
     def __mul__(self, other):
         k = self._index_of(other)
-        return NotImplemented if k is None else self._of(self.builder.mul(self.index, k))
+        return NotImplemented if k is None else self.scalar(self.graph.mul(self.index, k))
 
     def __rmul__(self, other):
         k = self._index_of(other)
-        return NotImplemented if k is None else self._of(self.builder.mul(k, self.index))
+        return NotImplemented if k is None else self.scalar(self.graph.mul(k, self.index))
 
     def __truediv__(self, other):
         if is_number(other) and other == 0.0:
             raise TraceError("a traced scalar is divided by the constant 0.")
         k = self._index_of(other)
-        return NotImplemented if k is None else self._of(self.builder.div(self.index, k))
+        return NotImplemented if k is None else self.scalar(self.graph.div(self.index, k))
 
     def __rtruediv__(self, other):
         k = self._index_of(other)
-        return NotImplemented if k is None else self._of(self.builder.div(k, self.index))
+        return NotImplemented if k is None else self.scalar(self.graph.div(k, self.index))
 
     def __neg__(self):
-        return self._of(self.builder.neg(self.index))
+        return self.scalar(self.graph.neg(self.index))
 
     def __pos__(self):
         return self
@@ -105,24 +106,28 @@ class Traced:
     # ---- functions, by the names that algebra.scalar and NumPy's object arrays look for
 
     def sin(self):
-        return self._of(self.builder.sin(self.index))
+        return self.scalar(self.graph.sin(self.index))
 
     def cos(self):
-        return self._of(self.builder.cos(self.index))
+        return self.scalar(self.graph.cos(self.index))
+
+    def rint(self):
+        return self.scalar(self.graph.round(self.index))
 
     def sqrt(self):
-        return self._of(self.builder.sqrt(self.index))
+        return self.scalar(self.graph.sqrt(self.index))
 
     def atan2(self, x):
-        return self._of(self.builder.atan2(self.index, self._known(x)))
+        return self.scalar(self.graph.atan2(self.index, self.node_of(x)))
 
     def atan2_of(self, y):
-        return self._of(self.builder.atan2(self._known(y), self.index))
+        return self.scalar(self.graph.atan2(self.node_of(y), self.index))
 
     def select(self, if_positive, otherwise):
-        return self._of(self.builder.select(self.index, self._known(if_positive), self._known(otherwise)))
+        return self.scalar(self.graph.select(self.index, self.node_of(if_positive), self.node_of(otherwise)))
 
-    def _known(self, other: Any) -> int:
+    def node_of(self, other: Any) -> int:
+        """The node of a number or of a scalar of the same trace."""
         k = self._index_of(other)
         if k is None:
             raise TraceError(f"{other!r} is neither a number nor a traced scalar.")
@@ -142,10 +147,14 @@ class Traced:
 
 def trace(name: str, inputs: Sequence[Array], function: Callable[..., Mapping[str, Any]]) -> Tape:
     """The tape of a function of nested lists of scalars that returns its results by name, nested as their shape."""
-    builder = Builder()
+    return run(TRACED, record(Graph(), name, inputs, function))
+
+
+def record(graph: Graph, name: str, inputs: Sequence[Array], function: Callable[..., Mapping[str, Any]]) -> Tape:
+    """What a function does, as the graph takes it down."""
     arguments, start = [], 0
     for array in inputs:
-        scalars = [Traced(builder, builder.input(start + k)) for k in range(array.size)]
+        scalars = [Traced(graph, graph.input(start + k)) for k in range(array.size)]
         arguments.append(nest(scalars, array.shape))
         start += array.size
     outputs, results = [], []
@@ -155,8 +164,8 @@ def trace(name: str, inputs: Sequence[Array], function: Callable[..., Mapping[st
         for scalar in scalars:
             if not isinstance(scalar, Traced) and not is_number(scalar):
                 raise TraceError(f"result '{label}' of '{name}' holds {scalar!r}, which is not a scalar.")
-            results.append(scalar.index if isinstance(scalar, Traced) else builder.const(scalar))
-    return factor(builder.tape(name, tuple(inputs), tuple(outputs), results))
+            results.append(scalar.index if isinstance(scalar, Traced) else graph.const(scalar))
+    return graph.tape(name, inputs, outputs, results)
 
 
 def nest(scalars: Sequence, shape: tuple[int, ...]):

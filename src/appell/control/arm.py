@@ -17,11 +17,11 @@ from functools import cached_property
 import numpy as np
 
 from appell.algebra.matrix import IDENTITY
+from appell.algebra.piecewise import smooth_sign
 from appell.algebra.rotation import Pose
 from appell.algebra.scalar import Scalar
 from appell.algebra.vector import Vec3
 from appell.control.axes import Axes, PerJoint
-from appell.control.law.arithmetic import smooth_sign
 from appell.errors import ArgumentError, ModelError
 from appell.formulate.formulations import choose
 from appell.formulate.regroup import regroup

@@ -28,7 +28,7 @@ class Forward:
     """a(q, v, tau) for base parameters β, (count) or one set a state of the batch."""
 
     def __init__(self, base: BaseParameters, beta: np.ndarray):
-        self.regressor = base.model.select(base.columns)
+        self.regressor = base.model.regressor.columns(base.columns)
         self.beta = np.asarray(beta, float)
         self.units = np.vstack([np.zeros(base.model.nv), np.eye(base.model.nv)])
 

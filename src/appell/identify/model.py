@@ -14,18 +14,17 @@ trees."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from appell.compile.build import Builder
+from appell.algebra.piecewise import smooth_sign
+from appell.algebra.scalar import Scalar, select
 from appell.compile.function import Function
-from appell.compile.ops import Op
-from appell.compile.simplify import factor
-from appell.compile.tape import Array
+from appell.compile.splice import inline
 from appell.dynamics import Dynamics
 from appell.errors import ArgumentError, unknown_name
 from appell.model.body import PARAMETER_NAMES
@@ -153,44 +152,28 @@ class Model:
 
     @cached_property
     def regressor(self) -> Function:
-        """Y(q, v, a) with all columns."""
-        return self.select(range(len(self.columns)))
+        """Y(q, v, a) with all columns; `regressor.columns` leaves out what is not asked for."""
 
-    def select(self, indices: Sequence[int]) -> Function:
-        """Y with some columns only: what they do not need is not computed."""
-        tape, builder = self.inertial.tape, Builder()
-        index: list[int] = []
-        for node in tape.nodes:
-            index.append(builder.copy(node, [] if node[0] <= Op.INPUT else [index[k] for k in node[1:]]))
-        width = self.inertial.outputs[0].shape[1]
-        results = []
-        for row in range(self.nv):
-            for k in indices:
-                if k < width:
-                    results.append(index[tape.results[row * width + k]])
-                else:
-                    results.append(self._extra(builder, row, self.columns[k]))
-        outputs = (Array("Y", (self.nv, len(indices))),)
-        made = factor(builder.tape("regressor", tape.inputs, outputs, results))
-        return Function(made, "Y(q, v, a), with tau = Y parameters.", self.inertial.owner, self.inertial.tangents)
+        def body(q, v, a):
+            rows = zip(inline(self.inertial.tape, q, v, a)[0], self.velocity_names, v, a, strict=True)
+            own = self.columns[self.inertial.outputs[0].shape[1] :]
+            return {"Y": [[*row, *(self._entry(c, name, rate, b) for c in own)] for row, name, rate, b in rows]}
 
-    def _extra(self, builder: Builder, row: int, column: Column) -> int:
-        """The entry of a joint's own parameter."""
-        if self.velocity_names[row] != column.owner:
-            return builder.const(0.0)
-        v, a = builder.input(self.nq + row), builder.input(self.nq + self.nv + row)
+        doc, inertial = "Y(q, v, a), with tau = Y parameters.", self.inertial
+        return Function.of("regressor", inertial.inputs, body, doc, inertial.owner, inertial.tangents)
+
+    def _entry(self, column: Column, name: str, v: Scalar, a: Scalar) -> Scalar:
+        """What a joint's own parameter is multiplied with in the row of a velocity."""
+        if name != column.owner:
+            return 0.0
         match column.kind:
             case "rotor":
                 return a
             case "viscous":
                 return v
             case "offset":
-                return builder.const(1.0)
-        one, w = builder.const(1.0), builder.const(self.width * self.width)
-        if self.width:
-            return builder.div(v, builder.sqrt(builder.add(w, builder.mul(v, v))))
-        negative = builder.select(builder.neg(v), builder.const(-1.0), builder.const(0.0))
-        return builder.select(v, one, negative)
+                return 1.0
+        return smooth_sign(v, self.width) if self.width else select(v, 1.0, select(-v, -1.0, 0.0))
 
     def sample(self, count: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Random motions, limits aside; of a mechanism, about its home and where it can be assembled."""

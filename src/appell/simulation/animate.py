@@ -12,8 +12,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from appell.compile.function import Function
-from appell.compile.tape import Array
-from appell.compile.trace import trace
 from appell.errors import ArgumentError
 from appell.formulate.points import positions
 from appell.formulate.tree import Tree
@@ -37,10 +35,11 @@ class Skeleton:
         solid = {link.name for link in robot.links if link.body is not None}
         self.lines = [(index[a], index[b]) for a, b in carried if a in solid]
         frames, tree = [robot.frame(name) for name in self.names], Tree.of(robot)
-        tape = trace(
-            "points", [Array("q", (robot.nq,))], lambda q: {"x": [list(p) for p in positions(tree, frames, q)]}
-        )
-        self.points = Function(tape, "Where all frames are.", f"robot '{robot.name}'")
+
+        def body(q):
+            return {"x": [list(p) for p in positions(tree, frames, q)]}
+
+        self.points = Function.of("points", {"q": robot.nq}, body, "Where all frames are.", f"robot '{robot.name}'")
 
     def segments(self, q: np.ndarray, axes: tuple[int, int] = (0, 1)) -> np.ndarray:
         """(..., lines, 2, 2): both ends of every line."""
@@ -50,7 +49,7 @@ class Skeleton:
 
 def draw_wall(axis, contact, axes: tuple[int, int], low: np.ndarray, high: np.ndarray) -> None:
     """The line where a wall's gap is zero, in the plane of two axes through the world's origin."""
-    gap = Function(trace("gap", [Array("x", (3,))], lambda x: {"gap": contact.surface.gap(*x)}))
+    gap = Function.of("gap", {"x": 3}, lambda x: {"gap": contact.surface.gap(*x)})
     first, second = (np.linspace(low[k], high[k], OUTLINE) for k in range(2))
     grid = np.zeros((OUTLINE, OUTLINE, 3))
     grid[..., axes[0]], grid[..., axes[1]] = np.meshgrid(first, second)

@@ -11,14 +11,13 @@ import numpy as np
 
 from appell.algebra.vector import Vec3
 from appell.compile.function import Function
-from appell.compile.tape import Array
-from appell.compile.trace import trace
+from appell.compile.splice import inline
 from appell.errors import ArgumentError, unknown_name
 from appell.formulate.points import point_motions, positions, wall_motion
 from appell.formulate.tree import Tree
 from appell.model.frame import Frame
 from appell.model.robot import Robot
-from appell.simulation.surface import Surface, replay
+from appell.simulation.surface import Surface
 
 
 @dataclass(frozen=True)
@@ -137,8 +136,8 @@ class Pairs:
             place = positions(tree, self.frames, q)
             return {"gap": [self.surfaces[w].gap(*place[p]) for p, w in zip(self.point, self.wall, strict=True)]}
 
-        tape = trace("gaps", [Array("q", (self.robot.nq,))], body)
-        return Function(tape, "The gap between every point and its wall.", f"robot '{self.robot.name}'")
+        doc = "The gap between every point and its wall."
+        return Function.of("gaps", {"q": self.robot.nq}, body, doc, f"robot '{self.robot.name}'")
 
     def _motion(self) -> Function:
         """The points' motion and the walls' normals at (q, v), for one sample; see `appell.formulate.points`."""
@@ -149,8 +148,8 @@ class Pairs:
             points = point_motions(tree, self.frames, q, v)
             walls = []
             for p, w in zip(self.point, self.wall, strict=True):
-                (gap,), gradient, hessian = (replay(tape, points[p].position) for tape in derivatives[w])
-                rows = [Vec3.of(hessian[3 * i : 3 * i + 3]) for i in range(3)]
+                gap, gradient, hessian = (inline(tape, points[p].position)[0] for tape in derivatives[w])
+                rows = [Vec3.of(row) for row in hessian]
                 walls.append(wall_motion(gap, Vec3.of(gradient), rows, points[p].velocity))
             return {
                 "gap": [w.gap for w in walls],
@@ -163,5 +162,5 @@ class Pairs:
                 "J": [p.J for p in points],
             }
 
-        tape = trace("contact", [Array("q", (self.robot.nq,)), Array("v", (self.robot.nv,))], body)
-        return Function(tape, "How points move towards their walls.", f"robot '{self.robot.name}'")
+        inputs, doc = {"q": self.robot.nq, "v": self.robot.nv}, "How points move towards their walls."
+        return Function.of("contact", inputs, body, doc, f"robot '{self.robot.name}'")

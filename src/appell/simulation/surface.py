@@ -11,10 +11,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
-from appell.algebra.scalar import Scalar, atan2, cos, select, sin, sqrt
+from appell.algebra.scalar import Scalar
 from appell.algebra.vector import Vec3
 from appell.compile.function import Function
-from appell.compile.ops import Op
 from appell.compile.tape import Array, Tape
 from appell.compile.trace import trace
 from appell.errors import AppellError, ArgumentError
@@ -29,7 +28,7 @@ class Surface(ABC):
 
     def derivatives(self) -> tuple[Tape, Tape, Tape]:
         """The tapes of φ, ∇φ and the Hessian, each a function of the point x[3]."""
-        gap = Function(trace("gap", [Array("x", (3,))], lambda x: {"gap": self.gap(*x)}))
+        gap = Function.of("gap", {"x": 3}, lambda x: {"gap": self.gap(*x)})
         gradient = gap.jacobian("x")
         return gap.tape, gradient.tape, gradient.jacobian("x").tape
 
@@ -125,7 +124,7 @@ class Implicit(Surface):
             ) from error
         if tape.outputs[0].shape != ():
             raise ArgumentError(f"{self.title} gives {tape.outputs[0].size} values.", expected="one scalar, the gap")
-        if not any(node[0] == Op.INPUT for node in tape.nodes):
+        if not tape.reads:
             raise ArgumentError(
                 f"{self.title} is constant, so that there is no wall.", expected="a function of the place"
             )
@@ -136,33 +135,6 @@ class Implicit(Surface):
 
     def gap(self, x, y, z):
         return self.function(x, y, z)
-
-
-def replay(tape: Tape, point: Vec3) -> list[Scalar]:
-    """The results of a tape of one point, computed again on other scalars, such as those of a robot being traced."""
-    given, values = list(point), []
-    for op, *operands in tape.nodes:
-        if op == Op.CONST:
-            values.append(operands[0])
-        elif op == Op.INPUT:
-            values.append(given[operands[0]])
-        else:
-            values.append(_MEANING[op](*(values[k] for k in operands)))
-    return [values[k] for k in tape.results]
-
-
-_MEANING: dict[Op, Callable[..., Scalar]] = {
-    Op.ADD: lambda x, y: x + y,
-    Op.SUB: lambda x, y: x - y,
-    Op.MUL: lambda x, y: x * y,
-    Op.DIV: lambda x, y: x / y,
-    Op.NEG: lambda x: -x,
-    Op.SQRT: sqrt,
-    Op.SIN: sin,
-    Op.COS: cos,
-    Op.ATAN2: atan2,
-    Op.SELECT: select,
-}
 
 
 def _round_gap(square: Scalar, radius: float, inside: bool) -> Scalar:

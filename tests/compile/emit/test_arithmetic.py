@@ -1,5 +1,7 @@
 """Compiled tapes against the reference interpreter."""
 
+import struct
+
 import numpy as np
 import pytest
 
@@ -9,6 +11,7 @@ from appell.compile.emit.lanes import DOUBLES, FLOATS
 from appell.compile.evaluate import evaluate
 from appell.compile.native import kernels
 from appell.compile.native.gufunc import make_ufunc
+from appell.compile.native.machine import assemble
 from appell.compile.native.target import Target, host
 from appell.compile.ops import Op
 from compile.emit.tapes import ARITHMETIC, EVERYTHING, random_tape, tape
@@ -30,7 +33,7 @@ def test_every_instruction_is_emitted():
 
 @pytest.mark.parametrize("seed", range(6))
 def test_exactly_rounded_instructions_have_the_bits_of_the_reference(seed):
-    of = random_tape(seed, ops=(*ARITHMETIC, Op.DIV, Op.SELECT))
+    of = random_tape(seed, ops=(*ARITHMETIC, Op.DIV, Op.SELECT, Op.ROUND))
     arguments = samples(of)
     for got, want in zip(make_ufunc(of)(*arguments), reference(of, arguments), strict=True):
         np.testing.assert_array_equal(got, want)
@@ -94,6 +97,32 @@ def test_a_machine_that_cannot_fuse_multiplies_and_adds(monkeypatch):
         unfused = make_ufunc(of)(*arguments)
     for got, want in zip(unfused, fused, strict=True):
         np.testing.assert_allclose(got, want, rtol=1e-8, atol=1e-8)
+
+
+@pytest.mark.parametrize("lanes", [DOUBLES, FLOATS], ids=["doubles", "floats"])
+@pytest.mark.parametrize("cpu", ["host", "x86-64", "x86-64-v3"])
+def test_an_object_refers_to_nothing_outside_itself(lanes, cpu):
+    """On a processor without fused and rounding instructions too, where LLVM would call a library for them."""
+    if cpu != "host" and not host().triple.startswith("x86_64"):
+        pytest.skip("another family of processors")
+    target = host() if cpu == "host" else Target(host().triple, cpu, "", has_fma=cpu == "x86-64-v3")
+    of = random_tape(2, length=200, ops=(*EVERYTHING, Op.ROUND))
+    image = assemble(kernel.loop_kernel(of, lanes, target.has_fma), target, "all")
+    undefined = [symbol for symbol in undefined_symbols(image) if symbol != "_GLOBAL_OFFSET_TABLE_"]
+    assert undefined == []
+
+
+def undefined_symbols(image: bytes) -> list[str]:
+    """The names that a 64-bit ELF object wants from others."""
+    if image[:5] != b"\x7fELF\x02":
+        pytest.skip("not an ELF object")
+    start, size, count = (*struct.unpack_from("<Q", image, 40), *struct.unpack_from("<HH", image, 58))
+    sections = [struct.unpack_from("<IIQQQQIIQQ", image, start + k * size) for k in range(count)]
+    (table,) = (section for section in sections if section[1] == 2)
+    names = sections[table[6]][4]
+    entries = (struct.unpack_from("<IBBHQQ", image, table[4] + at) for at in range(24, table[5], 24))
+    missing = [names + entry[0] for entry in entries if entry[3] == 0]
+    return [image[at : image.index(b"\0", at)].decode() for at in missing]
 
 
 def test_a_tape_of_ten_thousand_nodes_compiles():

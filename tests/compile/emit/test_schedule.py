@@ -2,8 +2,8 @@
 
 import pytest
 
-from appell.compile.emit.frame import frame, step_defines, step_uses
 from appell.compile.emit.schedule import Group, chunks, schedule
+from appell.compile.emit.stack_frame import stack_frame, step_defines, step_uses
 from appell.compile.ops import Op
 from compile.emit.tapes import random_tape, tape
 
@@ -38,7 +38,7 @@ def test_sines_and_cosines_of_one_level_form_one_group():
 def test_a_waiting_value_is_not_overwritten_before_its_last_use(seed):
     of = random_tape(seed, length=600)
     pieces = chunks(schedule(of), 40)
-    waiting = frame(of, pieces)
+    waiting = stack_frame(of, pieces)
     held: dict[int, int] = {}
     for piece in pieces:
         defined = [node for step in piece for node in step_defines(step)]

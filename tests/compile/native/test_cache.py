@@ -1,6 +1,8 @@
 """The disk cache: whatever happens to it, results stay right."""
 
+import importlib
 import os
+import shutil
 import subprocess
 import sys
 import warnings
@@ -9,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import appell
 from appell.compile.native import cache, kernels
 from appell.compile.native.gufunc import make_ufunc
 from appell.errors import CacheWarning
@@ -200,3 +203,43 @@ def test_a_sound_cache_is_silent(folder):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         make_ufunc(random_tape(0, 30))
+
+
+SINE = """
+import sys
+sys.path.insert(0, sys.argv[1])
+import appell as ap
+print(ap.Function.of("f", {"x": (1,)}, lambda x: {"y": [ap.sin(x[0])]})([0.5])[0])
+"""
+
+
+def sine(source: Path) -> float:
+    done = subprocess.run([sys.executable, "-c", SINE, str(source)], capture_output=True, text=True, check=True)
+    return float(done.stdout)
+
+
+def test_another_coefficient_of_the_sine_never_meets_an_old_object(folder, tmp_path, monkeypatch):
+    monkeypatch.delenv("PYTHONPATH", raising=False)
+    package = Path(appell.__file__).parent
+    assert abs(sine(package.parent) - np.sin(0.5)) < 1e-16
+    shutil.copytree(package, tmp_path / "appell", ignore=shutil.ignore_patterns("__pycache__"))
+    assert sine(tmp_path) == sine(package.parent)
+    assert len(entries(folder)) == 2  # the kernel and the direct call: a copy that is the same shares them
+    text = tmp_path / "appell" / "compile" / "emit" / "sincos.py"
+    changed = text.read_text(encoding="utf-8").replace("-0.1666666666666663", "-0.1666666666666763", 1)
+    assert changed != text.read_text(encoding="utf-8")
+    text.write_text(changed, encoding="utf-8")
+    # r³ times the change of the coefficient is 1e-15, ten units of the last place
+    assert sine(tmp_path) != sine(package.parent)
+    assert len(entries(folder)) == 3
+
+
+@pytest.mark.parametrize("module", ["emit.lanes", "emit.schedule", "emit.operand", "native.machine", "ops"])
+def test_a_kernels_key_covers_the_source_of(module, monkeypatch):
+    found = importlib.import_module(f"appell.compile.{module}")
+    before = kernels.emitter_digest.__wrapped__()
+    real = type(found.__loader__).get_data
+    monkeypatch.setattr(
+        type(found.__loader__), "get_data", lambda self, path: real(self, path) + b"#" * (path == found.__file__)
+    )
+    assert kernels.emitter_digest.__wrapped__() != before

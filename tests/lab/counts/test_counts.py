@@ -11,6 +11,7 @@ from appell.compile.count import OpCount
 from appell.compile.evaluate import evaluate
 from appell.compile.tape import Array
 from appell.compile.trace import trace
+from appell.compile.verbatim import verbatim
 from appell.describe.dh import DH, from_dh
 from appell.describe.load import load
 from appell.dynamics import Dynamics
@@ -20,7 +21,6 @@ from appell.lab.counts.growth import growth, products
 from appell.lab.counts.kernels import kernel
 from appell.lab.counts.measure import BIAS, INERTIA, INVERSE, _problem, as_written, online, simplified
 from appell.lab.counts.published import MATA_1, MATA_2, MATA_3, MATA_4, PROVENZANO_1, VALERA_3
-from appell.lab.counts.verbatim import verbatim
 from oracle import relative_error
 
 SIZES = range(2, 10)  # enough for every degree here; `appell reproduce counts` goes to 12

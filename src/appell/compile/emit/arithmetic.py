@@ -18,6 +18,16 @@ def _select(emit: Emitter, x: Value, y: Value, z: Value) -> Value:
     return emit.select(emit.both(above_zero, emit.compare("ord", x, x)), y, z)
 
 
+def _round(emit: Emitter, x: Value) -> Value:
+    """The nearest whole number, the even one of two. |x| + 2^fraction has no bits left for a fraction of x; larger
+    numbers have none themselves. Machines that round in one instruction are not asked: the others call a library."""
+    lanes, size = emit.lanes, emit.absolute(x)
+    limit = 2.0**lanes.fraction
+    rounded = emit.sub(emit.add(size, emit.constant(limit)), emit.constant(limit))
+    small = emit.greater(emit.pattern(lanes.pattern_of(limit)), emit.bits(size))
+    return emit.select(small, emit.flip(rounded, emit.signs(emit.bits(x))), x)
+
+
 EMIT: dict[Op, Callable[..., Value]] = {
     Op.ADD: Emitter.add,
     Op.SUB: Emitter.sub,
@@ -27,6 +37,7 @@ EMIT: dict[Op, Callable[..., Value]] = {
     Op.SQRT: Emitter.sqrt,
     Op.ATAN2: atan2,
     Op.SELECT: _select,
+    Op.ROUND: _round,
     Op.FMA: Emitter.fma,
     Op.FMS: Emitter.fms,
     Op.FNMA: Emitter.fnma,

@@ -17,11 +17,11 @@ from dataclasses import dataclass
 
 from appell.compile.emit.arithmetic import EMIT
 from appell.compile.emit.emitter import Emitter, Index, Value
-from appell.compile.emit.frame import Frame, frame, step_defines, step_uses
 from appell.compile.emit.lanes import Lanes
 from appell.compile.emit.payne_hanek import reduce_huge, sincos_careful
 from appell.compile.emit.schedule import CHUNK, Group, Step, chunks, schedule
 from appell.compile.emit.sincos import beyond_mask, reduce, sine_and_cosine
+from appell.compile.emit.stack_frame import StackFrame, stack_frame, step_defines, step_uses
 from appell.compile.ops import Op
 from appell.compile.tape import Tape
 
@@ -34,7 +34,7 @@ def slots(tape: Tape) -> dict[int, int]:
 def body(tape: Tape, lanes: Lanes, fused: bool, chunk: int = CHUNK) -> str:
     """All functions of the body of a tape; `chunk` is the number of steps from which on it is cut."""
     pieces = chunks(schedule(tape), chunk)
-    writer = _Writer(tape, slots(tape), frame(tape, pieces))
+    writer = _Writer(tape, slots(tape), stack_frame(tape, pieces))
     functions = []
     if any(isinstance(step, Group) for piece in pieces for step in piece):
         functions += [reduce_huge(), sincos_careful(lanes, fused)]
@@ -64,7 +64,7 @@ class _Writer:
 
     tape: Tape
     outputs: dict[int, int]
-    frame: Frame
+    frame: StackFrame
 
     def chunk(self, emit: Emitter, steps: list[Step]) -> None:
         values: dict[int, Value] = {}

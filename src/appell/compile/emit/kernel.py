@@ -12,12 +12,10 @@ from __future__ import annotations
 from appell.compile.emit.body import body, slots
 from appell.compile.emit.emitter import Emitter, Index
 from appell.compile.emit.lanes import Lanes
-from appell.compile.emit.move import Samples, gather, scatter
+from appell.compile.emit.move import LaneSamples, gather, scatter
 from appell.compile.emit.operand import Operand, locate, operands
 from appell.compile.emit.schedule import CHUNK
 from appell.compile.tape import Tape
-
-VERSION = 2  # of everything an emitted object depends on besides the tape; raise it when the emitted code changes
 
 
 def loop_kernel(tape: Tape, lanes: Lanes, fused: bool, chunk: int = CHUNK) -> str:
@@ -55,7 +53,7 @@ def _loop(tape: Tape, emit: Emitter) -> str:
     emit.enter("block")
     first = emit.phi("i64", ("0", before), ("%next", "written"))
     emit.do(f"%next = add i64 {first}, {lanes.width}")
-    samples = Samples(
+    samples = LaneSamples(
         numbers=[_smaller(emit, emit.value(f"add i64 {first}, {lane}"), last) for lane in range(lanes.width)],
         first=emit.value(f"mul i64 {first}, {lanes.itemsize}"),
         complete=emit.value(f"icmp ule i64 %next, {count}"),

@@ -17,7 +17,7 @@ UNROLL = 40  # elements; beyond it a move is a loop, so that a large matrix does
 
 
 @dataclass(frozen=True)
-class Samples:
+class LaneSamples:
     """One register of samples, as names of LLVM values."""
 
     numbers: list[Value]  # the sample in each lane
@@ -29,7 +29,7 @@ class Samples:
         return [emit.address(place.base, emit.value(f"mul i64 {n}, {place.step}")) for n in self.numbers]
 
 
-def gather(emit: Emitter, place: Place, samples: Samples, block: Value) -> None:
+def gather(emit: Emitter, place: Place, samples: LaneSamples, block: Value) -> None:
     """Read the samples of one input into the block."""
     lanes = emit.lanes
     first = emit.address(block, place.operand.slots[0] * lanes.bytes)
@@ -56,7 +56,7 @@ def gather(emit: Emitter, place: Place, samples: Samples, block: Value) -> None:
     _choose(emit, place, samples, packed, column, scattered)
 
 
-def scatter(emit: Emitter, place: Place, samples: Samples, block: Value) -> None:
+def scatter(emit: Emitter, place: Place, samples: LaneSamples, block: Value) -> None:
     """Write the samples of one output from the block."""
     lanes, operand = emit.lanes, place.operand
 
@@ -92,7 +92,7 @@ def scatter(emit: Emitter, place: Place, samples: Samples, block: Value) -> None
     _choose(emit, place, samples, packed, column, scattered, streamed)
 
 
-def _choose(emit: Emitter, place: Place, samples: Samples, packed, column, scattered, streamed=None) -> None:
+def _choose(emit: Emitter, place: Place, samples: LaneSamples, packed, column, scattered, streamed=None) -> None:
     """Branch on the layout and do the move that fits it."""
     size = place.operand.array.size
     labels = {name: emit.label(name) for name in ("packed", "loose", "column", "scattered", "moved")}

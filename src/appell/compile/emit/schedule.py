@@ -27,7 +27,7 @@ _TRIG = (Op.SIN, Op.COS)
 
 
 @dataclass(frozen=True)
-class Angle:
+class SineCosine:
     """A node, and the nodes that are its sine and its cosine."""
 
     node: int
@@ -39,7 +39,7 @@ class Angle:
 class Group:
     """All angles of one level, or so many as go into one chunk."""
 
-    angles: tuple[Angle, ...]
+    angles: tuple[SineCosine, ...]
 
     @property
     def defines(self) -> list[int]:
@@ -80,7 +80,7 @@ def schedule(tape: Tape) -> list[Step]:
     steps: list[Step] = []
     for nodes, group in zip(before, groups, strict=True):
         steps += nodes
-        found = [Angle(angle, *(_of_op(tape, nodes, op) for op in _TRIG)) for angle, nodes in group.items()]
+        found = [SineCosine(angle, *(_of_op(tape, nodes, op) for op in _TRIG)) for angle, nodes in group.items()]
         largest = CHUNK // _TRIG_WEIGHT
         steps += [Group(tuple(found[k : k + largest])) for k in range(0, len(found), largest)]
     return steps

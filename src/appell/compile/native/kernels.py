@@ -1,17 +1,27 @@
-"""The machine code of a tape for one number format: from the disk if it is there, else made and put there."""
+"""The machine code of a tape for one number format: from the disk if it is there, else made and put there.
+
+The key of a kernel covers all that its machine code depends on: the tape, the number format, the kind of function, the
+target and LLVM, and the sources of everything that turns a tape into an object, to the last coefficient of the sine.
+"""
 
 from __future__ import annotations
 
 import hashlib
+import importlib
+import pkgutil
+from functools import cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike
 
-from appell.compile.emit.kernel import VERSION, loop_kernel, single_kernel
+from appell.compile import emit
+from appell.compile.emit.kernel import loop_kernel, single_kernel
 from appell.compile.emit.lanes import DOUBLES, FLOATS
-from appell.compile.native import cache
+from appell.compile.native import cache as disk
 from appell.compile.native.machine import Code, assemble
 from appell.compile.native.target import host
+from appell.compile.ops import Op
 from appell.compile.tape import Tape
 from appell.errors import ArgumentError
 
@@ -25,9 +35,21 @@ def load_kernel(tape: Tape, dtype: DTypeLike, function: str) -> Code:
     if code not in LANES:
         raise ArgumentError(f"'{tape.name}' cannot compute in {np.dtype(dtype)}.", expected="float64 or float32")
     target = host()
-    key = hashlib.sha256("\n".join([tape.digest, code, function, target.identity, str(VERSION)]).encode()).hexdigest()
+    parts = [tape.digest, code, function, target.identity, emitter_digest()]
+    key = hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
     def make() -> bytes:
         return assemble(KERNELS[function](tape, LANES[code], target.has_fma), target, tape.name)
 
-    return Code(cache.fetch(key, make), function)
+    return Code(disk.fetch(key, make), function)
+
+
+@cache
+def emitter_digest() -> str:
+    """A hash of the sources of everything between a tape and its object file, computed once a process."""
+    names = [f"{emit.__name__}.{module.name}" for module in pkgutil.iter_modules(emit.__path__)]
+    total = hashlib.sha256()
+    for name in sorted([*names, Op.__module__, Tape.__module__, Code.__module__]):
+        module: Any = importlib.import_module(name)
+        total.update(name.encode() + hashlib.sha256(module.__loader__.get_data(module.__file__)).digest())
+    return total.hexdigest()

@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from appell.algebra.scalar import Scalar, select
+from appell.algebra.piecewise import clamp, larger
+from appell.algebra.scalar import Scalar, floor, nearest, select
 from appell.compile.function import Function
-from appell.compile.tape import Array
-from appell.compile.trace import trace
 from appell.control.arm import Arm
 from appell.control.cabinet.drive import Drive, Wiring
 from appell.control.cabinet.plant import plant_step
-from appell.control.law.arithmetic import clamp, floor, larger, nearest
 
 STATE = ("q", "v", "hold", "temperature", "raw", "index", "seen")  # n numbers each
 QUIRKS = (
@@ -29,13 +27,13 @@ AMBIENT = 25.0  # °C
 def cabinet_function(arm: Arm, wiring: Wiring) -> Function:
     """(state, codes, switches, noise, quirks) -> (state_next, sensors, torque, current)."""
     n = wiring.n
-    inputs = [
-        Array("state", (len(STATE) * n,)),
-        Array("codes", (n,)),
-        Array("switches", (3,)),
-        Array("noise", (n,)),
-        Array("quirks", (len(QUIRKS), n)),
-    ]
+    inputs = {
+        "state": len(STATE) * n,
+        "codes": n,
+        "switches": 3,
+        "noise": n,
+        "quirks": (len(QUIRKS), n),
+    }
 
     def body(state, codes, switches, noise, quirks) -> dict[str, Any]:
         q, v, hold, temperature, raw, index, seen = (state[k * n : (k + 1) * n] for k in range(len(STATE)))
@@ -66,7 +64,7 @@ def cabinet_function(arm: Arm, wiring: Wiring) -> Function:
             "current": current,
         }
 
-    return Function(trace("cabinet_step", inputs, body), f"One step of {wiring.name}.", f"robot '{arm.robot.name}'")
+    return Function.of("cabinet_step", inputs, body, f"One step of {wiring.name}.", f"robot '{arm.robot.name}'")
 
 
 def amplifier(

@@ -21,12 +21,10 @@ from typing import Any
 
 import numpy as np
 
+from appell.algebra.piecewise import clamp
 from appell.algebra.scalar import Scalar
 from appell.algebra.solve import LDL
 from appell.compile.function import Function
-from appell.compile.tape import Array
-from appell.compile.trace import trace
-from appell.control.law.arithmetic import clamp
 from appell.control.model import Model, model_of
 from appell.model.robot import Robot
 from appell.parallel.mechanism import Mechanism
@@ -96,19 +94,19 @@ def _friction(free, hold, bounds, response, dt: Scalar):
 def plant_function(arm: Model) -> Function:
     """(state, tau, dt, damping, brake) -> state_next, the state being q, v and λ in one array."""
     n = len(arm.coordinates)
-    inputs = [
-        Array("state", (3 * n,)),
-        Array("tau", (len(arm.actuators),)),
-        Array("dt", ()),
-        Array("damping", (n,)),
-        Array("brake", (n,)),
-    ]
+    inputs = {
+        "state": 3 * n,
+        "tau": len(arm.actuators),
+        "dt": (),
+        "damping": n,
+        "brake": n,
+    }
 
     def body(state, tau, dt, damping, brake):
         after = plant_step(arm, (state[:n], state[n : 2 * n], state[2 * n :]), tau, dt, damping, brake)
         return {"state_next": [x for part in after for x in part]}
 
-    return Function(trace("plant_step", inputs, body), "The arm after dt seconds.", arm.coordinates.owner)
+    return Function.of("plant_step", inputs, body, "The arm after dt seconds.", arm.coordinates.owner)
 
 
 class Plant:

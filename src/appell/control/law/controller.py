@@ -14,28 +14,26 @@ from typing import Any
 import numpy as np
 
 from appell.compile.function import Function
-from appell.compile.tape import Array
-from appell.compile.trace import trace
 from appell.control.law.design import Design
 
 
 def control_function(design: Design) -> Function:
     """(q, v, reference, integral, before) -> (tau, integral_next, demand), as one compiled function."""
     n, drives = len(design.model.coordinates), len(design.model.actuators)
-    inputs = [
-        Array("q", (n,)),
-        Array("v", (n,)),
-        Array("reference", (3, n)),
-        Array("integral", (n,)),
-        Array("before", (drives,)),
-    ]
+    inputs = {
+        "q": n,
+        "v": n,
+        "reference": (3, n),
+        "integral": n,
+        "before": drives,
+    }
 
     def body(q, v, reference, integral, before):
         step = design.step(q, v, reference, integral, before)
         return {"tau": step.tau, "integral_next": step.integral, "demand": step.demand}
 
-    tape = trace("control_step", inputs, body)
-    return Function(tape, f"One step of the law '{design.law.name}'.", design.model.coordinates.owner)
+    doc = f"One step of the law '{design.law.name}'."
+    return Function.of("control_step", inputs, body, doc, design.model.coordinates.owner)
 
 
 class Controller:

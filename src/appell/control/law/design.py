@@ -20,9 +20,9 @@ from typing import Any
 
 import numpy as np
 
+from appell.algebra.piecewise import clamp
 from appell.algebra.scalar import Scalar, select
 from appell.control.axes import PerJoint
-from appell.control.law.arithmetic import clamp
 from appell.control.law.gains import Gains
 from appell.control.law.laws import feedback, find_law
 from appell.control.model import model_of

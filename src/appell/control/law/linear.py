@@ -15,8 +15,6 @@ import numpy as np
 
 from appell.algebra.solve import LDL
 from appell.compile.function import Function
-from appell.compile.tape import Array
-from appell.compile.trace import trace
 from appell.control.axes import Axes
 from appell.control.law.controller import Controller
 from appell.control.model import Model, model_of
@@ -67,15 +65,18 @@ def forward_function(arm: Model) -> Function:
         rows = zip(arm.along_coordinates(q, tau), arm.bias(q, v), arm.viscous, v, strict=True)
         return {"a": LDL.of(arm.mass_matrix(q)).solve([force - h - drag * rate for force, h, drag, rate in rows])}
 
-    tape = trace("arm_acceleration", [*_state(arm), Array("tau", (len(arm.actuators),))], body)
-    return Function(tape, "a(q, v, tau).", arm.coordinates.owner)
+    inputs = _state(arm) | {"tau": len(arm.actuators)}
+    return Function.of("arm_acceleration", inputs, body, "a(q, v, tau).", arm.coordinates.owner)
 
 
 def holding_function(arm: Model) -> Function:
     """tau(q, v), with which the motion goes on unaccelerated."""
     still = [0.0] * len(arm.coordinates)
-    tape = trace("arm_holding", _state(arm), lambda q, v: {"tau": arm.inverse_dynamics(q, v, still)})
-    return Function(tape, "tau(q, v).", arm.coordinates.owner)
+
+    def body(q, v):
+        return {"tau": arm.inverse_dynamics(q, v, still)}
+
+    return Function.of("arm_holding", _state(arm), body, "tau(q, v).", arm.coordinates.owner)
 
 
 def linearize(arm: Any, q, v=None, tau=None) -> LinearSystem:
@@ -118,8 +119,8 @@ def linearize_closed_loop(controller: Controller, arm: Any, q) -> LinearSystem:
     return LinearSystem(A, np.vstack([gamma, np.zeros((n, len(before)))]), names, plant.inputs, design.period)
 
 
-def _state(arm: Model) -> list[Array]:
-    return [Array(name, (len(arm.coordinates),)) for name in "qv"]
+def _state(arm: Model) -> dict[str, int]:
+    return dict.fromkeys("qv", len(arm.coordinates))
 
 
 def _names(axes: Axes, *kinds: str) -> tuple[str, ...]:

@@ -18,13 +18,11 @@ from typing import Any
 
 import numpy as np
 
-from appell.algebra.scalar import Scalar, select
+from appell.algebra.piecewise import clamp, largest, magnitude
+from appell.algebra.scalar import Scalar, nearest, select
 from appell.compile.function import Function
-from appell.compile.tape import Array
-from appell.compile.trace import trace
 from appell.control.cabinet.drive import Wiring
 from appell.control.cabinet.signals import Layout
-from appell.control.law.arithmetic import clamp, largest, magnitude, nearest
 from appell.control.law.design import Design
 from appell.control.loop.limits import Limits
 from appell.control.loop.states import Fault
@@ -74,16 +72,15 @@ class Servo:
 
     def _function(self) -> Function:
         n, size = self.wiring.n, self.layout.size
-        inputs = [
-            Array("signals", (size,)),
-            Array("offset", (n,)),
-            Array("reference", (3, n)),
-            Array("memory", (len(MEMORY) * n,)),
-            Array("switches", (3,)),
-        ]
-        return Function(
-            trace("servo_step", inputs, self._body), "One control step.", f"robot '{self.design.model.robot.name}'"
-        )
+        inputs = {
+            "signals": size,
+            "offset": n,
+            "reference": (3, n),
+            "memory": len(MEMORY) * n,
+            "switches": 3,
+        }
+        owner = f"robot '{self.design.model.robot.name}'"
+        return Function.of("servo_step", inputs, self._body, "One control step.", owner)
 
     def _body(self, signals, offset, reference, memory, switches) -> dict[str, Any]:
         n, design, at = self.wiring.n, self.design, self.layout.at

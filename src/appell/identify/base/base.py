@@ -115,7 +115,7 @@ def _found(model: Model, motions: Sequence | None) -> BaseParameters:
 def subset(model: Model, indices: Sequence[int], motions=None) -> tuple[tuple[int, ...], np.ndarray]:
     """The same for some columns of Y, all others being known: kept columns, and B over all parameters."""
     q, v, a = model.sample(max(40, 3 * len(indices)), np.random.default_rng(0)) if motions is None else motions
-    Y = model.select(indices)(q, v, a)
+    Y = model.regressor.columns(indices)(q, v, a)
     null = _kernel(Y.reshape(-1, len(indices)))
     order = sorted(range(len(indices)), key=lambda k: _preference(model)[indices[k]])
     columns, part = _matrix(null, _greedy(null, order))

@@ -101,7 +101,7 @@ class Estimator(ABC):
     @calm
     def _prepare(self, samples: Samples) -> None:
         model = self.model_ = self.base_.model
-        self.regressor_ = model.select(self.base_.columns)
+        self.regressor_ = model.regressor.columns(self.base_.columns)
         reduced = self._reduce(samples, self._offset(samples))
         self._weigh(samples, reduced)
         beta, covariance = self._solve(reduced, samples)

@@ -22,7 +22,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from appell.compile.function import Function
-from appell.compile.ops import Op
 from appell.errors import ArgumentError
 from appell.identify.estimators.calm import is_tamed, one_blas_thread
 
@@ -105,10 +104,7 @@ def triangle(rows: np.ndarray) -> np.ndarray:
 
 def _used(regressor: Function) -> list[np.ndarray]:
     """For every joint, the columns that are not zero whatever the motion is; tau among them."""
-    nv, columns = regressor.outputs[0].shape
-    tape = regressor.tape
-    zero = np.array([tape.nodes[k] == (Op.CONST, 0.0) for k in tape.results]).reshape(nv, columns)
-    return [np.append(np.flatnonzero(~row), columns) for row in zero]
+    return [np.append(np.flatnonzero(~row), len(row)) for row in regressor.structural_zeros]
 
 
 def _reduced(rows: np.ndarray, used: list[np.ndarray], method: str) -> np.ndarray:

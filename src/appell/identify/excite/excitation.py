@@ -21,10 +21,6 @@ import numpy as np
 from scipy.linalg import null_space
 from scipy.optimize import minimize
 
-from appell.compile.build import Builder
-from appell.compile.function import Function
-from appell.compile.ops import Op
-from appell.compile.tape import Array
 from appell.dynamics import Dynamics
 from appell.errors import ArgumentError
 from appell.identify.base.base import BaseParameters, base_parameters
@@ -124,7 +120,7 @@ def random_spline(model: Model, bounds: Bounds, duration: float, rng: np.random.
 
 def quality(base: BaseParameters, trajectory: Trajectory, samples: int = 400, weights=None) -> float:
     """The condition number of the base regressor along a motion; weights multiply the rows of the joints."""
-    Y = np.asarray(base.model.select(base.columns)(*trajectory(trajectory.times(samples))))
+    Y = np.asarray(base.model.regressor.columns(base.columns)(*trajectory(trajectory.times(samples))))
     Y = Y if weights is None else Y * np.asarray(weights)[:, None]
     s = np.linalg.svd(np.linalg.qr(Y.reshape(-1, base.count), mode="r"), compute_uv=False)
     return float(s[0] / s[-1]) if s[-1] > 0 else np.inf
@@ -136,8 +132,8 @@ class Problem:
     def __init__(self, base: BaseParameters, bounds: Bounds, duration: float, harmonics: int, samples: int):
         self.base, self.bounds = base, bounds
         self.model, self.duration, self.harmonics = base.model, duration, harmonics
-        self.regressor = self.model.select(base.columns)
-        self.pull_back = _pull_back(self.regressor)
+        self.regressor = self.model.regressor.columns(base.columns)
+        self.pull_back = self.regressor.pullback("q", "v", "a")
         self.beta = base.values()
         k = np.arange(1, harmonics + 1)
         self.rest = null_space(np.ones((1, harmonics))), null_space(k[None, :].astype(float))
@@ -275,17 +271,3 @@ class Problem:
             loads[what] = np.maximum(loads.get(what, -np.inf), load.max(axis=0))
         logdet = -self.objective(x, "logdet")[0] * self.base.count
         return Excitation(series, quality(self.base, series), logdet, loads, self.evaluations)
-
-
-def _pull_back(regressor: Function) -> Function:
-    """The gradient by q, v and a of Σ G Y(q, v, a), G an argument."""
-    tape, builder = regressor.tape, Builder()
-    index: list[int] = []
-    for node in tape.nodes:
-        index.append(builder.copy(node, [] if node[0] <= Op.INPUT else [index[k] for k in node[1:]]))
-    total = builder.const(0.0)
-    for k, result in enumerate(tape.results):
-        total = builder.add(total, builder.mul(builder.input(tape.input_size + k), index[result]))
-    inputs = (*tape.inputs, Array("G", tape.outputs[0].shape))
-    scalar = builder.tape("excitation", inputs, (Array("value", ()),), [total])
-    return Function(scalar, "Σ G Y(q, v, a)", regressor.owner).jacobian("q", "v", "a")

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from appell.compile.collect import simplest
 from appell.compile.function import Function
+from appell.compile.passes.collect import simplest
 from appell.compile.tape import Array
 from appell.compile.trace import trace
 from appell.formulate.methods import Method

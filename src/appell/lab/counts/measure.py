@@ -9,19 +9,17 @@ In both, work on constants of the robot alone is off-line and not counted, and n
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, replace
 
-from appell.compile.collect import simplest
-from appell.compile.count import COST, OpCount
-from appell.compile.ops import Op
+from appell.compile.count import OpCount, count
+from appell.compile.passes.collect import simplest
 from appell.compile.tape import Array, Tape
 from appell.compile.trace import trace
+from appell.compile.verbatim import verbatim
 from appell.formulate.methods import Method
 from appell.formulate.regroup import regroup
 from appell.lab.counts.general_arm import SYMBOLS, with_symbols
-from appell.lab.counts.verbatim import verbatim
 from appell.model.robot import Robot
 
 
@@ -70,14 +68,4 @@ def _problem(robot: Robot, method: Method, quantity: Quantity, regrouped: bool) 
 
 def online(tape: Tape) -> OpCount:
     """The operations of a tape that depend on more than its first argument; trigonometric functions are given."""
-    constants = tape.inputs[0].size
-    depends: list[bool] = []
-    kinds: Counter[Op] = Counter()
-    for op, *operands in tape.nodes:
-        if op <= Op.INPUT:
-            depends.append(op == Op.INPUT and operands[0] >= constants)
-            continue
-        depends.append(any(depends[k] for k in operands))
-        if depends[-1] and op not in (Op.SIN, Op.COS):
-            kinds[op] += 1
-    return OpCount(*(sum(getattr(COST[op], f.name) * number for op, number in kinds.items()) for f in fields(OpCount)))
+    return replace(count(tape, range(tape.inputs[0].size)), trig=0)

@@ -17,11 +17,9 @@ from typing import Any
 import numpy as np
 
 from appell.compile.function import Function
-from appell.compile.tape import Array
-from appell.compile.trace import trace
+from appell.compile.splice import inline
 from appell.dynamics import Dynamics
 from appell.model.robot import Robot
-from appell.parallel.inline import call
 
 RANK = 1e-9  # singular values below this part of the largest are closures that others imply
 
@@ -46,9 +44,9 @@ class ClosedTree:
         dyn, nv = self.dynamics, self.robot.nv
 
         def side(frame, q, v):
-            pose = call(dyn.pose(frame).tape, q)[0]
-            J = call(dyn.jacobian(frame, "LOCAL_WORLD_ALIGNED").tape, q)[0][:3]
-            rate = call(dyn.jacobian_rate(frame, "LOCAL_WORLD_ALIGNED").tape, q, v)[0][:3]
+            pose = inline(dyn.pose(frame).tape, q)[0]
+            J = inline(dyn.jacobian(frame, "LOCAL_WORLD_ALIGNED").tape, q)[0][:3]
+            rate = inline(dyn.jacobian_rate(frame, "LOCAL_WORLD_ALIGNED").tape, q, v)[0][:3]
             return (
                 [pose[i][3] for i in range(3)],
                 J,
@@ -62,11 +60,11 @@ class ClosedTree:
                 gap += [a - b for a, b in zip(x, y, strict=True)]
                 K += [[a - b for a, b in zip(r, c, strict=True)] for r, c in zip(J, H, strict=True)]
                 drift += [a - b for a, b in zip(s, t, strict=True)]
-            M, h = call(dyn.mass_matrix.tape, q)[0], call(dyn.bias.tape, q, v)[0]
+            M, h = inline(dyn.mass_matrix.tape, q)[0], inline(dyn.bias.tape, q, v)[0]
             return {"M": M, "h": h, "K": K, "drift": drift, "gap": gap}
 
-        tape = trace("closed_tree", [Array("q", (self.robot.nq,)), Array("v", (nv,))], body)
-        return Function(tape, "All terms of a tree with closed loops.", f"robot '{self.robot.name}'")
+        inputs, doc = {"q": self.robot.nq, "v": nv}, "All terms of a tree with closed loops."
+        return Function.of("closed_tree", inputs, body, doc, f"robot '{self.robot.name}'")
 
     def terms(self, q, v) -> tuple[np.ndarray, ...]:
         """M, h, K, K̇v and the gaps."""

@@ -18,8 +18,6 @@ from appell.algebra.scalar import Scalar, atan2, select, sqrt
 from appell.algebra.solve import LDL
 from appell.algebra.vector import Vec3
 from appell.compile.function import Function
-from appell.compile.tape import Array
-from appell.compile.trace import trace
 from appell.formulate.kinematics import frame_jacobian, frame_pose
 from appell.formulate.tree import Tree
 from appell.model.robot import Robot
@@ -50,8 +48,8 @@ def damped_step(robot: Robot, frame: str, weight: float, lower: np.ndarray, uppe
         step = [z[k] + _sum(JF[i][k] * y[i] for i in range(6)) for k in range(robot.nv)]  # (3)
         return {"step": step, "position": sqrt(linear.dot(linear)), "rotation": angle}
 
-    inputs = [Array("q", (robot.nq,)), Array("target", (4, 4)), Array("damping", ()), Array("pull", (robot.nv,))]
-    return Function(trace(f"damped_step_{frame}", inputs, body), __doc__ or "", f"robot '{robot.name}'")
+    inputs = {"q": robot.nq, "target": (4, 4), "damping": (), "pull": robot.nv}
+    return Function.of(f"damped_step_{frame}", inputs, body, __doc__ or "", f"robot '{robot.name}'")
 
 
 def frame_error(pose, target) -> tuple[Vec3, Vec3, Scalar]:

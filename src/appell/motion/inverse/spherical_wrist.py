@@ -39,8 +39,6 @@ from appell.algebra.rotation import Pose
 from appell.algebra.scalar import Scalar, atan2, cos, select, sin, sqrt
 from appell.algebra.vector import Vec3
 from appell.compile.function import Function
-from appell.compile.tape import Array
-from appell.compile.trace import trace
 from appell.errors import ArgumentError
 from appell.model.robot import Robot
 from appell.motion.inverse.poses import checked_poses, default_frame
@@ -91,8 +89,12 @@ def spherical_wrist(robot: Robot, frame: str | None = None) -> SphericalWrist:
     """The closed-form inverse kinematics of a frame ('tool', or the robot's only end); a ModelError if it has none."""
     frame = default_frame(robot) if frame is None else frame
     geometry = wrist_geometry(robot, frame)
-    tape = trace("spherical_wrist", [Array("pose", (4, 4))], lambda pose: {"q": solutions(geometry, pose)})
-    return SphericalWrist(robot, frame, geometry, Function(tape, __doc__ or "", f"robot '{robot.name}'"))
+
+    def body(pose):
+        return {"q": solutions(geometry, pose)}
+
+    function = Function.of("spherical_wrist", {"pose": (4, 4)}, body, __doc__ or "", f"robot '{robot.name}'")
+    return SphericalWrist(robot, frame, geometry, function)
 
 
 def row_of(shoulder: int = 1, elbow: int = 1, wrist: int = 1) -> int:

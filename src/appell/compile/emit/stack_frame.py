@@ -1,4 +1,4 @@
-"""The frame: where a value waits that one chunk computes and a later one reads.
+"""The stack frame: where a value waits that one chunk computes and a later one reads.
 
 A slot is given to a value when its chunk ends and taken back after the last chunk that reads it, so the frame is as
 large as the widest cut through the tape, not as the tape. Constants, inputs and values used in one chunk need no slot.
@@ -13,7 +13,7 @@ from appell.compile.tape import Tape
 
 
 @dataclass(frozen=True)
-class Frame:
+class StackFrame:
     """The slot of every value that waits, and the number of slots."""
 
     slots: dict[int, int]
@@ -28,7 +28,7 @@ def step_uses(tape: Tape, step: Step) -> list[int] | tuple[int, ...]:
     return step.uses if isinstance(step, Group) else operands(tape, step)
 
 
-def frame(tape: Tape, chunks: list[list[Step]]) -> Frame:
+def stack_frame(tape: Tape, chunks: list[list[Step]]) -> StackFrame:
     """Give out the slots in one pass through the chunks."""
     born: dict[int, int] = {}
     last_read: dict[int, int] = {}
@@ -57,4 +57,4 @@ def frame(tape: Tape, chunks: list[list[Step]]) -> Frame:
                 slots[node], size = size, size + 1
         # a slot that is read in this chunk may be written again only by the next one
         free += [slots[node] for node in leave]
-    return Frame(slots, size)
+    return StackFrame(slots, size)

@@ -7,9 +7,9 @@ import pytest
 
 from appell.algebra.matrix import Mat3
 from appell.algebra.vector import Vec3
-from appell.compile.collect import collect, simplest
 from appell.compile.count import count
 from appell.compile.evaluate import evaluate
+from appell.compile.passes.collect import collect, simplest
 from appell.compile.tape import Array
 from appell.compile.trace import trace
 from appell.describe.load import load

@@ -7,7 +7,7 @@ import numpy as np
 import appell as ap
 from appell.compile.evaluate import evaluate
 from appell.compile.ops import Op
-from appell.compile.order import in_groups
+from appell.compile.passes.order import in_groups
 from appell.compile.tape import Array
 from appell.compile.trace import trace
 

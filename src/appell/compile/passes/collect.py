@@ -20,9 +20,10 @@ from __future__ import annotations
 
 from collections.abc import Container
 
-from appell.compile.build import Builder
+from appell.compile.count import count, known
+from appell.compile.graph import Graph
 from appell.compile.ops import Op
-from appell.compile.simplify import factor, uses_of
+from appell.compile.passes.factor import factor
 from appell.compile.tape import Tape
 
 Form = dict[int, int]  # constant -> coefficient, both nodes of the new tape
@@ -31,7 +32,7 @@ LINEAR = (Op.ADD, Op.SUB, Op.NEG)
 
 def simplest(tape: Tape, constants: Container[int] = ()) -> Tape:
     """The tape collected by constants if that costs less, else the tape itself."""
-    return min(tape, factor(collect(tape, constants)), key=lambda found: _work(found, constants))
+    return min(tape, factor(collect(tape, constants)), key=lambda found: count(found, constants).total)
 
 
 def collect(tape: Tape, constants: Container[int] = ()) -> Tape:
@@ -41,9 +42,9 @@ def collect(tape: Tape, constants: Container[int] = ()) -> Tape:
 
 class _Collector:
     def __init__(self, tape: Tape, constants: Container[int]):
-        self.tape, self.builder = tape, Builder()
-        self.fixed = _fixed(tape, constants)
-        self.uses = uses_of(tape)
+        self.tape, self.graph = tape, Graph()
+        self.fixed = known(tape, constants)
+        self.uses = tape.uses()
         self.users: dict[int, list[int]] = {}
         for k, (op, *operands) in enumerate(tape.nodes):
             if op > Op.INPUT:
@@ -53,22 +54,24 @@ class _Collector:
         self.family = _families(tape, self.fixed)
         self.index: dict[int, int] = {}  # nodes that have been summed up
         self.forms: dict[int, Form] = {}  # nodes that wait for their user
-        self.one = self.builder.const(1.0)
+        self.one = self.graph.const(1.0)
 
     def run(self) -> Tape:
         for k, node in enumerate(self.tape.nodes):
             form = None if self.fixed[k] else self._form(k)
             if form is None:
-                operands = [] if node[0] <= Op.INPUT else [self._value(j) for j in node[1:]]
-                self.index[k] = self.builder.copy(node, operands)
+                if node[0] > Op.INPUT:
+                    for j in node[1:]:
+                        self._value(j)
+                self.index[k] = self.graph.copy(node, self.index)
             else:
                 self.forms[k] = form
         tape = self.tape
-        return self.builder.tape(tape.name, tape.inputs, tape.outputs, [self._value(k) for k in tape.results])
+        return self.graph.tape(tape.name, tape.inputs, tape.outputs, [self._value(k) for k in tape.results])
 
     def _form(self, k: int) -> Form | None:
         """The node as a linear form; None if it is none, or a plain sum that nothing is gained by holding back."""
-        b, (op, *operands) = self.builder, self.tape.nodes[k]
+        b, (op, *operands) = self.graph, self.tape.nodes[k]
         if op in LINEAR:
             if not any(self._is_taken(j, k) for j in operands):
                 return None
@@ -93,16 +96,16 @@ class _Collector:
     def _scaled(self, scale: int, form: Form) -> Form:
         scaled: Form = {}
         for c, e in form.items():
-            self._join(scaled, self.builder.mul(scale, c), e)
+            self._join(scaled, self.graph.mul(scale, c), e)
         return scaled
 
     def _join(self, form: Form, c: int, e: int) -> None:
         """Add c e to a form; twice the same is two c, not two e."""
         if form.get(c) == e:
             del form[c]
-            self._join(form, self.builder.mul(self.builder.const(2.0), c), e)
+            self._join(form, self.graph.mul(self.graph.const(2.0), c), e)
         else:
-            form[c] = self.builder.add(form[c], e) if c in form else e
+            form[c] = self.graph.add(form[c], e) if c in form else e
 
     def _is_taken(self, k: int, by: int) -> bool:
         """Whether the form of a node goes into one that uses it."""
@@ -129,7 +132,7 @@ class _Collector:
     def _value(self, k: int) -> int:
         """The node as one number, its form summed up; equal coefficients add their constants first."""
         if k not in self.index:
-            b, total = self.builder, self.builder.const(0.0)
+            b, total = self.graph, self.graph.const(0.0)
             by_coefficient: dict[int, int] = {}
             for c, e in self.forms[k].items():
                 positive, sign = (b.nodes[e][1], b.neg) if b.nodes[e][0] == Op.NEG else (e, lambda c: c)
@@ -138,23 +141,6 @@ class _Collector:
                 total = b.add(total, b.mul(c, e))
             self.index[k] = total
         return self.index[k]
-
-
-def _work(tape: Tape, constants: Container[int]) -> int:
-    """The operations that are left when the constants are known; a change of sign is none."""
-    fixed = _fixed(tape, constants)
-    return sum(not known and op > Op.INPUT and op != Op.NEG for known, (op, *_) in zip(fixed, tape.nodes, strict=True))
-
-
-def _fixed(tape: Tape, constants: Container[int]) -> list[bool]:
-    """Which nodes are known before the tape is run."""
-    fixed: list[bool] = []
-    for op, *operands in tape.nodes:
-        if op <= Op.INPUT:
-            fixed.append(op == Op.CONST or operands[0] in constants)
-        else:
-            fixed.append(all(fixed[k] for k in operands))
-    return fixed
 
 
 def _terms(tape: Tape, fixed: list[bool], k: int, depth: int = 3) -> list[int]:

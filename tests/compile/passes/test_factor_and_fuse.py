@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from appell.compile.count import OpCount, count
 from appell.compile.evaluate import evaluate
 from appell.compile.ops import Op
-from appell.compile.simplify import fuse
+from appell.compile.passes.fuse import fuse
 from appell.compile.tape import Array
 from appell.compile.trace import trace
 

@@ -1,19 +1,19 @@
-"""Folding constructors: what they make of zeros, ones, signs and equal expressions."""
+"""A growing graph: equal expressions are one node, and rules work together; passes/test_fold.py has each alone."""
 
 from __future__ import annotations
 
 import pytest
 
-from appell.compile.build import Builder
+from appell.compile.graph import Graph
 from appell.compile.ops import Op
 
 
 @pytest.fixture
 def b():
-    builder = Builder()
-    builder.x, builder.y, builder.z = (builder.input(k) for k in range(3))
-    builder.zero, builder.one, builder.two = (builder.const(c) for c in (0.0, 1.0, 2.0))
-    return builder
+    graph = Graph()
+    graph.x, graph.y, graph.z = (graph.input(k) for k in range(3))
+    graph.zero, graph.one, graph.two = (graph.const(c) for c in (0.0, 1.0, 2.0))
+    return graph
 
 
 def test_equal_expressions_are_one_node(b):

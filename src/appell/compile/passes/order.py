@@ -7,11 +7,11 @@ the other, only the values of the function itself wait: the derivatives of a PUM
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import replace
 
 from appell.compile.ops import Op
-from appell.compile.tape import Node, Tape, verify
+from appell.compile.tape import Tape, renumber, verify
 
 
 def in_groups(tape: Tape, groups: Iterable[Sequence[int]]) -> Tape:
@@ -19,23 +19,20 @@ def in_groups(tape: Tape, groups: Iterable[Sequence[int]]) -> Tape:
 
     A group holds node indices; every result of the tape is in some group.
     """
-    place: dict[int, int] = {}
-    nodes: list[Node] = []
+    placed: dict[int, None] = {}
     for group in groups:
-        for k in sorted(_missing(tape, group, place)):
-            op, *operands = tape.nodes[k]
-            place[k] = len(nodes)
-            nodes.append(tape.nodes[k] if op <= Op.INPUT else (op, *[place[j] for j in operands]))
-    return verify(replace(tape, nodes=tuple(nodes), results=tuple(place[k] for k in tape.results)))
+        placed.update(dict.fromkeys(sorted(_missing(tape, group, placed))))
+    nodes, results = renumber(tape.nodes, placed, tape.results)
+    return verify(replace(tape, nodes=nodes, results=results))
 
 
-def _missing(tape: Tape, group: Sequence[int], place: dict[int, int]) -> set[int]:
+def _missing(tape: Tape, group: Sequence[int], placed: Container[int]) -> set[int]:
     """What a group needs of the nodes that have no place yet."""
     found: set[int] = set()
     waiting = list(group)
     while waiting:
         k = waiting.pop()
-        if k not in found and k not in place:
+        if k not in found and k not in placed:
             found.add(k)
             if tape.nodes[k][0] > Op.INPUT:
                 waiting.extend(tape.nodes[k][1:])

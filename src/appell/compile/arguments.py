@@ -1,0 +1,85 @@
+"""The slow way into a compiled function: arguments by name, and errors that name the culprit.
+
+NumPy's complaints about a call ("mismatch in core dimension 0 of operand 1") do not know what the arguments are called
+and whose function it is. A call that the ufunc refuses comes here.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from appell.compile.tape import Array, Tape
+from appell.errors import ArgumentError
+
+_OPTIONS = ("out", "where", "axes", "axis", "keepdims", "order", "dtype", "subok", "signature", "casting")
+
+
+class Caller:
+    """Calls a ufunc, and says what is wrong if it will not be called."""
+
+    def __init__(self, ufunc: np.ufunc, tape: Tape, owner: str):
+        self.ufunc, self.tape = ufunc, tape
+        self.title = title(tape.name, owner)
+
+    def __call__(self, *arguments, **options):
+        try:
+            return self.ufunc(*arguments, **options)
+        except (TypeError, ValueError) as error:
+            return self._explain(error, arguments, options)
+
+    def _explain(self, error: Exception, arguments: tuple, options: dict[str, Any]):
+        """Call again with named arguments put in order, or say which argument is wrong and how."""
+        inputs, outputs = self.tape.inputs, self.tape.outputs
+        names = [array.name for array in inputs]
+        given = dict(zip(names, arguments, strict=False))
+        named = {key: options.pop(key) for key in names if key in options}
+        if repeated := [key for key in named if key in given]:
+            raise ArgumentError(f"{self.title} is given {repeated[0]} twice.") from None
+        given |= named
+        expected = ", ".join(map(str, inputs))
+        if missing := [name for name in names if name not in given]:
+            raise ArgumentError(f"{self.title} lacks {', '.join(missing)}.", expected=expected) from None
+        if len(arguments) > len(inputs) + len(outputs):
+            raise ArgumentError(f"{self.title} is given {len(arguments)} arguments.", expected=expected) from None
+        if unknown := [key for key in options if key not in _OPTIONS]:
+            raise ArgumentError(
+                f"{self.title} has no argument '{unknown[0]}'.", expected=f"{expected}; out, dtype or casting"
+            ) from None
+        for array in inputs:
+            self._check(array, given[array.name])
+        if named:
+            return self(*(given[name] for name in names), **options)
+        raise self._refusal(error) from error
+
+    def _refusal(self, error: Exception) -> ArgumentError:
+        """What NumPy said of `out`, `dtype` and the like, in its own words but under our name."""
+        return ArgumentError(
+            f"{self.title}: {str(error).rstrip('.')}.",
+            expected="batch axes that broadcast, numbers of at most 64 bits, `out` and `dtype` for float64 or float32",
+        )
+
+    def _check(self, array: Array, value) -> None:
+        try:
+            kind, shape = np.asarray(value).dtype.kind, np.shape(value)
+        except ValueError:
+            raise ArgumentError(f"{self.title}: argument {array.name} is nested unevenly.") from None
+        if kind not in "fiub":
+            raise ArgumentError(
+                f"{self.title}: argument {array.name} holds {np.asarray(value).dtype} values.", expected="real numbers"
+            )
+        if array.shape and shape[-len(array.shape) :] != array.shape:
+            raise ArgumentError(
+                f"{self.title}: argument {array.name} has shape {shape}.",
+                expected=f"a last {_axes(array.shape)}, after any batch axes",
+            )
+
+
+def title(name: str, owner: str) -> str:
+    """What a function is called in messages."""
+    return f"{name} of {owner}" if owner else name
+
+
+def _axes(shape: tuple[int, ...]) -> str:
+    return f"axis of {shape[0]}" if len(shape) == 1 else f"{len(shape)} axes of {' x '.join(map(str, shape))}"

@@ -1,0 +1,126 @@
+"""A graph of arithmetic that grows: what a tape is made from while it is traced, differentiated or rewritten.
+
+Nodes are hash-consed, so that equal expressions share one index, and every node passes the rules of `passes.fold`
+before it is made. Sums and products hold their operands in order, so that x + y and y + x are one node.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from appell.compile.ops import Op
+from appell.compile.passes.fold import RULES, table
+from appell.compile.tape import Array, Node, Tape, needed, renumber, verify
+
+CONST = Op.CONST
+
+
+def _unary(op: Op) -> Callable[[Graph, int], int]:
+    def make(self: Graph, x: int) -> int:
+        for rule in self.rules[op][self.nodes[x][0]]:
+            found = rule(self, x)
+            if found is not None:
+                return found
+        return self.node(op, x)
+
+    return make
+
+
+def _binary(op: Op, commutes: bool = False) -> Callable[[Graph, int, int], int]:
+    def make(self: Graph, x: int, y: int) -> int:
+        nodes = self.nodes
+        kind = nodes[x][0]
+        for rule in self.rules[op][kind][nodes[y][0]]:
+            found = rule(self, x, y)
+            if found is not None:
+                return found
+        if commutes and y < x and kind != CONST:
+            return self.node(op, y, x)
+        return self.node(op, x, y)
+
+    return make
+
+
+class Graph:
+    """Grows a list of nodes; every method returns the index of a node."""
+
+    rules = table(RULES)
+
+    def __init__(self) -> None:
+        self.nodes: list[Node] = []
+        self.index: dict[Node, int] = {}
+
+    def node(self, *node) -> int:
+        """The index of this very node, made if it is new."""
+        index = self.index.get(node)
+        if index is None:
+            index = self.index[node] = len(self.nodes)
+            self.nodes.append(node)
+        return index
+
+    def const(self, value: float) -> int:
+        return self.node(CONST, float(value) + 0.0)  # + 0.0 turns -0.0 into 0.0
+
+    def input(self, number: int) -> int:
+        return self.node(Op.INPUT, number)
+
+    def value(self, x: int) -> float | None:
+        """The number of a constant node, None for any other."""
+        node = self.nodes[x]
+        return node[1] if node[0] == CONST else None
+
+    neg = _unary(Op.NEG)
+    sqrt = _unary(Op.SQRT)
+    sin = _unary(Op.SIN)
+    cos = _unary(Op.COS)
+    round = _unary(Op.ROUND)
+    add = _binary(Op.ADD, commutes=True)
+    sub = _binary(Op.SUB)
+    mul = _binary(Op.MUL, commutes=True)
+    div = _binary(Op.DIV)
+    atan2 = _binary(Op.ATAN2)
+
+    def select(self, condition: int, if_positive: int, otherwise: int) -> int:
+        for rule in self.rules[Op.SELECT][self.nodes[condition][0]][self.nodes[if_positive][0]]:
+            found = rule(self, condition, if_positive, otherwise)
+            if found is not None:
+                return found
+        return self.node(Op.SELECT, condition, if_positive, otherwise)
+
+    # ---- copying and finishing
+
+    def copy(self, node: Node, index: Mapping[int, int] | Sequence[int]) -> int:
+        """A node of another tape, rebuilt here; `index` tells where the nodes before it have gone."""
+        op = node[0]
+        if op == CONST:
+            return self.const(node[1])
+        if op == Op.INPUT:
+            return self.input(node[1])
+        return CONSTRUCTORS[op](self, *[index[k] for k in node[1:]])
+
+    def splice(self, tape: Tape, inputs: Sequence[int] = ()) -> list[int]:
+        """All nodes of a tape, rebuilt here: where each has gone. `inputs` are the nodes that its inputs become."""
+        index: list[int] = []
+        for node in tape.nodes:
+            index.append(inputs[node[1]] if inputs and node[0] == Op.INPUT else self.copy(node, index))
+        return index
+
+    def tape(self, name: str, inputs: Sequence[Array], outputs: Sequence[Array], results: Sequence[int]) -> Tape:
+        """The nodes that the results need, in order of their making."""
+        nodes, kept = renumber(self.nodes, needed(self.nodes, results), results)
+        return verify(Tape(name, tuple(inputs), tuple(outputs), nodes, kept))
+
+
+CONSTRUCTORS: dict[Op, Callable[..., int]] = {
+    Op.ADD: Graph.add,
+    Op.SUB: Graph.sub,
+    Op.MUL: Graph.mul,
+    Op.DIV: Graph.div,
+    Op.NEG: Graph.neg,
+    Op.SQRT: Graph.sqrt,
+    Op.SIN: Graph.sin,
+    Op.COS: Graph.cos,
+    Op.ROUND: Graph.round,
+    Op.ATAN2: Graph.atan2,
+    Op.SELECT: Graph.select,
+}

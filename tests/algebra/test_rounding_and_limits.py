@@ -1,0 +1,62 @@
+"""Limits and roundings: as floats, traced and compiled, all three the same."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from appell.algebra import piecewise, scalar
+from appell.compile.function import Function
+
+VALUES = [-2048.5, -3.5, -2.5, -1.0, -0.5, -0.49, 0.0, 0.49, 0.5, 1.5, 2.5, 7.0, 1e6 + 0.5, 123456789.75]
+
+
+@pytest.mark.parametrize(("name", "meaning"), [("nearest", round), ("floor", math.floor), ("magnitude", abs)])
+def test_rounding_means_the_same_for_floats_and_in_compiled_code(name, meaning):
+    function = getattr(piecewise if name == "magnitude" else scalar, name)
+    compiled = Function.of(name, {"x": ()}, lambda x: {"y": function(x)})
+    scaled = Function.of(name, {"x": ()}, lambda x: {"y": function(0.5 * x)})  # a product that fuses
+    for x in VALUES:
+        assert function(x) == compiled(x) == meaning(x)
+        assert scaled(x) == meaning(0.5 * x)
+
+
+@pytest.mark.parametrize("kind", [np.float64, np.float32])
+def test_the_nearest_whole_number_is_numpys_for_values_of_all_sizes(kind):
+    draw = np.random.default_rng(0)
+    largest = np.finfo(kind).maxexp - 1
+    sizes = np.ldexp(draw.uniform(1, 2, 4000), draw.integers(-largest, largest, 4000)).astype(kind)
+    ties = (draw.integers(0, 2**24, 2000) / 2).astype(kind)
+    edge = kind(2) ** (np.finfo(kind).nmant + np.arange(-2, 3)).astype(kind)
+    near = [np.nextafter(edge, kind(0)), edge, np.nextafter(edge, kind(np.inf)), edge - kind(0.5)]
+    x = np.concatenate([sizes, ties, np.nextafter(ties, kind(0)), *near, np.zeros(1, kind)])
+    x = np.concatenate([x, -x])
+    rounded = Function.of("nearest", {"x": ()}, lambda x: {"y": scalar.nearest(x)})
+    below = Function.of("floor", {"x": ()}, lambda x: {"y": scalar.floor(x)})
+    rounded(x), below(x)
+    with np.errstate(all="raise"):
+        got = rounded(x)
+        np.testing.assert_array_equal(below(x), np.floor(x))
+    assert got.dtype == kind
+    np.testing.assert_array_equal(got, np.rint(x))
+    np.testing.assert_array_equal(np.signbit(got), np.signbit(x))
+
+
+@pytest.mark.parametrize("x", [2.5, -0.3, 1e300, math.inf, -math.inf, 7, np.float32(3.5)])
+def test_the_nearest_whole_number_of_a_number_is_numpys(x):
+    assert scalar.nearest(x) == np.rint(x)
+    assert np.signbit(scalar.nearest(x)) == np.signbit(np.rint(x))
+
+
+def test_clamp_keeps_what_is_inside_and_cuts_what_is_not():
+    compiled = Function.of("clamp", {"x": ()}, lambda x: {"y": piecewise.clamp(x, -1.0, 2.0)})
+    x = np.linspace(-3.0, 3.0, 61)
+    np.testing.assert_array_equal(compiled(x), np.clip(x, -1.0, 2.0))
+
+
+def test_the_largest_of_several_is_found():
+    compiled = Function.of("largest", {"x": 4}, lambda x: {"y": piecewise.largest(x)})
+    x = np.random.default_rng(0).normal(size=(50, 4))
+    np.testing.assert_array_equal(compiled(x), x.max(axis=1))
