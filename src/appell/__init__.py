@@ -48,15 +48,16 @@ _LATER: dict[str, tuple[str, str | None]] = {
     "Contact": ("appell.simulation", "Contact"),
     "Cylinder": ("appell.simulation", "Cylinder"),
     "Implicit": ("appell.simulation", "Implicit"),
+    "Path": ("appell.motion", "Path"),
     "Plane": ("appell.simulation", "Plane"),
+    "Record": ("appell.motion", "Record"),
     "Sphere": ("appell.simulation", "Sphere"),
-    "Trajectory": ("appell.simulation", "Trajectory"),
     "control": ("appell.control", None),
     "identify": ("appell.identify", None),
-    "parallel": ("appell.parallel", None),
     "kinematics": ("appell.motion.inverse", None),
+    "motion": ("appell.motion", None),
+    "parallel": ("appell.parallel", None),
     "simulate": ("appell.simulation", "simulate"),
-    "trajectory": ("appell.motion", None),
 }
 
 __version__ = "0.1.0"

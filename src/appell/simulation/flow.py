@@ -34,7 +34,7 @@ class Units:
         return q
 
 
-class Flow:
+class FreeMotion:
     """The right-hand side of (1) for a free robot, and what belongs to it."""
 
     def __init__(self, dyn: Dynamics, torque: Any):
