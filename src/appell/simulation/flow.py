@@ -14,6 +14,7 @@ import numpy as np
 
 from appell.dynamics import Dynamics
 from appell.model.robot import Robot
+from appell.motion.names import record_names
 from appell.simulation.torque import checked_torque, constant_torque
 
 
@@ -39,7 +40,7 @@ class FreeMotion:
 
     def __init__(self, dyn: Dynamics, torque: Any):
         self.dyn, self.robot = dyn, dyn.robot
-        self.nq, self.nv = dyn.robot.nq, dyn.robot.nv
+        self.nq, self.nv, self.nu = dyn.robot.nq, dyn.robot.nv, len(record_names(dyn.robot)["tau"])
         self.units = Units(dyn.robot)
         self.steady = constant_torque(dyn.robot, torque)
         self.torque = None if self.steady is not None else checked_torque(dyn.robot, torque)

@@ -49,7 +49,7 @@ class Run:
         self.times.append(self.t)
         self.states.append(self.y)
         if self.flow.torque is not None:
-            self.forces.append(np.full(self.flow.nv, np.nan))  # what is left if the torque has no answer here
+            self.forces.append(np.full(self.flow.nu, np.nan))  # what is left if the torque has no answer here
             self.forces[-1] = self.flow.forces(self.t, *self.flow.split(self.y))
 
     def advance(self, piece: Piece) -> None:
@@ -148,7 +148,7 @@ def _react(run: Run, sighting: Sighting) -> None:
     speeds = before.geometry.normal_speed()[near]
     if (speeds < -STILL * max(1.0, np.abs(speeds).max(initial=0.0))).any():
         run.y = _impact(run, before.geometry, near)
-    run.phase, run.y, end = settle(before, run.t, run.y, near, run.settings, sighting.verdict)
+    run.phase, run.y, end = settle(before, run.t, run.y, near, run.settings, sighting.examination)
     _tell(run, before, end, old[nq:])
     if run.y is not old:
         run.sample()

@@ -44,7 +44,7 @@ class Examination:
 
 
 def settle(
-    phase: Phase, t: float, y: np.ndarray, near: np.ndarray, settings: Settings, verdict: Examination
+    phase: Phase, t: float, y: np.ndarray, near: np.ndarray, settings: Settings, examination: Examination
 ) -> tuple[Phase, np.ndarray, float]:
     """The phase that follows an event, the state it starts from, and when the last of its new points is at rest."""
     flow, geometry = phase.flow, phase.geometry
@@ -63,13 +63,13 @@ def settle(
     normals = geometry.normal_rows(which)
     slow = normals @ _without(geometry.M, normals[pressed], v)
     biggest = max(1.0, np.abs(trial.b).max())
-    held = (w <= HELD * biggest) & (slow <= HELD_SPEED) & [k not in verdict.leaving for k in which]
+    held = (w <= HELD * biggest) & (slow <= HELD_SPEED) & [k not in examination.leaving for k in which]
     stays = pressed | held
     rests = []
     known = {rest.index: rest for rest in phase.rests}
     for j in np.flatnonzero(stays):
         k = int(which[j])
-        direction = verdict.sliding.get(k, trial.direction(int(j), HELD * biggest))
+        direction = examination.sliding.get(k, trial.direction(int(j), HELD * biggest))
         rests.append(Rest(k, float(geometry.contacts.friction[k]), direction))
     end = t
     for j in np.flatnonzero(stays):

@@ -20,11 +20,11 @@ HALVINGS = 60
 
 @dataclass(frozen=True)
 class Sighting:
-    """An event: its time, the contact whose gap closes (None: the phase ends for another reason), and the verdict."""
+    """An event: its time, the contact whose gap closes (None: the phase ends for another reason), and what was found."""
 
     time: float
     contact: int | None
-    verdict: Examination
+    examination: Examination
 
 
 def floors(phase: Phase, y: np.ndarray) -> np.ndarray:
@@ -72,8 +72,8 @@ def _ending(piece: Piece, phase: Phase, settings: Settings, high: float) -> Sigh
     good = piece.start
     for part in LOOKS:
         t = piece.start + part * (high - piece.start)
-        verdict = examine(phase, t, piece.at(t), settings)
-        if verdict.holds:
+        examination = examine(phase, t, piece.at(t), settings)
+        if examination.holds:
             good = t
             continue
         for _ in range(HALVINGS):
@@ -84,6 +84,6 @@ def _ending(piece: Piece, phase: Phase, settings: Settings, high: float) -> Sigh
             if earlier.holds:
                 good = middle
             else:
-                t, verdict = middle, earlier
-        return Sighting(t, None, verdict)
+                t, examination = middle, earlier
+        return Sighting(t, None, examination)
     return None

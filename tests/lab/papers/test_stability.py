@@ -10,7 +10,7 @@ import pytest
 
 from appell.lab.papers.stability import double_precision, positions, single_precision
 
-REFERENCE = json.loads((Path(__file__).parents[1] / "references" / "two_body_stability.json").read_text())
+REFERENCE = json.loads((Path(__file__).parents[2] / "references" / "two_body_stability.json").read_text())
 
 
 @pytest.fixture(scope="module")
