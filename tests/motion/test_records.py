@@ -52,7 +52,7 @@ def test_a_title_is_a_quantity_and_a_name_or_stands_alone(title, meant):
 
 def test_units_are_those_of_the_quantity_unless_given():
     record = arm(units={"q_elbow_2": "deg", "v_elbow_2": "deg/s"})
-    assert [record.unit(x) for x in ("t", "energy", "q_elbow_2", "q_shoulder", "x")] == ["s", "J", "deg", "rad, m", ""]
+    assert [record.unit(x) for x in ("t", "energy", "q_elbow_2", "q_shoulder", "x")] == ["s", "J", "deg", "rad or m", ""]
     si = record.in_si()
     np.testing.assert_allclose(si["q_elbow_2"], np.radians(record["q_elbow_2"]))
     np.testing.assert_array_equal(si["q_shoulder"], record["q_shoulder"])
@@ -97,7 +97,7 @@ def test_a_plot_shows_references_dotted_and_what_was_asked_for():
     record = Record.of(T, {"q": arm().q, "qd": arm().q, "tau": arm().v}, NAMES)
     positions, torques = record.plot().axes
     assert [line.get_linestyle() for line in positions.lines] == ["-", "-", ":", ":"]
-    assert torques.get_ylabel() == "tau, N m, N"
+    assert torques.get_ylabel() == "tau, N m or N"
     assert len(record.plot(["tau"]).axes) == 1
 
 

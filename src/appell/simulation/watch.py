@@ -20,7 +20,7 @@ HALVINGS = 60
 
 @dataclass(frozen=True)
 class Sighting:
-    """An event: its time, the contact whose gap closes (None: the phase ends for another reason), and what was found."""
+    """An event: its time, the contact whose gap closes (None: the phase ends for another reason), what was found."""
 
     time: float
     contact: int | None
