@@ -12,9 +12,11 @@ from appell.control.cabinet.faults import KINDS, Faults, Injection
 from appell.control.loop.replay import first_difference, replay
 from appell.control.loop.servo import Servo
 from appell.control.loop.states import State
-from appell.errors import ArgumentError
+from appell.control.loop.summary import last_motion
+from appell.errors import ArgumentError, DescriptionError
 from appell.lab.campaigns.control import STOP_TIME, STRAY, run_campaign, standard_setting
-from appell.motion.record import Record, parse
+from appell.motion import Record, measured
+from appell.motion.record import parse
 
 
 def check(verdicts, least_of_each_kind: int) -> None:
@@ -85,3 +87,12 @@ def test_the_record_of_a_log_has_the_joints_names_and_tells_of_every_change(logg
     told = [(event.kind, event.note) for event in logged.events]
     assert ("fault", "a motor is too hot") in told
     assert [note for kind, note in told if kind == "state"][:2] == ["RUNNING", "SAFE_STOP"]
+
+
+def test_the_last_motion_of_a_log_is_a_measurement(logged, servo):
+    joints = servo.wiring.joint_names
+    motion = measured(logged.part(last_motion(logged)), joints, joints)
+    assert motion.quantities == ("t", "q", "v", "tau")
+    assert motion.about["law"] == servo.design.law.name
+    with pytest.raises(DescriptionError, match="times the integral of v_joint"):  # the position was taken anew in it
+        measured(logged, joints, joints)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from appell import ArgumentError, Dynamics, load, simulate
+from appell import ArgumentError, DescriptionError, Dynamics, load, simulate
 from appell.motion import Event, Interpolated, Record, Spline
 from appell.motion.record import parse, titles
 
@@ -52,7 +52,13 @@ def test_a_title_is_a_quantity_and_a_name_or_stands_alone(title, meant):
 
 def test_units_are_those_of_the_quantity_unless_given():
     record = arm(units={"q_elbow_2": "deg", "v_elbow_2": "deg/s"})
-    assert [record.unit(x) for x in ("t", "energy", "q_elbow_2", "q_shoulder", "x")] == ["s", "J", "deg", "rad or m", ""]
+    assert [record.unit(x) for x in ("t", "energy", "q_elbow_2", "q_shoulder", "x")] == [
+        "s",
+        "J",
+        "deg",
+        "rad or m",
+        "",
+    ]
     si = record.in_si()
     np.testing.assert_allclose(si["q_elbow_2"], np.radians(record["q_elbow_2"]))
     np.testing.assert_array_equal(si["q_shoulder"], record["q_shoulder"])
@@ -78,7 +84,7 @@ def test_a_record_is_a_path_and_a_path_a_record():
     assert isinstance(Record.of(T, {"q": arm().q}, NAMES).path(), Spline)
     turned = arm().path(NAMES[::-1])
     np.testing.assert_array_equal(turned(0.5)[0], path(0.5)[0][::-1])
-    with pytest.raises(ArgumentError, match="moves 2 coordinates: shoulder, elbow_2"):
+    with pytest.raises(DescriptionError, match="moves 2 coordinates: shoulder, elbow_2"):
         arm().path(("shoulder", "elbow"))
 
 
@@ -129,7 +135,7 @@ def test_a_simulated_record_of_any_base_has_a_name_for_every_column():
     ],
 )
 def test_what_is_no_record_is_refused(columns, rows, problem):
-    with pytest.raises(ArgumentError, match=problem):
+    with pytest.raises(DescriptionError, match=problem):
         Record(columns, np.array(rows, float))
 
 

@@ -96,11 +96,15 @@ def register(app: typer.Typer) -> None:
 
 
 def _measured(path: Path, model, **names):
+    from appell.control.loop.summary import last_motion
     from appell.motion import Record, measured
 
     if not model.is_flat:
         raise ArgumentError(f"'{model.name}' has joints that are not of one axis; logs are read for those that are.")
-    return measured(Record.read(path, **names), model.velocity_names, model.velocity_names)
+    record = Record.read(path, **names)
+    if path.suffix == ".log":  # of a control loop: what came before its last motion was to find the arm's position
+        record = record.part(last_motion(record))
+    return measured(record, model.velocity_names, model.velocity_names)
 
 
 def _estimator(name: str, model, dead_zone: float):

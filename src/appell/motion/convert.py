@@ -8,19 +8,24 @@ from typing import TYPE_CHECKING, Any
 from appell.errors import ArgumentError
 
 if TYPE_CHECKING:
+    import pandas
+    import xarray
+
     from appell.motion.record import Record
 
 AXES = {"q": "coordinate", "qd": "coordinate", "v": "velocity", "a": "velocity", "vd": "velocity", "ad": "velocity"}
 
 
-def to_pandas(record: Record) -> Any:
-    pandas = _library("pandas")
-    table = pandas.DataFrame(record.data[:, 1:], pandas.Index(record.t, name="t"), list(record.columns[1:]))
+def to_pandas(record: Record) -> pandas.DataFrame:
+    """A DataFrame over `t`, a column a title; its `attrs` say what is known."""
+    library = _library("pandas")
+    table = library.DataFrame(record.data[:, 1:], library.Index(record.t, name="t"), list(record.columns[1:]))
     table.attrs |= record.about
     return table
 
 
-def to_xarray(record: Record) -> Any:
+def to_xarray(record: Record) -> xarray.Dataset:
+    """A Dataset over `time`, a variable a quantity, whose other axis has the names; events are attributes."""
     data: dict[str, Any] = {}
     axes: dict[str, Any] = {"time": record.t}
     for quantity in record.quantities[1:]:

@@ -41,7 +41,7 @@ def _draw(axis: Any, record: Record, quantity: str) -> list:
     if values.ndim == 2 and values.shape[1] > 10:
         from matplotlib import colormaps
 
-        axis.set_prop_cycle(color=colormaps["tab20"].colors)
+        axis.set_prop_cycle(color=[colormaps["tab20"](k) for k in range(MANY)])
     lines = axis.plot(record.t, values, linewidth=1.2)
     if f"{quantity}d" in record:
         for line, wanted in zip(lines, record[f"{quantity}d"].T, strict=True):

@@ -17,20 +17,18 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path as FilePath
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from appell.errors import ArgumentError, DescriptionError, rows_text, unknown_name
+from appell.motion.convert import to_pandas, to_xarray
 from appell.motion.curve import Curve
 from appell.motion.event import Event
 from appell.motion.paths.spline import Interpolated, Spline
 from appell.motion.units import QUANTITIES, SCALARS, declared, in_si
-
-if TYPE_CHECKING:
-    import pandas
-    import xarray
 
 
 def titles(quantity: str, names: Sequence[str]) -> tuple[str, ...]:
@@ -68,10 +66,7 @@ class Record:
 
     @staticmethod
     def of(
-        t,
-        blocks: Mapping[str, Any],
-        names: Sequence[str] | Mapping[str, Sequence[str]] = (),
-        **parts: Any,
+        t, blocks: Mapping[str, Any], names: Sequence[str] | Mapping[str, Sequence[str]] = (), **parts: Any
     ) -> Record:
         """From arrays by quantity: (rows, n) with the names of their columns (the same for all, or by quantity; numbers
         if there are none), or one column each."""
@@ -210,7 +205,7 @@ class Record:
         """
         own = self.names("q")
         if names and set(names) != set(own):
-            raise _kind(self)(
+            raise DescriptionError(
                 f"the record moves {len(own)} coordinates: {', '.join(own)}.",
                 expected=f"the {len(names)} of the system: {', '.join(names)}",
                 source=self.source,
@@ -228,17 +223,7 @@ class Record:
         units = {title: unit for title, (unit, _) in known.items()}
         return replace(self, data=self.data if (factors == 1.0).all() else self.data * factors, units=units)
 
-    def to_pandas(self) -> pandas.DataFrame:
-        """A DataFrame over `t`, a column a title; its `attrs` say what is known."""
-        from appell.motion.convert import to_pandas
-
-        return to_pandas(self)
-
-    def to_xarray(self) -> xarray.Dataset:
-        """A Dataset over `time`, a variable a quantity, whose other axis has the names; events are attributes."""
-        from appell.motion.convert import to_xarray
-
-        return to_xarray(self)
+    to_pandas, to_xarray = to_pandas, to_xarray
 
     def plot(self, quantities: Sequence[str] = (), figure=None) -> Any:
         """Columns over time, a panel a quantity (q, v, a, tau and energy if there are such), events marked."""
@@ -283,33 +268,22 @@ def _plain(about: Mapping[str, Any]) -> dict[str, Any]:
         ) from None
 
 
-def _kind(record: Record) -> type[DescriptionError | ArgumentError]:
-    """The error for a record from a file, or from arrays."""
-    return DescriptionError if record.source else ArgumentError
-
-
 def _check(record: Record) -> None:
     """Raise for the first thing that keeps these columns from being a record."""
-
-    def wrong(problem: str, **more: str) -> Exception:
-        return _kind(record)(problem, source=record.source, **more)
-
-    if record.data.ndim != 2 or record.data.shape[1] != len(record.columns):
-        raise wrong(f"the data have shape {record.data.shape}.", expected=f"(rows, {len(record.columns)})")
-    if record.columns[:1] != ("t",):
-        listed = ", ".join(record.columns) or "none"
-        raise wrong("the first column is not t.", expected=f"t, q_<name>, ...; there are: {listed}")
-    for k, title in enumerate(record.columns):
-        if title in record.columns[:k]:
+    wrong = partial(DescriptionError, source=record.source)
+    columns, data = record.columns, record.data
+    if data.ndim != 2 or data.shape[1] != len(columns):
+        raise wrong(f"the data have shape {data.shape}.", expected=f"(rows, {len(columns)})")
+    if columns[:1] != ("t",):
+        raise wrong("the first column is not t.", expected=f"t, q_<name>, ...; there are: {', '.join(columns)}")
+    for k, title in enumerate(columns):
+        if title in columns[:k]:
             raise wrong(f"two columns are called '{title}'.")
         if not title.isprintable() or title != title.strip() or not title:
             raise wrong(f"column {k + 1} is called {title!r}.", expected="a name that can be printed on one line")
-    t = record.data[:, 0]
+    t = data[:, 0]
     if (bad := np.flatnonzero(~np.isfinite(t))).size:
         raise wrong(f"column t is not finite in {rows_text(bad)}.", hint="leave those rows out")
     if (bad := np.flatnonzero(np.diff(t) < 0.0) + 1).size:
-        raise wrong(
-            f"column t does not grow at {rows_text(bad)} (t = {t[bad[0] - 1]:g}, then {t[bad[0]]:g}).",
-            expected="rows sorted by time",
-            hint="sort the rows",
-        )
+        places = f"{rows_text(bad)} (t = {t[bad[0] - 1]:g}, then {t[bad[0]]:g})"
+        raise wrong(f"column t does not grow at {places}.", expected="rows sorted by time", hint="sort the rows")

@@ -13,12 +13,12 @@ import csv
 from collections.abc import Iterator
 from io import TextIOWrapper
 from pathlib import Path as FilePath
-from typing import IO
+from typing import IO, Any
 
 import numpy as np
 
 from appell.errors import DescriptionError
-from appell.motion.files.table import KNOWN, Table, known, understood
+from appell.motion.files.known import KNOWN, known, understood
 from appell.motion.record import Record
 
 
@@ -32,7 +32,7 @@ def write(record: Record, file: IO[bytes]) -> None:
     text.detach()
 
 
-def read(path: FilePath) -> Table:
+def read(path: FilePath) -> dict[str, Any]:
     source, texts, numbers = str(path), dict[str, str](), list[int]()
 
     def lines(file: IO[str]) -> Iterator[str]:
@@ -69,7 +69,7 @@ def read(path: FilePath) -> Table:
             values[k] = [
                 _number(cell, title, f"{source}, line {number}") for cell, title in zip(row, heading, strict=True)
             ]
-    return Table(heading, values, **understood(texts, source))
+    return {"columns": heading, "data": values, **understood(texts, source)}
 
 
 def _number(cell: str, title: str, source: str) -> float:

@@ -11,10 +11,10 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from pathlib import Path as FilePath
+from typing import Any
 
 from appell.errors import ArgumentError, DescriptionError, unknown_name
 from appell.motion.files import csv, journal, npz, parquet
-from appell.motion.files.table import Table
 from appell.motion.record import Record
 
 FORMATS = {".csv": csv, ".npz": npz, ".parquet": parquet}
@@ -62,19 +62,18 @@ def read(path: FilePath, columns: Mapping[str, str]) -> Record:
         raise DescriptionError(f"the record cannot be read: {error.strerror}.", source=source) from None
     if size > (most := LONGEST_TEXT if suffix == ".csv" else LARGEST):
         raise DescriptionError(f"the file is larger than {most // 10**6} MB.", source=source)
-    table = READERS[suffix](path)
-    return _renamed(table, columns, source).record(source)
+    content = READERS[suffix](path)
+    return Record(**content | _renamed(content, columns, source), source=source)
 
 
-def _renamed(table: Table, columns: Mapping[str, str], source: str) -> Table:
-    """The table with our titles, and t in front."""
-    for ours, theirs in columns.items():
-        if theirs not in table.heading:
-            raise DescriptionError(
-                unknown_name("column", theirs, table.heading, "The file"), source=source, hint=f"for '{ours}'"
-            )
-    ours_of = {theirs: ours for ours, theirs in columns.items()}
-    heading = [ours_of.get(title, title) for title in table.heading]
+def _renamed(content: dict[str, Any], columns: Mapping[str, str], source: str) -> dict[str, Any]:
+    """Columns with our titles, and t in front."""
+    theirs = list(content["columns"])
+    for title in columns.values():
+        if title not in theirs:
+            raise DescriptionError(unknown_name("column", title, theirs, "The file"), source=source)
+    ours = {own: title for title, own in columns.items()}
+    heading = [ours.get(title, title) for title in theirs]
     if "t" not in heading and "time" in heading:
         heading[heading.index("time")] = "t"
     if "t" not in heading:
@@ -84,6 +83,6 @@ def _renamed(table: Table, columns: Mapping[str, str], source: str) -> Table:
             source=source,
             hint="columns={'t': '<its name in the file>'}",
         )
-    order = [heading.index("t"), *(k for k, title in enumerate(heading) if k != heading.index("t"))]
-    units = {ours_of.get(title, title): unit for title, unit in table.units.items()}
-    return table.arranged(tuple(heading[k] for k in order), order, units)
+    order = sorted(range(len(heading)), key=lambda k: k != heading.index("t"))
+    units = {ours.get(title, title): unit for title, unit in content.get("units", {}).items()}
+    return {"columns": [heading[k] for k in order], "data": content["data"][:, order], "units": units}

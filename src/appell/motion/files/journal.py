@@ -21,7 +21,7 @@ from typing import IO, Any
 import numpy as np
 
 from appell.errors import ArgumentError, DescriptionError
-from appell.motion.files.table import Table
+from appell.motion.event import Event
 
 MAGIC = b"appell log 1\n"
 PAGE = mmap.ALLOCATIONGRANULARITY
@@ -79,7 +79,7 @@ class JournalWriter:
         self._file.close()
 
 
-def read(path: FilePath) -> Table:
+def read(path: FilePath) -> dict[str, Any]:
     """The whole rows of a journal, also of one whose writer was killed."""
     content = path.read_bytes()
     header, start = _header(content, path)
@@ -94,10 +94,10 @@ def read(path: FilePath) -> Table:
             break
         whole += 1
     data = rows[:whole, :-1]
-    return Table(columns[:-1], data, about=header, events=list(_changes(columns, data, header)))
+    return {"columns": columns[:-1], "data": data, "about": header, "events": list(_changes(columns, data, header))}
 
 
-def _changes(columns: tuple[str, ...], data: np.ndarray, header: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+def _changes(columns: tuple[str, ...], data: np.ndarray, header: Mapping[str, Any]) -> Iterator[Event]:
     """Events where a column such as `state` changes, in the words that the header has for its values or their bits."""
     for kind, words in header.get("words", {}).items():
         if not {"t", kind} <= set(columns):
@@ -107,14 +107,16 @@ def _changes(columns: tuple[str, ...], data: np.ndarray, header: Mapping[str, An
             value = int(values[row])
             bits = [word for bit, word in words.items() if value & int(bit)]
             note = words.get(str(value)) or "; ".join(bits) or "none"
-            yield {"time": float(data[row, columns.index("t")]), "kind": kind, "note": note}
+            yield Event(float(data[row, columns.index("t")]), kind, note)
 
 
 def _new(path: FilePath) -> IO[bytes]:
     try:
         return open(path, "x+b")  # closed by close()
     except FileExistsError:
-        raise ArgumentError(f"{path} is there already, and no journal is written over.", hint="another name") from None
+        raise ArgumentError(
+            f"{path} is there already, and no journal is written over.", hint="another name, or --force"
+        ) from None
 
 
 def _header(content: bytes, path: FilePath) -> tuple[dict[str, Any], int]:

@@ -12,7 +12,7 @@ import numpy as np
 
 from appell.errors import DescriptionError
 from appell.motion.curve import Curve
-from appell.motion.files.table import Table, known, understood
+from appell.motion.files.known import known, understood
 from appell.motion.record import Record, titles
 
 CURVE = ("starts", "ends", "stops", "series")
@@ -28,7 +28,7 @@ def write(record: Record, file: IO[bytes]) -> None:
     np.savez_compressed(file, record=np.array(json.dumps(about)), **arrays)
 
 
-def read(path: FilePath) -> Table:
+def read(path: FilePath) -> dict[str, Any]:
     try:
         with np.load(path, allow_pickle=False) as archive:
             arrays = {name: archive[name] for name in archive.files}
@@ -39,16 +39,16 @@ def read(path: FilePath) -> Table:
         raise DescriptionError(f"the record cannot be read: {error}.", source=str(path)) from None
 
 
-def _own(arrays: dict[str, np.ndarray], source: str) -> Table:
+def _own(arrays: dict[str, np.ndarray], source: str) -> dict[str, Any]:
     about = json.loads(str(arrays["record"]))
     between = None
     if "quaternions" in about:
         spans = tuple((low, high) for low, high in about["quaternions"])
         between = Curve(**{name: arrays[f"curve_{name}"] for name in CURVE}, quaternions=spans)
-    return Table(tuple(about["columns"]), arrays["data"], **understood(about, source), between=between)
+    return {"columns": about["columns"], "data": arrays["data"], "between": between, **understood(about, source)}
 
 
-def _foreign(arrays: dict[str, np.ndarray]) -> Table:
+def _foreign(arrays: dict[str, np.ndarray]) -> dict[str, Any]:
     """One array a column; an array (rows, n) is a block of n numbered columns."""
     heading: list[str] = []
     blocks = []
@@ -60,4 +60,4 @@ def _foreign(arrays: dict[str, np.ndarray]) -> Table:
         else:
             raise ValueError(f"array '{name}' has shape {array.shape}, and is no column")
         blocks.append(array.astype(float))
-    return Table(tuple(heading), np.column_stack(blocks) if blocks else np.zeros((0, 0)))
+    return {"columns": heading, "data": np.column_stack(blocks) if blocks else np.zeros((0, 0))}

@@ -8,7 +8,7 @@ from typing import IO, Any
 import numpy as np
 
 from appell.errors import ArgumentError, DescriptionError
-from appell.motion.files.table import Table, known, understood
+from appell.motion.files.known import known, understood
 from appell.motion.record import Record
 
 PREFIX = b"appell "
@@ -29,7 +29,7 @@ def write(record: Record, file: IO[bytes]) -> None:
     pyarrow.parquet.write_table(table.replace_schema_metadata(texts), file)
 
 
-def read(path: FilePath) -> Table:
+def read(path: FilePath) -> dict[str, Any]:
     pyarrow = _pyarrow()
     try:
         table = pyarrow.parquet.ParquetFile(path).read()  # the file alone, whatever its folder is called
@@ -39,4 +39,4 @@ def read(path: FilePath) -> Table:
     given = table.schema.metadata or {}
     texts = {key[len(PREFIX) :].decode(): text.decode() for key, text in given.items() if key.startswith(PREFIX)}
     data = np.column_stack(columns) if columns else np.zeros((0, 0))
-    return Table(tuple(table.column_names), data, **understood(texts, str(path)))
+    return {"columns": table.column_names, "data": data, **understood(texts, str(path))}
