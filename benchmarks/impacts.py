@@ -33,7 +33,7 @@ first = time.process_time()
 run()
 again = time.process_time()
 print(json.dumps({
-    "import": imported - begun, "run": first - imported, "again": again - first, "steps": len(motion.path),
+    "import": imported - begun, "run": first - imported, "again": again - first, "steps": len(motion.between),
     "impacts": len(motion.impacts), "energy spread, J": float(np.ptp(motion.energy)),
 }))
 """

@@ -53,13 +53,14 @@ _LATER: dict[str, tuple[str, str | None]] = {
     "Contact": ("appell.simulation", "Contact"),
     "Cylinder": ("appell.simulation", "Cylinder"),
     "Implicit": ("appell.simulation", "Implicit"),
+    "Path": ("appell.motion", "Path"),
     "Plane": ("appell.simulation", "Plane"),
+    "Record": ("appell.motion", "Record"),
     "Sphere": ("appell.simulation", "Sphere"),
-    "Trajectory": ("appell.simulation", "Trajectory"),
     "control": ("appell.control", None),
     "identify": ("appell.identify", None),
-    "simulate": ("appell.simulation", "simulate"),
     "motion": ("appell.motion", None),
+    "simulate": ("appell.simulation", "simulate"),
 }
 
 __version__ = "0.1.0"

@@ -68,3 +68,16 @@ def unknown_name(kind: str, name: str, known: Iterable[str], owner: str) -> str:
     guess = f" Did you mean '{close[0]}'?" if close else ""
     listed = ", ".join(names[:SHOWN]) + (f" and {len(names) - SHOWN} more" if len(names) > SHOWN else "")
     return f"{owner} has no {kind} '{name}'.{guess} It has: {listed or 'none'}."
+
+
+def rows_text(rows: Iterable[int]) -> str:
+    """Row numbers as the ranges they make, a few of them."""
+    ranges: list[list[int]] = []
+    for row in sorted({int(row) for row in rows}):
+        if ranges and row == ranges[-1][1] + 1:
+            ranges[-1][1] = row
+        else:
+            ranges.append([row, row])
+    listed = ", ".join(f"{first}" if first == last else f"{first}-{last}" for first, last in ranges[:4])
+    more = f" and {len(ranges) - 4} more ranges" if len(ranges) > 4 else ""
+    return ("row " if len(ranges) == 1 and ranges[0][0] == ranges[0][1] else "rows ") + listed + more

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from appell.control.cabinet.faults import KINDS, Faults, Injection
-from appell.control.loop.log import Log, read_log
 from appell.control.loop.replay import first_difference, replay
 from appell.control.loop.servo import Servo
 from appell.control.loop.states import State
-from appell.errors import ArgumentError
+from appell.control.loop.summary import last_motion
+from appell.errors import ArgumentError, DescriptionError
 from appell.lab.campaigns.control import STOP_TIME, STRAY, run_campaign, standard_setting
+from appell.motion import Record, measured
+from appell.motion.record import parse
 
 
 def check(verdicts, least_of_each_kind: int) -> None:
@@ -48,7 +51,7 @@ def logged(moving, tmp_path):
     loop.disarm()
     loop.run(30)
     loop.close()
-    return read_log(tmp_path / "run.log")
+    return Record.read(tmp_path / "run.log")
 
 
 def test_a_replay_has_every_bit_of_the_run(logged, servo):
@@ -59,12 +62,12 @@ def test_a_replay_has_every_bit_of_the_run(logged, servo):
 
 def test_a_replay_notices_a_single_bit(logged, servo):
     data = logged.data.copy()
-    column = logged.columns.index("counts3")
+    column = logged.columns.index("counts_joint3")
     data[400, column] += 1.0
-    tampered = Log(data, logged.columns, logged.header)
+    tampered = replace(logged, data=data)
     row, name = first_difference(tampered, replay(tampered, servo))
     assert row == 400
-    assert name.rstrip("0123456789") in ("q", "v", "tau", "gap", "integral", "code")
+    assert parse(name)[0] in ("q", "v", "tau", "gap", "integral", "code")
 
 
 def test_a_log_of_another_servo_is_not_replayed(logged, servo):
@@ -77,3 +80,19 @@ def test_the_log_has_a_row_for_every_tick_with_all_that_identification_needs(log
     assert logged["q"].shape == logged["v"].shape == logged["tau"].shape == logged["counts"].shape == (995, 6)
     np.testing.assert_array_equal(np.diff(logged["tick"]), 1.0)
     assert np.isfinite(logged.data).all()
+
+
+def test_the_record_of_a_log_has_the_joints_names_and_tells_of_every_change(logged, servo):
+    assert logged.names("counts") == logged.names("q") == servo.wiring.joint_names
+    told = [(event.kind, event.note) for event in logged.events]
+    assert ("fault", "a motor is too hot") in told
+    assert [note for kind, note in told if kind == "state"][:2] == ["RUNNING", "SAFE_STOP"]
+
+
+def test_the_last_motion_of_a_log_is_a_measurement(logged, servo):
+    joints = servo.wiring.joint_names
+    motion = measured(logged.part(last_motion(logged)), joints, joints)
+    assert motion.quantities == ("t", "q", "v", "tau")
+    assert motion.about["law"] == servo.design.law.name
+    with pytest.raises(DescriptionError, match="times the integral of v_joint"):  # the position was taken anew in it
+        measured(logged, joints, joints)

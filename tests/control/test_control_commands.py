@@ -28,7 +28,7 @@ def test_a_run_writes_a_log_and_a_picture_and_can_be_shown_and_replayed(run, tmp
     assert (tmp_path / "out/control.png").stat().st_size > 10_000
     shown = run("control", "show", "out/control.log", "--csv", "run.csv")
     assert shown.exit_code == 0
-    assert (tmp_path / "run.csv").read_text().startswith("tick,scheduled,")
+    assert (tmp_path / "run.csv").read_text().startswith("t,tick,woke,")
     replayed = run("control", "replay", "out/control.log")
     assert replayed.exit_code == 0
     assert "every bit the same" in replayed.output

@@ -1,4 +1,4 @@
-"""The log: what was committed can be read, whatever happened to the writer; what is broken is not taken for a log."""
+"""The journal: what was committed can be read, whatever happened to the writer; what is broken is no record."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from appell.control.loop.log import LogWriter, read_log
 from appell.errors import ArgumentError, DescriptionError
+from appell.motion import JournalWriter, Record
 
 
-def write(path, rows: int, close: bool = True) -> LogWriter:
-    writer = LogWriter(path, ("time", "q1", "q2", "tau1"), {"robot": "puma"})
+def write(path, rows: int, close: bool = True) -> JournalWriter:
+    writer = JournalWriter(path, ("t", "q_one", "q_two", "tau_one"), {"robot": "puma"})
     for k in range(rows):
         writer.row[:] = (k, 0.1 * k, np.nan if k == 3 else -k, 1e300)
         writer.commit()
@@ -29,24 +29,24 @@ def write(path, rows: int, close: bool = True) -> LogWriter:
 @pytest.mark.parametrize("rows", [0, 1, 511, 512, 513, 2000])
 def test_rows_come_back_as_they_were_written(tmp_path, rows):
     write(tmp_path / "a.log", rows)
-    log = read_log(tmp_path / "a.log")
+    log = Record.read(tmp_path / "a.log")
     assert len(log) == rows
-    np.testing.assert_array_equal(log["time"], np.arange(rows))
+    np.testing.assert_array_equal(log["t"], np.arange(rows))
     assert log["q"].shape == (rows, 2)
-    assert log.header == {"robot": "puma"}
-    with pytest.raises(ArgumentError, match=r"the log has no column 'taus'\. Did you mean 'tau1'"):
+    assert log.about == {"robot": "puma"}
+    with pytest.raises(ArgumentError, match=r"the record has no column 'taus'\. Did you mean 'tau'"):
         log["taus"]
 
 
 def test_a_log_that_was_never_closed_has_all_its_rows(tmp_path):
     write(tmp_path / "a.log", 700, close=False)
-    assert len(read_log(tmp_path / "a.log")) == 700
+    assert len(Record.read(tmp_path / "a.log")) == 700
 
 
 def test_a_writer_that_is_killed_leaves_every_committed_row(tmp_path):
     code = (
-        "import sys, time; from appell.control.loop.log import LogWriter\n"
-        "w = LogWriter(sys.argv[1], ('k',), {})\n"
+        "import sys, time; from appell.motion import JournalWriter\n"
+        "w = JournalWriter(sys.argv[1], ('t',), {})\n"
         "for k in range(3000): w.row[0] = k; w.commit()\n"
         "w.row[0] = -1.0\n"  # half a row: written, not committed
         "print('ready', flush=True); time.sleep(60)"
@@ -57,7 +57,7 @@ def test_a_writer_that_is_killed_leaves_every_committed_row(tmp_path):
     os.kill(process.pid, signal.SIGKILL)
     process.wait()
     process.stdout.close()
-    np.testing.assert_array_equal(read_log(path)["k"], np.arange(3000))
+    np.testing.assert_array_equal(Record.read(path)["t"], np.arange(3000))
 
 
 @settings(max_examples=60, deadline=None)
@@ -69,7 +69,7 @@ def test_a_flipped_bit_ends_the_log_at_the_row_before_it(tmp_path_factory, place
     start = len(content) - 120 * 5 * 8
     content[start + place] ^= 1 << bit
     path.write_bytes(content)
-    assert len(read_log(path)) == place // (5 * 8)
+    assert len(Record.read(path)) == place // (5 * 8)
 
 
 @pytest.mark.parametrize("length", [0, 5, 40, 3000])
@@ -78,24 +78,42 @@ def test_a_file_cut_in_its_header_is_refused(tmp_path, length):
     short = tmp_path / "short.log"
     short.write_bytes((tmp_path / "a.log").read_bytes()[: min(length, 60)])
     with pytest.raises(DescriptionError, match="no log of appell"):
-        read_log(short)
+        Record.read(short)
 
 
 def test_a_file_cut_in_a_row_gives_the_rows_before_it(tmp_path):
     write(tmp_path / "a.log", 50)
     content = (tmp_path / "a.log").read_bytes()
     (tmp_path / "b.log").write_bytes(content[: len(content) - 3 * 40 - 7])
-    assert len(read_log(tmp_path / "b.log")) == 46
+    assert len(Record.read(tmp_path / "b.log")) == 46
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path):
     with pytest.raises(DescriptionError, match="cannot be read"):
-        read_log(tmp_path / "nothing.log")
+        Record.read(tmp_path / "nothing.log")
 
 
 def test_a_log_becomes_a_table_for_other_programs(tmp_path):
     write(tmp_path / "a.log", 3)
-    read_log(tmp_path / "a.log").to_csv(tmp_path / "a.csv")
+    Record.read(tmp_path / "a.log").write(tmp_path / "a.csv")
     lines = (tmp_path / "a.csv").read_text().splitlines()
-    assert lines[0] == "time,q1,q2,tau1"
-    assert [float(x) for x in lines[2].split(",")] == [1.0, 0.1, -1.0, 1e300]
+    assert lines[0] == "t,q_one,q_two,tau_one"
+    assert [float(x) for x in lines[3].split(",")] == [1.0, 0.1, -1.0, 1e300]
+
+
+def test_a_journal_is_not_written_over(tmp_path):
+    write(tmp_path / "a.log", 3)
+    with pytest.raises(ArgumentError, match=r"a\.log is there already"):
+        write(tmp_path / "a.log", 1)
+    assert len(Record.read(tmp_path / "a.log")) == 3
+
+
+def test_changes_of_state_and_fault_are_events(tmp_path):
+    words = {"state": {"0": "IDLE", "2": "RUNNING"}, "fault": {"1": "too far", "4": "too hot"}}
+    writer = JournalWriter(tmp_path / "a.log", ("t", "state", "fault"), {"words": words})
+    for row in ((0.0, 0, 0), (0.1, 2, 0), (0.2, 2, 5), (0.3, 2, 0)):
+        writer.row[:] = row
+        writer.commit()
+    writer.close()
+    told = [(event.time, event.kind, event.note) for event in Record.read(tmp_path / "a.log").events]
+    assert told == [(0.1, "state", "RUNNING"), (0.2, "fault", "too far; too hot"), (0.3, "fault", "none")]

@@ -25,7 +25,7 @@ from appell.control import (
     linearize_closed_loop,
     placed,
 )
-from appell.control.law import closed_loop
+from appell.control.law.closed_loop import closed_loop
 from appell.errors import ArgumentError, SimulationError
 from appell.lab.judges.agile_wrist_tree import agile_wrist_tree, platform_motion, tree_state
 from appell.lab.judges.verification import paper_trajectory

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from appell.control.cabinet.faults import Faults, Injection
-from appell.control.loop.log import read_log
 from appell.control.loop.reference import Reference
 from appell.control.loop.startup import index_search
 from appell.control.loop.states import TRANSITIONS, Event, Fault, State
 from appell.control.loop.supervisor import Policy
 from appell.errors import ArgumentError
+from appell.motion import Record
 from control_motion import START, Swing
 
 
@@ -156,11 +156,11 @@ def test_slept_ticks_are_skipped_and_never_made_up_for(moving, tmp_path):
     loop = moving(log=path, faults=Faults([Injection("missed-deadlines", 0.3, duration=0.003)]))
     loop.run(600)
     loop.close()
-    log = read_log(path)
+    log = Record.read(path)
     steps = np.diff(log["tick"])
     assert set(steps.tolist()) == {1.0, 2.0}
     assert np.diff(log["woke"]).min() > 0.4e-3
-    np.testing.assert_allclose(log["scheduled"], log["tick"] * 1e-3, atol=1e-12)
+    np.testing.assert_allclose(log["t"], log["tick"] * 1e-3, atol=1e-12)
 
 
 def test_how_many_deadlines_may_be_missed_is_a_matter_of_policy(moving):

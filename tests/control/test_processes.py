@@ -16,9 +16,9 @@ from appell.control.cabinet.puma600 import puma_600
 from appell.control.cabinet.shared import RemoteCabinet, SharedPage, default_path
 from appell.control.loop.clock import MonotonicClock, VirtualClock, real_time
 from appell.control.loop.latency import measure_latency
-from appell.control.loop.log import read_log
 from appell.control.loop.states import State
 from appell.errors import AppellError, ArgumentError
+from appell.motion import Record
 
 HEARTBEAT = 0.5  # s; long, because test machines are busy and may hold a living loop up
 PATIENCE = 120.0
@@ -63,23 +63,23 @@ def test_killing_the_loop_switches_the_outputs_off_within_the_heartbeat_and_leav
                 process.kill()
                 process.wait()
                 process.stdout.close()
-    log, arm = read_log(loop_log), read_log(plant_log)
+    log, arm = Record.read(loop_log), Record.read(plant_log)
     assert log["state"][-1] == State.RUNNING
     assert log["fault"][-1] == 0
     enabled = arm["enabled"]
     off = int(np.flatnonzero((enabled[:-1] == 1) & (enabled[1:] == 0))[-1]) + 1
     # a row stands at the end of its step; the outputs were off from the end of the row before
-    assert arm["time"][off - 1] - arm["beat"][off] <= HEARTBEAT
+    assert arm["t"][off - 1] - arm["beat"][off] <= HEARTBEAT
     assert not enabled[off:].any()
     assert arm["watchdog"][-1] == 1
     assert abs(log["done"][-1] - arm["beat"][-1]) < 0.1  # the log ends where the loop's life ended
-    assert (arm["torque"][off + 1 :] == 0.0).all()
+    assert (arm["tau"][off + 1 :] == 0.0).all()
     assert np.abs(arm["v"][-1]).max() < 1e-6
 
 
 def running_ticks(path: Path) -> int:
     try:
-        log = read_log(path)
+        log = Record.read(path)
         return int((log["state"] == State.RUNNING).sum())
     except AppellError:
         return 0

@@ -11,7 +11,6 @@ from appell.identify import (
     Forward,
     InstrumentalVariables,
     LeastSquares,
-    Log,
     Model,
     OutputError,
     PhysicallyConsistent,
@@ -21,7 +20,8 @@ from appell.identify import (
     flaws,
     process,
 )
-from appell.lab.papers.identification import DEAD_ZONE, PERIOD
+from appell.lab.papers.identification import DEAD_ZONE, PERIOD, WIDTH
+from appell.motion import Record
 from identify.records import clean, motions, processed, puma, recorded
 from oracle import Oracle
 
@@ -142,7 +142,8 @@ def test_data_of_pinocchio_identify_as_well_as_our_own():
             q = q + h * half
             v = half + 0.5 * h * pin.aba(oracle.model, oracle.data, q, half, tau)
     rng = np.random.default_rng(0)
-    log = Log(t, np.array(qs) + 2e-5 * rng.normal(size=(len(t), 6)), np.array(taus), names=robot.joint_names)
+    q = np.array(qs) + 2e-5 * rng.normal(size=(len(t), 6))
+    log = Record.of(t, {"q": q, "tau": np.array(taus)}, robot.joint_names)
     data = process(log, hold=True, band=15.0)
     fit = LeastSquares(robot, prior=np.zeros(60)).fit(*data.samples.motion, data.samples.tau)
     beta = fit.base_.values()

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 import appell as ap
-from appell.identify import LeastSquares, Log, choose_band, make_log, process, read_log
+from appell.identify import LeastSquares, choose_band, process
+from appell.motion import Record, measured
 
 ARM = ap.load("planar-2r")
 NAMES = ("shoulder", "elbow")
@@ -20,6 +21,14 @@ def table(rate=500.0, seconds=6.0):
     for kind, x in (("q", q), ("v", v), ("a", a), ("tau", tau)):
         columns |= {f"{kind}_{name}": x[:, k].copy() for k, name in enumerate(NAMES)}
     return columns
+
+
+def make_log(columns):
+    return measured(Record.of(columns["t"], {key: x for key, x in columns.items() if key != "t"}), NAMES, NAMES)
+
+
+def read_log(path, **given):
+    return measured(Record.read(path, **given), NAMES, NAMES)
 
 
 def only(columns, *kinds):
@@ -43,85 +52,90 @@ def test_a_log_is_read_from_every_format(tmp_path, suffix):
         from pyarrow import parquet
 
         parquet.write_table(pyarrow.table(columns), path)
-    log = read_log(path, ARM)
-    assert log.names == NAMES
-    assert log.remarks == ()
+    log = read_log(path)
+    assert log.names("q") == NAMES
+    assert log.about["remarks"] == []
     np.testing.assert_array_equal(log.q[:, 1], columns["q_elbow"])
     np.testing.assert_array_equal(log.a[:, 0], columns["a_shoulder"])
 
 
 def test_a_written_log_reads_back_and_nothing_is_written_over(tmp_path):
-    log = make_log(only(table(), "q", "tau"), ARM)
-    for name in ("log.csv", "log.npz"):
+    log = make_log(only(table(), "q", "tau"))
+    for name in ("log.csv", "log.npz", "log.parquet"):
         log.write(tmp_path / name)
-        again = read_log(tmp_path / name, ARM)
-        np.testing.assert_allclose(again.tau, log.tau, rtol=1e-11, atol=1e-11)
-        assert again.v is None
-        with pytest.raises(ap.ArgumentError, match="not written over"):
+        again = read_log(tmp_path / name)
+        np.testing.assert_array_equal(again.data, log.data)
+        assert "v" not in again
+        with pytest.raises(ap.ArgumentError, match="nothing is written over"):
             log.write(tmp_path / name)
 
 
-def test_whole_arrays_and_foreign_names_and_units_are_understood():
+def test_whole_arrays_and_foreign_names_and_units_are_understood(tmp_path):
     columns = table()
     q = np.column_stack([columns.pop(f"q_{name}") for name in NAMES])
     tau = np.column_stack([columns.pop(f"tau_{name}") for name in NAMES])
-    log = make_log(
-        {"time": columns["t"] * 1e3, "q": np.degrees(q), "tau": tau * 1e3},
-        ARM,
-        units={"t": "ms", "q": "deg", "tau": "mNm"},
-    )
+    np.savez(tmp_path / "whole.npz", time=columns["t"] * 1e3, q=np.degrees(q), tau=tau * 1e3)
+    log = read_log(tmp_path / "whole.npz", units={"t": "ms", "q": "deg", "tau": "mNm"})
     np.testing.assert_allclose(log.q, q)
     np.testing.assert_allclose(log.tau, tau)
     np.testing.assert_allclose(log.t, columns["t"])
+    assert [log.unit(title) for title in log.columns] == ["s", "rad", "rad", "N m", "N m"]
     named = {"t": columns["t"], "pos1": q[:, 0], "q_elbow": q[:, 1], "tau_shoulder": tau[:, 0], "M2": tau[:, 1]}
-    log = make_log(named, ARM, columns={"q_shoulder": "pos1", "tau_elbow": "M2"})
-    np.testing.assert_allclose(log.q, q)
+    np.savez(tmp_path / "named.npz", **named)
+    log = read_log(tmp_path / "named.npz", columns={"q_shoulder": "pos1", "tau_elbow": "M2"})
+    np.testing.assert_array_equal(log.q, q)
+    with pytest.raises(ap.DescriptionError, match="no column 'pos3'"):
+        read_log(tmp_path / "named.npz", columns={"q_shoulder": "pos3"})
+    with pytest.raises(ap.ArgumentError, match="'q' in 'furlong' is not understood"):
+        read_log(tmp_path / "whole.npz", units={"q": "furlong"})
 
 
 def test_a_missing_column_is_named_with_what_is_there():
     columns = table()
     columns["q_elbw"] = columns.pop("q_elbow")
     with pytest.raises(ap.DescriptionError, match=r"no column 'q_elbow'. Did you mean 'q_elbw'\?"):
-        make_log(columns, ARM)
+        make_log(columns)
     columns = table()
     del columns["v_elbow"]
     with pytest.raises(ap.DescriptionError, match="or none of them"):
-        make_log(columns, ARM)
-    columns = table()
-    del columns["t"]
-    with pytest.raises(ap.DescriptionError, match="no column 'time'"):
-        make_log(columns, ARM)
+        make_log(columns)
 
 
 def test_degrees_where_radians_are_declared_are_caught():
     columns = table()
     columns["q_elbow"] = np.degrees(columns["q_elbow"])
     with pytest.raises(ap.DescriptionError, match=r"q_elbow changes by 57.3 times .* seems to be in degrees"):
-        make_log(columns, ARM)
+        make_log(columns)
     columns = table()
     for name in NAMES:
         columns[f"v_{name}"] = np.degrees(columns[f"v_{name}"])
     with pytest.raises(ap.DescriptionError, match=r"q_shoulder changes by .* in radians where the other is in degrees"):
-        make_log(columns, ARM)
+        make_log(columns)
     columns = table()
     columns["a_elbow"] = -columns["a_elbow"]
     with pytest.raises(ap.DescriptionError, match=r"v_elbow changes by .* with the wrong sign"):
-        make_log(columns, ARM)
+        make_log(columns)
 
 
-def test_unsorted_and_repeated_times_are_told_with_their_row():
+def test_unsorted_and_repeated_times_are_told_with_their_row(tmp_path):
     columns = table()
     columns["t"][100], columns["t"][101] = columns["t"][101], columns["t"][100]
     with pytest.raises(ap.DescriptionError, match="column t does not grow at row 101"):
-        make_log(columns, ARM)
+        make_log(columns)
+    np.savez(tmp_path / "unsorted.npz", **columns)
+    with pytest.raises(ap.DescriptionError, match=r"column t does not grow at row 101(.|\n)*unsorted\.npz"):
+        read_log(tmp_path / "unsorted.npz")
+    columns["t"][101] = columns["t"][100] = columns["t"][99]
+    with pytest.raises(ap.DescriptionError, match=r"column t does not grow at rows 100-101 \(t = 0.198 again\)"):
+        make_log(columns)
 
 
 def test_rows_without_numbers_are_left_out_and_gaps_are_bridged_by_nothing():
     columns = only(table(), "q", "tau")
     columns["tau_elbow"][1000:1050] = np.nan
-    log = make_log(columns, ARM)
-    assert any("tau_elbow: no number in 50 rows (rows 1000-1049)" in remark for remark in log.remarks)
-    assert any("1 gaps" in remark for remark in log.remarks)
+    log = make_log(columns)
+    assert any("tau_elbow: no number in 50 rows (rows 1000-1049)" in remark for remark in log.about["remarks"])
+    assert any("1 gaps" in remark for remark in log.about["remarks"])
     data = process(log, band=20.0)
     inside = (data.t > columns["t"][1000]) & (data.t < columns["t"][1049])
     assert not inside.any()
@@ -132,32 +146,32 @@ def test_rows_without_numbers_are_left_out_and_gaps_are_bridged_by_nothing():
 def test_outliers_are_remarked():
     columns = table()
     columns["tau_shoulder"][700] += 500.0
-    log = make_log(columns, ARM)
-    assert any("tau_shoulder: 1 outliers, row 700" in remark for remark in log.remarks)
+    log = make_log(columns)
+    assert any("tau_shoulder: 1 outliers, row 700" in remark for remark in log.about["remarks"])
 
 
 def test_short_empty_and_broken_files_are_told(tmp_path):
-    with pytest.raises(ap.DescriptionError, match="there is no log"):
-        read_log(tmp_path / "none.csv", ARM)
+    with pytest.raises(ap.DescriptionError, match="cannot be read"):
+        read_log(tmp_path / "none.csv")
     cases = {
         "empty.csv": ("", "is empty"),
         "short.csv": ("t,q_shoulder,q_elbow,tau_shoulder,tau_elbow\n0,0,0,0,0\n", "has 1 rows"),
         "word.csv": ("t,q_shoulder\n0,zero\n", "column 'q_shoulder' holds 'zero'"),
         "ragged.csv": ("t,q_shoulder\n0\n", "row has 1 cells"),
-        "log.txt": ("", "is no log that can be read"),
+        "log.txt": ("", "is no record that can be read"),
     }
     for name, (text, told) in cases.items():
         (tmp_path / name).write_text(text, encoding="utf-8")
         with pytest.raises(ap.DescriptionError, match=told):
-            read_log(tmp_path / name, ARM)
+            read_log(tmp_path / name)
     (tmp_path / "broken.npz").write_bytes(b"PK\x03\x04 nonsense")
     with pytest.raises(ap.AppellError):
-        read_log(tmp_path / "broken.npz", ARM)
+        read_log(tmp_path / "broken.npz")
 
 
 def test_central_differences_and_the_filter_keep_the_phase():
     columns = table()
-    data = process(make_log(only(columns, "q", "tau"), ARM), band=40.0)
+    data = process(make_log(only(columns, "q", "tau")), band=40.0)
     rows = np.searchsorted(columns["t"], data.t)
     expected = np.column_stack([columns[f"a_{name}"] for name in NAMES])[rows]
     np.testing.assert_allclose(data.samples.a, expected, atol=2e-3 * np.abs(expected).max())
@@ -168,18 +182,18 @@ def test_the_band_lies_between_the_motion_and_the_noise():
     rng = np.random.default_rng(0)
     for name in NAMES:
         columns[f"q_{name}"] += 1e-4 * rng.normal(size=len(columns["t"]))
-    band = choose_band(make_log(columns, ARM))
+    band = choose_band(make_log(columns))
     assert 1.5 < band < 20.0  # the motion ends at 5 rad/s, 0.8 Hz
 
 
 def test_decimation_keeps_every_so_manieth_sample():
-    log = make_log(only(table(), "q", "tau"), ARM)
+    log = make_log(only(table(), "q", "tau"))
     assert len(process(log, band=20.0, decimate=5).t) == -(-len(process(log, band=20.0).t) // 5)
 
 
 @pytest.mark.parametrize("options", [{"band": 400.0}, {"band": -1.0}, {"band": 20.0, "decimate": 0}, {"band": 0.5}])
 def test_processing_that_makes_no_sense_is_refused(options):
-    log = make_log(only(table(), "q", "tau"), ARM)
+    log = make_log(only(table(), "q", "tau"))
     with pytest.raises(ap.ArgumentError):
         process(log, **options)
 
@@ -187,6 +201,7 @@ def test_processing_that_makes_no_sense_is_refused(options):
 def test_a_held_torque_stands_between_its_samples():
     t = np.arange(0.0, 4.0, 0.01)
     q = np.column_stack([np.sin(t), np.cos(t)])
-    log = Log(t, q, np.column_stack([t + 0.005, t + 0.005]), names=NAMES)  # held from t_k on: its middle is 5 ms later
+    held = np.column_stack([t + 0.005, t + 0.005])  # from t_k on: its middle is 5 ms later
+    log = Record.of(t, {"q": q, "tau": held}, NAMES)
     data = process(log, band=10.0, hold=True)
     np.testing.assert_allclose(data.samples.tau[:, 0], data.t, atol=1e-12)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from appell import ArgumentError, DescriptionError
-from appell.motion import Fourier, Ramp, Samples, Spline, read_csv
+from appell.motion import Fourier, Interpolated, Ramp, Record, Spline
 
 POINTS = np.array([[0.0, 1.0], [1.0, -0.5], [0.3, 0.2], [0.8, 0.0]])
 TIMES = [0.0, 0.7, 1.5, 2.0]
@@ -66,8 +66,8 @@ def test_a_fourier_series_is_the_integral_of_its_velocity():
 def test_csv_holds_a_motion_in_full(tmp_path):
     spline = Spline(TIMES, POINTS, 5, names=("one", "two"))
     path = tmp_path / "motion.csv"
-    spline.to_csv(path, samples=101)
-    again = read_csv(path)
+    spline.record(101).write(path)
+    again = Record.read(path).path()
     assert again.names == ("one", "two")
     t = np.linspace(0.0, 2.0, 101)
     for one, other in zip(again(t), spline(t), strict=True):
@@ -79,7 +79,7 @@ def test_csv_holds_a_motion_in_full(tmp_path):
 def test_csv_of_positions_alone_is_a_spline(tmp_path):
     path = tmp_path / "points.csv"
     path.write_text("t,q_a,q_b\n" + "\n".join(f"{t},{x},{y}" for t, (x, y) in zip(TIMES, POINTS, strict=True)))
-    again = read_csv(path)
+    again = Record.read(path).path()
     assert isinstance(again, Spline)
     np.testing.assert_allclose(again(0.9)[0], Spline(TIMES, POINTS)(0.9)[0], atol=1e-14)
 
@@ -88,25 +88,30 @@ def test_csv_of_positions_alone_is_a_spline(tmp_path):
     ("text", "problem"),
     [
         ("", "first line"),
-        ("time,q_a\n0,1\n", "first line"),
-        ("t,x\n0,1\n", "first line"),
-        ("t,q_a\n0,1\n1\n", "does not hold 2 numbers"),
+        ("when,q_a\n0,1\n", "first line"),
+        ("t,q_a\n0,1\n1\n", r"row has 1 cells, the heading 2(.|\n)*line 3"),
         ("t,q_a\n0,1\n1,one\n", "line 3"),
     ],
 )
-def test_files_that_are_no_trajectory_are_refused_with_their_line(tmp_path, text, problem):
+def test_files_that_are_no_record_are_refused_with_their_line(tmp_path, text, problem):
     path = tmp_path / "bad.csv"
     path.write_text(text)
     with pytest.raises(DescriptionError, match=problem):
-        read_csv(path)
+        Record.read(path).path()
+
+
+def test_a_record_without_coordinates_is_no_path(tmp_path):
+    (tmp_path / "x.csv").write_text("t,x\n0,1\n")
+    with pytest.raises(ArgumentError, match="no column 'q'"):
+        Record.read(tmp_path / "x.csv").path()
 
 
 def test_a_missing_or_binary_file_is_refused(tmp_path):
     with pytest.raises(DescriptionError, match="cannot be read"):
-        read_csv(tmp_path / "nowhere.csv")
+        Record.read(tmp_path / "nowhere.csv")
     (tmp_path / "bytes.csv").write_bytes(b"\xff\xfe\x00\x01")
     with pytest.raises(DescriptionError):
-        read_csv(tmp_path / "bytes.csv")
+        Record.read(tmp_path / "bytes.csv")
 
 
 def test_wrong_way_points_are_named():
@@ -130,7 +135,7 @@ def test_wrong_way_points_are_named():
         "duration is 0 s": lambda: Ramp([0], [1], 1.0, 1.0, duration=0.0),
         "frequency is 0 Hz": lambda: Fourier(0.0, [[1]], [[1]], [0]),
         "names are given": lambda: Fourier(1.0, [[1, 2]], [[1, 2]], [0]),
-        r"shape \(1, 2\)": lambda: Samples(TIMES, POINTS, POINTS[:1], POINTS),
+        r"shape \(1, 2\)": lambda: Interpolated(TIMES, POINTS, POINTS[:1], POINTS),
     }.items():
         with pytest.raises(ArgumentError, match=problem):
             make()

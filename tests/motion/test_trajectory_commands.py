@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from appell import Dynamics, load
 from appell.cli.main import app
-from appell.motion import read_csv
+from appell.motion import Record
 
 REFERENCE = json.loads((Path(__file__).parents[1] / "references" / "puma_straight_lines.json").read_text())
 LINE = [
@@ -42,7 +42,7 @@ def line_csv(tmp_path_factory):
 
 def test_a_line_is_written_as_csv_and_drawn(line_csv, tmp_path):
     rows = REFERENCE["000"]["tool_0"]["rows"]
-    q, v, _ = read_csv(line_csv)([row["t"] for row in rows])
+    q, v, _ = Record.read(line_csv).path()([row["t"] for row in rows])
     np.testing.assert_allclose(q, [row["q"] for row in rows], atol=1e-9)
     np.testing.assert_allclose(v, [row["qd"] for row in rows], atol=1e-9)
     shown = run(*LINE, "--plot", tmp_path / "line.png")
@@ -56,9 +56,9 @@ def test_torques_of_a_csv_are_those_of_the_reference(line_csv, tmp_path):
     )
     assert shown.exit_code == 0, shown.output
     assert "-56.396" in shown.stdout
-    heading, *lines = (tmp_path / "tau.csv").read_text().splitlines()
-    values = np.array([[float(cell) for cell in line.split(",")] for line in lines])
-    tau = values[:, [heading.split(",").index(f"tau_joint{k}") for k in range(1, 7)]]
+    found = Record.read(tmp_path / "tau.csv")
+    assert found.names("tau") == load("puma").joint_names
+    tau = found.tau
     np.testing.assert_allclose(tau, [row["tau"] for row in REFERENCE["000"]["tool_0"]["rows"]], atol=1e-8)
     assert (tmp_path / "tau.png").stat().st_size > 10_000
 
@@ -78,7 +78,7 @@ def test_the_fastest_motion_keeps_its_effort(line_csv, tmp_path):
         2001,
     )
     assert shown.exit_code == 0, shown.output
-    fast = read_csv(tmp_path / "fast.csv")
+    fast = Record.read(tmp_path / "fast.csv").path()
     assert fast.duration < 1.0
     tau = Dynamics(load("puma")).inverse_dynamics(*fast(fast.knots))
     assert (np.abs(tau) - effort).max() < 1e-4  # at the samples; the file rounds nothing
@@ -106,7 +106,7 @@ def test_mistakes_are_messages_with_exit_code_1(line_csv):
     for problem, arguments in {
         "--from is '0.6,0.175'": [*LINE[:4], "0.6,0.175", *LINE[5:]],
         "out of reach": [*LINE[:6], "2,0,0", *LINE[7:]],
-        "line.csv moves 6 joints": ["torques", "panda", line_csv],
+        "moves 6 coordinates: joint1": ["torques", "panda", line_csv],
         "cannot be read": ["torques", "puma", "nowhere.csv"],
         "excludes the path at its start": ["trajectory", "fastest", "puma", line_csv, "--effort", "1"],
         "has no robot 'pumma'": ["torques", "pumma", line_csv],

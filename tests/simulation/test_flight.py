@@ -64,7 +64,7 @@ def test_quaternions_stay_unit_at_samples_and_between_them():
     v0 = 3.0 * rng.normal(size=robot.nv)
     motion = ap.simulate(ap.Dynamics(robot), robot.random_configuration(rng), v0, until=3.0, rtol=1e-6, atol=1e-6)
     for q in (motion.q, motion(np.linspace(0, 3, 1000))[0]):
-        for low, high in motion.quaternions:
+        for low, high in motion.between.quaternions:
             assert np.abs(np.linalg.norm(q[:, low:high], axis=1) - 1.0).max() < 1e-12
 
 

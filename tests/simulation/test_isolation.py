@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import appell as ap
+from appell.motion.curve import nodes
 from appell.simulation.isolate import first_crossing
-from appell.simulation.path import nodes
 from free_bodies import free_body
 
 

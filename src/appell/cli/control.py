@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from appell.cli.options import Force
+
 Robot = Annotated[
     str, typer.Argument(help="A zoo name, or a .urdf or .toml file; the PUMA has the PUMA 600's cabinet.")
 ]
@@ -54,6 +56,7 @@ def register(app: typer.Typer) -> None:
         plot: Annotated[Path | None, typer.Option(help="Where the picture goes; none if empty.")] = Path(
             "out/control.png"
         ),
+        force: Force = False,
     ) -> None:
         """From power-on to rest: arm, find the index pulses, follow a reference, hold, stop."""
         from appell.cli.control_run import Request, carry_out, report
@@ -73,7 +76,7 @@ def register(app: typer.Typer) -> None:
             lost,
             seed,
         )
-        outcome = carry_out(wanted, log)
+        outcome = carry_out(wanted, log, force)
         report(log, plot)
         if not outcome.finished:
             typer.echo(
@@ -102,15 +105,16 @@ def register(app: typer.Typer) -> None:
     def show(
         log: LogFile,
         plot: Annotated[Path | None, typer.Option(help="Draw positions, errors and torques to this file.")] = None,
-        csv: Annotated[Path | None, typer.Option(help="Write all columns to this file.")] = None,
+        csv: Annotated[Path | None, typer.Option(help="Write all columns to this .csv, .npz or .parquet.")] = None,
+        force: Force = False,
     ) -> None:
         """What a log says; it may be that of a loop that was killed."""
         from appell.cli.control_run import report
-        from appell.control.loop.log import read_log
+        from appell.motion.record import Record
 
         report(log, plot)
         if csv is not None:
-            read_log(log).to_csv(csv)
+            Record.read(log).write(csv, overwrite=force)
             typer.echo(f"written to {csv}")
 
     @group.command(epilog="Example: [bold]appell control replay out/control.log puma[/].")
@@ -118,14 +122,14 @@ def register(app: typer.Typer) -> None:
         log: LogFile, robot: Robot = "puma", law: Law = "tracking-integral", frequency: Frequency = 20.0
     ) -> None:
         """Run the loop again on what it logged, and compare bit by bit."""
-        from appell.control.loop.log import read_log
         from appell.control.loop.replay import first_difference
         from appell.control.loop.replay import replay as again
         from appell.control.loop.task import standard_servo
         from appell.describe.load import load
+        from appell.motion.record import Record
 
-        read = read_log(log)
-        servo = standard_servo(load(robot), law, frequency, read.header["period"])
+        read = Record.read(log)
+        servo = standard_servo(load(robot), law, frequency, read.about["period"])
         if (difference := first_difference(read, again(read, servo))) is not None:
             typer.echo(f"row {difference[0]} differs in column '{difference[1]}'")
             raise typer.Exit(1)

@@ -20,7 +20,6 @@ from appell.control.cabinet.serve import serve
 from appell.control.cabinet.shared import RemoteCabinet, default_path, remove
 from appell.control.cabinet.simulated import SimulatedCabinet
 from appell.control.loop.clock import MonotonicClock, VirtualClock, real_time
-from appell.control.loop.log import read_log
 from appell.control.loop.loop import Loop
 from appell.control.loop.reference import Reference
 from appell.control.loop.servo import Servo
@@ -32,6 +31,7 @@ from appell.describe.load import load
 from appell.errors import ArgumentError, unknown_name
 from appell.motion.paths.ramp import Ramp
 from appell.motion.paths.spline import Spline
+from appell.motion.record import Record
 
 REFERENCES = ("ramp", "spline", "target")
 SHOWN_EVERY = 100  # ticks
@@ -70,8 +70,10 @@ class Request:
             )
 
 
-def carry_out(request: Request, log: Path) -> Outcome:
-    """The task, with a live line of status."""
+def carry_out(request: Request, log: Path, force: bool) -> Outcome:
+    """The task, with a live line of status; a log that is there is written over by force only."""
+    if force:
+        log.unlink(missing_ok=True)
     robot = load(request.robot)
     servo = standard_servo(robot, request.law, request.frequency, request.period)
     log.parent.mkdir(parents=True, exist_ok=True)
@@ -150,10 +152,10 @@ def _shows(live: Live) -> Callable[[Loop], None]:
 
 def report(log: Path, plot: Path | None) -> None:
     """The summary of a log as a table, and its picture."""
-    read = read_log(log)
+    read = Record.read(log)
     summary = summarize(read)
     table = Table(
-        title=f"[bold]{read.header['robot']}, law '{read.header['law']}'",
+        title=f"[bold]{read.about['robot']}, law '{read.about['law']}'",
         title_justify="left",
         title_style="",
         box=box.SIMPLE_HEAD,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -10,16 +9,16 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
+from appell.cli.options import Force, Output
 from appell.cli.screen import screen
 from appell.describe.load import load
-from appell.errors import ArgumentError
 
 
 def register(app: typer.Typer) -> None:
     @app.command(epilog="Example: [bold]appell excite panda --output motion.csv --friction[/].")
     def excite(
         robot: Annotated[str, typer.Argument(help="A zoo name, or a .urdf or .toml file.")],
-        output: Annotated[Path | None, typer.Option("--output", "-o", help="CSV for the motion: t, q, v, a.")] = None,
+        output: Output = None,
         duration: Annotated[float, typer.Option(help="Seconds.")] = 10.0,
         harmonics: Annotated[int, typer.Option(help="Sines a joint.")] = 5,
         criterion: Annotated[str, typer.Option(help="condition or logdet.")] = "condition",
@@ -29,17 +28,19 @@ def register(app: typer.Typer) -> None:
         velocity: Annotated[float | None, typer.Option(help="Largest velocity of all joints.")] = None,
         acceleration: Annotated[float | None, typer.Option(help="Largest acceleration of all joints.")] = None,
         torque: Annotated[float | None, typer.Option(help="Largest torque of all joints.")] = None,
-        rate: Annotated[float, typer.Option(help="Samples a second in the CSV.")] = 1000.0,
+        rate: Annotated[float, typer.Option(help="Rows a second in the record.")] = 1000.0,
         iterations: Annotated[int, typer.Option(help="Of either stage of the optimiser.")] = 120,
         starts: Annotated[int, typer.Option(help="Random beginnings, of which the best end is taken.")] = 2,
         seed: Annotated[int, typer.Option(help="Of the random beginnings.")] = 0,
+        force: Force = False,
     ) -> None:
         """Optimise an exciting motion within the robot's limits; those given replace the robot's own."""
         from appell.identify import Bounds, Model
         from appell.identify import excite as optimise
+        from appell.motion.files.formats import check_target
 
-        if output is not None and output.exists():
-            raise ArgumentError(f"{output} is there already; nothing is written over.", hint="another --output")
+        if output is not None:
+            check_target(output, force)
         console = screen()
         limits: dict[str, Any] = {"velocity": velocity, "acceleration": acceleration, "torque": torque}
         if range_ is not None:
@@ -73,5 +74,5 @@ def register(app: typer.Typer) -> None:
                 table.add_row(what, *(f"{100 * x:.0f} %" for x in shares))
         console.print(table)
         if output is not None:
-            found.trajectory.to_csv(output, round(duration * rate) + 1)
+            found.trajectory.record(round(duration * rate) + 1).write(output, overwrite=force)
             console.print(f"motion  {output}", highlight=False)

@@ -21,7 +21,7 @@ def register(app: typer.Typer) -> None:
         epilog="Example: [bold]appell identify log.csv --robot puma --friction --report r.html --export found.toml[/]."
     )
     def identify(
-        log: Annotated[Path, typer.Argument(help="CSV, NPZ or Parquet with columns t, q_<joint>, tau_<joint>.")],
+        log: Annotated[Path, typer.Argument(help="Record, .csv, .npz, .parquet or .log: t, q_<joint>, tau_<joint>.")],
         robot: Annotated[str, typer.Option(help="A zoo name, or a .urdf or .toml file.")],
         method: Annotated[
             list[str] | None, typer.Option(help=f"Any of {', '.join(METHODS)}; several to compare.")
@@ -60,10 +60,10 @@ def register(app: typer.Typer) -> None:
         names = {"columns": _pairs("columns", columns), "units": _pairs("units", units)}
         model = ident.Model(found, friction=friction, rotor=rotor, width=width if friction else 0.0)
         with Console(stderr=True).status("reading") as status:
-            record = ident.read_log(log, found, **names)
+            record = _measured(log, model, **names)
             data = ident.process(record, band=band, hold=hold)
             if judge_on is not None:
-                fit_on, rest = data, ident.process(ident.read_log(judge_on, found, **names), band=data.band, hold=hold)
+                fit_on, rest = data, ident.process(_measured(judge_on, model, **names), band=data.band, hold=hold)
             else:
                 fit_on, rest = ident.split(data, held_out)
             fits = []
@@ -71,7 +71,7 @@ def register(app: typer.Typer) -> None:
                 status.update(f"fitting: {name}")
                 fits.append(_estimator(name, model, dead_zone).fit(*fit_on.samples.motion, fit_on.samples.tau))
             status.update("judging")
-            verdict = ident.judge(fits, rest, remarks=record.remarks)
+            verdict = ident.judge(fits, rest, remarks=record.about["remarks"])
         for title, heading, rows in tables(verdict):
             table = Table(title=title, title_justify="left")
             for k, cell in enumerate(heading):
@@ -93,6 +93,18 @@ def register(app: typer.Typer) -> None:
             best = verdict.best.estimator
             ident.export(best, export)
             console.print(f"robot   {export} ({verdict.best.title})", highlight=False)
+
+
+def _measured(path: Path, model, **names):
+    from appell.control.loop.summary import last_motion
+    from appell.motion import Record, measured
+
+    if not model.is_flat:
+        raise ArgumentError(f"'{model.name}' has joints that are not of one axis; logs are read for those that are.")
+    record = Record.read(path, **names)
+    if path.suffix == ".log":  # of a control loop: what came before its last motion was to find the arm's position
+        record = record.part(last_motion(record))
+    return measured(record, model.velocity_names, model.velocity_names)
 
 
 def _estimator(name: str, model, dead_zone: float):

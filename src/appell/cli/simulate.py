@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from appell.cli.options import Force, Output, Plot, RobotName
 from appell.errors import ArgumentError, unknown_name
 
 WALLS = {
@@ -21,7 +22,7 @@ LONGEST = 20  # events listed
 def register(app: typer.Typer) -> None:
     @app.command(epilog="Example: [bold]appell simulate tree10 --wall circle:2.5 --until 1.5 --plot motion.png[/].")
     def simulate(
-        robot: Annotated[str, typer.Argument(help="A robot of the zoo, or a .urdf or .toml file.")],
+        robot: RobotName,
         until: Annotated[float, typer.Option(help="How long, in seconds.")] = 1.0,
         q: Annotated[str, typer.Option(help="Start, numbers with commas; the robot's home if none.")] = "",
         v: Annotated[str, typer.Option(help="Velocity at the start; rest if none.")] = "",
@@ -39,18 +40,22 @@ def register(app: typer.Typer) -> None:
         base: Annotated[str, typer.Option(help="fixed, floating, planar or spherical, for a URDF.")] = "fixed",
         method: Annotated[str, typer.Option(help="DOP853, RK45, RK23, Radau, BDF or LSODA.")] = "DOP853",
         rtol: Annotated[float, typer.Option(help="Relative tolerance.")] = 1e-8,
-        save: Annotated[Path | None, typer.Option(help="NPZ to write, for Trajectory.load.")] = None,
-        plot: Annotated[Path | None, typer.Option(help="PNG to write.")] = None,
+        output: Output = None,
+        plot: Plot = None,
         movie: Annotated[Path | None, typer.Option(help="GIF or MP4 to write.")] = None,
+        force: Force = False,
     ) -> None:
         """The motion of a robot from a start, with walls in its way."""
         from appell.cli.numbers import numbers
         from appell.cli.screen import screen
         from appell.describe.load import load
         from appell.dynamics import Dynamics
+        from appell.motion.files.formats import check_target
         from appell.simulation import Contact
         from appell.simulation import simulate as run
 
+        if output is not None:
+            check_target(output, force)
         model = load(robot) if base == "fixed" else load(robot, base=base)
         names = "all" if points == "all" else points.split(",")
         contacts = [Contact(names, _surface(text, not outside), restitution, friction) for text in wall or []]
@@ -63,14 +68,14 @@ def register(app: typer.Typer) -> None:
         )
         console = screen()
         _show(console, motion)
-        if save is not None:
-            motion.save(save)
-            console.print(f"written {save}", highlight=False)
+        if output is not None:
+            motion.write(output, overwrite=force)
+            console.print(f"written {output}", highlight=False)
         if plot is not None:
             motion.plot().savefig(plot, dpi=130)
             console.print(f"drawn {plot}", highlight=False)
         if movie is not None:
-            from appell.simulation.animate import animate
+            from appell.simulation.movie import animate
 
             animate(motion, model, movie, contacts)
             console.print(f"drawn {movie}", highlight=False)
@@ -106,9 +111,8 @@ def _show(console, motion) -> None:
     from rich import box
     from rich.table import Table
 
-    console.print(
-        f"{motion.robot_name}: {motion.t[0]:g} to {motion.t[-1]:g} s, {len(motion.t)} samples", highlight=False
-    )
+    span = f"{motion.t[0]:g} to {motion.t[-1]:g} s, {len(motion)} samples"
+    console.print(f"{motion.about['robot']}: {span}", highlight=False)
     drift = motion.energy[-1] - motion.energy[0]
     console.print(f"energy {motion.energy[0]:.9g} J at the start, {drift:+.3g} J at the end", highlight=False)
     if motion.events:

@@ -1,27 +1,24 @@
-"""`appell trajectory`: make a line, a ramp, a spline or the fastest motion along a path, as CSV and as a plot."""
+"""`appell trajectory`: make a line, a ramp, a spline or the fastest motion along a path, as a record and as a plot."""
 
 from __future__ import annotations
 
-from pathlib import Path
+from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from appell.cli.numbers import numbers
-from appell.errors import ArgumentError
+from appell.cli.options import Force, Output, Plot, RobotName
 
 if TYPE_CHECKING:
-    from appell.motion import Trajectory
+    from appell.motion import Path as Motion
 
-RobotName = Annotated[str, typer.Argument(help="A robot of the zoo, or a .urdf or .toml file.")]
-Output = Annotated[Path | None, typer.Option(help="CSV to write: t, q, v and a of every joint.")]
-Plot = Annotated[Path | None, typer.Option(help="PNG to write: position, velocity and acceleration.")]
-Samples = Annotated[int, typer.Option(min=2, help="Rows of the CSV.")]
+Samples = Annotated[int, typer.Option(min=2, help="Rows of the record.")]
 
 
 def register(app: typer.Typer) -> None:
     group = typer.Typer(
-        no_args_is_help=True, rich_markup_mode="rich", help="Make a trajectory: CSV, plot and a summary."
+        no_args_is_help=True, rich_markup_mode="rich", help="Make a trajectory: record, plot and a summary."
     )
 
     @group.command(
@@ -41,6 +38,7 @@ def register(app: typer.Typer) -> None:
         samples: Samples = 201,
         output: Output = None,
         plot: Plot = None,
+        force: Force = False,
     ) -> None:
         """A straight line of a frame at constant speed and orientation."""
         from appell.describe.load import load
@@ -53,7 +51,7 @@ def register(app: typer.Typer) -> None:
         flags = None if configuration is None else numbers(configuration, "--configuration")
         orientation = turned(*numbers(zyz, "--zyz", 3))
         frame = default_frame(arm) if frame is None else frame
-        _show(CartesianLine(arm, frame, first, last, orientation, duration, flags), samples, output, plot)
+        _show(CartesianLine(arm, frame, first, last, orientation, duration, flags), samples, output, plot, force)
 
     @group.command(epilog="Example: [bold]appell trajectory ramp panda --to 0.5,-0.5,0,-2,0,1.5,0.8 --velocity 1[/].")
     def ramp(
@@ -68,39 +66,45 @@ def register(app: typer.Typer) -> None:
         samples: Samples = 201,
         output: Output = None,
         plot: Plot = None,
+        force: Force = False,
     ) -> None:
         """A trapezoidal ramp between two configurations."""
         from appell.describe.load import load
         from appell.motion import Ramp
+        from appell.motion.names import record_names
 
         arm = load(robot)
         first = arm.start if start is None else numbers(start, "--from", arm.nv)
         limits = numbers(velocity, "--velocity", arm.nv), numbers(acceleration, "--acceleration", arm.nv)
-        _show(Ramp(first, numbers(end, "--to", arm.nv), *limits, duration, arm.joint_names), samples, output, plot)
+        _show(
+            Ramp(first, numbers(end, "--to", arm.nv), *limits, duration, record_names(arm)["q"]),
+            samples,
+            output,
+            plot,
+            force,
+        )
 
     @group.command(epilog="Example: [bold]appell trajectory spline points.csv --degree 5 --output smooth.csv[/].")
     def spline(
-        points: Annotated[Path, typer.Argument(help="CSV with columns t, q_<joint>...: the way-points.")],
+        points: Annotated[FilePath, typer.Argument(help="Record with columns t, q_<coordinate>...: the way-points.")],
         degree: Annotated[int, typer.Option(help="3 or 5.")] = 3,
         samples: Samples = 201,
         output: Output = None,
         plot: Plot = None,
+        force: Force = False,
     ) -> None:
         """A spline through way-points, from rest to rest."""
-        from appell.motion import Samples as Given
-        from appell.motion import Spline, read_csv
+        from appell.motion import Record, Spline
 
-        given = read_csv(points)
-        if not isinstance(given, Spline | Given):
-            raise ArgumentError(f"{points} holds no way-points.")
-        _show(Spline(given.knots, given.points, degree, given.names), samples, output, plot)
+        given = Record.read(points)
+        _show(Spline(given.t, given.q, degree, given.names("q")), samples, output, plot, force)
 
     @group.command(
         epilog="Example: [bold]appell trajectory fastest puma line.csv --effort 60,100,40,3,2,1 --output fast.csv[/]."
     )
     def fastest(
         robot: RobotName,
-        path: Annotated[Path, typer.Argument(help="CSV of the trajectory whose path is travelled.")],
+        path: Annotated[FilePath, typer.Argument(help="Record whose path is travelled.")],
         velocity: Annotated[
             str | None, typer.Option(help="Limit, one number or one a joint; the robot's if none.")
         ] = None,
@@ -110,20 +114,23 @@ def register(app: typer.Typer) -> None:
         samples: Samples = 201,
         output: Output = None,
         plot: Plot = None,
+        force: Force = False,
     ) -> None:
         """The fastest motion along the path of a trajectory, from rest to rest."""
         from appell.describe.load import load
-        from appell.motion import read_csv, time_optimal
+        from appell.motion import Record, time_optimal
+        from appell.motion.names import record_names
 
         arm = load(robot)
         given = {"velocity": velocity, "acceleration": acceleration, "effort": effort}
         limits = {key: numbers(text, f"--{key}", arm.nv) for key, text in given.items() if text is not None}
-        _show(time_optimal(read_csv(path), arm, intervals=intervals, **limits), samples, output, plot)
+        asked = Record.read(path).path(record_names(arm)["q"])
+        _show(time_optimal(asked, arm, intervals=intervals, **limits), samples, output, plot, force)
 
     app.add_typer(group, name="trajectory")
 
 
-def _show(trajectory: Trajectory, samples: int, output: Path | None, plot: Path | None) -> None:
+def _show(path: Motion, samples: int, output: FilePath | None, plot: FilePath | None, force: bool) -> None:
     """What the joints do, as a table; then the files that were asked for."""
     import numpy as np
     from rich import box
@@ -131,20 +138,18 @@ def _show(trajectory: Trajectory, samples: int, output: Path | None, plot: Path 
 
     from appell.cli.screen import screen
 
-    q, v, a = trajectory(trajectory.times(1001))
-    table = Table(
-        title=f"{type(trajectory).__name__}, {trajectory.duration:.6g} s", title_justify="left", box=box.SIMPLE_HEAD
-    )
+    q, v, a = path(path.times(1001))
+    table = Table(title=f"{type(path).__name__}, {path.duration:.6g} s", title_justify="left", box=box.SIMPLE_HEAD)
     for k, column in enumerate(("joint", "start", "end", "lowest", "highest", "fastest", "hardest")):
         table.add_column(column, justify="left" if k == 0 else "right")
-    for k, name in enumerate(trajectory.names):
+    for k, name in enumerate(path.names):
         row = (q[0, k], q[-1, k], q[:, k].min(), q[:, k].max(), np.abs(v[:, k]).max(), np.abs(a[:, k]).max())
         table.add_row(name, *(f"{x:.5g}" for x in row))
     console = screen()
     console.print(table)
     if output is not None:
-        trajectory.to_csv(output, samples)
+        path.record(samples).write(output, overwrite=force)
         console.print(f"written {output}, {samples} samples", highlight=False)
     if plot is not None:
-        trajectory.plot().savefig(plot, dpi=130)
+        path.plot().savefig(plot, dpi=130)
         console.print(f"drawn {plot}", highlight=False)

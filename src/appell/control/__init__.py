@@ -5,7 +5,7 @@ arithmetic, gains, laws, design, controller          a control law, from its for
 plant, reference, closed_loop, linear                what it is tried on, without hardware in between
 drive, puma600, generic, signals, hardware           motors, converters and sensors, and the interface to them
 servo, startup, states, supervisor, loop, task       the loop that runs against it
-clock, log, journal, replay, summary                 time, and what is left of a run
+clock, journal, replay      , summary                 time, and what is left of a run
 cabinet_step, cabinet, faults, campaign              a simulated cabinet, and what it does to a loop
 shared, serve, latency                               processes and the machine's own time
 """
@@ -27,7 +27,6 @@ from appell.control.law.laws import LAWS
 from appell.control.law.linear import LinearSystem, linearize, linearize_closed_loop
 from appell.control.loop.clock import MonotonicClock, VirtualClock, real_time
 from appell.control.loop.limits import Limits
-from appell.control.loop.log import Log, read_log
 from appell.control.loop.loop import Loop
 from appell.control.loop.reference import Reference
 from appell.control.loop.replay import first_difference, replay
@@ -56,7 +55,6 @@ __all__ = [
     "Injection",
     "Limits",
     "LinearSystem",
-    "Log",
     "Loop",
     "Model",
     "MonotonicClock",
@@ -80,7 +78,6 @@ __all__ = [
     "linearize_closed_loop",
     "placed",
     "puma_600",
-    "read_log",
     "real_time",
     "replay",
     "run_task",

@@ -1,8 +1,8 @@
 """Identification: a robot's dynamic parameters from its own motion.
 
 base = identify.base_parameters(robot)               what can be found at all: base.count, base.describe()
-plan = identify.excite(robot)                        a motion that shows it: plan.trajectory.to_csv(...)
-log = identify.read_log("log.csv", robot)            the record of it, checked
+plan = identify.excite(robot)                        a motion that shows it: plan.trajectory.record(...).write(...)
+log = measured(Record.read("log.csv"), names, names) the record of it, checked (appell.motion)
 data = identify.process(log)                         filtered, differentiated
 fit = identify.LeastSquares(robot, friction=True).fit(*data.samples.motion, data.samples.tau)
 identify.judge(fit, held_out).to_markdown()          what it is worth
@@ -23,7 +23,6 @@ from appell.identify.excite.bounds import Bounds
 from appell.identify.excite.excitation import Excitation, excite, quality, random_spline
 from appell.identify.export import export, identified_robot
 from appell.identify.forward import ClosedLoop, Forward, Tracking
-from appell.identify.log import Log, make_log, read_log
 from appell.identify.model import Model
 from appell.identify.process import Processed, choose_band, process
 from appell.identify.record import Cabinet
@@ -39,7 +38,6 @@ __all__ = [
     "InstrumentalVariables",
     "Judgement",
     "LeastSquares",
-    "Log",
     "Model",
     "OutputError",
     "Payload",
@@ -58,11 +56,9 @@ __all__ = [
     "flaws",
     "identified_robot",
     "judge",
-    "make_log",
     "process",
     "quality",
     "random_spline",
-    "read_log",
     "split",
     "triangles",
 ]

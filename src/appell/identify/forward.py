@@ -19,7 +19,7 @@ from appell.errors import SimulationError
 from appell.identify.base.base import BaseParameters
 from appell.identify.estimators.calm import calm
 from appell.identify.model import Model
-from appell.motion.path import Trajectory
+from appell.motion.path import Path
 
 Torque = Callable[[int, np.ndarray, np.ndarray], np.ndarray]  # (step, q, v) -> tau held until the next step
 
@@ -90,7 +90,7 @@ class Tracking:
 
     @staticmethod
     def along(
-        model: Model, trajectory: Trajectory, period: float, *, bandwidth: float = 4.0, cutoff: float = 40.0
+        model: Model, trajectory: Path, period: float, *, bandwidth: float = 4.0, cutoff: float = 40.0
     ) -> Tracking:
         """Gains for a bandwidth in Hz at the start of a motion, and the torques that the description expects."""
         t = np.arange(0.0, trajectory.duration - 0.5 * period, period)

@@ -15,8 +15,8 @@ import numpy as np
 from scipy.signal import butter, sosfiltfilt, welch
 
 from appell.errors import ArgumentError
-from appell.identify.log import Log
 from appell.identify.samples import Samples
+from appell.motion.record import Record
 
 ORDER = 4
 BAND = (2.0, 0.2)  # Hz and share of the sampling rate between which a band is looked for
@@ -35,7 +35,7 @@ class Processed:
     band: float
 
 
-def process(log: Log, *, band: float | None = None, decimate: int = 1, hold: bool = False) -> Processed:
+def process(log: Record, *, band: float | None = None, decimate: int = 1, hold: bool = False) -> Processed:
     """Filter, differentiate, cut the ends of every run without gaps, and keep every `decimate`-th sample."""
     rate = 1.0 / log.period
     band = choose_band(log) if band is None else float(band)
@@ -60,7 +60,7 @@ def process(log: Log, *, band: float | None = None, decimate: int = 1, hold: boo
     return Processed(Samples(q, v, a, tau), t, smooth, band)
 
 
-def _run(log: Log, band: float, rate: float, edge: int, decimate: int, hold: bool):
+def _run(log: Record, band: float, rate: float, edge: int, decimate: int, hold: bool):
     def low_pass(x: np.ndarray) -> np.ndarray:
         return sosfiltfilt(butter(ORDER, band, fs=rate, output="sos"), x, axis=0)
 
@@ -70,10 +70,10 @@ def _run(log: Log, band: float, rate: float, edge: int, decimate: int, hold: boo
         tau = tau.copy()
         tau[1:] = 0.5 * (log.tau[1:] + log.tau[:-1])
     q = low_pass(log.q)
-    v = np.gradient(q, step, axis=0) if log.v is None else low_pass(log.v)
-    if log.a is not None:
+    v = np.gradient(q, step, axis=0) if "v" not in log else low_pass(log.v)
+    if "a" in log:
         a = low_pass(log.a)
-    elif log.v is not None:
+    elif "v" in log:
         a = np.gradient(v, step, axis=0)
     else:
         a = np.zeros_like(q)
@@ -82,7 +82,7 @@ def _run(log: Log, band: float, rate: float, edge: int, decimate: int, hold: boo
     return tuple(x[inner] for x in (log.t, q, v, a, tau, low_pass(tau)))
 
 
-def choose_band(log: Log) -> float:
+def choose_band(log: Record) -> float:
     """Somewhat below where the acceleration's spectrum is lowest, between the motion and the noise; the median of all
     joints."""
     rate = 1.0 / log.period

@@ -16,7 +16,7 @@ import numpy as np
 
 from appell.identify.base.base import BaseParameters
 from appell.identify.forward import Forward, Tracking
-from appell.identify.log import Log
+from appell.motion.record import Record
 
 # a PUMA 560: lines of its encoders (Valera et al. 2003); gear ratios and largest joint torques are plausible values,
 # not checked against a source
@@ -47,7 +47,7 @@ class Cabinet:
 
     def record(
         self, base: BaseParameters, parameters, control: Tracking, seeds=(0,)
-    ) -> list[tuple[Log, dict[str, np.ndarray]]]:
+    ) -> list[tuple[Record, dict[str, np.ndarray]]]:
         """A log for every seed, and beside it the true motion and torque: q, v, a, tau."""
         model = base.model
         seeds = tuple(seeds)
@@ -71,8 +71,11 @@ class Cabinet:
         t = control.period * np.arange(steps)
         return [
             (
-                Log(
-                    t, counted[:, i], given[:, i], names=model.velocity_names, source=f"simulated cabinet, seed {seed}"
+                Record.of(
+                    t,
+                    {"q": counted[:, i], "tau": given[:, i]},
+                    model.velocity_names,
+                    about={"robot": model.name, "seed": seed},
                 ),
                 {"q": q[:, i], "v": v[:, i], "a": a[:, i], "tau": tau[:, i]},
             )

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from appell.errors import ArgumentError
+from appell.errors import ArgumentError, rows_text
 from appell.identify.model import Model
 
 STILL = 1e-9  # a joint whose velocity and acceleration never exceed this does not move
@@ -58,7 +58,7 @@ def check(model: Model, q, v, a, tau, unknowns: int) -> Samples:
             raise ArgumentError(
                 f"{name} is not finite in {len(set(rows.tolist()))} of {len(array)} rows, {rows_text(rows)}"
                 f" (column {column_name(model, name, int(columns[0]))} first).",
-                hint="leave those rows out, or read the log with identify.read_log, which reports and cuts gaps",
+                hint="leave those rows out, or take motion.measured(record, ...), which reports and cuts them",
             )
     samples = Samples(**arrays)
     if len(samples) * model.nv < unknowns:
@@ -84,13 +84,3 @@ def check(model: Model, q, v, a, tau, unknowns: int) -> Samples:
 def column_name(model: Model, array: str, column: int) -> str:
     names = model.velocity_names if array != "q" or model.nq == model.nv else ()
     return f"{column} of {array}" + (f", joint '{names[column]}'" if names else "")
-
-
-def rows_text(rows) -> str:
-    """Row numbers as the ranges they make, a few of them."""
-    rows = np.unique(np.asarray(rows))
-    breaks = np.flatnonzero(np.diff(rows) > 1)
-    starts, stops = np.append(0, breaks + 1), np.append(breaks, len(rows) - 1)
-    ranges = [f"{rows[i]}" if i == j else f"{rows[i]}-{rows[j]}" for i, j in zip(starts[:4], stops[:4], strict=True)]
-    more = f" and {len(starts) - 4} more ranges" if len(starts) > 4 else ""
-    return ("row " if len(rows) == 1 else "rows ") + ", ".join(ranges) + more

@@ -1,22 +1,32 @@
-"""Trajectories: callables `q, v, a = trajectory(t)` with a duration, a plot and CSV in and out."""
+"""Motion: `Path`, asked for, `q, v, a = path(t)`; `Record`, what happened; inverse kinematics in `motion.inverse`.
 
-from appell.motion.csv import read_csv
-from appell.motion.path import Trajectory
+path = Spline([0, 1, 2], points)               path.record().write("motion.csv")
+Record.read("motion.csv").path()               a path again
+"""
+
+from appell.motion.event import Event
+from appell.motion.files.journal import JournalWriter
+from appell.motion.measurement import measured
+from appell.motion.path import Path
 from appell.motion.paths.fourier import Fourier
 from appell.motion.paths.line import CartesianLine, zyz
 from appell.motion.paths.ramp import Ramp
 from appell.motion.paths.scaled import Scaled, time_optimal
-from appell.motion.paths.spline import Samples, Spline
+from appell.motion.paths.spline import Interpolated, Spline
+from appell.motion.record import Record
 
 __all__ = [
     "CartesianLine",
+    "Event",
     "Fourier",
+    "Interpolated",
+    "JournalWriter",
+    "Path",
     "Ramp",
-    "Samples",
+    "Record",
     "Scaled",
     "Spline",
-    "Trajectory",
-    "read_csv",
+    "measured",
     "time_optimal",
     "zyz",
 ]

@@ -1,43 +1,45 @@
-"""What every trajectory is: coordinates, velocities and accelerations as functions of time, from 0 to its duration.
+"""A path is a motion asked for: coordinates, velocities and accelerations as functions of time, from 0 to its duration.
 
-    q, v, a = trajectory(t)          t of any shape; a last axis of coordinates is added
+    q, v, a = path(t)                t of any shape; a last axis of coordinates is added
 
-A trajectory belongs to joints that move along or about one axis, so that v is the derivative of q.
+A path belongs to joints that move along or about one axis, so that v is the derivative of q.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from appell.errors import ArgumentError
 
+if TYPE_CHECKING:
+    from appell.motion.record import Record
+
 EDGE = 1e-9  # relative; times this far outside are meant to be the ends
-Motion = tuple[np.ndarray, np.ndarray, np.ndarray]
+QVA = tuple[np.ndarray, np.ndarray, np.ndarray]
 Numbers = Sequence[float] | np.ndarray
 
 
-class Trajectory(ABC):
+class Path(ABC):
     """A motion from t = 0 to t = duration."""
 
     duration: float
-    names: tuple[str, ...]  # of the coordinates, for headings and messages
+    names: tuple[str, ...]  # of the coordinates
 
     @abstractmethod
-    def _at(self, t: np.ndarray) -> Motion:
+    def _at(self, t: np.ndarray) -> QVA:
         """q, v, a at a line of times, each of shape (len(t), n)."""
 
-    def __call__(self, t) -> Motion:
+    def __call__(self, t) -> QVA:
         """q, v, a at times of any shape, each with one more axis."""
         t = np.asarray(t, float)
         slack = EDGE * self.duration
         if not np.all((t >= -slack) & (t <= self.duration + slack)):
             bad = t[~((t >= -slack) & (t <= self.duration + slack))].flat[0]
-            raise ArgumentError(f"the trajectory is asked for t = {bad:g} s.", expected=f"0 ≤ t ≤ {self.duration:g} s")
+            raise ArgumentError(f"the path is asked for t = {bad:g} s.", expected=f"0 ≤ t ≤ {self.duration:g} s")
         q, v, a = self._at(np.clip(t, 0.0, self.duration).ravel())
         shape = (*t.shape, len(self.names))
         return q.reshape(shape), v.reshape(shape), a.reshape(shape)
@@ -49,17 +51,18 @@ class Trajectory(ABC):
         """Equally spaced times from start to end."""
         return np.linspace(0.0, self.duration, samples)
 
+    def record(self, samples: int = 201, *, period: float | None = None) -> Record:
+        """q, v and a at equally spaced times from start to end, or a period apart."""
+        from appell.motion.record import Record
+
+        t = self.times(samples)
+        if period is not None:
+            t = checked_duration(period) * np.arange(np.floor(self.duration / period + EDGE) + 1)
+        return Record.of(t, dict(zip("qva", self(t), strict=True)), self.names)
+
     def plot(self, samples: int = 401, figure=None) -> Any:
         """Position, velocity and acceleration over time; returns the matplotlib figure."""
-        from appell.motion.plot import plot_motion
-
-        return plot_motion(self, samples, figure)
-
-    def to_csv(self, path: str | Path, samples: int = 201) -> None:
-        """Write t, q, v and a of equally spaced times; `read_csv` makes a trajectory of them again."""
-        from appell.motion.csv import write_csv
-
-        write_csv(self, path, samples)
+        return self.record(samples).plot(figure=figure)
 
 
 def numbered(n: int) -> tuple[str, ...]:
@@ -86,7 +89,7 @@ def checked_times(times: Numbers) -> np.ndarray:
             f"way-point {k} at t = {t[k]:g} s does not come after way-point {k - 1} at t = {t[k - 1]:g} s."
         )
     if t[0] != 0.0:
-        raise ArgumentError(f"the first way-point is at t = {t[0]:g} s.", expected="0: a trajectory starts there")
+        raise ArgumentError(f"the first way-point is at t = {t[0]:g} s.", expected="0: a path starts there")
     return t
 
 

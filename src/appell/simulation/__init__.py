@@ -4,19 +4,16 @@ from appell.simulation.contact import Contact
 from appell.simulation.run import simulate
 from appell.simulation.status import Interrupted, Status
 from appell.simulation.surface import Circle, Cylinder, Implicit, Plane, Sphere, Surface
-from appell.simulation.trajectory import Event, Trajectory
 
 __all__ = [
     "Circle",
     "Contact",
     "Cylinder",
-    "Event",
     "Implicit",
     "Interrupted",
     "Plane",
     "Sphere",
     "Status",
     "Surface",
-    "Trajectory",
     "simulate",
 ]

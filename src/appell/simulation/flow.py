@@ -14,6 +14,7 @@ import numpy as np
 
 from appell.dynamics import Dynamics
 from appell.model.robot import Robot
+from appell.motion.names import record_names
 from appell.simulation.torque import checked_torque, constant_torque
 
 
@@ -34,12 +35,12 @@ class Units:
         return q
 
 
-class Flow:
+class FreeMotion:
     """The right-hand side of (1) for a free robot, and what belongs to it."""
 
     def __init__(self, dyn: Dynamics, torque: Any):
         self.dyn, self.robot = dyn, dyn.system
-        self.nq, self.nv = dyn.system.nq, dyn.system.nv
+        self.nq, self.nv, self.nu = dyn.system.nq, dyn.system.nv, dyn.system.nu
         self.units = Units(dyn.system)
         self.steady = constant_torque(dyn.system, torque)
         self.torque = None if self.steady is not None else checked_torque(dyn.system, torque)

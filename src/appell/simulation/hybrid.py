@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from appell.simulation.flow import Flow
+from appell.motion.curve import Piece
+from appell.motion.event import Event
+from appell.simulation.flow import FreeMotion
 from appell.simulation.geometry import Geometry
 from appell.simulation.impact import STILL, Touch, collide
 from appell.simulation.integrate import Settings, pieces
-from appell.simulation.path import Piece
 from appell.simulation.phase import Phase
 from appell.simulation.progress import Bar
-from appell.simulation.settle import Verdict, settle
+from appell.simulation.settling import Examination, settle
 from appell.simulation.status import Status, Stop
-from appell.simulation.trajectory import Event
 from appell.simulation.watch import Sighting, first_event, floors
 
 FLAT = 1e-8  # a gradient shorter than this gives no normal
@@ -27,10 +26,17 @@ IDLE = 500  # events in a row without time passing
 
 
 @dataclass
-class Record:
-    """What has happened so far."""
+class Run:
+    """Where a run is, how it goes on from there, and what has happened so far."""
 
-    flow: Flow
+    flow: FreeMotion
+    phase: Phase
+    t: float
+    y: np.ndarray
+    settings: Settings
+    step: float | None = None  # the last one, to begin the next stretch with
+    longest: float = np.inf  # no step is to be longer: it has to end at an event, or was too coarse
+    idle: int = 0  # events in a row without time passing
     times: list[float] = field(default_factory=list)
     states: list[np.ndarray] = field(default_factory=list)
     forces: list[np.ndarray] = field(default_factory=list)  # only for a torque that is a function
@@ -38,60 +44,68 @@ class Record:
     events: list[Event] = field(default_factory=list)
     stop: Stop | None = None
 
-    def sample(self, t: float, y: np.ndarray) -> None:
-        self.times.append(t)
-        self.states.append(y)
+    def sample(self) -> None:
+        """Keep the present state as a row."""
+        self.times.append(self.t)
+        self.states.append(self.y)
         if self.flow.torque is not None:
-            self.forces.append(np.full(self.flow.nv, np.nan))  # what is left if the torque has no answer here
-            self.forces[-1] = self.flow.forces(t, *self.flow.split(y))
+            self.forces.append(np.full(self.flow.nu, np.nan))  # what is left if the torque has no answer here
+            self.forces[-1] = self.flow.forces(self.t, *self.flow.split(self.y))
 
-    def piece(self, piece: Piece, y: np.ndarray) -> None:
-        self.sample(piece.stop, y)
+    def advance(self, piece: Piece) -> None:
+        """Go to where a piece stops being valid, and keep both."""
+        self.t, self.y = piece.stop, piece.at(piece.stop)
+        self.sample()
         self.pieces.append(piece)
 
 
 def run(
-    flow: Flow, geometry: Geometry | None, t: float, y: np.ndarray, until: float, settings: Settings, bar: Bar
-) -> Record:
-    """Everything from (t, y) to `until`, or to where it stops; what happens on the way ends up in the record."""
-    record = Record(flow)
-    phase = Phase(flow, geometry)
-    step, longest, idle = None, np.inf, 0
+    flow: FreeMotion, geometry: Geometry | None, t: float, y: np.ndarray, until: float, settings: Settings, bar: Bar
+) -> Run:
+    """Everything from (t, y) to `until`, or to where it stops."""
+    run = Run(flow, Phase(flow, geometry), t, y, settings)
     try:
-        record.sample(t, y)
-        phase, y = _begin(record, phase, t, y, settings)
-        while t < until:
-            floor, aiming, first = floors(phase, y), np.isfinite(longest), t
-            for piece in pieces(phase, t, y, until, settings, step, longest):
-                step = piece.end - piece.start
-                if phase.rests and phase.sag(piece) > SAG * settings.tolerance and step > SHORT:
-                    y, longest = phase.pulled_back(y), 0.5 * step
-                    break
-                sighting = first_event(piece, phase, floor, settings)
-                if sighting is not None and _in_the_middle(sighting.time, piece) and step > SHORT:
-                    longest = sighting.time - piece.start
-                    break
-                if sighting is None:
-                    t, y = piece.end, piece.at(piece.end)
-                    record.piece(piece, y)
-                    phase.refresh(y)
-                else:
-                    idle = idle + 1 if sighting.time - t <= 1e-13 * max(1.0, abs(t)) else 0
-                    t, y = sighting.time, piece.at(sighting.time)
-                    if t > piece.start:
-                        record.piece(piece.until(t), y)
-                    phase, y = _react(record, phase, t, y, sighting, settings)
-                _check_limits(record, settings, idle)
-                bar(t)
-                if sighting is not None:
-                    longest = np.inf
-                    break
-                if aiming and piece.start > first:
-                    longest *= 4.0
-                    break
+        run.sample()
+        _begin(run)
+        while run.t < until:
+            _stretch(run, until, bar)
     except Stop as stop:
-        record.stop = stop
-    return record
+        run.stop = stop
+    return run
+
+
+def _stretch(run: Run, until: float, bar: Bar) -> None:
+    """Steps from one start of the integrator to the next: up to an event, or to a step that has to be taken again."""
+    floor, aiming, start = floors(run.phase, run.y), np.isfinite(run.longest), run.t
+    for piece in pieces(run.phase, run.t, run.y, until, run.settings, run.step, run.longest):
+        run.step = piece.end - piece.start
+        if _strays(run, piece):
+            run.y, run.longest = run.phase.pulled_back(run.y), 0.5 * run.step
+            return
+        sighting = first_event(piece, run.phase, floor, run.settings)
+        if sighting is not None and _in_the_middle(sighting.time, piece) and run.step > SHORT:
+            run.longest = sighting.time - piece.start
+            return
+        if sighting is None:
+            run.advance(piece)
+            run.phase.refresh(run.y)
+        else:
+            _arrive(run, piece, sighting)
+        _check_limits(run)
+        bar(run.t)
+        if sighting is not None:
+            run.longest = np.inf
+            return
+        if aiming and piece.start > start:
+            run.longest *= 4.0
+            return
+
+
+def _strays(run: Run, piece: Piece) -> bool:
+    """Whether resting points leave their walls on a step, by the integrator's error alone."""
+    return bool(
+        run.phase.rests and run.phase.sag(piece) > SAG * run.settings.tolerance and piece.end - piece.start > SHORT
+    )
 
 
 def _in_the_middle(t: float, piece: Piece) -> bool:
@@ -99,74 +113,85 @@ def _in_the_middle(t: float, piece: Piece) -> bool:
     return min(t - piece.start, piece.end - t) > MIDDLE * (piece.end - piece.start)
 
 
-def _check_limits(record: Record, settings: Settings, idle: int) -> None:
-    t = record.times[-1]
-    if len(record.events) > settings.max_events:
+def _arrive(run: Run, piece: Piece, sighting: Sighting) -> None:
+    """Go to an event and act on it."""
+    run.idle = run.idle + 1 if sighting.time - run.t <= 1e-13 * max(1.0, abs(run.t)) else 0
+    if sighting.time > piece.start:
+        run.advance(piece.until(sighting.time))
+    else:
+        run.t, run.y = sighting.time, piece.at(sighting.time)
+    _react(run, sighting)
+
+
+def _check_limits(run: Run) -> None:
+    t, settings = run.times[-1], run.settings
+    if len(run.events) > settings.max_events:
         raise Stop(Status.EVENTS, f"It stopped at t = {t:.9g} after {settings.max_events}.", hint="a larger max_events")
-    if idle > IDLE:
+    if run.idle > IDLE:
         raise Stop(Status.EVENTS, f"At t = {t:.9g} events follow one another without time passing.")
-    if len(record.pieces) >= settings.max_steps:
+    if len(run.pieces) >= settings.max_steps:
         raise Stop(Status.STEPS, f"It stopped at t = {t:.9g} after {settings.max_steps}.", hint="a larger max_steps")
 
 
-def _begin(record: Record, phase: Phase, t: float, y: np.ndarray, settings: Settings) -> tuple[Phase, np.ndarray]:
+def _begin(run: Run) -> None:
     """Points that touch their walls at the start are hit or at rest from the start."""
-    if phase.geometry is None:
-        return phase, y
-    if not (phase.geometry.at(y).distance() <= settings.tolerance).any():
-        return phase, y
-    return _react(record, phase, t, y, Sighting(t, None, Verdict()), settings)
+    geometry = run.phase.geometry
+    if geometry is not None and (geometry.at(run.y).distance() <= run.settings.tolerance).any():
+        _react(run, Sighting(run.t, None, Examination()))
 
 
-def _react(
-    record: Record, phase: Phase, t: float, y: np.ndarray, sighting: Sighting, settings: Settings
-) -> tuple[Phase, np.ndarray]:
+def _react(run: Run, sighting: Sighting) -> None:
     """Impact, if a point approaches; then the phase that follows, and the events to tell of."""
-    geometry, nq = phase.geometry, phase.flow.nq
+    before, old, nq = run.phase, run.y, run.flow.nq
+    near = _touching(run, sighting)
+    assert before.geometry is not None
+    speeds = before.geometry.normal_speed()[near]
+    if (speeds < -STILL * max(1.0, np.abs(speeds).max(initial=0.0))).any():
+        run.y = _impact(run, before.geometry, near)
+    run.phase, run.y, end = settle(before, run.t, run.y, near, run.settings, sighting.examination)
+    _tell(run, before, end, old[nq:])
+    if run.y is not old:
+        run.sample()
+
+
+def _touching(run: Run, sighting: Sighting) -> np.ndarray:
+    """The contacts that are closed at an event."""
+    geometry = run.phase.geometry
     assert geometry is not None
-    contacts = geometry.at(y).contacts
-    touching = geometry.distance() <= settings.tolerance
-    touching[phase.members] = True
-    if sighting.contact is not None:
-        k = sighting.contact
+    contacts = geometry.at(run.y).contacts
+    touching = geometry.distance() <= run.settings.tolerance
+    touching[run.phase.members] = True
+    if (k := sighting.contact) is not None:
         if not geometry.motion.slope[k] > FLAT:
             raise Stop(
                 Status.INPUT,
-                f"The gap between {contacts.describe(k)} has no gradient where they meet at t = {t:.9g}.",
+                f"The gap between {contacts.describe(k)} has no gradient where they meet at t = {run.t:.9g}.",
                 expected="a function whose gradient is not zero on the wall",
             )
         touching[k] = True
-    near = np.flatnonzero(touching)
-    speeds = geometry.normal_speed()[near]
-    old = y
-    if (speeds < -STILL * max(1.0, np.abs(speeds).max(initial=0.0))).any():
-        y = _impact(record, geometry, phase, t, y, near)
-    following, y, end = settle(phase, t, y, near, settings, sighting.verdict)
-    _tell(record, phase, following, t, end, old[nq:], y[nq:])
-    if y is not old:
-        record.sample(t, y)
-    return following, y
+    return np.flatnonzero(touching)
 
 
-def _impact(record: Record, geometry: Geometry, phase: Phase, t: float, y: np.ndarray, near: np.ndarray) -> np.ndarray:
-    contacts, motion, nq = geometry.contacts, geometry.motion, phase.flow.nq
+def _impact(run: Run, geometry: Geometry, near: np.ndarray) -> np.ndarray:
+    """The state after an impact of the points that are near, whose event is told."""
+    contacts, motion, nq = geometry.contacts, geometry.motion, run.flow.nq
     frames = geometry.frames(near)
     touch = Touch(
         geometry.rows(near, frames),
         contacts.restitution[near],
         contacts.friction[near],
-        np.isin(near, phase.members),
+        np.isin(near, run.phase.members),
     )
-    v = y[nq:]
+    v = run.y[nq:]
     outcome = collide(geometry.M, v, touch)
     hit = np.flatnonzero(outcome.impulses[:, 0] > 1e-12 * outcome.impulses[:, 0].max())
     velocity = motion.velocity[contacts.point[near[hit]]]
     normal_speed = np.einsum("ki,ki->k", motion.normal[near[hit]], velocity)
     speed = np.linalg.norm(velocity, axis=1)
     cosine = np.divide(np.abs(normal_speed), speed, out=np.ones_like(speed), where=speed > 0.0)
-    record.events.append(
+    run.events.append(
         Event(
-            time=t,
+            time=run.t,
             kind="impact",
             points=tuple(contacts.names[k] for k in near[hit]),
             surfaces=tuple(int(contacts.wall[k]) for k in near[hit]),
@@ -178,14 +203,12 @@ def _impact(record: Record, geometry: Geometry, phase: Phase, t: float, y: np.nd
             v_after=outcome.v,
         )
     )
-    return np.concatenate([y[:nq], outcome.v])
+    return np.concatenate([run.y[:nq], outcome.v])
 
 
-def _tell(
-    record: Record, old: Phase, new: Phase, t: float, end: float, v_before: np.ndarray, v_after: np.ndarray
-) -> None:
+def _tell(run: Run, old: Phase, end: float, v_before: np.ndarray) -> None:
     """Events for points that came to rest, left, stuck or began to slide."""
-    before, after = ({rest.index: rest for rest in phase.rests} for phase in (old, new))
+    before, after = ({rest.index: rest for rest in phase.rests} for phase in (old, run.phase))
     both = [k for k in after if k in before and after[k].friction > 0.0]
     changes = {
         "rest": [k for k in after if k not in before],
@@ -193,24 +216,22 @@ def _tell(
         "stick": [k for k in both if after[k].sticks and not before[k].sticks],
         "slip": [k for k in both if before[k].sticks and not after[k].sticks],
     }
+    assert run.phase.geometry is not None
+    contacts = run.phase.geometry.contacts
     for kind, which in changes.items():
         if which:
-            record.events.append(_plain_event(new, kind, which, end if kind == "rest" else t, v_before, v_after))
-
-
-def _plain_event(phase: Phase, kind: str, which: Iterable[int], t: float, v_before, v_after) -> Event:
-    assert phase.geometry is not None
-    contacts, which = phase.geometry.contacts, list(which)
-    nothing = np.zeros(len(which))
-    return Event(
-        time=t,
-        kind=kind,
-        points=tuple(contacts.names[k] for k in which),
-        surfaces=tuple(int(contacts.wall[k]) for k in which),
-        impulses=nothing,
-        normal_speeds=nothing,
-        frictions=np.zeros((len(which), 3)),
-        angles=nothing,
-        v_before=v_before.copy(),
-        v_after=v_after.copy(),
-    )
+            nothing = np.zeros(len(which))
+            run.events.append(
+                Event(
+                    time=end if kind == "rest" else run.t,
+                    kind=kind,
+                    points=tuple(contacts.names[k] for k in which),
+                    surfaces=tuple(int(contacts.wall[k]) for k in which),
+                    impulses=nothing,
+                    normal_speeds=nothing,
+                    frictions=np.zeros((len(which), 3)),
+                    angles=nothing,
+                    v_before=v_before.copy(),
+                    v_after=run.y[run.flow.nq :].copy(),
+                )
+            )

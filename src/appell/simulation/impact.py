@@ -39,14 +39,14 @@ class Touch:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class Collision:
     """Velocity after an impact, and impulses (K, 3) along normal and tangents."""
 
     v: np.ndarray
     impulses: np.ndarray
 
 
-def collide(M: np.ndarray, v: np.ndarray, touch: Touch) -> Outcome:
+def collide(M: np.ndarray, v: np.ndarray, touch: Touch) -> Collision:
     """The impact (1), stage by stage until no point approaches."""
     K, _, nv = touch.J.shape
     response = np.linalg.solve(M, touch.J.reshape(3 * K, nv).T).T.reshape(K, 3, nv)  # M⁻¹Jᵀ
@@ -63,7 +63,7 @@ def collide(M: np.ndarray, v: np.ndarray, touch: Touch) -> Outcome:
         f = _stage(M, v, touch, response, hit, bounce)
         impulses[hit] += f
         v = v + np.einsum("ki,kin->n", f, response[hit])
-    return Outcome(v, impulses)
+    return Collision(v, impulses)
 
 
 def _stage(M, v, touch: Touch, response, hit: np.ndarray, bounce: np.ndarray) -> np.ndarray:

@@ -9,7 +9,7 @@ import numpy as np
 from scipy import integrate
 
 from appell.errors import ArgumentError, unknown_name
-from appell.simulation.path import Piece
+from appell.motion.curve import Piece
 from appell.simulation.status import Status, Stop
 
 # the highest degree of each method's interpolant

@@ -26,7 +26,7 @@ import numpy as np
 from numpy.polynomial import chebyshev
 from scipy.optimize import brentq
 
-from appell.simulation.path import fit_matrix
+from appell.motion.curve import fit_matrix
 
 DEGREE = 16
 DEPTH = 1e-12

@@ -17,10 +17,10 @@ from functools import cached_property
 
 import numpy as np
 
+from appell.motion.curve import Piece
 from appell.simulation.complementarity import least_norm
-from appell.simulation.flow import Flow
+from appell.simulation.flow import FreeMotion
 from appell.simulation.geometry import Geometry
-from appell.simulation.path import Piece
 
 RECALL = 30.0  # κ, 1/s
 LOOKS = 12  # the degree at which a piece is sampled for straying points
@@ -54,7 +54,7 @@ class Reaction:
 class Phase:
     """The equations of motion with these points at rest."""
 
-    flow: Flow
+    flow: FreeMotion
     geometry: Geometry | None = None
     rests: list[Rest] = field(default_factory=list)
 

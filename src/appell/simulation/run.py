@@ -9,15 +9,16 @@ import numpy as np
 
 from appell.dynamics import Dynamics
 from appell.errors import ArgumentError
+from appell.motion.curve import Curve
+from appell.motion.names import record_names
+from appell.motion.record import Record
 from appell.simulation.contact import Contact, Contacts
-from appell.simulation.flow import Flow
+from appell.simulation.flow import FreeMotion
 from appell.simulation.geometry import Geometry
-from appell.simulation.hybrid import Record, run
+from appell.simulation.hybrid import Run, run
 from appell.simulation.integrate import Settings
-from appell.simulation.path import Path
 from appell.simulation.progress import Bar
 from appell.simulation.status import Interrupted, Status
-from appell.simulation.trajectory import Trajectory, quaternion_spans
 
 
 def simulate(
@@ -32,7 +33,7 @@ def simulate(
     throw: bool = False,
     progress: bool | None = None,
     **settings: Any,
-) -> Trajectory:
+) -> Record:
     """The motion from (q0, v0) at time `start` to time `until`, both in seconds.
 
     q0 is the robot's start if None, v0 is rest. `torque` is None, an array, or a function of (t, q, v); `contacts` say
@@ -41,20 +42,21 @@ def simulate(
     solved together, and none goes deeper into it), `rest_speed` (1e-5 m/s: slower bounces are taken as finished),
     `max_events` (10 000) and `max_steps` (1 000 000).
 
-    A run that stops early says so in `trajectory.status`; with `throw=True` it raises `Interrupted`, which carries the
-    trajectory up to there. An input that a run cannot go on with, such as a torque that is not a number, always raises.
+    The record has q, v, tau and energy at every step, the events between them, and the motion at any time; an event has
+    two rows at its time, before and after. A run that stops early says so in `record.status` and `record.message`; with
+    `throw=True` it raises `Interrupted`, which carries the record up to there. An input that a run cannot go on with,
+    such as a torque that is not a number, always raises.
     """
     options = _settings(settings)
     t, y = _initial(dyn, q0, v0, start, until)
-    flow = Flow(dyn, torque)
+    flow = FreeMotion(dyn, torque)
     geometry = _geometry(dyn, contacts, y, options.tolerance)
     with Bar(t, until, progress) as bar:
-        record = run(flow, geometry, t, y, float(until), options, bar)
-    trajectory = _trajectory(flow, record)
-    stop = record.stop
+        done = run(flow, geometry, t, y, float(until), options, bar)
+    record, stop = _record(done), done.stop
     if stop is not None and (throw or stop.status is Status.INPUT):
-        raise Interrupted(trajectory.message, trajectory, expected=stop.expected, hint=stop.hint)
-    return trajectory
+        raise Interrupted(record.message, record, expected=stop.expected, hint=stop.hint)
+    return record
 
 
 def _settings(given: dict[str, Any]) -> Settings:
@@ -119,25 +121,18 @@ def _geometry(
     return geometry
 
 
-def _trajectory(flow: Flow, record: Record) -> Trajectory:
-    t = np.array(record.times)
-    q, v = flow.split(np.array(record.states))
-    tau = np.array(record.forces) if flow.steady is None else np.tile(flow.steady, (len(t), 1))
+def _record(done: Run) -> Record:
+    flow, t, stop = done.flow, np.array(done.times), done.stop
+    q, v = flow.split(np.array(done.states))
+    tau = np.array(done.forces) if flow.steady is None else np.tile(flow.steady, (len(t), 1))
     kinetic, potential = flow.dyn.energy(q, v)
-    stop = record.stop
     status = Status.FINISHED if stop is None else stop.status
     message = status.sentence if stop is None else f"{status.sentence} {stop.detail}".strip()
-    return Trajectory(
-        t=t,
-        q=q,
-        v=v,
-        tau=tau,
-        energy=kinetic + potential,
-        events=record.events,
-        status=status,
-        message=message,
-        path=Path.of(record.pieces),
-        robot_name=flow.robot.name,
-        joint_names=flow.robot.joint_names,
-        quaternions=quaternion_spans(flow.units),
+    return Record.of(
+        t,
+        {"q": q, "v": v, "tau": tau, "energy": kinetic + potential},
+        record_names(flow.robot),
+        about={"robot": flow.robot.name, "status": status.name, "message": message},
+        events=tuple(done.events),
+        between=Curve.of(done.pieces, tuple((span.start, span.stop) for span in flow.units.spans)),
     )

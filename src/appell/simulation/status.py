@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from appell.errors import SimulationError
 
 if TYPE_CHECKING:
-    from appell.simulation.trajectory import Trajectory
+    from appell.motion.record import Record
 
 
 class Status(Enum):
@@ -31,12 +31,12 @@ class Status(Enum):
 
 
 class Interrupted(SimulationError):  # noqa: N818 - reads as what happened
-    """A run that could not be carried to its end; `trajectory` is the part up to there, `status` says why."""
+    """A run that could not be carried to its end; `record` is the part up to there, `status` says why."""
 
-    def __init__(self, problem: str, trajectory: Trajectory, *, expected: str = "", hint: str = ""):
+    def __init__(self, problem: str, record: Record, *, expected: str = "", hint: str = ""):
         super().__init__(problem, expected=expected, hint=hint)
-        self.trajectory = trajectory
-        self.status = trajectory.status
+        self.record = record
+        self.status = Status[record.status]
 
 
 class Stop(Exception):  # noqa: N818 - a signal inside the chapter, not an error for users

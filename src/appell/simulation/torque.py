@@ -9,6 +9,7 @@ import numpy as np
 
 from appell.errors import ArgumentError
 from appell.model.robot import Robot
+from appell.motion.names import record_names
 from appell.simulation.status import Status, Stop
 
 Torque = Callable[[float, np.ndarray, np.ndarray], np.ndarray]
@@ -47,7 +48,7 @@ def checked_torque(robot: Robot, torque: Callable) -> Torque:
         except (TypeError, ValueError):
             raise Stop(Status.INPUT, f"torque(t={t:.9g}) gave {given!r}.", expected=f"{size} numbers") from None
         if forces.shape != (size,):
-            joints = ", ".join(getattr(robot, "actuator_names", robot.joint_names))
+            joints = ", ".join(record_names(robot)["tau"])
             raise Stop(
                 Status.INPUT,
                 f"torque(t={t:.9g}) gave an array of shape {forces.shape}.",
@@ -65,8 +66,7 @@ def checked_torque(robot: Robot, torque: Callable) -> Torque:
 
 
 def _size(robot: Robot) -> int:
-    """One force a component of v; of a parallel robot, one an actuator."""
-    return getattr(robot, "nu", robot.nv)
+    return len(record_names(robot)["tau"])
 
 
 def _not_finite(robot: Robot, forces: np.ndarray) -> int | None:
@@ -75,12 +75,4 @@ def _not_finite(robot: Robot, forces: np.ndarray) -> int | None:
 
 
 def _axis_name(robot: Robot, index: int) -> str:
-    """The joint that a component of v belongs to, with its number there if the joint has several; or the actuator."""
-    if actuators := getattr(robot, "actuator_names", ()):
-        return f"actuator '{actuators[index]}'"
-    for link in robot.moving:
-        span = robot.span(link.joint)[1]
-        if span.start <= index < span.stop:
-            place = f", component {index - span.start}" if span.stop - span.start > 1 else ""
-            return f"joint '{link.joint.name}'{place}"
-    raise IndexError(index)
+    return f"actuator '{record_names(robot)['tau'][index]}'"

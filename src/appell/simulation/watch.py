@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from appell.motion.curve import Piece
 from appell.simulation.contact import Contacts
 from appell.simulation.integrate import Settings
 from appell.simulation.isolate import first_crossing
-from appell.simulation.path import Piece
 from appell.simulation.phase import Phase
-from appell.simulation.settle import Verdict, examine
+from appell.simulation.settling import Examination, examine
 from appell.simulation.status import Status, Stop
 
 LOOKS = (0.1, 0.25, 0.45, 0.7, 1.0)  # parts of a step at which a phase is examined
@@ -20,11 +20,11 @@ HALVINGS = 60
 
 @dataclass(frozen=True)
 class Sighting:
-    """An event: its time, the contact whose gap closes (None: the phase ends for another reason), and the verdict."""
+    """An event: its time, the contact whose gap closes (None: the phase ends for another reason), what was found."""
 
     time: float
     contact: int | None
-    verdict: Verdict
+    examination: Examination
 
 
 def floors(phase: Phase, y: np.ndarray) -> np.ndarray:
@@ -43,7 +43,7 @@ def first_event(piece: Piece, phase: Phase, floor: np.ndarray, settings: Setting
         ending = _ending(piece, phase, settings, crossing[0] if crossing else piece.end)
         if ending is not None:
             return ending
-    return Sighting(*crossing, Verdict()) if crossing else None
+    return Sighting(*crossing, Examination()) if crossing else None
 
 
 def _crossing(piece: Piece, phase: Phase, contacts: Contacts, floor: np.ndarray) -> tuple[float, int] | None:
@@ -72,8 +72,8 @@ def _ending(piece: Piece, phase: Phase, settings: Settings, high: float) -> Sigh
     good = piece.start
     for part in LOOKS:
         t = piece.start + part * (high - piece.start)
-        verdict = examine(phase, t, piece.at(t), settings)
-        if verdict.holds:
+        examination = examine(phase, t, piece.at(t), settings)
+        if examination.holds:
             good = t
             continue
         for _ in range(HALVINGS):
@@ -84,6 +84,6 @@ def _ending(piece: Piece, phase: Phase, settings: Settings, high: float) -> Sigh
             if earlier.holds:
                 good = middle
             else:
-                t, verdict = middle, earlier
-        return Sighting(t, None, verdict)
+                t, examination = middle, earlier
+        return Sighting(t, None, examination)
     return None

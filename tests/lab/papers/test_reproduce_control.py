@@ -14,10 +14,11 @@ import appell as ap
 from appell.lab.papers import control
 from appell.lab.papers.page import Page
 
-REFERENCE = Path(__file__).parent.parent / "references" / "puma_straight_lines.json"
+REFERENCE = Path(__file__).parents[2] / "references" / "puma_straight_lines.json"
 
 
-def test_the_torques_of_figure_4_are_those_of_an_independent_computation(puma):
+def test_the_torques_of_figure_4_are_those_of_an_independent_computation():
+    puma = ap.load("puma")
     rows = json.loads(REFERENCE.read_text())["002"]["tool_0"]["rows"]
     line, flip = control.straight_line(puma), np.array([1, 1, 1, 1, -1, 1])  # our wrist is turned over: q5 changes sign
     for row in rows:

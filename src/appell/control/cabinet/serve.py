@@ -14,13 +14,14 @@ import numpy as np
 from appell.control.cabinet.shared import SharedPage
 from appell.control.cabinet.simulated import SimulatedCabinet
 from appell.control.loop.clock import MonotonicClock, VirtualClock
-from appell.control.loop.log import LogWriter
+from appell.motion.files.journal import JournalWriter
+from appell.motion.record import titles
 
-COLUMNS = ("time", "beat", "enabled", "watchdog")
+COLUMNS = ("t", "beat", "enabled", "watchdog")
 
 
-def plant_columns(n: int) -> tuple[str, ...]:
-    return (*COLUMNS, *(f"{name}{k + 1}" for name in ("q", "v", "torque") for k in range(n)))
+def plant_columns(joints: tuple[str, ...]) -> tuple[str, ...]:
+    return (*COLUMNS, *(title for name in ("q", "v", "tau") for title in titles(name, joints)))
 
 
 def serve(
@@ -32,9 +33,8 @@ def serve(
     cabinet = make(clock)
     n, step = cabinet.wiring.n, cabinet.step
     page = SharedPage(path, cabinet.wiring, create=True)
-    writer = (
-        None if log is None else LogWriter(log, plant_columns(n), {"robot": cabinet.model.arm.robot.name, "step": step})
-    )
+    about = {"robot": cabinet.model.arm.robot.name, "step": step}
+    writer = None if log is None else JournalWriter(log, plant_columns(cabinet.wiring.joint_names), about)
     signals = np.zeros(cabinet.layout.size)
     wanted = cleared = 0.0
     clock.time = cabinet.time = started = real.now()

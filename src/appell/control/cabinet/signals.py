@@ -6,6 +6,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from appell.motion.record import titles
+
 PER_JOINT = ("counts", "index_counts", "index_seen", "volts", "hot")
 COMMON = ("time", "power", "hardware_fault")
 
@@ -21,11 +23,11 @@ class Layout:
             start = len(COMMON) + k * n
             self.at[name] = slice(start, start + n)
 
-    def columns(self) -> Iterator[str]:
-        """A name for every element: time, …, counts1, counts2, …"""
+    def columns(self, joints: tuple[str, ...]) -> Iterator[str]:
+        """A title for every element: time, …, counts_<joint>, …"""
         yield from COMMON
         for name in PER_JOINT:
-            yield from (f"{name}{k + 1}" for k in range(self.n))
+            yield from titles(name, joints)
 
     def take(self, signals: np.ndarray, name: str) -> np.ndarray:
         return signals[..., self.at[name]]

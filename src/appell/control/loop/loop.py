@@ -164,7 +164,7 @@ class Loop:
         done = self.clock.now()
         self._react(supervisor.deadline(done - scheduled))
         if self.journal is not None:
-            head = (self.grid, scheduled, woke, done, supervisor.state, supervisor.word, supervisor.commands, arrived)
+            head = (scheduled, self.grid, woke, done, supervisor.state, supervisor.word, supervisor.commands, arrived)
             self.journal.write(head, self._signals, tick)
         supervisor.commands = 0
         passed = int((done - self._origin) / self.period + 1e-6)

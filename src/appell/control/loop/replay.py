@@ -11,24 +11,24 @@ from pathlib import Path
 
 import numpy as np
 
-from appell.control.loop.log import Log, read_log
 from appell.control.loop.loop import Loop
 from appell.control.loop.reference import Reference
 from appell.control.loop.servo import Servo
 from appell.control.loop.states import Event, State
 from appell.control.loop.supervisor import Policy
 from appell.errors import ArgumentError
+from appell.motion.record import Record
 
 
 class Repeater:
     """Hardware and clock in one: says what the log says."""
 
-    def __init__(self, log: Log, servo: Servo):
+    def __init__(self, log: Record, servo: Servo):
         first = log.columns.index("time")
         self.wiring, self.row = servo.wiring, -1
         self._signals = log.data[:, first : first + servo.layout.size]
         self._woke, self._done, self._fresh = (log[name].tolist() for name in ("woke", "done", "fresh"))
-        self._origin = float(log.header["origin"])
+        self._origin = float(log.about["origin"])
 
     def wait_until(self, deadline: float) -> float:
         self.row += 1
@@ -56,26 +56,26 @@ class Repeater:
     def close(self) -> None: ...
 
 
-def replay(log: Log, servo: Servo, path: Path | None = None) -> Log:
+def replay(log: Record, servo: Servo, path: Path | None = None) -> Record:
     """The log that the same loop writes on the same input."""
-    if log.header["servo"] != servo.function.tape.digest:
+    if log.about["servo"] != servo.function.tape.digest:
         raise ArgumentError(
-            f"the log was written by another servo (law '{log.header['law']}', robot '{log.header['robot']}').",
+            f"the log was written by another servo (law '{log.about['law']}', robot '{log.about['robot']}').",
             expected="the design, wiring and limits of the run",
         )
     repeater = Repeater(log, servo)
     with tempfile.TemporaryDirectory() as folder:
         target = Path(folder) / "replay.log" if path is None else path
-        loop = Loop(repeater, servo, repeater, Policy(**log.header["policy"]), target)
+        loop = Loop(repeater, servo, repeater, Policy(**log.about["policy"]), target)
         for row, commands in enumerate(log["commands"].astype(int).tolist()):
             for digit in f"{commands:x}" if commands else "":
                 _command(loop, Event(int(digit, 16)), log, row)
             loop.tick()
         loop.close()
-        return read_log(target)
+        return Record.read(target)
 
 
-def first_difference(one: Log, other: Log) -> tuple[int, str] | None:
+def first_difference(one: Record, other: Record) -> tuple[int, str] | None:
     """Row and column of the first bit that differs; None if there is none."""
     if one.data.tobytes() == other.data.tobytes():
         return None
@@ -87,7 +87,7 @@ def first_difference(one: Log, other: Log) -> tuple[int, str] | None:
     return row, one.columns[column]
 
 
-def _command(loop: Loop, event: Event, log: Log, row: int) -> None:
+def _command(loop: Loop, event: Event, log: Record, row: int) -> None:
     match event:
         case Event.ARM:
             loop.arm()
@@ -103,7 +103,7 @@ def _command(loop: Loop, event: Event, log: Log, row: int) -> None:
             loop.refine()
 
 
-def _reference(log: Log, row: int, period: float) -> Reference:
+def _reference(log: Record, row: int, period: float) -> Reference:
     """The samples that the loop followed from a row on; ticks that it slept through get their neighbour's."""
     state, ticks = log["state"][row:], log["tick"][row:].astype(int)
     other = np.flatnonzero((state != State.RUNNING) & (state != State.SAFE_STOP))

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from appell.control.loop.log import Log
 from appell.control.loop.states import Fault, State, sentences
 from appell.errors import ArgumentError
+from appell.motion.record import Record
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Summary:
         ]
 
 
-def last_motion(log: Log) -> slice:
+def last_motion(log: Record) -> slice:
     """The rows of the last time that the arm was RUNNING."""
     running = log["state"] == State.RUNNING
     if not running.any():
@@ -44,35 +44,35 @@ def last_motion(log: Log) -> slice:
     return slice(begin, end)
 
 
-def summarize(log: Log) -> Summary:
+def summarize(log: Record) -> Summary:
     rows = last_motion(log)
     error = log["q"][rows] - log["qd"][rows]
     ticks = log["tick"]
     return Summary(
-        joints=tuple(log.header["joints"]),
+        joints=log.names("q"),
         ticks=len(log),
-        duration=float(log["scheduled"][-1] - log["scheduled"][0]),
+        duration=float(log["t"][-1] - log["t"][0]),
         largest_error=np.abs(error).max(axis=0),
         final_error=error[-1],
         largest_torque=np.abs(log["tau"][rows]).max(axis=0),
         skipped=int((np.diff(ticks) - 1).sum()),
-        latest=float((log["woke"] - log["scheduled"]).max()),
+        latest=float((log["woke"] - log["t"]).max()),
         fault=sentences(Fault(int(log["fault"][-1]))),
     )
 
 
-def draw_run(figure: Any, log: Log) -> None:
+def draw_run(figure: Any, log: Record) -> None:
     """Positions with their references, errors and torques of the last motion."""
     rows = last_motion(log)
-    t = log["scheduled"][rows] - log["scheduled"][rows][0]
+    t = log["t"][rows] - log["t"][rows][0]
     positions, errors, torques = figure.subplots(3, 1, sharex=True)
-    for k, joint in enumerate(log.header["joints"]):
+    for k, joint in enumerate(log.names("q")):
         color = f"C{k}"
         positions.plot(t, log["q"][rows, k], color=color, label=joint)
         positions.plot(t, log["qd"][rows, k], color=color, linestyle=":", linewidth=1.2)
         errors.plot(t, 1e3 * (log["q"][rows, k] - log["qd"][rows, k]), color=color, linewidth=1.0)
         torques.plot(t, log["tau"][rows, k], color=color, linewidth=1.0)
-    positions.set(title=f"Positions, rad (dotted: reference); law '{log.header['law']}'")
+    positions.set(title=f"Positions, rad (dotted: reference); law '{log.about['law']}'")
     positions.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
     errors.set(title="Following error, mrad")
     torques.set(title="Torques, Nm", xlabel="time, s", xlim=(0.0, float(t[-1])))

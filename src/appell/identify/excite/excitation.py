@@ -27,7 +27,7 @@ from appell.identify.base.base import BaseParameters, base_parameters
 from appell.identify.estimators.calm import calm
 from appell.identify.excite.bounds import Bounds, envelope
 from appell.identify.model import Model, as_model
-from appell.motion.path import Trajectory
+from appell.motion.path import Path
 from appell.motion.paths.fourier import Fourier
 from appell.motion.paths.spline import Spline
 
@@ -39,7 +39,7 @@ Gradient = tuple[np.ndarray, np.ndarray, np.ndarray]  # by q, v and a at every i
 class Excitation:
     """An exciting motion and what it is worth."""
 
-    trajectory: Trajectory
+    trajectory: Path
     condition: float  # of the base regressor along it, joints weighted with the torques they bear
     logdet: float
     load: dict[str, np.ndarray]  # the largest share of every limit that each joint uses
@@ -118,7 +118,7 @@ def random_spline(model: Model, bounds: Bounds, duration: float, rng: np.random.
     return spline
 
 
-def quality(base: BaseParameters, trajectory: Trajectory, samples: int = 400, weights=None) -> float:
+def quality(base: BaseParameters, trajectory: Path, samples: int = 400, weights=None) -> float:
     """The condition number of the base regressor along a motion; weights multiply the rows of the joints."""
     Y = np.asarray(base.model.regressor.columns(base.columns)(*trajectory(trajectory.times(samples))))
     Y = Y if weights is None else Y * np.asarray(weights)[:, None]

@@ -22,12 +22,12 @@ import numpy as np
 from appell.control.cabinet.faults import Faults, Injection, random_faults
 from appell.control.cabinet.simulated import CabinetModel, Imperfections, SimulatedCabinet
 from appell.control.loop.clock import VirtualClock
-from appell.control.loop.log import Log, read_log
 from appell.control.loop.loop import Loop
 from appell.control.loop.reference import Reference
 from appell.control.loop.replay import first_difference, replay
 from appell.control.loop.servo import Servo
 from appell.control.loop.states import Fault, State
+from appell.motion.record import Record
 
 STOP_TIME = 0.4  # s from the fault to rest
 STRAY = 0.3  # rad, the farthest that any joint gets from where it was to be, before and after a fault
@@ -110,7 +110,7 @@ def run_schedule(setting: Setting, seed: int, folder: Path) -> Verdict:
     while cabinet.time < until - period:  # the loop is dead, the arm is not
         cabinet.advance(cabinet.time + period)
         watch.look()
-    log = read_log(path)
+    log = Record.read(path)
     verdict = _judge(setting, seed, injections, loop, watch, log, ticks)
     loop.close()
     path.unlink()
@@ -132,7 +132,7 @@ def _reference(setting: Setting, start: np.ndarray) -> Reference:
     return Reference(samples, sampled.period)
 
 
-def _judge(setting: Setting, seed: int, injections, loop: Loop, watch: _Watch, log: Log, ticks: int) -> Verdict:
+def _judge(setting: Setting, seed: int, injections, loop: Loop, watch: _Watch, log: Record, ticks: int) -> Verdict:
     times, speeds, positions = np.array(watch.times), np.abs(watch.speeds).max(axis=1), np.array(watch.positions)
     limit = np.asarray(setting.servo.limits.torque)
     ratio = float((np.abs(watch.torques) / limit).max())
@@ -164,13 +164,13 @@ def _judge(setting: Setting, seed: int, injections, loop: Loop, watch: _Watch, l
     return Verdict(seed, injections, loop.state, loop.fault, stopping, travel, stray, ratio, ticks, broken)
 
 
-def _struck(log: Log, killed: float) -> float:
+def _struck(log: Record, killed: float) -> float:
     """When the arm was first to stop: at the loop's first fault, or at its death."""
     faulty = np.flatnonzero(log["fault"])
     return min(float(log["woke"][faulty[0]]) if len(faulty) else np.inf, killed)
 
 
-def _stray(log: Log, times: np.ndarray, positions: np.ndarray, struck: float) -> float:
+def _stray(log: Record, times: np.ndarray, positions: np.ndarray, struck: float) -> float:
     """The true error of following, up to the fault."""
     rows = np.flatnonzero((log["state"] == State.RUNNING) & (log["woke"] < struck))
     seen = np.searchsorted(times, log["woke"][rows] - 1e-9)

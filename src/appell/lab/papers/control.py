@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable
-from pathlib import Path
+from pathlib import Path as FilePath
 
 import numpy as np
 
 from appell.control.cabinet.simulated import SimulatedCabinet
 from appell.control.loop.clock import VirtualClock
-from appell.control.loop.log import Log, read_log
 from appell.control.loop.loop import Loop
 from appell.control.loop.reference import Reference
 from appell.control.loop.summary import last_motion
@@ -20,7 +19,7 @@ from appell.describe.load import load
 from appell.dynamics import Dynamics
 from appell.errors import SimulationError
 from appell.lab.papers.page import BLUE, GREY, RED, Page
-from appell.motion import CartesianLine, Ramp, Spline, Trajectory, zyz
+from appell.motion import CartesianLine, Path, Ramp, Record, Spline, zyz
 
 PRINTED_STEP = {"Pentium, 150 MHz (Valera 2003)": 0.225, "Pentium II, 350 MHz (Valera 2003)": 0.061}  # ms
 LAWS = ("pid", "pd-gravity", "point-to-point", "tracking", "tracking-integral")
@@ -48,7 +47,7 @@ def straight_line(robot) -> CartesianLine:
     return CartesianLine(robot, "tool", (0.6, 0.175, 0.25), (0.018, 0.757, 0.0), zyz(45, 60, 90), 8.6, (1, 1, -1))
 
 
-def _cabinet_run(robot, law: str, motion: Callable[[np.ndarray], Trajectory], start=None, payload: float = 0.0) -> Log:
+def _cabinet_run(robot, law: str, motion: Callable[[np.ndarray], Path], start=None, payload: float = 0.0) -> Record:
     """A task on the simulated PUMA 600 cabinet, from power-on to rest."""
     servo, clock = standard_servo(robot, law, FREQUENCY.get(law, 20.0)), VirtualClock()
     period = servo.design.period
@@ -63,12 +62,12 @@ def _cabinet_run(robot, law: str, motion: Callable[[np.ndarray], Trajectory], st
         return Reference.hold(trajectory(trajectory.duration)[0], period, trajectory.duration)
 
     with tempfile.TemporaryDirectory() as folder:
-        loop = Loop(cabinet, servo, clock, log=Path(folder) / "run.log")
+        loop = Loop(cabinet, servo, clock, log=FilePath(folder) / "run.log")
         outcome = run_task(loop, reference, settle=HOLD if payload else 0.3)
         loop.close()
         if not outcome.finished:
             raise SimulationError(f"the run of law '{law}' was stopped: {outcome.sentence}.")
-        return read_log(Path(folder) / "run.log")
+        return Record.read(FilePath(folder) / "run.log")
 
 
 def _ramp(q: np.ndarray) -> Ramp:
@@ -84,7 +83,7 @@ def _way(q: np.ndarray) -> np.ndarray:
     return np.array([0.6, -0.4, -0.4, 0.5, -0.5, 0.6])
 
 
-def _following(page: Page, runs: dict[str, Log]) -> None:
+def _following(page: Page, runs: dict[str, Record]) -> None:
     rows = []
     for name, log in runs.items():
         span = last_motion(log)
@@ -169,11 +168,11 @@ def _skeleton(robot, q: np.ndarray) -> np.ndarray:
     return np.array([[0.0, 0.0, -0.6], second[:3, 3], offset, third[:3, 3], wrist[:3, 3], tip])
 
 
-def _draw_torques(figure, robot, line: CartesianLine, driven: Log) -> None:
+def _draw_torques(figure, robot, line: CartesianLine, driven: Record) -> None:
     t = line.times(400)
     tau = Dynamics(robot).inverse_dynamics(*line(t))
     span = last_motion(driven)
-    clock = driven["scheduled"][span] - driven["scheduled"][span][0]
+    clock = driven["t"][span] - driven["t"][span][0]
     for k, axes in enumerate(figure.subplots(2, 3, sharex=True).ravel()):
         axes.plot(clock, driven["tau"][span, k], color=GREY, linewidth=0.6, label="given by the loop, with friction")
         axes.plot(t, tau[:, k], color=BLUE, label="required, no friction")
@@ -186,12 +185,12 @@ def _draw_torques(figure, robot, line: CartesianLine, driven: Log) -> None:
     figure.suptitle("Figure 4: torques along the line", x=0.01, ha="left", fontsize=11)
 
 
-def _draw_positions(figure, runs: dict[str, Log]) -> None:
+def _draw_positions(figure, runs: dict[str, Record]) -> None:
     grid = figure.subplots(6, len(runs), sharex="col")
     figure.set_size_inches(9, 9)
     for column, (name, log) in enumerate(runs.items()):
         span = last_motion(log)
-        t = log["scheduled"][span] - log["scheduled"][span][0]
+        t = log["t"][span] - log["t"][span][0]
         for k in range(6):
             axes = grid[k, column]
             axes.plot(t, log["q"][span, k], color=BLUE, label="arm")

@@ -14,9 +14,10 @@ import numpy as np
 from appell.describe.load import load
 from appell.dynamics import Dynamics
 from appell.lab.papers.page import GREY, Page
-from appell.simulation import Circle, Contact, Trajectory, simulate
-from appell.simulation.animate import Skeleton, animate
+from appell.motion.record import Record
+from appell.simulation import Circle, Contact, simulate
 from appell.simulation.contact import Contacts
+from appell.simulation.movie import Skeleton, animate
 
 UNTIL = 1.5
 WALL = 2.5
@@ -71,7 +72,7 @@ def run(page: Page) -> None:
         page.note(f"motion  [bold]{path}[/]")
 
 
-def _table(page: Page, motion: Trajectory) -> None:
+def _table(page: Page, motion: Record) -> None:
     rows = []
     for event, (t, angle, speed, impulse, points) in zip(motion.impacts, TABLE_3, strict=True):
         if event.points != points:
@@ -92,7 +93,7 @@ def _table(page: Page, motion: Trajectory) -> None:
     )
 
 
-def _draw_points(figure, motion: Trajectory, points: Contacts, quantity: str, component: int, label: str) -> None:
+def _draw_points(figure, motion: Record, points: Contacts, quantity: str, component: int, label: str) -> None:
     axis = figure.subplots()
     names = [array.name for array in points.motion.outputs]
     names_of_points = [frame.name for frame in points.frames]
@@ -117,18 +118,18 @@ def _draw_points(figure, motion: Trajectory, points: Contacts, quantity: str, co
     axis.legend(ncols=1, fontsize=8, loc="center left", bbox_to_anchor=(1.0, 0.5))
 
 
-def _flights(motion: Trajectory) -> list[tuple[float, float]]:
+def _flights(motion: Record) -> list[tuple[float, float]]:
     """The times between impacts."""
     times = [motion.t[0], *(event.time for event in motion.impacts), motion.t[-1]]
     return list(pairwise(times))
 
 
-def _mark(axis, motion: Trajectory) -> None:
+def _mark(axis, motion: Record) -> None:
     for event in motion.impacts:
         axis.axvline(event.time, color=GREY, linewidth=0.8, linestyle=":")
 
 
-def _draw_configurations(figure, motion: Trajectory, skeleton: Skeleton) -> None:
+def _draw_configurations(figure, motion: Record, skeleton: Skeleton) -> None:
     from matplotlib.collections import LineCollection
     from matplotlib.patches import Circle as Round
 
@@ -149,7 +150,7 @@ def _draw_configurations(figure, motion: Trajectory, skeleton: Skeleton) -> None
         axis.set_title(f"t = {t:.4f} s" + (f", {', '.join(struck[0].points)}" if struck else ""), fontsize=9)
 
 
-def _draw_energy(figure, dyn: Dynamics, motion: Trajectory) -> None:
+def _draw_energy(figure, dyn: Dynamics, motion: Record) -> None:
     axis = figure.subplots()
     for number, (first, last) in enumerate(_flights(motion)):
         t = np.linspace(first, np.nextafter(last, first), 120)

@@ -11,7 +11,7 @@ from appell.dynamics import Dynamics
 from appell.lab.papers.page import BLUE, GREY, RED, Page
 from appell.motion import CartesianLine, time_optimal, zyz
 from appell.motion.inverse import spherical_wrist
-from appell.simulation.replay import METHODS, Replay, replay
+from appell.simulation.open_loop import METHODS, Replay, replay
 from appell.simulation.run import simulate
 
 EFFORT = np.array([60.0, 100.0, 40.0, 3.0, 2.0, 1.0])  # N m, chosen here: no paper prints the motors' limits
@@ -119,7 +119,7 @@ def _table_2(page: Page, replays: dict[str, Replay]) -> None:
         rows,
         note="Printed times are of a 400 MHz Pentium II; ours go into Python, for the torques at every stage.",
     )
-    q = [r.simulated[0] for r in replays.values()]
+    q = [r.simulated.q for r in replays.values()]
     apart = max(float(np.abs(x - q[0]).max()) for x in q)
     page.note(f"The four methods differ by {apart:.1e} rad at most over the whole motion.")
 

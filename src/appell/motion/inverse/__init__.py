@@ -1,8 +1,8 @@
 """Inverse kinematics: `spherical_wrist` in closed form, `numerical` for any robot and frame."""
 
-from appell.motion.inverse.numerical import NumericalSolver, joint_limits, numerical
+from appell.motion.inverse.numerical_solver import NumericalSolver, joint_limits, numerical
 from appell.motion.inverse.solution import Solution
-from appell.motion.inverse.spherical_wrist import CONFIGURATIONS, SphericalWrist, row_of, spherical_wrist
+from appell.motion.inverse.wrist_solver import CONFIGURATIONS, SphericalWrist, row_of, spherical_wrist
 
 __all__ = [
     "CONFIGURATIONS",

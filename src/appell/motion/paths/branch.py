@@ -12,7 +12,7 @@ import numpy as np
 
 from appell.compile.function import Function
 from appell.errors import SimulationError
-from appell.motion.inverse.spherical_wrist import SphericalWrist, row_of
+from appell.motion.inverse.wrist_solver import SphericalWrist, row_of
 from appell.motion.paths.inspect import check_limits, check_rank, first_failure
 
 KNOTS = 257

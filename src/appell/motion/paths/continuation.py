@@ -15,7 +15,7 @@ from scipy.integrate import solve_ivp
 from appell.compile.function import Function
 from appell.errors import SimulationError
 from appell.model.robot import Robot
-from appell.motion.inverse.numerical import numerical
+from appell.motion.inverse.numerical_solver import numerical
 from appell.motion.paths.inspect import check_limits, check_rank
 
 KNOTS = 257

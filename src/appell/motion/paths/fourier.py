@@ -12,10 +12,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from appell.errors import ArgumentError
-from appell.motion.path import Motion, Numbers, Trajectory, checked_duration, checked_points
+from appell.motion.path import QVA, Numbers, Path, checked_duration, checked_points
 
 
-class Fourier(Trajectory):
+class Fourier(Path):
     """The series, coefficients of shape (harmonics, n) about `center`, `frequency` in Hz; one period by default."""
 
     def __init__(
@@ -35,7 +35,7 @@ class Fourier(Trajectory):
         self.sine, _ = checked_points(sine, len(self.cosine), self.names)
         self.duration = 1.0 / self.frequency if duration is None else checked_duration(duration)
 
-    def _at(self, t: np.ndarray) -> Motion:
+    def _at(self, t: np.ndarray) -> QVA:
         k = 2.0 * np.pi * self.frequency * np.arange(1, len(self.cosine) + 1)
         phase = t[:, None] * k
         c, s = np.cos(phase), np.sin(phase)

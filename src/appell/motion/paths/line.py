@@ -24,8 +24,8 @@ from appell.dynamics import Dynamics
 from appell.errors import ArgumentError, ModelError
 from appell.model.robot import Robot
 from appell.motion.inverse.poses import checked_poses
-from appell.motion.inverse.spherical_wrist import spherical_wrist
-from appell.motion.path import Motion, Numbers, Trajectory, checked_duration
+from appell.motion.inverse.wrist_solver import spherical_wrist
+from appell.motion.path import QVA, Numbers, Path, checked_duration
 from appell.motion.paths.branch import Branch
 from appell.motion.paths.continuation import Continuation
 
@@ -60,7 +60,7 @@ class LinePath:
         return np.concatenate([self.end - self.start, self.R @ self.turn]) / self.duration
 
 
-class CartesianLine(Trajectory):
+class CartesianLine(Path):
     """A frame of a robot moves along a straight line at constant velocity.
 
     `orientation` is a 3x3 rotation for the whole line (see `zyz`), or a pair of them for start and end. `configuration`
@@ -112,7 +112,7 @@ class CartesianLine(Trajectory):
             return Branch(solver, self.path, (1, 1, 1), self._jacobian)
         return Continuation(self.robot, self.frame, self.path, given, self._jacobian)
 
-    def _at(self, t: np.ndarray) -> Motion:
+    def _at(self, t: np.ndarray) -> QVA:
         q = self._follower(t)
         J = self._jacobian(q)
         inverse = np.linalg.pinv(J) if J.shape[-2] != J.shape[-1] else np.linalg.inv(J)

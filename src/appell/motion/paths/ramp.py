@@ -13,10 +13,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from appell.errors import ArgumentError
-from appell.motion.path import Motion, Numbers, Trajectory, checked_duration, checked_points
+from appell.motion.path import QVA, Numbers, Path, checked_duration, checked_points
 
 
-class Ramp(Trajectory):
+class Ramp(Path):
     """Trapezoidal motion between two configurations.
 
     `velocity` and `acceleration` are limits, one number or one a joint. A `duration` longer than the shortest possible
@@ -52,7 +52,7 @@ class Ramp(Trajectory):
         self.cruise, self.rate = V * stretch, A * stretch**2
         self.knots = np.array([0.0, self.cruise / self.rate, self.duration - self.cruise / self.rate, self.duration])
 
-    def _at(self, t: np.ndarray) -> Motion:
+    def _at(self, t: np.ndarray) -> QVA:
         T, V, A = self.duration, self.cruise, self.rate
         rise = V / A
         up, down = t < rise, t > T - rise

@@ -11,8 +11,8 @@ import numpy as np
 
 from appell.errors import ArgumentError, SimulationError
 from appell.model.robot import Robot
-from appell.motion.path import Motion, Trajectory
-from appell.motion.paths.path_limits import PathLimits, path_limits
+from appell.motion.path import QVA, Path
+from appell.motion.paths.limit_rows import PathLimits, path_limits
 from appell.motion.paths.reachable import own_tops, profile, tops
 
 END = 1e-9  # of an interval: how far inside it its ends are taken, since a path's second derivative may jump at a knot
@@ -22,10 +22,10 @@ ROUNDS = 40
 FINER = 12  # times that the interval at an end is halved where the path itself starts or stops
 
 
-class Scaled(Trajectory):
+class Scaled(Path):
     """A path with another time: piecewise constant s̈ over the intervals of a grid."""
 
-    def __init__(self, path: Trajectory, s: np.ndarray, x: np.ndarray, u: np.ndarray):
+    def __init__(self, path: Path, s: np.ndarray, x: np.ndarray, u: np.ndarray):
         self.path, self.names, self.s, self.x, self.u = path, path.names, s, x, u
         speed = np.sqrt(x)
         with np.errstate(divide="ignore"):
@@ -39,14 +39,14 @@ class Scaled(Trajectory):
         s = np.clip(self.s[k] + dt * (speed + 0.5 * dt * u), self.s[k], self.s[k + 1])
         return s, np.maximum(speed + dt * u, 0.0), u
 
-    def _at(self, t: np.ndarray) -> Motion:
+    def _at(self, t: np.ndarray) -> QVA:
         s, rate, pull = (part[:, None] for part in self.along(t))
         q, first, second = self.path(s[:, 0])
         return q, first * rate, second * rate**2 + first * pull
 
 
 def time_optimal(
-    path: Trajectory, robot: Robot, *, velocity=None, acceleration=None, effort=None, intervals: int = 1000
+    path: Path, robot: Robot, *, velocity=None, acceleration=None, effort=None, intervals: int = 1000
 ) -> Scaled:
     """The fastest motion from rest to rest along the path of a trajectory.
 
@@ -60,7 +60,7 @@ def time_optimal(
     return _refined(limits, s)
 
 
-def _grid(path: Trajectory, intervals: int) -> np.ndarray:
+def _grid(path: Path, intervals: int) -> np.ndarray:
     """Equal intervals, cut at the path's knots, and ever finer towards an end where q' = 0 and ṡ rises steeply."""
     T = path.duration
     even, knots = np.linspace(0.0, T, intervals + 1), np.asarray(getattr(path, "knots", ()), float)

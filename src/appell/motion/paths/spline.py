@@ -8,10 +8,10 @@ import numpy as np
 from scipy.interpolate import BPoly, BSpline, CubicSpline, PPoly, make_interp_spline
 
 from appell.errors import ArgumentError
-from appell.motion.path import Motion, Numbers, Trajectory, checked_points, checked_times
+from appell.motion.path import QVA, Numbers, Path, checked_points, checked_times
 
 
-class Spline(Trajectory):
+class Spline(Path):
     """The spline of a degree, 3 or 5, through way-points at given times, from rest to rest."""
 
     def __init__(self, times: Numbers, points, degree: int = 3, names: Sequence[str] | None = None):
@@ -27,11 +27,11 @@ class Spline(Trajectory):
         else:
             raise ArgumentError(f"the degree of the spline is {degree}.", expected="3 or 5")
 
-    def _at(self, t: np.ndarray) -> Motion:
+    def _at(self, t: np.ndarray) -> QVA:
         return self.curve(t), self.curve(t, 1), self.curve(t, 2)
 
 
-class Samples(Trajectory):
+class Interpolated(Path):
     """The motion through samples of q, v and a: a quintic between each two, exact in all three at the samples."""
 
     def __init__(self, times: Numbers, q, v, a, names: Sequence[str] | None = None):
@@ -41,5 +41,5 @@ class Samples(Trajectory):
         self.duration = float(self.knots[-1])
         self.curve = BPoly.from_derivatives(self.knots, np.stack(given, axis=1))
 
-    def _at(self, t: np.ndarray) -> Motion:
+    def _at(self, t: np.ndarray) -> QVA:
         return self.curve(t), self.curve(t, 1), self.curve(t, 2)

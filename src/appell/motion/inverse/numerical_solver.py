@@ -17,7 +17,7 @@ import numpy as np
 from appell.compile.function import Function
 from appell.errors import ArgumentError
 from appell.model.robot import Robot
-from appell.motion.inverse.damped_step import damped_step
+from appell.motion.inverse.damping import damped_step
 from appell.motion.inverse.poses import checked_poses, default_frame
 from appell.motion.inverse.solution import Solution
 

@@ -1,4 +1,4 @@
-"""A robot as lines between its joints and points, drawn at times of a trajectory or as a moving picture.
+"""A robot as lines between its joints and points, drawn at times of a record or as a moving picture.
 
 Every link with matter is drawn from its joint to the joints and named frames that it carries; two coordinates of the
 world are shown, by default x and y.
@@ -6,7 +6,7 @@ world are shown, by default x and y.
 
 from __future__ import annotations
 
-from pathlib import Path
+from pathlib import Path as FilePath
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,7 +18,7 @@ from appell.formulate.tree import Tree
 from appell.model.robot import Robot
 
 if TYPE_CHECKING:
-    from appell.simulation.trajectory import Trajectory
+    from appell.motion.record import Record
 
 FRAMES_A_SECOND = 25
 OUTLINE = 400  # points along each side at which a wall is evaluated
@@ -57,19 +57,19 @@ def draw_wall(axis, contact, axes: tuple[int, int], low: np.ndarray, high: np.nd
 
 
 def animate(
-    trajectory: Trajectory,
+    record: Record,
     robot: Robot,
-    path: str | Path,
+    path: str | FilePath,
     contacts=(),
     axes: tuple[int, int] = (0, 1),
     slower: float = 1.0,
-) -> Path:
+) -> FilePath:
     """Write the motion as GIF, or as MP4 where ffmpeg is installed; `slower` than life by a factor."""
     from matplotlib.animation import FFMpegWriter, FuncAnimation, PillowWriter
     from matplotlib.collections import LineCollection
     from matplotlib.figure import Figure
 
-    path = Path(path)
+    path = FilePath(path)
     video = path.suffix == ".mp4"
     if path.suffix not in (".gif", ".mp4"):
         raise ArgumentError(
@@ -78,8 +78,8 @@ def animate(
     if video and not FFMpegWriter.isAvailable():
         raise ArgumentError("no ffmpeg is installed to write MP4.", hint="a .gif")
     skeleton = Skeleton(robot)
-    t = np.linspace(trajectory.t[0], trajectory.t[-1], 1 + int(slower * np.ptp(trajectory.t) * FRAMES_A_SECOND))
-    segments = skeleton.segments(trajectory(t)[0], axes)
+    t = np.linspace(record.t[0], record.t[-1], 1 + int(slower * np.ptp(record.t) * FRAMES_A_SECOND))
+    segments = skeleton.segments(record(t)[0], axes)
     flat = segments.reshape(-1, 2)
     margin = (0.3 if contacts else 0.1) * np.ptp(flat, axis=0).max() + 0.05  # walls are further out
     low, high = flat.min(axis=0) - margin, flat.max(axis=0) + margin

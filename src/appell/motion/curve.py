@@ -68,21 +68,25 @@ class Piece:
         return chebyshev.chebvander(x, degree) @ self.series
 
 
-class Path:
-    """Pieces one after the other."""
+@dataclass(frozen=True, eq=False)
+class Curve:
+    """Pieces one after the other; `quaternions` are the parts (low, high) of y that are given out at unit length."""
 
-    def __init__(self, starts: np.ndarray, ends: np.ndarray, stops: np.ndarray, series: np.ndarray):
-        self.starts, self.ends, self.stops, self.series = starts, ends, stops, series
+    starts: np.ndarray
+    ends: np.ndarray
+    stops: np.ndarray
+    series: np.ndarray  # (pieces, degree + 1, size of y)
+    quaternions: tuple[tuple[int, int], ...] = ()
 
     @staticmethod
-    def of(pieces: list[Piece]) -> Path:
+    def of(pieces: list[Piece], quaternions: tuple[tuple[int, int], ...] = ()) -> Curve:
         if not pieces:
-            return Path(np.zeros(0), np.zeros(0), np.zeros(0), np.zeros((0, 1, 0)))
+            return Curve(np.zeros(0), np.zeros(0), np.zeros(0), np.zeros((0, 1, 0)), quaternions)
         starts, ends, stops = (np.array([getattr(p, name) for p in pieces]) for name in ("start", "end", "stop"))
         series = np.zeros((len(pieces), max(len(p.series) for p in pieces), pieces[0].series.shape[1]))
         for k, p in enumerate(pieces):
             series[k, : len(p.series)] = p.series
-        return Path(starts, ends, stops, series)
+        return Curve(starts, ends, stops, series, quaternions)
 
     def __len__(self) -> int:
         return len(self.starts)
@@ -92,7 +96,10 @@ class Path:
         k = np.clip(np.searchsorted(self.starts, t, side="right") - 1, 0, len(self) - 1)
         start, end = self.starts[k], self.ends[k]
         x = (2.0 * t - start - end) / (end - start)
-        return _clenshaw(x[..., None], [self.series[k, order] for order in range(self.series.shape[1])])
+        y = _clenshaw(x[..., None], [self.series[k, order] for order in range(self.series.shape[1])])
+        for low, high in self.quaternions:
+            y[..., low:high] /= np.linalg.norm(y[..., low:high], axis=-1, keepdims=True)
+        return y
 
 
 def _clenshaw(x, series: list) -> np.ndarray:

@@ -31,7 +31,7 @@ HELD = 1e-7  # m/s², relative to the largest acceleration at hand
 
 
 @dataclass(frozen=True)
-class Verdict:
+class Examination:
     """What keeps a phase from going on: points that leave, that begin to slide (and where to), or that stop."""
 
     leaving: frozenset[int] = frozenset()
@@ -44,7 +44,7 @@ class Verdict:
 
 
 def settle(
-    phase: Phase, t: float, y: np.ndarray, near: np.ndarray, settings: Settings, verdict: Verdict
+    phase: Phase, t: float, y: np.ndarray, near: np.ndarray, settings: Settings, examination: Examination
 ) -> tuple[Phase, np.ndarray, float]:
     """The phase that follows an event, the state it starts from, and when the last of its new points is at rest."""
     flow, geometry = phase.flow, phase.geometry
@@ -63,13 +63,13 @@ def settle(
     normals = geometry.normal_rows(which)
     slow = normals @ _without(geometry.M, normals[pressed], v)
     biggest = max(1.0, np.abs(trial.b).max())
-    held = (w <= HELD * biggest) & (slow <= HELD_SPEED) & [k not in verdict.leaving for k in which]
+    held = (w <= HELD * biggest) & (slow <= HELD_SPEED) & [k not in examination.leaving for k in which]
     stays = pressed | held
     rests = []
     known = {rest.index: rest for rest in phase.rests}
     for j in np.flatnonzero(stays):
         k = int(which[j])
-        direction = verdict.sliding.get(k, trial.direction(int(j), HELD * biggest))
+        direction = examination.sliding.get(k, trial.direction(int(j), HELD * biggest))
         rests.append(Rest(k, float(geometry.contacts.friction[k]), direction))
     end = t
     for j in np.flatnonzero(stays):
@@ -81,7 +81,7 @@ def settle(
     return following, np.concatenate([y[:nq], _stilled(following, slow_points, v)]), end
 
 
-def examine(phase: Phase, t: float, y: np.ndarray, settings: Settings) -> Verdict:
+def examine(phase: Phase, t: float, y: np.ndarray, settings: Settings) -> Examination:
     """Whether the phase goes on at (t, y)."""
     geometry = phase.geometry
     assert geometry is not None
@@ -104,7 +104,7 @@ def examine(phase: Phase, t: float, y: np.ndarray, settings: Settings) -> Verdic
                 tangents = geometry.frames([rest.index])[0, 1:]
                 sliding[rest.index] = -(reaction.tangential[k] @ tangents) / length
     if not pulled.any() and not sliding:
-        return Verdict(stopping=stopping)
+        return Examination(stopping=stopping)
     if _redundant(phase):
         lam, w = (trial := _Trial(phase, phase.members, y, free, settings.rest_speed)).solve()
         tiny = HELD * max(1.0, np.abs(trial.b).max())
@@ -114,8 +114,8 @@ def examine(phase: Phase, t: float, y: np.ndarray, settings: Settings) -> Verdic
             for j, r in enumerate(phase.rests)
             if r.sticks and (d := trial.direction(j, tiny)) is not None
         }
-        return Verdict(frozenset(leaving), moved, stopping)
-    return Verdict(frozenset(int(k) for k in phase.members[pulled]), sliding, stopping)
+        return Examination(frozenset(leaving), moved, stopping)
+    return Examination(frozenset(int(k) for k in phase.members[pulled]), sliding, stopping)
 
 
 class _Trial:

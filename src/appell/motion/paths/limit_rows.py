@@ -20,14 +20,14 @@ import numpy as np
 from appell.dynamics import Dynamics
 from appell.errors import ArgumentError, SimulationError
 from appell.model.robot import Robot
-from appell.motion.path import Trajectory
+from appell.motion.path import Path
 
 
 @dataclass(frozen=True)
 class PathLimits:
     """The limits of every joint; infinite where there is none."""
 
-    path: Trajectory
+    path: Path
     robot: Robot
     velocity: np.ndarray
     acceleration: np.ndarray
@@ -68,7 +68,7 @@ class PathLimits:
             )
 
 
-def path_limits(path: Trajectory, robot: Robot, velocity=None, acceleration=None, effort=None) -> PathLimits:
+def path_limits(path: Path, robot: Robot, velocity=None, acceleration=None, effort=None) -> PathLimits:
     """Limits given as a number or one a joint; velocity and effort are the robot's own if not given."""
     if robot.nq != robot.nv or len(path.names) != robot.nv:
         raise ArgumentError(

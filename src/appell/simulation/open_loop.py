@@ -1,6 +1,6 @@
-"""Simulation from torques, as in the papers: does a robot driven by the joint forces of a trajectory follow it?
+"""Simulation from torques, as in the papers: does a robot driven by the joint forces of a path follow it?
 
-    trajectory (q, v, a)  →  inverse dynamics  →  τ(t)  →  forward dynamics, integrated  →  (q*, v*, a*)
+    path (q, v, a)  →  inverse dynamics  →  τ(t)  →  forward dynamics, integrated  →  (q*, v*, a*)
 
 The forces are open loop: nothing corrects an error once it is made. They are evaluated whenever the integrator asks
 ("continuous"), or taken at the ends of intervals and held, or interpolated between them ("held", "interpolated"). As in
@@ -20,7 +20,9 @@ from appell.dynamics import Dynamics
 from appell.errors import ArgumentError, SimulationError, unknown_name
 from appell.model.robot import Robot
 from appell.motion.inverse.poses import default_frame
-from appell.motion.path import Motion, Trajectory
+from appell.motion.names import record_names
+from appell.motion.path import QVA, Path
+from appell.motion.record import Record
 from appell.simulation.run import simulate
 
 # the papers' forward dynamics, and what they are called in `Dynamics(robot, formulation)`
@@ -34,29 +36,32 @@ class Replay:
 
     method: str
     feed: str
-    t: np.ndarray
-    wanted: Motion
-    simulated: Motion
-    wanted_tool: Motion  # position, velocity and acceleration of the frame, (times, 3)
-    simulated_tool: Motion
+    wanted: Record
+    simulated: Record
+    wanted_tool: QVA  # position, velocity and acceleration of the frame, (times, 3)
+    simulated_tool: QVA
     evaluations: int
     seconds: float
 
     @property
-    def joint_errors(self) -> Motion:
+    def t(self) -> np.ndarray:
+        return self.wanted.t
+
+    @property
+    def joint_errors(self) -> QVA:
         """|q* - q|, |v* - v|, |a* - a| of every joint at every time."""
-        q, v, a = (np.abs(x - y) for x, y in zip(self.simulated, self.wanted, strict=True))
+        q, v, a = (np.abs(self.simulated[key] - self.wanted[key]) for key in "qva")
         return q, v, a
 
     @property
-    def tool_errors(self) -> Motion:
+    def tool_errors(self) -> QVA:
         """The distance between the two positions of the frame, and the same of velocity and acceleration."""
         p, v, a = (np.linalg.norm(x - y, axis=-1) for x, y in zip(self.simulated_tool, self.wanted_tool, strict=True))
         return p, v, a
 
 
 def replay(
-    trajectory: Trajectory,
+    path: Path,
     robot: Robot,
     method: str = "GA",
     *,
@@ -68,7 +73,7 @@ def replay(
     atol: float = 1e-6,
     integrator: str = "RK45",
 ) -> Replay:
-    """Drive the robot with the joint forces of a trajectory and compare.
+    """Drive the robot with the joint forces of a path and compare.
 
     `method` is GA, CRBA, ABA, NOC, or the name of a formulation. With `interval=None` continuous forces are integrated
     in one go.
@@ -81,7 +86,7 @@ def replay(
         raise ArgumentError(f"the interval is {interval:g} s.", expected="a positive number of seconds")
     dyn = Dynamics(robot, METHODS.get(method, method))
     frame = default_frame(robot) if frame is None else frame
-    torque, breaks = _torque(trajectory, Dynamics(robot).inverse_dynamics, feed, interval)
+    torque, breaks = _torque(path, Dynamics(robot).inverse_dynamics, feed, interval)
     asked = 0
 
     def counted(t, q, v):
@@ -89,9 +94,10 @@ def replay(
         asked += 1
         return torque(t)
 
-    t = trajectory.times(samples)
+    wanted = path.record(samples)
+    t = wanted.t
     q, v = np.empty((2, samples, robot.nv))
-    q0, v0, _ = trajectory(0.0)
+    q0, v0, _ = path(0.0)
     began, recorded = time.perf_counter(), 0
     for start, end in pairwise(breaks):
         run = simulate(
@@ -103,13 +109,14 @@ def replay(
     seconds = time.perf_counter() - began
     if not np.isfinite(q).all():
         raise SimulationError(f"the motion of robot '{robot.name}' under these forces has no bound.")
-    a = dyn.forward_dynamics(q, v, np.stack([torque(x) for x in t]))
-    wanted, simulated = trajectory(t), (q, v, a)
-    wanted_tool, simulated_tool = (frame_motion(dyn, frame, motion) for motion in (wanted, simulated))
-    return Replay(method, feed, t, wanted, simulated, wanted_tool, simulated_tool, asked - recorded, seconds)
+    tau = np.stack([torque(x) for x in t])
+    motion = {"q": q, "v": v, "a": dyn.forward_dynamics(q, v, tau), "tau": tau}
+    simulated = Record.of(t, motion, record_names(robot), about={"robot": robot.name, "law": f"open loop, {feed}"})
+    wanted_tool, simulated_tool = (frame_motion(dyn, frame, (x.q, x.v, x.a)) for x in (wanted, simulated))
+    return Replay(method, feed, wanted, simulated, wanted_tool, simulated_tool, asked - recorded, seconds)
 
 
-def frame_motion(dyn: Dynamics, frame: str, motion: Motion) -> Motion:
+def frame_motion(dyn: Dynamics, frame: str, motion: QVA) -> QVA:
     """Position, velocity and acceleration of a frame's origin in the world, (times, 3) each."""
     q, v, a = motion
     J = dyn.jacobian(frame, "LOCAL_WORLD_ALIGNED")(q)[..., :3, :]
@@ -118,11 +125,11 @@ def frame_motion(dyn: Dynamics, frame: str, motion: Motion) -> Motion:
     return dyn.pose(frame)(q)[..., :3, 3], np.einsum(times, J, v), np.einsum(times, J, a) + np.einsum(times, Jdot, v)
 
 
-def _torque(trajectory: Trajectory, inverse_dynamics: Callable, feed: str, interval: float | None):
+def _torque(path: Path, inverse_dynamics: Callable, feed: str, interval: float | None):
     """τ(t), and the ends of the intervals."""
-    T = trajectory.duration
+    T = path.duration
     times = np.linspace(0.0, T, 1 + (1 if interval is None else max(round(T / interval), 1)))
-    tau = inverse_dynamics(*trajectory(times))
+    tau = inverse_dynamics(*path(times))
 
     def piece(t: float) -> int:
         return int(np.clip(np.searchsorted(times, t, side="right") - 1, 0, len(times) - 2))
@@ -133,7 +140,7 @@ def _torque(trajectory: Trajectory, inverse_dynamics: Callable, feed: str, inter
         return (1.0 - part) * tau[k] + part * tau[k + 1]
 
     feeds = {
-        "continuous": lambda t: inverse_dynamics(*trajectory(t)),
+        "continuous": lambda t: inverse_dynamics(*path(t)),
         "held": lambda t: tau[piece(t)],
         "interpolated": interpolated,
     }

@@ -139,7 +139,7 @@ def _differs(robot: Robot, problem: str) -> ModelError:
         f"robot '{robot.name}' has no closed-form inverse: {problem}.",
         expected="six revolute joints: one turns the base, two are parallel and square to it, three meet in a wrist",
         source=robot.source,
-        hint="appell.motion.inverse.numerical(robot, frame), which works for any robot",
+        hint="appell.motion.inverse.numerical_solver(robot, frame), which works for any robot",
     )
 
 

@@ -1,4 +1,4 @@
-"""A log that survives a crash: rows of numbers in a mapped file, each with its own checksum.
+"""A journal survives a crash: rows of numbers in a mapped file, each with its own checksum.
 
     header     "appell log 1", JSON (columns, robot, period, …) and its checksum, filled up to whole pages
     row        one number a column, the last one being the checksum (CRC-32) of those before it
@@ -14,30 +14,30 @@ import json
 import mmap
 import os
 import zlib
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path as FilePath
+from typing import IO, Any
 
 import numpy as np
 
-from appell.errors import ArgumentError, DescriptionError, unknown_name
+from appell.errors import ArgumentError, DescriptionError
+from appell.motion.event import Event
 
 MAGIC = b"appell log 1\n"
 PAGE = mmap.ALLOCATIONGRANULARITY
 ROWS = PAGE // 8  # of a block, so that blocks are whole pages whatever the columns
 
 
-class LogWriter:
-    """Append rows: fill `row`, then `commit`."""
+class JournalWriter:
+    """Append rows: fill `row`, then `commit`; the columns begin with t. A journal that is there is not written over."""
 
-    def __init__(self, path: str | Path, columns: Sequence[str], header: Mapping[str, Any]):
-        self.path, self.columns = Path(path), (*columns, "checksum")
+    def __init__(self, path: str | FilePath, columns: Sequence[str], header: Mapping[str, Any]):
+        self.path, self.columns = FilePath(path), (*columns, "checksum")
         self.rows = 0
         text = json.dumps({"columns": self.columns, **header}, ensure_ascii=False).encode()
         head = MAGIC + f"{len(text)} {zlib.crc32(text)}\n".encode() + text
         self._start = -(-len(head) // PAGE) * PAGE
-        self._file = open(self.path, "w+b")  # noqa: SIM115 - closed by close()
+        self._file = _new(self.path)
         self._file.write(head.ljust(self._start, b"\0"))
         self._file.flush()
         self._map: mmap.mmap | None = None
@@ -79,39 +79,9 @@ class LogWriter:
         self._file.close()
 
 
-@dataclass(frozen=True)
-class Log:
-    """What was logged: `log["time"]` is a column, `log["q"]` the block of numbered columns, of shape (rows, n)."""
-
-    data: np.ndarray
-    columns: tuple[str, ...]
-    header: dict[str, Any]
-    source: str = ""
-
-    def __len__(self) -> int:
-        return len(self.data)
-
-    def __getitem__(self, name: str) -> np.ndarray:
-        if name in self.columns:
-            return self.data[:, self.columns.index(name)]
-        numbered = [
-            k for k, column in enumerate(self.columns) if column.rstrip("0123456789") == name and column != name
-        ]
-        if not numbered:
-            raise ArgumentError(unknown_name("column", name, self.columns, "the log"))
-        return self.data[:, numbered]
-
-    def to_csv(self, path: str | Path) -> None:
-        np.savetxt(path, self.data, delimiter=",", header=",".join(self.columns), comments="", fmt="%.17g")
-
-
-def read_log(path: str | Path) -> Log:
-    """The whole rows of a log, also of one whose writer was killed."""
-    path = Path(path)
-    try:
-        content = path.read_bytes()
-    except OSError as error:
-        raise DescriptionError(f"the log cannot be read: {error.strerror}.", source=str(path)) from None
+def read(path: FilePath) -> dict[str, Any]:
+    """The whole rows of a journal, also of one whose writer was killed."""
+    content = path.read_bytes()
     header, start = _header(content, path)
     columns = tuple(header.pop("columns"))
     width = 8 * len(columns)
@@ -123,10 +93,33 @@ def read_log(path: str | Path) -> Log:
         if zlib.crc32(view[whole * width : (whole + 1) * width - 8]) != checksum:
             break
         whole += 1
-    return Log(rows[:whole, :-1], columns[:-1], header, str(path))
+    data = rows[:whole, :-1]
+    return {"columns": columns[:-1], "data": data, "about": header, "events": list(_changes(columns, data, header))}
 
 
-def _header(content: bytes, path: Path) -> tuple[dict[str, Any], int]:
+def _changes(columns: tuple[str, ...], data: np.ndarray, header: Mapping[str, Any]) -> Iterator[Event]:
+    """Events where a column such as `state` changes, in the words that the header has for its values or their bits."""
+    for kind, words in header.get("words", {}).items():
+        if not {"t", kind} <= set(columns):
+            continue
+        values = data[:, columns.index(kind)]
+        for row in np.flatnonzero(np.diff(values) != 0.0) + 1:
+            value = int(values[row])
+            bits = [word for bit, word in words.items() if value & int(bit)]
+            note = words.get(str(value)) or "; ".join(bits) or "none"
+            yield Event(float(data[row, columns.index("t")]), kind, note)
+
+
+def _new(path: FilePath) -> IO[bytes]:
+    try:
+        return open(path, "x+b")  # closed by close()
+    except FileExistsError:
+        raise ArgumentError(
+            f"{path} is there already, and no journal is written over.", hint="another name, or --force"
+        ) from None
+
+
+def _header(content: bytes, path: FilePath) -> tuple[dict[str, Any], int]:
     try:
         if not content.startswith(MAGIC):
             raise ValueError("it does not begin like a log")

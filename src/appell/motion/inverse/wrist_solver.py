@@ -42,7 +42,7 @@ from appell.compile.function import Function
 from appell.errors import ArgumentError
 from appell.model.robot import Robot
 from appell.motion.inverse.poses import checked_poses, default_frame
-from appell.motion.inverse.wrist_geometry import WristGeometry, wrist_geometry
+from appell.motion.inverse.wrist_shape import WristGeometry, wrist_geometry
 
 EDGE = 1e-14  # relative; a square that rounding makes this negative is that of a pose on the edge of the reach
 

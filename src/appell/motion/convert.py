@@ -1,0 +1,47 @@
+"""Records as the tables of other libraries, which are imported when one is asked for."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from appell.errors import ArgumentError
+
+if TYPE_CHECKING:
+    import pandas
+    import xarray
+
+    from appell.motion.record import Record
+
+AXES = {"q": "coordinate", "qd": "coordinate", "v": "velocity", "a": "velocity", "vd": "velocity", "ad": "velocity"}
+
+
+def to_pandas(record: Record) -> pandas.DataFrame:
+    """A DataFrame over `t`, a column a title; its `attrs` say what is known."""
+    library = _library("pandas")
+    table = library.DataFrame(record.data[:, 1:], library.Index(record.t, name="t"), list(record.columns[1:]))
+    table.attrs |= record.about
+    return table
+
+
+def to_xarray(record: Record) -> xarray.Dataset:
+    """A Dataset over `time`, a variable a quantity, whose other axis has the names; events are attributes."""
+    data: dict[str, Any] = {}
+    axes: dict[str, Any] = {"time": record.t}
+    for quantity in record.quantities[1:]:
+        dims: tuple[str, ...] = ("time",)
+        if quantity not in record.columns:
+            axis, names = AXES.get(quantity, "actuator"), list(record.names(quantity))
+            if axes.setdefault(axis, names) != names:
+                axes[axis := f"{quantity}_name"] = names
+            dims = ("time", axis)
+        data[quantity] = (dims, record[quantity])
+    about = {**record.about, "events": [str(event) for event in record.events]}
+    return _library("xarray").Dataset(data, coords=axes, attrs=about)
+
+
+def _library(name: str) -> Any:
+    try:
+        return import_module(name)
+    except ImportError:
+        raise ArgumentError(f"to_{name} needs the package {name}.", hint=f"pip install {name}") from None

@@ -1,0 +1,63 @@
+"""Records as NumPy archives: all of a record, bit by bit; or any archive of an array a column or a block of columns."""
+
+from __future__ import annotations
+
+import json
+import zlib
+from pathlib import Path as FilePath
+from typing import IO, Any
+from zipfile import BadZipFile
+
+import numpy as np
+
+from appell.errors import DescriptionError
+from appell.motion.curve import Curve
+from appell.motion.files.known import known, understood
+from appell.motion.record import Record, titles
+
+CURVE = ("starts", "ends", "stops", "series")
+BROKEN = (OSError, ValueError, KeyError, TypeError, EOFError, NotImplementedError, BadZipFile, zlib.error)
+
+
+def write(record: Record, file: IO[bytes]) -> None:
+    about: dict[str, Any] = {"format": 1, "columns": record.columns, **known(record)}
+    arrays: dict[str, Any] = {"data": record.data}
+    if record.between is not None:
+        about["quaternions"] = record.between.quaternions
+        arrays |= {f"curve_{name}": getattr(record.between, name) for name in CURVE}
+    np.savez_compressed(file, record=np.array(json.dumps(about)), **arrays)
+
+
+def read(path: FilePath) -> dict[str, Any]:
+    try:
+        with np.load(path, allow_pickle=False) as archive:
+            arrays = {name: archive[name] for name in archive.files}
+        return _own(arrays, str(path)) if "record" in arrays else _foreign(arrays)
+    except DescriptionError:
+        raise
+    except BROKEN as error:
+        raise DescriptionError(f"the record cannot be read: {error}.", source=str(path)) from None
+
+
+def _own(arrays: dict[str, np.ndarray], source: str) -> dict[str, Any]:
+    about = json.loads(str(arrays["record"]))
+    between = None
+    if "quaternions" in about:
+        spans = tuple((low, high) for low, high in about["quaternions"])
+        between = Curve(**{name: arrays[f"curve_{name}"] for name in CURVE}, quaternions=spans)
+    return {"columns": about["columns"], "data": arrays["data"], "between": between, **understood(about, source)}
+
+
+def _foreign(arrays: dict[str, np.ndarray]) -> dict[str, Any]:
+    """One array a column; an array (rows, n) is a block of n numbered columns."""
+    heading: list[str] = []
+    blocks = []
+    for name, array in arrays.items():
+        if array.ndim == 2:
+            heading += titles(name, [f"{k + 1}" for k in range(array.shape[1])])
+        elif array.ndim == 1:
+            heading.append(name)
+        else:
+            raise ValueError(f"array '{name}' has shape {array.shape}, and is no column")
+        blocks.append(array.astype(float))
+    return {"columns": heading, "data": np.column_stack(blocks) if blocks else np.zeros((0, 0))}

@@ -1,0 +1,42 @@
+"""Records as Parquet, for tables that other programs read: the columns, and what is known as the file's metadata."""
+
+from __future__ import annotations
+
+from pathlib import Path as FilePath
+from typing import IO, Any
+
+import numpy as np
+
+from appell.errors import ArgumentError, DescriptionError
+from appell.motion.files.known import known, understood
+from appell.motion.record import Record
+
+PREFIX = b"appell "
+
+
+def _pyarrow() -> Any:
+    try:
+        import pyarrow.parquet
+    except ImportError:
+        raise ArgumentError("Parquet files need pyarrow, which is not installed.", hint="pip install pyarrow") from None
+    return pyarrow
+
+
+def write(record: Record, file: IO[bytes]) -> None:
+    pyarrow = _pyarrow()
+    table = pyarrow.table([pyarrow.array(column) for column in record.data.T.copy()], names=list(record.columns))
+    texts = {PREFIX + name.encode(): text.encode() for name, text in known(record).items()}
+    pyarrow.parquet.write_table(table.replace_schema_metadata(texts), file)
+
+
+def read(path: FilePath) -> dict[str, Any]:
+    pyarrow = _pyarrow()
+    try:
+        table = pyarrow.parquet.ParquetFile(path).read()  # the file alone, whatever its folder is called
+        columns = [np.asarray(column.to_numpy(), float) for column in table.columns]
+    except (OSError, ValueError, TypeError) as error:
+        raise DescriptionError(f"the record cannot be read: {error}.", source=str(path)) from None
+    given = table.schema.metadata or {}
+    texts = {key[len(PREFIX) :].decode(): text.decode() for key, text in given.items() if key.startswith(PREFIX)}
+    data = np.column_stack(columns) if columns else np.zeros((0, 0))
+    return {"columns": table.column_names, "data": data, **understood(texts, str(path))}

@@ -1,0 +1,289 @@
+"""A motion that happened or was measured: named columns over time, units, what is known about it, and its events.
+
+    t                        seconds, the first column
+    <quantity>_<name>        q_<coordinate>, v_<velocity>, a_<velocity>, tau_<actuator>, qd_<coordinate>, ...
+    energy, state, ...       what belongs to no joint stands alone
+
+`record["q"]` is the block of a quantity, (rows, n), `record["q_elbow"]` one column. Every chapter gives and takes these
+names, and files have them as their heading (`motion.files`).
+
+    record = simulate(dyn, until=2.0)
+    record.write("fall.csv")
+    Record.read("fall.csv").path()
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path as FilePath
+from typing import Any
+
+import numpy as np
+
+from appell.errors import ArgumentError, DescriptionError, rows_text, unknown_name
+from appell.motion.convert import to_pandas, to_xarray
+from appell.motion.curve import Curve
+from appell.motion.event import Event
+from appell.motion.paths.spline import Interpolated, Spline
+from appell.motion.units import QUANTITIES, SCALARS, declared, in_si
+
+
+def titles(quantity: str, names: Sequence[str]) -> tuple[str, ...]:
+    """The titles of a block of columns: q_shoulder, q_elbow, ..."""
+    return tuple(f"{quantity}_{name}" for name in names)
+
+
+def parse(title: str) -> tuple[str, str]:
+    """Quantity and name of a title; what is of no known quantity stands alone, without a name."""
+    for end in (k for k, letter in enumerate(title) if letter == "_"):
+        if title[:end] in QUANTITIES and title[end + 1 :]:
+            return title[:end], title[end + 1 :]
+    return title, ""
+
+
+@dataclass(frozen=True, eq=False)
+class Record:
+    """Columns over time; `between` is the motion between its samples, if it is known."""
+
+    columns: tuple[str, ...]
+    data: np.ndarray = field(repr=False)  # (rows, columns)
+    units: Mapping[str, str] = field(default_factory=dict, repr=False)  # by title, where not those of the quantity
+    about: dict[str, Any] = field(default_factory=dict)  # robot, status, message, law, period, ...
+    events: tuple[Event, ...] = field(default=(), repr=False)
+    between: Curve | None = field(default=None, repr=False)
+    source: str = ""
+
+    def __post_init__(self):
+        data = np.ascontiguousarray(self.data, float).view()
+        data.setflags(write=False)
+        for name, value in (("columns", tuple(self.columns)), ("data", data), ("events", tuple(self.events))):
+            object.__setattr__(self, name, value)
+        object.__setattr__(self, "about", _plain(self.about))
+        _check(self)
+
+    @staticmethod
+    def of(
+        t, blocks: Mapping[str, Any], names: Sequence[str] | Mapping[str, Sequence[str]] = (), **parts: Any
+    ) -> Record:
+        """From arrays by quantity: (rows, n) with the names of their columns (the same for all, or by quantity; numbers
+        if there are none), or one column each."""
+        heading, arrays = ["t"], [np.asarray(t, float)]
+        for quantity, block in blocks.items():
+            array = np.asarray(block, float)
+            own = names.get(quantity, ()) if isinstance(names, Mapping) else names
+            if array.ndim == 2:
+                heading += titles(quantity, own or [f"{k + 1}" for k in range(array.shape[1])])
+            else:
+                heading.append(quantity)
+            arrays.append(array)
+        lengths = {quantity: len(array) for quantity, array in zip(("t", *blocks), arrays, strict=True)}
+        if len(set(lengths.values())) > 1:
+            told = ", ".join(f"{name} has {length}" for name, length in lengths.items())
+            raise ArgumentError(f"the columns differ in their number of rows: {told}.")
+        return Record(tuple(heading), np.column_stack(arrays), **parts)
+
+    # ---- columns
+
+    def __len__(self) -> int:
+        return len(self.data)
+
+    def __repr__(self) -> str:
+        span = f"{self.t[0]:g} to {self.t[-1]:g} s, {len(self)} rows" if len(self) else "no rows"
+        who = f" of '{self.about['robot']}'" if "robot" in self.about else ""
+        told = f". {self.message}" if self.message else ""
+        return f"<Record{who}: {span}, {len(self.events)} events{told}>"
+
+    def __contains__(self, key: str) -> bool:
+        return key in self.columns or any(parse(title)[0] == key for title in self.columns)
+
+    def __getitem__(self, key: str) -> np.ndarray:
+        """A column by its title, or the block of a quantity."""
+        return self.data[:, self.columns.index(key)] if key in self.columns else self.block(key, self.names(key))
+
+    def block(self, quantity: str, names: Sequence[str]) -> np.ndarray:
+        """The columns of a quantity in the order of these names."""
+        return self.data[:, [self.columns.index(title) for title in titles(quantity, names)]]
+
+    def names(self, quantity: str) -> tuple[str, ...]:
+        """The names of a block's columns: of coordinates, velocities or actuators."""
+        found = tuple(name for kind, name in map(parse, self.columns) if kind == quantity and name)
+        if not found:
+            known = dict.fromkeys((*self.quantities, *self.columns))
+            raise ArgumentError(unknown_name("column", quantity, known, "the record"))
+        return found
+
+    @property
+    def quantities(self) -> tuple[str, ...]:
+        """What there are columns of, t first."""
+        return tuple(dict.fromkeys(parse(title)[0] for title in self.columns))
+
+    def unit(self, title: str) -> str:
+        """The unit of a column, "" if nobody knows."""
+        return self.units.get(title) or (QUANTITIES | SCALARS).get(parse(title)[0], "")
+
+    @property
+    def t(self) -> np.ndarray:
+        return self["t"]
+
+    @property
+    def q(self) -> np.ndarray:
+        return self["q"]
+
+    @property
+    def v(self) -> np.ndarray:
+        return self["v"]
+
+    @property
+    def a(self) -> np.ndarray:
+        return self["a"]
+
+    @property
+    def tau(self) -> np.ndarray:
+        return self["tau"]
+
+    @property
+    def energy(self) -> np.ndarray:
+        return self["energy"]
+
+    @property
+    def period(self) -> float:
+        """The median time between rows."""
+        return float(np.median(np.diff(self.t)))
+
+    # ---- what is known about it
+
+    @property
+    def status(self) -> str:
+        """How a run ended, in a word: FINISHED, or why not."""
+        return self.about.get("status", "")
+
+    @property
+    def finished(self) -> bool:
+        return self.status == "FINISHED"
+
+    @property
+    def message(self) -> str:
+        return self.about.get("message", "")
+
+    @property
+    def impacts(self) -> list[Event]:
+        return [event for event in self.events if event.kind == "impact"]
+
+    # ---- other forms
+
+    def __call__(self, t) -> tuple[np.ndarray, np.ndarray]:
+        """(q, v) at a time or an array of times; at an event, the state after it."""
+        if self.between is None:
+            raise ArgumentError("the record has samples only, and no motion between them.", hint="record.path()(t)")
+        t = np.asarray(t, float)
+        first, last = self.t[0], self.t[-1]
+        inside = (t >= first) & (t <= last)
+        if not inside.all():
+            raise ArgumentError(
+                f"the record has no state at t = {t[~inside].flat[0]:g}.",
+                expected=f"times from {first:g} to {last:g} s",
+            )
+        end = np.concatenate([self.q[-1], self.v[-1]])
+        y = self.between(t) if len(self.between) else np.broadcast_to(end, (*t.shape, len(end))).copy()
+        y[t == last] = end  # the last event may have happened there
+        nq = len(self.names("q"))
+        return y[..., :nq], y[..., nq:]
+
+    def part(self, rows) -> Record:
+        """Some rows, by a slice or a mask, with the events of their time."""
+        data = self.data[rows]
+        inside = [e for e in self.events if len(data) and data[0, 0] <= e.time <= data[-1, 0]]
+        return replace(self, data=data, events=tuple(inside))
+
+    def path(self, names: Sequence[str] = ()) -> Interpolated | Spline:
+        """A path through the samples: quintics if v and a are there, else a cubic spline at rest at its ends.
+
+        With the coordinate names of a system it is a path of that system, in its order.
+        """
+        own = self.names("q")
+        if names and set(names) != set(own):
+            raise DescriptionError(
+                f"the record moves {len(own)} coordinates: {', '.join(own)}.",
+                expected=f"the {len(names)} of the system: {', '.join(names)}",
+                source=self.source,
+            )
+        order = tuple(names) or own
+        q = self.block("q", order)
+        if all(title in self.columns for letter in "va" for title in titles(letter, order)):
+            return Interpolated(self.t, q, self.block("v", order), self.block("a", order), order)
+        return Spline(self.t, q, names=order)
+
+    def in_si(self) -> Record:
+        """The record with columns in deg, mm, ms, ... turned into SI units."""
+        known = {title: in_si(unit) for title, unit in self.units.items()}
+        factors = np.array([known.get(title, ("", 1.0))[1] for title in self.columns])
+        units = {title: unit for title, (unit, _) in known.items()}
+        return replace(self, data=self.data if (factors == 1.0).all() else self.data * factors, units=units)
+
+    to_pandas, to_xarray = to_pandas, to_xarray
+
+    def plot(self, quantities: Sequence[str] = (), figure=None) -> Any:
+        """Columns over time, a panel a quantity (q, v, a, tau and energy if there are such), events marked."""
+        from appell.motion.plot import plot_record
+
+        return plot_record(self, quantities, figure)
+
+    def write(self, path: str | FilePath, *, overwrite: bool = False) -> None:
+        """To .csv, .npz (all of it, the motion between samples included) or .parquet."""
+        from appell.motion.files.formats import write
+
+        write(self, FilePath(path), overwrite)
+
+    @staticmethod
+    def read(
+        path: str | FilePath, *, columns: Mapping[str, str] | None = None, units: Mapping[str, str] | None = None
+    ) -> Record:
+        """From .csv, .npz, .parquet, or the .log of a control loop.
+
+        `columns` maps our titles to a file's own, {"q_elbow": "pos2"}; `units` says what quantities or columns are in,
+        {"q": "deg"}, and they are turned into SI units.
+        """
+        from appell.motion.files.formats import read
+
+        record = read(FilePath(path), columns or {})
+        given = dict(record.units)
+        for key, unit in (units or {}).items():
+            if key not in record:
+                raise DescriptionError(unknown_name("column", key, record.columns, "The file"), source=record.source)
+            ours = (key,) if key in record.columns else titles(key, record.names(key))
+            given |= {title: declared(parse(title)[0], unit) for title in ours}
+        return replace(record, units=given).in_si() if units else record
+
+
+def _plain(about: Mapping[str, Any]) -> dict[str, Any]:
+    try:
+        return json.loads(json.dumps(dict(about)))
+    except (TypeError, ValueError) as error:
+        raise ArgumentError(
+            f"what is said about the record cannot be kept: {error}.",
+            expected="texts, numbers, lists, dicts",
+        ) from None
+
+
+def _check(record: Record) -> None:
+    """Raise for the first thing that keeps these columns from being a record."""
+    wrong = partial(DescriptionError, source=record.source)
+    columns, data = record.columns, record.data
+    if data.ndim != 2 or data.shape[1] != len(columns):
+        raise wrong(f"the data have shape {data.shape}.", expected=f"(rows, {len(columns)})")
+    if columns[:1] != ("t",):
+        raise wrong("the first column is not t.", expected=f"t, q_<name>, ...; there are: {', '.join(columns)}")
+    for k, title in enumerate(columns):
+        if title in columns[:k]:
+            raise wrong(f"two columns are called '{title}'.")
+        if not title.isprintable() or title != title.strip() or not title:
+            raise wrong(f"column {k + 1} is called {title!r}.", expected="a name that can be printed on one line")
+    t = data[:, 0]
+    if (bad := np.flatnonzero(~np.isfinite(t))).size:
+        raise wrong(f"column t is not finite in {rows_text(bad)}.", hint="leave those rows out")
+    if (bad := np.flatnonzero(np.diff(t) < 0.0) + 1).size:
+        places = f"{rows_text(bad)} (t = {t[bad[0] - 1]:g}, then {t[bad[0]]:g})"
+        raise wrong(f"column t does not grow at {places}.", expected="rows sorted by time", hint="sort the rows")
