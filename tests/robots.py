@@ -13,9 +13,9 @@ from appell.algebra.rotation import Pose, of_quaternion
 from appell.algebra.vector import Vec3
 from appell.describe.load import load, zoo_names
 from appell.model.body import Body
+from appell.model.frame import Frame
 from appell.model.joints import KINDS, Motion
 from appell.model.joints.spherical import random_quaternion
-from appell.model.frame import Frame
 from appell.model.robot import Joint, Limits, Link, Mimic, Robot
 
 ALL_KINDS = (*KINDS, "mimic")

@@ -6,6 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from appell.parallel import LegJoint, Mechanism, MovingBody, agile_wrist, disc, five_bar
 from scipy.integrate import solve_ivp
 
 import appell as ap
@@ -29,7 +30,6 @@ from appell.control.law.closed_loop import closed_loop
 from appell.errors import ArgumentError, SimulationError
 from appell.lab.judges.agile_wrist_tree import agile_wrist_tree, platform_motion, tree_state
 from appell.lab.judges.verification import paper_trajectory
-from appell.parallel import LegJoint, Mechanism, MovingBody, agile_wrist, disc, five_bar
 
 PERIOD = 1e-3
 POSE = np.array([0.2, -0.3, 0.25])

@@ -20,7 +20,7 @@ from appell.identify import (
     flaws,
     process,
 )
-from appell.lab.papers.identification import DEAD_ZONE, PERIOD, WIDTH
+from appell.lab.papers.identification import DEAD_ZONE, PERIOD
 from appell.motion import Record
 from identify.records import clean, motions, processed, puma, recorded
 from oracle import Oracle

@@ -45,7 +45,7 @@ def roomy_wall(robot, reach, rng):
     """A wall with room for the robot."""
     while True:
         surface = random_wall(rng, reach)
-        seen = Contacts(robot, ap.Contact("all", surface))
+        seen = Contacts(ap.Dynamics(robot), ap.Contact("all", surface))
         if all(random_start(robot, seen.gaps, rng) is not None for _ in range(10)):
             return surface, seen
         reach *= 1.3

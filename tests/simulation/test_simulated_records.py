@@ -71,17 +71,17 @@ def test_a_plot_shows_all_four_quantities(bouncing, tmp_path):
 def test_an_animation_has_a_frame_for_every_instant(tmp_path):
     robot = ap.load("tree10")
     motion = ap.simulate(ap.Dynamics(robot), until=0.1)
-    path = animate(motion, robot, tmp_path / "fall.gif", [ap.Contact("all", ap.Circle(2.5))])
+    path = animate(motion, ap.Dynamics(robot), tmp_path / "fall.gif", [ap.Contact("all", ap.Circle(2.5))])
     from PIL import Image
 
     assert Image.open(path).n_frames == 3
     with pytest.raises(ap.ArgumentError, match=r"\.gif or \.mp4"):
-        animate(motion, robot, tmp_path / "fall.jpg")
+        animate(motion, ap.Dynamics(robot), tmp_path / "fall.jpg")
 
 
 def test_the_skeleton_of_the_tree_robot_is_its_ten_rods():
     robot = ap.load("tree10")
-    segments = Skeleton(robot).segments(robot.start)
+    segments = Skeleton(ap.Dynamics(robot)).segments(robot.start)
     lengths = np.linalg.norm(segments[:, 1] - segments[:, 0], axis=-1)
     ends = {tuple(sorted(map(tuple, np.round(s, 9)))) for s in segments[lengths > 1e-9]}
     assert len(ends) == 10

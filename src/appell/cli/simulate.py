@@ -26,7 +26,7 @@ def register(app: typer.Typer) -> None:
         until: Annotated[float, typer.Option(help="How long, in seconds.")] = 1.0,
         q: Annotated[str, typer.Option(help="Start, numbers with commas; the robot's home if none.")] = "",
         v: Annotated[str, typer.Option(help="Velocity at the start; rest if none.")] = "",
-        torque: Annotated[str, typer.Option(help="Constant joint forces; none if none.")] = "",
+        torque: Annotated[str, typer.Option(help="Constant actuator forces; none if none.")] = "",
         wall: Annotated[
             list[str] | None,
             typer.Option(
@@ -37,6 +37,9 @@ def register(app: typer.Typer) -> None:
         points: Annotated[str, typer.Option(help="Frames that meet the walls, with commas.")] = "all",
         restitution: Annotated[float, typer.Option(help="0: no bounce, 1: no loss.")] = 1.0,
         friction: Annotated[float, typer.Option(help="Coulomb's coefficient at the walls.")] = 0.0,
+        actuators: Annotated[
+            bool, typer.Option("--actuators", help="Count rotors and friction of the actuators.")
+        ] = False,
         base: Annotated[str, typer.Option(help="fixed, floating, planar or spherical, for a URDF.")] = "fixed",
         method: Annotated[str, typer.Option(help="DOP853, RK45, RK23, Radau, BDF or LSODA.")] = "DOP853",
         rtol: Annotated[float, typer.Option(help="Relative tolerance.")] = 1e-8,
@@ -59,13 +62,12 @@ def register(app: typer.Typer) -> None:
         model = load(robot) if base == "fixed" else load(robot, base=base)
         names = "all" if points == "all" else points.split(",")
         contacts = [Contact(names, _surface(text, not outside), restitution, friction) for text in wall or []]
-        start = {"q0": (q, model.nq), "v0": (v, model.nv), "torque": (torque, model.nv)}
+        start = {"q0": (q, model.nq), "v0": (v, model.nv), "torque": (torque, model.nu)}
         given: dict[str, Any] = {
             name: numbers(text, name, size) if text else None for name, (text, size) in start.items()
         }
-        motion = run(
-            Dynamics(model), **given, until=until, contacts=contacts, method=method, rtol=rtol, atol=1e-2 * rtol
-        )
+        dyn = Dynamics(model, friction=actuators, rotors=actuators)
+        motion = run(dyn, **given, until=until, contacts=contacts, method=method, rtol=rtol, atol=1e-2 * rtol)
         console = screen()
         _show(console, motion)
         if output is not None:
@@ -77,7 +79,7 @@ def register(app: typer.Typer) -> None:
         if movie is not None:
             from appell.simulation.movie import animate
 
-            animate(motion, model, movie, contacts)
+            animate(motion, dyn, movie, contacts)
             console.print(f"drawn {movie}", highlight=False)
         if not motion.finished:
             raise typer.Exit(1)

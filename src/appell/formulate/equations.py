@@ -100,6 +100,10 @@ class Equations(ABC):
         """J with (linear, angular) velocity of the frame = J v."""
 
     @abstractmethod
+    def positions(self, frames: Sequence[Frame], q: Vector) -> list[Vec3]:
+        """Where the frames' origins are in the world."""
+
+    @abstractmethod
     def point_motions(self, frames: Sequence[Frame], q: Vector, v: Vector) -> list[PointMotion]:
         """Position, velocity, drift and Jacobian of the frames' origins."""
 

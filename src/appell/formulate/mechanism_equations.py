@@ -195,6 +195,9 @@ class MechanismEquations(Equations):
             columns.append([*moved.linear, *moved.angular])
         return [list(row) for row in zip(*columns, strict=True)]
 
+    def positions(self, frames: Sequence[Frame], q: Vector) -> list[Vec3]:
+        return [self.pose(frame, q).translation for frame in frames]
+
     def point_motions(self, frames: Sequence[Frame], q: Vector, v: Vector) -> list[PointMotion]:
         places, rates = self.curves.places.value(q), self.curves.places.rate(q, v)
         drifts, partials = self.curves.places.second_rate(q, v, [0.0] * len(v)), self._partials(q)

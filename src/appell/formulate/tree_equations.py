@@ -93,6 +93,9 @@ class TreeEquations(Equations):
     def jacobian(self, frame: Frame, reference: str, q: Vector) -> Matrix:
         return kinematics.frame_jacobian(self.tree, frame, reference, q)
 
+    def positions(self, frames: Sequence[Frame], q: Vector) -> list[Vec3]:
+        return points.positions(self.tree, frames, q)
+
     def point_motions(self, frames: Sequence[Frame], q: Vector, v: Vector) -> list[points.PointMotion]:
         return points.point_motions(self.tree, frames, q, v)
 

@@ -2,19 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from appell.model.system import System
 
 
-def record_names(system: Any) -> dict[str, tuple[str, ...]]:
-    """The names by quantity: q, v, a, tau. A joint of several axes has a number behind its name."""
-    if hasattr(system, "nu"):
-        return {"q": system.coordinates, "v": system.coordinates, "a": system.coordinates, "tau": system.actuator_names}
-    q, v = (
-        tuple(
-            link.joint.name if link.joint.motion.nv == 1 else f"{link.joint.name}_{k + 1}"
-            for link in system.moving
-            for k in range(getattr(link.joint.motion, size))
-        )
-        for size in ("nq", "nv")
-    )
-    return {"q": q, "v": v, "a": v, "tau": v}
+def record_names(system: System) -> dict[str, tuple[str, ...]]:
+    """The names by quantity: q, v, a, tau."""
+    v = system.velocity_names
+    return {"q": system.coordinate_names, "v": v, "a": v, "tau": system.actuator_names}

@@ -5,18 +5,18 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import lru_cache
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from appell.algebra.vector import Vec3
 from appell.compile.function import Function
 from appell.compile.splice import inline
+from appell.dynamics import Dynamics
 from appell.errors import ArgumentError, unknown_name
-from appell.formulate.points import point_motions, positions, wall_motion
-from appell.formulate.tree import Tree
+from appell.formulate.equations import Equations
+from appell.formulate.points import wall_motion
 from appell.model.frame import Frame
-from appell.model.robot import Robot
 from appell.simulation.surface import Surface
 
 
@@ -51,31 +51,29 @@ class Contact:
             raise ArgumentError(f"a contact has friction {mu!r}.", expected="a number from 0 up")
 
 
-def chosen_frames(robot: Robot, points: tuple[str, ...]) -> list[Frame]:
+def chosen_frames(dyn: Dynamics, points: tuple[str, ...]) -> list[Frame]:
     """The frames of points by their names."""
+    system = dyn.system
     if points == ("all",):
-        return every_point(robot)
-    known = robot.frame_names
+        return every_point(dyn)
     for name in points:
-        if name not in known:
-            raise ArgumentError(unknown_name("point", str(name), known, f"robot '{robot.name}'"))
-        if robot.frame(name).link is None:
-            raise ArgumentError(f"point '{name}' of robot '{robot.name}' is fixed to the world and meets no wall.")
-    return [robot.frame(name) for name in dict.fromkeys(points)]
+        if name not in system.frame_names:
+            raise ArgumentError(unknown_name("point", str(name), system.frame_names, system.owner))
+        if system.frame(name).body is None:
+            raise ArgumentError(f"point '{name}' of {system.owner} is fixed to the world and meets no wall.")
+    return [system.frame(name) for name in dict.fromkeys(points)]
 
 
-def every_point(robot: Robot) -> list[Frame]:
+def every_point(dyn: Dynamics) -> list[Frame]:
     """Every joint and end point that moves, each place once; a named frame stands for the joint in the same place.
 
     The joint of a link without matter, such as one slide of a base of two, is no place on the robot.
     """
-    frames = [*robot.frames, *(robot.frame(link.name) for link in robot.links if link.body is not None)]
-    frames = [frame for frame in frames if frame.body is not None]
-    rng = np.random.default_rng(0)
-    tree = Tree.of(robot)
-    places = np.stack(
-        [[list(p) for p in positions(tree, frames, robot.random_configuration(rng).tolist())] for _ in range(3)], axis=1
-    )
+    system, rng = dyn.system, np.random.default_rng(0)
+    bodies = (system.frame(name) for name, body in system.bodies.items() if body is not None)
+    frames = [frame for frame in (*system.frames, *bodies) if frame.body is not None]
+    tries = [system.random_configuration(rng).tolist() for _ in range(3)]
+    places = np.array([[list(x) for x in dyn.equations.positions(frames, q)] for q in tries]).swapaxes(0, 1)
     kept: list[int] = []
     for k, place in enumerate(places):
         moves = np.ptp(place, axis=0).max() > 1e-9
@@ -87,12 +85,12 @@ def every_point(robot: Robot) -> list[Frame]:
 class Contacts:
     """All pairs of a point and a wall, with their compiled functions and their laws of impact."""
 
-    def __init__(self, robot: Robot, contacts: Contact | Iterable[Contact]):
+    def __init__(self, dyn: Dynamics, contacts: Contact | Iterable[Contact]):
         self.contacts = [contacts] if isinstance(contacts, Contact) else list(contacts)
         for contact in self.contacts:
             if not isinstance(contact, Contact):
                 raise ArgumentError(f"contacts holds {contact!r}.", expected="Contact(points, surface, ...)")
-        pairs = compiled(robot, tuple((tuple(contact.points), contact.surface) for contact in self.contacts))
+        pairs = compiled(dyn, tuple((tuple(contact.points), contact.surface) for contact in self.contacts))
         self.frames, self.names, self.point, self.wall = pairs.frames, pairs.names, pairs.point, pairs.wall
         self.gaps, self.motion = pairs.gaps, pairs.motion
         self.restitution = np.array([self.contacts[k].restitution for k in self.wall], float)
@@ -106,46 +104,50 @@ class Contacts:
         return f"point '{self.names[k]}' and {getattr(surface, 'title', f'the {type(surface).__name__.lower()}')}"
 
 
-@lru_cache(maxsize=16)
-def compiled(robot: Robot, walls: tuple[tuple[tuple[str, ...], Surface], ...]) -> Pairs:
-    """The pairs of points and walls of a robot, traced once for all runs with them."""
-    return Pairs(robot, walls)
+Walls = tuple[tuple[tuple[str, ...], Surface], ...]
+_KNOWN: WeakKeyDictionary[Dynamics, dict[Walls, Pairs]] = WeakKeyDictionary()
+
+
+def compiled(dyn: Dynamics, walls: Walls) -> Pairs:
+    """The pairs of points and walls of a catalogue, traced once for all runs with them."""
+    known = _KNOWN.setdefault(dyn, {})
+    if walls not in known:
+        known[walls] = Pairs(dyn, walls)
+    return known[walls]
 
 
 class Pairs:
-    """Points of a robot against walls: which, and the functions of their motion."""
+    """Points of a system against walls: which, and the functions of their motion."""
 
-    def __init__(self, robot: Robot, walls: tuple[tuple[tuple[str, ...], Surface], ...]):
-        pairs = [(frame, k) for k, (points, _) in enumerate(walls) for frame in chosen_frames(robot, points)]
+    def __init__(self, dyn: Dynamics, walls: Walls):
+        pairs = [(frame, k) for k, (points, _) in enumerate(walls) for frame in chosen_frames(dyn, points)]
         if not pairs:
-            raise ArgumentError(f"no point of robot '{robot.name}' can meet a wall.")
-        self.robot, self.surfaces = robot, [surface for _, surface in walls]
+            raise ArgumentError(f"no point of {dyn.system.owner} can meet a wall.")
+        self.system, self.surfaces = dyn.system, [surface for _, surface in walls]
         self.frames = list({frame.name: frame for frame, _ in pairs}.values())
         index = {frame.name: k for k, frame in enumerate(self.frames)}
         self.names = [frame.name for frame, _ in pairs]
         self.point = np.array([index[frame.name] for frame, _ in pairs])
         self.wall = np.array([k for _, k in pairs])
-        self.gaps = self._gaps()
-        self.motion = self._motion()
+        self.gaps = self._gaps(dyn.equations)
+        self.motion = self._motion(dyn.equations)
 
-    def _gaps(self) -> Function:
+    def _gaps(self, equations: Equations) -> Function:
         """gap(q) of every pair, for batches."""
-        tree = Tree.of(self.robot)
 
         def body(q):
-            place = positions(tree, self.frames, q)
+            place = equations.positions(self.frames, q)
             return {"gap": [self.surfaces[w].gap(*place[p]) for p, w in zip(self.point, self.wall, strict=True)]}
 
         doc = "The gap between every point and its wall."
-        return Function.of("gaps", {"q": self.robot.nq}, body, doc, f"robot '{self.robot.name}'")
+        return Function.of("gaps", {"q": self.system.nq}, body, doc, self.system.owner)
 
-    def _motion(self) -> Function:
+    def _motion(self, equations: Equations) -> Function:
         """The points' motion and the walls' normals at (q, v), for one sample; see `appell.formulate.points`."""
-        tree = Tree.of(self.robot)
         derivatives = [surface.derivatives() for surface in self.surfaces]
 
         def body(q, v):
-            points = point_motions(tree, self.frames, q, v)
+            points = equations.point_motions(self.frames, q, v)
             walls = []
             for p, w in zip(self.point, self.wall, strict=True):
                 gap, gradient, hessian = (inline(tape, points[p].position)[0] for tape in derivatives[w])
@@ -162,5 +164,5 @@ class Pairs:
                 "J": [p.J for p in points],
             }
 
-        inputs, doc = {"q": self.robot.nq, "v": self.robot.nv}, "How points move towards their walls."
-        return Function.of("contact", inputs, body, doc, f"robot '{self.robot.name}'")
+        inputs, doc = {"q": self.system.nq, "v": self.system.nv}, "How points move towards their walls."
+        return Function.of("contact", inputs, body, doc, self.system.owner)

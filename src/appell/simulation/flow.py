@@ -13,46 +13,31 @@ from typing import Any
 import numpy as np
 
 from appell.dynamics import Dynamics
-from appell.model.robot import Robot
-from appell.motion.names import record_names
 from appell.simulation.torque import checked_torque, constant_torque
-
-
-class Units:
-    """The quaternions among the coordinates of a robot."""
-
-    def __init__(self, robot: Robot):
-        self.spans = []
-        for link in robot.moving:
-            span = robot.span(link.joint)[0]
-            if link.joint.motion.name in ("spherical", "floating"):
-                self.spans.append(slice(span.stop - 4, span.stop))
-
-    def normalise(self, q: np.ndarray) -> np.ndarray:
-        """q with unit quaternions; in place, any batch."""
-        for span in self.spans:
-            q[..., span] /= np.linalg.norm(q[..., span], axis=-1, keepdims=True)
-        return q
 
 
 class FreeMotion:
     """The right-hand side of (1) for a free robot, and what belongs to it."""
 
     def __init__(self, dyn: Dynamics, torque: Any):
-        self.dyn, self.robot = dyn, dyn.system
+        self.dyn, self.system = dyn, dyn.system
         self.nq, self.nv, self.nu = dyn.system.nq, dyn.system.nv, dyn.system.nu
-        self.units = Units(dyn.system)
         self.steady = constant_torque(dyn.system, torque)
         self.torque = None if self.steady is not None else checked_torque(dyn.system, torque)
         self.forward = dyn.forward_dynamics.bind()
         if self.steady is not None:
             self.forward.tau[:] = self.steady
-        plain = all(link.joint.motion.nv == 1 for link in dyn.system.moving)
-        self.rate = None if plain else dyn.coordinate_rate.bind()
+        self.rate = None if dyn.system.is_flat else dyn.coordinate_rate.bind()
+
+    def normalised(self, q: np.ndarray) -> np.ndarray:
+        """q with unit quaternions; in place, any batch."""
+        for span in self.system.quaternions:
+            q[..., span] /= np.linalg.norm(q[..., span], axis=-1, keepdims=True)
+        return q
 
     def split(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """(q, v) of states (..., nq + nv), with unit quaternions."""
-        return self.units.normalise(np.array(y[..., : self.nq])), np.array(y[..., self.nq :])
+        return self.normalised(np.array(y[..., : self.nq])), np.array(y[..., self.nq :])
 
     def forces(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """τ at one instant."""
@@ -63,7 +48,7 @@ class FreeMotion:
         nq, forward, rate = self.nq, self.forward, self.rate
         forward.q[:], forward.v[:] = y[:nq], y[nq:]
         if self.torque is not None:
-            forward.tau[:] = self.torque(t, self.units.normalise(np.array(y[:nq])), y[nq:])
+            forward.tau[:] = self.torque(t, self.normalised(np.array(y[:nq])), y[nq:])
         forward()
         found = np.empty(len(y))
         found[nq:] = forward.a

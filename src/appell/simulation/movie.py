@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from appell.compile.function import Function
-from appell.errors import ArgumentError
-from appell.formulate.points import positions
-from appell.formulate.tree import Tree
+from appell.dynamics import Dynamics
+from appell.errors import ArgumentError, ModelError
 from appell.model.robot import Robot
 
 if TYPE_CHECKING:
@@ -27,19 +26,21 @@ OUTLINE = 400  # points along each side at which a wall is evaluated
 class Skeleton:
     """The lines of a robot."""
 
-    def __init__(self, robot: Robot):
-        self.robot = robot
+    def __init__(self, dyn: Dynamics):
+        robot = dyn.system
+        if not isinstance(robot, Robot):
+            raise ModelError(f"{robot.owner} has no tree of links to draw.", hint="motion.drawing.draw")
         self.names = list(robot.frame_names)
         index = {name: k for k, name in enumerate(self.names)}
-        carried = [(link.parent, link.name) for link in robot.links] + [(f.link, f.name) for f in robot.frames]
+        carried = [(link.parent, link.name) for link in robot.links] + [(f.body, f.name) for f in robot.frames]
         solid = {link.name for link in robot.links if link.body is not None}
         self.lines = [(index[a], index[b]) for a, b in carried if a in solid]
-        frames, tree = [robot.frame(name) for name in self.names], Tree.of(robot)
+        frames, equations = [robot.frame(name) for name in self.names], dyn.equations
 
         def body(q):
-            return {"x": [list(p) for p in positions(tree, frames, q)]}
+            return {"x": [list(p) for p in equations.positions(frames, q)]}
 
-        self.points = Function.of("points", {"q": robot.nq}, body, "Where all frames are.", f"robot '{robot.name}'")
+        self.points = Function.of("points", {"q": robot.nq}, body, "Where all frames are.", robot.owner)
 
     def segments(self, q: np.ndarray, axes: tuple[int, int] = (0, 1)) -> np.ndarray:
         """(..., lines, 2, 2): both ends of every line."""
@@ -58,7 +59,7 @@ def draw_wall(axis, contact, axes: tuple[int, int], low: np.ndarray, high: np.nd
 
 def animate(
     record: Record,
-    robot: Robot,
+    dyn: Dynamics,
     path: str | FilePath,
     contacts=(),
     axes: tuple[int, int] = (0, 1),
@@ -77,7 +78,7 @@ def animate(
         )
     if video and not FFMpegWriter.isAvailable():
         raise ArgumentError("no ffmpeg is installed to write MP4.", hint="a .gif")
-    skeleton = Skeleton(robot)
+    skeleton = Skeleton(dyn)
     t = np.linspace(record.t[0], record.t[-1], 1 + int(slower * np.ptp(record.t) * FRAMES_A_SECOND))
     segments = skeleton.segments(record(t)[0], axes)
     flat = segments.reshape(-1, 2)

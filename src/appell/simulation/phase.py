@@ -136,7 +136,7 @@ class Phase:
         rows = geometry.normal_rows(self.members)
         response = np.linalg.solve(geometry.M, rows.T)
         stray = geometry.motion.gap[self.members] / geometry.motion.slope[self.members]
-        q = self.flow.robot.integrate(y[:nq], -response @ least_norm(rows @ response, stray))
+        q = self.flow.system.integrate(y[:nq], -response @ least_norm(rows @ response, stray))
         return np.concatenate([q, y[nq:]])
 
     def refresh(self, y: np.ndarray) -> None:

@@ -69,10 +69,10 @@ def _settings(given: dict[str, Any]) -> Settings:
 
 
 def _initial(dyn: Dynamics, q0, v0, start: float, until: float) -> tuple[float, np.ndarray]:
-    robot = dyn.system
-    if robot.free:
+    system = dyn.system
+    if system.free:
         raise ArgumentError(
-            f"robot '{robot.name}' has free inertial parameters, without which it does not move.",
+            f"{system.owner} has free inertial parameters, without which it does not move.",
             hint="robot.with_bodies(...)",
         )
     if dyn.wrenches:
@@ -81,18 +81,18 @@ def _initial(dyn: Dynamics, q0, v0, start: float, until: float) -> tuple[float, 
         )
     if not (np.isfinite(start) and np.isfinite(until) and until > start):
         raise ArgumentError(f"a run cannot last from {start!r} to {until!r}.", expected="until > start, both finite")
-    q = _state(robot.start if q0 is None else q0, robot.nq, "q0", robot.name)
-    v = _state(np.zeros(robot.nv) if v0 is None else v0, robot.nv, "v0", robot.name)
+    q = _state(system.start if q0 is None else q0, system.nq, "q0", system.owner)
+    v = _state(np.zeros(system.nv) if v0 is None else v0, system.nv, "v0", system.owner)
     return float(start), np.concatenate([q, v])
 
 
-def _state(given, size: int, name: str, robot: str) -> np.ndarray:
+def _state(given, size: int, name: str, owner: str) -> np.ndarray:
     try:
         found = np.array(given, dtype=float)
     except (TypeError, ValueError):
         raise ArgumentError(f"{name} is {given!r}.", expected=f"{size} numbers") from None
     if found.shape != (size,):
-        raise ArgumentError(f"{name} has shape {found.shape}.", expected=f"({size},) for robot '{robot}'")
+        raise ArgumentError(f"{name} has shape {found.shape}.", expected=f"({size},) for {owner}")
     if not np.isfinite(found).all():
         raise ArgumentError(f"{name} holds a value that is not finite: {found}.", expected="finite numbers")
     return found
@@ -105,7 +105,7 @@ def _geometry(
     found = () if contacts is None else (contacts,) if isinstance(contacts, Contact) else tuple(contacts)
     if not found:
         return None
-    geometry = Geometry(dyn, Contacts(dyn.system, found)).at(y)
+    geometry = Geometry(dyn, Contacts(dyn, found)).at(y)
     names, gap = geometry.contacts.describe, geometry.motion.gap
     if (bad := np.flatnonzero(~np.isfinite(gap))).size:
         raise ArgumentError(f"the gap between {names(bad[0])} is not a number at the start.")
@@ -114,7 +114,7 @@ def _geometry(
     if (deep := np.flatnonzero(~(depth <= tolerance))).size:
         listed = ", ".join(f"{geometry.contacts.names[k]} ({depth[k]:.3g} m)" for k in deep)
         raise ArgumentError(
-            f"robot '{dyn.system.name}' starts inside a wall: {names(deep[0])} overlap. Too deep: {listed}.",
+            f"{dyn.system.owner} starts inside a wall: {names(deep[0])} overlap. Too deep: {listed}.",
             expected=f"every point outside its wall, or within {tolerance:g} m of it",
             hint="another q0, or the other side of the surface (inside=..., the opposite normal)",
         )
@@ -131,8 +131,8 @@ def _record(done: Run) -> Record:
     return Record.of(
         t,
         {"q": q, "v": v, "tau": tau, "energy": kinetic + potential},
-        record_names(flow.robot),
-        about={"robot": flow.robot.name, "status": status.name, "message": message},
+        record_names(flow.system),
+        about={"robot": flow.system.name, "status": status.name, "message": message},
         events=tuple(done.events),
-        between=Curve.of(done.pieces, tuple((span.start, span.stop) for span in flow.units.spans)),
+        between=Curve.of(done.pieces, tuple((span.start, span.stop) for span in flow.system.quaternions)),
     )

@@ -8,38 +8,39 @@ from typing import Any
 import numpy as np
 
 from appell.errors import ArgumentError
-from appell.model.robot import Robot
-from appell.motion.names import record_names
+from appell.model.system import System
 from appell.simulation.status import Status, Stop
 
 Torque = Callable[[float, np.ndarray, np.ndarray], np.ndarray]
 
 
-def constant_torque(robot: Robot, torque: Any) -> np.ndarray | None:
+def constant_torque(system: System, torque: Any) -> np.ndarray | None:
     """The forces that do not change, or None if `torque` is a function."""
     if callable(torque):
         return None
     if torque is None:
-        return np.zeros(_size(robot))
+        return np.zeros(system.nu)
     try:
         forces = np.array(torque, dtype=float)
     except (TypeError, ValueError):
         forces = np.empty(0)
-    size = _size(robot)
+    size = system.nu
     if forces.shape != (size,):
         raise ArgumentError(
-            f"torque has shape {np.shape(torque)}; robot '{robot.name}' has {size} joint forces.",
+            f"torque has shape {np.shape(torque)}; {system.owner} has {size} actuator forces.",
             expected=f"None, an array of {size} numbers, or a function of (t, q, v) that gives one",
         )
-    if (bad := _not_finite(robot, forces)) is not None:
-        raise ArgumentError(f"torque is {forces[bad]} at {_axis_name(robot, bad)}.", expected="finite numbers")
+    if (bad := _not_finite(forces)) is not None:
+        raise ArgumentError(
+            f"torque is {forces[bad]} at actuator '{system.actuator_names[bad]}'.", expected="finite numbers"
+        )
     return forces
 
 
-def checked_torque(robot: Robot, torque: Callable) -> Torque:
+def checked_torque(system: System, torque: Callable) -> Torque:
     """The function with its answers checked; a wrong one ends the run, and the message names the time and the joint."""
 
-    size = _size(robot)
+    size = system.nu
 
     def answer(t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         given = torque(t, q.copy(), v.copy())
@@ -48,16 +49,16 @@ def checked_torque(robot: Robot, torque: Callable) -> Torque:
         except (TypeError, ValueError):
             raise Stop(Status.INPUT, f"torque(t={t:.9g}) gave {given!r}.", expected=f"{size} numbers") from None
         if forces.shape != (size,):
-            joints = ", ".join(record_names(robot)["tau"])
+            joints = ", ".join(system.actuator_names)
             raise Stop(
                 Status.INPUT,
                 f"torque(t={t:.9g}) gave an array of shape {forces.shape}.",
                 expected=f"shape ({size},), the forces at {joints}",
             )
-        if (bad := _not_finite(robot, forces)) is not None:
+        if (bad := _not_finite(forces)) is not None:
             raise Stop(
                 Status.INPUT,
-                f"torque(t={t:.9g}) is {forces[bad]} at {_axis_name(robot, bad)} of robot '{robot.name}'.",
+                f"torque(t={t:.9g}) is {forces[bad]} at actuator '{system.actuator_names[bad]}' of {system.owner}.",
                 expected="finite numbers",
             )
         return forces
@@ -65,14 +66,6 @@ def checked_torque(robot: Robot, torque: Callable) -> Torque:
     return answer
 
 
-def _size(robot: Robot) -> int:
-    return len(record_names(robot)["tau"])
-
-
-def _not_finite(robot: Robot, forces: np.ndarray) -> int | None:
+def _not_finite(forces: np.ndarray) -> int | None:
     finite = np.isfinite(forces)
     return None if finite.all() else int(np.argmin(finite))
-
-
-def _axis_name(robot: Robot, index: int) -> str:
-    return f"actuator '{record_names(robot)['tau'][index]}'"

@@ -51,7 +51,7 @@ def run(page: Page) -> None:
         f"the paper reports {CPU_HOURS:g} hours.",
         against="Shafei 2018",
     )
-    points = Contacts(robot, wall)
+    points = Contacts(dyn, wall)
     for number, quantity, component, label in (
         (14, "position", 0, "X₁ of the points, m"),
         (15, "velocity", 0, "velocity along X₁, m/s"),
@@ -62,10 +62,10 @@ def run(page: Page) -> None:
             f"shafei_figure_{number}",
             lambda figure, q=quantity, c=component, text=label: _draw_points(figure, motion, points, q, c, text),
         )
-    page.figure("shafei_figure_18", lambda figure: _draw_configurations(figure, motion, Skeleton(robot)))
+    page.figure("shafei_figure_18", lambda figure: _draw_configurations(figure, motion, Skeleton(dyn)))
     page.figure("shafei_figure_19", lambda figure: _draw_energy(figure, dyn, motion))
     try:
-        path = animate(motion, robot, page.folder / "shafei_motion.gif", [wall], slower=2.0)
+        path = animate(motion, dyn, page.folder / "shafei_motion.gif", [wall], slower=2.0)
     except ImportError:
         page.note("[yellow]shafei_motion.gif is not drawn: pip install 'appell\\[plots]'")
     else:
