@@ -142,5 +142,7 @@ def test_what_is_no_record_is_refused(columns, rows, problem):
 def test_uneven_columns_and_unplain_metadata_are_refused():
     with pytest.raises(ArgumentError, match="t has 11, q has 3"):
         Record.of(T, {"q": np.zeros((3, 2))})
+    with pytest.raises(ArgumentError, match="q has 2 columns and 3 names"):
+        Record.of(T, {"q": arm().q}, ("a", "b", "c"))
     with pytest.raises(ArgumentError, match="cannot be kept"):
         arm(about={"robot": load("puma")})

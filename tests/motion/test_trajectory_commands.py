@@ -102,6 +102,26 @@ def test_ramps_and_splines_are_made(tmp_path):
     assert "Spline" in smooth.stdout
 
 
+@pytest.mark.parametrize("suffix", ["csv", "npz", "parquet"])
+def test_every_format_is_written_and_nothing_written_over_but_by_force(tmp_path, suffix):
+    path = tmp_path / f"ramp.{suffix}"
+    ramp = ("trajectory", "ramp", "planar-2r", "--to", "1,1", "--output", path)
+    assert run(*ramp).exit_code == 0
+    before = path.read_bytes()
+    refused = run(*ramp, "--samples", 11)
+    assert refused.exit_code == 1
+    assert "is there already" in " ".join(refused.output.split())
+    assert path.read_bytes() == before
+    assert run(*ramp, "--samples", 11, "--force").exit_code == 0
+    again = Record.read(path)
+    assert len(again) == 11
+    assert again.names("q") == ("shoulder", "elbow")
+    torques = ("torques", "planar-2r", path, "--output", path)
+    assert run(*torques).exit_code == 1
+    assert run(*torques, "--force").exit_code == 0
+    assert "tau" in Record.read(path)
+
+
 def test_mistakes_are_messages_with_exit_code_1(line_csv):
     for problem, arguments in {
         "--from is '0.6,0.175'": [*LINE[:4], "0.6,0.175", *LINE[5:]],

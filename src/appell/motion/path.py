@@ -67,7 +67,7 @@ class Path(ABC):
 
 def numbered(n: int) -> tuple[str, ...]:
     """Names for coordinates that nobody named."""
-    return tuple(f"q{k + 1}" for k in range(n))
+    return tuple(f"{k + 1}" for k in range(n))
 
 
 def checked_duration(duration: float) -> float:

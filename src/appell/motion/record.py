@@ -75,6 +75,8 @@ class Record:
             array = np.asarray(block, float)
             own = names.get(quantity, ()) if isinstance(names, Mapping) else names
             if array.ndim == 2:
+                if own and len(own) != array.shape[1]:
+                    raise ArgumentError(f"{quantity} has {array.shape[1]} columns and {len(own)} names.")
                 heading += titles(quantity, own or [f"{k + 1}" for k in range(array.shape[1])])
             else:
                 heading.append(quantity)

@@ -1,4 +1,4 @@
-"""The loop of a run: step, look for events on the step, act on the first, go on from there."""
+"""The loop of a run: step, look for events on the step, act on the first (`reaction`), go on from there."""
 
 from __future__ import annotations
 
@@ -10,15 +10,14 @@ from appell.motion.curve import Piece
 from appell.motion.event import Event
 from appell.simulation.flow import FreeMotion
 from appell.simulation.geometry import Geometry
-from appell.simulation.impact import STILL, Touch, collide
 from appell.simulation.integrate import Settings, pieces
 from appell.simulation.phase import Phase
 from appell.simulation.progress import Bar
-from appell.simulation.settling import Examination, settle
+from appell.simulation.reaction import react
+from appell.simulation.settling import Examination
 from appell.simulation.status import Status, Stop
 from appell.simulation.watch import Sighting, first_event, floors
 
-FLAT = 1e-8  # a gradient shorter than this gives no normal
 SAG = 0.5  # of the tolerance: if resting points stray further on a step, it is taken again in halves
 SHORT = 1e-9  # s: shorter steps are taken as they are
 MIDDLE = 0.02  # of a step
@@ -120,7 +119,7 @@ def _arrive(run: Run, piece: Piece, sighting: Sighting) -> None:
         run.advance(piece.until(sighting.time))
     else:
         run.t, run.y = sighting.time, piece.at(sighting.time)
-    _react(run, sighting)
+    react(run, sighting)
 
 
 def _check_limits(run: Run) -> None:
@@ -137,101 +136,4 @@ def _begin(run: Run) -> None:
     """Points that touch their walls at the start are hit or at rest from the start."""
     geometry = run.phase.geometry
     if geometry is not None and (geometry.at(run.y).distance() <= run.settings.tolerance).any():
-        _react(run, Sighting(run.t, None, Examination()))
-
-
-def _react(run: Run, sighting: Sighting) -> None:
-    """Impact, if a point approaches; then the phase that follows, and the events to tell of."""
-    before, old, nq = run.phase, run.y, run.flow.nq
-    near = _touching(run, sighting)
-    assert before.geometry is not None
-    speeds = before.geometry.normal_speed()[near]
-    if (speeds < -STILL * max(1.0, np.abs(speeds).max(initial=0.0))).any():
-        run.y = _impact(run, before.geometry, near)
-    run.phase, run.y, end = settle(before, run.t, run.y, near, run.settings, sighting.examination)
-    _tell(run, before, end, old[nq:])
-    if run.y is not old:
-        run.sample()
-
-
-def _touching(run: Run, sighting: Sighting) -> np.ndarray:
-    """The contacts that are closed at an event."""
-    geometry = run.phase.geometry
-    assert geometry is not None
-    contacts = geometry.at(run.y).contacts
-    touching = geometry.distance() <= run.settings.tolerance
-    touching[run.phase.members] = True
-    if (k := sighting.contact) is not None:
-        if not geometry.motion.slope[k] > FLAT:
-            raise Stop(
-                Status.INPUT,
-                f"The gap between {contacts.describe(k)} has no gradient where they meet at t = {run.t:.9g}.",
-                expected="a function whose gradient is not zero on the wall",
-            )
-        touching[k] = True
-    return np.flatnonzero(touching)
-
-
-def _impact(run: Run, geometry: Geometry, near: np.ndarray) -> np.ndarray:
-    """The state after an impact of the points that are near, whose event is told."""
-    contacts, motion, nq = geometry.contacts, geometry.motion, run.flow.nq
-    frames = geometry.frames(near)
-    touch = Touch(
-        geometry.rows(near, frames),
-        contacts.restitution[near],
-        contacts.friction[near],
-        np.isin(near, run.phase.members),
-    )
-    v = run.y[nq:]
-    outcome = collide(geometry.M, v, touch)
-    hit = np.flatnonzero(outcome.impulses[:, 0] > 1e-12 * outcome.impulses[:, 0].max())
-    velocity = motion.velocity[contacts.point[near[hit]]]
-    normal_speed = np.einsum("ki,ki->k", motion.normal[near[hit]], velocity)
-    speed = np.linalg.norm(velocity, axis=1)
-    cosine = np.divide(np.abs(normal_speed), speed, out=np.ones_like(speed), where=speed > 0.0)
-    run.events.append(
-        Event(
-            time=run.t,
-            kind="impact",
-            points=tuple(contacts.names[k] for k in near[hit]),
-            surfaces=tuple(int(contacts.wall[k]) for k in near[hit]),
-            impulses=outcome.impulses[hit, 0],
-            normal_speeds=np.maximum(-normal_speed, 0.0),
-            frictions=np.einsum("ki,kij->kj", outcome.impulses[hit, 1:], frames[hit, 1:]),
-            angles=np.degrees(np.arccos(np.minimum(cosine, 1.0))),
-            v_before=v.copy(),
-            v_after=outcome.v,
-        )
-    )
-    return np.concatenate([run.y[:nq], outcome.v])
-
-
-def _tell(run: Run, old: Phase, end: float, v_before: np.ndarray) -> None:
-    """Events for points that came to rest, left, stuck or began to slide."""
-    before, after = ({rest.index: rest for rest in phase.rests} for phase in (old, run.phase))
-    both = [k for k in after if k in before and after[k].friction > 0.0]
-    changes = {
-        "rest": [k for k in after if k not in before],
-        "release": [k for k in before if k not in after],
-        "stick": [k for k in both if after[k].sticks and not before[k].sticks],
-        "slip": [k for k in both if before[k].sticks and not after[k].sticks],
-    }
-    assert run.phase.geometry is not None
-    contacts = run.phase.geometry.contacts
-    for kind, which in changes.items():
-        if which:
-            nothing = np.zeros(len(which))
-            run.events.append(
-                Event(
-                    time=end if kind == "rest" else run.t,
-                    kind=kind,
-                    points=tuple(contacts.names[k] for k in which),
-                    surfaces=tuple(int(contacts.wall[k]) for k in which),
-                    impulses=nothing,
-                    normal_speeds=nothing,
-                    frictions=np.zeros((len(which), 3)),
-                    angles=nothing,
-                    v_before=v_before.copy(),
-                    v_after=run.y[run.flow.nq :].copy(),
-                )
-            )
+        react(run, Sighting(run.t, None, Examination()))

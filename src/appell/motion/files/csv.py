@@ -18,7 +18,7 @@ from typing import IO, Any
 import numpy as np
 
 from appell.errors import DescriptionError
-from appell.motion.files.known import KNOWN, known, understood
+from appell.motion.files.beside import KNOWN, known, understood
 from appell.motion.record import Record
 
 

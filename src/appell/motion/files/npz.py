@@ -12,7 +12,7 @@ import numpy as np
 
 from appell.errors import DescriptionError
 from appell.motion.curve import Curve
-from appell.motion.files.known import known, understood
+from appell.motion.files.beside import known, understood
 from appell.motion.record import Record, titles
 
 CURVE = ("starts", "ends", "stops", "series")

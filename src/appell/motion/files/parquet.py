@@ -8,7 +8,7 @@ from typing import IO, Any
 import numpy as np
 
 from appell.errors import ArgumentError, DescriptionError
-from appell.motion.files.known import known, understood
+from appell.motion.files.beside import known, understood
 from appell.motion.record import Record
 
 PREFIX = b"appell "

@@ -4,7 +4,7 @@
     q ← q + J⁺(q) (pose error)                Newton steps that take away what integration left over                (2)
 
 A redundant arm so moves with the least joint velocity, and ends where that leads it. The equation is solved once, with
-dense output, when the trajectory is made.
+dense output, when the path is made.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A path travelled as fast as limits allow: time scaling of a trajectory, time-optimal along its path.
+"""A path travelled as fast as limits allow: time scaling of a path, time-optimal along it.
 
 The rows of `path_limits` are kept at both ends of every interval of a grid. In between, where u is constant and x
 linear in s, they can be passed by terms of second order in the step; so the motion is checked densely, what it exceeds
@@ -48,7 +48,7 @@ class Scaled(Path):
 def time_optimal(
     path: Path, robot: Robot, *, velocity=None, acceleration=None, effort=None, intervals: int = 1000
 ) -> Scaled:
-    """The fastest motion from rest to rest along the path of a trajectory.
+    """The fastest motion from rest to rest along a path.
 
     Limits are a number, or one a joint. Velocity and effort are the robot's own if not given; np.inf lifts them.
     """
