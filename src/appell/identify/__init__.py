@@ -21,7 +21,7 @@ from appell.identify.estimators.robust import Robust
 from appell.identify.estimators.stream import Triangles, triangles
 from appell.identify.estimators.total import TotalLeastSquares
 from appell.identify.excitation.bounds import MotionBounds
-from appell.identify.excitation.search import Excitation, excite, quality, random_spline
+from appell.identify.excitation.search import Excitation, excite, quality
 from appell.identify.identified import export, identified_system
 from appell.identify.processing import choose_band, process, split
 from appell.identify.simulated_loop import ParameterMotion, SimulatedLoop, TrackingLaw
@@ -57,7 +57,6 @@ __all__ = [
     "negative",
     "process",
     "quality",
-    "random_spline",
     "seek",
     "split",
     "triangles",

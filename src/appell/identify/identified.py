@@ -17,6 +17,7 @@ import numpy as np
 
 from appell.describe.write import to_toml, to_urdf
 from appell.errors import ArgumentError, ModelError, ModelWarning
+from appell.formulate.equations import SYMBOLS
 from appell.identify.estimators.estimator import Estimator
 from appell.identify.estimators.physical import flaws, physical_parameters
 from appell.identify.sought import NOT_NEGATIVE, Sought
@@ -34,27 +35,25 @@ def identified_system(
     """The system with the parameters of a fitted estimator: identified_system(fit, negative="zero")."""
     if negative not in NEGATIVE:
         raise ArgumentError(f"negative is '{negative}'.", expected=" or ".join(map(repr, NEGATIVE)))
-    parameters = np.array(estimator.result("parameters_"), float)
-    sought = estimator.sought_
+    sought = estimator.result("sought_")
+    parameters = _not_negative(sought, estimator.parameters_, negative)
     if consistent_bodies and flaws(sought, parameters):
         weights = 1.0 / np.maximum(estimator.std_, 1e-9 * np.abs(estimator.base_parameters_) + 1e-12)
         rows = estimator.base_.matrix * weights[:, None]
         parameters = physical_parameters(sought, rows, estimator.base_parameters_ * weights, parameters)
     _refuse_impossible(sought, parameters)
-    parameters = _not_negative(sought, parameters, negative)
     _warn_of_unsought(sought)
-    bodies = {
-        body: None if sought.is_massless(body) else Body.from_parameters(parameters[10 * k : 10 * k + 10].tolist())
-        for k, body in enumerate(sought.system.bodies)
-    }
-    found: dict[str, dict[str, float]] = {who: {} for who in sought.system.actuator_names}
+    tens = dict(
+        zip(sought.system.bodies, np.reshape(parameters[: 10 * len(sought.system.bodies)], (-1, 10)), strict=True)
+    )
+    bodies = {name: Body.from_parameters(ten.tolist()) for name, ten in tens.items() if not sought.is_massless(name)}
+    levels: dict[str, dict[str, float]] = {name: {} for name in sought.system.actuator_names}
     for parameter, value in zip(sought.parameters, parameters.tolist(), strict=True):
-        if parameter.kind in sought.kinds:
-            found[parameter.owner][parameter.kind] = value
-    own = dict(zip(found, sought.system.actuators, strict=True))
-    actuators = {who: _actuator(own[who], values) for who, values in found.items() if values}
-    system = sought.system.with_bodies({body: x for body, x in bodies.items() if x is not None})
-    system = system.with_actuators(actuators)
+        if parameter.kind in SYMBOLS:
+            levels[parameter.owner][parameter.kind] = value
+    system = sought.system.with_bodies(bodies)
+    if sought.kinds:
+        system = system.with_actuators(lambda who, own: _actuator(own, levels.get(who, {})))
     return system if name is None else replace(system, name=name)  # type: ignore[type-var]
 
 
@@ -83,8 +82,10 @@ def _refuse_impossible(sought: Sought, parameters: np.ndarray) -> None:
 def _not_negative(sought: Sought, parameters: np.ndarray, negative: str) -> np.ndarray:
     """The parameters without friction and rotors below zero."""
     wrong = below_zero(sought, parameters)
+    signed = np.array([parameter.kind in NOT_NEGATIVE for parameter in sought.parameters])
+    zeroed = np.where(signed, np.maximum(parameters, 0.0), parameters)  # of rounding alone, if nothing is wrong
     if not wrong:
-        return parameters
+        return zeroed
     told = ", ".join(f"{parameter.kind} of '{parameter.owner}' {value:.4g}" for parameter, value in wrong.items())
     if negative == "refuse":
         raise ModelError(
@@ -93,31 +94,23 @@ def _not_negative(sought: Sought, parameters: np.ndarray, negative: str) -> np.n
             hint="negative='zero' to take them as none, or identify.PhysicallyConsistent",
         )
     warnings.warn(f"{sought.system.owner}: found below zero and set to zero: {told}.", ModelWarning, stacklevel=4)
-    return np.array([0.0 if p in wrong else x for p, x in zip(sought.parameters, parameters, strict=True)])
+    return zeroed
 
 
 def _warn_of_unsought(sought: Sought) -> None:
     """What the description has and nobody looked for is in the record as well, so that it may now count twice."""
-    kinds = [kind for kind in (*NOT_NEGATIVE, "offset") if kind not in sought.kinds]
-    described = {
-        who: [kind for kind in kinds if _described(actuator, kind)]
-        for who, actuator in zip(sought.system.actuator_names, sought.system.actuators, strict=True)
-    }
-    told = "; ".join(f"{', '.join(kinds)} of '{who}'" for who, kinds in described.items() if kinds)
+    told = []
+    for name, own in zip(sought.system.actuator_names, sought.system.actuators, strict=True):
+        described = {"rotor": own.rotor_inertia, **vars(own.friction), "offset": own.offset}
+        kinds = [kind for kind in SYMBOLS if kind not in sought.kinds and described[kind]]
+        told += [f"{', '.join(kinds)} of '{name}'"] if kinds else []
     if told:
-        sentence = f"{sought.system.owner}: not sought, and so as described: {told}."
+        sentence = f"{sought.system.owner}: not sought, and so as described: {'; '.join(told)}."
         warnings.warn(sentence, ModelWarning, stacklevel=4)
-
-
-def _described(actuator: Actuator, kind: str) -> float | None:
-    if kind in ("rotor", "offset"):
-        return actuator.rotor_inertia if kind == "rotor" else actuator.offset
-    return getattr(actuator.friction, kind)
 
 
 def _actuator(own: Actuator, found: dict[str, float]) -> Actuator:
     """The actuator with the levels that were found."""
-    levels = {kind: value for kind, value in found.items() if kind in ("coulomb", "static", "viscous")}
+    friction = replace(own.friction, **{kind: x for kind, x in found.items() if hasattr(own.friction, kind)})
     rotor = found["rotor"] / own.gear**2 if "rotor" in found else own.rotor_inertia
-    friction = replace(own.friction, **levels)  # type: ignore[arg-type]
     return replace(own, rotor_inertia=rotor, friction=friction, offset=found.get("offset", own.offset))

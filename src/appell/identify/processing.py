@@ -1,4 +1,4 @@
-"""From a measured record to what a fit needs: q, v, a and tau at common instants, without the noise that can be taken off.
+"""From a measured record to what a fit needs: q, v, a and tau at common instants, without noise that can be taken off.
 
 q is low-passed forwards and backwards (Butterworth, no phase), v and a are its central differences, and the ends,
 where the filter has not settled, are cut. The band is found from the spectrum of the acceleration: noise of q

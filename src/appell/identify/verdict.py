@@ -13,13 +13,14 @@ import numpy as np
 
 from appell.errors import ArgumentError
 from appell.formulate.equations import Parameter
-from appell.identify.estimators.physical import flaws
 from appell.identify.estimators.estimator import Estimator
+from appell.identify.estimators.physical import flaws
 from appell.identify.evidence import columns_of
 from appell.identify.sought import NOT_NEGATIVE, Sought
 from appell.motion.record import Record
 
 LIMIT = 0.02
+ROUNDING = 1e-12  # of the largest parameter: what is nearer to zero is zero
 UNSURE = 0.3  # a base parameter with a standard deviation above this share of its size is called unsure
 
 
@@ -106,5 +107,6 @@ def judge(
 
 def negative(sought: Sought, parameters: np.ndarray) -> dict[Parameter, float]:
     """Friction levels and rotor inertias that were found below zero, which no actuator can have."""
+    least = -ROUNDING * float(np.abs(parameters).max())
     found = zip(sought.parameters, np.asarray(parameters).tolist(), strict=True)
-    return {parameter: value for parameter, value in found if parameter.kind in NOT_NEGATIVE and value < 0.0}
+    return {parameter: value for parameter, value in found if parameter.kind in NOT_NEGATIVE and value < least}

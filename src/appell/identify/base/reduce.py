@@ -68,12 +68,6 @@ class BaseParameters:
         used = np.any(self.matrix != 0.0, axis=0)
         return tuple(column for k, column in enumerate(self.sought.parameters) if not used[k])
 
-    @property
-    def alone(self) -> tuple[Parameter, ...]:
-        """The parameters that can be found by themselves."""
-        single = [row for row in range(self.count) if np.count_nonzero(self.matrix[row]) == 1]
-        return tuple(self.sought.parameters[self.columns[row]] for row in single)
-
     def values(self, parameters=None) -> np.ndarray:
         """β of full parameters, of the robot's description if none are given."""
         return self.matrix @ (self.sought.nominal if parameters is None else np.asarray(parameters, float))

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import inspect
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self
 
@@ -87,18 +87,17 @@ class Estimator(ABC):
 
     def fit(self, q, v, a, tau) -> Self:
         """Find the parameters from arrays (samples, n)."""
-        return self._run(q, v, a, tau)
+        return self._run(q, v, a, tau, self._solve)
 
-    def fit_record(self, record: Record, **given) -> Self:
+    def fit_record(self, record: Record) -> Self:
         """Find the parameters from a record with q, v, a and tau, by the system's names."""
         found = columns_of(record, self._sought().system)
-        return self.fit(*found.motion, found.tau, **given)
+        return self.fit(*found.motion, found.tau)
 
     @calm
-    def _run(self, q, v, a, tau, **given) -> Self:
+    def _run(self, q, v, a, tau, solve: Callable[[Weighed], Estimate]) -> Self:
         task = self._task(q, v, a, tau)
-        solution = self._solve(weigh(task, self.weighting), **given)
-        return self._keep(solution)
+        return self._keep(solve(weigh(task, self.weighting)))
 
     def _sought(self) -> Sought:
         return seek(self.system, friction=self.friction, rotor=self.rotor, width=self.width)
@@ -133,10 +132,10 @@ class Estimator(ABC):
         return prior
 
     @abstractmethod
-    def _solve(self, weighed: Weighed, **given) -> Estimate: ...
+    def _solve(self, weighed: Weighed) -> Estimate: ...
 
-    def _keep(self, solution: Estimate) -> Self:
-        weighed, task = solution.weighed, solution.weighed.task
+    def _keep(self, estimate: Estimate) -> Self:
+        weighed, task = estimate.weighed, estimate.weighed.task
         R = weighed.triangle[:-1, :-1]
         size = np.linalg.norm(R, axis=0)
         singular = np.linalg.svd(R / np.where(size > 0, size, 1.0), compute_uv=False)
@@ -144,15 +143,15 @@ class Estimator(ABC):
         self.sought_ = task.base.sought
         self.weights_ = weighed.weights
         self.inflation_ = weighed.inflation
-        self.base_parameters_ = solution.beta
-        self.covariance_ = solution.covariance
+        self.base_parameters_ = estimate.beta
+        self.covariance_ = estimate.covariance
         self.rank_ = int(np.sum(singular > max(R.shape) * np.finfo(float).eps * singular[0]))
         self.condition_ = float(singular[0] / singular[-1]) if singular[-1] > 0 else np.inf
-        self.residual_std_ = weighed.noise(solution.beta)
+        self.residual_std_ = weighed.noise(estimate.beta)
         self.samples_ = len(task.samples)
-        lifted = task.base.lift(solution.beta, task.prior) if solution.parameters is None else solution.parameters
+        lifted = task.base.lift(estimate.beta, task.prior) if estimate.parameters is None else estimate.parameters
         self.parameters_ = lifted
-        for name, value in solution.about.items():
+        for name, value in estimate.about.items():
             setattr(self, f"{name}_", value)
         return self
 

@@ -13,13 +13,15 @@ Rows inside a dead zone count neither in Z nor in Y.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import ClassVar, Self
 
 import numpy as np
 
 from appell.errors import ArgumentError
-from appell.identify.estimators.estimator import Estimator, Estimate, rounds
+from appell.identify.estimators.estimator import Estimate, Estimator, rounds
 from appell.identify.estimators.task import Weighed, solve_triangle
+from appell.identify.sought import QVA
 
 BLOCK = 8192
 
@@ -51,17 +53,18 @@ class InstrumentalVariables(Estimator):
             if own != shapes:
                 told = ", ".join(map(str, own))
                 raise ArgumentError(f"the instruments have shapes {told}.", expected=", ".join(map(str, shapes)))
-        return self._run(q, v, a, tau, instruments=instruments)
+        return self._run(q, v, a, tau, partial(self._solve, instruments=instruments))
 
-    def _solve(self, weighed, instruments):
-        beta = solve_triangle(weighed.triangle)[0]
-        for count in rounds(self.iterations if instruments is None else 1):
-            motion = instruments or self.simulate(weighed.task.base, beta)
+    def _solve(self, weighed: Weighed, instruments: QVA | None = None) -> Estimate:
+        beta, changes = solve_triangle(weighed.triangle)[0], []
+        for _ in rounds(self.iterations if instruments is None else 1):
+            motion = self.simulate(weighed.task.base, beta) if self.simulate and instruments is None else instruments
             before = beta
             beta, covariance = _round(weighed, motion, beta)
-            if np.linalg.norm(beta - before) <= self.tolerance * np.linalg.norm(beta):
+            changes.append(np.linalg.norm(beta - before) / np.linalg.norm(beta))
+            if changes[-1] <= self.tolerance:
                 break
-        return Estimate(weighed, beta, covariance, about={"iterations": count})
+        return Estimate(weighed, beta, covariance, about={"iterations": len(changes)})
 
 
 def _round(weighed: Weighed, motion, beta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -13,7 +13,7 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from appell.errors import ArgumentError, unknown_name
-from appell.identify.estimators.estimator import Estimator, Estimate
+from appell.identify.estimators.estimator import Estimate, Estimator
 from appell.identify.estimators.task import Weighed, solve_triangle
 
 SOLVERS = ("qr", "svd", "pinv")

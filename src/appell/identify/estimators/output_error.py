@@ -16,7 +16,7 @@ from typing import ClassVar
 import numpy as np
 
 from appell.errors import ArgumentError
-from appell.identify.estimators.estimator import Estimator, Estimate, rounds
+from appell.identify.estimators.estimator import Estimate, Estimator, rounds
 from appell.identify.estimators.least_squares import LeastSquares
 from appell.identify.estimators.task import FitTask, growth
 from appell.identify.simulated_loop import SimulatedLoop
@@ -48,7 +48,7 @@ class OutputError(Estimator):
         rest = self._rest(task, beta[None])[:, 0]
         sigma = np.maximum(np.sqrt(np.mean(rest**2, axis=0)), 1e-12)
         costs = [float(np.mean((rest / sigma) ** 2))]
-        for count in rounds(self.iterations):
+        for _ in rounds(self.iterations):
             outputs = self._rest(task, np.vstack([beta, beta + np.diag(spread)])) / sigma
             J = (outputs[:, 1:] - outputs[:, :1]).transpose(0, 2, 1).reshape(-1, len(beta))
             step = np.linalg.lstsq(J, -outputs[:, 0].ravel(), rcond=1e-10)[0] * spread
@@ -61,8 +61,7 @@ class OutputError(Estimator):
             if costs[-2] - costs[-1] < 1e-5 * costs[-1]:
                 break
         rest = self._rest(task, beta[None])[:, 0] / sigma
-        about = {"iterations": count, "costs": costs}
-        return Estimate(weighed, beta, _sandwich(J, rest) * np.outer(spread, spread), about=about)
+        return Estimate(weighed, beta, _sandwich(J, rest) * np.outer(spread, spread), about={"costs": costs})
 
     def _start(self, task: FitTask) -> Estimator:
         if self.start is not None and hasattr(self.start, "base_parameters_"):

@@ -16,7 +16,7 @@ import numpy as np
 
 from appell.errors import ArgumentError
 from appell.identify.base.structure import UNITS, pseudo_inertia
-from appell.identify.estimators.estimator import Estimator, Estimate
+from appell.identify.estimators.estimator import Estimate, Estimator
 from appell.identify.sought import NOT_NEGATIVE, Sought
 from appell.model.body import Body
 

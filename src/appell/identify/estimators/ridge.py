@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from appell.errors import ArgumentError
-from appell.identify.estimators.estimator import Estimator, Estimate
+from appell.identify.estimators.estimator import Estimate, Estimator
 from appell.identify.estimators.stream import Triangles
 from appell.identify.estimators.task import Weighed
 

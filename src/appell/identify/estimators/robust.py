@@ -16,7 +16,7 @@ from typing import ClassVar
 import numpy as np
 
 from appell.errors import ArgumentError, unknown_name
-from appell.identify.estimators.estimator import Estimator, Estimate, rounds
+from appell.identify.estimators.estimator import Estimate, Estimator, rounds
 from appell.identify.estimators.task import solve_triangle
 
 LOSSES = {
@@ -39,16 +39,18 @@ class Robust(Estimator):
     def _solve(self, weighed):
         if self.loss not in LOSSES:
             raise ArgumentError(unknown_name("loss", str(self.loss), LOSSES, "Robust"))
-        task, beta = weighed.task, solve_triangle(weighed.triangle)[0]
+        task, beta, changes = weighed.task, solve_triangle(weighed.triangle)[0], []
         least = 1e-13 * np.abs(task.samples.tau).max(initial=1e-300)
-        for count in rounds(self.iterations):
+        for _ in rounds(self.iterations):
             rest = task.residuals(beta)
-            spread = np.maximum(1.4826 * np.median(np.abs(rest), axis=0), least)
+            counted = np.abs(rest) if task.moving is None else np.where(task.moving, np.abs(rest), np.nan)
+            spread = np.maximum(1.4826 * np.nanmedian(counted, axis=0), least)
             factors = np.sqrt(LOSSES[self.loss](rest / spread))
             again = replace(weighed, reduced=task.reduce(factors), weights=1.0 / spread)
             before, beta = beta, solve_triangle(again.triangle)[0]
-            if np.linalg.norm(beta - before) <= self.tolerance * np.linalg.norm(beta):
+            changes.append(np.linalg.norm(beta - before) / np.linalg.norm(beta))
+            if changes[-1] <= self.tolerance:
                 break
         again = replace(again, inflation=task.long_run(beta))
-        about = {"iterations": count, "sample_weights": factors**2}
+        about = {"iterations": len(changes), "sample_weights": factors**2}
         return Estimate(replace(again, reduced=weighed.reduced), beta, again.covariance(beta), about=about)

@@ -12,7 +12,7 @@ from typing import ClassVar
 import numpy as np
 
 from appell.errors import ArgumentError
-from appell.identify.estimators.estimator import Estimator, Estimate
+from appell.identify.estimators.estimator import Estimate, Estimator
 
 
 class TotalLeastSquares(Estimator):

@@ -42,26 +42,25 @@ class Loads:
             self.half = 0.5 * (values[:, 2] - values[:, 1])  # of the way between the ends of a leg's reach, at home
             self.margins = dynamics.function("margins", "q", lambda e, q: _margins(system, q), inertial=False)
             self.margins_back = self.margins.pullback("q")
-        self.frames = {
-            name: (dynamics.pose(name), dynamics.pose(name).jacobian("q"), *map(np.asarray, box))
-            for name, box in bounds.workspace.items()
-        }
+        poses = {name: dynamics.pose(name) for name in bounds.workspace}
+        self.frames = {name: (pose, pose.jacobian("q")) for name, pose in poses.items()}
 
     def __call__(self, motion: QVA) -> Iterator[Load]:
         q, v, a = motion
         b, zero = self.bounds, np.zeros_like(q)
         middle, half = 0.5 * (b.lower + b.upper), 0.5 * (b.upper - b.lower)
         for sign in (1.0, -1.0):
-            yield "position", sign * (q - middle) / half, lambda w, s=sign: (s * w / half, zero, zero)
-            yield "velocity", sign * v / b.velocity, lambda w, s=sign: (zero, s * w / b.velocity, zero)
-            yield "acceleration", sign * a / b.acceleration, lambda w, s=sign: (zero, zero, s * w / b.acceleration)
-            yield from self._torques(q, v, a, sign)
-            yield from self._speeds(q, v, sign)
+            yield "position", sign * (q - middle) / half, _scaled(lambda w: (w, zero, zero), sign / half)
+            yield "velocity", sign * v / b.velocity, _scaled(lambda w: (zero, w, zero), sign / b.velocity)
+            yield "acceleration", sign * a / b.acceleration, _scaled(lambda w: (zero, zero, w), sign / b.acceleration)
+            with np.errstate(invalid="ignore"):
+                yield from self._torques(q, v, a, sign)
+                yield from self._speeds(q, v, sign)
         if self.margins is not None:
-            scale = (1.0 - b.clearance) * np.concatenate([self.half, self.half])
-            clear = b.clearance * np.concatenate([self.half, self.half])
-            load = 1.0 - (np.asarray(self.margins(q)) - clear) / scale
-            yield "reach", load, lambda w: (self.margins_back(q, -w / scale), zero, zero)
+            clear = b.clearance * np.tile(self.half, 2)
+            scale = 1.0 / (np.tile(self.half, 2) - clear)
+            load = 1.0 - (np.asarray(self.margins(q)) - clear) * scale
+            yield "reach", load, _scaled(lambda w: (self.margins_back(q, w), zero, zero), -scale)
         for name in self.frames:
             yield from self._places(name, q)
 
@@ -71,26 +70,28 @@ class Loads:
             tau = np.asarray(self.regressor(q, v, a)) @ self.beta
             scale = np.where(limited, sign / np.where(limited, self.bounds.torque, 1.0), 0.0)
             load = np.nan_to_num(tau * scale, nan=FAR)
-            yield "torque", load, lambda w: self.torque_back(q, v, a, (w * scale)[..., None] * self.beta)
+            yield "torque", load, _scaled(lambda w: self.torque_back(q, v, a, w[..., None] * self.beta), scale)
 
     def _speeds(self, q, v, sign: float) -> Iterator[Load]:
         if self.speed is not None:
             scale = sign / self.bounds.speed
             load = np.nan_to_num(np.asarray(self.speed(q, v)) * scale, nan=FAR)
-            yield "speed", load, lambda w: (*self.speed_back(q, v, w * scale), np.zeros_like(q))
+            yield "speed", load, _scaled(lambda w: (*self.speed_back(q, v, w), np.zeros_like(q)), scale)
 
     def _places(self, name: str, q) -> Iterator[Load]:
-        pose, derivative, lower, upper = self.frames[name]
+        (pose, derivative), box, zero = self.frames[name], self.bounds.workspace[name], np.zeros_like(q)
+        lower, upper = (np.asarray(corner, float) for corner in box)
         middle, half = 0.5 * (lower + upper), 0.5 * (upper - lower)
         place = (np.asarray(pose(q))[:, :3, 3] - middle) / half
-        J = np.asarray(derivative(q))[:, :3, 3, :] / half[:, None]
-        zero = np.zeros_like(q)
+        J = np.asarray(derivative(q))[:, :3, 3, :]
         for sign in (1.0, -1.0):
-            yield (
-                f"place of {name}",
-                sign * place,
-                lambda w, s=sign: (s * np.einsum("ti,tij->tj", w, J), zero, zero),
-            )
+            back = _scaled(lambda w: (np.einsum("ti,tij->tj", w, J), zero, zero), sign / half)
+            yield f"place of {name}", sign * place, back
+
+
+def _scaled(back: Back, scale: np.ndarray) -> Back:
+    """The way back of a quantity multiplied by `scale`."""
+    return lambda w: back(w * scale)
 
 
 def _margins(mechanism: Mechanism, q):

@@ -23,7 +23,7 @@ from appell.identify.excitation.loads import Loads
 from appell.identify.sought import QVA
 from appell.motion.paths.fourier import Fourier
 
-LOST = 1e3  # the objective where the motion cannot be made
+LOST = 100.0  # the objective where the motion cannot be made; log of a condition number
 
 
 class Problem:
@@ -38,7 +38,6 @@ class Problem:
         self.rest = null_space(np.ones((1, harmonics))), null_space(k[None, :].astype(float))
         self.size = self.system.nv * (2 * harmonics - 1)
         self.maps = self._maps(np.linspace(0.0, duration, samples))
-        self.evaluations = 0
 
     def _maps(self, t: np.ndarray) -> QVA:
         """q, v and a at the instants as matrices times x of one coordinate."""
@@ -64,9 +63,9 @@ class Problem:
     # ---- (2) and (3)
 
     def objective(self, x: np.ndarray, criterion: str) -> tuple[float, np.ndarray]:
-        self.evaluations += 1
         motion = self.motion(x)
-        Y = np.asarray(self.base.regressor(*motion))
+        with np.errstate(invalid="ignore"):  # a line search may try what no leg reaches
+            Y = np.asarray(self.base.regressor(*motion))
         if not np.isfinite(Y).all():
             return LOST, np.zeros_like(x)
         flat = Y.reshape(-1, self.base.count)

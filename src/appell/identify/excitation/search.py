@@ -20,7 +20,6 @@ from appell.identify.excitation.problem import Problem
 from appell.identify.sought import Sought, seek
 from appell.model.system import System
 from appell.motion.path import Path
-from appell.motion.paths.spline import Spline
 
 CRITERIA = ("condition", "logdet")
 
@@ -31,9 +30,7 @@ class Excitation:
 
     path: Path
     condition: float  # of the base regressor along it
-    logdet: float
     load: dict[str, np.ndarray]  # the largest share of every limit that each coordinate, actuator or leg uses
-    evaluations: int
 
 
 @calm
@@ -87,33 +84,11 @@ def excite(
 
 
 def _result(problem: Problem, x: np.ndarray) -> Excitation:
-    path, loads = problem.path(x), {}
+    path = problem.path(x)
+    loads: dict[str, np.ndarray] = {}
     for what, load, _ in problem.loads(path(path.times(1000))):
         loads[what] = np.maximum(loads.get(what, -np.inf), load.max(axis=0))
-    logdet = -problem.objective(x, "logdet")[0] * problem.base.count
-    return Excitation(path, quality(problem.base, path), logdet, loads, problem.evaluations)
-
-
-def random_spline(
-    system: System, bounds: MotionBounds, duration: float, rng: np.random.Generator, points: int = 11
-) -> Spline:
-    """A quintic spline through random configurations, drawn in towards its middle until it keeps to the limits."""
-    base = rng.uniform(bounds.lower, bounds.upper, (points, system.nv))
-    times = np.linspace(0.0, duration, points)
-    fine = np.linspace(0.0, duration, 400)
-    size = np.ones(system.nv)
-    center = 0.5 * (bounds.lower + bounds.upper)
-    for _ in range(60):
-        spline = Spline(times, center + (base - center) * size, degree=5, names=system.coordinate_names)
-        q, v, a = spline(fine)
-        excess = np.max(
-            [np.abs(v).max(0) / bounds.velocity, np.abs(a).max(0) / bounds.acceleration,
-             np.max(np.abs(q - center), axis=0) / (bounds.upper - center)], axis=0,
-        )  # fmt: skip
-        if np.all(excess <= 1.0):
-            return spline
-        size = size / np.maximum(excess, 1.0) * np.where(excess > 1.0, 0.999, 1.0)
-    return spline
+    return Excitation(path, quality(problem.base, path), loads)
 
 
 def quality(base: BaseParameters, path: Path, samples: int = 400) -> float:

@@ -30,7 +30,6 @@ from appell.identify import (
     judge,
     process,
     quality,
-    random_spline,
     seek,
 )
 from appell.identify.estimators.estimator import Estimator
@@ -40,6 +39,7 @@ from appell.lab.papers.recorded import recorded
 from appell.model.body import Body
 from appell.model.friction import Friction
 from appell.model.system import System
+from appell.motion.paths.spline import Spline
 
 PERIOD, WIDTH, DEAD_ZONE = 1e-3, 0.02, 0.05
 # plausible ranges and top speeds of a PUMA 560, in degrees; not checked against a source
@@ -73,6 +73,28 @@ def guess(system: System, spread: float = 0.3) -> System:
 def sought(system: System) -> Sought:
     """Bodies, friction and rotors."""
     return seek(system, friction=True, rotor=True, width=WIDTH)
+
+
+def random_spline(
+    system: System, bounds: MotionBounds, duration: float, rng: np.random.Generator, points: int = 11
+) -> Spline:
+    """A quintic spline through random configurations, drawn in towards its middle until it keeps to the limits."""
+    base = rng.uniform(bounds.lower, bounds.upper, (points, system.nv))
+    times = np.linspace(0.0, duration, points)
+    fine = np.linspace(0.0, duration, 400)
+    size = np.ones(system.nv)
+    center = 0.5 * (bounds.lower + bounds.upper)
+    for _ in range(60):
+        spline = Spline(times, center + (base - center) * size, degree=5, names=system.coordinate_names)
+        q, v, a = spline(fine)
+        excess = np.max(
+            [np.abs(v).max(0) / bounds.velocity, np.abs(a).max(0) / bounds.acceleration,
+             np.max(np.abs(q - center), axis=0) / (bounds.upper - center)], axis=0,
+        )  # fmt: skip
+        if np.all(excess <= 1.0):
+            return spline
+        size = size / np.maximum(excess, 1.0) * np.where(excess > 1.0, 0.999, 1.0)
+    return spline
 
 
 def run(page: Page) -> None:
