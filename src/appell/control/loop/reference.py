@@ -12,7 +12,7 @@ from functools import cached_property
 import numpy as np
 
 from appell.control.law.design import checked_period
-from appell.control.loop.states import State
+from appell.control.loop.summary import last_motion
 from appell.errors import ArgumentError
 from appell.motion.path import Path
 from appell.motion.paths.spline import Interpolated
@@ -143,9 +143,5 @@ def recorded_path(record: Record, names: tuple[str, ...]) -> Path:
     """The path that a record tells of: what was asked for in the last motion of a control log, else its q."""
     if "qd" not in record:
         return record.path(names)
-    rows = np.flatnonzero(record["state"] == State.RUNNING) if "state" in record else np.arange(len(record))
-    if not rows.size:
-        raise ArgumentError("the arm never moved in this log.", hint="a log of a run that did, or a .csv of a path")
-    rows = rows[np.flatnonzero(np.append(True, np.diff(rows) > 1))[-1] :]
-    part = record.part(slice(int(rows[0]), int(rows[-1]) + 1))
+    part = record.part(last_motion(record)) if "state" in record else record
     return Record.of(part.t - part.t[0], {"q": part["qd"]}, part.names("qd")).path(names)
