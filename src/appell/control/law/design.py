@@ -9,7 +9,11 @@ for a period T, so the model is best asked about the middle of it:
 
     q̃ = q + εT v + ½(εT)² u          ṽ = v + εT u                     ε = `ahead`, ½ for a held output          (4)
 
-A stop replaces u by -Ks v: the arm is braked in every joint alike and its weight is carried, whatever the law. (5)
+A stop replaces u, whatever the law: the arm is braked in every joint alike, its weight is carried, and
+
+    u = -(Ks + κ) v - Ks κ (q - q_s)         q_s = q + v / Ks at its beginning, given as q_d                   (5)
+
+From there u = -Ks v leads to q_s; what else pushes is held against, with the second pole at -κ.
 
 The model's rotors, viscous friction and offsets count at the measured motion. Its dry friction is fed forward at the
 velocity that is wanted, smoothly through zero: at the measured one it would chatter.
@@ -61,6 +65,7 @@ class Design:
     integral_limit: PerAxis = 1e6
     ahead: float = 0.5
     stop_damping: float = 25.0  # Ks, 1/s
+    stop_holding: float = 10.0  # κ, 1/s
 
     def __post_init__(self):
         set_field = object.__setattr__
@@ -124,7 +129,9 @@ class Design:
 
     def _demand(self, q, v, reference, integral, stopping: Scalar) -> list[Scalar]:
         law, equations = self.law, self.parts.equations
-        brake = [-self.stop_damping * rate for rate in v]  # (5)
+        damping, stiffness = self.stop_damping + self.stop_holding, self.stop_damping * self.stop_holding
+        rows = zip(q, v, reference[0], strict=True)
+        brake = [-damping * rate - stiffness * (x - stand) for x, rate, stand in rows]  # (5)
         given = feedback(law, self.gains, q, v, reference, integral)
         if law.model == "motion":
             dry = self._friction_ahead(q, reference[1])

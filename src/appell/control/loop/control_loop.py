@@ -60,6 +60,7 @@ class Loop:
         self._sum, self._n = np.zeros(nu), n
         self._forget_position()
         self._reference: Reference | None = None
+        self._stand: np.ndarray | None = None  # where a stop is to end, as a reference
         self._started = 0
         hardware.open()
         self.grid, self._origin = 0, clock.now()
@@ -114,7 +115,7 @@ class Loop:
         guard = self.servo.guard
         bounds = (np.array(guard.lower), np.array(guard.upper), np.array(guard.velocity))
         reference.check(self.position, *bounds, tracks=self.servo.design.law.tracks)
-        self._reference, self._started = reference, self.grid
+        self._reference, self._started, self._stand = reference, self.grid, None
         self._remember(self.position)
         self.hardware.enable()
         self.supervisor.obey(Trigger.START)
@@ -170,7 +171,7 @@ class Loop:
             supervisor.latch(missed)
         if self.journal is not None:
             head = (scheduled, self.grid, woke, done, supervisor.state, supervisor.word, supervisor.commands, arrived)
-            self.journal.write(head, self._signals, tick)
+            self.journal.write(head, self._signals, reference, tick)
         supervisor.commands = 0
         passed = int((done - self._origin) / self.period + 1e-6)
         self.grid = max(passed, self.grid) + 1
@@ -183,8 +184,18 @@ class Loop:
         if self._reference is None or not self.supervisor.moving:
             self._rest[0] = self._tick.memory_next[: self._n]
             return self._rest
+        if self.supervisor.state is State.SAFE_STOP:
+            return self._standing()
         k = self.grid - self._started
         return self._reference.samples[k] if k < len(self._reference.samples) else self._reference.end
+
+    def _standing(self) -> np.ndarray:
+        """Where braking by (5) of `design` leads from here, or led when the stop began."""
+        if self._stand is None:
+            n, memory = self._n, self._tick.memory_next
+            self._stand = np.zeros((3, n))
+            self._stand[0] = memory[:n] + memory[n : 2 * n] / self.servo.design.stop_damping
+        return self._stand
 
     def _servo(self, fresh: bool, reference: np.ndarray) -> None:
         """One control step, from the signals if they are fresh, else from what was to be expected."""
@@ -228,6 +239,7 @@ class Loop:
             supervisor.latch(found)
             if before is State.RUNNING and supervisor.state is State.SAFE_STOP:
                 self._tick.switches[STOPPING] = 1.0
+                self._tick.reference[:] = self._standing()
                 self._tick()
         if not supervisor.moving and self._reference is not None:
             self._reference = None

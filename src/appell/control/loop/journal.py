@@ -3,7 +3,7 @@
 t, tick, woke, done, state, fault, commands, fresh              the tick itself, t when it was due; times in s
 time, power, hardware_fault, counts_*, …, hot_*                 the signals as they were read
 q_*, v_*, integral_*, gap_*                                     what the servo remembers: estimates and sums
-qd_*, vd_*, ad_*                                                the reference
+qd_*, vd_*, ad_*                                                the reference; in a stop, where it is to end
 code_*, tau_*                                                   what was written to the converters, and its torque
 
 A row is put together after the write and from what was written; what is decided later shows in the next row.
@@ -64,12 +64,12 @@ class Journal:
         sizes = np.cumsum([len(HEAD), servo.layout.size, self._kept, 3 * n, nu])
         self._ends = tuple(int(size) for size in sizes)
 
-    def write(self, head: tuple, signals: np.ndarray, tick: Any) -> None:
+    def write(self, head: tuple, signals: np.ndarray, reference: np.ndarray, tick: Any) -> None:
         row, (a, b, c, d, e) = self.writer.row, self._ends
         row[:a] = head
         row[a:b] = signals
         row[b:c] = tick.memory_next[: self._kept]
-        row[c:d] = tick.reference.ravel()
+        row[c:d] = reference.ravel()
         row[d:e] = tick.codes
         row[e:] = self.wiring.torque(tick.codes)
         self.writer.commit()

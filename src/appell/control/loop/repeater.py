@@ -104,10 +104,15 @@ def _command(loop: Loop, trigger: Trigger, log: Record, row: int) -> None:
 
 
 def _reference(log: Record, row: int, period: float) -> Reference:
-    """The samples that the loop followed from a row on; ticks that it slept through get their neighbour's."""
-    state, ticks = log["state"][row:], log["tick"][row:].astype(int)
-    other = np.flatnonzero((state != State.RUNNING) & (state != State.SAFE_STOP))
+    """The samples that the loop followed from a row on; ticks that it slept through get their neighbour's.
+
+    The last is that of the tick that found trouble, unless a command had stopped the arm before it.
+    """
+    state, ticks, commands = (log[name][row:].astype(int) for name in ("state", "tick", "commands"))
+    other = np.flatnonzero(state != State.RUNNING)
     last = int(other[0]) if len(other) else len(state) - 1
+    if last and f"{Trigger.STOP:x}" in f"{commands[last]:x}":
+        last -= 1
     wanted = np.stack([log[name][row : row + last + 1] for name in ("qd", "vd", "ad")], axis=1)
     numbers = ticks[: last + 1] - ticks[0]
     nearest = np.searchsorted(numbers, np.arange(numbers[-1] + 1), side="right") - 1
