@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from appell.control.loop.task import PUMA_START
+from appell.control.cabinet.puma600 import START as PUMA_START
+from appell.model.actuator import IDEAL, Actuator
+from appell.model.friction import Friction
 
 SWING = np.array([0.6, 0.3, 0.3, 0.5, 0.5, 0.5])
 START = np.array(PUMA_START)
@@ -27,3 +29,19 @@ class Swing:
             half * rate * np.sin(phase),
             half * rate**2 * np.cos(phase),
         )
+
+
+def ideal(robot):
+    """The bodies alone: no rotors, no friction."""
+    return robot.with_actuators(lambda name, own: IDEAL)
+
+
+def driven(robot, rotor_inertia=0.0, **friction):
+    """With these actuators only; one number for all joints, or one a joint."""
+    given = {"rotor_inertia": rotor_inertia, **friction}
+    columns = {name: np.broadcast_to(np.asarray(x, float), robot.nu).tolist() for name, x in given.items()}
+    made = {}
+    for k, joint in enumerate(robot.joint_names):
+        row = {name: column[k] for name, column in columns.items()}
+        made[joint] = Actuator(rotor_inertia=row.pop("rotor_inertia"), friction=Friction(**row))
+    return robot.with_actuators(made)

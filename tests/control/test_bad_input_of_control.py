@@ -2,29 +2,35 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from appell.control.arm import Arm
-from appell.control.cabinet.drive import Drive, Wiring
 from appell.control.cabinet.faults import Injection
 from appell.control.cabinet.plant import Plant
 from appell.control.cabinet.puma600 import puma_600
 from appell.control.cabinet.simulated import CabinetModel, SimulatedCabinet
-from appell.control.law.closed_loop import closed_loop
+from appell.control.cabinet.wiring import Channel, Wiring
 from appell.control.law.controller import Controller
 from appell.control.law.design import Design
 from appell.control.law.gains import Gains, critical, placed
+from appell.control.law.response import closed_loop
 from appell.control.loop.clock import VirtualClock
-from appell.control.loop.limits import Limits
-from appell.control.loop.loop import Loop
+from appell.control.loop.control_loop import Loop
+from appell.control.loop.guard import Guard
 from appell.control.loop.reference import Reference
 from appell.control.loop.servo import Servo
 from appell.control.loop.states import State
 from appell.control.loop.supervisor import Policy
 from appell.describe.load import load
 from appell.errors import ArgumentError
+from appell.model.actuator import IDEAL, Actuator
+from appell.model.variations import with_payload
 from control_motion import START, Swing
+
+
+MOTOR = Actuator(gear=50.0, torque_constant=0.1, current=5.0)
 
 
 @pytest.mark.parametrize(
@@ -41,13 +47,13 @@ from control_motion import START, Swing
 )
 def test_gains_of_the_wrong_size_or_sign(puma, gains, words):
     with pytest.raises(ArgumentError, match=words):
-        Design(Arm(puma), gains)
+        Design(puma, gains)
 
 
 @pytest.mark.parametrize("period", [0.0, -1e-3, float("nan"), float("inf")])
 def test_a_period_that_is_none(puma, period):
     with pytest.raises(ArgumentError, match="the period is"):
-        Design(Arm(puma), Gains(100.0, 20.0), period=period)
+        Design(puma, Gains(100.0, 20.0), period=period)
     with pytest.raises(ArgumentError, match="the period is"):
         Reference.sampled(Swing(), period)
 
@@ -65,7 +71,7 @@ def test_a_period_that_is_none(puma, period):
 )
 def test_designs_that_do_not_hold_together(puma, options, words):
     with pytest.raises(ArgumentError, match=words.replace("?", r"\?")):
-        Design(Arm(puma), Gains(100.0, 20.0), **options)
+        Design(puma, Gains(100.0, 20.0), **options)
 
 
 @pytest.mark.parametrize(
@@ -85,7 +91,7 @@ def test_poles_that_no_gains_can_give(poles, period, words):
 def test_limits_that_exclude_the_start(puma, servo, plant_model):
     lower, upper = servo.wiring.column("lower"), servo.wiring.column("upper")
     lower[2] = START[2] + 0.2
-    narrow = Servo(servo.design, servo.wiring, Limits(lower, upper, torque=servo.limits.torque))
+    narrow = Servo(servo.design, servo.wiring, Guard(lower, upper, torque=servo.guard.torque))
     clock = VirtualClock()
     cabinet = SimulatedCabinet(plant_model, clock, START)
     loop = Loop(cabinet, narrow, clock)
@@ -107,7 +113,7 @@ def test_limits_that_exclude_the_start(puma, servo, plant_model):
 )
 def test_limits_that_are_none(servo, options, words):
     with pytest.raises(ArgumentError, match=words):
-        Servo(servo.design, servo.wiring, Limits(**options))
+        Servo(servo.design, servo.wiring, Guard(**options))
 
 
 def armed(make_loop) -> Loop:
@@ -128,7 +134,7 @@ def test_a_reference_that_jumps_on_its_way(make_loop):
     loop = armed(make_loop)
     samples = Reference.sampled(Swing(loop.position), loop.period).samples.copy()
     samples[700:, 0, 3] += 0.1
-    refuses(loop, Reference(samples, loop.period, loop.servo.wiring.joint_names), "joint 'joint4' jumps at t = 0.7 s")
+    refuses(loop, Reference(samples, loop.period, loop.servo.system.coordinate_names), "joint 'joint4' jumps at t = 0.7 s")
 
 
 def test_a_reference_that_jumps_at_its_start(make_loop):
@@ -161,22 +167,22 @@ def test_a_trajectory_that_does_not_say_how_long_it_lasts():
 
 
 def test_a_model_with_other_joints_than_the_cabinet(puma, servo, plant_model):
-    panda, wiring = load("panda"), puma_600(puma.joint_names)
+    panda, wiring = load("panda"), puma_600(puma)
     for make in (
-        lambda: wiring.arm(panda),
-        lambda: CabinetModel(Arm(panda), wiring),
-        lambda: Servo(Design(Arm(panda), critical(20.0)), wiring, Limits(-1.0, 1.0)),
+        lambda: CabinetModel(panda, wiring),
+        lambda: Servo(Design(panda, critical(20.0)), wiring, Guard(-1.0, 1.0)),
     ):
         with pytest.raises(ArgumentError, match=r"robot 'panda' has joints .*; the PUMA 600 cabinet drives joint1"):
             make()
     with pytest.raises(ArgumentError, match="the plant has joints"):
-        closed_loop(Controller(Design(Arm(panda), critical(20.0))), Plant(Arm(puma)), Reference.hold(START, 1e-3, 1.0))
+        closed_loop(Controller(Design(panda, critical(20.0))), Plant(puma), Reference.hold(START, 1e-3, 1.0))
 
 
 def test_a_servo_wired_for_another_cabinet(servo, plant_model):
-    other = Wiring(servo.wiring.joint_names, tuple(Drive(-3.0, 3.0, brake=300.0) for _ in range(6)), "another cabinet")
+    channels = tuple(replace(channel, brake=300.0) for channel in servo.wiring.channels)
+    other = replace(servo.wiring, channels=channels, name="another cabinet")
     clock = VirtualClock()
-    cabinet = SimulatedCabinet(CabinetModel(other.arm(plant_model.arm.robot), other), clock, START)
+    cabinet = SimulatedCabinet(CabinetModel(plant_model.system, other), clock, START)
     with pytest.raises(ArgumentError, match="made for another wiring than that of another cabinet"):
         Loop(cabinet, servo, clock)
 
@@ -184,9 +190,10 @@ def test_a_servo_wired_for_another_cabinet(servo, plant_model):
 @pytest.mark.parametrize(
     ("make", "words"),
     [
-        (lambda: Drive(1.0, -1.0), "ranges from 1 to -1"),
-        (lambda: Drive(-1.0, 1.0, gear=0.0), "gear is 0"),
-        (lambda: Wiring(("a", "b"), (Drive(-1.0, 1.0),)), "1 drives are given for 2 joints"),
+        (lambda: Channel(MOTOR, 1.0, -1.0), "ranges from 1 to -1"),
+        (lambda: Channel(MOTOR, -1.0, 1.0, supply=0.0), "supply is 0"),
+        (lambda: Channel(IDEAL, -1.0, 1.0), "torque constant None cannot be wired"),
+        (lambda: Wiring(("a", "b"), (Channel(MOTOR, -1.0, 1.0),), (0.0, 0.0)), "1 channels are given for 2 actuators"),
         (lambda: Injection("meteorite", 1.0), "no fault 'meteorite'"),
         (lambda: Policy(misses=-1), "tolerates -1 misses"),
         (lambda: Policy(stop_time=0.0), "stop_time is 0"),
@@ -199,4 +206,4 @@ def test_parts_that_cannot_be(make, words):
 
 def test_a_payload_without_mass(puma):
     with pytest.raises(ArgumentError, match="payload has a mass of 0 kg"):
-        Arm(puma).with_payload(0.0)
+        with_payload(puma, 0.0)

@@ -1,4 +1,4 @@
-"""The simulated cabinet: every signal of the paper, judged by the equations of `drive` in plain NumPy."""
+"""The simulated cabinet: every signal of the paper, judged by the equations of `wiring` in plain NumPy."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from appell.control.cabinet.signals import Layout
+from appell.control.cabinet.signals import signal_blocks
 from appell.control.cabinet.simulated import PERFECT, Imperfections, SimulatedCabinet
 from appell.control.loop.clock import VirtualClock
 from control_motion import START
@@ -22,7 +22,8 @@ def make(plant_model):
 
 
 def read(cabinet: SimulatedCabinet, at: float) -> dict[str, np.ndarray]:
-    layout, signals = Layout(6), np.zeros(Layout(6).size)
+    layout = signal_blocks(6)
+    signals = np.zeros(layout.size)
     cabinet.clock.wait_until(at)
     assert cabinet.read(signals)
     return {name: layout.take(signals, name) for name in layout.at}
@@ -37,7 +38,7 @@ def test_potentiometers_give_0_to_5_volts_over_the_range_in_12_bits(make, servo)
 
 
 def test_encoders_count_four_edges_a_line_of_200_and_250_lines(make, servo):
-    assert [drive.lines for drive in servo.wiring.drives] == [200, 200, 250, 250, 250, 250]
+    assert [channel.lines for channel in servo.wiring.channels] == [200, 200, 250, 250, 250, 250]
     cabinet = make()
     first = read(cabinet, 0.0)["counts"]
     np.testing.assert_array_equal(first, 0.0)
@@ -48,7 +49,7 @@ def test_encoders_count_four_edges_a_line_of_200_and_250_lines(make, servo):
 
 
 def test_the_index_pulse_latches_the_count_once_a_turn_of_the_motor(make, servo):
-    drive = servo.wiring.drives[0]
+    drive = servo.wiring.channels[0]
     pulse = drive.home + drive.index_pitch  # rad, the first one above home
     start = START.copy()
     start[0] = pulse - 0.01
@@ -58,8 +59,8 @@ def test_the_index_pulse_latches_the_count_once_a_turn_of_the_motor(make, servo)
     cabinet.bound.state_next[0] = pulse + 0.01
     signals = read(cabinet, 1e-3)
     assert signals["index_seen"][0] == 1.0
-    at_pulse = pulse - 0.01 + (signals["index_counts"][0] + 0.5) / drive.counts_per_radian
-    assert abs(at_pulse - pulse) < 1.0 / drive.counts_per_radian
+    at_pulse = pulse - 0.01 + (signals["index_counts"][0] + 0.5) / drive.resolution
+    assert abs(at_pulse - pulse) < 1.0 / drive.resolution
 
 
 def test_the_converters_reach_10_volts_in_4096_steps_and_torque_follows_the_drive(make, servo):
@@ -69,8 +70,9 @@ def test_the_converters_reach_10_volts_in_4096_steps_and_torque_follows_the_driv
     cabinet.write(codes)
     read(cabinet, 1e-3)
     volts = 100.0 * 20.0 / 4096
-    drives = wiring.drives
-    wanted = [d.torque_constant * d.gear * d.amplifier * volts for d in drives]
+    motors = [channel.actuator for channel in wiring.channels]
+    gains = [channel.amplifier for channel in wiring.channels]
+    wanted = [m.torque_constant * m.gear * gain * volts for m, gain in zip(motors, gains, strict=True)]
     np.testing.assert_allclose(cabinet.torque, wanted, rtol=1e-12)
     np.testing.assert_allclose(wiring.torque(codes), wanted, rtol=1e-12)
 
@@ -86,7 +88,7 @@ def test_current_never_passes_the_amplifiers_limit(make, servo):
 
 
 def test_a_fast_joint_runs_out_of_supply_voltage(make, servo):
-    cabinet, drive = make(), servo.wiring.drives[3]
+    cabinet, drive = make(), servo.wiring.channels[3]
     cabinet.enable()
     cabinet.bound.state_next[6 + 3] = 5.0  # rad/s: back EMF 0.09 · 76 · 5 = 34 of 40 V
     cabinet.write(np.full(6, 2500.0))
@@ -97,7 +99,7 @@ def test_a_fast_joint_runs_out_of_supply_voltage(make, servo):
 
 
 def test_a_loaded_motor_heats_up_to_its_contact_and_cools_down(make, servo):
-    cabinet, drive = make(step=0.05), servo.wiring.drives[0]
+    cabinet, drive = make(step=0.05), servo.wiring.channels[0]
     hold = np.full(6, 2048.0)
     hold[0] = 4095.0
     cabinet.enable()
@@ -113,10 +115,10 @@ def test_a_loaded_motor_heats_up_to_its_contact_and_cools_down(make, servo):
             break
     wanted = final + (25.0 - final) * np.exp(-0.05 * k / drive.cooling_time)
     assert hot == 1.0
-    np.testing.assert_allclose([cabinet.temperature[0], drive.hottest], wanted, atol=0.05)
+    np.testing.assert_allclose([cabinet.truth("temperature")[0], drive.hottest], wanted, atol=0.05)
     cabinet.disable()
     assert read(cabinet, 0.05 * k + 60.0)["hot"][0] == 0.0
-    np.testing.assert_allclose(cabinet.temperature[0], 25.0 + (wanted - 25.0) * np.exp(-0.1), atol=0.05)
+    np.testing.assert_allclose(cabinet.truth("temperature")[0], 25.0 + (wanted - 25.0) * np.exp(-0.1), atol=0.05)
 
 
 def test_without_power_or_a_sign_of_life_the_brakes_stop_the_arm(make):

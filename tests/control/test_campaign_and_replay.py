@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from appell.control.cabinet.faults import KINDS, Faults, Injection
-from appell.control.loop.replay import first_difference, replay
+from appell.control.loop.repeater import first_difference, replay
 from appell.control.loop.servo import Servo
 from appell.control.loop.states import State
 from appell.control.loop.summary import last_motion
@@ -17,17 +17,18 @@ from appell.errors import ArgumentError, DescriptionError
 from appell.lab.campaigns.control import STOP_TIME, STRAY, run_campaign, standard_setting
 from appell.motion import Record, measured
 from appell.motion.record import parse
+from control_motion import START
 
 
-def check(verdicts, least_of_each_kind: int) -> None:
-    broken = {verdict.seed: verdict.broken for verdict in verdicts if verdict.broken}
+def check(findings, least_of_each_kind: int) -> None:
+    broken = {finding.seed: finding.broken for finding in findings if finding.broken}
     assert not broken
-    kinds = Counter(fault.kind for verdict in verdicts for fault in verdict.injections)
+    kinds = Counter(fault.kind for finding in findings for fault in finding.injections)
     assert all(kinds[kind] >= least_of_each_kind for kind in KINDS)
-    assert max(verdict.stopping_time for verdict in verdicts) <= STOP_TIME
-    assert max(max(verdict.travel, verdict.stray) for verdict in verdicts) <= STRAY
-    ends = Counter(verdict.state for verdict in verdicts)
-    assert ends[State.FAULT] > 0.5 * len(verdicts)  # most schedules do stop the arm
+    assert max(finding.stopping_time for finding in findings) <= STOP_TIME
+    assert max(finding.stray for finding in findings) <= STRAY
+    ends = Counter(finding.state for finding in findings)
+    assert ends[State.FAULT] > 0.5 * len(findings)  # most schedules do stop the arm
 
 
 def test_forty_schedules_of_faults_end_well():
@@ -42,8 +43,9 @@ def test_a_thousand_schedules_of_faults_end_well(first):
 
 @pytest.fixture
 def logged(moving, tmp_path):
-    """A run with an over-temperature in it, cleared and started again."""
-    loop = moving(log=tmp_path / "run.log", seed=4, faults=Faults([Injection("over-temperature", 0.5, duration=0.2)]))
+    """A run from an unusual place, with an over-temperature in it, cleared and armed again."""
+    faults = Faults([Injection("over-temperature", 0.5, duration=0.2)])
+    loop = moving(log=tmp_path / "run.log", q=START - 0.4, seed=4, faults=faults)
     loop.run(900)
     loop.clear("somebody")
     loop.run(40)
@@ -71,7 +73,7 @@ def test_a_replay_notices_a_single_bit(logged, servo):
 
 
 def test_a_log_of_another_servo_is_not_replayed(logged, servo):
-    other = Servo(servo.design, servo.wiring, servo.limits, observer=250.0)
+    other = Servo(servo.design, servo.wiring, servo.guard, observer=250.0)
     with pytest.raises(ArgumentError, match="written by another servo"):
         replay(logged, other)
 
@@ -83,14 +85,14 @@ def test_the_log_has_a_row_for_every_tick_with_all_that_identification_needs(log
 
 
 def test_the_record_of_a_log_has_the_joints_names_and_tells_of_every_change(logged, servo):
-    assert logged.names("counts") == logged.names("q") == servo.wiring.joint_names
+    assert logged.names("counts") == logged.names("q") == servo.wiring.names
     told = [(event.kind, event.note) for event in logged.events]
     assert ("fault", "a motor is too hot") in told
     assert [note for kind, note in told if kind == "state"][:2] == ["RUNNING", "SAFE_STOP"]
 
 
 def test_the_last_motion_of_a_log_is_a_measurement(logged, servo):
-    joints = servo.wiring.joint_names
+    joints = servo.wiring.names
     motion = measured(logged.part(last_motion(logged)), joints, joints)
     assert motion.quantities == ("t", "q", "v", "tau")
     assert motion.about["law"] == servo.design.law.name

@@ -45,13 +45,13 @@ def test_a_fault_on_the_command_line_stops_the_task_and_is_named(run):
     [
         (("--fault", "meteorite@1"), "has no fault 'meteorite'"),
         (("--fault", "power-loss"), "cannot be read"),
-        (("--fault", "power-loss@1:9"), "names no time or no joint"),
+        (("--fault", "power-loss@1:9"), "names no time or no actuator"),
         (("--fault", "killed-loop@1"), "does not kill itself"),
         (("--reference", "circle"), "no reference 'circle'"),
         (("--reference", "target"), "does not go with reference 'target'"),
         (("--law", "guess"), "no control law 'guess'"),
         (("--period", "0"), "the period is 0.0 s"),
-        (("--attach", "nothing-there"), "no cabinet for 6 joints"),
+        (("--attach", "nothing-there"), "no cabinet for 6 actuators"),
     ],
 )
 def test_what_cannot_be_run_is_said_in_one_sentence(run, arguments, words):

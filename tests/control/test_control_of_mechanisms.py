@@ -1,4 +1,4 @@
-"""Parallel robots under control: the laws of `control` on a `Mechanism`, torques and limits at its actuators."""
+"""Mechanisms under control: laws, loop and cabinet of `control`, torques and limits at their actuators."""
 
 from __future__ import annotations
 
@@ -6,27 +6,23 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from appell.parallel import LegJoint, Mechanism, MovingBody, agile_wrist, disc, five_bar
 from scipy.integrate import solve_ivp
 
 import appell as ap
+from appell import LegJoint, Mechanism, MovingBody
 from appell.control import (
-    Arm,
-    CabinetModel,
     Controller,
     Design,
-    Drive,
     Gains,
-    Limits,
     Plant,
     Reference,
-    Servo,
-    Wiring,
+    closed_loop,
     critical,
     linearize_closed_loop,
     placed,
 )
-from appell.control.law.closed_loop import closed_loop
+from appell.describe.legs import disc
+from appell.describe.zoo.agile_wrist import agile_wrist
 from appell.errors import ArgumentError, SimulationError
 from appell.lab.judges.agile_wrist_tree import agile_wrist_tree, platform_motion, tree_state
 from appell.lab.judges.verification import paper_trajectory
@@ -58,7 +54,8 @@ def test_every_law_is_its_formula_at_the_actuators(wrist):
     q_d, v_d, a_d = reference = rng.normal(size=(3, 3))
     kp, kd, ki = rng.uniform(1.0, 50.0, (3, 3))
     e, de = q - q_d, v - v_d
-    M, h, g = wrist.mass_matrix(q), wrist.bias(q, v), wrist.gravity(q)
+    dyn = ap.Dynamics(wrist)
+    M, h, g = dyn.mass_matrix(q), dyn.bias(q, v), dyn.gravity(q)
     along = {
         "point-to-point": M @ (-kd * v - kp * e) + h,
         "tracking": M @ (a_d - kd * de - kp * e) + h,
@@ -69,13 +66,13 @@ def test_every_law_is_its_formula_at_the_actuators(wrist):
     for law, forces in along.items():
         gains = Gains(kp, kd, ki if "integral" in law or law == "pid" else 0.0)
         function = Controller(Design(wrist, gains, law=law, ahead=0.0)).function
-        tau = np.linalg.solve(wrist.actuator_jacobian(q).T, forces)
+        tau = np.linalg.solve(dyn.actuator_jacobian(q).T, forces)
         np.testing.assert_allclose(function(q, v, reference, integral, np.zeros(3))[2], tau, rtol=1e-10, atol=1e-10)
 
 
 def test_continuous_tracking_leads_a_wrist_of_constraint_forces_along_its_trajectory(wrist):
     """The plant is the tree of `agile_wrist_tree`, which knows nothing of the controller's equations."""
-    tree = agile_wrist_tree(wrist.design)
+    tree = agile_wrist_tree(wrist)
     nq = tree.robot.nq
     law = Controller(Design(wrist, critical(20.0), ahead=0.0)).continuous(paper_trajectory)
 
@@ -84,7 +81,7 @@ def test_continuous_tracking_leads_a_wrist_of_constraint_forces_along_its_trajec
         return tree.state_rate(state, law(t, q, v))
 
     start = paper_trajectory(0.0)
-    angles, rates, _ = wrist.joint_motion(*start)
+    angles, rates, _ = ap.Dynamics(wrist).joint_motion(*start)
     run = solve_ivp(rate, (0.0, 0.5), tree_state(angles, rates, *start[:2]), method="DOP853", rtol=1e-9, atol=1e-11)
     ends = platform_motion(run.y[6:nq, -1], run.y[nq + 6 :, -1], np.zeros(3))
     for found, wanted in zip(ends[:2], paper_trajectory(0.5)[:2], strict=True):
@@ -94,7 +91,7 @@ def test_continuous_tracking_leads_a_wrist_of_constraint_forces_along_its_trajec
 def test_continuous_tracking_with_a_perfect_model_is_as_good_as_the_integrator(wrist):
     law = Controller(Design(wrist, critical(20.0), ahead=0.0)).continuous(paper_trajectory)
     q, v, _ = paper_trajectory(0.0)
-    motion = ap.simulate(wrist, q, v, 2.0, law, rtol=1e-10, atol=1e-12)
+    motion = ap.simulate(ap.Dynamics(wrist), q, v, 2.0, law, rtol=1e-10, atol=1e-12)
     assert np.abs(motion.q - paper_trajectory(motion.t)[0]).max() < 1e-9
 
 
@@ -113,7 +110,7 @@ def test_sampled_tracking_at_1_khz_errs_by_what_holding_the_torque_costs(wrist, 
 
 
 def test_integral_action_holds_a_platform_whose_mass_the_model_does_not_know(wrist):
-    own = wrist.robot.bodies[-1].body
+    own = wrist.bodies["platform"]
     loaded = Plant(wrist.with_bodies({"platform": ap.Body(2.5, ap.Vec3(0.005, -0.004, 0.03), own.inertia)}))
     gains = critical(30.0, PERIOD, integral=True)
     final = {}
@@ -138,11 +135,11 @@ def test_the_other_laws_bring_the_wrist_to_a_pose(wrist, plant, law, gains):
 
 
 def test_the_sampled_error_has_the_poles_that_were_designed():
-    robot = five_bar()
+    robot = ap.load("five-bar")
     law = Controller(Design(robot, placed((-8.0, -12.0), PERIOD)))
-    system = linearize_closed_loop(law, robot, robot.robot.start)
+    system = linearize_closed_loop(law, robot, robot.start)
     np.testing.assert_allclose(np.sort(system.poles.real), [-12.0] * 2 + [-8.0] * 2, rtol=0.01)
-    assert system.inputs == tuple(f"tau_{name}" for name in robot.robot.actuator_names)
+    assert system.inputs == tuple(f"tau_{name}" for name in robot.actuator_names)
 
 
 def test_limits_hold_at_the_actuators_and_stop_the_integral(wrist, plant):
@@ -159,7 +156,7 @@ def test_limits_hold_at_the_actuators_and_stop_the_integral(wrist, plant):
 
 def test_two_motors_on_one_coordinate_are_simulated_and_controlled():
     robot = block(1.0, 2.0)
-    motion = ap.simulate(robot, [0.1], [0.0], 0.5, [1.0, 4.0])  # 1·1 + 2·4 N on 2 kg, less gravity
+    motion = ap.simulate(ap.Dynamics(robot), [0.1], [0.0], 0.5, [1.0, 4.0])  # 1·1 + 2·4 N on 2 kg, less gravity
     assert motion.tau.shape == (len(motion.t), 2)
     np.testing.assert_allclose(motion.q[-1], 0.1 + 0.5 * (9.0 / 2.0 - 3.0) * 0.25, rtol=1e-12)
 
@@ -175,8 +172,8 @@ def test_two_motors_on_one_coordinate_are_simulated_and_controlled():
 
 def test_a_tree_and_a_mechanism_are_taken_as_they_are(wrist):
     robot = ap.load("planar-2r")
-    assert Design(robot, Gains(1.0, 1.0)).model == Arm(robot)
-    assert Design(wrist, Gains(1.0, 1.0)).model.mechanism is wrist
+    assert Design(robot, Gains(1.0, 1.0)).model is robot
+    assert Design(wrist, Gains(1.0, 1.0)).model is wrist
     with pytest.raises(ArgumentError, match="'puma' is no robot that can be controlled"):
         Design("puma", Gains(1.0, 1.0))
 
@@ -198,19 +195,19 @@ def test_numbers_of_the_wrong_size_or_sign_are_named(gains, options, words):
 
 def test_torques_of_the_wrong_size_or_value_are_named_by_the_simulator():
     robot = block(1.0, 2.0)
-    with pytest.raises(ArgumentError, match=r"torque has shape \(1,\); robot 'block' has 2 joint forces"):
-        ap.simulate(robot, until=0.1, torque=[1.0])
+    with pytest.raises(ArgumentError, match=r"torque has shape \(1,\); mechanism 'block' has 2"):
+        ap.simulate(ap.Dynamics(robot), until=0.1, torque=[1.0])
     with pytest.raises(SimulationError, match=r"shape \(1,\)(.|\n)*the forces at motor 1, motor 2"):
-        ap.simulate(robot, until=0.1, torque=lambda t, q, v: [1.0])
+        ap.simulate(ap.Dynamics(robot), until=0.1, torque=lambda t, q, v: [1.0])
     with pytest.raises(SimulationError, match="nan at actuator 'motor 2'"):
-        ap.simulate(robot, until=0.1, torque=lambda t, q, v: [1.0, np.nan])
+        ap.simulate(ap.Dynamics(robot), until=0.1, torque=lambda t, q, v: [1.0, np.nan])
 
 
 def test_a_place_or_a_reference_that_does_not_fit_is_named(wrist, plant):
     law = Controller(Design(wrist, critical(20.0, PERIOD)))
     with pytest.raises(ArgumentError, match=r"q has shape \(2,\); mechanism 'agile-wrist' has 3 coordinates"):
         plant.place([0.0, 0.0])
-    with pytest.raises(ArgumentError, match="leg 'leg 1' cannot reach"):
+    with pytest.raises(ArgumentError, match="leg 'leg_1' cannot reach"):
         plant.place([3.0, 0.0, 0.0])
     with pytest.raises(ArgumentError, match="the reference has 2 coordinates"):
         closed_loop(law, plant, Reference.hold([0.0, 0.0], PERIOD, 0.1))
@@ -225,15 +222,9 @@ def test_a_place_or_a_reference_that_does_not_fit_is_named(wrist, plant):
 
 
 def test_a_motion_out_of_reach_ends_with_the_time_and_the_pose():
-    robot = five_bar()
+    robot = ap.load("five-bar")
     law = Controller(Design(robot, critical(20.0, PERIOD), law="point-to-point"))
     with pytest.raises(SimulationError, match=r"torque of actuator '.*' is nan at t = .* s; before, q was \("):
         closed_loop(law, Plant(robot), Reference.hold([0.0, 3.0], PERIOD, 2.0))
 
 
-def test_a_cabinet_drives_joints_of_a_tree_only(wrist):
-    wiring = Wiring(wrist.robot.coordinates, (Drive(-1.0, 1.0),) * 3, "a cabinet")
-    model = Design(wrist, critical(20.0, PERIOD))
-    for make in (lambda: Servo(model, wiring, Limits(-1.0, 1.0)), lambda: CabinetModel(model.model, wiring)):
-        with pytest.raises(ArgumentError, match="a cabinet measures and drives the joints of a tree; agile-wrist"):
-            make()

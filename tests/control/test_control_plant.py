@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 
 import appell as ap
-from appell.control.arm import Arm
 from appell.control.cabinet.plant import Plant, plant_function
+from appell.control.friction_parts import FrictionParts
 from appell.describe.dh import DH, from_dh
-from appell.errors import ArgumentError
-from control_motion import START
+from appell.errors import ModelError
+from appell.model.variations import with_payload
+from control_motion import START, driven, ideal
 
 
 @pytest.fixture(scope="module")
@@ -20,7 +21,7 @@ def wheel():
 
 
 def test_without_friction_the_arm_moves_as_the_simulator_says(puma):
-    plant, tau = Plant(Arm(puma)), np.array([5.0, -80.0, -20.0, 1.0, 0.5, 0.1])
+    plant, tau = Plant(ideal(puma)), np.array([5.0, -80.0, -20.0, 1.0, 0.5, 0.1])
     plant.place(START)
     plant(tau, 0.2)
     motion = ap.simulate(ap.Dynamics(puma), START, None, 0.2, tau, rtol=1e-11, atol=1e-13)
@@ -29,14 +30,14 @@ def test_without_friction_the_arm_moves_as_the_simulator_says(puma):
 
 
 def test_rotors_add_to_the_inertia_of_their_joints(wheel):
-    plant = Plant(Arm(wheel, rotor_inertia=3.0))
+    plant = Plant(driven(wheel, rotor_inertia=3.0))
     plant.place(0.0)
     plant([10.0], 1.0)
     np.testing.assert_allclose(plant.v, 10.0 / (2.0 + 3.0))
 
 
 def test_a_joint_below_its_friction_does_not_move_at_all(puma):
-    plant = Plant(Arm(puma, coulomb=[30, 120, 60, 2, 2, 2]))
+    plant = Plant(driven(puma, coulomb=[30, 120, 60, 2, 2, 2]))
     plant.place(START)
     plant(np.zeros(6), 0.05)  # gravity pulls with up to 80 Nm; the sweeps find the holding torques in some steps
     np.testing.assert_allclose(plant.q, START, atol=1e-8)
@@ -47,7 +48,7 @@ def test_a_joint_below_its_friction_does_not_move_at_all(puma):
 
 
 def test_a_sliding_joint_slows_down_as_coulomb_says_and_then_stands(wheel):
-    plant = Plant(Arm(wheel, coulomb=4.0))
+    plant = Plant(driven(wheel, coulomb=4.0))
     plant.place(0.0, 1.0)  # slows at 2 rad/s²: stands after 0.5 s and 0.25 rad
     plant([0.0], 0.25)
     np.testing.assert_allclose([plant.q[0], plant.v[0]], [1.0 * 0.25 - 0.0625, 0.5], atol=1e-12)
@@ -57,7 +58,7 @@ def test_a_sliding_joint_slows_down_as_coulomb_says_and_then_stands(wheel):
 
 
 def test_it_takes_the_static_level_to_break_loose_and_less_to_go_on(wheel):
-    plant = Plant(Arm(wheel, coulomb=4.0, static=6.0, stribeck=0.05))
+    plant = Plant(driven(wheel, coulomb=4.0, static=6.0, stribeck=0.05))
     plant.place(0.0)
     plant([5.9], 0.5)
     assert abs(plant.q[0]) < 1e-20
@@ -69,7 +70,7 @@ def test_it_takes_the_static_level_to_break_loose_and_less_to_go_on(wheel):
 
 
 def test_viscous_friction_ends_in_a_steady_speed(wheel):
-    plant = Plant(Arm(wheel, viscous=5.0))
+    plant = Plant(driven(wheel, viscous=5.0))
     plant.place(0.0)
     plant([10.0], 0.4)
     np.testing.assert_allclose(plant.v[0], 2.0 * (1.0 - np.exp(-0.4 * 5.0 / 2.0)), rtol=1e-9)
@@ -77,7 +78,7 @@ def test_viscous_friction_ends_in_a_steady_speed(wheel):
 
 def test_friction_only_ever_takes_energy_away(puma):
     still = puma.with_gravity((0.0, 0.0, 0.0))
-    arm, dyn = Arm(still, coulomb=[5, 5, 5, 1, 1, 1], static=[6, 6, 6, 2, 2, 2]), ap.Dynamics(still)
+    arm, dyn = driven(still, coulomb=[5, 5, 5, 1, 1, 1], static=[6, 6, 6, 2, 2, 2]), ap.Dynamics(still)
     plant = Plant(arm)
     plant.place(START, np.array([1.0, -1.0, 1.5, 2.0, -2.0, 1.0]))
     energy = [float(dyn.energy(plant.q, plant.v)[0])]
@@ -89,7 +90,7 @@ def test_friction_only_ever_takes_energy_away(puma):
 
 
 def test_a_brake_stops_and_holds_an_arm_that_falls(puma):
-    step = plant_function(Arm(puma)).bind()
+    step = plant_function(FrictionParts(ideal(puma))).bind()
     step.state_next[:6], step.dt[...], step.brake[:] = START, 1e-3, [200, 250, 150, 10, 10, 10]
     step.state_next[6:12] = [1.0, 1.0, -1.0, 1.0, 1.0, 1.0]
     for _ in range(400):
@@ -104,7 +105,7 @@ def test_a_brake_stops_and_holds_an_arm_that_falls(puma):
 
 
 def test_a_payload_adds_its_weight_where_it_hangs(puma):
-    dyn, loaded = ap.Dynamics(puma), ap.Dynamics(Arm(puma).with_payload(2.0, (0.0, 0.0, 0.1), "tool").robot)
+    dyn, loaded = ap.Dynamics(puma), ap.Dynamics(with_payload(puma, 2.0, (0.0, 0.0, 0.1), "tool"))
     reach = np.array([0.0, 0.0, 0.1, 1.0])
     J = dyn.jacobian("tool", "LOCAL_WORLD_ALIGNED")(START)
     arm = (dyn.pose("tool")(START) @ reach)[:3] - dyn.pose("tool")(START)[:3, 3]
@@ -116,19 +117,17 @@ def test_a_payload_adds_its_weight_where_it_hangs(puma):
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"coulomb": -1.0}, "coulomb of joint 'joint1' is -1"),
-        ({"coulomb": [1.0, 2.0]}, "coulomb has shape"),
-        ({"coulomb": 2.0, "static": 1.0}, "static friction 1 of joint 'joint1' is below"),
-        ({"viscous": "much"}, "viscous is 'much'"),
-        ({"rotor_inertia": float("nan")}, "rotor_inertia of joint 'joint1' is nan"),
+        ({"coulomb": -1.0}, "'joint1' of robot 'puma' has coulomb friction -1"),
+        ({"coulomb": 2.0, "static": 1.0}, "'joint1' of robot 'puma' has static friction 1 below"),
+        ({"rotor_inertia": float("nan")}, "'joint1' of robot 'puma' has rotor inertia nan"),
         ({"stribeck": 0.0}, "Stribeck"),
     ],
 )
 def test_frictions_that_cannot_be_are_named(puma, options, words):
-    with pytest.raises(ArgumentError, match=words):
-        Arm(puma, **options)
+    with pytest.raises(ModelError, match=words):
+        driven(puma, **options)
 
 
 def test_an_arm_on_a_floating_base_is_refused_by_the_name_of_its_joint():
-    with pytest.raises(ap.ModelError, match="floating"):
-        Arm(ap.load("puma", base="floating"))
+    with pytest.raises(ap.ModelError, match=r"joint '.*' of robot 'puma' is floating"):
+        Plant(ap.load("puma", base="floating"))

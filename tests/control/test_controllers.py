@@ -8,23 +8,22 @@ import numpy as np
 import pytest
 
 import appell as ap
-from appell.control.arm import Arm
 from appell.control.cabinet.plant import Plant
-from appell.control.cabinet.puma600 import TORQUE_LIMIT, puma_600
-from appell.control.law.closed_loop import closed_loop
 from appell.control.law.controller import Controller
 from appell.control.law.design import Design
 from appell.control.law.gains import Gains, critical, placed
 from appell.control.law.linear import linearize_closed_loop
+from appell.control.law.response import closed_loop
 from appell.control.loop.reference import Reference
-from control_motion import START, Swing
+from appell.model.variations import with_masses, with_payload, without_friction
+from control_motion import START, Swing, driven, ideal
 
 PERIOD = 1e-3
 
 
 @pytest.fixture(scope="module")
 def arm(puma):
-    return puma_600(puma.joint_names).arm(puma).without_friction()
+    return without_friction(puma)
 
 
 @pytest.fixture(scope="module")
@@ -46,7 +45,7 @@ def track(arm, plant, period: float, **options) -> float:
 def test_every_law_is_its_formula_by_pinocchio(puma):
     import pinocchio as pin
 
-    model = pin.buildModelFromXML(puma.to_urdf())
+    model = pin.buildModelFromXML(ap.to_urdf(ideal(puma)))
     data, rng = model.createData(), np.random.default_rng(7)
     q, v, integral = rng.normal(size=(3, 6))
     q_d, v_d, a_d = reference = rng.normal(size=(3, 6))
@@ -61,13 +60,13 @@ def test_every_law_is_its_formula_by_pinocchio(puma):
     }
     for law, tau in expected.items():
         gains = Gains(kp.tolist(), kd.tolist(), ki.tolist() if "integral" in law or law == "pid" else 0.0)
-        function = Controller(Design(Arm(puma), gains, law=law, ahead=0.0)).function
+        function = Controller(Design(ideal(puma), gains, law=law, ahead=0.0)).function
         given = function(q, v, reference, integral, np.zeros(6))[2]
         np.testing.assert_allclose(given, tau, rtol=1e-12, atol=1e-10)
 
 
 def test_continuous_tracking_with_a_perfect_model_is_as_good_as_the_integrator(puma):
-    law = Controller(Design(Arm(puma), critical(20.0), ahead=0.0))
+    law = Controller(Design(ideal(puma), critical(20.0), ahead=0.0))
     motion = ap.simulate(ap.Dynamics(puma), START, None, 2.0, law.continuous(Swing()), rtol=1e-10, atol=1e-12)
     assert np.abs(motion.q - Swing()(motion.t)[0]).max() < 1e-9
 
@@ -126,9 +125,8 @@ def test_point_to_point_settles_without_overshoot_at_critical_damping(arm, plant
 
 @pytest.mark.slow
 def test_integral_action_removes_the_error_of_an_unknown_payload_and_friction(puma):
-    wiring = puma_600(puma.joint_names)
-    believed = wiring.arm(puma).without_friction()
-    plant = Plant(wiring.arm(puma).with_payload(2.0, (0.0, 0.0, 0.1)))
+    believed, limit = without_friction(puma), [own.torque_limit for own in puma.actuators]
+    plant = Plant(with_payload(puma, 2.0, (0.0, 0.0, 0.1)))
     reference = Reference.sampled(Swing(duration=2.0), PERIOD, duration=1.0)  # half way: stops at the far end
     gains = critical(30.0, PERIOD, integral=True)
     final = {}
@@ -136,7 +134,7 @@ def test_integral_action_removes_the_error_of_an_unknown_payload_and_friction(pu
         plant.place(START)
         plant.longest_step = PERIOD
         response = closed_loop(
-            Controller(Design(believed, chosen, law=law, torque_limit=TORQUE_LIMIT)), plant, reference, settle=10.0
+            Controller(Design(believed, chosen, law=law, torque_limit=limit)), plant, reference, settle=10.0
         )
         final[law] = np.abs(response.error[-1]).max()
     assert final["tracking"] > 1e-3
@@ -144,7 +142,7 @@ def test_integral_action_removes_the_error_of_an_unknown_payload_and_friction(pu
 
 
 def test_a_model_with_wrong_masses_tracks_worse_than_the_right_one_but_tracks(arm, plant):
-    right, wrong = (track(model, plant, PERIOD) for model in (arm, arm.with_masses(1.1)))
+    right, wrong = (track(model, plant, PERIOD) for model in (arm, with_masses(arm, 1.1)))
     assert 100 * right < wrong < 0.05
 
 
@@ -185,9 +183,8 @@ def test_the_integral_stays_within_its_own_limit(arm):
 @pytest.mark.parametrize("name", ["planar-2r", "panda", "stanford"])
 def test_other_arms_are_tracked_as_well(name):
     robot = ap.load(name)
-    model = Arm(robot)
-    plant = Plant(model)
+    plant = Plant(robot)
     plant.place(robot.start)
     way = Swing(robot.start, np.full(robot.nv, 0.2), 1.0)
-    response = closed_loop(controller(model), plant, Reference.sampled(way, PERIOD))
+    response = closed_loop(controller(robot), plant, Reference.sampled(way, PERIOD))
     assert np.abs(response.error).max() < 2e-6

@@ -7,18 +7,18 @@ import sys
 import numpy as np
 import pytest
 
-from appell.control.arm import Arm
+import appell as ap
 from appell.control.law.linear import linearize
 from appell.errors import ArgumentError
-from control_motion import START
+from control_motion import START, driven, ideal
 
 
 def test_the_matrices_are_pinocchios(puma):
     import pinocchio as pin
 
-    model = pin.buildModelFromXML(puma.to_urdf())
+    model = pin.buildModelFromXML(ap.to_urdf(ideal(puma)))
     data, v, tau = model.createData(), np.linspace(-1, 1, 6), np.linspace(20, -60, 6)
-    system = linearize(Arm(puma), START, v, tau)
+    system = linearize(ideal(puma), START, v, tau)
     pin.computeABADerivatives(model, data, START, v, tau)
     M = pin.crba(model, data, START)
     M = np.triu(M) + np.triu(M, 1).T
@@ -31,7 +31,7 @@ def test_the_matrices_are_pinocchios(puma):
 def test_python_control_gets_the_same_system_with_names(puma):
     import control
 
-    system = linearize(Arm(puma, viscous=2.0), START)
+    system = linearize(driven(puma, viscous=2.0), START)
     theirs = system.to_control()
     np.testing.assert_allclose(np.sort_complex(control.poles(theirs)), np.sort_complex(system.poles), atol=1e-9)
     assert theirs.state_labels[:2] == ["q_joint1", "q_joint2"]
@@ -42,7 +42,7 @@ def test_python_control_gets_the_same_system_with_names(puma):
 
 
 def test_a_sampled_system_keeps_its_poles(puma):
-    system = linearize(Arm(puma, viscous=2.0), START)
+    system = linearize(driven(puma, viscous=2.0), START)
     np.testing.assert_allclose(
         np.sort_complex(system.sampled(1e-3).poles), np.sort_complex(system.poles), rtol=1e-5, atol=1e-5
     )
@@ -53,9 +53,9 @@ def test_a_sampled_system_keeps_its_poles(puma):
 def test_without_python_control_its_name_is_given(puma, monkeypatch):
     monkeypatch.setitem(sys.modules, "control", None)
     with pytest.raises(ArgumentError, match="pip install control"):
-        linearize(Arm(puma), START).to_control()
+        linearize(ideal(puma), START).to_control()
 
 
 def test_a_state_of_the_wrong_size_is_refused(puma):
     with pytest.raises(ArgumentError, match=r"expected  \(6,\) each"):
-        linearize(Arm(puma), [0.0, 1.0])
+        linearize(ideal(puma), [0.0, 1.0])

@@ -8,7 +8,7 @@ import pytest
 from appell.control.cabinet.faults import Faults, Injection
 from appell.control.loop.reference import Reference
 from appell.control.loop.startup import index_search
-from appell.control.loop.states import TRANSITIONS, Event, Fault, State
+from appell.control.loop.states import TRANSITIONS, Fault, State, Trigger
 from appell.control.loop.supervisor import Policy
 from appell.errors import ArgumentError
 from appell.motion import Record
@@ -19,10 +19,10 @@ def test_the_potentiometers_give_the_position_and_the_index_pulses_make_it_exact
     loop = make_loop(seed=5)
     loop.run(25)
     loop.arm()
-    pitch, count = loop.servo.wiring.column("index_pitch"), 1.0 / loop.servo.wiring.column("counts_per_radian")
+    pitch, count = loop.servo.wiring.column("index_pitch"), 1.0 / loop.servo.wiring.column("resolution")
     coarse = np.abs(loop.position - loop.hardware.q)
     assert (coarse < 0.35 * pitch).all()
-    search = index_search(loop.servo.wiring, loop.position, loop.period)
+    search = index_search(loop.servo, loop.position)
     loop.start(search)
     loop.run(len(search) + 200)
     loop.stop()
@@ -90,7 +90,7 @@ CASES = [
 
 @pytest.mark.parametrize(("kind", "expected"), CASES, ids=[kind for kind, _ in CASES])
 def test_each_fault_is_noticed_named_and_latched(moving, kind, expected):
-    loop = moving(faults=Faults([Injection(kind, 0.3, joint=0)]))
+    loop = moving(faults=Faults([Injection(kind, 0.3, actuator=0)]))
     loop.run(1200)
     assert loop.state is State.FAULT
     assert loop.fault & expected
@@ -129,8 +129,8 @@ def test_a_fault_is_cleared_by_a_person_and_by_nobody_else(moving):
 
 
 def test_only_a_person_leads_out_of_fault():
-    assert {event for (state, event), after in TRANSITIONS.items() if state is State.FAULT and after is not state} == {
-        Event.CLEAR
+    assert {trigger for (state, trigger), after in TRANSITIONS.items() if state is State.FAULT and after is not state} == {
+        Trigger.CLEAR
     }
 
 

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -86,20 +87,20 @@ def running_ticks(path: Path) -> int:
 
 
 def test_a_cabinet_that_is_not_there_is_named(tmp_path, puma):
-    with pytest.raises(ArgumentError, match="no cabinet for 6 joints is found"):
-        RemoteCabinet(puma_600(puma.joint_names), tmp_path / "none")
+    with pytest.raises(ArgumentError, match="no cabinet for 6 actuators is found"):
+        RemoteCabinet(puma_600(puma), tmp_path / "none")
 
 
 def test_a_cabinet_that_is_wired_differently_is_refused(tmp_path, puma):
-    wiring = puma_600(puma.joint_names)
+    wiring = puma_600(puma)
     SharedPage(tmp_path / "page", wiring, create=True).close()
-    other = puma_600(("a", "b", "c", "d", "e", "f"))
+    other = replace(wiring, bits=16)
     with pytest.raises(ArgumentError, match="is wired differently"):
         RemoteCabinet(other, tmp_path / "page")
 
 
 def test_a_reading_is_fresh_once(tmp_path, puma):
-    wiring = puma_600(puma.joint_names)
+    wiring = puma_600(puma)
     page = SharedPage(tmp_path / "page", wiring, create=True)
     remote, into = RemoteCabinet(wiring, tmp_path / "page"), np.zeros(page.layout.size)
     page.publish(np.arange(page.layout.size, dtype=float))

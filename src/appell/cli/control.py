@@ -10,7 +10,11 @@ import typer
 from appell.cli.options import Force
 
 Robot = Annotated[
-    str, typer.Argument(help="A zoo name, or a .urdf or .toml file; the PUMA has the PUMA 600's cabinet.")
+    str,
+    typer.Argument(help="A robot or mechanism: a zoo name, or a .urdf or .toml file; the PUMA has its own cabinet."),
+]
+Model = Annotated[
+    str | None, typer.Option(help="What the controller believes: another description with the same names.")
 ]
 Law = Annotated[
     str, typer.Option(help="point-to-point, tracking, tracking-integral, pd-gravity or pid (Valera 2003, Table 4).")
@@ -31,7 +35,8 @@ def register(app: typer.Typer) -> None:
     app.add_typer(group)
 
     @group.command(
-        epilog="Examples: [bold]appell control run puma[/]; [bold]appell control run puma --fault encoder-loss@3.9[/]; "
+        epilog="Examples: [bold]appell control run delta[/]; [bold]appell control run puma --reference motion.csv --model "
+        "identified.toml[/]; [bold]appell control run puma --fault encoder-loss@3.9[/]; "
         "[bold]appell control run puma --attach appell-cabinet[/] beside [bold]appell control cabinet puma[/]."
     )
     def run(
@@ -39,10 +44,13 @@ def register(app: typer.Typer) -> None:
         law: Law = "tracking-integral",
         frequency: Frequency = 20.0,
         period: Period = 1e-3,
-        reference: Annotated[str, typer.Option(help="ramp, spline, or target (for point-to-point).")] = "spline",
+        reference: Annotated[
+            str, typer.Option(help="ramp, spline, target (for point-to-point), or a .csv, .npz or .log to follow.")
+        ] = "spline",
+        model: Model = None,
         payload: Annotated[float, typer.Option(help="Mass in kg at the tool that the model does not know.")] = 0.0,
         fault: Annotated[
-            list[str] | None, typer.Option(help="A fault, KIND@SECONDS or KIND@SECONDS:JOINT; may be repeated.")
+            list[str] | None, typer.Option(help="A fault, KIND@SECONDS or KIND@SECONDS:ACTUATOR; may be repeated.")
         ] = None,
         real_time: Annotated[
             bool, typer.Option("--real-time", help="By the machine's clock, not a virtual one.")
@@ -60,21 +68,22 @@ def register(app: typer.Typer) -> None:
     ) -> None:
         """From power-on to rest: arm, find the index pulses, follow a reference, hold, stop."""
         from appell.cli.control_run import Request, carry_out, report
+        from appell.control.loop.supervisor import Policy
 
         wanted = Request(
-            robot,
-            law,
-            frequency,
-            period,
-            reference,
-            payload,
-            tuple(fault or ()),
-            real_time,
-            attach,
-            calibrate,
-            misses,
-            lost,
-            seed,
+            system=robot,
+            model=model,
+            law=law,
+            frequency=frequency,
+            period=period,
+            reference=reference,
+            payload=payload,
+            faults=tuple(fault or ()),
+            real_time=real_time,
+            attach=attach,
+            calibrate=calibrate,
+            policy=Policy(misses=misses, lost=lost),
+            seed=seed,
         )
         outcome = carry_out(wanted, log, force)
         report(log, plot)
@@ -119,17 +128,22 @@ def register(app: typer.Typer) -> None:
 
     @group.command(epilog="Example: [bold]appell control replay out/control.log puma[/].")
     def replay(
-        log: LogFile, robot: Robot = "puma", law: Law = "tracking-integral", frequency: Frequency = 20.0
+        log: LogFile,
+        robot: Robot = "puma",
+        model: Model = None,
+        law: Law = "tracking-integral",
+        frequency: Frequency = 20.0,
     ) -> None:
         """Run the loop again on what it logged, and compare bit by bit."""
-        from appell.control.loop.replay import first_difference
-        from appell.control.loop.replay import replay as again
+        from appell.control.loop.repeater import first_difference
+        from appell.control.loop.repeater import replay as again
         from appell.control.loop.task import standard_servo
         from appell.describe.load import load
         from appell.motion.record import Record
 
         read = Record.read(log)
-        servo = standard_servo(load(robot), law, frequency, read.about["period"])
+        believed = None if model is None else load(model)
+        servo = standard_servo(load(robot), law, frequency, read.about["period"], model=believed)
         if (difference := first_difference(read, again(read, servo))) is not None:
             typer.echo(f"row {difference[0]} differs in column '{difference[1]}'")
             raise typer.Exit(1)

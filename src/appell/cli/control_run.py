@@ -15,18 +15,19 @@ from rich.table import Table
 
 from appell.cli.screen import screen
 from appell.control.cabinet.faults import Faults, Injection
+from appell.control.cabinet.generic import wiring_of
 from appell.control.cabinet.hardware import Hardware
-from appell.control.cabinet.serve import serve
-from appell.control.cabinet.shared import RemoteCabinet, default_path, remove
+from appell.control.cabinet.server import serve
+from appell.control.cabinet.shared import RemoteCabinet, default_path
 from appell.control.cabinet.simulated import SimulatedCabinet
 from appell.control.loop.clock import MonotonicClock, VirtualClock, real_time
-from appell.control.loop.loop import Loop
-from appell.control.loop.reference import Reference
+from appell.control.loop.control_loop import Loop
+from appell.control.loop.reference import Reference, recorded_path
 from appell.control.loop.servo import Servo
 from appell.control.loop.states import State
 from appell.control.loop.summary import draw_run, summarize
 from appell.control.loop.supervisor import Policy
-from appell.control.loop.task import Outcome, run_task, standard_plant, standard_servo, standard_start, wiring_of
+from appell.control.loop.task import Outcome, run_task, standard_plant, standard_servo
 from appell.describe.load import load
 from appell.errors import ArgumentError, unknown_name
 from appell.motion.paths.ramp import Ramp
@@ -34,6 +35,7 @@ from appell.motion.paths.spline import Spline
 from appell.motion.record import Record
 
 REFERENCES = ("ramp", "spline", "target")
+FILES = (".csv", ".npz", ".parquet", ".log")
 SHOWN_EVERY = 100  # ticks
 COLORS = {State.RUNNING: "green", State.SAFE_STOP: "yellow", State.FAULT: "bold red"}
 
@@ -42,7 +44,8 @@ COLORS = {State.RUNNING: "green", State.SAFE_STOP: "yellow", State.FAULT: "bold 
 class Request:
     """What was asked for on the command line."""
 
-    robot: str
+    system: str
+    model: str | None
     law: str
     frequency: float
     period: float
@@ -52,30 +55,37 @@ class Request:
     real_time: bool
     attach: str | None
     calibrate: bool
-    misses: int
-    lost: int
+    policy: Policy
     seed: int
 
     def __post_init__(self):
-        if self.reference not in REFERENCES:
-            raise ArgumentError(unknown_name("reference", self.reference, REFERENCES, "appell control run"))
+        if self.reference not in REFERENCES and not self.follows_file:
+            raise ArgumentError(
+                unknown_name("reference", self.reference, REFERENCES, "appell control run"),
+                expected=f"one of these, or a file: {', '.join(FILES)}",
+            )
         if (self.reference == "target") != (self.law == "point-to-point"):
             raise ArgumentError(
                 f"law '{self.law}' does not go with reference '{self.reference}'.",
-                expected="target for point-to-point, ramp or spline for the others",
+                expected="target for point-to-point, ramp, spline or a file for the others",
             )
         if self.attach is not None and self.faults:
             raise ArgumentError(
                 "a cabinet in another process cannot be told to fail from here.", hint="leave out --attach"
             )
 
+    @property
+    def follows_file(self) -> bool:
+        return Path(self.reference).suffix in FILES
+
 
 def carry_out(request: Request, log: Path, force: bool) -> Outcome:
     """The task, with a live line of status; a log that is there is written over by force only."""
     if force:
         log.unlink(missing_ok=True)
-    robot = load(request.robot)
-    servo = standard_servo(robot, request.law, request.frequency, request.period)
+    system, model = load(request.system), None if request.model is None else load(request.model)
+    servo = standard_servo(system, request.law, request.frequency, request.period, model=model)
+    reference = _reference(request, servo)
     log.parent.mkdir(parents=True, exist_ok=True)
     faults = Faults([_injection(text, servo.wiring.n) for text in request.faults])
     by_machine = request.real_time or request.attach is not None
@@ -84,44 +94,48 @@ def carry_out(request: Request, log: Path, force: bool) -> Outcome:
     if request.attach is not None:
         hardware = RemoteCabinet(servo.wiring, default_path(request.attach))
     else:
-        plant = standard_plant(robot, servo.wiring, request.payload)
-        hardware = SimulatedCabinet(plant, clock, standard_start(robot), faults=faults, seed=request.seed)
+        plant = standard_plant(system, servo.wiring, request.payload)
+        hardware = SimulatedCabinet(plant, clock, servo.wiring.start, faults=faults, seed=request.seed)
     with (
         real_time() if by_machine else nullcontext(),
         Live(console=Console(stderr=True), transient=True, auto_refresh=False) as live,
     ):
-        loop = Loop(hardware, servo, clock, Policy(misses=request.misses, lost=request.lost), log)
+        loop = Loop(hardware, servo, clock, request.policy, log)
         try:
-            return run_task(loop, _reference(request, servo), request.calibrate, _shows(live))
+            return run_task(loop, reference, request.calibrate, _shows(live))
         finally:
             loop.close()
 
 
 def _injection(text: str, n: int) -> Injection:
     kind, at, rest = text.partition("@")
-    seconds, _, joint = rest.partition(":")
+    seconds, _, actuator = rest.partition(":")
     try:
-        found = Injection(kind, float(seconds), int(joint or 1) - 1)
+        found = Injection(kind, float(seconds), int(actuator or 1) - 1)
     except ValueError as error:
         if isinstance(error, ArgumentError):
             raise
         raise ArgumentError(
-            f"the fault '{text}' cannot be read.", expected="KIND@SECONDS or KIND@SECONDS:JOINT"
+            f"the fault '{text}' cannot be read.", expected="KIND@SECONDS or KIND@SECONDS:ACTUATOR"
         ) from None
     if kind == "killed-loop":
         raise ArgumentError("a loop does not kill itself.", hint="kill -9 its process, or appell control campaign")
-    if not at or not 0 <= found.joint < n:
-        raise ArgumentError(f"the fault '{text}' names no time or no joint.", expected=f"KIND@SECONDS:JOINT, 1 to {n}")
+    if not at or not 0 <= found.actuator < n:
+        raise ArgumentError(f"the fault '{text}' names no time or no actuator.", expected=f"KIND@SECONDS:ACTUATOR, 1 to {n}")
     return found
 
 
 def _reference(request: Request, servo: Servo) -> Callable[[np.ndarray], Reference]:
-    """A motion of every joint towards the middle of its range."""
-    period, names = request.period, servo.wiring.joint_names
-    middle = 0.5 * (servo.wiring.column("lower") + servo.wiring.column("upper"))
+    """The motion of a file, or one of every coordinate towards the middle of its range."""
+    period, names = request.period, servo.system.coordinate_names
+    if request.follows_file:
+        path = recorded_path(Record.read(request.reference), names)
+        return lambda q: Reference.approached(path, period, q)[0]
+    lower, upper = np.array(servo.guard.lower), np.array(servo.guard.upper)
+    size = np.minimum(0.5 / (1.0 + np.arange(len(names)) // 3), 0.2 * (upper - lower))
 
     def reference(q: np.ndarray) -> Reference:
-        way = 0.5 * np.where(middle > q, 1.0, -1.0) / (1.0 + np.arange(len(q)) // 3)
+        way = np.where(0.5 * (lower + upper) > q, size, -size)
         match request.reference:
             case "ramp":
                 return Reference.sampled(Ramp(q, q + way, 0.8, 3.0, names=names), period)
@@ -142,9 +156,9 @@ def _shows(live: Live) -> Callable[[Loop], None]:
         if count % SHOWN_EVERY:
             return
         color = COLORS.get(loop.state, "blue")
-        angles = "  ".join(f"{x:+.3f}" for x in loop.position)
+        position = "  ".join(f"{x:+.3f}" for x in loop.position)
         live.update(
-            f"[{color}]{loop.state.name:<9}[/]  t = {loop.grid * loop.period:7.3f} s   q = {angles}", refresh=True
+            f"[{color}]{loop.state.name:<9}[/]  t = {loop.grid * loop.period:7.3f} s   q = {position}", refresh=True
         )
 
     return after_tick
@@ -160,8 +174,9 @@ def report(log: Path, plot: Path | None) -> None:
         title_style="",
         box=box.SIMPLE_HEAD,
     )
-    for k, column in enumerate(("joint", "largest error, mrad", "final error, mrad", "largest torque, Nm")):
-        table.add_column(column, justify="left" if k == 0 else "right")
+    errors = ("coordinate", "largest error, mrad or mm", "final error, mrad or mm")
+    for column in (*errors, "actuator", "largest torque, N m or N"):
+        table.add_column(column, justify="left" if column in ("coordinate", "actuator") else "right")
     for row in summary.rows():
         table.add_row(*row)
     console = screen()
@@ -197,13 +212,13 @@ def serve_cabinet(
     robot: str, name: str, payload: float, heartbeat: float, seconds: float, seed: int, log: Path | None
 ) -> None:
     """Serve until Ctrl-C, or for some seconds."""
-    found = load(robot)
-    wiring, path = wiring_of(found), default_path(name)
-    plant = standard_plant(found, wiring, payload)
+    system, path = load(robot), default_path(name)
+    wiring = wiring_of(system)
+    plant = standard_plant(system, wiring, payload)
     console = Console(stderr=True)
 
     def make(clock: VirtualClock) -> SimulatedCabinet:
-        cabinet = SimulatedCabinet(plant, clock, standard_start(found), heartbeat=heartbeat, seed=seed)
+        cabinet = SimulatedCabinet(plant, clock, wiring.start, heartbeat=heartbeat, seed=seed)
         console.print(f"{wiring.name} at {path}, heartbeat {1e3 * heartbeat:g} ms", highlight=False)
         return cabinet
 
@@ -212,5 +227,3 @@ def serve_cabinet(
             serve(make, path, log, seconds or np.inf)
     except KeyboardInterrupt:
         console.print("stopped")
-    finally:
-        remove(path)

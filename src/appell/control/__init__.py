@@ -1,72 +1,72 @@
-"""Robots under control: laws, plant, and the open controller of Valera et al. 2003 on a simulated cabinet.
+"""Systems under control: laws, plant, and the open controller of Valera et al. 2003 on a simulated cabinet.
 
-axes, arm, parallel_arm, model                       what a controller knows of a robot
-arithmetic, gains, laws, design, controller          a control law, from its formula to one compiled function
-plant, reference, closed_loop, linear                what it is tried on, without hardware in between
-drive, puma600, generic, signals, hardware           motors, converters and sensors, and the interface to them
-servo, startup, states, supervisor, loop, task       the loop that runs against it
-clock, journal, replay      , summary                 time, and what is left of a run
-cabinet_step, cabinet, faults, campaign              a simulated cabinet, and what it does to a loop
-shared, serve, latency                               processes and the machine's own time
+per_axis, friction_parts                             what can be controlled, and its equations as a controller sees them
+law/      gains, laws, design, controller            a control law, from its formula to one compiled function
+          response, linear                           what it does on a plant, without hardware in between
+cabinet/  wiring, generic, puma600, hardware         amplifiers, converters and sensors, and the interface to them
+          signals, plant, cabinet_step, simulated    a simulated cabinet with a system behind it
+          faults, shared, server                     what it can be told to suffer, and as a process of its own
+loop/     reference, servo, guard, startup           what a loop follows, computes and watches, and where it begins
+          states, supervisor, control_loop, task     the loop that runs against a cabinet
+          clock, journal, repeater, summary          time, and what is left of a run
+          recording, timing, latency                 records for identification; how long a tick takes
 """
 
-from appell.control.arm import Arm
-from appell.control.cabinet.drive import Drive, Wiring
 from appell.control.cabinet.faults import Faults, Injection
-from appell.control.cabinet.generic import generic_wiring
+from appell.control.cabinet.generic import WIRINGS, generic_wiring, wiring_of
 from appell.control.cabinet.hardware import Hardware
 from appell.control.cabinet.plant import Plant
 from appell.control.cabinet.puma600 import puma_600
 from appell.control.cabinet.shared import RemoteCabinet
 from appell.control.cabinet.simulated import PERFECT, CabinetModel, Imperfections, SimulatedCabinet
-from appell.control.law.closed_loop import Response, closed_loop
+from appell.control.cabinet.wiring import Channel, Wiring
 from appell.control.law.controller import Controller
 from appell.control.law.design import Design
 from appell.control.law.gains import Gains, critical, placed
 from appell.control.law.laws import LAWS
 from appell.control.law.linear import LinearSystem, linearize, linearize_closed_loop
+from appell.control.law.response import Response, closed_loop
 from appell.control.loop.clock import MonotonicClock, VirtualClock, real_time
-from appell.control.loop.limits import Limits
-from appell.control.loop.loop import Loop
-from appell.control.loop.reference import Reference
-from appell.control.loop.replay import first_difference, replay
+from appell.control.loop.control_loop import Loop
+from appell.control.loop.guard import Guard
+from appell.control.loop.recording import Recording, Rig, recorded
+from appell.control.loop.reference import Reference, recorded_path
+from appell.control.loop.repeater import first_difference, replay
 from appell.control.loop.servo import Servo
 from appell.control.loop.startup import index_search
-from appell.control.loop.states import Event, Fault, State
+from appell.control.loop.states import Fault, State, Trigger
 from appell.control.loop.supervisor import Policy
 from appell.control.loop.task import run_task, standard_plant, standard_servo
-from appell.control.model import Model
-from appell.control.parallel_arm import ParallelArm
 
 __all__ = [
     "LAWS",
     "PERFECT",
-    "Arm",
+    "WIRINGS",
     "CabinetModel",
+    "Channel",
     "Controller",
     "Design",
-    "Drive",
-    "Event",
     "Fault",
     "Faults",
     "Gains",
+    "Guard",
     "Hardware",
     "Imperfections",
     "Injection",
-    "Limits",
     "LinearSystem",
     "Loop",
-    "Model",
     "MonotonicClock",
-    "ParallelArm",
     "Plant",
     "Policy",
+    "Recording",
     "Reference",
     "RemoteCabinet",
     "Response",
+    "Rig",
     "Servo",
     "SimulatedCabinet",
     "State",
+    "Trigger",
     "VirtualClock",
     "Wiring",
     "closed_loop",
@@ -79,8 +79,11 @@ __all__ = [
     "placed",
     "puma_600",
     "real_time",
+    "recorded",
+    "recorded_path",
     "replay",
     "run_task",
     "standard_plant",
     "standard_servo",
+    "wiring_of",
 ]

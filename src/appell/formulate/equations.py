@@ -117,8 +117,20 @@ class Equations(ABC):
     def actuator_positions(self, q: Vector) -> list[Scalar]: ...
 
     @abstractmethod
+    def actuator_positions_near(self, q: Vector, theta: Vector) -> list[Scalar]:
+        """θ(q), where an angle that is known up to whole turns only is the one nearest to theta."""
+
+    @abstractmethod
     def actuator_jacobian(self, q: Vector) -> Matrix:
         """Bᵀ, with θ̇ = Bᵀv at the actuators."""
+
+    def actuator_rates(self, q: Vector, v: Vector) -> list[Scalar]:
+        """θ̇ = Bᵀv."""
+        return [sum((x * rate for x, rate in zip(row, v, strict=True)), start=0.0) for row in self.actuator_jacobian(q)]
+
+    @abstractmethod
+    def to_coordinates(self, q: Vector, rates: Vector) -> list[Scalar]:
+        """v with Bᵀv = rates, or as near to them as it can be with more actuators than coordinates."""
 
     @abstractmethod
     def along_coordinates(self, q: Vector, tau: Vector) -> list[Scalar]:
@@ -189,7 +201,7 @@ class Equations(ABC):
     def mass_matrix(self, q: Vector) -> Matrix:
         """M(q)."""
         M = self.body_mass_matrix(q)
-        return self._plus(M, q, self._unit_rates(q), symmetric=True) if self.rotors else M
+        return self._plus(M, q, self.drive_jacobian(q), symmetric=True) if self.rotors else M
 
     def coriolis(self, q: Vector, v: Vector) -> Matrix:
         """C(q, v), with C v = bias - gravity - friction and dM/dt - 2C skew."""
@@ -250,8 +262,8 @@ class Equations(ABC):
         gains = self.drive_accelerations(q, v, a) if self.rotors else [0.0] * len(self.drives)
         return [R * gain + f for R, gain, f in zip(self._rotors, gains, self._dry(q, v), strict=True)]
 
-    def _unit_rates(self, q: Vector) -> Matrix:
-        """θ̇ for a unit of every v: the columns of Bᵀ, drive by drive."""
+    def drive_jacobian(self, q: Vector) -> Matrix:
+        """D, with θ̇ = D v of every drive: Bᵀ, and a row for every mimic joint."""
         n = self.system.nv
         columns = [self.drive_rates(q, [float(i == k) for i in range(n)]) for k in range(n)]
         return [list(row) for row in zip(*columns, strict=True)]

@@ -11,6 +11,7 @@ positions are differentiated is not decided here: a `Curve` is handed in, which 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, Protocol
@@ -18,7 +19,7 @@ from typing import Any, Protocol
 from appell.algebra.guarded import solve
 from appell.algebra.matrix import Mat3
 from appell.algebra.rotation import Pose
-from appell.algebra.scalar import Scalar
+from appell.algebra.scalar import Scalar, nearest
 from appell.algebra.solve import LDL
 from appell.algebra.vector import ZERO, Vec3
 from appell.errors import ModelError, TraceError
@@ -30,6 +31,8 @@ from appell.model.body import Inertia
 from appell.model.frame import Frame
 from appell.model.joints import Partial
 from appell.model.mechanism import LegJoint, Mechanism, MovingBody
+
+TURN = 2.0 * math.pi
 
 
 class Curve(Protocol):
@@ -236,8 +239,23 @@ class MechanismEquations(Equations):
     def actuator_positions(self, q: Vector) -> list[Scalar]:
         return self.curves.drives.value(q)
 
+    def actuator_positions_near(self, q: Vector, theta: Vector) -> list[Scalar]:
+        rows = zip(self.actuator_positions(q), theta, self.mechanism.actuator_units, strict=True)
+        return [x + TURN * nearest((near - x) / TURN) if unit == "rad" else x for x, near, unit in rows]
+
     def actuator_jacobian(self, q: Vector) -> Matrix:
         return self.curves.drives.partials(q)
+
+    def drive_jacobian(self, q: Vector) -> Matrix:
+        return self.actuator_jacobian(q)
+
+    def to_coordinates(self, q: Vector, rates: Vector) -> list[Scalar]:
+        J, limit = self.actuator_jacobian(q), self.mechanism.condition_limit
+        if len(J) == self.mechanism.nv:
+            return [row[0] for row in solve(J, [[x] for x in rates], limit)]
+        columns = list(zip(*J, strict=True))
+        gram = [[form.inner([x], [y]) for y in columns] for x in columns]
+        return [row[0] for row in solve(gram, [[x] for x in self.along_coordinates(q, rates)], limit**2)]
 
     def along_coordinates(self, q: Vector, tau: Vector) -> list[Scalar]:
         return [form.inner([column], [tau]) for column in zip(*self.actuator_jacobian(q), strict=True)]

@@ -128,6 +128,12 @@ class TreeEquations(Equations):
                 )
         return list(q)
 
+    def actuator_positions_near(self, q: Vector, theta: Vector) -> list[Scalar]:
+        return self.actuator_positions(q)
+
+    def to_coordinates(self, q: Vector, rates: Vector) -> list[Scalar]:
+        return list(rates)
+
     def actuator_jacobian(self, q: Vector) -> Matrix:
         n = self.system.nv
         return [[float(i == k) for k in range(n)] for i in range(n)]

@@ -39,7 +39,7 @@ def forward_kinematics(
     q = np.broadcast_to(start, (*shape, system.nq)).reshape(-1, system.nq).copy()
     if not shape:
         check_pose(dyn, q[0], np.inf)
-    error = _error(dyn, goal, q)
+    error = position_error(dyn, goal, q)
     for _ in range(steps):
         open_ = np.flatnonzero(_size(error) > tolerance)
         if not open_.size:
@@ -64,7 +64,7 @@ def _step(dyn: Dynamics, goal: np.ndarray, q: np.ndarray, error: np.ndarray) -> 
     scale = 1.0
     for _ in range(HALVINGS):
         trial = q[waiting] + scale * way[waiting]
-        found = _error(dyn, goal[waiting], trial)
+        found = position_error(dyn, goal[waiting], trial)
         better = _size(found) < _size(error[waiting])
         moved[waiting[better]], left[waiting[better]] = trial[better], found[better]
         waiting, scale = waiting[~better], scale / 2
@@ -73,7 +73,8 @@ def _step(dyn: Dynamics, goal: np.ndarray, q: np.ndarray, error: np.ndarray) -> 
     return moved, left
 
 
-def _error(dyn: Dynamics, goal: np.ndarray, q: np.ndarray) -> np.ndarray:
+def position_error(dyn: Dynamics, goal: np.ndarray, q: np.ndarray) -> np.ndarray:
+    """θ - θ(q), angles modulo a turn."""
     with np.errstate(invalid="ignore"):
         error = goal - dyn.actuator_positions(q)
     angles = np.array(dyn.system.actuator_units) == "rad"

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from appell.control.cabinet.signals import Layout
+from appell.control.cabinet.signals import Blocks
 from appell.errors import ArgumentError, unknown_name
 
 CABINET = ("encoder-loss", "potentiometer-stuck", "over-temperature", "not-a-number", "dropped-reads", "power-loss")
@@ -20,11 +20,11 @@ KINDS = (*CABINET, "missed-deadlines", "killed-loop")
 
 @dataclass(frozen=True)
 class Injection:
-    """One fault: what, when (s), at which joint, and for how long (s)."""
+    """One fault: what, when (s), at which actuator, and for how long (s)."""
 
     kind: str
     time: float
-    joint: int = 0
+    actuator: int = 0
     duration: float = np.inf
 
     def __post_init__(self):
@@ -51,7 +51,7 @@ class Faults:
     def power(self, t: float) -> bool:
         return not any(i.kind == "power-loss" and i.active(t) for i in self._cabinet)
 
-    def apply(self, t: float, signals: np.ndarray, layout: Layout) -> bool:
+    def apply(self, t: float, signals: np.ndarray, layout: Blocks) -> bool:
         """Change the signals as the faults want; False if the reading is lost."""
         if t < self._first:
             return True
@@ -61,13 +61,13 @@ class Faults:
                 continue
             match fault.kind:
                 case "encoder-loss":
-                    self._freeze(fault, signals, layout.at["counts"].start + fault.joint)
+                    self._freeze(fault, signals, layout.at["counts"].start + fault.actuator)
                 case "potentiometer-stuck":
-                    self._freeze(fault, signals, layout.at["volts"].start + fault.joint)
+                    self._freeze(fault, signals, layout.at["volts"].start + fault.actuator)
                 case "over-temperature":
-                    signals[layout.at["hot"].start + fault.joint] = 1.0
+                    signals[layout.at["hot"].start + fault.actuator] = 1.0
                 case "not-a-number":
-                    signals[layout.at["counts"].start + fault.joint] = np.nan
+                    signals[layout.at["counts"].start + fault.actuator] = np.nan
                 case "dropped-reads":
                     arrives = False
         return arrives

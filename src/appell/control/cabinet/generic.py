@@ -1,44 +1,106 @@
-"""Drives for any arm: when nobody knows its motors, round numbers that can carry it."""
+"""A cabinet for any system: what its actuators do not say of their motors is filled in with round numbers.
+
+A motor must be able to carry the system and to move it: thrice the torque of slow motions anywhere in its range, and a
+bit. Gears, rotors and frictions that are known stay as they are; an unknown rotor weighs nothing.
+"""
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
-from appell.control.cabinet.drive import Drive, Wiring
+from appell.control.cabinet.puma600 import puma_600
+from appell.control.cabinet.wiring import Channel, Wiring
 from appell.dynamics import Dynamics
-from appell.model.robot import Robot
+from appell.model.actuator import Actuator
+from appell.model.mechanism import Mechanism
+from appell.model.system import System
 
-GEAR, CONSTANT, AMPLIFIER = 100.0, 0.1, 1.0
-SPARE = 3.0  # times the arm's own weight
+GEAR = {"rad": 100.0, "m": 200.0 * np.pi}  # 10 mm a turn
+CONSTANT = 0.1  # N m/A
+SPARE, LEAST = 3.0, {"rad": 5.0, "m": 20.0}  # times the torque of a slow motion, and so much more
+SPEED, ACCELERATION = 0.5, 2.0  # of a slow motion
+FAST = {"rad": 5.0, "m": 1.0}  # per second
+WARM = 80.0  # K above the air at full current: never too hot
+ROOM = 0.15  # of a potentiometer's range at both of its ends
+FREE = np.pi  # rad or m to both sides of zero, or of the start: the range of what has none
+SAMPLES = 400
+
+WIRINGS = {"puma": puma_600}  # by the name of the system
 
 
-def generic_wiring(robot: Robot) -> Wiring:
-    """A drive a joint, strong enough for the limits the robot states or, failing that, for thrice its weight."""
-    rng = np.random.default_rng(0)
-    weight = np.abs(Dynamics(robot).gravity(np.array([robot.random_configuration(rng) for _ in range(200)]))).max(
-        axis=0
-    )
-    drives = []
-    for link, load in zip(robot.moving, weight, strict=True):
-        limits = link.joint.limits
-        lower = limits.lower if limits.lower is not None else -np.pi
-        upper = limits.upper if limits.upper is not None else np.pi
-        torque = limits.effort if limits.effort else SPARE * float(load) + 5.0
-        amps = torque / (GEAR * CONSTANT)
-        drives.append(
-            Drive(
+def wiring_of(system: System) -> Wiring:
+    """The wiring that is known for a system of this name, or a generic one."""
+    return WIRINGS.get(system.name, generic_wiring)(system)
+
+
+def coordinate_ranges(system: System) -> np.ndarray:
+    """Lowest and highest of every coordinate, (nq, 2); finite also where the system knows no limit."""
+    middle = system.start if isinstance(system, Mechanism) else np.zeros(system.nq)
+    free = np.column_stack([middle - FREE, middle + FREE])
+    return np.where(np.isfinite(system.ranges), system.ranges, free)
+
+
+def generic_wiring(system: System) -> Wiring:
+    """A channel an actuator, strong enough for the torque that it states or, failing that, for slow motions."""
+    poses, positions = _poses(system)
+    torques = _slow_torques(system, poses)
+    low, high = positions.min(axis=0), positions.max(axis=0)
+    room = ROOM * (high - low) if isinstance(system, Mechanism) else np.zeros(system.nu)
+    rows = zip(system.actuators, system.actuator_units, torques, low - room, high + room, strict=True)
+    channels = []
+    for own, unit, slow, lower, upper in rows:
+        torque = own.torque or SPARE * float(slow) + LEAST[unit]
+        motor = _motor(own, unit, torque)
+        amps, per_ampere = motor.current or 0.0, (motor.torque_constant or 0.0) * abs(motor.gear)
+        ohms = per_ampere**2 * FAST[unit] / torque  # a shorted motor opposes its full torque to a fast motion
+        channels.append(
+            Channel(
+                motor,
                 float(lower),
                 float(upper),
-                gear=GEAR,
-                rotor_inertia=1e-6,
-                coulomb=0.01 * torque / GEAR,
-                torque_constant=CONSTANT,
+                resistance=ohms,
+                supply=2.0 * (ohms * amps + per_ampere * FAST[unit]),
                 amplifier=amps / 9.5,
-                current_limit=amps,
-                resistance=1.0,
-                supply=max(100.0, 2.0 * amps),
                 lines=1000,
                 brake=2.0 * torque,
+                heating=WARM / (ohms * amps**2),
             )
         )
-    return Wiring(robot.joint_names, tuple(drives), f"the generic cabinet of robot '{robot.name}'")
+    start = tuple(np.clip(system.start, *coordinate_ranges(system).T).tolist())
+    return Wiring(system.actuator_names, tuple(channels), start, f"the generic cabinet of {system.owner}")
+
+
+def _motor(own: Actuator, unit: str, torque: float) -> Actuator:
+    """The actuator with a motor that can give the torque."""
+    gear = own.gear if own.rotor_inertia or abs(own.gear) != 1.0 else GEAR[unit]
+    constant = own.torque_constant or CONSTANT
+    return replace(own, gear=gear, torque_constant=constant, current=own.current or torque / (abs(gear) * constant))
+
+
+def _poses(system: System) -> tuple[np.ndarray, np.ndarray]:
+    """Poses all over the ranges, corners first, and the actuators' positions there; those in reach only."""
+    lower, upper = coordinate_ranges(system).T
+    rng = np.random.default_rng(0)
+    if not isinstance(system, Mechanism):
+        poses = rng.uniform(lower, upper, (SAMPLES, system.nq))
+        return poses, np.array([lower, upper])
+    corners = np.array(np.meshgrid(*([0.0, 1.0],) * system.nq)).reshape(system.nq, -1).T
+    shares = np.vstack([corners, rng.random((SAMPLES, system.nq))])
+    poses = lower + (upper - lower) * shares
+    dyn = Dynamics(system)
+    with np.errstate(invalid="ignore"):
+        theta, first = dyn.actuator_positions(poses), dyn.actuator_positions(system.start)
+    turn = np.where(np.array(system.actuator_units) == "rad", 2.0 * np.pi, np.inf)
+    theta = theta - turn * np.round((theta - first) / turn) if np.isfinite(turn).any() else theta
+    good = np.isfinite(theta).all(axis=1)
+    return poses[good], theta[good]
+
+
+def _slow_torques(system: System, poses: np.ndarray) -> np.ndarray:
+    rng = np.random.default_rng(1)
+    v, a = (size * rng.choice([-1.0, 1.0], poses.shape) for size in (SPEED, ACCELERATION))
+    with np.errstate(invalid="ignore"):
+        tau = np.abs(Dynamics(system, friction=True, rotors=True).inverse_dynamics(poses, v, a))
+    return np.percentile(tau[np.isfinite(tau).all(axis=1)], 99.0, axis=0)

@@ -15,7 +15,7 @@ from typing import Protocol
 
 import numpy as np
 
-from appell.control.cabinet.drive import Wiring
+from appell.control.cabinet.wiring import Wiring
 
 
 class Hardware(Protocol):

@@ -1,17 +1,17 @@
-"""The plant: a robot under held torques, with friction that really sticks.
+"""The plant: a system under held torques, with friction that really sticks.
 
 Between samples the smooth part moves by one step of Runge and Kutta's fourth-order method,
 
-    (M + R) a = Jᵀτ - h(q, v) - (B + D) v                                                                      (1)
+    M a = B (τ - D θ̇) - h(q, v)                θ̇ = Bᵀv                                                        (1)
 
-with the Jacobian J of the actuators (1 on an arm), rotors R, viscous friction B and what the shorted motors add, D. Dry
-friction and brakes then act as a bounded force λ along each coordinate, held over the step, the one that brings as many
-to rest as its bound allows:
+with rotors in M, viscous friction and offsets in h, and what shorted motors add, D. Dry friction and brakes then act as
+a bounded force λ along each drive, whose rate is θ̇ = J v, held over the step, the one that brings as many to rest as
+its bound allows:
 
-    v⁺ = v + dt A λ,   A = (M + R)⁻¹           |λₖ| ≤ Fₖ,   v⁺ₖ = 0 or λₖ = -Fₖ sign(v⁺ₖ)                      (2)
+    v⁺ = v + dt A Jᵀλ,   A = M⁻¹               |λₖ| ≤ Fₖ,   θ̇⁺ₖ = 0 or λₖ = -Fₖ sign(θ̇⁺ₖ)                    (2)
 
-solved by sweeps over the joints from the λ of the step before. A joint at rest stays at rest, up to rounding, for as
-long as the bound holds it: no creeping, and brakes cost no smaller steps.
+solved by sweeps over the drives from the λ of the step before. A drive at rest stays at rest, up to rounding, for as
+long as the bound holds it: no creeping, and brakes cost no smaller steps. On a tree without mimic joints J = 1.
 """
 
 from __future__ import annotations
@@ -25,9 +25,11 @@ from appell.algebra.piecewise import clamp
 from appell.algebra.scalar import Scalar
 from appell.algebra.solve import LDL
 from appell.compile.function import Function
-from appell.control.model import Model, model_of
-from appell.model.robot import Robot
-from appell.parallel.mechanism import Mechanism
+from appell.control.cabinet.signals import Blocks
+from appell.control.friction_parts import FrictionParts
+from appell.control.per_axis import per_axis
+from appell.model.system import System
+from appell.motion.pose_check import check_pose
 
 SWEEPS = 8
 TINY = 1e-30  # keeps a step of no length from dividing by zero
@@ -35,23 +37,26 @@ TINY = 1e-30  # keeps a step of no length from dividing by zero
 State = tuple[list[Scalar], list[Scalar], list[Scalar]]  # q, v, λ
 
 
-def plant_step(arm: Model, state: State, tau: Sequence, dt: Scalar, damping: Sequence, brake: Sequence) -> State:
+def plant_step(parts: FrictionParts, state: State, tau: Sequence, dt: Scalar, damping: Sequence, brake) -> State:
     """q, v, λ after dt seconds, over abstract scalars; `damping` is D, `brake` a bound beside dry friction's."""
     q, v, hold = state
-    drag = [own + extra for own, extra in zip(arm.viscous, damping, strict=True)]
-    n, first = len(arm.coordinates), LDL.of(arm.mass_matrix(q))
+    equations = parts.equations
+    first = LDL.of(equations.mass_matrix(q))
 
     def acceleration(q, v, factors: LDL | None = None) -> list[Scalar]:
-        rows = zip(arm.along_coordinates(q, tau), arm.bias(q, v), drag, v, strict=True)
-        net = [force - h - d * rate for force, h, d, rate in rows]
-        return (factors or LDL.of(arm.mass_matrix(q))).solve(net)
+        rows = zip(tau, damping, equations.actuator_rates(q, v), strict=True)
+        pushed = equations.along_coordinates(q, [force - drag * rate for force, drag, rate in rows])
+        net = [force - h for force, h in zip(pushed, equations.bias(q, v), strict=True)]
+        return (factors or LDL.of(equations.mass_matrix(q))).solve(net)
 
+    J = equations.drive_jacobian(q)
+    brakes = dict(zip(parts.system.actuator_names, brake, strict=True))
+    rows = zip(equations.drives, parts.dry, J, strict=True)
+    bounds = [dry.level(_dot(row, v)) + brakes.get(drive.name, 0.0) for drive, dry, row in rows]
     q, free = _runge_kutta(q, v, dt, acceleration, first)
-    bounds = [own + extra for own, extra in zip(arm.dry_friction(v), brake, strict=True)]
     if all(isinstance(bound, float) and bound == 0.0 for bound in bounds):
         return q, free, list(hold)
-    response = [first.solve([float(i == k) for i in range(n)]) for k in range(n)]  # A, symmetric
-    hold, slowed = _friction(free, hold, bounds, response, dt)
+    hold, slowed = _friction(free, hold, bounds, J, [first.solve(row) for row in J], dt)
     q = [x + 0.5 * dt * (after - before) for x, after, before in zip(q, slowed, free, strict=True)]
     return q, slowed, hold
 
@@ -76,54 +81,55 @@ def _moved(x, rate, dt: Scalar) -> list[Scalar]:
     return [a + dt * b for a, b in zip(x, rate, strict=True)]
 
 
-def _friction(free, hold, bounds, response, dt: Scalar):
-    """λ and v⁺ of (2)."""
-    n = len(free)
+def _dot(row: Sequence, v: Sequence) -> Scalar:
+    return sum((x * rate for x, rate in zip(row, v, strict=True)), start=0.0)
+
+
+def _friction(free, hold, bounds, J, response, dt: Scalar):
+    """λ and v⁺ of (2); `response` has the columns of A Jᵀ."""
     hold = [clamp(before, -bound, bound) for before, bound in zip(hold, bounds, strict=True)]
-    v = [rate + dt * sum((response[i][k] * hold[k] for k in range(n)), start=0.0) for i, rate in enumerate(free)]
-    yielding = [1.0 / (dt * response[k][k] + TINY) for k in range(n)]
+    v = [rate + dt * _dot(column, hold) for rate, column in zip(free, zip(*response, strict=True), strict=True)]
+    yielding = [1.0 / (dt * _dot(row, column) + TINY) for row, column in zip(J, response, strict=True)]
     for _ in range(SWEEPS):
-        for k in range(n):
-            new = clamp(hold[k] - v[k] * yielding[k], -bounds[k], bounds[k])
+        for k, row in enumerate(J):
+            new = clamp(hold[k] - _dot(row, v) * yielding[k], -bounds[k], bounds[k])
             change = dt * (new - hold[k])
-            v = [rate + change * response[i][k] for i, rate in enumerate(v)]
+            v = [rate + change * gain for rate, gain in zip(v, response[k], strict=True)]
             hold[k] = new
     return hold, v
 
 
-def plant_function(arm: Model) -> Function:
+def plant_blocks(parts: FrictionParts) -> dict[str, int]:
+    """The sizes of the state: q, v, and λ as `hold`."""
+    return {"q": parts.system.nq, "v": parts.system.nv, "hold": len(parts.equations.drives)}
+
+
+def plant_function(parts: FrictionParts) -> Function:
     """(state, tau, dt, damping, brake) -> state_next, the state being q, v and λ in one array."""
-    n = len(arm.coordinates)
-    inputs = {
-        "state": 3 * n,
-        "tau": len(arm.actuators),
-        "dt": (),
-        "damping": n,
-        "brake": n,
-    }
+    blocks, nu = Blocks(**plant_blocks(parts)), parts.system.nu
+    inputs = {"state": blocks.size, "tau": nu, "dt": (), "damping": nu, "brake": nu}
 
     def body(state, tau, dt, damping, brake):
-        after = plant_step(arm, (state[:n], state[n : 2 * n], state[2 * n :]), tau, dt, damping, brake)
+        after = plant_step(parts, tuple(blocks.split(state)), tau, dt, damping, brake)
         return {"state_next": [x for part in after for x in part]}
 
-    return Function.of("plant_step", inputs, body, "The arm after dt seconds.", arm.coordinates.owner)
+    return Function.of("plant_step", inputs, body, "The system after dt seconds.", parts.system.owner)
 
 
 class Plant:
-    """A robot that moves: call it with torques that are held for a while."""
+    """A system that moves: call it with torques that are held for a while."""
 
-    def __init__(self, arm: Model | Robot | Mechanism, longest_step: float = 1e-3):
-        self.arm = arm = model_of(arm)
-        self.n = len(arm.coordinates)
-        self.longest_step = longest_step
-        self._bound: Any = plant_function(arm).bind()
-        self.place(arm.robot.start)
+    def __init__(self, system: System, longest_step: float = 1e-3):
+        self.system, self.n, self.longest_step = system, system.nq, longest_step
+        self.parts = FrictionParts(system)
+        self._bound: Any = plant_function(self.parts).bind()
+        self.place(system.start)
 
     def place(self, q, v=0.0) -> None:
-        """Put the robot somewhere."""
-        n, state, axes = self.n, self._bound.state_next, self.arm.coordinates
-        q, v = axes.numbers("q", q), axes.numbers("v", v)
-        self.arm.check(q)
+        """Put the system somewhere."""
+        n, state = self.n, self._bound.state_next
+        q, v = (per_axis(self.system, "coordinate", name, given) for name, given in (("q", q), ("v", v)))
+        check_pose(self.parts.smooth, q)
         state[:n], state[n : 2 * n], state[2 * n :] = q, v, 0.0
 
     @property

@@ -1,6 +1,6 @@
-"""A simulated cabinet: the hardware interface, with an arm behind it that moves as time passes.
+"""A simulated cabinet: the hardware interface, with a system behind it that moves as time passes.
 
-It shares a clock with the loop that uses it. Whenever it is read, the arm has moved on to the present, in steps of at
+It shares a clock with the loop that uses it. Whenever it is read, the system has moved on to the present, in steps of at
 most a period, under the codes that were last written. It has a watchdog of its own: before `heartbeat` seconds without
 a sign of life are over the amplifiers go off and the brakes fall in, and so they do when the power fails.
 """
@@ -12,28 +12,31 @@ from typing import Any
 
 import numpy as np
 
-from appell.control.arm import Arm
 from appell.control.cabinet.cabinet_step import (
     AMBIENT,
     AMPLIFIERS,
     BRAKES,
     DURATION,
-    QUIRKS,
-    STATE,
-    blocks,
     cabinet_function,
+    quirk_blocks,
+    state_blocks,
 )
-from appell.control.cabinet.drive import Wiring
 from appell.control.cabinet.faults import Faults
-from appell.control.cabinet.signals import Layout
+from appell.control.cabinet.signals import signal_blocks
+from appell.control.cabinet.wiring import Wiring
+from appell.control.friction_parts import FrictionParts
 from appell.control.loop.clock import Clock
+from appell.model.system import System
 
 NOISE_BLOCK = 256
 
 
 @dataclass(frozen=True)
 class Imperfections:
-    """How far a cabinet is from its data sheet: relative gains, offsets in V, noise in V, delay in readings."""
+    """How far a cabinet is from its data sheet: relative gains, offsets in V, noise in V, delay in readings.
+
+    `amplifier_noise` is a part of the full torque, white, new in every step.
+    """
 
     amplifier_gain: float = 0.01
     amplifier_offset: float = 0.005
@@ -41,18 +44,20 @@ class Imperfections:
     potentiometer_offset: float = 0.004
     noise: float = 0.004
     delay: int = 0
+    amplifier_noise: float = 0.0
 
 
 PERFECT = Imperfections(0.0, 0.0, 0.0, 0.0, 0.0)
 
 
 class CabinetModel:
-    """The compiled step of a cabinet; made once, used by many cabinets."""
+    """The compiled step of a cabinet with a system behind it; made once, used by many cabinets."""
 
-    def __init__(self, arm: Arm, wiring: Wiring):
-        wiring.check(arm.robot)
-        self.arm, self.wiring = arm, wiring
-        self.function = cabinet_function(arm, wiring)
+    def __init__(self, system: System, wiring: Wiring):
+        wiring.check(system)
+        self.system, self.wiring, self.parts = system, wiring, FrictionParts(system)
+        self.state, self.quirks = state_blocks(self.parts), quirk_blocks(wiring.n)
+        self.function = cabinet_function(self.parts, wiring)
 
 
 class SimulatedCabinet:
@@ -72,7 +77,7 @@ class SimulatedCabinet:
         seed: int = 0,
     ):
         self.model, self.wiring, self.clock = model, model.wiring, clock
-        self.layout = Layout(model.wiring.n)
+        self.layout = signal_blocks(model.wiring.n)
         self.faults = Faults() if faults is None else faults
         self.heartbeat, self.brake_delay, self.step = heartbeat, brake_delay, step
         self.rng = np.random.default_rng(seed)
@@ -82,36 +87,45 @@ class SimulatedCabinet:
         self.time = self.last_write = clock.now()
         self.disabled_at = -np.inf
         self._signals = np.zeros(self.layout.size)
-        self._noise, self._drawn = np.zeros((NOISE_BLOCK, self.wiring.n)), NOISE_BLOCK
+        self._noise, self._drawn = np.zeros((NOISE_BLOCK, 2, self.wiring.n)), NOISE_BLOCK
+        self._noisy = bool(imperfections.noise or imperfections.amplifier_noise)
         self._late: list[np.ndarray] = []
         self._place(np.asarray(q, float))
 
     def _place(self, q: np.ndarray) -> None:
-        n, off, quirks = self.wiring.n, self.imperfections, blocks(self.bound.quirks, QUIRKS, 1)
-        quirks["gain"][:] = 1.0 + off.amplifier_gain * self.rng.uniform(-1.0, 1.0, n)
-        quirks["offset"][:] = off.amplifier_offset * self.rng.uniform(-1.0, 1.0, n)
-        quirks["potentiometer_gain"][:] = 1.0 + off.potentiometer_gain * self.rng.uniform(-1.0, 1.0, n)
-        quirks["potentiometer_offset"][:] = off.potentiometer_offset * self.rng.uniform(-1.0, 1.0, n)
-        raw = np.floor(self.wiring.column("counts_per_radian") * (q - self.wiring.column("home")))
-        quirks["power_on"][:] = raw
-        state = blocks(self.bound.state_next, STATE, n)
-        state["q"][:], state["temperature"][:], state["raw"][:], state["index"][:] = q, AMBIENT, raw, raw
+        n, off, at = self.wiring.n, self.imperfections, self.model.quirks.at
+        quirks, state = self.bound.quirks, self.bound.state_next
+        quirks[at["gain"]] = 1.0 + off.amplifier_gain * self.rng.uniform(-1.0, 1.0, n)
+        quirks[at["offset"]] = off.amplifier_offset * self.rng.uniform(-1.0, 1.0, n)
+        quirks[at["potentiometer_gain"]] = 1.0 + off.potentiometer_gain * self.rng.uniform(-1.0, 1.0, n)
+        quirks[at["potentiometer_offset"]] = off.potentiometer_offset * self.rng.uniform(-1.0, 1.0, n)
+        theta = self._positions(q)
+        raw = np.floor(self.wiring.column("resolution") * (theta - self.wiring.column("home")))
+        quirks[at["power_on"]] = raw
+        for name, value in (("q", q), ("temperature", AMBIENT), ("raw", raw), ("index", raw)):
+            state[self.model.state.at[name]] = value
         self.bound.codes[:] = self.wiring.zero_code
         self._advance_by(0.0)
+
+    def _positions(self, q: np.ndarray) -> np.ndarray:
+        """Of the actuators, within their ranges."""
+        middle = 0.5 * (self.wiring.column("lower") + self.wiring.column("upper"))
+        equations = self.model.parts.equations
+        return np.array(equations.actuator_positions_near(q.tolist(), middle.tolist()), float)
 
     # ---- what the arm behind the cabinet really does
 
     @property
     def q(self) -> np.ndarray:
-        return self.bound.state_next[: self.wiring.n].copy()
+        return self.truth("q")
 
     @property
     def v(self) -> np.ndarray:
-        return self.bound.state_next[self.wiring.n : 2 * self.wiring.n].copy()
+        return self.truth("v")
 
-    @property
-    def temperature(self) -> np.ndarray:
-        return blocks(self.bound.state_next, STATE, self.wiring.n)["temperature"].copy()
+    def truth(self, name: str) -> np.ndarray:
+        """A block of the state: q, v, temperature, …"""
+        return self.bound.state_next[self.model.state.at[name]].copy()
 
     @property
     def torque(self) -> np.ndarray:
@@ -131,10 +145,9 @@ class SimulatedCabinet:
     def _advance_by(self, dt: float) -> None:
         bound = self.bound
         bound.state[:] = bound.state_next
-        if self._drawn == NOISE_BLOCK and self.imperfections.noise:
-            self._noise[:] = self.rng.normal(0.0, self.imperfections.noise, self._noise.shape)
-            self._drawn = 0
-        if self.imperfections.noise:
+        if self._noisy:
+            if self._drawn == NOISE_BLOCK:
+                self._draw()
             bound.noise[:] = self._noise[self._drawn]
             self._drawn += 1
         switches = bound.switches
@@ -143,6 +156,14 @@ class SimulatedCabinet:
         switches[DURATION] = dt
         bound()
         self.time += dt
+
+    def _draw(self) -> None:
+        off, wiring, noise = self.imperfections, self.wiring, self._noise
+        noise[:, 0] = self.rng.normal(0.0, off.noise, noise[:, 0].shape)
+        if off.amplifier_noise:
+            full = wiring.reachable_torque / wiring.column("torque_per_ampere")
+            noise[:, 1] = self.rng.normal(0.0, off.amplifier_noise, noise[:, 1].shape) * full
+        self._drawn = 0
 
     # ---- the hardware interface
 

@@ -19,21 +19,15 @@ from appell.control.law.design import Design
 
 def control_function(design: Design) -> Function:
     """(q, v, reference, integral, before) -> (tau, integral_next, demand), as one compiled function."""
-    n, drives = len(design.model.coordinates), len(design.model.actuators)
-    inputs = {
-        "q": n,
-        "v": n,
-        "reference": (3, n),
-        "integral": n,
-        "before": drives,
-    }
+    n = design.model.nq
+    inputs = {"q": n, "v": n, "reference": (3, n), "integral": n, "before": design.model.nu}
 
     def body(q, v, reference, integral, before):
         step = design.step(q, v, reference, integral, before)
         return {"tau": step.tau, "integral_next": step.integral, "demand": step.demand}
 
     doc = f"One step of the law '{design.law.name}'."
-    return Function.of("control_step", inputs, body, doc, design.model.coordinates.owner)
+    return Function.of("control_step", inputs, body, doc, design.model.owner)
 
 
 class Controller:
@@ -65,7 +59,7 @@ class Controller:
     def continuous(self, trajectory: Callable) -> Callable[[float, np.ndarray, np.ndarray], np.ndarray]:
         """The law without sampling and limits in time, as a torque for `appell.simulate`; no integral action."""
         function, model = self.function, self.design.model
-        integral, before = np.zeros(len(model.coordinates)), np.zeros(len(model.actuators))
+        integral, before = np.zeros(model.nq), np.zeros(model.nu)
 
         def torque(t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
             return function(q, v, np.array(trajectory(t)), integral, before)[2]

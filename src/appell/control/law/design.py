@@ -9,24 +9,35 @@ for a period T, so the model is best asked about the middle of it:
 
     q̃ = q + εT v + ½(εT)² u          ṽ = v + εT u                     ε = `ahead`, ½ for a held output          (4)
 
-A stop replaces u by -Ks v: the arm is braked in every joint alike and its weight is carried, whatever the law. (5)
+A stop replaces u, whatever the law: the arm is braked in every joint alike, its weight is carried, and
+
+    u = -(Ks + κ) v - Ks κ (q - q_s)         q_s = q + v / Ks at its beginning, given as q_d                   (5)
+
+From there u = -Ks v leads to q_s; what else pushes is held against, with the second pole at -κ.
+
+The model's rotors, viscous friction and offsets count at the measured motion. Its dry friction is fed forward at the
+velocity that is wanted, smoothly through zero: at the measured one it would chatter.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from appell.algebra.piecewise import clamp
 from appell.algebra.scalar import Scalar, select
-from appell.control.axes import PerJoint
+from appell.control.friction_parts import FrictionParts
 from appell.control.law.gains import Gains
 from appell.control.law.laws import feedback, find_law
-from appell.control.model import model_of
+from appell.control.per_axis import PerAxis, controllable, per_axis
 from appell.errors import ArgumentError
+from appell.model.system import System
+
+SLOW = 0.02  # rad/s or m/s; a model's friction goes through zero over this much velocity
 
 
 @dataclass(frozen=True)
@@ -45,25 +56,26 @@ class Design:
     Gains and the integral are along coordinates, torques at actuators; on an arm both are its joints.
     """
 
-    model: Any  # an Arm or another Model; a Robot or a parallel.Mechanism becomes one
+    model: System
     gains: Gains
     law: Any = "tracking"  # a Law, or the name of one
     period: float = 1e-3
-    torque_limit: PerJoint = 1e6
-    torque_rate: PerJoint = 1e9  # per second
-    integral_limit: PerJoint = 1e6
+    torque_limit: PerAxis = 1e6
+    torque_rate: PerAxis = 1e9  # per second
+    integral_limit: PerAxis = 1e6
     ahead: float = 0.5
     stop_damping: float = 25.0  # Ks, 1/s
+    stop_holding: float = 10.0  # κ, 1/s
 
     def __post_init__(self):
         set_field = object.__setattr__
-        set_field(self, "model", model_of(self.model))
+        controllable(self.model)
         set_field(self, "law", find_law(self.law) if isinstance(self.law, str) else self.law)
-        set_field(self, "gains", self.gains.of(self.model.coordinates))
+        set_field(self, "gains", self.gains.of(self.model))
         checked_period(self.period)
-        actuators, coordinates = self.model.actuators, self.model.coordinates
-        for name, axes in (("torque_limit", actuators), ("torque_rate", actuators), ("integral_limit", coordinates)):
-            set_field(self, name, axes.numbers(name, getattr(self, name), least=0.0, above=True))
+        limits = {"torque_limit": "actuator", "torque_rate": "actuator", "integral_limit": "coordinate"}
+        for name, axis in limits.items():
+            set_field(self, name, per_axis(self.model, axis, name, getattr(self, name), least=0.0, above=True))
         if not 0.0 <= self.ahead <= 2.0:
             raise ArgumentError(f"the model looks {self.ahead:g} periods ahead.", expected="0 to 2; a half is best")
         if not 0.0 < self.stop_damping * self.period < 1.0:
@@ -83,6 +95,11 @@ class Design:
                 "gain kp is zero for all joints.", expected="kp > 0: nothing would hold the arm in place"
             )
 
+    @cached_property
+    def parts(self) -> FrictionParts:
+        """The model's equations."""
+        return FrictionParts(self.model)
+
     def step(
         self,
         q: Sequence,
@@ -100,7 +117,7 @@ class Design:
             swing = rate * self.period
             tau.append(clamp(clamp(wanted, -limit, limit), last - swing, last + swing))  # (2)
         missing = [given - wanted for given, wanted in zip(tau, demand, strict=True)]
-        missing = self.model.along_coordinates(q, missing)
+        missing = self.parts.equations.along_coordinates(q, missing)
         for position, target, sum_, lack, limit in zip(
             q, reference[0], integral, missing, self.integral_limit, strict=True
         ):
@@ -111,24 +128,36 @@ class Design:
         return Step(tau, total, demand)
 
     def _demand(self, q, v, reference, integral, stopping: Scalar) -> list[Scalar]:
-        law, arm = self.law, self.model
-        brake = [-self.stop_damping * rate for rate in v]  # (5)
+        law, equations = self.law, self.parts.equations
+        damping, stiffness = self.stop_damping + self.stop_holding, self.stop_damping * self.stop_holding
+        rows = zip(q, v, reference[0], strict=True)
+        brake = [-damping * rate - stiffness * (x - stand) for x, rate, stand in rows]  # (5)
         given = feedback(law, self.gains, q, v, reference, integral)
         if law.model == "motion":
+            dry = self._friction_ahead(q, reference[1])
             u = [select(stopping, slow, fast) for slow, fast in zip(brake, given, strict=True)]
             lead = self.ahead * self.period
             q = [x + lead * rate + 0.5 * lead * lead * acc for x, rate, acc in zip(q, v, u, strict=True)]  # (4)
             v = [rate + lead * acc for rate, acc in zip(v, u, strict=True)]
-            dry = arm.friction_ahead(reference[1])
-            tau = arm.inverse_dynamics(q, v, u)
+            tau = equations.tau(q, v, u, {})
             return [force + select(stopping, 0.0, extra) for force, extra in zip(tau, dry, strict=True)]
         carries = law.model == "gravity"
         still = [select(stopping, rate, 0.0) for rate in v]
-        model = arm.inverse_dynamics(q, still, [select(stopping, acc, 0.0) for acc in brake])
+        model = equations.tau(q, still, [select(stopping, acc, 0.0) for acc in brake], {})
+        pushed = [row[0] for row in equations.at_actuators(q, [[force] for force in given])]
         return [
             (force if carries else select(stopping, force, 0.0)) + select(stopping, 0.0, extra)
-            for force, extra in zip(model, arm.at_actuators(q, given), strict=True)
+            for force, extra in zip(model, pushed, strict=True)
         ]
+
+    def _friction_ahead(self, q, v_wanted) -> list[Scalar]:
+        """The actuators' part against the dry friction of the motion to come."""
+        equations, dry = self.parts.equations, self.parts.dry
+        if not self.parts.sticks:
+            return [0.0] * self.model.nu
+        rates = equations.drive_rates(q, v_wanted)
+        ahead = [replace(own, width=own.width or SLOW).force(rate) for own, rate in zip(dry, rates, strict=True)]
+        return equations.on_actuators(ahead)
 
 
 def checked_period(period: float) -> float:

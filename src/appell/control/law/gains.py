@@ -16,25 +16,23 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from appell.control.axes import Axes, PerJoint
+from appell.control.per_axis import PerAxis, per_axis
 from appell.errors import ArgumentError
+from appell.model.system import System
 
 
 @dataclass(frozen=True)
 class Gains:
     """One number for all joints, or one a joint. For torque laws in Nm/rad; for the others in 1/s², 1/s and 1/s³."""
 
-    kp: PerJoint
-    kd: PerJoint
-    ki: PerJoint = 0.0
+    kp: PerAxis
+    kd: PerAxis
+    ki: PerAxis = 0.0
 
-    def of(self, axes: Axes) -> Gains:
-        """The same for every joint or coordinate, checked."""
-        return Gains(
-            axes.numbers("gain kp", self.kp, least=0.0),
-            axes.numbers("gain kd", self.kd, least=0.0),
-            axes.numbers("gain ki", self.ki, least=0.0),
-        )
+    def of(self, system: System) -> Gains:
+        """One number for every coordinate of a system, checked."""
+        named = {name: getattr(self, name) for name in ("kp", "kd", "ki")}
+        return Gains(**{k: per_axis(system, "coordinate", f"gain {k}", x, least=0.0) for k, x in named.items()})
 
 
 def critical(frequency: float, period: float = 0.0, integral: bool = False) -> Gains:

@@ -13,12 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from appell.algebra.solve import LDL
-from appell.compile.function import Function
-from appell.control.axes import Axes
+from appell.control.friction_parts import FrictionParts
 from appell.control.law.controller import Controller
-from appell.control.model import Model, model_of
 from appell.errors import ArgumentError
+from appell.model.system import System
+from appell.motion.record import titles
 
 
 @dataclass(frozen=True)
@@ -58,56 +57,33 @@ class LinearSystem:
         return control.ss(self.A, self.B, np.eye(n), np.zeros((n, m)), *time, **names)
 
 
-def forward_function(arm: Model) -> Function:
-    """a(q, v, tau), rotors and viscous friction included; dry friction apart."""
-
-    def body(q, v, tau):
-        rows = zip(arm.along_coordinates(q, tau), arm.bias(q, v), arm.viscous, v, strict=True)
-        return {"a": LDL.of(arm.mass_matrix(q)).solve([force - h - drag * rate for force, h, drag, rate in rows])}
-
-    inputs = _state(arm) | {"tau": len(arm.actuators)}
-    return Function.of("arm_acceleration", inputs, body, "a(q, v, tau).", arm.coordinates.owner)
-
-
-def holding_function(arm: Model) -> Function:
-    """tau(q, v), with which the motion goes on unaccelerated."""
-    still = [0.0] * len(arm.coordinates)
-
-    def body(q, v):
-        return {"tau": arm.inverse_dynamics(q, v, still)}
-
-    return Function.of("arm_holding", _state(arm), body, "tau(q, v).", arm.coordinates.owner)
-
-
-def linearize(arm: Any, q, v=None, tau=None) -> LinearSystem:
-    """(1) at a state; `tau` is what holds the arm there if None."""
-    arm = model_of(arm)
-    n = len(arm.coordinates)
+def linearize(system: System, q, v=None, tau=None) -> LinearSystem:
+    """(1) at a state, rotors and viscous friction included, dry friction apart; `tau` holds it there if None."""
+    dyn, n = FrictionParts(system).smooth, system.nq
     q = np.asarray(q, float)
     v = np.zeros(n) if v is None else np.asarray(v, float)
     if q.shape != (n,) or v.shape != (n,):
         raise ArgumentError(f"q and v have shapes {q.shape} and {v.shape}.", expected=f"({n},) each")
-    function = forward_function(arm)
     if tau is None:
-        tau = holding_function(arm)(q, v)
-    da_dq, da_dv, da_dtau = function.jacobian("q", "v", "tau")(q, v, np.asarray(tau, float))
+        tau = dyn.inverse_dynamics(q, v, np.zeros(n))
+    da_dq, da_dv, da_dtau = dyn.forward_dynamics.jacobian("q", "v", "tau")(q, v, np.asarray(tau, float))
     A = np.block([[np.zeros((n, n)), np.eye(n)], [da_dq, da_dv]])
     B = np.vstack([np.zeros_like(da_dtau), da_dtau])
-    return LinearSystem(A, B, _names(arm.coordinates, "q", "v"), _names(arm.actuators, "tau"))
+    states = (*titles("q", system.coordinate_names), *titles("v", system.velocity_names))
+    return LinearSystem(A, B, states, titles("tau", system.actuator_names))
 
 
-def linearize_closed_loop(controller: Controller, arm: Any, q) -> LinearSystem:
+def linearize_closed_loop(controller: Controller, system: System, q) -> LinearSystem:
     """The error of a controller that holds the arm at q, at its own period.
 
     The state is (e, ė), and ∫e for a law with integral action; inputs are torques from outside.
     """
-    arm, design, q = model_of(arm), controller.design, np.asarray(q, float)
-    n, before = len(arm.coordinates), np.zeros(len(arm.actuators))
+    design, q, n, before = controller.design, np.asarray(q, float), system.nq, np.zeros(system.nu)
     rest, target = np.zeros(n), np.stack([q, np.zeros(n), np.zeros(n)])
     slopes = controller.function.jacobian("q", "v", "integral")
     found = dict(zip((array.name for array in slopes.outputs), slopes(q, rest, target, rest, before), strict=True))
     K = [found[f"ddemand_d{name}"] for name in ("q", "v", "integral")]
-    plant = linearize(arm, q).sampled(design.period)
+    plant = linearize(system, q).sampled(design.period)
     phi, gamma = plant.A, plant.B
     if not design.law.integral:
         A = phi + gamma @ np.hstack(K[:2])
@@ -115,13 +91,6 @@ def linearize_closed_loop(controller: Controller, arm: Any, q) -> LinearSystem:
     A = np.block(
         [[phi + gamma @ np.hstack(K[:2]), gamma @ K[2]], [design.period * np.eye(n), np.zeros((n, n)), np.eye(n)]]
     )
-    names = (*plant.states, *_names(arm.coordinates, "integral"))
+    names = (*plant.states, *titles("integral", system.coordinate_names))
     return LinearSystem(A, np.vstack([gamma, np.zeros((n, len(before)))]), names, plant.inputs, design.period)
 
-
-def _state(arm: Model) -> dict[str, int]:
-    return dict.fromkeys("qv", len(arm.coordinates))
-
-
-def _names(axes: Axes, *kinds: str) -> tuple[str, ...]:
-    return tuple(f"{kind}_{name}" for kind in kinds for name in axes.names)

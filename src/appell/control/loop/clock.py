@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import ctypes.util
+import errno
 import gc
 import os
 import time
@@ -59,14 +60,15 @@ class MonotonicClock:
         return time.clock_gettime(time.CLOCK_MONOTONIC) if hasattr(time, "clock_gettime") else time.monotonic()
 
     def wait_until(self, deadline: float) -> float:
-        if self._sleep is None:
-            if (left := deadline - self.now()) > 0.0:
-                time.sleep(left)
-            return self.now()
-        seconds = int(deadline)
-        until = _TimeSpec(seconds, int((deadline - seconds) * 1e9))
-        while self._sleep(time.CLOCK_MONOTONIC, TIMER_ABSTIME, ctypes.byref(until), None):
-            pass  # a signal woke us; sleep on
+        slept = errno.ENOSYS
+        if self._sleep is not None:
+            seconds = int(deadline)
+            until = _TimeSpec(seconds, int((deadline - seconds) * 1e9))
+            slept = errno.EINTR
+            while slept == errno.EINTR:  # a signal woke us; sleep on
+                slept = self._sleep(time.CLOCK_MONOTONIC, TIMER_ABSTIME, ctypes.byref(until), None)
+        if slept and (left := deadline - self.now()) > 0.0:  # the system cannot; any other way will do
+            time.sleep(left)
         return self.now()
 
 

@@ -2,9 +2,11 @@
 
 t, tick, woke, done, state, fault, commands, fresh              the tick itself, t when it was due; times in s
 time, power, hardware_fault, counts_*, …, hot_*                 the signals as they were read
-q_*, v_*, integral_*, tau_*, gap_*                              the servo's memory: estimates, torques in Nm
-qd_*, vd_*, ad_*                                                the reference
-code_*                                                          what was written to the converters
+q_*, v_*, integral_*, gap_*                                     what the servo remembers: estimates and sums
+qd_*, vd_*, ad_*                                                the reference; in a stop, where it is to end
+code_*, tau_*                                                   what was written to the converters, and its torque
+
+A row is put together after the write and from what was written; what is decided later shows in the next row.
 """
 
 from __future__ import annotations
@@ -16,21 +18,28 @@ from typing import Any
 
 import numpy as np
 
-from appell.control.loop.servo import MEMORY, Servo
+from appell.control.cabinet.signals import signal_columns
+from appell.control.loop.servo import Servo
 from appell.control.loop.states import SENTENCE, State
 from appell.control.loop.supervisor import Policy
+from appell.control.per_axis import names_of
 from appell.motion.files.journal import JournalWriter
 from appell.motion.record import titles
 
 HEAD = ("t", "tick", "woke", "done", "state", "fault", "commands", "fresh")
-REFERENCE = ("qd", "vd", "ad")
+BLOCKS = {  # what follows the signals: by coordinate or by actuator
+    **dict.fromkeys(("q", "v", "integral"), "coordinate"),
+    "gap": "actuator",
+    **dict.fromkeys(("qd", "vd", "ad"), "coordinate"),
+    **dict.fromkeys(("code", "tau"), "actuator"),
+}
 
 
 def columns(servo: Servo) -> Iterator[str]:
     yield from HEAD
-    yield from servo.layout.columns(servo.wiring.joint_names)
-    for name in (*MEMORY, *REFERENCE, "code"):
-        yield from titles(name, servo.wiring.joint_names)
+    yield from signal_columns(servo.wiring.names)
+    for name, axis in BLOCKS.items():
+        yield from titles(name, names_of(servo.system, axis))
 
 
 class Journal:
@@ -38,7 +47,7 @@ class Journal:
 
     def __init__(self, path: Path, servo: Servo, policy: Policy, origin: float):
         header = {
-            "robot": servo.design.model.robot.name,
+            "robot": servo.system.name,
             "law": servo.design.law.name,
             "period": servo.design.period,
             "origin": origin,
@@ -50,16 +59,19 @@ class Journal:
             },
         }
         self.writer = JournalWriter(path, tuple(columns(servo)), header)
-        sizes = np.cumsum([len(HEAD), servo.layout.size, len(MEMORY) * servo.wiring.n, len(REFERENCE) * servo.wiring.n])
+        n, nu = servo.system.nq, servo.system.nu
+        self.wiring, self._kept = servo.wiring, servo.memory.at["gap"].stop
+        sizes = np.cumsum([len(HEAD), servo.layout.size, self._kept, 3 * n, nu])
         self._ends = tuple(int(size) for size in sizes)
 
-    def write(self, head: tuple, signals: np.ndarray, tick: Any) -> None:
-        row, (a, b, c, d) = self.writer.row, self._ends
+    def write(self, head: tuple, signals: np.ndarray, reference: np.ndarray, tick: Any) -> None:
+        row, (a, b, c, d, e) = self.writer.row, self._ends
         row[:a] = head
         row[a:b] = signals
-        row[b:c] = tick.memory_next
-        row[c:d] = tick.reference.ravel()
-        row[d:] = tick.codes
+        row[b:c] = tick.memory_next[: self._kept]
+        row[c:d] = reference.ravel()
+        row[d:e] = tick.codes
+        row[e:] = self.wiring.torque(tick.codes)
         self.writer.commit()
 
     def close(self) -> None:

@@ -12,9 +12,14 @@ from functools import cached_property
 import numpy as np
 
 from appell.control.law.design import checked_period
+from appell.control.loop.summary import last_motion
 from appell.errors import ArgumentError
+from appell.motion.path import Path
+from appell.motion.paths.spline import Interpolated
+from appell.motion.record import Record
 
 SLACK = 1e-9
+SHORTEST = 0.5  # s of an approach or a run-out
 
 
 @dataclass(frozen=True)
@@ -62,17 +67,32 @@ class Reference:
         return last
 
     @staticmethod
-    def sampled(trajectory: Callable, period: float, duration: float | None = None) -> Reference:
-        """Of a trajectory: a function q, v, a = trajectory(t) with a `duration`."""
+    def sampled(path: Callable, period: float, duration: float | None = None) -> Reference:
+        """Of a path: a function q, v, a = path(t) with a `duration`."""
         checked_period(period)
-        until = getattr(trajectory, "duration", None) if duration is None else duration
+        until = getattr(path, "duration", None) if duration is None else duration
         if until is None:
-            raise ArgumentError("the trajectory does not say how long it lasts.", hint="duration=...")
+            raise ArgumentError("the path does not say how long it lasts.", hint="duration=...")
         ticks = int(np.floor(until / period + SLACK)) + 1
         t = np.minimum(period * np.arange(ticks), until)
-        q, v, _ = trajectory(t)
-        a = trajectory(np.minimum(t + 0.5 * period, until))[2]
-        return Reference(np.stack([q, v, a], axis=1), period, tuple(getattr(trajectory, "names", ())))
+        q, v, _ = path(t)
+        a = path(np.minimum(t + 0.5 * period, until))[2]
+        return Reference(np.stack([q, v, a], axis=1), period, tuple(getattr(path, "names", ())))
+
+    @staticmethod
+    def approached(path: Path, period: float, start: np.ndarray, speed: float = 0.3) -> tuple[Reference, slice]:
+        """From rest at `start` smoothly on to a path, along it, and to rest after it; and the ticks of the path.
+
+        A path may begin and end in motion, as a piece of a periodic one does. `speed` bounds the mean of the approach.
+        """
+        own = Reference.sampled(path, period)
+        first, last = ([x[0] for x in path(np.array([t]))] for t in (0.0, own.duration))
+        rest, far = np.zeros(own.n), np.abs(first[0] - start).max()
+        before = _bridge([start, rest, rest], first, max(SHORTEST, far / speed), period)
+        after = _bridge(last, [last[0] + 0.5 * SHORTEST * last[1], rest, rest], SHORTEST, period)
+        samples = np.concatenate([before.samples[:-1], own.samples, after.samples[1:]])
+        ticks = slice(len(before) - 1, len(before) - 1 + len(own))
+        return Reference(samples, period, own.names), ticks
 
     @staticmethod
     def hold(q, period: float, duration: float) -> Reference:
@@ -110,3 +130,18 @@ class Reference:
 
     def _joint(self, k: int) -> str:
         return f"joint '{self.names[k]}'" if self.names else f"joint {k + 1}"
+
+
+def _bridge(begin, end, duration: float, period: float) -> Reference:
+    """From one q, v, a to another, by a quintic over a whole number of periods."""
+    duration = period * np.ceil(duration / period - SLACK)
+    q, v, a = (np.stack(pair) for pair in zip(begin, end, strict=True))
+    return Reference.sampled(Interpolated([0.0, duration], q, v, a), period)
+
+
+def recorded_path(record: Record, names: tuple[str, ...]) -> Path:
+    """The path that a record tells of: what was asked for in the last motion of a control log, else its q."""
+    if "qd" not in record:
+        return record.path(names)
+    part = record.part(last_motion(record)) if "state" in record else record
+    return Record.of(part.t - part.t[0], {"q": part["qd"]}, part.names("qd")).path(names)

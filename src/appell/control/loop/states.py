@@ -36,7 +36,7 @@ class Fault(IntFlag):
     STOP_TIMEOUT = 1024
 
 
-class Event(IntEnum):
+class Trigger(IntEnum):
     """What moves a loop from state to state; the first five are commands of a person or a program."""
 
     NONE = 0
@@ -75,24 +75,24 @@ SENTENCE = {
     Fault.STOP_TIMEOUT: "the arm did not come to rest in time",
 }
 
-TRANSITIONS: dict[tuple[State, Event], State] = {
-    (State.IDLE, Event.ARM): State.ARMED,
-    (State.IDLE, Event.TROUBLE): State.FAULT,
-    (State.IDLE, Event.DANGER): State.FAULT,
-    (State.ARMED, Event.DISARM): State.IDLE,
-    (State.ARMED, Event.START): State.RUNNING,
-    (State.ARMED, Event.REFINE): State.ARMED,
-    (State.ARMED, Event.TROUBLE): State.FAULT,
-    (State.ARMED, Event.DANGER): State.FAULT,
-    (State.RUNNING, Event.STOP): State.SAFE_STOP,
-    (State.RUNNING, Event.TROUBLE): State.SAFE_STOP,
-    (State.RUNNING, Event.DANGER): State.FAULT,
-    (State.SAFE_STOP, Event.TROUBLE): State.SAFE_STOP,
-    (State.SAFE_STOP, Event.RESTED): State.ARMED,
-    (State.SAFE_STOP, Event.DANGER): State.FAULT,
-    (State.FAULT, Event.TROUBLE): State.FAULT,
-    (State.FAULT, Event.DANGER): State.FAULT,
-    (State.FAULT, Event.CLEAR): State.IDLE,
+TRANSITIONS: dict[tuple[State, Trigger], State] = {
+    (State.IDLE, Trigger.ARM): State.ARMED,
+    (State.IDLE, Trigger.TROUBLE): State.FAULT,
+    (State.IDLE, Trigger.DANGER): State.FAULT,
+    (State.ARMED, Trigger.DISARM): State.IDLE,
+    (State.ARMED, Trigger.START): State.RUNNING,
+    (State.ARMED, Trigger.REFINE): State.ARMED,
+    (State.ARMED, Trigger.TROUBLE): State.FAULT,
+    (State.ARMED, Trigger.DANGER): State.FAULT,
+    (State.RUNNING, Trigger.STOP): State.SAFE_STOP,
+    (State.RUNNING, Trigger.TROUBLE): State.SAFE_STOP,
+    (State.RUNNING, Trigger.DANGER): State.FAULT,
+    (State.SAFE_STOP, Trigger.TROUBLE): State.SAFE_STOP,
+    (State.SAFE_STOP, Trigger.RESTED): State.ARMED,
+    (State.SAFE_STOP, Trigger.DANGER): State.FAULT,
+    (State.FAULT, Trigger.TROUBLE): State.FAULT,
+    (State.FAULT, Trigger.DANGER): State.FAULT,
+    (State.FAULT, Trigger.CLEAR): State.IDLE,
 }
 
 

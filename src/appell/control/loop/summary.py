@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import Any
 
 import numpy as np
@@ -14,9 +15,10 @@ from appell.motion.record import Record
 
 @dataclass(frozen=True)
 class Summary:
-    """Numbers of the last motion in a log, one a joint; angles in rad, torques in Nm, times in s."""
+    """Numbers of the last motion in a log, errors by coordinate and torques by actuator, in SI units."""
 
-    joints: tuple[str, ...]
+    coordinates: tuple[str, ...]
+    actuators: tuple[str, ...]
     ticks: int
     duration: float
     largest_error: np.ndarray
@@ -27,11 +29,11 @@ class Summary:
     fault: str
 
     def rows(self) -> list[list[str]]:
-        """One row a joint: name, largest and final error in mrad, largest torque."""
-        table = zip(self.joints, self.largest_error, self.final_error, self.largest_torque, strict=True)
-        return [
-            [name, f"{1e3 * most:.3f}", f"{1e3 * last:+.3f}", f"{torque:.2f}"] for name, most, last, torque in table
-        ]
+        """Name, largest and final error in mrad or mm; and beside them an actuator and its largest torque."""
+        errors = zip(self.coordinates, self.largest_error, self.final_error, strict=True)
+        left = [[name, f"{1e3 * most:.3f}", f"{1e3 * last:+.3f}"] for name, most, last in errors]
+        right = [[name, f"{most:.2f}"] for name, most in zip(self.actuators, self.largest_torque, strict=True)]
+        return [a + b for a, b in zip_longest(left, right, fillvalue=[""] * 3)]
 
 
 def last_motion(log: Record) -> slice:
@@ -49,7 +51,8 @@ def summarize(log: Record) -> Summary:
     error = log["q"][rows] - log["qd"][rows]
     ticks = log["tick"]
     return Summary(
-        joints=log.names("q"),
+        coordinates=log.names("q"),
+        actuators=log.names("tau"),
         ticks=len(log),
         duration=float(log["t"][-1] - log["t"][0]),
         largest_error=np.abs(error).max(axis=0),
@@ -66,13 +69,14 @@ def draw_run(figure: Any, log: Record) -> None:
     rows = last_motion(log)
     t = log["t"][rows] - log["t"][rows][0]
     positions, errors, torques = figure.subplots(3, 1, sharex=True)
-    for k, joint in enumerate(log.names("q")):
+    for k, name in enumerate(log.names("q")):
         color = f"C{k}"
-        positions.plot(t, log["q"][rows, k], color=color, label=joint)
+        positions.plot(t, log["q"][rows, k], color=color, label=name)
         positions.plot(t, log["qd"][rows, k], color=color, linestyle=":", linewidth=1.2)
         errors.plot(t, 1e3 * (log["q"][rows, k] - log["qd"][rows, k]), color=color, linewidth=1.0)
-        torques.plot(t, log["tau"][rows, k], color=color, linewidth=1.0)
-    positions.set(title=f"Positions, rad (dotted: reference); law '{log.about['law']}'")
+    for k, tau in enumerate(log["tau"][rows].T):
+        torques.plot(t, tau, color=f"C{k}", linewidth=1.0)
+    positions.set(title=f"Positions, rad or m (dotted: reference); law '{log.about['law']}'")
     positions.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
-    errors.set(title="Following error, mrad")
-    torques.set(title="Torques, Nm", xlabel="time, s", xlim=(0.0, float(t[-1])))
+    errors.set(title="Following error, mrad or mm")
+    torques.set(title="Torques, N m or N", xlabel="time, s", xlim=(0.0, float(t[-1])))

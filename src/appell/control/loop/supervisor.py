@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from appell.control.loop.states import DANGERS, TRANSITIONS, Event, Fault, State, sentences
+from appell.control.loop.states import DANGERS, TRANSITIONS, Fault, State, Trigger, sentences
 from appell.errors import ArgumentError
 
 
@@ -52,24 +52,24 @@ class Supervisor:
 
     # ---- commands
 
-    def expect(self, event: Event) -> None:
+    def expect(self, trigger: Trigger) -> None:
         """Raise unless the command fits the state."""
-        if (self.state, event) not in TRANSITIONS:
-            wanted = ", ".join(state.name for state, known in TRANSITIONS if known is event)
+        if (self.state, trigger) not in TRANSITIONS:
+            wanted = ", ".join(state.name for state, known in TRANSITIONS if known is trigger)
             reason = f" ({sentences(self.fault)})" if self.word else ""
             raise ArgumentError(
-                f"the loop is in state {self.state.name}{reason} and cannot {event.name.lower()}.",
+                f"the loop is in state {self.state.name}{reason} and cannot {trigger.name.lower()}.",
                 expected=f"state {wanted}",
             )
 
-    def obey(self, event: Event) -> None:
-        self.expect(event)
-        self.commands = 16 * self.commands + event
-        if event is Event.CLEAR:
+    def obey(self, trigger: Trigger) -> None:
+        self.expect(trigger)
+        self.commands = 16 * self.commands + trigger
+        if trigger is Trigger.CLEAR:
             self.word = 0
-        if event is Event.START:
+        if trigger is Trigger.START:
             self._misses = self._resting = self._stopping_for = 0
-        self._go(event)
+        self._go(trigger)
 
     # ---- what a tick finds
 
@@ -81,7 +81,7 @@ class Supervisor:
         self.word |= found
         if new:
             self.history.append(f"tick {self.tick}: {sentences(Fault(new))}")
-        self._go(Event.DANGER if found & DANGERS.value else Event.TROUBLE)
+        self._go(Trigger.DANGER if found & DANGERS.value else Trigger.TROUBLE)
 
     def reading(self, good: bool, number: bool) -> int:
         """Count readings that are lost, or are not numbers."""
@@ -106,11 +106,11 @@ class Supervisor:
         self._stopping_for += 1
         self._resting = self._resting + 1 if speed <= self.policy.rest_speed else 0
         if self._resting >= self.policy.rest_ticks:
-            self._go(Event.DANGER if self.word else Event.RESTED)
+            self._go(Trigger.DANGER if self.word else Trigger.RESTED)
             return 0
         return Fault.STOP_TIMEOUT.value if self._stopping_for * self.period > self.policy.stop_time else 0
 
-    def _go(self, event: Event) -> None:
-        before, self.state = self.state, TRANSITIONS[self.state, event]
+    def _go(self, trigger: Trigger) -> None:
+        before, self.state = self.state, TRANSITIONS[self.state, trigger]
         if self.state is not before:
             self.history.append(f"tick {self.tick}: {before.name} to {self.state.name}")

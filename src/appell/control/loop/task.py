@@ -7,27 +7,31 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path as FilePath
 
 import numpy as np
 
-from appell.control.cabinet.drive import Wiring
-from appell.control.cabinet.generic import generic_wiring
-from appell.control.cabinet.puma600 import TORQUE_LIMIT, puma_600
+from appell.control.cabinet.generic import coordinate_ranges, wiring_of
 from appell.control.cabinet.simulated import CabinetModel
+from appell.control.cabinet.wiring import Wiring
 from appell.control.law.design import Design
 from appell.control.law.gains import Gains, critical
 from appell.control.law.laws import find_law
-from appell.control.loop.limits import Limits
-from appell.control.loop.loop import Loop
+from appell.control.loop.control_loop import Loop
+from appell.control.loop.guard import Guard
 from appell.control.loop.reference import Reference
 from appell.control.loop.servo import Servo
 from appell.control.loop.startup import index_search
 from appell.control.loop.states import State, sentences
-from appell.model.robot import Robot
+from appell.control.per_axis import controllable
+from appell.errors import ArgumentError
+from appell.model.mechanism import Mechanism
+from appell.model.system import System
+from appell.model.variations import with_payload, with_stiction
 
 SETTLE = 0.3  # s that a search or a task is held at its end
-PUMA_START = (0.1, -0.7, 2.6, 0.2, 0.6, -0.3)
+STICTION = 1.2  # static over Coulomb friction of a plant, where nobody knows better
+DOUBT = {"rad": 0.06, "m": 0.02}  # between encoder and potentiometer
 
 
 @dataclass(frozen=True)
@@ -38,46 +42,56 @@ class Outcome:
     state: State
     sentence: str
     ticks: int
-    log: Path | None
-
-
-def wiring_of(robot: Robot) -> Wiring:
-    """The PUMA 600's for the PUMA, a generic one for other arms."""
-    return puma_600(robot.joint_names) if robot.name == "puma" else generic_wiring(robot)
+    log: FilePath | None
 
 
 def standard_servo(
-    robot: Robot,
+    system: System,
     law: str = "tracking-integral",
     frequency: float = 20.0,
     period: float = 1e-3,
     wiring: Wiring | None = None,
+    model: System | None = None,
 ) -> Servo:
-    """A servo with all poles of the error at -frequency.
+    """A servo with all poles of the error at -frequency, on the system's own wiring; `model` is what it believes.
 
-    Gains of torque laws are scaled by each joint's inertia, or so that half a radian of error calls for all its torque.
+    Gains of torque laws are scaled by each coordinate's inertia, or so that half a radian of error calls for all its
+    torque.
     """
-    wiring = wiring or wiring_of(robot)
-    known = find_law(law)
-    arm = wiring.arm(robot)
+    wiring, known = wiring or wiring_of(controllable(system)), find_law(law)
+    believed = system if model is None else model
+    for kind in ("coordinate_names", "actuator_names"):
+        if getattr(system, kind) != getattr(believed, kind):
+            raise ArgumentError(
+                f"the model has {kind.replace('_', ' ')} {', '.join(getattr(believed, kind))}; {system.owner} has "
+                f"{', '.join(getattr(system, kind))}.",
+                expected="a description of the same system",
+            )
     gains = critical(frequency, period, integral=known.integral)
-    torque = np.minimum(TORQUE_LIMIT if robot.name == "puma" else np.inf, wiring.reachable_torque)
+    torque = wiring.reachable_torque
     if known.model != "motion":
-        inertia = np.diag(np.array(arm.mass_matrix(standard_start(robot).tolist()), float))
-        scale = np.maximum(inertia, torque / (0.5 * np.asarray(gains.kp)))
+        dyn = Design(believed, Gains(1.0, 1.0), period=period).parts.smooth
+        start = np.array(wiring.start)
+        inertia, reach = np.diag(dyn.mass_matrix(start)), np.abs(dyn.actuator_jacobian(start)).T @ torque
+        scale = np.maximum(inertia, reach / (0.5 * np.asarray(gains.kp)))
         gains = Gains(*(tuple((gain * scale).tolist()) for gain in (gains.kp, gains.kd, gains.ki)))
-    design = Design(arm, gains, law=law, period=period, integral_limit=0.1)
-    return Servo(design, wiring, Limits(wiring.column("lower"), wiring.column("upper"), torque=torque.tolist()))
+    design = Design(believed, gains, law=law, period=period, integral_limit=0.1)
+    return Servo(design, wiring, standard_guard(system, wiring))
 
 
-def standard_start(robot: Robot) -> np.ndarray:
-    return np.array(PUMA_START) if robot.name == "puma" else robot.start
+def standard_guard(system: System, wiring: Wiring) -> Guard:
+    """The ranges of a mechanism's coordinates, or of an arm's potentiometers; torques as the actuators have them."""
+    lower, upper = wiring.column("lower"), wiring.column("upper")
+    if isinstance(system, Mechanism):
+        lower, upper = coordinate_ranges(system).T
+    doubt = [DOUBT[unit] for unit in system.actuator_units]
+    return Guard(lower, upper, potentiometer=doubt, torque=wiring.reachable_torque.tolist())
 
 
-def standard_plant(robot: Robot, wiring: Wiring, payload: float = 0.0) -> CabinetModel:
-    """The arm behind the cabinet: with friction that sticks and, if wanted, a load that no model knows."""
-    arm = wiring.arm(robot, stiction=1.2)
-    return CabinetModel(arm.with_payload(payload, (0.0, 0.0, 0.1)) if payload else arm, wiring)
+def standard_plant(system: System, wiring: Wiring, payload: float = 0.0) -> CabinetModel:
+    """The system behind the cabinet: with friction that sticks and, if wanted, a load that no model knows."""
+    real = with_stiction(system, STICTION)
+    return CabinetModel(with_payload(real, payload, (0.0, 0.0, 0.1)) if payload else real, wiring)
 
 
 def run_task(
@@ -117,9 +131,8 @@ def run_task(
     finished = run(loop.supervisor.policy.readings + 5, State.IDLE)
     if finished:
         loop.arm()
-        tracks = loop.servo.design.law.tracks
-        if calibrate and tracks:
-            finished = follow(index_search(loop.servo.wiring, loop.position, loop.period), SETTLE)
+        if calibrate and loop.servo.design.law.tracks:
+            finished = follow(index_search(loop.servo, loop.position), SETTLE)
             if finished:
                 loop.refine()
         finished = finished and follow(reference(loop.position), settle)

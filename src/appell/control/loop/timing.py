@@ -11,10 +11,10 @@ import numpy as np
 
 from appell.control.cabinet.simulated import SimulatedCabinet
 from appell.control.loop.clock import VirtualClock
-from appell.control.loop.loop import Loop
+from appell.control.loop.control_loop import Loop
 from appell.control.loop.reference import Reference
 from appell.control.loop.servo import Servo
-from appell.control.loop.task import standard_plant, standard_servo, standard_start
+from appell.control.loop.task import standard_plant, standard_servo
 from appell.describe.load import load
 
 
@@ -56,7 +56,7 @@ class Exercise:
 
     STATEMENT = (
         "f.signals[:] = signals; f.reference[:] = reference; f.memory[:] = f.memory_next; f(); "
-        "tau[:] = f.memory_next[18:24]; codes[:] = f.codes"
+        "tau[:] = f.memory_next[place]; codes[:] = f.codes"
     )
 
     def step(self) -> None:
@@ -66,7 +66,7 @@ class Exercise:
         f.reference[:] = names["reference"]
         f.memory[:] = f.memory_next
         f()
-        names["tau"][:] = f.memory_next[18:24]
+        names["tau"][:] = f.memory_next[names["place"]]
         names["codes"][:] = f.codes
 
 
@@ -74,7 +74,7 @@ def puma_exercise() -> Exercise:
     """The PUMA under tracking control with integral action, running."""
     robot = load("puma")
     servo, clock = standard_servo(robot), VirtualClock()
-    cabinet = SimulatedCabinet(standard_plant(robot, servo.wiring), clock, standard_start(robot))
+    cabinet = SimulatedCabinet(standard_plant(robot, servo.wiring), clock, servo.wiring.start)
     signals = np.zeros(servo.layout.size)
     cabinet.read(signals)
     loop = Loop(Still(servo, clock, signals), servo, clock)
@@ -89,6 +89,7 @@ def puma_exercise() -> Exercise:
     reference = np.zeros((3, n))
     reference[0] = loop.position
     names = {"f": bound, "signals": signals, "reference": reference, "tau": np.zeros(n), "codes": np.zeros(n)}
+    names["place"] = servo.memory.at["tau"]
     return Exercise(bound, names, loop)
 
 

@@ -10,10 +10,10 @@ import numpy as np
 
 from appell.control.cabinet.simulated import SimulatedCabinet
 from appell.control.loop.clock import VirtualClock
-from appell.control.loop.loop import Loop
+from appell.control.loop.control_loop import Loop
 from appell.control.loop.reference import Reference
 from appell.control.loop.summary import last_motion
-from appell.control.loop.task import run_task, standard_plant, standard_servo, standard_start
+from appell.control.loop.task import run_task, standard_plant, standard_servo
 from appell.control.loop.timing import median_seconds, puma_exercise
 from appell.describe.load import load
 from appell.dynamics import Dynamics
@@ -52,7 +52,7 @@ def _cabinet_run(robot, law: str, motion: Callable[[np.ndarray], Path], start=No
     servo, clock = standard_servo(robot, law, FREQUENCY.get(law, 20.0)), VirtualClock()
     period = servo.design.period
     cabinet = SimulatedCabinet(
-        standard_plant(robot, servo.wiring, payload), clock, standard_start(robot) if start is None else start
+        standard_plant(robot, servo.wiring, payload), clock, servo.wiring.start if start is None else start
     )
 
     def reference(q: np.ndarray) -> Reference:

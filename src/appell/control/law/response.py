@@ -9,6 +9,7 @@ import numpy as np
 from appell.control.cabinet.plant import Plant
 from appell.control.law.controller import Controller
 from appell.control.loop.reference import Reference
+from appell.control.per_axis import names_of, word
 from appell.errors import ArgumentError, SimulationError
 
 
@@ -32,20 +33,23 @@ class Response:
 
 def closed_loop(controller: Controller, plant: Plant, reference: Reference, settle: float = 0.0) -> Response:
     """Follow the reference from where the plant stands, then hold its end for `settle` seconds."""
-    period, model = controller.design.period, controller.design.model
-    coordinates, actuators = model.coordinates, model.actuators
-    for real, believed in ((plant.arm.coordinates, coordinates), (plant.arm.actuators, actuators)):
-        if real.names != believed.names:
-            raise ArgumentError(f"the plant has {real}, the controller's model has {', '.join(believed.names)}.")
-    n = len(coordinates)
+    period, model, real = controller.design.period, controller.design.model, plant.system
+    for axis in ("coordinate", "actuator"):
+        found, believed = names_of(real, axis), names_of(model, axis)
+        if found != believed:
+            raise ArgumentError(
+                f"the plant has {word(real, axis)}s {', '.join(found)}, "
+                f"the controller's model has {', '.join(believed)}."
+            )
+    n, kind = model.nq, word(model, "coordinate")
     if reference.n != n or not np.isclose(reference.period, period):
         raise ArgumentError(
-            f"the reference has {reference.n} {coordinates.kind}s and a period of {reference.period:g} s.",
-            expected=f"{n} {coordinates.kind}s and {period:g} s",
+            f"the reference has {reference.n} {kind}s and a period of {reference.period:g} s.",
+            expected=f"{n} {kind}s and {period:g} s",
         )
     ticks = len(reference) + round(settle / period)
     t = period * np.arange(ticks)
-    q, v, tau = (np.empty((ticks, size)) for size in (n, n, len(actuators)))
+    q, v, tau = (np.empty((ticks, size)) for size in (n, n, model.nu))
     end = reference.end
     for k in range(ticks):
         q[k], v[k] = plant.q, plant.v
@@ -55,7 +59,7 @@ def closed_loop(controller: Controller, plant: Plant, reference: Reference, sett
     if lost.any():
         k, which = (int(i) for i in np.argwhere(lost)[0])
         raise SimulationError(
-            f"the torque of {actuators.one(which)} is {tau[k, which]} at t = {t[k]:g} s; before, "
+            f"the torque of {word(model, 'actuator')} '{model.actuator_names[which]}' is {tau[k, which]} at t = {t[k]:g} s; before, "
             f"q was ({', '.join(f'{x:.4g}' for x in q[max(k - 1, 0)])}).",
             hint="keep away from singular poses and from the end of reach; gains that are stable at this period",
         )

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import numpy as np
 
-from appell.control.loop.loop import Loop
+from appell.control.loop.control_loop import Loop
 from appell.control.loop.reference import Reference
 from appell.control.loop.servo import Servo
-from appell.control.loop.states import Event, State
+from appell.control.loop.states import State, Trigger
 from appell.control.loop.supervisor import Policy
 from appell.errors import ArgumentError
 from appell.motion.record import Record
@@ -61,7 +61,7 @@ def replay(log: Record, servo: Servo, path: Path | None = None) -> Record:
     if log.about["servo"] != servo.function.tape.digest:
         raise ArgumentError(
             f"the log was written by another servo (law '{log.about['law']}', robot '{log.about['robot']}').",
-            expected="the design, wiring and limits of the run",
+            expected="the design, wiring and guard of the run",
         )
     repeater = Repeater(log, servo)
     with tempfile.TemporaryDirectory() as folder:
@@ -69,7 +69,7 @@ def replay(log: Record, servo: Servo, path: Path | None = None) -> Record:
         loop = Loop(repeater, servo, repeater, Policy(**log.about["policy"]), target)
         for row, commands in enumerate(log["commands"].astype(int).tolist()):
             for digit in f"{commands:x}" if commands else "":
-                _command(loop, Event(int(digit, 16)), log, row)
+                _command(loop, Trigger(int(digit, 16)), log, row)
             loop.tick()
         loop.close()
         return Record.read(target)
@@ -87,27 +87,32 @@ def first_difference(one: Record, other: Record) -> tuple[int, str] | None:
     return row, one.columns[column]
 
 
-def _command(loop: Loop, event: Event, log: Record, row: int) -> None:
-    match event:
-        case Event.ARM:
+def _command(loop: Loop, trigger: Trigger, log: Record, row: int) -> None:
+    match trigger:
+        case Trigger.ARM:
             loop.arm()
-        case Event.DISARM:
+        case Trigger.DISARM:
             loop.disarm()
-        case Event.START:
+        case Trigger.START:
             loop.start(_reference(log, row, loop.period))
-        case Event.STOP:
+        case Trigger.STOP:
             loop.stop()
-        case Event.CLEAR:
+        case Trigger.CLEAR:
             loop.clear("replay")
-        case Event.REFINE:
+        case Trigger.REFINE:
             loop.refine()
 
 
 def _reference(log: Record, row: int, period: float) -> Reference:
-    """The samples that the loop followed from a row on; ticks that it slept through get their neighbour's."""
-    state, ticks = log["state"][row:], log["tick"][row:].astype(int)
-    other = np.flatnonzero((state != State.RUNNING) & (state != State.SAFE_STOP))
+    """The samples that the loop followed from a row on; ticks that it slept through get their neighbour's.
+
+    The last is that of the tick that found trouble, unless a command had stopped the arm before it.
+    """
+    state, ticks, commands = (log[name][row:].astype(int) for name in ("state", "tick", "commands"))
+    other = np.flatnonzero(state != State.RUNNING)
     last = int(other[0]) if len(other) else len(state) - 1
+    if last and f"{Trigger.STOP:x}" in f"{commands[last]:x}":
+        last -= 1
     wanted = np.stack([log[name][row : row + last + 1] for name in ("qd", "vd", "ad")], axis=1)
     numbers = ticks[: last + 1] - ticks[0]
     nearest = np.searchsorted(numbers, np.arange(numbers[-1] + 1), side="right") - 1

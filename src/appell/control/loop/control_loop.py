@@ -4,8 +4,8 @@
 
 A reading that does not come, or is not numbers, is bridged by the observer's prediction, a missed deadline by holding
 the last output; both a few times in a row, then the arm is stopped (see `states`). Ticks that were slept through are
-skipped, never made up for in a burst. The log holds everything a tick took in and gave out, so that it can be replayed
-bit by bit.
+skipped, never made up for in a burst. The log holds everything a tick took in and wrote, so that it can be replayed bit
+by bit: what a missed deadline leads to begins with the next tick.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from appell.control.loop.clock import Clock
 from appell.control.loop.journal import Journal
 from appell.control.loop.reference import Reference
 from appell.control.loop.servo import ALARMS, FRESH, PERIODS, STOPPING, Servo
-from appell.control.loop.startup import coarse_offset, refined_offset
-from appell.control.loop.states import Event, Fault, State, sentences
+from appell.control.loop.startup import coarse_offset, coordinates_at, refined_offset
+from appell.control.loop.states import Fault, State, Trigger, sentences
 from appell.control.loop.supervisor import Policy, Supervisor
 from appell.errors import ArgumentError
 
@@ -47,17 +47,20 @@ class Loop:
         log: str | Path | None = None,
     ):
         if hardware.wiring != servo.wiring:
-            hardware.wiring.check(servo.design.model.robot)
+            hardware.wiring.check(servo.system)
             raise ArgumentError(f"the servo is made for another wiring than that of {hardware.wiring.name}.")
         self.hardware, self.servo, self.clock, self.period = hardware, servo, clock, servo.design.period
         self.supervisor = Supervisor(policy, self.period)
-        n = servo.wiring.n
+        n, nu = servo.system.nq, servo.wiring.n
         self._tick = servo.new_bound()
         self._signals = np.zeros(servo.layout.size)
         self._rest = np.zeros((3, n))
-        self._zero = np.full(n, servo.wiring.zero_code)
-        self._sum, self._readings = np.zeros(n), 0
+        self._zero = np.full(nu, servo.wiring.zero_code)
+        self._resolution = servo.wiring.column("resolution")
+        self._sum, self._n = np.zeros(nu), n
+        self._forget_position()
         self._reference: Reference | None = None
+        self._stand: np.ndarray | None = None  # where a stop is to end, as a reference
         self._started = 0
         hardware.open()
         self.grid, self._origin = 0, clock.now()
@@ -80,57 +83,59 @@ class Loop:
     @property
     def position(self) -> np.ndarray:
         """Where the arm is, as far as the loop knows."""
-        return self._tick.memory_next[: self.servo.wiring.n].copy()
+        return self._tick.memory_next[: self._n].copy()
 
     # ---- commands
 
     def arm(self) -> None:
         """Take the position from the potentiometers; the outputs stay off."""
-        self.supervisor.expect(Event.ARM)
+        self.supervisor.expect(Trigger.ARM)
         wanted = self.supervisor.policy.readings
         if self._readings < wanted:
             raise ArgumentError(
                 f"the loop has read the potentiometers {self._readings} times.", expected=f"{wanted} or more"
             )
-        q = self._take_position(coarse_offset(self._sum, self._readings))
-        self.servo.limits.check_start(self.servo.design.model.coordinates, q)
-        self.supervisor.obey(Event.ARM)
+        start = np.array(self.servo.wiring.start)
+        q = self._take_position(coarse_offset(self._sum, self._readings), start)
+        self.servo.guard.check_start(self.servo.system, q)
+        self.supervisor.obey(Trigger.ARM)
 
     def refine(self) -> None:
         """Take the exact position from the index pulses that have passed; see `startup.index_search`."""
-        self.supervisor.expect(Event.REFINE)
-        self._take_position(refined_offset(self.servo.wiring, self.servo.layout, self._signals, self._tick.offset))
-        self.supervisor.obey(Event.REFINE)
+        self.supervisor.expect(Trigger.REFINE)
+        exact = refined_offset(self.servo.wiring, self.servo.layout, self._signals, self._tick.offset)
+        self._take_position(exact, self.position)
+        self.supervisor.obey(Trigger.REFINE)
 
     def start(self, reference: Reference) -> None:
         """Switch the outputs on and follow the reference from the next tick on; after its end, hold."""
-        self.supervisor.expect(Event.START)
+        self.supervisor.expect(Trigger.START)
         if not np.isclose(reference.period, self.period, rtol=1e-9):
             raise ArgumentError(f"the reference has a period of {reference.period:g} s, the loop {self.period:g} s.")
-        limits = self.servo.limits
-        bounds = (np.array(limits.lower), np.array(limits.upper), np.array(limits.velocity))
+        guard = self.servo.guard
+        bounds = (np.array(guard.lower), np.array(guard.upper), np.array(guard.velocity))
         reference.check(self.position, *bounds, tracks=self.servo.design.law.tracks)
-        self._reference, self._started = reference, self.grid
+        self._reference, self._started, self._stand = reference, self.grid, None
         self._remember(self.position)
         self.hardware.enable()
-        self.supervisor.obey(Event.START)
+        self.supervisor.obey(Trigger.START)
 
     def stop(self) -> None:
         """Brake the arm, carrying its weight; at rest the outputs go off."""
-        self.supervisor.obey(Event.STOP)
+        self.supervisor.obey(Trigger.STOP)
 
     def disarm(self) -> None:
-        self.supervisor.obey(Event.DISARM)
+        self.supervisor.obey(Trigger.DISARM)
         self._forget_position()
 
     def clear(self, by: str) -> None:
         """A person, named, declares the faults dealt with."""
-        self.supervisor.expect(Event.CLEAR)
+        self.supervisor.expect(Trigger.CLEAR)
         if not by.strip():
             raise ArgumentError("nobody clears the fault.", expected="the name of a person")
         self.history.append(f"tick {self.grid}: {by} cleared: {sentences(self.fault)}")
         self.hardware.clear()
-        self.supervisor.obey(Event.CLEAR)
+        self.supervisor.obey(Trigger.CLEAR)
         self._forget_position()
 
     def close(self) -> None:
@@ -162,10 +167,11 @@ class Loop:
         if supervisor.state is State.IDLE and good:
             self._collect()
         done = self.clock.now()
-        self._react(supervisor.deadline(done - scheduled))
+        if missed := supervisor.deadline(done - scheduled):
+            supervisor.latch(missed)
         if self.journal is not None:
             head = (scheduled, self.grid, woke, done, supervisor.state, supervisor.word, supervisor.commands, arrived)
-            self.journal.write(head, self._signals, tick)
+            self.journal.write(head, self._signals, reference, tick)
         supervisor.commands = 0
         passed = int((done - self._origin) / self.period + 1e-6)
         self.grid = max(passed, self.grid) + 1
@@ -176,10 +182,20 @@ class Loop:
 
     def _reference_now(self) -> np.ndarray:
         if self._reference is None or not self.supervisor.moving:
-            self._rest[0] = self._tick.memory_next[: self.servo.wiring.n]
+            self._rest[0] = self._tick.memory_next[: self._n]
             return self._rest
+        if self.supervisor.state is State.SAFE_STOP:
+            return self._standing()
         k = self.grid - self._started
         return self._reference.samples[k] if k < len(self._reference.samples) else self._reference.end
+
+    def _standing(self) -> np.ndarray:
+        """Where braking by (5) of `design` leads from here, or led when the stop began."""
+        if self._stand is None:
+            n, memory = self._n, self._tick.memory_next
+            self._stand = np.zeros((3, n))
+            self._stand[0] = memory[:n] + memory[n : 2 * n] / self.servo.design.stop_damping
+        return self._stand
 
     def _servo(self, fresh: bool, reference: np.ndarray) -> None:
         """One control step, from the signals if they are fresh, else from what was to be expected."""
@@ -190,7 +206,7 @@ class Loop:
             time = float(self._signals[0])
         tick.memory[:] = tick.memory_next
         tick.reference[:] = reference
-        switches[FRESH] = 1.0 if fresh else 0.0
+        switches[FRESH] = 1.0 if fresh and self._placed else 0.0
         switches[STOPPING] = 1.0 if self.supervisor.state is State.SAFE_STOP else 0.0
         switches[PERIODS] = (time - self._last_time) / self.period
         self._last_time, self._time_before = time, self._last_time
@@ -206,6 +222,9 @@ class Loop:
             self._last_time = self._time_before
             self._servo(False, reference)
         found = 0
+        if tick.alarm != tick.alarm:  # the arm is where its model cannot be
+            found = Fault.NOT_A_NUMBER.value
+            tick.memory_next[:] = tick.memory
         for bit, alarm in zip(BITS, tick.alarms.tolist(), strict=True):
             if alarm > 0.0:
                 found |= bit
@@ -220,6 +239,7 @@ class Loop:
             supervisor.latch(found)
             if before is State.RUNNING and supervisor.state is State.SAFE_STOP:
                 self._tick.switches[STOPPING] = 1.0
+                self._tick.reference[:] = self._standing()
                 self._tick()
         if not supervisor.moving and self._reference is not None:
             self._reference = None
@@ -233,11 +253,12 @@ class Loop:
         self._readings += 1
 
     def _by_counts(self) -> np.ndarray:
-        return (self._signals[self.servo.layout.at["counts"]] + 0.5) / self.servo.wiring.column("counts_per_radian")
+        return (self._signals[self.servo.layout.at["counts"]] + 0.5) / self._resolution
 
-    def _take_position(self, offset: np.ndarray) -> np.ndarray:
-        q = self._by_counts() + offset
+    def _take_position(self, offset: np.ndarray, near: np.ndarray) -> np.ndarray:
+        q = coordinates_at(self.servo.design.parts.smooth, self._by_counts() + offset, near)
         self._tick.offset[:] = offset
+        self._placed = True
         self._remember(q)
         return q
 
@@ -246,4 +267,6 @@ class Loop:
         self._tick.memory_next[: len(q)] = q
 
     def _forget_position(self) -> None:
-        self._sum[:], self._readings = 0.0, 0
+        """Until somebody arms the loop, the system is believed to stand at its start."""
+        self._sum[:], self._readings, self._placed = 0.0, 0, False
+        self._remember(np.array(self.servo.wiring.start))

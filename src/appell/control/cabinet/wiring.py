@@ -1,0 +1,168 @@
+"""Wiring: amplifiers, converters and sensors between a computer and the actuators of a system.
+
+volts = (code - 2^(bits-1)) 2V/2^bits               the output converter, ±V                              (1)
+current = amplifier volts,   |current| ≤ limit,   |R current + k N θ̇| ≤ supply                            (2)
+τ = k N current                                     k torque constant, N gear ratio                       (3)
+counts = ⌊4 lines N (θ - home) / 2π⌋ - counts at power-on        index pulse once a turn of the motor      (4)
+potentiometer = 5 V (θ - lower) / (upper - lower)                                                         (5)
+
+θ is an actuator's position, in rad or m. What is the actuator's own (gear, torque constant, limits of torque and
+current) is read from it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from appell.control.per_axis import word
+from appell.errors import ArgumentError
+from appell.model.actuator import Actuator
+from appell.model.system import System
+
+
+@dataclass(frozen=True)
+class Channel:
+    """Amplifier, encoder, potentiometer and brake of one actuator."""
+
+    actuator: Actuator
+    lower: float  # rad or m, the range of the potentiometer
+    upper: float
+    resistance: float = 2.0  # ohm
+    supply: float = 40.0  # V
+    amplifier: float = 1.0  # A/V
+    lines: int = 200  # of the encoder, a turn of the motor
+    home: float = 0.0  # rad or m, a position at which the index pulse comes
+    brake: float = 0.0  # N m or N at the joint, when the outputs are off
+    heating: float = 1.0  # K/W of the motor
+    cooling_time: float = 600.0  # s
+    hottest: float = 120.0  # °C, where the over-temperature contact opens
+
+    def __post_init__(self):
+        for name in ("torque_constant", "current"):
+            if not (getattr(self.actuator, name) or 0.0) > 0.0:
+                raise ArgumentError(
+                    f"an actuator with {name.replace('_', ' ')} {getattr(self.actuator, name)} cannot be wired.",
+                    expected="a motor whose torque constant and largest current are known",
+                )
+        for name in ("resistance", "supply", "amplifier", "lines"):
+            if not getattr(self, name) > 0.0:
+                raise ArgumentError(f"a channel's {name} is {getattr(self, name):g}.", expected="a positive number")
+        if not self.lower < self.upper:
+            raise ArgumentError(
+                f"a channel's actuator ranges from {self.lower:g} to {self.upper:g}.", expected="lower < upper"
+            )
+
+    @property
+    def gear(self) -> float:
+        return abs(self.actuator.gear)  # a motor that turns the other way is wired the other way
+
+    @property
+    def current_limit(self) -> float:
+        return self.actuator.current or 0.0
+
+    @property
+    def torque_per_ampere(self) -> float:
+        return (self.actuator.torque_constant or 0.0) * self.gear
+
+    @property
+    def torque_per_volt(self) -> float:
+        return self.torque_per_ampere * self.amplifier
+
+    @property
+    def torque_limit(self) -> float:
+        return self.actuator.torque_limit
+
+    @property
+    def short_circuit_damping(self) -> float:
+        """What a shorted winding opposes to motion, N m s at the joint."""
+        return self.torque_per_ampere**2 / self.resistance
+
+    @property
+    def counts_per_turn(self) -> int:
+        """Of the motor, all four edges counted."""
+        return 4 * self.lines
+
+    @property
+    def resolution(self) -> float:
+        """Counts a rad or m."""
+        return self.counts_per_turn * self.gear / (2.0 * np.pi)
+
+    @property
+    def index_pitch(self) -> float:
+        """From one index pulse to the next, at the joint."""
+        return 2.0 * np.pi / self.gear
+
+
+@dataclass(frozen=True)
+class Wiring:
+    """What stands between the computer and a system, actuator by actuator."""
+
+    names: tuple[str, ...]  # of the actuators
+    channels: tuple[Channel, ...]
+    start: tuple[float, ...]  # q, about where the system stands when the power comes on
+    name: str = "cabinet"
+    bits: int = 12
+    volts: float = 10.0
+    tool_outputs: int = 2
+    potentiometer_volts: float = 5.0
+
+    def __post_init__(self):
+        if len(self.names) != len(self.channels):
+            raise ArgumentError(f"{len(self.channels)} channels are given for {len(self.names)} actuators.")
+
+    @property
+    def n(self) -> int:
+        return len(self.channels)
+
+    def check(self, system: System) -> None:
+        """Raise unless the system has the actuators that are wired."""
+        if system.actuator_names != self.names:
+            kind = word(system, "actuator")
+            raise ArgumentError(
+                f"{system.owner} has {kind}s {', '.join(system.actuator_names)}; {self.name} drives "
+                f"{', '.join(self.names)}.",
+                expected=f"a system with the {kind}s of the cabinet, in their order",
+            )
+
+    def column(self, name: str) -> np.ndarray:
+        """A number of every channel."""
+        return np.array([getattr(channel, name) for channel in self.channels], dtype=float)
+
+    # ---- converters
+
+    @property
+    def zero_code(self) -> float:
+        return float(2 ** (self.bits - 1))
+
+    @property
+    def volts_per_code(self) -> float:
+        return 2.0 * self.volts / 2**self.bits
+
+    @cached_property
+    def torque_per_code(self) -> np.ndarray:
+        return self.volts_per_code * self.column("torque_per_volt")
+
+    @property
+    def reachable_torque(self) -> np.ndarray:
+        """What the last code, the amplifier's current limit and the actuator allow."""
+        return np.minimum((self.zero_code - 1.0) * self.torque_per_code, self.column("torque_limit"))
+
+    def code_bounds(self, torque_limit: Sequence[float]) -> tuple[np.ndarray, np.ndarray]:
+        """The lowest and highest code whose torque stays within the limit."""
+        reach = np.minimum(
+            np.floor(np.asarray(torque_limit) / self.torque_per_code * (1.0 + 1e-15)), self.zero_code - 1.0
+        )
+        return self.zero_code - reach, self.zero_code + reach
+
+    def torque(self, codes: np.ndarray) -> np.ndarray:
+        """The torque that codes ask for."""
+        return (np.asarray(codes) - self.zero_code) * self.torque_per_code
+
+    def position(self, volts: np.ndarray) -> np.ndarray:
+        """Actuator positions by the potentiometers (5)."""
+        lower, upper = self.column("lower"), self.column("upper")
+        return lower + (upper - lower) * np.asarray(volts) / self.potentiometer_volts
