@@ -18,11 +18,9 @@ from appell.identify import (
     process,
     seek,
 )
-from appell.lab.papers.identification import DEAD_ZONE, PERIOD
-from appell.lab.papers.recorded import quantum_of, resolution
-from appell.lab.papers.recorded import recorded as record_once
+from appell.lab.papers.identification import DEAD_ZONE, NOISY, PERIOD
 from appell.motion import Record
-from identify.records import clean, motion, motions, processed, puma, recorded
+from identify.records import clean, motion, motions, processed, puma
 from oracle import Oracle
 
 
@@ -35,21 +33,12 @@ def test_forward_dynamics_of_the_regressor_is_forward_dynamics(name):
     np.testing.assert_allclose(ParameterMotion(base, base.values())(q, v, tau), expected, rtol=1e-7, atol=1e-7)
 
 
-def test_counts_and_steps_are_whole():
-    robot, (log,) = puma()[0], recorded()
-    steps = log.tau / quantum_of(robot)
-    np.testing.assert_allclose(steps, np.round(steps), atol=1e-6)
-    counts = np.diff(log.q, axis=0) / resolution(robot)
-    np.testing.assert_allclose(counts, np.round(counts), atol=1e-6)
-    assert np.abs(log.q - motions()[0](log.t)[0]).max() < 0.1  # it follows what it was asked for
-    assert len(log) == 10_000
-
-
-def test_the_same_seed_gives_the_same_record_and_another_another():
-    robot, model, _, _ = puma()
-    first, second, third = (record_once(robot, motions()[0], model=model, period=0.01, seed=s).q for s in (4, 4, 5))
-    assert np.array_equal(first, second)
-    assert not np.array_equal(first, third)
+def test_the_same_seed_gives_the_same_record_of_whole_steps_and_another_another():
+    first, second, third = (rig().record(motions()[1], seed, NOISY).record for seed in (4, 4, 5))
+    assert np.array_equal(first.data, second.data)
+    assert not np.array_equal(first.q, third.q)
+    np.testing.assert_array_equal(first["code"], np.round(first["code"]))
+    assert len(recorded()) == 10_001
 
 
 def test_held_out_torques_are_predicted_within_two_percent_of_their_range():
@@ -69,8 +58,8 @@ def test_held_out_torques_are_predicted_within_two_percent_of_their_range():
 def test_the_intervals_hold_the_truth_nine_times_in_ten_over_fifty_seeds():
     _, model, base, truth = puma()
     beta, inside, feasible = base.values(truth), [], []
-    for k, log in enumerate(recorded(tuple(range(1000, 1050)))):
-        data = process(log, hold=True)
+    for k in range(50):
+        data = processed(1000 + k)
         fit = LeastSquares(model, dead_zone=DEAD_ZONE).fit_record(data)
         low, high = fit.intervals().T
         inside.append(np.mean((low <= beta) & (beta <= high)))
@@ -84,15 +73,13 @@ def test_the_intervals_hold_the_truth_nine_times_in_ten_over_fifty_seeds():
 
 @pytest.mark.slow
 def test_simulating_the_loop_gives_instruments_and_a_last_refinement():
-    _, model, base, truth = puma()
-    data, beta = processed(), base.values(truth)
-    loop = SimulatedLoop(
-        TrackingLaw.along(model, motions()[0], PERIOD), np.round(data.t / PERIOD).astype(int), hold=True
-    )
-    start = LeastSquares(model, dead_zone=DEAD_ZONE).fit_record(data)
+    law, base, beta, data = under_a_known_law()
+    loop = SimulatedLoop(law, np.round(data.t / PERIOD).astype(int), hold=True)
+    options = {"dead_zone": 0.05}
+    start = LeastSquares(base.sought, **options).fit_record(data)
     fits = [
-        InstrumentalVariables(model, simulate=loop.motion, iterations=2, dead_zone=DEAD_ZONE),
-        OutputError(model, loop=loop, start=start, iterations=1),
+        InstrumentalVariables(base.sought, simulate=loop.motion, iterations=2, **options),
+        OutputError(base.sought, loop=loop, start=start, iterations=1),
     ]
     for fit in fits:
         fit.fit_record(data)

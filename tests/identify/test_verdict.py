@@ -20,7 +20,7 @@ from appell.identify import (
     seek,
     split,
 )
-from appell.lab.papers.identification import DEAD_ZONE, guess
+from appell.lab.papers.identification import DEAD_ZONE, WIDTH, guess
 from identify.records import clean, motion, processed, puma, recorded
 
 
@@ -65,6 +65,20 @@ def test_a_verdict_can_fail():
     q, v, a, tau = clean(robot)
     wrong = LeastSquares(guess(robot)).fit(q, v, a, 2.0 * tau)
     assert not judge(wrong, processed(2, 1, smooth=True)).judgements[0].passed
+
+
+def test_a_joint_that_sticks_is_judged_where_it_moves_and_one_that_never_moves_is_not_passed():
+    sought = seek(ap.load("planar-2r"), friction=True)
+    q, v, a = sought.sample(600, np.random.default_rng(0))
+    truth = sought.nominal + np.array([0.0] * 20 + [3.0, 1.0, 0.0] * 2)
+    tau = sought.regressor(q, v, a) @ truth
+    fit = LeastSquares(sought, dead_zone=0.2).fit(q, v, a, tau)
+    stuck = np.where(np.abs(v) < 0.2, tau + 5.0, tau)
+    errors = fit.errors(q, v, a, stuck)
+    assert errors["relative"].max() < 1e-9
+    np.testing.assert_allclose(errors["counted"], (np.abs(v) >= 0.2).mean(axis=0))
+    assert LeastSquares(sought).fit(q, v, a, tau).errors(q, v, a, stuck)["relative"].min() > 0.02
+    assert np.isinf(fit.errors(q, 0.1 * v / np.abs(v).max(), a, tau)["relative"]).all()
 
 
 def test_impossible_bodies_are_not_exported_and_named(verdict, tmp_path):
@@ -200,8 +214,8 @@ def test_a_share_that_is_none_is_refused():
 
 
 def test_the_command_identifies_a_log_and_writes_a_report_and_a_robot(tmp_path):
-    recorded()[0].write(tmp_path / "log.csv")
-    recorded((2,), 1)[0].write(tmp_path / "other.csv")
+    recorded().write(tmp_path / "log.csv")
+    recorded(2, 1).write(tmp_path / "other.csv")
     ap.to_toml(guess(ap.load("puma")), tmp_path / "drawing.toml")
     arguments = [
         "identify",
@@ -211,6 +225,10 @@ def test_the_command_identifies_a_log_and_writes_a_report_and_a_robot(tmp_path):
         "--friction",
         "--rotor",
         "--hold",
+        "--width",
+        str(WIDTH),
+        "--dead-zone",
+        str(DEAD_ZONE),
         "--judge-on",
         str(tmp_path / "other.csv"),
     ]

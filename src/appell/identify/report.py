@@ -30,12 +30,12 @@ def tables(verdict: Assessment) -> list[Table]:
     best = verdict.best
     joints = [
         [name, *(f"{best.errors[key][k]:.4g}" for key in ("rms", "max")), f"{100 * best.errors['relative'][k]:.3f}",
-         f"{best.errors['r2'][k]:.5f}"]
+         f"{best.errors['r2'][k]:.5f}", f"{100 * best.errors['counted'][k]:.0f}"]
         for k, name in enumerate(names)
     ]  # fmt: skip
     return [
         ("Held-out motion: rms error in percent of the torque's range", heading, compare),
-        (f"Joint by joint: {best.title}", ["joint", "rms", "largest", "% of range", "R²"], joints),
+        (f"Joint by joint: {best.title}", ["joint", "rms", "largest", "% of range", "R²", "% of rows"], joints),
         (
             f"Base parameters: {best.title}",
             ["", "parameter", "value", "standard deviation", "95 % interval", ""],

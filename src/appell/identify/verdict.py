@@ -2,7 +2,8 @@
 
 Execution is one thing, prediction another: a fit that ran may still predict badly. An estimate passes if on the
 held-out motion the error of every joint, root mean square against low-passed torque, stays within `limit` of that
-torque's range. Bodies, friction and rotors that cannot exist are named beside that."""
+torque's range, where the joint moves faster than its dead zone. Bodies, friction and rotors that cannot exist are
+named beside that."""
 
 from __future__ import annotations
 

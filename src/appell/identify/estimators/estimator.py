@@ -108,11 +108,12 @@ class Estimator(ABC):
         samples = checked(sought, q, v, a, tau, base.count)
         known = self._known_forces(sought, *samples.motion)
         samples = samples if known is None else replace(samples, tau=samples.tau - known)
-        moving = None
-        if np.any(self.dead_zone):
-            rates = sought.rates(samples.q, samples.v)
-            moving = (np.abs(rates) >= np.asarray(self.dead_zone, float)).astype(float)
+        moving = self._moving(sought, samples.q, samples.v).astype(float) if np.any(self.dead_zone) else None
         return FitTask(base, samples, self._prior(sought), moving, self.method, self.threads)
+
+    def _moving(self, sought: Sought, q, v) -> np.ndarray:
+        """Which joints are outside their dead zone, sample by sample."""
+        return np.abs(sought.rates(q, v)) >= np.asarray(self.dead_zone, float)
 
     def _base(self, sought: Sought) -> BaseParameters:
         return sought.base
@@ -174,17 +175,23 @@ class Estimator(ABC):
         return np.asarray(self.base_.regressor(q, v, a)) @ beta
 
     def errors(self, q, v, a, tau) -> dict[str, np.ndarray]:
-        """For every joint: rms and largest error, rms relative to the range of tau, and R²."""
-        tau = np.asarray(tau, float)
-        rest = tau - self.predict(q, v, a)
-        rms, span = np.sqrt(np.mean(rest**2, axis=0)), np.ptp(tau, axis=0)
-        spread = np.sum((tau - tau.mean(axis=0)) ** 2, axis=0)
+        """A joint: rms and largest error, rms relative to the range of tau, R², and the share of rows that counted.
+
+        Rows inside the dead zone do not: while a joint sticks, its torque is not told by its motion.
+        """
+        tau, moving = np.asarray(tau, float), self._moving(self.result("sought_"), q, v)
+        rest = np.where(moving, tau - self.predict(q, v, a), 0.0)
+        count = np.maximum(moving.sum(axis=0), 1)
+        centred = np.where(moving, tau - np.sum(tau * moving, axis=0) / count, 0.0)
+        power = np.sum(rest**2, axis=0)
+        rms = np.where(moving.any(axis=0), np.sqrt(power / count), np.inf)
         with np.errstate(divide="ignore", invalid="ignore"):
             return {
                 "rms": rms,
                 "max": np.abs(rest).max(axis=0),
-                "relative": rms / span,
-                "r2": 1.0 - np.sum(rest**2, axis=0) / spread,
+                "relative": rms / np.ptp(tau, axis=0),
+                "r2": 1.0 - power / np.sum(centred**2, axis=0),
+                "counted": moving.mean(axis=0),
             }
 
     def score(self, q, v, a, tau) -> float:

@@ -1,10 +1,11 @@
 """Identification of the PUMA after Valera et al. 2003: QR, singular values, pseudo-inverse and ridge, and what
 came since.
 
-The paper names the methods and prints no results. Here the arm with the paper's parameters and the drives of the zoo
-runs on a simulated cabinet (encoders of the paper, 12-bit converter, noise); what is found is compared with what
-was put in. Controller and estimators start from a description whose bodies are wrong by up to 30 % and which knows of
-no friction."""
+The paper names the methods and prints no results. Here the arm with the paper's parameters and the drives of the zoo,
+whose friction sticks, runs on the simulated cabinet (encoders of the paper, 12-bit converter, noisy amplifiers); what
+is found is compared with what was put in. Controller and estimators start from a description whose bodies are wrong by
+up to 30 % and which knows of no friction. Filtered velocities say little of friction where it changes sign: rows of a
+joint slower than 0.3 rad/s are left out."""
 
 from __future__ import annotations
 
@@ -13,12 +14,12 @@ from typing import Any
 
 import numpy as np
 
+from appell.control import Imperfections, Rig
 from appell.describe.load import load
 from appell.identify import (
     InstrumentalVariables,
     LeastSquares,
     MotionBounds,
-    OutputError,
     PhysicallyConsistent,
     Ridge,
     Robust,
@@ -35,29 +36,27 @@ from appell.identify import (
 from appell.identify.estimators.estimator import Estimator
 from appell.identify.report import exists
 from appell.lab.papers.page import Page
-from appell.lab.papers.recorded import recorded
 from appell.model.body import Body
 from appell.model.friction import Friction
 from appell.model.system import System
 from appell.motion.paths.spline import Spline
 
-PERIOD, WIDTH, DEAD_ZONE = 1e-3, 0.02, 0.05
-# plausible ranges and top speeds of a PUMA 560, in degrees; not checked against a source
+PERIOD, WIDTH, DEAD_ZONE = 1e-3, 0.005, 0.3
+NOISY = Imperfections(0.0, 0.0, 0.0, 0.0, 0.0, amplifier_noise=0.01)
+# plausible ranges of a PUMA 560 and speeds that the loop's guard lets pass, in degrees; not checked against a source
 LIMITS: dict[str, Any] = {
     "lower": np.radians([-160.0, -225.0, -45.0, -110.0, -100.0, -266.0]),
     "upper": np.radians([160.0, 45.0, 225.0, 170.0, 100.0, 266.0]),
-    "velocity": np.radians([82.0, 54.0, 122.0, 228.0, 241.0, 228.0]),
+    "velocity": np.radians([82.0, 54.0, 122.0, 160.0, 160.0, 160.0]),
 }
 OFFSET = (0.5, -0.3, 0.2, 0.05, -0.05, 0.02)  # N m, of our own
 
 
 def real() -> System:
-    """The PUMA of the zoo, its friction smooth about rest and its amplifiers with offsets."""
+    """The PUMA of the zoo, its amplifiers with offsets."""
     puma = load("puma")
     offsets = dict(zip(puma.actuator_names, OFFSET, strict=True))
-    return puma.with_actuators(
-        lambda name, own: replace(own, friction=replace(own.friction, width=WIDTH), offset=offsets[name])
-    )
+    return puma.with_actuators(lambda name, own: replace(own, offset=offsets[name]))
 
 
 def guess(system: System, spread: float = 0.3) -> System:
@@ -103,8 +102,8 @@ def run(page: Page) -> None:
     page.note(f"{base}; gravity along the first axis. The first ten of them:")
     page.note("\n".join(base.describe().splitlines()[2:12]))
     motion, other = _excitation(page, model)
-    log = recorded(puma, motion, model=model, period=PERIOD, seed=1)
-    held_out = recorded(puma, other, model=model, period=PERIOD, seed=2)
+    rig = Rig(puma, model.system, period=PERIOD)
+    log, held_out = (rig.record(path, seed, NOISY).record for seed, path in ((1, motion), (2, other)))
     data = process(log, hold=True)
     rest = process(held_out, hold=True, band=data.about["band"], smooth=True)
     law = TrackingLaw.along(model, motion, PERIOD)
@@ -119,7 +118,6 @@ def run(page: Page) -> None:
         fits.append(PhysicallyConsistent(model, **options))
     except ImportError:
         page.note("physically consistent fit left out: pip install 'appell[identify]'")
-    fits.append(OutputError(model, loop=loop, start=fits[0], iterations=2, **options))
     for fit in fits:
         fit.fit_record(data)
     verdict = judge(fits, rest)
@@ -136,7 +134,8 @@ def run(page: Page) -> None:
         f"The PUMA from 10 s at 1 kHz on the simulated cabinet, low-passed at {data.about['band']:.1f} Hz",
         ["method", "error of base parameters", "inside 95 %", "worst joint, held out", "can exist"],
         rows,
-        note="Held out: rms error on another motion, in percent of the torque range. The paper's methods come first.",
+        note="Held out: rms error on another motion, in percent of the torque range. The paper's methods come first."
+        " Output error is not here: it must simulate the very law of the controller.",
     )
     page.figure("identification", lambda figure: verdict.plot(figure))
 
