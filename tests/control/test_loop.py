@@ -130,9 +130,9 @@ def test_a_fault_is_cleared_by_a_person_and_by_nobody_else(moving):
 
 
 def test_only_a_person_leads_out_of_fault():
-    assert {trigger for (state, trigger), after in TRANSITIONS.items() if state is State.FAULT and after is not state} == {
-        Trigger.CLEAR
-    }
+    assert {
+        trigger for (state, trigger), after in TRANSITIONS.items() if state is State.FAULT and after is not state
+    } == {Trigger.CLEAR}
 
 
 def test_a_fault_that_goes_on_comes_back_after_it_was_cleared(moving):

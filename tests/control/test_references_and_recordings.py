@@ -130,7 +130,9 @@ def run(tmp_path, monkeypatch):
 @pytest.mark.parametrize("suffix", ["csv", "npz"])
 def test_a_recorded_path_is_followed_from_the_command_line_on_any_system(run, suffix):
     delta = ap.load("delta")
-    way = Ramp(delta.start + [0.02, 0.0, 0.0], delta.start + [-0.05, 0.04, 0.06], 0.2, 1.0, names=delta.coordinate_names)
+    way = Ramp(
+        delta.start + [0.02, 0.0, 0.0], delta.start + [-0.05, 0.04, 0.06], 0.2, 1.0, names=delta.coordinate_names
+    )
     way.record(period=PERIOD).write(f"way.{suffix}")
     result = run("control", "run", "delta", "--reference", f"way.{suffix}", "--log", "a.log", "--plot", "a.png")
     assert result.exit_code == 0, result.output
@@ -146,13 +148,17 @@ def test_the_controller_can_believe_in_another_description(run):
     ap.to_toml(with_masses(ap.load("panda"), 1.3), "believed.toml")
     errors = {}
     for name, options in {"right": (), "wrong": ("--model", "believed.toml")}.items():
-        result = run("control", "run", "panda", "--law", "tracking", *options, "--log", f"{name}.log", "--plot", "a.png")
+        result = run(
+            "control", "run", "panda", "--law", "tracking", *options, "--log", f"{name}.log", "--plot", "a.png"
+        )
         assert result.exit_code == 0, result.output
         log = Record.read(f"{name}.log")
         running = log["state"] == 2
         errors[name] = np.abs(log["q"] - log["qd"])[running].max()
     assert errors["wrong"] > 3 * errors["right"]
-    assert run("control", "replay", "wrong.log", "panda", "--law", "tracking", "--model", "believed.toml").exit_code == 0
+    assert (
+        run("control", "replay", "wrong.log", "panda", "--law", "tracking", "--model", "believed.toml").exit_code == 0
+    )
     assert run("control", "replay", "wrong.log", "panda", "--law", "tracking").exit_code == 1
 
 
