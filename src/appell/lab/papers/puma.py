@@ -206,7 +206,7 @@ def _table_6_and_7(page: Page, replays: dict[str, Replay]) -> None:
 
 
 def _fastest(page: Page, robot, line) -> None:
-    fast = time_optimal(line, robot, effort=EFFORT)
+    fast = time_optimal(line, robot, torque=EFFORT)
     t = fast.times(20001)
     tau = Dynamics(robot).inverse_dynamics(*fast(t))
     excess = (np.abs(tau) - EFFORT).max()
