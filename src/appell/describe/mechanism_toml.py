@@ -67,7 +67,8 @@ def read_mechanism(tables: Tables, **options: Any) -> Mechanism:
     bodies, actuators, frames = {}, {}, []
     for table, who in tables.tables(top, "body"):
         body = tables.name(table, who)
-        bodies[body] = matter(None, *(table.get(key) for key in ("mass", "com", "inertia")), f"body '{body}'", source)
+        mass, com, inertia = (table.get(key) for key in ("mass", "com", "inertia"))
+        bodies[body] = matter(None, mass, com, inertia, f"body '{body}'", source)
     for table, who in tables.tables(top, "actuator"):
         actuator = tables.name(table, who)
         told = {key: value for key, value in table.items() if key != "name"}
