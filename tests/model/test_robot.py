@@ -8,8 +8,8 @@ import pytest
 from appell.algebra.vector import Vec3
 from appell.describe.load import load
 from appell.errors import ArgumentError, ModelError
-from appell.model.joints import Floating, Prismatic, Revolute
 from appell.model.frame import Frame
+from appell.model.joints import Floating, Prismatic, Revolute
 from appell.model.robot import Joint, Link, Mimic, Robot
 from robots import random_body, random_motion, random_tree, random_trees
 
@@ -85,7 +85,7 @@ def test_variations_change_what_they_say_and_nothing_else():
     assert robot.with_bodies({"link1": other}).link("link2") == robot.link("link2")
     assert robot.with_frames([Frame("tip", "link1")]).frame_names == (*robot.frame_names, "tip")
     assert robot.with_gravity((0, 0, 1)).gravity == Vec3(0, 0, 1)
-    with pytest.raises(ModelError, match="no link 'nobody'"):
+    with pytest.raises(ModelError, match="no body 'nobody'"):
         robot.with_free("nobody")
 
 

@@ -1,23 +1,23 @@
 """Mechanisms in TOML: which one of the zoo, made with which numbers, and what is different about it.
 
-    mechanism = "five-bar"                  # poses are Python functions, so a file can only name their maker
-    name = "mine"                           # this and everything below may be left out
-    gravity = [0, 0, -9.81]
-    home = [0.0, 0.4]
+mechanism = "five-bar"                  # poses are Python functions, so a file can only name their maker
+name = "mine"                           # this and everything below may be left out
+gravity = [0, 0, -9.81]
+home = [0.0, 0.4]
 
-    [options]                               # handed to the maker
-    base = 0.25
+[options]                               # handed to the maker
+base = 0.25
 
-    [[body]]                                # in place of the maker's
-    name = "left arm"
-    mass = 0.5
-    com = [0.1, 0, 0]
-    inertia = [1e-4, 2e-3, 2e-3]
+[[body]]                                # in place of the maker's
+name = "left arm"
+mass = 0.5
+com = [0.1, 0, 0]
+inertia = [1e-4, 2e-3, 2e-3]
 
-    [[actuator]]                            # in place of the maker's; keys as in `describe.drives`
-    name = "left"
-    gear = 50
-    viscous = 0.2
+[[actuator]]                            # in place of the maker's; keys as in `describe.drives`
+name = "left"
+gear = 50
+viscous = 0.2
 """
 
 from __future__ import annotations

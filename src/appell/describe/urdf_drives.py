@@ -7,16 +7,18 @@
 
 A transmission stands in <robot> or in <ros2_control>; its <mechanicalReduction> in <actuator>, in <joint> or in itself.
 Only simple ones, of one joint, are a gear ratio: differentials, grippers and the like are passed over, and so is one
-that names no joint or no reduction.
+that names no joint or no reduction. Files of one arm often keep the transmissions of the whole robot, so those of
+joints that are not there are passed over with one warning.
 """
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Mapping
 
 from appell.describe.drives import FRICTION, KEYS, actuator_of
 from appell.describe.xml import Element
-from appell.errors import unknown_name
+from appell.errors import ModelWarning, unknown_name
 from appell.model.actuator import Actuator
 
 UNSPOKEN = tuple(key for key in KEYS if key not in ("gear", *FRICTION[:2], "torque", "speed"))
@@ -58,6 +60,7 @@ def limit_of(joint: Element, tag: str, key: str, who: str) -> float | None:
 def read_gearings(document: Element, joints: Mapping[str, Element]) -> dict[str, Gearing]:
     """Gear ratios (and rotor inertias) of the simple transmissions, by joint."""
     found: dict[str, Gearing] = {}
+    strangers = []
     for transmission in _transmissions(document):
         ends, motors = list(transmission.all("joint")), list(transmission.all("actuator"))
         if not _is_simple(transmission) or len(ends) != 1 or len(motors) > 1:
@@ -67,9 +70,13 @@ def read_gearings(document: Element, joints: Mapping[str, Element]) -> dict[str,
         if not (name and gearing):
             continue
         if name not in joints:
-            raise transmission.error(unknown_name("joint", name, joints, "a transmission's robot"))
-        if found.setdefault(name, gearing) != gearing:
+            strangers.append(f"'{name}' (line {transmission.line})")
+        elif found.setdefault(name, gearing) != gearing:
             raise transmission.error(f"two transmissions of joint '{name}' disagree.", expected="one of them")
+    if strangers:
+        listed = ", ".join(strangers[:10]) + (f" and {len(strangers) - 10} more" if len(strangers) > 10 else "")
+        where = f"\n  read from {document.source}" if document.source else ""
+        warnings.warn(f"transmissions of joints that are not there: {listed}.{where}", ModelWarning, stacklevel=2)
     return found
 
 

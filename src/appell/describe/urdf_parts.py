@@ -27,9 +27,7 @@ INERTIA = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
 SAME_ROTATION = 1e-9
 
 
-def read_joint(
-    builder: Builder, name: str, joint: Element, child: Element, parent: str, gearing: Gearing
-) -> None:
+def read_joint(builder: Builder, name: str, joint: Element, child: Element, parent: str, gearing: Gearing) -> None:
     """Add a joint and the link on it."""
     who, link = f"joint '{name}'", child.attributes["name"].strip()
     kind = joint.text("type", who)
