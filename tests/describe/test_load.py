@@ -85,6 +85,7 @@ def test_the_tree_of_rods_starts_as_in_the_paper():
     np.testing.assert_allclose(robot.start[:2], -(1 + np.sqrt(3)) / 2, rtol=1e-15)
 
 
+@pytest.mark.filterwarnings("ignore::appell.errors.ModelWarning")
 def test_puma_is_the_robot_that_pinocchio_makes_of_the_printed_table():
     import pinocchio as pin
 

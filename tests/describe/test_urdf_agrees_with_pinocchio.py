@@ -139,6 +139,7 @@ def test_an_example_without_a_moving_joint_is_refused_on_a_fixed_base():
     assert load(path, base="floating").nv == 6
 
 
+@pytest.mark.filterwarnings("ignore::appell.errors.ModelWarning")
 @pytest.mark.parametrize("name", ["puma", "stanford", "panda", "tree10", "two-body", "pendulum", "planar-2r"])
 def test_pinocchio_reads_the_urdf_that_appell_writes(name):
     robot = load(name)

@@ -97,6 +97,7 @@ BAD = {
         joint('<dynamics damping="-1"/>'),
         "joint 'wrist' of robot 'r' has viscous friction -1",
     ),
+    "an infinite damping": (joint('<dynamics damping="inf"/>'), "damping of <dynamics> of joint 'wrist' holds 'inf'"),
     "a negative mass": (GOOD.replace('value="1"', 'value="-2"'), "link 'arm' of robot 'r' has mass -2 kg"),
     "no mass": (GOOD.replace('value="1"', 'value="0"'), "link 'arm' of robot 'r' has mass 0 kg"),
     "a mass without a value": (GOOD.replace('value="1"', ""), "<mass> of link 'arm' has no value"),
