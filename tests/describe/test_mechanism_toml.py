@@ -137,6 +137,7 @@ BAD = {
     "an option that is a table": (START + "[options.platform]\nmass = 1", r"platform of \[options\] is {'mass': 1}"),
     "an option the maker refuses": (START + "[options]\nstroke = -1", "a slider has stroke -1 m"),
     "an option of another shape": (START + "[options]\noffsets = 3", "mechanism 'slider' cannot be made with"),
+    "an option of another kind": (START + "[options]\nplatform = 3", "mechanism 'slider' cannot be made with"),
     "options that are none": (START + "options = 3", "options is 3"),
     "an unknown body": (START + '[[body]]\nname = "tpi"\nmass = 1\ninertia = [1, 1, 1]', "no body 'tpi'.*'tip'"),
     "a body without a name": (START + "[[body]]\nmass = 1", r"\[\[body\]\] number 1 has no name"),

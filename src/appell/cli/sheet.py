@@ -30,7 +30,7 @@ MOST_FRAMES = 40  # names beyond these are only counted; --json has all
 def show(facts: dict[str, Any], console: Console) -> None:
     _head(facts, console)
     console.print(_joints(facts["links"]) if facts["links"] else _coordinates(facts["coordinates"]))
-    if any(told := [_drive(actuator) for actuator in facts["actuators"]]):
+    if any(told := [_drive(actuator) for actuator in facts["actuators"]]) or not facts["links"]:
         console.print(_drives([actuator["name"] for actuator in facts["actuators"]], told))
     console.print(_bodies(facts["bodies"]))
     _frames(facts["frames"], console)

@@ -9,7 +9,7 @@ home = [0.0, 0.4]
 base = 0.25
 
 [[body]]                                # in place of the maker's
-name = "left arm"
+name = "first_link_left"
 mass = 0.5
 com = [0.1, 0, 0]
 inertia = [1e-4, 2e-3, 2e-3]
@@ -87,7 +87,7 @@ def read_mechanism(tables: Tables, **options: Any) -> Mechanism:
         return mechanism.with_free(*top["free"]) if top.get("free") else mechanism
     except AppellError as error:
         raise error if source in str(error) else type(error)(str(error), source=source) from None
-    except (TypeError, ValueError, IndexError, ArithmeticError) as error:
+    except (TypeError, ValueError, AttributeError, IndexError, ArithmeticError) as error:
         problem = f"mechanism '{name}' cannot be made with {shortened(made)}: {error}."
         raise tables.error(problem, expected="numbers and lists as its maker takes them") from None
 
