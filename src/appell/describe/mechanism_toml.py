@@ -15,7 +15,7 @@ com = [0.1, 0, 0]
 inertia = [1e-4, 2e-3, 2e-3]
 
 [[actuator]]                            # in place of the maker's; keys as in `describe.drives`
-name = "left"
+name = "theta_left"
 gear = 50
 viscous = 0.2
 """
