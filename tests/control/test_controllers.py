@@ -46,7 +46,7 @@ def track(arm, plant, period: float, **options) -> float:
 def test_every_law_is_its_formula_by_pinocchio(puma):
     import pinocchio as pin
 
-    model = pin.buildModelFromXML(puma.to_urdf())
+    model = pin.buildModelFromXML(ap.to_urdf(puma))
     data, rng = model.createData(), np.random.default_rng(7)
     q, v, integral = rng.normal(size=(3, 6))
     q_d, v_d, a_d = reference = rng.normal(size=(3, 6))

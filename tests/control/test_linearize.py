@@ -9,6 +9,7 @@ import pytest
 
 from appell.control.arm import Arm
 from appell.control.law.linear import linearize
+from appell.describe.write import to_urdf
 from appell.errors import ArgumentError
 from control_motion import START
 
@@ -16,7 +17,7 @@ from control_motion import START
 def test_the_matrices_are_pinocchios(puma):
     import pinocchio as pin
 
-    model = pin.buildModelFromXML(puma.to_urdf())
+    model = pin.buildModelFromXML(to_urdf(puma))
     data, v, tau = model.createData(), np.linspace(-1, 1, 6), np.linspace(20, -60, 6)
     system = linearize(Arm(puma), START, v, tau)
     pin.computeABADerivatives(model, data, START, v, tau)
