@@ -7,6 +7,7 @@ import pytest
 import scipy.sparse as sparse
 from scipy.optimize import linprog
 
+import appell as ap
 from appell import ArgumentError, Dynamics, SimulationError, load
 from appell.motion import CartesianLine, Ramp, Spline, time_optimal, zyz
 
@@ -107,9 +108,9 @@ def test_the_robots_own_limits_are_taken_if_none_are_given():
     robot = load("panda")
     slow = Ramp(robot.start, robot.start + 0.5, 0.3, 0.5)
     fast = time_optimal(slow, robot)
-    efforts = np.array([link.joint.limits.torque for link in robot.moving])
-    speeds = np.array([link.joint.limits.velocity for link in robot.moving])
-    assert excess(fast, robot, velocity=speeds, torque=efforts) < 1e-6
+    torques = np.array([actuator.torque for actuator in robot.actuators])
+    speeds = np.array([actuator.speed for actuator in robot.actuators])
+    assert excess(fast, robot, velocity=speeds, torque=torques) < 1e-6
     assert fast.duration < 0.5 * slow.duration
 
 
@@ -124,22 +125,37 @@ def test_limits_that_exclude_the_path_name_the_joint_and_the_place():
     robot, line = load("puma"), valera_line()
     with pytest.raises(
         SimulationError,
-        match=r"torque limit of joint 'joint2' excludes the path at its start: .* takes 56\.\d+, and the limit is 50",
+        match=r"torque limit of 'joint2' excludes the path at its start: .* takes 56\.\d+, and the limit is 50",
     ):
         time_optimal(line, robot, torque=[60, 50, 40, 3, 2, 1])
-    with pytest.raises(SimulationError, match=r"joint 'joint2' excludes the path at t = 7\.\d+ s"):
+    with pytest.raises(SimulationError, match=r"'joint2' excludes the path at t = 7\.\d+ s"):
         time_optimal(line, robot, torque=[60, 75, 40, 3, 2, 1])
 
 
 def test_wrong_limits_are_named_before_anything_is_computed():
     robot, line = load("puma"), valera_line()
     for problem, limits in {
-        "no limit is given, and robot 'puma' has none": {},
-        "torque limit of joint 'joint3' is 0": {"torque": [1, 1, 0, 1, 1, 1]},
+        "torque limit of 'joint3' is 0": {"torque": [1, 1, 0, 1, 1, 1]},
         r"velocity limit has shape \(2,\)": {"velocity": [1.0, 2.0]},
         "cut into 3 intervals": {"velocity": 1.0, "intervals": 3},
     }.items():
         with pytest.raises(ArgumentError, match=problem):
             time_optimal(line, robot, **limits)
+    planar = load("planar-2r")
+    with pytest.raises(ArgumentError, match="no limit is given, and robot 'planar-2r' has none"):
+        time_optimal(Ramp(planar.start, planar.start + 0.5, 0.3, 0.5), planar)
     with pytest.raises(ArgumentError, match="path has 6 coordinates; robot 'panda'"):
         time_optimal(line, load("panda"))
+
+
+def test_a_mechanism_is_as_fast_as_its_actuators_let_it():
+    delta = load("delta").with_actuators(lambda name, own: ap.Actuator(torque=20.0, speed=3.0))
+    dyn = ap.Dynamics(delta)
+    slow = Ramp(delta.start, delta.start + [0.1, -0.05, 0.05], 0.05, 0.2, names=delta.coordinate_names)
+    fast = time_optimal(slow, delta)
+    q, v, a = fast(fast.times(2001))
+    speed = np.abs(np.einsum("tij,tj->ti", dyn.actuator_jacobian(q), v)).max()
+    torque = np.abs(dyn.inverse_dynamics(q, v, a)).max()
+    assert speed < 3.0 * (1 + 1e-6)
+    assert torque < 20.0 * (1 + 1e-6)
+    assert max(speed / 3.0, torque / 20.0) > 0.99

@@ -41,12 +41,12 @@ def register(app: typer.Typer) -> None:
         force: Force = False,
     ) -> None:
         """A straight line of a frame at constant speed and orientation."""
-        from appell.describe.load import load
+        from appell.describe.load import load_tree
         from appell.motion import CartesianLine
         from appell.motion import zyz as turned
         from appell.motion.inverse.poses import default_frame
 
-        arm = load(robot)
+        arm = load_tree(robot)
         first, last = numbers(start, "--from", 3), numbers(end, "--to", 3)
         flags = None if configuration is None else numbers(configuration, "--configuration")
         orientation = turned(*numbers(zyz, "--zyz", 3))
@@ -123,7 +123,11 @@ def register(app: typer.Typer) -> None:
 
         arm = load(robot)
         given = {"velocity": velocity, "acceleration": acceleration, "torque": torque}
-        limits = {key: numbers(text, f"--{key}", arm.nv) for key, text in given.items() if text is not None}
+        limits = {
+            key: numbers(text, f"--{key}", arm.nu if key == "torque" else arm.nv)
+            for key, text in given.items()
+            if text is not None
+        }
         asked = Record.read(path).path(record_names(arm)["q"])
         _show(time_optimal(asked, arm, intervals=intervals, **limits), samples, output, plot, force)
 

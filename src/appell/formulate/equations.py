@@ -219,8 +219,8 @@ class Equations(ABC):
         """π, the columns of the regressor."""
         found = []
         for k, (name, body) in enumerate(self.system.bodies.items(), start=1):
-            values = body.parameters if body else (0.0,) * 10
-            found += [Parameter(f"{kind}{k}", kind, name, x) for kind, x in zip(PARAMETER_NAMES, values, strict=True)]
+            ten = zip(PARAMETER_NAMES, body.parameters if body else (0.0,) * 10, strict=True)
+            found += [Parameter(f"{kind}{k}", kind, name, value) for kind, value in ten]
         for drive in self.drives:
             own = drive.actuator
             values = {"rotor": own.reflected_inertia, "offset": own.offset, **vars(own.friction)}
