@@ -151,7 +151,7 @@ def test_wrong_limits_are_named_before_anything_is_computed():
 def test_a_mechanism_is_as_fast_as_its_actuators_let_it():
     delta = load("delta").with_actuators(lambda name, own: ap.Actuator(torque=20.0, speed=3.0))
     dyn = ap.Dynamics(delta)
-    slow = Ramp(delta.start, delta.start + [0.1, -0.05, 0.05], 0.05, 0.2, names=delta.coordinate_names)
+    slow = Ramp(delta.start, delta.start + np.array([0.1, -0.05, 0.05]), 0.05, 0.2, names=delta.coordinate_names)
     fast = time_optimal(slow, delta)
     q, v, a = fast(fast.times(2001))
     speed = np.abs(np.einsum("tij,tj->ti", dyn.actuator_jacobian(q), v)).max()

@@ -64,7 +64,7 @@ def test_quaternions_stay_unit_at_samples_and_between_them():
     v0 = 3.0 * rng.normal(size=robot.nv)
     motion = ap.simulate(ap.Dynamics(robot), robot.random_configuration(rng), v0, until=3.0, rtol=1e-6, atol=1e-6)
     for q in (motion.q, motion(np.linspace(0, 3, 1000))[0]):
-        for low, high in motion.quaternions:
+        for low, high in motion.between.quaternions:
             assert np.abs(np.linalg.norm(q[:, low:high], axis=1) - 1.0).max() < 1e-12
 
 
@@ -96,7 +96,11 @@ def test_constant_torques_are_recorded_and_do_work():
 def test_joint_friction_of_the_dynamics_is_part_of_the_motion():
     robot = ap.Builder("disk", root=None)
     robot.link(
-        "disk", ap.Revolute((0, 0, 1)), mass=1.0, inertia=(1, 1, 2.0), actuator=ap.Actuator(friction=ap.Friction(0.5))
+        "disk",
+        ap.Revolute((0, 0, 1)),
+        mass=1.0,
+        inertia=(1, 1, 2.0),
+        actuator=ap.Actuator(friction=ap.Friction(viscous=0.5)),
     )
     motion = ap.simulate(ap.Dynamics(robot.build(), friction=True), v0=[3.0], until=2.0)
     assert motion.v[-1, 0] == pytest.approx(3.0 * np.exp(-0.5), abs=1e-8)

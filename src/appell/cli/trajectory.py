@@ -123,11 +123,8 @@ def register(app: typer.Typer) -> None:
 
         arm = load(robot)
         given = {"velocity": velocity, "acceleration": acceleration, "torque": torque}
-        limits = {
-            key: numbers(text, f"--{key}", arm.nu if key == "torque" else arm.nv)
-            for key, text in given.items()
-            if text is not None
-        }
+        sizes = {"velocity": arm.nv, "acceleration": arm.nv, "torque": arm.nu}
+        limits = {key: numbers(text, f"--{key}", sizes[key]) for key, text in given.items() if text is not None}
         asked = Record.read(path).path(record_names(arm)["q"])
         _show(time_optimal(asked, arm, intervals=intervals, **limits), samples, output, plot, force)
 

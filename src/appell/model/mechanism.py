@@ -49,6 +49,9 @@ class MovingBody:
     base: Pose = IN_PLACE
     outline: Polyline = ()
 
+    def __post_init__(self):
+        object.__setattr__(self, "outline", _points(self.outline))
+
 
 @dataclass(frozen=True)
 class LegJoint:
@@ -108,18 +111,18 @@ class Mechanism(System):
 
     kind: ClassVar[str] = "mechanism"
     name: str
-    coordinates: tuple[str, ...]
-    parts: tuple[MovingBody, ...]
-    driven: tuple[LegJoint, ...]
-    home: tuple[float, ...]
-    units: tuple[str, ...] = ()  # of the coordinates, rad if not given
-    passive: tuple[LegJoint, ...] = ()
-    reaches: tuple[Reach, ...] = ()
-    limits: tuple[tuple[float, float], ...] = ()  # lowest and highest of every coordinate, none if not given
+    coordinates: Sequence[str]
+    parts: Sequence[MovingBody]
+    driven: Sequence[LegJoint]
+    home: Sequence[float]
+    units: Sequence[str] = ()  # of the coordinates, rad if not given
+    passive: Sequence[LegJoint] = ()
+    reaches: Sequence[Reach] = ()
+    limits: Sequence[tuple[float, float]] = ()  # lowest and highest of every coordinate, none if not given
     frames: tuple[Frame, ...] = ()
     gravity: Vec3 = GRAVITY
     free: frozenset[str] = frozenset()
-    outlines: tuple[Polyline, ...] = ()  # of what stands still
+    outlines: Sequence[Polyline] = ()  # of what stands still
     condition_limit: float = CONDITION_LIMIT
     design: SphericalDesign | None = None  # as Abedloo et al. 2014 describe it, if it is spherical
     description: str = field(default="", compare=False)
@@ -128,8 +131,9 @@ class Mechanism(System):
     recipe: Recipe | None = field(default=None, compare=False)
 
     def __post_init__(self):
-        for name in ("coordinates", "parts", "driven", "passive", "reaches", "frames", "outlines"):
+        for name in ("coordinates", "parts", "driven", "passive", "reaches", "limits", "frames"):
             object.__setattr__(self, name, tuple(getattr(self, name)))
+        object.__setattr__(self, "outlines", tuple(map(_points, self.outlines)))
         object.__setattr__(self, "home", tuple(float(x) for x in self.home))
         object.__setattr__(self, "units", tuple(self.units) or ("rad",) * len(self.coordinates))
         object.__setattr__(self, "gravity", Vec3.of(float(x) for x in self.gravity))
@@ -145,11 +149,11 @@ class Mechanism(System):
 
     @property
     def coordinate_names(self) -> tuple[str, ...]:
-        return self.coordinates
+        return tuple(self.coordinates)
 
     @property
     def velocity_names(self) -> tuple[str, ...]:
-        return self.coordinates
+        return tuple(self.coordinates)
 
     @property
     def actuator_names(self) -> tuple[str, ...]:
@@ -157,7 +161,7 @@ class Mechanism(System):
 
     @property
     def coordinate_units(self) -> tuple[str, ...]:
-        return self.units
+        return tuple(self.units)
 
     @property
     def actuator_units(self) -> tuple[str, ...]:
@@ -183,7 +187,7 @@ class Mechanism(System):
 
     @property
     def ranges(self) -> tuple[tuple[float, float], ...]:
-        return self.limits or ((-math.inf, math.inf),) * self.nq
+        return tuple(self.limits) or ((-math.inf, math.inf),) * self.nq
 
     @property
     def bodies(self) -> dict[str, Body | None]:
@@ -203,11 +207,13 @@ class Mechanism(System):
         return next(filter(None, sentences), "")
 
     def with_bodies(self, bodies: Mapping[str, Body | None]) -> Self:
+        given: dict[str, Body] = {}
         for name, body in bodies.items():
             self.find("body", name, self.bodies)
             if body is None:
                 raise ModelError(f"body '{name}' of {self.owner} is to have no mass.", expected="a Body")
-        return replace(self, parts=tuple(replace(part, body=bodies.get(part.name, part.body)) for part in self.parts))
+            given[name] = body
+        return replace(self, parts=tuple(replace(part, body=given.get(part.name, part.body)) for part in self.parts))
 
     def with_actuators(self, change: Mapping[str, Actuator] | Callable[[str, Actuator], Actuator]) -> Self:
         if not callable(change):
@@ -219,6 +225,11 @@ class Mechanism(System):
             return replace(joint, actuator=change(joint.name, own) if callable(change) else change.get(joint.name, own))
 
         return replace(self, driven=tuple(changed(joint) for joint in self.driven))
+
+
+def _points(line: Polyline) -> Polyline:
+    """A line through points, as tuples, so that what holds it can be compared and hashed."""
+    return tuple(tuple(float(x) for x in point) for point in line)
 
 
 def check(mechanism: Mechanism) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -24,7 +24,7 @@ from appell.model.frame import Frame
 class System(ABC):
     """The facts that every chapter asks of a robot, whatever it is made of."""
 
-    kind: str  # how messages call it: robot, mechanism
+    kind: ClassVar[str]  # how messages call it: robot, mechanism
     name: str
     gravity: Vec3
     frames: tuple[Frame, ...]

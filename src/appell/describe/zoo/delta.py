@@ -131,7 +131,8 @@ def delta(
         units=("m", "m", "m"),
         limits=((-0.2, 0.2), (-0.2, 0.2), (-0.9 * (arm + forearm), -0.6 * (arm + forearm))),
         description="Delta robot: a platform that does not turn, held by three arms with parallel forearms",
+        reference="round numbers; the geometry of Clavel 1988",
         reaches=reaches,
-        gravity=gravity,
+        gravity=Vec3.of(gravity),
         outlines=[[*hips, hips[0]]],
     )

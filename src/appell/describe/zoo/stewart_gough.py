@@ -127,8 +127,9 @@ def stewart_gough(
         units=("m", "m", "m", "rad", "rad", "rad"),
         limits=((-0.1, 0.1), (-0.1, 0.1), (0.85 * height, 1.15 * height), *((-0.3, 0.3),) * 3),
         description="Stewart-Gough platform: six legs of variable length between two rings",
+        reference="round numbers; the geometry of Gough, Whitehall 1962 and Stewart 1965",
         reaches=reaches,
-        gravity=gravity,
+        gravity=Vec3.of(gravity),
         outlines=[[list(a) for a in (*anchors, anchors[0])]],
     )
 

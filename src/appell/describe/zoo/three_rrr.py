@@ -51,9 +51,10 @@ def three_rrr(
         units=("m", "m", "rad"),
         limits=((-0.12, 0.12), (-0.12, 0.12), (-0.5, 0.5)),
         description="planar parallel robot: a platform held by three legs of two links",
+        reference="round numbers; the geometry of Gosselin, Angeles 1988",
         passive=[leg.passive for leg in legs],
         reaches=[leg.reach for leg in legs],
-        gravity=gravity,
+        gravity=Vec3.of(gravity),
         outlines=[[(*motor, 0.0) for motor in (*motors, motors[0])]],
     )
 
