@@ -123,7 +123,9 @@ def test_a_parallel_mechanism_has_base_parameters_too():
     with pytest.raises(ap.ArgumentError, match="actuators"):
         Model(mechanism, friction=True)
     Y = model.regressor(q, v, a)
-    np.testing.assert_allclose(model.regressor.columns(base.columns)(q, v, a) @ base.matrix, Y, atol=1e-9 * np.abs(Y).max())
+    np.testing.assert_allclose(
+        model.regressor.columns(base.columns)(q, v, a) @ base.matrix, Y, atol=1e-9 * np.abs(Y).max()
+    )
 
 
 @pytest.mark.parametrize("options", [{"friction": "sticky"}, {"width": -1.0}])
