@@ -27,13 +27,7 @@ AMBIENT = 25.0  # °C
 def cabinet_function(arm: Arm, wiring: Wiring) -> Function:
     """(state, codes, switches, noise, quirks) -> (state_next, sensors, torque, current)."""
     n = wiring.n
-    inputs = {
-        "state": len(STATE) * n,
-        "codes": n,
-        "switches": 3,
-        "noise": n,
-        "quirks": (len(QUIRKS), n),
-    }
+    inputs = {"state": len(STATE) * n, "codes": n, "switches": 3, "noise": n, "quirks": (len(QUIRKS), n)}
 
     def body(state, codes, switches, noise, quirks) -> dict[str, Any]:
         q, v, hold, temperature, raw, index, seen = (state[k * n : (k + 1) * n] for k in range(len(STATE)))

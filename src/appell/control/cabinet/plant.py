@@ -94,13 +94,7 @@ def _friction(free, hold, bounds, response, dt: Scalar):
 def plant_function(arm: Model) -> Function:
     """(state, tau, dt, damping, brake) -> state_next, the state being q, v and λ in one array."""
     n = len(arm.coordinates)
-    inputs = {
-        "state": 3 * n,
-        "tau": len(arm.actuators),
-        "dt": (),
-        "damping": n,
-        "brake": n,
-    }
+    inputs = {"state": 3 * n, "tau": len(arm.actuators), "dt": (), "damping": n, "brake": n}
 
     def body(state, tau, dt, damping, brake):
         after = plant_step(arm, (state[:n], state[n : 2 * n], state[2 * n :]), tau, dt, damping, brake)

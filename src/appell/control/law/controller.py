@@ -20,13 +20,7 @@ from appell.control.law.design import Design
 def control_function(design: Design) -> Function:
     """(q, v, reference, integral, before) -> (tau, integral_next, demand), as one compiled function."""
     n, drives = len(design.model.coordinates), len(design.model.actuators)
-    inputs = {
-        "q": n,
-        "v": n,
-        "reference": (3, n),
-        "integral": n,
-        "before": drives,
-    }
+    inputs = {"q": n, "v": n, "reference": (3, n), "integral": n, "before": drives}
 
     def body(q, v, reference, integral, before):
         step = design.step(q, v, reference, integral, before)

@@ -72,13 +72,7 @@ class Servo:
 
     def _function(self) -> Function:
         n, size = self.wiring.n, self.layout.size
-        inputs = {
-            "signals": size,
-            "offset": n,
-            "reference": (3, n),
-            "memory": len(MEMORY) * n,
-            "switches": 3,
-        }
+        inputs = {"signals": size, "offset": n, "reference": (3, n), "memory": len(MEMORY) * n, "switches": 3}
         owner = f"robot '{self.design.model.robot.name}'"
         return Function.of("servo_step", inputs, self._body, "One control step.", owner)
 
