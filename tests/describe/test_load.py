@@ -9,7 +9,7 @@ import pytest
 
 from appell.describe.load import load, load_text, tree_names, zoo_names
 from appell.describe.write import to_toml, to_urdf
-from appell.describe.zoo import MECHANISMS
+from appell.describe.zoo.mechanisms import MECHANISMS
 from appell.errors import DescriptionError
 from robots import example_urdfs, zoo
 

@@ -13,7 +13,7 @@ from appell.algebra.scalar import cos, sin
 from appell.algebra.vector import Vec3
 from appell.describe.load import load, load_text, load_tree, tree_names, zoo_names
 from appell.describe.write import to_toml, to_urdf
-from appell.describe.zoo import MECHANISMS
+from appell.describe.zoo.mechanisms import MECHANISMS
 from appell.dynamics import Dynamics
 from appell.errors import ArgumentError, DescriptionError, ModelError
 from appell.model.actuator import Actuator

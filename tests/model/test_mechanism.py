@@ -9,7 +9,7 @@ from appell.algebra.rotation import Pose
 from appell.algebra.vector import Vec3
 from appell.describe.legs import cylinder, diagonal, disc, turn_z
 from appell.describe.planar_leg import Links
-from appell.describe.zoo import agile_wrist, delta, five_bar, stewart_gough, three_rrr
+from appell.describe.zoo.mechanisms import agile_wrist, delta, five_bar, stewart_gough, three_rrr
 from appell.dynamics import Dynamics
 from appell.errors import AppellError, ArgumentError, ModelError, TraceError
 from appell.model.body import Body

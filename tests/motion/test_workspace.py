@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from appell.describe.zoo import agile_wrist, five_bar, stewart_gough
+from appell.describe.zoo.mechanisms import agile_wrist, five_bar, stewart_gough
 from appell.dynamics import Dynamics
 from appell.errors import ArgumentError
 from appell.motion.workspace import workspace

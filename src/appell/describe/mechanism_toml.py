@@ -40,7 +40,7 @@ UNSAID = ("coordinates", "units", "limits", "condition_limit", "body_names", "ac
 
 def makers() -> Mapping[str, Callable[..., Mechanism]]:
     """The mechanisms of the zoo by name; imported when one is first asked for."""
-    from appell.describe.zoo import MECHANISMS
+    from appell.describe.zoo.mechanisms import MECHANISMS
 
     return MECHANISMS
 

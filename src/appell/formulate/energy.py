@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from appell.algebra.scalar import Scalar
 from appell.algebra.vector import ZERO, Vec3
 from appell.formulate.kinematics import world_poses
-from appell.formulate.motion import steps, velocities
+from appell.formulate.link_motion import steps, velocities
 from appell.formulate.tree import Tree
 from appell.model.joints import Partial
 

@@ -31,7 +31,7 @@ SYMBOLS = {"rotor": "Ia", "coulomb": "fc", "static": "fs", "viscous": "fv", "off
 
 
 @dataclass(frozen=True)
-class Drive:
+class Driven:
     """An actuator at its joint; `label` is what its parameters are numbered by."""
 
     name: str
@@ -56,7 +56,7 @@ class Equations(ABC):
     """All terms of a system's equations of motion; `tau` is at the actuators, everything else along coordinates."""
 
     system: System
-    drives: tuple[Drive, ...]
+    drives: tuple[Driven, ...]
     friction: bool  # whether friction and offsets of the drives count
     rotors: bool  # whether rotor inertias do
     reference: str  # in which axes wrenches on frames are given
@@ -228,7 +228,7 @@ class Equations(ABC):
                 found.append(Parameter(f"{SYMBOLS[kind]}{drive.label}", kind, drive.name, float(values[kind])))
         return tuple(found)
 
-    def _factors(self, drive: Drive, rate: Scalar, gain: Scalar) -> dict[str, Scalar]:
+    def _factors(self, drive: Driven, rate: Scalar, gain: Scalar) -> dict[str, Scalar]:
         """What the parameters of a drive are multiplied with."""
         rotor = {"rotor": gain} if self.rotors else {}
         return rotor | ({**drive.actuator.friction.columns(rate), "offset": 1.0} if self.friction else {})

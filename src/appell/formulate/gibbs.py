@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from appell.algebra.scalar import Scalar
-from appell.formulate.motion import accelerations, steps
+from appell.formulate.link_motion import accelerations, steps
 from appell.formulate.tree import Tree
 
 

@@ -16,7 +16,7 @@ from appell.algebra.scalar import Scalar
 from appell.algebra.vector import ZERO
 from appell.formulate.gibbs import gibbs_function
 from appell.formulate.inward import Wrench, less_outside
-from appell.formulate.motion import steps
+from appell.formulate.link_motion import steps
 from appell.formulate.tree import Tree
 
 

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from appell.algebra.matrix import Mat3, skew
 from appell.algebra.scalar import Scalar
 from appell.algebra.vector import Vec3
-from appell.formulate.motion import Step, combine
+from appell.formulate.link_motion import Step, combine
 from appell.formulate.tree import Tree
 from appell.model.body import Inertia
 from appell.model.frame import WORLD

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 
 from appell.algebra.scalar import Scalar
 from appell.algebra.vector import ZERO, Vec3
-from appell.formulate.motion import Step
+from appell.formulate.link_motion import Step
 from appell.formulate.tree import Tree
 from appell.model.frame import WORLD
 

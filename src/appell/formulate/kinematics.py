@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from appell.algebra.rotation import Pose
 from appell.algebra.scalar import Scalar
 from appell.algebra.vector import Vec3
-from appell.formulate.motion import Step, carried_partials, steps
+from appell.formulate.link_motion import Step, carried_partials, steps
 from appell.formulate.tree import Tree
 from appell.model.frame import WORLD, Frame
 from appell.model.joints import Partial

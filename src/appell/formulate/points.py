@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from appell.algebra.scalar import Scalar, sqrt
 from appell.algebra.vector import ZERO, Vec3
 from appell.formulate.kinematics import world_poses
-from appell.formulate.motion import accelerations, carried_partials, steps, velocities
+from appell.formulate.link_motion import accelerations, carried_partials, steps, velocities
 from appell.formulate.tree import Tree
 from appell.model.frame import Frame
 

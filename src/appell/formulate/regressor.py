@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from appell.algebra.matrix import Mat3
 from appell.algebra.scalar import Scalar
 from appell.algebra.vector import UNITS, ZERO, Vec3
-from appell.formulate.motion import Acceleration, accelerations, carried_partials, steps
+from appell.formulate.link_motion import Acceleration, accelerations, carried_partials, steps
 from appell.formulate.tree import Tree
 
 UNIT_INERTIAS = tuple(

@@ -11,7 +11,7 @@ from appell.errors import ArgumentError, ModelError, unknown_name
 from appell.formulate.equations import Equations
 from appell.formulate.formulations import FORMULATIONS, Formulation, choose
 from appell.formulate.mechanism_equations import Curves, Differentiate, MechanismEquations
-from appell.formulate.spherical.equations import SphericalEquations
+from appell.formulate.spherical.explicit import SphericalEquations
 from appell.formulate.tree_equations import TreeEquations
 from appell.model.body import Inertia
 from appell.model.mechanism import Mechanism

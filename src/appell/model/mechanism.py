@@ -22,7 +22,7 @@ from appell.model.actuator import IDEAL, Actuator
 from appell.model.body import Body
 from appell.model.frame import IN_PLACE, Frame
 from appell.model.robot import GRAVITY
-from appell.model.spherical import SphericalDesign
+from appell.model.spherical_design import SphericalDesign
 from appell.model.system import System
 
 Coordinates = Sequence[Scalar]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from appell.describe.zoo import MECHANISMS
+from appell.describe.zoo.mechanisms import MECHANISMS
 from appell.dynamics import Dynamics
 from appell.motion.pose_check import condition
 from formulate.closed_form.judges import JUDGES

@@ -31,7 +31,7 @@ ANGLES = tuple(math.radians(angle) for angle in (0.0, 120.0, 240.0))
 
 
 @dataclass(frozen=True)
-class Leg:
+class DeltaLeg:
     """One leg; `offset` is the platform's radius less the base's."""
 
     axes: Mat3
@@ -112,7 +112,7 @@ def delta(
     bodies, actuators, reaches = [], [], []
     axes = [turn_z(angle) for angle in angles]
     for k, (turn, sign) in enumerate(zip(axes, signs, strict=True), start=1):
-        leg = Leg(turn, platform_radius - base_radius, arm, forearm, sign)
+        leg = DeltaLeg(turn, platform_radius - base_radius, arm, forearm, sign)
         base = Pose(turn, turn @ Vec3(base_radius, 0.0, 0.0))
         upper, lower = cylinder(arm_mass, arm, bar_radius), cylinder(forearm_mass, forearm, bar_radius)
         bodies.append(MovingBody(f"arm_{k}", leg.upper, upper, base, [(0, 0, 0), (arm, 0, 0)]))

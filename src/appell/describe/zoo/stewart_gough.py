@@ -26,7 +26,7 @@ from appell.model.mechanism import LegJoint, Mechanism, MovingBody, Reach
 
 
 @dataclass(frozen=True)
-class Leg:
+class PlatformLeg:
     """One leg: `anchor` on the base, `tip` on the platform, `axes` of its own system, the stroke of its length."""
 
     axes: Mat3
@@ -109,7 +109,7 @@ def stewart_gough(
     inner = Body(inner.mass, -inner.com, inner.inertia)
     bodies, actuators, reaches = [], [], []
     for k, (anchor, tip) in enumerate(zip(anchors, tips, strict=True), start=1):
-        leg = Leg(turn_z(math.atan2(anchor.y, anchor.x) + math.pi / 2), anchor, tip, stroke)
+        leg = PlatformLeg(turn_z(math.atan2(anchor.y, anchor.x) + math.pi / 2), anchor, tip, stroke)
         base = Pose(leg.axes, anchor)
         bodies.append(MovingBody(f"cylinder_{k}", leg.cylinder, outer, base, [(0, 0, 0), (0, 0, cylinder_length)]))
         bodies.append(MovingBody(f"piston_{k}", leg.piston, inner, base, [(0, 0, 0), (0, 0, -piston_length)]))

@@ -29,7 +29,7 @@ from appell.algebra.matrix import IDENTITY, Mat3, outer, skew
 from appell.algebra.scalar import Scalar
 from appell.algebra.vector import Vec3
 from appell.formulate.composite import composites
-from appell.formulate.motion import Step, Velocity, carried_partials, carry, steps, velocities
+from appell.formulate.link_motion import Step, Velocity, carried_partials, carry, steps, velocities
 from appell.formulate.tree import Tree, TreeLink
 from appell.model.frame import WORLD
 from appell.model.joints import Partial

@@ -22,7 +22,7 @@ from collections.abc import Sequence
 from appell.algebra.matrix import IDENTITY, Mat3, outer
 from appell.algebra.scalar import Scalar
 from appell.algebra.vector import ZERO, Vec3
-from appell.formulate.motion import steps
+from appell.formulate.link_motion import steps
 from appell.formulate.tree import Tree
 
 

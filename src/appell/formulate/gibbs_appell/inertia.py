@@ -24,7 +24,7 @@ from collections.abc import Sequence
 from appell.algebra.scalar import Scalar
 from appell.formulate.columns import columns_from_wrenches
 from appell.formulate.composite import composites
-from appell.formulate.motion import steps
+from appell.formulate.link_motion import steps
 from appell.formulate.tree import Tree
 
 

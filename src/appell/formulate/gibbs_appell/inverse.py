@@ -20,7 +20,7 @@ from collections.abc import Mapping, Sequence
 from appell.algebra.matrix import axial_of_product
 from appell.algebra.scalar import Scalar
 from appell.algebra.vector import ZERO, Vec3
-from appell.formulate.motion import accelerations, steps
+from appell.formulate.link_motion import accelerations, steps
 from appell.formulate.tree import Tree
 from appell.model.frame import WORLD
 

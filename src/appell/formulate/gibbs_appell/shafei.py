@@ -22,7 +22,7 @@ from appell.algebra.scalar import Scalar
 from appell.algebra.vector import ZERO, Vec3
 from appell.formulate.homogeneous import ORIGIN, Mat4, placements, transformation, twist
 from appell.formulate.inward import Wrench, less_outside
-from appell.formulate.motion import accelerations, steps
+from appell.formulate.link_motion import accelerations, steps
 from appell.formulate.tree import Tree
 from appell.model.frame import WORLD
 

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 from appell.algebra.scalar import Scalar
 from appell.formulate.homogeneous import Mat4, placements, pseudo_inertia, transformation, twist
-from appell.formulate.motion import steps
+from appell.formulate.link_motion import steps
 from appell.formulate.tree import Tree
 from appell.model.frame import WORLD
 

@@ -24,7 +24,7 @@ from collections.abc import Mapping, Sequence
 from appell.algebra.scalar import Scalar
 from appell.algebra.vector import ZERO, Vec3
 from appell.formulate.inward import Wrench
-from appell.formulate.motion import accelerations, by_crosses, steps
+from appell.formulate.link_motion import accelerations, by_crosses, steps
 from appell.formulate.tree import Tree
 from appell.model.frame import WORLD
 

@@ -17,7 +17,7 @@ from collections.abc import Mapping, Sequence
 from appell.algebra.scalar import Scalar
 from appell.formulate.centred import centred
 from appell.formulate.inward import Wrench, joint_forces
-from appell.formulate.motion import accelerations, steps
+from appell.formulate.link_motion import accelerations, steps
 from appell.formulate.tree import Tree
 
 

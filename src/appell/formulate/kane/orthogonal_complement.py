@@ -18,7 +18,7 @@ from collections.abc import Sequence
 
 from appell.algebra.scalar import Scalar
 from appell.formulate.centred import centred
-from appell.formulate.motion import carried_partials, steps
+from appell.formulate.link_motion import carried_partials, steps
 from appell.formulate.tree import Tree
 
 

@@ -20,7 +20,7 @@ from appell.algebra.scalar import Scalar
 from appell.algebra.solve import LDL
 from appell.algebra.vector import ZERO
 from appell.formulate import inward
-from appell.formulate.motion import combine, steps
+from appell.formulate.link_motion import combine, steps
 from appell.formulate.newton_euler.spatial import Articulated, Twist, Wrench
 from appell.formulate.tree import Tree
 from appell.model.frame import WORLD

@@ -20,7 +20,7 @@ from appell.algebra.solve import LDL
 from appell.algebra.vector import ZERO
 from appell.formulate import inward
 from appell.formulate.kinematics import world_poses
-from appell.formulate.motion import steps
+from appell.formulate.link_motion import steps
 from appell.formulate.newton_euler.articulated_body import scaled, total, with_rotor
 from appell.formulate.newton_euler.spatial import Articulated, Twist, Wrench
 from appell.formulate.tree import Tree, TreeLink

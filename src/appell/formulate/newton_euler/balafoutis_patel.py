@@ -22,7 +22,7 @@ from appell.algebra.matrix import axial_of_product, outer
 from appell.algebra.scalar import Scalar
 from appell.algebra.vector import ZERO, Vec3
 from appell.formulate.inward import Wrench, less_outside
-from appell.formulate.motion import Step, accelerations, steps
+from appell.formulate.link_motion import Step, accelerations, steps
 from appell.formulate.tree import Tree
 from appell.model.body import Inertia
 from appell.model.frame import WORLD

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 from appell.algebra.scalar import Scalar
 from appell.formulate.composite import composites
-from appell.formulate.motion import steps
+from appell.formulate.link_motion import steps
 from appell.formulate.newton_euler.spatial import Twist, Wrench
 from appell.formulate.tree import Tree
 

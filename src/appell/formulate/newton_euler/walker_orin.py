@@ -22,7 +22,7 @@ from appell.algebra.scalar import Scalar, is_number
 from appell.algebra.vector import ZERO, Vec3
 from appell.formulate.centred import Centred, centred
 from appell.formulate.columns import columns_from_wrenches
-from appell.formulate.motion import Step, steps
+from appell.formulate.link_motion import Step, steps
 from appell.formulate.tree import Tree
 
 

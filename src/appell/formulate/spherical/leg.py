@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from appell.algebra.matrix import Mat3
 from appell.algebra.scalar import Scalar, atan2, cos, sin, sqrt
 from appell.algebra.vector import Vec3
-from appell.model.spherical import SphericalLeg
+from appell.model.spherical_design import SphericalLeg
 
 Z = Vec3(0.0, 0.0, 1.0)
 Row = list[Scalar]

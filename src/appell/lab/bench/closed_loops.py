@@ -15,7 +15,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from appell.describe.zoo import agile_wrist
+from appell.describe.zoo.mechanisms import agile_wrist
 from appell.dynamics import Dynamics
 from appell.errors import AppellError
 from appell.lab.bench.aims import aim

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from rich.progress import Progress
 
-from appell.describe.zoo import agile_wrist
+from appell.describe.zoo.mechanisms import agile_wrist
 from appell.dynamics import Dynamics
 from appell.lab.judges.verification import Verification, paper_trajectory, verify
 from appell.lab.papers.page import Page

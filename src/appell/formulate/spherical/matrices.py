@@ -24,7 +24,7 @@ from appell.algebra.vector import Vec3
 from appell.formulate.closed_form import total
 from appell.formulate.spherical.leg import LegPosition, LegRates, Z, combine, position, rates
 from appell.model.body import Inertia
-from appell.model.spherical import SphericalDesign, SphericalLeg
+from appell.model.spherical_design import SphericalDesign, SphericalLeg
 
 Matrix = list[list[Scalar]]
 
