@@ -14,9 +14,9 @@ from appell.dynamics import Dynamics
 from appell.errors import AppellError, ArgumentError, ModelError, TraceError
 from appell.model.body import Body
 from appell.model.mechanism import LegJoint, Mechanism, MovingBody
-from appell.motion.drawing import draw
-from appell.motion.pose_check import check_pose, condition
-from appell.motion.workspace import workspace
+from appell.motion.mechanisms.drawing import draw
+from appell.motion.mechanisms.maps import workspace
+from appell.motion.mechanisms.pose_check import check_pose, condition
 
 SLIDER = [LegJoint("slide", lambda q: q[0], "m")]
 

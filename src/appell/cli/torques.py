@@ -30,8 +30,8 @@ def register(app: typer.Typer) -> None:
         from appell.describe.load import load
         from appell.dynamics import Dynamics
         from appell.motion.files.formats import check_target
+        from appell.motion.mechanisms.pose_check import check_pose
         from appell.motion.names import record_names
-        from appell.motion.pose_check import check_pose
         from appell.motion.record import Record
 
         if output is not None:

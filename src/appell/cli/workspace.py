@@ -34,7 +34,7 @@ def register(app: typer.Typer) -> None:
         from appell.cli.screen import screen
         from appell.describe.load import load
         from appell.dynamics import Dynamics
-        from appell.motion.workspace import workspace as survey
+        from appell.motion import workspace as survey
 
         system = load(robot)
         axes = {}
