@@ -31,7 +31,7 @@ def register(app: typer.Typer) -> None:
         from appell.dynamics import Dynamics
         from appell.motion.files.formats import check_target
         from appell.motion.mechanisms.pose_check import check_pose
-        from appell.motion.names import record_names
+        from appell.motion.names import record_names, record_units
         from appell.motion.record import Record
 
         if output is not None:
@@ -45,7 +45,7 @@ def register(app: typer.Typer) -> None:
             tau = dyn.inverse_dynamics(**moves)
         if (lost := np.flatnonzero(~np.isfinite(tau).all(axis=-1))).size:
             check_pose(dyn, asked.q[lost[0]])
-        found = Record.of(asked.t, moves | {"tau": tau}, names, about={"robot": arm.name})
+        found = Record.of(asked.t, moves | {"tau": tau}, names, units=record_units(arm), about={"robot": arm.name})
         console = screen()
         console.print(_table(dyn, found))
         if output is not None:

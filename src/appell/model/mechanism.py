@@ -164,6 +164,10 @@ class Mechanism(System):
         return tuple(self.units)
 
     @property
+    def velocity_units(self) -> tuple[str, ...]:
+        return tuple(self.units)
+
+    @property
     def actuator_units(self) -> tuple[str, ...]:
         return tuple(joint.unit for joint in self.driven)
 

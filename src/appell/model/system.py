@@ -57,6 +57,11 @@ class System(ABC):
 
     @property
     @abstractmethod
+    def velocity_units(self) -> tuple[str, ...]:
+        """rad or m: what a velocity is the rate of."""
+
+    @property
+    @abstractmethod
     def actuator_units(self) -> tuple[str, ...]:
         """rad or m: what an actuator's position is measured in; its force is N m or N."""
 
