@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from appell.algebra.rotation import Pose
-from appell.algebra.scalar import Scalar
+from appell.algebra.scalar import Scalar, Vector
 from appell.algebra.vector import Vec3
 from appell.formulate.points import PointMotion
 from appell.model.actuator import Actuator
@@ -24,7 +24,6 @@ from appell.model.body import PARAMETER_NAMES
 from appell.model.frame import Frame
 from appell.model.system import System
 
-Vector = Sequence[Scalar]
 Matrix = list[list[Scalar]]
 Wrenches = Mapping[Frame, Vector]  # frame -> six numbers (force, moment)
 SYMBOLS = {"rotor": "Ia", "coulomb": "fc", "static": "fs", "viscous": "fv", "offset": "fo"}
