@@ -5,8 +5,8 @@ through mimic joints. So every joint gets coordinates of its own there, in depth
 from our v to Pinocchio's: τ = Gᵀ τ_full, M = Gᵀ M_full G.
 
 Rotors are its armature: one number a joint there, so that G leads to what a mimic's rotor adds to its leader. Inverse
-and forward dynamics, their derivatives and the inertia matrix count it, kinetic energy only for some kinds of joints:
-it is ½vᵀMv here. Momentum, Coriolis matrix and regressor are of the links alone. Pinocchio keeps friction in its model,
+and forward dynamics, their derivatives and the inertia matrix count it; its kinetic energy was seen to count a part of
+it, so it is ½vᵀMv here. Momentum, Coriolis matrix and regressor are of the links alone. It keeps friction in its model,
 but no algorithm of it uses it, so there is none here.
 """
 

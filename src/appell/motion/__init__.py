@@ -5,6 +5,7 @@ Record.read("motion.csv").path()               a path again
 forward_kinematics(dyn, theta)                 the pose of a mechanism for given actuators; also check_pose, workspace
 """
 
+from appell.motion import inverse
 from appell.motion.event import Event
 from appell.motion.files.journal import JournalWriter
 from appell.motion.measurement import measured
@@ -35,6 +36,7 @@ __all__ = [
     "condition",
     "draw",
     "forward_kinematics",
+    "inverse",
     "measured",
     "time_optimal",
     "workspace",
