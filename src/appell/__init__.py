@@ -44,7 +44,8 @@ from appell.model.body import Body, Inertia
 from appell.model.frame import Frame
 from appell.model.friction import Friction
 from appell.model.joints import Continuous, Floating, Planar, Prismatic, Revolute, Spherical
-from appell.model.mechanism import LegJoint, Mechanism, MovingBody, Reach
+from appell.model.mechanism import Mechanism
+from appell.model.mechanism_parts import LegJoint, MovingBody, Reach
 from appell.model.robot import Joint, Limits, Link, Mimic, Robot
 
 # chapters that need SciPy or more are imported when they are first named: public name -> module, attribute

@@ -14,7 +14,8 @@ from appell.cli.sheet import show
 from appell.model.actuator import Actuator
 from appell.model.body import Body
 from appell.model.frame import Frame
-from appell.model.mechanism import LegJoint, Mechanism, MovingBody
+from appell.model.mechanism import Mechanism
+from appell.model.mechanism_parts import LegJoint, MovingBody
 
 CART = Mechanism(
     "cart",

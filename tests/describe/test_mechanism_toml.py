@@ -20,7 +20,8 @@ from appell.model.actuator import Actuator
 from appell.model.body import Body
 from appell.model.frame import Frame
 from appell.model.friction import Friction
-from appell.model.mechanism import LegJoint, Mechanism, MovingBody, Recipe
+from appell.model.mechanism import Mechanism
+from appell.model.mechanism_parts import LegJoint, MovingBody, Recipe
 from robots import random_body, random_pose
 
 BODY = random_body(np.random.default_rng(0))

@@ -13,7 +13,8 @@ from appell.describe.zoo.mechanisms import agile_wrist, delta, five_bar, stewart
 from appell.dynamics import Dynamics
 from appell.errors import AppellError, ArgumentError, ModelError, TraceError
 from appell.model.body import Body
-from appell.model.mechanism import LegJoint, Mechanism, MovingBody
+from appell.model.mechanism import Mechanism
+from appell.model.mechanism_parts import LegJoint, MovingBody
 from appell.motion.mechanisms.drawing import draw
 from appell.motion.mechanisms.maps import workspace
 from appell.motion.mechanisms.pose_check import check_pose, condition

@@ -33,7 +33,8 @@ from appell.describe.values import matter, number, numbers, shortened, vector
 from appell.describe.write_toml import actuator_entries, body_lines, frame_lines, listed, text
 from appell.errors import AppellError, DescriptionError, ModelError, unknown_name
 from appell.model.frame import Frame
-from appell.model.mechanism import Mechanism, Recipe
+from appell.model.mechanism import Mechanism
+from appell.model.mechanism_parts import Recipe
 
 UNSAID = ("coordinates", "units", "limits", "condition_limit", "body_names", "actuator_names")  # by a file
 

@@ -29,7 +29,8 @@ from appell.formulate.points import PointMotion
 from appell.model.body import Inertia
 from appell.model.frame import Frame
 from appell.model.joints import Partial
-from appell.model.mechanism import LegJoint, Mechanism, MovingBody
+from appell.model.mechanism import Mechanism
+from appell.model.mechanism_parts import LegJoint, MovingBody
 
 
 class Differentiable(Protocol):

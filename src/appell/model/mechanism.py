@@ -9,96 +9,26 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import numpy as np
 
 from appell.algebra.matrix import IDENTITY
 from appell.algebra.rotation import Pose
-from appell.algebra.scalar import Scalar
 from appell.algebra.vector import Vec3
 from appell.errors import ModelError
-from appell.model.actuator import IDEAL, Actuator
+from appell.model.actuator import Actuator
 from appell.model.body import Body
-from appell.model.frame import IN_PLACE, Frame
+from appell.model.frame import Frame
+from appell.model.mechanism_parts import LegJoint, MovingBody, Polyline, Reach, Recipe, points
 from appell.model.robot import GRAVITY
 from appell.model.spherical_design import SphericalDesign
 from appell.model.system import System
 
-Coordinates = Sequence[Scalar]
-Polyline = Sequence[Sequence[float]]
-Quantity = Callable[[Coordinates], Scalar]
 ORTHONORMAL = 1e-9  # largest entry of RᵀR - 1 at home
 CONDITION_LIMIT = 1e10  # of the actuator Jacobian; beyond it, torques are NaN
 NEARBY = 0.1  # rad or m about home, where random configurations are looked for
 TRIES = 200
-
-
-@dataclass(frozen=True)
-class MovingBody:
-    """A rigid body and its pose, written over abstract scalars.
-
-    `pose(q)` places the body in `base`, a system that stands still in the world: what all legs have in common is then
-    written once, and turning it into world axes costs nothing. `outline` is a line through points of the body, for
-    figures.
-    """
-
-    name: str
-    pose: Callable[[Coordinates], Pose]
-    body: Body
-    base: Pose = IN_PLACE
-    outline: Polyline = ()
-
-    def __post_init__(self):
-        object.__setattr__(self, "outline", _points(self.outline))
-
-
-@dataclass(frozen=True)
-class LegJoint:
-    """A joint of a leg: its angle or, with `unit="m"`, its length as a function of the coordinates, and its drive."""
-
-    name: str
-    position: Quantity
-    unit: str = "rad"
-    actuator: Actuator = IDEAL
-
-
-@dataclass(frozen=True)
-class Reach:
-    """What keeps a leg closed: some part of it has a size that must lie between a least and a most.
-
-    The second link of a leg whose elbow sweeps a circle must be as long as the shortest way from that circle to the
-    point it holds, and no longer than the longest. A driven length must lie within its stroke.
-    """
-
-    leg: str
-    part: str
-    size: Quantity | float
-    least: Quantity | float
-    most: Quantity | float
-    unit: str = "m"
-
-    def values(self, q: Coordinates) -> list[Scalar]:
-        """Size, least and most."""
-        return [x(q) if callable(x) else float(x) for x in (self.size, self.least, self.most)]
-
-    def sentence(self, size: float, least: float, most: float) -> str:
-        """Why the leg does not close, as the end of a sentence; empty if it does."""
-        if least <= size <= most:
-            return ""
-        error = (
-            f"{least - size:.6g} {self.unit} too short" if size < least else f"{size - most:.6g} {self.unit} too long"
-        )
-        measured, needed = f"{size:.6g} {self.unit}", f"{least:.6g} to {most:.6g} {self.unit}"
-        return f"leg '{self.leg}' cannot reach: its {self.part} measures {measured} and needs {needed}, {error}"
-
-
-@dataclass(frozen=True)
-class Recipe:
-    """Which mechanism of the zoo this is, and the numbers it was made with: how a file can name it."""
-
-    maker: str
-    options: Mapping[str, Any]
 
 
 @dataclass(frozen=True, repr=False)
@@ -133,7 +63,7 @@ class Mechanism(System):
     def __post_init__(self):
         for name in ("coordinates", "parts", "driven", "passive", "reaches", "limits", "frames"):
             object.__setattr__(self, name, tuple(getattr(self, name)))
-        object.__setattr__(self, "outlines", tuple(map(_points, self.outlines)))
+        object.__setattr__(self, "outlines", tuple(map(points, self.outlines)))
         object.__setattr__(self, "home", tuple(float(x) for x in self.home))
         object.__setattr__(self, "units", tuple(self.units) or ("rad",) * len(self.coordinates))
         object.__setattr__(self, "gravity", Vec3.of(float(x) for x in self.gravity))
@@ -229,11 +159,6 @@ class Mechanism(System):
             return replace(joint, actuator=change(joint.name, own) if callable(change) else change.get(joint.name, own))
 
         return replace(self, driven=tuple(changed(joint) for joint in self.driven))
-
-
-def _points(line: Polyline) -> Polyline:
-    """A line through points, as tuples, so that what holds it can be compared and hashed."""
-    return tuple(tuple(float(x) for x in point) for point in line)
 
 
 def check(mechanism: Mechanism) -> None:

@@ -22,7 +22,8 @@ from appell.describe.legs import check_positive, cylinder, disc, norm, rotation_
 from appell.describe.zoo.recipe import maker
 from appell.errors import ArgumentError
 from appell.model.body import Body
-from appell.model.mechanism import LegJoint, Mechanism, MovingBody, Reach
+from appell.model.mechanism import Mechanism
+from appell.model.mechanism_parts import LegJoint, MovingBody, Reach
 
 
 @dataclass(frozen=True)
