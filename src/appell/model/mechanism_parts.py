@@ -1,4 +1,4 @@
-"""What a mechanism is made of: bodies that move with the coordinates, joints of its legs, and how far the legs reach."""
+"""What a mechanism is made of: bodies that move with the coordinates, joints of its legs, how far the legs reach."""
 
 from __future__ import annotations
 
