@@ -90,12 +90,6 @@ def actuator_jacobian(robot: SphericalRobot, q: Vector) -> Matrix:
     return [rates(position(leg, R), E, E_rate, [0.0] * 3).theta for leg in robot.legs]
 
 
-def joint_angles(robot: SphericalRobot, q: Vector) -> list[Scalar]:
-    """θ of every leg, then ψ of every leg."""
-    places = [position(leg, _rotation(q)) for leg in robot.legs]
-    return [place.theta for place in places] + [place.psi for place in places]
-
-
 def _bodies(robot: SphericalRobot, q: Vector, v: Vector) -> Iterator[Turning]:
     R, E, E_rate = _rotation(q), _euler(q), _euler_rate(q, v)
     for leg, (first, second) in zip(robot.legs, robot.arcs, strict=True):
