@@ -7,10 +7,10 @@ Run it with: python examples/07_a_parallel_robot.py
 """
 
 import numpy as np
+from appell.parallel import Angle, LegJoint, Mechanism, MovingBody, closing_angle, cylinder, disc
 
 import appell as ap
 from appell.control import Controller, Design, Plant, Reference, closed_loop, critical
-from appell.parallel import Angle, LegJoint, Mechanism, MovingBody, closing_angle, cylinder, disc
 
 CRANK, ROD = 0.1, 0.3  # m
 

@@ -126,7 +126,7 @@ def test_a_share_that_is_none_is_refused():
 
 def test_the_command_identifies_a_log_and_writes_a_report_and_a_robot(tmp_path):
     recorded()[0][0].write(tmp_path / "log.csv")
-    guess(ap.load("puma")).to_toml(tmp_path / "drawing.toml")
+    ap.to_toml(guess(ap.load("puma")), tmp_path / "drawing.toml")
     arguments = [
         "identify",
         str(tmp_path / "log.csv"),

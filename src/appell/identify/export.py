@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
+from appell.describe.write import to_toml, to_urdf
 from appell.errors import ArgumentError, ModelError, ModelWarning
 from appell.identify.estimators.consistent import _is_massless, consistent, flaws
 from appell.identify.estimators.estimator import Estimator
@@ -68,7 +69,7 @@ def export(estimator: Estimator, path: str | Path, **options) -> Robot:
     if path.exists():
         raise ArgumentError(f"{path} is there already; nothing is written over.", hint="another name")
     robot = identified_robot(estimator, **options)
-    (robot.to_toml if path.suffix == ".toml" else robot.to_urdf)(path)
+    (to_toml if path.suffix == ".toml" else to_urdf)(robot, path)
     return robot
 
 
