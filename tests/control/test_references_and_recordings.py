@@ -130,9 +130,8 @@ def run(tmp_path, monkeypatch):
 @pytest.mark.parametrize("suffix", ["csv", "npz"])
 def test_a_recorded_path_is_followed_from_the_command_line_on_any_system(run, suffix):
     delta = ap.load("delta")
-    way = Ramp(
-        delta.start + [0.02, 0.0, 0.0], delta.start + [-0.05, 0.04, 0.06], 0.2, 1.0, names=delta.coordinate_names
-    )
+    begin, end = delta.start + np.array([0.02, 0.0, 0.0]), delta.start + np.array([-0.05, 0.04, 0.06])
+    way = Ramp(begin, end, 0.2, 1.0, names=delta.coordinate_names)
     way.record(period=PERIOD).write(f"way.{suffix}")
     result = run("control", "run", "delta", "--reference", f"way.{suffix}", "--log", "a.log", "--plot", "a.png")
     assert result.exit_code == 0, result.output
