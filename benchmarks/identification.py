@@ -27,7 +27,7 @@ def main() -> None:
     samples = int(sys.argv[1]) if len(sys.argv) > 1 else 1_000_000
     robot = load("puma")
     base = base_parameters(robot)
-    regressor = base.model.regressor.columns(base.columns).compile()
+    regressor = base.regressor.compile()
     rng = np.random.default_rng(0)
     q, v, a = (rng.normal(size=(samples, 6)) for _ in range(3))
     tau = Dynamics(robot).inverse_dynamics(q, v, a)

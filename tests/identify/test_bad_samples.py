@@ -6,7 +6,16 @@ import numpy as np
 import pytest
 
 import appell as ap
-from appell.identify import InstrumentalVariables, LeastSquares, PhysicallyConsistent, Ridge, Robust, TotalLeastSquares
+from appell.identify import (
+    InstrumentalVariables,
+    LeastSquares,
+    Payload,
+    PhysicallyConsistent,
+    Ridge,
+    Robust,
+    TotalLeastSquares,
+    seek,
+)
 from identify.records import clean
 
 PUMA = ap.load("puma")
@@ -14,7 +23,7 @@ PUMA = ap.load("puma")
 
 def test_too_few_samples_are_counted():
     q, v, a, tau = clean(PUMA, 5)
-    with pytest.raises(ap.ArgumentError, match=r"5 samples of 6 joints give 30 equations for 36 unknowns"):
+    with pytest.raises(ap.ArgumentError, match=r"5 samples of 6 actuators give 30 equations for 36 unknowns"):
         LeastSquares(PUMA).fit(q, v, a, tau)
 
 
@@ -35,7 +44,7 @@ def test_numbers_that_are_none_are_named_with_their_rows():
     q, v, a, tau = clean(PUMA)
     v[17:20, 2] = np.nan
     with pytest.raises(
-        ap.ArgumentError, match=r"v is not finite in 3 of 400 rows, rows 17-19 \(column 2 of v, joint 'joint3'"
+        ap.ArgumentError, match=r"v is not finite in 3 of 400 rows, rows 17-19 \(column 2 first, 'joint3'"
     ):
         LeastSquares(PUMA).fit(q, v, a, tau)
 
@@ -71,10 +80,14 @@ def test_a_motion_that_leaves_parameters_undetermined_names_them():
         (lambda: Ridge(PUMA, towards="moon"), "pulls towards 'moon'"),
         (lambda: TotalLeastSquares(PUMA, column_errors=[1.0]), "column_errors has shape"),
         (lambda: InstrumentalVariables(PUMA), "need a motion without noise"),
+        (lambda: InstrumentalVariables(PUMA, simulate=lambda base, beta: None, iterations=0), "iterations is 0"),
+        (lambda: Robust(PUMA, iterations=0), "iterations is 0"),
+        (lambda: Payload(PUMA, body="link9"), "no body 'link9'"),
+        (lambda: LeastSquares(seek(PUMA), friction=True), "beside what is sought"),
     ],
 )
 def test_options_that_mean_nothing_are_refused(make, told):
-    with pytest.raises(ap.ArgumentError, match=told):
+    with pytest.raises(ap.AppellError, match=told):
         make().fit(*clean(PUMA))
 
 

@@ -4,13 +4,15 @@ import numpy as np
 import pytest
 
 import appell as ap
-from appell.identify import LeastSquares, Model, base_parameters
+from appell.identify import base_parameters, seek
 from appell.identify.base.structure import structural_null_space
-from robots import random_chain, random_tree, random_trees, zoo
+from robots import random_chain, random_tree, random_trees
+
+TREES = [ap.load(name) for name in ap.tree_names()]
 
 
-def random_motions(model, count=60, seed=3):
-    return model.sample(count, np.random.default_rng(seed))
+def random_motions(sought, count=60, seed=3):
+    return sought.sample(count, np.random.default_rng(seed))
 
 
 @pytest.mark.parametrize(
@@ -29,15 +31,15 @@ def test_the_number_of_inertial_base_parameters_is_the_published_one(name, gravi
     assert base.count == base.inertial_count == base.structural == base.rank == known
 
 
-@pytest.mark.parametrize("robot", [*zoo(), *random_trees(6, 8), *(random_chain(s, 6) for s in range(3))], ids=str)
+@pytest.mark.parametrize("robot", [*TREES, *random_trees(6, 8), *(random_chain(s, 6) for s in range(3))], ids=str)
 def test_structure_and_sampled_rank_agree_on_every_tree(robot):
-    model = Model(robot)
-    Y = model.regressor(*random_motions(model, 250)).reshape(-1, len(model.columns))
-    null = structural_null_space(model)
+    sought = seek(robot)
+    Y = sought.regressor(*random_motions(sought, 250)).reshape(-1, len(sought.parameters))
+    null = structural_null_space(sought)
     size = np.linalg.norm(Y, axis=0)
     assert np.abs(Y @ null).max() < 1e-11 * size.max()
     Y = Y / np.where(size > 1e-9 * size.max(), size, size.max())
-    assert np.linalg.matrix_rank(Y, tol=1e-8 * np.linalg.norm(Y, 2)) == len(model.columns) - null.shape[1]
+    assert np.linalg.matrix_rank(Y, tol=1e-8 * np.linalg.norm(Y, 2)) == len(sought.parameters) - null.shape[1]
 
 
 @pytest.mark.parametrize(
@@ -45,26 +47,26 @@ def test_structure_and_sampled_rank_agree_on_every_tree(robot):
 )
 @pytest.mark.parametrize("robot", [ap.load("puma"), ap.load("tree10"), random_tree(5, 6, base="floating")], ids=str)
 def test_base_columns_and_base_parameters_give_the_same_torques(robot, options):
-    model = Model(robot, **options)
-    base = base_parameters(model)
-    motion = random_motions(model)
+    sought = seek(robot, **options)
+    base = base_parameters(sought)
+    motion = random_motions(sought)
     rng = np.random.default_rng(0)
-    parameters = rng.normal(size=len(model.columns))
-    whole = model.regressor(*motion) @ parameters
-    reduced = model.regressor.columns(base.columns)(*motion) @ base.values(parameters)
+    parameters = rng.normal(size=len(sought.parameters))
+    whole = sought.regressor(*motion) @ parameters
+    reduced = sought.regressor.columns(base.columns)(*motion) @ base.values(parameters)
     np.testing.assert_allclose(reduced, whole, atol=1e-11 * np.abs(whole).max())
 
 
 def test_the_regressor_has_friction_and_rotor_columns_that_say_what_they_say():
-    model = Model(ap.load("planar-2r"), friction=True, rotor=True)
+    sought = seek(ap.load("planar-2r"), friction=True, rotor=True)
     q, v, a = np.zeros(2), np.array([0.5, -2.0]), np.array([3.0, 4.0])
-    Y = model.regressor(q, v, a)
-    by_name = {column.name: Y[:, k] for k, column in enumerate(model.columns)}
+    Y = sought.regressor(q, v, a)
+    by_name = {column.name: Y[:, k] for k, column in enumerate(sought.parameters)}
     assert list(by_name["Ia1"]) == [3.0, 0.0]
     assert list(by_name["fc2"]) == [0.0, -1.0]
     assert list(by_name["fv2"]) == [0.0, -2.0]
     assert list(by_name["fo1"]) == [1.0, 0.0]
-    smooth = Model(ap.load("planar-2r"), friction="coulomb", width=0.5).regressor(q, v, a)
+    smooth = seek(ap.load("planar-2r"), friction="coulomb", width=0.5).regressor(q, v, a)
     assert smooth[0, 20] == pytest.approx(0.5 / np.hypot(0.5, 0.5))
 
 
@@ -87,51 +89,60 @@ def test_a_lifted_estimate_has_the_base_parameters_it_was_lifted_from():
     base = base_parameters(ap.load("puma"))
     beta = base.values() * 1.3
     np.testing.assert_allclose(base.values(base.lift(beta)), beta, rtol=1e-12, atol=1e-12)
-    np.testing.assert_allclose(base.lift(base.values()), base.model.nominal, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(base.lift(base.values()), base.sought.nominal, rtol=1e-12, atol=1e-12)
 
 
 def test_a_rotor_on_the_first_joint_is_not_told_from_the_inertia_of_its_link():
     base = base_parameters(ap.load("puma"), rotor=True)
     row = base.names.index("Izz1")
-    columns = [column.name for column in base.model.columns]
+    columns = [column.name for column in base.sought.parameters]
     assert base.matrix[row, columns.index("Ia1")] == pytest.approx(1.0)
     assert base.count == 36 + 4  # Ia1 goes with Izz1, and Ia2 with Izz2 as the first two axes are at right angles
 
 
-def test_anything_with_a_regressor_can_be_identified():
-    class Mechanism:
-        name, joint_names = "wrapped", ("one", "two")
-
-        def __init__(self):
-            self.regressor = ap.Dynamics(ap.load("planar-2r")).regressor
-
-    base = base_parameters(Mechanism())
-    assert base.count == base.rank == 6
+@pytest.mark.parametrize(
+    ("name", "inertial", "all_together"),
+    [("five-bar", 11, 17), ("three-rrr", 13, 22), ("agile-wrist", 33, 42), ("delta", 34, 43)],
+)
+def test_a_mechanism_has_base_parameters_with_friction_and_rotors(name, inertial, all_together):
+    sought = seek(ap.load(name), friction=True, rotor=True, width=0.1)
+    base = sought.base
     assert base.structural is None
-    assert "mcx1" in base.describe()
+    assert base.count == base.rank == all_together
+    assert base_parameters(ap.load(name)).count == inertial
+    motion = random_motions(sought)
+    Y = sought.regressor(*motion)
+    np.testing.assert_allclose(base.regressor(*motion) @ base.matrix, Y, atol=1e-9 * np.abs(Y).max())
 
 
-def test_a_parallel_mechanism_has_base_parameters_too():
-    mechanism = ap.parallel.five_bar()
-    model = Model(mechanism)
-    q, v, a = random_motions(model, 200)
-    base = base_parameters(model)
-    assert 0 < base.count < len(model.columns)
-    tau = mechanism.inverse_dynamics(q, v, a)
-    fit = LeastSquares(model).fit(q, v, a, tau)
-    np.testing.assert_allclose(fit.predict(q, v, a), tau, atol=1e-9 * np.abs(tau).max())
-    with pytest.raises(ap.ArgumentError, match="actuators"):
-        Model(mechanism, friction=True)
-    Y = model.regressor(q, v, a)
-    np.testing.assert_allclose(
-        model.regressor.columns(base.columns)(q, v, a) @ base.matrix, Y, atol=1e-9 * np.abs(Y).max()
-    )
+def test_the_bodies_and_drives_of_a_mechanism_keep_their_names():
+    sought = seek(ap.load("five-bar"), friction=True, rotor=True)
+    owners = [parameter.owner for parameter in sought.parameters]
+    links = ("first_link_left", "second_link_left", "first_link_right", "second_link_right")
+    assert tuple(dict.fromkeys(owners)) == (*links, "theta_left", "theta_right")
+    text = sought.base.describe()
+    assert "bodies  1 first_link_left, 2 second_link_left, 3 first_link_right, 4 second_link_right" in text
+    assert "drives  1 theta_left, 2 theta_right" in text
+    assert "17 base parameters of mechanism 'five-bar'" in text
+
+
+def test_a_static_level_is_sought_where_the_law_has_one_or_where_it_is_named():
+    sticky = ap.Actuator(friction=ap.Friction(coulomb=1.0, static=1.5, stribeck=0.2))
+    arm = ap.load("planar-2r").with_actuators({"elbow": sticky})
+
+    def names(**options):
+        return [parameter.name for parameter in seek(arm, **options).parameters[20:]]
+
+    assert names(friction=True) == ["fc1", "fv1", "fo1", "fc2", "fs2", "fv2", "fo2"]
+    assert names(friction="coulomb") == ["fc1", "fc2", "fs2"]
+    assert names(friction=("static", "viscous")) == ["fc1", "fs1", "fv1", "fc2", "fs2", "fv2"]
+    assert names(friction="viscous", rotor=True) == ["Ia1", "fv1", "Ia2", "fv2"]
 
 
 @pytest.mark.parametrize("options", [{"friction": "sticky"}, {"width": -1.0}])
 def test_options_that_mean_nothing_are_refused(options):
     with pytest.raises(ap.ArgumentError):
-        Model(ap.load("puma"), **options)
+        seek(ap.load("puma"), **options)
 
 
 def test_something_that_is_no_robot_is_refused():

@@ -7,13 +7,13 @@ import appell as ap
 from appell.identify import (
     InstrumentalVariables,
     LeastSquares,
-    Model,
     Payload,
     PhysicallyConsistent,
     Ridge,
     Robust,
     TotalLeastSquares,
     flaws,
+    seek,
 )
 from identify.records import clean
 from robots import random_tree
@@ -22,14 +22,14 @@ ROBOTS = [ap.load("puma"), ap.load("panda"), random_tree(3, 8)]
 
 
 def noisy(seed=0, samples=1500, level=0.5, **options):
-    """A PUMA with friction, random motions and white noise on tau: model, truth, q, v, a, tau, clean tau."""
-    model = Model(ap.load("puma"), **options)
+    """A PUMA with friction, random motions and white noise on tau: sought, truth, q, v, a, tau, clean tau."""
+    sought = seek(ap.load("puma"), **options)
     rng = np.random.default_rng(seed)
-    truth = model.nominal.copy()
+    truth = sought.nominal.copy()
     truth[60:] = rng.uniform(0.2, 2.0, len(truth) - 60)
-    q, v, a = model.sample(samples, rng)
-    tau = model.regressor(q, v, a) @ truth
-    return model, truth, q, v, a, tau + level * rng.normal(size=tau.shape), tau
+    q, v, a = sought.sample(samples, rng)
+    tau = sought.regressor(q, v, a) @ truth
+    return sought, truth, q, v, a, tau + level * rng.normal(size=tau.shape), tau
 
 
 @pytest.mark.parametrize("solver", ["qr", "svd", "pinv"])
@@ -53,9 +53,9 @@ def test_normal_equations_and_triangles_agree():
 
 
 def test_least_squares_is_what_numpy_finds():
-    model, _, q, v, a, tau, _ = noisy(friction=True, width=0.1)
-    fit = LeastSquares(model, weighting=None).fit(q, v, a, tau)
-    Y = model.regressor.columns(fit.base_.columns)(q, v, a).reshape(-1, fit.base_.count)
+    sought, _, q, v, a, tau, _ = noisy(friction=True, width=0.1)
+    fit = LeastSquares(sought, weighting=None).fit(q, v, a, tau)
+    Y = sought.regressor.columns(fit.base_.columns)(q, v, a).reshape(-1, fit.base_.count)
     expected, *_ = np.linalg.lstsq(Y, tau.ravel(), rcond=None)
     np.testing.assert_allclose(fit.base_parameters_, expected, rtol=1e-8, atol=1e-9)
     rest = tau.ravel() - Y @ expected
@@ -65,20 +65,20 @@ def test_least_squares_is_what_numpy_finds():
 
 
 def test_weighting_by_joint_serves_the_quiet_joints():
-    model, truth, q, v, a, _, tau = noisy(samples=3000)
+    sought, truth, q, v, a, _, tau = noisy(samples=3000)
     rng = np.random.default_rng(5)
     loud = tau + rng.normal(size=tau.shape) * np.array([20.0, 20.0, 20.0, 0.01, 0.01, 0.01])
     errors = []
     for weighting in ("joint", None):
-        fit = LeastSquares(model, weighting=weighting).fit(q, v, a, loud)
+        fit = LeastSquares(sought, weighting=weighting).fit(q, v, a, loud)
         errors.append(np.abs((fit.base_parameters_ - fit.base_.values(truth))[-7:]).max())
     assert errors[0] < 0.1 * errors[1]
 
 
 @pytest.mark.parametrize("kind", [LeastSquares, Ridge, Robust, TotalLeastSquares, PhysicallyConsistent])
 def test_noise_is_averaged_and_the_intervals_are_right(kind):
-    model, truth, q, v, a, tau, quiet = noisy(friction=True, rotor=True, width=0.1)
-    fit = kind(model).fit(q, v, a, tau)
+    sought, truth, q, v, a, tau, quiet = noisy(friction=True, rotor=True, width=0.1)
+    fit = kind(sought).fit(q, v, a, tau)
     beta = fit.base_.values(truth)
     inside = np.mean((fit.intervals()[:, 0] <= beta) & (beta <= fit.intervals()[:, 1]))
     assert inside > 0.85
@@ -87,25 +87,25 @@ def test_noise_is_averaged_and_the_intervals_are_right(kind):
 
 
 def test_robust_fits_are_not_misled_by_outliers():
-    model, truth, q, v, a, tau, _ = noisy()
+    sought, truth, q, v, a, tau, _ = noisy()
     tau[::40] += 200.0
-    beta = LeastSquares(model).fit(q, v, a, tau).base_.values(truth)
+    beta = LeastSquares(sought).fit(q, v, a, tau).base_.values(truth)
     errors = {}
     for kind, options in ((LeastSquares, {}), (Robust, {}), (Robust, {"loss": "tukey"})):
-        fit = kind(model, **options).fit(q, v, a, tau)
+        fit = kind(sought, **options).fit(q, v, a, tau)
         errors[kind, options.get("loss")] = np.linalg.norm(fit.base_parameters_ - beta)
     plain = errors.pop((LeastSquares, None))
     assert max(errors.values()) < 0.1 * plain
 
 
 def test_a_ridge_finds_its_strength_and_helps_where_the_data_are_weak():
-    model, truth, *_ = noisy()
+    sought, truth, *_ = noisy()
     rng = np.random.default_rng(2)
     q = 0.05 * rng.normal(size=(120, 6))  # hardly moves
     v, a = 0.2 * rng.normal(size=(2, 120, 6))
-    tau = model.regressor(q, v, a) @ truth + 0.5 * rng.normal(size=(120, 6))
-    plain = LeastSquares(model, solver="svd").fit(q, v, a, tau)
-    ridge = Ridge(model).fit(q, v, a, tau)
+    tau = sought.regressor(q, v, a) @ truth + 0.5 * rng.normal(size=(120, 6))
+    plain = LeastSquares(sought, solver="svd").fit(q, v, a, tau)
+    ridge = Ridge(sought).fit(q, v, a, tau)
     beta = ridge.base_.values(truth)
     assert ridge.strength_ > min(ridge.strengths)
     assert np.linalg.norm(ridge.base_parameters_ - beta) < np.linalg.norm(plain.base_parameters_ - beta)
@@ -113,11 +113,11 @@ def test_a_ridge_finds_its_strength_and_helps_where_the_data_are_weak():
 
 
 def test_instruments_take_away_the_bias_of_a_noisy_motion():
-    model, truth, q, v, a, _, tau = noisy(samples=4000)
+    sought, truth, q, v, a, _, tau = noisy(samples=4000)
     rng = np.random.default_rng(4)
     measured = q, v, a + 0.7 * rng.normal(size=a.shape)
-    plain = LeastSquares(model).fit(*measured, tau)
-    instrumental = InstrumentalVariables(model).fit(*measured, tau, instruments=(q, v, a))
+    plain = LeastSquares(sought).fit(*measured, tau)
+    instrumental = InstrumentalVariables(sought).fit(*measured, tau, instruments=(q, v, a))
     beta = plain.base_.values(truth)
     error = [np.linalg.norm(fit.base_parameters_ - beta) / np.linalg.norm(beta) for fit in (plain, instrumental)]
     assert error[0] > 0.2
@@ -125,45 +125,45 @@ def test_instruments_take_away_the_bias_of_a_noisy_motion():
 
 
 def test_total_least_squares_takes_errors_of_the_columns_into_account():
-    model = Model(ap.load("pendulum"), friction=("viscous",))
+    sought = seek(ap.load("pendulum"), friction=("viscous",))
     rng = np.random.default_rng(0)
-    q, v, a = model.sample(20_000, rng)
+    q, v, a = sought.sample(20_000, rng)
     base = (
-        LeastSquares(model)
-        .fit(q, v, a, model.regressor(q, v, a) @ model.nominal + 1e-9 * rng.normal(size=v.shape))
+        LeastSquares(sought)
+        .fit(q, v, a, sought.regressor(q, v, a) @ sought.nominal + 1e-9 * rng.normal(size=v.shape))
         .base_
     )
     truth = np.linspace(1.0, 2.0, base.count)
-    tau = model.regressor.columns(base.columns)(q, v, a) @ truth + 0.3 * rng.normal(size=v.shape)
+    tau = sought.regressor.columns(base.columns)(q, v, a) @ truth + 0.3 * rng.normal(size=v.shape)
     measured = q, v + 0.3 * rng.normal(size=v.shape), a + 0.3 * rng.normal(size=a.shape)
     equal = np.array([1e-6 if name.startswith("mc") else 1.0 for name in base.names])
-    plain = LeastSquares(model).fit(*measured, tau)
+    plain = LeastSquares(sought).fit(*measured, tau)
     # weights are one over the noise of the joint; errors of v and a are as large as those of tau
-    total = TotalLeastSquares(model, column_errors=equal, weighting=None).fit(*measured, tau)
+    total = TotalLeastSquares(sought, column_errors=equal, weighting=None).fit(*measured, tau)
     assert np.abs(total.base_parameters_ - truth).max() < 0.03
     assert np.abs(plain.base_parameters_ - truth).max() > 0.1
 
 
 def test_consistent_fits_can_exist_whatever_the_noise():
     for seed in range(5):
-        model, truth, q, v, a, tau, _ = noisy(seed, samples=60, level=5.0)
-        free = LeastSquares(model).fit(q, v, a, tau)
-        bound = PhysicallyConsistent(model).fit(q, v, a, tau)
-        assert flaws(model, free.parameters_)
-        assert not flaws(model, bound.parameters_)
-        held = model.sample(300, np.random.default_rng(99))
-        exact = model.regressor(*held) @ truth
+        sought, truth, q, v, a, tau, _ = noisy(seed, samples=60, level=5.0)
+        free = LeastSquares(sought).fit(q, v, a, tau)
+        bound = PhysicallyConsistent(sought).fit(q, v, a, tau)
+        assert flaws(sought, free.parameters_)
+        assert not flaws(sought, bound.parameters_)
+        held = sought.sample(300, np.random.default_rng(99))
+        exact = sought.regressor(*held) @ truth
         error = [np.sqrt(np.mean((fit.predict(*held) - exact) ** 2)) for fit in (free, bound)]
         assert error[1] < 1.05 * error[0]
 
 
 def test_the_payload_is_found_with_its_mass_and_centre():
-    model = Model(ap.load("puma"))
+    sought = seek(ap.load("puma"))
     load = np.array([2.0, 0.02, 0.04, 0.2, 0.03, 0.0, 0.03, 0.0, -0.002, 0.01])
-    q, v, a = model.sample(2000, np.random.default_rng(0))
-    full = model.nominal.copy()
+    q, v, a = sought.sample(2000, np.random.default_rng(0))
+    full = sought.nominal.copy()
     full[50:60] += load
-    tau = model.regressor(q, v, a) @ full
+    tau = sought.regressor(q, v, a) @ full
     found = Payload(ap.load("puma")).fit(q, v, a, tau)
     np.testing.assert_allclose(found.payload_, load, atol=1e-9)
     rough = tau + 0.5 * np.random.default_rng(1).normal(size=tau.shape)
@@ -190,12 +190,48 @@ def test_estimators_have_the_manners_of_scikit_learn():
     for kind in (Ridge, Robust, TotalLeastSquares, PhysicallyConsistent, InstrumentalVariables, Payload):
         estimator = kind(robot)
         assert type(estimator)(**estimator.get_params()).get_params() == estimator.get_params()
-        assert estimator.get_params()["robot"] is robot
+        assert estimator.get_params()["system"] is robot
 
 
-def test_a_dead_zone_leaves_out_slow_rows_joint_by_joint():
-    model, truth, q, v, a, _, tau = noisy(friction=True)
+def instruments(sought, **options):
+    """Instrumental variables with the true motion as their instruments."""
+    fit = InstrumentalVariables(sought, **options)
+    return lambda q, v, a, tau: fit.fit(q, v, a, tau, instruments=(q, v, a))
+
+
+@pytest.mark.parametrize(
+    "kind", [LeastSquares, Ridge, Robust, TotalLeastSquares, instruments], ids=lambda k: k.__name__
+)
+def test_a_dead_zone_leaves_out_slow_rows_joint_by_joint(kind):
+    sought, truth, q, v, a, _, tau = noisy(friction=True)
     slow = np.abs(v) < 0.3
     spoiled = np.where(slow, tau + 50.0, tau)
-    fit = LeastSquares(model, dead_zone=0.3).fit(q, v, a, spoiled)
+    make = kind if kind is instruments else lambda *given, **options: kind(*given, **options).fit
+    fit = make(sought, dead_zone=0.3)(q, v, a, spoiled)
     np.testing.assert_allclose(fit.base_parameters_, fit.base_.values(truth), rtol=1e-7, atol=1e-7)
+    naive = make(sought)(q, v, a, spoiled)
+    assert np.abs(naive.base_parameters_ - naive.base_.values(truth)).max() > 1e-4
+
+
+def test_the_dead_zone_of_a_mechanism_is_that_of_its_actuators():
+    system = ap.load("five-bar")
+    sought = seek(system, friction=True)
+    q, v, a = sought.sample(600, np.random.default_rng(0))
+    truth = sought.nominal + np.array([0.0] * 40 + [0.4, 0.3, 0.2] * 2)
+    tau = sought.regressor(q, v, a) @ truth
+    rates = np.einsum("nij,nj->ni", ap.Dynamics(system).actuator_jacobian(q), v)
+    spoiled = np.where(np.abs(rates) < 0.5, tau + 50.0, tau)
+    fit = LeastSquares(sought, dead_zone=0.5).fit(q, v, a, spoiled)
+    np.testing.assert_allclose(fit.base_parameters_, fit.base_.values(truth), rtol=1e-7, atol=1e-7)
+
+
+def test_fitting_again_leaves_nothing_of_the_fit_before():
+    first, second = (clean(ap.load("puma"), seed=seed) for seed in (1, 2))
+    once = LeastSquares(ap.load("puma")).fit(*second)
+    twice = LeastSquares(ap.load("puma")).fit(*first).fit(*second)
+    np.testing.assert_array_equal(once.base_parameters_, twice.base_parameters_)
+    kept = LeastSquares(ap.load("puma")).fit(*first)
+    before = dict(vars(kept))
+    with pytest.raises(ap.ArgumentError):
+        kept.fit(*(x[:3] for x in second))
+    assert vars(kept) == before

@@ -4,16 +4,16 @@ import numpy as np
 import pytest
 
 import appell as ap
-from appell.identify import Bounds, Model, base_parameters, excite, quality, random_spline
-from appell.identify.excite.bounds import envelope
-from appell.identify.excite.excitation import Problem
-from appell.lab.papers.identification import LIMITS
+from appell.identify import MotionBounds, excite, quality, seek
+from appell.identify.excitation.bounds import envelope
+from appell.identify.excitation.problem import Problem
+from appell.lab.papers.identification import LIMITS, random_spline
 
 
-def small_problem(**extra):
-    model = Model(ap.load("puma"), friction=True, width=0.05)
-    bounds = Bounds.of(model, **LIMITS, **extra)
-    problem = Problem(base_parameters(model), bounds, 6.0, 4, 60)
+def small_problem(system=None, **extra):
+    sought = seek(system or ap.load("puma"), friction=True, width=0.05)
+    bounds = MotionBounds.of(sought.system, **(extra if system else LIMITS | extra))
+    problem = Problem(sought.base, bounds, 6.0, 4, 60)
     rng = np.random.default_rng(0)
     return problem, problem.feasible(rng.normal(size=problem.size)), rng
 
@@ -36,6 +36,40 @@ def test_the_gradients_of_all_limits_are_exact():
     np.testing.assert_allclose(slopes, (ahead - behind) / (2 * h), rtol=1e-5, atol=1e-6)
 
 
+def test_the_gradients_of_a_mechanisms_limits_are_exact_too():
+    driven = ap.Actuator(torque=20.0, speed=4.0)
+    problem, x, rng = small_problem(ap.load("three-rrr").with_actuators(lambda *_: driven))
+    direction, h = rng.normal(size=problem.size), 1e-6
+    assert {what for what, _, _ in problem.loads(problem.motion(x))} >= {"reach", "speed", "torque"}
+    slopes = problem.slack_gradient(x) @ direction
+    ahead, behind = (problem.slack(x + s * h * direction) for s in (1, -1))
+    np.testing.assert_allclose(slopes, (ahead - behind) / (2 * h), rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("name", ["five-bar", "three-rrr", "agile-wrist", "delta"])
+def test_a_mechanism_stays_in_reach_and_within_the_limits_of_its_actuators(name):
+    driven = ap.Actuator(torque=60.0, speed=2.0)
+    system = ap.load(name).with_actuators(lambda *_: driven)
+    bounds = MotionBounds.of(system, clearance=0.2)
+    found = excite(system, bounds=bounds, starts=1, iterations=8, samples=100)
+    assert found.path.names == system.coordinate_names
+    assert np.isfinite(found.condition)
+    q, v, a = found.path(found.path.times(2001))
+    assert np.all((q >= bounds.lower - 0.01) & (q <= bounds.upper + 0.01))
+    dyn = ap.Dynamics(system)
+    assert np.abs(np.einsum("nij,nj->ni", dyn.actuator_jacobian(q), v)).max() <= 1.005 * 0.95 * 2.0
+    assert np.abs(dyn.inverse_dynamics(q, v, a)).max() <= 1.005 * 0.95 * 60.0
+    for margin, reach in zip(dyn.survey(q)[0].T, system.reaches, strict=True):
+        _, least, most = reach.values(system.start.tolist())
+        assert margin.min() >= 0.199 * 0.5 * (most - least)
+
+
+def test_the_limits_of_the_actuators_are_those_of_their_current_too():
+    arm = ap.load("planar-2r").with_actuators({"elbow": ap.Actuator(gear=50.0, current=4.0, torque_constant=0.1)})
+    bounds = MotionBounds.of(arm, margin=0.0)
+    assert bounds.torque.tolist() == [np.inf, 20.0]
+
+
 def test_the_envelope_is_never_below_the_largest():
     rng = np.random.default_rng(0)
     values = rng.normal(size=(50, 4))
@@ -46,25 +80,24 @@ def test_the_envelope_is_never_below_the_largest():
 
 @pytest.mark.slow
 def test_an_optimised_motion_is_ten_times_better_conditioned_than_random_splines():
-    model = Model(ap.load("puma"))
-    base, bounds = base_parameters(model), Bounds.of(model, **LIMITS)
+    model = seek(ap.load("puma"))
+    base, bounds = model.base, MotionBounds.of(model.system, **LIMITS)
     told = []
     found = excite(model, bounds=bounds, starts=1, iterations=100, progress=lambda *step: told.append(step))
     rng = np.random.default_rng(0)
-    splines = [quality(base, random_spline(model, bounds, 10.0, rng)) for _ in range(15)]
+    splines = [quality(base, random_spline(model.system, bounds, 10.0, rng)) for _ in range(15)]
     assert found.condition < 0.1 * np.median(splines)
     assert found.condition < min(splines) / 4.0
     assert told
-    assert found.trajectory.duration == 10.0
+    assert found.path.duration == 10.0
 
 
 def test_the_motion_keeps_all_limits_between_the_samples_too_and_rests_at_its_ends():
     robot = ap.load("panda")
     box = {"tool": ((-0.8, -0.8, 0.05), (0.8, 0.8, 1.3))}
-    model = Model(robot)
-    bounds = Bounds.of(model, workspace=box)
-    found = excite(model, bounds=bounds, starts=1, iterations=25, samples=100)
-    q, v, a = found.trajectory(found.trajectory.times(2001))
+    bounds = MotionBounds.of(robot, workspace=box)
+    found = excite(robot, bounds=bounds, starts=1, iterations=25, samples=100)
+    q, v, a = found.path(found.path.times(2001))
     dyn = ap.Dynamics(robot)
     slack = 1.005  # what can happen between two of the optimiser's samples
     assert np.all(np.abs(v) <= slack * bounds.velocity)
@@ -80,7 +113,7 @@ def test_the_motion_keeps_all_limits_between_the_samples_too_and_rests_at_its_en
 
 
 def test_the_robots_own_limits_are_taken():
-    bounds = Bounds.of(Model(ap.load("panda")), margin=0.0)
+    bounds = MotionBounds.of(ap.load("panda"), margin=0.0)
     assert bounds.velocity[0] == 2.175
     assert bounds.torque[0] == 87.0
     assert bounds.upper[0] == 2.8973
@@ -92,6 +125,8 @@ def test_the_robots_own_limits_are_taken():
         ({"criterion": "beauty"}, "no criterion"),
         ({"harmonics": 2}, "cannot start and end at rest"),
         ({"velocity": -1.0}, "velocity limit -1"),
+        ({"speed": 0.0}, "speed limit 0"),
+        ({"clearance": 1.0}, "the clearance is 1"),
         ({"lower": 1.0, "upper": 0.5}, "may move from 1 to 0.5"),
         ({"velocity": [1.0, 2.0]}, "velocity has shape"),
         ({"torque": 1.0}, "breaks its limits even at rest"),

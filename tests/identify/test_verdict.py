@@ -1,4 +1,6 @@
-"""Verdicts, reports, the robot that comes out, and the commands."""
+"""Verdicts, reports, the system that comes out, and the commands."""
+
+import warnings
 
 import numpy as np
 import pytest
@@ -8,26 +10,25 @@ import appell as ap
 from appell.cli.main import app
 from appell.identify import (
     LeastSquares,
-    Model,
+    MotionBounds,
     PhysicallyConsistent,
+    excite,
     export,
-    identified_robot,
+    identified_system,
     judge,
+    negative,
+    seek,
     split,
 )
-from appell.lab.papers.identification import DEAD_ZONE, guess
-from identify.records import clean, processed, puma, recorded
+from appell.lab.papers.identification import DEAD_ZONE, WIDTH, guess
+from identify.records import clean, motion, processed, puma, recorded
 
 
 @pytest.fixture(scope="module")
 def verdict():
     _, model, _, _ = puma()
-    data = processed()
-    fits = [
-        kind(model, dead_zone=DEAD_ZONE).fit(*data.samples.motion, data.samples.tau)
-        for kind in (LeastSquares, PhysicallyConsistent)
-    ]
-    return judge(fits, processed(2, 1), remarks=("t: 1 gaps",))
+    fits = [kind(model, dead_zone=DEAD_ZONE).fit_record(processed()) for kind in (LeastSquares, PhysicallyConsistent)]
+    return judge(fits, processed(2, 1, smooth=True), remarks=("t: 1 gaps",))
 
 
 def test_a_verdict_tells_what_passes_and_what_cannot_exist(verdict):
@@ -35,8 +36,9 @@ def test_a_verdict_tells_what_passes_and_what_cannot_exist(verdict):
     assert plain.passed
     assert consistent.passed
     assert plain.impossible
-    assert not consistent.impossible
-    assert verdict.best in verdict.judgements
+    assert not plain.can_exist
+    assert consistent.can_exist
+    assert verdict.best is consistent
     assert verdict.predicted.shape == verdict.tau.shape
 
 
@@ -46,7 +48,7 @@ def test_the_reports_hold_the_same_tables(verdict, tmp_path):
         "# Identification of puma",
         "| least squares, qr |",
         "physically consistent",
-        "Log: t: 1 gaps",
+        "Record: t: 1 gaps",
         "Izz1 + Iyy2",
     ):
         assert part in text
@@ -62,61 +64,148 @@ def test_a_verdict_can_fail():
     robot = ap.load("puma")
     q, v, a, tau = clean(robot)
     wrong = LeastSquares(guess(robot)).fit(q, v, a, 2.0 * tau)
-    assert not judge(wrong, processed(2, 1)).judgements[0].passed
+    assert not judge(wrong, processed(2, 1, smooth=True)).judgements[0].passed
+
+
+def test_a_joint_that_sticks_is_judged_where_it_moves_and_one_that_never_moves_is_not_passed():
+    sought = seek(ap.load("planar-2r"), friction=True)
+    q, v, a = sought.sample(600, np.random.default_rng(0))
+    truth = sought.nominal + np.array([0.0] * 20 + [3.0, 1.0, 0.0] * 2)
+    tau = sought.regressor(q, v, a) @ truth
+    fit = LeastSquares(sought, dead_zone=0.2).fit(q, v, a, tau)
+    stuck = np.where(np.abs(v) < 0.2, tau + 5.0, tau)
+    errors = fit.errors(q, v, a, stuck)
+    assert errors["relative"].max() < 1e-9
+    np.testing.assert_allclose(errors["counted"], (np.abs(v) >= 0.2).mean(axis=0))
+    assert LeastSquares(sought).fit(q, v, a, tau).errors(q, v, a, stuck)["relative"].min() > 0.02
+    assert np.isinf(fit.errors(q, 0.1 * v / np.abs(v).max(), a, tau)["relative"]).all()
 
 
 def test_impossible_bodies_are_not_exported_and_named(verdict, tmp_path):
     plain = verdict.judgements[0].estimator
-    with pytest.raises(ap.ModelError, match=r"no body can have .* link 'link\d' has") as caught:
+    with pytest.raises(ap.ModelError, match=r"no body can have .* body 'link\d' has") as caught:
         export(plain, tmp_path / "found.toml")
     assert not (tmp_path / "found.toml").exists()
-    for link in verdict.judgements[0].impossible:
-        assert f"'{link}'" in str(caught.value)
-    mended = identified_robot(plain, consistent_bodies=True)
-    model = Model(mended, friction=True, width=plain.model_.width)
+    for body in verdict.judgements[0].impossible:
+        assert f"'{body}'" in str(caught.value)
+    mended = identified_system(plain, consistent_bodies=True)
     # the bodies are others, the torques stay what they were
-    held = processed(2, 1).samples.motion
-    base = plain.base_
-    np.testing.assert_allclose(
-        model.regressor.columns(base.columns)(*held) @ base.values(model.nominal * _offsets(model) + _kept(plain)),
-        plain.predict(*held), atol=0.02 * np.abs(plain.predict(*held)).max(),
-    )  # fmt: skip
-
-
-def _offsets(model):
-    return np.array([column.kind != "offset" for column in model.columns], float)
-
-
-def _kept(estimator):
-    """The offsets, which a robot file has no place for."""
-    return estimator.parameters_ * np.array([column.kind == "offset" for column in estimator.model_.columns], float)
+    held = motion(processed(2, 1))
+    tau = ap.Dynamics(mended, friction=True, rotors=True).inverse_dynamics(*held)
+    np.testing.assert_allclose(tau, plain.predict(*held), atol=0.02 * np.abs(tau).max())
 
 
 @pytest.mark.parametrize("suffix", ["toml", "urdf"])
-def test_the_exported_robot_loads_and_simulates(verdict, tmp_path, suffix):
+@pytest.mark.filterwarnings("ignore:.*URDF has no words:appell.errors.ModelWarning")
+def test_the_exported_robot_predicts_what_the_fit_predicts(verdict, tmp_path, suffix):
     consistent = verdict.judgements[1].estimator
     path = tmp_path / f"found.{suffix}"
     made = export(consistent, path, name="found")
     robot = ap.load(path)
     assert robot.name == "found"
-    np.testing.assert_allclose(Model(robot).nominal, Model(made).nominal, rtol=1e-9, atol=1e-12)
-    assert robot.links[0].joint.friction == pytest.approx(5.0, rel=0.2)
-    assert robot.links[0].joint.damping == pytest.approx(4.0, rel=0.2)
-    a = ap.Dynamics(robot, friction=True).forward_dynamics(np.zeros(6), np.ones(6), np.zeros(6))
-    assert np.all(np.isfinite(a))
+    assert robot.actuators == made.actuators
+    real = puma()[0]
+    for found, true in zip(robot.actuators, real.actuators, strict=True):
+        assert found.friction.coulomb == pytest.approx(true.friction.coulomb, rel=0.2)
+        assert found.friction.viscous == pytest.approx(true.friction.viscous, rel=0.2)
+        assert found.offset == pytest.approx(true.offset, abs=0.2)
+        assert found.gear == true.gear
+    held = motion(processed(2, 1))
+    tau = ap.Dynamics(robot, friction=True, rotors=True).inverse_dynamics(*held)
+    np.testing.assert_allclose(tau, consistent.predict(*held), rtol=1e-9, atol=1e-9 * np.abs(tau).max())
     with pytest.raises(ap.ArgumentError, match="nothing is written over"):
         export(consistent, path)
 
 
-def test_rotors_have_no_place_in_a_robot_file(tmp_path):
-    model = Model(ap.load("planar-2r"), rotor=True)
-    q, v, a = model.sample(200, np.random.default_rng(0))
-    truth = model.nominal + np.array([0.0] * 20 + [0.1, 0.2])
-    fit = PhysicallyConsistent(model).fit(q, v, a, model.regressor(q, v, a) @ truth)
-    with pytest.raises(ap.ModelError, match="rotor inertias were found"):
-        identified_robot(fit)
+def test_a_file_that_is_no_robot_file_is_refused(verdict, tmp_path):
     with pytest.raises(ap.ArgumentError, match="no robot file"):
-        export(fit, tmp_path / "found.txt")
+        export(verdict.judgements[1].estimator, tmp_path / "found.txt")
+
+
+def with_drives(system, **levels):
+    """A fit of a planar arm whose drives have these parameters, and what is sought of it."""
+    sought = seek(system, friction=True, rotor=True)
+    truth = sought.nominal.copy()
+    for k, parameter in enumerate(sought.parameters):
+        truth[k] = levels.get(parameter.name, truth[k])
+    q, v, a = sought.sample(400, np.random.default_rng(0))
+    return LeastSquares(sought, prior=truth).fit(q, v, a, sought.regressor(q, v, a) @ truth), (q, v, a)
+
+
+def test_rotors_friction_and_offsets_go_back_into_the_actuators(tmp_path):
+    geared = ap.Actuator(gear=-50.0, friction=ap.Friction(coulomb=0.1, static=0.2, stribeck=0.3))
+    arm = ap.load("planar-2r").with_actuators({"elbow": geared})
+    fit, held = with_drives(arm, Ia2=0.25, fc1=1.0, fc2=2.0, fs2=3.0, fv2=0.5, fo2=-0.4)
+    export(fit, tmp_path / "found.toml")
+    elbow = ap.load(tmp_path / "found.toml").actuators[1]
+    assert elbow.rotor_inertia == pytest.approx(0.25 / 2500.0, rel=1e-9)
+    law = elbow.friction
+    levels = [law.coulomb, law.static, law.viscous, elbow.offset]
+    np.testing.assert_allclose(levels, [2.0, 3.0, 0.5, -0.4], rtol=1e-9)
+    assert law.stribeck == 0.3
+    tau = ap.Dynamics(ap.load(tmp_path / "found.toml"), friction=True, rotors=True).inverse_dynamics(*held)
+    np.testing.assert_allclose(tau, fit.predict(*held), rtol=1e-9, atol=1e-9)
+
+
+def test_a_negative_friction_is_reported_and_refused_or_zero_on_request(tmp_path):
+    fit, (q, v, a) = with_drives(ap.load("planar-2r"), fv1=-0.3, fc2=0.7)
+    record = ap.Record.of(
+        np.arange(400.0), {"q": q, "v": v, "a": a, "tau": fit.predict(q, v, a)}, ("shoulder", "elbow")
+    )
+    judgement = judge(fit, record).judgements[0]
+    assert [(p.name, p.owner) for p in judgement.negative] == [("fv1", "shoulder")]
+    assert not judgement.can_exist
+    text = judge(fit, record).to_markdown()
+    assert "viscous of actuator 'shoulder' is -0.3, below zero" in text
+    assert "no: fv1" in text
+    with pytest.raises(
+        ap.ModelError, match=r"no actuator of robot 'planar-2r' can have .* viscous of 'shoulder' -0\.3"
+    ):
+        export(fit, tmp_path / "found.toml")
+    assert not (tmp_path / "found.toml").exists()
+    with pytest.warns(ap.ModelWarning, match=r"set to zero: viscous of 'shoulder' -0\.3"):
+        system = export(fit, tmp_path / "found.toml", negative="zero")
+    assert system.actuators[0].friction.viscous == 0.0
+    assert system.actuators[1].friction.coulomb == pytest.approx(0.7)
+    with pytest.raises(ap.ArgumentError, match="negative is 'clip'"):
+        identified_system(fit, negative="clip")
+
+
+def test_what_was_not_sought_stays_as_described_and_is_named():
+    robot = ap.load("puma")
+    fit = LeastSquares(robot).fit(*clean(robot))
+    with pytest.warns(ap.ModelWarning, match="not sought, and so as described: rotor, coulomb, viscous of 'joint1'"):
+        found = identified_system(fit, consistent_bodies=True)
+    assert found.actuators == robot.actuators
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        identified_system(LeastSquares(ap.load("panda")).fit(*clean(ap.load("panda"))))
+
+
+@pytest.mark.parametrize("name", ["five-bar", "three-rrr"])
+def test_a_mechanism_is_identified_with_friction_and_rotors_and_comes_back_from_its_file(name, tmp_path):
+    rng = np.random.default_rng(5)
+
+    def drive(*_):
+        friction = ap.Friction(viscous=rng.uniform(0.1, 0.5), coulomb=rng.uniform(0.2, 1.0), width=0.05)
+        return ap.Actuator(gear=30.0, rotor_inertia=1e-5 * rng.uniform(1.0, 3.0), friction=friction, offset=0.1)
+
+    real = ap.load(name).with_actuators(drive)
+    sought = seek(guess(real), friction=True, rotor=True, width=0.05)
+    q, v, a = sought.sample(800, rng)
+    tau = ap.Dynamics(real, friction=True, rotors=True).inverse_dynamics(q, v, a)
+    fit = LeastSquares(sought).fit(q, v, a, tau)
+    beta = sought.base.values(seek(real, friction=True, rotor=True).nominal)
+    np.testing.assert_allclose(fit.base_parameters_, beta, rtol=1e-8, atol=1e-8 * np.abs(beta).max())
+    assert not negative(sought, fit.parameters_)
+    assert fit.sought_.system.body_names == real.body_names
+    made = export(fit, tmp_path / "found.toml", consistent_bodies=True)
+    found = ap.load(tmp_path / "found.toml")
+    assert found.body_names == made.body_names == real.body_names
+    assert found.bodies == made.bodies
+    assert found.actuators == made.actuators
+    again = ap.Dynamics(found, friction=True, rotors=True).inverse_dynamics(q, v, a)
+    np.testing.assert_allclose(again, tau, atol=1e-8 * np.abs(tau).max())
 
 
 def test_a_share_that_is_none_is_refused():
@@ -125,7 +214,8 @@ def test_a_share_that_is_none_is_refused():
 
 
 def test_the_command_identifies_a_log_and_writes_a_report_and_a_robot(tmp_path):
-    recorded()[0][0].write(tmp_path / "log.csv")
+    recorded().write(tmp_path / "log.csv")
+    recorded(2, 1).write(tmp_path / "other.csv")
     ap.to_toml(guess(ap.load("puma")), tmp_path / "drawing.toml")
     arguments = [
         "identify",
@@ -133,7 +223,14 @@ def test_the_command_identifies_a_log_and_writes_a_report_and_a_robot(tmp_path):
         "--robot",
         str(tmp_path / "drawing.toml"),
         "--friction",
+        "--rotor",
         "--hold",
+        "--width",
+        str(WIDTH),
+        "--dead-zone",
+        str(DEAD_ZONE),
+        "--judge-on",
+        str(tmp_path / "other.csv"),
     ]
     outputs = [
         "--report",
@@ -166,3 +263,41 @@ def test_the_command_plans_a_motion(tmp_path):
     assert heading.startswith("t,q_shoulder,q_elbow,v_shoulder")
     assert len(rows) == 1001
     assert CliRunner().invoke(app, arguments).exit_code == 1
+
+
+def test_the_command_plans_a_motion_of_a_mechanism_by_its_names(tmp_path):
+    path = tmp_path / "motion.csv"
+    arguments = ["excite", "five-bar", "--output", str(path), "--iterations", "10", "--starts", "1", "--speed", "3"]
+    result = CliRunner().invoke(app, arguments)
+    assert result.exit_code == 0, result.output
+    assert "reach" in result.output
+    record = ap.Record.read(path)
+    assert record.names("q") == ap.load("five-bar").coordinate_names
+    assert len(record) == 10_001
+
+
+def test_the_command_identifies_a_mechanism_and_says_why_it_cannot_identify_another_system(tmp_path):
+    system = ap.load("five-bar").with_actuators(
+        lambda *_: ap.Actuator(friction=ap.Friction(viscous=0.3, coulomb=0.5, width=0.02))
+    )
+    sought = seek(system, friction=True)
+    bounds = MotionBounds.of(system, speed=3.0)
+    record = excite(sought, bounds=bounds, starts=1, iterations=20).path.record(period=2e-3)
+    tau = ap.Dynamics(system, friction=True).inverse_dynamics(record.q, record.v, record.a)
+    names = {"q": system.coordinate_names, "tau": system.actuator_names}
+    ap.Record.of(record.t, {"q": record.q, "tau": tau}, names).write(tmp_path / "log.csv")
+    log, found = str(tmp_path / "log.csv"), str(tmp_path / "found.toml")
+    arguments = ["identify", log, "--robot", "five-bar", "--friction", "--export", found]
+    result = CliRunner(env={"COLUMNS": "200"}).invoke(app, [*arguments, "--method", "consistent"])
+    assert result.exit_code == 0, result.output
+    assert "theta_left" in result.output
+    assert ap.load(found).actuators[0].friction.viscous == pytest.approx(0.3, rel=0.05)
+    from robots import random_tree
+
+    ap.to_toml(random_tree(0, 3, base="floating"), tmp_path / "floating.toml")
+    refused = CliRunner().invoke(app, ["identify", log, "--robot", str(tmp_path / "floating.toml")])
+    assert refused.exit_code == 1
+    assert "not of one axis" in refused.output
+    other = CliRunner().invoke(app, ["identify", log, "--robot", "delta"])
+    assert other.exit_code == 1
+    assert "no column 'q_z'" in other.output

@@ -1,4 +1,4 @@
-"""`appell excite ROBOT`: a motion along which the parameters of a robot show best."""
+"""`appell excite SYSTEM`: a motion along which the parameters of a robot or mechanism show best."""
 
 from __future__ import annotations
 
@@ -17,17 +17,20 @@ from appell.describe.load import load
 def register(app: typer.Typer) -> None:
     @app.command(epilog="Example: [bold]appell excite panda --output motion.csv --friction[/].")
     def excite(
-        robot: Annotated[str, typer.Argument(help="A zoo name, or a .urdf or .toml file.")],
+        robot: Annotated[str, typer.Argument(help="Robot or mechanism: a zoo name, or a .urdf or .toml file.")],
         output: Output = None,
         duration: Annotated[float, typer.Option(help="Seconds.")] = 10.0,
-        harmonics: Annotated[int, typer.Option(help="Sines a joint.")] = 5,
+        harmonics: Annotated[int, typer.Option(help="Sines a coordinate.")] = 5,
         criterion: Annotated[str, typer.Option(help="condition or logdet.")] = "condition",
         friction: Annotated[bool, typer.Option("--friction", help="Excite friction as well.")] = False,
         rotor: Annotated[bool, typer.Option("--rotor", help="Excite rotor inertias as well.")] = False,
-        range_: Annotated[float | None, typer.Option("--range", help="Largest angle or way either side of 0.")] = None,
-        velocity: Annotated[float | None, typer.Option(help="Largest velocity of all joints.")] = None,
-        acceleration: Annotated[float | None, typer.Option(help="Largest acceleration of all joints.")] = None,
-        torque: Annotated[float | None, typer.Option(help="Largest torque of all joints.")] = None,
+        range_: Annotated[
+            float | None, typer.Option("--range", help="Largest angle or way either side of the start.")
+        ] = None,
+        velocity: Annotated[float | None, typer.Option(help="Largest velocity of all coordinates.")] = None,
+        acceleration: Annotated[float | None, typer.Option(help="Largest acceleration of all coordinates.")] = None,
+        speed: Annotated[float | None, typer.Option(help="Largest speed of all actuators.")] = None,
+        torque: Annotated[float | None, typer.Option(help="Largest torque or force of all actuators.")] = None,
         rate: Annotated[float, typer.Option(help="Rows a second in the record.")] = 1000.0,
         iterations: Annotated[int, typer.Option(help="Of either stage of the optimiser.")] = 120,
         starts: Annotated[int, typer.Option(help="Random beginnings, of which the best end is taken.")] = 2,
@@ -35,16 +38,18 @@ def register(app: typer.Typer) -> None:
         force: Force = False,
     ) -> None:
         """Optimise an exciting motion within the robot's limits; those given replace the robot's own."""
-        from appell.identify import Bounds, Model
+        from appell.identify import MotionBounds, seek
         from appell.identify import excite as optimise
         from appell.motion.files.formats import check_target
 
         if output is not None:
             check_target(output, force)
         console = screen()
-        limits: dict[str, Any] = {"velocity": velocity, "acceleration": acceleration, "torque": torque}
+        system = load(robot)
+        limits: dict[str, Any] = {"velocity": velocity, "acceleration": acceleration, "speed": speed, "torque": torque}
         if range_ is not None:
-            limits |= {"lower": -range_, "upper": range_}
+            limits |= {"lower": system.start - range_, "upper": system.start + range_}
+        bounds = MotionBounds.of(system, **limits)
         columns = [TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()]
         with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
             task = bar.add_task("deriving")
@@ -52,10 +57,9 @@ def register(app: typer.Typer) -> None:
             def tell(step: int, steps: int, condition: float) -> None:
                 bar.update(task, completed=step, total=steps, description=f"condition {condition:8.1f}")
 
-            model = Model(load(robot), friction=friction, rotor=rotor, width=0.02 if friction else 0.0)
             found = optimise(
-                model,
-                bounds=Bounds.of(model, **limits),
+                seek(system, friction=friction, rotor=rotor, width=0.02 if friction else None),
+                bounds=bounds,
                 duration=duration,
                 harmonics=harmonics,
                 criterion=criterion,
@@ -65,14 +69,18 @@ def register(app: typer.Typer) -> None:
                 progress=tell,
             )
         console.print(f"condition number {found.condition:.1f} over {duration:g} s", highlight=False)
-        table = Table()
-        table.add_column("share of the limit on")
-        for name in found.trajectory.names:
-            table.add_column(name, justify="right")
-        for what, shares in found.load.items():
-            if len(shares) == len(found.trajectory.names):
-                table.add_row(what, *(f"{100 * x:.0f} %" for x in shares))
-        console.print(table)
+        for names, quantities in (
+            (system.coordinate_names, ("position", "velocity", "acceleration")),
+            (system.actuator_names, ("speed", "torque")),
+        ):
+            used = {what: found.load[what] for what in quantities if what in found.load}
+            if used:
+                table = Table("share of the limit on", *names)
+                for what, shares in used.items():
+                    table.add_row(what, *(f"{100 * x:.0f} %" for x in shares))
+                console.print(table)
+        for what in (what for what in found.load if what == "reach" or what.startswith("place")):
+            console.print(f"{what}: {100 * found.load[what].max():.0f} % of what is allowed", highlight=False)
         if output is not None:
-            found.trajectory.record(round(duration * rate) + 1).write(output, overwrite=force)
+            found.path.record(period=1.0 / rate).write(output, overwrite=force)
             console.print(f"motion  {output}", highlight=False)

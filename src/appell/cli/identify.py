@@ -1,7 +1,10 @@
-"""`appell identify LOG`: parameters from a log, judged on the part of it that was held out."""
+"""`appell identify RECORD`: parameters from a record, judged on the part of it that was held out."""
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
@@ -11,7 +14,8 @@ from rich.table import Table
 
 from appell.cli.screen import screen
 from appell.describe.load import load
-from appell.errors import ArgumentError, unknown_name
+from appell.errors import ArgumentError, ModelWarning, unknown_name
+from appell.model.system import System
 
 METHODS = ("qr", "svd", "pinv", "ridge", "robust", "total", "consistent")
 
@@ -21,17 +25,19 @@ def register(app: typer.Typer) -> None:
         epilog="Example: [bold]appell identify log.csv --robot puma --friction --report r.html --export found.toml[/]."
     )
     def identify(
-        log: Annotated[Path, typer.Argument(help="Record, .csv, .npz, .parquet or .log: t, q_<joint>, tau_<joint>.")],
-        robot: Annotated[str, typer.Option(help="A zoo name, or a .urdf or .toml file.")],
+        log: Annotated[
+            Path, typer.Argument(help="Record, .csv, .npz, .parquet or .log: t, q_<coordinate>, tau_<actuator>.")
+        ],
+        robot: Annotated[str, typer.Option(help="Robot or mechanism: a zoo name, or a .urdf or .toml file.")],
         method: Annotated[
             list[str] | None, typer.Option(help=f"Any of {', '.join(METHODS)}; several to compare.")
         ] = None,
         friction: Annotated[
-            bool, typer.Option("--friction", help="Coulomb, viscous and offset of every joint.")
+            bool, typer.Option("--friction", help="Coulomb, viscous and offset of every actuator.")
         ] = False,
-        rotor: Annotated[bool, typer.Option("--rotor", help="The rotor inertia of every joint.")] = False,
+        rotor: Annotated[bool, typer.Option("--rotor", help="The rotor inertia of every actuator.")] = False,
         width: Annotated[float, typer.Option(help="Speed within which Coulomb friction changes sign.")] = 0.02,
-        dead_zone: Annotated[float, typer.Option(help="Leave out samples of a joint slower than this.")] = 0.05,
+        dead_zone: Annotated[float, typer.Option(help="Leave out samples of an actuator slower than this.")] = 0.05,
         band: Annotated[float | None, typer.Option(help="Hz of the low-pass; from the spectrum if not given.")] = None,
         held_out: Annotated[float, typer.Option(help="Share of the log, its end, to judge by.")] = 0.3,
         judge_on: Annotated[Path | None, typer.Option(help="Another log to judge by instead.")] = None,
@@ -40,9 +46,12 @@ def register(app: typer.Typer) -> None:
         hold: Annotated[bool, typer.Option("--hold", help="tau is a command that is held for one sample.")] = False,
         report: Annotated[Path | None, typer.Option(help="Write .md or .html.")] = None,
         export: Annotated[Path | None, typer.Option(help="Write the identified robot, .toml or .urdf.")] = None,
+        negative: Annotated[
+            str, typer.Option(help="Friction or rotors found below zero: refuse to export them, or take them as zero.")
+        ] = "refuse",
         meaning: Annotated[bool, typer.Option("--meaning", help="Print what the base parameters mean.")] = False,
     ) -> None:
-        """Identify a robot from a log of its own motion."""
+        """Identify a robot or mechanism from a record of its own motion."""
         from appell import identify as ident
         from appell.identify.report import paragraphs, tables
 
@@ -56,20 +65,22 @@ def register(app: typer.Typer) -> None:
             if name not in METHODS:
                 raise ArgumentError(unknown_name("method", name, METHODS, "appell identify"))
         console = screen()
-        found = load(robot)
+        system = load(robot)
         names = {"columns": _pairs("columns", columns), "units": _pairs("units", units)}
-        model = ident.Model(found, friction=friction, rotor=rotor, width=width if friction else 0.0)
+        sought = ident.seek(system, friction=friction, rotor=rotor, width=width if friction else None)
         with Console(stderr=True).status("reading") as status:
-            record = _measured(log, model, **names)
-            data = ident.process(record, band=band, hold=hold)
+            record = _measured(log, system, **names)
+            fit_on = data = ident.process(record, band=band, hold=hold)
+            judged, options = record, {"band": data.about["band"], "hold": hold, "smooth": True}
             if judge_on is not None:
-                fit_on, rest = data, ident.process(_measured(judge_on, model, **names), band=data.band, hold=hold)
-            else:
-                fit_on, rest = ident.split(data, held_out)
+                judged = _measured(judge_on, system, **names)
+            rest = ident.process(judged, **options)
+            if judge_on is None:
+                fit_on, rest = ident.split(data, held_out)[0], ident.split(rest, held_out)[1]
             fits = []
             for name in chosen:
                 status.update(f"fitting: {name}")
-                fits.append(_estimator(name, model, dead_zone).fit(*fit_on.samples.motion, fit_on.samples.tau))
+                fits.append(_estimator(name, sought, dead_zone).fit_record(fit_on))
             status.update("judging")
             verdict = ident.judge(fits, rest, remarks=record.about["remarks"])
         for title, heading, rows in tables(verdict):
@@ -90,24 +101,38 @@ def register(app: typer.Typer) -> None:
                 report.write_text(verdict.to_markdown(), encoding="utf-8")
             console.print(f"report  {report}", highlight=False)
         if export is not None:
-            best = verdict.best.estimator
-            ident.export(best, export)
+            with _told(console):
+                ident.export(verdict.best.estimator, export, negative=negative)
             console.print(f"robot   {export} ({verdict.best.title})", highlight=False)
 
 
-def _measured(path: Path, model, **names):
-    from appell.control.loop.summary import last_motion
+def _measured(path: Path, system: System, **names):
     from appell.motion import Record, measured
 
-    if not model.is_flat:
-        raise ArgumentError(f"'{model.name}' has joints that are not of one axis; logs are read for those that are.")
+    if not system.is_flat:
+        raise ArgumentError(
+            f"{system.owner} has joints that are not of one axis; records are read for systems whose dq/dt is v.",
+            hint="base='fixed', or arrays q, v, a and tau: identify.LeastSquares(system).fit(q, v, a, tau)",
+        )
     record = Record.read(path, **names)
     if path.suffix == ".log":  # of a control loop: what came before its last motion was to find the arm's position
+        from appell.control.loop.summary import last_motion
+
         record = record.part(last_motion(record))
-    return measured(record, model.velocity_names, model.velocity_names)
+    return measured(record, system.coordinate_names, system.actuator_names)
 
 
-def _estimator(name: str, model, dead_zone: float):
+@contextmanager
+def _told(console: Console) -> Iterator[None]:
+    """What is remarked about a model, printed."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", ModelWarning)
+        yield
+    for warning in caught:
+        console.print(f"remark  {warning.message}", highlight=False, soft_wrap=True)
+
+
+def _estimator(name: str, sought, dead_zone: float):
     from appell import identify as ident
 
     kinds = {
@@ -117,8 +142,8 @@ def _estimator(name: str, model, dead_zone: float):
         "consistent": ident.PhysicallyConsistent,
     }
     if name in kinds:
-        return kinds[name](model, dead_zone=dead_zone)
-    return ident.LeastSquares(model, solver=name, dead_zone=dead_zone)
+        return kinds[name](sought, dead_zone=dead_zone)
+    return ident.LeastSquares(sought, solver=name, dead_zone=dead_zone)
 
 
 def _pairs(option: str, given: list[str] | None) -> dict[str, str]:

@@ -1,64 +1,63 @@
-"""Identification: a robot's dynamic parameters from its own motion.
+"""Identification: a system's dynamic parameters from its own motion, whatever it is made of.
 
-base = identify.base_parameters(robot)               what can be found at all: base.count, base.describe()
-plan = identify.excite(robot)                        a motion that shows it: plan.trajectory.record(...).write(...)
-log = measured(Record.read("log.csv"), names, names) the record of it, checked (appell.motion)
-data = identify.process(log)                         filtered, differentiated
-fit = identify.LeastSquares(robot, friction=True).fit(*data.samples.motion, data.samples.tau)
-identify.judge(fit, held_out).to_markdown()          what it is worth
-identify.export(fit, "robot.toml")                   the robot it makes
+sought = identify.seek(system, friction=True)        which parameters: bodies, friction, rotors     sought
+base = sought.base                                   what of them can be found: base.describe()     base/
+plan = identify.excite(sought)                       a motion that shows it: plan.path              excitation/
+record = measured(Record.read("log.csv"), ...)       the record of it, checked                      (appell.motion)
+data = identify.process(record)                      filtered, differentiated                       processing
+fit = identify.LeastSquares(sought).fit_record(data) the parameters                                 estimators/
+identify.judge(fit, held_out).to_markdown()          what they are worth                            verdict, report
+identify.export(fit, "found.toml")                   the system that they make                      identified
 """
 
-from appell.identify.base.base import BaseParameters, base_parameters
-from appell.identify.estimators.consistent import PhysicallyConsistent, flaws
+from appell.identify.base.reduce import BaseParameters, base_parameters
 from appell.identify.estimators.instruments import InstrumentalVariables
 from appell.identify.estimators.least_squares import LeastSquares
 from appell.identify.estimators.output_error import OutputError
 from appell.identify.estimators.payload import Payload
+from appell.identify.estimators.physical import PhysicallyConsistent, flaws
 from appell.identify.estimators.ridge import Ridge
 from appell.identify.estimators.robust import Robust
 from appell.identify.estimators.stream import Triangles, triangles
 from appell.identify.estimators.total import TotalLeastSquares
-from appell.identify.excite.bounds import Bounds
-from appell.identify.excite.excitation import Excitation, excite, quality, random_spline
-from appell.identify.export import export, identified_robot
-from appell.identify.forward import ClosedLoop, Forward, Tracking
-from appell.identify.model import Model
-from appell.identify.process import Processed, choose_band, process
-from appell.identify.record import Cabinet
-from appell.identify.verdict import Judgement, Verdict, judge, split
+from appell.identify.excitation.bounds import MotionBounds
+from appell.identify.excitation.search import Excitation, excite, quality
+from appell.identify.identified import export, identified_system
+from appell.identify.processing import choose_band, process, split
+from appell.identify.simulated_loop import ParameterMotion, SimulatedLoop, TrackingLaw
+from appell.identify.sought import Sought, seek
+from appell.identify.verdict import Assessment, Judgement, judge, negative
 
 __all__ = [
+    "Assessment",
     "BaseParameters",
-    "Bounds",
-    "Cabinet",
-    "ClosedLoop",
     "Excitation",
-    "Forward",
     "InstrumentalVariables",
     "Judgement",
     "LeastSquares",
-    "Model",
+    "MotionBounds",
     "OutputError",
+    "ParameterMotion",
     "Payload",
     "PhysicallyConsistent",
-    "Processed",
     "Ridge",
     "Robust",
+    "SimulatedLoop",
+    "Sought",
     "TotalLeastSquares",
-    "Tracking",
+    "TrackingLaw",
     "Triangles",
-    "Verdict",
     "base_parameters",
     "choose_band",
     "excite",
     "export",
     "flaws",
-    "identified_robot",
+    "identified_system",
     "judge",
+    "negative",
     "process",
     "quality",
-    "random_spline",
+    "seek",
     "split",
     "triangles",
 ]

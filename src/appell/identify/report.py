@@ -13,16 +13,16 @@ import numpy as np
 from appell.errors import ArgumentError
 
 if TYPE_CHECKING:
-    from appell.identify.verdict import Judgement, Verdict
+    from appell.identify.verdict import Assessment, Judgement
 
 Table = tuple[str, list[str], list[list[str]]]  # title, heading, rows
 
 
-def tables(verdict: Verdict) -> list[Table]:
-    names = list(verdict.judgements[0].estimator.model_.velocity_names)
+def tables(verdict: Assessment) -> list[Table]:
+    names = list(verdict.judgements[0].estimator.sought_.system.actuator_names)
     compare = [
         [j.title, *(f"{100 * x:.2f}" for x in j.errors["relative"]), f"{np.mean(j.errors['r2']):.5f}",
-         f"{j.estimator.condition_:.3g}", "yes" if not j.impossible else "no: " + ", ".join(j.impossible),
+         f"{j.estimator.condition_:.3g}", exists(j),
          "pass" if j.passed else "FAIL"]
         for j in verdict.judgements
     ]  # fmt: skip
@@ -30,18 +30,24 @@ def tables(verdict: Verdict) -> list[Table]:
     best = verdict.best
     joints = [
         [name, *(f"{best.errors[key][k]:.4g}" for key in ("rms", "max")), f"{100 * best.errors['relative'][k]:.3f}",
-         f"{best.errors['r2'][k]:.5f}"]
+         f"{best.errors['r2'][k]:.5f}", f"{100 * best.errors['counted'][k]:.0f}"]
         for k, name in enumerate(names)
     ]  # fmt: skip
     return [
         ("Held-out motion: rms error in percent of the torque's range", heading, compare),
-        (f"Joint by joint: {best.title}", ["joint", "rms", "largest", "% of range", "R²"], joints),
+        (f"Joint by joint: {best.title}", ["joint", "rms", "largest", "% of range", "R²", "% of rows"], joints),
         (
             f"Base parameters: {best.title}",
             ["", "parameter", "value", "standard deviation", "95 % interval", ""],
             _values(best),
         ),
     ]
+
+
+def exists(judgement: Judgement) -> str:
+    """Whether what was found can exist, and what cannot."""
+    wrong = [*judgement.impossible, *(parameter.name for parameter in judgement.negative)]
+    return "no: " + ", ".join(wrong) if wrong else "yes"
 
 
 def _values(judgement: Judgement) -> list[list[str]]:
@@ -53,7 +59,7 @@ def _values(judgement: Judgement) -> list[list[str]]:
     ]
 
 
-def paragraphs(verdict: Verdict) -> list[str]:
+def paragraphs(verdict: Assessment) -> list[str]:
     best = verdict.best
     base = best.estimator.base_
     words = "predicts" if best.passed else "does NOT predict"
@@ -69,13 +75,15 @@ def paragraphs(verdict: Verdict) -> list[str]:
             f"Without effect on any joint, so not identifiable: {', '.join(c.name for c in base.without_effect)}."
         )
     for j in verdict.judgements:
-        for link, flaw in j.impossible.items():
-            told.append(f"{j.title}: link '{link}' {flaw}; it cannot be exported as it is.")
-    return told + [f"Log: {remark}." for remark in verdict.remarks]
+        for body, flaw in j.impossible.items():
+            told.append(f"{j.title}: body '{body}' {flaw}; it cannot be exported as it is.")
+        for parameter, value in j.negative.items():
+            told.append(f"{j.title}: {parameter.kind} of actuator '{parameter.owner}' is {value:.4g}, below zero.")
+    return told + [f"Record: {remark}." for remark in verdict.remarks]
 
 
-def markdown(verdict: Verdict) -> str:
-    name = verdict.judgements[0].estimator.model_.name
+def markdown(verdict: Assessment) -> str:
+    name = verdict.judgements[0].estimator.sought_.system.name
     lines = [f"# Identification of {name}", "", *(f"{p}\n" for p in paragraphs(verdict))]
     for title, heading, rows in tables(verdict):
         lines += [f"## {title}", "", "| " + " | ".join(heading) + " |", "|" + "---|" * len(heading)]
@@ -84,9 +92,9 @@ def markdown(verdict: Verdict) -> str:
     return "\n".join([*lines, "## What the base parameters mean", "", "```", meaning, "```", ""])
 
 
-def html(verdict: Verdict, path: str | Path | None = None) -> str:
+def html(verdict: Assessment, path: str | Path | None = None) -> str:
     """One file with tables and, if matplotlib is there, figures in it."""
-    name = escape(verdict.judgements[0].estimator.model_.name)
+    name = escape(verdict.judgements[0].estimator.sought_.system.name)
     style = (
         "body{font:15px/1.5 system-ui,sans-serif;max-width:70em;margin:2em auto;padding:0 1em}"
         "table{border-collapse:collapse}td,th{padding:.15em .8em;border-bottom:1px solid #ddd;text-align:right}"
@@ -122,11 +130,11 @@ def _html_table(title: str, heading: list[str], rows: list[list[str]]) -> str:
     return f"<h2>{escape(title)}</h2><table><tr>{head}</tr>{body}</table>"
 
 
-def plot(verdict: Verdict, figure=None):
+def draw(verdict: Assessment, figure=None):
     """Held-out torque, prediction and residual of every joint; returns the matplotlib figure."""
     from matplotlib.figure import Figure
 
-    names = verdict.judgements[0].estimator.model_.velocity_names
+    names = verdict.judgements[0].estimator.sought_.system.actuator_names
     rows = -(-len(names) // 2)
     figure = figure or Figure(figsize=(11, 2.2 * rows + 0.6), layout="constrained")
     axes = np.atleast_1d(figure.subplots(rows, 2 if len(names) > 1 else 1, sharex=True)).ravel()
@@ -140,5 +148,5 @@ def plot(verdict: Verdict, figure=None):
         axis.set_visible(False)
     axes[0].legend(fontsize=8, ncols=3, loc="upper right")
     figure.supxlabel("time, s", fontsize=9)
-    figure.supylabel("torque, N m", fontsize=9)
+    figure.supylabel("torque, N m or N", fontsize=9)
     return figure

@@ -2,7 +2,8 @@
 
 Execution is one thing, prediction another: a fit that ran may still predict badly. An estimate passes if on the
 held-out motion the error of every joint, root mean square against low-passed torque, stays within `limit` of that
-torque's range."""
+torque's range, where the joint moves faster than its dead zone. Bodies, friction and rotors that cannot exist are
+named beside that."""
 
 from __future__ import annotations
 
@@ -12,12 +13,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from appell.errors import ArgumentError
-from appell.identify.estimators.consistent import flaws
+from appell.formulate.equations import Parameter
 from appell.identify.estimators.estimator import Estimator
-from appell.identify.process import Processed
-from appell.identify.samples import Samples
+from appell.identify.estimators.physical import flaws
+from appell.identify.evidence import columns_of
+from appell.identify.sought import NOT_NEGATIVE, Sought
+from appell.motion.record import Record
 
 LIMIT = 0.02
+ROUNDING = 1e-12  # of the largest parameter: what is nearer to zero is zero
 UNSURE = 0.3  # a base parameter with a standard deviation above this share of its size is called unsure
 
 
@@ -27,8 +31,13 @@ class Judgement:
 
     estimator: Estimator
     errors: dict[str, np.ndarray]
-    impossible: dict[str, str]
+    impossible: dict[str, str]  # bodies that cannot exist, and why
+    negative: dict[Parameter, float]  # friction and rotors below zero
     limit: float
+
+    @property
+    def can_exist(self) -> bool:
+        return not (self.impossible or self.negative)
 
     @property
     def passed(self) -> bool:
@@ -48,7 +57,7 @@ class Judgement:
 
 
 @dataclass(frozen=True, eq=False)
-class Verdict:
+class Assessment:
     """Judgements on the same held-out motion, with what is needed to draw it."""
 
     judgements: tuple[Judgement, ...]
@@ -59,10 +68,10 @@ class Verdict:
 
     @property
     def best(self) -> Judgement:
-        """The least error, relative to the range, of the worst joint; of near equals, one whose bodies can exist."""
+        """The least error, relative to the range, of the worst joint; of near equals, one that can exist."""
         worst = {id(j): float(j.errors["relative"].max()) for j in self.judgements}
         close = [j for j in self.judgements if worst[id(j)] <= 1.05 * min(worst.values())]
-        return min(close, key=lambda j: (bool(j.impossible), worst[id(j)]))
+        return min(close, key=lambda j: (not j.can_exist, worst[id(j)]))
 
     def to_markdown(self) -> str:
         from appell.identify.report import markdown
@@ -75,35 +84,30 @@ class Verdict:
         return html(self, path)
 
     def plot(self, figure=None):
-        from appell.identify.report import plot
+        from appell.identify.report import draw
 
-        return plot(self, figure)
+        return draw(self, figure)
 
 
 def judge(
-    estimators: Iterable[Estimator] | Estimator, held_out: Processed, *, limit: float = LIMIT, remarks=()
-) -> Verdict:
-    """Fitted estimators on motion held out from their fits."""
+    estimators: Iterable[Estimator] | Estimator, held_out: Record, *, limit: float = LIMIT, remarks=()
+) -> Assessment:
+    """Fitted estimators on motion held out from their fits: judge(fit, process(record, smooth=True))."""
     listed = [estimators] if isinstance(estimators, Estimator) else list(estimators)
     if not listed:
         raise ArgumentError("there is no estimator to judge.")
-    motion = held_out.samples.motion
     found = []
     for estimator in listed:
-        errors = estimator.errors(*motion, held_out.smooth_tau)
-        found.append(Judgement(estimator, errors, flaws(estimator.model_, estimator.parameters_), limit))
-    return Verdict(tuple(found), held_out.t, held_out.smooth_tau, listed[0].predict(*motion), tuple(remarks))
+        sought, parameters = estimator.result("sought_"), estimator.parameters_
+        seen = columns_of(held_out, sought.system)
+        errors = estimator.errors(*seen.motion, seen.tau)
+        found.append(Judgement(estimator, errors, flaws(sought, parameters), negative(sought, parameters), limit))
+    seen = columns_of(held_out, listed[0].sought_.system)
+    return Assessment(tuple(found), held_out.t, seen.tau, listed[0].predict(*seen.motion), tuple(remarks))
 
 
-def split(processed: Processed, share: float = 0.3) -> tuple[Processed, Processed]:
-    """The first part of a record for fitting, the last for judging."""
-    if not 0.0 < share < 1.0:
-        raise ArgumentError(f"a share of {share} cannot be held out.", expected="between 0 and 1")
-    cut = int(len(processed.t) * (1.0 - share))
-
-    def part(rows: slice) -> Processed:
-        s = processed.samples
-        samples = Samples(s.q[rows], s.v[rows], s.a[rows], s.tau[rows])
-        return Processed(samples, processed.t[rows], processed.smooth_tau[rows], processed.band)
-
-    return part(slice(0, cut)), part(slice(cut, None))
+def negative(sought: Sought, parameters: np.ndarray) -> dict[Parameter, float]:
+    """Friction levels and rotor inertias that were found below zero, which no actuator can have."""
+    least = -ROUNDING * float(np.abs(parameters).max())
+    found = zip(sought.parameters, np.asarray(parameters).tolist(), strict=True)
+    return {parameter: value for parameter, value in found if parameter.kind in NOT_NEGATIVE and value < least}

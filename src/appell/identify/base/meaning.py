@@ -14,18 +14,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import combinations, combinations_with_replacement
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from appell.algebra.rotation import Pose
 from appell.algebra.vector import Vec3
+from appell.identify.base.reduce import BaseParameters, known_by
 from appell.identify.base.structure import structural_null_space
-from appell.identify.estimators.calm import calm
+from appell.identify.estimators.one_thread import calm
 from appell.model.robot import Link, Robot
-
-if TYPE_CHECKING:
-    from appell.identify.base.base import BaseParameters
 
 SAME = 1e-9
 LINE = 110
@@ -34,21 +31,24 @@ Names = dict[str, np.ndarray]  # expression -> its value on the given robot and 
 
 @calm
 def describe(base: BaseParameters) -> str:
-    """One line a base parameter, then what has no effect, then the numbering of links and joints."""
+    """One line a base parameter, then what has no effect, then the numbering of bodies and drives."""
     matrices, lengths = _variants(base)
     candidates = _expressions(lengths)
     lines = [f"{base}", ""]
     width = max(len(name) for name in base.names)
     for row, name in enumerate(base.names):
         terms: dict[str, list[str]] = {}
-        for k, column in enumerate(base.model.columns):
+        for k, parameter in enumerate(base.sought.parameters):
             if base.matrix[row, k] != 0.0:
                 coefficient = _name(np.array([matrix[row, k] for matrix in matrices]), candidates)
-                terms.setdefault(coefficient, []).append(column.name)
+                terms.setdefault(coefficient, []).append(parameter.name)
         lines.append(_wrapped(f"{row + 1:4d}  {name:<{width}} = ", _sum(name, terms)))
     if base.without_effect:
         lines += ["", _wrapped("no effect on any joint: ", [f"{c.name}," for c in base.without_effect]).rstrip(",")]
-    lines += ["", "links   " + ", ".join(f"{k + 1} {name}" for k, name in enumerate(base.model.link_names))]
+    lines += ["", "bodies  " + ", ".join(f"{k + 1} {name}" for k, name in enumerate(base.sought.system.bodies))]
+    if base.sought.kinds:
+        drives = enumerate(base.sought.system.actuator_names, start=1)
+        lines.append("drives  " + ", ".join(f"{k} {name}" for k, name in drives))
     if lengths:
         known = ", ".join(f"{name} = {values[0]:.6g}" for name, values in lengths.items())
         lines.append(f"lengths {known}")
@@ -61,19 +61,16 @@ def describe(base: BaseParameters) -> str:
 
 def _variants(base: BaseParameters) -> tuple[list[np.ndarray], Names]:
     """B of the robot and of two with other lengths, and the lengths of all three by name."""
-    from appell.identify.base.base import _matrix
-
-    robot = base.model.robot
-    if robot is None or base.structural != base.count:
+    robot = base.sought.system
+    if not isinstance(robot, Robot) or base.structural != base.count:
         return [base.matrix], {}
     matrices, lengths = [base.matrix], {name: [value] for name, value in _lengths(robot)}
     for seed in (1, 2):
         other = _stretched(robot, np.random.default_rng(seed))
-        model = type(base.model)(other, friction=base.model.friction, rotor=base.model.rotor, width=base.model.width)
-        null = structural_null_space(model)
-        if null is None or null.shape[1] != len(base.model.columns) - base.count:
+        null = structural_null_space(replace(base.sought, system=other))
+        if null is None or null.shape[1] != base.matrix.shape[1] - base.count:
             return [base.matrix], {}
-        matrices.append(_matrix(null, list(base.columns))[1])
+        matrices.append(known_by(null, list(base.columns))[1])
         for name, value in _lengths(other):
             lengths[name].append(value)
     return matrices, {name: np.array(values) for name, values in lengths.items()}

@@ -29,7 +29,7 @@ from itertools import combinations_with_replacement
 import numpy as np
 from scipy.linalg import null_space
 
-from appell.identify.model import Model
+from appell.identify.sought import Sought
 from appell.model.body import Inertia
 from appell.model.robot import Link, Robot
 
@@ -56,37 +56,37 @@ def parameters_of(sigma: np.ndarray) -> np.ndarray:
 UNITS = np.array([pseudo_inertia(row) for row in np.eye(10)])  # Σ = Σₖ πₖ UNITS[k]
 
 
-def structural_null_space(model: Model) -> np.ndarray | None:
+def structural_null_space(sought: Sought) -> np.ndarray | None:
     """Columns: changes of π that no joint feels, by (2) and (3); None for what is not a tree."""
-    robot = model.robot
-    if robot is None:
+    robot = sought.system
+    if not isinstance(robot, Robot):
         return None
     directions: list[np.ndarray] = []
-    reach = _reach(robot)
+    spans = _spans(robot)
     start = {link.name: 10 * k for k, link in enumerate(robot.links)}
     for link in robot.links:
         own = start[link.name]
         for D in _idle(link):
-            direction = np.zeros(len(model.columns))
+            direction = np.zeros(len(sought.parameters))
             direction[own : own + 10] = parameters_of(D)
             if link.parent is not None:
                 T = _rest(link)
                 direction[start[link.parent] : start[link.parent] + 10] = -parameters_of(T @ D @ T.T)
             directions.append(direction)
-        for change in _unfelt(reach[link.name]).T:
-            direction = np.zeros(len(model.columns))
+        for change in _unfelt(spans[link.name]).T:
+            direction = np.zeros(len(sought.parameters))
             direction[own : own + 10] = change
             directions.append(direction)
-    directions += _joints(model, robot, reach, start)
+    directions += _joints(sought, robot, spans, start)
     if not directions:
-        return np.zeros((len(model.columns), 0))
+        return np.zeros((len(sought.parameters), 0))
     stack = np.array(directions).T
     U, s, _ = np.linalg.svd(stack, full_matrices=False)
     return U[:, s > TOLERANCE * s[0]]
 
 
 @dataclass(frozen=True)
-class Reach:
+class Span:
     """What a link can meet, in its own axes: bases of V and Γ, of the part of V with its own joint at rest, and γ at
     q = 0."""
 
@@ -96,16 +96,16 @@ class Reach:
     gravity: np.ndarray
 
 
-def _reach(robot: Robot) -> dict[str, Reach]:
+def _spans(robot: Robot) -> dict[str, Span]:
     nothing = np.zeros((0, 4, 4))
     gravity = np.array(list(robot.gravity))
-    found: dict[str | None, Reach] = {None: Reach(nothing, nothing, _close([gravity], (3,), []), gravity)}
+    found: dict[str | None, Span] = {None: Span(nothing, nothing, _close([gravity], (3,), []), gravity)}
     for link in robot.links:
         parent, joint, T = found[link.parent], _twists(link), _rest(link)
         carried = [np.linalg.inv(T) @ X @ T for X in parent.twists]
         turned = [T[:3, :3].T @ g for g in parent.gravities]
         brackets = [lambda X, F=F: X @ F - F @ X for F in joint]
-        found[link.name] = Reach(
+        found[link.name] = Span(
             _close([*carried, *joint], (4, 4), brackets),
             _close(carried, (4, 4), brackets),
             _close(turned, (3,), [lambda g, F=F: F[:3, :3] @ g for F in joint]),
@@ -157,22 +157,22 @@ def _idle(link: Link) -> list[np.ndarray]:
     return [np.outer(k, l) + np.outer(l, k) for k, l in combinations_with_replacement(kernel, 2)]
 
 
-def _unfelt(reach: Reach) -> np.ndarray:
+def _unfelt(span: Span) -> np.ndarray:
     """(3), as columns of ten parameters."""
-    rows = [_kinetic(X, Y) for X, Y in combinations_with_replacement(reach.twists, 2)]
-    rows += [_pull(g, X) for X in reach.twists for g in reach.gravities]
+    rows = [_kinetic(X, Y) for X, Y in combinations_with_replacement(span.twists, 2)]
+    rows += [_pull(g, X) for X in span.twists for g in span.gravities]
     return null_space(np.array(rows), rcond=TOLERANCE)
 
 
-def _joints(model: Model, robot: Robot, reach: dict[str, Reach], start: dict[str, int]) -> list[np.ndarray]:
+def _joints(sought: Sought, robot: Robot, spans: dict[str, Span], start: dict[str, int]) -> list[np.ndarray]:
     """(4): changes of a link's matter that feel like a rotor, or a rotor and an offset, on its own joint."""
-    own = {(column.owner, column.kind): k for k, column in enumerate(model.columns)}
+    own = {(parameter.owner, parameter.kind): k for k, parameter in enumerate(sought.parameters)}
     found = []
     for link in robot.moving:
         rotor, offset = (own.get((link.joint.name, kind)) for kind in ("rotor", "offset"))
         if rotor is None:
             continue
-        there, F = reach[link.name], _twists(link)[0]
+        there, F = spans[link.name], _twists(link)[0]
         others = [(X, Y) for X, Y in combinations_with_replacement([*there.carried, F], 2) if not (X is F and Y is F)]
         steady = len(there.gravities) == 1 and offset is not None  # gravity never turns: its pull can be an offset
         pulled = there.carried if steady else [*there.carried, F]
@@ -183,7 +183,7 @@ def _joints(model: Model, robot: Robot, reach: dict[str, Reach], start: dict[str
         change, *_ = np.linalg.lstsq(np.array(rows), wanted, rcond=TOLERANCE)
         if np.abs(np.array(rows) @ change - wanted).max() > TOLERANCE:
             continue
-        direction = np.zeros(len(model.columns))
+        direction = np.zeros(len(sought.parameters))
         direction[start[link.name] : start[link.name] + 10] = change
         direction[rotor] = -1.0
         if steady:

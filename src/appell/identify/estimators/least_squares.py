@@ -13,7 +13,8 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from appell.errors import ArgumentError, unknown_name
-from appell.identify.estimators.estimator import Estimator, solve_triangle
+from appell.identify.estimators.estimator import Estimate, Estimator
+from appell.identify.estimators.task import Weighed, solve_triangle
 
 SOLVERS = ("qr", "svd", "pinv")
 
@@ -23,28 +24,28 @@ class LeastSquares(Estimator):
 
     title: ClassVar[str] = "least squares"
 
-    def __init__(self, robot, *, solver="qr", rcond=1e-10, **options):
-        super().__init__(robot, **options)
+    def __init__(self, system, *, solver="qr", rcond=1e-10, **options):
+        super().__init__(system, **options)
         self.solver = solver
         self.rcond = rcond
 
-    def _solve(self, reduced, samples):
+    def _solve(self, weighed):
         if self.solver not in SOLVERS:
             raise ArgumentError(unknown_name("solver", str(self.solver), SOLVERS, "LeastSquares"))
-        start = self.base_.values(self._known())
-        R = reduced.weighted(self.weights_)
+        base, R = weighed.task.base, weighed.triangle
+        start = base.values(weighed.task.prior)
         shifted = R.copy()
         shifted[:, -1] -= R[:, :-1] @ start  # the unknown is the change of the prior
         if self.solver == "qr":
-            self._refuse_deficient(R[:-1, :-1])
+            self._refuse_deficient(weighed, R[:-1, :-1])
             change = solve_triangular(shifted[:-1, :-1], shifted[:-1, -1])
         elif self.solver == "svd":
             change = solve_triangle(shifted, self.rcond)[0]
         else:
             change = np.linalg.pinv(shifted[:, :-1]) @ shifted[:, -1]
-        return start + change, self._covariance(reduced, start + change)
+        return Estimate(weighed, start + change, weighed.covariance(start + change))
 
-    def _refuse_deficient(self, R: np.ndarray) -> None:
+    def _refuse_deficient(self, weighed: Weighed, R: np.ndarray) -> None:
         size = np.linalg.norm(R, axis=0)
         scaled = R / np.where(size > 0.0, size, 1.0)
         _, s, Vt = np.linalg.svd(scaled)
@@ -52,9 +53,10 @@ class LeastSquares(Estimator):
         if not lost.any() and size.all():
             return
         share = np.sum(Vt[lost] ** 2, axis=0) + (size == 0.0)
-        names = [name for name, part in zip(self.base_.names, share, strict=True) if part > 0.05]
+        names = weighed.task.base.names
+        lost_names = [name for name, part in zip(names, share, strict=True) if part > 0.05]
         raise ArgumentError(
-            f"these samples determine {int((~lost).sum())} of {self.base_.count} base parameters;"
-            f" what cannot be told apart: {', '.join(names)}.",
+            f"these samples determine {int((~lost).sum())} of {len(names)} base parameters;"
+            f" what cannot be told apart: {', '.join(lost_names)}.",
             hint="a motion that excites them (appell excite), more samples, or solver='svd' to leave them at the prior",
         )

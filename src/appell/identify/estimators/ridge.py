@@ -11,13 +11,14 @@ from __future__ import annotations
 from functools import reduce
 from itertools import pairwise
 from operator import add
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from appell.errors import ArgumentError
-from appell.identify.estimators.estimator import Estimator
+from appell.identify.estimators.estimator import Estimate, Estimator
 from appell.identify.estimators.stream import Triangles
+from appell.identify.estimators.task import Weighed
 
 STRENGTHS = tuple(np.logspace(-12, 1, 27).tolist())
 
@@ -27,44 +28,40 @@ class Ridge(Estimator):
 
     title: ClassVar[str] = "ridge"
 
-    def __init__(self, robot, *, strength=None, strengths=STRENGTHS, folds=5, towards="zero", **options):
-        super().__init__(robot, **options)
+    def __init__(self, system, *, strength=None, strengths=STRENGTHS, folds=5, towards="zero", **options):
+        super().__init__(system, **options)
         self.strength = strength
         self.strengths = strengths
         self.folds = folds
         self.towards = towards
 
-    def _solve(self, reduced, samples):
+    def _solve(self, weighed):
         if self.towards not in ("zero", "prior"):
             raise ArgumentError(f"a ridge pulls towards '{self.towards}'.", expected="'zero' or 'prior'")
-        centre = self.base_.values(self._known()) if self.towards == "prior" else np.zeros(self.base_.count)
-        R = reduced.weighted(self.weights_)
-        self.strength_ = self._best(samples, centre) if self.strength is None else float(self.strength)
-        beta = _ridge(R, self.strength_, centre)
-        return beta, self._ridge_covariance(reduced, R, beta)
+        base, R = weighed.task.base, weighed.triangle
+        centre = base.values(weighed.task.prior) if self.towards == "prior" else np.zeros(base.count)
+        about = {"strength": self.strength} if self.strength is not None else self._best(weighed, centre)
+        beta = _ridge(R, about["strength"], centre)
+        # of the noise alone; what the pull takes from the parameters is a bias and not in here
+        gram = R[:, :-1].T @ R[:, :-1]
+        bread = np.linalg.pinv(gram + about["strength"] * np.diag(np.diag(gram)))
+        return Estimate(weighed, beta, weighed.sandwich(bread, beta), about=about)
 
-    def _best(self, samples, centre: np.ndarray) -> float:
+    def _best(self, weighed: Weighed, centre: np.ndarray) -> dict[str, Any]:
+        task, samples = weighed.task, weighed.task.samples
         if len(samples) < 2 * self.folds:
             raise ArgumentError(f"{len(samples)} samples do not make {self.folds} folds.", hint="give a strength")
         edges = np.linspace(0, len(samples), self.folds + 1).astype(int)
-        parts = [samples.part(slice(i, j)) for i, j in pairwise(edges)]
-        folds = [self._reduce(part, self._offset(part)) for part in parts]
+        folds = [task.part(slice(i, j)).reduce() for i, j in pairwise(edges)]
         error = np.zeros(len(self.strengths))
         for k, left_out in enumerate(folds):
             rest: Triangles = reduce(add, [fold for i, fold in enumerate(folds) if i != k])
-            R = rest.weighted(self.weights_)
+            R = rest.weighted(weighed.weights)
             for i, strength in enumerate(self.strengths):
                 beta = _ridge(R, strength, centre)
-                error[i] += np.sum((left_out.residual_norms(beta) * self.weights_) ** 2)
-        self.cross_validation_ = error / len(samples)
-        return float(self.strengths[int(np.argmin(error))])
-
-    def _ridge_covariance(self, reduced: Triangles, R: np.ndarray, beta: np.ndarray) -> np.ndarray:
-        """Of the noise alone; what the pull takes from the parameters is a bias and not in here."""
-        size = np.linalg.norm(R[:, :-1], axis=0)
-        bread = np.linalg.pinv(R[:, :-1].T @ R[:, :-1] + self.strength_ * np.diag(size**2))
-        rows = self._true_rows(reduced, self._noise(beta, reduced))
-        return bread @ np.einsum("jka,jkb->ab", rows, rows) @ bread
+                error[i] += np.sum((left_out.residual_norms(beta) * weighed.weights) ** 2)
+        best = float(self.strengths[int(np.argmin(error))])
+        return {"strength": best, "cross_validation": error / len(samples)}
 
 
 def _ridge(R: np.ndarray, strength: float, centre: np.ndarray) -> np.ndarray:

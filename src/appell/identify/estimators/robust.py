@@ -10,12 +10,14 @@ Both are 95 % as sharp as least squares if nothing is wrong with the data.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
 
 from appell.errors import ArgumentError, unknown_name
-from appell.identify.estimators.estimator import Estimator, solve_triangle
+from appell.identify.estimators.estimator import Estimate, Estimator, rounds
+from appell.identify.estimators.task import solve_triangle
 
 LOSSES = {
     "huber": lambda r: 1.0 / np.maximum(1.0, np.abs(r) / 1.345),
@@ -28,29 +30,27 @@ class Robust(Estimator):
 
     title: ClassVar[str] = "robust"
 
-    def __init__(self, robot, *, loss="huber", iterations=30, tolerance=1e-6, **options):
-        super().__init__(robot, **options)
+    def __init__(self, system, *, loss="huber", iterations=30, tolerance=1e-6, **options):
+        super().__init__(system, **options)
         self.loss = loss
         self.iterations = iterations
         self.tolerance = tolerance
 
-    def _solve(self, reduced, samples):
+    def _solve(self, weighed):
         if self.loss not in LOSSES:
             raise ArgumentError(unknown_name("loss", str(self.loss), LOSSES, "Robust"))
-        offset = self._offset(samples)
-        beta = solve_triangle(reduced.weighted(self.weights_))[0]
-        tau = samples.tau if offset is None else samples.tau - offset
-        for count in range(1, self.iterations + 1):
-            self.iterations_ = count
-            rest = tau - np.asarray(self.regressor_(*samples.motion)) @ beta
-            spread = 1.4826 * np.median(np.abs(rest), axis=0)
-            spread = np.maximum(spread, 1e-13 * np.abs(tau).max(initial=1e-300))
+        task, beta, changes = weighed.task, solve_triangle(weighed.triangle)[0], []
+        least = 1e-13 * np.abs(task.samples.tau).max(initial=1e-300)
+        for _ in rounds(self.iterations):
+            rest = task.residuals(beta)
+            counted = np.abs(rest) if task.moving is None else np.where(task.moving, np.abs(rest), np.nan)
+            spread = np.maximum(1.4826 * np.nanmedian(counted, axis=0), least)
             factors = np.sqrt(LOSSES[self.loss](rest / spread))
-            again = self._reduce(samples, offset, lambda span, factors=factors: factors[span])
-            self.weights_ = 1.0 / spread
-            before, beta = beta, solve_triangle(again.weighted(self.weights_))[0]
-            if np.linalg.norm(beta - before) <= self.tolerance * np.linalg.norm(beta):
+            again = replace(weighed, reduced=task.reduce(factors), weights=1.0 / spread)
+            before, beta = beta, solve_triangle(again.triangle)[0]
+            changes.append(np.linalg.norm(beta - before) / np.linalg.norm(beta))
+            if changes[-1] <= self.tolerance:
                 break
-        self.sample_weights_ = factors**2
-        self.inflation_ = self._long_run(beta, samples)
-        return beta, self._covariance(again, beta)
+        again = replace(again, inflation=task.long_run(beta))
+        about = {"iterations": len(changes), "sample_weights": factors**2}
+        return Estimate(replace(again, reduced=weighed.reduced), beta, again.covariance(beta), about=about)

@@ -23,7 +23,7 @@ import numpy as np
 
 from appell.compile.function import Function
 from appell.errors import ArgumentError
-from appell.identify.estimators.calm import is_tamed, one_blas_thread
+from appell.identify.estimators.one_thread import is_tamed, one_blas_thread
 
 BLOCK = 4096
 METHODS = ("qr", "normal")

@@ -12,7 +12,7 @@ from typing import ClassVar
 import numpy as np
 
 from appell.errors import ArgumentError
-from appell.identify.estimators.estimator import Estimator
+from appell.identify.estimators.estimator import Estimate, Estimator
 
 
 class TotalLeastSquares(Estimator):
@@ -20,13 +20,13 @@ class TotalLeastSquares(Estimator):
 
     title: ClassVar[str] = "total least squares"
 
-    def __init__(self, robot, *, column_errors=None, **options):
-        super().__init__(robot, **options)
+    def __init__(self, system, *, column_errors=None, **options):
+        super().__init__(system, **options)
         self.column_errors = column_errors
 
-    def _solve(self, reduced, samples):
-        R = reduced.weighted(self.weights_)
-        scale = np.append(self._column_errors(R), 1.0) if self.column_errors is not None else self._by_size(R)
+    def _solve(self, weighed):
+        R = weighed.triangle
+        scale = self._by_size(R) if self.column_errors is None else self._given(R.shape[1] - 1)
         _, _, Vt = np.linalg.svd(R / scale)
         solution = Vt[-1] / scale
         if abs(solution[-1]) < 1e-12 * np.abs(solution).max():
@@ -35,17 +35,17 @@ class TotalLeastSquares(Estimator):
                 hint="a motion that excites all base parameters, or LeastSquares",
             )
         beta = -solution[:-1] / solution[-1]
-        return beta, self._covariance(reduced, beta)
+        return Estimate(weighed, beta, weighed.covariance(beta))
 
     def _by_size(self, R: np.ndarray) -> np.ndarray:
         size = np.linalg.norm(R, axis=0)
         return np.where(size > 0.0, size, 1.0)
 
-    def _column_errors(self, R: np.ndarray) -> np.ndarray:
+    def _given(self, count: int) -> np.ndarray:
         given = np.asarray(self.column_errors, float)
-        if given.shape != (self.base_.count,) or not np.all(given > 0.0):
+        if given.shape != (count,) or not np.all(given > 0.0):
             raise ArgumentError(
                 f"column_errors has shape {given.shape}.",
-                expected=f"{self.base_.count} positive numbers, one a base parameter",
+                expected=f"{count} positive numbers, one a base parameter",
             )
-        return given
+        return np.append(given, 1.0)

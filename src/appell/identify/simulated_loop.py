@@ -1,12 +1,13 @@
-"""Motion from parameters: forward dynamics made of the regressor alone, and the loop that a recorded robot runs in.
+"""A loop simulated on parameters: the motion that β makes under the controller of a recorded run.
 
-Joint forces are affine in the accelerations, τ = M a + h, and the regressor knows both:
+Actuator forces are affine in the accelerations, τ = A a + h, and the regressor knows both:
 
-    h = Y(q, v, 0) β          M eₖ = Y(q, v, eₖ) β - h                                                             (1)
+    h = Y(q, v, 0) β          A eₖ = Y(q, v, eₖ) β - h                                                             (1)
 
 whatever β holds: friction, rotors, a mechanism with loops. All states of a batch are computed at once, so a sweep
 over parameters or noise costs little more than one run. Steps are those of Runge and Kutta, the torque held over
-each."""
+each. Instrumental variables and output error ask for such motions; recording is not done here.
+"""
 
 from __future__ import annotations
 
@@ -15,33 +16,38 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from appell.errors import SimulationError
-from appell.identify.base.base import BaseParameters
-from appell.identify.estimators.calm import calm
-from appell.identify.model import Model
+from appell.errors import ArgumentError, SimulationError
+from appell.identify.base.reduce import BaseParameters
+from appell.identify.estimators.one_thread import calm
+from appell.identify.sought import QVA, Sought
 from appell.motion.path import Path
 
 Torque = Callable[[int, np.ndarray, np.ndarray], np.ndarray]  # (step, q, v) -> tau held until the next step
+QVAT = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 
 
-class Forward:
-    """a(q, v, tau) for base parameters β, (count) or one set a state of the batch."""
+class ParameterMotion:
+    """a(q, v, tau) and motions for base parameters β, (count) or one set a state of the batch."""
 
     def __init__(self, base: BaseParameters, beta: np.ndarray):
-        self.regressor = base.model.regressor.columns(base.columns)
+        system = base.sought.system
+        if not system.is_flat or system.nu != system.nv:
+            raise ArgumentError(
+                f"{system.owner} has {system.nq} coordinates, {system.nv} velocities and {system.nu} actuators.",
+                expected="as many of each, to simulate it from its regressor",
+            )
+        self.regressor = base.regressor
         self.beta = np.asarray(beta, float)
-        self.units = np.vstack([np.zeros(base.model.nv), np.eye(base.model.nv)])
+        self.units = np.vstack([np.zeros(system.nv), np.eye(system.nv)])
 
     def __call__(self, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> np.ndarray:
         Y = self.regressor(q[..., None, :], v[..., None, :], self.units)
         force = (Y @ self.beta[..., None, :, None])[..., 0]
         h = force[..., 0, :]
-        M = force[..., 1:, :] - h[..., None, :]  # row k: M eₖ, and M is symmetric
-        return np.linalg.solve(M, (tau - h)[..., None])[..., 0]
+        A = np.swapaxes(force[..., 1:, :] - h[..., None, :], -1, -2)
+        return np.linalg.solve(A, (tau - h)[..., None])[..., 0]
 
-    def step(
-        self, q: np.ndarray, v: np.ndarray, tau: np.ndarray, h: float
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def step(self, q: np.ndarray, v: np.ndarray, tau: np.ndarray, h: float) -> QVA:
         """q and v a time h later, and the acceleration now."""
         a1 = self(q, v, tau)
         v2 = v + 0.5 * h * a1
@@ -53,9 +59,7 @@ class Forward:
         return q + h / 6.0 * (v + 2 * v2 + 2 * v3 + v4), v + h / 6.0 * (a1 + 2 * a2 + 2 * a3 + a4), a1
 
     @calm
-    def run(
-        self, q0, v0, steps: int, h: float, torque: Torque
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    def run(self, q0, v0, steps: int, h: float, torque: Torque) -> QVAT:
         """q, v, a and tau at the beginning of every step; time is the first axis."""
         q, v = np.array(q0, float), np.array(v0, float)
         history = []
@@ -74,10 +78,10 @@ class Forward:
 
 
 @dataclass(frozen=True, eq=False)
-class Tracking:
+class TrackingLaw:
     """PD control with feed-forward, tau = tau_ff(t) + kp (q_d - q) + kd (v_d - v), as a computer does it.
 
-    v is the difference of two samples of q, low-passed at `cutoff` Hz.
+    kp and kd are matrices (nu, nv); v is the difference of two samples of q, low-passed at `cutoff` Hz.
     """
 
     q: np.ndarray  # the reference at every step
@@ -89,18 +93,19 @@ class Tracking:
     cutoff: float = 40.0
 
     @staticmethod
-    def along(
-        model: Model, trajectory: Path, period: float, *, bandwidth: float = 4.0, cutoff: float = 40.0
-    ) -> Tracking:
-        """Gains for a bandwidth in Hz at the start of a motion, and the torques that the description expects."""
-        t = np.arange(0.0, trajectory.duration - 0.5 * period, period)
-        q, v, a = trajectory(t)
-        tau = np.asarray(model.regressor(q, v, a)) @ model.nominal
-        units = np.vstack([np.zeros(model.nv), np.eye(model.nv)])
-        force = np.asarray(model.regressor(q[0], np.zeros(model.nv), units)) @ model.nominal
-        inertia = np.diag(force[1:] - force[0])
+    def along(sought: Sought, path: Path, period: float, *, bandwidth: float = 4.0, cutoff: float = 40.0):
+        """Gains for a bandwidth in Hz at the start of a path, and the torques that the description expects."""
+        nv = sought.system.nv
+        t = np.arange(0.0, path.duration - 0.5 * period, period)
+        q, v, a = path(t)
+        tau = np.asarray(sought.regressor(q, v, a)) @ sought.nominal
+        units = np.vstack([np.zeros(nv), np.eye(nv)])
+        force = np.asarray(sought.regressor(q[0], np.zeros(nv), units)) @ sought.nominal
+        inertia = (force[1:] - force[0]).T
+        if sought.system.actuator_names == sought.system.velocity_names:
+            inertia = np.diag(np.diag(inertia))  # joint by joint
         omega = 2.0 * np.pi * bandwidth
-        return Tracking(q, v, tau, inertia * omega**2, inertia * 2.0 * omega, period, cutoff)
+        return TrackingLaw(q, v, tau, inertia * omega**2, inertia * 2.0 * omega, period, cutoff)
 
     def start(self) -> Torque:
         """The law with its own memory, for one run."""
@@ -113,32 +118,32 @@ class Tracking:
             if k:
                 speed = speed + gain * ((q - last) / self.period - speed)
             last = q
-            return self.feed_forward[k] + self.kp * (self.q[k] - q) + self.kd * (self.v[k] - speed)
+            return self.feed_forward[k] + (self.q[k] - q) @ self.kp.T + (self.v[k] - speed) @ self.kd.T
 
         return torque
 
 
 @dataclass(frozen=True, eq=False)
-class ClosedLoop:
-    """A controller run on parameters instead of on the robot.
+class SimulatedLoop:
+    """A law run on parameters instead of on the robot: SimulatedLoop(TrackingLaw.along(sought, path, 1e-3)).
 
     `rows` are the steps at which samples were taken, all if None; `hold` as for `process`.
     """
 
-    control: Tracking
+    law: TrackingLaw
     rows: np.ndarray | None = None
     hold: bool = False
 
-    def run(self, base: BaseParameters, beta: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    def run(self, base: BaseParameters, beta: np.ndarray) -> QVAT:
         """q, v, a, tau at the rows, for one β or for several at once; time is the first axis."""
-        shape, control = (*np.shape(beta)[:-1], base.model.nv), self.control
-        q0, v0 = (np.broadcast_to(x[0], shape) for x in (control.q, control.v))
-        q, v, a, tau = Forward(base, beta).run(q0, v0, len(control.q), control.period, control.start())
+        shape, law = (*np.shape(beta)[:-1], base.sought.system.nv), self.law
+        q0, v0 = (np.broadcast_to(x[0], shape) for x in (law.q, law.v))
+        q, v, a, tau = ParameterMotion(base, beta).run(q0, v0, len(law.q), law.period, law.start())
         if self.hold:
             tau[1:] = 0.5 * (tau[1:] + tau[:-1])
         q, v, a, tau = (part if self.rows is None else part[self.rows] for part in (q, v, a, tau))
         return q, v, a, tau
 
-    def simulate(self, model: Model, base: BaseParameters, beta: np.ndarray):
+    def motion(self, base: BaseParameters, beta: np.ndarray) -> QVA:
         """What `InstrumentalVariables` asks for."""
         return self.run(base, beta)[:3]

@@ -15,14 +15,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 from scipy.linalg import qr
 
+from appell.compile.function import Function
 from appell.errors import ArgumentError
+from appell.formulate.equations import SYMBOLS, Parameter
 from appell.identify.base.structure import structural_null_space
-from appell.identify.estimators.calm import calm
-from appell.identify.model import Column, Model, as_model
+from appell.identify.estimators.one_thread import calm
+from appell.identify.sought import QVA, Sought, seek
+from appell.model.robot import Robot
+from appell.model.system import System
 
 RANK = 1e-9  # singular values of the regressor with columns of unit length, relative to the largest
 KEPT = 1e-5  # a column is kept if this much of it is no combination of those kept before
@@ -32,7 +37,7 @@ KEPT = 1e-5  # a column is kept if this much of it is no combination of those ke
 class BaseParameters:
     """B of (1), the columns it keeps, and how they were found."""
 
-    model: Model = field(repr=False)
+    sought: Sought = field(repr=False)
     columns: tuple[int, ...]  # the kept columns of Y, in order
     matrix: np.ndarray = field(repr=False)  # B, (count, parameters)
     rank: int  # of the regressor at random motions
@@ -44,33 +49,32 @@ class BaseParameters:
 
     @property
     def inertial_count(self) -> int:
-        """Those that are led by an inertial parameter of a link."""
-        return sum(k < 10 * len(self.model.link_names) for k in self.columns)
+        """Those that are led by an inertial parameter of a body."""
+        return sum(k < 10 * len(self.sought.system.bodies) for k in self.columns)
+
+    @cached_property
+    def regressor(self) -> Function:
+        """The kept columns of Y: tau = regressor(q, v, a) β."""
+        return self.sought.regressor.columns(self.columns)
 
     @property
     def names(self) -> tuple[str, ...]:
         """The kept parameter of each; `describe` says what has been added to it."""
-        return tuple(self.model.columns[k].name for k in self.columns)
+        return tuple(self.sought.parameters[k].name for k in self.columns)
 
     @property
-    def without_effect(self) -> tuple[Column, ...]:
+    def without_effect(self) -> tuple[Parameter, ...]:
         """The parameters that no joint feels at all."""
         used = np.any(self.matrix != 0.0, axis=0)
-        return tuple(column for k, column in enumerate(self.model.columns) if not used[k])
-
-    @property
-    def alone(self) -> tuple[Column, ...]:
-        """The parameters that can be found by themselves."""
-        single = [row for row in range(self.count) if np.count_nonzero(self.matrix[row]) == 1]
-        return tuple(self.model.columns[self.columns[row]] for row in single)
+        return tuple(column for k, column in enumerate(self.sought.parameters) if not used[k])
 
     def values(self, parameters=None) -> np.ndarray:
         """β of full parameters, of the robot's description if none are given."""
-        return self.matrix @ (self.model.nominal if parameters is None else np.asarray(parameters, float))
+        return self.matrix @ (self.sought.nominal if parameters is None else np.asarray(parameters, float))
 
     def lift(self, beta, prior=None) -> np.ndarray:
         """Full parameters with this β: the prior, changed as little as possible in the units it is given in."""
-        prior = self.model.nominal if prior is None else np.asarray(prior, float)
+        prior = self.sought.nominal if prior is None else np.asarray(prior, float)
         return prior + np.linalg.pinv(self.matrix) @ (np.asarray(beta, float) - self.matrix @ prior)
 
     def describe(self) -> str:
@@ -80,55 +84,51 @@ class BaseParameters:
         return describe(self)
 
     def __str__(self) -> str:
-        return f"{self.count} base parameters of '{self.model.name}' ({self.inertial_count} inertial)"
+        return f"{self.count} base parameters of {self.sought.system.owner} ({self.inertial_count} inertial)"
 
 
-def base_parameters(robot, *, motions: Sequence | None = None, **options) -> BaseParameters:
-    """The base parameters of a robot, mechanism or Model; `motions` (q, v, a) replaces random ones.
+def base_parameters(system: System | Sought, *, motions: QVA | None = None, **options) -> BaseParameters:
+    """The base parameters of a system: base_parameters(load("puma")).describe().
 
-    Other options are those of `Model`: friction=, rotor=, width=.
+    `motions` (q, v, a) replaces random ones. Other options are those of `seek`: friction=, rotor=, width=.
     """
-    model = as_model(robot, **options)
-    if motions is None and model.known_base is not None:
-        return model.known_base
-    found = _found(model, motions)
-    if motions is None:
-        model.known_base = found
-    return found
+    sought = seek(system, **options)
+    return sought.base if motions is None else reduced(sought, motions)
 
 
 @calm
-def _found(model: Model, motions: Sequence | None) -> BaseParameters:
+def reduced(sought: Sought, motions: QVA | None = None) -> BaseParameters:
+    """The base parameters, worked out at these motions or at random ones."""
+    size = len(sought.parameters)
     if motions is None:
-        rows = max(40, 3 * len(model.columns) // model.nv)
-        motions = model.sample(rows, np.random.default_rng(0))
-    numerical = _null_space(model, motions)
-    structural = structural_null_space(model)
-    exact = structural is not None and structural.shape[1] == numerical.shape[1]
-    null = structural if exact and structural is not None else numerical
-    kept = _choose(model, null)
-    columns, matrix = _matrix(null, kept)
-    count = None if structural is None else len(model.columns) - structural.shape[1]
-    return BaseParameters(model, columns, matrix, len(model.columns) - numerical.shape[1], count)
+        motions = sought.sample(max(40, 3 * size // sought.system.nu), np.random.default_rng(0))
+    numerical = _null_space(sought, motions)
+    structural = structural_null_space(sought)
+    null = structural if structural is not None and structural.shape == numerical.shape else numerical
+    order = sorted(range(size), key=_preference(sought).__getitem__)
+    columns, matrix = known_by(null, _greedy(null, order))
+    count = None if structural is None else size - structural.shape[1]
+    return BaseParameters(sought, columns, matrix, size - numerical.shape[1], count)
 
 
-def subset(model: Model, indices: Sequence[int], motions=None) -> tuple[tuple[int, ...], np.ndarray]:
-    """The same for some columns of Y, all others being known: kept columns, and B over all parameters."""
-    q, v, a = model.sample(max(40, 3 * len(indices)), np.random.default_rng(0)) if motions is None else motions
-    Y = model.regressor.columns(indices)(q, v, a)
+def part_of_base(sought: Sought, indices: Sequence[int]) -> BaseParameters:
+    """The same for some columns of Y, all others being known."""
+    motions = sought.sample(max(40, 3 * len(indices)), np.random.default_rng(0))
+    Y = np.asarray(sought.regressor.columns(indices)(*motions))
     null = _kernel(Y.reshape(-1, len(indices)))
-    order = sorted(range(len(indices)), key=lambda k: _preference(model)[indices[k]])
-    columns, part = _matrix(null, _greedy(null, order))
-    matrix = np.zeros((len(columns), len(model.columns)))
+    order = sorted(range(len(indices)), key=lambda k: _preference(sought)[indices[k]])
+    columns, part = known_by(null, _greedy(null, order))
+    matrix = np.zeros((len(columns), len(sought.parameters)))
     matrix[:, list(indices)] = part
-    return tuple(indices[k] for k in columns), matrix
+    return BaseParameters(sought, tuple(indices[k] for k in columns), matrix, len(columns), None)
 
 
-def _null_space(model: Model, motions) -> np.ndarray:
-    Y = np.asarray(model.regressor(*motions))
+def _null_space(sought: Sought, motions: QVA) -> np.ndarray:
+    Y = np.asarray(sought.regressor(*motions))
     if not np.all(np.isfinite(Y)):
-        raise ArgumentError("the motions given for the base parameters are not finite.", expected="q, v, a without NaN")
-    return _kernel(Y.reshape(-1, len(model.columns)))
+        expected = "q, v, a without NaN" + ", legs that reach" * (not isinstance(sought.system, Robot))
+        raise ArgumentError("the motions given for the base parameters are not finite.", expected=expected)
+    return _kernel(Y.reshape(-1, len(sought.parameters)))
 
 
 def _kernel(Y: np.ndarray) -> np.ndarray:
@@ -141,12 +141,6 @@ def _kernel(Y: np.ndarray) -> np.ndarray:
     null = Vt[rank:].T
     unscaled = null / np.where(np.isfinite(scale), scale, 1.0)[:, None]
     return np.linalg.qr(unscaled)[0]
-
-
-def _choose(model: Model, null: np.ndarray) -> list[int]:
-    """The columns to keep: by preference, or by pivoting if preference would keep nearly dependent ones."""
-    preference = _preference(model)
-    return _greedy(null, sorted(range(len(preference)), key=preference.__getitem__))
 
 
 def _greedy(null: np.ndarray, order: Sequence[int]) -> list[int]:
@@ -168,32 +162,34 @@ def _greedy(null: np.ndarray, order: Sequence[int]) -> list[int]:
     return sorted(kept)
 
 
-def _preference(model: Model) -> list[tuple]:
+def _preference(sought: Sought) -> list[tuple[int, int]]:
     """Sorts first what is to be kept."""
-    order: list[tuple] = []
-    number = {name: k for k, name in enumerate(model.link_names)}
-    for column in model.columns:
-        if column.owner not in number or column.kind in ("rotor", "coulomb", "viscous", "offset"):
-            order.append((4 if column.kind == "rotor" else 0, 0))
+    order: list[tuple[int, int]] = []
+    number = {name: k for k, name in enumerate(sought.system.bodies)}
+    for parameter in sought.parameters:
+        if parameter.kind in SYMBOLS:
+            order.append((4 if parameter.kind == "rotor" else 0, 0))
             continue
-        axis = _axis(model, column.owner)
-        along, across = "xyz"[axis], "xyz"[(axis + 1) % 3]
-        if model.robot and model.robot.link(column.owner).joint.motion.name == "prismatic":
+        axis, slides = _axis(sought, parameter.owner)
+        along, across = "xyz"[axis], "y" if axis == 2 else "xyz"[(axis + 1) % 3]
+        if slides:
             late = {"m": 1, **{kind: 2 for kind in ("Ixx", "Ixy", "Iyy", "Ixz", "Iyz", "Izz")}}
         else:
-            across = "y" if axis == 2 else across
             late = {"m": 3, f"mc{along}": 2, f"I{across}{across}": 2}
-        order.append((late.get(column.kind, 0), -number[column.owner]))
+        order.append((late.get(parameter.kind, 0), -number[parameter.owner]))
     return order
 
 
-def _axis(model: Model, link: str) -> int:
-    """The coordinate axis nearest to the joint's, z if it has none of its own."""
-    axis = getattr(model.robot.link(link).joint.motion, "axis", None) if model.robot else None
-    return 2 if axis is None else int(np.argmax(np.abs(list(axis))))
+def _axis(sought: Sought, body: str) -> tuple[int, bool]:
+    """The coordinate axis nearest to that of the body's joint, z if it has none of its own; whether it slides there."""
+    if not isinstance(sought.system, Robot):
+        return 2, False
+    motion = sought.system.link(body).joint.motion
+    axis = getattr(motion, "axis", None)
+    return 2 if axis is None else int(np.argmax(np.abs(list(axis)))), motion.name == "prismatic"
 
 
-def _matrix(null: np.ndarray, kept: list[int]) -> tuple[tuple[int, ...], np.ndarray]:
+def known_by(null: np.ndarray, kept: list[int]) -> tuple[tuple[int, ...], np.ndarray]:
     """(1), with the noise of its computation taken off."""
     rest = [k for k in range(len(null)) if k not in set(kept)]
     K = -np.linalg.solve(null[rest].T, null[kept].T).T if rest else np.zeros((len(kept), 0))

@@ -6,76 +6,65 @@ import pytest
 
 import appell as ap
 from appell.identify import (
-    Cabinet,
-    ClosedLoop,
-    Forward,
     InstrumentalVariables,
     LeastSquares,
-    Model,
     OutputError,
+    ParameterMotion,
     PhysicallyConsistent,
     Robust,
-    Tracking,
-    base_parameters,
+    SimulatedLoop,
+    TrackingLaw,
     flaws,
     process,
+    seek,
 )
-from appell.lab.papers.identification import DEAD_ZONE, PERIOD
+from appell.lab.papers.identification import DEAD_ZONE, NOISY, PERIOD
 from appell.motion import Record
-from identify.records import clean, motions, processed, puma, recorded
+from identify.records import clean, motion, motions, processed, puma
 from oracle import Oracle
 
 
-def test_forward_dynamics_of_the_regressor_is_forward_dynamics():
-    robot = ap.load("panda")
-    base = base_parameters(robot)
-    q, v, _, tau = clean(robot, 30)
-    expected = ap.Dynamics(robot).forward_dynamics(q, v, tau)
-    np.testing.assert_allclose(Forward(base, base.values())(q, v, tau), expected, rtol=1e-7, atol=1e-7)
+@pytest.mark.parametrize("name", ["panda", "five-bar", "agile-wrist"])
+def test_forward_dynamics_of_the_regressor_is_forward_dynamics(name):
+    system = ap.load(name)
+    base = seek(system).base
+    q, v, _, tau = clean(system, 30)
+    expected = ap.Dynamics(system).forward_dynamics(q, v, tau)
+    np.testing.assert_allclose(ParameterMotion(base, base.values())(q, v, tau), expected, rtol=1e-7, atol=1e-7)
 
 
-def test_counts_and_steps_are_whole():
-    (log, truth), cabinet = recorded()[0], Cabinet()
-    steps = log.tau / cabinet.quantum
-    np.testing.assert_allclose(steps, np.round(steps), atol=1e-6)
-    counts = np.diff(log.q, axis=0) / cabinet.resolution
-    np.testing.assert_allclose(counts, np.round(counts), atol=1e-6)
-    assert np.abs(log.q - truth["q"]).max() <= 0.51 * cabinet.resolution.max()
-    assert len(log) == 10_000
-
-
-def test_the_same_seed_gives_the_same_record_and_another_another():
-    _, model, base, truth = puma()
-    control = Tracking.along(model, motions()[0], 0.01)
-    first, second, third = (Cabinet().record(base, truth, control, seeds=[s])[0][0].q for s in (4, 4, 5))
-    assert np.array_equal(first, second)
-    assert not np.array_equal(first, third)
+def test_the_same_seed_gives_the_same_record_of_whole_steps_and_another_another():
+    first, second, third = (rig().record(motions()[1], seed, NOISY).record for seed in (4, 4, 5))
+    assert np.array_equal(first.data, second.data)
+    assert not np.array_equal(first.q, third.q)
+    np.testing.assert_array_equal(first["code"], np.round(first["code"]))
+    assert len(recorded()) == 10_001
 
 
 def test_held_out_torques_are_predicted_within_two_percent_of_their_range():
     _, model, _, _ = puma()
-    data, held = processed(), processed(2, 1)
-    fit = LeastSquares(model, dead_zone=DEAD_ZONE).fit(*data.samples.motion, data.samples.tau)
-    free = fit.errors(*held.samples.motion, held.smooth_tau)["relative"]
+    data, held = processed(), processed(2, 1, smooth=True)
+    fit = LeastSquares(model, dead_zone=DEAD_ZONE).fit_record(data)
+    free = fit.errors(*motion(held), held.tau)["relative"]
     assert free.max() < 0.02
-    bound = PhysicallyConsistent(model, dead_zone=DEAD_ZONE).fit(*data.samples.motion, data.samples.tau)
+    bound = PhysicallyConsistent(model, dead_zone=DEAD_ZONE).fit_record(data)
     assert not flaws(model, bound.parameters_)
-    assert np.all(bound.errors(*held.samples.motion, held.smooth_tau)["relative"] < 1.05 * free)
-    robust = Robust(model, dead_zone=DEAD_ZONE).fit(*data.samples.motion, data.samples.tau)
-    assert robust.errors(*held.samples.motion, held.smooth_tau)["relative"].max() < 0.02
+    assert np.all(bound.errors(*motion(held), held.tau)["relative"] < 1.05 * free)
+    robust = Robust(model, dead_zone=DEAD_ZONE).fit_record(data)
+    assert robust.errors(*motion(held), held.tau)["relative"].max() < 0.02
 
 
 @pytest.mark.slow
 def test_the_intervals_hold_the_truth_nine_times_in_ten_over_fifty_seeds():
     _, model, base, truth = puma()
     beta, inside, feasible = base.values(truth), [], []
-    for k, (log, _) in enumerate(recorded(tuple(range(1000, 1050)))):
-        data = process(log, hold=True)
-        fit = LeastSquares(model, dead_zone=DEAD_ZONE).fit(*data.samples.motion, data.samples.tau)
+    for k in range(50):
+        data = processed(1000 + k)
+        fit = LeastSquares(model, dead_zone=DEAD_ZONE).fit_record(data)
         low, high = fit.intervals().T
         inside.append(np.mean((low <= beta) & (beta <= high)))
         if k % 5 == 0:
-            bound = PhysicallyConsistent(model, dead_zone=DEAD_ZONE).fit(*data.samples.motion, data.samples.tau)
+            bound = PhysicallyConsistent(model, dead_zone=DEAD_ZONE).fit_record(data)
             feasible.append(not flaws(model, bound.parameters_))
     print(f"inside the 95 % intervals: {np.mean(inside):.3f}")
     assert np.mean(inside) >= 0.9
@@ -84,28 +73,28 @@ def test_the_intervals_hold_the_truth_nine_times_in_ten_over_fifty_seeds():
 
 @pytest.mark.slow
 def test_simulating_the_loop_gives_instruments_and_a_last_refinement():
-    _, model, base, truth = puma()
-    data, beta = processed(), base.values(truth)
-    loop = ClosedLoop(Tracking.along(model, motions()[0], PERIOD), np.round(data.t / PERIOD).astype(int), hold=True)
-    start = LeastSquares(model, dead_zone=DEAD_ZONE).fit(*data.samples.motion, data.samples.tau)
+    law, base, beta, data = under_a_known_law()
+    loop = SimulatedLoop(law, np.round(data.t / PERIOD).astype(int), hold=True)
+    options = {"dead_zone": 0.05}
+    start = LeastSquares(base.sought, **options).fit_record(data)
     fits = [
-        InstrumentalVariables(model, simulate=loop.simulate, iterations=2, dead_zone=DEAD_ZONE),
-        OutputError(model, loop=loop, start=start, iterations=1),
+        InstrumentalVariables(base.sought, simulate=loop.motion, iterations=2, **options),
+        OutputError(base.sought, loop=loop, start=start, iterations=1),
     ]
     for fit in fits:
-        fit.fit(*data.samples.motion, data.samples.tau)
+        fit.fit_record(data)
         assert np.linalg.norm(fit.base_parameters_ - beta) < 0.02 * np.linalg.norm(beta)
     assert fits[1].costs_[-1] < fits[1].costs_[0]
 
 
 def test_output_error_finds_a_pendulum_from_a_wrong_start():
     robot = ap.load("pendulum")
-    model = Model(robot, friction=("viscous",))
-    base = base_parameters(model)
+    model = seek(robot, friction=("viscous",))
+    base = model.base
     t = np.arange(0.0, 4.0, 0.01)
     reference, rate = np.sin(2.0 * t)[:, None], 2.0 * np.cos(2.0 * t)[:, None]
-    control = Tracking(reference, rate, 0.0 * reference, np.array([5.0]), np.array([0.5]), 0.01)
-    loop = ClosedLoop(control)
+    control = TrackingLaw(reference, rate, 0.0 * reference, np.array([[5.0]]), np.array([[0.5]]), 0.01)
+    loop = SimulatedLoop(control)
     truth = base.values() + np.where(np.array(base.names) == "fv1", 0.3, 0.0)
     q, v, a, tau = loop.run(base, truth)
     rng = np.random.default_rng(0)
@@ -115,7 +104,9 @@ def test_output_error_finds_a_pendulum_from_a_wrong_start():
     assert np.abs(plain.base_parameters_ - truth).max() > 0.01
     assert np.abs(refined.base_parameters_ - truth).max() < 1e-3
     with pytest.raises(ap.ArgumentError, match="rows for"):
-        OutputError(model, loop=ClosedLoop(control, np.arange(5)), start=plain).fit(*measured)
+        OutputError(model, loop=SimulatedLoop(control, np.arange(5)), start=plain).fit(*measured)
+    with pytest.raises(ap.ArgumentError, match="iterations is 0"):
+        OutputError(model, loop=loop, start=plain, iterations=0).fit(*measured)
     with pytest.raises(ap.ArgumentError, match="needs the loop"):
         OutputError(model).fit(*measured)
 
@@ -145,12 +136,12 @@ def test_data_of_pinocchio_identify_as_well_as_our_own():
     q = np.array(qs) + 2e-5 * rng.normal(size=(len(t), 6))
     log = Record.of(t, {"q": q, "tau": np.array(taus)}, robot.joint_names)
     data = process(log, hold=True, band=15.0)
-    fit = LeastSquares(robot, prior=np.zeros(60)).fit(*data.samples.motion, data.samples.tau)
+    fit = LeastSquares(robot, prior=np.zeros(60)).fit_record(data)
     beta = fit.base_.values()
     assert np.linalg.norm(fit.base_parameters_ - beta) < 0.01 * np.linalg.norm(beta)
     held = processed(2, 1)
     _, _, base, _ = puma()
     # against exact torques of the robot along another motion
-    exact = ap.Dynamics(robot).inverse_dynamics(*held.samples.motion)
-    assert fit.errors(*held.samples.motion, exact)["relative"].max() < 0.02
+    exact = ap.Dynamics(robot).inverse_dynamics(*motion(held))
+    assert fit.errors(*motion(held), exact)["relative"].max() < 0.02
     assert base.inertial_count == fit.base_.count

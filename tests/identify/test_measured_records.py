@@ -139,7 +139,7 @@ def test_rows_without_numbers_are_left_out_and_gaps_are_bridged_by_nothing():
     data = process(log, band=20.0)
     inside = (data.t > columns["t"][1000]) & (data.t < columns["t"][1049])
     assert not inside.any()
-    fit = LeastSquares(ARM).fit(*data.samples.motion, data.samples.tau)
+    fit = LeastSquares(ARM).fit_record(data)
     np.testing.assert_allclose(fit.base_parameters_, fit.base_.values(), rtol=0.01, atol=0.01)
 
 
@@ -174,7 +174,7 @@ def test_central_differences_and_the_filter_keep_the_phase():
     data = process(make_log(only(columns, "q", "tau")), band=40.0)
     rows = np.searchsorted(columns["t"], data.t)
     expected = np.column_stack([columns[f"a_{name}"] for name in NAMES])[rows]
-    np.testing.assert_allclose(data.samples.a, expected, atol=2e-3 * np.abs(expected).max())
+    np.testing.assert_allclose(data.a, expected, atol=2e-3 * np.abs(expected).max())
 
 
 def test_the_band_lies_between_the_motion_and_the_noise():
@@ -204,4 +204,4 @@ def test_a_held_torque_stands_between_its_samples():
     held = np.column_stack([t + 0.005, t + 0.005])  # from t_k on: its middle is 5 ms later
     log = Record.of(t, {"q": q, "tau": held}, NAMES)
     data = process(log, band=10.0, hold=True)
-    np.testing.assert_allclose(data.samples.tau[:, 0], data.t, atol=1e-12)
+    np.testing.assert_allclose(data.tau[:, 0], data.t, atol=1e-12)

@@ -1,0 +1,39 @@
+"""The chain from the command line, without renaming a column: plan, run, identify, and run with what was found."""
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import appell as ap
+from appell.cli.main import app
+from appell.control.loop.summary import last_motion
+
+
+def command(*arguments):
+    result = CliRunner(env={"COLUMNS": "200"}).invoke(app, [str(x) for x in arguments])
+    assert result.exit_code == 0, result.output
+    return result.output
+
+
+@pytest.mark.parametrize("name", ["planar-2r", "five-bar"])
+def test_a_planned_motion_is_run_identified_and_run_again_with_what_was_found(name, tmp_path):
+    drive = ap.Actuator(friction=ap.Friction(viscous=0.5, coulomb=0.3, width=0.02))
+    real = ap.load(name).with_actuators(lambda *_: drive)
+    ap.to_toml(real, tmp_path / "real.toml")
+    plan, log, found = tmp_path / "plan.csv", tmp_path / "run.log", tmp_path / "found.toml"
+    nothing = ("--plot", "")
+    command("excite", name, "--output", plan, "--friction", "--starts", 1, "--iterations", 20)
+    command("control", "run", tmp_path / "real.toml", "--model", name, "--reference", plan, "--log", log, *nothing)
+    told = command("identify", log, "--robot", name, "--friction", "--hold", "--export", found)
+    assert "pass" in told
+    assert all(who in told for who in real.actuator_names)
+    identified = ap.load(found)
+    assert identified.body_names == real.body_names
+    for actuator in identified.actuators:
+        assert actuator.friction.viscous == pytest.approx(0.5, rel=0.1)
+        assert actuator.friction.coulomb == pytest.approx(0.3, rel=0.1)
+    again = tmp_path / "again.log"
+    command("control", "run", tmp_path / "real.toml", "--model", found, "--reference", plan, "--log", again, *nothing)
+    runs = [record.part(last_motion(record)) for record in map(ap.Record.read, (log, again))]
+    errors = [float(np.sqrt(np.mean((run["q"] - run["qd"]) ** 2))) for run in runs]
+    assert errors[1] < 0.5 * errors[0]  # the model that was found leaves less to feedback
