@@ -9,7 +9,7 @@ cabinet/  wiring, generic, puma600, hardware         amplifiers, converters and 
 loop/     reference, servo, guard, startup           what a loop follows, computes and watches, and where it begins
           states, supervisor, control_loop, task     the loop that runs against a cabinet
           clock, journal, repeater, summary          time, and what is left of a run
-          recording, timing, latency                 records for identification; how long a tick takes
+          recording                                  records of a path, for identification
 """
 
 from appell.control.cabinet.faults import Faults, Injection
