@@ -25,6 +25,7 @@ lint: .venv/lint
 	$(BIN)/ruff format --check src tests benchmarks examples
 	$(BIN)/lint-imports
 	$(BIN)/mypy
+	$(BIN)/mypy tests/project/typed_face.py
 
 .venv/%: pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv

@@ -37,7 +37,7 @@ assert np.allclose(tau, dyn.gravity(q) - J.T @ force)
 print("torques under the force:", np.round(tau, 3))
 
 # The same robot as URDF, and back.
-again = ap.load_text(robot.to_urdf(), "urdf")
+again = ap.load_text(ap.to_urdf(robot), "urdf")
 assert np.allclose(ap.Dynamics(again).mass_matrix(q), dyn.mass_matrix(q), rtol=1e-14)
 
 # What cannot be is refused by name.

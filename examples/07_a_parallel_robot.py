@@ -9,8 +9,9 @@ Run it with: python examples/07_a_parallel_robot.py
 import numpy as np
 
 import appell as ap
+from appell import LegJoint, Mechanism, MovingBody
 from appell.control import Controller, Design, Plant, Reference, closed_loop, critical
-from appell.parallel import Angle, LegJoint, Mechanism, MovingBody, closing_angle, cylinder, disc
+from appell.describe.legs import Angle, closing_angle, cylinder, disc
 
 CRANK, ROD = 0.1, 0.3  # m
 
@@ -37,10 +38,11 @@ def mechanism(load):
 
 
 robot = mechanism(load=0.0)
-count = robot.inverse_dynamics.count()
-print(f"motor torque at x = 0.3 m: {robot.inverse_dynamics([0.3], [0.0], [0.0])[0]:.3f} N m, {count.mul} products")
+dyn = ap.Dynamics(robot)
+count = dyn.inverse_dynamics.count()
+print(f"motor torque at x = 0.3 m: {dyn.inverse_dynamics([0.3], [0.0], [0.0])[0]:.3f} N m, {count.mul} products")
 
-fall = ap.simulate(robot, until=0.1)
+fall = ap.simulate(dyn, until=0.1)
 print(f"let go for 0.1 s: x = {fall.q[-1, 0]:.4f} m, energy changed by {np.ptp(fall.energy):.0e} J")
 
 

@@ -3,6 +3,11 @@
 Pinocchio wants the joints of a subtree in one run, keeps (cos, sin) of a planar joint's angle, and cannot differentiate
 through mimic joints. So every joint gets coordinates of its own there, in depth-first order, and the matrix G leads
 from our v to Pinocchio's: τ = Gᵀ τ_full, M = Gᵀ M_full G.
+
+Rotors are its armature: one number a joint there, so that G leads to what a mimic's rotor adds to its leader. Inverse
+and forward dynamics, their derivatives and the inertia matrix count it; its kinetic energy was seen to count a part of
+it, so it is ½vᵀMv here. Momentum, Coriolis matrix and regressor are of the links alone. It keeps friction in its model,
+but no algorithm of it uses it, so there is none here.
 """
 
 from __future__ import annotations
@@ -22,7 +27,7 @@ REFERENCES = {
 class Oracle:
     """A robot's equations of motion according to Pinocchio."""
 
-    def __init__(self, robot: Robot, model: pin.Model | None = None):
+    def __init__(self, robot: Robot, model: pin.Model | None = None, *, rotors: bool = False):
         self.robot = robot
         self.model = model or self._build()
         self.ids = {None: 0} | {link.name: self.model.getJointId(link.joint.name) for link in robot.links}
@@ -32,6 +37,8 @@ class Oracle:
             joint, span = self.model.joints[self.ids[link.name]], robot.span(link.joint)[1]
             scale = link.joint.mimic.multiplier if link.joint.mimic else 1.0
             self.G[joint.idx_v : joint.idx_v + joint.nv, span] = scale * np.eye(joint.nv)
+            if rotors:
+                self.model.armature[joint.idx_v : joint.idx_v + joint.nv] = link.joint.actuator.reflected_inertia
         self.has_mimic = any(link.joint.mimic for link in robot.links)
 
     @staticmethod
@@ -88,6 +95,8 @@ class Oracle:
 
     def energy(self, q, v):
         kinetic = pin.computeKineticEnergy(self.model, self.data, self.q(q), self.G @ v)
+        if self.model.armature.any():
+            kinetic = 0.5 * v @ self.mass_matrix(q) @ v
         return kinetic, pin.computePotentialEnergy(self.model, self.data, self.q(q))
 
     def momentum(self, q, v):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 from importlib.metadata import files
 from pathlib import Path
@@ -11,9 +12,11 @@ import numpy as np
 from appell.algebra.matrix import Mat3
 from appell.algebra.rotation import Pose, of_quaternion
 from appell.algebra.vector import Vec3
-from appell.describe.load import load, zoo_names
+from appell.describe.load import load_tree, tree_names
+from appell.model.actuator import Actuator
 from appell.model.body import Body
 from appell.model.frame import Frame
+from appell.model.friction import Friction
 from appell.model.joints import KINDS, Motion
 from appell.model.joints.spherical import random_quaternion
 from appell.model.robot import Joint, Limits, Link, Mimic, Robot
@@ -23,7 +26,8 @@ ONE_AXIS = ("revolute", "continuous", "prismatic")
 
 
 def zoo() -> list[Robot]:
-    return [load(name) for name in zoo_names()]
+    """The trees of the zoo."""
+    return [load_tree(name) for name in tree_names()]
 
 
 def example_urdfs() -> list[Path]:
@@ -68,6 +72,24 @@ def random_joint(rng: np.random.Generator, kind: str) -> Motion:
     return KINDS[kind](axis.tolist())
 
 
+def random_actuator(rng: np.random.Generator, motion: Motion) -> Actuator:
+    """A drive with friction of all kinds and, on a joint of one axis, a geared rotor and limits."""
+    coulomb = rng.uniform(0.0, 1.0)
+    friction = Friction(
+        viscous=rng.uniform(0.0, 2.0),
+        coulomb=coulomb,
+        static=coulomb + rng.uniform(0.0, 1.0) if rng.random() < 0.5 else None,
+        stribeck=rng.uniform(0.01, 1.0),
+        width=rng.uniform(0.01, 1.0) if rng.random() < 0.5 else 0.0,
+    )
+    offset = rng.normal()
+    if motion.nv != 1:
+        return Actuator(friction=friction, offset=offset)
+    gear, rotor = rng.choice([-1.0, 1.0]) * rng.uniform(1.0, 100.0), rng.uniform(0.0, 1e-3)
+    torque, speed, current, constant = rng.uniform(0.1, 100.0, 4)
+    return Actuator(*map(float, (gear, rotor)), friction, offset, *map(float, (torque, speed, current, constant)))
+
+
 def random_tree(
     seed: int,
     links: int = 8,
@@ -75,9 +97,13 @@ def random_tree(
     base: str = "fixed",
     kinds: tuple[str, ...] = ALL_KINDS,
     branching: bool = True,
+    actuators: bool = False,
 ) -> Robot:
-    """A tree of `links` links, one more below them if the base moves; a 'mimic' follows some one-axis joint."""
-    rng = np.random.default_rng(seed)
+    """A tree of `links` links, one more below them if the base moves; a 'mimic' follows some one-axis joint.
+
+    With `actuators`, the same tree with a drive on every joint but the base.
+    """
+    rng, drives = np.random.default_rng(seed), np.random.default_rng([seed, 1])
     made: list[Link] = []
     if base != "fixed":
         made.append(Link("base", None, Joint("root_joint", KINDS[base]()), random_body(rng)))
@@ -89,24 +115,27 @@ def random_tree(
             kind = str(rng.choice(ONE_AXIS))
             if leaders:
                 mimic = Mimic(str(rng.choice(leaders)), float(rng.uniform(-2, 2)), float(rng.uniform(-1, 1)))
-        limits = Limits(-3.0, 3.0) if kind in ("revolute", "prismatic") else Limits()
-        joint = Joint(f"joint{i}", random_joint(rng, kind), random_pose(rng), limits, mimic)
+        bounded = kind in ("revolute", "prismatic")
+        limits, drive = (Limits(-3.0, 3.0), Actuator(torque=100.0, speed=2.0)) if bounded else (Limits(), Actuator())
+        joint = Joint(f"joint{i}", random_joint(rng, kind), random_pose(rng), limits, mimic, drive)
+        if actuators:
+            joint = replace(joint, actuator=random_actuator(drives, joint.motion))
         made.append(Link(f"link{i}", parent, joint, random_body(rng)))
     frames = [Frame(f"frame{i}", str(rng.choice([link.name for link in made])), random_pose(rng)) for i in range(3)]
     gravity = Vec3.of(rng.normal(0.0, 5.0, 3).tolist())
     return Robot(f"random{seed}", tuple(made), tuple(frames), gravity)
 
 
-def random_chain(seed: int, n: int) -> Robot:
+def random_chain(seed: int, n: int, actuators: bool = False) -> Robot:
     """A serial arm of n revolute and prismatic joints."""
-    return random_tree(seed, n, kinds=("revolute", "prismatic"), branching=False)
+    return random_tree(seed, n, kinds=("revolute", "prismatic"), branching=False, actuators=actuators)
 
 
-def random_trees(count: int, links: int = 30, first_seed: int = 0) -> list[Robot]:
+def random_trees(count: int, links: int = 30, first_seed: int = 0, actuators: bool = False) -> list[Robot]:
     """Trees of up to `links` links with joints of all kinds, every second one on a floating base."""
     sizes = np.random.default_rng(first_seed).integers(1, links + 1, count)
     bases = ("fixed", "floating")
-    return [random_tree(first_seed + i, int(sizes[i]), base=bases[i % 2]) for i in range(count)]
+    return [random_tree(first_seed + i, int(sizes[i]), base=bases[i % 2], actuators=actuators) for i in range(count)]
 
 
 def random_motion(robot: Robot, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -5,12 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from appell.describe.load import load, zoo_names
-from appell.model.actuator import Actuator
-from appell.model.friction import Friction
+from appell.model.joints import Revolute
 from appell.model.mechanism import Mechanism
 from appell.model.robot import Robot
 from appell.model.system import System
-from robots import random_trees
+from robots import random_actuator, random_trees
 
 SPREAD = {"agile-wrist": 0.4, "five-bar": 0.08, "three-rrr": 0.08, "delta": 0.15, "stewart-gough": 0.15}  # in reach
 
@@ -23,26 +22,10 @@ def systems(trees: int = 10, links: int = 10, first_seed: int = 100) -> dict[str
 def driven(system: System, seed: int = 0) -> System:
     """The same with random gears, rotors, friction and offsets; joints of several axes get friction alone."""
     rng = np.random.default_rng(seed)
-
-    def random_actuator(name: str, before: Actuator) -> Actuator:
-        coulomb, extra = rng.uniform(0.1, 2.0), rng.uniform(0.1, 1.0)
-        friction = Friction(
-            viscous=rng.uniform(0.1, 3.0),
-            coulomb=coulomb,
-            static=coulomb + extra if rng.random() < 0.5 else None,
-            stribeck=rng.uniform(0.05, 2.0),
-            width=rng.choice([0.0, 0.1]),
-        )
-        one_axis = isinstance(system, Mechanism) or _joint(system, name).motion.nv == 1
-        rotor = {"gear": rng.uniform(-50.0, 50.0), "rotor_inertia": 1e-3 * rng.uniform(0.1, 1.0)} if one_axis else {}
-        return Actuator(friction=friction, offset=rng.normal(), **rotor)
-
-    return system.with_actuators(random_actuator)
-
-
-def _joint(system: System, name: str):
-    assert isinstance(system, Robot)
-    return system.joint(name)
+    turning = Revolute()  # what a mechanism's actuator is
+    return system.with_actuators(
+        lambda name, _: random_actuator(rng, system.joint(name).motion if isinstance(system, Robot) else turning)
+    )
 
 
 def motion_of(system: System, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -9,7 +9,7 @@ tau = dyn.inverse_dynamics(q, v, a)
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 # describe a robot
 from appell.algebra.rotation import Pose
@@ -44,7 +44,8 @@ from appell.model.body import Body, Inertia
 from appell.model.frame import Frame
 from appell.model.friction import Friction
 from appell.model.joints import Continuous, Floating, Planar, Prismatic, Revolute, Spherical
-from appell.model.mechanism import LegJoint, Mechanism, MovingBody, Reach
+from appell.model.mechanism import Mechanism
+from appell.model.mechanism_parts import LegJoint, MovingBody, Reach
 from appell.model.robot import Joint, Limits, Link, Mimic, Robot
 
 # chapters that need SciPy or more are imported when they are first named: public name -> module, attribute
@@ -59,9 +60,16 @@ _LATER: dict[str, tuple[str, str | None]] = {
     "Sphere": ("appell.simulation", "Sphere"),
     "control": ("appell.control", None),
     "identify": ("appell.identify", None),
+    "legs": ("appell.describe.legs", None),
     "motion": ("appell.motion", None),
     "simulate": ("appell.simulation", "simulate"),
 }
+
+if TYPE_CHECKING:  # so that a type checker knows them too
+    from appell import control, identify, motion
+    from appell.describe import legs
+    from appell.motion import Path, Record
+    from appell.simulation import Circle, Contact, Cylinder, Implicit, Plane, Sphere, simulate
 
 __version__ = "0.1.0"
 
@@ -74,14 +82,18 @@ __all__ = [
     "Body",
     "Builder",
     "CacheWarning",
+    "Circle",
     "CompileError",
+    "Contact",
     "Continuous",
+    "Cylinder",
     "DescriptionError",
     "Dynamics",
     "Floating",
     "Frame",
     "Friction",
     "Function",
+    "Implicit",
     "Inertia",
     "Joint",
     "LegJoint",
@@ -93,24 +105,33 @@ __all__ = [
     "ModelWarning",
     "MovingBody",
     "OpCount",
+    "Path",
     "Planar",
+    "Plane",
     "Pose",
     "Prismatic",
     "Reach",
+    "Record",
     "Revolute",
     "Robot",
     "SimulationError",
+    "Sphere",
     "Spherical",
     "Tape",
     "TraceError",
     "Vec3",
     "atan2",
+    "control",
     "cos",
     "from_dh",
+    "identify",
+    "legs",
     "load",
     "load_text",
     "load_tree",
+    "motion",
     "select",
+    "simulate",
     "sin",
     "sqrt",
     "to_toml",
@@ -130,4 +151,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted([*__all__, *_LATER])
+    return list(__all__)

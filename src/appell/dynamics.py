@@ -233,7 +233,8 @@ class Dynamics(Catalogue):
 
 
 def _joint_motion(equations, q, v, a):
-    joints = _mechanism(equations.system, "joint_motion") and equations.curves.joints
+    _mechanism(equations.system, "joint_motion")
+    joints = equations.curves.joints
     return {"position": joints.value(q), "velocity": joints.rate(q, v), "acceleration": joints.second_rate(q, v, a)}
 
 

@@ -71,12 +71,22 @@ def test_info_shows_joints_bodies_frames_and_counts():
         assert text in result.output
 
 
+def test_info_shows_the_drives_where_there_are_any():
+    drives = run("info", "puma", "--no-counts").output
+    for text in ("Actuators", "62.61", "3.3e-05", "25.98", "|τ| ≤", "186.4", "N m/A"):
+        assert text in drives
+    assert "|v| ≤" not in drives
+    assert "2.175" in run("info", "panda", "--no-counts").output
+    assert "Actuators" not in run("info", "pendulum", "--no-counts").output
+
+
 def test_info_in_json_is_the_robot():
     sheet, robot = json.loads(run("info", "panda", "--json").output), load("panda")
     assert [link["joint"] for link in sheet["links"]] == list(robot.joint_names)
     assert sheet["mass"] == pytest.approx(sum(link.body.mass for link in robot.links))
     assert sheet["operations"]["inverse_dynamics"]["mul"] > 0
     assert sheet["links"][3]["limits"]["upper"] == robot.joint("joint4").limits.upper
+    assert sheet["actuators"][3]["torque"] == robot.joint("joint4").actuator.torque
 
 
 def test_info_knows_other_bases():

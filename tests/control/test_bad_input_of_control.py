@@ -29,7 +29,6 @@ from appell.model.actuator import IDEAL, Actuator
 from appell.model.variations import with_payload
 from control_motion import START, Swing
 
-
 MOTOR = Actuator(gear=50.0, torque_constant=0.1, current=5.0)
 
 
@@ -134,7 +133,9 @@ def test_a_reference_that_jumps_on_its_way(make_loop):
     loop = armed(make_loop)
     samples = Reference.sampled(Swing(loop.position), loop.period).samples.copy()
     samples[700:, 0, 3] += 0.1
-    refuses(loop, Reference(samples, loop.period, loop.servo.system.coordinate_names), "joint 'joint4' jumps at t = 0.7 s")
+    refuses(
+        loop, Reference(samples, loop.period, loop.servo.system.coordinate_names), "joint 'joint4' jumps at t = 0.7 s"
+    )
 
 
 def test_a_reference_that_jumps_at_its_start(make_loop):

@@ -226,5 +226,3 @@ def test_a_motion_out_of_reach_ends_with_the_time_and_the_pose():
     law = Controller(Design(robot, critical(20.0, PERIOD), law="point-to-point"))
     with pytest.raises(SimulationError, match=r"torque of actuator '.*' is nan at t = .* s; before, q was \("):
         closed_loop(law, Plant(robot), Reference.hold([0.0, 3.0], PERIOD, 2.0))
-
-

@@ -16,7 +16,7 @@ from appell.control.law.linear import linearize_closed_loop
 from appell.control.law.response import closed_loop
 from appell.control.loop.reference import Reference
 from appell.model.variations import with_masses, with_payload, without_friction
-from control_motion import START, Swing, driven, ideal
+from control_motion import START, Swing, ideal
 
 PERIOD = 1e-3
 

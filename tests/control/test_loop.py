@@ -7,6 +7,7 @@ import pytest
 
 from appell.control.cabinet.faults import Faults, Injection
 from appell.control.loop.reference import Reference
+from appell.control.loop.repeater import first_difference, replay
 from appell.control.loop.startup import index_search
 from appell.control.loop.states import TRANSITIONS, Fault, State, Trigger
 from appell.control.loop.supervisor import Policy
@@ -42,7 +43,7 @@ def test_the_index_cannot_be_used_before_it_was_seen(make_loop):
         loop.refine()
 
 
-def test_a_swing_is_followed_through_converters_and_encoders_within_a_few_counts(moving):
+def test_a_swing_is_followed_through_converters_and_encoders_within_3_mrad(moving):
     loop = moving(seed=1)
     worst = 0.0
     swing = Swing(loop.position)
@@ -51,7 +52,7 @@ def test_a_swing_is_followed_through_converters_and_encoders_within_a_few_counts
         loop.tick()
         worst = max(worst, np.abs(loop.hardware.q + offset - swing(k * loop.period)[0]).max())
     assert loop.state is State.RUNNING
-    assert worst < 5e-3
+    assert worst < 3e-3
 
 
 def test_the_wrong_command_names_the_state(make_loop):
@@ -129,9 +130,9 @@ def test_a_fault_is_cleared_by_a_person_and_by_nobody_else(moving):
 
 
 def test_only_a_person_leads_out_of_fault():
-    assert {trigger for (state, trigger), after in TRANSITIONS.items() if state is State.FAULT and after is not state} == {
-        Trigger.CLEAR
-    }
+    assert {
+        trigger for (state, trigger), after in TRANSITIONS.items() if state is State.FAULT and after is not state
+    } == {Trigger.CLEAR}
 
 
 def test_a_fault_that_goes_on_comes_back_after_it_was_cleared(moving):
@@ -161,6 +162,50 @@ def test_slept_ticks_are_skipped_and_never_made_up_for(moving, tmp_path):
     assert set(steps.tolist()) == {1.0, 2.0}
     assert np.diff(log["woke"]).min() > 0.4e-3
     np.testing.assert_allclose(log["t"], log["tick"] * 1e-3, atol=1e-12)
+
+
+def test_the_log_of_a_late_tick_holds_what_was_written_to_the_converters(moving, servo, tmp_path):
+    """The tick that misses one deadline too many has written already; the stop that follows begins with the next."""
+    loop = moving(log=tmp_path / "run.log", faults=Faults([Injection("missed-deadlines", 0.3, duration=0.05)]))
+    written, write = [], loop.hardware.write
+
+    def spy(codes):
+        written.append(codes.copy())
+        write(codes)
+
+    loop.hardware.write = spy
+    loop.run(800)
+    loop.close()
+    log = Record.read(tmp_path / "run.log")
+    assert loop.fault & Fault.DEADLINE
+    np.testing.assert_array_equal(log["code"][25:], written)  # 25 ticks had passed when the spy came
+    np.testing.assert_array_equal(log["tau"], servo.wiring.torque(log["code"]))
+    late = int(np.flatnonzero(log["fault"])[0])
+    assert (log["code"][late] != log["code"][late + 1]).any()
+    assert first_difference(log, replay(log, servo)) is None
+
+
+@pytest.mark.parametrize("kind", ["over-temperature", "dropped-reads", "not-a-number"])
+def test_the_log_holds_what_was_written_whatever_goes_wrong(moving, tmp_path, kind):
+    loop = moving(log=tmp_path / "run.log", faults=Faults([Injection(kind, 0.3)]))
+    written, write = [], loop.hardware.write
+    loop.hardware.write = lambda codes: (written.append(codes.copy()), write(codes))
+    loop.run(700)
+    loop.close()
+    np.testing.assert_array_equal(Record.read(tmp_path / "run.log")["code"][25:], written)
+
+
+def test_a_stop_ends_where_its_braking_leads_and_holds_against_what_pushes(moving):
+    loop = moving()
+    loop.run(400)
+    speed, place = loop.hardware.v, loop.position
+    loop.stop()
+    loop.run(5)
+    loop.hardware.bound.quirks[6:12] += 0.05  # V: the amplifiers drift, nothing but the law holds against it
+    loop.run(300)
+    assert loop.state is State.ARMED
+    end = place + speed / loop.servo.design.stop_damping
+    assert np.abs(loop.hardware.q - end).max() < 0.02
 
 
 def test_how_many_deadlines_may_be_missed_is_a_matter_of_policy(moving):

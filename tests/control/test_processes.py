@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import subprocess
@@ -14,12 +15,15 @@ import numpy as np
 import pytest
 
 from appell.control.cabinet.puma600 import puma_600
-from appell.control.cabinet.shared import RemoteCabinet, SharedPage, default_path
+from appell.control.cabinet.server import serve
+from appell.control.cabinet.shared import RemoteCabinet, SharedPage, default_path, monotonic
+from appell.control.cabinet.simulated import SimulatedCabinet
 from appell.control.loop.clock import MonotonicClock, VirtualClock, real_time
-from appell.control.loop.latency import measure_latency
 from appell.control.loop.states import State
 from appell.errors import AppellError, ArgumentError
+from appell.lab.bench.latency import Latency, measure_latency
 from appell.motion import Record
+from control_motion import START
 
 HEARTBEAT = 0.5  # s; long, because test machines are busy and may hold a living loop up
 PATIENCE = 120.0
@@ -99,6 +103,81 @@ def test_a_cabinet_that_is_wired_differently_is_refused(tmp_path, puma):
         RemoteCabinet(other, tmp_path / "page")
 
 
+posix = pytest.mark.skipif(os.name != "posix", reason="owners and modes are POSIX")
+
+
+@posix
+def test_a_page_is_its_users_own_and_nobody_elses(tmp_path, puma):
+    page = SharedPage(tmp_path / "page", puma_600(puma), create=True)
+    found = os.stat(tmp_path / "page")
+    assert found.st_mode & 0o777 == 0o600
+    assert page["pid"] == os.getpid()
+    assert str(os.getuid()) in default_path("cabinet").name
+    for name in ("", "../cabinet", "a/b"):
+        with pytest.raises(ArgumentError, match="a cabinet cannot be called"):
+            default_path(name)
+
+
+@posix
+def test_a_page_that_others_may_touch_is_not_used(tmp_path, puma):
+    wiring, path = puma_600(puma), tmp_path / "page"
+    SharedPage(path, wiring, create=True).close()
+    os.chmod(path, 0o666)
+    for use in (lambda: RemoteCabinet(wiring, path), lambda: SharedPage(path, wiring, create=True)):
+        with pytest.raises(ArgumentError, match=r"is not used: others may touch it \(mode 0666\)"):
+            use()
+    assert path.exists()
+
+
+@posix
+def test_a_page_of_another_user_is_not_used(tmp_path, puma, monkeypatch):
+    wiring, path = puma_600(puma), tmp_path / "page"
+    SharedPage(path, wiring, create=True).close()
+    monkeypatch.setattr(os, "geteuid", lambda: os.getuid() + 1)
+    for create in (False, True):
+        with pytest.raises(ArgumentError, match="is not used: it belongs to user"):
+            SharedPage(path, wiring, create=create)
+
+
+@posix
+def test_no_link_is_followed_to_a_page(tmp_path, puma):
+    wiring, precious = puma_600(puma), tmp_path / "precious"
+    precious.write_text("data")
+    (tmp_path / "page").symlink_to(precious)
+    for create in (False, True):
+        with pytest.raises(ArgumentError, match="is not used: it is a link"):
+            SharedPage(tmp_path / "page", wiring, create=create)
+    assert precious.read_text() == "data"
+
+
+def test_a_page_that_is_served_is_not_written_over_and_one_left_behind_is(tmp_path, puma):
+    wiring, path = puma_600(puma), tmp_path / "page"
+    page = SharedPage(path, wiring, create=True)
+    page["sequence"] = 42.0
+    with pytest.raises(ArgumentError, match=f"is served by process {os.getpid()}"):
+        SharedPage(path, wiring, create=True)
+    assert SharedPage(path, wiring)["sequence"] == 42.0
+    page["served"] -= 60.0  # a process of that number lives, but it has given no sign of life
+    fresh = SharedPage(path, wiring, create=True)
+    assert fresh["sequence"] == 0.0
+    assert page["sequence"] == 42.0  # who had the old one mapped keeps it
+    dead = subprocess.Popen([sys.executable, "-c", ""])
+    dead.wait()
+    fresh["pid"], fresh["served"], fresh["sequence"] = dead.pid, monotonic(), 7.0
+    assert SharedPage(path, wiring, create=True)["sequence"] == 0.0
+
+
+def test_a_cabinet_takes_its_page_away_and_no_other(tmp_path, plant_model):
+    path = tmp_path / "page"
+    serve(lambda clock: SimulatedCabinet(plant_model, clock, START), path, seconds=0.05)
+    assert not path.exists()
+    other = SharedPage(path, plant_model.wiring, create=True)
+    with pytest.raises(ArgumentError, match="is served by process"):
+        serve(lambda clock: SimulatedCabinet(plant_model, clock, START), path, seconds=0.05)
+    assert path.exists()
+    other.close()
+
+
 def test_a_reading_is_fresh_once(tmp_path, puma):
     wiring = puma_600(puma)
     page = SharedPage(tmp_path / "page", wiring, create=True)
@@ -125,6 +204,24 @@ def test_the_machines_clock_never_wakes_early():
         assert clock.wait_until(deadline) >= deadline - 1e-9
 
 
+@pytest.mark.parametrize("code", [errno.EINVAL, errno.EFAULT, errno.ENOTSUP])
+def test_a_clock_that_the_system_refuses_to_run_sleeps_another_way_and_does_not_spin(monkeypatch, code):
+    clock, calls, slept = MonotonicClock(), [], []
+    clock._sleep = lambda *arguments: calls.append(arguments) or code
+    sleep = time.sleep
+    monkeypatch.setattr(time, "sleep", lambda seconds: (slept.append(seconds), sleep(seconds)))
+    deadline = clock.now() + 0.02
+    assert clock.wait_until(deadline) >= deadline - 1e-9
+    assert len(calls) == len(slept) == 1
+
+
+def test_a_signal_does_not_end_a_sleep():
+    clock, answers = MonotonicClock(), [errno.EINTR, errno.EINTR, 0]
+    clock._sleep = lambda *arguments: answers.pop(0)
+    clock.wait_until(clock.now())
+    assert not answers
+
+
 def test_privileges_are_taken_when_granted_and_given_back():
     import gc
 
@@ -141,6 +238,11 @@ def test_latency_is_measured_tick_by_tick():
     found = measure_latency(50, 1e-3)
     assert len(found.late) == len(found.step) == found.histogram().sum() == 50
     assert (found.late > -1e-6).all()
-    assert found.misses <= 50
+    done = found.late + found.step
+    assert found.misses == np.count_nonzero(done > 1e-3)
+    known = Latency(1e-6 * np.array([5.0, 15.0, 950.0]), 1e-6 * np.array([1.0, 1.0, 60.0]), 1e-3, 1, found.privileges)
+    assert known.misses == 1  # woke in time, but was done 10 µs after the next tick was due
+    assert known.histogram().tolist()[:7] == [1, 1, 0, 0, 0, 0, 1]
+    assert known.percentile(100) == 950e-6
     with pytest.raises(ArgumentError, match="too few"):
         measure_latency(3)

@@ -30,7 +30,7 @@ def test_a_robot_in_a_few_lines():
     robot = arm().build()
     assert robot.joint_names == ("upper_joint", "lower_joint")
     assert robot.frame_names == ("upper", "lower", "base", "hand", "tip")
-    assert robot.frame("tip").link == "lower"
+    assert robot.frame("tip").body == "lower"
     assert robot.frame("tip").pose.translation == Vec3(1.1, 0.0, 0.0)  # hand's z is lower's x
     assert robot.link("lower").body.mass == 1.5
     assert robot.joint("lower_joint").limits == Limits(-1, 1)

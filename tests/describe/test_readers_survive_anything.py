@@ -9,15 +9,17 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from appell.describe.drives import KEYS as ACTUATOR_KEYS
 from appell.describe.load import load_text
-from appell.describe.toml import KEYS as TABLE_KEYS
+from appell.describe.tables import KEYS as TABLE_KEYS
 from appell.describe.urdf_parts import INERTIA
+from appell.describe.write import to_toml, to_urdf
 from appell.errors import DescriptionError, ModelError, ModelWarning
 from appell.model.robot import Robot
 from robots import random_tree
 
-ROBOT = random_tree(5, 3)
-TEXTS = {"urdf": ROBOT.to_urdf(), "toml": ROBOT.to_toml()}
+ROBOT = random_tree(5, 3, actuators=True)
+TEXTS = {"urdf": to_urdf(ROBOT), "toml": to_toml(ROBOT)}
 many = settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
 
 NUMBERS = st.sampled_from(
@@ -79,7 +81,13 @@ def nearly_urdf(draw) -> str:
             inside += tag("mimic", joint=either("j", NAMES), multiplier=either("2", NUMBERS))
         return tag("joint", inside, name=either(name, NAMES), type=draw(TYPES))
 
-    return tag("robot", link("a") + link("b") + link("c") + joint("j", "a", "b") + joint("k", "b", "c"), name="r")
+    def transmission(name: str) -> str:
+        reduction = tag("mechanicalReduction", either("50", NUMBERS))
+        inside = tag("type", either("x/SimpleTransmission", NAMES)) + tag("joint", name=either(name, NAMES))
+        return tag("transmission", inside + tag("actuator", reduction + tag("motorInertia", either("1", NUMBERS))))
+
+    joints = joint("j", "a", "b") + joint("k", "b", "c")
+    return tag("robot", link("a") + link("b") + link("c") + joints + transmission("j"), name="r")
 
 
 @pytest.mark.parametrize("format", ["urdf", "toml"])
@@ -126,3 +134,11 @@ def test_keys_of_toml_with_any_value(key, value):
     link = {"name": '"l"', "joint": '"revolute"', "mass": "0"}
     link[key] = repr(value).replace("True", "true").replace("False", "false")
     survives("\n".join(['name = "r"', "[[link]]", *(f"{k} = {v}" for k, v in link.items())]), "toml")
+
+
+@given(key=st.sampled_from([*ACTUATOR_KEYS, "huh"]), value=VALUES)
+@many
+def test_keys_of_an_actuator_with_any_value(key, value):
+    written = repr(value).replace("True", "true").replace("False", "false")
+    link = 'name = "l"\njoint = "revolute"\nmass = 0\n'
+    survives(f'name = "r"\n[[link]]\n{link}actuator = {{ {key} = {written} }}', "toml")

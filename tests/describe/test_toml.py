@@ -34,7 +34,7 @@ def test_a_robot_of_links():
     assert robot.joint("arm_joint").placement.rotation[2, 1] == 1.0
     assert robot.joint("jaw_joint").mimic == Mimic("arm_joint")
     assert robot.joint("jaw_joint").placement.translation == Vec3(1.0, 0.0, 0.0)
-    assert robot.frame("tool").link == "arm"
+    assert robot.frame("tool").body == "arm"
 
 
 def test_a_table_of_rows_with_base_tool_and_a_gripper_on_it():

@@ -11,6 +11,8 @@ from appell.algebra.rotation import Pose
 from appell.algebra.vector import UNITS, Vec3
 from appell.describe.load import load_text
 from appell.errors import DescriptionError, ModelWarning
+from appell.model.actuator import Actuator
+from appell.model.friction import Friction
 from appell.model.joints import Continuous, Floating, Planar, Prismatic, Revolute, Spherical
 from appell.model.robot import Limits, Mimic
 
@@ -124,17 +126,19 @@ def test_limits_and_friction_are_kept_and_positions_of_continuous_joints_are_not
     turning, endless = (
         read(*parts, joint("j", "a", "b", kind, inside)).joint("j") for kind in ("revolute", "continuous")
     )
-    assert turning.limits == Limits(-1.0, 2.0, 3.0, 4.0)
-    assert endless.limits == Limits(velocity=3.0, effort=4.0)
-    assert (turning.damping, turning.friction) == (5.0, 6.0)
+    assert turning.limits == Limits(-1.0, 2.0)
+    assert endless.limits == Limits()
+    assert turning.actuator == endless.actuator == Actuator(friction=Friction(5.0, 6.0), torque=4.0, speed=3.0)
 
 
 def test_half_written_options_count_as_not_written():
     inside = '<limit/><limit_extra/><dynamics/><calibration/><safety_controller k_velocity="x"/>'
     robot = read(link("a"), '<link name="b"><inertial/></link>', joint("j", "a", "b", inside=inside))
     assert robot.joint("j").limits == Limits()
+    assert robot.joint("j").actuator == Actuator()
     blank = '<limit lower="" upper=" " effort="inf"/><dynamics damping=""/>'
-    assert read(link("a"), link("b"), joint("j", "a", "b", inside=blank)).joint("j").limits == Limits()
+    found = read(link("a"), link("b"), joint("j", "a", "b", inside=blank)).joint("j")
+    assert (found.limits, found.actuator) == (Limits(), Actuator())
 
 
 def test_tags_without_meaning_for_motion_are_passed_over():
@@ -151,7 +155,7 @@ def test_a_planar_joint_moves_across_its_axis(normal):
     robot = read(*parts, joint("j", "a", "b", "planar", axis), joint("k", "b", "c", inside='<origin xyz="1 2 3"/>'))
     plane, described = robot.joint("j"), robot.frame("b")
     assert plane.motion == Planar()
-    assert described.link == "b_planar"
+    assert described.body == "b_planar"
 
     def place(q):
         return plane.placement @ plane.motion.pose(q) @ described.pose

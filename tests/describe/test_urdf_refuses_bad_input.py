@@ -89,8 +89,15 @@ BAD = {
     ),
     "a limit that is no number": (joint('<limit lower="low"/>'), "lower of <limit> of joint 'wrist' holds 'low'"),
     "limits the wrong way round": (joint('<limit lower="1" upper="-1"/>'), "lower limit 1 above its upper limit -1"),
-    "a negative effort": (joint('<limit effort="-1"/>'), "joint 'wrist' of robot 'r' has effort limit -1"),
-    "a negative damping": (joint('<dynamics damping="-1"/>'), "joint 'wrist' of robot 'r' has damping -1"),
+    "a negative effort": (
+        joint('<limit effort="-1"/>'),
+        "joint 'wrist' of robot 'r' has torque -1",
+    ),
+    "a negative damping": (
+        joint('<dynamics damping="-1"/>'),
+        "joint 'wrist' of robot 'r' has viscous friction -1",
+    ),
+    "an infinite damping": (joint('<dynamics damping="inf"/>'), "damping of <dynamics> of joint 'wrist' holds 'inf'"),
     "a negative mass": (GOOD.replace('value="1"', 'value="-2"'), "link 'arm' of robot 'r' has mass -2 kg"),
     "no mass": (GOOD.replace('value="1"', 'value="0"'), "link 'arm' of robot 'r' has mass 0 kg"),
     "a mass without a value": (GOOD.replace('value="1"', ""), "<mass> of link 'arm' has no value"),

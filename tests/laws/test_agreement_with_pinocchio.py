@@ -114,3 +114,20 @@ def test_poses_and_jacobians_of_frames(case, reference):
         rate = oracle.jacobian_rate(frame, q, v, reference)
         scale = max(np.abs(rate).max(), 1.0)
         assert np.abs(answer(dyn.jacobian_rate(frame, reference), q, v) - rate).max() <= EXACT * scale
+
+
+@pytest.mark.parametrize("name", ["puma", *list(TREES)[::4]])
+def test_rotors_are_an_armature(name):
+    """Reflected rotor inertias, mimics' too; articulated bodies take them into their recursion."""
+    robot = ZOO[name] if name in ZOO else random_tree(*TREES[name][:2], base=TREES[name][2], actuators=True)
+    oracle, (q, v, a) = Oracle(robot, rotors=True), random_motion(robot, np.random.default_rng(7))
+    for formulation in ("gibbs-appell", "newton-euler"):
+        forward = "ldl" if oracle.has_mimic else None
+        dyn = Dynamics(robot, formulation, forward=forward, rotors=True)
+        tau = oracle.inverse_dynamics(q, v, a)
+        assert relative_error(answer(dyn.inverse_dynamics, q, v, a), tau) <= EXACT
+        assert relative_error(answer(dyn.mass_matrix, q), oracle.mass_matrix(q)) <= EXACT
+        assert relative_error(answer(dyn.forward_dynamics, q, v, tau), oracle.forward_dynamics(q, v, tau)) <= SOLVED
+        assert relative_error(answer(dyn.energy, q, v), oracle.energy(q, v)) <= EXACT
+    bare = Oracle(robot).mass_matrix(q)
+    assert relative_error(oracle.mass_matrix(q), bare) > 1e-6 or not any(a.rotor_inertia for a in robot.actuators)

@@ -9,14 +9,15 @@ from appell.algebra.rotation import Pose
 from appell.algebra.vector import Vec3
 from appell.describe.legs import cylinder, diagonal, disc, turn_z
 from appell.describe.planar_leg import Links
-from appell.describe.zoo import agile_wrist, delta, five_bar, stewart_gough, three_rrr
+from appell.describe.zoo.mechanisms import agile_wrist, delta, five_bar, stewart_gough, three_rrr
 from appell.dynamics import Dynamics
 from appell.errors import AppellError, ArgumentError, ModelError, TraceError
 from appell.model.body import Body
-from appell.model.mechanism import LegJoint, Mechanism, MovingBody
-from appell.motion.drawing import draw
-from appell.motion.pose_check import check_pose, condition
-from appell.motion.workspace import workspace
+from appell.model.mechanism import Mechanism
+from appell.model.mechanism_parts import LegJoint, MovingBody
+from appell.motion.mechanisms.drawing import draw
+from appell.motion.mechanisms.maps import workspace
+from appell.motion.mechanisms.pose_check import check_pose, condition
 
 SLIDER = [LegJoint("slide", lambda q: q[0], "m")]
 

@@ -13,8 +13,10 @@ from appell.algebra.matrix import IDENTITY, Mat3
 from appell.algebra.rotation import Pose
 from appell.algebra.vector import UNITS, Vec3
 from appell.errors import ModelError, ModelWarning
+from appell.model.actuator import Actuator
 from appell.model.body import Body
 from appell.model.frame import Frame
+from appell.model.friction import Friction
 from appell.model.joints import Continuous, Floating, Planar, Revolute
 from appell.model.robot import Joint, Limits, Link, Mimic, Robot
 from robots import random_body
@@ -31,6 +33,10 @@ def robot(*links: Link, **settings) -> Robot:
 
 def wrist(**changes) -> Robot:
     return robot(ARM, replace(HAND, joint=replace(HAND.joint, **changes)))
+
+
+def driven(**drive) -> Robot:
+    return wrist(actuator=Actuator(**drive))
 
 
 def placed(rows) -> Robot:
@@ -72,15 +78,39 @@ BAD = {
         lambda: wrist(limits=Limits(upper=math.inf)),
         "upper limit inf.*\n.*None for no limit",
     ),
-    "a negative velocity": (lambda: wrist(limits=Limits(velocity=-1.0)), "velocity limit -1"),
-    "a negative effort": (lambda: wrist(limits=Limits(effort=-1.0)), "effort limit -1"),
+    "a negative speed": (lambda: driven(speed=-1.0), "joint 'wrist' of robot 'r' has speed -1"),
+    "a negative torque": (lambda: driven(torque=-1.0), "joint 'wrist' of robot 'r' has torque -1"),
+    "a current that is nan": (lambda: driven(current=NAN), "joint 'wrist' of robot 'r' has current nan"),
+    "an infinite torque constant": (lambda: driven(torque_constant=math.inf), "has torque constant inf"),
+    "a gear of nothing": (lambda: driven(gear=0.0), "joint 'wrist' of robot 'r' has gear ratio 0"),
+    "a negative rotor": (lambda: driven(rotor_inertia=-1e-4), "joint 'wrist' of robot 'r' has rotor inertia -0.0001"),
+    "an offset that is nan": (lambda: driven(offset=NAN), "joint 'wrist' of robot 'r' has offset nan"),
+    "static below Coulomb friction": (
+        lambda: driven(friction=Friction(coulomb=2.0, static=1.0)),
+        "joint 'wrist' of robot 'r' has static friction 1 below its Coulomb friction 2",
+    ),
+    "no Stribeck velocity": (lambda: driven(friction=Friction(stribeck=0.0)), "has Stribeck velocity 0"),
+    "a rotor on three axes": (
+        lambda: wrist(motion=Planar(), actuator=Actuator(rotor_inertia=1.0)),
+        "joint 'wrist' of robot 'r' is planar, but has a rotor",
+    ),
     "an end of the endless": (
         lambda: wrist(motion=Continuous(), limits=Limits(upper=1.0)),
         "is continuous, but has a limit",
     ),
-    "a limit of three axes": (lambda: wrist(motion=Planar(), limits=Limits(effort=1.0)), "is planar, but has a limit"),
-    "a negative damping": (lambda: wrist(damping=-1.0), "joint 'wrist' of robot 'r' has damping -1"),
-    "a friction that is nan": (lambda: wrist(friction=NAN), "joint 'wrist' of robot 'r' has friction nan"),
+    "a limit of three axes": (lambda: wrist(motion=Planar(), limits=Limits(upper=1.0)), "is planar, but has a limit"),
+    "a torque of three axes": (
+        lambda: wrist(motion=Planar(), actuator=Actuator(torque=1.0)),
+        "is planar, but its actuator has limits",
+    ),
+    "a negative damping": (
+        lambda: driven(friction=Friction(viscous=-1.0)),
+        "joint 'wrist' of robot 'r' has viscous friction -1",
+    ),
+    "a friction that is nan": (
+        lambda: driven(friction=Friction(coulomb=NAN)),
+        "joint 'wrist' of robot 'r' has coulomb friction nan",
+    ),
     "a mimic of nobody": (lambda: wrist(mimic=Mimic("elbow")), "mimics 'elbow'"),
     "a mimic of itself": (lambda: wrist(mimic=Mimic("wrist")), "joint 'wrist' of robot 'r' mimics itself"),
     "a mimic of a mimic": (

@@ -7,9 +7,9 @@ import pytest
 from typer.testing import CliRunner
 
 from appell.cli.main import app
-from appell.describe.zoo import MECHANISMS
+from appell.describe.zoo.mechanisms import MECHANISMS
 from appell.dynamics import Dynamics
-from appell.motion.drawing import draw, outlines
+from appell.motion.mechanisms.drawing import draw, outlines
 
 
 @pytest.mark.parametrize("name", list(MECHANISMS))

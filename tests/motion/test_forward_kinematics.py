@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from appell.describe.load import load
-from appell.describe.zoo import MECHANISMS, agile_wrist, five_bar
+from appell.describe.zoo.mechanisms import MECHANISMS, agile_wrist, five_bar
 from appell.dynamics import Dynamics
 from appell.errors import ArgumentError
-from appell.motion.forward_kinematics import forward_kinematics
+from appell.motion.mechanisms.newton import forward_kinematics
 
 
 @pytest.mark.parametrize("name", [*MECHANISMS, "puma"])

@@ -7,6 +7,7 @@ import pytest
 import scipy.sparse as sparse
 from scipy.optimize import linprog
 
+import appell as ap
 from appell import ArgumentError, Dynamics, SimulationError, load
 from appell.motion import CartesianLine, Ramp, Spline, time_optimal, zyz
 
@@ -22,7 +23,7 @@ def random_spline(degree=3):
     return Spline(np.arange(6.0), np.random.default_rng(0).uniform(-1.5, 1.5, (6, 6)), degree)
 
 
-def least_duration(fast, path, robot, intervals, velocity=np.inf, acceleration=np.inf, effort=np.inf):
+def least_duration(fast, path, robot, intervals, velocity=np.inf, acceleration=np.inf, torque=np.inf):
     """A bound that no motion on a grid can beat, with limits kept at its points: a certificate by convexity.
 
     The duration T is convex in x = ṡ², and the motions that keep the limits are a polytope; so with any x̂ (here ours)
@@ -38,7 +39,7 @@ def least_duration(fast, path, robot, intervals, velocity=np.inf, acceleration=n
     unit = sparse.eye_array(intervals + 1, format="csr")
     left, right = unit[:-1], unit[1:]
     n = q.shape[1]
-    most_a, most_tau = np.broadcast_to(acceleration, (len(s), n)), np.broadcast_to(effort, (len(s), n))
+    most_a, most_tau = np.broadcast_to(acceleration, (len(s), n)), np.broadcast_to(torque, (len(s), n))
     for j in range(n):
         for A, B, top, bottom in ((first, second, most_a, most_a), (m, c, most_tau - g, most_tau + g)):
             if np.isfinite(top[0, j]):
@@ -60,17 +61,17 @@ def least_duration(fast, path, robot, intervals, velocity=np.inf, acceleration=n
     return float(2 * step * pace.sum() + slope @ (solved.x - here))
 
 
-def excess(fast, robot, velocity=np.inf, acceleration=np.inf, effort=np.inf):
+def excess(fast, robot, velocity=np.inf, acceleration=np.inf, torque=np.inf):
     """How far any limit is passed at a hundred thousand instants."""
     q, v, a = fast(np.linspace(0.0, fast.duration, 100_001))
     tau = Dynamics(robot).inverse_dynamics(q, v, a)
-    return max(float((np.abs(x) - limit).max()) for x, limit in ((v, velocity), (a, acceleration), (tau, effort)))
+    return max(float((np.abs(x) - limit).max()) for x, limit in ((v, velocity), (a, acceleration), (tau, torque)))
 
 
 CASES = {
-    "line, torques": (valera_line, {"effort": EFFORT}),
-    "line, all": (valera_line, {"effort": EFFORT, "velocity": 1.0, "acceleration": 3.0}),
-    "spline, torques and velocity": (random_spline, {"effort": STRONG, "velocity": 2.0}),
+    "line, torques": (valera_line, {"torque": EFFORT}),
+    "line, all": (valera_line, {"torque": EFFORT, "velocity": 1.0, "acceleration": 3.0}),
+    "spline, torques and velocity": (random_spline, {"torque": STRONG, "velocity": 2.0}),
     "spline, velocity and acceleration": (random_spline, {"velocity": 2.0, "acceleration": 8.0}),
 }
 
@@ -89,7 +90,7 @@ def test_no_limit_is_passed_and_the_duration_is_that_of_a_fine_grid(case):
 
 def test_a_quintic_spline_that_starts_without_acceleration_is_travelled_too():
     robot, path = load("puma"), random_spline(5)
-    limits = {"effort": STRONG, "velocity": 2.0, "acceleration": 8.0}
+    limits = {"torque": STRONG, "velocity": 2.0, "acceleration": 8.0}
     fast = time_optimal(path, robot, intervals=500, **limits)
     assert excess(fast, robot, **limits) < 1e-6
     assert fast.duration == pytest.approx(time_optimal(path, robot, intervals=2000, **limits).duration, rel=2e-3)
@@ -98,7 +99,7 @@ def test_a_quintic_spline_that_starts_without_acceleration_is_travelled_too():
 def test_a_straight_ramp_under_acceleration_limits_is_the_shortest_ramp():
     robot = load("panda")
     slow = Ramp(robot.start, robot.start + 0.5, 0.3, 0.5)
-    fast = time_optimal(slow, robot, velocity=1.0, acceleration=2.0, effort=np.inf)
+    fast = time_optimal(slow, robot, velocity=1.0, acceleration=2.0, torque=np.inf)
     assert fast.duration == pytest.approx(Ramp(robot.start, robot.start + 0.5, 1.0, 2.0).duration, rel=2e-3)
     assert excess(fast, robot, velocity=1.0, acceleration=2.0) < 1e-6
 
@@ -107,9 +108,9 @@ def test_the_robots_own_limits_are_taken_if_none_are_given():
     robot = load("panda")
     slow = Ramp(robot.start, robot.start + 0.5, 0.3, 0.5)
     fast = time_optimal(slow, robot)
-    efforts = np.array([link.joint.limits.effort for link in robot.moving])
-    speeds = np.array([link.joint.limits.velocity for link in robot.moving])
-    assert excess(fast, robot, velocity=speeds, effort=efforts) < 1e-6
+    torques = np.array([actuator.torque for actuator in robot.actuators])
+    speeds = np.array([actuator.speed for actuator in robot.actuators])
+    assert excess(fast, robot, velocity=speeds, torque=torques) < 1e-6
     assert fast.duration < 0.5 * slow.duration
 
 
@@ -124,22 +125,37 @@ def test_limits_that_exclude_the_path_name_the_joint_and_the_place():
     robot, line = load("puma"), valera_line()
     with pytest.raises(
         SimulationError,
-        match=r"effort limit of joint 'joint2' excludes the path at its start: .* takes 56\.\d+, and the limit is 50",
+        match=r"torque limit of 'joint2' excludes the path at its start: .* takes 56\.\d+, and the limit is 50",
     ):
-        time_optimal(line, robot, effort=[60, 50, 40, 3, 2, 1])
-    with pytest.raises(SimulationError, match=r"joint 'joint2' excludes the path at t = 7\.\d+ s"):
-        time_optimal(line, robot, effort=[60, 75, 40, 3, 2, 1])
+        time_optimal(line, robot, torque=[60, 50, 40, 3, 2, 1])
+    with pytest.raises(SimulationError, match=r"'joint2' excludes the path at t = 7\.\d+ s"):
+        time_optimal(line, robot, torque=[60, 75, 40, 3, 2, 1])
 
 
 def test_wrong_limits_are_named_before_anything_is_computed():
     robot, line = load("puma"), valera_line()
     for problem, limits in {
-        "no limit is given, and robot 'puma' has none": {},
-        "effort limit of joint 'joint3' is 0": {"effort": [1, 1, 0, 1, 1, 1]},
+        "torque limit of 'joint3' is 0": {"torque": [1, 1, 0, 1, 1, 1]},
         r"velocity limit has shape \(2,\)": {"velocity": [1.0, 2.0]},
         "cut into 3 intervals": {"velocity": 1.0, "intervals": 3},
     }.items():
         with pytest.raises(ArgumentError, match=problem):
             time_optimal(line, robot, **limits)
+    planar = load("planar-2r")
+    with pytest.raises(ArgumentError, match="no limit is given, and robot 'planar-2r' has none"):
+        time_optimal(Ramp(planar.start, planar.start + 0.5, 0.3, 0.5), planar)
     with pytest.raises(ArgumentError, match="path has 6 coordinates; robot 'panda'"):
         time_optimal(line, load("panda"))
+
+
+def test_a_mechanism_is_as_fast_as_its_actuators_let_it():
+    delta = load("delta").with_actuators(lambda name, own: ap.Actuator(torque=20.0, speed=3.0))
+    dyn = ap.Dynamics(delta)
+    slow = Ramp(delta.start, delta.start + np.array([0.1, -0.05, 0.05]), 0.05, 0.2, names=delta.coordinate_names)
+    fast = time_optimal(slow, delta)
+    q, v, a = fast(fast.times(2001))
+    speed = np.abs(np.einsum("tij,tj->ti", dyn.actuator_jacobian(q), v)).max()
+    torque = np.abs(dyn.inverse_dynamics(q, v, a)).max()
+    assert speed < 3.0 * (1 + 1e-6)
+    assert torque < 20.0 * (1 + 1e-6)
+    assert max(speed / 3.0, torque / 20.0) > 0.99

@@ -64,13 +64,13 @@ def test_torques_of_a_csv_are_those_of_the_reference(line_csv, tmp_path):
 
 
 def test_the_fastest_motion_keeps_its_effort(line_csv, tmp_path):
-    effort = np.array([60, 100, 40, 3, 2, 1.0])
+    torque = np.array([60, 100, 40, 3, 2, 1.0])
     shown = run(
         "trajectory",
         "fastest",
         "puma",
         line_csv,
-        "--effort",
+        "--torque",
         "60,100,40,3,2,1",
         "--output",
         tmp_path / "fast.csv",
@@ -81,7 +81,7 @@ def test_the_fastest_motion_keeps_its_effort(line_csv, tmp_path):
     fast = Record.read(tmp_path / "fast.csv").path()
     assert fast.duration < 1.0
     tau = Dynamics(load("puma")).inverse_dynamics(*fast(fast.knots))
-    assert (np.abs(tau) - effort).max() < 1e-4  # at the samples; the file rounds nothing
+    assert (np.abs(tau) - torque).max() < 1e-4  # at the samples; the file rounds nothing
 
 
 def test_ramps_and_splines_are_made(tmp_path):
@@ -128,7 +128,7 @@ def test_mistakes_are_messages_with_exit_code_1(line_csv):
         "out of reach": [*LINE[:6], "2,0,0", *LINE[7:]],
         "moves 6 coordinates: joint1": ["torques", "panda", line_csv],
         "cannot be read": ["torques", "puma", "nowhere.csv"],
-        "excludes the path at its start": ["trajectory", "fastest", "puma", line_csv, "--effort", "1"],
+        "excludes the path at its start": ["trajectory", "fastest", "puma", line_csv, "--torque", "1"],
         "has no robot 'pumma'": ["torques", "pumma", line_csv],
     }.items():
         shown = run(*arguments)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from appell.describe.zoo import agile_wrist, five_bar, stewart_gough
+from appell.describe.zoo.mechanisms import agile_wrist, five_bar, stewart_gough
 from appell.dynamics import Dynamics
 from appell.errors import ArgumentError
-from appell.motion.workspace import workspace
+from appell.motion.mechanisms.maps import workspace
 
 GRID = {"x": np.linspace(-0.701, 0.707, 81), "y": np.linspace(-0.703, 0.709, 71)}  # no point on an edge
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from appell.simulation.complementarity import solve_complementarity
-from appell.simulation.friction import solve_cones
 from appell.simulation.impact import Touch, collide
+from appell.simulation.wall_friction import solve_cones
 
 
 def by_enumeration(A, b):

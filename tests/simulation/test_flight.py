@@ -95,7 +95,13 @@ def test_constant_torques_are_recorded_and_do_work():
 
 def test_joint_friction_of_the_dynamics_is_part_of_the_motion():
     robot = ap.Builder("disk", root=None)
-    robot.link("disk", ap.Revolute((0, 0, 1)), mass=1.0, inertia=(1, 1, 2.0), damping=0.5)
+    robot.link(
+        "disk",
+        ap.Revolute((0, 0, 1)),
+        mass=1.0,
+        inertia=(1, 1, 2.0),
+        actuator=ap.Actuator(friction=ap.Friction(viscous=0.5)),
+    )
     motion = ap.simulate(ap.Dynamics(robot.build(), friction=True), v0=[3.0], until=2.0)
     assert motion.v[-1, 0] == pytest.approx(3.0 * np.exp(-0.5), abs=1e-8)
 

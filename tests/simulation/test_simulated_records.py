@@ -60,9 +60,9 @@ def test_the_state_at_an_event_is_the_one_after_it(bouncing):
 def test_a_plot_shows_all_four_quantities(bouncing, tmp_path):
     figure = bouncing.plot()
     assert [axis.get_ylabel() for axis in figure.axes] == [
-        "q, rad or m",
-        "v, rad/s or m/s",
-        "tau, N m or N",
+        "q, m or 1",  # place and quaternion
+        "v, m/s or rad/s",
+        "tau, N or N m",
         "energy, J",
     ]
     figure.savefig(tmp_path / "motion.png")

@@ -92,7 +92,7 @@ def test_a_planar_joint_as_base_gives_the_same_motion_as_two_prismatic_ones(moti
     sliding = ap.load("tree10")
     rod1 = sliding.link("rod1")
     first = Link("rod1", None, Joint("base", ap.Planar()), rod1.body)
-    frames = tuple(replace(f, link="rod1") if f.link in ("slide_x", "slide_y") else f for f in sliding.frames)
+    frames = tuple(replace(f, body="rod1") if f.body in ("slide_x", "slide_y") else f for f in sliding.frames)
     planar = replace(sliding, name="planar", links=(first, *sliding.links[3:]), frames=frames)
     other = ap.simulate(ap.Dynamics(planar), until=1.5, contacts=WALL, **TIGHT)
     assert [e.points for e in other.events] == [e.points for e in motion.events]

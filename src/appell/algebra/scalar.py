@@ -7,11 +7,13 @@ own method of the same name.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 Scalar = Any  # float or a traced scalar; the two share arithmetic but no base class
+Vector = Sequence[Scalar]
 
 
 def is_number(x: Scalar) -> bool:

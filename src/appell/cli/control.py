@@ -35,8 +35,8 @@ def register(app: typer.Typer) -> None:
     app.add_typer(group)
 
     @group.command(
-        epilog="Examples: [bold]appell control run delta[/]; [bold]appell control run puma --reference motion.csv --model "
-        "identified.toml[/]; [bold]appell control run puma --fault encoder-loss@3.9[/]; "
+        epilog="Examples: [bold]appell control run delta[/]; [bold]appell control run puma --reference motion.csv "
+        "--model identified.toml[/]; [bold]appell control run puma --fault encoder-loss@3.9[/]; "
         "[bold]appell control run puma --attach appell-cabinet[/] beside [bold]appell control cabinet puma[/]."
     )
     def run(

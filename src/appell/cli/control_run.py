@@ -121,7 +121,9 @@ def _injection(text: str, n: int) -> Injection:
     if kind == "killed-loop":
         raise ArgumentError("a loop does not kill itself.", hint="kill -9 its process, or appell control campaign")
     if not at or not 0 <= found.actuator < n:
-        raise ArgumentError(f"the fault '{text}' names no time or no actuator.", expected=f"KIND@SECONDS:ACTUATOR, 1 to {n}")
+        raise ArgumentError(
+            f"the fault '{text}' names no time or no actuator.", expected=f"KIND@SECONDS:ACTUATOR, 1 to {n}"
+        )
     return found
 
 

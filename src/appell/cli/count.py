@@ -16,8 +16,8 @@ from appell.compile.count import OpCount
 from appell.describe.load import load
 from appell.dynamics import Dynamics
 from appell.errors import ModelError
-from appell.formulate.formulations import FORMULATIONS
-from appell.model.robot import Robot
+from appell.formulate.systems import formulation_names
+from appell.model.system import System
 
 QUANTITIES = ("inverse_dynamics", "bias", "mass_matrix", "forward_dynamics")
 
@@ -38,7 +38,7 @@ def register(app: typer.Typer) -> None:
         """Count the operations of a robot's compiled equations of motion."""
         found = load(robot, base=base)
         if formulation or inertia or forward:
-            _one(Dynamics(found, formulation or "gibbs-appell", inertia=inertia, forward=forward))
+            _one(Dynamics(found, formulation, inertia=inertia, forward=forward))
         else:
             _all(found)
 
@@ -46,18 +46,18 @@ def register(app: typer.Typer) -> None:
 def _one(dynamics: Dynamics) -> None:
     """Every kind of operation of every quantity."""
     kinds = [field.name for field in fields(OpCount)]
-    table = _table(f"{dynamics.system}, {dynamics.formulation.name}", *kinds, "total")
+    table = _table(f"{dynamics.system}, {dynamics.formulation}", *kinds, "total")
     for name in QUANTITIES:
         count = getattr(dynamics, name).count()
         table.add_row(name, *map(str, astuple(count)), str(count.total))
     screen().print(table)
 
 
-def _all(robot: Robot) -> None:
+def _all(robot: System) -> None:
     """Multiplications and additions of the three quantities by every formulation that suits the robot."""
     headings = [f"{quantity} {kind}" for quantity in ("inverse", "inertia", "forward") for kind in ("M", "A")]
     table, refused = _table(f"{robot}: multiplications (with divisions and roots) and additions", *headings), []
-    for name in track(FORMULATIONS, description="deriving", console=Console(stderr=True), transient=True):
+    for name in track(formulation_names(robot), description="deriving", console=Console(stderr=True), transient=True):
         try:
             dynamics = Dynamics(robot, name)
         except ModelError as error:

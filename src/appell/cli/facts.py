@@ -1,42 +1,63 @@
-"""What there is to say about a robot, as plain data."""
+"""What there is to say about a robot or a mechanism, as plain data."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 
+from appell.describe.drives import table_of
 from appell.dynamics import Dynamics
+from appell.model.actuator import Actuator
 from appell.model.body import Body
 from appell.model.robot import Link, Robot
+from appell.model.system import System
 
 COUNTED = ("inverse_dynamics", "mass_matrix", "bias", "gravity", "forward_dynamics", "regressor")
 
 
-def facts(robot: Robot, warnings: list[str], counts: bool) -> dict[str, Any]:
+def facts(system: System, warnings: list[str], counts: bool) -> dict[str, Any]:
     """Everything that `appell info` shows."""
+    tree = system if isinstance(system, Robot) else None
     return {
-        "name": robot.name,
-        "description": robot.description,
-        "reference": robot.reference,
-        "source": robot.source,
-        "nq": robot.nq,
-        "nv": robot.nv,
-        "mass": sum(link.body.mass for link in robot.links if link.body is not None),
-        "gravity": list(robot.gravity),
-        "home": None if robot.home is None else list(robot.home),
-        "links": [_link(robot, link) for link in robot.links],
-        "frames": [
-            {"name": frame.name, "link": frame.body, "at": list(frame.pose.translation)} for frame in robot.frames
+        "name": system.name,
+        "kind": system.kind,
+        "description": system.description,
+        "reference": system.reference,
+        "source": system.source,
+        "nq": system.nq,
+        "nv": system.nv,
+        "mass": sum(body.mass for body in system.bodies.values() if body is not None),
+        "gravity": list(system.gravity),
+        "home": None if tree is not None and tree.home is None else system.start.tolist(),
+        "coordinates": [
+            {"name": name, "unit": unit, "lower": _finite(lower), "upper": _finite(upper)}
+            for name, unit, (lower, upper) in zip(
+                system.coordinate_names, system.coordinate_units, system.ranges, strict=True
+            )
         ],
-        "operations": _operations(robot) if counts and not _lacking(robot) else {},
-        "warnings": [*warnings, *_lacking(robot)],
+        "links": [_link(tree, link) for link in tree.links] if tree is not None else [],
+        "actuators": [{"name": name, **table_of(actuator)} for name, actuator in _actuators(system).items()],
+        "bodies": [_body(name, body) for name, body in system.bodies.items()],
+        "frames": [
+            {"name": frame.name, "body": frame.body, "at": list(frame.pose.translation)} for frame in system.frames
+        ],
+        "operations": _operations(system) if counts and not system.lacking() else {},
+        "warnings": [*warnings, *_lacking(system)],
     }
 
 
+def _actuators(system: System) -> dict[str, Actuator]:
+    """What drives each joint of a tree, mimics included, or each actuated joint of a mechanism."""
+    if isinstance(system, Robot):
+        return {link.joint.name: link.joint.actuator for link in system.links}
+    return dict(zip(system.actuator_names, system.actuators, strict=True))
+
+
 def _link(robot: Robot, link: Link) -> dict[str, Any]:
-    joint, body = link.joint, link.body
+    joint = link.joint
     axis = getattr(joint.motion, "axis", None)
     span = robot.span(joint)[1]
     return {
@@ -48,8 +69,12 @@ def _link(robot: Robot, link: Link) -> dict[str, Any]:
         "v": [span.start, span.stop],
         "limits": asdict(joint.limits),
         "mimic": None if joint.mimic is None else asdict(joint.mimic),
-        "damping": joint.damping,
-        "friction": joint.friction,
+    }
+
+
+def _body(name: str, body: Body | None) -> dict[str, Any]:
+    return {
+        "name": name,
         "mass": None if body is None else body.mass,
         "com": None if body is None else list(body.com),
         "moments": None if body is None else _principal_moments(body),
@@ -60,9 +85,13 @@ def _principal_moments(body: Body) -> list[float]:
     return np.linalg.eigvalsh([list(row) for row in body.inertia.rows]).tolist()
 
 
-def _lacking(robot: Robot) -> list[str]:
-    lacking = [name for name in robot.missing if name not in robot.free]
-    if not lacking or not robot.physical:
+def _finite(limit: float) -> float | None:
+    return limit if math.isfinite(limit) else None
+
+
+def _lacking(system: System) -> list[str]:
+    lacking = system.lacking()
+    if not lacking:
         return []
     return [
         f"moving links without inertia: {', '.join(lacking)}. Kinematics work, dynamics will refuse; "
@@ -70,6 +99,6 @@ def _lacking(robot: Robot) -> list[str]:
     ]
 
 
-def _operations(robot: Robot) -> dict[str, dict[str, int]]:
-    catalogue = Dynamics(robot)
+def _operations(system: System) -> dict[str, dict[str, int]]:
+    catalogue = Dynamics(system)
     return {name: asdict(getattr(catalogue, name).count()) for name in COUNTED}

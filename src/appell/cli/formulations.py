@@ -9,6 +9,7 @@ from rich.table import Table
 from appell.cli.screen import screen
 from appell.formulate.formulations import FORMULATIONS
 from appell.formulate.methods import FORWARD_DYNAMICS, INVERSE_DYNAMICS, MASS_MATRIX, NEEDS, SOLVERS
+from appell.formulate.systems import CLOSED_FORMS
 
 
 def register(app: typer.Typer) -> None:
@@ -25,6 +26,8 @@ def register(app: typer.Typer) -> None:
         for name, way in FORMULATIONS.items():
             methods = (way.inverse_dynamics, way.mass_matrix, way.forward_dynamics)
             table.add_row(name, *(method.name for method in methods))
+        for name, source in CLOSED_FORMS.items():
+            table.add_row(name, source)
         console.print(table)
         for title, known in (
             ("Inverse dynamics", INVERSE_DYNAMICS),

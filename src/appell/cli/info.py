@@ -27,7 +27,7 @@ def register(app: typer.Typer) -> None:
         counts: Annotated[bool, typer.Option(help="Derive the equations and count their operations.")] = True,
         json: Annotated[bool, typer.Option("--json", help="Machine-readable, to stdout.")] = False,
     ) -> None:
-        """Show joints, masses, frames and operation counts of a robot."""
+        """Show joints, actuators, masses, frames and operation counts of a robot or a mechanism."""
         from appell.cli.facts import facts
         from appell.cli.sheet import show
 

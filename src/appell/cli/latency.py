@@ -22,8 +22,8 @@ def register(app: typer.Typer) -> None:
         from rich.table import Table
 
         from appell.cli.screen import screen
-        from appell.control.loop.latency import EDGES, measure_latency
         from appell.lab.bench.figure import seconds_text
+        from appell.lab.bench.latency import EDGES, measure_latency
 
         with Console(stderr=True).status(f"{ticks} ticks of {seconds_text(period)}"):
             found = measure_latency(ticks, period)

@@ -16,14 +16,15 @@ from appell.describe.load import load, zoo_names
 def register(app: typer.Typer) -> None:
     @app.command(epilog="Example: [bold]appell robots[/], then [bold]appell info puma[/].")
     def robots(json: Annotated[bool, typer.Option("--json", help="Machine-readable, to stdout.")] = False) -> None:
-        """List the robots that come with appell."""
+        """List the robots and mechanisms that come with appell."""
         found = [load(name) for name in zoo_names()]
         if json:
             rows = [
                 {
                     "name": name,
                     "dof": robot.nv,
-                    "links": len(robot.links),
+                    "kind": robot.kind,
+                    "bodies": len(robot.bodies),
                     "description": robot.description,
                     "source": robot.reference,
                 }
@@ -34,9 +35,9 @@ def register(app: typer.Typer) -> None:
         table = Table(title="Robots of the zoo", title_justify="left", box=box.SIMPLE_HEAD)
         table.add_column("name", style="bold", no_wrap=True)
         table.add_column("dof", justify="right")
-        table.add_column("links", justify="right")
+        table.add_column("bodies", justify="right")
         table.add_column("what it is", ratio=2)
         table.add_column("source", style="dim", ratio=3)
         for name, robot in zip(zoo_names(), found, strict=True):
-            table.add_row(name, str(robot.nv), str(len(robot.links)), robot.description, robot.reference)
+            table.add_row(name, str(robot.nv), str(len(robot.bodies)), robot.description, robot.reference)
         screen().print(table)

@@ -1,4 +1,4 @@
-"""The facts of a robot on the terminal."""
+"""The facts of a robot or a mechanism on the terminal."""
 
 from __future__ import annotations
 
@@ -9,13 +9,30 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from appell.describe.drives import table_of
+from appell.model.actuator import IDEAL
+
+HEADINGS = {  # of what an actuator says
+    "gear": "gear",
+    "rotor_inertia": "rotor, kg m²",
+    "viscous": "viscous",
+    "coulomb": "Coulomb",
+    "static": "static",
+    "offset": "offset",
+    "torque": "|τ| ≤",
+    "speed": "|v| ≤",
+    "current": "A ≤",
+    "torque_constant": "N m/A",
+}
 MOST_FRAMES = 40  # names beyond these are only counted; --json has all
 
 
 def show(facts: dict[str, Any], console: Console) -> None:
     _head(facts, console)
-    console.print(_joints(facts["links"]))
-    console.print(_bodies(facts["links"]))
+    console.print(_joints(facts["links"]) if facts["links"] else _coordinates(facts["coordinates"]))
+    if any(told := [_drive(actuator) for actuator in facts["actuators"]]) or not facts["links"]:
+        console.print(_drives([actuator["name"] for actuator in facts["actuators"]], told))
+    console.print(_bodies(facts["bodies"]))
     _frames(facts["frames"], console)
     if facts["operations"]:
         console.print(_operations(facts["operations"]))
@@ -28,7 +45,7 @@ def _head(facts: dict[str, Any], console: Console) -> None:
     rows = {
         "source": facts["source"],
         "numbers": facts["reference"],
-        "size": f"nq = {facts['nq']}, nv = {facts['nv']}, links: {len(facts['links'])}, {facts['mass']:.6g} kg",
+        "size": f"nq = {facts['nq']}, nv = {facts['nv']}, bodies: {len(facts['bodies'])}, {facts['mass']:.6g} kg",
         "gravity": f"{_vector(facts['gravity'])} m/s²",
         "home": _vector(facts["home"]) if facts["home"] else "",
     }
@@ -44,20 +61,38 @@ def _joints(links: list[dict[str, Any]]) -> Table:
         "joint": [link["joint"] for link in links],
         "motion": [f"{link['type']} {_axis(link['axis'])}".strip() for link in links],
         "range": [_range(link) for link in links],
-        "|v| ≤": [_number(link["limits"]["velocity"]) for link in links],
-        "|τ| ≤": [_number(link["limits"]["effort"]) for link in links],
         "carries": [link["name"] for link in links],
         "on": [link["parent"] or "world" for link in links],
     }
-    return _table("Joints", columns, right=("v", "|v| ≤", "|τ| ≤"))
+    return _table("Joints", columns, right=("v",))
 
 
-def _bodies(links: list[dict[str, Any]]) -> Table:
+def _coordinates(coordinates: list[dict[str, Any]]) -> Table:
     columns = {
-        "link": [link["name"] for link in links],
-        "mass, kg": [_number(link["mass"]) or "none" for link in links],
-        "centre of mass, m": [_vector(link["com"]) for link in links],
-        "principal moments, kg m²": [_vector(link["moments"]) for link in links],
+        "coordinate": [each["name"] for each in coordinates],
+        "unit": [each["unit"] for each in coordinates],
+        "range": [_span_of(each["lower"], each["upper"]) for each in coordinates],
+    }
+    return _table("Coordinates", columns, right=())
+
+
+def _drive(actuator: dict[str, Any]) -> dict[str, str]:
+    """What tells an actuator from an ideal one, by heading."""
+    ideal = table_of(IDEAL)
+    return {HEADINGS[key]: _number(x) for key, x in actuator.items() if key in HEADINGS and x != ideal[key]}
+
+
+def _drives(names: list[str], told: list[dict[str, str]]) -> Table:
+    columns = {heading: [each.get(heading, "") for each in told] for heading in HEADINGS.values()}
+    return _table("Actuators", {"actuator": names, **columns}, right=tuple(columns))
+
+
+def _bodies(bodies: list[dict[str, Any]]) -> Table:
+    columns = {
+        "body": [body["name"] for body in bodies],
+        "mass, kg": [_number(body["mass"]) or "none" for body in bodies],
+        "centre of mass, m": [_vector(body["com"]) for body in bodies],
+        "principal moments, kg m²": [_vector(body["moments"]) for body in bodies],
     }
     return _table("Bodies", columns, right=("mass, kg",))
 
@@ -104,6 +139,10 @@ def _range(link: dict[str, Any]) -> str:
     mimic, lower, upper = link["mimic"], link["limits"]["lower"], link["limits"]["upper"]
     if mimic is not None:
         return f"= {mimic['multiplier']:g} {mimic['leader']}" + (f" {mimic['offset']:+g}" if mimic["offset"] else "")
+    return _span_of(lower, upper)
+
+
+def _span_of(lower: float | None, upper: float | None) -> str:
     if lower is None and upper is None:
         return ""
     return f"{'-∞' if lower is None else _number(lower)} … {'∞' if upper is None else _number(upper)}"
@@ -112,7 +151,7 @@ def _range(link: dict[str, Any]) -> str:
 def _frames(frames: list[dict[str, Any]], console: Console) -> None:
     if not frames:
         return
-    named = ", ".join(f"{frame['name']} on {frame['link'] or 'world'}" for frame in frames[:MOST_FRAMES])
+    named = ", ".join(f"{frame['name']} on {frame['body'] or 'world'}" for frame in frames[:MOST_FRAMES])
     more = f", and {len(frames) - MOST_FRAMES} more" if len(frames) > MOST_FRAMES else ""
     console.print(f"[italic]Frames[/]\n  {escape(named)}{more}\n", highlight=False)
 

@@ -41,12 +41,12 @@ def register(app: typer.Typer) -> None:
         force: Force = False,
     ) -> None:
         """A straight line of a frame at constant speed and orientation."""
-        from appell.describe.load import load
+        from appell.describe.load import load_tree
         from appell.motion import CartesianLine
         from appell.motion import zyz as turned
         from appell.motion.inverse.poses import default_frame
 
-        arm = load(robot)
+        arm = load_tree(robot)
         first, last = numbers(start, "--from", 3), numbers(end, "--to", 3)
         flags = None if configuration is None else numbers(configuration, "--configuration")
         orientation = turned(*numbers(zyz, "--zyz", 3))
@@ -100,7 +100,7 @@ def register(app: typer.Typer) -> None:
         _show(Spline(given.t, given.q, degree, given.names("q")), samples, output, plot, force)
 
     @group.command(
-        epilog="Example: [bold]appell trajectory fastest puma line.csv --effort 60,100,40,3,2,1 --output fast.csv[/]."
+        epilog="Example: [bold]appell trajectory fastest puma line.csv --torque 60,100,40,3,2,1 --output fast.csv[/]."
     )
     def fastest(
         robot: RobotName,
@@ -109,7 +109,7 @@ def register(app: typer.Typer) -> None:
             str | None, typer.Option(help="Limit, one number or one a joint; the robot's if none.")
         ] = None,
         acceleration: Annotated[str | None, typer.Option(help="Limit, one number or one a joint.")] = None,
-        effort: Annotated[str | None, typer.Option(help="Limit of joint force, N m or N; the robot's if none.")] = None,
+        torque: Annotated[str | None, typer.Option(help="Limit of joint force, N m or N; the robot's if none.")] = None,
         intervals: Annotated[int, typer.Option(min=10, help="Intervals into which the path is cut.")] = 1000,
         samples: Samples = 201,
         output: Output = None,
@@ -122,8 +122,9 @@ def register(app: typer.Typer) -> None:
         from appell.motion.names import record_names
 
         arm = load(robot)
-        given = {"velocity": velocity, "acceleration": acceleration, "effort": effort}
-        limits = {key: numbers(text, f"--{key}", arm.nv) for key, text in given.items() if text is not None}
+        given = {"velocity": velocity, "acceleration": acceleration, "torque": torque}
+        sizes = {"velocity": arm.nv, "acceleration": arm.nv, "torque": arm.nu}
+        limits = {key: numbers(text, f"--{key}", sizes[key]) for key, text in given.items() if text is not None}
         asked = Record.read(path).path(record_names(arm)["q"])
         _show(time_optimal(asked, arm, intervals=intervals, **limits), samples, output, plot, force)
 

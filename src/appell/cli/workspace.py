@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Annotated
 
@@ -34,7 +35,7 @@ def register(app: typer.Typer) -> None:
         from appell.cli.screen import screen
         from appell.describe.load import load
         from appell.dynamics import Dynamics
-        from appell.motion.workspace import workspace as survey
+        from appell.motion import workspace as survey
 
         system = load(robot)
         axes = {}
@@ -56,9 +57,10 @@ def register(app: typer.Typer) -> None:
 
 
 def _usual(system) -> tuple[str, ...]:
-    """Two coordinates and their ranges: those that show most, or the first two within their limits."""
+    """Two coordinates and their ranges: those that show most, or the first two that have limits."""
     ranges = zip(system.coordinate_names, system.ranges, strict=True)
-    return RANGES.get(system.name) or tuple(f"{name}={low}:{high}" for name, (low, high) in ranges)[:2]
+    limited = (f"{name}={low}:{high}" for name, (low, high) in ranges if -math.inf < low < high < math.inf)
+    return RANGES.get(system.name) or tuple(limited)[:2]
 
 
 def _range(text: str) -> tuple[str, float, float]:

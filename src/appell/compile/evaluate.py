@@ -7,7 +7,7 @@ way of exact fractions.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import numpy as np
 
@@ -19,26 +19,15 @@ from appell.compile.tape import Tape
 def evaluate(tape: Tape, *arguments) -> tuple[np.ndarray, ...]:
     """The results of one sample, as arrays of the outputs' shapes."""
     scalars = [float(x) for argument in arguments for x in np.asarray(argument, float).ravel()]
-    values = evaluate_nodes(tape, scalars)
-    results, start = [], 0
-    for array in tape.outputs:
-        part = [values[k] for k in tape.results[start : start + array.size]]
-        results.append(np.array(part).reshape(array.shape))
-        start += array.size
-    return tuple(results)
-
-
-def evaluate_nodes(tape: Tape, scalars: Sequence[float]) -> list[float]:
-    """The value of every node, for flat scalar inputs."""
     values: list[float] = []
     for op, *operands in tape.nodes:
-        if op == Op.CONST:
-            values.append(operands[0])
-        elif op == Op.INPUT:
-            values.append(scalars[operands[0]])
+        if op <= Op.INPUT:
+            values.append(operands[0] if op == Op.CONST else scalars[operands[0]])
         else:
             values.append(MEANING[op](*(values[k] for k in operands)))
-    return values
+    ends = np.cumsum([array.size for array in tape.outputs])
+    parts = np.split(np.array([values[k] for k in tape.results]), ends[:-1])
+    return tuple(part.reshape(array.shape) for part, array in zip(parts, tape.outputs, strict=True))
 
 
 def _divide(x: float, y: float) -> float:

@@ -29,20 +29,8 @@ class Op(IntEnum):
 
 
 ARITY = {
-    Op.CONST: 0,
-    Op.INPUT: 0,
-    Op.ADD: 2,
-    Op.SUB: 2,
-    Op.MUL: 2,
-    Op.DIV: 2,
-    Op.NEG: 1,
-    Op.SQRT: 1,
-    Op.SIN: 1,
-    Op.COS: 1,
-    Op.ATAN2: 2,
-    Op.SELECT: 3,
-    Op.FMA: 3,
-    Op.FMS: 3,
-    Op.FNMA: 3,
-    Op.ROUND: 1,
+    **dict.fromkeys((Op.CONST, Op.INPUT), 0),
+    **dict.fromkeys((Op.NEG, Op.SQRT, Op.SIN, Op.COS, Op.ROUND), 1),
+    **dict.fromkeys((Op.ADD, Op.SUB, Op.MUL, Op.DIV, Op.ATAN2), 2),
+    **dict.fromkeys((Op.SELECT, Op.FMA, Op.FMS, Op.FNMA), 3),
 }

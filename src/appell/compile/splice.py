@@ -12,7 +12,7 @@ from appell.compile.evaluate import evaluate
 from appell.compile.graph import Graph
 from appell.compile.ops import Op
 from appell.compile.tape import Node, Tape
-from appell.compile.trace import Traced, flatten, nest
+from appell.compile.trace import Traced, flatten, split
 from appell.errors import TraceError
 
 
@@ -29,12 +29,7 @@ def inline(tape: Tape, *arguments) -> list[Any]:
     index: list[int] = []
     for node in tape.nodes:
         index.append(_rebuilt(graph, node, index, inputs))
-    values = [traced.scalar(index[k]) for k in tape.results]
-    results, start = [], 0
-    for array in tape.outputs:
-        results.append(nest(values[start : start + array.size], array.shape))
-        start += array.size
-    return results
+    return split([traced.scalar(index[k]) for k in tape.results], tape.outputs)
 
 
 def _rebuilt(graph: Graph, node: Node, index: list[int], inputs: list[int]) -> int:

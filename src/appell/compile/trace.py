@@ -13,6 +13,7 @@ tape area (r) -> (area)
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import accumulate
 from typing import Any
 
 from appell.algebra.scalar import is_number
@@ -20,6 +21,21 @@ from appell.compile.graph import Graph
 from appell.compile.passes.pipeline import TRACED, run
 from appell.compile.tape import Array, Tape
 from appell.errors import TraceError
+
+
+def _operators(name: str) -> tuple[Callable[..., Any], Callable[..., Any]]:
+    """x ∘ other and other ∘ x, by the name of the graph's constructor; NotImplemented for what is no scalar."""
+    make = getattr(Graph, name)
+
+    def left(self, other):
+        k = self._index_of(other)
+        return NotImplemented if k is None else self.scalar(make(self.graph, self.index, k))
+
+    def right(self, other):
+        k = self._index_of(other)
+        return NotImplemented if k is None else self.scalar(make(self.graph, k, self.index))
+
+    return left, right
 
 
 class Traced:
@@ -50,39 +66,15 @@ class Traced:
             raise TraceError(f"the number {other} was met while tracing; a tape holds finite constants only.")
         return self.graph.const(other)
 
-    def __add__(self, other):
-        k = self._index_of(other)
-        return NotImplemented if k is None else self.scalar(self.graph.add(self.index, k))
-
-    def __radd__(self, other):
-        k = self._index_of(other)
-        return NotImplemented if k is None else self.scalar(self.graph.add(k, self.index))
-
-    def __sub__(self, other):
-        k = self._index_of(other)
-        return NotImplemented if k is None else self.scalar(self.graph.sub(self.index, k))
-
-    def __rsub__(self, other):
-        k = self._index_of(other)
-        return NotImplemented if k is None else self.scalar(self.graph.sub(k, self.index))
-
-    def __mul__(self, other):
-        k = self._index_of(other)
-        return NotImplemented if k is None else self.scalar(self.graph.mul(self.index, k))
-
-    def __rmul__(self, other):
-        k = self._index_of(other)
-        return NotImplemented if k is None else self.scalar(self.graph.mul(k, self.index))
+    __add__, __radd__ = _operators("add")
+    __sub__, __rsub__ = _operators("sub")
+    __mul__, __rmul__ = _operators("mul")
+    _over, __rtruediv__ = _operators("div")
 
     def __truediv__(self, other):
         if is_number(other) and other == 0.0:
             raise TraceError("a traced scalar is divided by the constant 0.")
-        k = self._index_of(other)
-        return NotImplemented if k is None else self.scalar(self.graph.div(self.index, k))
-
-    def __rtruediv__(self, other):
-        k = self._index_of(other)
-        return NotImplemented if k is None else self.scalar(self.graph.div(k, self.index))
+        return self._over(other)
 
     def __neg__(self):
         return self.scalar(self.graph.neg(self.index))
@@ -152,11 +144,7 @@ def trace(name: str, inputs: Sequence[Array], function: Callable[..., Mapping[st
 
 def record(graph: Graph, name: str, inputs: Sequence[Array], function: Callable[..., Mapping[str, Any]]) -> Tape:
     """What a function does, as the graph takes it down."""
-    arguments, start = [], 0
-    for array in inputs:
-        scalars = [Traced(graph, graph.input(start + k)) for k in range(array.size)]
-        arguments.append(nest(scalars, array.shape))
-        start += array.size
+    arguments = split([Traced(graph, graph.input(k)) for k in range(sum(array.size for array in inputs))], inputs)
     outputs, results = [], []
     for label, value in function(*arguments).items():
         scalars, shape = flatten(value)
@@ -166,6 +154,12 @@ def record(graph: Graph, name: str, inputs: Sequence[Array], function: Callable[
                 raise TraceError(f"result '{label}' of '{name}' holds {scalar!r}, which is not a scalar.")
             results.append(scalar.index if isinstance(scalar, Traced) else graph.const(scalar))
     return graph.tape(name, inputs, outputs, results)
+
+
+def split(scalars: Sequence, arrays: Sequence[Array]) -> list:
+    """A flat list as one nested list for each array."""
+    ends = list(accumulate(array.size for array in arrays))
+    return [nest(scalars[end - array.size : end], array.shape) for end, array in zip(ends, arrays, strict=True)]
 
 
 def nest(scalars: Sequence, shape: tuple[int, ...]):

@@ -1,6 +1,6 @@
 """Systems under control: laws, plant, and the open controller of Valera et al. 2003 on a simulated cabinet.
 
-per_axis, friction_parts                             what can be controlled, and its equations as a controller sees them
+axes, friction_parts                                 what can be controlled, and its equations as a controller sees them
 law/      gains, laws, design, controller            a control law, from its formula to one compiled function
           response, linear                           what it does on a plant, without hardware in between
 cabinet/  wiring, generic, puma600, hardware         amplifiers, converters and sensors, and the interface to them
@@ -9,7 +9,7 @@ cabinet/  wiring, generic, puma600, hardware         amplifiers, converters and 
 loop/     reference, servo, guard, startup           what a loop follows, computes and watches, and where it begins
           states, supervisor, control_loop, task     the loop that runs against a cabinet
           clock, journal, repeater, summary          time, and what is left of a run
-          recording, timing, latency                 records for identification; how long a tick takes
+          recording                                  records of a path, for identification
 """
 
 from appell.control.cabinet.faults import Faults, Injection

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from appell.control.per_axis import controllable
+from appell.control.axes import controllable
 from appell.dynamics import Dynamics
 from appell.formulate.equations import Equations
 from appell.model.actuator import Actuator

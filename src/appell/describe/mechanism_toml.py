@@ -9,13 +9,13 @@ home = [0.0, 0.4]
 base = 0.25
 
 [[body]]                                # in place of the maker's
-name = "left arm"
+name = "first_link_left"
 mass = 0.5
 com = [0.1, 0, 0]
 inertia = [1e-4, 2e-3, 2e-3]
 
 [[actuator]]                            # in place of the maker's; keys as in `describe.drives`
-name = "left"
+name = "theta_left"
 gear = 50
 viscous = 0.2
 """
@@ -33,14 +33,15 @@ from appell.describe.values import matter, number, numbers, shortened, vector
 from appell.describe.write_toml import actuator_entries, body_lines, frame_lines, listed, text
 from appell.errors import AppellError, DescriptionError, ModelError, unknown_name
 from appell.model.frame import Frame
-from appell.model.mechanism import Mechanism, Recipe
+from appell.model.mechanism import Mechanism
+from appell.model.mechanism_parts import Recipe
 
 UNSAID = ("coordinates", "units", "limits", "condition_limit", "body_names", "actuator_names")  # by a file
 
 
 def makers() -> Mapping[str, Callable[..., Mechanism]]:
     """The mechanisms of the zoo by name; imported when one is first asked for."""
-    from appell.describe.zoo import MECHANISMS
+    from appell.describe.zoo.mechanisms import MECHANISMS
 
     return MECHANISMS
 
@@ -67,7 +68,8 @@ def read_mechanism(tables: Tables, **options: Any) -> Mechanism:
     bodies, actuators, frames = {}, {}, []
     for table, who in tables.tables(top, "body"):
         body = tables.name(table, who)
-        bodies[body] = matter(None, *(table.get(key) for key in ("mass", "com", "inertia")), f"body '{body}'", source)
+        mass, com, inertia = (table.get(key) for key in ("mass", "com", "inertia"))
+        bodies[body] = matter(None, mass, com, inertia, f"body '{body}'", source)
     for table, who in tables.tables(top, "actuator"):
         actuator = tables.name(table, who)
         told = {key: value for key, value in table.items() if key != "name"}
@@ -86,7 +88,7 @@ def read_mechanism(tables: Tables, **options: Any) -> Mechanism:
         return mechanism.with_free(*top["free"]) if top.get("free") else mechanism
     except AppellError as error:
         raise error if source in str(error) else type(error)(str(error), source=source) from None
-    except (TypeError, ValueError, IndexError, ArithmeticError) as error:
+    except (TypeError, ValueError, AttributeError, IndexError, ArithmeticError) as error:
         problem = f"mechanism '{name}' cannot be made with {shortened(made)}: {error}."
         raise tables.error(problem, expected="numbers and lists as its maker takes them") from None
 

@@ -18,7 +18,7 @@ from appell.algebra.scalar import Scalar, atan2, sqrt
 from appell.algebra.vector import Vec3
 from appell.describe.legs import Angle, check_positive, closing_angle, cylinder
 from appell.model.body import Body
-from appell.model.mechanism import LegJoint, MovingBody, Reach
+from appell.model.mechanism_parts import LegJoint, MovingBody, Reach
 
 
 @dataclass(frozen=True)

@@ -21,9 +21,9 @@
     on = "upper"
     xyz = [0.5, 0, 0]
 
-`describe.drives` lists what an actuator can say. A serial arm may be given by `convention` and [[dh]] rows (twist, length, offset, angle, kind) instead, with [base] and
-[tool] places. [root] names the root link and gives it a mass, for a base that moves. A file that
-starts with `mechanism = ...` is a mechanism: see `describe.mechanism_toml`.
+`describe.drives` lists what an actuator can say. A serial arm may be given by `convention` and [[dh]] rows (twist,
+length, offset, angle, kind) instead, with [base] and [tool] places. [root] names the root link and gives it a mass, for
+a base that moves. A file that starts with `mechanism = ...` is a mechanism: see `describe.mechanism_toml`.
 """
 
 from __future__ import annotations

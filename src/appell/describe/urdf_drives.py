@@ -7,25 +7,23 @@
 
 A transmission stands in <robot> or in <ros2_control>; its <mechanicalReduction> in <actuator>, in <joint> or in itself.
 Only simple ones, of one joint, are a gear ratio: differentials, grippers and the like are passed over, and so is one
-that names no joint or no reduction.
+that names no joint or no reduction. Files of one arm often keep the transmissions of the whole robot, so those of
+joints that are not there are passed over with one warning.
 """
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Mapping
 
-from appell.describe.drives import FRICTION, KEYS, actuator_of
+from appell.describe.drives import KEYS, actuator_of
 from appell.describe.xml import Element
-from appell.errors import unknown_name
+from appell.errors import ModelWarning, unknown_name
 from appell.model.actuator import Actuator
 
-UNSPOKEN = tuple(key for key in KEYS if key not in ("gear", *FRICTION[:2], "torque", "speed"))
-SPOKEN = {  # key -> tag and attribute of a joint
-    "viscous": ("dynamics", "damping"),
-    "coulomb": ("dynamics", "friction"),
-    "speed": ("limit", "velocity"),
-    "torque": ("limit", "effort"),
-}
+DYNAMICS = {"viscous": "damping", "coulomb": "friction"}
+LIMIT = {"speed": "velocity", "torque": "effort"}
+UNSPOKEN = tuple(key for key in KEYS if key not in ("gear", *DYNAMICS, *LIMIT))
 SIMPLE = "SimpleTransmission"
 GEARING = {"gear": ("mechanicalReduction", "mechanical_reduction"), "rotor_inertia": ("motorInertia", "rotor_inertia")}
 Gearing = Mapping[str, float]
@@ -34,10 +32,13 @@ Gearing = Mapping[str, float]
 def read_actuator(joint: Element, who: str, gearing: Gearing, limited: bool) -> Actuator:
     """What drives a joint: what its tags say (its <limit> only if it has one axis), and what transmissions do."""
     table = dict(gearing)
-    for key, (tag, attribute) in SPOKEN.items():
-        value = limit_of(joint, tag, attribute, who) if limited or tag != "limit" else None
-        if value is not None:
-            table[key] = value
+    dynamics = joint.only("dynamics")
+    for key, attribute in DYNAMICS.items():
+        if dynamics is not None and dynamics.attributes.get(attribute, "").strip():
+            table[key] = dynamics.float(attribute, who)
+    for key, attribute in LIMIT.items() if limited else ():
+        if (most := limit_of(joint, attribute, who)) is not None:
+            table[key] = most
     if (extra := joint.only("appell")) is not None:
         for key in extra.attributes:
             if key not in UNSPOKEN:
@@ -46,18 +47,19 @@ def read_actuator(joint: Element, who: str, gearing: Gearing, limited: bool) -> 
     return actuator_of(table, who, joint.where)
 
 
-def limit_of(joint: Element, tag: str, key: str, who: str) -> float | None:
-    """A number of a joint's tag; None where it is blank, infinite, or said to be unknown."""
-    element = joint.only(tag)
-    if element is None or key not in element.attributes.get("known", key).split():
+def limit_of(joint: Element, key: str, who: str) -> float | None:
+    """A number of a joint's <limit>; None where it is blank, infinite, or said to be unknown."""
+    tag = joint.only("limit")
+    if tag is None or key not in tag.attributes.get("known", key).split():
         return None
-    text = element.attributes.get(key, "").strip().lower()
-    return None if text.lstrip("+-") in ("", "inf", "infinity") else element.float(key, who)
+    text = tag.attributes.get(key, "").strip().lower()
+    return None if text.lstrip("+-") in ("", "inf", "infinity") else tag.float(key, who)
 
 
 def read_gearings(document: Element, joints: Mapping[str, Element]) -> dict[str, Gearing]:
     """Gear ratios (and rotor inertias) of the simple transmissions, by joint."""
     found: dict[str, Gearing] = {}
+    strangers = []
     for transmission in _transmissions(document):
         ends, motors = list(transmission.all("joint")), list(transmission.all("actuator"))
         if not _is_simple(transmission) or len(ends) != 1 or len(motors) > 1:
@@ -67,9 +69,13 @@ def read_gearings(document: Element, joints: Mapping[str, Element]) -> dict[str,
         if not (name and gearing):
             continue
         if name not in joints:
-            raise transmission.error(unknown_name("joint", name, joints, "a transmission's robot"))
-        if found.setdefault(name, gearing) != gearing:
+            strangers.append(f"'{name}' (line {transmission.line})")
+        elif found.setdefault(name, gearing) != gearing:
             raise transmission.error(f"two transmissions of joint '{name}' disagree.", expected="one of them")
+    if strangers:
+        listed = ", ".join(strangers[:10]) + (f" and {len(strangers) - 10} more" if len(strangers) > 10 else "")
+        where = f"\n  read from {document.source}" if document.source else ""
+        warnings.warn(f"transmissions of joints that are not there: {listed}.{where}", ModelWarning, stacklevel=2)
     return found
 
 

@@ -113,7 +113,7 @@ def _turn_z_to(normal: Vec3) -> Mat3:
 
 
 def _limits(joint: Element, who: str) -> Limits:
-    return Limits(*(limit_of(joint, "limit", key, who) for key in ("lower", "upper")))
+    return Limits(*(limit_of(joint, key, who) for key in ("lower", "upper")))
 
 
 def _mimic(joint: Element, who: str) -> Mimic | None:

@@ -28,10 +28,8 @@ def to_urdf(robot: System, path: str | Path | None = None) -> str:
     """
     tree = _tree(robot)
     if lost := unseen(tree):
-        sentence = (
-            f"{tree.owner}: URDF has no words for these, and readers other than appell will not see them: {lost}."
-        )
-        warnings.warn(sentence, ModelWarning, stacklevel=2)
+        told = f"{tree.owner}: URDF has no words for these, which readers other than appell will not see: {lost}."
+        warnings.warn(told, ModelWarning, stacklevel=2)
     return _deliver(urdf_lines(tree), path)
 
 

@@ -55,6 +55,14 @@ class Element:
             raise self.error(f"<{self.tag}> of {who} has no {key}.", expected=f'{key}="..."')
         return value
 
+    def number(self, who: str) -> float:
+        """The finite number between the tags."""
+        value = plain(self.content.strip())
+        if value is None:
+            what = f"<{self.tag}> of {who} is {shortened(self.content.strip())}"
+            raise self.error(f"{what}.", expected="a finite decimal number")
+        return value
+
     def floats(self, key: str, size: int, who: str) -> tuple[float, ...]:
         """So many finite numbers, separated by blanks."""
         what, words = f"{key} of <{self.tag}> of {who}", self.text(key, who).split()
@@ -68,14 +76,6 @@ class Element:
 
     def float(self, key: str, who: str) -> float:
         return self.floats(key, 1, who)[0]
-
-    def number(self, who: str) -> float:
-        """The finite number between the tags."""
-        value = plain(self.content.strip())
-        if value is None:
-            what = f"<{self.tag}> of {who} is {shortened(self.content.strip())}"
-            raise self.error(f"{what}.", expected="a finite decimal number")
-        return value
 
     def error(self, problem: str, expected: str = "", hint: str = "") -> DescriptionError:
         return DescriptionError(problem, expected=expected, source=self.where, hint=hint)

@@ -24,11 +24,11 @@ from collections.abc import Sequence
 
 from appell.algebra.matrix import Mat3
 from appell.algebra.rotation import Pose
-from appell.algebra.scalar import Scalar
+from appell.algebra.scalar import Scalar, Vector
 from appell.algebra.vector import Vec3
 from appell.model.body import Inertia
 
-Matrix = Sequence[Sequence[Scalar]]  # 3x4 for a place X and its derivatives, 4x4 for Σ
+Matrix = Sequence[Vector]  # 3x4 for a place X and its derivatives, 4x4 for Σ
 
 
 def pseudo_inertia(body: Inertia) -> list[list[Scalar]]:
@@ -95,7 +95,7 @@ def pose_of(place: Matrix) -> Pose:
     return Pose(Mat3.of(row[:3] for row in place), Vec3.of(row[3] for row in place))
 
 
-def applied(place: Matrix, point: Sequence[Scalar]) -> Vec3:
+def applied(place: Matrix, point: Vector) -> Vec3:
     """X r, or a derivative of it."""
     return Vec3.of(inner([row], [point]) for row in place)
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 
 from appell.algebra.scalar import Scalar
 from appell.formulate.inward import Wrench
-from appell.formulate.motion import Step
+from appell.formulate.link_motion import Step
 from appell.formulate.tree import Tree
 
 

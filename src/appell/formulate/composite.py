@@ -8,7 +8,7 @@ with φ = ∫ r dm and Ψ = ∫ r rᵀ dm.
 from __future__ import annotations
 
 from appell.algebra.matrix import symmetric_product
-from appell.formulate.motion import Step
+from appell.formulate.link_motion import Step
 from appell.formulate.tree import Tree
 from appell.model.body import Inertia
 

@@ -6,17 +6,15 @@ U = -g · Σᵢ (m x_O + R h)                                                   
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from appell.algebra.scalar import Scalar
+from appell.algebra.scalar import Scalar, Vector
 from appell.algebra.vector import ZERO, Vec3
 from appell.formulate.kinematics import world_poses
-from appell.formulate.motion import steps, velocities
+from appell.formulate.link_motion import steps, velocities
 from appell.formulate.tree import Tree
 from appell.model.joints import Partial
 
 
-def kinetic_energy(tree: Tree, q: Sequence[Scalar], v: Sequence[Scalar]) -> Scalar:
+def kinetic_energy(tree: Tree, q: Vector, v: Vector) -> Scalar:
     velocity = velocities(tree, steps(tree, q), v)
     energy: Scalar = 0.0
     for link in tree.links:
@@ -26,17 +24,17 @@ def kinetic_energy(tree: Tree, q: Sequence[Scalar], v: Sequence[Scalar]) -> Scal
     return 0.5 * energy
 
 
-def potential_energy(tree: Tree, q: Sequence[Scalar]) -> Scalar:
+def potential_energy(tree: Tree, q: Vector) -> Scalar:
     """Zero where the centre of mass is level with the world's origin."""
     return -tree.gravity.dot(_first_moment(tree, q))  # (2)
 
 
-def center_of_mass(tree: Tree, q: Sequence[Scalar]) -> Vec3:
+def center_of_mass(tree: Tree, q: Vector) -> Vec3:
     """In world coordinates."""
     return (1.0 / _mass(tree)) * _first_moment(tree, q)
 
 
-def momentum(tree: Tree, q: Sequence[Scalar], v: Sequence[Scalar]) -> tuple[Vec3, Vec3]:
+def momentum(tree: Tree, q: Vector, v: Vector) -> tuple[Vec3, Vec3]:
     """Linear momentum, and angular momentum about the centre of mass, in world axes."""
     step = steps(tree, q)
     pose, velocity = world_poses(tree, step), velocities(tree, step, v)
@@ -55,7 +53,7 @@ def _mass(tree: Tree) -> Scalar:
     return sum((link.inertia.mass for link in tree.links), start=0.0)
 
 
-def _first_moment(tree: Tree, q: Sequence[Scalar]) -> Vec3:
+def _first_moment(tree: Tree, q: Vector) -> Vec3:
     pose = world_poses(tree, steps(tree, q))
     first = ZERO
     for link in tree.links:

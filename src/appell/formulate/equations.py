@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from appell.algebra.rotation import Pose
-from appell.algebra.scalar import Scalar
+from appell.algebra.scalar import Scalar, Vector
 from appell.algebra.vector import Vec3
 from appell.formulate.points import PointMotion
 from appell.model.actuator import Actuator
@@ -24,14 +24,13 @@ from appell.model.body import PARAMETER_NAMES
 from appell.model.frame import Frame
 from appell.model.system import System
 
-Vector = Sequence[Scalar]
 Matrix = list[list[Scalar]]
 Wrenches = Mapping[Frame, Vector]  # frame -> six numbers (force, moment)
 SYMBOLS = {"rotor": "Ia", "coulomb": "fc", "static": "fs", "viscous": "fv", "offset": "fo"}
 
 
 @dataclass(frozen=True)
-class Drive:
+class Driven:
     """An actuator at its joint; `label` is what its parameters are numbered by."""
 
     name: str
@@ -56,7 +55,7 @@ class Equations(ABC):
     """All terms of a system's equations of motion; `tau` is at the actuators, everything else along coordinates."""
 
     system: System
-    drives: tuple[Drive, ...]
+    drives: tuple[Driven, ...]
     friction: bool  # whether friction and offsets of the drives count
     rotors: bool  # whether rotor inertias do
     reference: str  # in which axes wrenches on frames are given
@@ -231,8 +230,8 @@ class Equations(ABC):
         """π, the columns of the regressor."""
         found = []
         for k, (name, body) in enumerate(self.system.bodies.items(), start=1):
-            values = body.parameters if body else (0.0,) * 10
-            found += [Parameter(f"{kind}{k}", kind, name, x) for kind, x in zip(PARAMETER_NAMES, values, strict=True)]
+            ten = zip(PARAMETER_NAMES, body.parameters if body else (0.0,) * 10, strict=True)
+            found += [Parameter(f"{kind}{k}", kind, name, value) for kind, value in ten]
         for drive in self.drives:
             own = drive.actuator
             values = {"rotor": own.reflected_inertia, "offset": own.offset, **vars(own.friction)}
@@ -240,7 +239,7 @@ class Equations(ABC):
                 found.append(Parameter(f"{SYMBOLS[kind]}{drive.label}", kind, drive.name, float(values[kind])))
         return tuple(found)
 
-    def _factors(self, drive: Drive, rate: Scalar, gain: Scalar) -> dict[str, Scalar]:
+    def _factors(self, drive: Driven, rate: Scalar, gain: Scalar) -> dict[str, Scalar]:
         """What the parameters of a drive are multiplied with."""
         rotor = {"rotor": gain} if self.rotors else {}
         return rotor | ({**drive.actuator.friction.columns(rate), "offset": 1.0} if self.friction else {})

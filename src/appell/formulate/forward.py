@@ -5,11 +5,11 @@ Any inverse dynamics gives the bias (at a = 0), any method the matrix. Mata et a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from appell.algebra.cholesky import solve_cholesky
 from appell.algebra.gauss_jordan import solve_gauss_jordan
-from appell.algebra.scalar import Scalar
+from appell.algebra.scalar import Scalar, Vector
 from appell.algebra.solve import LDL
 from appell.formulate.tree import Tree
 
@@ -24,9 +24,7 @@ def solved(inverse_dynamics: Callable, mass_matrix: Callable, solver: str) -> Ca
     """The forward dynamics of a way to the bias, a way to the inertia matrix and a solver."""
     solve = SOLVERS[solver]
 
-    def forward_dynamics(
-        tree: Tree, q: Sequence[Scalar], v: Sequence[Scalar], tau: Sequence[Scalar], wrenches=None
-    ) -> list[Scalar]:
+    def forward_dynamics(tree: Tree, q: Vector, v: Vector, tau: Vector, wrenches=None) -> list[Scalar]:
         """a(q, v, τ)."""
         bias = inverse_dynamics(tree, q, v, [0.0] * len(v), wrenches)
         return solve(tree.plus_rotors(mass_matrix(tree, q)), [force - h for force, h in zip(tau, bias, strict=True)])

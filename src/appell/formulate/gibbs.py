@@ -13,14 +13,12 @@ equations follow: τ = ∂S/∂a, M = ∂²S/∂a², bias = ∂S/∂a at a = 0.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from appell.algebra.scalar import Scalar
-from appell.formulate.motion import accelerations, steps
+from appell.algebra.scalar import Scalar, Vector
+from appell.formulate.link_motion import accelerations, steps
 from appell.formulate.tree import Tree
 
 
-def gibbs_function(tree: Tree, q: Sequence[Scalar], v: Sequence[Scalar], a: Sequence[Scalar]) -> Scalar:
+def gibbs_function(tree: Tree, q: Vector, v: Vector, a: Vector) -> Scalar:
     """S(q, v, a), by (2)."""
     motion = accelerations(tree, steps(tree, q), v, a)
     S: Scalar = 0.0

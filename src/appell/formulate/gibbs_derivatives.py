@@ -9,30 +9,22 @@ a unit acceleration is a column of M. One gradient costs O(n), M costs O(n²).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-
 from appell.algebra.derivative import gradient
-from appell.algebra.scalar import Scalar
+from appell.algebra.scalar import Scalar, Vector
 from appell.algebra.vector import ZERO
 from appell.formulate.gibbs import gibbs_function
-from appell.formulate.inward import Wrench, less_outside
-from appell.formulate.motion import steps
+from appell.formulate.inward import Outside, less_outside
+from appell.formulate.link_motion import steps
 from appell.formulate.tree import Tree
 
 
-def inverse_dynamics(
-    tree: Tree,
-    q: Sequence[Scalar],
-    v: Sequence[Scalar],
-    a: Sequence[Scalar],
-    wrenches: Mapping[str, Wrench] | None = None,
-) -> list[Scalar]:
+def inverse_dynamics(tree: Tree, q: Vector, v: Vector, a: Vector, wrenches: Outside = None) -> list[Scalar]:
     """τ(q, v, a)."""
     tau = gradient(lambda gains: gibbs_function(tree, q, v, gains), a)
     return less_outside(tree, steps(tree, q), tau, wrenches)
 
 
-def mass_matrix(tree: Tree, q: Sequence[Scalar]) -> list[list[Scalar]]:
+def mass_matrix(tree: Tree, q: Vector) -> list[list[Scalar]]:
     """M(q), column by column."""
     n, still = tree.robot.nv, tree.with_gravity(ZERO)
     rest = [0.0] * n

@@ -11,13 +11,12 @@ The matter of a link is P = ∫ (r, 1)(r, 1)ᵀ dm. The last row of T' and T'' i
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from appell.algebra.matrix import Mat3, skew
-from appell.algebra.scalar import Scalar
+from appell.algebra.scalar import Scalar, Vector
 from appell.algebra.vector import Vec3
-from appell.formulate.motion import Step, combine
+from appell.formulate.link_motion import Step, combine
 from appell.formulate.tree import Tree
 from appell.model.body import Inertia
 from appell.model.frame import WORLD
@@ -49,7 +48,7 @@ class Mat4:
         columns = other.T.rows
         return Mat4(tuple(tuple(_dot(row, column) for column in columns) for row in self.rows))
 
-    def apply(self, vector: Sequence[Scalar]) -> tuple[Scalar, ...]:
+    def apply(self, vector: Vector) -> tuple[Scalar, ...]:
         return tuple(_dot(row, vector) for row in self.rows)
 
     def trace_with(self, other: Mat4) -> Scalar:
@@ -57,7 +56,7 @@ class Mat4:
         return sum((_dot(a, b) for a, b in zip(self.rows, other.rows, strict=True)), start=0.0)
 
 
-def _dot(a: Sequence[Scalar], b: Sequence[Scalar]) -> Scalar:
+def _dot(a: Vector, b: Vector) -> Scalar:
     return sum((x * y for x, y in zip(a, b, strict=True)), start=0.0)
 
 
@@ -89,7 +88,7 @@ class Placement:
     gain: Mat4 = NOTHING
 
 
-def placements(tree: Tree, X: dict[str, Mat4], v: Sequence[Scalar], a: Sequence[Scalar]) -> dict[str | None, Placement]:
+def placements(tree: Tree, X: dict[str, Mat4], v: Vector, a: Vector) -> dict[str | None, Placement]:
     """T, T' and T'' of every link, by (1)."""
     found: dict[str | None, Placement] = {WORLD: Placement()}
     for link in tree.links:

@@ -8,19 +8,20 @@ the matter of a link asks for, less what acts on it from outside,
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
-from appell.algebra.scalar import Scalar
+from appell.algebra.scalar import Scalar, Vector
 from appell.algebra.vector import ZERO, Vec3
-from appell.formulate.motion import Step
+from appell.formulate.link_motion import Step
 from appell.formulate.tree import Tree
 from appell.model.frame import WORLD
 
 Wrench = tuple[Vec3, Vec3]  # force and moment about the link's origin, in link coordinates
+Outside = Mapping[str, Wrench] | None  # what acts on links from outside
 
 
 def joint_forces(
-    tree: Tree, step: dict[str, Step], asked: Mapping[str, Wrench], outside: Mapping[str, Wrench] | None = None
+    tree: Tree, step: dict[str, Step], asked: Mapping[str, Wrench], outside: Outside = None
 ) -> list[Scalar]:
     """τ for the wrenches that the links ask for and those that act on them, by (1)."""
     force: dict[str | None, Vec3] = {WORLD: ZERO} | {name: f for name, (f, _) in asked.items()}
@@ -37,9 +38,7 @@ def joint_forces(
     return tree.gather(tau)
 
 
-def less_outside(
-    tree: Tree, step: dict[str, Step], tau: Sequence[Scalar], outside: Mapping[str, Wrench] | None
-) -> list[Scalar]:
+def less_outside(tree: Tree, step: dict[str, Step], tau: Vector, outside: Outside) -> list[Scalar]:
     """τ less the share of wrenches from outside, for methods that do not gather forces themselves."""
     if not outside:
         return list(tau)

@@ -7,12 +7,12 @@ frame's link that passes the world's origin, in world axes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from appell.algebra.rotation import Pose
-from appell.algebra.scalar import Scalar
+from appell.algebra.scalar import Scalar, Vector
 from appell.algebra.vector import Vec3
-from appell.formulate.motion import Step, carried_partials, steps
+from appell.formulate.link_motion import Step, carried_partials, steps
 from appell.formulate.tree import Tree
 from appell.model.frame import WORLD, Frame
 from appell.model.joints import Partial
@@ -41,12 +41,12 @@ def world_poses(tree: Tree, step: dict[str, Step]) -> dict[str | None, Pose]:
     return found
 
 
-def frame_pose(tree: Tree, frame: Frame, q: Sequence[Scalar]) -> Pose:
+def frame_pose(tree: Tree, frame: Frame, q: Vector) -> Pose:
     """Where a frame stands in the world."""
     return world_poses(tree, steps(tree, q))[frame.body] @ frame.pose
 
 
-def frame_jacobian(tree: Tree, frame: Frame, reference: str, q: Sequence[Scalar]) -> list[list[Scalar]]:
+def frame_jacobian(tree: Tree, frame: Frame, reference: str, q: Vector) -> list[list[Scalar]]:
     """J with (linear, angular) velocity of the frame = J v."""
     step = steps(tree, q)
     world = world_poses(tree, step)[frame.body] @ frame.pose
@@ -58,9 +58,7 @@ def frame_jacobian(tree: Tree, frame: Frame, reference: str, q: Sequence[Scalar]
     return tree.gather_columns(columns, rows=6)
 
 
-def frame_wrench(
-    tree: Tree, frame: Frame, reference: str, q: Sequence[Scalar], wrench: Sequence[Scalar]
-) -> tuple[Vec3, Vec3]:
+def frame_wrench(tree: Tree, frame: Frame, reference: str, q: Vector, wrench: Vector) -> tuple[Vec3, Vec3]:
     """Force and moment about the link's origin, in link coordinates, of a wrench on a frame, (force, moment)."""
     force, moment = Vec3.of(wrench[:3]), Vec3.of(wrench[3:])
     if reference != "LOCAL":

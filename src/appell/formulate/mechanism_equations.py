@@ -6,7 +6,7 @@
     Q = Jᵀτ         τ = J⁻ᵀ Q(q, v, a)         M a = Jᵀτ - h                                                     (1)
 
 With more actuators than coordinates, τ = J (JᵀJ)⁻¹ Q is the smallest of the torques that do. How poses and joint
-positions are differentiated is not decided here: a `Curve` is handed in, which knows its derivatives.
+positions are differentiated is not decided here: a `Differentiable` is handed in, which knows its derivatives.
 """
 
 from __future__ import annotations
@@ -24,18 +24,19 @@ from appell.algebra.solve import LDL
 from appell.algebra.vector import ZERO, Vec3
 from appell.errors import ModelError, TraceError
 from appell.formulate import closed_form as form
-from appell.formulate.equations import Drive, Equations, Matrix, Vector, Wrenches
+from appell.formulate.equations import Driven, Equations, Matrix, Vector, Wrenches
 from appell.formulate.kinematics import REFERENCES
 from appell.formulate.points import PointMotion
 from appell.model.body import Inertia
 from appell.model.frame import Frame
 from appell.model.joints import Partial
-from appell.model.mechanism import LegJoint, Mechanism, MovingBody
+from appell.model.mechanism import Mechanism
+from appell.model.mechanism_parts import LegJoint, MovingBody
 
 TURN = 2.0 * math.pi
 
 
-class Curve(Protocol):
+class Differentiable(Protocol):
     """A nested list of scalars as a function of q, and its derivatives along a motion with q̇ = v, v̇ = a."""
 
     def value(self, q: Vector) -> Any: ...
@@ -54,7 +55,7 @@ class Curve(Protocol):
         """⟨∂ₖ value, weights⟩."""
 
 
-Differentiate = Callable[[str, int, Callable[[Vector], Any]], Curve]  # name, size of q, function
+Differentiate = Callable[[str, int, Callable[[Vector], Any]], Differentiable]  # name, size of q, function
 
 
 class Curves:
@@ -66,16 +67,16 @@ class Curves:
         self.drives = self._positions(mechanism.driven)
 
     @cached_property
-    def joints(self) -> Curve:
+    def joints(self) -> Differentiable:
         """The positions of all joints, actuators first."""
         return self._positions((*self.mechanism.driven, *self.mechanism.passive))
 
-    def _positions(self, joints: Sequence[LegJoint]) -> Curve:
+    def _positions(self, joints: Sequence[LegJoint]) -> Differentiable:
         return self._curve(
             "joints", lambda q: [self._named(f"joint '{joint.name}'", joint.position, q) for joint in joints]
         )
 
-    def _curve(self, name: str, function: Callable[[Vector], Any]) -> Curve:
+    def _curve(self, name: str, function: Callable[[Vector], Any]) -> Differentiable:
         return self.differentiate(name, self.mechanism.nq, function)
 
     def _place(self, part: MovingBody, q: Vector) -> Matrix:
@@ -105,7 +106,7 @@ class MechanismEquations(Equations):
         self.system, self.mechanism, self.curves = mechanism, mechanism, curves
         self.friction, self.rotors, self.reference = friction, rotors, reference
         self.drives = tuple(
-            Drive(joint.name, str(k), joint.actuator) for k, joint in enumerate(mechanism.driven, start=1)
+            Driven(joint.name, str(k), joint.actuator) for k, joint in enumerate(mechanism.driven, start=1)
         )
         self.inertias = [inertias.get(part.name, part.body.about_origin) for part in mechanism.parts]
         self.sigmas = [form.pseudo_inertia(inertia) for inertia in self.inertias]

@@ -19,15 +19,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from appell.algebra.scalar import Scalar, sqrt
+from appell.algebra.scalar import Scalar, Vector, sqrt
 from appell.algebra.vector import ZERO, Vec3
 from appell.formulate.kinematics import world_poses
-from appell.formulate.motion import accelerations, carried_partials, steps, velocities
+from appell.formulate.link_motion import accelerations, carried_partials, steps, velocities
 from appell.formulate.tree import Tree
 from appell.model.frame import Frame
 
 
-def positions(tree: Tree, frames: Sequence[Frame], q: Sequence[Scalar]) -> list[Vec3]:
+def positions(tree: Tree, frames: Sequence[Frame], q: Vector) -> list[Vec3]:
     """Where the frames' origins are (1)."""
     pose = world_poses(tree, steps(tree, q))
     return [pose[frame.body].apply(frame.pose.translation) for frame in frames]
@@ -43,7 +43,7 @@ class PointMotion:
     J: list[list[Scalar]]  # three rows
 
 
-def point_motions(tree: Tree, frames: Sequence[Frame], q: Sequence[Scalar], v: Sequence[Scalar]) -> list[PointMotion]:
+def point_motions(tree: Tree, frames: Sequence[Frame], q: Vector, v: Vector) -> list[PointMotion]:
     """(1) to (3) for the origins of frames."""
     still = tree.with_gravity(ZERO)
     step = steps(still, q)

@@ -11,12 +11,10 @@ u·f + b·n. Cost O(n²). Valera et al. 2003, §5.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from appell.algebra.matrix import Mat3
-from appell.algebra.scalar import Scalar
+from appell.algebra.scalar import Scalar, Vector
 from appell.algebra.vector import UNITS, ZERO, Vec3
-from appell.formulate.motion import Acceleration, accelerations, carried_partials, steps
+from appell.formulate.link_motion import Acceleration, accelerations, carried_partials, steps
 from appell.formulate.tree import Tree
 
 UNIT_INERTIAS = tuple(
@@ -25,7 +23,7 @@ UNIT_INERTIAS = tuple(
 )
 
 
-def regressor(tree: Tree, q: Sequence[Scalar], v: Sequence[Scalar], a: Sequence[Scalar]) -> list[list[Scalar]]:
+def regressor(tree: Tree, q: Vector, v: Vector, a: Vector) -> list[list[Scalar]]:
     """Y(q, v, a), nv x 10 links."""
     step = steps(tree, q)
     motion, partials = accelerations(tree, step, v, a), carried_partials(tree, step)

@@ -9,9 +9,9 @@ from typing import Any
 
 from appell.errors import ArgumentError, ModelError, unknown_name
 from appell.formulate.equations import Equations
-from appell.formulate.formulations import Formulation, choose
+from appell.formulate.formulations import FORMULATIONS, Formulation, choose
 from appell.formulate.mechanism_equations import Curves, Differentiate, MechanismEquations
-from appell.formulate.spherical.equations import SphericalEquations
+from appell.formulate.spherical.explicit import SphericalEquations
 from appell.formulate.tree_equations import TreeEquations
 from appell.model.body import Inertia
 from appell.model.mechanism import Mechanism
@@ -22,6 +22,11 @@ CLOSED_FORMS = {
     "differentiated": "poses differentiated by the compiler, for any mechanism in closed form",
     "explicit": "Abedloo et al. 2014: M, C, G written out, for spherical robots",
 }
+
+
+def formulation_names(system: System) -> tuple[str, ...]:
+    """The formulations of systems of this kind."""
+    return tuple(CLOSED_FORMS if isinstance(system, Mechanism) else FORMULATIONS)
 
 
 @dataclass(frozen=True)

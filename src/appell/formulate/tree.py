@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from appell.algebra.rotation import Pose
-from appell.algebra.scalar import Scalar
+from appell.algebra.scalar import Scalar, Vector
 from appell.algebra.vector import Vec3
 from appell.model.body import Inertia
 from appell.model.joints import Partial
@@ -67,7 +67,7 @@ class Tree:
             self, links=tuple(replace(link, rotor=link.joint.actuator.reflected_inertia) for link in self.links)
         )
 
-    def plus_rotors(self, matrix: Sequence[Sequence[Scalar]]) -> list[list[Scalar]]:
+    def plus_rotors(self, matrix: Sequence[Vector]) -> list[list[Scalar]]:
         """An inertia matrix of the links with that of the rotors added."""
         rows = [list(row) for row in matrix]
         for link in self.links:
@@ -78,11 +78,11 @@ class Tree:
     def with_gravity(self, gravity: Vec3) -> Tree:
         return replace(self, gravity=gravity)
 
-    def position(self, link: TreeLink, q: Sequence[Scalar]) -> list[Scalar]:
+    def position(self, link: TreeLink, q: Vector) -> list[Scalar]:
         """The coordinates of the link's joint."""
         return self.robot.joint_position(link.joint, q)
 
-    def velocity(self, link: TreeLink, v: Sequence[Scalar]) -> list[Scalar]:
+    def velocity(self, link: TreeLink, v: Vector) -> list[Scalar]:
         """The joint's share of a vector with the layout of v."""
         return self.robot.joint_velocity(link.joint, v)
 
@@ -95,7 +95,7 @@ class Tree:
 
     # ---- from joints to generalised coordinates; a mimic joint adds to its leader
 
-    def gather(self, forces: Mapping[str, Sequence[Scalar]]) -> list[Scalar]:
+    def gather(self, forces: Mapping[str, Vector]) -> list[Scalar]:
         """The generalised forces of forces along every link's partials."""
         gathered: list[Scalar] = [0.0] * self.robot.nv
         for link in self.links:
@@ -103,7 +103,7 @@ class Tree:
                 gathered[column] = gathered[column] + scale * force
         return gathered
 
-    def gather_columns(self, columns: Mapping[str, Sequence[Sequence[Scalar]]], rows: int) -> list[list[Scalar]]:
+    def gather_columns(self, columns: Mapping[str, Sequence[Vector]], rows: int) -> list[list[Scalar]]:
         """A matrix with nv columns from each link's columns of `rows` entries; absent links give zeros."""
         matrix: list[list[Scalar]] = [[0.0] * self.robot.nv for _ in range(rows)]
         for link in self.links:
@@ -112,7 +112,7 @@ class Tree:
                     row[column] = row[column] + scale * entry
         return matrix
 
-    def gather_matrix(self, blocks: Mapping[tuple[str, str], Sequence[Sequence[Scalar]]]) -> list[list[Scalar]]:
+    def gather_matrix(self, blocks: Mapping[tuple[str, str], Sequence[Vector]]) -> list[list[Scalar]]:
         """An nv x nv matrix from blocks of partials of two links; absent blocks are zero."""
         nv = self.robot.nv
         matrix: list[list[Scalar]] = [[0.0] * nv for _ in range(nv)]
@@ -123,7 +123,7 @@ class Tree:
                     matrix[i][j] = matrix[i][j] + row_scale * column_scale * entry
         return matrix
 
-    def gather_symmetric(self, blocks: Mapping[tuple[str, str], Sequence[Sequence[Scalar]]]) -> list[list[Scalar]]:
+    def gather_symmetric(self, blocks: Mapping[tuple[str, str], Sequence[Vector]]) -> list[list[Scalar]]:
         """A symmetric matrix from its blocks, the upper half taken from the lower."""
         matrix = self.gather_matrix(blocks)
         return [[matrix[max(i, j)][min(i, j)] for j in range(len(matrix))] for i in range(len(matrix))]

@@ -14,7 +14,7 @@ from appell.algebra.scalar import Scalar
 from appell.algebra.vector import Vec3
 from appell.errors import ModelError
 from appell.formulate import energy, kinematics, points
-from appell.formulate.equations import Drive, Equations, Matrix, Vector, Wrenches
+from appell.formulate.equations import Driven, Equations, Matrix, Vector, Wrenches
 from appell.formulate.formulations import Formulation
 from appell.formulate.gibbs import gibbs_function
 from appell.formulate.gibbs_appell.coriolis import coriolis
@@ -169,8 +169,8 @@ def _is_driven(joint: Joint) -> bool:
     return joint.motion.nv == 1 or joint.actuator != IDEAL
 
 
-def _drives(robot: Robot, joint: Joint) -> list[Drive]:
+def _drives(robot: Robot, joint: Joint) -> list[Driven]:
     """A drive for each component of a joint's velocity, numbered like v; a mimic's bears its own name."""
     start = robot.span(joint)[1].start + 1
     labels = [f"_{joint.name}"] if joint.mimic else [str(start + k) for k in range(joint.motion.nv)]
-    return [Drive(joint.name, label, joint.actuator) for label in labels] if _is_driven(joint) else []
+    return [Driven(joint.name, label, joint.actuator) for label in labels] if _is_driven(joint) else []

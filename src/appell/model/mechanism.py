@@ -9,93 +9,26 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import numpy as np
 
 from appell.algebra.matrix import IDENTITY
 from appell.algebra.rotation import Pose
-from appell.algebra.scalar import Scalar
 from appell.algebra.vector import Vec3
 from appell.errors import ModelError
-from appell.model.actuator import IDEAL, Actuator
+from appell.model.actuator import Actuator
 from appell.model.body import Body
-from appell.model.frame import IN_PLACE, Frame
+from appell.model.frame import Frame
+from appell.model.mechanism_parts import LegJoint, MovingBody, Polyline, Reach, Recipe, points
 from appell.model.robot import GRAVITY
-from appell.model.spherical import SphericalDesign
+from appell.model.spherical_design import SphericalDesign
 from appell.model.system import System
 
-Coordinates = Sequence[Scalar]
-Polyline = Sequence[Sequence[float]]
-Quantity = Callable[[Coordinates], Scalar]
 ORTHONORMAL = 1e-9  # largest entry of RᵀR - 1 at home
 CONDITION_LIMIT = 1e10  # of the actuator Jacobian; beyond it, torques are NaN
 NEARBY = 0.1  # rad or m about home, where random configurations are looked for
 TRIES = 200
-
-
-@dataclass(frozen=True)
-class MovingBody:
-    """A rigid body and its pose, written over abstract scalars.
-
-    `pose(q)` places the body in `base`, a system that stands still in the world: what all legs have in common is then
-    written once, and turning it into world axes costs nothing. `outline` is a line through points of the body, for
-    figures.
-    """
-
-    name: str
-    pose: Callable[[Coordinates], Pose]
-    body: Body
-    base: Pose = IN_PLACE
-    outline: Polyline = ()
-
-
-@dataclass(frozen=True)
-class LegJoint:
-    """A joint of a leg: its angle or, with `unit="m"`, its length as a function of the coordinates, and its drive."""
-
-    name: str
-    position: Quantity
-    unit: str = "rad"
-    actuator: Actuator = IDEAL
-
-
-@dataclass(frozen=True)
-class Reach:
-    """What keeps a leg closed: some part of it has a size that must lie between a least and a most.
-
-    The second link of a leg whose elbow sweeps a circle must be as long as the shortest way from that circle to the
-    point it holds, and no longer than the longest. A driven length must lie within its stroke.
-    """
-
-    leg: str
-    part: str
-    size: Quantity | float
-    least: Quantity | float
-    most: Quantity | float
-    unit: str = "m"
-
-    def values(self, q: Coordinates) -> list[Scalar]:
-        """Size, least and most."""
-        return [x(q) if callable(x) else float(x) for x in (self.size, self.least, self.most)]
-
-    def sentence(self, size: float, least: float, most: float) -> str:
-        """Why the leg does not close, as the end of a sentence; empty if it does."""
-        if least <= size <= most:
-            return ""
-        error = (
-            f"{least - size:.6g} {self.unit} too short" if size < least else f"{size - most:.6g} {self.unit} too long"
-        )
-        measured, needed = f"{size:.6g} {self.unit}", f"{least:.6g} to {most:.6g} {self.unit}"
-        return f"leg '{self.leg}' cannot reach: its {self.part} measures {measured} and needs {needed}, {error}"
-
-
-@dataclass(frozen=True)
-class Recipe:
-    """Which mechanism of the zoo this is, and the numbers it was made with: how a file can name it."""
-
-    maker: str
-    options: Mapping[str, Any]
 
 
 @dataclass(frozen=True, repr=False)
@@ -108,18 +41,18 @@ class Mechanism(System):
 
     kind: ClassVar[str] = "mechanism"
     name: str
-    coordinates: tuple[str, ...]
-    parts: tuple[MovingBody, ...]
-    driven: tuple[LegJoint, ...]
-    home: tuple[float, ...]
-    units: tuple[str, ...] = ()  # of the coordinates, rad if not given
-    passive: tuple[LegJoint, ...] = ()
-    reaches: tuple[Reach, ...] = ()
-    limits: tuple[tuple[float, float], ...] = ()  # lowest and highest of every coordinate, none if not given
+    coordinates: Sequence[str]
+    parts: Sequence[MovingBody]
+    driven: Sequence[LegJoint]
+    home: Sequence[float]
+    units: Sequence[str] = ()  # of the coordinates, rad if not given
+    passive: Sequence[LegJoint] = ()
+    reaches: Sequence[Reach] = ()
+    limits: Sequence[tuple[float, float]] = ()  # lowest and highest of every coordinate, none if not given
     frames: tuple[Frame, ...] = ()
     gravity: Vec3 = GRAVITY
     free: frozenset[str] = frozenset()
-    outlines: tuple[Polyline, ...] = ()  # of what stands still
+    outlines: Sequence[Polyline] = ()  # of what stands still
     condition_limit: float = CONDITION_LIMIT
     design: SphericalDesign | None = None  # as Abedloo et al. 2014 describe it, if it is spherical
     description: str = field(default="", compare=False)
@@ -128,8 +61,9 @@ class Mechanism(System):
     recipe: Recipe | None = field(default=None, compare=False)
 
     def __post_init__(self):
-        for name in ("coordinates", "parts", "driven", "passive", "reaches", "frames", "outlines"):
+        for name in ("coordinates", "parts", "driven", "passive", "reaches", "limits", "frames"):
             object.__setattr__(self, name, tuple(getattr(self, name)))
+        object.__setattr__(self, "outlines", tuple(map(points, self.outlines)))
         object.__setattr__(self, "home", tuple(float(x) for x in self.home))
         object.__setattr__(self, "units", tuple(self.units) or ("rad",) * len(self.coordinates))
         object.__setattr__(self, "gravity", Vec3.of(float(x) for x in self.gravity))
@@ -145,11 +79,11 @@ class Mechanism(System):
 
     @property
     def coordinate_names(self) -> tuple[str, ...]:
-        return self.coordinates
+        return tuple(self.coordinates)
 
     @property
     def velocity_names(self) -> tuple[str, ...]:
-        return self.coordinates
+        return tuple(self.coordinates)
 
     @property
     def actuator_names(self) -> tuple[str, ...]:
@@ -157,7 +91,11 @@ class Mechanism(System):
 
     @property
     def coordinate_units(self) -> tuple[str, ...]:
-        return self.units
+        return tuple(self.units)
+
+    @property
+    def velocity_units(self) -> tuple[str, ...]:
+        return tuple(self.units)
 
     @property
     def actuator_units(self) -> tuple[str, ...]:
@@ -183,7 +121,7 @@ class Mechanism(System):
 
     @property
     def ranges(self) -> tuple[tuple[float, float], ...]:
-        return self.limits or ((-math.inf, math.inf),) * self.nq
+        return tuple(self.limits) or ((-math.inf, math.inf),) * self.nq
 
     @property
     def bodies(self) -> dict[str, Body | None]:
@@ -203,11 +141,13 @@ class Mechanism(System):
         return next(filter(None, sentences), "")
 
     def with_bodies(self, bodies: Mapping[str, Body | None]) -> Self:
+        given: dict[str, Body] = {}
         for name, body in bodies.items():
             self.find("body", name, self.bodies)
             if body is None:
                 raise ModelError(f"body '{name}' of {self.owner} is to have no mass.", expected="a Body")
-        return replace(self, parts=tuple(replace(part, body=bodies.get(part.name, part.body)) for part in self.parts))
+            given[name] = body
+        return replace(self, parts=tuple(replace(part, body=given.get(part.name, part.body)) for part in self.parts))
 
     def with_actuators(self, change: Mapping[str, Actuator] | Callable[[str, Actuator], Actuator]) -> Self:
         if not callable(change):

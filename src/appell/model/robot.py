@@ -125,8 +125,12 @@ class Robot(System):
         return tuple(unit for joint in self._joints for _, unit in joint.motion.coordinates)
 
     @property
-    def actuator_units(self) -> tuple[str, ...]:
+    def velocity_units(self) -> tuple[str, ...]:
         return tuple(unit for joint in self._joints for _, unit in joint.motion.velocities)
+
+    @property
+    def actuator_units(self) -> tuple[str, ...]:
+        return self.velocity_units
 
     @property
     def actuators(self) -> tuple[Actuator, ...]:

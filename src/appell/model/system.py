@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -24,7 +24,7 @@ from appell.model.frame import Frame
 class System(ABC):
     """The facts that every chapter asks of a robot, whatever it is made of."""
 
-    kind: str  # how messages call it: robot, mechanism
+    kind: ClassVar[str]  # how messages call it: robot, mechanism
     name: str
     gravity: Vec3
     frames: tuple[Frame, ...]
@@ -54,6 +54,11 @@ class System(ABC):
     @abstractmethod
     def coordinate_units(self) -> tuple[str, ...]:
         """rad, m, or 1 for a part of a quaternion."""
+
+    @property
+    @abstractmethod
+    def velocity_units(self) -> tuple[str, ...]:
+        """rad or m: what a velocity is the rate of."""
 
     @property
     @abstractmethod

@@ -18,9 +18,7 @@ S = TypeVar("S", bound=System)
 BALL = 0.4 * 0.05**2  # m²; the inertia of a payload is that of a ball of 5 cm
 
 
-def with_payload(
-    system: S, mass: float, at: Sequence[float] = (0.0, 0.0, 0.0), frame: str | None = None
-) -> S:
+def with_payload(system: S, mass: float, at: Sequence[float] = (0.0, 0.0, 0.0), frame: str | None = None) -> S:
     """With a ball of `mass` kg at a point of a frame; of the last body if None."""
     if not (math.isfinite(mass) and mass > 0.0):
         raise ArgumentError(f"the payload has a mass of {mass:g} kg.", expected="a positive number")

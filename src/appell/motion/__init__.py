@@ -2,11 +2,17 @@
 
 path = Spline([0, 1, 2], points)               path.record().write("motion.csv")
 Record.read("motion.csv").path()               a path again
+forward_kinematics(dyn, theta)                 the pose of a mechanism for given actuators; also check_pose, workspace
 """
 
+from appell.motion import inverse
 from appell.motion.event import Event
 from appell.motion.files.journal import JournalWriter
 from appell.motion.measurement import measured
+from appell.motion.mechanisms.drawing import draw
+from appell.motion.mechanisms.maps import workspace
+from appell.motion.mechanisms.newton import forward_kinematics
+from appell.motion.mechanisms.pose_check import check_pose, condition
 from appell.motion.path import Path
 from appell.motion.paths.fourier import Fourier
 from appell.motion.paths.line import CartesianLine, zyz
@@ -26,7 +32,13 @@ __all__ = [
     "Record",
     "Scaled",
     "Spline",
+    "check_pose",
+    "condition",
+    "draw",
+    "forward_kinematics",
+    "inverse",
     "measured",
     "time_optimal",
+    "workspace",
     "zyz",
 ]

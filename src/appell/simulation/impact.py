@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from appell.simulation.complementarity import solve_complementarity
-from appell.simulation.friction import frictional_impulses
+from appell.simulation.wall_friction import frictional_impulses
 
 STAGES = 40
 STILL = 1e-11  # relative: normal speeds below this are zero

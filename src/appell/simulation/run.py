@@ -10,7 +10,7 @@ import numpy as np
 from appell.dynamics import Dynamics
 from appell.errors import ArgumentError
 from appell.motion.curve import Curve
-from appell.motion.names import record_names
+from appell.motion.names import record_names, record_units
 from appell.motion.record import Record
 from appell.simulation.contact import Contact, Contacts
 from appell.simulation.flow import FreeMotion
@@ -132,6 +132,7 @@ def _record(done: Run) -> Record:
         t,
         {"q": q, "v": v, "tau": tau, "energy": kinetic + potential},
         record_names(flow.system),
+        units=record_units(flow.system),
         about={"robot": flow.system.name, "status": status.name, "message": message},
         events=tuple(done.events),
         between=Curve.of(done.pieces, tuple((span.start, span.stop) for span in flow.system.quaternions)),

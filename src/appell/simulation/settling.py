@@ -19,10 +19,10 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from appell.simulation.complementarity import least_norm, solve_complementarity
-from appell.simulation.friction import solve_cones
 from appell.simulation.integrate import Settings
 from appell.simulation.phase import RECALL, Phase, Rest
 from appell.simulation.status import Status, Stop
+from appell.simulation.wall_friction import solve_cones
 
 CREEP = 1e-9  # m/s: a sliding point that goes backwards this fast has stopped
 SINGULAR = 1e-3  # the unmet part of the resting points' acceleration that ends a run

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from appell.describe.zoo import MECHANISMS
+from appell.describe.zoo.mechanisms import MECHANISMS
 from appell.dynamics import Dynamics
-from appell.motion.pose_check import condition
+from appell.motion.mechanisms.pose_check import condition
 from formulate.closed_form.judges import JUDGES
 from robots import random_body
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from appell.describe.zoo import agile_wrist
+from appell.describe.zoo.mechanisms import agile_wrist
 from appell.dynamics import Dynamics
 from appell.formulate.systems import CLOSED_FORMS
 from appell.lab.judges.verification import paper_trajectory

@@ -7,7 +7,7 @@ import pickle
 import numpy as np
 import pytest
 
-from appell.describe.zoo import MECHANISMS
+from appell.describe.zoo.mechanisms import MECHANISMS
 from appell.dynamics import Dynamics
 from systems import SPREAD
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import appell as ap
-from appell.describe.zoo import agile_wrist, five_bar
+from appell.describe.zoo.mechanisms import agile_wrist, five_bar
 from appell.dynamics import Dynamics
 from appell.lab.bench.closed_loops import LoopPeer
 from appell.lab.judges.agile_wrist_tree import agile_wrist_tree, platform_motion, tree_state

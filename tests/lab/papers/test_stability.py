@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from appell.lab.papers.stability import double_precision, positions, single_precision
+from appell.lab.papers.stability import PRINTED, double_precision, positions, single_precision
 
 REFERENCE = json.loads((Path(__file__).parents[2] / "references" / "two_body_stability.json").read_text())
 
@@ -42,10 +42,10 @@ def test_the_condition_number_spans_the_references(double):
 
 
 def test_single_precision_loses_what_the_paper_says(double, single):
-    """Orders of magnitude only: single rounding errors differ from program to program."""
+    """Within a factor of three: the single rounding error depends on the order of every operation."""
     exact, _ = double
-    worst = {name: np.abs(exact - found).max() for name, found in single.items()}
+    worst = {name: np.abs(exact - found)[:, 1].max() for name, found in single.items()}
     assert all(found.dtype == np.float32 for found in single.values())
     assert worst["ABA, link coordinates"] < 1e-3
-    for name in ("ABA, base coordinates", "CRBA, Walker-Orin", "GA, Mata"):
-        assert 0.1 < worst[name] < 10.0
+    for name, (printed, _) in PRINTED.items():
+        assert printed / 3 < worst[name] < 3 * printed, name

@@ -35,20 +35,8 @@ _PLAIN = 0x101  # C-contiguous and aligned
 _OPERANDS = 32
 
 # The plan: addresses and counts that the machine code reads, in this order, then one shape for each operand.
-_PLAN = (
-    "ndarray",
-    "float64",
-    "empty",
-    "incref",
-    "decref",
-    "tuple",
-    "vectorcall",
-    "loop",
-    "dims",
-    "steps",
-    "ins",
-    "outs",
-)
+_OBJECTS = ("ndarray", "float64", "empty", "incref", "decref", "tuple", "vectorcall")
+_PLAN = (*_OBJECTS, "loop", "dims", "steps", "ins", "outs")
 
 _CALL = """
 define ptr @call(ptr %self, ptr %args, i64 %given, ptr %keywords) nounwind {{
@@ -221,9 +209,7 @@ def _address(function) -> int:
 
 @cache
 def _code() -> Code:
-    head = (
-        object.__basicsize__
-    )  # of every object; the fields of an array follow: data, nd, sizes, strides, base, descr, flags
+    head = object.__basicsize__  # then the fields of an array: data, nd, sizes, strides, base, descr, flags
     fields = []
     for number, name in enumerate(_PLAN):
         kind = "i64" if name in ("ins", "outs") else "ptr"

@@ -28,17 +28,8 @@ def make_ufunc(tape: Tape, doc: str = "") -> np.ufunc:
     """Compile a tape, or load it from the disk cache, and hand it over as a ufunc with float32 and float64 loops."""
     _check(tape)
     loops = _Loops(tape, doc)
-    return gufunc(
-        loops.functions,
-        loops.data,
-        loops.types,
-        len(tape.inputs),
-        len(tape.outputs),
-        loops.name,
-        loops.doc,
-        signature(tape).encode(),
-        owner=loops,
-    )
+    tables, counts = (loops.functions, loops.data, loops.types), (len(tape.inputs), len(tape.outputs))
+    return gufunc(*tables, *counts, loops.name, loops.doc, signature(tape).encode(), owner=loops)
 
 
 def signature(tape: Tape) -> str:

@@ -76,15 +76,15 @@ def _cancel(g: Graph, total: int, opposite: int, left: int) -> int | None:
     return g.add(q, left) if opposite == p else None
 
 
+def _positive_scale(g: Graph, x: int, y: int) -> int | None:
+    factor = g.nodes[x][1]
+    return g.neg(g.mul(g.const(-factor), y)) if factor < 0.0 else None
+
+
 def _nested_scale(g: Graph, x: int, y: int) -> int | None:
     _, inner, z = g.nodes[y]
     first = g.nodes[inner]
     return g.mul(g.const(g.nodes[x][1] * first[1]), z) if first[0] == CONST else None
-
-
-def _known_opposite(g: Graph, x: int, y: int) -> int | None:
-    """The node y - x, if there is one."""
-    return g.index.get((SUB, y, x))
 
 
 def _minus_opposite(g: Graph, x: int, y: int) -> int | None:
@@ -100,7 +100,7 @@ def _reciprocal(g: Graph, x: int, y: int) -> int | None:
 RULES = (
     Rule("-(c)", NEG, ((CONST,),), lambda g, x: g.const(-g.nodes[x][1])),
     Rule("-(-x) = x", NEG, ((NEG,),), _inner),
-    Rule("-(x - y) = y - x, if known", NEG, ((SUB,),), lambda g, x: _known_opposite(g, *g.nodes[x][1:])),
+    Rule("-(x - y) = y - x, if known", NEG, ((SUB,),), lambda g, x: g.index.get((SUB, *g.nodes[x][:0:-1]))),
     # sums
     Rule("c + d", ADD, ((CONST, CONST),), lambda g, x, y: g.const(g.nodes[x][1] + g.nodes[y][1])),
     Rule("0 + x = x", ADD, ((CONST, ANY),), lambda g, x, y: y if g.nodes[x][1] == 0.0 else None),
@@ -124,23 +124,13 @@ RULES = (
     Rule("x c = c x", MUL, ((ANY, CONST),), lambda g, x, y: g.mul(y, x)),
     Rule("0 x = 0", MUL, ((CONST, ANY),), lambda g, x, y: x if g.nodes[x][1] == 0.0 else None),
     Rule("1 x = x", MUL, ((CONST, ANY),), lambda g, x, y: y if g.nodes[x][1] == 1.0 else None),
-    Rule(
-        "(-c) x = -(c x)",
-        MUL,
-        ((CONST, ANY),),
-        lambda g, x, y: g.neg(g.mul(g.const(-g.nodes[x][1]), y)) if g.nodes[x][1] < 0.0 else None,
-    ),
+    Rule("(-c) x = -(c x)", MUL, ((CONST, ANY),), _positive_scale),
     Rule("c (d z) = (c d) z", MUL, ((CONST, MUL),), _nested_scale),
     Rule("(-x) y = -(x y)", MUL, ((NEG, ANY),), lambda g, x, y: g.neg(g.mul(_inner(g, x), y))),
     Rule("x (-y) = -(x y)", MUL, ((ANY, NEG),), lambda g, x, y: g.neg(g.mul(x, _inner(g, y)))),
     # quotients
     Rule("x / c = (1/c) x", DIV, ((ANY, CONST),), _reciprocal),
-    Rule(
-        "0 / x = 0",
-        DIV,
-        ((CONST, ANY),),
-        lambda g, x, y: x if g.nodes[x][1] == 0.0 and g.nodes[y][0] != CONST else None,
-    ),
+    Rule("0 / x = 0", DIV, ((CONST, ANY),), lambda g, x, y: x if g.value(x) == 0.0 and g.value(y) is None else None),
     Rule("(-x) / y = -(x / y)", DIV, ((NEG, ANY),), lambda g, x, y: g.neg(g.div(_inner(g, x), y))),
     Rule("x / (-y) = -(x / y)", DIV, ((ANY, NEG),), lambda g, x, y: g.neg(g.div(x, _inner(g, y)))),
     # functions

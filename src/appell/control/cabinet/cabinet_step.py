@@ -99,9 +99,10 @@ def encoder(channel: Channel, theta: Scalar, raw: Scalar, index: Scalar, seen: S
     return now, select(passed, pulse, index), select(passed, 1.0, seen)
 
 
-def potentiometer(channel: Channel, wiring: Wiring, theta: Scalar, gain: Scalar, offset: Scalar, noise: Scalar) -> Scalar:
+def potentiometer(
+    channel: Channel, wiring: Wiring, theta: Scalar, gain: Scalar, offset: Scalar, noise: Scalar
+) -> Scalar:
     """What the input converter makes of the potentiometer's voltage."""
     full, steps = wiring.potentiometer_volts, 2.0**wiring.bits - 1.0
     volts = gain * (full * (theta - channel.lower) / (channel.upper - channel.lower)) + offset + noise
     return nearest(clamp(volts, 0.0, full) * (steps / full)) * (full / steps)
-

@@ -25,11 +25,11 @@ from appell.algebra.piecewise import clamp
 from appell.algebra.scalar import Scalar
 from appell.algebra.solve import LDL
 from appell.compile.function import Function
+from appell.control.axes import per_axis
 from appell.control.cabinet.signals import Blocks
 from appell.control.friction_parts import FrictionParts
-from appell.control.per_axis import per_axis
 from appell.model.system import System
-from appell.motion.pose_check import check_pose
+from appell.motion.mechanisms.pose_check import check_pose
 
 SWEEPS = 8
 TINY = 1e-30  # keeps a step of no length from dividing by zero

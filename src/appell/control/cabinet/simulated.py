@@ -1,8 +1,8 @@
 """A simulated cabinet: the hardware interface, with a system behind it that moves as time passes.
 
-It shares a clock with the loop that uses it. Whenever it is read, the system has moved on to the present, in steps of at
-most a period, under the codes that were last written. It has a watchdog of its own: before `heartbeat` seconds without
-a sign of life are over the amplifiers go off and the brakes fall in, and so they do when the power fails.
+It shares a clock with the loop that uses it. Whenever it is read, the system has moved on to the present, in steps of
+at most a period, under the codes that were last written. It has a watchdog of its own: before `heartbeat` seconds
+without a sign of life are over the amplifiers go off and the brakes fall in, and so they do when the power fails.
 """
 
 from __future__ import annotations

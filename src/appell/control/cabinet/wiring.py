@@ -18,7 +18,7 @@ from functools import cached_property
 
 import numpy as np
 
-from appell.control.per_axis import word
+from appell.control.axes import word
 from appell.errors import ArgumentError
 from appell.model.actuator import Actuator
 from appell.model.system import System

@@ -30,10 +30,10 @@ import numpy as np
 
 from appell.algebra.piecewise import clamp
 from appell.algebra.scalar import Scalar, select
+from appell.control.axes import PerAxis, controllable, per_axis
 from appell.control.friction_parts import FrictionParts
 from appell.control.law.gains import Gains
 from appell.control.law.laws import feedback, find_law
-from appell.control.per_axis import PerAxis, controllable, per_axis
 from appell.errors import ArgumentError
 from appell.model.system import System
 
@@ -41,7 +41,7 @@ SLOW = 0.02  # rad/s or m/s; a model's friction goes through zero over this much
 
 
 @dataclass(frozen=True)
-class Step:
+class ControlStep:
     """What one step gives, torques at the actuators, the integral along the coordinates."""
 
     tau: list[Scalar]
@@ -108,7 +108,7 @@ class Design:
         integral: Sequence,
         before: Sequence,
         stopping: Scalar = 0.0,
-    ) -> Step:
+    ) -> ControlStep:
         """(1) to (5) over abstract scalars."""
         demand = self._demand(q, v, reference, integral, stopping)
         tau, total = [], []
@@ -125,7 +125,7 @@ class Design:
             pushes = lack * error  # > 0 where the error asks for more than there is
             grown = clamp(sum_ + self.period * error, -limit, limit)
             total.append(select(stopping, sum_, select(pushes, sum_, grown)))  # (3)
-        return Step(tau, total, demand)
+        return ControlStep(tau, total, demand)
 
     def _demand(self, q, v, reference, integral, stopping: Scalar) -> list[Scalar]:
         law, equations = self.law, self.parts.equations

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from appell.control.per_axis import PerAxis, per_axis
+from appell.control.axes import PerAxis, per_axis
 from appell.errors import ArgumentError
 from appell.model.system import System
 

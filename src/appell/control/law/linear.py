@@ -93,4 +93,3 @@ def linearize_closed_loop(controller: Controller, system: System, q) -> LinearSy
     )
     names = (*plant.states, *titles("integral", system.coordinate_names))
     return LinearSystem(A, np.vstack([gamma, np.zeros((n, len(before)))]), names, plant.inputs, design.period)
-

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from appell.control.axes import names_of, word
 from appell.control.cabinet.plant import Plant
 from appell.control.law.controller import Controller
 from appell.control.loop.reference import Reference
-from appell.control.per_axis import names_of, word
 from appell.errors import ArgumentError, SimulationError
 
 
@@ -59,8 +59,8 @@ def closed_loop(controller: Controller, plant: Plant, reference: Reference, sett
     if lost.any():
         k, which = (int(i) for i in np.argwhere(lost)[0])
         raise SimulationError(
-            f"the torque of {word(model, 'actuator')} '{model.actuator_names[which]}' is {tau[k, which]} at t = {t[k]:g} s; before, "
-            f"q was ({', '.join(f'{x:.4g}' for x in q[max(k - 1, 0)])}).",
+            f"the torque of {word(model, 'actuator')} '{model.actuator_names[which]}' is {tau[k, which]} at "
+            f"t = {t[k]:g} s; before, q was ({', '.join(f'{x:.4g}' for x in q[max(k - 1, 0)])}).",
             hint="keep away from singular poses and from the end of reach; gains that are stable at this period",
         )
     return Response(t, q, v, tau, reference)

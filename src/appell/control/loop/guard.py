@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from appell.control.per_axis import PerAxis, per_axis, word
+from appell.control.axes import PerAxis, per_axis, word
 from appell.errors import ArgumentError
 from appell.model.system import System
 

@@ -18,11 +18,11 @@ from typing import Any
 
 import numpy as np
 
+from appell.control.axes import names_of
 from appell.control.cabinet.signals import signal_columns
 from appell.control.loop.servo import Servo
 from appell.control.loop.states import SENTENCE, State
 from appell.control.loop.supervisor import Policy
-from appell.control.per_axis import names_of
 from appell.motion.files.journal import JournalWriter
 from appell.motion.record import titles
 

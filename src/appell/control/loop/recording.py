@@ -1,9 +1,9 @@
 """Records as a real cabinet would make them: a path, followed on the simulated one by a loop, and what became of it.
 
-    record    what the loop logged along the path: t, q_, v_ (its estimates), qd_, vd_, ad_, code_, and as tau_ what was
-              written to the converters, in N m or N at the actuators
-    truth     what the system behind the cabinet did at the same times: q_, v_, a_ (differences of v), and as tau_ what
-              its motors gave from then on
+record    what the loop logged along the path: t, q_, v_ (its estimates), qd_, vd_, ad_, code_, and as tau_ what was
+          written to the converters, in N m or N at the actuators
+truth     what the system behind the cabinet did at the same times: q_, v_, a_ (differences of v), and as tau_ what
+          its motors gave from then on
 """
 
 from __future__ import annotations

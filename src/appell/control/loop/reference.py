@@ -86,10 +86,10 @@ class Reference:
         A path may begin and end in motion, as a piece of a periodic one does. `speed` bounds the mean of the approach.
         """
         own = Reference.sampled(path, period)
-        first, last = ([x[0] for x in path(np.array([t]))] for t in (0.0, own.duration))
-        rest, far = np.zeros(own.n), np.abs(first[0] - start).max()
-        before = _bridge([start, rest, rest], first, max(SHORTEST, far / speed), period)
-        after = _bridge(last, [last[0] + 0.5 * SHORTEST * last[1], rest, rest], SHORTEST, period)
+        (first, rate, _), (last, rate_last, _) = own.samples[0], own.samples[-1]
+        rest, far = np.zeros(own.n), np.abs(first - start).max()
+        before = _bridge((start, rest), (first, rate), max(SHORTEST, far / speed), period)
+        after = _bridge((last, rate_last), (last + 0.5 * SHORTEST * rate_last, rest), SHORTEST, period)
         samples = np.concatenate([before.samples[:-1], own.samples, after.samples[1:]])
         ticks = slice(len(before) - 1, len(before) - 1 + len(own))
         return Reference(samples, period, own.names), ticks
@@ -133,10 +133,10 @@ class Reference:
 
 
 def _bridge(begin, end, duration: float, period: float) -> Reference:
-    """From one q, v, a to another, by a quintic over a whole number of periods."""
+    """From one (q, v) to another, by a quintic over a whole number of periods."""
     duration = period * np.ceil(duration / period - SLACK)
-    q, v, a = (np.stack(pair) for pair in zip(begin, end, strict=True))
-    return Reference.sampled(Interpolated([0.0, duration], q, v, a), period)
+    q, v = (np.stack(pair) for pair in zip(begin, end, strict=True))
+    return Reference.sampled(Interpolated([0.0, duration], q, v, 0.0 * q), period)
 
 
 def recorded_path(record: Record, names: tuple[str, ...]) -> Path:

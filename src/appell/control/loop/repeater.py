@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
+from appell.control.cabinet.hardware import Mute
 from appell.control.loop.control_loop import Loop
 from appell.control.loop.reference import Reference
 from appell.control.loop.servo import Servo
@@ -20,7 +21,7 @@ from appell.errors import ArgumentError
 from appell.motion.record import Record
 
 
-class Repeater:
+class Repeater(Mute):
     """Hardware and clock in one: says what the log says."""
 
     def __init__(self, log: Record, servo: Servo):
@@ -40,20 +41,6 @@ class Repeater:
     def read(self, into: np.ndarray) -> bool:
         into[:] = self._signals[self.row]
         return bool(self._fresh[self.row])
-
-    def write(self, codes: np.ndarray) -> None: ...
-
-    def write_tool(self, outputs: int) -> None: ...
-
-    def open(self) -> None: ...
-
-    def enable(self) -> None: ...
-
-    def disable(self) -> None: ...
-
-    def clear(self) -> None: ...
-
-    def close(self) -> None: ...
 
 
 def replay(log: Record, servo: Servo, path: Path | None = None) -> Record:

@@ -22,12 +22,12 @@ import numpy as np
 from appell.algebra.piecewise import clamp, larger, largest, magnitude
 from appell.algebra.scalar import Scalar, nearest, select
 from appell.compile.function import Function
+from appell.control.axes import word
 from appell.control.cabinet.signals import Blocks, signal_blocks
 from appell.control.cabinet.wiring import Wiring
 from appell.control.law.design import Design
 from appell.control.loop.guard import Guard
 from appell.control.loop.states import Fault
-from appell.control.per_axis import word
 from appell.errors import ArgumentError
 
 ALARMS = (

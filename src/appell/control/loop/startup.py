@@ -20,7 +20,7 @@ from appell.control.loop.servo import Servo
 from appell.dynamics import Dynamics
 from appell.errors import ArgumentError
 from appell.model.robot import Robot
-from appell.motion.forward_kinematics import forward_kinematics, position_error
+from appell.motion.mechanisms.newton import forward_kinematics, position_error
 
 DOUBT = 0.35  # of a pitch; a correction beyond it could be the wrong turn
 

@@ -11,6 +11,7 @@ from pathlib import Path as FilePath
 
 import numpy as np
 
+from appell.control.axes import controllable
 from appell.control.cabinet.generic import coordinate_ranges, wiring_of
 from appell.control.cabinet.simulated import CabinetModel
 from appell.control.cabinet.wiring import Wiring
@@ -23,7 +24,6 @@ from appell.control.loop.reference import Reference
 from appell.control.loop.servo import Servo
 from appell.control.loop.startup import index_search
 from appell.control.loop.states import State, sentences
-from appell.control.per_axis import controllable
 from appell.errors import ArgumentError
 from appell.model.mechanism import Mechanism
 from appell.model.system import System

@@ -38,8 +38,9 @@ from appell.describe.values import inertia_matrix, vector
 from appell.describe.zoo.recipe import maker
 from appell.errors import ArgumentError
 from appell.model.body import Body, Inertia
-from appell.model.mechanism import LegJoint, Mechanism, MovingBody, Reach
-from appell.model.spherical import SphericalDesign, SphericalLeg
+from appell.model.mechanism import Mechanism
+from appell.model.mechanism_parts import LegJoint, MovingBody, Reach
+from appell.model.spherical_design import SphericalDesign, SphericalLeg
 
 Z = Vec3(0.0, 0.0, 1.0)
 OWNER = "an agile wrist"
@@ -48,7 +49,7 @@ TILT, LEAN = math.acos(math.sqrt(3.0) / 3.0), math.asin(math.sqrt(3.0) / 3.0)  #
 THIRDS = 0.0, math.radians(120.0), math.radians(240.0)
 
 
-class Leg(SphericalLeg):
+class WristLeg(SphericalLeg):
     """The leg of the paper with its poses in the system P of the leg, free of trigonometric functions of θ and ψ."""
 
     def v(self, q: Sequence[Scalar]) -> Vec3:
@@ -132,7 +133,7 @@ def agile_wrist(
     each = {name: _per_leg(name, given, len(lambdas)) for name, given in angles.items()}
     _check_arcs(each)
     legs = [
-        Leg(turn_z(turn) @ turn_x(tilt - math.pi), turn_z(seat) @ (turn_x(-lean) @ Z), first, second, sign)
+        WristLeg(turn_z(turn) @ turn_x(tilt - math.pi), turn_z(seat) @ (turn_x(-lean) @ Z), first, second, sign)
         for turn, first, second, tilt, lean, seat, sign in zip(lambdas, *each.values(), signs, strict=True)
     ]
     parts, driven, passive, reaches = [], [], [], []
@@ -181,7 +182,7 @@ def _check_arcs(each: Mapping[str, Sequence[float]]) -> None:
                 )
 
 
-def _reach(k: int, leg: Leg) -> Reach:
+def _reach(k: int, leg: WristLeg) -> Reach:
     """α₂ must lie between |angle(u, v) - α₁| and angle(u, v) + α₁, taken round the sphere."""
     first = math.degrees(leg.alpha1)
 

@@ -25,13 +25,14 @@ from appell.algebra.vector import Vec3
 from appell.describe.legs import Angle, check_branches, check_positive, closing_angle, cylinder, disc, turn_z
 from appell.describe.zoo.recipe import maker
 from appell.model.body import Body
-from appell.model.mechanism import LegJoint, Mechanism, MovingBody, Reach
+from appell.model.mechanism import Mechanism
+from appell.model.mechanism_parts import LegJoint, MovingBody, Reach
 
 ANGLES = tuple(math.radians(angle) for angle in (0.0, 120.0, 240.0))
 
 
 @dataclass(frozen=True)
-class Leg:
+class DeltaLeg:
     """One leg; `offset` is the platform's radius less the base's."""
 
     axes: Mat3
@@ -112,7 +113,7 @@ def delta(
     bodies, actuators, reaches = [], [], []
     axes = [turn_z(angle) for angle in angles]
     for k, (turn, sign) in enumerate(zip(axes, signs, strict=True), start=1):
-        leg = Leg(turn, platform_radius - base_radius, arm, forearm, sign)
+        leg = DeltaLeg(turn, platform_radius - base_radius, arm, forearm, sign)
         base = Pose(turn, turn @ Vec3(base_radius, 0.0, 0.0))
         upper, lower = cylinder(arm_mass, arm, bar_radius), cylinder(forearm_mass, forearm, bar_radius)
         bodies.append(MovingBody(f"arm_{k}", leg.upper, upper, base, [(0, 0, 0), (arm, 0, 0)]))
@@ -131,7 +132,8 @@ def delta(
         units=("m", "m", "m"),
         limits=((-0.2, 0.2), (-0.2, 0.2), (-0.9 * (arm + forearm), -0.6 * (arm + forearm))),
         description="Delta robot: a platform that does not turn, held by three arms with parallel forearms",
+        reference="round numbers; the geometry of Clavel 1988",
         reaches=reaches,
-        gravity=gravity,
+        gravity=Vec3.of(gravity),
         outlines=[[*hips, hips[0]]],
     )

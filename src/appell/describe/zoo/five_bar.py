@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from appell.algebra.vector import Vec3
 from appell.describe.legs import check_branches, check_positive
 from appell.describe.planar_leg import Links, PlanarLeg
 from appell.describe.zoo.recipe import maker
@@ -38,8 +39,9 @@ def five_bar(
         units=("m", "m"),
         limits=((-0.1, 0.1), (height - 0.1, height + 0.08)),
         description="planar five-bar: two legs of two links that hold one pin",
+        reference="round numbers",
         passive=[leg.passive for leg in legs],
         reaches=[leg.reach for leg in legs],
-        gravity=gravity,
+        gravity=Vec3.of(gravity),
         outlines=[[(*left.motor, 0.0), (*right.motor, 0.0)]],
     )

@@ -8,7 +8,8 @@ from dataclasses import replace
 from functools import wraps
 from typing import ParamSpec
 
-from appell.model.mechanism import Mechanism, Recipe
+from appell.model.mechanism import Mechanism
+from appell.model.mechanism_parts import Recipe
 
 P = ParamSpec("P")
 

@@ -22,11 +22,12 @@ from appell.describe.legs import check_positive, cylinder, disc, norm, rotation_
 from appell.describe.zoo.recipe import maker
 from appell.errors import ArgumentError
 from appell.model.body import Body
-from appell.model.mechanism import LegJoint, Mechanism, MovingBody, Reach
+from appell.model.mechanism import Mechanism
+from appell.model.mechanism_parts import LegJoint, MovingBody, Reach
 
 
 @dataclass(frozen=True)
-class Leg:
+class PlatformLeg:
     """One leg: `anchor` on the base, `tip` on the platform, `axes` of its own system, the stroke of its length."""
 
     axes: Mat3
@@ -109,7 +110,7 @@ def stewart_gough(
     inner = Body(inner.mass, -inner.com, inner.inertia)
     bodies, actuators, reaches = [], [], []
     for k, (anchor, tip) in enumerate(zip(anchors, tips, strict=True), start=1):
-        leg = Leg(turn_z(math.atan2(anchor.y, anchor.x) + math.pi / 2), anchor, tip, stroke)
+        leg = PlatformLeg(turn_z(math.atan2(anchor.y, anchor.x) + math.pi / 2), anchor, tip, stroke)
         base = Pose(leg.axes, anchor)
         bodies.append(MovingBody(f"cylinder_{k}", leg.cylinder, outer, base, [(0, 0, 0), (0, 0, cylinder_length)]))
         bodies.append(MovingBody(f"piston_{k}", leg.piston, inner, base, [(0, 0, 0), (0, 0, -piston_length)]))
@@ -127,8 +128,9 @@ def stewart_gough(
         units=("m", "m", "m", "rad", "rad", "rad"),
         limits=((-0.1, 0.1), (-0.1, 0.1), (0.85 * height, 1.15 * height), *((-0.3, 0.3),) * 3),
         description="Stewart-Gough platform: six legs of variable length between two rings",
+        reference="round numbers; the geometry of Gough, Whitehall 1962 and Stewart 1965",
         reaches=reaches,
-        gravity=gravity,
+        gravity=Vec3.of(gravity),
         outlines=[[list(a) for a in (*anchors, anchors[0])]],
     )
 

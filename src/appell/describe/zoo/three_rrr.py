@@ -13,7 +13,8 @@ from appell.describe.legs import Angle, check_branches, check_positive, disc
 from appell.describe.planar_leg import Links, PlanarLeg, on_circle, turned
 from appell.describe.zoo.recipe import maker
 from appell.model.body import Body
-from appell.model.mechanism import Mechanism, MovingBody
+from appell.model.mechanism import Mechanism
+from appell.model.mechanism_parts import MovingBody
 
 ANGLES = tuple(math.radians(angle) for angle in (-150.0, -30.0, 90.0))
 LINKS = Links(first=0.3, second=0.3, first_mass=0.6, second_mass=0.4)
@@ -51,9 +52,10 @@ def three_rrr(
         units=("m", "m", "rad"),
         limits=((-0.12, 0.12), (-0.12, 0.12), (-0.5, 0.5)),
         description="planar parallel robot: a platform held by three legs of two links",
+        reference="round numbers; the geometry of Gosselin, Angeles 1988",
         passive=[leg.passive for leg in legs],
         reaches=[leg.reach for leg in legs],
-        gravity=gravity,
+        gravity=Vec3.of(gravity),
         outlines=[[(*motor, 0.0) for motor in (*motors, motors[0])]],
     )
 

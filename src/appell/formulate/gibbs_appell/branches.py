@@ -10,12 +10,11 @@ More work than one pass over the tree (shared links move in every branch), and t
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from appell.algebra.scalar import Scalar
+from appell.algebra.scalar import Scalar, Vector
 from appell.formulate.gibbs_appell import shafei, trace_form
-from appell.formulate.inward import Wrench
+from appell.formulate.inward import Outside
 from appell.formulate.tree import Tree
 from appell.model.body import Inertia
 
@@ -34,13 +33,7 @@ def branches(tree: Tree) -> list[Tree]:
     return found
 
 
-def inverse_dynamics(
-    tree: Tree,
-    q: Sequence[Scalar],
-    v: Sequence[Scalar],
-    a: Sequence[Scalar],
-    wrenches: Mapping[str, Wrench] | None = None,
-) -> list[Scalar]:
+def inverse_dynamics(tree: Tree, q: Vector, v: Vector, a: Vector, wrenches: Outside = None) -> list[Scalar]:
     """τ(q, v, a), by (1)."""
     remaining = dict(wrenches or {})
     tau: list[Scalar] = [0.0] * tree.robot.nv
@@ -51,7 +44,7 @@ def inverse_dynamics(
     return tau
 
 
-def mass_matrix(tree: Tree, q: Sequence[Scalar]) -> list[list[Scalar]]:
+def mass_matrix(tree: Tree, q: Vector) -> list[list[Scalar]]:
     """M(q), by (1)."""
     matrix: list[list[Scalar]] = [[0.0] * tree.robot.nv for _ in range(tree.robot.nv)]
     for branch in branches(tree):

@@ -22,14 +22,13 @@ Cost O(n²), for any joint and for a floating base too, where the Christoffel sy
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from appell.algebra.matrix import IDENTITY, Mat3, outer, skew
-from appell.algebra.scalar import Scalar
+from appell.algebra.scalar import Scalar, Vector
 from appell.algebra.vector import Vec3
 from appell.formulate.composite import composites
-from appell.formulate.motion import Step, Velocity, carried_partials, carry, steps, velocities
+from appell.formulate.link_motion import Step, Velocity, carried_partials, carry, steps, velocities
 from appell.formulate.tree import Tree, TreeLink
 from appell.model.frame import WORLD
 from appell.model.joints import Partial
@@ -46,7 +45,7 @@ class Flow:
         return Flow(self.p + other.p, self.Z + other.Z)
 
 
-def coriolis(tree: Tree, q: Sequence[Scalar], v: Sequence[Scalar]) -> list[list[Scalar]]:
+def coriolis(tree: Tree, q: Vector, v: Vector) -> list[list[Scalar]]:
     """C(q, v)."""
     step = steps(tree, q)
     velocity = velocities(tree, step, v)

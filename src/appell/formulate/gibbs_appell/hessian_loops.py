@@ -17,16 +17,14 @@ al. 2002, §4.2, with the misprints of eq. 14 and 22 put right.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from appell.algebra.matrix import IDENTITY, Mat3, outer
-from appell.algebra.scalar import Scalar
+from appell.algebra.scalar import Scalar, Vector
 from appell.algebra.vector import ZERO, Vec3
-from appell.formulate.motion import steps
+from appell.formulate.link_motion import steps
 from appell.formulate.tree import Tree
 
 
-def mass_matrix(tree: Tree, q: Sequence[Scalar]) -> list[list[Scalar]]:
+def mass_matrix(tree: Tree, q: Vector) -> list[list[Scalar]]:
     """M(q) of a chain of joints that turn or slide about one axis."""
     step, links = steps(tree, q), tree.links
     n = len(links)

@@ -19,16 +19,14 @@ are neither above the other give a structural zero. Cost O(n²). Provenzano et a
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from appell.algebra.scalar import Scalar
+from appell.algebra.scalar import Scalar, Vector
 from appell.formulate.columns import columns_from_wrenches
 from appell.formulate.composite import composites
-from appell.formulate.motion import steps
+from appell.formulate.link_motion import steps
 from appell.formulate.tree import Tree
 
 
-def mass_matrix(tree: Tree, q: Sequence[Scalar]) -> list[list[Scalar]]:
+def mass_matrix(tree: Tree, q: Vector) -> list[list[Scalar]]:
     """M(q), symmetric and positive definite."""
     step = steps(tree, q)
     composite = composites(tree, step)

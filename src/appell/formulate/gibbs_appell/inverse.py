@@ -15,25 +15,16 @@ Cost O(n). Mata et al. 2002, §4.1, written about the joint origins so that base
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-
 from appell.algebra.matrix import axial_of_product
-from appell.algebra.scalar import Scalar
+from appell.algebra.scalar import Scalar, Vector
 from appell.algebra.vector import ZERO, Vec3
-from appell.formulate.motion import accelerations, steps
+from appell.formulate.inward import Outside
+from appell.formulate.link_motion import accelerations, steps
 from appell.formulate.tree import Tree
 from appell.model.frame import WORLD
 
-Wrench = tuple[Vec3, Vec3]  # force and moment about the link's origin, in link coordinates
 
-
-def inverse_dynamics(
-    tree: Tree,
-    q: Sequence[Scalar],
-    v: Sequence[Scalar],
-    a: Sequence[Scalar],
-    wrenches: Mapping[str, Wrench] | None = None,
-) -> list[Scalar]:
+def inverse_dynamics(tree: Tree, q: Vector, v: Vector, a: Vector, wrenches: Outside = None) -> list[Scalar]:
     """τ(q, v, a): the force every degree of freedom must supply, with outside wrenches acting on some links."""
     step = steps(tree, q)
     motion = accelerations(tree, step, v, a)
@@ -57,12 +48,12 @@ def inverse_dynamics(
     return tree.gather(tau)
 
 
-def bias(tree: Tree, q: Sequence[Scalar], v: Sequence[Scalar], wrenches=None) -> list[Scalar]:
+def bias(tree: Tree, q: Vector, v: Vector, wrenches=None) -> list[Scalar]:
     """τ at a = 0: what velocities, gravity and outside wrenches ask for."""
     return inverse_dynamics(tree, q, v, [0.0] * len(v), wrenches)
 
 
-def gravity(tree: Tree, q: Sequence[Scalar]) -> list[Scalar]:
+def gravity(tree: Tree, q: Vector) -> list[Scalar]:
     """τ at v = a = 0: what it takes to stand still."""
     rest = [0.0] * tree.robot.nv
     return inverse_dynamics(tree, q, rest, rest)

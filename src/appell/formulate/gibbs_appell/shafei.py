@@ -15,25 +15,17 @@ The term ω × B₂ω is missing in the paper; planar motion does not show it. C
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-
 from appell.algebra.matrix import ZEROS
-from appell.algebra.scalar import Scalar
+from appell.algebra.scalar import Scalar, Vector
 from appell.algebra.vector import ZERO, Vec3
 from appell.formulate.homogeneous import ORIGIN, Mat4, placements, transformation, twist
-from appell.formulate.inward import Wrench, less_outside
-from appell.formulate.motion import accelerations, steps
+from appell.formulate.inward import Outside, less_outside
+from appell.formulate.link_motion import accelerations, steps
 from appell.formulate.tree import Tree
 from appell.model.frame import WORLD
 
 
-def inverse_dynamics(
-    tree: Tree,
-    q: Sequence[Scalar],
-    v: Sequence[Scalar],
-    a: Sequence[Scalar],
-    wrenches: Mapping[str, Wrench] | None = None,
-) -> list[Scalar]:
+def inverse_dynamics(tree: Tree, q: Vector, v: Vector, a: Vector, wrenches: Outside = None) -> list[Scalar]:
     """τ(q, v, a)."""
     step = steps(tree, q)
     X = {name: transformation(own) for name, own in step.items()}

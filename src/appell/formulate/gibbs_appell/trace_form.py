@@ -9,16 +9,14 @@ With the matter of a whole body in P no separate 3x3 term is needed. Cost O(n²)
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from appell.algebra.scalar import Scalar
+from appell.algebra.scalar import Scalar, Vector
 from appell.formulate.homogeneous import Mat4, placements, pseudo_inertia, transformation, twist
-from appell.formulate.motion import steps
+from appell.formulate.link_motion import steps
 from appell.formulate.tree import Tree
 from appell.model.frame import WORLD
 
 
-def mass_matrix(tree: Tree, q: Sequence[Scalar]) -> list[list[Scalar]]:
+def mass_matrix(tree: Tree, q: Vector) -> list[list[Scalar]]:
     """M(q)."""
     X = {name: transformation(step) for name, step in steps(tree, q).items()}
     rest = [0.0] * tree.robot.nv

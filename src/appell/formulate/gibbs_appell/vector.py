@@ -19,23 +19,15 @@ The accelerations are those of `motion`, with vector products. Cost O(n). Valera
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-
-from appell.algebra.scalar import Scalar
+from appell.algebra.scalar import Scalar, Vector
 from appell.algebra.vector import ZERO, Vec3
-from appell.formulate.inward import Wrench
-from appell.formulate.motion import accelerations, by_crosses, steps
+from appell.formulate.inward import Outside
+from appell.formulate.link_motion import accelerations, by_crosses, steps
 from appell.formulate.tree import Tree
 from appell.model.frame import WORLD
 
 
-def inverse_dynamics(
-    tree: Tree,
-    q: Sequence[Scalar],
-    v: Sequence[Scalar],
-    a: Sequence[Scalar],
-    wrenches: Mapping[str, Wrench] | None = None,
-) -> list[Scalar]:
+def inverse_dynamics(tree: Tree, q: Vector, v: Vector, a: Vector, wrenches: Outside = None) -> list[Scalar]:
     """τ(q, v, a)."""
     step = steps(tree, q)
     motion = accelerations(tree, step, v, a, by_crosses)

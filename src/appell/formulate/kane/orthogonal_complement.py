@@ -14,15 +14,13 @@ Every body is summed for every pair of joints inboard of it: cost O(n³). Angele
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from appell.algebra.scalar import Scalar
+from appell.algebra.scalar import Scalar, Vector
 from appell.formulate.centred import centred
-from appell.formulate.motion import carried_partials, steps
+from appell.formulate.link_motion import carried_partials, steps
 from appell.formulate.tree import Tree
 
 
-def mass_matrix(tree: Tree, q: Sequence[Scalar]) -> list[list[Scalar]]:
+def mass_matrix(tree: Tree, q: Vector) -> list[list[Scalar]]:
     """M(q)."""
     partials = carried_partials(tree, steps(tree, q))  # (2)
     blocks: dict[tuple[str, str], list[list[Scalar]]] = {}

@@ -13,23 +13,15 @@ At rest and without gravity, the forces of a unit acceleration are a column of t
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-
-from appell.algebra.scalar import Scalar
+from appell.algebra.scalar import Scalar, Vector
 from appell.algebra.vector import ZERO
 from appell.formulate.homogeneous import ORIGIN, placements, pseudo_inertia, transformation, twist
-from appell.formulate.inward import Wrench, less_outside
-from appell.formulate.motion import steps
+from appell.formulate.inward import Outside, less_outside
+from appell.formulate.link_motion import steps
 from appell.formulate.tree import Tree
 
 
-def inverse_dynamics(
-    tree: Tree,
-    q: Sequence[Scalar],
-    v: Sequence[Scalar],
-    a: Sequence[Scalar],
-    wrenches: Mapping[str, Wrench] | None = None,
-) -> list[Scalar]:
+def inverse_dynamics(tree: Tree, q: Vector, v: Vector, a: Vector, wrenches: Outside = None) -> list[Scalar]:
     """τ(q, v, a)."""
     step = steps(tree, q)
     X = {name: transformation(own) for name, own in step.items()}
@@ -54,7 +46,7 @@ def inverse_dynamics(
     return less_outside(tree, step, tree.gather(tau), wrenches)
 
 
-def mass_matrix(tree: Tree, q: Sequence[Scalar]) -> list[list[Scalar]]:
+def mass_matrix(tree: Tree, q: Vector) -> list[list[Scalar]]:
     """M(q), column by column."""
     n, still = tree.robot.nv, tree.with_gravity(ZERO)
     rest = [0.0] * n

@@ -14,25 +14,19 @@ Accelerations are spatial ones: of the matter that passes the origin, not of one
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
-from appell.algebra.scalar import Scalar
+from appell.algebra.scalar import Scalar, Vector
 from appell.algebra.solve import LDL
 from appell.algebra.vector import ZERO
-from appell.formulate import inward
-from appell.formulate.motion import combine, steps
+from appell.formulate.inward import Outside
+from appell.formulate.link_motion import combine, steps
 from appell.formulate.newton_euler.spatial import Articulated, Twist, Wrench
 from appell.formulate.tree import Tree
 from appell.model.frame import WORLD
 
 
-def forward_dynamics(
-    tree: Tree,
-    q: Sequence[Scalar],
-    v: Sequence[Scalar],
-    tau: Sequence[Scalar],
-    wrenches: Mapping[str, inward.Wrench] | None = None,
-) -> list[Scalar]:
+def forward_dynamics(tree: Tree, q: Vector, v: Vector, tau: Vector, wrenches: Outside = None) -> list[Scalar]:
     """a(q, v, τ)."""
     step = steps(tree, q)
     velocity: dict[str | None, Twist] = {WORLD: Twist()}
@@ -85,5 +79,5 @@ def scaled(D: LDL, U: Sequence[Wrench]) -> list[Wrench]:
     return [total(U, D.solve(unit)) for unit in units]
 
 
-def total(U: Sequence[Wrench], weights: Sequence[Scalar]) -> Wrench:
+def total(U: Sequence[Wrench], weights: Vector) -> Wrench:
     return sum((weight * u for weight, u in zip(weights, U, strict=True)), start=Wrench())

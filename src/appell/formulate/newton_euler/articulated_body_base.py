@@ -12,28 +12,20 @@ stability study resembles. Featherstone 1983.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-
 from appell.algebra.rotation import Pose, Rotation
-from appell.algebra.scalar import Scalar
+from appell.algebra.scalar import Scalar, Vector
 from appell.algebra.solve import LDL
 from appell.algebra.vector import ZERO
-from appell.formulate import inward
+from appell.formulate.inward import Outside
 from appell.formulate.kinematics import world_poses
-from appell.formulate.motion import steps
+from appell.formulate.link_motion import steps
 from appell.formulate.newton_euler.articulated_body import scaled, total, with_rotor
 from appell.formulate.newton_euler.spatial import Articulated, Twist, Wrench
 from appell.formulate.tree import Tree, TreeLink
 from appell.model.frame import WORLD
 
 
-def forward_dynamics(
-    tree: Tree,
-    q: Sequence[Scalar],
-    v: Sequence[Scalar],
-    tau: Sequence[Scalar],
-    wrenches: Mapping[str, inward.Wrench] | None = None,
-) -> list[Scalar]:
+def forward_dynamics(tree: Tree, q: Vector, v: Vector, tau: Vector, wrenches: Outside = None) -> list[Scalar]:
     """a(q, v, τ)."""
     pose = world_poses(tree, steps(tree, q))
     velocity: dict[str | None, Twist] = {WORLD: Twist()}

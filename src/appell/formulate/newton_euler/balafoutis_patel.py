@@ -16,25 +16,17 @@ so that no link's own m s̈ is formed. Cost O(n). Balafoutis, Patel, Misra 1988.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-
 from appell.algebra.matrix import axial_of_product, outer
-from appell.algebra.scalar import Scalar
+from appell.algebra.scalar import Scalar, Vector
 from appell.algebra.vector import ZERO, Vec3
-from appell.formulate.inward import Wrench, less_outside
-from appell.formulate.motion import Step, accelerations, steps
+from appell.formulate.inward import Outside, less_outside
+from appell.formulate.link_motion import Step, accelerations, steps
 from appell.formulate.tree import Tree
 from appell.model.body import Inertia
 from appell.model.frame import WORLD
 
 
-def inverse_dynamics(
-    tree: Tree,
-    q: Sequence[Scalar],
-    v: Sequence[Scalar],
-    a: Sequence[Scalar],
-    wrenches: Mapping[str, Wrench] | None = None,
-) -> list[Scalar]:
+def inverse_dynamics(tree: Tree, q: Vector, v: Vector, a: Vector, wrenches: Outside = None) -> list[Scalar]:
     """τ(q, v, a)."""
     step = steps(tree, q)
     motion = accelerations(tree, step, v, a)

@@ -9,16 +9,14 @@ Cost O(n²). Featherstone 2008, §6.2.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from appell.algebra.scalar import Scalar
+from appell.algebra.scalar import Scalar, Vector
 from appell.formulate.composite import composites
-from appell.formulate.motion import steps
+from appell.formulate.link_motion import steps
 from appell.formulate.newton_euler.spatial import Twist, Wrench
 from appell.formulate.tree import Tree
 
 
-def mass_matrix(tree: Tree, q: Sequence[Scalar]) -> list[list[Scalar]]:
+def mass_matrix(tree: Tree, q: Vector) -> list[list[Scalar]]:
     """M(q)."""
     step = steps(tree, q)
     composite = composites(tree, step)  # (1)

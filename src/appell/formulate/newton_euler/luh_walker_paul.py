@@ -12,22 +12,14 @@ and a joint supplies their part along its axis. Cost O(n). Luh, Walker, Paul 198
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-
-from appell.algebra.scalar import Scalar
+from appell.algebra.scalar import Scalar, Vector
 from appell.formulate.centred import centred
-from appell.formulate.inward import Wrench, joint_forces
-from appell.formulate.motion import accelerations, by_crosses, steps
+from appell.formulate.inward import Outside, joint_forces
+from appell.formulate.link_motion import accelerations, by_crosses, steps
 from appell.formulate.tree import Tree
 
 
-def inverse_dynamics(
-    tree: Tree,
-    q: Sequence[Scalar],
-    v: Sequence[Scalar],
-    a: Sequence[Scalar],
-    wrenches: Mapping[str, Wrench] | None = None,
-) -> list[Scalar]:
+def inverse_dynamics(tree: Tree, q: Vector, v: Vector, a: Vector, wrenches: Outside = None) -> list[Scalar]:
     """τ(q, v, a)."""
     step = steps(tree, q)
     motion = accelerations(tree, step, v, a, by_crosses)

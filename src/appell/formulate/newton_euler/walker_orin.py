@@ -18,15 +18,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from appell.algebra.matrix import Mat3
-from appell.algebra.scalar import Scalar, is_number
+from appell.algebra.scalar import Scalar, Vector, is_number
 from appell.algebra.vector import ZERO, Vec3
 from appell.formulate.centred import Centred, centred
 from appell.formulate.columns import columns_from_wrenches
-from appell.formulate.motion import Step, steps
+from appell.formulate.link_motion import Step, steps
 from appell.formulate.tree import Tree
 
 
-def mass_matrix(tree: Tree, q: Sequence[Scalar]) -> list[list[Scalar]]:
+def mass_matrix(tree: Tree, q: Vector) -> list[list[Scalar]]:
     """M(q)."""
     step = steps(tree, q)
     composite = composites(tree, step)

@@ -19,9 +19,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from appell.algebra.matrix import Mat3
-from appell.algebra.scalar import Scalar, atan2, cos, sin, sqrt
+from appell.algebra.scalar import Scalar, Vector, atan2, cos, sin, sqrt
 from appell.algebra.vector import Vec3
-from appell.model.spherical import SphericalLeg
+from appell.model.spherical_design import SphericalLeg
 
 Z = Vec3(0.0, 0.0, 1.0)
 Row = list[Scalar]
@@ -66,7 +66,7 @@ def position(leg: SphericalLeg, R: Mat3) -> LegPosition:
     return LegPosition(u, v, w, theta, psi, R1, R1 @ tilt @ _about_z(psi))  # (27)
 
 
-def rates(at: LegPosition, E: Sequence[Vec3], E_rate: Sequence[Vec3], velocity: Sequence[Scalar]) -> LegRates:
+def rates(at: LegPosition, E: Sequence[Vec3], E_rate: Sequence[Vec3], velocity: Vector) -> LegRates:
     """(39) to (41); E and Ė by columns."""
     u, v, w = at.u, at.v, at.w
     Omega = combine(E, velocity)
@@ -90,5 +90,5 @@ def _about_z(angle: Scalar) -> Mat3:
     return Mat3.of([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
 
 
-def combine(vectors: Sequence[Vec3], weights: Sequence[Scalar]) -> Vec3:
+def combine(vectors: Sequence[Vec3], weights: Vector) -> Vec3:
     return sum((weight * vector for weight, vector in zip(weights, vectors, strict=True)), start=Vec3(0.0, 0.0, 0.0))

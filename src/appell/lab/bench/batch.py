@@ -26,7 +26,7 @@ JUDGED = 64  # samples that are compared
 
 
 @dataclass(frozen=True)
-class Quantity:
+class Measured:
     """A function of ours and the call of Pinocchio that computes the same."""
 
     name: str
@@ -40,14 +40,14 @@ class Quantity:
 
 
 QUANTITIES = (
-    Quantity(
+    Measured(
         "inverse_dynamics", "inverse dynamics", ("q", "v", "a"), lambda d: d.inverse_dynamics, "rnea", "rneaInParallel"
     ),
-    Quantity("mass_matrix", "inertia matrix", ("q",), lambda d: d.mass_matrix, "crba", triangular=(0,)),
-    Quantity(
+    Measured("mass_matrix", "inertia matrix", ("q",), lambda d: d.mass_matrix, "crba", triangular=(0,)),
+    Measured(
         "forward_dynamics", "forward dynamics", ("q", "v", "tau"), lambda d: d.forward_dynamics, "aba", "abaInParallel"
     ),
-    Quantity(
+    Measured(
         "inverse_dynamics_derivatives",
         "inverse-dynamics derivatives",
         ("q", "v", "a"),
@@ -56,17 +56,17 @@ QUANTITIES = (
         largest=12,
         triangular=(2,),
     ),
-    Quantity(
+    Measured(
         "regressor", "regressor", ("q", "v", "a"), lambda d: d.regressor, "computeJointTorqueRegressor", largest=12
     ),
 )
 
 
-def quantities(subject: Subject) -> list[Quantity]:
+def quantities(subject: Subject) -> list[Measured]:
     return [quantity for quantity in QUANTITIES if subject.robot.nv <= quantity.largest]
 
 
-def measure(subject: Subject, quantity: Quantity, count: int, turns: int, tick: Callable[[], object]) -> list[Figure]:
+def measure(subject: Subject, quantity: Measured, count: int, turns: int, tick: Callable[[], object]) -> list[Figure]:
     """The figure of one function of one robot; `tick` is called after every turn."""
     pin, peer = pinocchio(), subject.peer
     states = random_states(subject, count)
@@ -136,7 +136,7 @@ def measure_float32(subject: Subject, count: int, turns: int, tick: Callable[[],
     ]
 
 
-def _agree(subject: Subject, quantity: Quantity, function: Function, ours: list, theirs: list) -> None:
+def _agree(subject: Subject, quantity: Measured, function: Function, ours: list, theirs: list) -> None:
     """Refuse to time two functions that do not compute the same."""
     pin, peer = pinocchio(), subject.peer
     mine = function(*(array[:JUDGED] for array in ours))
@@ -157,7 +157,7 @@ def _several(results) -> tuple:
     return results if isinstance(results, tuple) else (results,)
 
 
-def _in_our_order(quantity: Quantity, peer, position: int, result: np.ndarray) -> np.ndarray:
+def _in_our_order(quantity: Measured, peer, position: int, result: np.ndarray) -> np.ndarray:
     if position in quantity.triangular:
         result = np.triu(result) + np.triu(result, 1).T
     result = result[peer.order]

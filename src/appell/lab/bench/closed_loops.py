@@ -15,7 +15,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from appell.describe.load import load
+from appell.describe.zoo.mechanisms import agile_wrist
 from appell.dynamics import Dynamics
 from appell.errors import AppellError
 from appell.lab.bench.aims import aim
@@ -57,9 +57,9 @@ class LoopPeer:
         self.platform = platform
         self.data = model.createData()
 
-    def _add(self, parent, joint, placement, name: str, body: Body) -> int:
+    def _add(self, parent, joint, placement, name: str, body: Body | None) -> int:
         number = self.model.addJoint(parent, joint, placement, name)
-        parameters = np.array(body.parameters)
+        parameters = np.array(body.parameters if body else np.zeros(10))
         inertia = self.pin.Inertia.FromDynamicParameters(parameters)
         self.model.appendBodyToJoint(number, inertia, self.pin.SE3.Identity())
         return number
@@ -86,7 +86,7 @@ class LoopPeer:
 
 def measure(count: int, turns: int, tick: Callable[[], object]) -> list[Figure]:
     """Time for a sample, and its ratio to Pinocchio's."""
-    mechanism = load("agile-wrist")
+    mechanism = agile_wrist()
     wrist, peer = Dynamics(mechanism), LoopPeer(mechanism)
     rng = np.random.default_rng(1)
     q = rng.uniform(-SPREAD, SPREAD, (count, 3))

@@ -17,7 +17,7 @@ TITLES = {
 
 def measure(turns: int, tick: Callable[[], object]) -> list[Figure]:
     """Median times of the compiled part, of a step from Python, and of a tick with all its supervision."""
-    from appell.control.loop.timing import puma_exercise
+    from appell.lab.bench.control_exercise import puma_exercise
 
     exercise = puma_exercise()
     timings = compete(

@@ -17,7 +17,8 @@ from time import process_time
 
 import numpy as np
 
-from appell.describe.load import load
+from appell.describe.load import load_tree
+from appell.describe.write import to_urdf
 from appell.dynamics import Dynamics
 from appell.errors import AppellError, ModelWarning
 from appell.lab.bench.aims import aim
@@ -44,8 +45,8 @@ class Arm:
 
 def arms() -> list[Arm]:
     """The Panda of the zoo, and Talos' left arm where example-robot-data is installed."""
-    panda = load("panda")
-    found = [Arm("panda", panda, "tool", panda.to_urdf())]
+    panda = load_tree("panda")
+    found = [Arm("panda", panda, "tool", to_urdf(panda))]
     try:
         listed = [file for file in files("example-robot-data") or [] if file.name == ARM]
     except PackageNotFoundError:
@@ -54,7 +55,7 @@ def arms() -> list[Arm]:
         path = Path(str(file.locate()))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ModelWarning)
-            robot = load(path, physical=False)
+            robot = load_tree(path, physical=False)
         found.append(Arm("talos-arm", robot, "gripper_left_base_link", path.read_text(encoding="utf-8")))
     return found
 
@@ -147,7 +148,7 @@ def _pose(pin, model, data, frame: int, q: np.ndarray) -> np.ndarray:
 
 
 def _closed_form(count: int, turns: int) -> Figure:
-    robot = load("puma")
+    robot = load_tree("puma")
     solver = spherical_wrist(robot)
     poses = Dynamics(robot).pose("tool")(np.random.default_rng(0).uniform(-np.pi, np.pi, (count, 6)))
     out = np.empty((count, 8, 6))

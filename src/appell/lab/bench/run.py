@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from functools import partial
 
 from appell.errors import ArgumentError, unknown_name
-from appell.lab.bench import batch, call, closed_loops, control, counts, inverse_kinematics, start
+from appell.lab.bench import batch, call, closed_loops, control, inverse_kinematics, operations, start
 from appell.lab.bench.clock import one_core
 from appell.lab.bench.figure import Figure
 from appell.lab.bench.machine import machine, versions
@@ -66,7 +66,7 @@ def tasks(plan: Plan) -> list[Task]:
             found.append(Task(f"{first.robot}, {first.title}", plan.processes, measure))
     if "counts" in plan.parts:
         for subject in plan.subjects:
-            found.append(Task(f"{subject.name}, operations", 1, partial(counts.measure, subject)))
+            found.append(Task(f"{subject.name}, operations", 1, partial(operations.measure, subject)))
     if "parallel" in plan.parts:
         measure = partial(closed_loops.measure, plan.batch, plan.turns)
         found.append(Task("agile-wrist, torques", plan.turns, measure))

@@ -16,9 +16,11 @@ from typing import Any
 
 import numpy as np
 
-from appell.describe.load import load
+from appell.describe.load import load_tree
+from appell.describe.write import to_urdf
 from appell.dynamics import Dynamics
 from appell.errors import AppellError, ModelWarning
+from appell.model.actuator import IDEAL
 from appell.model.robot import Robot
 
 TALOS = "talos_reduced.urdf"
@@ -37,7 +39,7 @@ class Subject:
     def robot(self) -> Robot:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ModelWarning)
-            return load(self.source, base=self.base, physical=self.physical, mimic=False)
+            return load_tree(self.source, base=self.base, physical=self.physical, mimic=False)
 
     @cached_property
     def dynamics(self) -> Dynamics:
@@ -95,8 +97,9 @@ class Peer:
         if Path(subject.source).suffix == ".urdf":
             self.model = pin.buildModelFromUrdf(subject.source, *extra)
         else:
-            on_ground = load(subject.source, physical=subject.physical, mimic=False)
-            self.model = pin.buildModelFromXML(on_ground.to_urdf(), *extra)
+            on_ground = load_tree(subject.source, physical=subject.physical, mimic=False)
+            links_alone = on_ground.with_actuators(lambda *_: IDEAL)
+            self.model = pin.buildModelFromXML(to_urdf(links_alone), *extra)
         self.model.gravity.linear = np.array(list(self.robot.gravity))
         self.data = self.model.createData()
         self._joints = []

@@ -73,7 +73,8 @@ class Setting:
     servo: Servo
     model: CabinetModel
     trajectory: Callable  # of the time, starting where the arm stands: q, v, a
-    duration: float = 0.45  # s in motion before the run is over
+    struck: float = 0.45  # s in motion within which faults come
+    duration: float = 0.7  # s in motion before the run is over: who did not stop for a fault still moves
     after: float = 0.5  # s that the arm is watched after that
 
     @property
@@ -108,7 +109,7 @@ class Watch:
 def run_schedule(setting: Setting, seed: int, folder: Path) -> Finding:
     """One run of one seed."""
     servo, period = setting.servo, setting.servo.design.period
-    injections = random_faults(seed, servo.wiring.n, setting.moving_at + 0.02, setting.over_at)
+    injections = random_faults(seed, servo.wiring.n, setting.moving_at + 0.02, setting.moving_at + setting.struck)
     faults = Faults(injections)
     clock = VirtualClock(lateness=faults.lateness(period))
     cabinet = SimulatedCabinet(setting.model, clock, servo.wiring.start, faults=faults, seed=seed)

@@ -9,7 +9,7 @@ from functools import cache
 from appell.compile.count import OpCount
 from appell.formulate.methods import Method
 from appell.lab.counts.general_arm import general_arm
-from appell.lab.counts.measure import Quantity
+from appell.lab.counts.measure import Counted
 from appell.lab.counts.polynomial import Polynomial, eventually_through
 from appell.model.robot import Robot
 
@@ -35,7 +35,7 @@ def products(count: OpCount) -> int:
 
 
 def growth(
-    mode: Callable[[Robot, Method, Quantity], OpCount], method: Method, quantity: Quantity, sizes: Iterable[int] = SIZES
+    mode: Callable[[Robot, Method, Counted], OpCount], method: Method, quantity: Counted, sizes: Iterable[int] = SIZES
 ) -> Growth:
     """The counts of general arms of all sizes and the polynomials through them."""
     counts = {n: _count(mode, n, method, quantity) for n in sizes}
@@ -45,5 +45,5 @@ def growth(
 
 
 @cache
-def _count(mode: Callable, n: int, method: Method, quantity: Quantity) -> OpCount:
+def _count(mode: Callable, n: int, method: Method, quantity: Counted) -> OpCount:
     return mode(general_arm(n), method, quantity)

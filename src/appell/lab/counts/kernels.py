@@ -9,11 +9,11 @@ from appell.compile.trace import trace
 from appell.formulate.methods import Method
 from appell.formulate.regroup import regroup
 from appell.formulate.tree import Tree
-from appell.lab.counts.measure import Quantity
+from appell.lab.counts.measure import Counted
 from appell.model.robot import Robot
 
 
-def kernel(robot: Robot, method: Method, quantity: Quantity, *, plain: bool = False) -> Function:
+def kernel(robot: Robot, method: Method, quantity: Counted, *, plain: bool = False) -> Function:
     """The function that is compiled for the robot; `plain` leaves the bodies as they are, without base parameters."""
     method.check(robot)
     tree = Tree.of(robot)

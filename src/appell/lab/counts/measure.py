@@ -24,7 +24,7 @@ from appell.model.robot import Robot
 
 
 @dataclass(frozen=True)
-class Quantity:
+class Counted:
     """What is computed: the arguments of a method besides the tree, by name."""
 
     name: str
@@ -36,26 +36,26 @@ def _bias(method, tree, q, v):
     return method(tree, q, v, [0.0] * len(v), {})
 
 
-INVERSE = Quantity("inverse dynamics", ("q", "v", "a"), lambda method, tree, q, v, a: method(tree, q, v, a, {}))
-BIAS = Quantity("bias", ("q", "v"), _bias)
-INERTIA = Quantity("inertia matrix", ("q",), lambda method, tree, q: method(tree, q))
-FORWARD = Quantity("forward dynamics", ("q", "v", "tau"), lambda method, tree, q, v, tau: method(tree, q, v, tau, {}))
+INVERSE = Counted("inverse dynamics", ("q", "v", "a"), lambda method, tree, q, v, a: method(tree, q, v, a, {}))
+BIAS = Counted("bias", ("q", "v"), _bias)
+INERTIA = Counted("inertia matrix", ("q",), lambda method, tree, q: method(tree, q))
+FORWARD = Counted("forward dynamics", ("q", "v", "tau"), lambda method, tree, q, v, tau: method(tree, q, v, tau, {}))
 
 
-def as_written(robot: Robot, method: Method, quantity: Quantity) -> OpCount:
+def as_written(robot: Robot, method: Method, quantity: Counted) -> OpCount:
     """The operations of the method's text for a robot of symbols."""
     inputs, body = _problem(robot, method, quantity, regrouped=False)
     return online(verbatim(quantity.name, inputs, body))
 
 
-def simplified(robot: Robot, method: Method, quantity: Quantity) -> OpCount:
+def simplified(robot: Robot, method: Method, quantity: Counted) -> OpCount:
     """The operations that are left for the compiler, for a robot of symbols."""
     inputs, body = _problem(robot, method, quantity, regrouped=method.regroup)
     tape = trace(quantity.name, inputs, body)
     return online(simplest(tape, range(inputs[0].size)) if method.collect else tape)
 
 
-def _problem(robot: Robot, method: Method, quantity: Quantity, regrouped: bool) -> tuple[list[Array], Callable]:
+def _problem(robot: Robot, method: Method, quantity: Counted, regrouped: bool) -> tuple[list[Array], Callable]:
     constants = Array("constants", (SYMBOLS * len(robot.links),))
     inputs = [constants, *(Array(name, (robot.nv,)) for name in quantity.arguments)]
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from appell.formulate.methods import INVERSE_DYNAMICS, MASS_MATRIX, Method, forward_method
-from appell.lab.counts.measure import BIAS, FORWARD, INERTIA, INVERSE, Quantity
+from appell.lab.counts.measure import BIAS, FORWARD, INERTIA, INVERSE, Counted
 from appell.lab.counts.polynomial import Polynomial, polynomial
 
 
@@ -19,7 +19,7 @@ class Row:
     """One line of a table: a label, what is counted by which method, and what is printed."""
 
     label: str
-    quantity: Quantity
+    quantity: Counted
     method: Method
     mul: Polynomial
     add: Polynomial

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from appell.formulate.link_motion import accelerations, by_crosses, steps
 from appell.formulate.methods import INVERSE_DYNAMICS, Method
-from appell.formulate.motion import accelerations, by_crosses, steps
 from appell.lab.counts.growth import growth
 from appell.lab.counts.measure import INVERSE, as_written
 from appell.lab.counts.polynomial import Polynomial, polynomial

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from rich.progress import Progress
 
-from appell.describe.load import load
+from appell.describe.zoo.mechanisms import agile_wrist
 from appell.dynamics import Dynamics
 from appell.lab.judges.verification import Verification, paper_trajectory, verify
 from appell.lab.papers.page import Page
@@ -14,7 +14,7 @@ UNTIL = 4.0  # s; the trajectory repeats after that
 
 
 def run(page: Page) -> None:
-    wrist = load("agile-wrist")
+    wrist = agile_wrist()
     _trajectory(page, Dynamics(wrist))
     _formulations(page, Dynamics(wrist), Dynamics(wrist, "explicit"))
     with Progress(console=page.console, transient=True) as bar:

@@ -14,10 +14,10 @@ from appell.control.loop.control_loop import Loop
 from appell.control.loop.reference import Reference
 from appell.control.loop.summary import last_motion
 from appell.control.loop.task import run_task, standard_plant, standard_servo
-from appell.control.loop.timing import median_seconds, puma_exercise
 from appell.describe.load import load
 from appell.dynamics import Dynamics
 from appell.errors import SimulationError
+from appell.lab.bench.control_exercise import median_seconds, puma_exercise
 from appell.lab.papers.page import BLUE, GREY, RED, Page
 from appell.motion import CartesianLine, Path, Ramp, Record, Spline, zyz
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from rich.progress import track
 
 from appell.compile.count import OpCount
-from appell.describe.load import load
+from appell.describe.load import load_tree
 from appell.formulate.methods import INVERSE_DYNAMICS
 from appell.lab.counts.branches import branch_growth
 from appell.lab.counts.clock import nanoseconds
@@ -61,7 +61,7 @@ def run(page: Page) -> None:
 
 
 def _cells(row: Row, written: Growth, simple: Growth) -> list[object]:
-    puma = kernel(load("puma"), row.method, row.quantity)
+    puma = kernel(load_tree("puma"), row.method, row.quantity)
     printed = bool(row.mul.coefficients)
     six = _n6(row.mul), _n6(row.add)
     ours = written.counts[JOINTS]

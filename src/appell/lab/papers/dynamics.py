@@ -6,7 +6,7 @@ import numpy as np
 
 from appell.compile.function import Function
 from appell.describe.dh import DH, from_dh
-from appell.describe.load import load
+from appell.describe.load import load_tree
 from appell.dynamics import Dynamics
 from appell.lab.papers.page import BLUE, GREY, RED, Page
 from appell.model.robot import Robot
@@ -28,7 +28,7 @@ def run(page: Page) -> None:
 
 
 def _counts(page: Page) -> None:
-    puma, general = Dynamics(load("puma")), Dynamics(general_arm())
+    puma, general = Dynamics(load_tree("puma")), Dynamics(general_arm())
     rows = []
     for name, (mul, add) in PRINTED.items():
         ours, any_arm = _operations(getattr(puma, name)), _operations(getattr(general, name))
@@ -68,7 +68,7 @@ def _sum(operations: tuple[int, int]) -> str:
 
 
 def _two_body(page: Page) -> None:
-    dyn = Dynamics(load("two-body"))
+    dyn = Dynamics(load_tree("two-body"))
     degrees = np.arange(0.0, 360.0, 2.0)
     q = np.stack([np.zeros_like(degrees), np.radians(degrees)], axis=-1)
     still = np.zeros_like(q)
@@ -110,7 +110,7 @@ def _draw_two_body(figure, degrees, condition, error) -> None:
 
 
 def _tree(page: Page) -> None:
-    robot = load("tree10")
+    robot = load_tree("tree10")
     kinetic, potential = Dynamics(robot).energy(robot.start, np.zeros(robot.nv))
     page.compare("The tree robot of Shafei 2018 at its start", [("energy, J", float(kinetic + potential), "18.66")])
     page.figure("tree10", lambda figure: _draw_tree(figure, robot))

@@ -11,7 +11,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from appell.describe.load import load
+from appell.describe.load import load_tree
 from appell.dynamics import Dynamics
 from appell.lab.papers.page import GREY, Page
 from appell.motion.record import Record
@@ -34,7 +34,7 @@ CPU_HOURS = 40.0
 
 
 def run(page: Page) -> None:
-    robot = load("tree10")
+    robot = load_tree("tree10")
     dyn = Dynamics(robot)
     wall = Contact("all", Circle(WALL))
     begun = time.process_time()

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from appell.describe.load import load
+from appell.describe.load import load_tree
 from appell.dynamics import Dynamics
 from appell.lab.papers.page import BLUE, GREY, RED, Page
 from appell.motion import CartesianLine, time_optimal, zyz
@@ -47,7 +47,7 @@ TIMES = {"CRBA": "0.57", "ABA": "0.65", "GA": "0.56"}
 
 
 def run(page: Page) -> None:
-    robot = load("puma")
+    robot = load_tree("puma")
     lines = [line.trajectory(robot) for line in LINES]
     _lines(page, robot, lines)
     _configurations(page, robot)
@@ -206,7 +206,7 @@ def _table_6_and_7(page: Page, replays: dict[str, Replay]) -> None:
 
 
 def _fastest(page: Page, robot, line) -> None:
-    fast = time_optimal(line, robot, effort=EFFORT)
+    fast = time_optimal(line, robot, torque=EFFORT)
     t = fast.times(20001)
     tau = Dynamics(robot).inverse_dynamics(*fast(t))
     excess = (np.abs(tau) - EFFORT).max()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from appell.describe.load import load
+from appell.describe.load import load_tree
 from appell.formulate.methods import FORWARD_DYNAMICS, INVERSE_DYNAMICS, MASS_MATRIX, forward_method
 from appell.lab.counts.kernels import kernel
 from appell.lab.counts.measure import FORWARD, INERTIA
@@ -38,7 +38,7 @@ def positions() -> np.ndarray:
 
 def double_precision() -> tuple[np.ndarray, np.ndarray]:
     """Accelerations at rest without torques, and the condition number of the inertia matrix, at all positions."""
-    robot, q = load("two-body"), positions()
+    robot, q = load_tree("two-body"), positions()
     rest = np.zeros(2)
     matrix = kernel(robot, MASS_MATRIX["gibbs-appell"], INERTIA, plain=True)(q)
     return kernel(robot, METHODS["ABA, link coordinates"], FORWARD, plain=True)(q, rest, rest), np.linalg.cond(matrix)
@@ -46,7 +46,7 @@ def double_precision() -> tuple[np.ndarray, np.ndarray]:
 
 def single_precision() -> dict[str, np.ndarray]:
     """The same accelerations by every method in float32, on the robot's own bodies."""
-    robot, q, rest = load("two-body"), positions().astype(np.float32), np.zeros(2, np.float32)
+    robot, q, rest = load_tree("two-body"), positions().astype(np.float32), np.zeros(2, np.float32)
     return {name: kernel(robot, method, FORWARD, plain=True)(q, rest, rest) for name, method in METHODS.items()}
 
 

@@ -105,7 +105,7 @@ def wrist_geometry(robot: Robot, frame: str) -> WristGeometry:
 def _chain(robot: Robot, frame: str) -> list[Link]:
     """The six links from the world to the one that carries the frame."""
     links: list[Link] = []
-    name = robot.frame(frame).link
+    name = robot.frame(frame).body
     while name is not None:
         links.insert(0, robot.link(name))
         name = links[0].parent

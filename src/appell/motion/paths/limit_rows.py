@@ -1,4 +1,4 @@
-"""Limits of velocity, acceleration and joint force as straight lines in the motion along a path.
+"""Limits of velocity, acceleration and actuator force as straight lines in the motion along a path.
 
 On a path q(s), with x = ṡ² and u = s̈ and ' for derivatives by s,
 
@@ -8,92 +8,109 @@ On a path q(s), with x = ṡ² and u = s̈ and ' for derivatives by s,
 because inverse dynamics is linear in a and quadratic in v. So every limit is a row  A(s) u + B(s) x ≤ C(s):
 
     q'² x ≤ v_max²        ±(q' u + q'' x) ≤ a_max       ±(m u + c x) ≤ τ_max ∓ g                                  (3)
+
+Actuators move with J q' instead of q', and have speed limits of their own.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from appell.dynamics import Dynamics
 from appell.errors import ArgumentError, SimulationError
-from appell.model.robot import Robot
 from appell.motion.path import Path
 
 
 @dataclass(frozen=True)
 class PathLimits:
-    """The limits of every joint; infinite where there is none."""
+    """The limits along coordinates and at actuators; infinite where there is none."""
 
     path: Path
-    robot: Robot
+    dyn: Dynamics
     velocity: np.ndarray
     acceleration: np.ndarray
-    effort: np.ndarray
-    inverse_dynamics: Callable
+    torque: np.ndarray
+    speed: np.ndarray  # of the actuators
 
     def rows(self, s: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """A, B and C of (3) at path parameters of any shape, each (*s.shape, rows), for limits that exist."""
         q, first, second = self.path(s)
-        v, a, f = (np.isfinite(limit) for limit in (self.velocity, self.acceleration, self.effort))
         zero = np.zeros_like(q)
+        v, a, f, w = (np.isfinite(limit) for limit in (self.velocity, self.acceleration, self.torque, self.speed))
         A, B, C = [zero[..., v]], [first[..., v] ** 2], [np.broadcast_to(self.velocity[v] ** 2, q[..., v].shape)]
+        if w.any():
+            drives = np.einsum("...ij,...j->...i", self.dyn.actuator_jacobian(q), first)[..., w]
+            A, B = [*A, np.zeros_like(drives)], [*B, drives**2]
+            C.append(np.broadcast_to(self.speed[w] ** 2, drives.shape))
         for sign in (1.0, -1.0):
             A.append(sign * first[..., a])
             B.append(sign * second[..., a])
             C.append(np.broadcast_to(self.acceleration[a], q[..., a].shape))
         if f.any():
-            g = self.inverse_dynamics(q, zero, zero)  # (2)
-            m, c = self.inverse_dynamics(q, zero, first) - g, self.inverse_dynamics(q, first, second) - g
+            tau = self.dyn.inverse_dynamics
+            g = tau(q, zero, zero)  # (2)
+            m, c = tau(q, zero, first) - g, tau(q, first, second) - g
             for sign in (1.0, -1.0):
                 A.append(sign * m[..., f])
                 B.append(sign * c[..., f])
-                C.append(self.effort[f] - sign * g[..., f])
+                C.append(self.torque[f] - sign * g[..., f])
         return np.concatenate(A, -1), np.concatenate(B, -1), np.concatenate(C, -1)
 
-    def check_rest(self, s: np.ndarray) -> None:
-        """Raise where the robot could not even stand still on the path."""
+    def load(self, s) -> np.ndarray:
+        """The share of their torque that the actuators need to stand still on the path."""
         q = self.path(s)[0]
-        load = np.abs(self.inverse_dynamics(q, np.zeros_like(q), np.zeros_like(q)))
-        over = load > self.effort
-        if over.any():
-            k, joint = (int(i) for i in np.argwhere(over)[0])
+        return np.abs(self.dyn.inverse_dynamics(q, 0.0 * q, 0.0 * q)) / self.torque
+
+    def check_rest(self, s: np.ndarray) -> None:
+        """Raise where the system could not even stand still on the path."""
+        load = self.load(s)
+        if (load > 1.0).any():
+            k, which = (int(i) for i in np.argwhere(load > 1.0)[0])
             when = "at its start" if k == 0 else f"at t = {s[k]:.6g} s of the path"
+            limit = self.torque[which]
             raise SimulationError(
-                f"the effort limit of joint '{self.robot.joint_names[joint]}' excludes the path {when}: standing still "
-                f"there takes {load[k, joint]:.6g}, and the limit is {self.effort[joint]:g}.",
+                f"the torque limit of '{self.dyn.system.actuator_names[which]}' excludes the path {when}: standing "
+                f"still there takes {load[k, which] * limit:.6g}, and the limit is {limit:g}.",
                 hint="a stronger joint, or another path",
             )
 
 
-def path_limits(path: Path, robot: Robot, velocity=None, acceleration=None, effort=None) -> PathLimits:
-    """Limits given as a number or one a joint; velocity and effort are the robot's own if not given."""
-    if robot.nq != robot.nv or len(path.names) != robot.nv:
+def path_limits(path: Path, dyn: Dynamics, velocity=None, acceleration=None, torque=None) -> PathLimits:
+    """Limits given as a number or one a coordinate (torque: an actuator); speeds and torques are the system's own if
+    not given."""
+    system = dyn.system
+    if not system.is_flat or len(path.names) != system.nv:
         raise ArgumentError(
-            f"the path has {len(path.names)} coordinates; robot '{robot.name}' has nq={robot.nq}, nv={robot.nv}."
+            f"the path has {len(path.names)} coordinates; {system.owner} has nq={system.nq}, nv={system.nv}."
         )
-    own = [link.joint.limits for link in robot.moving]
+    none = np.inf
+    own_speed = none if velocity is not None else [none if x.speed is None else x.speed for x in system.actuators]
+    own_torque = [actuator.torque_limit for actuator in system.actuators]
     limits = (
-        _limit("velocity", velocity, [limit.velocity for limit in own], robot),
-        _limit("acceleration", acceleration, [None] * robot.nv, robot),
-        _limit("effort", effort, [limit.effort for limit in own], robot),
+        _limit("velocity", none if velocity is None else velocity, system.coordinate_names),
+        _limit("acceleration", none if acceleration is None else acceleration, system.coordinate_names),
+        _limit("torque", own_torque if torque is None else torque, system.actuator_names),
+        _limit("speed", own_speed, system.actuator_names),
     )
     if not any(np.isfinite(limit).any() for limit in limits):
         raise ArgumentError(
-            f"no limit is given, and robot '{robot.name}' has none of its own: the fastest motion has no bound.",
-            expected="velocity, acceleration or effort",
+            f"no limit is given, and {system.owner} has none of its own: the fastest motion has no bound.",
+            expected="velocity, acceleration or torque",
         )
-    return PathLimits(path, robot, *limits, Dynamics(robot).inverse_dynamics)
+    return PathLimits(path, dyn, *limits)
 
 
-def _limit(name: str, given, own: list[float | None], robot: Robot) -> np.ndarray:
-    values = np.array([np.inf if x is None else x for x in own]) if given is None else np.asarray(given, float)
-    if values.shape not in ((), (robot.nv,)):
-        raise ArgumentError(f"the {name} limit has shape {values.shape}.", expected=f"a number, or {robot.nv} of them")
-    values = np.broadcast_to(values, (robot.nv,))
+def _limit(what: str, given, names: Sequence[str]) -> np.ndarray:
+    values = np.asarray(given, float)
+    if values.shape not in ((), (len(names),)):
+        raise ArgumentError(
+            f"the {what} limit has shape {values.shape}.", expected=f"a number, or {len(names)} of them"
+        )
+    values = np.broadcast_to(values, (len(names),))
     if not (values > 0.0).all():
-        joint = robot.joint_names[int(np.argmin(values > 0.0))]
-        raise ArgumentError(f"the {name} limit of joint '{joint}' is {values.min():g}.", expected="a positive number")
+        which = names[int(np.argmin(values > 0.0))]
+        raise ArgumentError(f"the {what} limit of '{which}' is {values.min():g}.", expected="a positive number")
     return values

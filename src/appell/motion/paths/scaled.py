@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from appell.dynamics import Dynamics
 from appell.errors import ArgumentError, SimulationError
-from appell.model.robot import Robot
+from appell.model.system import System
 from appell.motion.path import QVA, Path
 from appell.motion.paths.limit_rows import PathLimits, path_limits
 from appell.motion.paths.reachable import own_tops, profile, tops
@@ -46,15 +47,16 @@ class Scaled(Path):
 
 
 def time_optimal(
-    path: Path, robot: Robot, *, velocity=None, acceleration=None, effort=None, intervals: int = 1000
+    path: Path, system: System, *, velocity=None, acceleration=None, torque=None, intervals: int = 1000
 ) -> Scaled:
     """The fastest motion from rest to rest along a path.
 
-    Limits are a number, or one a joint. Velocity and effort are the robot's own if not given; np.inf lifts them.
+    Limits are a number, or one a coordinate (of torque, an actuator). Those of speed and torque are the actuators' own
+    if not given; np.inf lifts them.
     """
     if intervals < 10:
         raise ArgumentError(f"the path is cut into {intervals} intervals.", expected="10 or more")
-    limits = path_limits(path, robot, velocity, acceleration, effort)
+    limits = path_limits(path, Dynamics(system), velocity, acceleration, torque)
     s = _grid(path, intervals)
     limits.check_rest(s)
     return _refined(limits, s)
@@ -93,7 +95,7 @@ def _refined(limits: PathLimits, s: np.ndarray) -> Scaled:
         margin = margin + np.where(excess > 0.3 * EXCESS, 1.05 * excess, 0.0)
         changed = np.any(excess > 0.3 * EXCESS, axis=1)
     raise SimulationError(
-        f"the limits of robot '{limits.robot.name}' are still exceeded by {excess.max():.3g} between grid points near "
+        f"the limits of {limits.dyn.system.owner} are still exceeded by {excess.max():.3g} between grid points near "
         f"t = {s[int(np.argmax(excess.max(axis=1)))]:.6g} s of the path.",
         hint="more intervals, or a smoother path",
     )
@@ -112,9 +114,7 @@ def _moving(limits: PathLimits, s: np.ndarray, x: np.ndarray, u: np.ndarray) -> 
     stopped = (x[:-1] <= 0.0) & (x[1:] <= 0.0)
     if stopped.any():
         where = float(s[int(np.argmax(stopped))])
-        q = limits.path(where)[0]
-        load = np.abs(limits.inverse_dynamics(q, 0.0 * q, 0.0 * q)) / limits.effort
-        joint = limits.robot.joint_names[int(np.argmax(load))]
+        joint = limits.dyn.system.actuator_names[int(np.argmax(limits.load(where)))]
         raise SimulationError(
             f"the limits let the path be travelled only to t = {where:.6g} s of it; '{joint}' is nearest to its own.",
             hint="wider limits, or another path",

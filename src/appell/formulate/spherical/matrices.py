@@ -19,12 +19,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from appell.algebra.matrix import Mat3
-from appell.algebra.scalar import Scalar, cos, sin
+from appell.algebra.scalar import Scalar, Vector, cos, sin
 from appell.algebra.vector import Vec3
 from appell.formulate.closed_form import total
 from appell.formulate.spherical.leg import LegPosition, LegRates, Z, combine, position, rates
 from appell.model.body import Inertia
-from appell.model.spherical import SphericalDesign, SphericalLeg
+from appell.model.spherical_design import SphericalDesign, SphericalLeg
 
 Matrix = list[list[Scalar]]
 
@@ -54,7 +54,7 @@ class Turning:
     J_rate: list[Vec3]
 
 
-def mass_matrix(robot: SphericalRobot, q: Sequence[Scalar]) -> Matrix:
+def mass_matrix(robot: SphericalRobot, q: Vector) -> Matrix:
     """M(q), by (17)."""
 
     def share(body: Turning) -> Matrix:
@@ -64,7 +64,7 @@ def mass_matrix(robot: SphericalRobot, q: Sequence[Scalar]) -> Matrix:
     return total([share(body) for body in _bodies(robot, q, [0.0] * 3)])
 
 
-def coriolis(robot: SphericalRobot, q: Sequence[Scalar], v: Sequence[Scalar]) -> Matrix:
+def coriolis(robot: SphericalRobot, q: Vector, v: Vector) -> Matrix:
     """C(q, v), by (17)."""
 
     def share(body: Turning) -> Matrix:
@@ -75,7 +75,7 @@ def coriolis(robot: SphericalRobot, q: Sequence[Scalar], v: Sequence[Scalar]) ->
     return total([share(body) for body in _bodies(robot, q, v)])
 
 
-def gravity(robot: SphericalRobot, q: Sequence[Scalar]) -> list[Scalar]:
+def gravity(robot: SphericalRobot, q: Vector) -> list[Scalar]:
     """G(q), by (17)."""
     shares = []
     for body in _bodies(robot, q, [0.0] * 3):
@@ -84,19 +84,13 @@ def gravity(robot: SphericalRobot, q: Sequence[Scalar]) -> list[Scalar]:
     return total(shares)[0]
 
 
-def actuator_jacobian(robot: SphericalRobot, q: Sequence[Scalar]) -> Matrix:
+def actuator_jacobian(robot: SphericalRobot, q: Vector) -> Matrix:
     """J_act(q), by (50)."""
     R, E, E_rate = _rotation(q), _euler(q), _euler_rate(q, [0.0] * 3)
     return [rates(position(leg, R), E, E_rate, [0.0] * 3).theta for leg in robot.legs]
 
 
-def joint_angles(robot: SphericalRobot, q: Sequence[Scalar]) -> list[Scalar]:
-    """θ of every leg, then ψ of every leg."""
-    places = [position(leg, _rotation(q)) for leg in robot.legs]
-    return [place.theta for place in places] + [place.psi for place in places]
-
-
-def _bodies(robot: SphericalRobot, q: Sequence[Scalar], v: Sequence[Scalar]) -> Iterator[Turning]:
+def _bodies(robot: SphericalRobot, q: Vector, v: Vector) -> Iterator[Turning]:
     R, E, E_rate = _rotation(q), _euler(q), _euler_rate(q, v)
     for leg, (first, second) in zip(robot.legs, robot.arcs, strict=True):
         at = position(leg, R)
@@ -118,7 +112,7 @@ def _second_arc(inertia: Inertia, at: LegPosition, rate: LegRates) -> Turning:
     return Turning(at.R2, inertia, J, J_rate)
 
 
-def _rotation(q: Sequence[Scalar]) -> Mat3:
+def _rotation(q: Vector) -> Mat3:
     """Rz(q₁) Ry(q₂) Rx(q₃), (25)."""
     (c1, s1), (c2, s2), (c3, s3) = ((cos(x), sin(x)) for x in q)
     about_z = Mat3.of([[c1, -s1, 0.0], [s1, c1, 0.0], [0.0, 0.0, 1.0]])
@@ -127,13 +121,13 @@ def _rotation(q: Sequence[Scalar]) -> Mat3:
     return about_z @ about_y @ about_x
 
 
-def _euler(q: Sequence[Scalar]) -> list[Vec3]:
+def _euler(q: Vector) -> list[Vec3]:
     """The columns of E in Ω = E v, (26)."""
     (c1, s1), (c2, s2) = ((cos(x), sin(x)) for x in q[:2])
     return [Z, Vec3(-s1, c1, 0.0), Vec3(c1 * c2, s1 * c2, -s2)]
 
 
-def _euler_rate(q: Sequence[Scalar], v: Sequence[Scalar]) -> list[Vec3]:
+def _euler_rate(q: Vector, v: Vector) -> list[Vec3]:
     """The columns of Ė."""
     (c1, s1), (c2, s2) = ((cos(x), sin(x)) for x in q[:2])
     v1, v2 = v[:2]

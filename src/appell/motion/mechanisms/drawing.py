@@ -9,7 +9,7 @@ import numpy as np
 from appell.dynamics import Dynamics
 from appell.errors import ModelError
 from appell.model.mechanism import Mechanism
-from appell.motion.pose_check import check_pose
+from appell.motion.mechanisms.pose_check import check_pose
 
 
 def outlines(dyn: Dynamics, mechanism: Mechanism, q) -> dict[str, np.ndarray]:

@@ -13,8 +13,8 @@ from appell.algebra.scalar import Scalar
 from appell.formulate import closed_form as form
 from appell.formulate.equations import Matrix, Vector, Wrenches
 from appell.formulate.mechanism_equations import MechanismEquations
-from appell.formulate.spherical import dynamics
-from appell.formulate.spherical.dynamics import SphericalRobot
+from appell.formulate.spherical import matrices
+from appell.formulate.spherical.matrices import SphericalRobot
 
 
 class SphericalEquations(MechanismEquations):
@@ -26,17 +26,17 @@ class SphericalEquations(MechanismEquations):
         return SphericalRobot.of(self.mechanism.design, self.inertias, self.mechanism.gravity)
 
     def body_mass_matrix(self, q: Vector) -> Matrix:
-        return dynamics.mass_matrix(self.robot, q)
+        return matrices.mass_matrix(self.robot, q)
 
     def body_coriolis(self, q: Vector, v: Vector) -> Matrix:
-        return dynamics.coriolis(self.robot, q, v)
+        return matrices.coriolis(self.robot, q, v)
 
     def actuator_jacobian(self, q: Vector) -> Matrix:
-        return dynamics.actuator_jacobian(self.robot, q)
+        return matrices.actuator_jacobian(self.robot, q)
 
     def body_forces(self, q: Vector, v: Vector, a: Vector, wrenches: Wrenches) -> list[Scalar]:
         """Q = M a + C v + G, less what acts from outside."""
-        M, C, G = self.body_mass_matrix(q), self.body_coriolis(q, v), dynamics.gravity(self.robot, q)
+        M, C, G = self.body_mass_matrix(q), self.body_coriolis(q, v), matrices.gravity(self.robot, q)
         forces = [
             form.inner([inertia], [a]) + form.inner([velocity], [v]) + weight
             for inertia, velocity, weight in zip(M, C, G, strict=True)

@@ -12,7 +12,7 @@ import numpy as np
 
 from appell.dynamics import Dynamics
 from appell.errors import ArgumentError
-from appell.motion.pose_check import check_pose, condition
+from appell.motion.mechanisms.pose_check import check_pose, condition
 
 TOLERANCE = 1e-12  # of θ, in rad or m
 STEPS = 40

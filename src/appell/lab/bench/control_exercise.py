@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from appell.control.cabinet.hardware import Mute
 from appell.control.cabinet.simulated import SimulatedCabinet
 from appell.control.loop.clock import VirtualClock
 from appell.control.loop.control_loop import Loop
@@ -18,7 +19,7 @@ from appell.control.loop.task import standard_plant, standard_servo
 from appell.describe.load import load
 
 
-class Still:
+class Still(Mute):
     """Hardware that always gives the same reading: a tick on it is all loop and no cabinet."""
 
     def __init__(self, servo: Servo, clock: VirtualClock, reading: np.ndarray):
@@ -32,18 +33,6 @@ class Still:
 
     def write(self, codes: np.ndarray) -> None:
         self.codes[:] = codes
-
-    def write_tool(self, outputs: int) -> None: ...
-
-    def open(self) -> None: ...
-
-    def enable(self) -> None: ...
-
-    def disable(self) -> None: ...
-
-    def clear(self) -> None: ...
-
-    def close(self) -> None: ...
 
 
 @dataclass(frozen=True)

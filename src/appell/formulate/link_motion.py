@@ -13,13 +13,13 @@ and accelerates against gravity: s̈ = -g. Mata et al. 2002, §4.1, for any join
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
 from appell.algebra.matrix import Mat3
 from appell.algebra.rotation import Rotation, compose
-from appell.algebra.scalar import Scalar
+from appell.algebra.scalar import Scalar, Vector
 from appell.algebra.vector import ZERO, Vec3, total
 from appell.formulate.tree import Tree
 from appell.model.frame import WORLD
@@ -34,7 +34,7 @@ class Step:
     s: Vec3
 
 
-def steps(tree: Tree, q: Sequence[Scalar]) -> dict[str, Step]:
+def steps(tree: Tree, q: Vector) -> dict[str, Step]:
     """Where every link stands in its parent."""
     found = {}
     for link in tree.links:
@@ -72,7 +72,7 @@ class Velocity:
     linear: Vec3 = ZERO
 
 
-def velocities(tree: Tree, step: dict[str, Step], v: Sequence[Scalar]) -> dict[str | None, Velocity]:
+def velocities(tree: Tree, step: dict[str, Step], v: Vector) -> dict[str | None, Velocity]:
     """The velocity of every link."""
     found: dict[str | None, Velocity] = {WORLD: Velocity()}
     for link in tree.links:
@@ -120,8 +120,8 @@ def by_crosses(motion: Acceleration, r: Vec3) -> Vec3:
 def accelerations(
     tree: Tree,
     step: dict[str, Step],
-    v: Sequence[Scalar],
-    a: Sequence[Scalar],
+    v: Vector,
+    a: Vector,
     swing: Callable[[Acceleration, Vec3], Vec3] = by_tensor,
 ) -> dict[str | None, Acceleration]:
     """The acceleration of every link; `swing` says how that of a point about the origin is computed."""

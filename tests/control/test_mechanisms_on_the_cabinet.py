@@ -1,0 +1,213 @@
+"""Mechanisms behind a cabinet: encoders, potentiometers, converters and brakes at their actuators."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import appell as ap
+from appell.algebra.scalar import atan2, cos, sin
+from appell.control import (
+    Fault,
+    Faults,
+    Injection,
+    Loop,
+    Reference,
+    SimulatedCabinet,
+    State,
+    VirtualClock,
+    first_difference,
+    generic_wiring,
+    index_search,
+    replay,
+    run_task,
+    standard_plant,
+    standard_servo,
+)
+from appell.control.loop.startup import coordinates_at
+from appell.describe.legs import Angle, disc
+from appell.errors import ArgumentError
+from appell.model.actuator import Actuator
+from appell.model.friction import Friction
+from appell.motion import Ramp, Record
+
+MECHANISMS = ("five-bar", "delta", "agile-wrist", "three-rrr", "stewart-gough")
+WORST = {  # of the true position, rad or m; friction is none, so that counts and converters are all that is left
+    "five-bar": 4e-4,
+    "delta": 4e-4,
+    "agile-wrist": 3e-3,
+    "three-rrr": 3e-4,
+    "stewart-gough": 6e-4,
+}
+
+
+def loop_of(system, log=None, servo=None, **options) -> Loop:
+    servo = servo or standard_servo(system)
+    faults = options.get("faults")
+    clock = VirtualClock(lateness=None if faults is None else faults.lateness(servo.design.period))
+    start = options.pop("q", servo.wiring.start)
+    cabinet = SimulatedCabinet(standard_plant(system, servo.wiring), clock, start, **options)
+    return Loop(cabinet, servo, clock, log=log)
+
+
+def ramp(loop: Loop, share: float = 0.25):
+    """Towards the farther end of every range."""
+    lower, upper = np.array(loop.servo.guard.lower), np.array(loop.servo.guard.upper)
+
+    def reference(q):
+        way = share * np.where(upper - q > q - lower, upper - q, lower - q)
+        return Reference.sampled(Ramp(q, q + way, 0.4, 2.0), loop.period)
+
+    return reference
+
+
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_the_whole_task_is_done_from_power_on_to_rest_and_can_be_replayed(name, tmp_path):
+    system = ap.load(name)
+    loop = loop_of(system, tmp_path / "run.log", seed=3)
+    true: list[np.ndarray] = []
+    outcome = run_task(loop, ramp(loop), after_tick=lambda loop: true.append(loop.hardware.q))
+    loop.close()
+    assert outcome.finished, outcome.sentence
+    log = Record.read(tmp_path / "run.log")
+    assert log.names("q") == log.names("qd") == system.coordinate_names
+    assert log.names("tau") == log.names("counts") == log.names("code") == system.actuator_names
+    running = np.flatnonzero(log["state"] == State.RUNNING)
+    motion = running[running > running[np.flatnonzero(np.diff(running) > 1)[-1]]]  # after the search
+    error = np.abs(np.array(true) - log["qd"])[motion].max()
+    assert error < WORST[name]
+    assert np.abs(log["qd"][motion[-1]] - log["qd"][motion[0]]).max() > 0.02  # it did move
+    assert first_difference(log, replay(log, loop.servo)) is None
+
+
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_potentiometers_place_a_mechanism_roughly_and_index_pulses_exactly(name):
+    system = ap.load(name)
+    servo = standard_servo(system)
+    lower, upper = np.array(servo.guard.lower), np.array(servo.guard.upper)
+    start = system.start + 0.1 * (upper - lower) * np.linspace(-1.0, 1.0, system.nq)  # not where it is believed to be
+    loop = loop_of(system, servo=servo, q=start, seed=5)
+    loop.run(25)
+    loop.arm()
+    coarse = np.abs(loop.position - start).max()
+    search = index_search(servo, loop.position)
+    theta = ap.Dynamics(system).actuator_positions(search.q)
+    assert (np.ptp(theta, axis=0) > 1.2 * servo.wiring.column("index_pitch")).all()
+    loop.start(search)
+    loop.run(len(search) + 200)
+    loop.stop()
+    loop.run(300)
+    assert loop.state is State.ARMED
+    loop.refine()
+    exact = np.abs(loop.position - loop.hardware.q).max()
+    grain = 1.0 / servo.wiring.column("resolution")  # of the actuators; of the coordinates by J⁻¹
+    J = ap.Dynamics(system).actuator_jacobian(loop.hardware.q)
+    assert exact < np.abs(np.linalg.inv(J)).sum(axis=1).max() * 0.6 * grain.max()
+    assert coarse > 10 * exact
+
+
+def test_a_mechanism_stands_on_its_brakes_when_the_power_fails():
+    loop = loop_of(ap.load("delta"), faults=Faults([Injection("power-loss", 0.3)]))
+    loop.run(25)
+    loop.arm()
+    loop.start(ramp(loop)(loop.position))
+    loop.run(1000)
+    assert loop.state is State.FAULT
+    assert loop.fault & Fault.POWER
+    assert np.abs(loop.hardware.v).max() < 1e-6
+
+
+@pytest.mark.parametrize(
+    ("kind", "expected"),
+    [
+        ("encoder-loss", Fault.POTENTIOMETER | Fault.FOLLOWING),
+        ("potentiometer-stuck", Fault.POTENTIOMETER),
+        ("not-a-number", Fault.NOT_A_NUMBER),
+        ("missed-deadlines", Fault.DEADLINE),
+    ],
+)
+def test_a_mechanisms_faults_are_noticed(kind, expected):
+    loop = loop_of(ap.load("five-bar"), faults=Faults([Injection(kind, 0.1, actuator=1)]))
+    loop.run(25)
+    loop.arm()
+    loop.start(ramp(loop, 0.8)(loop.position))
+    loop.run(1200)
+    assert loop.state is State.FAULT
+    assert loop.fault & expected
+    assert np.abs(loop.hardware.v).max() < 1e-6
+
+
+def test_no_code_is_ever_written_that_is_not_a_number():
+    """Somebody pushes the pin of a five-bar where its legs do not reach."""
+    loop = loop_of(ap.load("five-bar"))
+    written, write = [], loop.hardware.write
+    loop.hardware.write = lambda codes: (written.append(codes.copy()), write(codes))
+    loop.run(25)
+    loop.arm()
+    loop.start(ramp(loop)(loop.position))
+    loop.run(50)
+    loop._tick.memory_next[:2] = 5.0  # the servo believes so
+    loop.run(100)
+    assert np.isfinite(written).all()
+    assert loop.state is State.FAULT
+    assert loop.fault & Fault.NOT_A_NUMBER
+
+
+def block(**motor):
+    """2 kg on a slide, moved by two motors through ratios of their own."""
+    drives = [
+        ap.LegJoint(f"motor{k}", lambda q, r=r: r * q[0], "m", Actuator(**motor)) for k, r in ((1, 1.0), (2, 2.0))
+    ]
+    body = ap.MovingBody("block", lambda q: ap.Pose(translation=ap.Vec3(q[0], 0.0, 0.0)), disc(2.0, 0.1))
+    limits = ((-0.3, 0.3),)
+    return ap.Mechanism("block", ("x",), [body], drives, home=(0.0,), limits=limits, gravity=(-3.0, 0.0, 0.0))
+
+
+def test_more_actuators_than_coordinates_are_measured_and_driven_together():
+    loop = loop_of(block(friction=Friction(viscous=1.0, coulomb=0.5)), seed=2)
+    assert run_task(loop, ramp(loop)).finished
+    assert np.abs(loop.position - loop.hardware.q).max() < 1e-5
+    assert abs(loop.position[0]) > 0.05
+
+
+def test_positions_that_contradict_each_other_are_fitted():
+    dyn = ap.Dynamics(block())
+    q = coordinates_at(dyn, np.array([0.101, 0.198]), np.zeros(1))
+    np.testing.assert_allclose(q, (0.101 + 2 * 0.198) / 5.0, rtol=1e-12)  # least squares: Jᵀθ / JᵀJ
+
+
+def test_an_angle_is_followed_through_whole_turns_of_its_arctangent():
+    """The plant counts on where θ(q) jumps by a turn; the servo compares with the nearest turn."""
+    crank = ap.LegJoint("crank", lambda q: atan2(sin(q[0]), cos(q[0])))
+    body = ap.MovingBody("arm", lambda q: ap.Pose(Angle(cos(q[0]), sin(q[0])).about_z), disc(1.0, 0.1))
+    wheel = ap.Mechanism("wheel", ("phi",), [body], [crank], home=(3.0,), limits=((2.0, 5.0),))
+    loop = loop_of(wheel)
+    assert run_task(loop, lambda q: Reference.sampled(Ramp(q, q + 1.0, 0.8, 3.0), loop.period)).finished
+    np.testing.assert_allclose(loop.hardware.q, 4.0, atol=1e-3)
+
+
+def test_a_generic_cabinet_has_what_the_actuators_say():
+    own = Actuator(gear=50.0, rotor_inertia=1e-4, torque=30.0, current=4.0, torque_constant=0.2)
+    delta = ap.load("delta").with_actuators(lambda name, _: own)
+    for channel in generic_wiring(delta).channels:
+        assert channel.actuator == own
+        assert channel.torque_limit == 30.0
+    bare = generic_wiring(ap.load("delta"))
+    dyn, rng = ap.Dynamics(ap.load("delta")), np.random.default_rng(1)
+    lower, upper = np.array(ap.load("delta").ranges).T
+    q = rng.uniform(lower, upper, (300, 3))
+    theta, tau = dyn.actuator_positions(q), dyn.inverse_dynamics(q, 0 * q, 0 * q)
+    assert ((theta > bare.column("lower")) & (theta < bare.column("upper"))).all()
+    assert (np.abs(tau) < bare.reachable_torque).all()
+
+
+def test_a_servo_takes_another_model_of_the_same_system_only():
+    wiring = generic_wiring(ap.load("delta"))
+    heavier = ap.load("delta").with_bodies({"platform": disc(1.0, 0.05)})
+    assert standard_servo(ap.load("delta"), wiring=wiring, model=heavier).system is heavier
+    with pytest.raises(ArgumentError, match="the model has coordinate names x, y; mechanism 'delta' has x, y, z"):
+        standard_servo(ap.load("delta"), wiring=wiring, model=ap.load("five-bar"))
+    with pytest.raises(ArgumentError, match=r"has actuators theta1, theta2, theta3; .* drives a, b, c"):
+        standard_servo(ap.load("delta"), wiring=replace(wiring, names=("a", "b", "c")))

@@ -1,0 +1,207 @@
+"""What drives a joint, in every format: read, written, and refused by name."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from appell.describe.build import Builder
+from appell.describe.dh import DH, from_dh
+from appell.describe.drives import KEYS, actuator_of, notable, table_of
+from appell.describe.load import load, load_text
+from appell.describe.write import to_toml, to_urdf
+from appell.dynamics import Dynamics
+from appell.errors import DescriptionError, ModelError, ModelWarning
+from appell.model.actuator import IDEAL, Actuator
+from appell.model.friction import Friction
+from appell.model.joints import Revolute
+from appell.model.robot import Mimic, Robot
+from oracle import Oracle, relative_error
+from robots import random_motion, random_tree
+
+LINK = '[[link]]\nname = "arm"\njoint = "revolute"\nmass = 1\ninertia = [1, 1, 1]\n'
+FULL = Actuator(-62.5, 2e-4, Friction(5.8, 26.0, 30.0, 0.1, 0.01), -0.3, 97.6, 8.2, 8.0, 0.22)
+FLAT = (
+    "gear = -62.5, rotor_inertia = 2e-4, viscous = 5.8, coulomb = 26, static = 30, stribeck = 0.1, width = 0.01, "
+    "offset = -0.3, torque = 97.6, speed = 8.2, current = 8, torque_constant = 0.22"
+)
+
+sizes = st.floats(0.0, 1e9, allow_subnormal=True)
+known = st.none() | sizes
+frictions = st.builds(
+    lambda viscous, coulomb, more, stribeck, width: Friction(
+        viscous, coulomb, None if more is None else coulomb + more, stribeck, width
+    ),
+    *(sizes, sizes, known, st.floats(1e-9, 1e3), sizes),
+)
+gears = st.floats(-1e6, 1e6).filter(lambda gear: gear != 0.0)
+actuators = st.builds(Actuator, gears, sizes, frictions, st.floats(-1e6, 1e6), known, known, known, known)
+
+
+def arm(actuator: Actuator, **options) -> Robot:
+    builder = Builder("r", root=None)
+    builder.link("arm", Revolute(), mass=1.0, inertia=(1, 1, 1), joint_name="j", actuator=actuator, **options)
+    return builder.build()
+
+
+# ---- one table for all formats
+
+
+def test_the_keys_of_a_table_are_all_that_an_actuator_says():
+    assert actuator_of(table_of(FULL), "joint 'j'") == FULL
+    assert set(KEYS) == {*vars(FULL), *vars(FULL.friction)} - {"friction"}
+    assert notable(IDEAL) == {}
+    assert notable(Actuator(gear=2.0, torque=0.0)) == {"gear": 2.0, "torque": 0.0}
+
+
+@given(actuator=actuators)
+@settings(max_examples=150, deadline=None)
+@pytest.mark.parametrize("format", ["toml", "urdf"])
+def test_any_actuator_comes_back(format, actuator):
+    robot = arm(actuator)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ModelWarning)
+        back = load_text(to_toml(robot) if format == "toml" else to_urdf(robot), format)
+    assert back == robot
+    assert back.joint("j").actuator == actuator
+
+
+def test_a_mimic_and_a_joint_of_three_axes_keep_their_drives():
+    robot = random_tree(11, 12, actuators=True)
+    assert any(link.joint.mimic and link.joint.actuator.rotor_inertia for link in robot.links)
+    assert any(link.joint.motion.nv > 1 and link.joint.actuator.friction.viscous for link in robot.links)
+    with pytest.warns(ModelWarning):
+        assert load_text(to_urdf(robot), "urdf") == robot
+    assert load_text(to_toml(robot), "toml") == robot
+
+
+# ---- Python and DH tables
+
+
+def test_a_builder_and_a_row_take_an_actuator():
+    assert arm(FULL).joint("j").actuator == FULL
+    row = DH(mass=1.0, inertia=(1, 1, 1), actuator=FULL)
+    assert from_dh([row]).joint("joint1").actuator == FULL
+    assert isinstance(arm(Actuator(gear=3)).joint("j").actuator.gear, float)
+
+
+@pytest.mark.parametrize("actuator", [3.0, None, "motor", Actuator(friction=0.1), Actuator(gear="10"), Friction()])
+def test_what_is_no_actuator_is_refused_with_its_link(actuator):
+    with pytest.raises(DescriptionError, match="actuator of link 'arm'"):
+        arm(actuator)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"gear": 0.0}, "gear ratio 0"),
+        ({"rotor_inertia": -1.0}, "rotor inertia -1"),
+        ({"torque": -1.0}, "torque -1"),
+        ({"current": -1.0}, "current -1"),
+        ({"friction": Friction(viscous=-0.1)}, "viscous friction -0.1"),
+        ({"friction": Friction(coulomb=1.0, static=0.5)}, "static friction 0.5 below its Coulomb friction 1"),
+    ],
+)
+def test_an_actuator_that_cannot_exist_is_refused_with_its_joint(change, message):
+    with pytest.raises(ModelError, match=f"joint 'j' of robot 'r' has {message}"):
+        arm(replace(IDEAL, **change))
+
+
+# ---- TOML
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f'name = "r"\n{LINK}actuator = {{ {FLAT} }}\n',
+        f'name = "r"\n{LINK}[link.actuator]\n' + FLAT.replace(", ", "\n"),
+    ],
+    ids=["inline", "of its own"],
+)
+def test_an_actuator_is_a_table_with_flat_keys(text):
+    assert load_text(text, "toml").joint("arm_joint").actuator == FULL
+
+
+def test_a_row_of_a_table_has_an_actuator_too():
+    text = f'name = "r"\n[[dh]]\nmass = 1\ninertia = [1, 1, 1]\noffset = 0.5\nactuator = {{ {FLAT} }}\n'
+    robot = load_text(text, "toml")
+    assert robot.joint("joint1").actuator == FULL
+    assert robot.joint("joint1").placement.translation.z == 0.5
+
+
+@pytest.mark.parametrize(
+    ("entry", "message"),
+    [
+        ("actuator = { geer = 2 }", "actuator of .*1.* has no key 'geer'. Did you mean 'gear'"),
+        ("actuator = { friction = 2 }", "has no key 'friction'"),
+        ("actuator = { gear = true }", "gear of the actuator of link 'arm' is True"),
+        ('actuator = { gear = "much" }', "gear of .* is 'much'"),
+        ("actuator = { torque = nan }", "torque of the actuator of link 'arm' is nan"),
+        ("actuator = 3", "actuator of .* is 3.*\n.*a table"),
+        ("actuator = { gear = 0 }", "joint 'arm_joint' of robot 'r' has gear ratio 0"),
+        ("damping = 1", "no key 'damping'"),
+        ("effort = 1", "no key 'effort'"),
+    ],
+)
+def test_a_bad_actuator_in_toml_is_refused_by_name(entry, message):
+    with pytest.raises((DescriptionError, ModelError), match=message.replace("of .*1.*", "of .*")):
+        load_text(f'name = "r"\n{LINK}{entry}\n', "toml")
+
+
+def test_a_fixed_link_has_no_actuator():
+    with pytest.raises(DescriptionError, match="link 'a' is fixed, but has actuator"):
+        load_text('name = "r"\n[[link]]\nname = "a"\njoint = "fixed"\nactuator = { gear = 2 }', "toml")
+
+
+# ---- the PUMA's drives
+
+
+def test_the_drives_of_the_puma_are_at_the_joints_side():
+    first, last = (load("puma").joint(name).actuator for name in ("joint1", "joint6"))
+    assert first.friction.viscous == pytest.approx(1.48e-3 * 62.6111**2)
+    assert first.friction.coulomb == pytest.approx(0.4150 * 62.6111)
+    assert last.reflected_inertia == pytest.approx(33e-6 * 76.686**2)
+    assert [each.torque for each in load("puma").actuators] == [97.6, 186.4, 89.4, 24.2, 20.1, 21.3]
+    for each in load("puma").actuators:  # full current gives the greatest torque with some to spare
+        assert each.torque < each.current * each.torque_constant * each.gear < 1.4 * each.torque
+
+
+def test_drives_change_nothing_until_they_are_asked_for():
+    puma = load("puma")
+    bare, motion = puma.with_actuators(lambda *_: IDEAL), random_motion(puma, np.random.default_rng(0))
+    own = Dynamics(puma).inverse_dynamics(*motion)
+    np.testing.assert_array_equal(own, Dynamics(bare).inverse_dynamics(*motion))
+    rough = Dynamics(puma, rotors=True, friction=True).inverse_dynamics(*motion)
+    _, v, a = motion
+    of_each = zip(puma.actuators, a, v, strict=True)
+    drives = [each.reflected_inertia * x + each.friction.force(y) for each, x, y in of_each]
+    np.testing.assert_allclose(rough - own, drives, rtol=1e-12)
+
+
+# ---- Pinocchio has rotors too
+
+
+@pytest.mark.parametrize("robot", [load("puma"), random_tree(3, 6, actuators=True)], ids=str)
+def test_rotors_are_the_armature_of_pinocchio(robot):
+    judge, links, dyn = Oracle(robot, rotors=True), Oracle(robot), Dynamics(robot, rotors=True)
+    q, v, a = random_motion(robot, np.random.default_rng(1))
+    assert relative_error(dyn.inverse_dynamics(q, v, a), judge.inverse_dynamics(q, v, a)) < 1e-12
+    assert relative_error(dyn.mass_matrix(q), judge.mass_matrix(q)) < 1e-12
+    assert relative_error(dyn.energy(q, v)[0], judge.energy(q, v)[0]) < 1e-12
+    assert relative_error(dyn.forward_dynamics(q, v, a), judge.forward_dynamics(q, v, a)) < 1e-9
+    assert relative_error(links.mass_matrix(q), judge.mass_matrix(q)) > 1e-3
+
+
+def test_the_rotor_of_a_mimic_weighs_on_its_leader():
+    builder = Builder("hand", root=None)
+    builder.link("a", Revolute(), mass=1.0, inertia=(1, 1, 1), joint_name="j")
+    drive = Actuator(gear=10.0, rotor_inertia=0.01)
+    builder.link("b", Revolute(), parent="a", mass=0, joint_name="k", mimic=Mimic("j", -3.0), actuator=drive)
+    robot = builder.build()
+    assert Dynamics(robot, rotors=True).mass_matrix([0.0]) == pytest.approx(1.0 + 9.0 * 1.0)
+    assert Oracle(robot, rotors=True).mass_matrix([0.0]) == pytest.approx(10.0)
