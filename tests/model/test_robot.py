@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -92,3 +94,16 @@ def test_variations_change_what_they_say_and_nothing_else():
 def test_equal_robots_have_equal_hashes():
     assert hash(load("puma")) == hash(load("puma"))
     assert load("puma") != load("puma", name="other")
+
+
+@pytest.mark.parametrize("gravity", [[0, 0, -1], np.array([0, 0, -1], np.float32), (0.0, 0.0, -1.0)])
+def test_gravity_may_be_given_as_any_three_numbers(gravity):
+    robot = replace(random_tree(1, 3), gravity=gravity)
+    assert robot.gravity == Vec3(0.0, 0.0, -1.0)
+    assert all(type(x) is float for x in robot.gravity)
+
+
+@pytest.mark.parametrize("gravity", [None, 9.81, "down", (0, 0), [0, 0, "g"]])
+def test_gravity_that_is_no_vector_is_named(gravity):
+    with pytest.raises(ModelError, match="the gravity of robot 'random1' is"):
+        random_tree(1, 3).with_gravity(gravity)

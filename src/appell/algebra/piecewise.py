@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import reduce
 
-from appell.algebra.scalar import Scalar, select, sqrt
+from appell.algebra.scalar import Scalar, select
 
 
 def clamp(x: Scalar, low: Scalar, high: Scalar) -> Scalar:
@@ -23,8 +23,3 @@ def larger(x: Scalar, y: Scalar) -> Scalar:
 
 def largest(values: Iterable[Scalar]) -> Scalar:
     return reduce(larger, values)
-
-
-def smooth_sign(x: Scalar, width: float) -> Scalar:
-    """x / √(x² + width²): the sign of x, without a jump within `width` of zero."""
-    return x / sqrt(x * x + width * width)

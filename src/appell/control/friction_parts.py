@@ -42,14 +42,8 @@ class FrictionParts:
     @cached_property
     def dry(self) -> tuple[Friction, ...]:
         """Dry friction of every drive."""
-        found: dict[str, Friction] = {}
-
-        def keep(name: str, own: Actuator) -> Actuator:
-            found[name] = replace(own.friction, viscous=0.0)
-            return own
-
-        self.system.with_actuators(keep)
-        return tuple(found[drive.name] for drive in self.equations.drives)
+        own = self.system.drives
+        return tuple(replace(own[drive.name].friction, viscous=0.0) for drive in self.equations.drives)
 
     @property
     def sticks(self) -> bool:

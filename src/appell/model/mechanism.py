@@ -23,7 +23,7 @@ from appell.model.frame import Frame
 from appell.model.mechanism_parts import LegJoint, MovingBody, Polyline, Reach, Recipe, points
 from appell.model.robot import GRAVITY
 from appell.model.spherical_design import SphericalDesign
-from appell.model.system import System
+from appell.model.system import System, vector_of
 
 ORTHONORMAL = 1e-9  # largest entry of RᵀR - 1 at home
 CONDITION_LIMIT = 1e10  # of the actuator Jacobian; beyond it, torques are NaN
@@ -66,7 +66,7 @@ class Mechanism(System):
         object.__setattr__(self, "outlines", tuple(map(points, self.outlines)))
         object.__setattr__(self, "home", tuple(float(x) for x in self.home))
         object.__setattr__(self, "units", tuple(self.units) or ("rad",) * len(self.coordinates))
-        object.__setattr__(self, "gravity", Vec3.of(float(x) for x in self.gravity))
+        object.__setattr__(self, "gravity", vector_of(self.gravity, f"the gravity of mechanism '{self.name}'"))
         check(self)
 
     def __str__(self) -> str:
@@ -104,6 +104,10 @@ class Mechanism(System):
     @property
     def actuators(self) -> tuple[Actuator, ...]:
         return tuple(joint.actuator for joint in self.driven)
+
+    @property
+    def drives(self) -> dict[str, Actuator]:
+        return {joint.name: joint.actuator for joint in self.driven}
 
     @property
     def is_flat(self) -> bool:

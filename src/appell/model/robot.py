@@ -21,7 +21,7 @@ from appell.model.actuator import IDEAL, Actuator
 from appell.model.body import Body
 from appell.model.frame import IN_PLACE, Frame
 from appell.model.joints import Motion
-from appell.model.system import System
+from appell.model.system import System, vector_of
 from appell.model.validate import validate
 
 GRAVITY = Vec3(0.0, 0.0, -9.81)
@@ -92,6 +92,7 @@ class Robot(System):
     source: str = field(default="", compare=False)  # the file it was read from
 
     def __post_init__(self):
+        object.__setattr__(self, "gravity", vector_of(self.gravity, f"the gravity of robot '{self.name}'"))
         validate(self)
 
     def __str__(self) -> str:
@@ -135,6 +136,10 @@ class Robot(System):
     @property
     def actuators(self) -> tuple[Actuator, ...]:
         return tuple(joint.actuator for joint in self._joints for _ in joint.motion.velocities)
+
+    @property
+    def drives(self) -> dict[str, Actuator]:
+        return {link.joint.name: link.joint.actuator for link in self.links}
 
     @property
     def _joints(self) -> Iterator[Joint]:

@@ -21,6 +21,15 @@ from appell.model.body import Body
 from appell.model.frame import Frame
 
 
+def vector_of(given: Iterable[float], what: str) -> Vec3:
+    """Three numbers as a vector, or an error that says what is not one."""
+    try:
+        x, y, z = (float(component) for component in given)
+    except (TypeError, ValueError):
+        raise ModelError(f"{what} is {given!r}.", expected="three numbers, such as (0, 0, -9.81)") from None
+    return Vec3(x, y, z)
+
+
 class System(ABC):
     """The facts that every chapter asks of a robot, whatever it is made of."""
 
@@ -69,6 +78,11 @@ class System(ABC):
     @abstractmethod
     def actuators(self) -> tuple[Actuator, ...]:
         """What drives each tau."""
+
+    @property
+    @abstractmethod
+    def drives(self) -> Mapping[str, Actuator]:
+        """The actuators by the names of their joints, those of mimic joints too."""
 
     @property
     def nq(self) -> int:
@@ -169,7 +183,7 @@ class System(ABC):
         return replace(self, frames=(*self.frames, *frames))  # type: ignore[type-var]
 
     def with_gravity(self, gravity: Iterable[float]) -> Self:
-        return replace(self, gravity=Vec3.of(gravity))  # type: ignore[type-var]
+        return replace(self, gravity=gravity)  # type: ignore[type-var]
 
     @abstractmethod
     def with_bodies(self, bodies: Mapping[str, Body | None]) -> Self:
