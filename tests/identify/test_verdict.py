@@ -171,6 +171,16 @@ def test_a_negative_friction_is_reported_and_refused_or_zero_on_request(tmp_path
         identified_system(fit, negative="clip")
 
 
+def test_static_friction_below_coulomb_is_refused_and_a_consistent_fit_has_none():
+    sticky = ap.Actuator(friction=ap.Friction(coulomb=0.1, static=0.2))
+    fit, (q, v, a) = with_drives(ap.load("planar-2r").with_actuators({"elbow": sticky}), fc2=2.0, fs2=1.0)
+    with pytest.raises(ap.ModelError, match=r"'elbow' .* static friction 1 below its Coulomb friction 2"):
+        identified_system(fit)
+    bound = PhysicallyConsistent(fit.sought_).fit(q, v, a, fit.predict(q, v, a))
+    law = identified_system(bound).actuators[1].friction
+    assert law.static >= law.coulomb > 0.0
+
+
 def test_what_was_not_sought_stays_as_described_and_is_named():
     robot = ap.load("puma")
     fit = LeastSquares(robot).fit(*clean(robot))
