@@ -21,9 +21,9 @@ def test_a_planned_motion_is_run_identified_and_run_again_with_what_was_found(na
     real = ap.load(name).with_actuators(lambda *_: drive)
     ap.to_toml(real, tmp_path / "real.toml")
     plan, log, found = tmp_path / "plan.csv", tmp_path / "run.log", tmp_path / "found.toml"
-    nothing = ("--plot", "")
+    picture = ("--plot", tmp_path / "run.png", "--force")
     command("excite", name, "--output", plan, "--friction", "--starts", 1, "--iterations", 20)
-    command("control", "run", tmp_path / "real.toml", "--model", name, "--reference", plan, "--log", log, *nothing)
+    command("control", "run", tmp_path / "real.toml", "--model", name, "--reference", plan, "--log", log, *picture)
     told = command("identify", log, "--robot", name, "--friction", "--hold", "--export", found)
     assert "pass" in told
     assert all(who in told for who in real.actuator_names)
@@ -33,7 +33,7 @@ def test_a_planned_motion_is_run_identified_and_run_again_with_what_was_found(na
         assert actuator.friction.viscous == pytest.approx(0.5, rel=0.1)
         assert actuator.friction.coulomb == pytest.approx(0.3, rel=0.1)
     again = tmp_path / "again.log"
-    command("control", "run", tmp_path / "real.toml", "--model", found, "--reference", plan, "--log", again, *nothing)
+    command("control", "run", tmp_path / "real.toml", "--model", found, "--reference", plan, "--log", again, *picture)
     runs = [record.part(last_motion(record)) for record in map(ap.Record.read, (log, again))]
     errors = [float(np.sqrt(np.mean((run["q"] - run["qd"]) ** 2))) for run in runs]
     assert errors[1] < 0.5 * errors[0]  # the model that was found leaves less to feedback

@@ -20,7 +20,7 @@ from appell.identify import (
 )
 from appell.lab.papers.identification import DEAD_ZONE, NOISY, PERIOD
 from appell.motion import Record
-from identify.records import clean, motion, motions, processed, puma
+from identify.records import clean, motion, motions, processed, puma, recorded, rig, under_a_known_law
 from oracle import Oracle
 
 

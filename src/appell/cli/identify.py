@@ -17,7 +17,8 @@ from appell.describe.load import load
 from appell.errors import ArgumentError, ModelWarning, unknown_name
 from appell.model.system import System
 
-METHODS = ("qr", "svd", "pinv", "ridge", "robust", "total", "consistent")
+KINDS = {"ridge": "Ridge", "robust": "Robust", "total": "TotalLeastSquares", "consistent": "PhysicallyConsistent"}
+METHODS = ("qr", "svd", "pinv", *KINDS)
 
 
 def register(app: typer.Typer) -> None:
@@ -135,14 +136,8 @@ def _told(console: Console) -> Iterator[None]:
 def _estimator(name: str, sought, dead_zone: float):
     from appell import identify as ident
 
-    kinds = {
-        "ridge": ident.Ridge,
-        "robust": ident.Robust,
-        "total": ident.TotalLeastSquares,
-        "consistent": ident.PhysicallyConsistent,
-    }
-    if name in kinds:
-        return kinds[name](sought, dead_zone=dead_zone)
+    if name in KINDS:
+        return getattr(ident, KINDS[name])(sought, dead_zone=dead_zone)
     return ident.LeastSquares(sought, solver=name, dead_zone=dead_zone)
 
 

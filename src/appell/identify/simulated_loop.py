@@ -141,8 +141,8 @@ class SimulatedLoop:
         q, v, a, tau = ParameterMotion(base, beta).run(q0, v0, len(law.q), law.period, law.start())
         if self.hold:
             tau[1:] = 0.5 * (tau[1:] + tau[:-1])
-        q, v, a, tau = (part if self.rows is None else part[self.rows] for part in (q, v, a, tau))
-        return q, v, a, tau
+        rows = slice(None) if self.rows is None else self.rows
+        return q[rows], v[rows], a[rows], tau[rows]
 
     def motion(self, base: BaseParameters, beta: np.ndarray) -> QVA:
         """What `InstrumentalVariables` asks for."""

@@ -17,6 +17,7 @@ from appell.formulate.equations import Parameter
 from appell.identify.estimators.estimator import Estimator
 from appell.identify.estimators.physical import flaws
 from appell.identify.evidence import columns_of
+from appell.identify.report import draw, html, markdown
 from appell.identify.sought import NOT_NEGATIVE, Sought
 from appell.motion.record import Record
 
@@ -73,20 +74,7 @@ class Assessment:
         close = [j for j in self.judgements if worst[id(j)] <= 1.05 * min(worst.values())]
         return min(close, key=lambda j: (not j.can_exist, worst[id(j)]))
 
-    def to_markdown(self) -> str:
-        from appell.identify.report import markdown
-
-        return markdown(self)
-
-    def to_html(self, path=None) -> str:
-        from appell.identify.report import html
-
-        return html(self, path)
-
-    def plot(self, figure=None):
-        from appell.identify.report import draw
-
-        return draw(self, figure)
+    to_markdown, to_html, plot = markdown, html, draw
 
 
 def judge(

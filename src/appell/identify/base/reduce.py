@@ -100,39 +100,31 @@ def base_parameters(system: System | Sought, *, motions: QVA | None = None, **op
 def reduced(sought: Sought, motions: QVA | None = None) -> BaseParameters:
     """The base parameters, worked out at these motions or at random ones."""
     size = len(sought.parameters)
-    if motions is None:
-        motions = sought.sample(max(40, 3 * size // sought.system.nu), np.random.default_rng(0))
-    numerical = _null_space(sought, motions)
+    numerical = _kernel(sought, range(size), motions)
     structural = structural_null_space(sought)
     null = structural if structural is not None and structural.shape == numerical.shape else numerical
-    order = sorted(range(size), key=_preference(sought).__getitem__)
-    columns, matrix = known_by(null, _greedy(null, order))
+    columns, matrix = known_by(null, _greedy(null, _preference(sought)))
     count = None if structural is None else size - structural.shape[1]
     return BaseParameters(sought, columns, matrix, size - numerical.shape[1], count)
 
 
 def part_of_base(sought: Sought, indices: Sequence[int]) -> BaseParameters:
     """The same for some columns of Y, all others being known."""
-    motions = sought.sample(max(40, 3 * len(indices)), np.random.default_rng(0))
-    Y = np.asarray(sought.regressor.columns(indices)(*motions))
-    null = _kernel(Y.reshape(-1, len(indices)))
-    order = sorted(range(len(indices)), key=lambda k: _preference(sought)[indices[k]])
-    columns, part = known_by(null, _greedy(null, order))
+    null, preference = _kernel(sought, indices), _preference(sought)
+    columns, part = known_by(null, _greedy(null, [preference[k] for k in indices]))
     matrix = np.zeros((len(columns), len(sought.parameters)))
     matrix[:, list(indices)] = part
     return BaseParameters(sought, tuple(indices[k] for k in columns), matrix, len(columns), None)
 
 
-def _null_space(sought: Sought, motions: QVA) -> np.ndarray:
-    Y = np.asarray(sought.regressor(*motions))
+def _kernel(sought: Sought, indices: Sequence[int], motions: QVA | None = None) -> np.ndarray:
+    """The null space of some columns of Y, scaled to unit length; columns that are noise only count as zero."""
+    if motions is None:
+        motions = sought.sample(max(40, 3 * len(indices) // sought.system.nu), np.random.default_rng(0))
+    Y = np.asarray(sought.regressor.columns(indices)(*motions)).reshape(-1, len(indices))
     if not np.all(np.isfinite(Y)):
-        expected = "q, v, a without NaN" + ", legs that reach" * (not isinstance(sought.system, Robot))
+        expected = "q, v, a without NaN, and legs that reach"
         raise ArgumentError("the motions given for the base parameters are not finite.", expected=expected)
-    return _kernel(Y.reshape(-1, len(sought.parameters)))
-
-
-def _kernel(Y: np.ndarray) -> np.ndarray:
-    """The null space of Y, columns scaled to unit length; columns that are noise only count as zero."""
     norms = np.linalg.norm(Y, axis=0)
     scale = np.where(norms > RANK * norms.max(), norms, np.inf)
     R = np.linalg.qr(Y / scale, mode="r")
@@ -143,12 +135,13 @@ def _kernel(Y: np.ndarray) -> np.ndarray:
     return np.linalg.qr(unscaled)[0]
 
 
-def _greedy(null: np.ndarray, order: Sequence[int]) -> list[int]:
+def _greedy(null: np.ndarray, preference: Sequence[tuple[int, int]]) -> list[int]:
+    """The columns to keep: by preference, or by pivoting if preference would keep nearly dependent ones."""
     rows = np.eye(len(null)) - null @ null.T  # row k: column k of Y in coordinates of its row space
     wanted = len(null) - null.shape[1]
     basis = np.zeros((0, len(null)))
     kept: list[int] = []
-    for k in order:
+    for k in sorted(range(len(null)), key=preference.__getitem__):
         length = np.linalg.norm(rows[k])
         if length < 1e-8:
             continue

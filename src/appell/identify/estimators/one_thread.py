@@ -9,23 +9,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from functools import wraps
+from importlib.util import find_spec
 from typing import Any, TypeVar
 
 F = TypeVar("F", bound=Callable[..., Any])
-
-
-def is_tamed() -> bool:
-    """Whether BLAS can be kept to one thread."""
-    try:
-        import threadpoolctl  # noqa: F401
-    except ImportError:
-        return False
-    return True
+TAMED = find_spec("threadpoolctl") is not None  # whether BLAS can be kept to one thread
 
 
 def one_blas_thread() -> AbstractContextManager:
     """A context in which BLAS uses one thread."""
-    if not is_tamed():
+    if not TAMED:
         return nullcontext()
     from threadpoolctl import threadpool_limits
 

@@ -23,7 +23,7 @@ import numpy as np
 
 from appell.compile.function import Function
 from appell.errors import ArgumentError
-from appell.identify.estimators.one_thread import is_tamed, one_blas_thread
+from appell.identify.estimators.one_thread import TAMED, one_blas_thread
 
 BLOCK = 4096
 METHODS = ("qr", "normal")
@@ -80,7 +80,7 @@ def triangles(
 
     spans = [slice(k, min(k + block, samples)) for k in range(0, samples, block)]
     # BLAS must be kept from starting threads of its own, which would fight with ours
-    workers = max(1, min(threads or os.cpu_count() or 1, len(spans))) if is_tamed() else 1
+    workers = max(1, min(threads or os.cpu_count() or 1, len(spans))) if TAMED else 1
     total = np.zeros((nv, columns + 1, columns + 1))
     seen = np.full(nv, samples)
     if weights is not None:

@@ -74,8 +74,10 @@ class Weighed:
         return self.reduced.weighted(self.weights)
 
     def noise(self, beta: np.ndarray) -> np.ndarray:
-        """Standard deviation of every joint's residuals."""
-        return noise(self.task, self.reduced, beta)
+        """Standard deviation of every joint's residuals, never below what rounding leaves."""
+        share = self.task.base.count / len(self.weights)
+        sigma = self.reduced.residual_norms(beta) / np.sqrt(np.maximum(self.reduced.rows - share, 1.0))
+        return np.maximum(sigma, 1e-13 * _scale(self.reduced))
 
     def covariance(self, beta: np.ndarray) -> np.ndarray:
         """(Σ_j Y_jᵀY_j / σ_j²)⁻¹ with the noise of (1), put around the weights that were used."""
@@ -91,30 +93,21 @@ class Weighed:
 
 def weigh(task: FitTask, weighting) -> Weighed:
     """The weight of every joint: one over its noise ("joint"), one (None), or as given."""
-    reduced, nu = task.reduce(), task.base.sought.system.nu
-    if weighting is None:
-        weights = np.ones(nu)
-    elif isinstance(weighting, str):
+    equal = np.ones(task.base.sought.system.nu)
+    found = Weighed(task, task.reduce(), equal, equal)
+    if isinstance(weighting, str):
         if weighting != "joint":
             raise ArgumentError(f"weighting is '{weighting}'.", expected="'joint', None, or a factor a joint")
-        weights = 1.0 / _scale(reduced)
-        for _ in range(2):
-            weights = 1.0 / noise(task, reduced, solve_triangle(reduced.weighted(weights))[0])
+        found = replace(found, weights=1.0 / _scale(found.reduced))
+        for _ in range(3):
+            beta = solve_triangle(found.triangle)[0]
+            found = replace(found, weights=1.0 / found.noise(beta))
     else:
-        weights = np.broadcast_to(np.asarray(weighting, float), (nu,)).copy()
-        if not np.all(weights > 0.0):
-            raise ArgumentError(f"the weights are {weights}.", expected="positive factors, one a joint")
-    beta = solve_triangle(reduced.weighted(weights))[0]
-    if isinstance(weighting, str):
-        weights = 1.0 / noise(task, reduced, beta)
-    return Weighed(task, reduced, weights, task.long_run(beta))
-
-
-def noise(task: FitTask, reduced: Triangles, beta: np.ndarray) -> np.ndarray:
-    """Standard deviation of every joint's residuals, never below what rounding leaves."""
-    share = task.base.count / task.base.sought.system.nu
-    sigma = reduced.residual_norms(beta) / np.sqrt(np.maximum(reduced.rows - share, 1.0))
-    return np.maximum(sigma, 1e-13 * _scale(reduced))
+        found = replace(found, weights=equal if weighting is None else equal * np.asarray(weighting, float))
+        if not np.all(found.weights > 0.0):
+            raise ArgumentError(f"the weights are {found.weights}.", expected="positive factors, one a joint")
+        beta = solve_triangle(found.triangle)[0]
+    return replace(found, inflation=task.long_run(beta))
 
 
 def solve_triangle(R: np.ndarray, rcond: float = 1e-13) -> tuple[np.ndarray, int]:

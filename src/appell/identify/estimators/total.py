@@ -26,7 +26,8 @@ class TotalLeastSquares(Estimator):
 
     def _solve(self, weighed):
         R = weighed.triangle
-        scale = self._by_size(R) if self.column_errors is None else self._given(R.shape[1] - 1)
+        size = np.linalg.norm(R, axis=0)
+        scale = np.where(size > 0.0, size, 1.0) if self.column_errors is None else self._given(R.shape[1] - 1)
         _, _, Vt = np.linalg.svd(R / scale)
         solution = Vt[-1] / scale
         if abs(solution[-1]) < 1e-12 * np.abs(solution).max():
@@ -36,10 +37,6 @@ class TotalLeastSquares(Estimator):
             )
         beta = -solution[:-1] / solution[-1]
         return Estimate(weighed, beta, weighed.covariance(beta))
-
-    def _by_size(self, R: np.ndarray) -> np.ndarray:
-        size = np.linalg.norm(R, axis=0)
-        return np.where(size > 0.0, size, 1.0)
 
     def _given(self, count: int) -> np.ndarray:
         given = np.asarray(self.column_errors, float)
