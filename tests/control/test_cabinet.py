@@ -7,10 +7,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from appell.control.cabinet.generic import WIRINGS, generic_wiring, wiring_of
+from appell.control.cabinet.puma600 import puma_600
 from appell.control.cabinet.signals import signal_blocks
 from appell.control.cabinet.simulated import PERFECT, Imperfections, SimulatedCabinet
 from appell.control.loop.clock import VirtualClock
-from control_motion import START
+from appell.describe.load import load
+from appell.model.actuator import Actuator
+from control_motion import START, ideal
 
 
 @pytest.fixture
@@ -166,3 +170,19 @@ def test_there_are_two_tool_outputs(make):
     assert cabinet.tool == 0b10
     cabinet.write_tool(0b111)
     assert cabinet.tool == 0b11
+
+
+def test_a_cabinet_is_known_by_the_name_of_a_system_whose_motors_are_known(puma, monkeypatch):
+    assert wiring_of(puma) == puma_600(puma)
+    assert wiring_of(ideal(puma)).name == "the generic cabinet of robot 'puma'"
+    delta = load("delta").with_actuators(lambda name, own: Actuator(torque_constant=0.1, current=5.0))
+    assert wiring_of(delta).name == "the generic cabinet of mechanism 'delta'"
+    monkeypatch.setitem(WIRINGS, "delta", lambda system: replace(generic_wiring(system), name="my cabinet"))
+    assert wiring_of(delta).name == "my cabinet"
+
+
+def test_gears_and_motors_of_the_puma_are_the_robots_own(puma):
+    geared = puma.with_actuators(lambda name, own: replace(own, gear=2.0 * own.gear))
+    for ratio, name in ((2.0, "resolution"), (2.0, "torque_per_ampere"), (0.5, "index_pitch")):
+        np.testing.assert_allclose(puma_600(geared).column(name), ratio * puma_600(puma).column(name))
+    np.testing.assert_allclose(puma_600(puma).reachable_torque, [97.6, 186.4, 89.4, 24.2, 20.1, 21.3])

@@ -31,8 +31,9 @@ WIRINGS = {"puma": puma_600}  # by the name of the system
 
 
 def wiring_of(system: System) -> Wiring:
-    """The wiring that is known for a system of this name, or a generic one."""
-    return WIRINGS.get(system.name, generic_wiring)(system)
+    """The wiring that is known for a system of this name, if its motors are; else a generic one."""
+    motors = all(own.torque_constant and own.current for own in system.actuators)
+    return WIRINGS.get(system.name, generic_wiring)(system) if motors else generic_wiring(system)
 
 
 def coordinate_ranges(system: System) -> np.ndarray:

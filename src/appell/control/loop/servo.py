@@ -9,7 +9,7 @@
 (2) is the observer that makes a velocity from counts: one pole θ = exp(-bandwidth dt) twice, α = 1 - θ², β = (1 - θ)².
 It is driven by the acceleration a that the law asked for. Alarms are how far a coordinate or actuator is beyond a
 limit; positive means trouble. Because a sample with a signal that is not a number gives nothing but such numbers, and
-codes that are not numbers make the greatest alarm one, a single comparison sees every trouble.
+torques that are not numbers make the greatest alarm one, a single comparison sees every trouble.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ ALARMS = (
     Fault.WATCHDOG,
 )
 FRESH, STOPPING, PERIODS = range(3)  # the switches; PERIODS: how many periods passed since the last reading
-LARGE = 1e9  # beyond any alarm
+HUGE = 1e300
 GAP_SMOOTHING = 0.1  # of the difference to the potentiometer, a tick
 
 
@@ -93,13 +93,13 @@ class Servo:
         q, v = self._observe(q, v, measured, ahead, fresh, dt)
         gap = self._gap(signals, q, gap, fresh)
         step = design.step(q, v, reference, integral, before, stopping)  # (4)
-        alarms, codes = self._alarms(signals, q, v, reference, gap), self._codes(step.tau)
-        known = sum(codes, start=-2.0 * self.wiring.n * self.wiring.zero_code)  # below zero, or not a number
+        alarms = self._alarms(signals, q, v, reference, gap)
+        known = sum(step.demand, start=0.0) - HUGE  # below any alarm, or not a number
         return {
             "memory_next": [*q, *v, *step.integral, *gap, *step.tau],
-            "codes": codes,
+            "codes": self._codes(step.tau),
             "alarms": alarms,
-            "alarm": larger(largest(alarms), known - LARGE),
+            "alarm": larger(largest(alarms), known),
             "speed": largest(magnitude(rate) for rate in v),
         }
 
