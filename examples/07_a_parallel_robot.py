@@ -9,7 +9,6 @@ Run it with: python examples/07_a_parallel_robot.py
 import numpy as np
 
 import appell as ap
-from appell import LegJoint, Mechanism, MovingBody
 from appell.control import Controller, Design, Plant, Reference, closed_loop, critical
 from appell.describe.legs import Angle, closing_angle, cylinder, disc
 
@@ -29,18 +28,18 @@ def rod(q):
 def mechanism(load):
     """With a load on the slider, in kg."""
     bodies = [
-        MovingBody("crank", lambda q: ap.Pose(motor(q).about_z), cylinder(0.4, CRANK, 0.01)),
-        MovingBody("rod", rod, cylinder(0.6, ROD, 0.01)),
-        MovingBody("slider", lambda q: ap.Pose(translation=ap.Vec3(q[0], 0.0, 0.0)), disc(0.5 + load, 0.02)),
+        ap.MovingBody("crank", lambda q: ap.Pose(motor(q).about_z), cylinder(0.4, CRANK, 0.01)),
+        ap.MovingBody("rod", rod, cylinder(0.6, ROD, 0.01)),
+        ap.MovingBody("slider", lambda q: ap.Pose(translation=ap.Vec3(q[0], 0.0, 0.0)), disc(0.5 + load, 0.02)),
     ]
-    drive = LegJoint("crank", lambda q: motor(q).value)
-    return Mechanism("crank-slider", ("x",), bodies, [drive], home=(0.3,), gravity=(0.0, -9.81, 0.0))
+    drive = ap.LegJoint("crank", lambda q: motor(q).value)
+    return ap.Mechanism("crank-slider", ("x",), bodies, [drive], home=(0.3,), gravity=(0.0, -9.81, 0.0))
 
 
 robot = mechanism(load=0.0)
 dyn = ap.Dynamics(robot)
-count = dyn.inverse_dynamics.count()
-print(f"motor torque at x = 0.3 m: {dyn.inverse_dynamics([0.3], [0.0], [0.0])[0]:.3f} N m, {count.mul} products")
+torque, count = dyn.inverse_dynamics([0.3], [0.0], [0.0])[0], dyn.inverse_dynamics.count()
+print(f"motor torque at x = 0.3 m: {torque:.3f} N m, {count.mul} products")
 
 fall = ap.simulate(dyn, until=0.1)
 print(f"let go for 0.1 s: x = {fall.q[-1, 0]:.4f} m, energy changed by {np.ptp(fall.energy):.0e} J")
