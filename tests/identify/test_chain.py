@@ -37,3 +37,18 @@ def test_a_planned_motion_is_run_identified_and_run_again_with_what_was_found(na
     runs = [record.part(last_motion(record)) for record in map(ap.Record.read, (log, again))]
     errors = [float(np.sqrt(np.mean((run["q"] - run["qd"]) ** 2))) for run in runs]
     assert errors[1] < 0.5 * errors[0]  # the model that was found leaves less to feedback
+
+
+def test_a_motion_planned_for_the_puma_can_be_run_on_its_cabinet(tmp_path):
+    """Its ranges are the cabinet's, since the papers' lines leave them; a plan keeps to them all the same."""
+    plan = tmp_path / "plan.csv"
+    command("excite", "puma", "--output", plan, "--friction", "--starts", 1, "--iterations", 5, "--duration", 6)
+    wiring = ap.control.wiring_of(ap.load("puma"))
+    q = ap.Record.read(plan).q
+    assert (q > wiring.column("lower")).all()
+    assert (q < wiring.column("upper")).all()
+    assert np.ptp(q, axis=0).min() > 0.1
+    told = command(
+        "control", "run", "puma", "--reference", plan, "--log", tmp_path / "run.log", "--plot", tmp_path / "a.png"
+    )
+    assert "no fault" in told

@@ -13,6 +13,8 @@ from appell.cli.options import Force, Output
 from appell.cli.screen import screen
 from appell.describe.load import load
 
+ROOM = 0.05  # of a range at both of its ends
+
 
 def register(app: typer.Typer) -> None:
     @app.command(epilog="Example: [bold]appell excite panda --output motion.csv --friction[/].")
@@ -37,7 +39,8 @@ def register(app: typer.Typer) -> None:
         seed: Annotated[int, typer.Option(help="Of the random beginnings.")] = 0,
         force: Force = False,
     ) -> None:
-        """Optimise an exciting motion within the robot's limits; those given replace the robot's own."""
+        """Optimise an exciting motion within the system's limits, and those of its cabinet if one is known."""
+        from appell.control import WIRINGS
         from appell.identify import MotionBounds, seek
         from appell.identify import excite as optimise
         from appell.motion.files.formats import check_target
@@ -49,6 +52,8 @@ def register(app: typer.Typer) -> None:
         limits: dict[str, Any] = {"velocity": velocity, "acceleration": acceleration, "speed": speed, "torque": torque}
         if range_ is not None:
             limits |= {"lower": system.start - range_, "upper": system.start + range_}
+        elif system.name in WIRINGS:
+            limits |= _of_cabinet(WIRINGS[system.name](system))
         bounds = MotionBounds.of(system, **limits)
         columns = [TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()]
         with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
@@ -84,3 +89,10 @@ def register(app: typer.Typer) -> None:
         if output is not None:
             found.path.record(period=1.0 / rate).write(output, overwrite=force)
             console.print(f"motion  {output}", highlight=False)
+
+
+def _of_cabinet(wiring) -> dict[str, Any]:
+    """The ranges in which a cabinet lets its arm move, with some room."""
+    lower, upper = wiring.column("lower"), wiring.column("upper")
+    room = ROOM * (upper - lower)
+    return {"lower": lower + room, "upper": upper - room}
