@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
+import numpy as np
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
@@ -13,7 +14,8 @@ from appell.cli.options import Force, Output
 from appell.cli.screen import screen
 from appell.describe.load import load
 
-ROOM = 0.05  # of a range at both of its ends
+ROOM = 0.05  # of a range at both of its ends, and below a speed
+USUAL = 1.5  # rad/s, if the motors can do more
 
 
 def register(app: typer.Typer) -> None:
@@ -53,7 +55,7 @@ def register(app: typer.Typer) -> None:
         if range_ is not None:
             limits |= {"lower": system.start - range_, "upper": system.start + range_}
         elif system.name in WIRINGS:
-            limits |= _of_cabinet(WIRINGS[system.name](system))
+            limits = _of_cabinet(WIRINGS[system.name](system)) | {key: x for key, x in limits.items() if x is not None}
         bounds = MotionBounds.of(system, **limits)
         columns = [TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()]
         with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
@@ -92,7 +94,8 @@ def register(app: typer.Typer) -> None:
 
 
 def _of_cabinet(wiring) -> dict[str, Any]:
-    """The ranges in which a cabinet lets its arm move, with some room."""
+    """The ranges in which a cabinet lets its arm move, and speeds at which its motors are still strong."""
     lower, upper = wiring.column("lower"), wiring.column("upper")
     room = ROOM * (upper - lower)
-    return {"lower": lower + room, "upper": upper - room}
+    speed = (1.0 - ROOM) * np.minimum(wiring.column("full_torque_speed"), USUAL)
+    return {"lower": lower + room, "upper": upper - room, "velocity": speed}

@@ -77,6 +77,11 @@ class Channel:
         return self.actuator.torque_limit
 
     @property
+    def full_torque_speed(self) -> float:
+        """Of the joint, up to which the supply lets the motor give all its torque."""
+        return (self.supply - self.resistance * self.torque_limit / self.torque_per_ampere) / self.torque_per_ampere
+
+    @property
     def short_circuit_damping(self) -> float:
         """What a shorted winding opposes to motion, N m s at the joint."""
         return self.torque_per_ampere**2 / self.resistance

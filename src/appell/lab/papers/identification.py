@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from appell.control import Imperfections, Rig
+from appell.control import Imperfections, Rig, wiring_of
 from appell.describe.load import load
 from appell.identify import (
     InstrumentalVariables,
@@ -43,10 +43,10 @@ from appell.motion.paths.spline import Spline
 
 PERIOD, WIDTH, DEAD_ZONE = 1e-3, 0.005, 0.3
 NOISY = Imperfections(0.0, 0.0, 0.0, 0.0, 0.0, amplifier_noise=0.01)
-# plausible ranges of a PUMA 560 and speeds that the loop's guard lets pass, in degrees; not checked against a source
+# the ranges of the cabinet, and speeds of a PUMA 560 that the loop's guard lets pass; not checked against a source
 LIMITS: dict[str, Any] = {
-    "lower": np.radians([-160.0, -225.0, -45.0, -110.0, -100.0, -266.0]),
-    "upper": np.radians([160.0, 45.0, 225.0, 170.0, 100.0, 266.0]),
+    "lower": wiring_of(load("puma")).column("lower"),
+    "upper": wiring_of(load("puma")).column("upper"),
     "velocity": np.radians([82.0, 54.0, 122.0, 160.0, 160.0, 160.0]),
 }
 OFFSET = (0.5, -0.3, 0.2, 0.05, -0.05, 0.02)  # N m, of our own
