@@ -24,7 +24,6 @@ from appell.compile.trace import trace
 from appell.describe.build import Builder
 from appell.describe.dh import DH, from_dh
 from appell.describe.load import load, load_text, load_tree, tree_names, zoo_names
-from appell.describe.write import to_toml, to_urdf
 from appell.dynamics import Dynamics
 
 # what goes wrong
@@ -48,7 +47,7 @@ from appell.model.mechanism import Mechanism
 from appell.model.mechanism_parts import LegJoint, MovingBody, Reach
 from appell.model.robot import Joint, Limits, Link, Mimic, Robot
 
-# chapters that need SciPy or more are imported when they are first named: public name -> module, attribute
+# chapters that need SciPy or more, and writers, are imported when first named: public name -> module, attribute
 _LATER: dict[str, tuple[str, str | None]] = {
     "Circle": ("appell.simulation", "Circle"),
     "Contact": ("appell.simulation", "Contact"),
@@ -63,11 +62,14 @@ _LATER: dict[str, tuple[str, str | None]] = {
     "legs": ("appell.describe.legs", None),
     "motion": ("appell.motion", None),
     "simulate": ("appell.simulation", "simulate"),
+    "to_toml": ("appell.describe.write", "to_toml"),
+    "to_urdf": ("appell.describe.write", "to_urdf"),
 }
 
 if TYPE_CHECKING:  # so that a type checker knows them too
     from appell import control, identify, motion
     from appell.describe import legs
+    from appell.describe.write import to_toml, to_urdf
     from appell.motion import Path, Record
     from appell.simulation import Circle, Contact, Cylinder, Implicit, Plane, Sphere, simulate
 
