@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from appell.control.cabinet.simulated import SimulatedCabinet
-from appell.control.loop.clock import VirtualClock
+from appell.control.clock import VirtualClock
 from appell.control.loop.control_loop import Loop
 from appell.control.loop.reference import Reference
 from appell.control.loop.task import standard_plant, standard_servo

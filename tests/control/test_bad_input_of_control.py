@@ -12,14 +12,14 @@ from appell.control.cabinet.plant import Plant
 from appell.control.cabinet.puma600 import puma_600
 from appell.control.cabinet.simulated import CabinetModel, SimulatedCabinet
 from appell.control.cabinet.wiring import Channel, Wiring
+from appell.control.clock import VirtualClock
 from appell.control.law.controller import Controller
 from appell.control.law.design import Design
 from appell.control.law.gains import Gains, critical, placed
-from appell.control.law.response import closed_loop
-from appell.control.loop.clock import VirtualClock
 from appell.control.loop.control_loop import Loop
 from appell.control.loop.guard import Guard
 from appell.control.loop.reference import Reference
+from appell.control.loop.response import closed_loop
 from appell.control.loop.servo import Servo
 from appell.control.loop.states import State
 from appell.control.loop.supervisor import Policy

@@ -11,7 +11,7 @@ from appell.control.cabinet.generic import WIRINGS, generic_wiring, wiring_of
 from appell.control.cabinet.puma600 import puma_600
 from appell.control.cabinet.signals import signal_blocks
 from appell.control.cabinet.simulated import PERFECT, Imperfections, SimulatedCabinet
-from appell.control.loop.clock import VirtualClock
+from appell.control.clock import VirtualClock
 from appell.describe.load import load
 from appell.model.actuator import Actuator
 from control_motion import START, ideal

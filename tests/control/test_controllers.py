@@ -13,8 +13,8 @@ from appell.control.law.controller import Controller
 from appell.control.law.design import Design
 from appell.control.law.gains import Gains, critical, placed
 from appell.control.law.linear import linearize_closed_loop
-from appell.control.law.response import closed_loop
 from appell.control.loop.reference import Reference
+from appell.control.loop.response import closed_loop
 from appell.model.variations import with_masses, with_payload, without_friction
 from control_motion import START, Swing, ideal
 

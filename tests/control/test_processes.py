@@ -18,7 +18,7 @@ from appell.control.cabinet.puma600 import puma_600
 from appell.control.cabinet.server import serve
 from appell.control.cabinet.shared import RemoteCabinet, SharedPage, default_path, monotonic
 from appell.control.cabinet.simulated import SimulatedCabinet
-from appell.control.loop.clock import MonotonicClock, VirtualClock, real_time
+from appell.control.clock import MonotonicClock, VirtualClock, real_time
 from appell.control.loop.states import State
 from appell.errors import AppellError, ArgumentError
 from appell.lab.bench.latency import Latency, measure_latency

@@ -60,10 +60,10 @@ def register(app: typer.Typer) -> None:
         misses: Annotated[int, typer.Option(help="Deadlines in a row that may be missed.")] = 3,
         lost: Annotated[int, typer.Option(help="Readings in a row that may be lost.")] = 5,
         seed: Annotated[int, typer.Option(help="Of noise and imperfections.")] = 0,
-        log: Annotated[Path, typer.Option(help="Where the log goes.")] = Path("out/control.log"),
-        plot: Annotated[Path | None, typer.Option(help="Where the picture goes; none if empty.")] = Path(
-            "out/control.png"
-        ),
+        log: Annotated[
+            Path | None, typer.Option(help="Where the log goes; if not given, to out/control.log, always anew.")
+        ] = None,
+        plot: Annotated[str, typer.Option(help="Where the picture goes; none if empty.")] = "out/control.png",
         force: Force = False,
     ) -> None:
         """From power-on to rest: arm, find the index pulses, follow a reference, hold, stop."""
@@ -85,8 +85,9 @@ def register(app: typer.Typer) -> None:
             policy=Policy(misses=misses, lost=lost),
             seed=seed,
         )
-        outcome = carry_out(wanted, log, force)
-        report(log, plot)
+        path = log or Path("out/control.log")
+        outcome = carry_out(wanted, path, force or log is None)
+        report(path, Path(plot) if plot else None)
         if not outcome.finished:
             typer.echo(
                 f"the task was not finished: {outcome.sentence}; the loop is in state {outcome.state.name}", err=True

@@ -20,7 +20,7 @@ from appell.control.cabinet.hardware import Hardware
 from appell.control.cabinet.server import serve
 from appell.control.cabinet.shared import RemoteCabinet, default_path
 from appell.control.cabinet.simulated import SimulatedCabinet
-from appell.control.loop.clock import MonotonicClock, VirtualClock, real_time
+from appell.control.clock import MonotonicClock, VirtualClock, real_time
 from appell.control.loop.control_loop import Loop
 from appell.control.loop.reference import Reference, recorded_path
 from appell.control.loop.servo import Servo

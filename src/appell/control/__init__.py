@@ -1,14 +1,15 @@
 """Systems under control: laws, plant, and the open controller of Valera et al. 2003 on a simulated cabinet.
 
-axes, friction_parts                                 what can be controlled, and its equations as a controller sees them
+axes, friction_parts, clock                          what can be controlled, its equations for a controller, time
 law/      gains, laws, design, controller            a control law, from its formula to one compiled function
-          response, linear                           what it does on a plant, without hardware in between
+          linear                                     what it does to small errors
 cabinet/  wiring, generic, puma600, hardware         amplifiers, converters and sensors, and the interface to them
           signals, plant, cabinet_step, simulated    a simulated cabinet with a system behind it
           faults, shared, server                     what it can be told to suffer, and as a process of its own
 loop/     reference, servo, guard, startup           what a loop follows, computes and watches, and where it begins
           states, supervisor, control_loop, task     the loop that runs against a cabinet
-          clock, journal, repeater, summary          time, and what is left of a run
+          journal, repeater, summary                 what is left of a run
+          response                                   a law on a plant, without hardware in between
           recording                                  records of a path, for identification
 """
 
@@ -20,18 +21,18 @@ from appell.control.cabinet.puma600 import puma_600
 from appell.control.cabinet.shared import RemoteCabinet
 from appell.control.cabinet.simulated import PERFECT, CabinetModel, Imperfections, SimulatedCabinet
 from appell.control.cabinet.wiring import Channel, Wiring
+from appell.control.clock import MonotonicClock, VirtualClock, real_time
 from appell.control.law.controller import Controller
 from appell.control.law.design import Design
 from appell.control.law.gains import Gains, critical, placed
 from appell.control.law.laws import LAWS
 from appell.control.law.linear import LinearSystem, linearize, linearize_closed_loop
-from appell.control.law.response import Response, closed_loop
-from appell.control.loop.clock import MonotonicClock, VirtualClock, real_time
 from appell.control.loop.control_loop import Loop
 from appell.control.loop.guard import Guard
 from appell.control.loop.recording import Recording, Rig, recorded
 from appell.control.loop.reference import Reference, recorded_path
 from appell.control.loop.repeater import first_difference, replay
+from appell.control.loop.response import Response, closed_loop
 from appell.control.loop.servo import Servo
 from appell.control.loop.startup import index_search
 from appell.control.loop.states import Fault, State, Trigger

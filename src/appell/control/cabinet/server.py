@@ -13,7 +13,7 @@ import numpy as np
 
 from appell.control.cabinet.shared import SharedPage, remove
 from appell.control.cabinet.simulated import SimulatedCabinet
-from appell.control.loop.clock import MonotonicClock, VirtualClock
+from appell.control.clock import MonotonicClock, VirtualClock
 from appell.model.system import System
 from appell.motion.files.journal import JournalWriter
 from appell.motion.names import record_names

@@ -24,8 +24,8 @@ from appell.control.cabinet.cabinet_step import (
 from appell.control.cabinet.faults import Faults
 from appell.control.cabinet.signals import signal_blocks
 from appell.control.cabinet.wiring import Wiring
+from appell.control.clock import Clock
 from appell.control.friction_parts import FrictionParts
-from appell.control.loop.clock import Clock
 from appell.model.system import System
 
 NOISE_BLOCK = 256

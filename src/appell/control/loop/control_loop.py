@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from appell.control.cabinet.hardware import Hardware
-from appell.control.loop.clock import Clock
+from appell.control.clock import Clock
 from appell.control.loop.journal import Journal
 from appell.control.loop.reference import Reference
 from appell.control.loop.servo import ALARMS, FRESH, PERIODS, STOPPING, Servo

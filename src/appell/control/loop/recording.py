@@ -16,7 +16,7 @@ import numpy as np
 
 from appell.control.cabinet.generic import wiring_of
 from appell.control.cabinet.simulated import Imperfections, SimulatedCabinet
-from appell.control.loop.clock import VirtualClock
+from appell.control.clock import VirtualClock
 from appell.control.loop.control_loop import Loop
 from appell.control.loop.reference import Reference
 from appell.control.loop.task import run_task, standard_plant, standard_servo

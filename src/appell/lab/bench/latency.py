@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from appell.control.clock import MonotonicClock, Privileges, real_time
 from appell.control.law.design import checked_period
-from appell.control.loop.clock import MonotonicClock, Privileges, real_time
 from appell.control.loop.task import standard_servo
 from appell.describe.load import load
 from appell.errors import ArgumentError

@@ -28,7 +28,7 @@ import numpy as np
 
 from appell.control.cabinet.faults import Faults, Injection, random_faults
 from appell.control.cabinet.simulated import CabinetModel, Imperfections, SimulatedCabinet
-from appell.control.loop.clock import VirtualClock
+from appell.control.clock import VirtualClock
 from appell.control.loop.control_loop import Loop
 from appell.control.loop.reference import Reference
 from appell.control.loop.repeater import first_difference, replay

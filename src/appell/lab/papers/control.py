@@ -9,7 +9,7 @@ from pathlib import Path as FilePath
 import numpy as np
 
 from appell.control.cabinet.simulated import SimulatedCabinet
-from appell.control.loop.clock import VirtualClock
+from appell.control.clock import VirtualClock
 from appell.control.loop.control_loop import Loop
 from appell.control.loop.reference import Reference
 from appell.control.loop.summary import last_motion
