@@ -176,8 +176,8 @@ def report(log: Path, plot: Path | None) -> None:
         title_style="",
         box=box.SIMPLE_HEAD,
     )
-    errors = ("coordinate", "largest error, mrad or mm", "final error, mrad or mm")
-    for column in (*errors, "actuator", "largest torque, N m or N"):
+    table.caption, table.caption_justify = "errors in mrad or mm, torques in N m or N", "left"
+    for column in ("coordinate", "largest error", "final error", "actuator", "largest torque"):
         table.add_column(column, justify="left" if column in ("coordinate", "actuator") else "right")
     for row in summary.rows():
         table.add_row(*row)
