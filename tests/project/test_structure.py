@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
 import json
 import re
 import subprocess
 import sys
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -124,3 +126,35 @@ def tracked_files() -> list[Path]:
         folders = ("src", "tests", "docs", "examples", "benchmarks")
         paths = [path for folder in folders for path in (ROOT / folder).rglob("*") if "__pycache__" not in path.parts]
     return [path for path in paths if path.is_file() and path.suffix not in (".png", ".jpg", ".gz")]
+
+
+SOURCES = sorted((ROOT / "src" / "appell").rglob("*.py"))
+
+
+def public_classes(path: Path) -> list[str]:
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    return [node.name for node in tree.body if isinstance(node, ast.ClassDef) and not node.name.startswith("_")]
+
+
+def test_no_two_public_classes_share_a_name():
+    owners: dict[str, list[str]] = {}
+    for path in SOURCES:
+        for name in public_classes(path):
+            owners.setdefault(name, []).append(str(path.relative_to(ROOT)))
+    assert {name: where for name, where in owners.items() if len(where) > 1} == {}
+
+
+def test_no_name_of_a_package_hides_a_module_of_it():
+    hidden = []
+    for path in (path for path in SOURCES if path.name == "__init__.py"):
+        package = ".".join(("appell", *path.parent.relative_to(ROOT / "src" / "appell").parts))
+        modules = {other.stem for other in path.parent.glob("*.py")}
+        given = vars(importlib.import_module(package))
+        hidden += [f"{package}.{name}" for name in modules & set(given) if not isinstance(given[name], ModuleType)]
+    assert hidden == []
+
+
+def test_a_file_holds_one_idea():
+    """What grows past three hundred lines usually holds two."""
+    lengths = {str(path.relative_to(ROOT)): len(path.read_text(encoding="utf-8").splitlines()) for path in SOURCES}
+    assert {name: length for name, length in lengths.items() if length > 300} == {}
