@@ -9,7 +9,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
-from types import ModuleType
+from types import FunctionType, ModuleType
 
 import pytest
 
@@ -152,6 +152,17 @@ def test_no_name_of_a_package_hides_a_module_of_it():
         given = vars(importlib.import_module(package))
         hidden += [f"{package}.{name}" for name in modules & set(given) if not isinstance(given[name], ModuleType)]
     assert hidden == []
+
+
+@pytest.mark.parametrize("chapter", ["", ".motion", ".motion.inverse", ".simulation", ".control", ".identify"])
+def test_every_public_class_and_function_says_what_it_is(chapter):
+    module = importlib.import_module("appell" + chapter)
+    named = {name: getattr(module, name) for name in module.__all__}
+    things = {name: x for name, x in named.items() if isinstance(x, (type, FunctionType))}
+    bare = [
+        name for name, x in things.items() if not x.__doc__ or x.__doc__.startswith(f"{name}(")
+    ]  # a dataclass's own
+    assert bare == []
 
 
 def test_a_file_holds_one_idea():

@@ -27,14 +27,17 @@ def plain(x: Scalar) -> Scalar:
 
 
 def sin(x: Scalar) -> Scalar:
+    """The sine of a number or a traced scalar."""
     return math.sin(x) if is_number(x) else x.sin()
 
 
 def cos(x: Scalar) -> Scalar:
+    """The cosine of a number or a traced scalar."""
     return math.cos(x) if is_number(x) else x.cos()
 
 
 def sqrt(x: Scalar) -> Scalar:
+    """The square root of a number or a traced scalar."""
     return math.sqrt(x) if is_number(x) else x.sqrt()
 
 

@@ -96,6 +96,7 @@ def turn_x(angle: float) -> Mat3:
 
 
 def norm(v: Vec3) -> Scalar:
+    """The length of a vector."""
     return sqrt(v.dot(v))
 
 
@@ -114,4 +115,5 @@ def disc(mass: float, radius: float, thickness: float = 0.01) -> Body:
 
 
 def diagonal(xx: float, yy: float, zz: float) -> Mat3:
+    """The inertia matrix of three principal moments."""
     return Mat3.symmetric(xx, 0.0, 0.0, yy, 0.0, zz)

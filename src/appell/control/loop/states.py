@@ -14,6 +14,8 @@ from enum import IntEnum, IntFlag
 
 
 class State(IntEnum):
+    """What a loop is in."""
+
     IDLE = 0
     ARMED = 1
     RUNNING = 2
@@ -22,6 +24,8 @@ class State(IntEnum):
 
 
 class Fault(IntFlag):
+    """What can go wrong, one bit each."""
+
     NONE = 0
     POSITION = 1
     VELOCITY = 2

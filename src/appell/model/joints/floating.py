@@ -15,6 +15,8 @@ from appell.model.joints.spherical import Spherical, quaternion_rate, quaternion
 
 @dataclass(frozen=True)
 class Floating(Motion):
+    """Moves freely: q is place and quaternion, v linear and angular velocity in link axes."""
+
     name: ClassVar[str] = "floating"
     coordinates: ClassVar = (("x", "m"), ("y", "m"), ("z", "m"), *Spherical.coordinates)
     velocities: ClassVar = (("vx", "m"), ("vy", "m"), ("vz", "m"), *Spherical.velocities)

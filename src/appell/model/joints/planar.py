@@ -16,6 +16,8 @@ from appell.model.joints.motion import Motion, Partial
 
 @dataclass(frozen=True)
 class Planar(Motion):
+    """Moves in the x-y plane: q = (x, y, angle), v the velocities in link axes."""
+
     name: ClassVar[str] = "planar"
     coordinates: ClassVar = (("x", "m"), ("y", "m"), ("angle", "rad"))
     velocities: ClassVar = (("vx", "m"), ("vy", "m"), ("w", "rad"))

@@ -14,6 +14,8 @@ from appell.model.joints.one_axis import OneAxis
 
 @dataclass(frozen=True)
 class Prismatic(OneAxis):
+    """Slides along an axis: Prismatic(axis=(1, 0, 0)); q in m."""
+
     name: ClassVar[str] = "prismatic"
     unit: ClassVar[str] = "m"
 

@@ -15,6 +15,8 @@ from appell.model.joints.one_axis import OneAxis
 
 @dataclass(frozen=True)
 class Revolute(OneAxis):
+    """Turns about an axis: Revolute(axis=(0, 0, 1)); q in rad."""
+
     name: ClassVar[str] = "revolute"
     unit: ClassVar[str] = "rad"
 
@@ -31,4 +33,6 @@ class Revolute(OneAxis):
 
 @dataclass(frozen=True)
 class Continuous(Revolute):
+    """Turns about an axis without end: Continuous(axis=(0, 1, 0))."""
+
     name: ClassVar[str] = "continuous"

@@ -18,6 +18,8 @@ from appell.model.joints.motion import Motion, Partial
 
 @dataclass(frozen=True)
 class Spherical(Motion):
+    """Turns about a point: q is a quaternion (x, y, z, w), v the angular velocity in link axes."""
+
     name: ClassVar[str] = "spherical"
     coordinates: ClassVar = (("qx", "1"), ("qy", "1"), ("qz", "1"), ("qw", "1"))
     velocities: ClassVar = (("wx", "rad"), ("wy", "rad"), ("wz", "rad"))
