@@ -75,8 +75,12 @@ def test_a_singular_pose_is_reported_with_its_condition_number():
 
 
 def test_one_pose_has_one_shape():
-    with pytest.raises(ArgumentError, match=r"one pose has shape \(3,\)"):
+    with pytest.raises(ArgumentError, match=r"q has shape \(3,\); the last axis of mechanism 'five-bar' is 2"):
         check_pose(Dynamics(five_bar()), [0.0, 0.4, 0.0])
+    with pytest.raises(ArgumentError, match=r"one pose has shape \(4, 2\)"):
+        check_pose(Dynamics(five_bar()), np.zeros((4, 2)))
+    with pytest.raises(ArgumentError, match=r"q is \['a', 'b'\]"):
+        check_pose(Dynamics(five_bar()), ["a", "b"])
     with pytest.raises(ValueError, match="argument q has shape"):
         Dynamics(five_bar()).mass_matrix([0.0, 0.4, 0.0])
 

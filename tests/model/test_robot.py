@@ -10,7 +10,9 @@ import pytest
 from appell.algebra.vector import Vec3
 from appell.describe.load import load
 from appell.errors import ArgumentError, ModelError
+from appell.model.actuator import Actuator
 from appell.model.frame import Frame
+from appell.model.friction import Friction
 from appell.model.joints import Floating, Prismatic, Revolute
 from appell.model.robot import Joint, Link, Mimic, Robot
 from robots import random_body, random_motion, random_tree, random_trees
@@ -107,3 +109,17 @@ def test_gravity_may_be_given_as_any_three_numbers(gravity):
 def test_gravity_that_is_no_vector_is_named(gravity):
     with pytest.raises(ModelError, match="the gravity of robot 'random1' is"):
         random_tree(1, 3).with_gravity(gravity)
+
+
+@pytest.mark.parametrize(
+    ("actuator", "words"),
+    [
+        (3, "which is no Actuator"),
+        (Actuator(gear="big"), "gear 'big', which is not a number"),
+        (Actuator(friction=0.3), "which is no Friction"),
+        (Actuator(friction=Friction(viscous="much")), "viscous 'much', which is not a number"),
+    ],
+)
+def test_what_is_no_actuator_is_named_with_its_joint(actuator, words):
+    with pytest.raises(ModelError, match=f"joint 'joint0' of robot 'random1' has .*{words}"):
+        random_tree(1, 3).with_actuators({"joint0": actuator})

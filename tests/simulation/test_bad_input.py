@@ -163,3 +163,8 @@ def test_times_outside_a_trajectory_are_refused(arm):
     motion = ap.simulate(arm, until=0.1)
     with pytest.raises(ap.ArgumentError, match=r"no state at t = 0\.2"):
         motion(0.2)
+
+
+def test_a_mechanism_that_cannot_stand_at_its_start_is_told_which_leg():
+    with pytest.raises(ap.ArgumentError, match="mechanism 'delta' cannot start at q0: leg 'leg_1' cannot reach"):
+        ap.simulate(ap.Dynamics(ap.load("delta")), [3.0, 3.0, 3.0], until=0.1)

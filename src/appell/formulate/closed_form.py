@@ -26,15 +26,8 @@ from appell.algebra.matrix import Mat3
 from appell.algebra.rotation import Pose
 from appell.algebra.scalar import Scalar, Vector
 from appell.algebra.vector import Vec3
-from appell.model.body import Inertia
 
 Matrix = Sequence[Vector]  # 3x4 for a place X and its derivatives, 4x4 for Σ
-
-
-def pseudo_inertia(body: Inertia) -> list[list[Scalar]]:
-    """Σ = ∫ r rᵀ dm with r = (x, y, z, 1)."""
-    rows = [[*row, h] for row, h in zip(body.second.rows, body.first, strict=True)]
-    return [*rows, [*body.first, body.mass]]
 
 
 def inner(A: Matrix, B: Matrix) -> Scalar:

@@ -109,7 +109,7 @@ class MechanismEquations(Equations):
             Driven(joint.name, str(k), joint.actuator) for k, joint in enumerate(mechanism.driven, start=1)
         )
         self.inertias = [inertias.get(part.name, part.body.about_origin) for part in mechanism.parts]
-        self.sigmas = [form.pseudo_inertia(inertia) for inertia in self.inertias]
+        self.sigmas = [inertia.pseudo for inertia in self.inertias]
         self.gravities = [part.base.rotation.T @ mechanism.gravity for part in mechanism.parts]
 
     # ---- bodies

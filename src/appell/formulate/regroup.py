@@ -33,7 +33,7 @@ def regroup(tree: Tree, known: Callable[[Scalar], bool] = is_number) -> Tree:
         inboard = inertias.get(link.parent) if link.parent is not None else Inertia()
         if inboard is None or not (_is_constant(inertias[link.name], known) and _is_constant(inboard, known)):
             continue
-        whole = _pseudo_inertia(inertias[link.name])
+        whole = np.array(inertias[link.name].pseudo, dtype=object)  # numbers, or symbols where a count is taken
         projector = _kernel(link)
         idle = projector @ whole @ projector
         inertias[link.name] = _inertia(whole - idle)
@@ -54,14 +54,6 @@ def _kernel(link: TreeLink) -> np.ndarray:
     )
     projector = np.eye(4) - np.linalg.pinv(stack) @ stack
     return np.vectorize(snap)(projector, 1e-14).astype(object)
-
-
-def _pseudo_inertia(body: Inertia) -> np.ndarray:
-    sigma = np.empty((4, 4), dtype=object)  # numbers, or symbols where a count is taken
-    sigma[:3, :3] = [list(row) for row in body.second.rows]
-    sigma[3, :3] = sigma[:3, 3] = list(body.first)
-    sigma[3, 3] = body.mass
-    return sigma
 
 
 def _inertia(sigma: np.ndarray) -> Inertia:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import singledispatch
@@ -45,13 +46,13 @@ class Choice:
         return {"friction": self.friction, "rotors": self.rotors, "reference": self.reference}
 
 
-class Maker:
+class Maker(ABC):
     """Makes the equations of one system for one choice, with inertias as numbers or as scalars."""
 
     name: str  # of the formulation
 
-    def __call__(self, inertias: Mapping[str, Inertia]) -> Equations:
-        raise NotImplementedError
+    @abstractmethod
+    def __call__(self, inertias: Mapping[str, Inertia]) -> Equations: ...
 
     def collects(self, function: str) -> bool:
         """Whether a function gains by being collected by constants."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from appell.algebra.scalar import is_number
 from appell.model.friction import Friction
 
 LIMITS = ("torque", "speed", "current")
@@ -42,6 +43,11 @@ class Actuator:
 
     def flaw(self) -> str:
         """What no actuator can be of this one, as the end of a sentence; empty if all is well."""
+        if not isinstance(self.friction, Friction):
+            return f"has the friction {self.friction!r}, which is no Friction"
+        for what, value in (*vars(self).items(), *vars(self.friction).items()):
+            if what != "friction" and value is not None and not is_number(value):
+                return f"has {what.replace('_', ' ')} {value!r}, which is not a number"
         if not (math.isfinite(self.gear) and self.gear != 0.0):
             return f"has gear ratio {self.gear:g}"
         if not (math.isfinite(self.rotor_inertia) and self.rotor_inertia >= 0.0):
@@ -56,3 +62,8 @@ class Actuator:
 
 
 IDEAL = Actuator()
+
+
+def actuator_flaw(given: object) -> str:
+    """The flaw of an actuator, or of what was given in place of one."""
+    return given.flaw() if isinstance(given, Actuator) else f"has the actuator {given!r}, which is no Actuator"

@@ -36,6 +36,12 @@ class Inertia:
         return Inertia(mass, Vec3(hx, hy, hz), Mat3.symmetric(half - xx, -xy, -xz, half - yy, -yz, half - zz))
 
     @property
+    def pseudo(self) -> list[list[Scalar]]:
+        """Σ = ∫ r rᵀ dm with r = (x, y, z, 1), four by four."""
+        rows = [[*row, h] for row, h in zip(self.second.rows, self.first, strict=True)]
+        return [*rows, [*self.first, self.mass]]
+
+    @property
     def rotational(self) -> Mat3:
         """Inertia tensor about the origin."""
         return self.second.trace * IDENTITY - self.second

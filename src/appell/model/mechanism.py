@@ -17,7 +17,7 @@ from appell.algebra.matrix import IDENTITY
 from appell.algebra.rotation import Pose
 from appell.algebra.vector import Vec3
 from appell.errors import ModelError
-from appell.model.actuator import Actuator
+from appell.model.actuator import Actuator, actuator_flaw
 from appell.model.body import Body
 from appell.model.frame import Frame
 from appell.model.mechanism_parts import LegJoint, MovingBody, Polyline, Reach, Recipe, points
@@ -173,7 +173,7 @@ def check(mechanism: Mechanism) -> None:
         if flaw := part.body.flaw():
             raise ModelError(f"body '{part.name}' of {owner} {flaw}.", expected="a body that can exist")
     for joint in mechanism.driven:
-        if flaw := joint.actuator.flaw():
+        if flaw := actuator_flaw(joint.actuator):
             raise ModelError(f"actuator '{joint.name}' of {owner} {flaw}.", expected="an actuator that can exist")
     listed = ", ".join(mechanism.coordinates)
     for what, given in (

@@ -166,7 +166,10 @@ class System(ABC):
 
     def sized(self, name: str, value, size: int) -> np.ndarray:
         """An array with a last axis of `size`, or an error that names the argument."""
-        array = np.asarray(value, float)
+        try:
+            array = np.asarray(value, float)
+        except (TypeError, ValueError):
+            raise ArgumentError(f"{name} is {value!r}.", expected=f"{size} numbers for {self.owner}") from None
         if array.shape[-1:] != (size,):
             raise ArgumentError(f"{name} has shape {array.shape}; the last axis of {self.owner} is {size}.")
         return array

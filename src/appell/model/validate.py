@@ -16,7 +16,7 @@ from appell.algebra.matrix import IDENTITY
 from appell.algebra.rotation import Pose
 from appell.algebra.vector import Vec3
 from appell.errors import ModelError, ModelWarning, unknown_name
-from appell.model.actuator import LIMITS
+from appell.model.actuator import LIMITS, actuator_flaw
 
 if TYPE_CHECKING:
     from appell.model.robot import Joint, Robot
@@ -87,7 +87,7 @@ def _check_joint(robot: Robot, joint: Joint) -> None:
     axis = getattr(joint.motion, "axis", None)
     if axis is not None and not abs(math.hypot(*axis) - 1.0) <= ORTHONORMAL:
         raise _refuse(robot, f"{who} has axis {_listed(axis)}.", expected="a vector of unit length")
-    if flaw := joint.actuator.flaw():
+    if flaw := actuator_flaw(joint.actuator):
         raise _refuse(robot, f"{who} {flaw}.", expected="an actuator that can exist")
     if joint.actuator.rotor_inertia and joint.motion.nv != 1:
         raise _refuse(robot, f"{who} is {joint.motion.name}, but has a rotor.", expected="a joint of one axis")

@@ -9,6 +9,7 @@ import numpy as np
 
 from appell.dynamics import Dynamics
 from appell.errors import ArgumentError
+from appell.model.mechanism import Mechanism
 from appell.motion.curve import Curve
 from appell.motion.names import record_names, record_units
 from appell.motion.record import Record
@@ -82,6 +83,8 @@ def _initial(dyn: Dynamics, q0, v0, start: float, until: float) -> tuple[float, 
     if not (np.isfinite(start) and np.isfinite(until) and until > start):
         raise ArgumentError(f"a run cannot last from {start!r} to {until!r}.", expected="until > start, both finite")
     q = _state(system.start if q0 is None else q0, system.nq, "q0", system.owner)
+    if isinstance(system, Mechanism) and (sentence := system.out_of_reach(q.tolist())):
+        raise ArgumentError(f"{system.owner} cannot start at q0: {sentence}.", hint="a pose nearer to home")
     v = _state(np.zeros(system.nv) if v0 is None else v0, system.nv, "v0", system.owner)
     return float(start), np.concatenate([q, v])
 

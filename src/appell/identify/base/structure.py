@@ -38,12 +38,7 @@ TOLERANCE = 1e-9
 
 def pseudo_inertia(parameters) -> np.ndarray:
     """Σ of ten parameters; linear."""
-    inertia = Inertia.from_parameters(list(parameters))
-    sigma = np.zeros((4, 4))
-    sigma[:3, :3] = [list(row) for row in inertia.second.rows]
-    sigma[:3, 3] = sigma[3, :3] = list(inertia.first)
-    sigma[3, 3] = inertia.mass
-    return sigma
+    return np.array(Inertia.from_parameters(list(parameters)).pseudo, float)
 
 
 def parameters_of(sigma: np.ndarray) -> np.ndarray:

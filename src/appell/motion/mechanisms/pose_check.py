@@ -20,7 +20,7 @@ def condition(dyn: Dynamics, q) -> np.ndarray:
 
 def check_pose(dyn: Dynamics, q, limit: float | None = None) -> float:
     """The condition number at one pose; an error if a leg does not reach or it is above the limit, the system's own."""
-    system, q = dyn.system, np.asarray(q, float)
+    system, q = dyn.system, dyn.system.sized("q", q, dyn.system.nq)
     if q.shape != (system.nq,):
         listed = ", ".join(system.coordinate_names)
         raise ArgumentError(f"{system.owner}: one pose has shape {q.shape}.", expected=f"({system.nq},): {listed}")
