@@ -62,6 +62,7 @@ def test_nothing_is_written_over_unasked(command, tmp_path):
     result = run(*command)
     assert result.exit_code == 1
     assert "there already" in result.output
+    assert "cannot be written" not in result.output
     assert "--force" in result.output
     assert target.read_text() == "precious"
 

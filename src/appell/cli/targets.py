@@ -29,6 +29,8 @@ def check_target(path: Path | None, force: bool, endings: Iterable[str] = (), fo
         if folder:
             path.parent.mkdir(parents=True, exist_ok=True)
         _check_place(path, force)
+    except ArgumentError:
+        raise
     except (OSError, ValueError) as error:  # a name too long, a folder that may not be entered, a NUL
         raise ArgumentError(f"'{path}' cannot be written: {getattr(error, 'strerror', None) or error}.") from None
 
