@@ -9,8 +9,10 @@ A message says what is wrong with the names in it, then what was expected, where
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from difflib import get_close_matches
+from numbers import Real
 
 SHOWN = 20  # names that a message lists at most
 
@@ -68,6 +70,18 @@ def unknown_name(kind: str, name: str, known: Iterable[str], owner: str) -> str:
     guess = f" Did you mean '{close[0]}'?" if close else ""
     listed = ", ".join(names[:SHOWN]) + (f" and {len(names) - SHOWN} more" if len(names) > SHOWN else "")
     return f"{owner} has no {kind} '{name}'.{guess} It has: {listed or 'none'}."
+
+
+def check_number(
+    what: str, value: object, *, least: float = -math.inf, most: float = math.inf, above: bool = False
+) -> None:
+    """Raise unless `value` is a finite number from `least` (or above it) to `most`; NaN and infinity never are."""
+    good = isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value)
+    if good and (value > least if above else value >= least) and value <= most:  # type: ignore[operator]
+        return
+    lower = "" if least == -math.inf else f" {'above' if above else 'from'} {least:g}"
+    upper = "" if most == math.inf else f" up to {most:g}"
+    raise ArgumentError(f"{what} is {value!r}.", expected=f"a finite number{lower}{upper}")
 
 
 def rows_text(rows: Iterable[int]) -> str:

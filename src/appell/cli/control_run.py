@@ -104,6 +104,8 @@ def carry_out(request: Request, log: Path) -> Outcome:
             return run_task(loop, reference, request.calibrate, _shows(live))
         finally:
             loop.close()
+            if loop.journal is not None and (lost := loop.journal.writer.lost):
+                live.console.print(f"[yellow]the disk is full: the log lacks its last {lost} ticks")
 
 
 def _injection(text: str, n: int) -> Injection:
