@@ -196,8 +196,8 @@ def test_a_servo_wired_for_another_cabinet(servo, plant_model):
         (lambda: Channel(IDEAL, -1.0, 1.0), "torque constant None cannot be wired"),
         (lambda: Wiring(("a", "b"), (Channel(MOTOR, -1.0, 1.0),), (0.0, 0.0)), "1 channels are given for 2 actuators"),
         (lambda: Injection("meteorite", 1.0), "no fault 'meteorite'"),
-        (lambda: Policy(misses=-1), "tolerates -1 misses"),
-        (lambda: Policy(stop_time=0.0), "stop_time is 0"),
+        (lambda: Policy(misses=-1), "the policy.s misses is -1"),
+        (lambda: Policy(stop_time=0.0), "stop time is 0"),
     ],
 )
 def test_parts_that_cannot_be(make, words):

@@ -108,8 +108,8 @@ def read(path: FilePath) -> dict[str, Any]:
     header, start = _header(content, path)
     columns = tuple(header.pop("columns"))
     width = 8 * len(columns)
-    rows = np.frombuffer(content[start:], np.uint8)
-    rows = rows[: len(rows) // width * width].view(np.float64).reshape(-1, len(columns))
+    count = max(len(content) - start, 0) // width
+    rows = np.frombuffer(content[start : start + count * width], np.float64).reshape(count, len(columns))
     view, whole = memoryview(content)[start:], 0
     for checksum in rows[:, -1].tolist():
         if zlib.crc32(view[whole * width : (whole + 1) * width - 8], whole) != checksum:
