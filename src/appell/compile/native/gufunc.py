@@ -3,7 +3,8 @@
 Core axes have fixed lengths in the signature, such as "(6),(6)->(6,6)", so NumPy itself refuses arrays of another size,
 and does all that it does for its own ufuncs: broadcasting, casting, `out=`, axes, errors of arithmetic, no lock held.
 
-The loop for doubles is made at once. That for floats is made when it is first called: until then its place in the table
+The loop for doubles stands first, and is taken unless everything is float32: NumPy takes the first loop to which the
+arguments can be cast, but one of exactly their type before that. It is made at once. That for floats is made when it is first called: until then its place in the table
 of loops, which NumPy reads on every call, is held by a callback that makes it and gives up its place.
 """
 
@@ -62,9 +63,9 @@ class _Loops:
         self._first_call = Loop(self._make_floats)
         operands = len(tape.inputs) + len(tape.outputs)
         first_call = ctypes.cast(self._first_call, ctypes.c_void_p).value
-        self.functions = (ctypes.c_void_p * 2)(first_call, self._doubles.address)
+        self.functions = (ctypes.c_void_p * 2)(self._doubles.address, first_call)
         self.data = (ctypes.c_void_p * 2)()
-        self.types = ctypes.create_string_buffer(bytes([_FLOAT.num] * operands + [_DOUBLE.num] * operands))
+        self.types = ctypes.create_string_buffer(bytes([_DOUBLE.num] * operands + [_FLOAT.num] * operands))
         self.name = ctypes.create_string_buffer(tape.name.encode())
         self.doc = ctypes.create_string_buffer(doc.encode())
 
@@ -74,7 +75,7 @@ class _Loops:
             with self._lock:
                 if self._floats is None:
                     self._floats = load_kernel(self._tape, _FLOAT, "loop")
-                    self.functions[0] = self._floats.address
+                    self.functions[1] = self._floats.address
             np.add(0.0, 0.0)  # clears the floating-point flags, for which NumPy would blame this call
             Loop(self._floats.address)(args, dims, steps, data)
         except BaseException:
