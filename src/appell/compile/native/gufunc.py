@@ -3,9 +3,10 @@
 Core axes have fixed lengths in the signature, such as "(6),(6)->(6,6)", so NumPy itself refuses arrays of another size,
 and does all that it does for its own ufuncs: broadcasting, casting, `out=`, axes, errors of arithmetic, no lock held.
 
-The loop for doubles stands first, and is taken unless everything is float32: NumPy takes the first loop to which the
-arguments can be cast, but one of exactly their type before that. It is made at once. That for floats is made when it is first called: until then its place in the table
-of loops, which NumPy reads on every call, is held by a callback that makes it and gives up its place.
+The loop for doubles stands first: NumPy takes the first loop to which all arguments can be cast, unless there is one of
+exactly their type. So float32 alone is computed in float32, and everything else in float64. That loop is made at once;
+the one for floats when it is first called: until then its place in the table of loops, which NumPy reads on every call,
+is held by a callback that makes it and gives up its place.
 """
 
 from __future__ import annotations
