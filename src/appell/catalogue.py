@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import Any, overload
 
 from appell.compile.function import Function
+from appell.compile.native.making import MAKING
 from appell.compile.passes.collect import simplest
 from appell.compile.tape import Array, Tape
 from appell.compile.taylor import Taylor
@@ -115,9 +116,13 @@ class Entry:
     def __get__(self, catalogue: Catalogue | None, owner: type) -> Entry | Function:
         if catalogue is None:
             return self
-        made = catalogue.function(self._name, self._arguments, self._body, self.__doc__ or "", **self._options)
-        vars(catalogue)[self._name] = made  # found there from now on, before this
-        return made
+        kept = vars(catalogue)
+        with MAKING:
+            if self._name not in kept:  # found there from now on, before this
+                kept[self._name] = catalogue.function(
+                    self._name, self._arguments, self._body, self.__doc__ or "", **self._options
+                )
+        return kept[self._name]
 
 
 def _inertias(names: list[str], parameters) -> dict[str, Inertia]:

@@ -29,6 +29,7 @@ from appell.compile.graph import Graph
 from appell.compile.native.bound import Bound, bind
 from appell.compile.native.direct import direct_call
 from appell.compile.native.gufunc import make_ufunc
+from appell.compile.native.making import once
 from appell.compile.ops import Op
 from appell.compile.passes.pipeline import COMPILED, TRACED, run
 from appell.compile.tape import Array, Tape, arrays
@@ -93,12 +94,12 @@ class Function:
 
     # ---- running
 
-    @cached_property
+    @once
     def fused(self) -> Tape:
         """The tape that is run."""
         return run(COMPILED, self.tape)
 
-    @cached_property
+    @once
     def ufunc(self) -> np.ufunc:
         """The compiled function as NumPy sees it; made on first use."""
         made = make_ufunc(self.fused, self.__doc__ or "")

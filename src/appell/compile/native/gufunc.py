@@ -12,12 +12,12 @@ is held by a callback that makes it and gives up its place.
 from __future__ import annotations
 
 import ctypes
-import threading
 
 import numpy as np
 
 from appell.compile.native.kernels import load_kernel
 from appell.compile.native.machine import Code
+from appell.compile.native.making import MAKING
 from appell.compile.native.numpy_api import Loop, gufunc
 from appell.compile.tape import Tape
 from appell.errors import CompileError
@@ -58,7 +58,6 @@ class _Loops:
 
     def __init__(self, tape: Tape, doc: str):
         self._tape = tape
-        self._lock = threading.Lock()
         self._doubles = load_kernel(tape, _DOUBLE, "loop")
         self._floats: Code | None = None
         self._first_call = Loop(self._make_floats)
@@ -73,7 +72,7 @@ class _Loops:
     def _make_floats(self, args, dims, steps, data) -> None:
         """The loop for floats before there is one. An error leaves NaN and goes to `sys.unraisablehook`."""
         try:
-            with self._lock:
+            with MAKING:
                 if self._floats is None:
                     self._floats = load_kernel(self._tape, _FLOAT, "loop")
                     self.functions[1] = self._floats.address
