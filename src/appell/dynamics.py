@@ -89,12 +89,12 @@ class Dynamics(Catalogue):
     bias = Entry(
         "q v",
         lambda e, q, v: {"h": e.bias(q, v)},
-        "h(q, v), the forces along the coordinates at zero acceleration, gravity included.",
+        "h(q, v), the forces along the coordinates at zero acceleration, gravity and springs included.",
     )
     gravity = Entry(
         "q",
         lambda e, q: {"g": e.bias(q, [0.0] * e.system.nv)},
-        "g(q), the forces along the coordinates that hold the system still.",
+        "g(q), the forces along the coordinates that hold the system still, springs included.",
     )
     coriolis = Entry(
         "q v",
@@ -110,7 +110,7 @@ class Dynamics(Catalogue):
     regressor = Entry(
         "q v a",
         lambda e, q, v, a: {"Y": e.regressor(q, v, a)},
-        "Y(q, v, a), with tau = Y parameters: ten columns a body, then those of rotors and friction if they count.",
+        "Y(q, v, a), with tau = Y parameters: ten columns a body, then those of drives that count, and of springs.",
         inertial=False,
     )
 
@@ -129,7 +129,7 @@ class Dynamics(Catalogue):
     energy = Entry(
         "q v",
         lambda e, q, v: {"T": e.kinetic_energy(q, v), "U": e.potential_energy(q)},
-        "(T, U)(q, v), kinetic and potential energy; U = 0 with the centre of mass level with the world's origin.",
+        "(T, U)(q, v), kinetic and potential energy; U = 0 with springs slack, centre of mass level with the origin.",
     )
     momentum = Entry(
         "q v",

@@ -139,7 +139,7 @@ class MechanismEquations(Equations):
         rates = self.curves.places.rate(q, v)
         return sum((form.kinetic_energy(*part) for part in zip(rates, self.sigmas, strict=True)), start=0.0)
 
-    def potential_energy(self, q: Vector) -> Scalar:
+    def body_potential_energy(self, q: Vector) -> Scalar:
         return -self.mechanism.gravity.dot(self._first_moment(q))
 
     def momentum(self, q: Vector, v: Vector) -> tuple[Vec3, Vec3]:
@@ -276,6 +276,9 @@ class MechanismEquations(Equations):
         gram = [[form.inner([x], [y]) for y in columns] for x in columns]
         inner = solve(gram, forces, limit**2)
         return [[form.inner([row], [column]) for column in zip(*inner, strict=True)] for row in J]
+
+    def drive_positions(self, q: Vector) -> list[Scalar]:
+        return self.actuator_positions(q)
 
     def drive_rates(self, q: Vector, v: Vector) -> list[Scalar]:
         return self.curves.drives.rate(q, v)

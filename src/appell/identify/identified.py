@@ -101,7 +101,7 @@ def _warn_of_unsought(sought: Sought) -> None:
     """What the description has and nobody looked for is in the record as well, so that it may now count twice."""
     told = []
     for name, own in zip(sought.system.actuator_names, sought.system.actuators, strict=True):
-        described = {"rotor": own.rotor_inertia, **vars(own.friction), "offset": own.offset}
+        described = {**vars(own), **vars(own.friction), "rotor": own.rotor_inertia}
         kinds = [kind for kind in SYMBOLS if kind not in sought.kinds and described[kind]]
         told += [f"{', '.join(kinds)} of '{name}'"] if kinds else []
     if told:
