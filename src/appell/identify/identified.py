@@ -113,4 +113,5 @@ def _actuator(own: Actuator, found: dict[str, float]) -> Actuator:
     """The actuator with the levels that were found."""
     friction = replace(own.friction, **{kind: x for kind, x in found.items() if hasattr(own.friction, kind)})
     rotor = found["rotor"] / own.gear**2 if "rotor" in found else own.rotor_inertia
-    return replace(own, rotor_inertia=rotor, friction=friction, offset=found.get("offset", own.offset))
+    others = {kind: found[kind] for kind in ("offset", "stiffness") if kind in found}
+    return replace(own, rotor_inertia=rotor, friction=friction, **others)
