@@ -40,4 +40,4 @@ def motion_of(system: System, rng: np.random.Generator) -> tuple[np.ndarray, np.
     v, a = rng.normal(size=(2, system.nv))
     if isinstance(system, Mechanism):
         return system.start + rng.uniform(-1.0, 1.0, system.nq) * SPREAD[system.name], v, a
-    return system.random_configuration(rng), v, a
+    return system.random_configuration(rng, within_limits=False), v, a

@@ -43,9 +43,10 @@ from appell.model.body import Body, Inertia
 from appell.model.frame import Frame
 from appell.model.friction import Friction
 from appell.model.joints import Continuous, Floating, Planar, Prismatic, Revolute, Spherical
+from appell.model.limits import Limits
 from appell.model.mechanism import Mechanism
 from appell.model.mechanism_parts import LegJoint, MovingBody, Reach
-from appell.model.robot import Joint, Limits, Link, Mimic, Robot
+from appell.model.robot import Joint, Link, Mimic, Robot
 
 # chapters that need SciPy or more, and writers, are imported when first named: public name -> module, attribute
 _LATER: dict[str, tuple[str, str | None]] = {

@@ -94,7 +94,7 @@ class Sought:
     def sample(self, count: int, rng: np.random.Generator) -> QVA:
         """Random motions; of a mechanism, about its home and where it can be assembled."""
         v, a = rng.normal(size=(2, count, self.system.nv))
-        return np.array([self.system.random_configuration(rng) for _ in range(count)]), v, a
+        return np.array([self.system.random_configuration(rng, within_limits=False) for _ in range(count)]), v, a
 
     def is_massless(self, body: str) -> bool:
         """Whether the description has this body without matter on purpose."""

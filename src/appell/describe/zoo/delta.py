@@ -130,7 +130,7 @@ def delta(
         actuators,
         home=(0.0, 0.0, -0.75 * (arm + forearm)),
         units=("m", "m", "m"),
-        limits=((-0.2, 0.2), (-0.2, 0.2), (-0.9 * (arm + forearm), -0.6 * (arm + forearm))),
+        ranges=((-0.2, 0.2), (-0.2, 0.2), (-0.9 * (arm + forearm), -0.6 * (arm + forearm))),
         description="Delta robot: a platform that does not turn, held by three arms with parallel forearms",
         reference="round numbers; the geometry of Clavel 1988",
         reaches=reaches,

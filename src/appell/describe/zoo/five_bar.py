@@ -37,7 +37,7 @@ def five_bar(
         [leg.actuator for leg in legs],
         home=(0.0, height),
         units=("m", "m"),
-        limits=((-0.1, 0.1), (height - 0.1, height + 0.08)),
+        ranges=((-0.1, 0.1), (height - 0.1, height + 0.08)),
         description="planar five-bar: two legs of two links that hold one pin",
         reference="round numbers",
         passive=[leg.passive for leg in legs],

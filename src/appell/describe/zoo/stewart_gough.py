@@ -126,7 +126,7 @@ def stewart_gough(
         actuators,
         home=(0.0, 0.0, height, 0.0, 0.0, 0.0),
         units=("m", "m", "m", "rad", "rad", "rad"),
-        limits=((-0.1, 0.1), (-0.1, 0.1), (0.85 * height, 1.15 * height), *((-0.3, 0.3),) * 3),
+        ranges=((-0.1, 0.1), (-0.1, 0.1), (0.85 * height, 1.15 * height), *((-0.3, 0.3),) * 3),
         description="Stewart-Gough platform: six legs of variable length between two rings",
         reference="round numbers; the geometry of Gough, Whitehall 1962 and Stewart 1965",
         reaches=reaches,

@@ -50,7 +50,7 @@ def three_rrr(
         [leg.actuator for leg in legs],
         home=(0.0, 0.0, 0.0),
         units=("m", "m", "rad"),
-        limits=((-0.12, 0.12), (-0.12, 0.12), (-0.5, 0.5)),
+        ranges=((-0.12, 0.12), (-0.12, 0.12), (-0.5, 0.5)),
         description="planar parallel robot: a platform held by three legs of two links",
         reference="round numbers; the geometry of Gosselin, Angeles 1988",
         passive=[leg.passive for leg in legs],
