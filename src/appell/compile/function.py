@@ -52,6 +52,7 @@ class Function:
         self.owner = owner  # whose function it is, for messages: "robot 'puma'"
         self.tangents = dict(tangents)
         self.__doc__ = doc
+        self.__name__ = tape.name  # schedulers name their tasks by it
         self.__signature__ = _ANY_CALL  # Python cannot see it through the slot
         self.__call__: Callable[..., Any] = self._first_call
 

@@ -76,6 +76,10 @@ class Equations(ABC):
         """J with (linear, angular) velocity of the frame = J v."""
 
     @abstractmethod
+    def velocity(self, frame: Frame, reference: str, q: Vector, v: Vector) -> list[Scalar]:
+        """(linear, angular) velocity of the frame."""
+
+    @abstractmethod
     def positions(self, frames: Sequence[Frame], q: Vector) -> list[Vec3]:
         """Where the frames' origins are in the world."""
 

@@ -199,6 +199,9 @@ class MechanismEquations(Equations):
             columns.append([*moved.linear, *moved.angular])
         return [list(row) for row in zip(*columns, strict=True)]
 
+    def velocity(self, frame: Frame, reference: str, q: Vector, v: Vector) -> list[Scalar]:
+        return [form.inner([row], [v]) for row in self.jacobian(frame, reference, q)]
+
     def positions(self, frames: Sequence[Frame], q: Vector) -> list[Vec3]:
         return [self.pose(frame, q).translation for frame in frames]
 

@@ -93,6 +93,9 @@ class TreeEquations(Equations):
     def jacobian(self, frame: Frame, reference: str, q: Vector) -> Matrix:
         return kinematics.frame_jacobian(self.tree, frame, reference, q)
 
+    def velocity(self, frame: Frame, reference: str, q: Vector, v: Vector) -> list[Scalar]:
+        return kinematics.frame_velocity(self.tree, frame, reference, q, v)
+
     def positions(self, frames: Sequence[Frame], q: Vector) -> list[Vec3]:
         return points.positions(self.tree, frames, q)
 

@@ -23,9 +23,9 @@ from appell.model.frame import IN_PLACE, Frame
 from appell.model.joints import Motion
 from appell.model.joints.one_axis import OneAxis
 from appell.model.limits import NO_LIMITS, Limits
+from appell.model.locking import locked
 from appell.model.system import Rng, System, vector_of
 from appell.model.validate import validate
-from appell.model.welding import locked
 
 GRAVITY = Vec3(0.0, 0.0, -9.81)
 
