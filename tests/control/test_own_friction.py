@@ -130,6 +130,6 @@ def test_linear_systems_have_the_robots_viscous_friction(rough):
     ],
 )
 def test_what_cannot_be_controlled_is_named(make, words):
-    for use in (lambda s: Design(s, critical(20.0)), Plant, lambda s: linearize(s, s.start)):
+    for use in (lambda s: Design(s, critical(20.0)), Plant):
         with pytest.raises(ap.ModelError, match=words):
             use(make())
