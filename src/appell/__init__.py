@@ -59,6 +59,7 @@ _LATER: dict[str, tuple[str, str | None]] = {
     "Record": ("appell.motion", "Record"),
     "Sphere": ("appell.simulation", "Sphere"),
     "control": ("appell.control", None),
+    "from_pinocchio": ("appell.describe.pinocchio", "from_pinocchio"),
     "identify": ("appell.identify", None),
     "legs": ("appell.describe.legs", None),
     "motion": ("appell.motion", None),
@@ -70,6 +71,7 @@ _LATER: dict[str, tuple[str, str | None]] = {
 if TYPE_CHECKING:  # so that a type checker knows them too
     from appell import control, identify, motion
     from appell.describe import legs
+    from appell.describe.pinocchio import from_pinocchio
     from appell.describe.write import to_toml, to_urdf
     from appell.motion import Path, Record
     from appell.simulation import Circle, Contact, Cylinder, Implicit, Plane, Sphere, simulate
@@ -127,6 +129,7 @@ __all__ = [
     "control",
     "cos",
     "from_dh",
+    "from_pinocchio",
     "identify",
     "legs",
     "load",
