@@ -107,10 +107,10 @@ def _joint(model: Any, k: int) -> Joint:
     if kind == "Mimic":
         scaling, offset = joint.extract().scaling, joint.extract().offset
         leader = model.names[dict(zip(model.mimicking_joints, model.mimicked_joints, strict=True))[k]]
-        followed: Motion = Revolute(angular / scaling) if angular.any() else Prismatic(linear / scaling)
+        followed: Motion = Revolute(_axis(angular / scaling)) if angular.any() else Prismatic(_axis(linear / scaling))
         return Joint(model.names[k], followed, place, mimic=Mimic(leader, scaling, offset))
     turning = Continuous if kind in ENDLESS else Revolute
-    motion: Motion = Prismatic(linear) if kind in SLIDING else turning(angular)
+    motion: Motion = Prismatic(_axis(linear)) if kind in SLIDING else turning(_axis(angular))
     bounds = (_bound(model, side, joint.idx_q) for side in ("lowerPositionLimit", "upperPositionLimit"))
     limits = NO_LIMITS if kind in ENDLESS else Limits(*bounds)
     return Joint(model.names[k], motion, place, limits, actuator=_actuator(model, joint.idx_v))
@@ -155,6 +155,10 @@ def _body(inertia: Any) -> Body | None:
     if inertia.mass == 0.0 and not np.any(matrix):
         return None
     return Body(float(inertia.mass), Vec3.of(inertia.lever.tolist()), Mat3.of(matrix))
+
+
+def _axis(direction: np.ndarray) -> Vec3:
+    return Vec3.of(direction.tolist())
 
 
 def _pose(placement: Any) -> Pose:
