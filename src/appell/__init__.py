@@ -46,6 +46,7 @@ from appell.model.joints import Continuous, Floating, Planar, Prismatic, Revolut
 from appell.model.limits import Limits
 from appell.model.mechanism import Mechanism
 from appell.model.mechanism_parts import LegJoint, MovingBody, Reach
+from appell.model.pin import Pin
 from appell.model.robot import Joint, Link, Mimic, Robot
 
 # chapters that need SciPy or more, and writers, are imported when first named: public name -> module, attribute
@@ -111,6 +112,7 @@ __all__ = [
     "MovingBody",
     "OpCount",
     "Path",
+    "Pin",
     "Planar",
     "Plane",
     "Pose",

@@ -21,6 +21,7 @@ from appell.model.actuator import Actuator, actuator_flaw
 from appell.model.body import Body
 from appell.model.frame import Frame
 from appell.model.mechanism_parts import LegJoint, MovingBody, Polyline, Reach, Recipe, points
+from appell.model.pin import Pin, opened
 from appell.model.robot import GRAVITY
 from appell.model.spherical_design import SphericalDesign
 from appell.model.system import Rng, System, vector_of
@@ -48,6 +49,7 @@ class Mechanism(System):
     units: Sequence[str] = ()  # of the coordinates, rad if not given
     passive: Sequence[LegJoint] = ()
     reaches: Sequence[Reach] = ()
+    pins: Sequence[Pin] = ()  # where bodies hold each other; none: not known, and whether loops close is not looked at
     ranges: tuple[tuple[float, float], ...] = ()  # lowest and highest of every coordinate, infinite if not given
     frames: tuple[Frame, ...] = ()
     gravity: Vec3 = GRAVITY
@@ -61,7 +63,7 @@ class Mechanism(System):
     recipe: Recipe | None = field(default=None, compare=False)
 
     def __post_init__(self):
-        for name in ("coordinates", "parts", "driven", "passive", "reaches", "frames"):
+        for name in ("coordinates", "parts", "driven", "passive", "reaches", "pins", "frames"):
             object.__setattr__(self, name, tuple(getattr(self, name)))
         unlimited = ((-math.inf, math.inf),) * len(self.coordinates)
         object.__setattr__(self, "ranges", tuple((float(low), float(high)) for low, high in self.ranges) or unlimited)
@@ -197,6 +199,7 @@ def check(mechanism: Mechanism) -> None:
         if not all(math.isfinite(x) for x in numbers):
             raise ModelError(f"the {what} of {owner} is {numbers}.", expected="finite numbers")
     _check_home(mechanism)
+    _check_loops(mechanism)
 
 
 def _check_names(mechanism: Mechanism) -> None:
@@ -236,3 +239,20 @@ def _check_home(mechanism: Mechanism) -> None:
                 f"the pose of body '{part.name}' of {owner} is no rotation at home (off by {error:.1e}).",
                 expected="a 3x3 rotation matrix with determinant +1",
             )
+
+
+def _check_loops(mechanism: Mechanism) -> None:
+    parts = {part.name: part for part in mechanism.parts}
+    for pin in mechanism.pins:
+        for name in (pin.body, pin.other):
+            if name is not None:
+                mechanism.find("body", name, parts)
+
+    def reaches(q: Sequence[float]) -> bool:
+        return not mechanism.out_of_reach(q)
+
+    if sentence := opened(mechanism.pins, parts, mechanism.home, mechanism.coordinates, reaches):
+        raise ModelError(
+            f"the loops of {mechanism.owner} do not close: {sentence}.",
+            expected="poses that keep the two points of every pin together",
+        )

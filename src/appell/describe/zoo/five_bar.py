@@ -42,6 +42,7 @@ def five_bar(
         reference="round numbers",
         passive=[leg.passive for leg in legs],
         reaches=[leg.reach for leg in legs],
+        pins=[*left.pins(), *right.pins(), left.held_by("second_link_right", (links[1].second, 0.0, 0.0))],
         gravity=Vec3.of(gravity),
         outlines=[[(*left.motor, 0.0), (*right.motor, 0.0)]],
     )
