@@ -26,7 +26,6 @@ from appell.control.loop.supervisor import Policy
 from appell.describe.load import load
 from appell.errors import ArgumentError
 from appell.model.actuator import IDEAL, Actuator
-from appell.model.variations import with_payload
 from control_motion import START, Swing
 
 MOTOR = Actuator(gear=50.0, torque_constant=0.1, current=5.0)
@@ -206,5 +205,5 @@ def test_parts_that_cannot_be(make, words):
 
 
 def test_a_payload_without_mass(puma):
-    with pytest.raises(ArgumentError, match="payload has a mass of 0 kg"):
-        with_payload(puma, 0.0)
+    with pytest.raises(ArgumentError, match=r"the payload is 0\.0"):
+        puma.with_payload(0.0)

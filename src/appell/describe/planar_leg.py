@@ -19,6 +19,7 @@ from appell.algebra.vector import Vec3
 from appell.describe.legs import Angle, check_positive, closing_angle, cylinder
 from appell.model.body import Body
 from appell.model.mechanism_parts import LegJoint, MovingBody, Reach
+from appell.model.pin import Pin
 
 
 @dataclass(frozen=True)
@@ -97,6 +98,16 @@ class PlanarLeg:
     @property
     def passive(self) -> LegJoint:
         return LegJoint(f"elbow_{self.name}", self.elbow)
+
+    def pins(self) -> list[Pin]:
+        """The motor's axis and the elbow."""
+        first, second = (f"{which}_link_{self.name}" for which in ("first", "second"))
+        motor = (*self.motor, 0.0)
+        return [Pin(first, other_point=motor), Pin(first, (self.links.first, 0.0, 0.0), second)]
+
+    def held_by(self, body: str, point: Sequence[float]) -> Pin:
+        """The end of the leg, which is a point of another body."""
+        return Pin(f"second_link_{self.name}", (self.links.second, 0.0, 0.0), body, point)
 
     @property
     def reach(self) -> Reach:

@@ -37,7 +37,8 @@ from appell.describe.mechanism_toml import read_mechanism
 from appell.describe.tables import LIMITS, MATTER, Tables
 from appell.describe.values import number, vector
 from appell.model.joints import KINDS, Motion
-from appell.model.robot import GRAVITY, Limits, Mimic, Robot
+from appell.model.limits import Limits
+from appell.model.robot import GRAVITY, Mimic, Robot
 from appell.model.system import System
 
 

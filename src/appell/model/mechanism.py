@@ -7,9 +7,9 @@ are the compiler's affair, and the loops are closed by the functions themselves.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -21,9 +21,10 @@ from appell.model.actuator import Actuator, actuator_flaw
 from appell.model.body import Body
 from appell.model.frame import Frame
 from appell.model.mechanism_parts import LegJoint, MovingBody, Polyline, Reach, Recipe, points
+from appell.model.pin import Pin, opened
 from appell.model.robot import GRAVITY
 from appell.model.spherical_design import SphericalDesign
-from appell.model.system import System, vector_of
+from appell.model.system import Rng, System, vector_of
 
 ORTHONORMAL = 1e-9  # largest entry of RᵀR - 1 at home
 CONDITION_LIMIT = 1e10  # of the actuator Jacobian; beyond it, torques are NaN
@@ -48,7 +49,8 @@ class Mechanism(System):
     units: Sequence[str] = ()  # of the coordinates, rad if not given
     passive: Sequence[LegJoint] = ()
     reaches: Sequence[Reach] = ()
-    limits: Sequence[tuple[float, float]] = ()  # lowest and highest of every coordinate, none if not given
+    pins: Sequence[Pin] = ()  # where bodies hold each other; none: not known, and whether loops close is not looked at
+    ranges: tuple[tuple[float, float], ...] = ()  # lowest and highest of every coordinate, infinite if not given
     frames: tuple[Frame, ...] = ()
     gravity: Vec3 = GRAVITY
     free: frozenset[str] = frozenset()
@@ -61,8 +63,10 @@ class Mechanism(System):
     recipe: Recipe | None = field(default=None, compare=False)
 
     def __post_init__(self):
-        for name in ("coordinates", "parts", "driven", "passive", "reaches", "limits", "frames"):
+        for name in ("coordinates", "parts", "driven", "passive", "reaches", "pins", "frames"):
             object.__setattr__(self, name, tuple(getattr(self, name)))
+        unlimited = ((-math.inf, math.inf),) * len(self.coordinates)
+        object.__setattr__(self, "ranges", tuple((float(low), float(high)) for low, high in self.ranges) or unlimited)
         object.__setattr__(self, "outlines", tuple(map(points, self.outlines)))
         object.__setattr__(self, "home", tuple(float(x) for x in self.home))
         object.__setattr__(self, "units", tuple(self.units) or ("rad",) * len(self.coordinates))
@@ -119,22 +123,23 @@ class Mechanism(System):
     def integrate(self, q, step) -> np.ndarray:
         return self.sized("q", q, self.nq) + self.sized("step", step, self.nv)
 
+    def difference(self, q0, q1) -> np.ndarray:
+        return self.sized("q1", q1, self.nq) - self.sized("q0", q0, self.nq)
+
     @property
     def start(self) -> np.ndarray:
         return np.array(self.home)
 
     @property
-    def ranges(self) -> tuple[tuple[float, float], ...]:
-        return tuple(self.limits) or ((-math.inf, math.inf),) * self.nq
-
-    @property
     def bodies(self) -> dict[str, Body | None]:
         return {part.name: part.body for part in self.parts}
 
-    def random_configuration(self, rng: np.random.Generator) -> np.ndarray:
+    def random_configuration(self, rng: Rng = None, *, within_limits: bool = True) -> np.ndarray:
         """A pose about home in which every leg reaches."""
+        rng, limits = np.random.default_rng(rng), self.limits
         for _ in range(TRIES):
             q = self.start + rng.uniform(-NEARBY, NEARBY, self.nq)
+            q = np.clip(q, limits.lower, limits.upper) if within_limits else q
             if not self.out_of_reach(q.tolist()):
                 return q
         raise ModelError(f"{self.owner} can be assembled nowhere about its home.", expected="legs that reach")
@@ -143,6 +148,13 @@ class Mechanism(System):
         """Why a leg does not close at a pose, as a sentence; empty if all do."""
         sentences = (reach.sentence(*reach.values(q)) for reach in self.reaches)
         return next(filter(None, sentences), "")
+
+    def locked(self, joints: str | Iterable[str] | Mapping[str, Any]) -> Self:
+        """Refused: see the error."""
+        raise ModelError(
+            f"no joint of {self.owner} can be held: its poses are functions of coordinates that its joints share.",
+            hint="a Mechanism whose poses have the held coordinate as a constant",
+        )
 
     def with_bodies(self, bodies: Mapping[str, Body | None]) -> Self:
         given: dict[str, Body] = {}
@@ -179,7 +191,7 @@ def check(mechanism: Mechanism) -> None:
     for what, given in (
         ("home", mechanism.home),
         ("list of units", mechanism.units),
-        ("list of limits", mechanism.ranges),
+        ("list of ranges", mechanism.ranges),
     ):
         if len(given) != mechanism.nq:
             raise ModelError(f"{owner} has a {what} of {len(given)}.", expected=f"{mechanism.nq}: {listed}")
@@ -187,6 +199,7 @@ def check(mechanism: Mechanism) -> None:
         if not all(math.isfinite(x) for x in numbers):
             raise ModelError(f"the {what} of {owner} is {numbers}.", expected="finite numbers")
     _check_home(mechanism)
+    _check_loops(mechanism)
 
 
 def _check_names(mechanism: Mechanism) -> None:
@@ -226,3 +239,20 @@ def _check_home(mechanism: Mechanism) -> None:
                 f"the pose of body '{part.name}' of {owner} is no rotation at home (off by {error:.1e}).",
                 expected="a 3x3 rotation matrix with determinant +1",
             )
+
+
+def _check_loops(mechanism: Mechanism) -> None:
+    parts = {part.name: part for part in mechanism.parts}
+    for pin in mechanism.pins:
+        for name in (pin.body, pin.other):
+            if name is not None:
+                mechanism.find("body", name, parts)
+
+    def reaches(q: Sequence[float]) -> bool:
+        return not mechanism.out_of_reach(q)
+
+    if sentence := opened(mechanism.pins, parts, mechanism.home, mechanism.coordinates, reaches):
+        raise ModelError(
+            f"the loops of {mechanism.owner} do not close: {sentence}.",
+            expected="poses that keep the two points of every pin together",
+        )

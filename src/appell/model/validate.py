@@ -91,6 +91,8 @@ def _check_joint(robot: Robot, joint: Joint) -> None:
         raise _refuse(robot, f"{who} {flaw}.", expected="an actuator that can exist")
     if joint.actuator.rotor_inertia and joint.motion.nv != 1:
         raise _refuse(robot, f"{who} is {joint.motion.name}, but has a rotor.", expected="a joint of one axis")
+    if joint.actuator.stiffness and joint.motion.nv != 1:
+        raise _refuse(robot, f"{who} is {joint.motion.name}, but has a spring.", expected="a joint of one axis")
     if joint.motion.nv != 1 and any(getattr(joint.actuator, limit) is not None for limit in LIMITS):
         raise _refuse(robot, f"{who} is {joint.motion.name}, but its actuator has limits.", expected="no such limit")
     _check_limits(robot, joint, who)

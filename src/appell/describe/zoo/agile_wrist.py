@@ -157,7 +157,7 @@ def agile_wrist(
         home=(0.0, 0.0, 0.0),
         passive=tuple(passive),
         reaches=tuple(reaches),
-        limits=((-0.6, 0.6),) * 3,
+        ranges=((-0.6, 0.6),) * 3,
         gravity=Vec3.of(float(x) for x in gravity),
         outlines=tuple([(0.0, 0.0, 0.0), [radius * x for x in leg.base @ Z]] for leg in legs),
         design=SphericalDesign(tuple(legs)),

@@ -37,11 +37,12 @@ def five_bar(
         [leg.actuator for leg in legs],
         home=(0.0, height),
         units=("m", "m"),
-        limits=((-0.1, 0.1), (height - 0.1, height + 0.08)),
+        ranges=((-0.1, 0.1), (height - 0.1, height + 0.08)),
         description="planar five-bar: two legs of two links that hold one pin",
         reference="round numbers",
         passive=[leg.passive for leg in legs],
         reaches=[leg.reach for leg in legs],
+        pins=[*left.pins(), *right.pins(), left.held_by("second_link_right", (links[1].second, 0.0, 0.0))],
         gravity=Vec3.of(gravity),
         outlines=[[(*left.motor, 0.0), (*right.motor, 0.0)]],
     )

@@ -24,6 +24,7 @@ from appell.errors import ArgumentError
 from appell.model.body import Body
 from appell.model.mechanism import Mechanism
 from appell.model.mechanism_parts import LegJoint, MovingBody, Reach
+from appell.model.pin import Pin
 
 
 @dataclass(frozen=True)
@@ -75,6 +76,8 @@ def stewart_gough(
     *,
     base_spread: float = math.radians(20.0),
     platform_spread: float = math.radians(100.0),
+    base_anchors: Sequence[Sequence[float]] | None = None,
+    platform_anchors: Sequence[Sequence[float]] | None = None,
     cylinder_mass: float = 1.0,
     cylinder_length: float = 0.4,
     piston_mass: float = 0.5,
@@ -86,8 +89,10 @@ def stewart_gough(
 ) -> Mechanism:
     """Joints in pairs on two circles, the two of a pair `spread` radians apart; lengths in m, masses in kg.
 
-    `height` is that of the platform at home. Outside the `stroke` (shortest, longest), if one is given, a leg is out of
-    reach. In the inertia of cylinders and pistons their bars begin at the base joint and at the platform joint.
+    `base_anchors` and `platform_anchors` put them anywhere instead: six points (x, y, z) each, of the base and of the
+    platform, in the order of the legs. `height` is that of the platform at home. Outside the `stroke` (shortest,
+    longest), if one is given, a leg is out of reach. In the inertia of cylinders and pistons their bars begin at the
+    base joint and at the platform joint.
     """
     check_positive(
         "a Stewart-Gough platform",
@@ -102,19 +107,22 @@ def stewart_gough(
     )
     if stroke is not None and not 0.0 < stroke[0] < stroke[1]:
         raise ArgumentError(f"a Stewart-Gough platform has stroke {stroke}.", expected="0 < shortest < longest")
-    anchors, tips = _pairs(base_radius, base_spread), _pairs(platform_radius, platform_spread)
+    anchors = _pairs(base_radius, base_spread) if base_anchors is None else _points(base_anchors)
+    tips = _pairs(platform_radius, platform_spread) if platform_anchors is None else _points(platform_anchors)
     outer, inner = (
         cylinder(cylinder_mass, cylinder_length, bar_radius, 2),
         cylinder(piston_mass, piston_length, bar_radius, 2),
     )
     inner = Body(inner.mass, -inner.com, inner.inertia)
-    bodies, actuators, reaches = [], [], []
+    bodies, actuators, reaches, pins = [], [], [], []
     for k, (anchor, tip) in enumerate(zip(anchors, tips, strict=True), start=1):
         leg = PlatformLeg(turn_z(math.atan2(anchor.y, anchor.x) + math.pi / 2), anchor, tip, stroke)
         base = Pose(leg.axes, anchor)
         bodies.append(MovingBody(f"cylinder_{k}", leg.cylinder, outer, base, [(0, 0, 0), (0, 0, cylinder_length)]))
         bodies.append(MovingBody(f"piston_{k}", leg.piston, inner, base, [(0, 0, 0), (0, 0, -piston_length)]))
         actuators.append(LegJoint(f"length{k}", leg.driven_length, "m"))
+        pins.append(Pin(f"cylinder_{k}", other_point=tuple(anchor)))
+        pins.append(Pin(f"piston_{k}", other="platform", other_point=tuple(tip)))
         if stroke is not None:
             reaches.append(Reach(f"leg_{k}", "length", leg.length, *stroke))
     ring, plate = [list(tip) for tip in tips], platform or disc(5.0, platform_radius, 0.02)
@@ -126,10 +134,11 @@ def stewart_gough(
         actuators,
         home=(0.0, 0.0, height, 0.0, 0.0, 0.0),
         units=("m", "m", "m", "rad", "rad", "rad"),
-        limits=((-0.1, 0.1), (-0.1, 0.1), (0.85 * height, 1.15 * height), *((-0.3, 0.3),) * 3),
+        ranges=((-0.1, 0.1), (-0.1, 0.1), (0.85 * height, 1.15 * height), *((-0.3, 0.3),) * 3),
         description="Stewart-Gough platform: six legs of variable length between two rings",
         reference="round numbers; the geometry of Gough, Whitehall 1962 and Stewart 1965",
         reaches=reaches,
+        pins=pins,
         gravity=Vec3.of(gravity),
         outlines=[[list(a) for a in (*anchors, anchors[0])]],
     )
@@ -138,6 +147,18 @@ def stewart_gough(
 def _platform(q: Sequence[Scalar]) -> Pose:
     x, y, z, yaw, pitch, roll = q
     return Pose(rotation_zyx(yaw, pitch, roll), Vec3(x, y, z))
+
+
+def _points(given: Sequence[Sequence[float]]) -> list[Vec3]:
+    """Six points, or an error that says what is wrong with them."""
+    points = [tuple(point) for point in given]
+    numbers = [x for point in points for x in point]
+    if len(points) != 6 or any(len(point) != 3 for point in points) or not all(map(math.isfinite, numbers)):
+        raise ArgumentError(
+            f"a Stewart-Gough platform has the {len(points)} anchors {points}.",
+            expected="six points (x, y, z), finite, in m",
+        )
+    return [Vec3.of(map(float, point)) for point in points]
 
 
 def _pairs(radius: float, spread: float) -> list[Vec3]:
