@@ -49,7 +49,7 @@ def read_joint(builder: Builder, name: str, joint: Element, child: Element, pare
 
 
 def body_of(link: Element) -> Body | None:
-    """The body of a link's <inertial>, turned into the axes of the link; None if it has none."""
+    """The body of a link's <inertial>, turned into the axes of the link, maybe of no mass; None if it has none."""
     who, inertial = f"link '{link.attributes['name']}'", link.only("inertial")
     if inertial is None or not inertial.children:
         return None
@@ -77,6 +77,8 @@ def placement(element: Element, who: str) -> Pose:
 
 def _matter(link: Element) -> dict[str, Any]:
     body, note = body_of(link), link.only("appell")
+    if body is not None and body.is_nothing:
+        return {"mass": 0.0}
     massless = body is None and note is not None and note.attributes.get("massless") == "true"
     return {"body": body, "mass": 0.0 if massless else None}
 
