@@ -18,7 +18,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 
-SHOWN = 20  # names that a message lists at most
+SHOWN = 20  # names or flaws that a message lists at most
+LONGEST = 100  # characters of a name that it quotes
 
 
 class AppellError(Exception):
@@ -77,7 +78,7 @@ def gathered(flaws: Sequence[AppellError], owner: str, kind: type[AppellError] =
         return flaws[0]
     flaws = sorted(flaws, key=lambda flaw: _line(flaw.source))
     lines = [f"{owner} has {len(flaws)} flaws."]
-    labels = [f"line {_line(flaw.source)}" if _line(flaw.source) else "-" for flaw in flaws[:SHOWN]]
+    labels = [f"line {_line(flaw.source)}" if _line(flaw.source) else "file" for flaw in flaws[:SHOWN]]
     width = max(map(len, labels))
     for label, flaw in zip(labels, flaws, strict=False):
         wanted = f"; expected {flaw.expected}" if flaw.expected else ""
@@ -103,7 +104,8 @@ def unknown_name(kind: str, name: str, known: Iterable[str], owner: str) -> str:
     close = get_close_matches(name, names, n=1)
     guess = f" Did you mean '{close[0]}'?" if close else ""
     listed = ", ".join(names[:SHOWN]) + (f" and {len(names) - SHOWN} more" if len(names) > SHOWN else "")
-    return f"{owner} has no {kind} '{name}'.{guess} It has: {listed or 'none'}."
+    quoted = name if len(name) <= LONGEST else f"{name[: LONGEST - 3]}..."
+    return f"{owner} has no {kind} '{quoted}'.{guess} It has: {listed or 'none'}."
 
 
 def rows_text(rows: Iterable[int]) -> str:

@@ -177,5 +177,5 @@ def test_impossible_bodies_are_accepted_on_request_with_one_warning():
 
 def test_bodies_that_overflow_are_refused_even_on_request():
     text = GOOD.replace("<inertial>", '<inertial><origin xyz="1e200 0 0"/>')
-    with pytest.raises(ModelError, match=r"link 'arm' .* inertia that is not finite"):
+    with pytest.raises(DescriptionError, match=r"link 'arm' .* inertia that is not finite"):
         load_text(text, "urdf", physical=False)

@@ -169,8 +169,9 @@ class Body:
             return "has a mass, centre of mass or inertia that is not finite"
         if self.mass <= 0.0:
             return f"has mass {self.mass:g} kg, which is not positive"
-        matrix = np.array([list(row) for row in self.inertia.rows])
-        if not np.allclose(matrix, matrix.T, rtol=1e-9, atol=1e-12 * np.abs(matrix).max()):
+        size = max(abs(x) for row in self.inertia.rows for x in row)
+        pairs = zip(self.inertia.upper, self.inertia.T.upper, strict=True)
+        if any(abs(x - y) > 1e-9 * abs(y) + 1e-12 * size for x, y in pairs):
             return "has an inertia matrix that is not symmetric"
         if (excess := self.excess()) <= LARGEST_EXCESS:
             return ""

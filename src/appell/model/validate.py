@@ -192,7 +192,10 @@ def _bodies(robot: Robot) -> Iterator[Flaw]:
 def _warn(robot: Robot) -> None:
     doubts = []
     for link in robot.links:
-        if link.body is not None and (doubt := link.body.flaw() or link.body.doubt()):
+        if link.body is None:
+            continue
+        flaw = "" if robot.physical else link.body.flaw()
+        if doubt := flaw or link.body.doubt():
             doubts.append(f"link '{link.name}' {doubt}")
     lacking = robot.lacking()
     massless = [name for name in robot.missing if name not in lacking and name not in robot.free]
