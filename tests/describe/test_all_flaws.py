@@ -22,7 +22,7 @@ URDF = """<robot name="r">
 <joint name="shoulder" type="helical"><parent link="bas"/><child link="arm"/><axis xyz="0 1"/></joint>
 <joint name="wrist" type="revolute"><parent link="arm"/><child link="hand"/>
   <axis xyz="0 0 0"/>
-  <limit lower="1" upper="-1"/>
+  <limit lower="low" upper="1"/>
   <mimic joint="elbow"/>
   <dynamics damping="-1"/>
 </joint>
@@ -41,7 +41,7 @@ ALSO_IN_URDF = [
     "line 6   <inertia> of link 'arm' has no izz",
     "line 12  joint 'shoulder' has type 'helical'; expected revolute",
     "line 12  xyz of <axis> of joint 'shoulder' has 2 numbers; expected 3",
-    "line 13  joint 'wrist' of robot 'r' has lower limit 1 above its upper limit -1",
+    "line 15  lower of <limit> of joint 'wrist' holds 'low'",
     "line 13  joint 'wrist' of robot 'r' has viscous friction -1",
 ]
 
@@ -121,7 +121,7 @@ def test_no_flaw_follows_from_another():
     )
     text = text.replace('izz="3"', 'izz="1"').replace('<axis xyz="0 1"/>', "").replace('<axis xyz="0 0 0"/>', "")
     text = (
-        text.replace('lower="1" ', 'lower="-2" ')
+        text.replace('lower="low" ', 'lower="-2" ')
         .replace('<mimic joint="elbow"/>', "")
         .replace('"-1"/>\n</j', '"1"/>\n</j')
     )

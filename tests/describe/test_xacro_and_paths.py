@@ -50,7 +50,7 @@ def test_what_changes_nothing_is_passed_over_in_silence(text):
     ],
 )
 def test_one_leftover_tag_does_not_refuse_a_file_that_is_whole(tag, attributes):
-    with pytest.warns(ModelWarning, match=rf"xacro tags were passed over: <{tag[1:-2].split()[0]}> \(line 5\)"):
+    with pytest.warns(ModelWarning, match=rf"passed over: xacro's <{tag[1:-2].split()[0]}> \(line 5\)"):
         assert load_text(urdf(tag, attributes), "urdf").joint_names == ("shoulder",)
 
 

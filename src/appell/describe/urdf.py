@@ -6,7 +6,8 @@
   of it has inertia.
 - Tags that say nothing about motion (visual, collision, gazebo) are passed over; an optional tag that is
   only half written counts as not written. Everything else that is wrong is a flaw with its line.
-- Leftovers of xacro are passed over while the rest is whole, see `describe.xacro`.
+- Leftovers of xacro are passed over while the rest is whole (`describe.xacro`), and so is what every reader forgives
+  (`describe.urdf_leniency`), with a warning.
 
 What URDF has no words for stands in tags and attributes that other readers pass over:
 
@@ -25,8 +26,9 @@ from typing import Any, NamedTuple
 from appell.describe.build import Builder
 from appell.describe.flaws import Flaws
 from appell.describe.urdf_drives import Gearing, read_gearings
+from appell.describe.urdf_leniency import tidied, warn_of
 from appell.describe.urdf_parts import matter_of, read_joint
-from appell.describe.xacro import pass_over, refuse_unprocessed
+from appell.describe.xacro import passed_over, refuse_unprocessed
 from appell.describe.xml import Element, parse
 from appell.errors import unknown_name
 from appell.model.robot import GRAVITY, Robot
@@ -37,18 +39,18 @@ def read_urdf(text: str, *, base: str = "fixed", physical: bool = True, mimic: b
     document = parse(text, source)
     if document.tag != "robot":
         raise document.error(f"the outermost tag is <{document.tag}>.", expected="<robot>")
-    flaws = Flaws(source or "the text")
+    flaws, notes = Flaws(source or "the text"), tidied(document)
     robot = _read(document, flaws, base=base, physical=physical, mimic=mimic)
     if flaws.found:
         refuse_unprocessed(document)
     flaws.tell()
     assert robot is not None
-    pass_over(document)
+    warn_of([*passed_over(document), *notes], source)
     return robot
 
 
 class Edge(NamedTuple):
-    """A joint between two links that are there."""
+    """A joint on a link that is there; its parent's name is empty if that one is not."""
 
     joint: Element
     parent: str
@@ -64,12 +66,17 @@ def _read(document: Element, flaws: Flaws, **options: Any) -> Robot | None:
     root, *others = _roots(document, links, edges, flaws)
     builder = _builder(document, root, flaws, **options)
     builder.root_body(**matter_of(links[root], flaws), where=links[root].where)
-    for other in others:  # told as a flaw; stood on the root, so that what they carry is read as well
+    lost = {edge.child for edge in edges.values()}
+    for other in (
+        name for name in others if name not in lost
+    ):  # told as a flaw; stood on the root, so that what they carry is read as well
         builder.fixed(other, parent=root, **matter_of(links[other], flaws))
     gearings: dict[str, Gearing] = flaws.tried({}, read_gearings, document, joints)
     for name, edge in edges.items():
-        read_joint(builder, name, edge.joint, links[edge.child], edge.parent, gearings.get(name, {}), flaws)
-    return flaws.tried(None, builder.build) if edges or not flaws.found else None
+        parent, gearing = edge.parent or root, gearings.get(name, {})
+        read_joint(builder, name, edge.joint, links[edge.child], parent, gearing, flaws)
+    moves = any(part.motion is not None for part in builder.parts)
+    return flaws.tried(None, builder.build) if moves or not flaws.found else None
 
 
 def _builder(document: Element, root: str, flaws: Flaws, **options: Any) -> Builder:
@@ -104,7 +111,7 @@ def _by_name(document: Element, tag: str, flaws: Flaws) -> dict[str, Element]:
 
 
 def _edges(links: Mapping[str, Element], joints: Mapping[str, Element], flaws: Flaws) -> dict[str, Edge]:
-    """The joints whose two links are there, at most one below every link."""
+    """The joints whose child is there, at most one below every link."""
     edges: dict[str, Edge] = {}
     carriers: dict[str, str] = {}
     for name, joint in joints.items():
@@ -115,7 +122,7 @@ def _edges(links: Mapping[str, Element], joints: Mapping[str, Element], flaws: F
             flaws.add(joint.error(problem, expected="a tree"))
         elif child:
             carriers[child] = name
-            edges[name] = Edge(joint, parent or next(iter(links)), child)
+            edges[name] = Edge(joint, parent, child)
     return edges
 
 
@@ -129,16 +136,16 @@ def _end(joint: Element, tag: str, name: str, links: Mapping[str, Element]) -> s
 
 
 def _roots(document: Element, links: Mapping[str, Element], edges: dict[str, Edge], flaws: Flaws) -> list[str]:
-    carried = {edge.child: name for name, edge in edges.items()}
+    carried = {edge.child: name for name, edge in edges.items() if edge.parent}
     roots = [name for name in links if name not in carried]
     if not roots:
         problem = "every link is the child of a joint: the links carry each other in a circle."
         flaws.add(document.error(problem, "one root"))
-        first = next(iter(links))
-        del edges[carried[first]]
-        return [first]
-    if len(roots) > 1 and not flaws.found:  # else it may follow from what was found
+        roots = [next(iter(links))]
+    elif len(roots) > 1 and not flaws.found:  # else it may follow from what was found
         names = ", ".join(f"'{name}' (line {links[name].line})" for name in roots[:10])
         problem = f"the robot has {len(roots)} roots: {names}."
         flaws.add(document.error(problem, expected="one link that carries all others"))
+    for name in [name for name, edge in edges.items() if edge.child == roots[0]]:
+        del edges[name]
     return roots

@@ -7,12 +7,10 @@ if the robot is whole without it. If it is not, the file has to be run through x
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from pathlib import PurePath
 
 from appell.describe.xml import Element
-from appell.errors import ModelWarning
 
 DEFINITIONS = ("property", "arg", "macro")
 EXPRESSIONS = ("${", "$(")
@@ -35,11 +33,10 @@ def refuse_unprocessed(document: Element) -> None:
     )
 
 
-def pass_over(document: Element) -> None:
-    """Warn of tags that would have put something in their place."""
-    if told := _listed(list(_calls(document))):
-        where = f"\n  read from {document.source}" if document.source else ""
-        warnings.warn(f"xacro tags were passed over: {told}.{where}", ModelWarning, stacklevel=2)
+def passed_over(document: Element) -> list[str]:
+    """Tags that would have put something in their place."""
+    told = _listed(list(_calls(document)))
+    return [f"xacro's {told}"] if told else []
 
 
 def _calls(document: Element) -> Iterator[Element]:

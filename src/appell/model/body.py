@@ -6,7 +6,7 @@ ideal rods and plates reach equality. Printed inertias are rounded, so what coun
 
     (λ₃ - λ₁ - λ₂) / λ₃                                                                                         (1)
 
-    up to 1e-6      nothing to say: arithmetic, or seven printed digits
+    up to 1e-6      nothing to say: arithmetic, or seven printed digits (or all moments are below m (10 µm)²: a point)
     up to 1e-2      taken as it is, with a warning that names the excess: three printed digits bring that much
     above           no body has it
 
@@ -29,6 +29,7 @@ from appell.algebra.vector import ZERO, Vec3
 from appell.errors import ModelError
 from appell.model.joints import Partial
 
+POINT = 1e-5  # m; what turns within this radius is a point mass, and the rest of its inertia rounding
 ROUNDING = 1e-6  # excess (1) that is not worth a word
 LARGEST_EXCESS = 1e-2  # excess (1) that the rounding of three printed digits can bring about
 INERTIA_FORMS = "3 numbers (Ixx, Iyy, Izz), 6 (Ixx, Ixy, Ixz, Iyy, Iyz, Izz) or a 3x3 matrix, in kg m²"
@@ -161,7 +162,7 @@ class Body:
         """(1): by how much the largest moment is above the sum of the others, as a part of it; at most 0 if not."""
         low, middle, high = self.moments
         size = max(abs(low), abs(high))
-        return (high - low - middle) / size if size else 0.0
+        return (high - low - middle) / size if size > self.mass * POINT**2 else 0.0
 
     def flaw(self) -> str:
         """What no real body can have of this one, as the end of a sentence; empty if all is well."""
