@@ -64,6 +64,7 @@ _LATER: dict[str, tuple[str, str | None]] = {
     "identify": ("appell.identify", None),
     "legs": ("appell.describe.legs", None),
     "motion": ("appell.motion", None),
+    "shapes": ("appell.model.shapes", None),
     "simulate": ("appell.simulation", "simulate"),
     "to_toml": ("appell.describe.write", "to_toml"),
     "to_urdf": ("appell.describe.write", "to_urdf"),
@@ -74,6 +75,7 @@ if TYPE_CHECKING:  # so that a type checker knows them too
     from appell.describe import legs
     from appell.describe.pinocchio import from_pinocchio
     from appell.describe.write import to_toml, to_urdf
+    from appell.model import shapes
     from appell.motion import Path, Record
     from appell.simulation import Circle, Contact, Cylinder, Implicit, Plane, Sphere, simulate
 
@@ -139,6 +141,7 @@ __all__ = [
     "load_tree",
     "motion",
     "select",
+    "shapes",
     "simulate",
     "sin",
     "sqrt",

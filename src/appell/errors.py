@@ -5,22 +5,33 @@ A message says what is wrong with the names in it, then what was expected, where
     ModelError: joint 'elbow' of robot 'puma560' has axis (0, 0, 0), which has no direction.
       expected  a non-zero 3-vector, for example (0, 0, 1)
       read from robots/puma560.urdf, line 41
+
+What is wrong with a description is said all at once, one flaw below the other in the order of its lines:
+
+    DescriptionError: robots/puma560.urdf has 2 flaws.
+      line 41  joint 'elbow' has axis (0, 0, 0), which has no direction; expected a non-zero 3-vector
+      line 67  link 'hand' has no <mass>
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from numbers import Real
 
-SHOWN = 20  # names that a message lists at most
+SHOWN = 20  # names or flaws that a message lists at most
+LONGEST = 100  # characters of a name that it quotes
 
 
 class AppellError(Exception):
     """The root of all errors that appell raises on purpose."""
 
+    parts: tuple[AppellError, ...] = ()  # the flaws, if it tells of several
+    culprit: tuple[str, str] = ("", "")  # the part of a robot that is to blame: its kind and name
+
     def __init__(self, problem: str, *, expected: str = "", source: str = "", hint: str = ""):
+        self.problem, self.expected, self.source, self.hint = problem, expected, source, hint
         lines = [problem]
         if expected:
             lines.append(f"  expected  {expected}")
@@ -63,13 +74,40 @@ class ModelWarning(UserWarning):
     """A description that was read, with something in it that no real robot has."""
 
 
+def gathered(flaws: Sequence[AppellError], owner: str, kind: type[AppellError] = DescriptionError) -> AppellError:
+    """One error for all flaws of an owner: the flaw itself if it is the only one, else all of them in a list."""
+    if len(flaws) == 1:
+        return flaws[0]
+    flaws = sorted(flaws, key=lambda flaw: _line(flaw.source))
+    lines = [f"{owner} has {len(flaws)} flaws."]
+    labels = [f"line {_line(flaw.source)}" if _line(flaw.source) else "file" for flaw in flaws[:SHOWN]]
+    width = max(map(len, labels))
+    for label, flaw in zip(labels, flaws, strict=False):
+        wanted = f"; expected {flaw.expected}" if flaw.expected else ""
+        lines.append(f"  {label.ljust(width)}  {flaw.problem.rstrip('.')}{wanted}".replace("\n", " "))
+    if len(flaws) > SHOWN:
+        lines.append(f"  and {len(flaws) - SHOWN} more")
+    hints = dict.fromkeys(flaw.hint for flaw in flaws if flaw.hint)
+    lines += [f"  try       {hint}" for hint in list(hints)[:3]]
+    found = kind("\n".join(lines))
+    found.parts = tuple(flaws)
+    return found
+
+
+def _line(source: str) -> int:
+    """The line that a source ends with; 0 if it names none."""
+    number = source.rpartition(", line ")[2]
+    return int(number) if number.isdecimal() and number != source else 0
+
+
 def unknown_name(kind: str, name: str, known: Iterable[str], owner: str) -> str:
     """The sentence for a name that is not there, with the nearest one that is."""
     names = list(known)
     close = get_close_matches(name, names, n=1)
     guess = f" Did you mean '{close[0]}'?" if close else ""
     listed = ", ".join(names[:SHOWN]) + (f" and {len(names) - SHOWN} more" if len(names) > SHOWN else "")
-    return f"{owner} has no {kind} '{name}'.{guess} It has: {listed or 'none'}."
+    quoted = name if len(name) <= LONGEST else f"{name[: LONGEST - 3]}..."
+    return f"{owner} has no {kind} '{quoted}'.{guess} It has: {listed or 'none'}."
 
 
 def check_number(

@@ -15,7 +15,7 @@ from appell.describe.load import load, load_text, load_tree, tree_names, zoo_nam
 from appell.describe.write import to_toml, to_urdf
 from appell.describe.zoo.mechanisms import MECHANISMS
 from appell.dynamics import Dynamics
-from appell.errors import ArgumentError, DescriptionError, ModelError
+from appell.errors import ArgumentError, DescriptionError, ModelError, ModelWarning
 from appell.model.actuator import Actuator
 from appell.model.body import Body
 from appell.model.frame import Frame
@@ -164,14 +164,23 @@ BAD = {
 def test_a_bad_file_is_refused_by_name_and_with_its_path(text, message):
     with pytest.raises((DescriptionError, ModelError, ArgumentError), match=message) as refused:
         read(text, source="here/m.toml")
-    assert str(refused.value).count("read from here/m.toml") == 1
+    assert str(refused.value).count("here/m.toml") == 1
 
 
-@pytest.mark.parametrize("option", [{"base": "floating"}, {"mimic": False}, {"physical": False}])
+@pytest.mark.parametrize("option", [{"base": "floating"}, {"mimic": False}])
 def test_what_only_a_tree_has_is_refused_by_name(option):
     for load_it in (lambda: load("slider", **option), lambda: read(START, **option)):
         with pytest.raises(DescriptionError, match=f"'slider' is a mechanism in closed form, .* {next(iter(option))}="):
             load_it()
+
+
+def test_a_body_that_cannot_exist_is_taken_without_physical():
+    text = START + '[[body]]\nname = "rod"\nmass = 1\ninertia = [1, 1, 3]\n'
+    with pytest.raises(ModelError, match="body 'rod' of mechanism 'slider' has principal moments"):
+        read(text)
+    with pytest.warns(ModelWarning, match="body 'rod' has principal moments of inertia 1, 1, 3"):
+        assert read(text, physical=False).bodies["rod"].moments == (1.0, 1.0, 3.0)
+    assert not load("slider", physical=False).physical
 
 
 def test_a_mechanism_is_no_tree():

@@ -129,5 +129,5 @@ def test_bad_documents_are_refused_by_name(text, message):
 
 
 def test_an_error_names_the_file():
-    with pytest.raises(DescriptionError, match="read from robots/arm"):
-        read("x = 1", source="robots/arm.toml")
+    with pytest.raises(DescriptionError, match=r"read from robots/arm\.toml, line 2"):
+        read('name = "r"\nx = 1\n' + LINK, source="robots/arm.toml")

@@ -7,6 +7,7 @@ import pytest
 
 from appell.algebra.matrix import IDENTITY, Mat3
 from appell.algebra.vector import UNITS, Vec3
+from appell.errors import ModelError
 from appell.model.body import Body
 from robots import random_body, random_pose
 
@@ -58,9 +59,80 @@ def test_a_body_that_exists_has_no_flaw(seed):
     assert random_body(np.random.default_rng(seed)).flaw() == ""
 
 
-def test_a_thin_rod_is_just_possible_and_no_more():
-    assert Body(1.0, UNITS[0], Mat3.symmetric(1e-9, 0.0, 0.0, 1.0, 0.0, 1.0)).flaw() == ""
-    assert "not all positive" in Body(1.0, UNITS[0], Mat3.symmetric(0.0, 0.0, 0.0, 1.0, 0.0, 1.0)).flaw()
+PLATE = (2.24907e-4, 2.24907e-4, 4.5e-4)  # a published platform, flat to its printed digits
+TEXTBOOK = {
+    "a point mass": (0.0, 0.0, 0.0),
+    "an ideal rod": (0.0, 1.0, 1.0),
+    "an ideal plate": (1.0, 2.0, 3.0),
+    "a rod with a negative moment of rounding size": (-1e-12, 1.0, 1.0),
+    "a plate with an excess of rounding size": (0.1, 0.2, 0.1 + 0.2 + 1e-10),
+}
+
+
+@pytest.mark.parametrize("moments", TEXTBOOK.values(), ids=TEXTBOOK)
+def test_bodies_from_textbooks_are_bodies(moments):
+    body = Body(1.0, (1.0, 0.0, 0.0), moments)
+    assert body.flaw() == ""
+    assert body.doubt() == ""
+
+
+def test_an_excess_of_printed_digits_is_doubted_with_its_size():
+    body = Body(1.0, (0.0, 0.0, 0.05165), PLATE)
+    assert body.flaw() == ""
+    assert "above the sum of the other two by 0.00041 of itself" in body.doubt()  # (4.5 - 2 * 2.24907) / 4.5 = 4.13e-4
+
+
+def test_what_no_rounding_excuses_is_refused_with_its_excess():
+    assert "no body has a negative one" in Body(1.0, (1, 0, 0), (-0.1, 1.0, 1.0)).flaw()
+    assert "2 % above" in Body(1.0, (1, 0, 0), (1.0, 0.96, 2.0)).flaw()
+    assert "negative" in Body(1.0, (1, 0, 0), (-1.0, -1.0, -1.0)).flaw()
+
+
+@pytest.mark.parametrize(
+    "inertia",
+    [
+        (1.0, 2.0, 2.5),
+        [1.0, 0.0, 0.0, 2.0, 0.0, 2.5],
+        ((1.0, 0.0, 0.0), (0.0, 2.0, 0.0), (0.0, 0.0, 2.5)),
+        np.diag([1.0, 2.0, 2.5]),
+        np.array([1, 2, 2.5]),
+    ],
+)
+def test_a_body_is_made_of_plain_sequences(inertia):
+    expected = Body(2.0, Vec3(0.1, 0.2, 0.3), Mat3.symmetric(1.0, 0.0, 0.0, 2.0, 0.0, 2.5))
+    for com in ((0.1, 0.2, 0.3), [0.1, 0.2, 0.3], np.array([0.1, 0.2, 0.3])):
+        assert Body(2.0, com, inertia) == expected
+    assert hash(Body(np.float64(2.0), com, inertia)) == hash(expected)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ((1.0, (0, 0), (1, 1, 1)), r"centre of mass at \(0, 0\).*\n.*three numbers"),
+        ((1.0, "abc", (1, 1, 1)), "centre of mass at 'abc'"),
+        ((1.0, (0, 0, 0), (1, 1)), r"inertia \(1, 1\).*\n.*3 numbers"),
+        ((1.0, (0, 0, 0), 3.0), "inertia 3.0"),
+        (("heavy", (0, 0, 0), (1, 1, 1)), "mass 'heavy'"),
+    ],
+)
+def test_what_is_no_body_is_refused_by_name(given, message):
+    with pytest.raises(ModelError, match=message):
+        Body(*given)
+
+
+def test_ten_parameters_without_mass_are_no_body():
+    with pytest.raises(ModelError, match="mass 0 has no centre"):
+        Body.from_parameters([0.0] * 10)
+
+
+@pytest.mark.parametrize("small", [1e-8, 1e-10, 1e-14])
+@pytest.mark.parametrize("axis", range(3))
+def test_a_slender_body_keeps_its_small_moment(small, axis):
+    moments = [1e6, 1e6, 1e6]
+    moments[axis] = small
+    body = Body(1.0, (0.0, 0.0, 0.0), moments)
+    assert body.about_origin.rotational[axis, axis] == small
+    assert Body.from_parameters(body.parameters).inertia[axis, axis] == small
 
 
 def test_a_flaw_quotes_the_numbers():

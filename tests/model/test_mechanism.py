@@ -90,7 +90,7 @@ def test_one_pose_has_one_shape():
     [
         (Body(-1.0, Vec3(0.0, 0.0, 0.0), diagonal(1.0, 1.0, 1.0)), "mass -1 kg"),
         (Body(1.0, Vec3(0.0, 0.0, 0.0), diagonal(1.0, 1.0, 3.0)), "above the sum of the other two"),
-        (Body(1.0, Vec3(0.0, 0.0, 0.0), diagonal(1.0, -1.0, 1.0)), "not all positive"),
+        (Body(1.0, Vec3(0.0, 0.0, 0.0), diagonal(1.0, -1.0, 1.0)), "no body has a negative one"),
         (Body(1.0, Vec3(0.0, float("nan"), 0.0), diagonal(1.0, 1.0, 1.0)), "not finite"),
     ],
 )

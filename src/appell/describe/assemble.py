@@ -9,12 +9,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from appell.algebra.matrix import IDENTITY, Mat3
 from appell.algebra.rotation import Pose
 from appell.algebra.scalar import snap
+from appell.describe.flaws import Flaws
 from appell.errors import DescriptionError, unknown_name
 from appell.model.actuator import IDEAL, Actuator
 from appell.model.body import Body, Inertia
@@ -39,6 +40,7 @@ class Part:
     mimic: Mimic | None = None
     actuator: Actuator = IDEAL
     where: str = ""
+    body_where: str = ""
 
 
 @dataclass(frozen=True)
@@ -55,12 +57,11 @@ Stand = tuple[str | None, Pose]  # the moving link (or the world) that carries a
 
 
 def assemble(
-    parts: Sequence[Part], places: Sequence[FramePart]
+    parts: Sequence[Part], places: Sequence[FramePart], flaws: Flaws
 ) -> tuple[tuple[Link, ...], tuple[Frame, ...], tuple[str, ...]]:
     """Links, frames, and the names of the links whose mass is missing."""
-    _check_unique(parts)
-    parts = _parents_first(parts)
-    leaders = _last_leaders(parts)
+    parts = _parents_first(_unique(parts, flaws), flaws)
+    leaders = _last_leaders(parts, flaws)
     stand: dict[str | None, Stand] = {None: (None, IN_PLACE)}
     carried: dict[str | None, list[tuple[Pose, Body]]] = {None: []}
     joints: list[tuple[Part, Motion, str | None, Pose]] = []
@@ -80,7 +81,7 @@ def assemble(
 
     links, missing = [], []
     for part, motion, carrier, place in joints:
-        body = _lump(carried[part.name], part)
+        body = flaws.tried(None, _lump, carried[part.name], part)
         if body is None and not part.massless:
             missing.append(part.name)
         joint = Joint(part.joint, motion, place, part.limits, leaders.get(part.joint), part.actuator)
@@ -88,25 +89,32 @@ def assemble(
     for frame in places:
         if frame.on not in stand:
             sentence = unknown_name("link", str(frame.on), [part.name for part in parts], "The robot")
-            raise DescriptionError(f"frame '{frame.name}' is fixed to '{frame.on}'. {sentence}", source=frame.where)
+            problem = f"frame '{frame.name}' is fixed to '{frame.on}'. {sentence}"
+            flaws.add(DescriptionError(problem, source=frame.where))
+            continue
         carrier, place = stand[frame.on]
         frames.append(Frame(frame.name, carrier, _compose(place, frame.pose)))
     return tuple(links), tuple(frames), tuple(missing)
 
 
-def _check_unique(parts: Sequence[Part]) -> None:
-    for kind in ("name", "joint"):
-        seen: dict[str, Part] = {}
-        for part in parts:
-            name = getattr(part, kind)
+def _unique(parts: Sequence[Part], flaws: Flaws) -> list[Part]:
+    """The parts without those whose name, or whose joint's, was there before."""
+    names: dict[str, Part] = {}
+    joints: dict[str, Part] = {}
+    kept = []
+    for part in parts:
+        for what, name, seen in (("links", part.name, names), ("joints", part.joint, joints)):
             if name and name in seen:
                 first = f", first at {seen[name].where}" if seen[name].where else ""
-                what = "links" if kind == "name" else "joints"
-                raise DescriptionError(f"there are two {what} named '{name}'{first}.", source=part.where)
-            seen[name] = part
+                flaws.add(DescriptionError(f"there are two {what} named '{name}'{first}.", source=part.where))
+        if part.name not in names and not (part.joint and part.joint in joints):
+            kept.append(part)
+        names.setdefault(part.name, part)
+        joints.setdefault(part.joint, part)
+    return kept
 
 
-def _parents_first(parts: Sequence[Part]) -> list[Part]:
+def _parents_first(parts: Sequence[Part], flaws: Flaws) -> list[Part]:
     """The parts in their own order, with every ancestor that comes late moved up."""
     by_name = {part.name: part for part in parts}
     ordered: list[Part] = []
@@ -116,50 +124,69 @@ def _parents_first(parts: Sequence[Part]) -> list[Part]:
         while part.name not in done:
             if part.name in waiting:
                 cycle = " -> ".join([*list(waiting)[list(waiting).index(part.name) :], part.name])
-                raise DescriptionError(f"links carry each other in a circle: {cycle}.", source=part.where)
+                flaws.add(DescriptionError(f"links carry each other in a circle: {cycle}.", source=part.where))
+                last = next(reversed(waiting))
+                waiting[last] = replace(waiting[last], parent=None)
+                break
             waiting[part.name] = part
             if part.parent is None or part.parent in done:
                 break
             if part.parent not in by_name:
                 sentence = unknown_name("link", part.parent, by_name, "The robot")
-                raise DescriptionError(f"link '{part.name}' has parent '{part.parent}'. {sentence}", source=part.where)
+                problem = f"link '{part.name}' has parent '{part.parent}'. {sentence}"
+                flaws.add(DescriptionError(problem, source=part.where))
+                waiting[part.name] = replace(part, parent=None)
+                break
             part = by_name[part.parent]
         ordered += reversed(waiting.values())
         done.update(waiting)
     return ordered
 
 
-def _last_leaders(parts: Sequence[Part]) -> dict[str, Mimic]:
-    """For every mimic joint, the joint with a coordinate that it follows in the end."""
+def _last_leaders(parts: Sequence[Part], flaws: Flaws) -> dict[str, Mimic]:
+    """For every mimic joint, the joint with a coordinate that it follows in the end; each leader is resolved once."""
     by_joint = {part.joint: part for part in parts}
-    resolved: dict[str, Mimic] = {}
+    resolved: dict[str, Mimic | None] = {}
     for part in parts:
-        if part.mimic is None or part.motion is None:
-            continue
-        mimic, passed = part.mimic, {part.joint}
-        while True:
-            leader = by_joint.get(mimic.leader)
-            if leader is None:
-                sentence = unknown_name("joint", mimic.leader, by_joint, "The robot")
-                problem = f"joint '{part.joint}' mimics '{mimic.leader}'. {sentence}"
-                hint = "mimic=False gives every joint a coordinate of its own"
-                raise DescriptionError(problem, source=part.where, hint=hint)
-            if leader.motion is None or leader.motion.nq != 1 or part.motion.nq != 1:
-                kinds = [(p.joint, p.motion.name if p.motion else "fixed") for p in (part, leader)]
-                problem = f"joint '{part.joint}' mimics '{leader.joint}', but " + " and ".join(
-                    f"'{name}' is {kind}" for name, kind in kinds
-                )
-                raise DescriptionError(f"{problem}.", expected="two joints of one axis each", source=part.where)
-            if leader.joint in passed:
-                raise DescriptionError(f"joint '{part.joint}' mimics itself in the end.", source=part.where)
-            if leader.mimic is None:
+        chain: dict[str, Part] = {}
+        while part.mimic is not None and part.motion is not None and part.joint not in resolved:
+            if part.joint in chain:
+                flaws.add(DescriptionError(f"joint '{part.joint}' mimics itself in the end.", source=part.where))
+                resolved |= dict.fromkeys(chain)
                 break
-            passed.add(leader.joint)
-            inner = leader.mimic
-            offset = mimic.multiplier * inner.offset + mimic.offset
-            mimic = Mimic(inner.leader, mimic.multiplier * inner.multiplier, offset)
-        resolved[part.joint] = mimic
-    return resolved
+            chain[part.joint] = part
+            leader = flaws.tried(None, _leader, part, by_joint)
+            if leader is None:
+                resolved[part.joint] = None
+                break
+            part = leader
+        for part in reversed(chain.values()):
+            if part.joint in resolved or part.mimic is None:
+                continue
+            own, leader = part.mimic, by_joint[part.mimic.leader]
+            inner = resolved[leader.joint] if leader.mimic is not None else Mimic(leader.joint)
+            resolved[part.joint] = inner and Mimic(
+                inner.leader, own.multiplier * inner.multiplier, own.multiplier * inner.offset + own.offset
+            )
+    return {joint: mimic for joint, mimic in resolved.items() if mimic is not None}
+
+
+def _leader(part: Part, by_joint: Mapping[str, Part]) -> Part:
+    """The part that a mimic joint follows, of one axis like itself."""
+    assert part.mimic is not None
+    assert part.motion is not None
+    leader = by_joint.get(part.mimic.leader)
+    if leader is None:
+        sentence = unknown_name("joint", part.mimic.leader, by_joint, "The robot")
+        problem = f"joint '{part.joint}' mimics '{part.mimic.leader}'. {sentence}"
+        hint = "mimic=False gives every joint a coordinate of its own"
+        raise DescriptionError(problem, source=part.where, hint=hint)
+    if leader.motion is None or leader.motion.nq != 1 or part.motion.nq != 1:
+        kinds = [(p.joint, p.motion.name if p.motion else "fixed") for p in (part, leader)]
+        which = " and ".join(f"'{name}' is {kind}" for name, kind in kinds)
+        problem = f"joint '{part.joint}' mimics '{leader.joint}', but {which}."
+        raise DescriptionError(problem, expected="two joints of one axis each", source=part.where)
+    return leader
 
 
 def _compose(outer: Pose, inner: Pose) -> Pose:

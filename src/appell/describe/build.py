@@ -14,14 +14,16 @@ Every reader of files drives this same builder. A link whose mass is not given i
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from appell.algebra.rotation import Pose
 from appell.describe.assemble import FramePart, Part, assemble
 from appell.describe.drives import checked
+from appell.describe.flaws import Flaws
 from appell.describe.values import matter, numbers, place, vector
-from appell.errors import DescriptionError, unknown_name
+from appell.errors import DescriptionError, ModelError, unknown_name
 from appell.model.actuator import IDEAL, Actuator
 from appell.model.body import Body
 from appell.model.frame import IN_PLACE
@@ -78,10 +80,12 @@ class Builder:
         inertia: Iterable | None = None,
         body: Body | None = None,
         where: str = "",
+        body_where: str = "",
     ) -> Builder:
         """Give the root link a mass, for a base that moves."""
         body = matter(body, mass, com, inertia, f"root link '{self.root}'", where)
-        self.parts[0] = replace(self.parts[0], body=body, massless=mass == 0)
+        at, massless = body_where or where, mass == 0
+        self.parts[0] = replace(self.parts[0], body=body, massless=massless, where=where, body_where=at)
         return self
 
     def link(
@@ -102,6 +106,7 @@ class Builder:
         mimic: Mimic | str | None = None,
         actuator: Actuator = IDEAL,
         where: str = "",
+        body_where: str = "",
     ) -> Builder:
         """A link on a joint of a parent (the root, if none is named); inertia is about the centre of mass."""
         who = f"link '{name}'"
@@ -121,6 +126,7 @@ class Builder:
                 mimic=Mimic(mimic) if isinstance(mimic, str) else mimic,
                 actuator=checked(actuator, who, where),
                 where=where,
+                body_where=body_where or where,
             )
         )
         return self
@@ -139,6 +145,7 @@ class Builder:
         body: Body | None = None,
         joint_name: str | None = None,
         where: str = "",
+        body_where: str = "",
     ) -> Builder:
         """A link that cannot move on its parent: its mass is added to the parent's, its place is kept as a frame."""
         who = f"link '{name}'"
@@ -151,6 +158,7 @@ class Builder:
                 placement=place(at, xyz, rpy, who, where),
                 body=matter(body, mass, com, inertia, who, where),
                 where=where,
+                body_where=body_where or where,
             )
         )
         return self
@@ -172,15 +180,20 @@ class Builder:
 
     def build(self) -> Robot:
         parts = self.parts if self.mimic else [replace(part, mimic=None) for part in self.parts]
-        links, frames, missing = assemble(parts, self.frames)
+        flaws = Flaws(self.source or f"robot '{self.name}'")
+        links, frames, missing = assemble(parts, self.frames, flaws)
         if self.hidden_root and self.base == "fixed":
             frames = tuple(frame for frame in frames if frame.name != self.root)
-        return Robot(
+        home = None if flaws.found else flaws.tried(None, self._home)  # a mimic that fails has a coordinate too many
+        what = f"the gravity of robot '{self.name}'"
+        robot = self._placed(
+            flaws,
+            Robot,
             name=self.name,
             links=links,
             frames=frames,
-            gravity=vector(self.gravity, f"the gravity of robot '{self.name}'", self.source),
-            home=self._home(),
+            gravity=flaws.tried(GRAVITY, vector, self.gravity, what, self.source),
+            home=home,
             free=self.free,
             missing=missing,
             physical=self.physical,
@@ -188,6 +201,22 @@ class Builder:
             reference=self.reference,
             source=self.source,
         )
+        flaws.tell()
+        return robot
+
+    def _placed(self, flaws: Flaws, make: Callable[..., Robot], **options: Any) -> Robot:
+        """What is made, or flaws that say where their culprits were described."""
+        try:
+            return make(**options)
+        except ModelError as error:
+            places = {("link", part.name): part.body_where for part in self.parts}
+            places |= {("joint", part.joint): part.where for part in self.parts}
+            places |= {("frame", frame.name): frame.where for frame in self.frames}
+            for flaw in error.parts or (error,):
+                where = places.get(flaw.culprit) or flaw.source
+                flaws.add(type(flaw)(flaw.problem, expected=flaw.expected, source=where, hint=flaw.hint))
+            flaws.tell()
+            raise
 
     def _home(self) -> tuple[float, ...] | None:
         """The configuration to start from, with the base at rest in front where only the joints are given."""

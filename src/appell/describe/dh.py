@@ -70,17 +70,24 @@ def from_dh(
     return builder.build()
 
 
-def add_rows(builder: Builder, rows: Sequence[DH], convention: str, tool: Pose = IN_PLACE, where: str = "") -> None:
-    """Stand the links of a table on the root of a builder."""
+def add_rows(
+    builder: Builder,
+    rows: Sequence[DH],
+    convention: str,
+    tool: Pose = IN_PLACE,
+    where: str = "",
+    places: Sequence[str] = (),
+) -> None:
+    """Stand the links of a table on the root of a builder; `places` are where its rows were read."""
     if convention not in CONVENTIONS:
         raise DescriptionError(f"the DH convention is '{convention}'.", expected=" or ".join(CONVENTIONS), source=where)
     if not rows:
         raise DescriptionError("a DH table without rows describes no robot.", source=where)
     parent, before = None, IN_PLACE
     for i, row in enumerate(rows, start=1):
-        link = row.name or f"link{i}"
-        to_joint, to_frame = _halves(row, convention, f"row {i} of the DH table", where)
-        body = matter(None, row.mass, row.com, row.inertia, f"link '{link}'", where)
+        link, at = row.name or f"link{i}", places[i - 1] if places else where
+        to_joint, to_frame = _halves(row, convention, f"row {i} of the DH table", at)
+        body = matter(None, row.mass, row.com, row.inertia, f"link '{link}'", at)
         builder.link(
             link,
             KINDS[row.kind](),
@@ -91,12 +98,18 @@ def add_rows(builder: Builder, rows: Sequence[DH], convention: str, tool: Pose =
             joint_name=row.joint or f"joint{i}",
             limits=row.limits,
             actuator=row.actuator,
-            where=where,
+            where=at,
         )
         if convention == "standard":
             builder.frame(f"frame{i}", on=link, at=to_frame)
         parent, before = link, to_frame
     builder.frame("tool", on=parent, at=before @ tool)
+
+
+def check_row(row: DH, who: str, where: str) -> None:
+    """Raise if a row cannot be read, before any row is added."""
+    _halves(row, CONVENTIONS[0], who, where)
+    matter(None, row.mass, row.com, row.inertia, who, where)
 
 
 def _halves(row: DH, convention: str, who: str, where: str) -> tuple[Pose, Pose]:

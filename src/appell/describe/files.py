@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import codecs
 import os
+import re
 import tempfile
 from pathlib import Path
 
+from appell.describe.values import shortened
 from appell.errors import DescriptionError
 
+DECLARATION = '<?xml version="1.0" encoding="ISO-8859-1"?>'
 LARGEST = 64 * 2**20  # bytes; the largest humanoids with all their meshes named need less than one percent of it
 
 
 def read_text(path: Path, largest: int = LARGEST) -> str:
-    """The UTF-8 text of a file."""
-    source = str(path)
-    if path.is_dir():
+    """The text of a file: UTF-8, or what an XML declaration or a byte order mark says it is."""
+    source = shortened(str(path), 300).strip("'\"")
+    if is_directory(path):
         raise DescriptionError("this is a directory.", expected="a .urdf or .toml file", source=source)
     try:
         with path.open("rb") as file:
@@ -24,14 +28,38 @@ def read_text(path: Path, largest: int = LARGEST) -> str:
         raise DescriptionError("there is no such file.", source=source) from None
     except OSError as error:
         raise DescriptionError(f"the file cannot be read: {error.strerror}.", source=source) from None
+    except ValueError:
+        raise DescriptionError("the path holds a character that no path can hold.", source=source) from None
     if max(size, len(data)) > largest:
         problem = f"the file has {max(size, len(data)) / 2**20:.0f} MB, which no description of a robot needs."
         raise DescriptionError(problem, expected=f"at most {largest / 2**20:.0f} MB", source=source)
+    encoding = _encoding(data)
     try:
-        return data.decode("utf-8-sig")
+        return data.decode(encoding)
     except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise DescriptionError("the file is not UTF-8 text.", source=f"{source}, line {line}") from None
+        line, named = data.count(b"\n", 0, error.start) + 1, "UTF-8" if encoding == "utf-8-sig" else encoding
+        hint = f"save it as UTF-8, or declare its encoding: {DECLARATION}" if data.lstrip().startswith(b"<") else ""
+        problem = f"the file is not {named} text."
+        raise DescriptionError(problem, source=f"{source}, line {line}", hint=hint) from None
+
+
+def is_directory(path: Path) -> bool:
+    """Whether there is such a directory; a path that cannot exist is none."""
+    try:
+        return path.is_dir()
+    except OSError:
+        return False
+
+
+def _encoding(data: bytes) -> str:
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return "utf-16"
+    declared = re.match(rb"\s*<\?xml[^>]{0,200}?encoding=[\"']([A-Za-z0-9._-]{1,40})[\"']", data[:300])
+    try:
+        name = codecs.lookup(declared[1].decode()).name if declared else "utf-8"
+        return "utf-8-sig" if name in ("utf-8", "ascii") else name
+    except LookupError:
+        return "utf-8-sig"
 
 
 def write_text(path: Path, text: str) -> None:

@@ -20,6 +20,7 @@ from appell.algebra.matrix import Mat3
 from appell.algebra.scalar import Scalar, atan2, cos, sin, snap, sqrt
 from appell.algebra.vector import Vec3
 from appell.errors import ArgumentError
+from appell.model import shapes
 from appell.model.body import Body
 
 
@@ -102,16 +103,13 @@ def norm(v: Vec3) -> Scalar:
 
 def cylinder(mass: float, length: float, radius: float, axis: int = 0) -> Body:
     """A solid cylinder from the origin along a coordinate axis."""
-    along, across = mass * radius**2 / 2, mass * (radius**2 / 4 + length**2 / 12)
-    com, moments = [0.0] * 3, [across] * 3
-    com[axis], moments[axis] = length / 2, along
-    return Body(mass, Vec3.of(com), diagonal(*moments))
+    com = [0.5 * length if k == axis else 0.0 for k in range(3)]
+    return shapes.cylinder(mass, radius, length, shapes.AXES[axis], com)
 
 
 def disc(mass: float, radius: float, thickness: float = 0.01) -> Body:
     """A flat cylinder in the xy plane, its centre at the origin."""
-    across = mass * (radius**2 / 4 + thickness**2 / 12)
-    return Body(mass, Vec3(0.0, 0.0, 0.0), diagonal(across, across, mass * radius**2 / 2))
+    return shapes.cylinder(mass, radius, thickness)
 
 
 def diagonal(xx: float, yy: float, zz: float) -> Mat3:

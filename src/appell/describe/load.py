@@ -8,41 +8,60 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from appell.describe.files import read_text
+from appell.describe.files import is_directory, read_text
 from appell.describe.mechanism_toml import makers, refuse_options
 from appell.describe.toml import read_toml
 from appell.describe.urdf import read_urdf
+from appell.describe.values import shortened
 from appell.errors import DescriptionError, unknown_name
 from appell.model.robot import Robot
 from appell.model.system import System
 
 READERS: dict[str, Callable[..., System]] = {"urdf": read_urdf, "toml": read_toml}
+BEFORE = "\ufeff \t\r\n"  # what may stand before a text
+SUFFIXES = {"urdf": "urdf", "toml": "toml", "xacro": "urdf"}  # what needs no processing by xacro is a URDF
 
 
 def load(
     source: str | Path, *, base: str = "fixed", physical: bool = True, mimic: bool = True, name: str | None = None
 ) -> System:
-    """The robot or mechanism of a zoo name or of a .urdf or .toml file: load("puma"), load("delta").
+    """The robot or mechanism of a zoo name, of a .urdf or .toml file, or of the text of one: load("puma").
 
     `base` is how the root link stands on the world: fixed, floating, planar or spherical. With `physical=False` a link
     that lacks its inertia counts as massless, and bodies that cannot exist are accepted; one warning names them all.
-    With `mimic=False` every mimic joint gets a coordinate of its own. All three are for trees.
+    With `mimic=False` every mimic joint gets a coordinate of its own. `base` and `mimic` are for trees.
     """
     options: dict[str, Any] = {"base": base, "physical": physical, "mimic": mimic}
     system: Any
     if isinstance(source, str) and source in makers():
         refuse_options(source, **options)
-        system = replace(makers()[source](), source=f"the zoo's {source}")
+        system = replace(makers()[source](), source=f"the zoo's {source}", physical=physical)
     elif isinstance(source, str) and source in tree_names():
         text = (_zoo() / f"{source}.toml").read_text(encoding="utf-8")
         system = load_text(text, "toml", source=f"the zoo's {source}.toml", **options)
+    elif isinstance(source, str) and (format := _format_of(source)):
+        system = load_text(source.lstrip(BEFORE), format, **options)
     else:
-        path = Path(source)
-        suffix = path.suffix.lower().lstrip(".")
-        if suffix not in READERS:
+        path = _path(source)
+        format = SUFFIXES.get(path.suffix.lower().lstrip("."), "")
+        if not format:
             raise _not_a_description(source, path)
-        system = load_text(read_text(path), suffix, source=str(path), **options)
+        system = load_text(read_text(path), format, source=str(path), **options)
     return system if name is None else replace(system, name=name)
+
+
+def _format_of(source: str) -> str:
+    """The format of a text that was handed over in place of a path; empty if it looks like a path."""
+    start = source.lstrip(BEFORE)[:1]
+    return "urdf" if start == "<" else "toml" if "\n" in source.strip() else ""
+
+
+def _path(source: Any) -> Path:
+    try:
+        return Path(source)
+    except TypeError:
+        expected = "a path, the text of a .urdf or .toml file, or a robot of the zoo: " + ", ".join(zoo_names())
+        raise DescriptionError(f"{shortened(source)} is no description.", expected=expected) from None
 
 
 def load_tree(source: str | Path, **options: Any) -> Robot:
@@ -77,10 +96,10 @@ def _zoo():
 
 
 def _not_a_description(source: str | Path, path: Path) -> DescriptionError:
-    if path.is_dir():
-        return DescriptionError("this is a directory.", expected="a .urdf or .toml file", source=str(path))
+    if is_directory(path):
+        return DescriptionError("this is a directory.", expected="a .urdf or .toml file", source=shortened(str(path)))
     if path.suffix or len(path.parts) != 1:
-        problem = f"'{source}' is no description that appell can read."
+        problem = f"{shortened(str(source))} is no description that appell can read."
         expected = "a .urdf or .toml file, or a robot of the zoo: " + ", ".join(zoo_names())
         return DescriptionError(problem, expected=expected)
     problem = unknown_name("robot", str(source), zoo_names(), "The zoo")

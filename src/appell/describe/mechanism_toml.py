@@ -29,9 +29,10 @@ from typing import Any
 
 from appell.describe.drives import actuator_of
 from appell.describe.tables import Tables
-from appell.describe.values import matter, number, numbers, shortened, vector
+from appell.describe.values import number, numbers, shortened, vector
 from appell.describe.write_toml import actuator_entries, body_lines, frame_lines, listed, text
 from appell.errors import AppellError, DescriptionError, ModelError, unknown_name
+from appell.model.actuator import IDEAL
 from appell.model.frame import Frame
 from appell.model.mechanism import Mechanism
 from appell.model.mechanism_parts import Recipe
@@ -46,9 +47,9 @@ def makers() -> Mapping[str, Callable[..., Mechanism]]:
     return MECHANISMS
 
 
-def refuse_options(name: str, source: str = "", *, base: str, physical: bool, mimic: bool) -> None:
+def refuse_options(name: str, source: str = "", *, base: str, mimic: bool, **others: Any) -> None:
     """What may be asked of a tree only."""
-    asked = {"base": base != "fixed", "physical": not physical, "mimic": not mimic}
+    asked = {"base": base != "fixed", "mimic": not mimic}
     for option in (option for option, given in asked.items() if given):
         problem = f"'{name}' is a mechanism in closed form, for which {option}= means nothing."
         raise DescriptionError(problem, expected=f"no {option}=, or a tree", source=source)
@@ -59,49 +60,58 @@ def refuse_options(name: str, source: str = "", *, base: str, physical: bool, mi
 
 def read_mechanism(tables: Tables, **options: Any) -> Mechanism:
     """The mechanism of a document."""
-    top, source = tables.top("mechanism"), tables.source
-    name = top["mechanism"]
+    top, flaws = tables.top("mechanism"), tables.flaws
+    name = top.get("mechanism", "")
     if name not in makers():
-        raise tables.error(unknown_name("mechanism", name, makers(), "The zoo"))
-    refuse_options(name, source, **options)
+        if "mechanism" not in top.left_out:
+            flaws.add(tables.error(unknown_name("mechanism", name, makers(), "The zoo"), ("mechanism",)))
+        flaws.tell()
+    flaws.tried(None, refuse_options, name, tables.source, **options)
     made = _checked_options(tables, name, top.get("options", {}))
     bodies, actuators, frames = {}, {}, []
-    for table, who in tables.tables(top, "body"):
-        body = tables.name(table, who)
-        mass, com, inertia = (table.get(key) for key in ("mass", "com", "inertia"))
-        bodies[body] = matter(None, mass, com, inertia, f"body '{body}'", source)
-    for table, who in tables.tables(top, "actuator"):
-        actuator = tables.name(table, who)
+    for table in tables.tables(top, "body"):
+        body = tables.name(table)
+        bodies[body] = tables.matter(table, f"body '{body}'" if body else table.who).get("body")
+    for table in tables.tables(top, "actuator"):
+        actuator = tables.name(table)
         told = {key: value for key, value in table.items() if key != "name"}
-        actuators[actuator] = actuator_of(told, f"'{actuator}'", source)
-    for table, who in tables.tables(top, "frame"):
-        frames.append(Frame(tables.name(table, who), table.get("on"), tables.place(table, who)))
+        actuators[actuator] = flaws.tried(IDEAL, actuator_of, told, f"'{actuator}'", tables.where(table))
+    for table in tables.tables(top, "frame"):
+        frames.append(Frame(tables.name(table), table.get("on"), tables.pose(table, table.who)))
     changes: dict[str, Any] = {key: top[key] for key in ("name", "description", "reference") if key in top}
     if "gravity" in top:
-        changes["gravity"] = vector(top["gravity"], "gravity", source)
+        changes["gravity"] = flaws.tried(None, vector, top["gravity"], "gravity", tables.where(top, "gravity"))
+    flaws.tell()
+    source = tables.source
     try:
-        mechanism = makers()[name](**made)
+        mechanism = replace(makers()[name](**made), source=source)
         if "home" in top:
-            changes["home"] = numbers(top["home"], mechanism.nq, f"the home of {mechanism.owner}", source)
-        mechanism = replace(mechanism, source=source, **changes).with_bodies(bodies).with_actuators(actuators)
-        mechanism = mechanism.with_frames(frames)
+            home, where = f"the home of {mechanism.owner}", tables.where(top, "home")
+            changes["home"] = numbers(top["home"], mechanism.nq, home, where)
+        mechanism = replace(mechanism, physical=options["physical"], **changes)
+        mechanism = mechanism.with_bodies(bodies).with_actuators(actuators).with_frames(frames)
         return mechanism.with_free(*top["free"]) if top.get("free") else mechanism
     except AppellError as error:
         raise error if source in str(error) else type(error)(str(error), source=source) from None
     except (TypeError, ValueError, AttributeError, IndexError, ArithmeticError) as error:
         problem = f"mechanism '{name}' cannot be made with {shortened(made)}: {error}."
-        raise tables.error(problem, expected="numbers and lists as its maker takes them") from None
+        expected = "numbers and lists as its maker takes them"
+        raise tables.error(problem, ("options",), expected) from None
 
 
 def _checked_options(tables: Tables, name: str, given: Any) -> dict[str, Any]:
+    flaws, options = tables.flaws, {}
     if not isinstance(given, Mapping):
-        raise tables.error(f"options is {shortened(given)}.", expected="a table [options]")
+        flaws.add(tables.error(f"options is {shortened(given)}.", ("options",), "a table [options]"))
+        return {}
     known = inspect.signature(makers()[name]).parameters
-    options = {}
     for key, value in given.items():
+        place = ("options", key)
         if key not in known:
-            raise tables.error(unknown_name("option", key, known, f"mechanism '{name}'"))
-        options[key] = _of_numbers(tables.numeric(value, key, "[options]"), f"{key} of [options]", tables.source)
+            flaws.add(tables.error(unknown_name("option", key, known, f"mechanism '{name}'"), place))
+            continue
+        value = flaws.tried(0.0, tables.numeric, value, key, "[options]", place)
+        options[key] = flaws.tried(0.0, _of_numbers, value, f"{key} of [options]", tables.at(place))
     return options
 
 

@@ -1,6 +1,7 @@
 """The tables of a TOML document, each with keys that mean something only.
 
-Numbers may be written as texts such as "pi/2" or "90 deg". Every complaint names the table and ends with the file.
+Numbers may be written as texts such as "pi/2" or "90 deg". Every complaint names the table and ends with the file and
+the line. What cannot be read is told as a flaw and left out of its table, so that the rest is read as well.
 """
 
 from __future__ import annotations
@@ -13,10 +14,14 @@ from appell.algebra.matrix import Mat3
 from appell.algebra.rotation import Pose
 from appell.describe.drives import KEYS as ACTUATOR
 from appell.describe.drives import actuator_of
+from appell.describe.flaws import Flaws
 from appell.describe.quantity import FORMS, quantity
-from appell.describe.values import numbers, shortened, vector
+from appell.describe.toml_lines import Place, lines_of
+from appell.describe.values import matter, numbers, shortened, vector
 from appell.errors import DescriptionError, unknown_name
-from appell.model.actuator import Actuator
+from appell.model.actuator import IDEAL, Actuator
+from appell.model.body import Body
+from appell.model.frame import IN_PLACE
 
 PLACE = ("xyz", "rpy", "rotation")
 MATTER = ("mass", "com", "inertia")
@@ -43,71 +48,128 @@ TEXTS = {
 NAMES = {"free"}
 
 
+class Table(dict[str, Any]):
+    """The entries of a table that could be read, how a complaint calls it, and where it stands."""
+
+    who: str
+    place: Place
+    left_out: set[str]  # keys that were there and could not be read
+
+
 class Tables:
-    """Walks the tables of one document; `source` ends every complaint."""
+    """Walks the tables of one document and gathers its flaws."""
 
     def __init__(self, text: str, source: str):
         self.source = source
+        self.flaws = Flaws(source or "the text")
         try:
             self.document: dict[str, Any] = tomllib.loads(text)
         except (ValueError, RecursionError) as error:
-            raise self.error(f"this is not TOML: {error}.") from None
+            raise DescriptionError(f"this is not TOML: {error}.", source=source) from None
+        self.lines = lines_of(text)
 
-    def top(self, kind: str) -> dict[str, Any]:
-        return self.table(self.document, kind, "the document")
+    def top(self, kind: str) -> Table:
+        return self.table(self.document, kind, "the document", ())
 
-    def table(self, table: Any, kind: str, who: str) -> dict[str, Any]:
+    def table(self, entries: Any, kind: str, who: str, place: Place) -> Table:
         """A table with known keys, and its texts that stand for numbers made numbers."""
-        if not isinstance(table, Mapping):
-            raise self.error(f"{who} is {shortened(table)}.", expected="a table")
-        for key, value in table.items():
-            if key not in KEYS[kind]:
-                raise self.error(unknown_name("key", key, KEYS[kind], who))
-            if key in TEXTS and not isinstance(value, str):
-                raise self.error(f"{key} of {who} is {shortened(value)}.", expected="a text")
-            if key in NAMES and not (isinstance(value, list) and all(isinstance(name, str) for name in value)):
-                raise self.error(f"{key} of {who} is {shortened(value)}.", expected="a list of names")
-        verbatim = TEXTS | NAMES
-        return {key: value if key in verbatim else self.numeric(value, key, who) for key, value in table.items()}
+        table = Table()
+        table.who, table.place, table.left_out = who, place, set()
+        if not isinstance(entries, Mapping):
+            self.flaws.add(self.error(f"{who} is {shortened(entries)}.", place, "a table"))
+            return table
+        for key, value in entries.items():
+            try:
+                table[key] = self._entry(key, value, kind, who, (*place, key))
+            except DescriptionError as error:
+                self.flaws.add(error)
+                table.left_out.add(key)
+        return table
 
-    def tables(self, top: Mapping[str, Any], kind: str) -> list[tuple[dict[str, Any], str]]:
-        """The [[kind]] tables and how to call each in a complaint."""
+    def _entry(self, key: str, value: Any, kind: str, who: str, place: Place) -> Any:
+        if key not in KEYS[kind]:
+            raise self.error(unknown_name("key", key, KEYS[kind], who), place)
+        if key in TEXTS:
+            if not isinstance(value, str):
+                raise self.error(f"{key} of {who} is {shortened(value)}.", place, "a text")
+            return value
+        if key in NAMES:
+            if not (isinstance(value, list) and all(isinstance(name, str) for name in value)):
+                raise self.error(f"{key} of {who} is {shortened(value)}.", place, "a list of names")
+            return value
+        return self.numeric(value, key, who, place)
+
+    def tables(self, top: Table, kind: str) -> list[Table]:
+        """The [[kind]] tables."""
         found = top.get(kind, [])
         if not isinstance(found, list):
-            raise self.error(f"{kind} is not a list of tables.", expected=f"[[{kind}]]")
-        labelled = [(table, f"[[{kind}]] number {i}") for i, table in enumerate(found, start=1)]
-        return [(self.table(table, kind, who), who) for table, who in labelled]
+            self.flaws.add(self.error(f"{kind} is not a list of tables.", (kind,), f"[[{kind}]]"))
+            return []
+        return [self.table(table, kind, f"[[{kind}]] number {i}", (kind, i)) for i, table in enumerate(found, start=1)]
 
-    def numeric(self, value: Any, key: str, who: str) -> Any:
+    def numeric(self, value: Any, key: str, who: str, place: Place) -> Any:
         if isinstance(value, list):
-            return [self.numeric(item, key, who) for item in value]
+            return [self.numeric(item, key, who, place) for item in value]
         if not isinstance(value, str):
             return value
         result = quantity(value)
         if result is None:
-            raise self.error(f"{key} of {who} is {shortened(value)}.", expected=FORMS)
+            raise self.error(f"{key} of {who} is {shortened(value)}.", place, FORMS)
         return result
 
-    def name(self, table: Mapping[str, Any], who: str) -> str:
-        if not table.get("name"):
-            raise self.error(f"{who} has no name.")
-        return table["name"]
+    def name(self, table: Table) -> str:
+        """The name of a table; empty if it has none, which is a flaw."""
+        if not table.get("name") and "name" not in table.left_out:
+            self.flaws.add(self.error(f"{table.who} has no name.", table.place))
+        return table.get("name", "")
 
-    def place(self, table: Mapping[str, Any], who: str) -> Pose:
-        xyz = vector(table.get("xyz", (0.0, 0.0, 0.0)), f"xyz of {who}", self.source)
+    # ---- what several kinds of tables hold; a flaw leaves the harmless value
+
+    def pose(self, table: Table, who: str) -> Pose:
+        return self.flaws.tried(IN_PLACE, self._pose, table, who)
+
+    def _pose(self, table: Table, who: str) -> Pose:
+        xyz = vector(table.get("xyz", (0.0, 0.0, 0.0)), f"xyz of {who}", self.where(table, "xyz"))
         if "rotation" not in table:
-            return Pose.from_rpy(vector(table.get("rpy", (0.0, 0.0, 0.0)), f"rpy of {who}", self.source), xyz)
+            rpy = vector(table.get("rpy", (0.0, 0.0, 0.0)), f"rpy of {who}", self.where(table, "rpy"))
+            return Pose.from_rpy(rpy, xyz)
+        place = (*table.place, "rotation")
         if "rpy" in table:
-            raise self.error(f"{who} is turned twice, by rpy and by rotation.", expected="one of them")
+            raise self.error(f"{who} is turned twice, by rpy and by rotation.", place, "one of them")
         rows = table["rotation"]
         if not isinstance(rows, list) or len(rows) != 3:
-            raise self.error(f"rotation of {who} is {shortened(rows)}.", expected="three rows of three numbers")
-        return Pose(Mat3.of(numbers(row, 3, f"rotation of {who}", self.source) for row in rows), xyz)
+            raise self.error(f"rotation of {who} is {shortened(rows)}.", place, "three rows of three numbers")
+        where = self.where(table, "rotation")
+        return Pose(Mat3.of(numbers(row, 3, f"rotation of {who}", where) for row in rows), xyz)
 
-    def actuator(self, table: Mapping[str, Any], who: str) -> Actuator:
+    def matter(self, table: Table, who: str) -> dict[str, Any]:
+        """The `body` of a table, or `mass` 0 if there is said to be none; neither if nothing is said."""
+        if not table.left_out.isdisjoint(MATTER):
+            return {"mass": 0.0}
+        mass, com, inertia = (table.get(key) for key in MATTER)
+        before, where = len(self.flaws.found), self.where(table, "inertia" if "inertia" in table else "mass")
+        body: Body | None = self.flaws.tried(None, matter, None, mass, com, inertia, who, where)
+        if body is not None:
+            return {"body": body, "body_where": where}
+        return {"mass": 0.0} if mass is not None or len(self.flaws.found) > before else {}
+
+    def actuator(self, table: Table, who: str) -> Actuator:
         """Of a link or a row."""
-        own = self.table(table.get("actuator", {}), "actuator of a joint", f"actuator of {who}")
-        return actuator_of(own, who, self.source)
+        place = (*table.place, "actuator")
+        own = self.table(table.get("actuator", {}), "actuator of a joint", f"actuator of {who}", place)
+        return self.flaws.tried(IDEAL, actuator_of, own, who, self.where(table, "actuator"))
 
-    def error(self, problem: str, expected: str = "") -> DescriptionError:
-        return DescriptionError(problem, expected=expected, source=self.source)
+    # ---- where things stand
+
+    def where(self, table: Table, key: str = "") -> str:
+        return self.at((*table.place, key) if key else table.place)
+
+    def at(self, place: Place) -> str:
+        """File and line of a place, or of the table around it."""
+        while place and place not in self.lines:
+            place = place[:-1]
+        source = self.source or "the text"
+        return f"{source}, line {self.lines[place]}" if place else self.source
+
+    def error(self, problem: str, place: Place, expected: str = "") -> DescriptionError:
+        return DescriptionError(problem, expected=expected, source=self.at(place))

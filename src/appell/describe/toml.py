@@ -28,14 +28,15 @@ a base that moves. A file that starts with `mechanism = ...` is a mechanism: see
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
+from appell.algebra.rotation import Pose
 from appell.describe.build import Builder
-from appell.describe.dh import DH, add_rows
+from appell.describe.dh import DH, add_rows, check_row
 from appell.describe.mechanism_toml import read_mechanism
-from appell.describe.tables import LIMITS, MATTER, Tables
+from appell.describe.tables import KEYS, LIMITS, Table, Tables
 from appell.describe.values import number, vector
+from appell.errors import DescriptionError
 from appell.model.joints import KINDS, Motion
 from appell.model.limits import Limits
 from appell.model.robot import GRAVITY, Mimic, Robot
@@ -50,86 +51,114 @@ def read_toml(text: str, *, base: str = "fixed", physical: bool = True, mimic: b
 
 
 def _read_robot(tables: Tables, **options: Any) -> Robot:
-    top, source = tables.top("robot"), tables.source
-    if "name" not in top:
-        raise tables.error("the robot has no name.", expected='a line such as name = "arm" at the top')
-    rows, root = tables.tables(top, "dh"), tables.table(top.get("root", {}), "root", "[root]")
-    base, tool = (tables.table(top.get(key, {}), key, f"[{key}]") for key in ("base", "tool"))
+    top, flaws = tables.top("robot"), tables.flaws
+    if not top.get("name") and "name" not in top.left_out:
+        problem, expected = "the robot has no name.", 'a line such as name = "arm" at the top'
+        flaws.add(DescriptionError(problem, expected=expected, source=tables.source))
+    root, base, tool = (tables.table(top.get(key, {}), key, f"[{key}]", (key,)) for key in ("root", "base", "tool"))
     standing = "dh" in top or "root" in top or options["base"] != "fixed"
     builder = Builder(
-        top["name"],
+        top.get("name", "robot"),
         root=root.get("name", "base") if standing else None,
-        at=tables.place(root, "[root]") @ tables.place(base, "[base]"),
-        gravity=top.get("gravity", GRAVITY),
+        at=tables.pose(root, "[root]") @ tables.pose(base, "[base]"),
+        gravity=flaws.tried(GRAVITY, vector, top.get("gravity", GRAVITY), "gravity", tables.where(top, "gravity")),
         home=top.get("home"),
         description=top.get("description", ""),
         reference=top.get("reference", ""),
-        source=source,
+        source=tables.source,
         free=frozenset(top.get("free", ())),
         **options,
     )
     if "mass" in root:
-        builder.root_body(root["mass"], root.get("com"), root.get("inertia"), where=source)
-    if rows:
-        table = [_row(tables, row, who) for row, who in rows]
-        add_rows(builder, table, top.get("convention", "modified"), tables.place(tool, "[tool]"), source)
-    for link, who in tables.tables(top, "link"):
-        _add_link(tables, builder, link, who)
-    for frame, who in tables.tables(top, "frame"):
-        builder.frame(tables.name(frame, who), on=frame.get("on"), at=tables.place(frame, who), where=source)
-    return builder.build()
+        builder.root_body(**tables.matter(root, "[root]"), where=tables.where(root))
+    if rows := tables.tables(top, "dh"):
+        _add_table(tables, builder, rows, top, tables.pose(tool, "[tool]"))
+    for link in tables.tables(top, "link"):
+        _add_link(tables, builder, link)
+    for frame in tables.tables(top, "frame"):
+        if name := tables.name(frame):
+            pose = tables.pose(frame, f"frame '{name}'")
+            builder.frame(name, on=frame.get("on"), at=pose, where=tables.where(frame))
+    robot = flaws.tried(None, builder.build) if builder.parts or not flaws.found else None
+    flaws.tell()
+    assert robot is not None
+    return robot
 
 
-def _row(tables: Tables, row: Mapping[str, Any], who: str) -> DH:
-    given = {key: value for key, value in row.items() if key not in (*LIMITS, "actuator")}
-    return DH(limits=_limits(tables, row, who), actuator=tables.actuator(row, who), **given)
+def _add_table(tables: Tables, builder: Builder, rows: list[Table], top: Table, tool: Pose) -> None:
+    before = len(tables.flaws.found)
+    table = [_row(tables, row) for row in rows]
+    convention, where = top.get("convention", "modified"), tables.where(top, "convention")
+    for row, given in zip(table, rows, strict=True):
+        tables.flaws.tried(None, check_row, row, given.who, tables.where(given))
+    if len(tables.flaws.found) == before:
+        places = [tables.where(row) for row in rows]
+        tables.flaws.tried(None, add_rows, builder, table, convention, tool, where, places)
 
 
-def _add_link(tables: Tables, builder: Builder, link: Mapping[str, Any], who: str) -> None:
-    name, kind = tables.name(link, who), link.get("joint")
+def _row(tables: Tables, row: Table) -> DH:
+    given = {key: value for key, value in row.items() if key in KEYS["dh"] and key not in (*LIMITS, "actuator")}
+    return DH(limits=_limits(tables, row, row.who), actuator=tables.actuator(row, row.who), **given)
+
+
+def _add_link(tables: Tables, builder: Builder, link: Table) -> None:
+    name, kind, flaws = tables.name(link), link.get("joint"), tables.flaws
+    if not name:
+        return
     who = f"link '{name}'"
     known = [*KINDS, "fixed"]
     if kind not in known:
-        raise tables.error(f"{who} stands on a joint of kind {kind!r}.", expected=", ".join(known))
-    shared: dict[str, Any] = {key: link.get(key) for key in (*MATTER, "parent", "joint_name")}
-    shared |= {"at": tables.place(link, who), "where": tables.source}
+        if "joint" not in link.left_out:
+            problem = f"{who} stands on a joint of kind {kind!r}."
+            flaws.add(tables.error(problem, (*link.place, "joint"), ", ".join(known)))
+        kind = "continuous"
+    shared: dict[str, Any] = {key: link.get(key) for key in ("parent", "joint_name")}
+    shared |= {"at": tables.pose(link, who), "where": tables.where(link), **tables.matter(link, who)}
     if kind == "fixed":
         if moving := [key for key in ("axis", "mimic", "actuator", *LIMITS) if key in link]:
-            raise tables.error(f"{who} is fixed, but has {', '.join(moving)}.")
+            flaws.add(tables.error(f"{who} is fixed, but has {', '.join(moving)}.", (*link.place, moving[0])))
         builder.fixed(name, **shared)
         return
     builder.link(
         name,
-        _motion(tables, link, KINDS[kind], who),
+        flaws.tried(KINDS[kind](), _motion, tables, link, KINDS[kind], who),
         limits=_limits(tables, link, who),
-        mimic=_mimic(tables, link, who),
+        mimic=flaws.tried(None, _mimic, tables, link, who),
         actuator=tables.actuator(link, who),
         **shared,
     )
 
 
-def _motion(tables: Tables, link: Mapping[str, Any], kind: type[Motion], who: str) -> Motion:
+def _motion(tables: Tables, link: Table, kind: type[Motion], who: str) -> Motion:
     if "axis" not in link:
         return kind()
+    place = (*link.place, "axis")
     if not hasattr(kind, "axis"):
-        raise tables.error(f"{who} stands on a {kind.name} joint, which has no axis to choose.")
-    axis = vector(link["axis"], f"the axis of {who}", tables.source)
+        raise tables.error(f"{who} stands on a {kind.name} joint, which has no axis to choose.", place)
+    axis = vector(link["axis"], f"the axis of {who}", tables.at(place))
     if not any(axis):
         expected = "a non-zero 3-vector, for example [0, 0, 1]"
-        raise tables.error(f"{who} has axis (0, 0, 0), which has no direction.", expected)
+        raise tables.error(f"{who} has axis (0, 0, 0), which has no direction.", place, expected)
     return kind(axis)  # type: ignore[call-arg]
 
 
-def _mimic(tables: Tables, link: Mapping[str, Any], who: str) -> Mimic | None:
+def _mimic(tables: Tables, link: Table, who: str) -> Mimic | None:
     if "mimic" not in link:
         return None
-    mimic = tables.table(link["mimic"], "mimic", f"mimic of {who}")
+    place = (*link.place, "mimic")
+    mimic = tables.table(link["mimic"], "mimic", f"mimic of {who}", place)
     if "leader" not in mimic:
-        raise tables.error(f"the mimic of {who} has no leader.", expected='mimic = { leader = "another joint" }')
+        if not mimic.left_out:
+            expected = 'mimic = { leader = "another joint" }'
+            raise tables.error(f"the mimic of {who} has no leader.", place, expected)
+        return None
     given = [key for key in ("multiplier", "offset") if key in mimic]
-    factors = {key: number(mimic[key], f"{key} of the mimic of {who}", tables.source) for key in given}
+    factors = {key: number(mimic[key], f"{key} of the mimic of {who}", tables.at(place)) for key in given}
     return Mimic(mimic["leader"], **factors)
 
 
-def _limits(tables: Tables, table: Mapping[str, Any], who: str) -> Limits:
-    return Limits(**{key: number(table[key], f"{key} of {who}", tables.source) for key in LIMITS if key in table})
+def _limits(tables: Tables, table: Table, who: str) -> Limits:
+    def read(key: str) -> float | None:
+        return number(table[key], f"{key} of {who}", tables.where(table, key))
+
+    return Limits(**{key: tables.flaws.tried(None, read, key) for key in LIMITS if key in table})

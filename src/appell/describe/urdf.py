@@ -1,10 +1,13 @@
-"""Robots in URDF, read strictly.
+"""Robots in URDF, read strictly, and all flaws of a file told at once.
 
 - rpy turns about the fixed axes x, y, z in that order; the inertia is given in the axes of its own <origin>.
 - Fixed joints are lumped and every link stays addressable as a frame; mimic joints have no coordinate of their own.
-- A moving link without an <inertial> is listed as missing: kinematics work, the first dynamics call asks for it.
+- A moving link without an <inertial> is listed as missing: kinematics work, and so do dynamics where something outboard
+  of it has inertia.
 - Tags that say nothing about motion (visual, collision, gazebo) are passed over; an optional tag that is
-  only half written counts as not written. Everything else that is wrong is an error with its line.
+  only half written counts as not written. Everything else that is wrong is a flaw with its line.
+- Leftovers of xacro are passed over while the rest is whole (`describe.xacro`), and so is what every reader forgives
+  (`describe.urdf_leniency`), with a warning.
 
 What URDF has no words for stands in tags and attributes that other readers pass over:
 
@@ -18,11 +21,14 @@ What URDF has no words for stands in tags and attributes that other readers pass
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from appell.describe.build import Builder
-from appell.describe.urdf_drives import read_gearings
-from appell.describe.urdf_parts import body_of, read_joint
+from appell.describe.flaws import Flaws
+from appell.describe.urdf_drives import Gearing, read_gearings
+from appell.describe.urdf_leniency import tidied, warn_of
+from appell.describe.urdf_parts import matter_of, read_joint
+from appell.describe.xacro import passed_over, refuse_unprocessed
 from appell.describe.xml import Element, parse
 from appell.errors import unknown_name
 from appell.model.robot import GRAVITY, Robot
@@ -33,76 +39,113 @@ def read_urdf(text: str, *, base: str = "fixed", physical: bool = True, mimic: b
     document = parse(text, source)
     if document.tag != "robot":
         raise document.error(f"the outermost tag is <{document.tag}>.", expected="<robot>")
-    if any(child.tag.startswith("xacro:") for child in document.children):
-        raise document.error("this is a xacro file, not a URDF.", hint="xacro robot.xacro > robot.urdf")
-    links, joints = _by_name(document, "link"), _by_name(document, "joint")
-    carriers = _carriers(links, joints)
-    root = _root(document, links, carriers)
-    builder = _builder(document, root, base=base, physical=physical, mimic=mimic)
-    builder.root_body(body=body_of(links[root]), where=links[root].where)
-    gearings = read_gearings(document, joints)
-    for name, joint in joints.items():
-        child, parent = links[_end(joint, "child", name)], _end(joint, "parent", name)
-        read_joint(builder, name, joint, child, parent, gearings.get(name, {}))
-    return builder.build()
+    flaws, notes = Flaws(source or "the text"), tidied(document)
+    robot = _read(document, flaws, base=base, physical=physical, mimic=mimic)
+    if flaws.found:
+        refuse_unprocessed(document)
+    flaws.tell()
+    assert robot is not None
+    warn_of([*passed_over(document), *notes], source)
+    return robot
 
 
-def _builder(document: Element, root: str, **options: Any) -> Builder:
+class Edge(NamedTuple):
+    """A joint on a link that is there; its parent's name is empty if that one is not."""
+
+    joint: Element
+    parent: str
+    child: str
+
+
+def _read(document: Element, flaws: Flaws, **options: Any) -> Robot | None:
+    links, joints = _by_name(document, "link", flaws), _by_name(document, "joint", flaws)
+    if not links:
+        flaws.add(document.error("the robot has no links."))
+        return None
+    edges = _edges(links, joints, flaws)
+    root, *others = _roots(document, links, edges, flaws)
+    builder = _builder(document, root, flaws, **options)
+    builder.root_body(**matter_of(links[root], flaws), where=links[root].where)
+    lost = {edge.child for edge in edges.values()}
+    for other in (
+        name for name in others if name not in lost
+    ):  # told as a flaw; stood on the root, so that what they carry is read as well
+        builder.fixed(other, parent=root, **matter_of(links[other], flaws))
+    gearings: dict[str, Gearing] = flaws.tried({}, read_gearings, document, joints)
+    for name, edge in edges.items():
+        parent, gearing = edge.parent or root, gearings.get(name, {})
+        read_joint(builder, name, edge.joint, links[edge.child], parent, gearing, flaws)
+    moves = any(part.motion is not None for part in builder.parts)
+    return flaws.tried(None, builder.build) if moves or not flaws.found else None
+
+
+def _builder(document: Element, root: str, flaws: Flaws, **options: Any) -> Builder:
     who = "the robot"
-    extra = document.only("appell") or Element("appell", {}, document.line, document.source)
-    given = extra.attributes
+    extra = flaws.tried(None, document.only, "appell") or Element("appell", {}, document.line, document.source)
+    given, tried = extra.attributes, flaws.tried
+    names = (tried("", link.text, "link", who) for link in extra.all("free"))
     return Builder(
-        document.text("name", who),
+        tried("robot", document.text, "name", who),
         root=root,
         hidden_root=given.get("hidden_root") == "true",
-        gravity=extra.floats("gravity", 3, who) if "gravity" in given else GRAVITY,
-        home=extra.floats("home", len(given["home"].split()), who) if "home" in given else None,
+        gravity=tried(GRAVITY, extra.floats, "gravity", 3, who) if "gravity" in given else GRAVITY,
+        home=tried(None, extra.floats, "home", len(given["home"].split()), who) if "home" in given else None,
         description=given.get("description", ""),
         reference=given.get("reference", ""),
         source=document.source,
-        free=frozenset(link.text("link", who) for link in extra.all("free")),
+        free=frozenset(name for name in names if name),
         **options,
     )
 
 
-def _by_name(document: Element, tag: str) -> dict[str, Element]:
+def _by_name(document: Element, tag: str, flaws: Flaws) -> dict[str, Element]:
     found: dict[str, Element] = {}
     for element in document.all(tag):
-        name = element.text("name", f"a {tag}")
+        name = flaws.tried("", element.text, "name", f"a {tag}")
         if name in found:
-            raise element.error(f"there are two {tag}s named '{name}', the first on line {found[name].line}.")
-        found[name] = element
+            problem = f"there are two {tag}s named '{name}', the first on line {found[name].line}."
+            flaws.add(element.error(problem))
+        elif name:
+            found[name] = element
     return found
 
 
-def _end(joint: Element, tag: str, name: str) -> str:
-    who = f"joint '{name}'"
-    return joint.need(tag, who).text("link", who)
-
-
-def _carriers(links: Mapping[str, Element], joints: Mapping[str, Element]) -> dict[str, Element]:
-    """The joint below every link but the root."""
-    carriers: dict[str, Element] = {}
+def _edges(links: Mapping[str, Element], joints: Mapping[str, Element], flaws: Flaws) -> dict[str, Edge]:
+    """The joints whose child is there, at most one below every link."""
+    edges: dict[str, Edge] = {}
+    carriers: dict[str, str] = {}
     for name, joint in joints.items():
-        for tag in ("parent", "child"):
-            end = _end(joint, tag, name)
-            if end not in links:
-                sentence = unknown_name("link", end, links, "The robot")
-                raise joint.error(f"joint '{name}' has {tag} '{end}'. {sentence}")
-        if end in carriers:
-            first = f"'{carriers[end].attributes['name']}' (line {carriers[end].line})"
-            raise joint.error(f"link '{end}' is the child of two joints, {first} and '{name}'.", expected="a tree")
-        carriers[end] = joint
-    return carriers
+        parent, child = (flaws.tried("", _end, joint, tag, name, links) for tag in ("parent", "child"))
+        if child in carriers:
+            first = f"'{carriers[child]}' (line {joints[carriers[child]].line})"
+            problem = f"link '{child}' is the child of two joints, {first} and '{name}'."
+            flaws.add(joint.error(problem, expected="a tree"))
+        elif child:
+            carriers[child] = name
+            edges[name] = Edge(joint, parent, child)
+    return edges
 
 
-def _root(document: Element, links: Mapping[str, Element], carriers: Mapping[str, Element]) -> str:
-    roots = [name for name in links if name not in carriers]
-    if not links:
-        raise document.error("the robot has no links.")
+def _end(joint: Element, tag: str, name: str, links: Mapping[str, Element]) -> str:
+    who = f"joint '{name}'"
+    end = joint.need(tag, who).text("link", who)
+    if end not in links:
+        sentence = unknown_name("link", end, links, "The robot")
+        raise joint.error(f"{who} has {tag} '{end}'. {sentence}")
+    return end
+
+
+def _roots(document: Element, links: Mapping[str, Element], edges: dict[str, Edge], flaws: Flaws) -> list[str]:
+    carried = {edge.child: name for name, edge in edges.items() if edge.parent}
+    roots = [name for name in links if name not in carried]
     if not roots:
-        raise document.error("every link is the child of a joint: the links carry each other in a circle.", "one root")
-    if len(roots) > 1:
+        problem = "every link is the child of a joint: the links carry each other in a circle."
+        flaws.add(document.error(problem, "one root"))
+        roots = [next(iter(links))]
+    elif len(roots) > 1 and not flaws.found:  # else it may follow from what was found
         names = ", ".join(f"'{name}' (line {links[name].line})" for name in roots[:10])
-        raise document.error(f"the robot has {len(roots)} roots: {names}.", expected="one link that carries all others")
-    return roots[0]
+        problem = f"the robot has {len(roots)} roots: {names}."
+        flaws.add(document.error(problem, expected="one link that carries all others"))
+    for name in [name for name, edge in edges.items() if edge.child == roots[0]]:
+        del edges[name]
+    return roots

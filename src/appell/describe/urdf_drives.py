@@ -60,7 +60,7 @@ def read_gearings(document: Element, joints: Mapping[str, Element]) -> dict[str,
     """Gear ratios (and rotor inertias) of the simple transmissions, by joint."""
     found: dict[str, Gearing] = {}
     strangers = []
-    for transmission in _transmissions(document):
+    for transmission in transmissions(document):
         ends, motors = list(transmission.all("joint")), list(transmission.all("actuator"))
         if not _is_simple(transmission) or len(ends) != 1 or len(motors) > 1:
             continue
@@ -79,7 +79,8 @@ def read_gearings(document: Element, joints: Mapping[str, Element]) -> dict[str,
     return found
 
 
-def _transmissions(document: Element) -> Iterator[Element]:
+def transmissions(document: Element) -> Iterator[Element]:
+    """Those of the robot, and those in its <ros2_control>."""
     yield from document.all("transmission")
     for control in document.all("ros2_control"):
         yield from control.all("transmission")

@@ -6,16 +6,19 @@ the link '<child>_planar', turned so that its z is the axis, does the moving and
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
-from appell.algebra.matrix import IDENTITY, Mat3, skew
+from appell.algebra.matrix import IDENTITY, Mat3, outer, skew
 from appell.algebra.rotation import Pose
 from appell.algebra.scalar import snap
 from appell.algebra.vector import UNITS, ZERO, Vec3
 from appell.describe.build import Builder
+from appell.describe.flaws import Flaws
 from appell.describe.urdf_drives import Gearing, limit_of, read_actuator
 from appell.describe.values import shortened
 from appell.describe.xml import Element
+from appell.model.actuator import IDEAL
 from appell.model.body import Body
 from appell.model.frame import IN_PLACE
 from appell.model.joints import KINDS, Motion, Planar
@@ -28,36 +31,56 @@ INERTIA = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
 SAME_ROTATION = 1e-9
 
 
-def read_joint(builder: Builder, name: str, joint: Element, child: Element, parent: str, gearing: Gearing) -> None:
+def read_joint(
+    builder: Builder, name: str, joint: Element, child: Element, parent: str, gearing: Gearing, flaws: Flaws
+) -> None:
     """Add a joint and the link on it."""
-    who, link = f"joint '{name}'", child.attributes["name"].strip()
-    kind = joint.text("type", who)
-    if kind not in TYPES:
-        raise joint.error(f"{who} has type {shortened(kind)}.", expected=", ".join(TYPES))
-    motion, place = TYPES[kind], placement(joint, who)
-    shared: dict[str, Any] = {"parent": parent, "joint_name": name, "where": joint.where, **_matter(child)}
+    who, link, tried = f"joint '{name}'", child.attributes["name"].strip(), flaws.tried
+    kind = tried("continuous", _kind, joint, who)
+    motion, place = TYPES[kind], tried(IN_PLACE, placement, joint, who)
+    shared: dict[str, Any] = {"parent": parent, "joint_name": name, "where": joint.where, **matter_of(child, flaws)}
     if motion is None:
         builder.fixed(link, at=place, **shared)
         return
-    shared |= {"mimic": _mimic(joint, who), "actuator": read_actuator(joint, who, gearing, limited=motion.nv == 1)}
+    actuator = tried(IDEAL, read_actuator, joint, who, gearing, limited=motion.nv == 1)
+    shared |= {"mimic": tried(None, _mimic, joint, who), "actuator": actuator}
     if motion is Planar:
-        _add_planar(builder, link, place, _axis(joint, who), shared)
+        _add_planar(builder, link, place, tried(UNITS[2], _axis, joint, who), shared)
     elif hasattr(motion, "axis"):
-        limits = NO_LIMITS if kind == "continuous" else _limits(joint, who)
-        builder.link(link, motion(_axis(joint, who)), at=place, limits=limits, **shared)  # type: ignore[call-arg]
+        limits = NO_LIMITS if kind == "continuous" else tried(NO_LIMITS, _limits, joint, who)
+        axis = tried(UNITS[2], _axis, joint, who)
+        builder.link(link, motion(axis), at=place, limits=limits, **shared)  # type: ignore[call-arg]
     else:
         builder.link(link, motion(), at=place, **shared)
 
 
-def body_of(link: Element) -> Body | None:
-    """The body of a link's <inertial>, turned into the axes of the link; None if it has none."""
-    who, inertial = f"link '{link.attributes['name']}'", link.only("inertial")
+def _kind(joint: Element, who: str) -> str:
+    kind = joint.text("type", who)
+    if kind not in TYPES:
+        raise joint.error(f"{who} has type {shortened(kind)}.", expected=", ".join(TYPES))
+    return kind
+
+
+def matter_of(link: Element, flaws: Flaws) -> dict[str, Any]:
+    """The `body` of a link's <inertial>, or `mass` 0 if there is said to be none; neither if nothing is said."""
+    inertial, note = flaws.tried(None, link.only, "inertial"), flaws.tried(None, link.only, "appell")
     if inertial is None or not inertial.children:
+        massless = note is not None and note.attributes.get("massless") == "true"
+        return {"mass": 0.0} if massless else {}
+    body = _body(inertial, f"link '{link.attributes['name'].strip()}'", flaws)
+    return {"mass": 0.0} if body is None or body.is_nothing else {"body": body, "body_where": inertial.where}
+
+
+def _body(inertial: Element, who: str, flaws: Flaws) -> Body | None:
+    """Turned into the axes of the link; None if it cannot be read."""
+    tried, before = flaws.tried, len(flaws.found)
+    weight, tensor = (tried(None, inertial.need, tag, who) for tag in ("mass", "inertia"))
+    mass = tried(0.0, weight.float, "value", who) if weight is not None else 0.0
+    entries = [tried(0.0, tensor.float, key, who) for key in INERTIA] if tensor is not None else []
+    place = tried(IN_PLACE, placement, inertial, who)
+    if len(flaws.found) > before:
         return None
-    mass = inertial.need("mass", who).float("value", who)
-    tensor = inertial.need("inertia", who)
-    inertia = Mat3.symmetric(*(tensor.float(key, who) for key in INERTIA))
-    return Body(mass, ZERO, inertia).moved(placement(inertial, who))
+    return Body(mass, ZERO, Mat3.symmetric(*entries)).moved(place)
 
 
 def placement(element: Element, who: str) -> Pose:
@@ -76,12 +99,6 @@ def placement(element: Element, who: str) -> Pose:
     return Pose(exact, xyz)
 
 
-def _matter(link: Element) -> dict[str, Any]:
-    body, note = body_of(link), link.only("appell")
-    massless = body is None and note is not None and note.attributes.get("massless") == "true"
-    return {"body": body, "mass": 0.0 if massless else None}
-
-
 def _axis(joint: Element, who: str) -> Vec3:
     tag = joint.only("axis")
     if tag is None:
@@ -98,18 +115,28 @@ def _add_planar(builder: Builder, link: str, place: Pose, normal: Vec3, shared: 
     if tilt == IN_PLACE:
         builder.link(link, Planar(), at=place, **shared)
         return
-    plane, body = f"{link}_planar", shared.pop("body")
+    plane, body = f"{link}_planar", {key: shared.pop(key) for key in ("body", "body_where") if key in shared}
     builder.link(plane, Planar(), at=place @ tilt, **shared)
     fixture, where = f"{shared['joint_name']}_tilt", shared["where"]
-    builder.fixed(link, parent=plane, at=tilt.inverse, joint_name=fixture, body=body, where=where)
+    builder.fixed(link, parent=plane, at=tilt.inverse, joint_name=fixture, where=where, **body)
 
 
 def _turn_z_to(normal: Vec3) -> Mat3:
-    """The shortest rotation that takes z to a unit vector: 1 + ṽ + ṽ² / (1 + cos), v = z × normal."""
-    if normal == -UNITS[2]:
-        return Mat3((UNITS[0], -UNITS[1], -UNITS[2]))
-    turn = skew(UNITS[2].cross(normal))
-    rotation = IDENTITY + turn + (1.0 / (1.0 + normal.z)) * (turn @ turn)
+    """The shortest rotation that takes z to a unit vector n: 1 + ṽ + ṽ² / (1 + n_z) with v = z × n.
+
+    Below the plane 1 + n_z cancels. There ṽ² = |v|² (e eᵀ - 1) along the unit vector e of v, and |v|² = 1 - n_z² leaves
+    the factor 1 - n_z.
+    """
+    length = math.hypot(normal.x, normal.y)
+    if length == 0.0:
+        return IDENTITY if normal.z > 0.0 else Mat3((UNITS[0], -UNITS[1], -UNITS[2]))
+    v = Vec3(-normal.y, normal.x, 0.0)
+    if normal.z >= 0.0:
+        square = (1.0 / (1.0 + normal.z)) * (skew(v) @ skew(v))
+    else:
+        e = (1.0 / length) * v
+        square = (1.0 - normal.z) * (outer(e, e) - IDENTITY)
+    rotation = IDENTITY + skew(v) + square
     return Mat3.of([snap(x) for x in row] for row in rotation.rows)
 
 

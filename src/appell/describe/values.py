@@ -6,15 +6,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
-from appell.algebra.matrix import ZEROS, Mat3
+from appell.algebra.matrix import Mat3
 from appell.algebra.rotation import Pose
 from appell.algebra.vector import ZERO, Vec3
 from appell.errors import DescriptionError
-from appell.model.body import Body
-
-INERTIA_FORMS = "3 numbers (Ixx, Iyy, Izz), 6 (Ixx, Ixy, Ixz, Iyy, Iyz, Izz) or a 3x3 matrix, in kg m²"
+from appell.model.body import INERTIA_FORMS, Body, inertia_of
 
 
 def number(value: object, what: str, where: str = "") -> float:
@@ -55,7 +53,7 @@ def place(at: Pose | None, xyz: object, rpy: object, who: str, where: str = "") 
 
 
 def matter(body: Body | None, mass: object, com: object, inertia: object, who: str, where: str = "") -> Body | None:
-    """A body given as one, or by mass, centre and inertia about that centre; None for nothing, or for mass 0 alone."""
+    """A body given as one, or by mass, centre and inertia about that centre; None for nothing, or no mass at all."""
     if body is not None:
         if not (mass is None and com is None and inertia is None):
             expected = "body=, or mass=, com= and inertia="
@@ -66,27 +64,20 @@ def matter(body: Body | None, mass: object, com: object, inertia: object, who: s
             raise DescriptionError(f"{who} has a centre of mass or an inertia but no mass.", source=where)
         return None
     if inertia is None:
-        raise DescriptionError(f"{who} has a mass but no inertia.", expected=INERTIA_FORMS, source=where)
+        hint = "inertia=(0, 0, 0) for a point mass"
+        raise DescriptionError(f"{who} has a mass but no inertia.", expected=INERTIA_FORMS, source=where, hint=hint)
     centre = ZERO if com is None else vector(com, f"the centre of mass of {who}", where)
-    return Body(number(mass, f"the mass of {who}", where), centre, inertia_matrix(inertia, who, where))
+    found = Body(number(mass, f"the mass of {who}", where), centre, inertia_matrix(inertia, who, where))
+    return None if found.is_nothing else found
 
 
 def inertia_matrix(inertia: object, who: str, where: str = "") -> Mat3:
     """Three moments, six entries of the upper triangle row by row, or nine."""
-    what = f"the inertia of {who}"
-    if isinstance(inertia, Mat3):
-        inertia = inertia.rows
-    if not isinstance(inertia, Iterable) or isinstance(inertia, str):
+    what, found = f"the inertia of {who}", inertia_of(inertia)
+    if found is None:
         raise DescriptionError(f"{what} is {shortened(inertia)}.", expected=INERTIA_FORMS, source=where)
-    entries: Sequence = list(inertia)
-    if len(entries) == 3 and all(isinstance(row, Iterable) and not isinstance(row, str) for row in entries):
-        return Mat3.of(numbers(row, 3, what, where) for row in entries)
-    if len(entries) == 3:
-        xx, yy, zz = numbers(entries, 3, what, where)
-        return Mat3.symmetric(xx, 0.0, 0.0, yy, 0.0, zz) if any((xx, yy, zz)) else ZEROS
-    if len(entries) == 6:
-        return Mat3.symmetric(*numbers(entries, 6, what, where))
-    raise DescriptionError(f"{what} has {len(entries)} entries.", expected=INERTIA_FORMS, source=where)
+    numbers([x for row in found.rows for x in row], 9, what, where)
+    return found
 
 
 def shortened(value: object, longest: int = 60) -> str:

@@ -83,6 +83,7 @@ class Element:
 
 def parse(text: str, source: str = "") -> Element:
     """The root element of a document."""
+    text = _without_declaration(text)
     parser = expat.ParserCreate("utf-8")
     top = Element("", {}, 0, source)
     open_elements = [top]
@@ -115,3 +116,14 @@ def parse(text: str, source: str = "") -> Element:
         where = Element("", {}, error.lineno, source).where
         raise DescriptionError(f"this is not XML: {expat.ErrorString(error.code)}.", source=where) from None
     return top.children[0]
+
+
+def _without_declaration(text: str) -> str:
+    """The text with its <?xml ...?> blanked out, which many files have after a blank line or a comment."""
+    start = text.find("<?xml")
+    end = text.find("?>", start)
+    before = text[: max(start, 0)]
+    if start < 0 or end < 0 or (before.strip() and not before.lstrip().startswith("<!--")):
+        return text
+    declaration = text[start : end + 2]
+    return before + "\n" * declaration.count("\n") + text[end + 2 :]

@@ -6,8 +6,9 @@ U = -g · Σᵢ (m x_O + R h)                                                   
 
 from __future__ import annotations
 
-from appell.algebra.scalar import Scalar, Vector
+from appell.algebra.scalar import Scalar, Vector, is_number
 from appell.algebra.vector import ZERO, Vec3
+from appell.errors import ModelError
 from appell.formulate.kinematics import world_poses
 from appell.formulate.link_motion import steps, velocities
 from appell.formulate.tree import Tree
@@ -31,7 +32,7 @@ def potential_energy(tree: Tree, q: Vector) -> Scalar:
 
 def center_of_mass(tree: Tree, q: Vector) -> Vec3:
     """In world coordinates."""
-    return (1.0 / _mass(tree)) * _first_moment(tree, q)
+    return (1.0 / _whole_mass(tree)) * _first_moment(tree, q)
 
 
 def momentum(tree: Tree, q: Vector, v: Vector) -> tuple[Vec3, Vec3]:
@@ -46,11 +47,15 @@ def momentum(tree: Tree, q: Vector, v: Vector) -> tuple[Vec3, Vec3]:
         linear = linear + p_world
         angular = angular + R @ L + x.cross(p_world)
         first = first + link.inertia.mass * x + R @ link.inertia.first
-    return linear, angular - (1.0 / _mass(tree)) * first.cross(linear)
+    return linear, angular - (1.0 / _whole_mass(tree)) * first.cross(linear)
 
 
-def _mass(tree: Tree) -> Scalar:
-    return sum((link.inertia.mass for link in tree.links), start=0.0)
+def _whole_mass(tree: Tree) -> Scalar:
+    mass = sum((link.inertia.mass for link in tree.links), start=0.0)
+    if is_number(mass) and mass == 0.0:
+        problem = f"the masses of robot '{tree.robot.name}' add up to nothing, so it has no centre of mass."
+        raise ModelError(problem, expected="a link with a mass", source=tree.robot.source)
+    return mass
 
 
 def _first_moment(tree: Tree, q: Vector) -> Vec3:

@@ -22,6 +22,7 @@ from appell.formulate.inward import Wrench
 from appell.formulate.methods import Method
 from appell.formulate.regressor import regressor
 from appell.formulate.regroup import regroup
+from appell.formulate.regular import check_regular, idle_joints, undetermined
 from appell.formulate.tree import Tree
 from appell.model.actuator import IDEAL
 from appell.model.body import Inertia
@@ -105,7 +106,15 @@ class TreeEquations(Equations):
     def forward(self, q: Vector, v: Vector, forces: Vector, wrenches: Wrenches) -> list[Scalar]:
         method = self.formulation.forward_dynamics
         tree = self._tree(method)
-        return method(tree, q, v, forces, self._on_links(tree, q, wrenches))
+        if self.robot.physical:
+            check_regular(self.tree)
+            return method(tree, q, v, forces, self._on_links(tree, q, wrenches))
+        if idle_joints(self.tree):
+            return undetermined(forces)
+        try:
+            return method(tree, q, v, forces, self._on_links(tree, q, wrenches))
+        except (ZeroDivisionError, ValueError):  # a constant pivot of an indefinite matrix is 0, or has no root
+            return undetermined(forces)
 
     def _on_links(self, tree: Tree, q: Vector, wrenches: Wrenches) -> dict[str, Wrench]:
         """The wrenches on frames as wrenches on their links' origins."""

@@ -7,6 +7,7 @@ are the compiler's affair, and the loops are closed by the functions themselves.
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self
@@ -16,7 +17,7 @@ import numpy as np
 from appell.algebra.matrix import IDENTITY
 from appell.algebra.rotation import Pose
 from appell.algebra.vector import Vec3
-from appell.errors import ModelError
+from appell.errors import ModelError, ModelWarning
 from appell.model.actuator import Actuator, actuator_flaw
 from appell.model.body import Body
 from appell.model.frame import Frame
@@ -54,6 +55,7 @@ class Mechanism(System):
     frames: tuple[Frame, ...] = ()
     gravity: Vec3 = GRAVITY
     free: frozenset[str] = frozenset()
+    physical: bool = True  # refuse bodies that cannot exist
     outlines: Sequence[Polyline] = ()  # of what stands still
     condition_limit: float = CONDITION_LIMIT
     design: SphericalDesign | None = None  # as Abedloo et al. 2014 describe it, if it is spherical
@@ -181,9 +183,7 @@ def check(mechanism: Mechanism) -> None:
     """Raise a ModelError for the first thing that keeps these parts from being a mechanism."""
     _check_names(mechanism)
     owner = mechanism.owner
-    for part in mechanism.parts:
-        if flaw := part.body.flaw():
-            raise ModelError(f"body '{part.name}' of {owner} {flaw}.", expected="a body that can exist")
+    _check_bodies(mechanism)
     for joint in mechanism.driven:
         if flaw := actuator_flaw(joint.actuator):
             raise ModelError(f"actuator '{joint.name}' of {owner} {flaw}.", expected="an actuator that can exist")
@@ -200,6 +200,19 @@ def check(mechanism: Mechanism) -> None:
             raise ModelError(f"the {what} of {owner} is {numbers}.", expected="finite numbers")
     _check_home(mechanism)
     _check_loops(mechanism)
+
+
+def _check_bodies(mechanism: Mechanism) -> None:
+    doubts = []
+    for part in mechanism.parts:
+        flaw = part.body.flaw()
+        if flaw and (mechanism.physical or not part.body.is_finite):
+            problem = f"body '{part.name}' of {mechanism.owner} {flaw}."
+            raise ModelError(problem, expected="a body that can exist", source=mechanism.source)
+        if doubt := flaw or part.body.doubt():
+            doubts.append(f"body '{part.name}' {doubt}")
+    if doubts:
+        warnings.warn(f"{mechanism.owner}: {'; '.join(doubts)}.", ModelWarning, stacklevel=2)
 
 
 def _check_names(mechanism: Mechanism) -> None:

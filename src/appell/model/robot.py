@@ -203,7 +203,14 @@ class Robot(System):
         return self.find("joint", name, {link.joint.name: link.joint for link in self.links})
 
     def lacking(self) -> tuple[str, ...]:
-        return tuple(name for name in self.missing if name not in self.free) if self.physical else ()
+        """Links without inertia that carry none either; between joints, such a link counts as massless."""
+        if not self.physical:
+            return ()
+        laden: set[str | None] = set()
+        for link in reversed(self.links):
+            if link.name in laden or link.body is not None or link.name in self.free:
+                laden |= {link.name, link.parent}
+        return tuple(name for name in self.missing if name not in laden)
 
     # ---- configurations
 

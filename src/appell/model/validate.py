@@ -1,54 +1,77 @@
 """Everything that is asked of a robot before any work is done with it.
 
-The checks run in the order in which a later one may rely on an earlier one: names, tree, joints, mimics, frames, then
-the numbers. Each failure is a `ModelError` that names the culprit and where the robot was read. Bodies that cannot
-exist are refused while `robot.physical` holds, and else reported in one `ModelWarning`.
+The checks run in the order in which a later one may rely on an earlier one: names and tree first, then joints, mimics,
+frames and bodies. All flaws of a robot are told at once, each naming its culprit and where the robot was read. Bodies
+that cannot exist are refused while `robot.physical` holds, and else reported in one `ModelWarning`, as are inertias
+that only rounding excuses.
 """
 
 from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from appell.algebra.matrix import IDENTITY
 from appell.algebra.rotation import Pose
 from appell.algebra.vector import Vec3
-from appell.errors import ModelError, ModelWarning, unknown_name
+from appell.errors import ModelError, ModelWarning, gathered, unknown_name
 from appell.model.actuator import LIMITS, actuator_flaw
 
 if TYPE_CHECKING:
     from appell.model.robot import Joint, Robot
 
 ORTHONORMAL = 1e-10  # largest entry of RᵀR - 1; anything above bends every torque by as much
+Culprit = tuple[str, str]  # link, joint or frame, and its name
+
+
+@dataclass(frozen=True)
+class Flaw:
+    """One thing that keeps links from being a robot, and the part that is to blame."""
+
+    culprit: Culprit
+    problem: str
+    expected: str = ""
+    hint: str = ""
+
+    def error(self, source: str) -> ModelError:
+        error = ModelError(self.problem, expected=self.expected, source=source, hint=self.hint)
+        error.culprit = self.culprit
+        return error
 
 
 def validate(robot: Robot) -> None:
-    """Raise a ModelError for the first thing that keeps these links from being a robot."""
-    _check_names(robot)
-    _check_tree(robot)
+    """Raise a ModelError with all that keeps these links from being a robot; warn of what is only doubtful."""
+    flaws = list(_structure(robot)) or list(_parts(robot))
+    if flaws:
+        errors = [flaw.error(robot.source) for flaw in flaws]
+        raise gathered(errors, robot.source or f"robot '{robot.name}'", ModelError)
+    _warn(robot)
+
+
+def _structure(robot: Robot) -> Iterator[Flaw]:
+    yield from _names(robot)
+    yield from _tree(robot)
+
+
+def _parts(robot: Robot) -> Iterator[Flaw]:
     for link in robot.links:
-        _check_joint(robot, link.joint)
-    _check_mimics(robot)
-    _check_frames(robot)
-    _check_settings(robot)
-    _check_bodies(robot)
+        yield from _joint(robot, link.joint)
+    yield from _mimics(robot)
+    yield from _frames(robot)
+    yield from _settings(robot)
+    yield from _bodies(robot)
 
 
-def _refuse(robot: Robot, problem: str, expected: str = "", hint: str = "") -> ModelError:
-    return ModelError(problem, expected=expected, source=robot.source, hint=hint)
-
-
-def _check_names(robot: Robot) -> None:
+def _names(robot: Robot) -> Iterator[Flaw]:
+    wanted = "a printable text without blanks around it"
     if not _is_name(robot.name):
-        raise _refuse(robot, f"a robot is named {robot.name!r}.", expected="a printable text without blanks around it")
+        yield Flaw(("robot", ""), f"a robot is named {robot.name!r}.", wanted)
     if not robot.links:
-        raise _refuse(
-            robot,
-            f"robot '{robot.name}' has no moving joint, so there is nothing to compute.",
-            expected="at least one link on a joint that is not fixed",
-        )
+        problem = f"robot '{robot.name}' has no moving joint, so there is nothing to compute."
+        yield Flaw(("robot", ""), problem, "at least one link on a joint that is not fixed")
     kinds = {
         "link": [link.name for link in robot.links],
         "joint": [link.joint.name for link in robot.links],
@@ -56,13 +79,13 @@ def _check_names(robot: Robot) -> None:
     }
     for kind, names in kinds.items():
         seen: set[str] = set()
-        for name in names:
-            if not _is_name(name):
-                expected = "a printable text without blanks around it"
-                raise _refuse(robot, f"robot '{robot.name}' has a {kind} named {name!r}.", expected)
+        for k, name in enumerate(names):
+            if not _is_name(name) and not (kind == "frame" and k < len(robot.links)):  # links are told as such
+                yield Flaw((kind, name), f"robot '{robot.name}' has a {kind} named {name!r}.", wanted)
             if name in seen:
                 what = "two frames (every link is one)" if kind == "frame" else f"two {kind}s"
-                raise _refuse(robot, f"robot '{robot.name}' has {what} named '{name}'.", expected="unique names")
+                if kind != "frame" or k >= len(robot.links):
+                    yield Flaw((kind, name), f"robot '{robot.name}' has {what} named '{name}'.", "unique names")
             seen.add(name)
 
 
@@ -70,128 +93,142 @@ def _is_name(name: object) -> bool:
     return isinstance(name, str) and name != "" and name == name.strip() and name.isprintable()
 
 
-def _check_tree(robot: Robot) -> None:
+def _tree(robot: Robot) -> Iterator[Flaw]:
     every, earlier = set(robot.link_names), set()
     for link in robot.links:
         if link.parent is not None and link.parent not in earlier:
             where = f"link '{link.name}' of robot '{robot.name}' has parent '{link.parent}'"
             if link.parent in every:
-                raise _refuse(robot, f"{where}, which does not come before it.", "parents before children, no cycles")
-            raise _refuse(robot, f"{where}. " + unknown_name("link", link.parent, robot.link_names, "The robot"))
+                problem, wanted = f"{where}, which does not come before it.", "parents before children, no cycles"
+                yield Flaw(("link", link.name), problem, wanted)
+            else:
+                sentence = unknown_name("link", link.parent, robot.link_names, "The robot")
+                yield Flaw(("link", link.name), f"{where}. {sentence}")
         earlier.add(link.name)
 
 
-def _check_joint(robot: Robot, joint: Joint) -> None:
-    who = f"joint '{joint.name}' of robot '{robot.name}'"
-    _check_pose(robot, joint.placement, who)
+def _joint(robot: Robot, joint: Joint) -> Iterator[Flaw]:
+    who, culprit = f"joint '{joint.name}' of robot '{robot.name}'", ("joint", joint.name)
+    yield from _pose(joint.placement, who, culprit)
     axis = getattr(joint.motion, "axis", None)
     if axis is not None and not abs(math.hypot(*axis) - 1.0) <= ORTHONORMAL:
-        raise _refuse(robot, f"{who} has axis {_listed(axis)}.", expected="a vector of unit length")
+        yield Flaw(culprit, f"{who} has axis {_listed(axis)}.", "a vector of unit length")
     if flaw := actuator_flaw(joint.actuator):
-        raise _refuse(robot, f"{who} {flaw}.", expected="an actuator that can exist")
-    if joint.actuator.rotor_inertia and joint.motion.nv != 1:
-        raise _refuse(robot, f"{who} is {joint.motion.name}, but has a rotor.", expected="a joint of one axis")
-    if joint.actuator.stiffness and joint.motion.nv != 1:
-        raise _refuse(robot, f"{who} is {joint.motion.name}, but has a spring.", expected="a joint of one axis")
-    if joint.motion.nv != 1 and any(getattr(joint.actuator, limit) is not None for limit in LIMITS):
-        raise _refuse(robot, f"{who} is {joint.motion.name}, but its actuator has limits.", expected="no such limit")
-    _check_limits(robot, joint, who)
+        yield Flaw(culprit, f"{who} {flaw}.", "an actuator that can exist")
+    elif joint.motion.nv != 1:
+        if joint.actuator.rotor_inertia:
+            yield Flaw(culprit, f"{who} is {joint.motion.name}, but has a rotor.", "a joint of one axis")
+        if joint.actuator.stiffness:
+            yield Flaw(culprit, f"{who} is {joint.motion.name}, but has a spring.", "a joint of one axis")
+        if any(getattr(joint.actuator, limit) is not None for limit in LIMITS):
+            yield Flaw(culprit, f"{who} is {joint.motion.name}, but its actuator has limits.", "no such limit")
+    yield from _limits(joint, who, culprit)
 
 
-def _check_limits(robot: Robot, joint: Joint, who: str) -> None:
+def _limits(joint: Joint, who: str, culprit: Culprit) -> Iterator[Flaw]:
     limits, kind = joint.limits, joint.motion.name
     numbers = {key: value for key, value in vars(limits).items() if value is not None}
     for what, value in numbers.items():
         if joint.motion.nq != 1 or kind == "continuous":
-            raise _refuse(robot, f"{who} is {kind}, but has a limit '{what}'.", expected="no such limit")
-        if not math.isfinite(value):
-            raise _refuse(robot, f"{who} has {what} limit {value}.", expected="a finite number, or None for no limit")
+            yield Flaw(culprit, f"{who} is {kind}, but has a limit '{what}'.", "no such limit")
+        elif not math.isfinite(value):
+            yield Flaw(culprit, f"{who} has {what} limit {value}.", "a finite number, or None for no limit")
     if limits.lower is not None and limits.upper is not None and limits.lower > limits.upper:
-        raise _refuse(robot, f"{who} has lower limit {limits.lower:g} above its upper limit {limits.upper:g}.")
+        yield Flaw(culprit, f"{who} has lower limit {limits.lower:g} above its upper limit {limits.upper:g}.")
 
 
-def _check_mimics(robot: Robot) -> None:
+def _mimics(robot: Robot) -> Iterator[Flaw]:
     joints = {link.joint.name: link.joint for link in robot.links}
     for joint in joints.values():
         if joint.mimic is None:
             continue
+        culprit = ("joint", joint.name)
         who, leader = f"joint '{joint.name}' of robot '{robot.name}'", joint.mimic.leader
         if leader not in joints:
-            sentence = unknown_name("joint", leader, joints, "The robot")
-            raise _refuse(robot, f"{who} mimics '{leader}'. {sentence}")
-        if leader == joint.name:
-            raise _refuse(robot, f"{who} mimics itself.", expected="the name of another joint")
-        if joints[leader].mimic is not None:
-            raise _refuse(robot, f"{who} mimics '{leader}', which is a mimic itself.", expected="the last leader")
-        for follower in (joint, joints[leader]):
-            if follower.motion.nq != 1:
-                kind = f"'{follower.name}' is {follower.motion.name}"
-                raise _refuse(robot, f"{who} mimics '{leader}', but {kind}.", expected="two joints of one axis each")
-        _check_finite(robot, (joint.mimic.multiplier, joint.mimic.offset), f"the mimic of {who}")
+            yield Flaw(culprit, f"{who} mimics '{leader}'. {unknown_name('joint', leader, joints, 'The robot')}")
+        elif leader == joint.name:
+            yield Flaw(culprit, f"{who} mimics itself.", "the name of another joint")
+        elif joints[leader].mimic is not None:
+            yield Flaw(culprit, f"{who} mimics '{leader}', which is a mimic itself.", "the last leader")
+        else:
+            for follower in (joint, joints[leader]):
+                if follower.motion.nq != 1:
+                    kind = f"'{follower.name}' is {follower.motion.name}"
+                    yield Flaw(culprit, f"{who} mimics '{leader}', but {kind}.", "two joints of one axis each")
+        yield from _finite((joint.mimic.multiplier, joint.mimic.offset), f"the mimic of {who}", culprit)
 
 
-def _check_frames(robot: Robot) -> None:
+def _frames(robot: Robot) -> Iterator[Flaw]:
     links = set(robot.link_names)
     for frame in robot.frames:
-        who = f"frame '{frame.name}' of robot '{robot.name}'"
+        who, culprit = f"frame '{frame.name}' of robot '{robot.name}'", ("frame", frame.name)
         if frame.body is not None and frame.body not in links:
             sentence = unknown_name("link", frame.body, robot.link_names, "The robot")
-            raise _refuse(robot, f"{who} is fixed to '{frame.body}'. {sentence}")
-        _check_pose(robot, frame.pose, who)
+            yield Flaw(culprit, f"{who} is fixed to '{frame.body}'. {sentence}")
+        yield from _pose(frame.pose, who, culprit)
 
 
-def _check_settings(robot: Robot) -> None:
-    owner = f"robot '{robot.name}'"
-    _check_finite(robot, robot.gravity, f"the gravity of {owner}")
+def _settings(robot: Robot) -> Iterator[Flaw]:
+    owner, culprit = f"robot '{robot.name}'", ("robot", "")
+    yield from _finite(robot.gravity, f"the gravity of {owner}", culprit)
     if robot.home is not None:
         if len(robot.home) != robot.nq:
-            raise _refuse(robot, f"{owner} has a home of {len(robot.home)} numbers.", expected=f"nq = {robot.nq}")
-        _check_finite(robot, robot.home, f"the home of {owner}")
+            yield Flaw(culprit, f"{owner} has a home of {len(robot.home)} numbers.", f"nq = {robot.nq}")
+        yield from _finite(robot.home, f"the home of {owner}", culprit)
     for kind, names in (("free", sorted(robot.free)), ("missing", robot.missing)):
         for name in names:
             if name not in robot.link_names:
                 sentence = unknown_name("link", name, robot.link_names, owner)
-                raise _refuse(robot, f"{sentence} It is listed as {kind}.")
+                yield Flaw(culprit, f"{sentence} It is listed as {kind}.")
 
 
-def _check_bodies(robot: Robot) -> None:
-    flaws = []
+def _bodies(robot: Robot) -> Iterator[Flaw]:
+    hint = "mend the description, or load it with physical=False to accept it with a warning"
     for link in robot.links:
-        flaw = link.body.flaw() if link.body is not None else ""
-        if not flaw:
-            continue
-        if robot.physical or not (link.body is not None and link.body.is_finite):
-            hint = "mend the description, or load it with physical=False to accept it with a warning"
+        body = link.body
+        if body is not None and (robot.physical or not body.is_finite) and (flaw := body.flaw()):
             problem = f"link '{link.name}' of robot '{robot.name}' {flaw}."
-            raise _refuse(robot, problem, expected="a body that can exist", hint=hint)
-        flaws.append(f"link '{link.name}' {flaw}")
-    if robot.physical:
-        return
-    flaws += [f"link '{name}' has no inertia and counts as massless" for name in robot.missing]
-    if flaws:
+            yield Flaw(("link", link.name), problem, "a body that can exist", hint if body.is_finite else "")
+
+
+def _warn(robot: Robot) -> None:
+    doubts = []
+    for link in robot.links:
+        if link.body is None:
+            continue
+        flaw = "" if robot.physical else link.body.flaw()
+        if doubt := flaw or link.body.doubt():
+            doubts.append(f"link '{link.name}' {doubt}")
+    lacking = robot.lacking()
+    massless = [name for name in robot.missing if name not in lacking and name not in robot.free]
+    doubts += [f"link '{name}' has no inertia and counts as massless" for name in massless]
+    if doubts:
         where = f"\n  read from {robot.source}" if robot.source else ""
-        warnings.warn(f"robot '{robot.name}': {'; '.join(flaws)}.{where}", ModelWarning, stacklevel=2)
+        warnings.warn(f"robot '{robot.name}': {'; '.join(doubts)}.{where}", ModelWarning, stacklevel=2)
 
 
-def _check_pose(robot: Robot, pose: Pose, who: str) -> None:
+def _pose(pose: Pose, who: str, culprit: Culprit) -> Iterator[Flaw]:
     R = pose.rotation
-    _check_finite(robot, (*pose.translation, *(x for row in R.rows for x in row)), f"the placement of {who}")
+    entries = (*pose.translation, *(x for row in R.rows for x in row))
+    if flaws := list(_finite(entries, f"the placement of {who}", culprit)):
+        yield from flaws
+        return
     error = max(abs(x) for row in (R.T @ R - IDENTITY).rows for x in row)
     if error > ORTHONORMAL:
-        raise _refuse(
-            robot,
+        yield Flaw(
+            culprit,
             f"the rotation that places {who} is not orthonormal (by {error:.1e}).",
-            expected="a rotation matrix",
-            hint="Pose.from_rpy(Vec3(roll, pitch, yaw), translation) always gives one",
+            "a rotation matrix",
+            "Pose.from_rpy(Vec3(roll, pitch, yaw), translation) always gives one",
         )
-    if R.rows[0].cross(R.rows[1]).dot(R.rows[2]) < 0.0:
-        raise _refuse(robot, f"the rotation that places {who} is a reflection.", expected="determinant +1")
+    elif R.rows[0].cross(R.rows[1]).dot(R.rows[2]) < 0.0:
+        yield Flaw(culprit, f"the rotation that places {who} is a reflection.", "determinant +1")
 
 
-def _check_finite(robot: Robot, numbers: Iterable[float], what: str) -> None:
+def _finite(numbers: Iterable[float], what: str, culprit: Culprit) -> Iterator[Flaw]:
     numbers = tuple(numbers)
     if not all(math.isfinite(x) for x in numbers):
-        raise _refuse(robot, f"{what} is {_listed(numbers)}.", expected="finite numbers")
+        yield Flaw(culprit, f"{what} is {_listed(numbers)}.", "finite numbers")
 
 
 def _listed(numbers: Iterable[float] | Vec3) -> str:

@@ -1,0 +1,67 @@
+"""What every reader of URDF forgives: read with one warning that names it, or in silence where it says nothing new."""
+
+from __future__ import annotations
+
+import warnings
+
+import pytest
+
+from appell.describe.load import load_text
+from appell.errors import ModelWarning
+
+BODY = '<inertial><mass value="1"/><inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial>'
+
+
+def urdf(arm: str = BODY, joint: str = "", extra: str = "") -> str:
+    return f"""<robot name="r"><link name="base"/>
+<link name="arm">{arm}</link>
+<joint name="j" type="revolute"><parent link="base"/><child link="arm"/><axis xyz="0 0 1"/>{joint}</joint>
+{extra}</robot>"""
+
+
+def read(text: str, message: str):
+    with pytest.warns(ModelWarning, match=message) as warned:
+        robot = load_text(text, "urdf", source="arm.urdf")
+    assert len(warned) == 1
+    return robot
+
+
+def test_of_two_tags_the_first_counts():
+    robot = read(urdf(BODY + BODY.replace('value="1"', 'value="9"')), r"a second <inertial> of link 'arm' \(line 2\)")
+    assert robot.bodies["arm"].mass == 1.0
+    robot = read(urdf(joint='<axis xyz="1 0 0"/>'), r"a second <axis> of joint 'j' \(line 3\)")
+    assert tuple(robot.joint("j").motion.axis) == (0.0, 0.0, 1.0)
+
+
+def test_what_is_said_twice_needs_no_word():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert load_text(urdf(BODY + BODY, '<axis xyz="0 0 1"/>'), "urdf").nv == 1
+
+
+def test_an_inertial_without_a_mass_says_nothing():
+    robot = read(urdf('<inertial><density value="7"/></inertial>'), r"<inertial> of link 'arm' without a <mass>")
+    assert robot.missing == ("arm",)
+
+
+def test_limits_the_wrong_way_round_are_none():
+    robot = read(
+        urdf(joint='<limit lower="1" upper="-1" effort="3"/>'), r"the limits of joint 'j', 1 above -1 \(line 3\)"
+    )
+    assert robot.joint("j").limits.lower is None
+    assert robot.joint("j").actuator.torque == 3.0
+
+
+@pytest.mark.parametrize("before", ["\n\n", "<!-- by hand -->\n", "  "])
+def test_a_declaration_that_comes_late_does_no_harm(before):
+    text = f'{before}<?xml version="1.0"\n?>{urdf()}'
+    assert load_text(text, "urdf").nv == 1
+
+
+@pytest.mark.parametrize("moments", [(-2.4e-35, 0.0, 2.4e-35), (4.9e-21, 3.5e-20, 5.5e-20), (-6e-21, 8e-22, 1.1e-18)])
+def test_the_rounding_of_a_point_mass_is_no_flaw(moments):
+    inertia = '<inertia ixx="{}" ixy="0" ixz="0" iyy="{}" iyz="0" izz="{}"/>'.format(*moments)
+    text = urdf(f'<inertial><mass value="1"/>{inertia}</inertial>')
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert load_text(text, "urdf").nv == 1

@@ -1,0 +1,170 @@
+"""Bodies that are less than solid: massless links, point masses, ideal and slender rods, in every formulation."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pinocchio as pin
+import pytest
+
+import appell as ap
+from appell.errors import ModelError, ModelWarning
+from appell.formulate.formulations import FORMULATIONS
+from appell.model import shapes
+from oracle import Oracle, relative_error
+from robots import random_motion, random_tree
+
+TOLERANCE = 1e-11
+
+
+def gimbal(**middle) -> ap.Robot:
+    """Two crossing axes, nothing between them, and a heavy body: a universal joint."""
+    made = ap.Builder("gimbal", root=None)
+    made.link("cross", ap.Revolute((1, 0, 0)), **middle)
+    made.link("camera", ap.Revolute((0, 1, 0)), parent="cross", body=ap.Body(2.0, (0.1, 0.2, -0.4), (0.1, 0.2, 0.25)))
+    return made.build()
+
+
+def strings() -> ap.Robot:
+    """Two point masses on strings."""
+    made = ap.Builder("strings", root=None)
+    made.link("upper", ap.Revolute((0, 1, 0)), body=shapes.point(1.0, (0.3, 0, -0.5)))
+    made.link("lower", ap.Revolute((1, 0, 0)), parent="upper", xyz=(0.3, 0, -0.5), body=shapes.point(2.0, (0, 0.2, -1)))
+    return made.build()
+
+
+def rods() -> ap.Robot:
+    made = ap.Builder("rods", root=None)
+    made.link("a", ap.Revolute((0, 1, 0)), body=shapes.rod(1.0, 0.6, "x", (0.3, 0, 0)))
+    made.link("b", ap.Revolute((0, 0, 1)), parent="a", xyz=(0.6, 0, 0), body=shapes.plate(1.0, 0.4, 0.2, "z"))
+    made.link("c", ap.Prismatic((1, 0, 0)), parent="b", body=shapes.point(0.3))
+    return made.build()
+
+
+@pytest.mark.parametrize("name", FORMULATIONS)
+@pytest.mark.parametrize("make", [lambda: gimbal(mass=0), strings, rods], ids=["gimbal", "strings", "rods"])
+def test_thin_bodies_move_as_pinocchio_says(make, name):
+    robot = make()
+    oracle, (q, v, a) = Oracle(robot), random_motion(robot, np.random.default_rng(4))
+    dyn = ap.Dynamics(robot, name)
+    assert relative_error(dyn.inverse_dynamics(q, v, a), oracle.inverse_dynamics(q, v, a)) < TOLERANCE
+    assert relative_error(dyn.mass_matrix(q), oracle.mass_matrix(q)) < TOLERANCE
+    assert relative_error(dyn.forward_dynamics(q, v, a), oracle.forward_dynamics(q, v, a)) < TOLERANCE
+
+
+@pytest.mark.parametrize("name", FORMULATIONS)
+def test_random_chains_with_a_massless_link_between_joints(name):
+    robot = random_tree(7, 5, kinds=("revolute",), branching=False)
+    robot = robot.with_bodies({robot.link_names[2]: None})
+    oracle, (q, v, a) = Oracle(robot), random_motion(robot, np.random.default_rng(1))
+    tau = ap.Dynamics(robot, name).forward_dynamics(q, v, a)
+    assert relative_error(tau, oracle.forward_dynamics(q, v, a)) < 1e-10  # M is worse conditioned than usual
+
+
+def with_tip(physical: bool = True, **tip) -> ap.Robot:
+    made = ap.Builder("arm", root=None, physical=physical)
+    made.link("upper", ap.Revolute(), mass=1, com=(0.5, 0, 0), inertia=(0.01, 0.1, 0.1))
+    made.link("tip", ap.Revolute((0, 1, 0)), parent="upper", xyz=(1, 0, 0), **tip)
+    return made.build()
+
+
+IDLE = {
+    "a massless tip": {"mass": 0},
+    "a point mass on the axis": {"body": shapes.point(1.0, (0, 0.5, 0))},
+    "a rod about itself": {"body": shapes.rod(1.0, 0.5, "y")},
+}
+
+
+@pytest.mark.parametrize("name", FORMULATIONS)
+@pytest.mark.parametrize("tip", IDLE.values(), ids=IDLE)
+def test_a_joint_that_moves_nothing_is_named_by_every_formulation(tip, name):
+    dyn = ap.Dynamics(with_tip(**tip), name)
+    with pytest.raises(ModelError, match=r"joint 'tip_joint' of robot 'arm' can move without moving any inertia"):
+        _ = dyn.forward_dynamics
+    assert np.isfinite(dyn.inverse_dynamics([0.1, 0.2], [0.3, 0.4], [0.5, 0.6])).all()
+
+
+@pytest.mark.parametrize("name", FORMULATIONS)
+@pytest.mark.parametrize("tip", IDLE.values(), ids=IDLE)
+def test_without_physical_its_accelerations_are_not_numbers(tip, name):
+    dyn = ap.Dynamics(with_tip(physical=False, **tip), name)
+    with np.errstate(invalid="ignore"):
+        found = dyn.forward_dynamics([0.1, 0.2], [0.3, 0.4], [0.5, 0.6])
+    assert not np.isfinite(found).any()
+
+
+@pytest.mark.parametrize("name", FORMULATIONS)
+def test_bodies_that_cannot_exist_never_divide_by_zero(name):
+    """Masses that cancel leave constant pivots of zero, and negative ones that have no root."""
+    made = ap.Builder("odd", root=None, physical=False)
+    made.link("a", ap.Prismatic((1, 0, 0)), body=ap.Body(1.0))
+    made.link("b", ap.Prismatic((1, 0, 0)), parent="a", body=ap.Body(-1.0))
+    with pytest.warns(ModelWarning, match="mass -1 kg"):
+        robot = made.build()
+    with np.errstate(invalid="ignore"):
+        ap.Dynamics(robot, name).forward_dynamics([0.0, 0.0], [0.0, 0.0], [1.0, 1.0])
+
+
+def test_rotors_can_be_all_that_a_joint_moves():
+    """M = J_rotor n² about the tip, so that a = τ / (J n²) there: gravity does not reach a massless tip."""
+    dyn = ap.Dynamics(with_tip(mass=0, actuator=ap.Actuator(gear=10.0, rotor_inertia=2e-4)), rotors=True)
+    assert dyn.forward_dynamics([0.1, 0.2], [0.0, 0.0], [0.0, 0.5])[1] == pytest.approx(0.5 / 0.02, rel=1e-12)
+
+
+def test_joints_that_move_nothing_together_are_named_together():
+    made = ap.Builder("coaxial", root=None)
+    made.link("a", ap.Revolute(), mass=0)
+    made.link("b", ap.Revolute(), parent="a", mass=1, inertia=(1, 1, 1))
+    with pytest.raises(ModelError, match=r"joints 'a_joint', 'b_joint' of robot 'coaxial' can move together"):
+        _ = ap.Dynamics(made.build()).forward_dynamics
+
+
+def test_a_ball_joint_cannot_turn_a_point_mass_about_the_way_to_it():
+    made = ap.Builder("pendulum", root=None)
+    made.link("mass", ap.Spherical(), body=shapes.point(1.0, (0, 0, -1)))
+    with pytest.raises(ModelError, match="joint 'mass_joint' of robot 'pendulum'"):
+        _ = ap.Dynamics(made.build()).forward_dynamics
+
+
+def test_parameters_that_stay_inputs_count_as_matter():
+    robot = gimbal(mass=0).with_free("camera")
+    dyn = ap.Dynamics(robot)
+    fixed = ap.Dynamics(gimbal(mass=0)).forward_dynamics([0.1, 0.2], [0.3, 0.4], [0.5, 0.6])
+    given = robot.bodies["camera"].parameters
+    np.testing.assert_allclose(dyn.forward_dynamics([0.1, 0.2], [0.3, 0.4], [0.5, 0.6], given), fixed, rtol=1e-12)
+    with pytest.raises(ModelError, match="joint 'tip_joint'"):
+        _ = ap.Dynamics(with_tip(mass=0).with_free("upper")).forward_dynamics
+
+
+def test_a_link_whose_mass_was_not_given_counts_as_massless_between_joints_with_a_warning():
+    with pytest.warns(ModelWarning, match="link 'cross' has no inertia and counts as massless"):
+        robot = gimbal()
+    found = ap.Dynamics(robot).forward_dynamics([0.1, 0.2], [0.3, 0.4], [0.5, 0.6])
+    np.testing.assert_array_equal(
+        found, ap.Dynamics(gimbal(mass=0)).forward_dynamics([0.1, 0.2], [0.3, 0.4], [0.5, 0.6])
+    )
+
+
+def test_a_tip_whose_mass_was_not_given_is_asked_for():
+    with pytest.raises(ModelError, match="moving links without inertia: tip"):
+        _ = ap.Dynamics(with_tip()).inverse_dynamics
+
+
+@pytest.mark.parametrize("small", [1e-8, 1e-10])
+@pytest.mark.parametrize("name", FORMULATIONS)
+def test_a_slender_rod_keeps_its_moment_about_itself(small, name):
+    """1e6 kg m² across, next to nothing about its own axis, which is the joint's; Pinocchio is exact there."""
+    made = ap.Builder("rod", root=None)
+    made.link("rod", ap.Revolute((0, 0, 1)), rpy=(0.3, 0.2, 0.1), mass=3.0, com=(0, 0, 2), inertia=(1e6, 1e6, small))
+    dyn = ap.Dynamics(made.build(), name)
+    model = pin.Model()
+    joint = model.addJoint(0, pin.JointModelRZ(), pin.SE3.Identity(), "rod")
+    model.appendBodyToJoint(
+        joint, pin.Inertia(3.0, np.array([0, 0, 2.0]), np.diag([1e6, 1e6, small])), pin.SE3.Identity()
+    )
+    expected = pin.rnea(model, model.createData(), np.zeros(1), np.zeros(1), np.ones(1))[0]
+    assert expected == small
+    for torque in (dyn.inverse_dynamics([0.0], [0.0], [1.0])[0], dyn.mass_matrix([0.0])[0, 0]):
+        assert torque == pytest.approx(small, rel=1e-6), name
+    assert math.isclose(dyn.forward_dynamics([0.0], [0.0], [1.0])[0], 1.0 / small, rel_tol=1e-6)
