@@ -58,6 +58,7 @@ _LATER: dict[str, tuple[str, str | None]] = {
     "Record": ("appell.motion", "Record"),
     "Sphere": ("appell.simulation", "Sphere"),
     "control": ("appell.control", None),
+    "draw": ("appell.motion", "draw"),
     "identify": ("appell.identify", None),
     "legs": ("appell.describe.legs", None),
     "motion": ("appell.motion", None),
@@ -70,7 +71,7 @@ if TYPE_CHECKING:  # so that a type checker knows them too
     from appell import control, identify, motion
     from appell.describe import legs
     from appell.describe.write import to_toml, to_urdf
-    from appell.motion import Path, Record
+    from appell.motion import Path, Record, draw
     from appell.simulation import Circle, Contact, Cylinder, Implicit, Plane, Sphere, simulate
 
 __version__ = "0.1.0"
@@ -125,6 +126,7 @@ __all__ = [
     "atan2",
     "control",
     "cos",
+    "draw",
     "from_dh",
     "identify",
     "legs",

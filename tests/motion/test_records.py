@@ -103,8 +103,8 @@ def test_a_plot_shows_references_dotted_and_what_was_asked_for():
     record = Record.of(T, {"q": arm().q, "qd": arm().q, "tau": arm().v}, NAMES)
     positions, torques = record.plot().axes
     assert [line.get_linestyle() for line in positions.lines] == ["-", "-", ":", ":"]
-    assert torques.get_ylabel() == "tau, N m or N"
-    assert len(record.plot(["tau"]).axes) == 1
+    assert torques.get_ylabel() == "force tau [N m or N]"
+    assert len(record.plot(quantities=["tau"]).axes) == 1
 
 
 def test_a_record_of_samples_has_no_motion_between_them():

@@ -32,6 +32,7 @@ from appell.describe.load import load
 from appell.errors import ArgumentError, unknown_name
 from appell.motion.paths.ramp import Ramp
 from appell.motion.paths.spline import Spline
+from appell.motion.pictures.look import WIDE, new_figure, save, styled
 from appell.motion.record import Record
 
 REFERENCES = ("ramp", "spline", "target")
@@ -196,17 +197,14 @@ def report(log: Path, plot: Path | None) -> None:
 
 def _draw(path: Path, log) -> bool:
     try:
-        import matplotlib
-        from matplotlib.figure import Figure
+        import matplotlib  # noqa: F401 - a run is not lost for want of a picture
     except ImportError:
         return False
-    from appell.lab.papers.page import STYLE
-
     path.parent.mkdir(parents=True, exist_ok=True)
-    with matplotlib.rc_context(STYLE):
-        figure = Figure(figsize=(9, 8), layout="constrained")
+    with styled():
+        figure = new_figure(WIDE, 8.0)
         draw_run(figure, log)
-        figure.savefig(path, dpi=130)
+        save(figure, path)
     return True
 
 

@@ -46,6 +46,7 @@ def register(app: typer.Typer) -> None:
         output: Output = None,
         plot: Plot = None,
         movie: Annotated[Path | None, typer.Option(help="GIF or MP4 to write.")] = None,
+        view: Annotated[bool, typer.Option("--view", help="Show the pictures, or a plot, on the screen.")] = False,
         force: Force = False,
     ) -> None:
         """The motion of a robot from a start, with walls in its way."""
@@ -54,11 +55,13 @@ def register(app: typer.Typer) -> None:
         from appell.describe.load import load
         from appell.dynamics import Dynamics
         from appell.motion.files.formats import check_target
+        from appell.motion.pictures.asked import check_pictures, write_pictures
         from appell.simulation import Contact
         from appell.simulation import simulate as run
 
         if output is not None:
             check_target(output, force)
+        pictures = check_pictures(plot, movie, overwrite=force)
         model = load(robot) if base == "fixed" else load(robot, base=base)
         names = "all" if points == "all" else points.split(",")
         contacts = [Contact(names, _surface(text, not outside), restitution, friction) for text in wall or []]
@@ -73,14 +76,8 @@ def register(app: typer.Typer) -> None:
         if output is not None:
             motion.write(output, overwrite=force)
             console.print(f"written {output}", highlight=False)
-        if plot is not None:
-            motion.plot().savefig(plot, dpi=130)
-            console.print(f"drawn {plot}", highlight=False)
-        if movie is not None:
-            from appell.simulation.movie import animate
-
-            animate(motion, dyn, movie, contacts)
-            console.print(f"drawn {movie}", highlight=False)
+        for told in write_pictures(motion, pictures, view):
+            console.print(told, highlight=False)
         if not motion.finished:
             raise typer.Exit(1)
 

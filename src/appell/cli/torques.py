@@ -52,7 +52,7 @@ def register(app: typer.Typer) -> None:
             found.write(output, overwrite=force)
             console.print(f"written {output}, {samples} samples", highlight=False)
         if plot is not None:
-            found.plot(["tau"]).savefig(plot, dpi=130)
+            found.plot(plot, ["tau"])
             console.print(f"drawn {plot}", highlight=False)
 
 

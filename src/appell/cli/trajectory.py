@@ -152,5 +152,5 @@ def _show(path: Motion, samples: int, output: FilePath | None, plot: FilePath | 
         path.record(samples).write(output, overwrite=force)
         console.print(f"written {output}, {samples} samples", highlight=False)
     if plot is not None:
-        path.plot().savefig(plot, dpi=130)
+        path.plot(plot)
         console.print(f"drawn {plot}", highlight=False)

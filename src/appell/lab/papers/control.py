@@ -18,8 +18,9 @@ from appell.describe.load import load
 from appell.dynamics import Dynamics
 from appell.errors import SimulationError
 from appell.lab.bench.control_exercise import median_seconds, puma_exercise
-from appell.lab.papers.page import BLUE, GREY, RED, Page
+from appell.lab.papers.page import Page
 from appell.motion import CartesianLine, Path, Ramp, Record, Spline, zyz
+from appell.motion.pictures.look import BLUE, GREY, RED
 
 PRINTED_STEP = {"Pentium, 150 MHz (Valera 2003)": 0.225, "Pentium II, 350 MHz (Valera 2003)": 0.061}  # ms
 LAWS = ("pid", "pd-gravity", "point-to-point", "tracking", "tracking-integral")

@@ -8,8 +8,9 @@ from appell.compile.function import Function
 from appell.describe.dh import DH, from_dh
 from appell.describe.load import load_tree
 from appell.dynamics import Dynamics
-from appell.lab.papers.page import BLUE, GREY, RED, Page
+from appell.lab.papers.page import Page
 from appell.model.robot import Robot
+from appell.motion.pictures.look import BLUE, GREY, RED
 
 # multiplications and additions for six joints: Mata et al. 2002, tables 1 to 4
 PRINTED = {

@@ -8,9 +8,10 @@ import numpy as np
 
 from appell.describe.load import load_tree
 from appell.dynamics import Dynamics
-from appell.lab.papers.page import BLUE, GREY, RED, Page
+from appell.lab.papers.page import Page
 from appell.motion import CartesianLine, time_optimal, zyz
 from appell.motion.inverse import spherical_wrist
+from appell.motion.pictures.look import BLUE, GREY, RED
 from appell.simulation.open_loop import METHODS, Replay, replay
 from appell.simulation.run import simulate
 
