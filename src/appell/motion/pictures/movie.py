@@ -120,8 +120,10 @@ def _factor(record: Record, slower: float | None) -> float:
 
 
 def _times(record: Record, slower: float) -> np.ndarray:
-    first, last = record.t[0], record.t[-1]
-    return np.linspace(first, last, 1 + round(slower * (last - first) * FRAMES_A_SECOND))
+    """Of the frames, evenly from the first row on; the last frame is the last row."""
+    first, last, step = record.t[0], record.t[-1], 1.0 / (slower * FRAMES_A_SECOND)
+    frames = 1 + math.ceil((last - first) / step - 1e-6)
+    return np.minimum(first + step * np.arange(frames), last)
 
 
 def _configurations(record: Record, t: np.ndarray, system: System) -> np.ndarray:
@@ -152,7 +154,7 @@ def _gif(figure: Any, frames: Iterator[Any], path: FilePath) -> None:
         for frame in frames:
             frame.canvas.draw()
             pixels = Image.frombuffer("RGBA", frame.canvas.get_width_height(), frame.canvas.buffer_rgba(), "raw")
-            yield pixels.convert("RGB").quantize(128, Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE)
+            yield pixels.convert("RGB").convert("P", palette=Image.Palette.ADAPTIVE, colors=128)
 
     every = images()
     first = next(every)
