@@ -101,12 +101,13 @@ def _draw_points(figure, motion: Record, points: Contacts, quantity: str, compon
     axis = figure.subplots()
     names = [array.name for array in points.motion.outputs]
     names_of_points = [frame.name for frame in points.frames]
+    own = [name for name in names_of_points if name not in TWINS]
     for number, (first, last) in enumerate(_flights(motion)):
         t = np.linspace(first, np.nextafter(last, first), 120)
         values = points.motion(*motion(t))[names.index(quantity)][..., component]
         for k, name in enumerate(names_of_points):
             twin = TWINS.get(name)
-            color = COLORS[names_of_points.index(twin or name) % len(COLORS)]
+            color = COLORS[own.index(twin or name) % len(COLORS)]
             label_once = name if number == 0 else None
             axis.plot(
                 t,

@@ -14,7 +14,7 @@ from appell.motion.pictures.panels import Panel
 from appell.motion.pictures.sampling import Samples
 from appell.motion.record import Record, parse
 
-FEW = 60  # rows that are shown as dots
+FEW, MANY = 60, 2000  # rows: up to the one they are shown as dots, beyond the other with finer lines
 LEVEL = 1e-6  # of the largest value
 
 
@@ -28,6 +28,8 @@ def known_between(record: Record, panel: Panel, samples: Samples | None) -> bool
 
 def draw_lines(axis: Any, record: Record, panel: Panel, samples: Samples | None) -> None:
     """The lines of a panel with their references dotted, and the label of its axis."""
+    from matplotlib.colors import to_rgb
+
     whole = known_between(record, panel, samples)
     t, values = _values(record, panel, samples if whole else None)
     text, level = label(panel.what, panel.unit), LEVEL
@@ -36,11 +38,14 @@ def draw_lines(axis: Any, record: Record, panel: Panel, samples: Samples | None)
         size = np.abs(change[np.isfinite(change)]).max(initial=0.0)
         unit, scale = prefixed(float(size), panel.unit)
         values, text = change / scale, f"{label(panel.what, unit)},\nfrom {start:.6g} {panel.unit}"
-    dots = {} if whole or len(record) > FEW else {"marker": "o", "markersize": 2.5}
-    for line, title in zip(axis.plot(t, values, **dots), panel.columns, strict=True):
+    style: dict[str, Any] = {} if whole or len(record) > FEW else {"marker": "o", "markersize": 2.5}
+    if not whole and len(record) > MANY:
+        style = {"linewidth": 0.8}  # noise is not to hide what is behind it
+    for line, title in zip(axis.plot(t, values, **style), panel.columns, strict=True):
         quantity, name = parse(title)
         if (wanted := f"{quantity}d_{name}") in record.columns:
-            axis.plot(record.t, record[wanted], color=line.get_color(), linewidth=1.1, linestyle=":")
+            darker = 0.5 * np.array(to_rgb(line.get_color()))  # seen on the line itself, and still of its colour
+            axis.plot(record.t, record[wanted], color=darker, linewidth=1.1, linestyle=":")
     axis.set_ylabel(text)
     axis.ticklabel_format(useOffset=False, scilimits=(-3, 4))
     _widen(axis, values, level)

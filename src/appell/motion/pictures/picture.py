@@ -52,7 +52,7 @@ class Picture:
         axes.scatter(bolted[:, 0], bolted[:, 1], s=70, marker="s", color=GROUND, zorder=2)
         self.shadow = axes.add_collection(LineCollection([], colors=SHADE, linewidths=2.5, zorder=1))
         self.bodies = axes.add_collection(PolyCollection([], alpha=0.35, linewidths=1.0, zorder=2))
-        self.lines = axes.add_collection(LineCollection([], linewidths=3.0, capstyle="round", zorder=3))
+        self.lines = axes.add_collection(LineCollection([], capstyle="round", zorder=3))
         self.centers = axes.scatter([], [], s=14, zorder=4)
         self.joints = axes.scatter([], [], s=14, color="white", edgecolors="#333333", linewidths=0.9, zorder=5)
 
@@ -64,6 +64,7 @@ class Picture:
         order = np.argsort(seen[..., 2].mean(axis=-1))  # what is nearer covers what is behind
         self.lines.set_segments(list(seen[order][..., :2]))
         self.lines.set_color([_color(branch) for branch in scene.branches[order]])
+        self.lines.set_linewidth(np.where(scene.thin[order], 1.2, 3.0))
         if self.shaded:
             fall = (segments @ self.camera.up - self.level)[..., None] * self.camera.up
             self.shadow.set_segments(list(project(segments - fall)[..., :2]))

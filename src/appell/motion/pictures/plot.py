@@ -20,6 +20,7 @@ from appell.motion.pictures.panels import Panel, arranged
 from appell.motion.pictures.sampling import Samples, finely
 from appell.motion.record import Record
 
+NOTED = 8  # notes of events that there is room for
 CROWD = 40  # events beyond which each is a short mark only
 LONGEST = 26  # letters of a name in a legend
 EVENTS: dict[str, tuple[str, Any]] = {
@@ -148,6 +149,9 @@ def _tell(figure: Any, record: Record, panels: list[Panel], notes: list[str], sa
         figure.suptitle(fill(title, 100), x=0.01, ha="left")
     if any(f"{panel.quantity}d" in record for panel in panels):
         notes = [*notes, "dotted: reference"]
+    told = [event for event in record.events if event.note]
+    if 0 < len(told) <= NOTED:
+        notes = [*notes, *(f"{event.kind} at {event.time:.3g} s: {event.note}" for event in told)]
     rows = [panel for panel in panels if not known_between(record, panel, samples)]
     if rows and len(record) <= FEW:
         which = ", ".join(dict.fromkeys(panel.quantity for panel in rows))

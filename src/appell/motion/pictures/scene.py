@@ -16,6 +16,7 @@ class Scene:
 
     segments: np.ndarray  # (..., segments, 2, 3) in the world
     branches: np.ndarray  # (segments), -1 for what stands still
+    thin: np.ndarray  # (segments), whether a line only leads to a centre of mass
     joints: np.ndarray  # (..., joints, 3)
     centers: np.ndarray  # (..., ellipsoids, 3)
     axes: np.ndarray  # (..., ellipsoids, 3, 3)

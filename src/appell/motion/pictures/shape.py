@@ -39,6 +39,7 @@ class Segment:
     bodies: tuple[str | None, str | None]  # of its two ends, the same but for slides
     ends: np.ndarray  # (2, 3), each in the axes of its body
     branch: int = 0
+    thin: bool = False  # it only leads to a centre of mass
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,6 +96,7 @@ class Shape:
         return Scene(
             np.stack(ends, axis=-2),
             np.array([-1 if s.bodies[0] is None else s.branch for s in lines], int),
+            np.array([s.thin for s in lines], bool),
             put([body for body, _ in self.joints], [place for _, place in self.joints]),
             put([e.body for e in solids], [e.center for e in solids]),
             R[..., [self.names.index(e.body) for e in solids], :, :] @ half,
@@ -121,7 +123,7 @@ def _tree(robot: Robot) -> list[Segment]:
     for link in robot.links:
         if link.body is not None and link.name not in owners and math.hypot(*link.body.com) > SHORT:
             ends = np.array([[0.0, 0.0, 0.0], [*link.body.com]], float)
-            found.append(Segment((link.name, link.name), ends, branch[link.name]))
+            found.append(Segment((link.name, link.name), ends, branch[link.name], thin=True))
         if isinstance(link.joint.motion, Prismatic) and link.body is not None:
             ends = np.array([[*link.joint.placement.translation], [0.0, 0.0, 0.0]], float)
             found.append(Segment((link.parent, link.name), ends, branch[link.name]))
