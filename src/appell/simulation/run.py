@@ -54,7 +54,7 @@ def simulate(
     geometry = _geometry(dyn, contacts, y, options.tolerance)
     with Bar(t, until, progress) as bar:
         done = run(flow, geometry, t, y, float(until), options, bar)
-    record, stop = _record(done, geometry), done.stop
+    record, stop = _record(done), done.stop
     if stop is not None and (throw or stop.status is Status.INPUT):
         raise Interrupted(record.message, record, expected=stop.expected, hint=stop.hint)
     return record
@@ -124,7 +124,7 @@ def _geometry(
     return geometry
 
 
-def _record(done: Run, geometry: Geometry | None) -> Record:
+def _record(done: Run) -> Record:
     flow, t, stop = done.flow, np.array(done.times), done.stop
     q, v = flow.split(np.array(done.states))
     tau = np.array(done.forces) if flow.steady is None else np.tile(flow.steady, (len(t), 1))
@@ -135,10 +135,10 @@ def _record(done: Run, geometry: Geometry | None) -> Record:
         t,
         {"q": q, "v": v, "tau": tau, "energy": kinetic + potential},
         record_names(flow.system),
+        dynamics=flow.dyn,
+        walls=tuple(c.surface for c in done.phase.geometry.contacts.contacts) if done.phase.geometry else (),
         units=record_units(flow.system),
         about={"robot": flow.system.name, "status": status.name, "message": message},
         events=tuple(done.events),
-        dynamics=flow.dyn,
-        walls=tuple(contact.surface for contact in geometry.contacts.contacts) if geometry else (),
         between=Curve.of(done.pieces, tuple((span.start, span.stop) for span in flow.system.quaternions)),
     )

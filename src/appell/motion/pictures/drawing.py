@@ -13,8 +13,8 @@ from appell.errors import ArgumentError
 from appell.model.mechanism import Mechanism
 from appell.model.system import System
 from appell.motion.mechanisms.pose_check import check_pose
-from appell.motion.pictures.look import WIDE, check_picture, new_figure, save, styled
-from appell.motion.pictures.picture import Picture
+from appell.motion.pictures.look import check_picture, new_figure, save, styled
+from appell.motion.pictures.picture import LARGE, Picture
 from appell.motion.pictures.shape import Shape
 
 LISTED = 4  # coordinates that a title has room for
@@ -50,7 +50,7 @@ def draw(
         check_pose(dyn, q, np.inf)
     with styled():
         alone = axes is None
-        axes = new_figure(WIDE, WIDE).add_subplot() if alone else axes
+        axes = new_figure(LARGE, LARGE).add_subplot() if alone else axes
         figure = axes.figure
         picture = Picture(axes, Shape(dyn).at(q), system.gravity, tuple(walls), view, inertia)
         picture.show()

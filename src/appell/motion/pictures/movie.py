@@ -17,8 +17,8 @@ from appell.dynamics import Dynamics
 from appell.errors import ArgumentError
 from appell.model.system import System
 from appell.motion.pictures.drawing import catalogue_of
-from appell.motion.pictures.look import WIDE, check_picture, new_figure, replacing, styled
-from appell.motion.pictures.picture import Picture
+from appell.motion.pictures.look import check_picture, new_figure, replacing, styled
+from appell.motion.pictures.picture import LARGE, Picture
 from appell.motion.pictures.shape import Shape
 from appell.motion.record import Record
 
@@ -45,7 +45,7 @@ def write_movie(
     with styled():
         slower = _factor(record, slower)
         t = _times(record, slower)
-        figure = new_figure(WIDE, WIDE)
+        figure = new_figure(LARGE, LARGE)
         scene = Shape(dyn).at(_configurations(record, t, dyn.system))
         shown = record.walls if walls is None else tuple(walls)
         picture = Picture(figure.add_subplot(), scene, dyn.system.gravity, shown, view, inertia)

@@ -19,6 +19,7 @@ ROUND = np.linspace(0.0, 2.0 * np.pi, 49)
 GROUND, SHADE, WALL = "#4d4d4d", "#d5d9de", "#b9bfc7"
 MARGIN = 0.06
 LARGE, SMALL, TITLE = 6.4, 3.2, 0.6  # inches: the longer side, the shorter one at least, room for what is written
+TRIAD = 0.75  # inches
 
 
 class Picture:
@@ -88,7 +89,8 @@ class Picture:
         axes = self.axes
         low, high = seen.min(axis=0), seen.max(axis=0)
         room = MARGIN * max(float((high - low).max()), 0.1)
-        axes.set(xlim=(low[0] - room, high[0] + room), ylim=(low[1] - room, high[1] + room), aspect="equal")
+        below = room if self.camera.flat else 2.0 * room  # for what is written there
+        axes.set(xlim=(low[0] - room, high[0] + room), ylim=(low[1] - below, high[1] + room), aspect="equal")
         right, up = self.camera.labels
         if self.camera.flat and right and up:
             axes.set(xlabel=label(right, "m"), ylabel=label(up, "m"))
@@ -99,7 +101,9 @@ class Picture:
         self._triad(gravity)
 
     def _triad(self, gravity) -> None:
-        corner = self.axes.inset_axes((0.0, 0.0, 0.16, 0.16))
+        place, size = self.axes.get_position(), self.axes.figure.get_size_inches()
+        side = min(TRIAD / (size[0] * place.width), 0.4)
+        corner = self.axes.inset_axes((0.0, 0.0, side, side))
         corner.set_axis_off()
         corner.set(xlim=(-1.5, 1.5), ylim=(-1.5, 1.5), aspect="equal")
         arrows = dict(zip("xyz", np.eye(3), strict=True))
