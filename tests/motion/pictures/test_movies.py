@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import pickle
+import re
 
 import numpy as np
 import pytest
@@ -117,6 +119,27 @@ def test_a_name_that_is_no_movie_is_refused(swing, tmp_path, monkeypatch):
         swing.movie(tmp_path / "a.mp4")
     with pytest.raises(ap.ArgumentError, match="no rows"):
         swing.part(slice(0, 0)).movie(tmp_path / "a.gif")
+
+
+def test_video_is_handed_to_ffmpeg_frame_by_frame(swing, tmp_path, monkeypatch):
+    """A stand-in for ffmpeg keeps the raw frames that it is given: four bytes a pixel, even numbers of pixels."""
+    (tmp_path / "ffmpeg").write_text('#!/bin/sh\nfor last; do :; done\necho "$*" > "$last.told"\ncat > "$last"\n')
+    (tmp_path / "ffmpeg").chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    path = swing.movie(tmp_path / "a.mp4", slower=1.0)
+    told = next(tmp_path.glob("*.told")).read_text()
+    width, height = map(int, re.search(r"-s (\d+)x(\d+)", told).groups())
+    assert width % 2 == height % 2 == 0
+    assert path.stat().st_size == 9 * width * height * 4
+
+
+def test_a_bar_is_shown_for_long_movies_on_a_terminal(monkeypatch):
+    hidden = []
+    monkeypatch.setattr("rich.progress.track", lambda frames, *_, disable, **__: hidden.append(disable) or frames)
+    monkeypatch.setattr("rich.console.Console.is_terminal", True)
+    for frames, progress in ((10, None), (200, None), (10, True), (200, False)):
+        film._counted(frames, progress)
+    assert hidden == [True, False, False, True]
 
 
 def test_a_movie_that_fails_leaves_what_was_there(swing, tmp_path, monkeypatch):

@@ -163,6 +163,19 @@ def test_a_record_of_rows_only_says_so_and_shows_dots(bouncing, tmp_path):
     assert "dots" not in bouncing.plot().get_supxlabel()
 
 
+def test_forces_of_a_sampled_law_are_drawn_as_they_are_held():
+    """Rows at the steps within each period of 0.1 s: the force jumps at the ticks and nowhere else."""
+    t = np.sort(np.concatenate([np.linspace(0.0, 1.0, 11), np.linspace(0.03, 0.97, 10)]))
+    tau = np.sin(np.floor(10.0 * t + 1e-9))[:, None]
+    record = ap.Record.of(t, {"tau": tau}, ("hinge",))
+    figure = record.plot()
+    assert figure.axes[0].lines[0].get_drawstyle() == "steps-post"
+    assert "held between" in figure.get_supxlabel()
+    smooth = ap.Record.of(t, {"tau": np.sin(t)[:, None]}, ("hinge",)).plot()
+    assert smooth.axes[0].lines[0].get_drawstyle() == "default"
+    assert "straight between" in smooth.get_supxlabel()
+
+
 def test_a_file_that_keeps_the_motion_is_drawn_with_its_parabolas(bouncing, tmp_path):
     bouncing.write(tmp_path / "ball.npz")
     t, z = line(ap.Record.read(tmp_path / "ball.npz").plot(), 0, 2)
@@ -181,9 +194,13 @@ def test_one_row_is_a_dot_and_none_a_named_error(bouncing):
 
 
 def test_chosen_columns_are_shown_even_if_they_are_zero(bouncing):
-    figure = bouncing.plot(quantities="q_root_joint_x")
-    assert [axis.get_ylabel() for axis in figure.axes] == ["q_root_joint_x [m]"]
-    assert len(bouncing.plot(quantities=["tau"]).axes) == 2
+    figure = bouncing.plot(quantities=["q_root_joint_z", "q_root_joint_x", "energy"])
+    assert [axis.get_ylabel().split(",")[0] for axis in figure.axes] == ["position q [m]", "energy change [J]"]
+    assert [text.get_text() for text in figure.axes[0].get_legend().get_texts()] == ["root_joint_z", "root_joint_x"]
+    t, z = line(figure, 0, 0)
+    assert np.abs(z - height(t)).max() < 1e-8
+    assert len(t) > 4 * len(bouncing)
+    assert [axis.get_ylabel() for axis in bouncing.plot(quantities="tau").axes] == ["force tau [N]", "torque tau [N m]"]
 
 
 def test_columns_without_numbers_have_no_panel():

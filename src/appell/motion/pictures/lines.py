@@ -16,6 +16,7 @@ from appell.motion.record import Record, parse
 
 FEW, MANY = 60, 2000  # rows: up to the one they are shown as dots, beyond the other with finer lines
 LEVEL = 1e-6  # of the largest value
+LEVELS = 3  # at which forces are held, if they are
 
 
 def known_between(record: Record, panel: Panel, samples: Samples | None) -> bool:
@@ -24,6 +25,15 @@ def known_between(record: Record, panel: Panel, samples: Samples | None) -> bool
         told = record.dynamics is not None and np.ptp(record.energy) > LEVEL * np.abs(record.energy).max()
         return samples is not None and told  # less than that is the error of the steps, and not of what is between them
     return samples is not None and panel.quantity in ("q", "v")
+
+
+def held(record: Record, panel: Panel) -> bool:
+    """Whether these are forces that a sampled law holds: stretches of equal rows, several of them, and most of all."""
+    if panel.quantity != "tau" or len(record) < 3:
+        return False
+    same = (np.diff(record["tau"], axis=0) == 0.0).all(axis=1)
+    begin = same & ~np.concatenate([[False], same[:-1]])
+    return begin.sum() >= LEVELS and not same.all() and bool(same.mean() > 1.0 / 3.0)
 
 
 def draw_lines(axis: Any, record: Record, panel: Panel, samples: Samples | None) -> None:
@@ -41,6 +51,8 @@ def draw_lines(axis: Any, record: Record, panel: Panel, samples: Samples | None)
     style: dict[str, Any] = {} if whole or len(record) > FEW else {"marker": "o", "markersize": 2.5}
     if not whole and len(record) > MANY:
         style = {"linewidth": 0.8}  # noise is not to hide what is behind it
+    if held(record, panel):
+        style["drawstyle"] = "steps-post"
     for line, title in zip(axis.plot(t, values, **style), panel.columns, strict=True):
         quantity, name = parse(title)
         if (wanted := f"{quantity}d_{name}") in record.columns:

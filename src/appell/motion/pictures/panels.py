@@ -48,11 +48,11 @@ class Panel:
 
 
 def arranged(record: Record, quantities: Sequence[str]) -> tuple[list[Panel], list[str]]:
-    """The panels of these quantities, or of all usual ones that say something; and notes on those that do not."""
+    """The panels of these quantities or columns, or of all usual ones that say something; and notes on the others."""
     if quantities:
-        return [panel for quantity in quantities for panel in _panels(record, quantity)], []
+        return _panels(record, quantities), []
     usual = [quantity for quantity in USUAL if quantity in record] or list(record.quantities[1:])
-    panels = [panel for quantity in usual for panel in _panels(record, quantity)]
+    panels = _panels(record, usual)
     said = {panel: sentence for panel in panels if (sentence := _silent(record, panel))}
     shown = [panel for panel in panels if panel not in said] or panels[:1]
     silent: dict[str, dict[str, None]] = {}
@@ -61,19 +61,20 @@ def arranged(record: Record, quantities: Sequence[str]) -> tuple[list[Panel], li
     return shown, [f"{sentence}: {', '.join(whats)}" for sentence, whats in silent.items()]
 
 
-def _panels(record: Record, quantity: str) -> list[Panel]:
-    if quantity in record.columns:
-        return [Panel(quantity, (quantity,), record.unit(quantity), (quantity,))]
-    names = record.names(quantity)
-    joints = set(record.names("q")) & set(record.names("v")) if "q" in record and "v" in record else set(names)
-    kinds: dict[tuple, list[str]] = {}
-    for title, name in zip(titles(quantity, names), names, strict=True):
-        kinds.setdefault((name in joints, record.unit(title)), []).append(title)
+def _panels(record: Record, keys: Sequence[str]) -> list[Panel]:
+    """The columns of quantities, or single ones by their titles, by quantity and unit."""
+    joints = set(record.names("q")) & set(record.names("v")) if "q" in record and "v" in record else None
+    kinds: dict[tuple[str, bool, str], list[str]] = {}
+    for key in keys:
+        for title in (key,) if key in record.columns else titles(key, record.names(key)):
+            quantity, name = parse(title)
+            kinds.setdefault((quantity, joints is None or name in joints, record.unit(title)), []).append(title)
     panels = []
-    for (joint, unit), members in kinds.items():
+    for (quantity, joint, unit), members in kinds.items():
         way = unit.split("/")[0] in LENGTHS
-        shares = enumerate(_shares(members))
-        panels += [Panel(quantity, tuple(share), unit, (joint, way, k)) for k, share in shares]
+        for k, share in enumerate(_shares(list(dict.fromkeys(members)))):
+            row = (joint, way, k) if parse(share[0])[1] else (quantity,)
+            panels.append(Panel(quantity, tuple(share), unit, row))
     return panels
 
 

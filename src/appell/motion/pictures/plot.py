@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from appell.errors import ArgumentError
-from appell.motion.pictures.lines import FEW, draw_lines, known_between
+from appell.motion.pictures.lines import FEW, draw_lines, held, known_between
 from appell.motion.pictures.look import COLORS, GREY, RED, WIDE, label, new_figure, styled
 from appell.motion.pictures.panels import Panel, arranged
 from appell.motion.pictures.sampling import Samples, finely
@@ -135,7 +135,8 @@ def _mark_events(figure: Any, axes: list[Any], record: Record) -> None:
         color, style = EVENTS.get(kind, (GREY, ":"))
         for axis in axes:
             across = axis.get_xaxis_transform()
-            axis.vlines(times, 0.94 if crowd else 0.0, 1.0, color, style, linewidth=0.8, transform=across, zorder=1)
+            low, line = (0.94, "-") if crowd else (0.0, style)
+            axis.vlines(times, low, 1.0, color, line, linewidth=0.8, transform=across, zorder=1)
         number = "" if len(times) == 1 else f" ({len(times)})"
         marks.append(Line2D([], [], color=color, linestyle=style, linewidth=0.8, label=kind + number))
     if marks:
@@ -154,7 +155,9 @@ def _tell(figure: Any, record: Record, panels: list[Panel], notes: list[str], sa
         notes = [*notes, *(f"{event.kind} at {event.time:.3g} s: {event.note}" for event in told)]
     rows = [panel for panel in panels if not known_between(record, panel, samples)]
     if rows and len(record) <= FEW:
-        which = ", ".join(dict.fromkeys(panel.quantity for panel in rows))
-        notes = [*notes, f"{which}: known at the dots, straight between them"]
+        ways = {panel.quantity: "held" if held(record, panel) else "straight" for panel in rows}
+        for way in dict.fromkeys(ways.values()):
+            which = ", ".join(quantity for quantity, own in ways.items() if own == way)
+            notes = [*notes, f"{which}: known at the dots, {way} between them"]
     if notes:
         figure.supxlabel(fill("; ".join(notes) + ".", 130), x=0.01, ha="left", fontsize=7.5, color=GREY)
