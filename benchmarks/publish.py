@@ -11,7 +11,7 @@ from pathlib import Path
 
 from appell.lab.bench.figure import Figure, seconds_text
 from appell.lab.bench.report import Report
-from appell.lab.papers.page import BLUE, GREY, STYLE
+from appell.motion.pictures.look import BLUE, GREY, STYLE
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "benchmarks" / "results" / "against-pinocchio.json"

@@ -60,6 +60,7 @@ _LATER: dict[str, tuple[str, str | None]] = {
     "Record": ("appell.motion", "Record"),
     "Sphere": ("appell.simulation", "Sphere"),
     "control": ("appell.control", None),
+    "draw": ("appell.motion", "draw"),
     "from_pinocchio": ("appell.describe.pinocchio", "from_pinocchio"),
     "identify": ("appell.identify", None),
     "legs": ("appell.describe.legs", None),
@@ -76,7 +77,7 @@ if TYPE_CHECKING:  # so that a type checker knows them too
     from appell.describe.pinocchio import from_pinocchio
     from appell.describe.write import to_toml, to_urdf
     from appell.model import shapes
-    from appell.motion import Path, Record
+    from appell.motion import Path, Record, draw
     from appell.simulation import Circle, Contact, Cylinder, Implicit, Plane, Sphere, simulate
 
 __version__ = "0.1.0"
@@ -132,6 +133,7 @@ __all__ = [
     "atan2",
     "control",
     "cos",
+    "draw",
     "from_dh",
     "from_pinocchio",
     "identify",

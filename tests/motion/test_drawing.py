@@ -1,31 +1,11 @@
-"""What is drawn and what the commands say."""
+"""Maps and sections on the command line: what is drawn and what the commands say."""
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 from typer.testing import CliRunner
 
 from appell.cli.main import app
-from appell.describe.zoo.mechanisms import MECHANISMS
-from appell.dynamics import Dynamics
-from appell.motion.mechanisms.drawing import draw, outlines
-
-
-@pytest.mark.parametrize("name", list(MECHANISMS))
-def test_every_robot_can_be_drawn(name, tmp_path):
-    axes = draw(Dynamics(MECHANISMS[name]()))
-    axes.figure.savefig(tmp_path / "robot.png")
-    assert (tmp_path / "robot.png").stat().st_size > 5000
-
-
-@pytest.mark.parametrize("name", ["five-bar", "three-rrr", "delta", "agile-wrist"])
-def test_outlines_of_a_leg_meet(name):
-    robot = Dynamics(MECHANISMS[name]())
-    q = robot.system.start + 0.05
-    lines = list(outlines(robot, robot.system, q).values())
-    for first, second in zip(lines[0:-1:2], lines[1::2], strict=False):
-        assert np.abs(first[-1] - second[0]).max() < 1e-14  # the elbow
 
 
 def test_the_workspace_command_draws_a_map(tmp_path):

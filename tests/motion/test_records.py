@@ -99,12 +99,23 @@ def test_pandas_and_xarray_have_every_column():
     assert data["energy"].dims == ("time",)
 
 
+def test_csv_is_written_under_the_name_people_look_for(tmp_path):
+    arm().to_csv(tmp_path / "a.csv")
+    np.testing.assert_array_equal(Record.read(tmp_path / "a.csv").data, arm().data)
+    with pytest.raises(ArgumentError, match="there already"):
+        arm().to_csv(tmp_path / "a.csv")
+    arm().part(slice(0, 3)).to_csv(tmp_path / "a.csv", overwrite=True)
+    assert len(Record.read(tmp_path / "a.csv")) == 3
+    with pytest.raises(ArgumentError, match=r"'a\.txt'(.|\n)*\.csv"):
+        arm().to_csv(tmp_path / "a.txt")
+
+
 def test_a_plot_shows_references_dotted_and_what_was_asked_for():
     record = Record.of(T, {"q": arm().q, "qd": arm().q, "tau": arm().v}, NAMES)
     positions, torques = record.plot().axes
     assert [line.get_linestyle() for line in positions.lines] == ["-", "-", ":", ":"]
-    assert torques.get_ylabel() == "tau, N m or N"
-    assert len(record.plot(["tau"]).axes) == 1
+    assert torques.get_ylabel() == "force tau [N m or N]"
+    assert len(record.plot(quantities=["tau"]).axes) == 1
 
 
 def test_a_record_of_samples_has_no_motion_between_them():

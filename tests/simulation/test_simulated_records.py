@@ -8,7 +8,6 @@ from typer.testing import CliRunner
 
 import appell as ap
 from appell.cli.main import app
-from appell.simulation.movie import Skeleton, animate
 from free_bodies import free_body
 
 
@@ -55,37 +54,6 @@ def test_the_state_at_an_event_is_the_one_after_it(bouncing):
     k = np.flatnonzero(bouncing.t == event.time)
     np.testing.assert_allclose(bouncing.v[k[0]], event.v_before, atol=1e-9)
     np.testing.assert_allclose(bouncing.v[k[-1]], event.v_after, atol=1e-9)
-
-
-def test_a_plot_shows_all_four_quantities(bouncing, tmp_path):
-    figure = bouncing.plot()
-    assert [axis.get_ylabel() for axis in figure.axes] == [
-        "q, m or 1",  # place and quaternion
-        "v, m/s or rad/s",
-        "tau, N or N m",
-        "energy, J",
-    ]
-    figure.savefig(tmp_path / "motion.png")
-
-
-def test_an_animation_has_a_frame_for_every_instant(tmp_path):
-    robot = ap.load("tree10")
-    motion = ap.simulate(ap.Dynamics(robot), until=0.1)
-    path = animate(motion, ap.Dynamics(robot), tmp_path / "fall.gif", [ap.Contact("all", ap.Circle(2.5))])
-    from PIL import Image
-
-    assert Image.open(path).n_frames == 3
-    with pytest.raises(ap.ArgumentError, match=r"\.gif or \.mp4"):
-        animate(motion, ap.Dynamics(robot), tmp_path / "fall.jpg")
-
-
-def test_the_skeleton_of_the_tree_robot_is_its_ten_rods():
-    robot = ap.load("tree10")
-    segments = Skeleton(ap.Dynamics(robot)).segments(robot.start)
-    lengths = np.linalg.norm(segments[:, 1] - segments[:, 0], axis=-1)
-    ends = {tuple(sorted(map(tuple, np.round(s, 9)))) for s in segments[lengths > 1e-9]}
-    assert len(ends) == 10
-    np.testing.assert_allclose(lengths[lengths > 1e-9], 1.0)
 
 
 def test_the_command_line_simulates_and_tells_of_impacts(tmp_path):

@@ -33,6 +33,7 @@ from appell.control.loop.task import Outcome, run_task, standard_plant, standard
 from appell.errors import ArgumentError, unknown_name
 from appell.motion.paths.ramp import Ramp
 from appell.motion.paths.spline import Spline
+from appell.motion.pictures.look import WIDE, new_figure, save, styled
 from appell.motion.record import Record
 
 REFERENCES = ("ramp", "spline", "target")
@@ -197,16 +198,13 @@ def report(log: Path, plot: Path | None) -> None:
 
 def _draw(path: Path, log) -> bool:
     try:
-        import matplotlib
-        from matplotlib.figure import Figure
+        import matplotlib  # noqa: F401 - a run is not lost for want of a picture
     except ImportError:
         return False
-    from appell.lab.papers.page import STYLE
-
-    with matplotlib.rc_context(STYLE):
-        figure = Figure(figsize=(9, 8), layout="constrained")
+    with styled():
+        figure = new_figure(WIDE, 8.0)
         draw_run(figure, log)
-        figure.savefig(path, dpi=130)
+        save(figure, path)
     return True
 
 

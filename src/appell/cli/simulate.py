@@ -45,10 +45,12 @@ def register(app: typer.Typer) -> None:
         output: Output = None,
         plot: Plot = None,
         movie: Annotated[Path | None, typer.Option(help="GIF or MP4 to write.")] = None,
+        view: Annotated[bool, typer.Option("--view", help="Show the pictures, or a plot, on the screen.")] = False,
         force: Force = False,
     ) -> None:
         """The motion of a robot from a start, with walls in its way."""
         from appell.cli.numbers import numbers
+        from appell.cli.pictures import write_pictures
         from appell.cli.reading import read_system
         from appell.cli.screen import say, screen
         from appell.cli.targets import MOVIES, PICTURES, RECORDS, check_target
@@ -72,14 +74,8 @@ def register(app: typer.Typer) -> None:
         if output is not None:
             motion.write(output, overwrite=True)
             say(console, f"written {output}")
-        if plot is not None:
-            motion.plot().savefig(plot, dpi=130)
-            say(console, f"drawn {plot}")
-        if movie is not None:
-            from appell.simulation.movie import animate
-
-            animate(motion, dyn, movie, contacts)
-            say(console, f"drawn {movie}")
+        for told in write_pictures(motion, plot, movie, view):
+            say(console, told)
         if not motion.finished:
             raise typer.Exit(1)
 

@@ -13,6 +13,7 @@ import typer
 
 from appell.errors import ArgumentError
 from appell.motion.files.formats import FORMATS
+from appell.motion.pictures.look import styled
 
 RECORDS = tuple(FORMATS)
 PICTURES = (".png", ".svg", ".pdf", ".jpg", ".jpeg")
@@ -25,6 +26,9 @@ def check_target(path: Path | None, force: bool, endings: Iterable[str] = (), fo
         return
     if endings and path.suffix.lower() not in endings:
         raise ArgumentError(f"'{path.name}' cannot be written.", expected=f"a name in {', '.join(endings)}")
+    if endings in (PICTURES, MOVIES):
+        with styled():  # say before the work, and not after it, that matplotlib is lacking
+            pass
     try:
         if folder:
             path.parent.mkdir(parents=True, exist_ok=True)

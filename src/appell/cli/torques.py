@@ -54,7 +54,7 @@ def register(app: typer.Typer) -> None:
             found.write(output, overwrite=True)
             say(console, f"written {output}, {samples} samples")
         if plot is not None:
-            found.plot(["tau"]).savefig(plot, dpi=130)
+            found.plot(plot, ["tau"])
             say(console, f"drawn {plot}")
 
 

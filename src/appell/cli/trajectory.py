@@ -167,5 +167,5 @@ def _show(path: Motion, units: Mapping[str, str], samples: int, output: FilePath
         found.write(output, overwrite=True)
         say(console, f"written {output}, {samples} samples")
     if plot is not None:
-        found.plot().savefig(plot, dpi=130)
+        found.plot(plot)
         say(console, f"drawn {plot}")

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from appell.cli.options import Force
-from appell.errors import AppellError, ArgumentError
+from appell.errors import ArgumentError
 
 RANGES = {  # the two coordinates of a map if none are named, and from where to where
     "agile-wrist": ("pitch=-1.5:1.5", "roll=-1.5:1.5"),
@@ -41,6 +41,7 @@ def register(app: typer.Typer) -> None:
         from appell.cli.targets import PICTURES, check_target
         from appell.dynamics import Dynamics
         from appell.motion import workspace as survey
+        from appell.motion.pictures.look import save
 
         system = read_system(robot)
         path = output or Path(f"{system.name}-workspace.png")
@@ -49,14 +50,8 @@ def register(app: typer.Typer) -> None:
         for text in over or _usual(system):
             name, low, high = _range(text)
             axes[name] = np.linspace(low, high, points)
-        try:
-            import matplotlib  # noqa: F401 - say so before the work and not after it
-        except ImportError:
-            raise AppellError(
-                "a map needs matplotlib, which is not installed.", hint="pip install 'appell[plots]'"
-            ) from None
         found = survey(Dynamics(system), axes)
-        found.plot().savefig(path, dpi=130)
+        save(found.plot(), path)
         least = f"{found.condition.min():.3g}" if found.share else "-"
         reached = f"{found.share:.1%} of {found.condition.size:,} poses in reach"
         say(screen(), f"{reached}, least condition number {least}; map in {path}")

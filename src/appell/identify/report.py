@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from appell.errors import ArgumentError
+from appell.motion.pictures.look import BLUE, RED, label, new_figure, styled
 
 if TYPE_CHECKING:
     from appell.identify.verdict import Assessment, Judgement
@@ -107,6 +108,8 @@ def html(verdict: Assessment, path: str | Path | None = None) -> str:
     for title, heading, rows in tables(verdict)[:2]:
         parts.append(_html_table(title, heading, rows))
     try:
+        import matplotlib  # noqa: F401 - a report is not lost for want of a picture
+
         picture = io.BytesIO()
         verdict.plot().savefig(picture, format="png", dpi=110)
         parts.append(f"<img alt='torques' src='data:image/png;base64,{base64.b64encode(picture.getvalue()).decode()}'>")
@@ -132,21 +135,23 @@ def _html_table(title: str, heading: list[str], rows: list[list[str]]) -> str:
 
 def draw(verdict: Assessment, figure=None):
     """Held-out torque, prediction and residual of every joint; returns the matplotlib figure."""
-    from matplotlib.figure import Figure
+    with styled():
+        return _draw(verdict, figure)
 
+
+def _draw(verdict: Assessment, figure):
     names = verdict.judgements[0].estimator.sought_.system.actuator_names
     rows = -(-len(names) // 2)
-    figure = figure or Figure(figsize=(11, 2.2 * rows + 0.6), layout="constrained")
+    figure = figure or new_figure(11.0, 2.2 * rows + 0.9)
     axes = np.atleast_1d(figure.subplots(rows, 2 if len(names) > 1 else 1, sharex=True)).ravel()
     for k, (axis, name) in enumerate(zip(axes, names, strict=False)):
         axis.plot(verdict.t, verdict.tau[:, k], color="0.6", lw=2.5, label="measured, low-passed")
-        axis.plot(verdict.t, verdict.predicted[:, k], color="C0", lw=1.0, label="predicted")
-        axis.plot(verdict.t, verdict.tau[:, k] - verdict.predicted[:, k], color="C3", lw=0.8, label="residual")
-        axis.set_title(name, fontsize=9, loc="left")
-        axis.grid(alpha=0.3)
+        axis.plot(verdict.t, verdict.predicted[:, k], color=BLUE, lw=1.0, label="predicted")
+        axis.plot(verdict.t, verdict.tau[:, k] - verdict.predicted[:, k], color=RED, lw=0.8, label="residual")
+        axis.set_title(name, fontsize=9)
     for axis in axes[len(names) :]:
         axis.set_visible(False)
-    axes[0].legend(fontsize=8, ncols=3, loc="upper right")
-    figure.supxlabel("time, s", fontsize=9)
-    figure.supylabel("torque, N m or N", fontsize=9)
+    figure.legend(*axes[0].get_legend_handles_labels(), ncols=3, loc="outside upper right")
+    figure.supxlabel(label("time", "s"), fontsize=9)
+    figure.supylabel(label("torque", "N m or N"), fontsize=9)
     return figure

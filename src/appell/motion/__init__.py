@@ -9,7 +9,6 @@ from appell.motion import inverse
 from appell.motion.event import Event
 from appell.motion.files.journal import JournalWriter
 from appell.motion.measurement import measured
-from appell.motion.mechanisms.drawing import draw
 from appell.motion.mechanisms.maps import workspace
 from appell.motion.mechanisms.newton import forward_kinematics
 from appell.motion.mechanisms.pose_check import check_pose, condition
@@ -19,6 +18,7 @@ from appell.motion.paths.line import CartesianLine, zyz
 from appell.motion.paths.ramp import Ramp
 from appell.motion.paths.scaled import Scaled, time_optimal
 from appell.motion.paths.spline import Interpolated, Spline
+from appell.motion.pictures.drawing import draw
 from appell.motion.record import Record
 
 __all__ = [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from appell.errors import ArgumentError
@@ -16,8 +17,22 @@ if TYPE_CHECKING:
 AXES = {"q": "coordinate", "qd": "coordinate", "v": "velocity", "a": "velocity", "vd": "velocity", "ad": "velocity"}
 
 
+def to_csv(record: Record, path: str | Path, *, overwrite: bool = False) -> None:
+    """A table of text, `record.write` to a name that ends in .csv: a heading, then a row a line.
+
+    record.to_csv("swing.csv")
+    pandas.read_csv("swing.csv", comment="#")
+    """
+    if Path(path).suffix.lower() != ".csv":
+        raise ArgumentError(f"to_csv is to write '{Path(path).name}'.", expected="a name in .csv", hint="record.write")
+    record.write(path, overwrite=overwrite)
+
+
 def to_pandas(record: Record) -> pandas.DataFrame:
-    """A DataFrame over `t`, a column a title; its `attrs` say what is known."""
+    """A DataFrame over `t`, a column a title; its `attrs` say what is known.
+
+    record.to_pandas()["q_elbow"].plot()
+    """
     library = _library("pandas")
     table = library.DataFrame(record.data[:, 1:], library.Index(record.t, name="t"), list(record.columns[1:]))
     table.attrs |= record.about
@@ -25,7 +40,10 @@ def to_pandas(record: Record) -> pandas.DataFrame:
 
 
 def to_xarray(record: Record) -> xarray.Dataset:
-    """A Dataset over `time`, a variable a quantity, whose other axis has the names; events are attributes."""
+    """A Dataset over `time`, a variable a quantity, whose other axis has the names; events are attributes.
+
+    record.to_xarray()["q"].sel(coordinate="elbow")
+    """
     data: dict[str, Any] = {}
     axes: dict[str, Any] = {"time": record.t}
     for quantity in record.quantities[1:]:

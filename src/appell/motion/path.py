@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -64,9 +65,9 @@ class Path(ABC):
         known = {title: unit for title, unit in (units or {}).items() if title in own}
         return Record.of(t, dict(zip("qva", self(t), strict=True)), self.names, units=known)
 
-    def plot(self, samples: int = 401, figure=None) -> Any:
-        """Position, velocity and acceleration over time; returns the matplotlib figure."""
-        return self.record(samples).plot(figure=figure)
+    def plot(self, path: str | FilePath | None = None, samples: int = 401, *, figure=None) -> Any:
+        """Position, velocity and acceleration over time, written to `path` if there is one; returns the figure."""
+        return self.record(samples).plot(path, figure=figure)
 
 
 def numbered(n: int) -> tuple[str, ...]:

@@ -19,16 +19,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path as FilePath
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from appell.errors import ArgumentError, DescriptionError, rows_text, unknown_name
-from appell.motion.convert import to_pandas, to_xarray
+from appell.motion.convert import to_csv, to_pandas, to_xarray
 from appell.motion.curve import Curve
 from appell.motion.event import Event
 from appell.motion.paths.spline import Interpolated, Spline
+from appell.motion.pictures.methods import movie, plot
 from appell.motion.units import QUANTITIES, SCALARS, declared, in_si
+
+if TYPE_CHECKING:
+    from appell.dynamics import Dynamics
 
 
 def titles(quantity: str, names: Sequence[str]) -> tuple[str, ...]:
@@ -55,6 +59,8 @@ class Record:
     events: tuple[Event, ...] = field(default=(), repr=False)
     between: Curve | None = field(default=None, repr=False)
     source: str = ""
+    dynamics: Dynamics | None = field(default=None, repr=False)  # of what moved, and the walls in its way, if they are
+    walls: tuple[Any, ...] = field(default=(), repr=False)  # known; neither travels in files or pickles
 
     def __post_init__(self):
         data = np.ascontiguousarray(self.data, float).view()
@@ -86,6 +92,9 @@ class Record:
             told = ", ".join(f"{name} has {length}" for name, length in lengths.items())
             raise ArgumentError(f"the columns differ in their number of rows: {told}.")
         return Record(tuple(heading), np.column_stack(arrays), **parts)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return vars(self) | {"dynamics": None, "walls": ()}
 
     # ---- columns
 
@@ -225,13 +234,8 @@ class Record:
         units = {title: unit for title, (unit, _) in known.items()}
         return replace(self, data=self.data if (factors == 1.0).all() else self.data * factors, units=units)
 
-    to_pandas, to_xarray = to_pandas, to_xarray
-
-    def plot(self, quantities: Sequence[str] = (), figure=None) -> Any:
-        """Columns over time, a panel a quantity (q, v, a, tau and energy if there are such), events marked."""
-        from appell.motion.plot import plot_record
-
-        return plot_record(self, quantities, figure)
+    to_csv, to_pandas, to_xarray = to_csv, to_pandas, to_xarray
+    plot, movie = plot, movie
 
     def write(self, path: str | FilePath, *, overwrite: bool = False) -> None:
         """To .csv, .npz (all of it, the motion between samples included) or .parquet."""

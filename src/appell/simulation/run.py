@@ -135,6 +135,8 @@ def _record(done: Run) -> Record:
         t,
         {"q": q, "v": v, "tau": tau, "energy": kinetic + potential},
         record_names(flow.system),
+        dynamics=flow.dyn,
+        walls=tuple(c.surface for c in done.phase.geometry.contacts.contacts) if done.phase.geometry else (),
         units=record_units(flow.system),
         about={"robot": flow.system.name, "status": status.name, "message": message},
         events=tuple(done.events),

@@ -10,6 +10,7 @@ import numpy as np
 
 from appell.control.loop.states import Fault, State, sentences
 from appell.errors import ArgumentError
+from appell.motion.pictures.look import COLORS, label
 from appell.motion.record import Record
 
 
@@ -70,13 +71,14 @@ def draw_run(figure: Any, log: Record) -> None:
     t = log["t"][rows] - log["t"][rows][0]
     positions, errors, torques = figure.subplots(3, 1, sharex=True)
     for k, name in enumerate(log.names("q")):
-        color = f"C{k}"
+        color = COLORS[k % len(COLORS)]
         positions.plot(t, log["q"][rows, k], color=color, label=name)
         positions.plot(t, log["qd"][rows, k], color=color, linestyle=":", linewidth=1.2)
         errors.plot(t, 1e3 * (log["q"][rows, k] - log["qd"][rows, k]), color=color, linewidth=1.0)
     for k, tau in enumerate(log["tau"][rows].T):
-        torques.plot(t, tau, color=f"C{k}", linewidth=1.0)
-    positions.set(title=f"Positions, rad or m (dotted: reference); law '{log.about['law']}'")
+        torques.plot(t, tau, color=COLORS[k % len(COLORS)], linewidth=1.0)
+    positions.set(ylabel=label("position q", "rad or m"), title=f"law '{log.about['law']}' (dotted: reference)")
     positions.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
-    errors.set(title="Following error, mrad or mm")
-    torques.set(title="Torques, N m or N", xlabel="time, s", xlim=(0.0, float(t[-1])))
+    errors.set(ylabel=label("following error", "mrad or mm"))
+    torques.set(ylabel=label("torque tau", "N m or N"), xlabel=label("time", "s"), xlim=(0.0, float(t[-1])))
+    torques.legend(log.names("tau"), loc="center left", bbox_to_anchor=(1.0, 0.5))

@@ -93,8 +93,8 @@ def _draw_angles(figure, found: Verification) -> None:
         above.plot(found.t, np.degrees(found.platform[:, 0, k]), label=f"q{k + 1}, simulator")
         below.plot(found.t, np.degrees(found.simulated[:, 0, k]), label=f"θ{k + 1}, simulator")
         below.plot(found.t[::20], np.degrees(found.computed[::20, 0, k]), "k.", label="closed form" if k == 2 else None)
-    above.set(ylabel="platform, deg", title="Agile Wrist along the paper's trajectory (its Figure 5)")
-    below.set(ylabel="motors, deg", xlabel="t, s")
+    above.set(ylabel="platform [deg]", title="Agile Wrist along the paper's trajectory (its Figure 5)")
+    below.set(ylabel="motors [deg]", xlabel="t [s]")
     for axes in (above, below):
         axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), fontsize="small")
 
@@ -106,8 +106,8 @@ def _draw_torques(figure, found: Verification) -> None:
         above.plot(found.t[::20], found.computed_torque[::20, k], "k.", label="closed form" if k == 2 else None)
         below.semilogy(found.t, _visible(found.simulated_torque[:, k] - found.computed_torque[:, k]), label=f"τ{k + 1}")
     below.axhline(1e-5, color="black", linestyle="--", linewidth=1, label="paper")
-    above.set(ylabel="torque, N m", title="Motor torques (its Figure 6)")
-    below.set(ylabel="difference, N m", xlabel="t, s")
+    above.set(ylabel="torque [N m]", title="Motor torques (its Figure 6)")
+    below.set(ylabel="difference [N m]", xlabel="t [s]")
     for axes in (above, below):
         axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), fontsize="small")
 
@@ -131,7 +131,7 @@ def _draw_errors(figure, found: Verification) -> None:
         if k == 0:
             axes.set_title("Joint motions, simulator less closed form (its Figure 7)")
             axes.legend(loc="center right", ncols=4, fontsize="x-small")
-    axes.set_xlabel("t, s")
+    axes.set_xlabel("t [s]")
 
 
 def _visible(error: np.ndarray) -> np.ndarray:

@@ -18,8 +18,9 @@ from appell.describe.load import load
 from appell.dynamics import Dynamics
 from appell.errors import SimulationError
 from appell.lab.bench.control_exercise import median_seconds, puma_exercise
-from appell.lab.papers.page import BLUE, GREY, RED, Page
+from appell.lab.papers.page import Page
 from appell.motion import CartesianLine, Path, Ramp, Record, Spline, zyz
+from appell.motion.pictures.look import BLUE, GREY, RED
 
 PRINTED_STEP = {"Pentium, 150 MHz (Valera 2003)": 0.225, "Pentium II, 350 MHz (Valera 2003)": 0.061}  # ms
 LAWS = ("pid", "pd-gravity", "point-to-point", "tracking", "tracking-integral")
@@ -151,7 +152,7 @@ def _draw_arm(figure, robot, line: CartesianLine) -> None:
         axes.plot(*joints.T, color=color, linewidth=3.5, marker="o", markersize=5, markerfacecolor="white", label=label)
     path = line.pose(line.times(50))[:, :3, 3]
     axes.plot(*path.T, color="black", linewidth=1.2, linestyle="--", label="line of the tool")
-    axes.set(title="Figure 3: the prescribed line, 0.86 m in 8.6 s", xlabel="x, m", ylabel="y, m", zlabel="z, m")
+    axes.set(title="Figure 3: the prescribed line, 0.86 m in 8.6 s", xlabel="x [m]", ylabel="y [m]", zlabel="z [m]")
     axes.set_aspect("equal")
     axes.view_init(22, 30)  # from the side of the line
     axes.legend(loc="upper left", bbox_to_anchor=(1.02, 0.9))
@@ -180,7 +181,7 @@ def _draw_torques(figure, robot, line: CartesianLine, driven: Record) -> None:
         room = 0.15 * (high - low)
         axes.set(title=f"joint {k + 1}, Nm", xlim=(0.0, line.duration), ylim=(low - room, high + room))
     for axes in figure.axes[3:]:
-        axes.set_xlabel("time, s")
+        axes.set_xlabel("time [s]")
     figure.legend(*figure.axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
     figure.suptitle("Figure 4: torques along the line", x=0.01, ha="left", fontsize=11)
 
@@ -195,8 +196,8 @@ def _draw_positions(figure, runs: dict[str, Record]) -> None:
             axes = grid[k, column]
             axes.plot(t, log["q"][span, k], color=BLUE, label="arm")
             axes.plot(t, log["qd"][span, k], color=RED, linestyle="--", linewidth=1.1, label="reference")
-            axes.set_ylabel(f"q{k + 1}, rad" if column == 0 else "")
+            axes.set_ylabel(f"q{k + 1} [rad]" if column == 0 else "")
         grid[0, column].set_title(f"{name} reference")
-        grid[-1, column].set(xlabel="time, s", xlim=(0.0, float(t[-1])))
+        grid[-1, column].set(xlabel="time [s]", xlim=(0.0, float(t[-1])))
     figure.legend(*grid[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
     figure.suptitle("Figure 5: positions on the simulated cabinet", x=0.01, ha="left", fontsize=11)

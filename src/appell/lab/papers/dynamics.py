@@ -8,8 +8,9 @@ from appell.compile.function import Function
 from appell.describe.dh import DH, from_dh
 from appell.describe.load import load_tree
 from appell.dynamics import Dynamics
-from appell.lab.papers.page import BLUE, GREY, RED, Page
+from appell.lab.papers.page import Page
 from appell.model.robot import Robot
+from appell.motion.pictures.look import BLUE, GREY, RED
 
 # multiplications and additions for six joints: Mata et al. 2002, tables 1 to 4
 PRINTED = {
@@ -105,7 +106,7 @@ def _draw_two_body(figure, degrees, condition, error) -> None:
     above.plot(degrees, condition, color=BLUE)
     above.set(title="Condition number of the inertia matrix", ylim=(0, None))
     below.plot(degrees, error, color=RED)
-    below.set(title="Error of float32 accelerations, rad/s²", xlabel="q2, degrees", ylim=(0, None), xlim=(0, 358))
+    below.set(title="Error of float32 accelerations [rad/s²]", xlabel="q2 [degrees]", ylim=(0, None), xlim=(0, 358))
     below.set_xticks(range(0, 361, 45))
 
 
@@ -131,4 +132,4 @@ def _draw_tree(figure, robot: Robot) -> None:
         axes.plot(x, y, "o", color="white", markeredgecolor=BLUE, markersize=5)
         clear = {"boxstyle": "round,pad=0.1", "facecolor": "white", "edgecolor": "none", "alpha": 0.8}
         axes.annotate(frame.name, (x, y), xytext=(7, 6), textcoords="offset points", fontsize=9, bbox=clear)
-    axes.set(title="Ten rods in a circular wall, at the start", aspect="equal", xlabel="X1, m", ylabel="X2, m")
+    axes.set(title="Ten rods in a circular wall, at the start", aspect="equal", xlabel="X1 [m]", ylabel="X2 [m]")

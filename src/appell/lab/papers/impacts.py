@@ -10,14 +10,18 @@ import time
 from itertools import pairwise
 
 import numpy as np
+from rich.markup import escape
 
 from appell.describe.load import load_tree
 from appell.dynamics import Dynamics
-from appell.lab.papers.page import GREY, Page
+from appell.errors import ArgumentError
+from appell.lab.papers.page import Page
+from appell.motion.pictures.look import COLORS, GREY, RED, label
+from appell.motion.pictures.picture import Picture
+from appell.motion.pictures.shape import Shape
 from appell.motion.record import Record
 from appell.simulation import Circle, Contact, simulate
 from appell.simulation.contact import Contacts
-from appell.simulation.movie import Skeleton, animate
 
 UNTIL = 1.5
 WALL = 2.5
@@ -52,22 +56,22 @@ def run(page: Page) -> None:
         against="Shafei 2018",
     )
     points = Contacts(dyn, wall)
-    for number, quantity, component, label in (
-        (14, "position", 0, "X₁ of the points, m"),
-        (15, "velocity", 0, "velocity along X₁, m/s"),
-        (16, "position", 1, "X₂ of the points, m"),
-        (17, "velocity", 1, "velocity along X₂, m/s"),
+    for number, quantity, component, title in (
+        (14, "position", 0, "X₁ of the points [m]"),
+        (15, "velocity", 0, "velocity along X₁ [m/s]"),
+        (16, "position", 1, "X₂ of the points [m]"),
+        (17, "velocity", 1, "velocity along X₂ [m/s]"),
     ):
         page.figure(
             f"shafei_figure_{number}",
-            lambda figure, q=quantity, c=component, text=label: _draw_points(figure, motion, points, q, c, text),
+            lambda figure, q=quantity, c=component, text=title: _draw_points(figure, motion, points, q, c, text),
         )
-    page.figure("shafei_figure_18", lambda figure: _draw_configurations(figure, motion, Skeleton(dyn)))
+    page.figure("shafei_figure_18", lambda figure: _draw_configurations(figure, dyn, motion, points))
     page.figure("shafei_figure_19", lambda figure: _draw_energy(figure, dyn, motion))
     try:
-        path = animate(motion, dyn, page.folder / "shafei_motion.gif", [wall], slower=2.0)
-    except ImportError:
-        page.note("[yellow]shafei_motion.gif is not drawn: pip install 'appell\\[plots]'")
+        path = motion.movie(page.folder / "shafei_motion.gif", slower=2.0)
+    except ArgumentError as error:
+        page.note(f"[yellow]shafei_motion.gif is not drawn: {escape(str(error))}")
     else:
         page.note(f"motion  [bold]{path}[/]")
 
@@ -93,16 +97,17 @@ def _table(page: Page, motion: Record) -> None:
     )
 
 
-def _draw_points(figure, motion: Record, points: Contacts, quantity: str, component: int, label: str) -> None:
+def _draw_points(figure, motion: Record, points: Contacts, quantity: str, component: int, title: str) -> None:
     axis = figure.subplots()
     names = [array.name for array in points.motion.outputs]
     names_of_points = [frame.name for frame in points.frames]
+    own = [name for name in names_of_points if name not in TWINS]
     for number, (first, last) in enumerate(_flights(motion)):
         t = np.linspace(first, np.nextafter(last, first), 120)
         values = points.motion(*motion(t))[names.index(quantity)][..., component]
         for k, name in enumerate(names_of_points):
             twin = TWINS.get(name)
-            color = f"C{names_of_points.index(twin or name)}"
+            color = COLORS[own.index(twin or name) % len(COLORS)]
             label_once = name if number == 0 else None
             axis.plot(
                 t,
@@ -113,8 +118,8 @@ def _draw_points(figure, motion: Record, points: Contacts, quantity: str, compon
                 label=label_once,
             )
     _mark(axis, motion)
-    axis.set_xlabel("time, s")
-    axis.set_ylabel(label)
+    axis.set_xlabel(label("time", "s"))
+    axis.set_ylabel(title)
     axis.legend(ncols=1, fontsize=8, loc="center left", bbox_to_anchor=(1.0, 0.5))
 
 
@@ -129,24 +134,21 @@ def _mark(axis, motion: Record) -> None:
         axis.axvline(event.time, color=GREY, linewidth=0.8, linestyle=":")
 
 
-def _draw_configurations(figure, motion: Record, skeleton: Skeleton) -> None:
-    from matplotlib.collections import LineCollection
-    from matplotlib.patches import Circle as Round
-
+def _draw_configurations(figure, dyn: Dynamics, motion: Record, points: Contacts) -> None:
+    shape, names = Shape(dyn), [frame.name for frame in points.frames]
+    place = [array.name for array in points.motion.outputs].index("position")
     times = [0.0, *(event.time for event in motion.impacts), UNTIL]
     grid = figure.subplots(2, 4).ravel()
-    for axis in grid:
+    for axis in grid[len(times) :]:
         axis.axis("off")
     for axis, t in zip(grid, times, strict=False):
-        axis.add_patch(Round((0, 0), WALL, fill=False, color=GREY))
-        axis.add_collection(LineCollection(list(skeleton.segments(motion(t)[0])), colors="#2463a6", linewidths=2.0))
+        picture = Picture(axis, shape.at(motion(t)[0]), shape.system.gravity, motion.walls)
+        picture.show()
+        axis.axis("off")
         struck = [event for event in motion.impacts if event.time == t]
         for event in struck:
-            x = skeleton.points(motion(t)[0])[[skeleton.names.index(name) for name in event.points]]
-            axis.plot(x[:, 0], x[:, 1], "o", color="#c2452d", markersize=5)
-        axis.set_xlim(-2.7, 2.7)
-        axis.set_ylim(-2.7, 2.7)
-        axis.set_aspect("equal")
+            x = picture.camera.project(points.motion(*motion(t))[place][[names.index(name) for name in event.points]])
+            axis.plot(x[:, 0], x[:, 1], "o", color=RED, markersize=6, zorder=6)
         axis.set_title(f"t = {t:.4f} s" + (f", {', '.join(struck[0].points)}" if struck else ""), fontsize=9)
 
 
@@ -160,6 +162,6 @@ def _draw_energy(figure, dyn: Dynamics, motion: Record) -> None:
         ):
             axis.plot(t, values, color=f"C{k}", label=name if number == 0 else None)
     _mark(axis, motion)
-    axis.set_xlabel("time, s")
-    axis.set_ylabel("energy, J")
-    axis.legend()
+    axis.set_xlabel(label("time", "s"))
+    axis.set_ylabel(label("energy", "J"))
+    axis.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))

@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
 
 from rich import box
 from rich.console import Console
@@ -14,10 +13,10 @@ from rich.markup import escape
 from rich.padding import Padding
 from rich.table import Table
 
-Row = tuple[str, float, str]  # what it is, our number, the printed one as it is printed
+from appell.motion.pictures.look import WIDE, new_figure, save, styled
 
 AGREES = "agrees"
-BLUE, RED, GREY = "#2463a6", "#c2452d", "#8a8f98"  # ours, theirs, and what is only there for orientation
+Row = tuple[str, float, str]  # what it is, our number, the printed one as it is printed
 
 
 @dataclass
@@ -71,37 +70,18 @@ class Page:
     def figure(self, name: str, draw: Callable) -> None:
         """Save what `draw(figure)` draws as `name`.png; without matplotlib, say so and go on."""
         try:
-            import matplotlib
-            from matplotlib.figure import Figure
+            import matplotlib  # noqa: F401 - only asked for
         except ImportError:
             self.note(f"[yellow]{name}.png is not drawn: pip install 'appell\\[plots]'")
             return
         self.folder.mkdir(parents=True, exist_ok=True)
-        with matplotlib.rc_context(STYLE):
-            figure = Figure(figsize=(9, 5.5), layout="constrained")
+        with styled():
+            figure = new_figure(WIDE, 5.5)
             draw(figure)
-            path = self.folder / f"{name}.png"
-            figure.savefig(path, dpi=130)
+            path = save(figure, self.folder / f"{name}.png")
         self.tally.figures += 1
         self.note(f"figure  [bold]{escape(str(path))}[/]")
         self.console.print()
-
-
-STYLE: dict[Any, Any] = {
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.grid": True,
-    "axes.axisbelow": True,
-    "axes.edgecolor": GREY,
-    "axes.labelcolor": "#333333",
-    "axes.titlesize": 11,
-    "axes.titlelocation": "left",
-    "grid.color": "#e6e8eb",
-    "legend.frameon": False,
-    "xtick.color": "#333333",
-    "ytick.color": "#333333",
-    "lines.linewidth": 1.8,
-}
 
 
 def verdict(ours: float, printed: str) -> str:

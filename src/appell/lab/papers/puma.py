@@ -8,9 +8,10 @@ import numpy as np
 
 from appell.describe.load import load_tree
 from appell.dynamics import Dynamics
-from appell.lab.papers.page import BLUE, GREY, RED, Page
+from appell.lab.papers.page import Page
 from appell.motion import CartesianLine, time_optimal, zyz
 from appell.motion.inverse import spherical_wrist
+from appell.motion.pictures.look import BLUE, GREY, RED
 from appell.simulation.open_loop import METHODS, Replay, replay
 from appell.simulation.run import simulate
 
@@ -220,7 +221,7 @@ def _fastest(page: Page, robot, line) -> None:
         for k, name in enumerate(fast.names):
             axes.plot(t, tau[:, k] / EFFORT[k], label=name)
         axes.set(
-            xlabel="t, s",
+            xlabel="t [s]",
             ylabel="torque / limit",
             title="Valera's line in the shortest time: one joint is always at its limit",
         )
@@ -240,9 +241,9 @@ def _draw(figure, robot, paper: PaperLine, line: CartesianLine) -> None:
         *np.array([paper.start, paper.end]).T, color="black", linestyle="--", linewidth=1.2, label="line of the tool"
     )
     space.set(
-        xlabel="x, m",
-        ylabel="y, m",
-        zlabel="z, m",
+        xlabel="x [m]",
+        ylabel="y [m]",
+        zlabel="z [m]",
         title=f"{paper.paper}: {_list(paper.start)} to {_list(paper.end)} m",
     )
     space.set_aspect("equal")
@@ -254,7 +255,7 @@ def _draw(figure, robot, paper: PaperLine, line: CartesianLine) -> None:
     for row, (chosen, title) in enumerate(((heavy, "Torques along the line"), (~heavy, ""))):
         axes = figure.add_subplot(grid[row, 1])
         axes.plot(t, tau[:, chosen], label=[name for name, shown in zip(line.names, chosen, strict=True) if shown])
-        axes.set(xlabel="t, s" if row else "", ylabel="N m", title=title)
+        axes.set(xlabel="t [s]" if row else "", ylabel="torque [N m]", title=title)
         axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), fontsize="small")
 
 
@@ -274,8 +275,8 @@ def _draw_errors(figure, replays: dict[str, Replay]) -> None:
         axes.semilogy(found.t[1:], np.maximum(found.tool_errors[0][1:], 1e-14), label=name)
     axes.axhline(2.24446e-3, color="black", linestyle="--", linewidth=1, label="largest printed")
     axes.set(
-        xlabel="t, s",
-        ylabel="distance of the tool from its line, m",
+        xlabel="t [s]",
+        ylabel="distance of the tool from its line [m]",
         title="An open loop forgets nothing: error along Provenzano's line",
     )
     axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))

@@ -103,9 +103,9 @@ def _draw(figure, exact: np.ndarray, condition: np.ndarray, found: dict[str, np.
     for name in ("CRBA, Walker-Orin", "GA, Mata", "ABA, base coordinates", "ABA, link coordinates"):
         above.plot(degrees, found[name][:, 0], linewidth=1.0, label=f"{name}, single precision")
     above.plot(degrees, exact[:, 0], "k--", linewidth=1.2, label="double precision")
-    above.set(ylabel="acceleration of joint 1, rad/s²")
+    above.set(ylabel="acceleration of joint 1 [rad/s²]")
     above.legend(fontsize=8, loc="lower center")
     below.plot(degrees, condition, "k")
-    below.set(xlabel="q2, degrees", ylabel="condition number of M", yscale="log")
+    below.set(xlabel="q2 [degrees]", ylabel="condition number of M", yscale="log")
     for axes in (above, below):
         axes.grid(alpha=0.3)

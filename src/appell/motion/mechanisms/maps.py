@@ -16,6 +16,7 @@ import numpy as np
 from appell.dynamics import Dynamics
 from appell.errors import ArgumentError, ModelError, unknown_name
 from appell.model.mechanism import Mechanism
+from appell.motion.pictures.look import label, new_figure, styled
 
 
 @dataclass(frozen=True)
@@ -43,21 +44,20 @@ class Workspace:
             raise ArgumentError(
                 f"a map over {', '.join(self.names)} cannot be drawn.", expected="a grid of two coordinates"
             )
-        if figure is None:
-            from matplotlib.figure import Figure
+        with styled():
+            from matplotlib.colors import LogNorm
 
-            figure = Figure(figsize=(7, 5.5), layout="constrained")
-        from matplotlib.colors import LogNorm
-
-        axes = figure.add_subplot()
+            figure = figure or new_figure(7.0, 5.5)
+            axes = figure.add_subplot()
+        units = dict(zip(self.mechanism.coordinate_names, self.mechanism.coordinate_units, strict=True))
         shown = np.ma.masked_invalid(np.where(self.reachable, self.condition, np.nan))
         image = axes.pcolormesh(*self.values, shown.T, norm=LogNorm(1.0, highest), cmap="viridis_r", shading="nearest")
         if self.reachable.any() and not self.reachable.all():
             axes.contour(*self.values, self.reachable.T.astype(float), levels=[0.5], colors="black", linewidths=1)
         figure.colorbar(image, ax=axes, label="condition number of the actuator Jacobian", extend="max")
         axes.set(
-            xlabel=self.names[0],
-            ylabel=self.names[1],
+            xlabel=label(self.names[0], units[self.names[0]]),
+            ylabel=label(self.names[1], units[self.names[1]]),
             title=f"{self.mechanism.name}: {self.share:.0%} of the grid is in reach",
         )
         return figure

@@ -1,0 +1,48 @@
+"""Draw the pictures of pictures.md anew: `python docs/pictures.py [FOLDER]`, docs/images if none is named."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import appell as ap
+from appell.motion.pictures.look import new_figure, save, styled
+from appell.motion.pictures.picture import Picture
+from appell.motion.pictures.shape import Shape
+
+
+def ball(folder: Path) -> None:
+    body = ap.Builder("ball", base="floating", root="ball").root_body(1.0, (0, 0, 0), (0.1, 0.1, 0.1)).build()
+    floor = ap.Contact("ball", ap.Plane(), restitution=0.7)
+    record = ap.simulate(ap.Dynamics(body), [0, 0, 1, 0, 0, 0, 1], until=2.0, contacts=floor)
+    record.plot(folder / "ball.png")
+
+
+def systems(folder: Path) -> None:
+    """Three systems side by side, each as `ap.draw` shows it."""
+    with styled():
+        figure = new_figure(9.0, 3.4)
+        for axes, name in zip(figure.subplots(1, 3), ("panda", "agile-wrist", "stewart-gough"), strict=True):
+            ap.draw(ap.load(name), axes=axes)
+            axes.set_title(name)
+        save(figure, folder / "systems.png")
+
+
+def fall(folder: Path) -> None:
+    """Four instants of a movie: the tree robot of Shafei and Shafei 2018 in a round wall."""
+    dyn = ap.Dynamics(ap.load("tree10"))
+    record = ap.simulate(dyn, until=1.1, contacts=ap.Contact("all", ap.Circle(2.5)))
+    with styled():
+        figure = new_figure(9.0, 2.6)
+        for axes, t in zip(figure.subplots(1, 4), (0.0, 0.3852, 0.8, 1.0823), strict=True):
+            picture = Picture(axes, Shape(dyn).at(record(t)[0]), dyn.system.gravity, record.walls)
+            picture.show()
+            axes.set_axis_off()
+            axes.set_title(f"t = {t:.3f} s")
+        save(figure, folder / "fall.png")
+
+
+if __name__ == "__main__":
+    target = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).parent / "images"
+    for draw in (ball, systems, fall):
+        draw(target)

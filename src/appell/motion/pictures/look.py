@@ -1,0 +1,130 @@
+"""One look for all figures: sizes, letters, colours that colour-blind readers tell apart, units, and files."""
+
+from __future__ import annotations
+
+import math
+import os
+import sys
+import webbrowser
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path as FilePath
+from typing import Any
+
+from appell.errors import ArgumentError
+
+COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#4d4d4d")  # Okabe and Ito's, but yellow
+BLUE, RED, GREY = COLORS[0], COLORS[1], "#8a8f98"  # what it is about, what stands out, what is there for orientation
+DPI = 130
+WIDE = 9.0  # inches
+PREFIXES = {3 * k - 18: prefix for k, prefix in enumerate(("a", "f", "p", "n", "µ", "m", "", "k", "M", "G", "T"))}
+
+STYLE: dict[Any, Any] = {
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "axes.edgecolor": GREY,
+    "axes.labelcolor": "#333333",
+    "axes.labelsize": 9,
+    "axes.titlesize": 10,
+    "axes.titlelocation": "left",
+    "figure.titlesize": 10,
+    "font.size": 9,
+    "grid.color": "#e6e8eb",
+    "legend.frameon": False,
+    "legend.fontsize": 8,
+    "xtick.color": "#333333",
+    "ytick.color": "#333333",
+    "lines.linewidth": 1.5,
+}
+
+
+def label(what: str, unit: str = "") -> str:
+    """The text of an axis: 'time t [s]'."""
+    return f"{what} [{unit}]" if unit else what
+
+
+def prefixed(size: float, unit: str) -> tuple[str, float]:
+    """The unit with the prefix that suits a size, and how many of the unit it is: 3e-6, J gives µJ, 1e-6."""
+    if not (size > 0.0 and math.isfinite(size)):
+        return unit, 1.0
+    power = min(max(3 * math.floor(math.log10(size) / 3.0), min(PREFIXES)), max(PREFIXES))
+    return PREFIXES[power] + unit, 10.0**power
+
+
+@contextmanager
+def styled() -> Iterator[None]:
+    """Figures made inside have the look of all others; without matplotlib, an error that says so."""
+    try:
+        import matplotlib
+        from cycler import cycler
+    except ImportError:
+        raise ArgumentError(
+            "a picture needs matplotlib, which is not installed.", hint="pip install 'appell[plots]'"
+        ) from None
+    with matplotlib.rc_context(STYLE | {"axes.prop_cycle": cycler(color=COLORS)}):
+        yield
+
+
+def new_figure(width: float, height: float) -> Any:
+    """An empty figure of a size in inches, which needs no window and is nobody's current one."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(width, height), layout="constrained", dpi=DPI)
+    FigureCanvasAgg(figure)
+    return figure
+
+
+def check_picture(path: str | FilePath, endings: tuple[str, ...] = ()) -> FilePath:
+    """The path of a picture, or an error if none can be written there; worth asking before the work."""
+    if not isinstance(path, (str, FilePath)):
+        raise ArgumentError(f"a picture cannot be written to {path!r}.", expected="the name of a file")
+    known, found = endings or _endings(), FilePath(path)
+    if found.suffix.lower() not in known:
+        raise ArgumentError(
+            f"'{found.name}' is no file that this picture can be written to.",
+            expected=f"a name that ends in {', '.join(known)}",
+        )
+    if not found.parent.is_dir():
+        raise ArgumentError(f"there is no folder '{found.parent}' to write '{found.name}' to.", hint="make it first")
+    if found.is_dir():
+        raise ArgumentError(f"{found} is a folder.", expected="the name of a file")
+    return found
+
+
+def _endings() -> tuple[str, ...]:
+    """Of all pictures that matplotlib can write."""
+    with styled():
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+        return tuple(sorted(f".{ending}" for ending in FigureCanvasAgg.get_supported_filetypes()))
+
+
+@contextmanager
+def replacing(path: FilePath) -> Iterator[FilePath]:
+    """A file to write to that takes the place of `path` when it is whole, and leaves nothing behind if it fails."""
+    part = path.with_name(f".{path.stem}.{os.getpid()}.part{path.suffix}")
+    try:
+        yield part
+        part.replace(path)
+    except OSError as error:
+        raise ArgumentError(f"the picture cannot be written to {path}: {error.strerror or error}.") from None
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def save(figure: Any, path: str | FilePath) -> FilePath:
+    """Write a figure in the format of the file's ending; a file that is there is replaced."""
+    found = check_picture(path)
+    with styled(), replacing(found) as part:
+        figure.savefig(part, dpi=DPI, format=found.suffix[1:].lower())
+    return found
+
+
+def opened(path: FilePath) -> bool:
+    """Whether the machine has a screen, on which the file is then shown by the program that is there for it."""
+    if sys.platform.startswith("linux") and not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
+        return False
+    return webbrowser.open(path.resolve().as_uri())

@@ -1,0 +1,60 @@
+"""What a record shows of itself; matplotlib is imported when a picture is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path as FilePath
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from appell.dynamics import Dynamics
+    from appell.model.system import System
+    from appell.motion.record import Record
+
+
+def plot(
+    record: Record, path: str | FilePath | None = None, quantities: str | Sequence[str] = (), *, figure: Any = None
+) -> Any:
+    """Columns over time, a panel a quantity (q, v, a, tau and energy if they say anything), events marked.
+
+        record.plot("swing.png")
+        record.plot(quantities=["q_elbow", "tau"])
+
+    Returns the matplotlib figure, and writes it to `path`, if there is one, in the format of its ending. The motion of
+    a simulation is drawn as it is between the rows; other records are drawn as straight lines from row to row.
+    """
+    from appell.motion.pictures.look import check_picture, save
+    from appell.motion.pictures.plot import plot_record
+
+    if path is not None:
+        check_picture(path)
+    figure = plot_record(record, quantities, figure)
+    if path is not None:
+        save(figure, path)
+    return figure
+
+
+def movie(
+    record: Record,
+    path: str | FilePath,
+    robot: System | Dynamics | None = None,
+    walls: Iterable[Any] | None = None,
+    *,
+    slower: float | None = None,
+    view: tuple[float, float] | None = None,
+    inertia: bool = False,
+    progress: bool | None = None,
+) -> FilePath:
+    """The motion in space as GIF, or as MP4 where ffmpeg is installed; returns the path.
+
+        record.movie("swing.gif")
+        Record.read("swing.csv").movie("swing.gif", ap.load("puma"))
+
+    Upright against gravity (z up if there is none), equal scales, the time in the title; aslant, or face on if
+    everything lies in one plane; `view` is (azimuth, elevation) in degrees. Records of `simulate` know their robot and
+    their walls; others are told. `slower` than life by a factor; if None, so that the movie lasts 2 to 20 s.
+    `inertia=True` shows the ellipsoids of all bodies, and not only of those of which nothing else is seen.
+    """
+    from appell.motion.pictures.movie import write_movie
+
+    return write_movie(record, path, robot, walls, slower, view, inertia, progress)

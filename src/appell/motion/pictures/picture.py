@@ -1,0 +1,126 @@
+"""A scene on paper: lines, joints and ellipsoids of a system, walls or a grid, the directions of the world.
+
+Under a parallel projection P an ellipsoid with half axes A is an ellipse with the matrix P A Aᵀ Pᵀ: outlines are exact.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from appell.motion.pictures.camera import placed
+from appell.motion.pictures.look import COLORS, GREY, label
+from appell.motion.pictures.scene import Scene
+from appell.motion.pictures.walls import extent, floor_lines, spacing, wall_lines
+
+ROUND = np.linspace(0.0, 2.0 * np.pi, 49)
+GROUND, SHADE, WALL = "#4d4d4d", "#d5d9de", "#b9bfc7"
+MARGIN = 0.06
+LARGE, SMALL, TITLE = 6.4, 3.2, 0.6  # inches: the longer side, the shorter one at least, room for what is written
+TRIAD = 0.75  # inches
+
+
+class Picture:
+    """What stands still is drawn once; `show` draws a configuration of the scene."""
+
+    def __init__(
+        self,
+        axes: Any,
+        scene: Scene,
+        gravity,
+        walls: Sequence[Any] = (),
+        view: tuple[float, float] | None = None,
+        inertia: bool = False,
+    ):
+        from matplotlib.collections import LineCollection, PolyCollection
+
+        self.axes, self.scene = axes, scene
+        self.solid = np.ones(len(scene.bare), bool) if inertia else scene.bare
+        points = scene.points(self.solid)
+        self.camera = placed(scene.places, gravity, view)
+        self.level = float((points @ self.camera.up).min())
+        self.shaded = not walls and not self.camera.flat
+        step = spacing(1.2 * extent(points, walls))
+        still = [line for wall in walls for line in wall_lines(wall, points, self.camera, step)]
+        if self.shaded:
+            still += floor_lines(points, self.camera, step)
+        flat = [self.camera.project(line)[:, :2] for line in still]
+        axes.add_collection(LineCollection(flat, colors=WALL if walls else SHADE, linewidths=0.8, zorder=0))
+        self._frame(np.concatenate([self.camera.project(points)[:, :2], *flat]), gravity, step)
+        bolted = self.camera.project(scene.anchors)
+        axes.scatter(bolted[:, 0], bolted[:, 1], s=70, marker="s", color=GROUND, zorder=2)
+        self.shadow = axes.add_collection(LineCollection([], colors=SHADE, linewidths=2.5, zorder=1))
+        self.bodies = axes.add_collection(PolyCollection([], alpha=0.35, linewidths=1.0, zorder=2))
+        self.lines = axes.add_collection(LineCollection([], capstyle="round", zorder=3))
+        self.centers = axes.scatter([], [], s=14, zorder=4)
+        self.joints = axes.scatter([], [], s=14, color="white", edgecolors="#333333", linewidths=0.9, zorder=5)
+
+    def show(self, index: tuple[int, ...] = ()) -> None:
+        """Draw one configuration of the scene."""
+        scene, project = self.scene, self.camera.project
+        segments = scene.segments[index]
+        seen = project(segments)
+        order = np.argsort(seen[..., 2].mean(axis=-1))  # what is nearer covers what is behind
+        self.lines.set_segments(list(seen[order][..., :2]))
+        self.lines.set_color([_color(branch) for branch in scene.branches[order]])
+        self.lines.set_linewidth(np.where(scene.thin[order], 1.2, 3.0))
+        if self.shaded:
+            fall = (segments @ self.camera.up - self.level)[..., None] * self.camera.up
+            self.shadow.set_segments(list(project(segments - fall)[..., :2]))
+        centers = project(scene.centers[index])[self.solid, :2]
+        half = self.camera.axes[:2] @ scene.axes[index][self.solid]
+        colors = [COLORS[k % len(COLORS)] for k in np.flatnonzero(self.solid)]
+        self.bodies.set_verts([_ellipse(c, h) for c, h in zip(centers, half, strict=True)])
+        self.bodies.set_color(colors)
+        self.centers.set_offsets(centers)
+        self.centers.set_color(colors)
+        self.joints.set_offsets(project(scene.joints[index])[:, :2])
+
+    def fit(self, figure: Any) -> None:
+        """Give a figure with this picture alone the shape of what is on it."""
+        (left, right), (low, high) = self.axes.get_xlim(), self.axes.get_ylim()
+        wide, tall = LARGE * np.array([right - left, high - low]) / max(right - left, high - low)
+        figure.set_size_inches(round(max(wide, SMALL + TITLE), 1), round(max(tall, SMALL) + TITLE, 1))
+
+    def _frame(self, seen: np.ndarray, gravity, step: float) -> None:
+        """Equal scales, everything inside; axes with units face on, else the directions of the world in a corner."""
+        axes = self.axes
+        low, high = seen.min(axis=0), seen.max(axis=0)
+        room = MARGIN * max(float((high - low).max()), 0.1)
+        below = room if self.camera.flat else 2.0 * room  # for what is written there
+        axes.set(xlim=(low[0] - room, high[0] + room), ylim=(low[1] - below, high[1] + room), aspect="equal")
+        right, up = self.camera.labels
+        if self.camera.flat and right and up:
+            axes.set(xlabel=label(right, "m"), ylabel=label(up, "m"))
+            axes.locator_params(nbins=6)
+            return
+        axes.set_axis_off()
+        axes.text(0.99, 0.01, f"grid {step:g} m", transform=axes.transAxes, ha="right", va="bottom", color=GREY)
+        self._triad(gravity)
+
+    def _triad(self, gravity) -> None:
+        place, size = self.axes.get_position(), self.axes.figure.get_size_inches()
+        side = min(TRIAD / (size[0] * place.width), 0.4)
+        corner = self.axes.inset_axes((0.0, 0.0, side, side))
+        corner.set_axis_off()
+        corner.set(xlim=(-1.5, 1.5), ylim=(-1.5, 1.5), aspect="equal")
+        arrows = dict(zip("xyz", np.eye(3), strict=True))
+        if np.any(np.array([*gravity], float)):
+            arrows["g"] = -1.2 * self.camera.up
+        for name, direction in arrows.items():
+            tip, color = self.camera.project(direction)[:2], COLORS[1] if name == "g" else GROUND
+            corner.annotate("", tip, (0.0, 0.0), arrowprops={"arrowstyle": "->", "color": color, "linewidth": 0.9})
+            corner.text(*(1.25 * tip), name, ha="center", va="center", fontsize=8, color=color)
+
+
+def _color(branch: int) -> str:
+    return GROUND if branch < 0 else COLORS[branch % len(COLORS)]
+
+
+def _ellipse(center: np.ndarray, half: np.ndarray) -> np.ndarray:
+    """The outline of an ellipsoid whose projected half axes are the columns of `half` (2, 3)."""
+    sizes, turn = np.linalg.eigh(half @ half.T)
+    root = turn * np.sqrt(np.maximum(sizes, 0.0))
+    return center + np.column_stack([np.cos(ROUND), np.sin(ROUND)]) @ root.T

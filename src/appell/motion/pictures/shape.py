@@ -1,0 +1,172 @@
+"""What there is to see of a system: lines on its bodies, joints, ellipsoids of inertia.
+
+A line belongs to a body, or to the world, and is a list of points in its axes; so are joints and named frames. Where
+the bodies are follows from one compiled function of q, and everything else from that.
+
+A body of mass m with principal moments I has the same mass and moments as a solid ellipsoid with the half axes
+
+    aᵢ² = 5 (Iⱼ + Iₖ - Iᵢ) / 2m                                                                              (1)
+
+which stands for a body of which nothing else can be seen. A link that carries nothing is a line to its centre of mass.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+
+import numpy as np
+
+from appell.compile.function import Function
+from appell.dynamics import Dynamics
+from appell.model.body import Body
+from appell.model.joints import Prismatic
+from appell.model.mechanism import Mechanism
+from appell.model.mechanism_parts import Polyline
+from appell.model.robot import Robot
+from appell.model.system import System
+from appell.motion.pictures.scene import Scene
+
+SHORT = 1e-9  # m: a line that is shorter cannot be seen
+
+
+@dataclass(frozen=True, eq=False)
+class Segment:
+    """A straight line between points of bodies, or of the world (None); `branch` is the chain that it belongs to."""
+
+    bodies: tuple[str | None, str | None]  # of its two ends, the same but for slides
+    ends: np.ndarray  # (2, 3), each in the axes of its body
+    branch: int = 0
+    thin: bool = False  # it only leads to a centre of mass
+
+
+@dataclass(frozen=True, eq=False)
+class Ellipsoid:
+    """The solid ellipsoid with the mass and the moments of a body; `bare` if nothing else is seen of the body."""
+
+    body: str
+    center: np.ndarray  # (3), in the axes of the body
+    axes: np.ndarray  # (3, 3), half axes as columns, in the axes of the body
+    bare: bool
+
+
+class Shape:
+    """The lines, joints and ellipsoids of a system, each on its body."""
+
+    def __init__(self, dyn: Dynamics):
+        self.dyn, self.system = dyn, dyn.system
+        self.names = list(self.system.body_names)
+        self.segments = _tree(self.system) if isinstance(self.system, Robot) else _outlines(self.system)
+        self.joints, self.anchors = _joints(self.system), _anchors(self.system)
+        seen = {segment.bodies[0] for segment in self.segments}
+        bodies = {name: body for name, body in self.system.bodies.items() if body is not None}
+        lined = isinstance(self.system, Robot) and bool(seen - {None})  # joints show where the other links are
+        self.ellipsoids = [_ellipsoid(name, body, not lined and name not in seen) for name, body in bodies.items()]
+
+    @cached_property
+    def places(self) -> Function:
+        """(R, x)(q): axes and origins of all bodies."""
+        frames, equations = [self.system.frame(name) for name in self.names], self.dyn.equations
+
+        def body(q):
+            poses = [equations.pose(frame, q) for frame in frames]
+            turns = [[list(row) for row in pose.rotation.rows] for pose in poses]
+            return {"R": turns, "x": [list(pose.translation) for pose in poses]}
+
+        return Function.of("places", {"q": self.system.nq}, body, "Where all bodies are.", self.system.owner)
+
+    def at(self, q) -> Scene:
+        """The scene at configurations (..., nq)."""
+        R, x = self.places(self.system.sized("q", q, self.system.nq))
+        batch = R.shape[:-3]
+        R = np.concatenate([R, np.broadcast_to(np.eye(3), (*batch, 1, 3, 3))], axis=-3)  # the world comes last
+        x = np.concatenate([x, np.zeros((*batch, 1, 3))], axis=-2)
+
+        def put(bodies: list[str | None], points: list[np.ndarray]) -> np.ndarray:
+            """Points of bodies, in the world: (..., points, 3)."""
+            index = [len(self.names) if body is None else self.names.index(body) for body in bodies]
+            local = np.array(points, float).reshape(-1, 3)
+            return np.einsum("...bij,bj->...bi", R[..., index, :, :], local) + x[..., index, :]
+
+        lines, solids = self.segments, self.ellipsoids
+        ends = [put([s.bodies[k] for s in lines], [s.ends[k] for s in lines]) for k in range(2)]
+        half = np.array([e.axes for e in solids]).reshape(-1, 3, 3)
+        return Scene(
+            np.stack(ends, axis=-2),
+            np.array([-1 if s.bodies[0] is None else s.branch for s in lines], int),
+            np.array([s.thin for s in lines], bool),
+            put([body for body, _ in self.joints], [place for _, place in self.joints]),
+            put([e.body for e in solids], [e.center for e in solids]),
+            R[..., [self.names.index(e.body) for e in solids], :, :] @ half,
+            np.array([e.bare for e in solids], bool),
+            np.array(self.anchors, float).reshape(-1, 3),
+        )
+
+
+def _ellipsoid(name: str, body: Body, bare: bool) -> Ellipsoid:
+    moments, turn = np.linalg.eigh(np.array([list(row) for row in body.inertia.rows], float))
+    squares = 2.5 * (moments.sum() - 2.0 * moments) / body.mass if body.mass > 0.0 else np.zeros(3)  # (1)
+    return Ellipsoid(name, np.array([*body.com], float), turn * np.sqrt(np.maximum(squares, 0.0)), bare)
+
+
+def _tree(robot: Robot) -> list[Segment]:
+    """From every link's origin to the joints and frames that it carries, else to its centre of mass; and slides."""
+    branch, found = _branches(robot), []
+    carried = [(link.parent, link.joint.placement.translation) for link in robot.links]
+    carried += [(frame.body, frame.pose.translation) for frame in robot.frames]
+    for owner, place in carried:
+        if math.hypot(*place) > SHORT:
+            found.append(Segment((owner, owner), np.array([[0.0, 0.0, 0.0], [*place]], float), branch.get(owner, 0)))
+    owners = {segment.bodies[0] for segment in found}
+    for link in robot.links:
+        if link.body is not None and link.name not in owners and math.hypot(*link.body.com) > SHORT:
+            ends = np.array([[0.0, 0.0, 0.0], [*link.body.com]], float)
+            found.append(Segment((link.name, link.name), ends, branch[link.name], thin=True))
+        if isinstance(link.joint.motion, Prismatic) and link.body is not None:
+            ends = np.array([[*link.joint.placement.translation], [0.0, 0.0, 0.0]], float)
+            found.append(Segment((link.parent, link.name), ends, branch[link.name]))
+    return found
+
+
+def _branches(robot: Robot) -> dict[str | None, int]:
+    """A number for every chain: a link goes on with its parent's unless the parent carries several."""
+    children = [link.parent for link in robot.links]
+    branch: dict[str | None, int] = {}
+    for link in robot.links:
+        alone = children.count(link.parent) == 1 and link.parent in branch
+        branch[link.name] = branch[link.parent] if alone else len(set(branch.values()))
+    return branch
+
+
+def _outlines(system: System) -> list[Segment]:
+    """The lines that a mechanism was given, of its bodies and of what stands still."""
+    if not isinstance(system, Mechanism):
+        return []
+    lines: list[tuple[str | None, Polyline]] = [(None, line) for line in system.outlines]
+    lines += [(part.name, part.outline) for part in system.parts]
+    order = {part.name: k for k, part in enumerate(system.parts)}
+    return [
+        Segment((body, body), np.array(ends, float), 0 if body is None else order[body])
+        for body, line in lines
+        for ends in pairwise(line)
+        if np.linalg.norm(np.subtract(*ends)) > SHORT
+    ]
+
+
+def _joints(system: System) -> list[tuple[str | None, np.ndarray]]:
+    """Where to put dots: the joints of a tree, the ends of a mechanism's lines with few corners."""
+    if isinstance(system, Robot):
+        return [(link.name, np.zeros(3)) for link in system.links if link.body is not None]
+    if not isinstance(system, Mechanism):
+        return []
+    short = [part for part in system.parts if 0 < len(part.outline) < 9]
+    return [(part.name, np.array(point, float)) for part in short for point in part.outline]
+
+
+def _anchors(system: System) -> list[list[float]]:
+    """Where a tree is bolted to the world: joints about or along one axis that carry a link with mass."""
+    links = system.links if isinstance(system, Robot) else ()
+    bolted = [link for link in links if link.parent is None and link.body is not None and link.joint.motion.nv == 1]
+    return [[*link.joint.placement.translation] for link in bolted]

@@ -1,0 +1,34 @@
+"""docs/pictures.md: its code runs, and its pictures are what the script beside it draws."""
+
+from __future__ import annotations
+
+import re
+import runpy
+from pathlib import Path
+
+import pytest
+from PIL import Image
+
+DOCS = Path(__file__).resolve().parents[3] / "docs"
+PAGE = (DOCS / "pictures.md").read_text(encoding="utf-8")
+
+
+def test_the_code_of_the_page_runs(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    scope: dict = {}
+    blocks = re.findall(r"```python\n(.*?)```", PAGE, flags=re.DOTALL)
+    assert len(blocks) == 4
+    for block in blocks:
+        exec(compile(block, "pictures.md", "exec"), scope)
+    written = {path.name for path in tmp_path.iterdir()}
+    assert written == {"ball.png", "platform.png", "puma.pdf", "fall.gif", "ball.csv"}
+    assert len(scope["frame"]) == len(scope["record"])
+
+
+@pytest.mark.parametrize("name", re.findall(r"images/(\w+)\.png", PAGE))
+def test_a_picture_of_the_page_is_small_and_drawn_by_the_script(name, tmp_path):
+    kept = DOCS / "images" / f"{name}.png"
+    assert kept.stat().st_size < 150_000
+    runpy.run_path(str(DOCS / "pictures.py"))[name](tmp_path)
+    with Image.open(kept) as one, Image.open(tmp_path / f"{name}.png") as other:
+        assert one.size == other.size
