@@ -12,6 +12,7 @@ A quaternion enters the kernels at any length; it keeps its length along (1) and
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -33,15 +34,17 @@ class FreeMotion:
         self.steady = constant_torque(dyn.system, torque)
         self.torque = None if self.steady is not None else checked_torque(dyn.system, torque)
         self.rate = Rate.compiled(dyn.state_rate, 2, None if self.torque is None else self._ask)
+        self._q, self._v = self.rate.y[: self.nq], self.rate.y[self.nq :]
+        self._tau = self.rate.held["tau"]
         if self.steady is not None:
-            self.rate.held["tau"][:] = self.steady
-        self._called = Rate.called(self.nq + self.nv, self._answer)
+            self._tau[:] = self.steady
+        self._quaternions = dyn.system.quaternions
         self._rhs: Rhs = self
         self._steppers: dict[tuple[str, bool], Stepper] = {}
 
     def normalised(self, q: np.ndarray) -> np.ndarray:
         """q with unit quaternions; in place, any batch."""
-        for span in self.system.quaternions:
+        for span in self._quaternions:
             q[..., span] /= np.linalg.norm(q[..., span], axis=-1, keepdims=True)
         return q
 
@@ -68,9 +71,16 @@ class FreeMotion:
 
     def _ask(self) -> None:
         """Fill τ for the evaluation that follows."""
-        rate, nq = self.rate, self.nq
         assert self.torque is not None
-        rate.held["tau"][:] = self.torque(rate.time.item(), self.normalised(rate.y[:nq].copy()), rate.y[nq:])
+        q = self.normalised(self._q.copy()) if self._quaternions else self._q
+        self._tau[:] = self.torque(self.rate.time.item(), q, self._v)
 
-    def _answer(self) -> None:
-        self._called.slope[:] = self._rhs(self._called.time.item(), self._called.y)
+    @cached_property
+    def _called(self) -> Rate:
+        """The rate that Python computes."""
+
+        def answer() -> None:
+            rate.slope[:] = self._rhs(rate.time.item(), rate.y)
+
+        rate = Rate.called(self.nq + self.nv, answer)
+        return rate

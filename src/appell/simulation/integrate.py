@@ -12,6 +12,7 @@ from typing import Protocol
 import numpy as np
 from scipy import integrate
 
+from appell.algebra.scalar import is_number
 from appell.compile.stepper.driver import Reason
 from appell.compile.stepper.stepper import Stepper
 from appell.compile.stepper.tableau import METHODS
@@ -23,6 +24,18 @@ from appell.simulation.status import Status, Stop
 IMPLICIT = {"Radau": 3, "BDF": 5, "LSODA": 12}
 KNOWN = (*METHODS, *IMPLICIT)
 FINEST = 3e-14  # a smaller rtol asks for more digits than there are
+
+TINY, HUGE = np.finfo(float).tiny, np.finfo(float).max
+RANGES = {
+    "rtol": (TINY, 1.0, "a positive number, at most 1"),
+    "atol": (TINY, 1.0, "a positive number, at most 1 (m, rad, and so on)"),
+    "max_step": (TINY, np.inf, "a positive number of seconds"),
+    "tolerance": (1e-13, HUGE, "a finite number of metres, at least 1e-13, below which positions are rounding"),
+    "rest_speed": (TINY, HUGE, "a positive, finite number of metres a second"),
+    "max_events": (1, HUGE, "a whole number, at least 1"),
+    "max_steps": (1, HUGE, "a whole number, at least 1"),
+}
+COUNTED = ("max_events", "max_steps")
 
 
 class Rhs(Protocol):
@@ -49,10 +62,10 @@ class Settings:
     def __post_init__(self):
         if self.method not in KNOWN:
             raise ArgumentError(unknown_name("method", str(self.method), KNOWN, "simulate"))
-        for name in ("rtol", "atol", "max_step", "tolerance", "rest_speed", "max_events", "max_steps"):
+        for name, (least, most, expected) in RANGES.items():
             value = getattr(self, name)
-            if not value > 0:
-                raise ArgumentError(f"{name} is {value!r}.", expected="a positive number")
+            if not is_number(value) or not least <= value <= most or (name in COUNTED and value != round(value)):
+                raise ArgumentError(f"{name} is {value!r}.", expected=expected)
 
 
 def pieces(

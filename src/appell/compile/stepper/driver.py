@@ -15,6 +15,7 @@ any built-in function. The lock of the interpreter is kept: steps last some micr
 from __future__ import annotations
 
 import hashlib
+import math
 from enum import IntEnum
 from functools import cache
 
@@ -45,9 +46,14 @@ class Reason(IntEnum):
 def driver(method: str) -> Code:
     """The loaded code of a method, from the disk or made now."""
     tableau, target = METHODS[method], host()
-    text = "\n".join([_evaluate(tableau, target.has_fma), _drive(tableau, target.has_fma), _enter()])
+    text = driver_text(tableau, target.has_fma)
     key = hashlib.sha256("\n".join([text, target.identity, emitter_digest()]).encode()).hexdigest()
     return Code(disk.fetch(key, lambda: assemble(text, target, method)), "enter")
+
+
+def driver_text(tableau: Tableau, fused: bool) -> str:
+    """The LLVM module of a method: `@enter` for Python, `@drive` for the steps, `@evaluate` for a slope."""
+    return "\n".join([_evaluate(tableau, fused), _drive(tableau, fused), _enter()])
 
 
 def _enter() -> str:
@@ -77,8 +83,20 @@ done:
 
 
 def _evaluate(tableau: Tableau, fused: bool) -> str:
-    """The slope at the time and state that are given, carried to its row; false if Python raised an exception."""
+    """The slope at the time and state that are given, carried to its row; false if Python raised an exception.
+
+    A state that is not finite has the slope NaN: nobody is asked about it.
+    """
     emit = StateEmitter(tableau, fused)
+    state, slope, spoilt = emit.get("state"), emit.get("slope"), emit.stack(1)
+    emit.store(emit.constant(0.0), spoilt)
+    emit.each(lambda _, k: emit.spoil(spoilt, emit.load(state, k)))
+    finite = emit.double("fcmp ord", emit.lanes_sum(emit.load(spoilt)), number(0.0))
+    emit.branch(finite, "sound", "unsound")
+    emit.enter("unsound")
+    emit.each(lambda _, k: emit.store(emit.constant(math.nan), slope, k))
+    emit.jump("carry")
+    emit.enter("sound")
     emit.do(f"store double %time, ptr {emit.get('clock')}, align 8")
     emit.put("evaluations", emit.value(f"add i64 {emit.get('evaluations')}, 1"))
     callback, rate = emit.get("callback"), emit.get("rate")
@@ -97,7 +115,6 @@ def _evaluate(tableau: Tableau, fused: bool) -> str:
     emit.do(f"call void {rate}(ptr {emit.get('addresses')})")
     emit.jump("carry")
     emit.enter("carry")
-    slope = emit.get("slope")
     emit.each(lambda block, k: emit.store(emit.load(slope, k), emit.address(block, "%row")))
     emit.do("ret i1 true")
     return emit.function("define internal i1 @evaluate(ptr %cells, double %time, i64 %row) noinline nounwind")
