@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
+from typing import NamedTuple
 
 import numpy as np
 from numpy.polynomial import chebyshev
@@ -42,8 +43,7 @@ def ones(count: int) -> np.ndarray:
     return np.ones(count)
 
 
-@dataclass(frozen=True, slots=True)
-class Piece:
+class Piece(NamedTuple):
     """One step: a series over [start, end], valid until `stop`."""
 
     start: float

@@ -90,8 +90,9 @@ def _explicit(
     stepper = rhs.stepper(settings.method)
     rtol = max(settings.rtol, FINEST)
     stepper.start(t, y, until, rtol=rtol, atol=settings.atol, first=first_step, longest=longest)
-    block, reason = 1, Reason.FULL
+    block, reason, stretch = 1, Reason.FULL, stepper.stretches
     while reason is Reason.FULL:
+        assert stepper.stretches == stretch, "another stretch was begun before this one was given up"
         reason = stepper.advance(block)
         series = stepper.series.copy()
         for start, end, one in zip(stepper.starts.tolist(), stepper.ends.tolist(), series, strict=True):

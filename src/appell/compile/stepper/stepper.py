@@ -28,6 +28,7 @@ class Stepper:
 
     def __init__(self, method: str, rate: Rate, capacity: int = 64):
         self.rate, self.capacity = rate, capacity
+        self.stretches = 0  # begun so far
         self.tableau: Tableau = METHODS[method]
         registers = rate.registers
         work = aligned(registers, rows(self.tableau), DOUBLES.width)
@@ -75,6 +76,7 @@ class Stepper:
         cells.t, cells.until, cells.longest, cells.rtol, cells.atol = t, until, longest, rtol, atol
         cells.h = self._first_step(t, y, until) if first is None else first
         cells.fresh = 1
+        self.stretches += 1
 
     def advance(self, steps: int = 1) -> Reason:
         """Take up to so many steps; what a callback raises is raised."""
