@@ -111,6 +111,7 @@ def _implicit(
     """SciPy's steps, one at a time."""
 
     def guarded(t: float, y: np.ndarray) -> np.ndarray:
+        t = min(t, until)  # some versions of SciPy look further to find their first step
         rate = rhs(t, y)
         if not np.isfinite(rate).all():
             raise Stop(Status.TOLERANCE, f"The acceleration at t = {t:.9g} is not finite.")
