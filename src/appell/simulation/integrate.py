@@ -89,6 +89,8 @@ def _explicit(
     """Blocks of steps in machine code; an event throws away what is left of a block, so the first ones are short."""
     stepper = rhs.stepper(settings.method)
     rtol = max(settings.rtol, FINEST)
+    if first_step is not None and t == stepper.t:
+        first_step = max(first_step, stepper.step)  # its last step may have been cut short by the end
     stepper.start(t, y, until, rtol=rtol, atol=settings.atol, first=first_step, longest=longest)
     block, reason, stretch = 1, Reason.FULL, stepper.stretches
     while reason is Reason.FULL:

@@ -141,6 +141,21 @@ def test_no_evaluation_is_beyond_the_end_or_before_the_start(method, until):
 
 
 @methods
+def test_ends_that_come_one_after_the_other_cost_one_step_each(method):
+    """A thousand ticks a second: rounding leaves no sliver of a step before a tick, and none begins small again."""
+    stepper, taken = Stepper(method, oscillator()), 0
+    y, first = np.array([1.0, 0.0]), None
+    for tick in range(1, 1001):
+        start = 1e-3 * (tick - 1)
+        stepper.start(start, y, 1e-3 * tick, rtol=1e-4, atol=1e-4, first=first)
+        assert finish(stepper) is Reason.END
+        taken += stepper.taken
+        y, first = stepper.y, stepper.step
+    assert taken <= 1003
+    np.testing.assert_allclose(y, [np.cos(1.0), -np.sin(1.0)], atol=1e-9)
+
+
+@methods
 def test_no_step_is_longer_than_the_longest(method):
     stepper = Stepper(method, oscillator())
     stepper.start(0.0, [1.0, 0.0], 1.0, rtol=1.0, atol=1.0, longest=0.03)

@@ -5,11 +5,12 @@
     accept     keep times and interpolant; the next step is longer by the factor, but not right after a refusal
     refuse     otherwise, or if the error is NaN: the same step once more, shorter by the factor
 
-Times only go forward, and no step reaches beyond `until`. The code of a method is one object for all rates and sizes:
-it calls the rate through the cells, and finds it there as the machine code of a function, as a Python function, or as
-both, first the latter. Like all code that is made here it refers to nothing outside itself: Python's own functions are
-called through the cells too. An exception in Python ends the call at once and is handed on with its traceback, as by
-any built-in function. The lock of the interpreter is kept: steps last some microseconds, less than getting it back.
+Times only go forward. No step reaches beyond `until`, and none ends a rounding before it. The code of a method is one
+object for all rates and sizes: it calls the rate through the cells, and finds it there as the machine code of a
+function, as a Python function, or as both, first the latter. Like all code that is made here it refers to nothing
+outside itself: Python's own functions are called through the cells too. An exception in Python ends the call at once
+and is handed on with its traceback, as by any built-in function. The lock of the interpreter is kept: steps last some
+microseconds, less than getting it back.
 """
 
 from __future__ import annotations
@@ -141,7 +142,9 @@ def _drive(tableau: Tableau, fused: bool) -> str:
 
     emit.enter("attempt")
     t = emit.get("t")
-    end = emit.smaller(emit.double("fadd", t, emit.get("h")), emit.get("until"))
+    end, until = emit.double("fadd", t, emit.get("h")), emit.get("until")
+    nearly = emit.double("fcmp olt", emit.double("fsub", until, end), least.get())
+    end = emit.choose(nearly, until, end)
     h = emit.double("fsub", end, t)
     step.set(h)
     end_of_step.set(end)
