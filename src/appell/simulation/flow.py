@@ -1,19 +1,28 @@
 """The equations of motion as an ordinary differential equation, y = (q, v).
 
-    q̇ = N(q) v            v̇ = a(q, v, τ)                                                                      (1)
+    q̇ = N(q) v            v̇ = a(q, v, τ, …)                                                                   (1)
 
-Both sides are compiled kernels on arrays of their own, so that one evaluation costs about what it costs Python to call.
+Both sides are one compiled kernel, `Dynamics.state_rate`, which a stepper calls from machine code. Its first two inputs
+are y; all others, τ and whatever else there is, are arrays `rate.held[name]` that stay as they are along a stretch: who
+changes them begins a new one. Only a torque that is a function is asked before every evaluation, and fills `tau`.
+
 A quaternion enters the kernels at any length; it keeps its length along (1) and is given out as a unit quaternion.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from appell.compile.stepper.rate import Rate
+from appell.compile.stepper.stepper import Stepper
 from appell.dynamics import Dynamics
 from appell.simulation.torque import checked_torque, constant_torque
+
+Rhs = Callable[[float, np.ndarray], np.ndarray]
 
 
 class FreeMotion:
@@ -24,14 +33,18 @@ class FreeMotion:
         self.nq, self.nv, self.nu = dyn.system.nq, dyn.system.nv, dyn.system.nu
         self.steady = constant_torque(dyn.system, torque)
         self.torque = None if self.steady is not None else checked_torque(dyn.system, torque)
-        self.forward = dyn.forward_dynamics.bind()
+        self.rate = Rate.compiled(dyn.state_rate, 2, None if self.torque is None else self._ask)
+        self._q, self._v = self.rate.y[: self.nq], self.rate.y[self.nq :]
+        self._tau = self.rate.held["tau"]
         if self.steady is not None:
-            self.forward.tau[:] = self.steady
-        self.rate = None if dyn.system.is_flat else dyn.coordinate_rate.bind()
+            self._tau[:] = self.steady
+        self._quaternions = dyn.system.quaternions
+        self._rhs: Rhs = self
+        self._steppers: dict[tuple[str, bool], Stepper] = {}
 
     def normalised(self, q: np.ndarray) -> np.ndarray:
         """q with unit quaternions; in place, any batch."""
-        for span in self.system.quaternions:
+        for span in self._quaternions:
             q[..., span] /= np.linalg.norm(q[..., span], axis=-1, keepdims=True)
         return q
 
@@ -45,17 +58,29 @@ class FreeMotion:
 
     def __call__(self, t: float, y: np.ndarray) -> np.ndarray:
         """ẏ (1)."""
-        nq, forward, rate = self.nq, self.forward, self.rate
-        forward.q[:], forward.v[:] = y[:nq], y[nq:]
-        if self.torque is not None:
-            forward.tau[:] = self.torque(t, self.normalised(np.array(y[:nq])), y[nq:])
-        forward()
-        found = np.empty(len(y))
-        found[nq:] = forward.a
-        if rate is None:
-            found[:nq] = y[nq:]
-        else:
-            rate.q[:], rate.v[:] = y[:nq], y[nq:]
-            rate()
-            found[:nq] = rate.rate
-        return found
+        self.rate.time[()], self.rate.y[:] = t, y
+        return self.rate().copy()
+
+    def stepper(self, method: str, rhs: Rhs | None = None) -> Stepper:
+        """The stepper for (1), or for another rate of the same states that Python computes; there is one of each."""
+        self._rhs = self if rhs is None else rhs
+        key = (method, rhs is None)
+        if key not in self._steppers:
+            self._steppers[key] = Stepper(method, self._called if rhs else self.rate)
+        return self._steppers[key]
+
+    def _ask(self) -> None:
+        """Fill τ for the evaluation that follows."""
+        assert self.torque is not None
+        q = self.normalised(self._q.copy()) if self._quaternions else self._q
+        self._tau[:] = self.torque(self.rate.time.item(), q, self._v)
+
+    @cached_property
+    def _called(self) -> Rate:
+        """The rate that Python computes."""
+
+        def answer() -> None:
+            rate.slope[:] = self._rhs(rate.time.item(), rate.y)
+
+        rate = Rate.called(self.nq + self.nv, answer)
+        return rate
