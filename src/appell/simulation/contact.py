@@ -18,6 +18,7 @@ from appell.formulate.equations import Equations
 from appell.formulate.points import wall_motion
 from appell.model.frame import Frame
 from appell.simulation.surface import Surface
+from appell.simulation.windows import ALWAYS, windows
 
 
 @dataclass(frozen=True)
@@ -25,13 +26,15 @@ class Contact:
     """Points of a robot against a wall.
 
     `points` are frame names, or "all": every joint and every named frame, each place once. `restitution` is Newton's
-    coefficient, 0 to 1; `friction` is Coulomb's.
+    coefficient, 0 to 1; `friction` is Coulomb's. `during` is when the wall is there: always, or from t0 until t1 in
+    seconds, or several such pairs.
     """
 
     points: str | Iterable[str]
     surface: Surface
     restitution: float = 1.0
     friction: float = 0.0
+    during: tuple[float, float] | Iterable[tuple[float, float]] | None = None
 
     def __post_init__(self):
         if not isinstance(self.surface, Surface):
@@ -42,6 +45,7 @@ class Contact:
         if not points:
             raise ArgumentError("a contact has no points.", expected='frame names, or "all"')
         object.__setattr__(self, "points", points)
+        object.__setattr__(self, "during", windows(self.during))
         e, mu = self.restitution, self.friction
         if not isinstance(e, (int, float)) or not 0.0 <= e <= 1.0:
             raise ArgumentError(
@@ -95,9 +99,19 @@ class Contacts:
         self.gaps, self.motion = pairs.gaps, pairs.motion
         self.restitution = np.array([self.contacts[k].restitution for k in self.wall], float)
         self.friction = np.array([self.contacts[k].friction for k in self.wall], float)
+        self.windows = [tuple(contact.during or ALWAYS) for contact in self.contacts]
 
     def __len__(self) -> int:
         return len(self.names)
+
+    def active(self, t: float) -> np.ndarray:
+        """Which pairs there are at a time: a wall that comes at t is there, one that goes is not."""
+        return np.array([any(low <= t < high for low, high in self.windows[wall]) for wall in self.wall], bool)
+
+    @property
+    def edges(self) -> list[float]:
+        """When walls come or go."""
+        return sorted({edge for spans in self.windows for span in spans for edge in span})
 
     def describe(self, k: int) -> str:
         surface = self.contacts[self.wall[k]].surface

@@ -8,25 +8,21 @@ A quaternion enters the kernels at any length; it keeps its length along (1) and
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
+from appell.compile.function import Function
 from appell.dynamics import Dynamics
-from appell.simulation.torque import checked_torque, constant_torque
+from appell.simulation.inputs import Inputs
 
 
 class FreeMotion:
     """The right-hand side of (1) for a free robot, and what belongs to it."""
 
-    def __init__(self, dyn: Dynamics, torque: Any):
-        self.dyn, self.system = dyn, dyn.system
+    def __init__(self, dyn: Dynamics, inputs: Inputs):
+        self.dyn, self.system, self.inputs = dyn, dyn.system, inputs
         self.nq, self.nv, self.nu = dyn.system.nq, dyn.system.nv, dyn.system.nu
-        self.steady = constant_torque(dyn.system, torque)
-        self.torque = None if self.steady is not None else checked_torque(dyn.system, torque)
-        self.forward = dyn.forward_dynamics.bind()
-        if self.steady is not None:
-            self.forward.tau[:] = self.steady
+        self.forward = pushed(dyn).bind()
+        self.hold()
         self.rate = None if dyn.system.is_flat else dyn.coordinate_rate.bind()
 
     def normalised(self, q: np.ndarray) -> np.ndarray:
@@ -41,14 +37,28 @@ class FreeMotion:
 
     def forces(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """τ at one instant."""
-        return np.array(self.steady if self.torque is None else self.torque(t, q, v))
+        if self.inputs.asks:
+            self.inputs.ask(t, q, v)
+        return self.inputs.tau.copy()
+
+    def hold(self) -> None:
+        """Take over what the inputs are now."""
+        self.forward.tau[:] = self.inputs.tau
+        if self.dyn.wrenches:
+            self.forward.wrench[:] = self.inputs.wrench
+
+    def tick(self, t: float, y: np.ndarray) -> None:
+        """Ask the sampled law."""
+        self.inputs.tick(t, *self.split(y))
+        self.hold()
 
     def __call__(self, t: float, y: np.ndarray) -> np.ndarray:
         """ẏ (1)."""
         nq, forward, rate = self.nq, self.forward, self.rate
         forward.q[:], forward.v[:] = y[:nq], y[nq:]
-        if self.torque is not None:
-            forward.tau[:] = self.torque(t, self.normalised(np.array(y[:nq])), y[nq:])
+        if self.inputs.asks:
+            self.inputs.ask(t, self.normalised(np.array(y[:nq])), y[nq:])
+            self.hold()
         forward()
         found = np.empty(len(y))
         found[nq:] = forward.a
@@ -59,3 +69,17 @@ class FreeMotion:
             rate()
             found[:nq] = rate.rate
         return found
+
+
+def pushed(dyn: Dynamics) -> Function:
+    """Forward dynamics with all wrenches in one argument, because frames may have names that arguments cannot have."""
+    if not dyn.wrenches:
+        return dyn.forward_dynamics
+    system, frames = dyn.system, [dyn.system.frame(name) for name in dyn.wrenches]
+
+    def body(q, v, tau, wrench):
+        parts = {frame: wrench[6 * k : 6 * k + 6] for k, frame in enumerate(frames)}
+        return {"a": dyn.equations.acceleration(q, v, tau, parts)}
+
+    sizes = {"q": system.nq, "v": system.nv, "tau": system.nu, "wrench": 6 * len(frames)}
+    return Function.of("pushed_forward_dynamics", sizes, body, "a(q, v, tau, wrench).", system.owner)

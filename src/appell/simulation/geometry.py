@@ -16,6 +16,7 @@ class Geometry:
         self.motion = contacts.motion.bind()
         self.mass = dyn.mass_matrix.bind()
         self.nq = dyn.system.nq
+        self.active = np.ones(len(contacts), bool)  # the pairs whose wall is there
 
     def at(self, y: np.ndarray) -> Geometry:
         q, v = y[: self.nq], y[self.nq :]
@@ -30,9 +31,10 @@ class Geometry:
         return self.mass.M
 
     def distance(self) -> np.ndarray:
-        """First-order distances of all points from their walls."""
+        """First-order distances of all points from their walls, infinite from those that are not there."""
         with np.errstate(all="ignore"):
-            return np.where(self.motion.gap == 0.0, 0.0, self.motion.gap / self.motion.slope)
+            found = np.where(self.motion.gap == 0.0, 0.0, self.motion.gap / self.motion.slope)
+        return np.where(self.active, found, np.inf)
 
     def normal_speed(self) -> np.ndarray:
         return np.einsum("ki,ki->k", self.motion.normal, self.motion.velocity[self.contacts.point])

@@ -1,16 +1,20 @@
-"""The loop of a run: step, look for events on the step, act on the first (`reaction`), go on from there."""
+"""The loop of a run: step, look for events on the step, act on the first (`reaction`), go on from there.
+
+What is known in advance ends a stretch of steps exactly: the tick of a sampled law, a wall that comes or goes.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
 from appell.motion.curve import Piece
 from appell.motion.event import Event
+from appell.simulation.conditions import Ending, Endings
 from appell.simulation.flow import FreeMotion
-from appell.simulation.geometry import Geometry
 from appell.simulation.integrate import Settings, pieces
+from appell.simulation.journal import Journal
 from appell.simulation.phase import Phase
 from appell.simulation.progress import Bar
 from appell.simulation.reaction import react
@@ -32,59 +36,76 @@ class Run:
     phase: Phase
     t: float
     y: np.ndarray
+    until: float
     settings: Settings
+    journal: Journal
+    endings: Endings
     step: float | None = None  # the last one, to begin the next stretch with
     longest: float = np.inf  # no step is to be longer: it has to end at an event, or was too coarse
     idle: int = 0  # events in a row without time passing
-    times: list[float] = field(default_factory=list)
-    states: list[np.ndarray] = field(default_factory=list)
-    forces: list[np.ndarray] = field(default_factory=list)  # only for a torque that is a function
-    pieces: list[Piece] = field(default_factory=list)
-    events: list[Event] = field(default_factory=list)
     stop: Stop | None = None
+
+    @property
+    def events(self) -> list[Event]:
+        return self.journal.events
+
+    @property
+    def known(self) -> float:
+        """The next time that is known in advance."""
+        geometry = self.phase.geometry
+        edges = geometry.contacts.edges if geometry is not None else ()
+        edge = min((edge for edge in edges if edge > self.t), default=np.inf)
+        return min(self.until, edge, self.flow.inputs.next_tick(self.until))
 
     def sample(self) -> None:
         """Keep the present state as a row."""
-        self.times.append(self.t)
-        self.states.append(self.y)
-        if self.flow.torque is not None:
-            self.forces.append(np.full(self.flow.nu, np.nan))  # what is left if the torque has no answer here
-            self.forces[-1] = self.flow.forces(self.t, *self.flow.split(self.y))
+        self.journal.note(self.t, self.y)
 
     def advance(self, piece: Piece) -> None:
-        """Go to where a piece stops being valid, and keep both."""
+        """Go to where a piece stops being valid, and keep both; if a tick is due there, what it gives is kept."""
+        self.journal.passed(piece)
         self.t, self.y = piece.stop, piece.at(piece.stop)
+        if not np.isfinite(self.y).all():
+            raise Stop(Status.TOLERANCE, f"The state at t = {self.t:.9g} is not finite.")
+        self.tick()
         self.sample()
-        self.pieces.append(piece)
+
+    def tick(self) -> None:
+        """Ask a sampled law whose time has come."""
+        if self.t == self.flow.inputs.next_tick(self.until):
+            self.flow.tick(self.t, self.y)
 
 
-def run(
-    flow: FreeMotion, geometry: Geometry | None, t: float, y: np.ndarray, until: float, settings: Settings, bar: Bar
-) -> Run:
-    """Everything from (t, y) to `until`, or to where it stops."""
-    run = Run(flow, Phase(flow, geometry), t, y, settings)
+def run(run: Run, bar: Bar) -> None:
+    """Everything up to `until`, or to where it stops."""
     try:
+        run.tick()
         run.sample()
         _begin(run)
-        while run.t < until:
-            _stretch(run, until, bar)
+        while run.t < run.until:
+            _stretch(run, run.known, bar)
+            _switch(run)
     except Stop as stop:
         run.stop = stop
-    return run
 
 
 def _stretch(run: Run, until: float, bar: Bar) -> None:
     """Steps from one start of the integrator to the next: up to an event, or to a step that has to be taken again."""
     floor, aiming, start = floors(run.phase, run.y), np.isfinite(run.longest), run.t
     for piece in pieces(run.phase, run.t, run.y, until, run.settings, run.step, run.longest):
-        run.step = piece.end - piece.start
+        step = piece.end - piece.start
+        run.step = step if piece.end < until or run.step is None else max(step, run.step)  # a last one may be cut short
         if _strays(run, piece):
-            run.y, run.longest = run.phase.pulled_back(run.y), 0.5 * run.step
+            run.y, run.longest = run.phase.pulled_back(run.y), 0.5 * step
             return
         sighting = first_event(piece, run.phase, floor, run.settings)
-        if sighting is not None and _in_the_middle(sighting.time, piece) and run.step > SHORT:
-            run.longest = sighting.time - piece.start
+        ending = run.endings.first(piece, sighting.time if sighting else piece.end)
+        first = ending.time if ending else sighting.time if sighting else None
+        if first is not None and _in_the_middle(first, piece) and step > SHORT:
+            run.longest = first - piece.start
             return
+        if ending is not None:
+            _end(run, piece, ending)
         if sighting is None:
             run.advance(piece)
             run.phase.refresh(run.y)
@@ -120,15 +141,44 @@ def _arrive(run: Run, piece: Piece, sighting: Sighting) -> None:
     else:
         run.t, run.y = sighting.time, piece.at(sighting.time)
     react(run, sighting)
+    if (ending := run.endings.met(run.t, run.y)) is not None:
+        _tell_end(run, ending)
+
+
+def _end(run: Run, piece: Piece, ending: Ending) -> None:
+    """Go to where the run is to end, and end it."""
+    if ending.time > piece.start:
+        run.advance(piece.until(ending.time))
+    _tell_end(run, ending)
+
+
+def _tell_end(run: Run, ending: Ending) -> None:
+    run.events.append(ending.event)
+    raise ending.stop
+
+
+def _switch(run: Run) -> None:
+    """Let walls come and go whose time it is."""
+    geometry = run.phase.geometry
+    if geometry is None or run.t not in geometry.contacts.edges:
+        return
+    active = geometry.contacts.active(run.t)
+    new, geometry.active = active & ~geometry.active, active
+    deep = np.flatnonzero(new & ~(geometry.at(run.y).distance() >= -run.settings.tolerance))
+    if deep.size:
+        listed = ", ".join(f"{geometry.contacts.describe(k)} ({-geometry.distance()[k]:.3g} m)" for k in deep)
+        raise Stop(Status.INSIDE, f"At t = {run.t:.9g} these overlap: {listed}.")
+    react(run, Sighting(run.t, None, Examination()))
+    run.longest = np.inf
 
 
 def _check_limits(run: Run) -> None:
-    t, settings = run.times[-1], run.settings
+    t, settings = run.t, run.settings
     if len(run.events) > settings.max_events:
         raise Stop(Status.EVENTS, f"It stopped at t = {t:.9g} after {settings.max_events}.", hint="a larger max_events")
     if run.idle > IDLE:
         raise Stop(Status.EVENTS, f"At t = {t:.9g} events follow one another without time passing.")
-    if len(run.pieces) >= settings.max_steps:
+    if len(run.journal.pieces) >= settings.max_steps:
         raise Stop(Status.STEPS, f"It stopped at t = {t:.9g} after {settings.max_steps}.", hint="a larger max_steps")
 
 

@@ -65,8 +65,8 @@ class Phase:
 
     @cached_property
     def free(self) -> np.ndarray:
-        """All other contacts."""
-        return np.setdiff1d(np.arange(len(self.geometry.contacts) if self.geometry else 0), self.members)
+        """All other contacts whose walls are there."""
+        return np.setdiff1d(np.flatnonzero(self.geometry.active) if self.geometry else np.zeros(0, int), self.members)
 
     def __call__(self, t: float, y: np.ndarray) -> np.ndarray:
         rate = self.flow(t, y)
