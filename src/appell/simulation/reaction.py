@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from appell.motion.event import Event
+from appell.simulation.blocks import SOLVED
 from appell.simulation.geometry import Geometry
 from appell.simulation.impact import STILL, Touch, collide
 from appell.simulation.phase import Phase
@@ -64,6 +65,9 @@ def _impact(run: Run, geometry: Geometry, near: np.ndarray) -> np.ndarray:
     )
     v = run.y[nq:]
     outcome = collide(geometry.M, v, touch)
+    if not outcome.residual <= SOLVED:
+        names = ", ".join(contacts.names[k] for k in near)
+        raise Stop(Status.UNSOLVED, f"They concern the impact of {names} at t = {run.t:.9g}.")
     hit = np.flatnonzero(outcome.impulses[:, 0] > 1e-12 * outcome.impulses[:, 0].max())
     velocity = motion.velocity[contacts.point[near[hit]]]
     normal_speed = np.einsum("ki,ki->k", motion.normal[near[hit]], velocity)

@@ -18,11 +18,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from appell.simulation.complementarity import least_norm, solve_complementarity
+from appell.simulation.blocks import PUSH, Block, solve_blocks
+from appell.simulation.complementarity import least_norm
 from appell.simulation.integrate import Settings
 from appell.simulation.phase import RECALL, Phase, Rest
 from appell.simulation.status import Status, Stop
-from appell.simulation.wall_friction import solve_cones
 
 CREEP = 1e-9  # m/s: a sliding point that goes backwards this fast has stopped
 SINGULAR = 1e-3  # the unmet part of the resting points' acceleration that ends a run
@@ -160,13 +160,13 @@ class _Trial:
 
     def solve(self) -> tuple[np.ndarray, np.ndarray]:
         """Normal forces and normal accelerations."""
-        if self.mu.any():
-            f = solve_cones(self.A, self.b, self.blocks, self.mu)
-        else:
-            found = solve_complementarity(0.5 * (self.A + self.A.T), self.b)
-            if found is None:
-                raise Stop(Status.SINGULAR, f"Nothing keeps {', '.join(self.names)} from their walls.")
-            f = found
+        blocks = [
+            Block("cone", mu) if s.stop - s.start == 3 else PUSH for s, mu in zip(self.blocks, self.mu, strict=True)
+        ]
+        found = solve_blocks(self.A, self.b, blocks)
+        if not found.solved:
+            raise Stop(Status.UNSOLVED, f"They concern {', '.join(self.names)}.")
+        f = found.f
         self.u = self.A @ f + self.b
         return f[self.normals], self.u[self.normals]
 
