@@ -1,4 +1,4 @@
-"""What ends a run on its way: conditions of the user that fall below zero, and legs that come to the end of their reach.
+"""What ends a run on its way: conditions of the user that fall below zero, and legs at the end of their reach.
 
 Both are functions of time and state, watched on the dense output of every step and found there to rounding, as walls
 are. A leg counts as stretched when REACH is left: the coordinates of a mechanism have no velocity beyond that place,
@@ -38,12 +38,12 @@ class Conditions:
             if not isinstance(name, str) or not callable(function):
                 raise ArgumentError(
                     f"stop holds {name!r}: {function!r}.",
-                    expected="a function of (t, q, v) that falls below zero where the run is to end, or several by name",
+                    expected="a function of (t, q, v) that falls below zero where the run ends, or several by name",
                 )
         self.names, self.functions, self.flow = tuple(named), tuple(named.values()), flow
-        if (name := self.met(t, y)) is not None:
+        if (below := self.met(t, y)) is not None:
             raise ArgumentError(
-                f"stop condition '{name}' is below zero at the start.",
+                f"stop condition '{below}' is below zero at the start.",
                 expected="a function that is positive as long as the run is to go on",
             )
 
@@ -87,11 +87,8 @@ class Reaches:
             return {"margin": [x for size, least, most in sizes for x in (size - least, most - size)]}
 
         self.margins = Function.of("margins", {"q": system.nq}, body, owner=system.owner) if legs else None
-        self.limit = np.zeros(0)
-        if legs:
-            self.limit = REACH * np.array(
-                [max(abs(leg.values(system.start.tolist())[0]), 1e-3) for leg in legs for _ in range(2)]
-            )
+        home = [abs(leg.values(system.start.tolist())[0]) for leg in legs]
+        self.limit = REACH * np.repeat(np.maximum(home, 1e-3), 2)
 
     def values(self, times: np.ndarray, states: np.ndarray) -> np.ndarray:
         assert self.margins is not None

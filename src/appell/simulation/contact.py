@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -34,7 +35,7 @@ class Contact:
     surface: Surface
     restitution: float = 1.0
     friction: float = 0.0
-    during: tuple[float, float] | Iterable[tuple[float, float]] | None = None
+    during: Any = None
 
     def __post_init__(self):
         if not isinstance(self.surface, Surface):

@@ -67,8 +67,10 @@ class Run:
         self.t, self.y = piece.stop, piece.at(piece.stop)
         if not np.isfinite(self.y).all():
             raise Stop(Status.TOLERANCE, f"The state at t = {self.t:.9g} is not finite.")
-        self.tick()
-        self.sample()
+        try:
+            self.tick()
+        finally:
+            self.sample()
 
     def tick(self) -> None:
         """Ask a sampled law whose time has come."""
@@ -166,7 +168,7 @@ def _switch(run: Run) -> None:
     new, geometry.active = active & ~geometry.active, active
     deep = np.flatnonzero(new & ~(geometry.at(run.y).distance() >= -run.settings.tolerance))
     if deep.size:
-        listed = ", ".join(f"{geometry.contacts.describe(k)} ({-geometry.distance()[k]:.3g} m)" for k in deep)
+        listed = ", ".join(f"{geometry.contacts.describe(int(k))} ({-geometry.distance()[k]:.3g} m)" for k in deep)
         raise Stop(Status.INSIDE, f"At t = {run.t:.9g} these overlap: {listed}.")
     react(run, Sighting(run.t, None, Examination()))
     run.longest = np.inf

@@ -31,9 +31,7 @@ class Inputs:
         self.start, self.ticks = start, 0
         law = self.sampled.law if self.sampled else torque
         self._law = checked(law, "torque", system.actuator_names, system.owner) if callable(law) else None
-        self.tau = (
-            np.zeros(system.nu) if self._law else np.clip(constant_torque(system, law), -self.limits, self.limits)
-        )
+        self.tau = np.zeros(system.nu) if self._law else self._cut(constant_torque(system, law))
         self.wrench = np.zeros(6 * len(dyn.wrenches))
         self._pushes = self._wrenches(dyn, wrenches or {})
         self.asks = bool(self._pushes) or (self._law is not None and self.sampled is None)
@@ -63,10 +61,13 @@ class Inputs:
                 self.wrench[place] = fixed(wrench, what, COMPONENTS, owner)
         return functions
 
+    def _cut(self, tau: np.ndarray) -> np.ndarray:
+        return np.clip(tau, -self.limits, self.limits)
+
     def ask(self, t: float, q: np.ndarray, v: np.ndarray) -> None:
         """Take what the functions of the state give now."""
         if self._law is not None and self.sampled is None:
-            self.tau[:] = np.clip(self._law(t, q, v), -self.limits, self.limits)
+            self.tau[:] = self._cut(self._law(t, q, v))
         for place, push in self._pushes:
             self.wrench[place] = push(t, q, v)
 
@@ -81,4 +82,4 @@ class Inputs:
         """Ask the sampled law, and hold what it gives."""
         assert self._law is not None
         self.ticks += 1
-        self.tau[:] = np.clip(self._law(t, q, v), -self.limits, self.limits)
+        self.tau[:] = self._cut(self._law(t, q, v))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 from typing import Any
 
 from appell.errors import ArgumentError
@@ -27,7 +28,7 @@ def windows(given: Any) -> Spans | None:
     except (TypeError, ValueError):
         raise wrong from None
     edges = [edge for span in spans for edge in span]
-    grow = all(a < b for a, b in spans) and all(a <= b for a, b in zip(edges, edges[1:], strict=False))
+    grow = all(a < b for a, b in spans) and all(a <= b for a, b in pairwise(edges))
     if not spans or not grow or any(math.isnan(edge) for edge in edges):
         raise wrong
     return spans
