@@ -1,18 +1,26 @@
 """The equations of motion as an ordinary differential equation, y = (q, v).
 
-    q̇ = N(q) v            v̇ = a(q, v, τ)                                                                      (1)
+    q̇ = N(q) v            v̇ = a(q, v, τ, …)                                                                   (1)
 
-Both sides are compiled kernels on arrays of their own, so that one evaluation costs about what it costs Python to call.
+Both sides are one compiled kernel, `Dynamics.state_rate`, which a stepper calls from machine code. Its first two inputs
+are y; all others, τ and whatever else there is, are arrays `rate.held[name]` that stay as they are along a stretch: who
+changes them begins a new one. Only torques and wrenches that are functions are asked before every evaluation.
+
 A quaternion enters the kernels at any length; it keeps its length along (1) and is given out as a unit quaternion.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
-from appell.compile.function import Function
+from appell.compile.stepper.rate import Rate
+from appell.compile.stepper.stepper import Stepper
 from appell.dynamics import Dynamics
 from appell.simulation.inputs import Inputs
+
+Rhs = Callable[[float, np.ndarray], np.ndarray]
 
 
 class FreeMotion:
@@ -21,9 +29,11 @@ class FreeMotion:
     def __init__(self, dyn: Dynamics, inputs: Inputs):
         self.dyn, self.system, self.inputs = dyn, dyn.system, inputs
         self.nq, self.nv, self.nu = dyn.system.nq, dyn.system.nv, dyn.system.nu
-        self.forward = pushed(dyn).bind()
+        self.rate = Rate.compiled(dyn.state_rate, 2, self._ask if inputs.asks else None)
         self.hold()
-        self.rate = None if dyn.system.is_flat else dyn.coordinate_rate.bind()
+        self._called = Rate.called(self.nq + self.nv, self._answer)
+        self._rhs: Rhs = self
+        self._steppers: dict[tuple[str, bool], Stepper] = {}
 
     def normalised(self, q: np.ndarray) -> np.ndarray:
         """q with unit quaternions; in place, any batch."""
@@ -43,9 +53,10 @@ class FreeMotion:
 
     def hold(self) -> None:
         """Take over what the inputs are now."""
-        self.forward.tau[:] = self.inputs.tau
-        if self.dyn.wrenches:
-            self.forward.wrench[:] = self.inputs.wrench
+        held = self.rate.held
+        held["tau"][:] = self.inputs.tau
+        for k, frame in enumerate(self.dyn.wrenches):
+            held[f"wrench_{frame}"][:] = self.inputs.wrench[6 * k : 6 * k + 6]
 
     def tick(self, t: float, y: np.ndarray) -> None:
         """Ask the sampled law."""
@@ -54,32 +65,22 @@ class FreeMotion:
 
     def __call__(self, t: float, y: np.ndarray) -> np.ndarray:
         """ẏ (1)."""
-        nq, forward, rate = self.nq, self.forward, self.rate
-        forward.q[:], forward.v[:] = y[:nq], y[nq:]
-        if self.inputs.asks:
-            self.inputs.ask(t, self.normalised(np.array(y[:nq])), y[nq:])
-            self.hold()
-        forward()
-        found = np.empty(len(y))
-        found[nq:] = forward.a
-        if rate is None:
-            found[:nq] = y[nq:]
-        else:
-            rate.q[:], rate.v[:] = y[:nq], y[nq:]
-            rate()
-            found[:nq] = rate.rate
-        return found
+        self.rate.time[()], self.rate.y[:] = t, y
+        return self.rate().copy()
 
+    def stepper(self, method: str, rhs: Rhs | None = None) -> Stepper:
+        """The stepper for (1), or for another rate of the same states that Python computes; there is one of each."""
+        self._rhs = self if rhs is None else rhs
+        key = (method, rhs is None)
+        if key not in self._steppers:
+            self._steppers[key] = Stepper(method, self._called if rhs else self.rate)
+        return self._steppers[key]
 
-def pushed(dyn: Dynamics) -> Function:
-    """Forward dynamics with all wrenches in one argument, because frames may have names that arguments cannot have."""
-    if not dyn.wrenches:
-        return dyn.forward_dynamics
-    system, frames = dyn.system, [dyn.system.frame(name) for name in dyn.wrenches]
+    def _ask(self) -> None:
+        """Take over what functions of the state give for the evaluation that follows."""
+        rate, nq = self.rate, self.nq
+        self.inputs.ask(rate.time.item(), self.normalised(rate.y[:nq].copy()), rate.y[nq:])
+        self.hold()
 
-    def body(q, v, tau, wrench):
-        parts = {frame: wrench[6 * k : 6 * k + 6] for k, frame in enumerate(frames)}
-        return {"a": dyn.equations.acceleration(q, v, tau, parts)}
-
-    sizes = {"q": system.nq, "v": system.nv, "tau": system.nu, "wrench": 6 * len(frames)}
-    return Function.of("pushed_forward_dynamics", sizes, body, "a(q, v, tau, wrench).", system.owner)
+    def _answer(self) -> None:
+        self._called.slope[:] = self._rhs(self._called.time.item(), self._called.y)

@@ -17,6 +17,7 @@ from functools import cached_property
 
 import numpy as np
 
+from appell.compile.stepper.stepper import Stepper
 from appell.motion.curve import Piece
 from appell.simulation.complementarity import least_norm
 from appell.simulation.flow import FreeMotion
@@ -73,6 +74,10 @@ class Phase:
         if self.rests:
             rate[self.flow.nq :] = self.reaction(t, y, rate[self.flow.nq :]).a
         return rate
+
+    def stepper(self, method: str) -> Stepper:
+        """What integrates the phase: machine code around the compiled rate, or around this object."""
+        return self.flow.stepper(method, self if self.rests else None)
 
     def reaction(self, t: float, y: np.ndarray, free: np.ndarray) -> Reaction:
         """(1), given the acceleration without contact forces."""
