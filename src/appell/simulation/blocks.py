@@ -31,6 +31,7 @@ from appell.simulation.complementarity import solve_complementarity, square_root
 ROUNDS = 6
 SWEEPS = 50
 NEWTON = 40
+PATIENCE = 8  # steps of Newton's method that bring nothing
 AIM = 1e-12  # of the largest force: what Newton's method goes for
 SOLVED = 1e-8  # of the largest force: what passes as a solution
 
@@ -190,7 +191,7 @@ def _newton(A, b, laws: Laws, r: np.ndarray, f: np.ndarray, scale: float) -> tup
             break
         if size < smallest:
             best, smallest, met = f, size, step
-        if size <= 1e-3 * AIM * scale or (size <= AIM * scale and step > met + 2):
+        if size <= 1e-3 * AIM * scale or step > met + PATIENCE:
             break
         f = f - np.linalg.lstsq(identity - laws.slope(z) @ dz, error, rcond=1e-13)[0]
     best = laws.project(best)

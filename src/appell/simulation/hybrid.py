@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from appell.motion.curve import Piece
 from appell.motion.event import Event
+from appell.simulation.examination import Examination
 from appell.simulation.flow import FreeMotion
 from appell.simulation.geometry import Geometry
-from appell.simulation.integrate import Settings, pieces
+from appell.simulation.integrate import Settings, pieces, still_pieces
 from appell.simulation.phase import Phase
 from appell.simulation.progress import Bar
 from appell.simulation.reaction import react
-from appell.simulation.settling import Examination
 from appell.simulation.status import Status, Stop
 from appell.simulation.watch import Sighting, first_event, floors
 
 SAG = 0.5  # of the tolerance: if resting points stray further on a step, it is taken again in halves
 SHORT = 1e-9  # s: shorter steps are taken as they are
 MIDDLE = 0.02  # of a step
+GLANCES = 32  # pieces in which a state that does not change is looked at, if a torque may change
 IDLE = 500  # events in a row without time passing
 
 
@@ -59,10 +61,11 @@ class Run:
 
 
 def run(
-    flow: FreeMotion, geometry: Geometry | None, t: float, y: np.ndarray, until: float, settings: Settings, bar: Bar
+    flow: FreeMotion, geometry: Geometry, t: float, y: np.ndarray, until: float, settings: Settings, bar: Bar
 ) -> Run:
     """Everything from (t, y) to `until`, or to where it stops."""
-    run = Run(flow, Phase(flow, geometry), t, y, settings)
+    rates = geometry.at(y).rates()
+    run = Run(flow, Phase(flow, geometry, np.where(rates < 0.0, -1.0, 1.0)), t, y, settings)
     try:
         run.sample()
         _begin(run)
@@ -76,13 +79,13 @@ def run(
 def _stretch(run: Run, until: float, bar: Bar) -> None:
     """Steps from one start of the integrator to the next: up to an event, or to a step that has to be taken again."""
     floor, aiming, start = floors(run.phase, run.y), np.isfinite(run.longest), run.t
-    for piece in pieces(run.phase, run.t, run.y, until, run.settings, run.step, run.longest):
-        run.step = piece.end - piece.start
+    for piece in _pieces(run, until):
+        run.step = run.step if run.phase.still else piece.end - piece.start
         if _strays(run, piece):
             run.y, run.longest = run.phase.pulled_back(run.y), 0.5 * run.step
             return
         sighting = first_event(piece, run.phase, floor, run.settings)
-        if sighting is not None and _in_the_middle(sighting.time, piece) and run.step > SHORT:
+        if sighting is not None and _in_the_middle(sighting.time, piece) and not run.phase.still and run.step > SHORT:
             run.longest = sighting.time - piece.start
             return
         if sighting is None:
@@ -100,10 +103,19 @@ def _stretch(run: Run, until: float, bar: Bar) -> None:
             return
 
 
+def _pieces(run: Run, until: float) -> Iterator[Piece]:
+    """The steps of the integrator; where nothing moves, as long as there is nothing to look at."""
+    if not run.phase.still:
+        return pieces(run.phase, run.t, run.y, until, run.settings, run.step, run.longest)
+    whole = until - run.t
+    part = whole if run.flow.torque is None else whole / GLANCES
+    return still_pieces(run.t, run.y, until, min(part, run.settings.max_step, run.longest))
+
+
 def _strays(run: Run, piece: Piece) -> bool:
     """Whether resting points leave their walls on a step, by the integrator's error alone."""
     return bool(
-        run.phase.rests and run.phase.sag(piece) > SAG * run.settings.tolerance and piece.end - piece.start > SHORT
+        run.phase.rests and not run.phase.still and run.phase.sag(piece) > SAG * run.settings.tolerance and piece.end - piece.start > SHORT
     )
 
 
@@ -133,7 +145,7 @@ def _check_limits(run: Run) -> None:
 
 
 def _begin(run: Run) -> None:
-    """Points that touch their walls at the start are hit or at rest from the start."""
-    geometry = run.phase.geometry
-    if geometry is not None and (geometry.at(run.y).distance() <= run.settings.tolerance).any():
+    """Points that touch their walls at the start are hit or at rest from the start; drives at rest stick, or slip."""
+    geometry = run.phase.geometry.at(run.y)
+    if len(geometry.drives) or (geometry.distance() <= run.settings.tolerance).any():
         react(run, Sighting(run.t, None, Examination()))

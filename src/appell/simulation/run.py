@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -30,6 +30,7 @@ def simulate(
     torque: Iterable[float] | Callable | None = None,
     contacts: Contact | Iterable[Contact] | None = None,
     *,
+    stops: float | Mapping[str, float] | None = None,
     start: float = 0.0,
     throw: bool = False,
     progress: bool | None = None,
@@ -38,7 +39,8 @@ def simulate(
     """The motion from (q0, v0) at time `start` to time `until`, both in seconds.
 
     q0 is the robot's start if None, v0 is rest. `torque` is None, an array, or a function of (t, q, v); `contacts` say
-    which points meet which walls. Settings are `method` (DOP853, RK45, RK23; Radau, BDF, LSODA for stiff torques),
+    which points meet which walls. `stops` makes stops of the limits of joints: the restitution of all of them, or of some
+    by name. Dry friction of the actuators holds joints still if `dyn` counts friction. Settings are `method` (DOP853, RK45, RK23; Radau, BDF, LSODA for stiff torques),
     `rtol` (1e-8), `atol` (1e-10), `max_step`, `tolerance` (1e-7 m: points nearer to a wall than this at an impact are
     solved together, and none goes deeper into it), `rest_speed` (1e-5 m/s: slower bounces are taken as finished),
     `max_events` (10 000) and `max_steps` (1 000 000).
@@ -51,7 +53,7 @@ def simulate(
     options = _settings(settings)
     t, y = _initial(dyn, q0, v0, start, until)
     flow = FreeMotion(dyn, torque)
-    geometry = _geometry(dyn, contacts, y, options.tolerance)
+    geometry = _geometry(flow, contacts, stops, y, options.tolerance)
     with Bar(t, until, progress) as bar:
         done = run(flow, geometry, t, y, float(until), options, bar)
     record, stop = _record(done), done.stop
@@ -102,22 +104,34 @@ def _state(given, size: int, name: str, owner: str) -> np.ndarray:
 
 
 def _geometry(
-    dyn: Dynamics, contacts: Contact | Iterable[Contact] | None, y: np.ndarray, tolerance: float
-) -> Geometry | None:
-    """The compiled contacts, if there are any, with every point on the free side of its wall."""
+    flow: FreeMotion,
+    contacts: Contact | Iterable[Contact] | None,
+    stops: float | Mapping[str, float] | None,
+    y: np.ndarray,
+    tolerance: float,
+) -> Geometry:
+    """The compiled contacts, with every point on the free side of its wall and every joint between its stops."""
     found = () if contacts is None else (contacts,) if isinstance(contacts, Contact) else tuple(contacts)
-    if not found:
-        return None
-    geometry = Geometry(dyn, Contacts(dyn, found)).at(y)
-    names, gap = geometry.contacts.describe, geometry.motion.gap
+    geometry = Geometry(flow.dyn, Contacts(flow.dyn, found, stops), flow.drives).at(y)
+    if not len(geometry.contacts):
+        return geometry
+    names, gap, system = geometry.contacts.describe, geometry.motion.gap, flow.system
     if (bad := np.flatnonzero(~np.isfinite(gap))).size:
         raise ArgumentError(f"the gap between {names(bad[0])} is not a number at the start.")
     with np.errstate(all="ignore"):
         depth = np.where(gap < 0.0, -gap / geometry.motion.slope, 0.0)
-    if (deep := np.flatnonzero(~(depth <= tolerance))).size:
+    deep = np.flatnonzero(~(depth <= tolerance))
+    if (beyond := [k for k in deep if geometry.contacts.wall[k] < 0]) and len(beyond) == len(deep):
+        listed = "; ".join(f"{names(k)} ({depth[k]:.3g} beyond it)" for k in beyond)
+        raise ArgumentError(
+            f"{system.owner} starts outside the range of its joints: {listed}.",
+            expected=f"every joint between its stops, or within {tolerance:g} of them",
+            hint="another q0, or stops=None",
+        )
+    if deep.size:
         listed = ", ".join(f"{geometry.contacts.names[k]} ({depth[k]:.3g} m)" for k in deep)
         raise ArgumentError(
-            f"{dyn.system.owner} starts inside a wall: {names(deep[0])} overlap. Too deep: {listed}.",
+            f"{system.owner} starts inside a wall: {names(deep[0])} overlap. Too deep: {listed}.",
             expected=f"every point outside its wall, or within {tolerance:g} m of it",
             hint="another q0, or the other side of the surface (inside=..., the opposite normal)",
         )
