@@ -76,6 +76,7 @@ class Trial:
         return along @ self.geometry.motion.frame[self.contacts[j], 1:] / length if length > self.tiny else None
 
     def moving(self, j: int) -> float:
-        """The direction in which a drive is about to move, 0 if it stays."""
-        u = self.u[self.places[j]]
-        return float(np.sign(u)) if abs(u) > self.tiny else 0.0
+        """The direction in which a drive is about to move, 0 if it stays; what moves takes along what is tied to it."""
+        accelerations = self.u[self.places]
+        least = self.tiny if np.abs(accelerations).max() <= self.tiny else 1e-2 * self.tiny
+        return float(np.sign(accelerations[j])) if abs(accelerations[j]) > least else 0.0
