@@ -31,6 +31,7 @@ from appell.simulation.complementarity import solve_complementarity, square_root
 ROUNDS = 6
 SWEEPS = 50
 NEWTON = 40
+PATIENCE = 8  # steps of Newton's method that bring nothing
 AIM = 1e-12  # of the largest force: what Newton's method goes for
 SOLVED = 1e-8  # of the largest force: what passes as a solution
 
@@ -63,15 +64,15 @@ class Solution:
         return self.residual <= SOLVED
 
 
-def solve_blocks(A: np.ndarray, b: np.ndarray, blocks: Sequence[Block]) -> Solution:
-    """f and u of (1) to (3), or the nearest that was found: look at `solved`."""
+def solve_blocks(A: np.ndarray, b: np.ndarray, blocks: Sequence[Block], guess: np.ndarray | None = None) -> Solution:
+    """f and u of (1) to (3), or the nearest that was found: look at `solved`. A `guess` is where to start first."""
     laws = Laws(blocks)
     if not len(b):
         return Solution(np.zeros(0), np.zeros(0), 0.0)
     r = laws.steps(A)
     scale = max(float((np.abs(b) * r).max()), 1e-300)
     best, smallest = np.zeros(len(b)), np.inf
-    for start in _starts(A, b, laws, r, scale):
+    for start in _starts(A, b, laws, r, scale, guess):
         f, error = _newton(A, b, laws, r, start, scale)
         if error < smallest:
             best, smallest = f, error
@@ -136,8 +137,10 @@ class Laws:
         return W
 
 
-def _starts(A: np.ndarray, b: np.ndarray, laws: Laws, r: np.ndarray, scale: float):
+def _starts(A: np.ndarray, b: np.ndarray, laws: Laws, r: np.ndarray, scale: float, guess: np.ndarray | None):
     """Where Newton's method may start, one after the other."""
+    if guess is not None and guess.any():
+        yield guess
     f = _without_tangents(A, b, laws)
     yield f
     for _ in range(ROUNDS):
@@ -190,7 +193,7 @@ def _newton(A, b, laws: Laws, r: np.ndarray, f: np.ndarray, scale: float) -> tup
             break
         if size < smallest:
             best, smallest, met = f, size, step
-        if size <= 1e-3 * AIM * scale or (size <= AIM * scale and step > met + 2):
+        if size <= 1e-3 * AIM * scale or step > met + PATIENCE:
             break
         f = f - np.linalg.lstsq(identity - laws.slope(z) @ dz, error, rcond=1e-13)[0]
     best = laws.project(best)

@@ -4,7 +4,8 @@
 
 Both sides are one compiled kernel, `Dynamics.state_rate`, which a stepper calls from machine code. Its first two inputs
 are y; all others, τ and whatever else there is, are arrays `rate.held[name]` that stay as they are along a stretch: who
-changes them begins a new one. Only torques and wrenches that are functions are asked before every evaluation.
+changes them begins a new one. Only torques and wrenches that are functions are asked before every evaluation. Where
+drives have dry friction, their directions s are held while a phase lasts, and (1) is smooth.
 
 A quaternion enters the kernels at any length; it keeps its length along (1) and is given out as a unit quaternion.
 """
@@ -18,6 +19,7 @@ import numpy as np
 from appell.compile.stepper.rate import Rate
 from appell.compile.stepper.stepper import Stepper
 from appell.dynamics import Dynamics
+from appell.simulation.drives import Drives
 from appell.simulation.inputs import Inputs
 
 Rhs = Callable[[float, np.ndarray], np.ndarray]
@@ -29,10 +31,12 @@ class FreeMotion:
     def __init__(self, dyn: Dynamics, inputs: Inputs):
         self.dyn, self.system, self.inputs = dyn, dyn.system, inputs
         self.nq, self.nv, self.nu = dyn.system.nq, dyn.system.nv, dyn.system.nu
-        self.rate = Rate.compiled(dyn.state_rate, 2, self._ask if inputs.asks else None)
+        self.drives = Drives(dyn)
+        kernel = self.drives.state_rate if len(self.drives) else dyn.state_rate
+        self.rate = Rate.compiled(kernel, 2, self._ask if inputs.asks else None)
         self.hold()
         self._called = Rate.called(self.nq + self.nv, self._answer)
-        self._rhs: Rhs = self
+        self._rhs: Rhs | None = None
         self._steppers: dict[tuple[str, bool], Stepper] = {}
 
     def normalised(self, q: np.ndarray) -> np.ndarray:
@@ -63,14 +67,21 @@ class FreeMotion:
         self.inputs.tick(t, *self.split(y))
         self.hold()
 
-    def __call__(self, t: float, y: np.ndarray) -> np.ndarray:
+    def __call__(self, t: float, y: np.ndarray, directions: np.ndarray) -> np.ndarray:
         """ẏ (1)."""
+        self.slide(directions)
         self.rate.time[()], self.rate.y[:] = t, y
         return self.rate().copy()
 
+    def slide(self, directions: np.ndarray) -> None:
+        """Let the dry drives slide in these directions."""
+        if len(directions):
+            self.rate.held["s"][:] = directions
+
     def stepper(self, method: str, rhs: Rhs | None = None) -> Stepper:
         """The stepper for (1), or for another rate of the same states that Python computes; there is one of each."""
-        self._rhs = self if rhs is None else rhs
+        if rhs is not None:
+            self._rhs = rhs
         key = (method, rhs is None)
         if key not in self._steppers:
             self._steppers[key] = Stepper(method, self._called if rhs else self.rate)
@@ -83,4 +94,5 @@ class FreeMotion:
         self.hold()
 
     def _answer(self) -> None:
+        assert self._rhs is not None
         self._called.slope[:] = self._rhs(self._called.time.item(), self._called.y)

@@ -5,6 +5,7 @@ What is known in advance ends a stretch of steps exactly: the tick of a sampled 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,19 +13,20 @@ import numpy as np
 from appell.motion.curve import Piece
 from appell.motion.event import Event
 from appell.simulation.conditions import Ending, Endings
+from appell.simulation.examination import Examination, examine
 from appell.simulation.flow import FreeMotion
-from appell.simulation.integrate import Settings, pieces
+from appell.simulation.integrate import Settings, pieces, still_pieces
 from appell.simulation.journal import Journal
 from appell.simulation.phase import Phase
 from appell.simulation.progress import Bar
 from appell.simulation.reaction import react
-from appell.simulation.settling import Examination
 from appell.simulation.status import Status, Stop
 from appell.simulation.watch import Sighting, first_event, floors
 
 SAG = 0.5  # of the tolerance: if resting points stray further on a step, it is taken again in halves
 SHORT = 1e-9  # s: shorter steps are taken as they are
 MIDDLE = 0.02  # of a step
+GLANCES = 32  # pieces in which a state that does not change is looked at, if a torque may change
 IDLE = 500  # events in a row without time passing
 
 
@@ -43,6 +45,7 @@ class Run:
     step: float | None = None  # the last one, to begin the next stretch with
     longest: float = np.inf  # no step is to be longer: it has to end at an event, or was too coarse
     idle: int = 0  # events in a row without time passing
+    ticked: bool = False  # the torque has just changed
     stop: Stop | None = None
 
     @property
@@ -52,8 +55,7 @@ class Run:
     @property
     def known(self) -> float:
         """The next time that is known in advance."""
-        geometry = self.phase.geometry
-        edges = geometry.contacts.edges if geometry is not None else ()
+        edges = self.phase.geometry.contacts.edges
         edge = min((edge for edge in edges if edge > self.t), default=np.inf)
         return min(self.until, edge, self.flow.inputs.next_tick(self.until))
 
@@ -76,6 +78,7 @@ class Run:
         """Ask a sampled law whose time has come."""
         if self.t == self.flow.inputs.next_tick(self.until):
             self.flow.tick(self.t, self.y)
+            self.ticked = True
 
 
 def run(run: Run, bar: Bar) -> None:
@@ -87,6 +90,7 @@ def run(run: Run, bar: Bar) -> None:
         while run.t < run.until:
             _stretch(run, run.known, bar)
             _switch(run)
+            _look_again(run)
     except Stop as stop:
         run.stop = stop
 
@@ -94,16 +98,17 @@ def run(run: Run, bar: Bar) -> None:
 def _stretch(run: Run, until: float, bar: Bar) -> None:
     """Steps from one start of the integrator to the next: up to an event, or to a step that has to be taken again."""
     floor, aiming, start = floors(run.phase, run.y), np.isfinite(run.longest), run.t
-    for piece in pieces(run.phase, run.t, run.y, until, run.settings, run.step, run.longest):
+    for piece in _pieces(run, until):
         step = piece.end - piece.start
-        run.step = step if piece.end < until or run.step is None else max(step, run.step)  # a last one may be cut short
+        if not run.phase.still and (piece.end < until or run.step is None or step > run.step):  # it may be cut short
+            run.step = step
         if _strays(run, piece):
             run.y, run.longest = run.phase.pulled_back(run.y), 0.5 * step
             return
         sighting = first_event(piece, run.phase, floor, run.settings)
         ending = run.endings.first(piece, sighting.time if sighting else piece.end)
         first = ending.time if ending else sighting.time if sighting else None
-        if first is not None and _in_the_middle(first, piece) and step > SHORT:
+        if first is not None and _in_the_middle(first, piece) and not run.phase.still and step > SHORT:
             run.longest = first - piece.start
             return
         if ending is not None:
@@ -123,10 +128,22 @@ def _stretch(run: Run, until: float, bar: Bar) -> None:
             return
 
 
+def _pieces(run: Run, until: float) -> Iterator[Piece]:
+    """The steps of the integrator; where nothing moves, as long as there is nothing to look at."""
+    if not run.phase.still:
+        return pieces(run.phase, run.t, run.y, until, run.settings, run.step, run.longest)
+    whole = until - run.t
+    part = whole if not run.flow.inputs.asks else whole / GLANCES
+    return still_pieces(run.t, run.y, until, min(part, run.settings.max_step, run.longest))
+
+
 def _strays(run: Run, piece: Piece) -> bool:
     """Whether resting points leave their walls on a step, by the integrator's error alone."""
     return bool(
-        run.phase.rests and run.phase.sag(piece) > SAG * run.settings.tolerance and piece.end - piece.start > SHORT
+        run.phase.rests
+        and not run.phase.still
+        and run.phase.sag(piece) > SAG * run.settings.tolerance
+        and piece.end - piece.start > SHORT
     )
 
 
@@ -162,7 +179,7 @@ def _tell_end(run: Run, ending: Ending) -> None:
 def _switch(run: Run) -> None:
     """Let walls come and go whose time it is."""
     geometry = run.phase.geometry
-    if geometry is None or run.t not in geometry.contacts.edges:
+    if run.t not in geometry.contacts.edges:
         return
     active = geometry.contacts.active(run.t)
     new, geometry.active = active & ~geometry.active, active
@@ -172,6 +189,15 @@ def _switch(run: Run) -> None:
         raise Stop(Status.INSIDE, f"At t = {run.t:.9g} these overlap: {listed}.")
     react(run, Sighting(run.t, None, Examination()))
     run.longest = np.inf
+
+
+def _look_again(run: Run) -> None:
+    """Whether what rests and sticks does so under the torque of a tick."""
+    if run.ticked and len(run.phase.rows):
+        examination = examine(run.phase, run.t, run.y, run.settings)
+        if not examination.holds:
+            react(run, Sighting(run.t, None, examination))
+    run.ticked = False
 
 
 def _check_limits(run: Run) -> None:
@@ -185,7 +211,7 @@ def _check_limits(run: Run) -> None:
 
 
 def _begin(run: Run) -> None:
-    """Points that touch their walls at the start are hit or at rest from the start."""
-    geometry = run.phase.geometry
-    if geometry is not None and (geometry.at(run.y).distance() <= run.settings.tolerance).any():
+    """Points that touch their walls at the start are hit or at rest from the start; drives at rest stick, or slip."""
+    geometry = run.phase.geometry.at(run.y)
+    if len(geometry.drives) or (geometry.distance() <= run.settings.tolerance).any():
         react(run, Sighting(run.t, None, Examination()))

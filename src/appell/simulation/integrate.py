@@ -55,6 +55,14 @@ class Settings:
                 raise ArgumentError(f"{name} is {value!r}.", expected="a positive number")
 
 
+def still_pieces(t: float, y: np.ndarray, until: float, longest: float) -> Iterator[Piece]:
+    """A state that does not change, in pieces of equal length."""
+    count = max(int(np.ceil((until - t) / longest)), 1)
+    ends = [*(t + (until - t) * k / count for k in range(1, count)), until]
+    for start, end in zip([t, *ends[:-1]], ends, strict=True):
+        yield Piece(start, end, end, y[None])
+
+
 def pieces(
     rhs: Rhs,
     t: float,

@@ -37,9 +37,11 @@ Sampler = Callable[
 Value = Callable[[float, int], float]  # (t, k) -> one function
 
 
-def first_crossing(sample: Sampler, value: Value, low: float, high: float) -> tuple[float, int] | None:
+def first_crossing(
+    sample: Sampler, value: Value, low: float, high: float, narrowest: float = MIN_WIDTH
+) -> tuple[float, int] | None:
     """The earliest time in [low, high] at which a function falls below zero, and which one it is."""
-    return _search(sample, value, low, high, (high - low) * MIN_WIDTH)
+    return _search(sample, value, low, high, (high - low) * narrowest)
 
 
 def _search(sample: Sampler, value: Value, low: float, high: float, narrow: float) -> tuple[float, int] | None:

@@ -9,22 +9,20 @@ import numpy as np
 
 from appell.dynamics import Dynamics
 from appell.errors import ArgumentError
-from appell.model.mechanism import Mechanism
 from appell.model.system import System
 from appell.motion.curve import Curve
 from appell.motion.names import record_names, record_units
 from appell.motion.record import Record
 from appell.simulation.conditions import Conditions, Endings, Reaches
-from appell.simulation.contact import Contact, Contacts
+from appell.simulation.contact import Contact
 from appell.simulation.flow import FreeMotion
-from appell.simulation.geometry import Geometry
 from appell.simulation.hybrid import Run, run
 from appell.simulation.inputs import Inputs
 from appell.simulation.integrate import Settings
 from appell.simulation.journal import Journal
-from appell.simulation.phase import Phase
 from appell.simulation.progress import Bar
 from appell.simulation.sampled import Sampled
+from appell.simulation.start import dynamics_of, initial_state, starting_geometry, starting_phase, wanted_times
 from appell.simulation.status import Interrupted, Status
 
 
@@ -37,6 +35,7 @@ def simulate(
     contacts: Contact | Iterable[Contact] | None = None,
     *,
     wrenches: Mapping[str, Any] | None = None,
+    stops: float | Mapping[str, float] | None = None,
     saturate: bool = False,
     stop: Callable | Mapping[str, Callable] | None = None,
     t_eval: Iterable[float] | None = None,
@@ -53,7 +52,9 @@ def simulate(
     What acts: `torque` is None, an array, a function of (t, q, v), or a `Sampled` one that is held between its ticks;
     with `saturate=True` it is cut off at the limits of the actuators (`actuator.torque_limit`, N m or N).
     `wrenches` gives for every frame of `Dynamics(wrenches=...)` six numbers (force, moment; N, N m) or a function of
-    (t, q, v) that does, in the axes that the Dynamics say. `contacts` say which points meet which walls, and when.
+    (t, q, v) that does, in the axes that the Dynamics say. `contacts` say which points meet which walls, and when;
+    `stops` makes stops of the limits of joints: the restitution (0 to 1) of all of them, or of some by name. Dry friction
+    of the actuators holds joints still if `dyn` counts friction.
 
     Where it ends: at `until`, or where `stop`, a function of (t, q, v) or several by name, first falls below zero.
 
@@ -70,13 +71,13 @@ def simulate(
     as its attribute `record`.
     """
     options = _settings(settings)
-    dyn = _dynamics(dyn, wrenches)
-    t, y = _initial(dyn, q0, v0, start, until)
+    dyn = dynamics_of(dyn, wrenches)
+    t, y = initial_state(dyn, q0, v0, start, until)
     flow = FreeMotion(dyn, Inputs(dyn, torque, wrenches, saturate, t))
-    geometry = _geometry(dyn, contacts, t, y, options.tolerance)
+    geometry = starting_geometry(flow, contacts, stops, t, y, options.tolerance)
     endings = Endings(Conditions(stop, flow, t, y), Reaches(dyn, flow))
-    journal = Journal(flow, _wanted(t_eval, t, until))
-    state = Run(flow, Phase(flow, geometry), t, y, float(until), options, journal, endings)
+    journal = Journal(flow, wanted_times(t_eval, t, until))
+    state = Run(flow, starting_phase(flow, geometry, y), t, y, float(until), options, journal, endings)
     try:
         with Bar(t, until, progress) as bar:
             run(state, bar)
@@ -90,33 +91,6 @@ def simulate(
     return record
 
 
-def _dynamics(given: Dynamics | System, wrenches: Mapping[str, Any] | None) -> Dynamics:
-    if wrenches is not None and not isinstance(wrenches, Mapping):
-        raise ArgumentError(f"wrenches is {wrenches!r}.", expected="{frame: six numbers, or a function of (t, q, v)}")
-    if isinstance(given, System):
-        return Dynamics(given, friction=True, rotors=True, wrenches=tuple(wrenches or ()))
-    if not isinstance(given, Dynamics):
-        raise ArgumentError(
-            f"simulate was given {given!r}.", expected="Dynamics, or a robot or mechanism", hint='ap.load("puma")'
-        )
-    return given
-
-
-def _wanted(given: Iterable[float] | None, start: float, until: float) -> np.ndarray | None:
-    if given is None:
-        return None
-    try:
-        times = np.array(given if isinstance(given, np.ndarray) else list(given), float)
-    except (TypeError, ValueError):
-        times = np.zeros(0)
-    good = times.ndim == 1 and len(times) and np.isfinite(times).all() and (np.diff(times) > 0.0).all()
-    if not good or times[0] < start or times[-1] > until:
-        raise ArgumentError(
-            f"t_eval is {given!r}.", expected=f"ascending times from {start:g} to {until:g} s, each once"
-        )
-    return times
-
-
 def _settings(given: dict[str, Any]) -> Settings:
     try:
         return Settings(**given)
@@ -124,58 +98,6 @@ def _settings(given: dict[str, Any]) -> Settings:
         known = ", ".join(Settings.__dataclass_fields__)
         unknown = ", ".join(name for name in given if name not in Settings.__dataclass_fields__) or "a wrong value"
         raise ArgumentError(f"simulate has no setting {unknown}.", expected=known) from None
-
-
-def _initial(dyn: Dynamics, q0, v0, start: float, until: float) -> tuple[float, np.ndarray]:
-    system = dyn.system
-    if system.free:
-        raise ArgumentError(
-            f"{system.owner} has free inertial parameters, without which it does not move.",
-            hint="robot.with_bodies(...)",
-        )
-    if not (np.isfinite(start) and np.isfinite(until) and until > start):
-        raise ArgumentError(f"a run cannot last from {start!r} to {until!r}.", expected="until > start, both finite")
-    q = _state(system.start if q0 is None else q0, system.nq, "q0", system.owner)
-    if isinstance(system, Mechanism) and (sentence := system.out_of_reach(q.tolist())):
-        raise ArgumentError(f"{system.owner} cannot start at q0: {sentence}.", hint="a pose nearer to home")
-    v = _state(np.zeros(system.nv) if v0 is None else v0, system.nv, "v0", system.owner)
-    return float(start), np.concatenate([q, v])
-
-
-def _state(given, size: int, name: str, owner: str) -> np.ndarray:
-    try:
-        found = np.array(given, dtype=float)
-    except (TypeError, ValueError):
-        raise ArgumentError(f"{name} is {given!r}.", expected=f"{size} numbers") from None
-    if found.shape != (size,):
-        raise ArgumentError(f"{name} has shape {found.shape}.", expected=f"({size},) for {owner}")
-    if not np.isfinite(found).all():
-        raise ArgumentError(f"{name} holds a value that is not finite: {found}.", expected="finite numbers")
-    return found
-
-
-def _geometry(
-    dyn: Dynamics, contacts: Contact | Iterable[Contact] | None, t: float, y: np.ndarray, tolerance: float
-) -> Geometry | None:
-    """The compiled contacts, if there are any, with every point on the free side of its wall."""
-    found = () if contacts is None else (contacts,) if isinstance(contacts, Contact) else tuple(contacts)
-    if not found:
-        return None
-    geometry = Geometry(dyn, Contacts(dyn, found)).at(y)
-    geometry.active = geometry.contacts.active(t)
-    names, gap = geometry.contacts.describe, geometry.motion.gap
-    if (bad := np.flatnonzero(geometry.active & ~np.isfinite(gap))).size:
-        raise ArgumentError(f"the gap between {names(bad[0])} is not a number at the start.")
-    with np.errstate(all="ignore"):
-        depth = np.where(geometry.active & (gap < 0.0), -gap / geometry.motion.slope, 0.0)
-    if (deep := np.flatnonzero(~(depth <= tolerance))).size:
-        listed = ", ".join(f"{geometry.contacts.names[k]} ({depth[k]:.3g} m)" for k in deep)
-        raise ArgumentError(
-            f"{dyn.system.owner} starts inside a wall: {names(deep[0])} overlap. Too deep: {listed}.",
-            expected=f"every point outside its wall, or within {tolerance:g} m of it",
-            hint="another q0, or the other side of the surface (inside=..., the opposite normal)",
-        )
-    return geometry
 
 
 def _record(done: Run) -> Record:
