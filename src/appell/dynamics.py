@@ -75,6 +75,15 @@ class Dynamics(Catalogue):
         "a(q, v, tau), the motion that actuator forces bring about.",
         pushed=True,
     )
+    state_rate = Entry(
+        "q v tau",
+        lambda e, q, v, tau, wrenches: {
+            "rate": e.system.rate(q, v),
+            "a": e.acceleration(q, v, tau, wrenches),
+        },
+        "(dq/dt, a)(q, v, tau), the right-hand side of the equations of motion.",
+        pushed=True,
+    )
     generalized_forces = Entry(
         "q v a",
         lambda e, q, v, a, wrenches: {"Q": e.forces(q, v, a, wrenches)},

@@ -29,6 +29,8 @@ from appell.compile.graph import Graph
 from appell.compile.native.bound import Bound, bind
 from appell.compile.native.direct import direct_call
 from appell.compile.native.gufunc import make_ufunc
+from appell.compile.native.kernels import load_kernel
+from appell.compile.native.machine import Code
 from appell.compile.ops import Op
 from appell.compile.passes.pipeline import COMPILED, TRACED, run
 from appell.compile.tape import Array, Tape, arrays
@@ -51,6 +53,7 @@ class Function:
         self.tape = tape
         self.owner = owner  # whose function it is, for messages: "robot 'puma'"
         self.tangents = dict(tangents)
+        self._kernels: dict[np.dtype, Code] = {}
         self.__doc__ = doc
         self.__signature__ = _ANY_CALL  # Python cannot see it through the slot
         self.__call__: Callable[..., Any] = self._first_call
@@ -118,7 +121,14 @@ class Function:
 
     def bind(self, dtype=np.float64) -> Bound:
         """The function on arrays of its own: `f = function.bind(); f.q[:] = ...; f(); f.tau`."""
-        return bind(self.fused, dtype)
+        return bind(self.fused, dtype, self.kernel(dtype))
+
+    def kernel(self, dtype=np.float64) -> Code:
+        """The machine code for one sample; loaded once, however many bindings there are."""
+        kind = np.dtype(dtype)
+        if kind not in self._kernels:
+            self._kernels[kind] = load_kernel(self.fused, kind, "single")
+        return self._kernels[kind]
 
     # ---- other readings of the tape
 

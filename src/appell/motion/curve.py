@@ -55,8 +55,11 @@ class Piece:
         return Piece(self.start, self.end, stop, self.series)
 
     def at(self, t: float) -> np.ndarray:
-        x = (2.0 * t - self.start - self.end) / (self.end - self.start)
-        return _clenshaw(x, list(self.series))
+        x = 1.0 if t == self.end else (2.0 * t - self.start - self.end) / (self.end - self.start)
+        polynomials = [1.0, x]
+        while len(polynomials) < len(self.series):
+            polynomials.append(2.0 * x * polynomials[-1] - polynomials[-2])
+        return np.array(polynomials) @ self.series
 
     def over(self, low: float, high: float, points: int) -> np.ndarray:
         """The states at the Chebyshev points of a part of the step, (points + 1, size)."""

@@ -1,21 +1,29 @@
 """The equations of motion as an ordinary differential equation, y = (q, v).
 
-    q̇ = N(q) v            v̇ = a(q, v, τ, s)                                                                   (1)
+    q̇ = N(q) v            v̇ = a(q, v, τ, …)                                                                   (1)
 
-Both sides are compiled kernels on arrays of their own, so that one evaluation costs about what it costs Python to call.
-Where drives have dry friction, their directions s are held while a phase lasts, and (1) is smooth.
+Both sides are one compiled kernel, which a stepper calls from machine code. Its first two inputs are y; all others, τ
+and whatever else there is, are arrays `rate.held[name]` that stay as they are along a stretch: who changes them begins a
+new one. The directions s of drives with dry friction are such, and belong to a phase. Only a torque that is a function
+is asked before every evaluation, and fills `tau`.
+
 A quaternion enters the kernels at any length; it keeps its length along (1) and is given out as a unit quaternion.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from appell.compile.stepper.rate import Rate
+from appell.compile.stepper.stepper import Stepper
 from appell.dynamics import Dynamics
 from appell.simulation.drives import Drives
 from appell.simulation.torque import checked_torque, constant_torque
+
+Rhs = Callable[[float, np.ndarray], np.ndarray]
 
 
 class FreeMotion:
@@ -27,10 +35,13 @@ class FreeMotion:
         self.steady = constant_torque(dyn.system, torque)
         self.torque = None if self.steady is not None else checked_torque(dyn.system, torque)
         self.drives = Drives(dyn)
-        self.forward = (self.drives.dynamics if len(self.drives) else dyn.forward_dynamics).bind()
+        kernel = self.drives.state_rate if len(self.drives) else dyn.state_rate
+        self.rate = Rate.compiled(kernel, 2, None if self.torque is None else self._ask)
         if self.steady is not None:
-            self.forward.tau[:] = self.steady
-        self.rate = None if dyn.system.is_flat else dyn.coordinate_rate.bind()
+            self.rate.held["tau"][:] = self.steady
+        self._called = Rate.called(self.nq + self.nv, self._answer)
+        self._rhs: Rhs | None = None
+        self._steppers: dict[tuple[str, bool], Stepper] = {}
 
     def normalised(self, q: np.ndarray) -> np.ndarray:
         """q with unit quaternions; in place, any batch."""
@@ -46,21 +57,31 @@ class FreeMotion:
         """τ at one instant."""
         return np.array(self.steady if self.torque is None else self.torque(t, q, v))
 
+    def slide(self, directions: np.ndarray) -> None:
+        """Give the dry drives their directions from now on."""
+        if len(directions):
+            self.rate.held["s"][:] = directions
+
     def __call__(self, t: float, y: np.ndarray, directions: np.ndarray) -> np.ndarray:
         """ẏ (1)."""
-        nq, forward, rate = self.nq, self.forward, self.rate
-        if len(directions):
-            forward.s[:] = directions
-        forward.q[:], forward.v[:] = y[:nq], y[nq:]
-        if self.torque is not None:
-            forward.tau[:] = self.torque(t, self.normalised(np.array(y[:nq])), y[nq:])
-        forward()
-        found = np.empty(len(y))
-        found[nq:] = forward.a
-        if rate is None:
-            found[:nq] = y[nq:]
-        else:
-            rate.q[:], rate.v[:] = y[:nq], y[nq:]
-            rate()
-            found[:nq] = rate.rate
-        return found
+        self.slide(directions)
+        self.rate.time[()], self.rate.y[:] = t, y
+        return self.rate().copy()
+
+    def stepper(self, method: str, rhs: Rhs | None = None) -> Stepper:
+        """The stepper for (1), or for another rate of the same states that Python computes; there is one of each."""
+        self._rhs = rhs
+        key = (method, rhs is None)
+        if key not in self._steppers:
+            self._steppers[key] = Stepper(method, self._called if rhs else self.rate)
+        return self._steppers[key]
+
+    def _ask(self) -> None:
+        """Fill τ for the evaluation that follows."""
+        rate, nq = self.rate, self.nq
+        assert self.torque is not None
+        rate.held["tau"][:] = self.torque(rate.time.item(), self.normalised(rate.y[:nq].copy()), rate.y[nq:])
+
+    def _answer(self) -> None:
+        assert self._rhs is not None
+        self._called.slope[:] = self._rhs(self._called.time.item(), self._called.y)

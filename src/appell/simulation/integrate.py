@@ -1,22 +1,36 @@
-"""SciPy's integrators as a stream of pieces: one Chebyshev series a step, whatever the method."""
+"""A motion as a stream of pieces: one Chebyshev series a step, whatever the method.
+
+Explicit methods are ours, in machine code (`appell.compile.stepper`); implicit ones are SciPy's.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 from scipy import integrate
 
+from appell.compile.stepper.driver import Reason
+from appell.compile.stepper.stepper import Stepper
+from appell.compile.stepper.tableau import METHODS
 from appell.errors import ArgumentError, unknown_name
 from appell.motion.curve import Piece
 from appell.simulation.status import Status, Stop
 
-# the highest degree of each method's interpolant
-DEGREE = {"DOP853": 7, "RK45": 4, "RK23": 3, "Radau": 3, "BDF": 5, "LSODA": 12}
-IMPLICIT = ("Radau", "BDF", "LSODA")
+# the highest degree of each interpolant
+IMPLICIT = {"Radau": 3, "BDF": 5, "LSODA": 12}
+KNOWN = (*METHODS, *IMPLICIT)
+FINEST = 3e-14  # a smaller rtol asks for more digits than there are
 
-Rhs = Callable[[float, np.ndarray], np.ndarray]
+
+class Rhs(Protocol):
+    """ẏ(t, y), and the stepper that takes explicit steps along it."""
+
+    def __call__(self, t: float, y: np.ndarray) -> np.ndarray: ...
+
+    def stepper(self, method: str) -> Stepper: ...
 
 
 @dataclass(frozen=True)
@@ -33,8 +47,8 @@ class Settings:
     max_steps: int = 1_000_000
 
     def __post_init__(self):
-        if self.method not in DEGREE:
-            raise ArgumentError(unknown_name("method", str(self.method), DEGREE, "simulate"))
+        if self.method not in KNOWN:
+            raise ArgumentError(unknown_name("method", str(self.method), KNOWN, "simulate"))
         for name in ("rtol", "atol", "max_step", "tolerance", "rest_speed", "max_events", "max_steps"):
             value = getattr(self, name)
             if not value > 0:
@@ -46,7 +60,7 @@ def still_pieces(t: float, y: np.ndarray, until: float, longest: float) -> Itera
     count = max(int(np.ceil((until - t) / longest)), 1)
     ends = [*(t + (until - t) * k / count for k in range(1, count)), until]
     for start, end in zip([t, *ends[:-1]], ends, strict=True):
-        yield Piece(start, end, end, y[None])
+        yield Piece(start, end, end, np.stack([y, np.zeros(len(y))]))
 
 
 def pieces(
@@ -59,7 +73,36 @@ def pieces(
     longest: float = np.inf,
 ) -> Iterator[Piece]:
     """The motion from (t, y), a step at a time; ends at `until`, or by a Stop where the tolerance cannot be reached."""
-    implicit = settings.method in IMPLICIT
+    longest = min(longest, settings.max_step)
+    taken = _implicit if settings.method in IMPLICIT else _explicit
+    return taken(rhs, t, y, until, settings, first_step, longest)
+
+
+def _explicit(
+    rhs: Rhs, t: float, y: np.ndarray, until: float, settings: Settings, first_step: float | None, longest: float
+) -> Iterator[Piece]:
+    """Blocks of steps in machine code; an event throws away what is left of a block, so the first ones are short."""
+    stepper = rhs.stepper(settings.method)
+    rtol = max(settings.rtol, FINEST)
+    stepper.start(t, y, until, rtol=rtol, atol=settings.atol, first=first_step, longest=longest)
+    block, reason = 1, Reason.FULL
+    while reason is Reason.FULL:
+        reason = stepper.advance(block)
+        series = stepper.series.copy()
+        for start, end, one in zip(stepper.starts.tolist(), stepper.ends.tolist(), series, strict=True):
+            yield Piece(start, end, end, one)
+        if stepper.rate.callback is None:  # Python is not asked about times that may never come
+            block = min(2 * block, stepper.capacity)
+    if reason is Reason.NOT_FINITE:
+        raise Stop(Status.TOLERANCE, f"The acceleration after t = {stepper.t:.9g} is not finite.")
+    if reason is Reason.SMALL:
+        raise _too_small(stepper.t)
+
+
+def _implicit(
+    rhs: Rhs, t: float, y: np.ndarray, until: float, settings: Settings, first_step: float | None, longest: float
+) -> Iterator[Piece]:
+    """SciPy's steps, one at a time."""
 
     def guarded(t: float, y: np.ndarray) -> np.ndarray:
         rate = rhs(t, y)
@@ -68,15 +111,14 @@ def pieces(
         return rate
 
     guarded(t, y)  # SciPy never comes back from a first rate that is not a number
-    longest = min(longest, settings.max_step)
     if first_step is not None:
         first_step = min(first_step, longest, until - t)
     solver = getattr(integrate, settings.method)(
-        guarded if implicit else rhs,
+        guarded,
         t,
         y,
         until,
-        rtol=max(settings.rtol, 3e-14),
+        rtol=max(settings.rtol, FINEST),
         atol=settings.atol,
         max_step=longest,
         first_step=first_step,
@@ -84,5 +126,9 @@ def pieces(
     while solver.status == "running":
         solver.step()
         if solver.status == "failed":
-            raise Stop(Status.TOLERANCE, f"It happened at t = {solver.t:.9g}.", hint="a larger rtol, or method='Radau'")
-        yield Piece.of(solver.dense_output(), solver.t_old, solver.t, DEGREE[settings.method])
+            raise _too_small(solver.t)
+        yield Piece.of(solver.dense_output(), solver.t_old, solver.t, IMPLICIT[settings.method])
+
+
+def _too_small(t: float) -> Stop:
+    return Stop(Status.TOLERANCE, f"It happened at t = {t:.9g}.", hint="a larger rtol, or method='Radau'")

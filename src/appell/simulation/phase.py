@@ -20,6 +20,7 @@ from functools import cached_property
 import numpy as np
 from scipy.linalg import lapack
 
+from appell.compile.stepper.stepper import Stepper
 from appell.motion.curve import Piece
 from appell.simulation.complementarity import least_norm
 from appell.simulation.flow import FreeMotion
@@ -114,6 +115,11 @@ class Phase:
             nq = self.flow.nq
             rate[nq:] = self.reaction(y, rate[nq:]).a
         return rate
+
+    def stepper(self, method: str) -> Stepper:
+        """What integrates the phase: machine code around the compiled rate, or around this object."""
+        self.flow.slide(self.directions)
+        return self.flow.stepper(method, self if len(self.rows) else None)
 
     def reaction(self, y: np.ndarray, free: np.ndarray) -> Reaction:
         """(1), given the acceleration without these forces."""

@@ -183,9 +183,9 @@ class Emitter:
 
     # loops
 
-    def repeat(self, count: int, body, unroll: bool) -> None:
-        """Run `body(index)` for every index below `count`: written out, or as a loop."""
-        if unroll:
+    def repeat(self, count: Index, body, unroll: bool) -> None:
+        """Run `body(index)` for every index below `count`: written out, if it is known, or as a loop."""
+        if unroll and isinstance(count, int):
             for known in range(count):
                 body(known)
             return

@@ -18,6 +18,7 @@ from numpy.typing import DTypeLike
 
 from appell.compile.native.entry import make_builtin
 from appell.compile.native.kernels import load_kernel
+from appell.compile.native.machine import Code
 from appell.compile.tape import Tape
 from appell.errors import ArgumentError
 
@@ -46,8 +47,8 @@ class Bound:
         return f"<bound {type(self).__name__} ({fields})>"
 
 
-def bind(tape: Tape, dtype: DTypeLike = np.float64) -> Bound:
-    """Compile a tape, or load it from the disk cache, together with arrays of its own, filled with zeros."""
+def bind(tape: Tape, dtype: DTypeLike = np.float64, kernel: Code | None = None) -> Bound:
+    """A tape with arrays of its own, filled with zeros; its kernel, if it is not at hand, is loaded or compiled."""
     described = (*tape.inputs, *tape.outputs)
     names = [array.name for array in described]
     twice = {name for name in names if names.count(name) > 1 or not name.isidentifier() or hasattr(Bound, name)}
@@ -56,7 +57,7 @@ def bind(tape: Tape, dtype: DTypeLike = np.float64) -> Bound:
             f"'{tape.name}' cannot be bound: {', '.join(sorted(twice))} cannot name one array each.",
             expected="names of arguments and results that are distinct and can be attributes",
         )
-    code = load_kernel(tape, dtype, "single")
+    code = kernel or load_kernel(tape, dtype, "single")
     arrays = [np.zeros(array.shape, dtype) for array in described]
     call = make_builtin(tape.name, arrays, code)
     # A class of its own, because Python looks a call up in the class: there the built-in function is found directly.

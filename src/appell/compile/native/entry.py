@@ -24,7 +24,7 @@ from appell.compile.native import cache as disk
 from appell.compile.native.machine import Code, assemble
 from appell.compile.native.target import host
 
-_METH_NOARGS = 4
+METH_NOARGS = 4
 
 
 class _MethodDef(ctypes.Structure):
@@ -75,7 +75,7 @@ def make_builtin(name: str, arrays: list[np.ndarray], code: Code) -> Callable[[]
     """A built-in function without arguments that runs the kernel on the arrays."""
     addresses = np.array([code.address, *(array.ctypes.data for array in arrays)], dtype=np.uintp)
     entry = _entry()
-    return builtin(name, entry.address, _METH_NOARGS, (None, addresses, *arrays, code, entry))
+    return builtin(name, entry.address, METH_NOARGS, (None, addresses, *arrays, code, entry))
 
 
 def builtin(name: str, address: int, flags: int, self: tuple) -> Callable:

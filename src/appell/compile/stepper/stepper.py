@@ -1,0 +1,152 @@
+"""A stepper: an explicit method on a rate, taking many steps a call in machine code.
+
+    stepper = Stepper("DOP853", rate)
+    stepper.start(t, y, until, rtol=1e-8, atol=1e-10)
+    while stepper.advance(64) is Reason.FULL: ...
+    stepper.starts, stepper.ends, stepper.series      of the steps of the last `advance`, (taken, degree + 1, size)
+
+It can be started anew as often as one likes, which costs microseconds; it does one stretch at a time.
+"""
+
+from __future__ import annotations
+
+import ctypes
+
+import numpy as np
+
+from appell.compile.emit.lanes import DOUBLES
+from appell.compile.native.entry import METH_NOARGS, builtin
+from appell.compile.stepper.cells import Cells
+from appell.compile.stepper.driver import Reason, driver
+from appell.compile.stepper.rate import Rate, aligned
+from appell.compile.stepper.state_emitter import Y, rows
+from appell.compile.stepper.tableau import METHODS, Tableau
+
+
+class Stepper:
+    """The memory of a method on a rate, and the built-in function that works on it."""
+
+    def __init__(self, method: str, rate: Rate, capacity: int = 64):
+        self.rate, self.capacity = rate, capacity
+        self.tableau: Tableau = METHODS[method]
+        registers = rate.registers
+        work = aligned(registers, rows(self.tableau), DOUBLES.width)
+        self._starts, self._ends = np.zeros(capacity), np.zeros(capacity)
+        self._series = aligned(capacity, self.tableau.degree + 1, registers * DOUBLES.width)
+        self._state = work[:, Y]
+        self._cells = cells = Cells()
+        code = driver(method)
+        if rate.code is not None:
+            cells.rate, cells.addresses = rate.code.address, rate.addresses.ctypes.data
+        if rate.callback is not None:
+            cells.callback = id(rate.callback)
+        cells.call, cells.keep, cells.release = _PYTHON
+        arrays = {
+            "clock": rate.time,
+            "state": rate.states,
+            "slope": rate.slopes,
+            "work": work,
+            "starts": self._starts,
+            "ends": self._ends,
+            "series": self._series,
+        }
+        for name, array in arrays.items():
+            setattr(cells, name, array.ctypes.data)
+        cells.registers, cells.size = registers, rate.size
+        kept = (None, cells.array, rate, code, *arrays.values())
+        self._run = builtin(method, code.address, METH_NOARGS, kept)
+
+    def start(
+        self,
+        t: float,
+        y: np.ndarray,
+        until: float,
+        *,
+        rtol: float,
+        atol: float,
+        first: float | None = None,
+        longest: float = np.inf,
+    ) -> None:
+        """Begin a stretch; `first` is the length of the first step to try, chosen here if None."""
+        cells, registers = self._cells, self.rate.registers
+        padded = np.zeros(registers * DOUBLES.width)
+        padded[: self.rate.size] = y
+        self._state[:] = padded.reshape(registers, DOUBLES.width)
+        cells.t, cells.until, cells.longest, cells.rtol, cells.atol = t, until, longest, rtol, atol
+        cells.h = self._first_step(t, y, until) if first is None else first
+        cells.fresh = 1
+
+    def advance(self, steps: int = 1) -> Reason:
+        """Take up to so many steps; what a callback raises is raised."""
+        self._cells.capacity = min(steps, self.capacity)
+        self._run()
+        return Reason(self._cells.reason)
+
+    @property
+    def taken(self) -> int:
+        return self._cells.taken
+
+    @property
+    def starts(self) -> np.ndarray:
+        return self._starts[: self.taken]
+
+    @property
+    def ends(self) -> np.ndarray:
+        return self._ends[: self.taken]
+
+    @property
+    def series(self) -> np.ndarray:
+        """The Chebyshev series of every step of the last advance; overwritten by the next."""
+        return self._series[: self.taken, :, : self.rate.size]
+
+    @property
+    def t(self) -> float:
+        """Where it is."""
+        return self._cells.t
+
+    @property
+    def y(self) -> np.ndarray:
+        """The state there."""
+        return self._state.reshape(-1)[: self.rate.size].copy()
+
+    @property
+    def step(self) -> float:
+        """The length of the next step to try."""
+        return self._cells.h
+
+    @property
+    def evaluations(self) -> int:
+        """How often the rate was computed."""
+        return self._cells.evaluations
+
+    def _first_step(self, t: float, y: np.ndarray, until: float) -> float:
+        """A guess from the sizes of state, slope and change of slope: Hairer, Nørsett, Wanner, section II.4."""
+        cells, rate = self._cells, self.rate
+        scale = cells.atol + cells.rtol * np.abs(y)
+
+        def slope(time: float, state: np.ndarray) -> np.ndarray:
+            rate.time[()], rate.y[:] = time, state
+            return np.array(rate())
+
+        f = slope(t, y)
+        d0, d1 = _size(y / scale), _size(f / scale)
+        h = min(1e-6 if d0 < 1e-5 or d1 < 1e-5 else 0.01 * d0 / d1, until - t)
+        d2 = _size((slope(min(t + h, until), y + h * f) - f) / scale) / h
+        if d1 <= 1e-15 and d2 <= 1e-15:
+            second = max(1e-6, 1e-3 * h)
+        else:
+            second = (0.01 / max(d1, d2)) ** (1.0 / self.tableau.root)
+        return min(100.0 * h, second, until - t)
+
+
+def _size(x: np.ndarray) -> float:
+    return float(np.sqrt(x @ x / len(x)))
+
+
+def _addresses() -> tuple[int, ...]:
+    python = ctypes.pythonapi
+    functions = (python.PyObject_CallNoArgs, python.Py_IncRef, python.Py_DecRef)
+    return tuple(ctypes.cast(function, ctypes.c_void_p).value or 0 for function in functions)
+
+
+_PYTHON = _addresses()
