@@ -35,13 +35,13 @@ class Drives:
 
     @cached_property
     def state_rate(self) -> Function:
-        """(dq/dt, a)(q, v, tau, s)."""
+        """(q̇, a)(q, v, tau, s)."""
 
         def body(equations, q, v, tau, s, wrenches):
             return {"rate": equations.system.rate(q, v), "a": equations.acceleration(q, v, tau, wrenches, s)}
 
         doc = "The equations of motion with the directions of dry friction given as -1, 0 or 1, a drive each."
-        return self.dyn.function("sliding_rate", "q v tau s", body, doc, pushed=True)
+        return self.dyn.function("sliding_state_rate", "q v tau s", body, doc, pushed=True)
 
     @cached_property
     def motion(self) -> Function:

@@ -67,21 +67,20 @@ class FreeMotion:
         self.inputs.tick(t, *self.split(y))
         self.hold()
 
+    def slide(self, directions: np.ndarray) -> None:
+        """Give the dry drives their directions from now on."""
+        if len(directions):
+            self.rate.held["s"][:] = directions
+
     def __call__(self, t: float, y: np.ndarray, directions: np.ndarray) -> np.ndarray:
         """ẏ (1)."""
         self.slide(directions)
         self.rate.time[()], self.rate.y[:] = t, y
         return self.rate().copy()
 
-    def slide(self, directions: np.ndarray) -> None:
-        """Let the dry drives slide in these directions."""
-        if len(directions):
-            self.rate.held["s"][:] = directions
-
     def stepper(self, method: str, rhs: Rhs | None = None) -> Stepper:
         """The stepper for (1), or for another rate of the same states that Python computes; there is one of each."""
-        if rhs is not None:
-            self._rhs = rhs
+        self._rhs = rhs
         key = (method, rhs is None)
         if key not in self._steppers:
             self._steppers[key] = Stepper(method, self._called if rhs else self.rate)

@@ -60,7 +60,7 @@ def still_pieces(t: float, y: np.ndarray, until: float, longest: float) -> Itera
     count = max(int(np.ceil((until - t) / longest)), 1)
     ends = [*(t + (until - t) * k / count for k in range(1, count)), until]
     for start, end in zip([t, *ends[:-1]], ends, strict=True):
-        yield Piece(start, end, end, y[None])
+        yield Piece(start, end, end, np.stack([y, np.zeros(len(y))]))
 
 
 def pieces(
