@@ -12,7 +12,8 @@ and each is the root of a projection (Alart and Curnier 1991): with z = f - r u,
     fₙ = max(0, zₙ)        f_t = z_t, shortened to μ max(0, zₙ)         f = z, clipped to ±F                            (4)
 
 Newton's method on f - (4) = 0 starts from the solution without the cones' tangents, which is a convex programme if A is
-symmetric (complementarity, or least squares with bounds), and from sweeps over the blocks if that is too far away.
+symmetric (complementarity, or least squares with bounds). If that is too far away, it starts from a row of convex problems
+(`convex`), or from sweeps over the blocks if A is not symmetric.
 Where rows are redundant the forces are not unique; the solution nearest to the start is taken. A problem may have no
 solution (sliding with much friction makes A unsymmetric, Painlevé 1895): the residual says so, and callers must ask.
 """
@@ -27,11 +28,13 @@ import numpy as np
 from scipy.optimize import lsq_linear
 
 from appell.simulation.complementarity import solve_complementarity, square_root
+from appell.simulation.convex import convex_rounds
 
 ROUNDS = 6
 SWEEPS = 50
 NEWTON = 40
 PATIENCE = 8  # steps of Newton's method that bring nothing
+SYMMETRIC = 1e-9  # of the largest entry
 AIM = 1e-12  # of the largest force: what Newton's method goes for
 SOLVED = 1e-8  # of the largest force: what passes as a solution
 
@@ -143,6 +146,9 @@ def _starts(A: np.ndarray, b: np.ndarray, laws: Laws, r: np.ndarray, scale: floa
         yield guess
     f = _without_tangents(A, b, laws)
     yield f
+    if np.abs(A - A.T).max() <= SYMMETRIC * np.abs(A).max():
+        yield from convex_rounds(A, b, laws, r, f)
+        return
     for _ in range(ROUNDS):
         f = _swept(A, b, laws, r, f, scale)
         yield f

@@ -6,13 +6,14 @@ What is known in advance ends a stretch of steps exactly: the tick of a sampled 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from appell.motion.curve import Piece
 from appell.motion.event import Event
 from appell.simulation.conditions import Ending, Endings
+from appell.simulation.crowd import CROWD, Bucket, step_through
 from appell.simulation.examination import Examination, examine
 from appell.simulation.flow import FreeMotion
 from appell.simulation.integrate import Settings, pieces, still_pieces
@@ -27,7 +28,7 @@ SAG = 0.5  # of the tolerance: if resting points stray further on a step, it is 
 SHORT = 1e-9  # s: shorter steps are taken as they are
 MIDDLE = 0.02  # of a step
 GLANCES = 32  # pieces in which a state that does not change is looked at, if a torque may change
-IDLE = 500  # events in a row without time passing
+PATIENCE = 2000  # steps and events, within which a run must advance by `least_progress`
 
 
 @dataclass
@@ -44,7 +45,9 @@ class Run:
     endings: Endings
     step: float | None = None  # the last one, to begin the next stretch with
     longest: float = np.inf  # no step is to be longer: it has to end at an event, or was too coarse
-    idle: int = 0  # events in a row without time passing
+    bucket: Bucket = field(default_factory=Bucket)  # of events
+    tries: int = 0  # of steps, those taken again included
+    milestone: float = -np.inf  # where the run was when its progress was last looked at
     ticked: bool = False  # the torque has just changed
     stop: Stop | None = None
 
@@ -80,17 +83,65 @@ class Run:
             self.flow.tick(self.t, self.y)
             self.ticked = True
 
+    def end(self, piece: Piece, ending: Ending) -> None:
+        """Go to where the run is to end on a piece, and end it."""
+        if ending.time > self.t:
+            self.advance(piece.until(ending.time))
+        self.events.append(ending.event)
+        raise ending.stop
+
+    def let_walls_come_and_go(self) -> bool:
+        """Whether walls came or went just now; one that comes where points are ends the run."""
+        geometry = self.phase.geometry
+        if self.t not in geometry.contacts.edges:
+            return False
+        active = geometry.contacts.active(self.t)
+        new, geometry.active = active & ~geometry.active, active
+        deep = np.flatnonzero(new & ~(geometry.at(self.y).distance() >= -self.settings.tolerance))
+        if deep.size:
+            listed = ", ".join(f"{geometry.contacts.describe(int(k))} ({-geometry.distance()[k]:.3g} m)" for k in deep)
+            raise Stop(Status.INSIDE, f"At t = {self.t:.9g} these overlap: {listed}.")
+        return True
+
+    def check_limits(self) -> None:
+        """End a run that has had its share of events or steps."""
+        t, settings = self.t, self.settings
+        if len(self.events) > settings.max_events:
+            told = f"It stopped at t = {t:.9g} after {settings.max_events}."
+            raise Stop(Status.EVENTS, told, hint="a larger max_events")
+        if len(self.journal.pieces) >= settings.max_steps:
+            told = f"It stopped at t = {t:.9g} after {settings.max_steps}."
+            raise Stop(Status.STEPS, told, hint="a larger max_steps")
+
+    def check_progress(self) -> None:
+        """End a run that all but stands still, counting every step that was tried."""
+        self.tries += 1
+        if self.tries % PATIENCE == 0:
+            if self.t - self.milestone < self.settings.least_progress:
+                raise Stop(Status.STALLED, f"{PATIENCE} steps took it from t = {self.milestone:.9g} to {self.t:.9g}.")
+            self.milestone = self.t
+
 
 def run(run: Run, bar: Bar) -> None:
     """Everything up to `until`, or to where it stops."""
     try:
         run.tick()
         run.sample()
-        _begin(run)
+        begun = False
         while run.t < run.until:
-            _stretch(run, run.known, bar)
-            _switch(run)
-            _look_again(run)
+            try:
+                if not begun:
+                    _begin(run)
+                    begun = True
+                _stretch(run, run.known, bar)
+                _appointments(run)
+            except Stop as stop:
+                if stop.status not in (Status.UNSOLVED, Status.STALLED) or not run.phase.geometry.size:
+                    raise
+                begun = True
+                step_through(run, stop.status.sentence.rstrip("."), bar)
+            if run.bucket.overflows(run):
+                step_through(run, f"more than {CROWD} events gathered", bar)
     except Stop as stop:
         run.stop = stop
 
@@ -100,6 +151,7 @@ def _stretch(run: Run, until: float, bar: Bar) -> None:
     floor, aiming, start = floors(run.phase, run.y), np.isfinite(run.longest), run.t
     for piece in _pieces(run, until):
         step = piece.end - piece.start
+        run.check_progress()
         if not run.phase.still and (piece.end < until or run.step is None or step > run.step):  # it may be cut short
             run.step = step
         if _strays(run, piece):
@@ -112,13 +164,13 @@ def _stretch(run: Run, until: float, bar: Bar) -> None:
             run.longest = first - piece.start
             return
         if ending is not None:
-            _end(run, piece, ending)
+            run.end(piece, ending)
         if sighting is None:
             run.advance(piece)
             run.phase.refresh(run.y)
         else:
             _arrive(run, piece, sighting)
-        _check_limits(run)
+        run.check_limits()
         bar(run.t)
         if sighting is not None:
             run.longest = np.inf
@@ -154,60 +206,25 @@ def _in_the_middle(t: float, piece: Piece) -> bool:
 
 def _arrive(run: Run, piece: Piece, sighting: Sighting) -> None:
     """Go to an event and act on it."""
-    run.idle = run.idle + 1 if sighting.time - run.t <= 1e-13 * max(1.0, abs(run.t)) else 0
     if sighting.time > piece.start:
         run.advance(piece.until(sighting.time))
     else:
         run.t, run.y = sighting.time, piece.at(sighting.time)
     react(run, sighting)
     if (ending := run.endings.met(run.t, run.y)) is not None:
-        _tell_end(run, ending)
+        run.end(piece.until(run.t), ending)
 
 
-def _end(run: Run, piece: Piece, ending: Ending) -> None:
-    """Go to where the run is to end, and end it."""
-    if ending.time > piece.start:
-        run.advance(piece.until(ending.time))
-    _tell_end(run, ending)
-
-
-def _tell_end(run: Run, ending: Ending) -> None:
-    run.events.append(ending.event)
-    raise ending.stop
-
-
-def _switch(run: Run) -> None:
-    """Let walls come and go whose time it is."""
-    geometry = run.phase.geometry
-    if run.t not in geometry.contacts.edges:
-        return
-    active = geometry.contacts.active(run.t)
-    new, geometry.active = active & ~geometry.active, active
-    deep = np.flatnonzero(new & ~(geometry.at(run.y).distance() >= -run.settings.tolerance))
-    if deep.size:
-        listed = ", ".join(f"{geometry.contacts.describe(int(k))} ({-geometry.distance()[k]:.3g} m)" for k in deep)
-        raise Stop(Status.INSIDE, f"At t = {run.t:.9g} these overlap: {listed}.")
-    react(run, Sighting(run.t, None, Examination()))
-    run.longest = np.inf
-
-
-def _look_again(run: Run) -> None:
-    """Whether what rests and sticks does so under the torque of a tick."""
+def _appointments(run: Run) -> None:
+    """What is due where a stretch ended: walls that come or go, a torque under which nothing may rest as it did."""
+    if run.let_walls_come_and_go():
+        react(run, Sighting(run.t, None, Examination()))
+        run.longest = np.inf
     if run.ticked and len(run.phase.rows):
         examination = examine(run.phase, run.t, run.y, run.settings)
         if not examination.holds:
             react(run, Sighting(run.t, None, examination))
     run.ticked = False
-
-
-def _check_limits(run: Run) -> None:
-    t, settings = run.t, run.settings
-    if len(run.events) > settings.max_events:
-        raise Stop(Status.EVENTS, f"It stopped at t = {t:.9g} after {settings.max_events}.", hint="a larger max_events")
-    if run.idle > IDLE:
-        raise Stop(Status.EVENTS, f"At t = {t:.9g} events follow one another without time passing.")
-    if len(run.journal.pieces) >= settings.max_steps:
-        raise Stop(Status.STEPS, f"It stopped at t = {t:.9g} after {settings.max_steps}.", hint="a larger max_steps")
 
 
 def _begin(run: Run) -> None:

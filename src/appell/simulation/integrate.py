@@ -45,11 +45,21 @@ class Settings:
     rest_speed: float = 1e-5
     max_events: int = 10_000
     max_steps: int = 1_000_000
+    least_progress: float = 1e-7  # s in 2000 steps
 
     def __post_init__(self):
         if self.method not in KNOWN:
             raise ArgumentError(unknown_name("method", str(self.method), KNOWN, "simulate"))
-        for name in ("rtol", "atol", "max_step", "tolerance", "rest_speed", "max_events", "max_steps"):
+        for name in (
+            "rtol",
+            "atol",
+            "max_step",
+            "tolerance",
+            "rest_speed",
+            "max_events",
+            "max_steps",
+            "least_progress",
+        ):
             value = getattr(self, name)
             if not value > 0:
                 raise ArgumentError(f"{name} is {value!r}.", expected="a positive number")
