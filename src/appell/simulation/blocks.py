@@ -67,8 +67,13 @@ class Solution:
         return self.residual <= SOLVED
 
 
-def solve_blocks(A: np.ndarray, b: np.ndarray, blocks: Sequence[Block], guess: np.ndarray | None = None) -> Solution:
-    """f and u of (1) to (3), or the nearest that was found: look at `solved`. A `guess` is where to start first."""
+def solve_blocks(
+    A: np.ndarray, b: np.ndarray, blocks: Sequence[Block], guess: np.ndarray | None = None, aim: float = AIM
+) -> Solution:
+    """f and u of (1) to (3), or the nearest that was found: look at `solved`.
+
+    A `guess` is where to start first; a residual of `aim` is good enough.
+    """
     laws = Laws(blocks)
     if not len(b):
         return Solution(np.zeros(0), np.zeros(0), 0.0)
@@ -76,10 +81,10 @@ def solve_blocks(A: np.ndarray, b: np.ndarray, blocks: Sequence[Block], guess: n
     scale = max(float((np.abs(b) * r).max()), 1e-300)
     best, smallest = np.zeros(len(b)), np.inf
     for start in _starts(A, b, laws, r, scale, guess):
-        f, error = _newton(A, b, laws, r, start, scale)
+        f, error = _newton(A, b, laws, r, start, aim * scale)
         if error < smallest:
             best, smallest = f, error
-        if smallest <= AIM * scale:
+        if smallest <= aim * scale:
             break
     return Solution(best, A @ best + b, smallest / scale)
 
@@ -186,7 +191,7 @@ def _swept(A, b, laws: Laws, r: np.ndarray, f: np.ndarray, scale: float) -> np.n
     return f
 
 
-def _newton(A, b, laws: Laws, r: np.ndarray, f: np.ndarray, scale: float) -> tuple[np.ndarray, float]:
+def _newton(A, b, laws: Laws, r: np.ndarray, f: np.ndarray, aim: float) -> tuple[np.ndarray, float]:
     """Newton's method on f - (4) = 0; the best point met, within its laws, and its error."""
     best, smallest, met = f, np.inf, 0
     identity = np.eye(len(f))
@@ -199,7 +204,7 @@ def _newton(A, b, laws: Laws, r: np.ndarray, f: np.ndarray, scale: float) -> tup
             break
         if size < smallest:
             best, smallest, met = f, size, step
-        if size <= 1e-3 * AIM * scale or step > met + PATIENCE:
+        if size <= 1e-3 * aim or step > met + PATIENCE:
             break
         f = f - np.linalg.lstsq(identity - laws.slope(z) @ dz, error, rcond=1e-13)[0]
     best = laws.project(best)

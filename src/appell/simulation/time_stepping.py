@@ -34,6 +34,7 @@ ROUNDS = 6  # of contacts that the impulses of others close
 RETURNS = 4  # of points to their walls
 BOUNCES = (1.0, 0.5, 0.0)  # parts of the restitution, until no energy is made
 ROUNDING = 1e-12  # of kinetic energy
+AIM, SOLVED = 1e-9, 1e-6  # of the largest impulse: the residual of (2) to aim for, and to be content with
 
 
 @dataclass(frozen=True)
@@ -117,9 +118,9 @@ class TimeStepping:
         response = geometry.response(B)
         b = B @ free
         b[normals] -= c[which]
-        found: Solution = solve_blocks(B @ response, b, blocks, self.forces[rows])
+        found: Solution = solve_blocks(B @ response, b, blocks, self.forces[rows], AIM)
         kept[rows] = found.f
-        return free + response @ found.f, found.solved, kept
+        return free + response @ found.f, found.residual <= SOLVED, kept
 
     def _brought_back(self, q: np.ndarray) -> np.ndarray:
         """The configuration without what is inside walls, by the shortest way in the metric of M."""
