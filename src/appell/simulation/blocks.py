@@ -153,11 +153,11 @@ def _starts(A: np.ndarray, b: np.ndarray, laws: Laws, r: np.ndarray, scale: floa
     yield f
     if np.abs(A - A.T).max() <= SYMMETRIC * np.abs(A).max():
         yield from convex_rounds(A, b, laws, r, f)
-        return
-    for _ in range(ROUNDS):
-        f = _swept(A, b, laws, r, f, scale)
-        yield f
-    yield laws.project(np.linalg.lstsq(A, -b, rcond=1e-11)[0])
+    else:
+        for _ in range(ROUNDS):
+            f = _swept(A, b, laws, r, f, scale)
+            yield f
+    yield laws.project(np.linalg.lstsq(A, -b, rcond=1e-11)[0])  # all stick: a jam
 
 
 def _without_tangents(A: np.ndarray, b: np.ndarray, laws: Laws) -> np.ndarray:

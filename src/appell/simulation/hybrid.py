@@ -113,12 +113,21 @@ class Run:
             told = f"It stopped at t = {t:.9g} after {settings.max_steps}."
             raise Stop(Status.STEPS, told, hint="a larger max_steps")
 
+    def _busiest(self) -> str:
+        """Where it stalls, for a message: what rests, or what is accelerated most."""
+        if self.phase.rests:
+            names = dict.fromkeys(self.phase.geometry.contacts.names[k] for k in self.phase.members)
+            return f"at rest are {', '.join(names)}"
+        rate = np.abs(self.phase(self.t, self.y)[self.flow.nq :])
+        return f"'{self.flow.system.velocity_names[int(np.argmax(rate))]}' is accelerated most"
+
     def check_progress(self) -> None:
         """End a run that all but stands still, counting every step that was tried."""
         self.tries += 1
         if self.tries % PATIENCE == 0:
             if self.t - self.milestone < self.settings.least_progress:
-                raise Stop(Status.STALLED, f"{PATIENCE} steps took it from t = {self.milestone:.9g} to {self.t:.9g}.")
+                told = f"{PATIENCE} steps took it from t = {self.milestone:.9g} to {self.t:.9g}; {self._busiest()}."
+                raise Stop(Status.STALLED, told, hint="a smoother torque, method='Radau', or a smaller least_progress")
             self.milestone = self.t
 
 

@@ -45,7 +45,7 @@ class Settings:
     rest_speed: float = 1e-5
     max_events: int = 10_000
     max_steps: int = 1_000_000
-    least_progress: float = 1e-7  # s in 2000 steps
+    least_progress: float = 1e-5  # s in 2000 steps
 
     def __post_init__(self):
         if self.method not in KNOWN:
