@@ -58,6 +58,7 @@ _LATER: dict[str, tuple[str, str | None]] = {
     "Path": ("appell.motion", "Path"),
     "Plane": ("appell.simulation", "Plane"),
     "Record": ("appell.motion", "Record"),
+    "Sampled": ("appell.simulation", "Sampled"),
     "Sphere": ("appell.simulation", "Sphere"),
     "control": ("appell.control", None),
     "draw": ("appell.motion", "draw"),
@@ -78,7 +79,7 @@ if TYPE_CHECKING:  # so that a type checker knows them too
     from appell.describe.write import to_toml, to_urdf
     from appell.model import shapes
     from appell.motion import Path, Record, draw
-    from appell.simulation import Circle, Contact, Cylinder, Implicit, Plane, Sphere, simulate
+    from appell.simulation import Circle, Contact, Cylinder, Implicit, Plane, Sampled, Sphere, simulate
 
 __version__ = "0.1.0"
 
@@ -124,6 +125,7 @@ __all__ = [
     "Record",
     "Revolute",
     "Robot",
+    "Sampled",
     "SimulationError",
     "Sphere",
     "Spherical",

@@ -48,6 +48,8 @@ class Catalogue:
         system = self.system
         sizes = {"q": system.nq, "v": system.nv, "a": system.nv, "tau": system.nu}
         given = arguments.split()
+        if "s" in given:
+            sizes["s"] = len(self.equations.dry_drives)
         inputs = [Array(argument, (sizes[argument],)) for argument in given]
         if pushed:
             inputs += [Array(f"wrench_{frame}", (6,)) for frame in self.wrenches]

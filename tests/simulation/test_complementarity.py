@@ -7,9 +7,9 @@ from itertools import product
 import numpy as np
 import pytest
 
+from appell.simulation.blocks import PUSH, Block, solve_blocks
 from appell.simulation.complementarity import solve_complementarity
 from appell.simulation.impact import Touch, collide
-from appell.simulation.wall_friction import solve_cones
 
 
 def by_enumeration(A, b):
@@ -97,8 +97,9 @@ def test_friction_forces_obey_coulombs_law():
         B = rng.normal(size=(3 * K + 3, 3 * K))
         A, b, mu = B.T @ B, rng.normal(size=3 * K), rng.uniform(0.05, 1.0, K)
         b[0::3] -= 2.0
-        f = solve_cones(A, b, [slice(3 * k, 3 * k + 3) for k in range(K)], mu)
-        u = A @ f + b
+        found = solve_blocks(A, b, [Block("cone", x) for x in mu])
+        assert found.solved
+        f, u = found.f, A @ found.f + b
         for k in range(K):
             (fn, *ft), (un, *ut) = f[3 * k : 3 * k + 3], u[3 * k : 3 * k + 3]
             assert fn >= 0.0
@@ -107,3 +108,52 @@ def test_friction_forces_obey_coulombs_law():
             assert np.hypot(*ft) <= mu[k] * fn + 1e-9
             if np.hypot(*ut) > 1e-7 and fn > 1e-9:
                 np.testing.assert_allclose(ft, -mu[k] * fn * np.array(ut) / np.hypot(*ut), atol=1e-7)
+
+
+def obeys(kind, bound, f, u, tiny):
+    """The laws of the three kinds of blocks, one entry or three."""
+    if kind == "box":
+        return abs(f[0]) <= bound + tiny and (abs(u[0]) <= tiny or abs(f[0] + bound * np.sign(u[0])) <= tiny)
+    pushes = f[0] >= 0.0 and u[0] >= -tiny and abs(f[0] * u[0]) <= tiny
+    if kind == "push":
+        return pushes
+    speed, rubs = np.hypot(*u[1:]), np.hypot(*f[1:]) <= bound * f[0] + tiny
+    return pushes and rubs and (speed <= 1e-6 or np.abs(f[1:] + bound * f[0] * u[1:] / speed).max() <= 1e-6)
+
+
+def test_pushes_cones_and_boxes_are_solved_together():
+    rng = np.random.default_rng(4)
+    for trial in range(200):
+        blocks = [
+            (PUSH, Block("cone", rng.uniform(0.05, 1.0)), Block("box", rng.uniform(0.0, 2.0)))[k]
+            for k in rng.integers(0, 3, rng.integers(1, 7))
+        ]
+        n = sum(block.size for block in blocks)
+        J = rng.normal(size=(n, n + 2 if trial % 2 else max(n - 1, 1)))  # regular, or redundant
+        A, b = J @ J.T, J @ rng.normal(size=J.shape[1])
+        found = solve_blocks(A, b, blocks)
+        assert found.solved, (trial, blocks, found.residual)
+        place = 0
+        for block in blocks:
+            s = slice(place, place + block.size)
+            assert obeys(block.kind, block.bound, found.f[s], (A @ found.f + b)[s], 1e-7 * max(1.0, found.f.max()))
+            place += block.size
+
+
+def test_boxes_alone_are_a_quadratic_programme():
+    """|f| ≤ F minimises ½ fᵀAf + bᵀf: at its end no entry can be changed for less, whatever the direction."""
+    rng = np.random.default_rng(5)
+    for _ in range(50):
+        n = int(rng.integers(1, 8))
+        B, b, F = rng.normal(size=(n + 1, n)), rng.normal(size=n), rng.uniform(0.0, 1.0, n)
+        A = B.T @ B
+        f = solve_blocks(A, b, [Block("box", x) for x in F]).f
+        least = 0.5 * f @ A @ f + b @ f
+        for other in np.clip(f + rng.normal(size=(200, n)) * rng.choice([1e-4, 1e-2, 1.0], (200, 1)), -F, F):
+            assert 0.5 * other @ A @ other + b @ other >= least - 1e-12
+
+
+def test_a_problem_without_a_solution_is_not_given_out_as_solved():
+    assert not solve_blocks(np.array([[-1.0]]), np.array([-1.0]), [PUSH]).solved  # pushing drives it further in
+    walls = np.array([[1.0, -1.0], [-1.0, 1.0]])
+    assert not solve_blocks(walls, np.array([-1.0, -1.0]), [PUSH, PUSH]).solved

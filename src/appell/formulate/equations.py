@@ -8,6 +8,9 @@ A kind of system gives its rigid bodies: S, Q = ∂S/∂a, M = ∂²S/∂a², C 
 
 with reflected rotor inertias R, friction f and offsets o of the actuators, as far as they are switched on, and springs
 of stiffness k, which always count. Then for every system M a + h = Q = B τ, Q = ∂S/∂a and h = Q at a = 0.
+
+Dry friction jumps with the sign of θ̇. To follow a motion through such jumps, the directions s of the dry drives are
+given instead of read off θ̇: f is smooth then. A drive with s = 0 is held by a force that is to be found.
 """
 
 from __future__ import annotations
@@ -106,10 +109,12 @@ class Equations(BodyEquations):
             return tau
         return [x + y for x, y in zip(tau, self.on_actuators(self._drive_forces(q, v, a)), strict=True)]
 
-    def acceleration(self, q: Vector, v: Vector, tau: Vector, wrenches: Wrenches) -> list[Scalar]:
-        """a(q, v, τ)."""
+    def acceleration(
+        self, q: Vector, v: Vector, tau: Vector, wrenches: Wrenches, directions: Vector | None = None
+    ) -> list[Scalar]:
+        """a(q, v, τ), with the directions of the dry drives as they move, or as given."""
         if self.friction or self._sprung:
-            tau = [x - y for x, y in zip(tau, self.on_actuators(self._passive(q, v)), strict=True)]
+            tau = [x - y for x, y in zip(tau, self.on_actuators(self._passive(q, v, directions)), strict=True)]
         return self.forward(q, v, self.along_coordinates(q, tau), wrenches)
 
     def bias(self, q: Vector, v: Vector) -> list[Scalar]:
@@ -188,13 +193,22 @@ class Equations(BodyEquations):
     def _rotors(self) -> list[float]:
         return [drive.actuator.reflected_inertia if self.rotors else 0.0 for drive in self.drives]
 
-    def _dry(self, q: Vector, v: Vector) -> list[Scalar]:
+    @property
+    def dry_drives(self) -> tuple[int, ...]:
+        """The drives with dry friction that counts."""
+        return tuple(k for k, drive in enumerate(self.drives) if self.friction and drive.actuator.friction.dry)
+
+    def _dry(self, q: Vector, v: Vector, directions: Vector | None = None) -> list[Scalar]:
         """f(θ̇) + o of every drive; nothing if friction is switched off."""
         if not self.friction:
             return [0.0] * len(self.drives)
         owned = [drive.actuator for drive in self.drives]
         rates = self.drive_rates(q, v)
-        return [own.friction.force(rate) + own.offset for own, rate in zip(owned, rates, strict=True)]
+        s = {} if directions is None else dict(zip(self.dry_drives, directions, strict=True))
+        return [
+            own.friction.force(rate, s.get(k)) + own.offset
+            for k, (own, rate) in enumerate(zip(owned, rates, strict=True))
+        ]
 
     def _stretches(self, q: Vector) -> list[Scalar]:
         """θ - θ₀ of every drive that has a spring, 0 of others."""
@@ -207,9 +221,9 @@ class Equations(BodyEquations):
         """k (θ - θ₀) of every drive."""
         return [drive.actuator.stiffness * x for drive, x in zip(self.drives, self._stretches(q), strict=True)]
 
-    def _passive(self, q: Vector, v: Vector) -> list[Scalar]:
+    def _passive(self, q: Vector, v: Vector, directions: Vector | None = None) -> list[Scalar]:
         """f(θ̇) + o + k (θ - θ₀): what a drive does without being asked."""
-        dry = self._dry(q, v)
+        dry = self._dry(q, v, directions)
         return [f + spring for f, spring in zip(dry, self._springs(q), strict=True)] if self._sprung else dry
 
     def _drive_forces(self, q: Vector, v: Vector, a: Vector) -> list[Scalar]:

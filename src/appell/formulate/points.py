@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from appell.algebra.scalar import Scalar, Vector, sqrt
+from appell.algebra.scalar import Scalar, Vector, select, sqrt
 from appell.algebra.vector import ZERO, Vec3
 from appell.formulate.kinematics import world_poses
 from appell.formulate.link_motion import accelerations, carried_partials, steps, velocities
@@ -76,6 +76,16 @@ class WallMotion:
     slope: Scalar  # |g|
     normal: Vec3
     bend: Scalar  # ṗᵀHṗ/|g|, the last term of (5)
+
+    @property
+    def frame(self) -> tuple[Vec3, Vec3, Vec3]:
+        """Normal and two tangents, right-handed; the first tangent lies in the x-y plane where the normal does."""
+        n = self.normal
+        level = 0.81 - n.z * n.z
+        helper = Vec3(0.0, select(level, 0.0, 1.0), select(level, 1.0, 0.0))
+        first = helper.cross(n)
+        first = (1.0 / sqrt(first.dot(first))) * first
+        return n, first, n.cross(first)
 
 
 def wall_motion(gap: Scalar, gradient: Vec3, hessian: Sequence[Vec3], velocity: Vec3) -> WallMotion:

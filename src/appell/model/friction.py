@@ -28,14 +28,19 @@ class Friction:
     stribeck: float = 0.05
     width: float = 0.0  # the speed within which friction changes sign smoothly; 0: at once
 
-    def force(self, v: Scalar) -> Scalar:
-        """f(v), what a motion must overcome."""
-        columns = self.columns(v)
+    @property
+    def dry(self) -> bool:
+        """Whether it jumps at rest, so that it can hold a joint still."""
+        return self.width == 0.0 and max(self.coulomb, self.static or 0.0) > 0.0
+
+    def force(self, v: Scalar, s: Scalar | None = None) -> Scalar:
+        """f(v), what a motion must overcome; with the direction s given, where it is not to be read off v."""
+        columns = self.columns(v, s)
         return sum((getattr(self, kind) * column for kind, column in columns.items()), start=0.0)
 
-    def columns(self, v: Scalar) -> dict[str, Scalar]:
+    def columns(self, v: Scalar, s: Scalar | None = None) -> dict[str, Scalar]:
         """The factors of the levels in (3), by name."""
-        s = direction(v, self.width)
+        s = direction(v, self.width) if s is None else s
         if self.static is None:
             return {"coulomb": s, "viscous": v}
         k = self._stribeck(v)

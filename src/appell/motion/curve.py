@@ -106,6 +106,11 @@ class Curve:
     def __len__(self) -> int:
         return len(self.starts)
 
+    @property
+    def span(self) -> tuple[float, float]:
+        """When it begins and ends."""
+        return float(self.starts[0]), float(self.stops[-1])
+
     def __call__(self, t: np.ndarray) -> np.ndarray:
         """The states at times of any shape; where two pieces meet, that of the later one."""
         k = np.clip(np.searchsorted(self.starts, t, side="right") - 1, 0, len(self) - 1)

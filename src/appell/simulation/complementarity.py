@@ -21,22 +21,25 @@ SLACK = 1e-9  # relative to the largest entry of b
 
 
 def solve_complementarity(A: np.ndarray, b: np.ndarray) -> np.ndarray | None:
-    """f of (1), or None if no f makes w ≥ 0."""
+    """f of (1), or None if no f makes w ≥ 0, or none was found."""
     size = np.abs(b).max(initial=0.0)
     if size == 0.0 or (b >= 0.0).all():
         return np.zeros(len(b))
+    largest = np.diag(A).max()
+    if not largest > 0.0:
+        return None
     every = least_norm(A, -b)
     if (every >= 0.0).all() and np.abs(A @ every + b).max() <= SLACK * size:
         return every
-    eigenvalues, vectors = np.linalg.eigh(A)
-    keep = eigenvalues > RANK * eigenvalues[-1]
-    B = np.sqrt(eigenvalues[keep])[:, None] * vectors[:, keep].T
+    B = square_root(A)
     target = np.zeros(len(B) + 1)
     target[-1] = 1.0
-    lengths = np.sqrt(np.maximum(np.diag(A), RANK * eigenvalues[-1]))  # columns of like size for the active set
+    lengths = np.sqrt(np.maximum(np.diag(A), RANK * largest))  # columns of like size for the active set
     system = np.vstack([B, -b[None, :] / size]) / lengths
-    u, _ = nnls(system, target, maxiter=30 * len(b) + 100)
-    u = u / lengths
+    try:
+        u = nnls(system, target, maxiter=30 * len(b) + 100)[0] / lengths
+    except RuntimeError:  # its exchanges did not end
+        return None
     rest = 1.0 + b @ u / size
     if rest <= 1e-10:
         return None
@@ -53,6 +56,13 @@ def _polished(A: np.ndarray, b: np.ndarray, f: np.ndarray, size: float) -> np.nd
     direct[active] = least_norm(A[np.ix_(active, active)], -b[active])
     good = (direct >= 0.0).all() and (A @ direct + b).min() >= -SLACK * size
     return direct if good else f
+
+
+def square_root(A: np.ndarray) -> np.ndarray:
+    """B with A = BᵀB, of as many rows as A has rank."""
+    eigenvalues, vectors = np.linalg.eigh(A)
+    keep = eigenvalues > RANK * max(eigenvalues[-1], 0.0)
+    return np.sqrt(eigenvalues[keep])[:, None] * vectors[:, keep].T
 
 
 def least_norm(A: np.ndarray, right: np.ndarray) -> np.ndarray:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -17,7 +19,9 @@ from appell.errors import ArgumentError, unknown_name
 from appell.formulate.equations import Equations
 from appell.formulate.points import wall_motion
 from appell.model.frame import Frame
+from appell.simulation.stops import Stop, chosen_stops
 from appell.simulation.surface import Surface
+from appell.simulation.windows import ALWAYS, windows
 
 
 @dataclass(frozen=True)
@@ -25,13 +29,15 @@ class Contact:
     """Points of a robot against a wall.
 
     `points` are frame names, or "all": every joint and every named frame, each place once. `restitution` is Newton's
-    coefficient, 0 to 1; `friction` is Coulomb's.
+    coefficient, 0 to 1; `friction` is Coulomb's. `during` is when the wall is there: always, or from t0 until t1 in
+    seconds, or several such pairs.
     """
 
     points: str | Iterable[str]
     surface: Surface
     restitution: float = 1.0
     friction: float = 0.0
+    during: Any = None
 
     def __post_init__(self):
         if not isinstance(self.surface, Surface):
@@ -42,6 +48,7 @@ class Contact:
         if not points:
             raise ArgumentError("a contact has no points.", expected='frame names, or "all"')
         object.__setattr__(self, "points", points)
+        object.__setattr__(self, "during", windows(self.during))
         e, mu = self.restitution, self.friction
         if not isinstance(e, (int, float)) or not 0.0 <= e <= 1.0:
             raise ArgumentError(
@@ -83,86 +90,134 @@ def every_point(dyn: Dynamics) -> list[Frame]:
 
 
 class Contacts:
-    """All pairs of a point and a wall, with their compiled functions and their laws of impact."""
+    """All pairs of a point and a wall and all stops, with their compiled functions and their laws of impact."""
 
-    def __init__(self, dyn: Dynamics, contacts: Contact | Iterable[Contact]):
+    def __init__(
+        self,
+        dyn: Dynamics,
+        contacts: Contact | Iterable[Contact] = (),
+        stops: float | Mapping[str, float] | None = None,
+    ):
         self.contacts = [contacts] if isinstance(contacts, Contact) else list(contacts)
         for contact in self.contacts:
             if not isinstance(contact, Contact):
                 raise ArgumentError(f"contacts holds {contact!r}.", expected="Contact(points, surface, ...)")
-        pairs = compiled(dyn, tuple((tuple(contact.points), contact.surface) for contact in self.contacts))
+        ends = chosen_stops(dyn.system, stops)
+        walls = tuple((tuple(contact.points), contact.surface) for contact in self.contacts)
+        pairs = compiled(dyn, walls, tuple(ends))
         self.frames, self.names, self.point, self.wall = pairs.frames, pairs.names, pairs.point, pairs.wall
-        self.gaps, self.motion = pairs.gaps, pairs.motion
-        self.restitution = np.array([self.contacts[k].restitution for k in self.wall], float)
-        self.friction = np.array([self.contacts[k].friction for k in self.wall], float)
+        self.stops, self.pairs = pairs.stops, pairs
+        of_walls = [self.contacts[k] for k in self.wall[self.wall >= 0]]
+        self.restitution = np.array([contact.restitution for contact in of_walls] + list(ends.values()), float)
+        self.friction = np.array([contact.friction for contact in of_walls] + [0.0] * len(ends), float)
+        self.windows = [*(contact.during or ALWAYS for contact in of_walls), *(ALWAYS for _ in ends)]
 
     def __len__(self) -> int:
         return len(self.names)
 
+    @property
+    def gaps(self) -> Function:
+        return self.pairs.gaps
+
+    @property
+    def motion(self) -> Function:
+        return self.pairs.motion
+
+    def active(self, t: float) -> np.ndarray:
+        """Which there are at a time: a wall that comes at t is there, one that goes is not."""
+        return np.array([any(low <= t < high for low, high in spans) for spans in self.windows], bool)
+
+    @cached_property
+    def edges(self) -> list[float]:
+        """When walls come or go."""
+        return sorted({edge for spans in self.windows for span in spans for edge in span if math.isfinite(edge)})
+
     def describe(self, k: int) -> str:
+        if self.wall[k] < 0:
+            stop = self.stops[k - len(self.names) + len(self.stops)]
+            return f"joint '{stop.joint}' and its {'lower' if stop.sign > 0 else 'upper'} limit {stop.limit:g}"
         surface = self.contacts[self.wall[k]].surface
         return f"point '{self.names[k]}' and {getattr(surface, 'title', f'the {type(surface).__name__.lower()}')}"
 
 
 Walls = tuple[tuple[tuple[str, ...], Surface], ...]
-_KNOWN: WeakKeyDictionary[Dynamics, dict[Walls, Pairs]] = WeakKeyDictionary()
+_KNOWN: WeakKeyDictionary[Dynamics, dict[tuple[Walls, tuple[Stop, ...]], Pairs]] = WeakKeyDictionary()
 
 
-def compiled(dyn: Dynamics, walls: Walls) -> Pairs:
-    """The pairs of points and walls of a catalogue, traced once for all runs with them."""
+def compiled(dyn: Dynamics, walls: Walls, stops: tuple[Stop, ...]) -> Pairs:
+    """The pairs of points and walls of a catalogue and its stops, traced once for all runs with them."""
     known = _KNOWN.setdefault(dyn, {})
-    if walls not in known:
-        known[walls] = Pairs(dyn, walls)
-    return known[walls]
+    if (walls, stops) not in known:
+        known[walls, stops] = Pairs(dyn, walls, stops)
+    return known[walls, stops]
 
 
 class Pairs:
-    """Points of a system against walls: which, and the functions of their motion."""
+    """Points of a system against walls, then stops of its joints: which, and the functions of their motion."""
 
-    def __init__(self, dyn: Dynamics, walls: Walls):
+    def __init__(self, dyn: Dynamics, walls: Walls, stops: tuple[Stop, ...]):
         pairs = [(frame, k) for k, (points, _) in enumerate(walls) for frame in chosen_frames(dyn, points)]
-        if not pairs:
+        if walls and not pairs:
             raise ArgumentError(f"no point of {dyn.system.owner} can meet a wall.")
-        self.system, self.surfaces = dyn.system, [surface for _, surface in walls]
+        self.system, self.stops, self.surfaces = dyn.system, stops, [surface for _, surface in walls]
         self.frames = list({frame.name: frame for frame, _ in pairs}.values())
         index = {frame.name: k for k, frame in enumerate(self.frames)}
-        self.names = [frame.name for frame, _ in pairs]
-        self.point = np.array([index[frame.name] for frame, _ in pairs])
-        self.wall = np.array([k for _, k in pairs])
-        self.gaps = self._gaps(dyn.equations)
-        self.motion = self._motion(dyn.equations)
+        self.names = [frame.name for frame, _ in pairs] + [stop.joint for stop in stops]
+        self.point = np.array([index[frame.name] for frame, _ in pairs] + [-1] * len(stops), int)
+        self.wall = np.array([k for _, k in pairs] + [-1] * len(stops), int)  # -1: a stop
+        self.pairs = [(p, w) for p, w in zip(self.point, self.wall, strict=True) if w >= 0]
+        self.equations: Equations = dyn.equations
 
-    def _gaps(self, equations: Equations) -> Function:
-        """gap(q) of every pair, for batches."""
+    @cached_property
+    def gaps(self) -> Function:
+        """gap(q) of every pair and every stop, for batches."""
+        equations = self.equations
 
         def body(q):
             place = equations.positions(self.frames, q)
-            return {"gap": [self.surfaces[w].gap(*place[p]) for p, w in zip(self.point, self.wall, strict=True)]}
+            walls = [self.surfaces[w].gap(*place[p]) for p, w in self.pairs]
+            return {"gap": walls + [stop.gap(q) for stop in self.stops]}
 
-        doc = "The gap between every point and its wall."
+        doc = "The gap between every point and its wall, and of every stop."
         return Function.of("gaps", {"q": self.system.nq}, body, doc, self.system.owner)
 
-    def _motion(self, equations: Equations) -> Function:
-        """The points' motion and the walls' normals at (q, v), for one sample; see `appell.formulate.points`."""
+    @cached_property
+    def motion(self) -> Function:
+        """The points' motion seen from their walls at (q, v), for one sample; see `appell.formulate.points`.
+
+        `rows` are Jacobians along normal, first and second tangent, which are the rows of `frame`; `speed` and `drift`
+        are velocity, and acceleration at a = 0, along them. A stop has a normal row, and no tangents.
+        """
         derivatives = [surface.derivatives() for surface in self.surfaces]
+        equations, nv = self.equations, self.system.nv
 
         def body(q, v):
             points = equations.point_motions(self.frames, q, v)
-            walls = []
-            for p, w in zip(self.point, self.wall, strict=True):
-                gap, gradient, hessian = (inline(tape, points[p].position)[0] for tape in derivatives[w])
-                rows = [Vec3.of(row) for row in hessian]
-                walls.append(wall_motion(gap, Vec3.of(gradient), rows, points[p].velocity))
-            return {
-                "gap": [w.gap for w in walls],
-                "slope": [w.slope for w in walls],
-                "normal": [list(w.normal) for w in walls],
-                "bend": [w.bend for w in walls],
-                "position": [list(p.position) for p in points],
-                "velocity": [list(p.velocity) for p in points],
-                "drift": [list(p.drift) for p in points],
-                "J": [p.J for p in points],
-            }
+            found: dict[str, list] = {name: [] for name in ("gap", "slope", "frame", "rows", "speed", "drift")}
+            for p, w in self.pairs:
+                own = points[p]
+                gap, gradient, hessian = (inline(tape, own.position)[0] for tape in derivatives[w])
+                seen = wall_motion(gap, Vec3.of(gradient), [Vec3.of(row) for row in hessian], own.velocity)
+                axes, columns = seen.frame, [Vec3.of(column) for column in zip(*own.J, strict=True)]
+                drift = [axis.dot(own.drift) for axis in axes]
+                found["gap"].append(seen.gap)
+                found["slope"].append(seen.slope)
+                found["frame"].append([list(axis) for axis in axes])
+                found["rows"].append([[axis.dot(column) for column in columns] for axis in axes])
+                found["speed"].append([axis.dot(own.velocity) for axis in axes])
+                found["drift"].append([drift[0] + seen.bend, *drift[1:]])
+            for stop in self.stops:
+                row = stop.row(nv)
+                found["gap"].append(stop.gap(q))
+                found["slope"].append(1.0)
+                found["frame"].append([[0.0] * 3] * 3)
+                found["rows"].append([row, [0.0] * nv, [0.0] * nv])
+                found["speed"].append([row[stop.velocity] * v[stop.velocity], 0.0, 0.0])
+                found["drift"].append([0.0] * 3)
+            if points:
+                found["position"] = [list(p.position) for p in points]
+                found["velocity"] = [list(p.velocity) for p in points]
+            return found
 
-        inputs, doc = {"q": self.system.nq, "v": self.system.nv}, "How points move towards their walls."
+        inputs, doc = {"q": self.system.nq, "v": nv}, "How points move towards their walls."
         return Function.of("contact", inputs, body, doc, self.system.owner)

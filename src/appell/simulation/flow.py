@@ -4,7 +4,8 @@
 
 Both sides are one compiled kernel, `Dynamics.state_rate`, which a stepper calls from machine code. Its first two inputs
 are y; all others, τ and whatever else there is, are arrays `rate.held[name]` that stay as they are along a stretch: who
-changes them begins a new one. Only a torque that is a function is asked before every evaluation, and fills `tau`.
+changes them begins a new one. Only torques and wrenches that are functions are asked before every evaluation. Where
+drives have dry friction, their directions s are held while a phase lasts, and (1) is smooth.
 
 A quaternion enters the kernels at any length; it keeps its length along (1) and is given out as a unit quaternion.
 """
@@ -12,15 +13,14 @@ A quaternion enters the kernels at any length; it keeps its length along (1) and
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cached_property
-from typing import Any
 
 import numpy as np
 
 from appell.compile.stepper.rate import Rate
 from appell.compile.stepper.stepper import Stepper
 from appell.dynamics import Dynamics
-from appell.simulation.torque import checked_torque, constant_torque
+from appell.simulation.drives import Drives
+from appell.simulation.inputs import Inputs
 
 Rhs = Callable[[float, np.ndarray], np.ndarray]
 
@@ -28,18 +28,15 @@ Rhs = Callable[[float, np.ndarray], np.ndarray]
 class FreeMotion:
     """The right-hand side of (1) for a free robot, and what belongs to it."""
 
-    def __init__(self, dyn: Dynamics, torque: Any):
-        self.dyn, self.system = dyn, dyn.system
+    def __init__(self, dyn: Dynamics, inputs: Inputs):
+        self.dyn, self.system, self.inputs = dyn, dyn.system, inputs
         self.nq, self.nv, self.nu = dyn.system.nq, dyn.system.nv, dyn.system.nu
-        self.steady = constant_torque(dyn.system, torque)
-        self.torque = None if self.steady is not None else checked_torque(dyn.system, torque)
-        self.rate = Rate.compiled(dyn.state_rate, 2, None if self.torque is None else self._ask)
-        self._q, self._v = self.rate.y[: self.nq], self.rate.y[self.nq :]
-        self._tau = self.rate.held["tau"]
-        if self.steady is not None:
-            self._tau[:] = self.steady
-        self._quaternions = dyn.system.quaternions
-        self._rhs: Rhs = self
+        self.drives = Drives(dyn)
+        kernel = self.drives.state_rate if len(self.drives) else dyn.state_rate
+        self.rate = Rate.compiled(kernel, 2, self._ask if inputs.asks else None)
+        self.hold()
+        self._called = Rate.called(self.nq + self.nv, self._answer)
+        self._rhs: Rhs | None = None
         self._steppers: dict[tuple[str, bool], Stepper] = {}
 
     def normalised(self, q: np.ndarray) -> np.ndarray:
@@ -54,33 +51,47 @@ class FreeMotion:
 
     def forces(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """τ at one instant."""
-        return np.array(self.steady if self.torque is None else self.torque(t, q, v))
+        if self.inputs.asks:
+            self.inputs.ask(t, q, v)
+        return self.inputs.tau.copy()
 
-    def __call__(self, t: float, y: np.ndarray) -> np.ndarray:
+    def hold(self) -> None:
+        """Take over what the inputs are now."""
+        held = self.rate.held
+        held["tau"][:] = self.inputs.tau
+        for k, frame in enumerate(self.dyn.wrenches):
+            held[f"wrench_{frame}"][:] = self.inputs.wrench[6 * k : 6 * k + 6]
+
+    def tick(self, t: float, y: np.ndarray) -> None:
+        """Ask the sampled law."""
+        self.inputs.tick(t, *self.split(y))
+        self.hold()
+
+    def slide(self, directions: np.ndarray) -> None:
+        """Give the dry drives their directions from now on."""
+        if len(directions):
+            self.rate.held["s"][:] = directions
+
+    def __call__(self, t: float, y: np.ndarray, directions: np.ndarray) -> np.ndarray:
         """ẏ (1)."""
+        self.slide(directions)
         self.rate.time[()], self.rate.y[:] = t, y
         return self.rate().copy()
 
     def stepper(self, method: str, rhs: Rhs | None = None) -> Stepper:
         """The stepper for (1), or for another rate of the same states that Python computes; there is one of each."""
-        self._rhs = self if rhs is None else rhs
+        self._rhs = rhs
         key = (method, rhs is None)
         if key not in self._steppers:
             self._steppers[key] = Stepper(method, self._called if rhs else self.rate)
         return self._steppers[key]
 
     def _ask(self) -> None:
-        """Fill τ for the evaluation that follows."""
-        assert self.torque is not None
-        q = self.normalised(self._q.copy()) if self._quaternions else self._q
-        self._tau[:] = self.torque(self.rate.time.item(), q, self._v)
+        """Take over what functions of the state give for the evaluation that follows."""
+        rate, nq = self.rate, self.nq
+        self.inputs.ask(rate.time.item(), self.normalised(rate.y[:nq].copy()), rate.y[nq:])
+        self.hold()
 
-    @cached_property
-    def _called(self) -> Rate:
-        """The rate that Python computes."""
-
-        def answer() -> None:
-            rate.slope[:] = self._rhs(rate.time.item(), rate.y)
-
-        rate = Rate.called(self.nq + self.nv, answer)
-        return rate
+    def _answer(self) -> None:
+        assert self._rhs is not None
+        self._called.slope[:] = self._rhs(self._called.time.item(), self._called.y)

@@ -1,27 +1,34 @@
-"""The loop of a run: step, look for events on the step, act on the first (`reaction`), go on from there."""
+"""The loop of a run: step, look for events on the step, act on the first (`reaction`), go on from there.
+
+What is known in advance ends a stretch of steps exactly: the tick of a sampled law, a wall that comes or goes.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from appell.motion.curve import Piece
 from appell.motion.event import Event
+from appell.simulation.conditions import Ending, Endings
+from appell.simulation.crowd import CROWD, Bucket, step_through
+from appell.simulation.examination import Examination, examine
 from appell.simulation.flow import FreeMotion
-from appell.simulation.geometry import Geometry
-from appell.simulation.integrate import Settings, pieces
+from appell.simulation.integrate import Settings, pieces, still_pieces
+from appell.simulation.journal import Journal
 from appell.simulation.phase import Phase
 from appell.simulation.progress import Bar
 from appell.simulation.reaction import react
-from appell.simulation.settling import Examination
 from appell.simulation.status import Status, Stop
 from appell.simulation.watch import Sighting, first_event, floors
 
 SAG = 0.5  # of the tolerance: if resting points stray further on a step, it is taken again in halves
 SHORT = 1e-9  # s: shorter steps are taken as they are
 MIDDLE = 0.02  # of a step
-IDLE = 500  # events in a row without time passing
+GLANCES = 32  # pieces in which a state that does not change is looked at, if a torque may change
+PATIENCE = 2000  # steps and events, within which a run must advance by `least_progress`
 
 
 @dataclass
@@ -32,65 +39,147 @@ class Run:
     phase: Phase
     t: float
     y: np.ndarray
+    until: float
     settings: Settings
+    journal: Journal
+    endings: Endings
     step: float | None = None  # the last one, to begin the next stretch with
     longest: float = np.inf  # no step is to be longer: it has to end at an event, or was too coarse
-    idle: int = 0  # events in a row without time passing
-    times: list[float] = field(default_factory=list)
-    states: list[np.ndarray] = field(default_factory=list)
-    forces: list[np.ndarray] = field(default_factory=list)  # only for a torque that is a function
-    pieces: list[Piece] = field(default_factory=list)
-    events: list[Event] = field(default_factory=list)
+    bucket: Bucket = field(default_factory=Bucket)  # of events
+    tries: int = 0  # of steps, those taken again included
+    milestone: float = -np.inf  # where the run was when its progress was last looked at
+    ticked: bool = False  # the torque has just changed
     stop: Stop | None = None
+
+    @property
+    def events(self) -> list[Event]:
+        return self.journal.events
+
+    @property
+    def known(self) -> float:
+        """The next time that is known in advance."""
+        edges = self.phase.geometry.contacts.edges
+        edge = min((edge for edge in edges if edge > self.t), default=np.inf)
+        return min(self.until, edge, self.flow.inputs.next_tick(self.until))
 
     def sample(self) -> None:
         """Keep the present state as a row."""
-        self.times.append(self.t)
-        self.states.append(self.y)
-        if self.flow.torque is not None:
-            self.forces.append(np.full(self.flow.nu, np.nan))  # what is left if the torque has no answer here
-            self.forces[-1] = self.flow.forces(self.t, *self.flow.split(self.y))
+        self.journal.note(self.t, self.y)
 
     def advance(self, piece: Piece) -> None:
-        """Go to where a piece stops being valid, and keep both."""
+        """Go to where a piece stops being valid, and keep both; if a tick is due there, what it gives is kept."""
+        self.journal.passed(piece)
         self.t, self.y = piece.stop, piece.at(piece.stop)
-        self.sample()
-        self.pieces.append(piece)
+        if not np.isfinite(self.y).all():
+            raise Stop(Status.TOLERANCE, f"The state at t = {self.t:.9g} is not finite.")
+        try:
+            self.tick()
+        finally:
+            self.sample()
+
+    def tick(self) -> None:
+        """Ask a sampled law whose time has come."""
+        if self.t == self.flow.inputs.next_tick(self.until):
+            self.flow.tick(self.t, self.y)
+            self.ticked = True
+
+    def end(self, piece: Piece, ending: Ending) -> None:
+        """Go to where the run is to end on a piece, and end it."""
+        if ending.time > self.t:
+            self.advance(piece.until(ending.time))
+        self.events.append(ending.event)
+        raise ending.stop
+
+    def let_walls_come_and_go(self) -> bool:
+        """Whether walls came or went just now; one that comes where points are ends the run."""
+        geometry = self.phase.geometry
+        if self.t not in geometry.contacts.edges:
+            return False
+        active = geometry.contacts.active(self.t)
+        new, geometry.active = active & ~geometry.active, active
+        deep = np.flatnonzero(new & ~(geometry.at(self.y).distance() >= -self.settings.tolerance))
+        if deep.size:
+            listed = ", ".join(f"{geometry.contacts.describe(int(k))} ({-geometry.distance()[k]:.3g} m)" for k in deep)
+            raise Stop(Status.INSIDE, f"At t = {self.t:.9g} these overlap: {listed}.")
+        return True
+
+    def check_limits(self) -> None:
+        """End a run that has had its share of events or steps."""
+        t, settings = self.t, self.settings
+        if len(self.events) > settings.max_events:
+            told = f"It stopped at t = {t:.9g} after {settings.max_events}."
+            raise Stop(Status.EVENTS, told, hint="a larger max_events")
+        if len(self.journal.pieces) >= settings.max_steps:
+            told = f"It stopped at t = {t:.9g} after {settings.max_steps}."
+            raise Stop(Status.STEPS, told, hint="a larger max_steps")
+
+    def _busiest(self) -> str:
+        """Where it stalls, for a message: what rests, or what is accelerated most."""
+        if self.phase.rests:
+            names = dict.fromkeys(self.phase.geometry.contacts.names[k] for k in self.phase.members)
+            return f"at rest are {', '.join(names)}"
+        rate = np.abs(self.phase(self.t, self.y)[self.flow.nq :])
+        return f"'{self.flow.system.velocity_names[int(np.argmax(rate))]}' is accelerated most"
+
+    def check_progress(self) -> None:
+        """End a run that all but stands still, counting every step that was tried."""
+        self.tries += 1
+        if self.tries % PATIENCE == 0:
+            if self.t - self.milestone < self.settings.least_progress:
+                told = f"{PATIENCE} steps took it from t = {self.milestone:.9g} to {self.t:.9g}; {self._busiest()}."
+                raise Stop(Status.STALLED, told, hint="a smoother torque, method='Radau', or a smaller least_progress")
+            self.milestone = self.t
 
 
-def run(
-    flow: FreeMotion, geometry: Geometry | None, t: float, y: np.ndarray, until: float, settings: Settings, bar: Bar
-) -> Run:
-    """Everything from (t, y) to `until`, or to where it stops."""
-    run = Run(flow, Phase(flow, geometry), t, y, settings)
+def run(run: Run, bar: Bar) -> None:
+    """Everything up to `until`, or to where it stops."""
     try:
+        run.tick()
         run.sample()
-        _begin(run)
-        while run.t < until:
-            _stretch(run, until, bar)
+        begun = False
+        while run.t < run.until:
+            try:
+                if not begun:
+                    _begin(run)
+                    begun = True
+                _stretch(run, run.known, bar)
+                _appointments(run)
+            except Stop as stop:
+                if stop.status not in (Status.UNSOLVED, Status.STALLED) or not run.phase.geometry.size:
+                    raise
+                begun = True
+                step_through(run, stop.status.sentence.rstrip("."), bar)
+            if run.bucket.overflows(run):
+                step_through(run, f"more than {CROWD} events gathered", bar)
     except Stop as stop:
         run.stop = stop
-    return run
 
 
 def _stretch(run: Run, until: float, bar: Bar) -> None:
     """Steps from one start of the integrator to the next: up to an event, or to a step that has to be taken again."""
     floor, aiming, start = floors(run.phase, run.y), np.isfinite(run.longest), run.t
-    for piece in pieces(run.phase, run.t, run.y, until, run.settings, run.step, run.longest):
-        run.step = piece.end - piece.start
+    for piece in _pieces(run, until):
+        step = piece.end - piece.start
+        run.check_progress()
+        if not run.phase.still and (piece.end < until or run.step is None or step > run.step):  # it may be cut short
+            run.step = step
         if _strays(run, piece):
-            run.y, run.longest = run.phase.pulled_back(run.y), 0.5 * run.step
+            run.y, run.longest = run.phase.pulled_back(run.y), 0.5 * step
             return
         sighting = first_event(piece, run.phase, floor, run.settings)
-        if sighting is not None and _in_the_middle(sighting.time, piece) and run.step > SHORT:
-            run.longest = sighting.time - piece.start
+        ending = run.endings.first(piece, sighting.time if sighting else piece.end)
+        first = ending.time if ending else sighting.time if sighting else None
+        if first is not None and _in_the_middle(first, piece) and not run.phase.still and step > SHORT:
+            run.longest = first - piece.start
             return
+        if ending is not None:
+            run.end(piece, ending)
         if sighting is None:
             run.advance(piece)
             run.phase.refresh(run.y)
         else:
             _arrive(run, piece, sighting)
-        _check_limits(run)
+        run.check_limits()
         bar(run.t)
         if sighting is not None:
             run.longest = np.inf
@@ -100,10 +189,22 @@ def _stretch(run: Run, until: float, bar: Bar) -> None:
             return
 
 
+def _pieces(run: Run, until: float) -> Iterator[Piece]:
+    """The steps of the integrator; where nothing moves, as long as there is nothing to look at."""
+    if not run.phase.still:
+        return pieces(run.phase, run.t, run.y, until, run.settings, run.step, run.longest)
+    whole = until - run.t
+    part = whole if not run.flow.inputs.asks else whole / GLANCES
+    return still_pieces(run.t, run.y, until, min(part, run.settings.max_step, run.longest))
+
+
 def _strays(run: Run, piece: Piece) -> bool:
     """Whether resting points leave their walls on a step, by the integrator's error alone."""
     return bool(
-        run.phase.rests and run.phase.sag(piece) > SAG * run.settings.tolerance and piece.end - piece.start > SHORT
+        run.phase.rests
+        and not run.phase.still
+        and run.phase.sag(piece) > SAG * run.settings.tolerance
+        and piece.end - piece.start > SHORT
     )
 
 
@@ -114,26 +215,29 @@ def _in_the_middle(t: float, piece: Piece) -> bool:
 
 def _arrive(run: Run, piece: Piece, sighting: Sighting) -> None:
     """Go to an event and act on it."""
-    run.idle = run.idle + 1 if sighting.time - run.t <= 1e-13 * max(1.0, abs(run.t)) else 0
     if sighting.time > piece.start:
         run.advance(piece.until(sighting.time))
     else:
         run.t, run.y = sighting.time, piece.at(sighting.time)
     react(run, sighting)
+    if (ending := run.endings.met(run.t, run.y)) is not None:
+        run.end(piece.until(run.t), ending)
 
 
-def _check_limits(run: Run) -> None:
-    t, settings = run.times[-1], run.settings
-    if len(run.events) > settings.max_events:
-        raise Stop(Status.EVENTS, f"It stopped at t = {t:.9g} after {settings.max_events}.", hint="a larger max_events")
-    if run.idle > IDLE:
-        raise Stop(Status.EVENTS, f"At t = {t:.9g} events follow one another without time passing.")
-    if len(run.pieces) >= settings.max_steps:
-        raise Stop(Status.STEPS, f"It stopped at t = {t:.9g} after {settings.max_steps}.", hint="a larger max_steps")
+def _appointments(run: Run) -> None:
+    """What is due where a stretch ended: walls that come or go, a torque under which nothing may rest as it did."""
+    if run.let_walls_come_and_go():
+        react(run, Sighting(run.t, None, Examination()))
+        run.longest = np.inf
+    if run.ticked and len(run.phase.rows):
+        examination = examine(run.phase, run.t, run.y, run.settings)
+        if not examination.holds:
+            react(run, Sighting(run.t, None, examination))
+    run.ticked = False
 
 
 def _begin(run: Run) -> None:
-    """Points that touch their walls at the start are hit or at rest from the start."""
-    geometry = run.phase.geometry
-    if geometry is not None and (geometry.at(run.y).distance() <= run.settings.tolerance).any():
+    """Points that touch their walls at the start are hit or at rest from the start; drives at rest stick, or slip."""
+    geometry = run.phase.geometry.at(run.y)
+    if len(geometry.drives) or (geometry.distance() <= run.settings.tolerance).any():
         react(run, Sighting(run.t, None, Examination()))

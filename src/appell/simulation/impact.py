@@ -40,17 +40,18 @@ class Touch:
 
 @dataclass(frozen=True)
 class Collision:
-    """Velocity after an impact, and impulses (K, 3) along normal and tangents."""
+    """Velocity after an impact, impulses (K, 3) along normal and tangents, and how far they are from their laws."""
 
     v: np.ndarray
     impulses: np.ndarray
+    residual: float = 0.0
 
 
 def collide(M: np.ndarray, v: np.ndarray, touch: Touch) -> Collision:
     """The impact (1), stage by stage until no point approaches."""
     K, _, nv = touch.J.shape
     response = np.linalg.solve(M, touch.J.reshape(3 * K, nv).T).T.reshape(K, 3, nv)  # M⁻¹Jᵀ
-    impulses = np.zeros((K, 3))
+    impulses, worst = np.zeros((K, 3)), 0.0
     for stage in range(STAGES + 1):
         speeds = touch.normal @ v
         still = STILL * max(1.0, np.abs(speeds).max())
@@ -60,24 +61,26 @@ def collide(M: np.ndarray, v: np.ndarray, touch: Touch) -> Collision:
         last = stage == STAGES
         hit = np.ones(K, bool) if last else approaching | (touch.resting & (speeds <= still))
         bounce = np.where(approaching & (not last), touch.restitution, 0.0)[hit]
-        f = _stage(M, v, touch, response, hit, bounce)
+        f, residual = _stage(M, v, touch, response, hit, bounce)
+        worst = max(worst, residual)
         impulses[hit] += f
         v = v + np.einsum("ki,kin->n", f, response[hit])
-    return Collision(v, impulses)
+    return Collision(v, impulses, worst)
 
 
-def _stage(M, v, touch: Touch, response, hit: np.ndarray, bounce: np.ndarray) -> np.ndarray:
-    """Impulses (hit points, 3) of one stage."""
+def _stage(M, v, touch: Touch, response, hit: np.ndarray, bounce: np.ndarray) -> tuple[np.ndarray, float]:
+    """Impulses (hit points, 3) of one stage, and their residual."""
     J, R = touch.J[hit], response[hit]
-    speeds = J[:, 0] @ v
     if touch.friction[hit].any():
         return frictional_impulses(M, v, J, R, bounce, touch.friction[hit])
+    speeds = J[:, 0] @ v
     A = R[:, 0] @ J[:, 0].T
     A = 0.5 * (A + A.T)
     f = solve_complementarity(A, speeds * (1.0 + bounce))
     if f is None:
         f = solve_complementarity(A, speeds)
     found = np.zeros((len(speeds), 3))
-    if f is not None:
-        found[:, 0] = f
-    return found
+    if f is None:
+        return found, np.inf
+    found[:, 0] = f
+    return found, 0.0

@@ -34,6 +34,7 @@ RANGES = {
     "rest_speed": (TINY, HUGE, "a positive, finite number of metres a second"),
     "max_events": (1, HUGE, "a whole number, at least 1"),
     "max_steps": (1, HUGE, "a whole number, at least 1"),
+    "least_progress": (TINY, HUGE, "a positive, finite number of seconds"),
 }
 COUNTED = ("max_events", "max_steps")
 
@@ -58,6 +59,7 @@ class Settings:
     rest_speed: float = 1e-5
     max_events: int = 10_000
     max_steps: int = 1_000_000
+    least_progress: float = 1e-5  # s in 2000 steps
 
     def __post_init__(self):
         if self.method not in KNOWN:
@@ -66,6 +68,14 @@ class Settings:
             value = getattr(self, name)
             if not is_number(value) or not least <= value <= most or (name in COUNTED and value != round(value)):
                 raise ArgumentError(f"{name} is {value!r}.", expected=expected)
+
+
+def still_pieces(t: float, y: np.ndarray, until: float, longest: float) -> Iterator[Piece]:
+    """A state that does not change, in pieces of equal length."""
+    count = max(int(np.ceil((until - t) / longest)), 1)
+    ends = [*(t + (until - t) * k / count for k in range(1, count)), until]
+    for start, end in zip([t, *ends[:-1]], ends, strict=True):
+        yield Piece(start, end, end, np.stack([y, np.zeros(len(y))]))
 
 
 def pieces(

@@ -11,7 +11,8 @@ If that tail is above the noise floor, the interval is halved; so p stands for f
 discards most functions at once. For the others, p is monotone between the roots of p', which are eigenvalues of a small
 matrix: its values there and at the ends show every excursion below zero, two crossings within a step and shallow ones
 alike. What is guaranteed: no excursion deeper than DEPTH (times the function's size, at least 1) is missed where the
-tails (1) have settled, which halving enforces down to MIN_WIDTH of the step; a touch without such an excursion is none.
+tails (1) have settled, which halving enforces down to MIN_WIDTH of the step; a touch without such an excursion is none,
+unless the step ends in it on the way down: the next one would take the wall to be where this one has ended.
 The samples are those of a smooth wall along a polynomial of degree 7 or so; a wall with features much finer than a
 sixteenth of the way of a step can hide between them, and wants a `max_step`. The crossing itself is a root of f,
 bracketed by two of those points, found by Brent's method to the spacing of times.
@@ -37,9 +38,11 @@ Sampler = Callable[
 Value = Callable[[float, int], float]  # (t, k) -> one function
 
 
-def first_crossing(sample: Sampler, value: Value, low: float, high: float) -> tuple[float, int] | None:
+def first_crossing(
+    sample: Sampler, value: Value, low: float, high: float, narrowest: float = MIN_WIDTH
+) -> tuple[float, int] | None:
     """The earliest time in [low, high] at which a function falls below zero, and which one it is."""
-    return _search(sample, value, low, high, (high - low) * MIN_WIDTH)
+    return _search(sample, value, low, high, (high - low) * narrowest)
 
 
 def _search(sample: Sampler, value: Value, low: float, high: float, narrow: float) -> tuple[float, int] | None:
@@ -72,9 +75,14 @@ def _falls(series: np.ndarray, depth: float, value: Callable[[float], float], lo
     points = np.concatenate([[-1.0], _turning_points(series), [1.0]])
     values = chebyshev.chebval(points, series)
     below = np.flatnonzero(values < -depth)
-    if not len(below):
+    if len(below):
+        last = int(below[0])
+    elif values[-1] < 0.0 and values.max() > depth:
+        last = (
+            int(np.flatnonzero(values > 0.0)[-1]) + 1
+        )  # on its way down when the step ends: the next one would begin inside
+    else:
         return None
-    last = int(below[0])
     if last == 0:
         return low
     times = low + (high - low) * 0.5 * (1.0 + points)

@@ -1,13 +1,15 @@
-"""A phase of a run: some points rest on their walls, and forces keep them there.
+"""A phase of a run: some points rest on their walls, some drives are stuck, and forces keep them there.
 
     M a = τ - h + Fᵀλ            B a + β + 2κ B v + κ² φ/|g| = 0                                      (1)
 
-The rows of B are the normals of the resting points, and two tangents more for each that sticks; β is their acceleration
-at a = 0, and the terms in κ bring back what the integrator's error lets slip. F is B, but for a point that slides
-with friction its row is (n - μ d)ᵀJ, d the direction of sliding. Several points may rest redundantly: λ is then the
-solution of least norm, and a does not depend on the choice.
+The rows of B are the normals of the resting points (and of joints at their stops), two tangents more for each point that
+sticks, and the rows θ̇ = D v of drives that dry friction holds still; β is their acceleration at a = 0, and the terms
+in κ bring back what the integrator's error lets slip. F is B, but for a point that slides with friction its row is
+(n - μ d)ᵀJ, d the direction of sliding. Drives that slide have their friction in h, with the direction s of the phase.
+Rows may be redundant: λ is then the solution of least norm, and a does not depend on the choice.
 
-A phase holds as long as λ could be had by forces that push, within their friction cones, and no sliding point stops.
+A phase holds as long as λ could be had by forces that push, within their friction cones and below the friction at rest
+of the drives, and nothing that slides stops. If the rows leave no motion at all, the phase is still: v and a are zero.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
+from scipy.linalg import lapack
 
 from appell.compile.stepper.stepper import Stepper
 from appell.motion.curve import Piece
@@ -26,11 +29,12 @@ from appell.simulation.geometry import Geometry
 RECALL = 30.0  # κ, 1/s
 LOOKS = 12  # the degree at which a piece is sampled for straying points
 SLOW = 1e-3  # m/s
+RANK = 1e-11  # a matrix of a worse condition than this is taken as singular
 
 
 @dataclass
 class Rest:
-    """One resting point: which contact, and how it moves along the wall."""
+    """One resting contact: which, and how it moves along the wall."""
 
     index: int
     friction: float
@@ -43,21 +47,29 @@ class Rest:
 
 @dataclass(frozen=True)
 class Reaction:
-    """Forces on the resting points and the acceleration with them."""
+    """The acceleration with the forces of (1), which stand in the order of the phase's rows."""
 
     a: np.ndarray
-    normal: np.ndarray  # (K)
-    tangential: np.ndarray  # (K, 2), zero where a point does not stick
-    unmet: float  # the part of the constraint that no force can meet
+    forces: np.ndarray
+    A: np.ndarray
+    right: np.ndarray
+
+    @property
+    def unmet(self) -> float:
+        """The part of the constraint that no force can meet."""
+        return float(np.abs(self.A @ self.forces - self.right).max() / max(1.0, np.abs(self.right).max()))
 
 
 @dataclass
 class Phase:
-    """The equations of motion with these points at rest."""
+    """The equations of motion with these contacts at rest and the dry drives in these directions, 0 if stuck."""
 
     flow: FreeMotion
-    geometry: Geometry | None = None
+    geometry: Geometry
+    directions: np.ndarray
     rests: list[Rest] = field(default_factory=list)
+    still: bool = False  # nothing moves
+    redundant: bool = False  # found out when a force is first asked for
 
     @cached_property
     def members(self) -> np.ndarray:
@@ -66,91 +78,115 @@ class Phase:
 
     @cached_property
     def free(self) -> np.ndarray:
-        """All other contacts."""
-        return np.setdiff1d(np.arange(len(self.geometry.contacts) if self.geometry else 0), self.members)
+        """All other contacts whose walls are there."""
+        return np.setdiff1d(np.flatnonzero(self.geometry.active), self.members)
+
+    @cached_property
+    def sticking(self) -> list[int]:
+        """Which of the rests stick."""
+        return [k for k, rest in enumerate(self.rests) if rest.sticks]
+
+    @cached_property
+    def sliding(self) -> list[tuple[int, Rest]]:
+        return [(k, rest) for k, rest in enumerate(self.rests) if rest.direction is not None]
+
+    @cached_property
+    def stuck(self) -> np.ndarray:
+        """The drives that friction holds."""
+        return np.flatnonzero(self.directions == 0.0)
+
+    @cached_property
+    def rows(self) -> np.ndarray:
+        """Where the rows of B stand among those of the geometry: normals, tangents, drives."""
+        place = self.geometry
+        return np.concatenate(
+            [place.normal(self.members), place.tangents(self.members[self.sticking]), place.of_drives(self.stuck)]
+        )
+
+    @cached_property
+    def locked(self) -> np.ndarray:
+        """The velocities that stuck drives keep at zero alone."""
+        axes = self.geometry.drives.axis[self.stuck] if len(self.stuck) else np.zeros(0, int)
+        return axes[axes >= 0]
 
     def __call__(self, t: float, y: np.ndarray) -> np.ndarray:
-        rate = self.flow(t, y)
-        if self.rests:
-            rate[self.flow.nq :] = self.reaction(t, y, rate[self.flow.nq :]).a
+        rate = self.flow(t, y, self.directions)
+        if len(self.rows):
+            nq = self.flow.nq
+            rate[nq:] = self.reaction(y, rate[nq:]).a
         return rate
 
     def stepper(self, method: str) -> Stepper:
         """What integrates the phase: machine code around the compiled rate, or around this object."""
-        return self.flow.stepper(method, self if self.rests else None)
+        self.flow.slide(self.directions)
+        return self.flow.stepper(method, self if len(self.rows) else None)
 
-    def reaction(self, t: float, y: np.ndarray, free: np.ndarray) -> Reaction:
-        """(1), given the acceleration without contact forces."""
-        assert self.geometry is not None
-        geometry, which, v = self.geometry.at(y), self.members, y[self.flow.nq :]
-        motion, count = geometry.motion, len(self.rests)
-        normals = geometry.normal_rows(which)
-        slip = motion.gap[which] / motion.slope[which]
-        rows, pushes = [*normals], [*normals]
-        drift = list(geometry.normal_drift(which) + 2.0 * RECALL * (normals @ v) + RECALL**2 * slip)
-        sticking = [k for k, rest in enumerate(self.rests) if rest.sticks]
-        for k, rest in enumerate(self.rests):
-            if rest.direction is not None:
-                J = motion.J[geometry.contacts.point[rest.index]]
-                pushes[k] = normals[k] - rest.friction * (self._sliding(rest, J @ v) @ J)
-        for k in sticking:
-            index = self.rests[k].index
-            tangents = geometry.frames([index])[0, 1:]
-            J = tangents @ motion.J[geometry.contacts.point[index]]
-            rows += [*J]
-            pushes += [*J]
-            drift += list(tangents @ motion.drift[geometry.contacts.point[index]] + 2.0 * RECALL * (J @ v))
-        B, F = np.array(rows), np.array(pushes)
-        response = np.linalg.solve(geometry.M, F.T)
-        right = -(B @ free + drift)
-        forces = np.linalg.lstsq(B @ response, right, rcond=1e-11)[0]
-        tangential = np.zeros((count, 2))
-        for j, k in enumerate(sticking):
-            tangential[k] = forces[count + 2 * j : count + 2 * j + 2]
-        unmet = float(np.abs(B @ response @ forces - right).max() / max(1.0, np.abs(right).max()))
-        return Reaction(free + response @ forces, forces[:count], tangential, unmet)
+    def reaction(self, y: np.ndarray, free: np.ndarray) -> Reaction:
+        """(1), given the acceleration without these forces."""
+        geometry, rows, count = self.geometry.at(y), self.rows, len(self.rests)
+        B, right = geometry.B[rows], -(geometry.drift[rows] + 2.0 * RECALL * geometry.speed[rows])
+        if count:
+            motion, which = geometry.motion, self.members
+            right[:count] -= RECALL**2 * motion.gap[which] / motion.slope[which]
+        F = B
+        if self.sliding:
+            F = B.copy()
+            for k, rest in self.sliding:
+                i = 3 * rest.index
+                F[k] -= rest.friction * (self._sliding(rest) @ geometry.B[i + 1 : i + 3])
+        response = geometry.response(F)
+        A = B @ response
+        right -= B @ free
+        forces = self._solved(A, right)
+        a = free + response @ forces
+        a[self.locked] = 0.0
+        return Reaction(a, forces, A, right)
 
-    def _sliding(self, rest: Rest, velocity: np.ndarray) -> np.ndarray:
-        """The direction of sliding, continued past a stop so that the equations stay smooth up to it.
+    def _solved(self, A: np.ndarray, right: np.ndarray) -> np.ndarray:
+        """A⁻¹ right; the shortest of all solutions if the rows are redundant."""
+        if not self.redundant:
+            lu, pivots, failed = lapack.dgetrf(A)
+            self.redundant = bool(failed) or lapack.dgecon(lu, np.abs(A).sum(axis=0).max())[0] < RANK
+        if not self.redundant:
+            return lapack.dgetrs(lu, pivots, right)[0]
+        return np.linalg.lstsq(A, right, rcond=RANK)[0]
+
+    def _sliding(self, rest: Rest) -> np.ndarray:
+        """The direction of sliding along the two tangents, continued past a stop so that (1) stays smooth up to it.
 
         A point that has just begun to slide turns into the direction of its acceleration almost at once, which is
         stiff; below SLOW its direction is therefore held to the one in which it began.
         """
-        assert self.geometry is not None
         assert rest.direction is not None
-        n = self.geometry.motion.normal[rest.index]
-        tangential = velocity - (n @ velocity) * n
-        ahead = tangential @ rest.direction
+        i = 3 * rest.index
+        begun = self.geometry.motion.frame[rest.index, 1:] @ rest.direction
+        along = self.geometry.speed[i + 1 : i + 3]
+        ahead = along @ begun
         if ahead < 0.0:
-            tangential = tangential - ahead * rest.direction
-        tangential = tangential + SLOW**2 / (SLOW + np.linalg.norm(tangential)) * rest.direction
-        return tangential / np.linalg.norm(tangential)
+            along = along - ahead * begun
+        along = along + SLOW**2 / (SLOW + np.hypot(*along)) * begun
+        return along / np.hypot(*along)
 
     def sag(self, piece: Piece) -> float:
         """How far resting points stray from their walls along a piece; an interpolant is worse than its step."""
-        assert self.geometry is not None
         states = piece.over(piece.start, piece.end, LOOKS)[:, : self.flow.nq]
         gaps = self.geometry.contacts.gaps(states)[:, self.members]
         return float(np.abs(gaps / self.geometry.at(piece.at(piece.start)).motion.slope[self.members]).max())
 
     def pulled_back(self, y: np.ndarray) -> np.ndarray:
         """The state with the resting points back on their walls, by the shortest way in the metric of M."""
-        assert self.geometry is not None
-        nq = self.flow.nq
-        geometry = self.geometry.at(y)
-        rows = geometry.normal_rows(self.members)
-        response = np.linalg.solve(geometry.M, rows.T)
+        nq, geometry = self.flow.nq, self.geometry.at(y)
+        rows = geometry.B[geometry.normal(self.members)]
+        response = geometry.response(rows)
         stray = geometry.motion.gap[self.members] / geometry.motion.slope[self.members]
         q = self.flow.system.integrate(y[:nq], -response @ least_norm(rows @ response, stray))
         return np.concatenate([q, y[nq:]])
 
     def refresh(self, y: np.ndarray) -> None:
         """Take the directions of sliding from the present state."""
-        if any(rest.direction is not None for rest in self.rests):
-            assert self.geometry is not None
-            motion = self.geometry.at(y).motion
-            for rest in self.rests:
-                if rest.direction is not None:
-                    velocity = motion.velocity[self.geometry.contacts.point[rest.index]]
-                    if np.linalg.norm(velocity) > 10.0 * SLOW:
-                        rest.direction = self._sliding(rest, velocity)
+        if self.sliding:
+            geometry = self.geometry.at(y)
+            for _, rest in self.sliding:
+                i = 3 * rest.index
+                if np.hypot(*geometry.speed[i + 1 : i + 3]) > 10.0 * SLOW:
+                    rest.direction = self._sliding(rest) @ geometry.motion.frame[rest.index, 1:]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from appell.motion.event import Event
+from appell.simulation.blocks import SOLVED
 from appell.simulation.geometry import Geometry
 from appell.simulation.impact import STILL, Touch, collide
 from appell.simulation.phase import Phase
@@ -21,10 +22,12 @@ FLAT = 1e-8  # a gradient shorter than this gives no normal
 
 
 def react(run: Run, sighting: Sighting) -> None:
-    """Impact, if a point approaches; then the phase that follows, and the events to tell of."""
+    """Impact, if a point approaches; then the phase that follows, and the events to tell of.
+
+    Dry friction of a drive is bounded and gives no impulse: a stuck drive that an impact sets moving slips.
+    """
     before, old, nq = run.phase, run.y, run.flow.nq
     near = _touching(run, sighting)
-    assert before.geometry is not None
     speeds = before.geometry.normal_speed()[near]
     if (speeds < -STILL * max(1.0, np.abs(speeds).max(initial=0.0))).any():
         run.y = _impact(run, before.geometry, near)
@@ -36,9 +39,8 @@ def react(run: Run, sighting: Sighting) -> None:
 
 def _touching(run: Run, sighting: Sighting) -> np.ndarray:
     """The contacts that are closed at an event."""
-    geometry = run.phase.geometry
-    assert geometry is not None
-    contacts = geometry.at(run.y).contacts
+    geometry = run.phase.geometry.at(run.y)
+    contacts = geometry.contacts
     touching = geometry.distance() <= run.settings.tolerance
     touching[run.phase.members] = True
     if (k := sighting.contact) is not None:
@@ -49,25 +51,26 @@ def _touching(run: Run, sighting: Sighting) -> np.ndarray:
                 expected="a function whose gradient is not zero on the wall",
             )
         touching[k] = True
-    return np.flatnonzero(touching)
+    return np.flatnonzero(touching & geometry.active)
 
 
 def _impact(run: Run, geometry: Geometry, near: np.ndarray) -> np.ndarray:
     """The state after an impact of the points that are near, whose event is told."""
     contacts, motion, nq = geometry.contacts, geometry.motion, run.flow.nq
-    frames = geometry.frames(near)
     touch = Touch(
-        geometry.rows(near, frames),
+        motion.rows[near],
         contacts.restitution[near],
         contacts.friction[near],
         np.isin(near, run.phase.members),
     )
     v = run.y[nq:]
     outcome = collide(geometry.M, v, touch)
+    if not outcome.residual <= SOLVED:
+        names = ", ".join(contacts.names[k] for k in near)
+        raise Stop(Status.UNSOLVED, f"They concern the impact of {names} at t = {run.t:.9g}.")
     hit = np.flatnonzero(outcome.impulses[:, 0] > 1e-12 * outcome.impulses[:, 0].max())
-    velocity = motion.velocity[contacts.point[near[hit]]]
-    normal_speed = np.einsum("ki,ki->k", motion.normal[near[hit]], velocity)
-    speed = np.linalg.norm(velocity, axis=1)
+    normal_speed = motion.speed[near[hit], 0]
+    speed = np.linalg.norm(motion.speed[near[hit]], axis=1)
     cosine = np.divide(np.abs(normal_speed), speed, out=np.ones_like(speed), where=speed > 0.0)
     run.events.append(
         Event(
@@ -77,7 +80,7 @@ def _impact(run: Run, geometry: Geometry, near: np.ndarray) -> np.ndarray:
             surfaces=tuple(int(contacts.wall[k]) for k in near[hit]),
             impulses=outcome.impulses[hit, 0],
             normal_speeds=np.maximum(-normal_speed, 0.0),
-            frictions=np.einsum("ki,kij->kj", outcome.impulses[hit, 1:], frames[hit, 1:]),
+            frictions=np.einsum("ki,kij->kj", outcome.impulses[hit, 1:], motion.frame[near[hit], 1:]),
             angles=np.degrees(np.arccos(np.minimum(cosine, 1.0))),
             v_before=v.copy(),
             v_after=outcome.v,
@@ -87,7 +90,7 @@ def _impact(run: Run, geometry: Geometry, near: np.ndarray) -> np.ndarray:
 
 
 def _tell(run: Run, old: Phase, end: float, v_before: np.ndarray) -> None:
-    """Events for points that came to rest, left, stuck or began to slide."""
+    """Events for points that came to rest, left, stuck or began to slide, and for drives that stuck or slipped."""
     before, after = ({rest.index: rest for rest in phase.rests} for phase in (old, run.phase))
     both = [k for k in after if k in before and after[k].friction > 0.0]
     changes = {
@@ -96,20 +99,23 @@ def _tell(run: Run, old: Phase, end: float, v_before: np.ndarray) -> None:
         "stick": [k for k in both if after[k].sticks and not before[k].sticks],
         "slip": [k for k in both if before[k].sticks and not after[k].sticks],
     }
-    assert run.phase.geometry is not None
-    contacts = run.phase.geometry.contacts
+    contacts, drives = run.phase.geometry.contacts, run.phase.geometry.drives
+    was, now = old.directions != 0.0, run.phase.directions != 0.0
+    turned = {"stick": np.flatnonzero(was & ~now), "slip": np.flatnonzero(now & ~was)}
     for kind, which in changes.items():
-        if which:
-            nothing = np.zeros(len(which))
+        points = [(contacts.names[k], int(contacts.wall[k])) for k in which]
+        points += [(drives.names[k], -1) for k in turned.get(kind, ())]
+        if points:
+            nothing = np.zeros(len(points))
             run.events.append(
                 Event(
                     time=end if kind == "rest" else run.t,
                     kind=kind,
-                    points=tuple(contacts.names[k] for k in which),
-                    surfaces=tuple(int(contacts.wall[k]) for k in which),
+                    points=tuple(name for name, _ in points),
+                    surfaces=tuple(wall for _, wall in points),
                     impulses=nothing,
                     normal_speeds=nothing,
-                    frictions=np.zeros((len(which), 3)),
+                    frictions=np.zeros((len(points), 3)),
                     angles=nothing,
                     v_before=v_before.copy(),
                     v_after=run.y[run.flow.nq :].copy(),

@@ -1,4 +1,9 @@
-"""Looking for the first event on a step: a free point reaches its wall, or a resting point cannot stay as it is."""
+"""Looking for the first event on a step: a free point reaches its wall, a drive stops, or a phase cannot go on.
+
+Gaps of free points and speeds of sliding drives are functions whose first crossing of zero is isolated. What rests or
+sticks is examined at some times of a step, and where it fails, the first failure is found by halving. Forces that hold
+stuck drives against a torque that is a function, while no motion bounds the step, are isolated like gaps.
+"""
 
 from __future__ import annotations
 
@@ -6,16 +11,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from appell.motion.curve import Piece
-from appell.simulation.contact import Contacts
+from appell.motion.curve import Piece, nodes
+from appell.simulation.examination import EXCESS, Examination, examine
 from appell.simulation.integrate import Settings
 from appell.simulation.isolate import first_crossing
 from appell.simulation.phase import Phase
-from appell.simulation.settling import Examination, examine
 from appell.simulation.status import Status, Stop
 
 LOOKS = (0.1, 0.25, 0.45, 0.7, 1.0)  # parts of a step at which a phase is examined
 HALVINGS = 60
+CREEP = 1e-10  # rad/s or m/s: what the integrator's error may let a drive go backwards that has just begun to slip
+COARSE = 2.0**-4  # of a step: how finely forces on stuck drives are looked at
 
 
 @dataclass(frozen=True)
@@ -28,50 +34,80 @@ class Sighting:
 
 
 def floors(phase: Phase, y: np.ndarray) -> np.ndarray:
-    """The gaps below which free points are in their walls: zero, or what a point that has just left is short of it."""
-    if phase.geometry is None:
-        return np.zeros(0)
-    return np.minimum(phase.geometry.contacts.gaps(y[: phase.flow.nq])[phase.free], 0.0)
+    """Below these, free points are in their walls and sliding drives go backwards.
+
+    Zero; or what a point that has just left is short of it, and next to nothing for a drive that has just begun to slip.
+    """
+    sliding = np.where(_along(phase, y[None])[0] <= 1e-9, -CREEP, 0.0)
+    return np.concatenate([np.minimum(_gaps(phase, y[None])[0], 0.0), sliding])
 
 
 def first_event(piece: Piece, phase: Phase, floor: np.ndarray, settings: Settings) -> Sighting | None:
     """The first event on a piece."""
-    if phase.geometry is None:
+    if phase.still and not phase.flow.inputs.asks:
         return None
-    crossing = _crossing(piece, phase, phase.geometry.contacts, floor)
-    if phase.rests:
-        ending = _ending(piece, phase, settings, crossing[0] if crossing else piece.end)
+    crossing = _crossing(piece, phase, floor)
+    if len(phase.rows):
+        ending = _ending(piece, phase, settings, crossing.time if crossing else piece.end)
         if ending is not None:
             return ending
-    return Sighting(*crossing, Examination()) if crossing else None
+    return crossing
 
 
-def _crossing(piece: Piece, phase: Phase, contacts: Contacts, floor: np.ndarray) -> tuple[float, int] | None:
+def _gaps(phase: Phase, states: np.ndarray) -> np.ndarray:
+    """Of the free contacts."""
+    if not len(phase.free):
+        return np.zeros((len(states), 0))
+    return phase.geometry.contacts.gaps(states[:, : phase.flow.nq])[:, phase.free]
+
+
+def _along(phase: Phase, states: np.ndarray) -> np.ndarray:
+    """The speeds of the sliding drives, in the directions in which they slide."""
+    moving = np.flatnonzero(phase.directions)
+    if not len(moving):
+        return np.zeros((len(states), 0))
     nq = phase.flow.nq
-    free = phase.free
-    if not len(free):
+    return (phase.geometry.drives.rates(states[:, :nq], states[:, nq:]) * phase.directions)[:, moving]
+
+
+def _crossing(piece: Piece, phase: Phase, floor: np.ndarray) -> Sighting | None:
+    """Where a gap closes or a drive stops."""
+    if not len(floor):
         return None
+    free = phase.free
+
+    def values(states: np.ndarray) -> np.ndarray:
+        return np.concatenate([_gaps(phase, states), _along(phase, states)], axis=1) - floor
 
     def sample(low: float, high: float, degree: int) -> np.ndarray:
         with np.errstate(all="ignore"):
-            gaps = contacts.gaps(piece.over(low, high, degree)[:, :nq])[:, free]
-        if not np.isfinite(gaps).all():
-            bad = free[int(np.argmin(np.isfinite(gaps).all(axis=0)))]
-            raise Stop(Status.INPUT, f"The gap between {contacts.describe(bad)} is not a number near t = {low:.9g}.")
-        return gaps - floor
+            found = values(piece.over(low, high, degree))
+        if not np.isfinite(found[:, : len(free)]).all():
+            bad = free[int(np.argmin(np.isfinite(found[:, : len(free)]).all(axis=0)))]
+            names = phase.geometry.contacts.describe(bad)
+            raise Stop(Status.INPUT, f"The gap between {names} is not a number near t = {low:.9g}.")
+        return found
 
     def value(t: float, k: int) -> float:
-        return float(contacts.gaps(piece.at(t)[:nq])[free[k]] - floor[k])
+        return float(values(piece.at(t)[None])[0, k])
 
     found = first_crossing(sample, value, piece.start, piece.end)
-    return None if found is None else (found[0], int(free[found[1]]))
+    if found is None:
+        return None
+    time, k = found
+    if k < len(free):
+        return Sighting(time, int(free[k]), Examination())
+    drive = np.flatnonzero(phase.directions)[k - len(free)]
+    return Sighting(time, None, Examination(stopped=frozenset([int(drive)])))
 
 
 def _ending(piece: Piece, phase: Phase, settings: Settings, high: float) -> Sighting | None:
     """Where the phase first fails an examination, by halving between two looks."""
     good = piece.start
-    for part in LOOKS:
-        t = piece.start + part * (high - piece.start)
+    times = [piece.start + part * (high - piece.start) for part in LOOKS]
+    if len(phase.stuck) and phase.flow.inputs.asks and not phase.redundant and high > piece.start:
+        times += _break_away(piece, phase, high)
+    for t in sorted(times):
         examination = examine(phase, t, piece.at(t), settings)
         if examination.holds:
             good = t
@@ -87,3 +123,20 @@ def _ending(piece: Piece, phase: Phase, settings: Settings, high: float) -> Sigh
                 t, examination = middle, earlier
         return Sighting(t, None, examination)
     return None
+
+
+def _break_away(piece: Piece, phase: Phase, high: float) -> list[float]:
+    """When the force on a stuck drive first reaches its friction at rest, if it does."""
+    level = phase.geometry.drives.level[phase.stuck] * (1.0 + 2.0 * EXCESS)
+    nq, count = phase.flow.nq, len(phase.stuck)
+
+    def margins(t: float) -> np.ndarray:
+        y = piece.at(t)
+        held = phase.reaction(y, phase.flow(t, y, phase.directions)[nq:]).forces[-count:]
+        return np.concatenate([level - held, level + held])
+
+    def sample(low: float, high: float, degree: int) -> np.ndarray:
+        return np.array([margins(low + (high - low) * 0.5 * (1.0 + x)) for x in nodes(degree)])
+
+    found = first_crossing(sample, lambda t, k: float(margins(t)[k]), piece.start, high, COARSE)
+    return [] if found is None else [found[0]]
