@@ -31,6 +31,7 @@ class FreeMotion:
     def __init__(self, dyn: Dynamics, inputs: Inputs):
         self.dyn, self.system, self.inputs = dyn, dyn.system, inputs
         self.nq, self.nv, self.nu = dyn.system.nq, dyn.system.nv, dyn.system.nu
+        self._quaternions = dyn.system.quaternions
         self.drives = Drives(dyn)
         kernel = self.drives.state_rate if len(self.drives) else dyn.state_rate
         self.rate = Rate.compiled(kernel, 2, self._ask if inputs.asks else None)
