@@ -25,6 +25,7 @@ from appell.model.pin import Pin
 from appell.model.robot import GRAVITY
 from appell.model.spherical_design import SphericalDesign
 from appell.model.system import Rng, System, vector_of
+from appell.model.travel import travelling
 
 ORTHONORMAL = 1e-9  # largest entry of RᵀR - 1 at home
 BESIDE = 0.01  # rad or m from home, where poses are looked at as well
@@ -79,6 +80,10 @@ class Mechanism(System):
 
     def __repr__(self) -> str:
         return f"<Mechanism {self}>"
+
+    def __reduce_ex__(self, protocol):
+        """One of the zoo travels as its recipe and what was changed since: functions of coordinates do not travel."""
+        return travelling(self) or super().__reduce_ex__(protocol)
 
     # ---- what every system has
 
