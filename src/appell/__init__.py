@@ -40,6 +40,7 @@ from appell.errors import (
 )
 from appell.model.actuator import Actuator
 from appell.model.body import Body, Inertia
+from appell.model.closures import Closure
 from appell.model.frame import Frame
 from appell.model.friction import Friction
 from appell.model.joints import Continuous, Floating, Planar, Prismatic, Revolute, Spherical
@@ -87,6 +88,7 @@ __all__ = [
     "Builder",
     "CacheWarning",
     "Circle",
+    "Closure",
     "CompileError",
     "Contact",
     "Continuous",

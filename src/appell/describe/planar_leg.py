@@ -17,7 +17,9 @@ from appell.algebra.rotation import Pose
 from appell.algebra.scalar import Scalar, atan2, sqrt
 from appell.algebra.vector import Vec3
 from appell.describe.legs import Angle, check_positive, closing_angle, cylinder
+from appell.errors import ArgumentError
 from appell.model.body import Body
+from appell.model.closures import Closure
 from appell.model.mechanism_parts import LegJoint, MovingBody, Reach
 
 
@@ -98,6 +100,14 @@ class PlanarLeg:
     def passive(self) -> LegJoint:
         return LegJoint(f"elbow_{self.name}", self.elbow)
 
+    def loops(self, end: tuple[str | None, Sequence[float]]) -> list[Closure]:
+        """Elbow and pin; `end` is what else holds the pin."""
+        first, second = f"first_link_{self.name}", f"second_link_{self.name}"
+        return [
+            Closure(f"elbow_{self.name}", (first, (self.links.first, 0, 0)), (second, (0, 0, 0))),
+            Closure(f"pin_{self.name}", (second, (self.links.second, 0, 0)), end),
+        ]
+
     @property
     def reach(self) -> Reach:
         l1 = self.links.first
@@ -112,6 +122,17 @@ class PlanarLeg:
 
 def on_circle(radius: float, angle: float) -> tuple[float, float]:
     return radius * math.cos(angle), radius * math.sin(angle)
+
+
+def plane_points(given: Sequence[Sequence[float]], count: int, what: str) -> list[tuple[float, float]]:
+    """So many points (x, y) of the plane, or an error."""
+    try:
+        points = [(float(x), float(y)) for x, y in given]
+    except (TypeError, ValueError):
+        points = []
+    if len(points) != count or not all(math.isfinite(x) for point in points for x in point):
+        raise ArgumentError(f"{what} are {given!r}.", expected=f"{count} points (x, y), in m")
+    return points
 
 
 def turned(angle: Angle, x: float, y: float) -> tuple[Scalar, Scalar]:

@@ -1,7 +1,8 @@
 """A mechanism in closed form: bodies whose poses are written down as functions of independent coordinates.
 
 Poses and joint positions are Python functions over abstract scalars. With q̇ = v nothing else is needed: derivatives
-are the compiler's affair, and the loops are closed by the functions themselves. Frozen, and validated once.
+are the compiler's affair, and the loops are closed by the functions themselves. Frozen, and validated once: that the
+loops it was told of do close is checked at home and a little aside of it.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from appell.algebra.vector import Vec3
 from appell.errors import ModelError, ModelWarning
 from appell.model.actuator import Actuator, actuator_flaw
 from appell.model.body import Body
+from appell.model.closures import Closure, check_closures
 from appell.model.frame import Frame
 from appell.model.mechanism_parts import LegJoint, MovingBody, Polyline, Reach, Recipe, points
 from appell.model.robot import GRAVITY
@@ -49,6 +51,7 @@ class Mechanism(System):
     units: Sequence[str] = ()  # of the coordinates, rad if not given
     passive: Sequence[LegJoint] = ()
     reaches: Sequence[Reach] = ()
+    closures: Sequence[Closure] = ()  # points of bodies that the poses must keep together
     limits: Sequence[tuple[float, float]] = ()  # lowest and highest of every coordinate, none if not given
     frames: tuple[Frame, ...] = ()
     gravity: Vec3 = GRAVITY
@@ -63,7 +66,7 @@ class Mechanism(System):
     recipe: Recipe | None = field(default=None, compare=False)
 
     def __post_init__(self):
-        for name in ("coordinates", "parts", "driven", "passive", "reaches", "limits", "frames"):
+        for name in ("coordinates", "parts", "driven", "passive", "reaches", "closures", "limits", "frames"):
             object.__setattr__(self, name, tuple(getattr(self, name)))
         object.__setattr__(self, "outlines", tuple(map(points, self.outlines)))
         object.__setattr__(self, "home", tuple(float(x) for x in self.home))
@@ -187,6 +190,7 @@ def check(mechanism: Mechanism) -> None:
         if not all(math.isfinite(x) for x in numbers):
             raise ModelError(f"the {what} of {owner} is {numbers}.", expected="finite numbers")
     _check_home(mechanism)
+    check_closures(mechanism)
 
 
 def _check_bodies(mechanism: Mechanism) -> None:
@@ -229,7 +233,11 @@ def _check_home(mechanism: Mechanism) -> None:
     if sentence := mechanism.out_of_reach(home):
         raise ModelError(f"{owner} cannot stand at home: {sentence}.", expected="a home that all legs reach")
     for part in mechanism.parts:
-        pose = part.pose(home)
+        try:
+            pose = part.pose(home)
+        except (ValueError, ArithmeticError) as reason:
+            problem = f"body '{part.name}' of {owner} has no pose at home: {reason}."
+            raise ModelError(problem, expected="a home that all legs reach") from None
         if not isinstance(pose, Pose):
             raise ModelError(f"the pose of body '{part.name}' of {owner} is {pose!r}.", expected="a Pose")
         R = pose.rotation

@@ -22,6 +22,7 @@ from appell.describe.legs import check_positive, cylinder, disc, norm, rotation_
 from appell.describe.zoo.recipe import maker
 from appell.errors import ArgumentError
 from appell.model.body import Body
+from appell.model.closures import Closure
 from appell.model.mechanism import Mechanism
 from appell.model.mechanism_parts import LegJoint, MovingBody, Reach
 
@@ -80,14 +81,21 @@ def stewart_gough(
     piston_mass: float = 0.5,
     piston_length: float = 0.4,
     bar_radius: float = 0.02,
+    base_points: Sequence[Sequence[float]] | None = None,
+    platform_points: Sequence[Sequence[float]] | None = None,
+    home: Sequence[float] | None = None,
     platform: Body | None = None,
     stroke: tuple[float, float] | None = None,
     gravity: Sequence[float] = (0.0, 0.0, -9.81),
 ) -> Mechanism:
     """Joints in pairs on two circles, the two of a pair `spread` radians apart; lengths in m, masses in kg.
 
-    `height` is that of the platform at home. Outside the `stroke` (shortest, longest), if one is given, a leg is out of
-    reach. In the inertia of cylinders and pistons their bars begin at the base joint and at the platform joint.
+    Or joints anywhere: six points (x, y, z) of the base, six of the platform in its own axes, leg by leg; without a
+    `platform` of one's own it is then a disc that reaches as far as its points do on the average.
+
+    `height` is that of the platform at home, if no other `home` is given. Outside the `stroke` (shortest, longest), if
+    one is given, a leg is out of reach. In the inertia of cylinders and pistons their bars begin at the base joint and
+    at the platform joint.
     """
     check_positive(
         "a Stewart-Gough platform",
@@ -102,19 +110,25 @@ def stewart_gough(
     )
     if stroke is not None and not 0.0 < stroke[0] < stroke[1]:
         raise ArgumentError(f"a Stewart-Gough platform has stroke {stroke}.", expected="0 < shortest < longest")
-    anchors, tips = _pairs(base_radius, base_spread), _pairs(platform_radius, platform_spread)
+    anchors = _six(base_points, "base") if base_points is not None else _pairs(base_radius, base_spread)
+    tips = _pairs(platform_radius, platform_spread)
+    if platform_points is not None:
+        tips = _six(platform_points, "platform")
+        platform_radius = max(math.sqrt(sum(tip.dot(tip) for tip in tips) / 6), bar_radius)
+    start = tuple(float(x) for x in home) if home is not None else (0.0, 0.0, height, 0.0, 0.0, 0.0)
     outer, inner = (
         cylinder(cylinder_mass, cylinder_length, bar_radius, 2),
         cylinder(piston_mass, piston_length, bar_radius, 2),
     )
     inner = Body(inner.mass, -inner.com, inner.inertia)
-    bodies, actuators, reaches = [], [], []
+    bodies, actuators, reaches, loops = [], [], [], []
     for k, (anchor, tip) in enumerate(zip(anchors, tips, strict=True), start=1):
-        leg = PlatformLeg(turn_z(math.atan2(anchor.y, anchor.x) + math.pi / 2), anchor, tip, stroke)
+        leg = PlatformLeg(_axes(anchor, tip, start, k), anchor, tip, stroke)
         base = Pose(leg.axes, anchor)
         bodies.append(MovingBody(f"cylinder_{k}", leg.cylinder, outer, base, [(0, 0, 0), (0, 0, cylinder_length)]))
         bodies.append(MovingBody(f"piston_{k}", leg.piston, inner, base, [(0, 0, 0), (0, 0, -piston_length)]))
         actuators.append(LegJoint(f"length{k}", leg.driven_length, "m"))
+        loops.append(Closure(f"leg_{k}", (f"piston_{k}", (0, 0, 0)), ("platform", tuple(tip))))
         if stroke is not None:
             reaches.append(Reach(f"leg_{k}", "length", leg.length, *stroke))
     ring, plate = [list(tip) for tip in tips], platform or disc(5.0, platform_radius, 0.02)
@@ -124,12 +138,13 @@ def stewart_gough(
         ("x", "y", "z", "yaw", "pitch", "roll"),
         bodies,
         actuators,
-        home=(0.0, 0.0, height, 0.0, 0.0, 0.0),
+        home=start,
         units=("m", "m", "m", "rad", "rad", "rad"),
-        limits=((-0.1, 0.1), (-0.1, 0.1), (0.85 * height, 1.15 * height), *((-0.3, 0.3),) * 3),
+        limits=_limits(start),
         description="Stewart-Gough platform: six legs of variable length between two rings",
         reference="round numbers; the geometry of Gough, Whitehall 1962 and Stewart 1965",
         reaches=reaches,
+        closures=loops,
         gravity=Vec3.of(gravity),
         outlines=[[list(a) for a in (*anchors, anchors[0])]],
     )
@@ -143,3 +158,34 @@ def _platform(q: Sequence[Scalar]) -> Pose:
 def _pairs(radius: float, spread: float) -> list[Vec3]:
     angles = [math.radians(120.0 * k) + sign * spread / 2 for k in range(3) for sign in (-1, 1)]
     return [radius * Vec3(math.cos(angle), math.sin(angle), 0.0) for angle in angles]
+
+
+def _six(points: Sequence[Sequence[float]], what: str) -> list[Vec3]:
+    """Six points, or an error."""
+    try:
+        found = [Vec3(*(float(x) for x in point)) for point in points]
+    except (TypeError, ValueError):
+        found = []
+    if len(found) != 6 or not all(math.isfinite(x) for point in found for x in point):
+        problem = f"a Stewart-Gough platform has {what} points {points!r}."
+        raise ArgumentError(problem, expected="six points (x, y, z), in m")
+    return found
+
+
+def _axes(anchor: Vec3, tip: Vec3, home: Sequence[float], number: int) -> Mat3:
+    """The system of a leg, its x axis along the ground and, so that (1) is regular, far from the leg's own at home."""
+    if len(home) != 6:
+        raise ArgumentError(f"a Stewart-Gough platform has home {tuple(home)}.", expected="x, y, z, yaw, pitch, roll")
+    turn = turn_z(math.atan2(anchor.y, anchor.x) + math.pi / 2)
+    way = PlatformLeg(turn, anchor, tip, None).way(home)
+    if not norm(way) > 0.0:
+        problem = f"leg {number} of a Stewart-Gough platform has no length at home: base and platform point coincide."
+        raise ArgumentError(problem, expected="other points, or another home")
+    return turn if abs(way.x) < 0.9 * norm(way) else turn_z(math.atan2(anchor.y, anchor.x))
+
+
+def _limits(home: Sequence[float]) -> list[tuple[float, float]]:
+    """About home: a little aside, 15 % of its height up and down, 0.3 rad of turning."""
+    rise = 0.15 * (abs(home[2]) or 1.0)
+    room = (0.1, 0.1, rise, 0.3, 0.3, 0.3)
+    return [(x - d, x + d) for x, d in zip(home, room, strict=True)]
