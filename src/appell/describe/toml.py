@@ -46,7 +46,9 @@ def read_toml(text: str, *, base: str = "fixed", physical: bool = True, mimic: b
     """The robot or mechanism of a TOML document."""
     tables = Tables(text, source)
     read = read_mechanism if "mechanism" in tables.document else _read_robot
-    return read(tables, base=base, physical=physical, mimic=mimic)
+    with tables.flaws:
+        system = read(tables, base=base, physical=physical, mimic=mimic)
+    return system
 
 
 def _read_robot(tables: Tables, **options: Any) -> Robot:
