@@ -16,7 +16,7 @@ test: .venv/test
 	$(BIN)/python -m pytest -n 2 --dist worksteal
 
 bench: .venv/test
-	$(BIN)/appell bench --json benchmarks/results/against-pinocchio.json
+	$(BIN)/appell bench --force --json benchmarks/results/against-pinocchio.json
 	$(BIN)/python benchmarks/identification.py
 	$(BIN)/python benchmarks/publish.py
 

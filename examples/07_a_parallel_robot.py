@@ -32,8 +32,8 @@ def mechanism(load):
         ap.MovingBody("slider", lambda q: ap.Pose(translation=ap.Vec3(q[0], 0.0, 0.0)), disc(0.5 + load, 0.02)),
     ]
     drive = ap.LegJoint("crank", lambda q: motor(q).value)
-    pin = ap.Closure("pin", ("rod", (ROD, 0, 0)), ("slider", (0, 0, 0)))  # two points that the poses keep together
-    return ap.Mechanism("crank-slider", ("x",), bodies, [drive], home=(0.3,), gravity=(0.0, -9.81, 0.0), closures=[pin])
+    pins = [ap.Pin("crank", (CRANK, 0, 0), "rod"), ap.Pin("rod", (ROD, 0, 0), "slider")]  # checked: the loop closes
+    return ap.Mechanism("crank-slider", ("x",), bodies, [drive], home=(0.3,), gravity=(0.0, -9.81, 0.0), pins=pins)
 
 
 robot = mechanism(load=0.0)

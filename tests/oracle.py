@@ -59,7 +59,8 @@ class Oracle:
                 pin.Inertia.FromDynamicParameters(np.array(link.body.parameters)) if link.body else pin.Inertia.Zero()
             )
             model.appendBodyToJoint(joint, body, pin.SE3.Identity())
-            model.addFrame(pin.Frame(link.name, joint, 0, pin.SE3.Identity(), pin.FrameType.BODY))
+            carrier = model.addJointFrame(joint)
+            model.addFrame(pin.Frame(link.name, joint, carrier, pin.SE3.Identity(), pin.FrameType.BODY))
             ids[link.name] = joint
         for frame in robot.frames:
             model.addFrame(pin.Frame(frame.name, ids[frame.body], 0, se3(frame.pose), pin.FrameType.BODY))

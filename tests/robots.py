@@ -19,7 +19,8 @@ from appell.model.frame import Frame
 from appell.model.friction import Friction
 from appell.model.joints import KINDS, Motion
 from appell.model.joints.spherical import random_quaternion
-from appell.model.robot import Joint, Limits, Link, Mimic, Robot
+from appell.model.limits import Limits
+from appell.model.robot import Joint, Link, Mimic, Robot
 
 ALL_KINDS = (*KINDS, "mimic")
 ONE_AXIS = ("revolute", "continuous", "prismatic")
@@ -140,4 +141,4 @@ def random_trees(count: int, links: int = 30, first_seed: int = 0, actuators: bo
 
 def random_motion(robot: Robot, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """q, v and a that a robot can have, limits aside."""
-    return robot.random_configuration(rng), rng.normal(size=robot.nv), rng.normal(size=robot.nv)
+    return robot.random_configuration(rng, within_limits=False), rng.normal(size=robot.nv), rng.normal(size=robot.nv)

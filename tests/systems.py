@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from appell.describe.load import load, zoo_names
-from appell.model.joints import Revolute
+from appell.model.actuator import Actuator
+from appell.model.joints import Motion, Revolute
 from appell.model.mechanism import Mechanism
 from appell.model.robot import Robot
 from appell.model.system import System
@@ -19,13 +22,17 @@ def systems(trees: int = 10, links: int = 10, first_seed: int = 100) -> dict[str
     return {system.name: system for system in [*map(load, zoo_names()), *random_trees(trees, links, first_seed)]}
 
 
-def driven(system: System, seed: int = 0) -> System:
-    """The same with random gears, rotors, friction and offsets; joints of several axes get friction alone."""
-    rng = np.random.default_rng(seed)
-    turning = Revolute()  # what a mechanism's actuator is
-    return system.with_actuators(
-        lambda name, _: random_actuator(rng, system.joint(name).motion if isinstance(system, Robot) else turning)
-    )
+def driven(system: System, seed: int = 0, *, springs: bool = True) -> System:
+    """The same with random gears, rotors, friction, offsets and springs; joints of several axes get friction alone."""
+    rng, turning = np.random.default_rng(seed), Revolute()  # which is what a mechanism's actuator is
+
+    def drive(name: str, _: Actuator) -> Actuator:
+        motion: Motion = system.joint(name).motion if isinstance(system, Robot) else turning
+        own, stiffness, rest = random_actuator(rng, motion), float(rng.uniform(1.0, 50.0)), float(rng.normal())
+        sprung = springs and motion.nv == 1 and rng.random() < 0.7
+        return replace(own, stiffness=stiffness, rest=rest) if sprung else own
+
+    return system.with_actuators(drive)
 
 
 def motion_of(system: System, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -33,4 +40,4 @@ def motion_of(system: System, rng: np.random.Generator) -> tuple[np.ndarray, np.
     v, a = rng.normal(size=(2, system.nv))
     if isinstance(system, Mechanism):
         return system.start + rng.uniform(-1.0, 1.0, system.nq) * SPREAD[system.name], v, a
-    return system.random_configuration(rng), v, a
+    return system.random_configuration(rng, within_limits=False), v, a

@@ -40,13 +40,14 @@ from appell.errors import (
 )
 from appell.model.actuator import Actuator
 from appell.model.body import Body, Inertia
-from appell.model.closures import Closure
 from appell.model.frame import Frame
 from appell.model.friction import Friction
 from appell.model.joints import Continuous, Floating, Planar, Prismatic, Revolute, Spherical
+from appell.model.limits import Limits
 from appell.model.mechanism import Mechanism
 from appell.model.mechanism_parts import LegJoint, MovingBody, Reach
-from appell.model.robot import Joint, Limits, Link, Mimic, Robot
+from appell.model.pin import Pin
+from appell.model.robot import Joint, Link, Mimic, Robot
 
 # chapters that need SciPy or more, and writers, are imported when first named: public name -> module, attribute
 _LATER: dict[str, tuple[str, str | None]] = {
@@ -59,6 +60,7 @@ _LATER: dict[str, tuple[str, str | None]] = {
     "Record": ("appell.motion", "Record"),
     "Sphere": ("appell.simulation", "Sphere"),
     "control": ("appell.control", None),
+    "from_pinocchio": ("appell.describe.pinocchio", "from_pinocchio"),
     "identify": ("appell.identify", None),
     "legs": ("appell.describe.legs", None),
     "motion": ("appell.motion", None),
@@ -71,6 +73,7 @@ _LATER: dict[str, tuple[str, str | None]] = {
 if TYPE_CHECKING:  # so that a type checker knows them too
     from appell import control, identify, motion
     from appell.describe import legs
+    from appell.describe.pinocchio import from_pinocchio
     from appell.describe.write import to_toml, to_urdf
     from appell.model import shapes
     from appell.motion import Path, Record
@@ -88,7 +91,6 @@ __all__ = [
     "Builder",
     "CacheWarning",
     "Circle",
-    "Closure",
     "CompileError",
     "Contact",
     "Continuous",
@@ -112,6 +114,7 @@ __all__ = [
     "MovingBody",
     "OpCount",
     "Path",
+    "Pin",
     "Planar",
     "Plane",
     "Pose",
@@ -130,6 +133,7 @@ __all__ = [
     "control",
     "cos",
     "from_dh",
+    "from_pinocchio",
     "identify",
     "legs",
     "load",

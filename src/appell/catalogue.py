@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import Any, overload
 
 from appell.compile.function import Function
+from appell.compile.native.making import MAKING
 from appell.compile.passes.collect import simplest
 from appell.compile.tape import Array, Tape
 from appell.compile.taylor import Taylor
@@ -15,7 +16,6 @@ from appell.errors import ModelError
 from appell.formulate.equations import Equations
 from appell.formulate.systems import Choice, Maker, maker
 from appell.model.body import Inertia
-from appell.model.frame import Frame
 from appell.model.system import System
 
 Body = Callable[..., Mapping[str, Any]]  # (equations, *arguments) -> results by name
@@ -25,7 +25,7 @@ class Catalogue:
     """A system, a choice of equations, and the frames on which outside forces act."""
 
     def __init__(self, system: System, choice: Choice, wrenches: Iterable[str] = ()):
-        self.system = system
+        self.system, self.choice = system, choice
         self._make: Maker = maker(system, choice, Taylor)
         self.wrenches = (wrenches,) if isinstance(wrenches, str) else tuple(wrenches)
         self._pushed = [system.frame(name) for name in self.wrenches]
@@ -76,11 +76,16 @@ class Catalogue:
             )
         return [name for name in system.body_names if name in system.free]
 
-    def of_frame(self, key: tuple[str, ...], make: Callable[[Frame], Function]) -> Function:
-        """The function of a kind and a frame (the first two of the key), made once."""
-        if key not in self._of_frames:
-            self._of_frames[key] = make(self.system.frame(key[1]))
-        return self._of_frames[key]
+    def __getstate__(self) -> tuple:
+        """All that the rest follows from, and the functions that were traced already, which travel as tapes."""
+        made = {name: value for name, value in vars(self).items() if isinstance(value, Function)}
+        return self.system, self.choice, self.wrenches, made, self._of_frames
+
+    def __setstate__(self, state: tuple) -> None:
+        system, choice, wrenches, made, of_frames = state
+        Catalogue.__init__(self, system, choice, wrenches)
+        vars(self).update(made)
+        self._of_frames.update(of_frames)
 
     @cached_property
     def tangents(self) -> dict[str, Tape]:
@@ -115,9 +120,13 @@ class Entry:
     def __get__(self, catalogue: Catalogue | None, owner: type) -> Entry | Function:
         if catalogue is None:
             return self
-        made = catalogue.function(self._name, self._arguments, self._body, self.__doc__ or "", **self._options)
-        vars(catalogue)[self._name] = made  # found there from now on, before this
-        return made
+        kept = vars(catalogue)
+        with MAKING:
+            if self._name not in kept:  # found there from now on, before this
+                kept[self._name] = catalogue.function(
+                    self._name, self._arguments, self._body, self.__doc__ or "", **self._options
+                )
+        return kept[self._name]
 
 
 def _inertias(names: list[str], parameters) -> dict[str, Inertia]:

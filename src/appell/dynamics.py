@@ -10,21 +10,17 @@ from collections.abc import Iterable
 import numpy as np
 
 from appell.algebra.scalar import select
-from appell.catalogue import Catalogue, Entry
-from appell.compile.differentiate import forward
+from appell.catalogue import Entry
 from appell.compile.function import Function
-from appell.compile.tape import Array
-from appell.compile.trace import trace
-from appell.errors import ArgumentError, ModelError, unknown_name
+from appell.errors import ModelError
 from appell.formulate.equations import Parameter
-from appell.formulate.kinematics import REFERENCES
 from appell.formulate.systems import Choice
-from appell.model.frame import Frame
+from appell.frame_catalogue import FrameCatalogue, known_reference
 from appell.model.mechanism import Mechanism
 from appell.model.system import System
 
 
-class Dynamics(Catalogue):
+class Dynamics(FrameCatalogue):
     """The equations of motion of a robot or a mechanism, as functions of NumPy arrays.
 
     dyn = ap.Dynamics(ap.load("puma"))
@@ -50,7 +46,7 @@ class Dynamics(Catalogue):
         friction: bool = False,
         rotors: bool = False,
     ):
-        choice = Choice(formulation, inertia, forward, friction, rotors, _known_reference(reference))
+        choice = Choice(formulation, inertia, forward, friction, rotors, known_reference(reference))
         super().__init__(system, choice, wrenches)
 
     def __repr__(self) -> str:
@@ -89,12 +85,12 @@ class Dynamics(Catalogue):
     bias = Entry(
         "q v",
         lambda e, q, v: {"h": e.bias(q, v)},
-        "h(q, v), the forces along the coordinates at zero acceleration, gravity included.",
+        "h(q, v), the forces along the coordinates at zero acceleration, gravity and springs included.",
     )
     gravity = Entry(
         "q",
         lambda e, q: {"g": e.bias(q, [0.0] * e.system.nv)},
-        "g(q), the forces along the coordinates that hold the system still.",
+        "g(q), the forces along the coordinates that hold the system still, springs included.",
     )
     coriolis = Entry(
         "q v",
@@ -110,7 +106,7 @@ class Dynamics(Catalogue):
     regressor = Entry(
         "q v a",
         lambda e, q, v, a: {"Y": e.regressor(q, v, a)},
-        "Y(q, v, a), with tau = Y parameters: ten columns a body, then those of rotors and friction if they count.",
+        "Y(q, v, a), with tau = Y parameters: ten columns a body, then those of drives that count, and of springs.",
         inertial=False,
     )
 
@@ -129,7 +125,7 @@ class Dynamics(Catalogue):
     energy = Entry(
         "q v",
         lambda e, q, v: {"T": e.kinetic_energy(q, v), "U": e.potential_energy(q)},
-        "(T, U)(q, v), kinetic and potential energy; U = 0 with the centre of mass level with the world's origin.",
+        "(T, U)(q, v), kinetic and potential energy; U = 0 with springs slack, centre of mass level with the origin.",
     )
     momentum = Entry(
         "q v",
@@ -142,7 +138,7 @@ class Dynamics(Catalogue):
         "The centre of mass in world coordinates.",
     )
 
-    # ---- frames
+    # ---- coordinates; for frames see FrameCatalogue
 
     coordinate_rate = Entry(
         "q v",
@@ -150,45 +146,6 @@ class Dynamics(Catalogue):
         "dq/dt for a given v; the same as v but for quaternions and planar joints.",
         inertial=False,
     )
-
-    def pose(self, frame: str) -> Function:
-        """The 4x4 pose of a frame in the world."""
-
-        def make(place: Frame) -> Function:
-            doc = f"The 4x4 pose of frame '{frame}' in the world."
-            return self.function(
-                f"pose_{frame}", "q", lambda e, q: {"pose": e.pose(place, q).matrix}, doc, inertial=False
-            )
-
-        return self.of_frame(("pose", frame), make)
-
-    def jacobian(self, frame: str, reference: str = "LOCAL") -> Function:
-        """J(q), with the frame's velocity (linear, angular) = J v."""
-        axes = _known_reference(reference)
-
-        def make(place: Frame) -> Function:
-            doc = f"J(q), with (linear, angular) velocity of frame '{frame}' = J v, {axes}."
-            return self.function(
-                f"jacobian_{frame}", "q", lambda e, q: {"J": e.jacobian(place, axes, q)}, doc, inertial=False
-            )
-
-        return self.of_frame(("jacobian", frame, axes), make)
-
-    def jacobian_rate(self, frame: str, reference: str = "LOCAL") -> Function:
-        """dJ/dt (q, v), entry by entry, so that the frame's acceleration is J a + dJ/dt v in the same axes."""
-        axes, system = _known_reference(reference), self.system
-
-        def make(place: Frame) -> Function:
-            still = self.function(
-                f"jacobian_rate_{frame}", "q v", lambda e, q, v: {"J": e.jacobian(place, axes, q)}, inertial=False
-            ).tape
-            along = trace(
-                "along_v", still.inputs, lambda q, v: {"seed": [[x] for x in system.rate(q, v) + [0.0] * len(v)]}
-            )
-            tape = forward(still, still.name, [along], [Array("Jdot", (6, system.nv))])
-            return Function(tape, f"dJ/dt (q, v) of frame '{frame}', {axes}.", system.owner, self.tangents)
-
-        return self.of_frame(("jacobian_rate", frame, axes), make)
 
     # ---- actuators, and the legs of mechanisms
 
@@ -253,9 +210,3 @@ def _mechanism(system: System, what: str) -> Mechanism:
     if not isinstance(system, Mechanism):
         raise ModelError(f"{what} is for mechanisms; {system.owner} is a tree, whose joints are its q.")
     return system
-
-
-def _known_reference(reference: str) -> str:
-    if reference not in REFERENCES:
-        raise ArgumentError(unknown_name("reference", reference, REFERENCES, "a Jacobian"))
-    return reference

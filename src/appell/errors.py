@@ -15,8 +15,10 @@ What is wrong with a description is said all at once, one flaw below the other i
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
+from numbers import Real
 
 SHOWN = 20  # names or flaws that a message lists at most
 LONGEST = 100  # characters of a name that it quotes
@@ -110,6 +112,18 @@ def unknown_name(kind: str, name: str, known: Iterable[str], owner: str) -> str:
     listed = ", ".join(names[:SHOWN]) + (f" and {len(names) - SHOWN} more" if len(names) > SHOWN else "")
     quoted = name if len(name) <= LONGEST else f"{name[: LONGEST - 3]}..."
     return f"{owner} has no {kind} '{quoted}'.{guess} It has: {listed or 'none'}."
+
+
+def check_number(
+    what: str, value: object, *, least: float = -math.inf, most: float = math.inf, above: bool = False
+) -> None:
+    """Raise unless `value` is a finite number from `least` (or above it) to `most`; NaN and infinity never are."""
+    good = isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value)
+    if good and (value > least if above else value >= least) and value <= most:  # type: ignore[operator]
+        return
+    lower = "" if least == -math.inf else f" {'above' if above else 'from'} {least:g}"
+    upper = "" if most == math.inf else f" up to {most:g}"
+    raise ArgumentError(f"{what} is {value!r}.", expected=f"a finite number{lower}{upper}")
 
 
 def rows_text(rows: Iterable[int]) -> str:

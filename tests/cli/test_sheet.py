@@ -24,7 +24,7 @@ CART = Mechanism(
     (LegJoint("push", lambda q: q[0], "m", Actuator(gear=3.5, torque=7.25)),),
     home=(0.5,),
     units=("m",),
-    limits=((-1.0, float("inf")),),
+    ranges=((-1.0, float("inf")),),
     frames=(Frame("hook", "box"),),
 )
 

@@ -30,7 +30,7 @@ def function():
 def test_it_is_a_ufunc_underneath(function):
     assert isinstance(function.ufunc, np.ufunc)
     assert function.ufunc.signature == "(2),()->(3)"
-    assert function.ufunc.types == ["ff->f", "dd->d"]
+    assert function.ufunc.types == ["dd->d", "ff->f"]
 
 
 def test_leading_axes_are_batch_and_broadcast(function):

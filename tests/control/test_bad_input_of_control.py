@@ -26,7 +26,6 @@ from appell.control.loop.supervisor import Policy
 from appell.describe.load import load
 from appell.errors import ArgumentError
 from appell.model.actuator import IDEAL, Actuator
-from appell.model.variations import with_payload
 from control_motion import START, Swing
 
 MOTOR = Actuator(gear=50.0, torque_constant=0.1, current=5.0)
@@ -196,8 +195,8 @@ def test_a_servo_wired_for_another_cabinet(servo, plant_model):
         (lambda: Channel(IDEAL, -1.0, 1.0), "torque constant None cannot be wired"),
         (lambda: Wiring(("a", "b"), (Channel(MOTOR, -1.0, 1.0),), (0.0, 0.0)), "1 channels are given for 2 actuators"),
         (lambda: Injection("meteorite", 1.0), "no fault 'meteorite'"),
-        (lambda: Policy(misses=-1), "tolerates -1 misses"),
-        (lambda: Policy(stop_time=0.0), "stop_time is 0"),
+        (lambda: Policy(misses=-1), "the policy.s misses is -1"),
+        (lambda: Policy(stop_time=0.0), "stop time is 0"),
     ],
 )
 def test_parts_that_cannot_be(make, words):
@@ -206,5 +205,5 @@ def test_parts_that_cannot_be(make, words):
 
 
 def test_a_payload_without_mass(puma):
-    with pytest.raises(ArgumentError, match="payload has a mass of 0 kg"):
-        with_payload(puma, 0.0)
+    with pytest.raises(ArgumentError, match=r"the payload is 0\.0"):
+        puma.with_payload(0.0)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import errno
+import json
 import os
 import signal
 import subprocess
 import sys
+import zlib
 
 import numpy as np
 import pytest
@@ -14,6 +17,8 @@ from hypothesis import strategies as st
 
 from appell.errors import ArgumentError, DescriptionError
 from appell.motion import JournalWriter, Record
+from appell.motion.files import journal
+from appell.motion.files.journal import MAGIC, PAGE
 
 
 def write(path, rows: int, close: bool = True) -> JournalWriter:
@@ -77,7 +82,7 @@ def test_a_file_cut_in_its_header_is_refused(tmp_path, length):
     write(tmp_path / "a.log", 5)
     short = tmp_path / "short.log"
     short.write_bytes((tmp_path / "a.log").read_bytes()[: min(length, 60)])
-    with pytest.raises(DescriptionError, match="no log of appell"):
+    with pytest.raises(DescriptionError, match="no log of this version of appell"):
         Record.read(short)
 
 
@@ -117,3 +122,90 @@ def test_changes_of_state_and_fault_are_events(tmp_path):
     writer.close()
     told = [(event.time, event.kind, event.note) for event in Record.read(tmp_path / "a.log").events]
     assert told == [(0.1, "state", "RUNNING"), (0.2, "fault", "too far; too hot"), (0.3, "fault", "none")]
+
+
+def test_a_stretch_cut_out_of_a_log_is_told_and_no_row_is_taken_for_another(tmp_path):
+    write(tmp_path / "a.log", 100)
+    content = (tmp_path / "a.log").read_bytes()
+    start = len(content) - 100 * 40
+    (tmp_path / "b.log").write_bytes(content[: start + 30 * 40] + content[start + 45 * 40 :])
+    log = Record.read(tmp_path / "b.log")
+    np.testing.assert_array_equal(log["t"], np.arange(30))
+    assert log.about["remarks"] == ["The log is damaged at row 30; what follows is left out."]
+
+
+def crafted(header: object) -> bytes:
+    text = json.dumps(header).encode()
+    return (MAGIC + f"{len(text)} {zlib.crc32(text)}\n".encode() + text).ljust(PAGE, b"\0")
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        [],
+        {},
+        {"columns": []},
+        {"columns": ["checksum"]},
+        {"columns": "t checksum"},
+        {"columns": [1, 2]},
+        {"columns": ["t", "q_a", "q_a", "checksum"]},
+        {"columns": ["t", "checksum"], "words": 3},
+        {"columns": ["t", "checksum"], "words": {"state": ["a"]}},
+        {"columns": ["t", "checksum"], "words": {"state": {"x": "y"}}},
+        {"columns": ["t", "checksum"], "words": {"state": {"1": 2}}},
+    ],
+)
+def test_a_crafted_header_is_refused_by_name(tmp_path, header):
+    (tmp_path / "a.log").write_bytes(crafted(header))
+    with pytest.raises(DescriptionError, match="no log of this version of appell"):
+        Record.read(tmp_path / "a.log")
+
+
+@settings(max_examples=200, deadline=None)
+@given(length=st.integers(0, 90), junk=st.binary(max_size=40))
+def test_no_beginning_of_a_log_is_more_than_a_named_error(tmp_path_factory, length, junk):
+    path = tmp_path_factory.mktemp("cut") / "a.log"
+    write(path, 3)
+    path.write_bytes(path.read_bytes()[:length] + junk)
+    with pytest.raises(DescriptionError):
+        Record.read(path)
+
+
+def test_a_state_that_is_no_number_is_no_event(tmp_path):
+    writer = JournalWriter(tmp_path / "a.log", ("t", "state"), {"words": {"state": {"1": "ARMED"}}})
+    for k, state in enumerate((0.0, np.nan, 1.0, np.inf)):
+        writer.row[:] = (k, state)
+        writer.commit()
+    writer.close()
+    assert [event.note for event in Record.read(tmp_path / "a.log").events] == ["ARMED"]
+
+
+def full(file, where, size):
+    raise OSError(errno.ENOSPC, "No space left on device")
+
+
+def test_a_full_disk_ends_the_log_and_not_the_loop(tmp_path, monkeypatch):
+    writer = write(tmp_path / "a.log", 500, close=False)
+    monkeypatch.setattr(journal, "_allocate", full)
+    for k in range(500, 2000):
+        writer.row[:] = (k, 0.0, 0.0, 0.0)
+        writer.commit()
+    writer.close()
+    kept = 2000 - writer.lost
+    assert kept == journal.ROWS
+    np.testing.assert_array_equal(Record.read(tmp_path / "a.log")["t"], np.arange(kept))
+
+
+def test_a_disk_that_is_full_from_the_start_is_named_and_nothing_is_left(tmp_path, monkeypatch):
+    monkeypatch.setattr(journal, "_allocate", full)
+    with pytest.raises(ArgumentError, match="No space left"):
+        write(tmp_path / "a.log", 1)
+    assert not (tmp_path / "a.log").exists()
+
+
+@pytest.mark.skipif(not hasattr(os, "posix_fallocate"), reason="only where room is taken by a call of its own")
+def test_the_room_of_a_block_is_taken_before_it_is_mapped(tmp_path):
+    writer = write(tmp_path / "a.log", 1, close=False)
+    taken = 512 * (tmp_path / "a.log").stat().st_blocks
+    assert taken >= journal.ROWS * 8 * 5
+    writer.close()

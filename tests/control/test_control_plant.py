@@ -10,7 +10,6 @@ from appell.control.cabinet.plant import Plant, plant_function
 from appell.control.friction_parts import FrictionParts
 from appell.describe.dh import DH, from_dh
 from appell.errors import ModelError
-from appell.model.variations import with_payload
 from control_motion import START, driven, ideal
 
 
@@ -105,7 +104,7 @@ def test_a_brake_stops_and_holds_an_arm_that_falls(puma):
 
 
 def test_a_payload_adds_its_weight_where_it_hangs(puma):
-    dyn, loaded = ap.Dynamics(puma), ap.Dynamics(with_payload(puma, 2.0, (0.0, 0.0, 0.1), "tool"))
+    dyn, loaded = ap.Dynamics(puma), ap.Dynamics(puma.with_payload(2.0, "tool", com=(0.0, 0.0, 0.1)))
     reach = np.array([0.0, 0.0, 0.1, 1.0])
     J = dyn.jacobian("tool", "LOCAL_WORLD_ALIGNED")(START)
     arm = (dyn.pose("tool")(START) @ reach)[:3] - dyn.pose("tool")(START)[:3, 3]

@@ -15,7 +15,7 @@ from appell.control.law.gains import Gains, critical, placed
 from appell.control.law.linear import linearize_closed_loop
 from appell.control.loop.reference import Reference
 from appell.control.loop.response import closed_loop
-from appell.model.variations import with_masses, with_payload, without_friction
+from appell.model.variations import with_masses, without_friction
 from control_motion import START, Swing, ideal
 
 PERIOD = 1e-3
@@ -126,7 +126,7 @@ def test_point_to_point_settles_without_overshoot_at_critical_damping(arm, plant
 @pytest.mark.slow
 def test_integral_action_removes_the_error_of_an_unknown_payload_and_friction(puma):
     believed, limit = without_friction(puma), [own.torque_limit for own in puma.actuators]
-    plant = Plant(with_payload(puma, 2.0, (0.0, 0.0, 0.1)))
+    plant = Plant(puma.with_payload(2.0, com=(0.0, 0.0, 0.1)))
     reference = Reference.sampled(Swing(duration=2.0), PERIOD, duration=1.0)  # half way: stops at the far end
     gains = critical(30.0, PERIOD, integral=True)
     final = {}

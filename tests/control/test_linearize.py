@@ -5,17 +5,18 @@ from __future__ import annotations
 import sys
 
 import numpy as np
+import pinocchio as pin
 import pytest
 
 import appell as ap
 from appell.control.law.linear import linearize
 from appell.errors import ArgumentError
 from control_motion import START, driven, ideal
+from oracle import Oracle
+from robots import random_tree
 
 
 def test_the_matrices_are_pinocchios(puma):
-    import pinocchio as pin
-
     model = pin.buildModelFromXML(ap.to_urdf(ideal(puma)))
     data, v, tau = model.createData(), np.linspace(-1, 1, 6), np.linspace(20, -60, 6)
     system = linearize(ideal(puma), START, v, tau)
@@ -57,5 +58,111 @@ def test_without_python_control_its_name_is_given(puma, monkeypatch):
 
 
 def test_a_state_of_the_wrong_size_is_refused(puma):
-    with pytest.raises(ArgumentError, match=r"expected  \(6,\) each"):
+    with pytest.raises(ArgumentError, match=r"q has shape \(2,\); the last axis of robot 'puma' is 6"):
         linearize(ideal(puma), [0.0, 1.0])
+    with pytest.raises(ArgumentError, match=r"expected  one state, of shape \(6,\)"):
+        linearize(ideal(puma), np.zeros((3, 6)))
+
+
+# ---- any system, any state, chosen actuators
+
+
+def flown(dyn, q, v, tau, time):
+    """The state after a short time, by the classical Runge-Kutta step on the manifold with v in the frame of q."""
+    robot, n = dyn.system, dyn.system.nv
+
+    def acceleration(step, v):
+        return dyn.forward_dynamics(robot.integrate(q, step), v, tau)
+
+    def rate(step, v):
+        """d/dt of a step whose end moves with v: v + ½[step, v] + ..., to second order, enough for a short time."""
+        return v + 0.5 * robot.bracket(step) @ v
+
+    y = np.zeros(n), v
+    k1 = rate(*y), acceleration(*y)
+    middle = [y[i] + 0.5 * time * k1[i] for i in (0, 1)]
+    k2 = rate(*middle), acceleration(*middle)
+    middle = [y[i] + 0.5 * time * k2[i] for i in (0, 1)]
+    k3 = rate(*middle), acceleration(*middle)
+    end = [y[i] + time * k3[i] for i in (0, 1)]
+    k4 = rate(*end), acceleration(*end)
+    step, v = (y[i] + time / 6 * (k1[i] + 2 * k2[i] + 2 * k3[i] + k4[i]) for i in (0, 1))
+    return robot.integrate(q, step), v
+
+
+@pytest.mark.parametrize("base", ["floating", "planar", "spherical"])
+def test_neighbouring_motions_part_as_the_linear_system_says(base):
+    """Two motions are run for a short time forwards and backwards; their distance grows by A and B."""
+    robot = random_tree(3, 2, base=base, kinds=("revolute", "prismatic"))
+    rng = np.random.default_rng(0)
+    q, v, tau = robot.random_configuration(rng), rng.normal(size=robot.nv), rng.normal(size=robot.nu)
+    found, dyn, n = linearize(robot, q, v, tau), ap.Dynamics(robot), robot.nv
+    time, size = 1e-4, 1e-5
+
+    def apart(x, u, t):
+        """The distance at time t of two motions that start at ±x with torques ±u."""
+        ends = []
+        for sign in (size, -size):
+            start = robot.integrate(q, sign * x[:n]), v + sign * x[n:]
+            ends.append(flown(dyn, *start, tau + sign * u, t))
+        (q1, v1), (q0, v0) = ends
+        middle = flown(dyn, q, v, tau, t)[0]
+        step = (robot.difference(middle, q1) - robot.difference(middle, q0)) / (2 * size)
+        return np.concatenate([step, (v1 - v0) / (2 * size)])
+
+    zero, none = np.zeros(2 * n), np.zeros(n)
+    for k in range(2 * n):
+        x = np.eye(2 * n)[k]
+        numeric = (apart(x, none, time) - apart(x, none, -time)) / (2 * time)
+        np.testing.assert_allclose(numeric, found.A[:, k], atol=2e-5 * np.abs(found.A).max())
+    for k in range(n):
+        numeric = (apart(zero, np.eye(n)[k], time) - apart(zero, np.eye(n)[k], -time)) / (2 * time)
+        np.testing.assert_allclose(numeric, found.B[:, k], atol=2e-5 * np.abs(found.B).max())
+
+
+@pytest.mark.parametrize("base", ["floating", "planar", "spherical"])
+def test_the_derivatives_on_moving_bases_are_pinocchios(base):
+    robot = random_tree(3, 2, base=base, kinds=("revolute", "prismatic"))
+    judge, rng = Oracle(robot), np.random.default_rng(1)
+    q, v, tau = robot.random_configuration(rng), rng.normal(size=robot.nv), rng.normal(size=robot.nu)
+    found, n = linearize(ideal(robot), q, v, tau), robot.nv
+    pin.computeABADerivatives(judge.model, judge.data, judge.q(q), judge.G @ v, judge.G @ tau)
+    for ours, theirs in ((found.A[n:, :n], judge.data.ddq_dq), (found.A[n:, n:], judge.data.ddq_dv)):
+        np.testing.assert_allclose(ours, judge.G.T @ theirs @ judge.G, atol=1e-9 * np.abs(theirs).max())
+    np.testing.assert_allclose(found.B[n:], np.linalg.inv(judge.mass_matrix(q)), rtol=1e-7, atol=1e-9)
+    assert found.states[0] == f"q_{robot.velocity_names[0]}"
+    assert len(found.states) == 2 * n
+
+
+def test_chosen_actuators_are_the_columns_of_B():
+    robot = random_tree(5, 3, base="floating", kinds=("revolute",))
+    arm = [name for name in robot.actuator_names if name.startswith("joint")]
+    q, v, tau = robot.start, np.linspace(-1, 1, robot.nv), np.linspace(-5, 5, robot.nu)
+    whole, some = linearize(robot, q, v, tau), linearize(robot, q, v, [3.0, 1.0], actuators=["joint2", "joint0"])
+    columns = [robot.actuator_names.index(name) for name in ("joint2", "joint0")]
+    np.testing.assert_array_equal(some.B, whole.B[:, columns])
+    assert some.inputs == ("tau_joint2", "tau_joint0")
+    full = np.zeros(robot.nu)
+    full[columns] = 3.0, 1.0
+    np.testing.assert_allclose(some.A, linearize(robot, q, v, full).A, atol=1e-12)
+    with pytest.raises(ArgumentError, match=r"(?s)actuators joint0, .* cannot hold robot 'random5' there.*tau=\.\.\."):
+        linearize(robot, q, actuators=arm)
+    with pytest.raises(ap.ModelError, match="no actuator 'joint9'"):
+        linearize(robot, q, actuators=["joint9"])
+
+
+def test_actuators_hold_a_state_if_they_can():
+    """A pendulum on a cart hanging down needs no torque, so the cart's drive alone holds it."""
+    cart = ap.Builder("cart", root=None)
+    cart.link("cart", ap.Prismatic(axis=(1, 0, 0)), mass=2.0, inertia=(1, 1, 1), joint_name="slide")
+    cart.link("pole", ap.Revolute(axis=(0, 1, 0)), parent="cart", mass=1.0, com=(0, 0, -0.5), inertia=(0.1, 0.1, 0.1))
+    found = linearize(cart.build(), [0.3, 0.0], actuators=["slide"])
+    assert found.B.shape == (4, 1)
+    M = np.array([[3.0, -0.5], [-0.5, 0.35]])
+    np.testing.assert_allclose(found.B[2:, 0], np.linalg.inv(M)[:, 0], rtol=1e-12)
+    np.testing.assert_allclose(found.A[2:, 1], -np.linalg.inv(M)[:, 1] * 9.81 * 0.5, rtol=1e-12)
+
+
+def test_what_has_no_numbers_cannot_be_linearized():
+    with pytest.raises(ap.ModelError, match="mechanism 'delta' has free inertial parameters, of platform"):
+        linearize(ap.load("delta").with_free("platform"), ap.load("delta").start)

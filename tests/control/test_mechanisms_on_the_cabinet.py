@@ -162,7 +162,7 @@ def block(**motor):
     ]
     body = ap.MovingBody("block", lambda q: ap.Pose(translation=ap.Vec3(q[0], 0.0, 0.0)), disc(2.0, 0.1))
     limits = ((-0.3, 0.3),)
-    return ap.Mechanism("block", ("x",), [body], drives, home=(0.0,), limits=limits, gravity=(-3.0, 0.0, 0.0))
+    return ap.Mechanism("block", ("x",), [body], drives, home=(0.0,), ranges=limits, gravity=(-3.0, 0.0, 0.0))
 
 
 def test_more_actuators_than_coordinates_are_measured_and_driven_together():
@@ -182,7 +182,7 @@ def test_an_angle_is_followed_through_whole_turns_of_its_arctangent():
     """The plant counts on where θ(q) jumps by a turn; the servo compares with the nearest turn."""
     crank = ap.LegJoint("crank", lambda q: atan2(sin(q[0]), cos(q[0])))
     body = ap.MovingBody("arm", lambda q: ap.Pose(Angle(cos(q[0]), sin(q[0])).about_z), disc(1.0, 0.1))
-    wheel = ap.Mechanism("wheel", ("phi",), [body], [crank], home=(3.0,), limits=((2.0, 5.0),))
+    wheel = ap.Mechanism("wheel", ("phi",), [body], [crank], home=(3.0,), ranges=((2.0, 5.0),))
     loop = loop_of(wheel)
     assert run_task(loop, lambda q: Reference.sampled(Ramp(q, q + 1.0, 0.8, 3.0), loop.period)).finished
     np.testing.assert_allclose(loop.hardware.q, 4.0, atol=1e-3)

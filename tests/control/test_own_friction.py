@@ -10,7 +10,7 @@ from appell.control import Controller, Design, Plant, Reference, Rig, closed_loo
 from appell.describe.legs import disc
 from appell.model.actuator import Actuator
 from appell.model.friction import Friction
-from appell.model.variations import with_masses, with_payload, with_stiction, without_friction
+from appell.model.variations import with_masses, with_stiction, without_friction
 from appell.motion import Ramp
 from control_motion import Swing, driven
 
@@ -109,9 +109,9 @@ def test_variations_change_what_they_say_and_nothing_else(rough):
 
 def test_a_payload_on_a_mechanism_is_on_its_platform():
     delta = ap.load("delta")
-    more = ap.Dynamics(with_payload(delta, 2.0)).gravity(delta.start) - ap.Dynamics(delta).gravity(delta.start)
+    more = ap.Dynamics(delta.with_payload(2.0)).gravity(delta.start) - ap.Dynamics(delta).gravity(delta.start)
     np.testing.assert_allclose(more, [0.0, 0.0, 2.0 * 9.81], atol=1e-12)
-    assert with_payload(delta, 1.0).body_names == delta.body_names
+    assert delta.with_payload(1.0).body_names == delta.body_names
 
 
 def test_linear_systems_have_the_robots_viscous_friction(rough):
@@ -130,6 +130,6 @@ def test_linear_systems_have_the_robots_viscous_friction(rough):
     ],
 )
 def test_what_cannot_be_controlled_is_named(make, words):
-    for use in (lambda s: Design(s, critical(20.0)), Plant, lambda s: linearize(s, s.start)):
+    for use in (lambda s: Design(s, critical(20.0)), Plant):
         with pytest.raises(ap.ModelError, match=words):
             use(make())

@@ -148,7 +148,7 @@ def test_the_controller_can_believe_in_another_description(run):
     errors = {}
     for name, options in {"right": (), "wrong": ("--model", "believed.toml")}.items():
         result = run(
-            "control", "run", "panda", "--law", "tracking", *options, "--log", f"{name}.log", "--plot", "a.png"
+            "control", "run", "panda", "--law", "tracking", *options, "--log", f"{name}.log", "--plot", f"{name}.png"
         )
         assert result.exit_code == 0, result.output
         log = Record.read(f"{name}.log")

@@ -19,16 +19,17 @@ from appell.dynamics import Dynamics
 from appell.errors import DescriptionError, ModelError, ModelWarning
 from appell.model.actuator import IDEAL, Actuator
 from appell.model.friction import Friction
-from appell.model.joints import Revolute
+from appell.model.joints import Revolute, Spherical
 from appell.model.robot import Mimic, Robot
 from oracle import Oracle, relative_error
 from robots import random_motion, random_tree
 
 LINK = '[[link]]\nname = "arm"\njoint = "revolute"\nmass = 1\ninertia = [1, 1, 1]\n'
-FULL = Actuator(-62.5, 2e-4, Friction(5.8, 26.0, 30.0, 0.1, 0.01), -0.3, 97.6, 8.2, 8.0, 0.22)
+FULL = Actuator(-62.5, 2e-4, Friction(5.8, 26.0, 30.0, 0.1, 0.01), -0.3, 97.6, 8.2, 8.0, 0.22, 40.0, -0.5)
 FLAT = (
     "gear = -62.5, rotor_inertia = 2e-4, viscous = 5.8, coulomb = 26, static = 30, stribeck = 0.1, width = 0.01, "
-    "offset = -0.3, torque = 97.6, speed = 8.2, current = 8, torque_constant = 0.22"
+    "offset = -0.3, torque = 97.6, speed = 8.2, current = 8, torque_constant = 0.22, "
+    "stiffness = 40, rest = -0.5"
 )
 
 sizes = st.floats(0.0, 1e9, allow_subnormal=True)
@@ -40,7 +41,7 @@ frictions = st.builds(
     *(sizes, sizes, known, st.floats(1e-9, 1e3), sizes),
 )
 gears = st.floats(-1e6, 1e6).filter(lambda gear: gear != 0.0)
-actuators = st.builds(Actuator, gears, sizes, frictions, st.floats(-1e6, 1e6), known, known, known, known)
+actuators = st.builds(Actuator, gears, sizes, frictions, st.floats(-1e6, 1e6), *[known] * 4, sizes, st.floats(-9, 9))
 
 
 def arm(actuator: Actuator, **options) -> Robot:
@@ -102,6 +103,7 @@ def test_what_is_no_actuator_is_refused_with_its_link(actuator):
         ({"gear": 0.0}, "gear ratio 0"),
         ({"rotor_inertia": -1.0}, "rotor inertia -1"),
         ({"torque": -1.0}, "torque -1"),
+        ({"stiffness": -1.0}, "stiffness -1"),
         ({"current": -1.0}, "current -1"),
         ({"friction": Friction(viscous=-0.1)}, "viscous friction -0.1"),
         ({"friction": Friction(coulomb=1.0, static=0.5)}, "static friction 0.5 below its Coulomb friction 1"),
@@ -110,6 +112,24 @@ def test_what_is_no_actuator_is_refused_with_its_link(actuator):
 def test_an_actuator_that_cannot_exist_is_refused_with_its_joint(change, message):
     with pytest.raises(ModelError, match=f"joint 'j' of robot 'r' has {message}"):
         arm(replace(IDEAL, **change))
+
+
+def test_a_spring_is_for_one_axis():
+    builder = Builder("r", root=None)
+    builder.link("ball", Spherical(), mass=1.0, inertia=(1, 1, 1), joint_name="j", actuator=Actuator(stiffness=1.0))
+    with pytest.raises(ModelError, match=r"joint 'j' of robot 'r' is spherical, but has a spring"):
+        builder.build()
+
+
+def test_a_torsion_pendulum_swings_at_the_frequency_of_its_spring():
+    """a = -(k/I) (q - rest), and springs make no tape longer that has none."""
+    dyn = Dynamics(arm(Actuator(stiffness=9.0, rest=0.25)).with_gravity((0, 0, 0)))
+    np.testing.assert_allclose(dyn.forward_dynamics([0.75], [0.0], [0.0]), [-4.5], rtol=1e-15)
+    np.testing.assert_allclose(dyn.energy([0.75], [2.0]), [2.0, 1.125], rtol=1e-15)
+    assert [(p.name, p.kind, p.value) for p in dyn.parameters[10:]] == [("k1", "stiffness", 9.0)]
+    np.testing.assert_allclose(dyn.regressor([0.75], [0.0], [0.0])[0, 10], 0.5, rtol=1e-15)
+    slack = Dynamics(arm(Actuator(rest=0.25)))
+    assert str(slack.inverse_dynamics.tape) == str(Dynamics(arm(IDEAL)).inverse_dynamics.tape)
 
 
 # ---- TOML

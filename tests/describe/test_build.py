@@ -12,7 +12,8 @@ from appell.algebra.vector import Vec3
 from appell.describe.build import Builder
 from appell.errors import DescriptionError, ModelError
 from appell.model.joints import Planar, Prismatic, Revolute
-from appell.model.robot import Limits, Mimic
+from appell.model.limits import Limits
+from appell.model.robot import Mimic
 from robots import random_body, random_pose
 
 UNIT = (1.0, 1.0, 1.0)

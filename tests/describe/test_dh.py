@@ -9,7 +9,8 @@ from appell.algebra.rotation import Pose
 from appell.algebra.vector import Vec3
 from appell.describe.dh import DH, from_dh
 from appell.errors import DescriptionError
-from appell.model.robot import Limits, Robot
+from appell.model.limits import Limits
+from appell.model.robot import Robot
 
 
 def turn(axis: int, angle: float) -> np.ndarray:

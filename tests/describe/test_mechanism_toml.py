@@ -197,7 +197,7 @@ def test_a_mechanism_is_no_tree():
         ({"recipe": Recipe("lost", {})}, "its poses are Python functions, and it is none of the zoo"),
         ({"condition_limit": 5.0}, "its condition limit are not those of a slider"),
         ({"frames": ()}, "its frames are not those of a slider"),
-        ({"limits": ((0.0, 1.0), (0.0, 1.0))}, "its limits are not those of a slider"),
+        ({"ranges": ((0.0, 1.0), (0.0, 1.0))}, "its ranges are not those of a slider"),
     ],
 )
 def test_what_a_file_cannot_say_is_refused_and_nothing_is_written(change, message, tmp_path):

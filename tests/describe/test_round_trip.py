@@ -20,7 +20,8 @@ from appell.errors import ModelWarning
 from appell.model.actuator import Actuator
 from appell.model.frame import Frame
 from appell.model.friction import Friction
-from appell.model.robot import Joint, Limits, Robot
+from appell.model.limits import Limits
+from appell.model.robot import Joint, Robot
 from robots import example_urdfs, random_pose, random_tree, random_trees, zoo
 
 FORMATS = ["urdf", "toml"]

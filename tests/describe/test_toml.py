@@ -10,7 +10,8 @@ from appell.algebra.vector import Vec3
 from appell.describe.load import load_text
 from appell.describe.quantity import quantity
 from appell.errors import DescriptionError, ModelError
-from appell.model.robot import Limits, Mimic
+from appell.model.limits import Limits
+from appell.model.robot import Mimic
 
 LINK = '[[link]]\nname = "arm"\njoint = "revolute"\nmass = 1\ninertia = [1, 1, 1]\n'
 

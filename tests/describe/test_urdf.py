@@ -14,7 +14,8 @@ from appell.errors import DescriptionError, ModelWarning
 from appell.model.actuator import Actuator
 from appell.model.friction import Friction
 from appell.model.joints import Continuous, Floating, Planar, Prismatic, Revolute, Spherical
-from appell.model.robot import Limits, Mimic
+from appell.model.limits import Limits
+from appell.model.robot import Mimic
 
 BOX = '<mass value="2"/><inertia ixx="1" ixy="0" ixz="0" iyy="2" iyz="0" izz="2.5"/>'
 

@@ -1,6 +1,6 @@
 """Laws of mechanics that need no judge: definitions, symmetries and balances, on every system.
 
-Trees and mechanisms, each bare and with actuators that have gears, rotors, friction and offsets switched on. Forces
+Trees and mechanisms, each bare and with actuators that have gears, rotors, friction, offsets and springs. Forces
 along the coordinates are Q = Jᵀτ, with J the actuator Jacobian, the identity for a tree.
 """
 
@@ -130,12 +130,40 @@ def test_friction_opposes_motion_and_nothing_rubs_at_rest(dyn, motion):
 
 def test_actuators_count_only_on_request(bare, motion):
     q, v, _ = motion
-    for ours, theirs in ((Dynamics(driven(bare)), Dynamics(bare)),):
-        tau = answer(theirs.inverse_dynamics, *motion)
-        close(answer(ours.inverse_dynamics, *motion), tau, tau)
-        close(answer(ours.mass_matrix, q), answer(theirs.mass_matrix, q), answer(theirs.mass_matrix, q))
+    ours, theirs = Dynamics(driven(bare, springs=False)), Dynamics(bare)
+    tau, M = answer(theirs.inverse_dynamics, *motion), answer(theirs.mass_matrix, q)
+    close(answer(ours.inverse_dynamics, *motion), tau, tau)
+    close(answer(ours.mass_matrix, q), M, M)
     rough = Dynamics(driven(bare), **ON)
     assert np.abs(answer(rough.bias, q, v) - answer(Dynamics(bare).bias, q, v)).max() > 1e-3
+
+
+def test_springs_count_without_being_asked_for_and_pull_to_their_rest(bare, motion):
+    """Judged by Hooke's law at every drive, brought to the coordinates by the slope of its position."""
+    q = motion[0]
+    sprung, slack = Dynamics(driven(bare)), Dynamics(driven(bare, springs=False))
+    energy, forces = 0.0, np.zeros(bare.nv)
+    for name, own in sprung.system.drives.items():
+        position, slope = drive_position(sprung, name, q)
+        energy += 0.5 * own.stiffness * (position - own.rest) ** 2
+        forces += own.stiffness * (position - own.rest) * slope
+    scale = [1.0, *forces, *answer(slack.gravity, q)]
+    close(answer(sprung.gravity, q) - answer(slack.gravity, q), forces, scale)
+    (_, with_springs), (_, without) = (answer(dyn.energy, q, 0.0 * motion[1]) for dyn in (sprung, slack))
+    assert with_springs - without == pytest.approx(energy, rel=1e-9, abs=1e-9)
+
+
+def drive_position(dyn, name, q):
+    """θ of a drive and ∂θ/∂q; nothing for one of several axes."""
+    system = dyn.system
+    if not isinstance(system, Robot):
+        k = system.actuator_names.index(name)
+        return answer(dyn.actuator_positions, q)[k], answer(dyn.actuator_jacobian, q)[k]
+    joint, slope = system.joint(name), np.zeros(system.nv)
+    if joint.motion.nv != 1:
+        return 0.0, slope
+    slope[system.span(joint)[1]] = joint.scale
+    return system.joint_position(joint, q)[0], slope
 
 
 @pytest.mark.parametrize("switch", ["friction", "rotors"])

@@ -18,7 +18,8 @@ from appell.model.body import Body
 from appell.model.frame import Frame
 from appell.model.friction import Friction
 from appell.model.joints import Continuous, Floating, Planar, Revolute
-from appell.model.robot import Joint, Limits, Link, Mimic, Robot
+from appell.model.limits import Limits
+from appell.model.robot import Joint, Link, Mimic, Robot
 from robots import random_body
 
 BODY = random_body(np.random.default_rng(0))

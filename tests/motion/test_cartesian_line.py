@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from appell import DH, ArgumentError, Dynamics, ModelError, SimulationError, from_dh, load
-from appell.model.robot import Limits
+from appell.model.limits import Limits
 from appell.motion import CartesianLine, zyz
 
 REFERENCE = json.loads((Path(__file__).parents[1] / "references" / "puma_straight_lines.json").read_text())

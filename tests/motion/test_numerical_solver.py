@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from appell import ArgumentError, Dynamics, ModelError, ModelWarning, load
-from appell.motion.inverse import joint_limits, numerical
+from appell.motion.inverse import numerical
 from oracle import Oracle
 from robots import random_tree
 
@@ -30,7 +30,7 @@ def test_nearly_all_of_10000_random_reachable_poses_are_reached_inside_the_limit
     T = Dynamics(robot).pose(frame)(solver.random(np.random.default_rng(3), 10_000))
     found = solver(T, tolerance=1e-10)
     assert found.reached.mean() >= 0.995
-    lower, upper = joint_limits(robot)
+    lower, upper = robot.limits.lower, robot.limits.upper
     assert ((found.q >= lower) & (found.q <= upper)).all()
     oracle = Oracle(robot)
     for k in np.flatnonzero(found.reached)[:200]:

@@ -18,7 +18,7 @@ def test_the_page_has_table_3_the_energy_and_all_figures(tmp_path):
     console = Console(record=True, width=120)
     impacts.run(Page(console, tmp_path))
     text = console.export_text()
-    assert SECTIONS["impacts"] == "appell.lab.papers.impacts"
+    assert SECTIONS["impacts"].module == "appell.lab.papers.impacts"
     for printed in ("33.12", "31.42", "57.46", "30.14", "18.66"):
         assert printed in text
     assert text.count("time of the impact of") == 5

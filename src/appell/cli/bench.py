@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from appell.cli.options import Force
+
 
 def register(app: typer.Typer) -> None:
     @app.command(
@@ -26,13 +28,16 @@ def register(app: typer.Typer) -> None:
         ] = None,
         batch: Annotated[int, typer.Option(help="Samples in a batch.")] = 10_000,
         quick: Annotated[bool, typer.Option("--quick", help="Fewer repeats: a first impression.")] = False,
-        json: Annotated[Path | None, typer.Option(help="Write machine, versions and figures to this file.")] = None,
+        json: Annotated[Path | None, typer.Option(help="Write machine, versions and figures to this .json.")] = None,
+        force: Force = False,
     ) -> None:
         """Measure speed and time to first result on one core, against a Python loop over Pinocchio."""
-        from appell.cli.screen import screen, watched
+        from appell.cli.screen import say, screen, watched
+        from appell.cli.targets import check_target
         from appell.lab.bench.run import PARTS, Plan, run, tasks
         from appell.lab.bench.subject import find, pinocchio
 
+        check_target(json, force, (".json",))
         pinocchio()
         effort = {"turns": 5, "processes": 1} if quick else {"turns": 25, "processes": 5}
         subjects = [find(name, base) for name in robot or ("puma", "talos")]
@@ -44,4 +49,4 @@ def register(app: typer.Typer) -> None:
         console.print(report.verdict())
         if json is not None:
             report.save(json)
-            console.print(f"written to {json}")
+            say(console, f"written to {json}")

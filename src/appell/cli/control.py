@@ -7,12 +7,8 @@ from typing import Annotated
 
 import typer
 
-from appell.cli.options import Force
+from appell.cli.options import Force, RobotName
 
-Robot = Annotated[
-    str,
-    typer.Argument(help="A robot or mechanism: a zoo name, or a .urdf or .toml file; the PUMA has its own cabinet."),
-]
 Model = Annotated[
     str | None, typer.Option(help="What the controller believes: another description with the same names.")
 ]
@@ -40,7 +36,7 @@ def register(app: typer.Typer) -> None:
         "[bold]appell control run puma --attach appell-cabinet[/] beside [bold]appell control cabinet puma[/]."
     )
     def run(
-        robot: Robot = "puma",
+        robot: RobotName = "puma",
         law: Law = "tracking-integral",
         frequency: Frequency = 20.0,
         period: Period = 1e-3,
@@ -63,12 +59,19 @@ def register(app: typer.Typer) -> None:
         log: Annotated[
             Path | None, typer.Option(help="Where the log goes; if not given, to out/control.log, always anew.")
         ] = None,
-        plot: Annotated[str, typer.Option(help="Where the picture goes; none if empty.")] = "out/control.png",
+        plot: Annotated[
+            Path | None, typer.Option(help="Where the picture goes; if not given, to out/control.png, always anew.")
+        ] = None,
         force: Force = False,
     ) -> None:
         """From power-on to rest: arm, find the index pulses, follow a reference, hold, stop."""
         from appell.cli.control_run import Request, carry_out, report
+        from appell.cli.targets import PICTURES, check_target
         from appell.control.loop.supervisor import Policy
+
+        path, picture = log or Path("out/control.log"), plot or Path("out/control.png")
+        check_target(path, force or log is None, (".log",), folder=log is None)
+        check_target(picture, force or plot is None, PICTURES, folder=plot is None)
 
         wanted = Request(
             system=robot,
@@ -85,9 +88,8 @@ def register(app: typer.Typer) -> None:
             policy=Policy(misses=misses, lost=lost),
             seed=seed,
         )
-        path = log or Path("out/control.log")
-        outcome = carry_out(wanted, path, force or log is None)
-        report(path, Path(plot) if plot else None)
+        outcome = carry_out(wanted, path)
+        report(path, picture)
         if not outcome.finished:
             typer.echo(
                 f"the task was not finished: {outcome.sentence}; the loop is in state {outcome.state.name}", err=True
@@ -96,7 +98,7 @@ def register(app: typer.Typer) -> None:
 
     @group.command(epilog="Example: [bold]appell control cabinet puma --payload 2[/]; stop it with Ctrl-C.")
     def cabinet(
-        robot: Robot = "puma",
+        robot: RobotName = "puma",
         name: Annotated[str, typer.Option(help="Under which 'run --attach' finds it.")] = "appell-cabinet",
         payload: Annotated[float, typer.Option(help="Mass in kg at the tool.")] = 0.0,
         heartbeat: Annotated[
@@ -104,11 +106,14 @@ def register(app: typer.Typer) -> None:
         ] = 0.05,
         seconds: Annotated[float, typer.Option(help="How long to serve; 0: until Ctrl-C.")] = 0.0,
         seed: Annotated[int, typer.Option(help="Of noise and imperfections.")] = 0,
-        log: Annotated[Path | None, typer.Option(help="Write what the arm does to this file.")] = None,
+        log: Annotated[Path | None, typer.Option(help="Write what the arm does to this .log.")] = None,
+        force: Force = False,
     ) -> None:
         """A simulated cabinet as a process of its own, in real time."""
         from appell.cli.control_run import serve_cabinet
+        from appell.cli.targets import check_target
 
+        check_target(log, force, (".log",))
         serve_cabinet(robot, name, payload, heartbeat, seconds, seed, log)
 
     @group.command(epilog="Example: [bold]appell control show out/control.log --csv run.csv[/].")
@@ -120,17 +125,20 @@ def register(app: typer.Typer) -> None:
     ) -> None:
         """What a log says; it may be that of a loop that was killed."""
         from appell.cli.control_run import report
+        from appell.cli.targets import PICTURES, RECORDS, check_target
         from appell.motion.record import Record
 
+        check_target(csv, force, RECORDS)
+        check_target(plot, force, PICTURES)
         report(log, plot)
         if csv is not None:
-            Record.read(log).write(csv, overwrite=force)
+            Record.read(log).write(csv, overwrite=True)
             typer.echo(f"written to {csv}")
 
     @group.command(epilog="Example: [bold]appell control replay out/control.log puma[/].")
     def replay(
         log: LogFile,
-        robot: Robot = "puma",
+        robot: RobotName = "puma",
         model: Model = None,
         law: Law = "tracking-integral",
         frequency: Frequency = 20.0,

@@ -11,9 +11,11 @@ import numpy as np
 from rich import box
 from rich.console import Console
 from rich.live import Live
+from rich.markup import escape
 from rich.table import Table
 
-from appell.cli.screen import screen
+from appell.cli.reading import read_system
+from appell.cli.screen import say, screen
 from appell.control.cabinet.faults import Faults, Injection
 from appell.control.cabinet.generic import wiring_of
 from appell.control.cabinet.hardware import Hardware
@@ -28,7 +30,6 @@ from appell.control.loop.states import State
 from appell.control.loop.summary import draw_run, summarize
 from appell.control.loop.supervisor import Policy
 from appell.control.loop.task import Outcome, run_task, standard_plant, standard_servo
-from appell.describe.load import load
 from appell.errors import ArgumentError, unknown_name
 from appell.motion.paths.ramp import Ramp
 from appell.motion.paths.spline import Spline
@@ -79,14 +80,11 @@ class Request:
         return Path(self.reference).suffix in FILES
 
 
-def carry_out(request: Request, log: Path, force: bool) -> Outcome:
-    """The task, with a live line of status; a log that is there is written over by force only."""
-    if force:
-        log.unlink(missing_ok=True)
-    system, model = load(request.system), None if request.model is None else load(request.model)
+def carry_out(request: Request, log: Path) -> Outcome:
+    """The task, with a live line of status; a log that is there goes once the request is found good."""
+    system, model = read_system(request.system), None if request.model is None else read_system(request.model)
     servo = standard_servo(system, request.law, request.frequency, request.period, model=model)
     reference = _reference(request, servo)
-    log.parent.mkdir(parents=True, exist_ok=True)
     faults = Faults([_injection(text, servo.wiring.n) for text in request.faults])
     by_machine = request.real_time or request.attach is not None
     clock = MonotonicClock() if by_machine else VirtualClock(lateness=faults.lateness(request.period))
@@ -100,11 +98,14 @@ def carry_out(request: Request, log: Path, force: bool) -> Outcome:
         real_time() if by_machine else nullcontext(),
         Live(console=Console(stderr=True), transient=True, auto_refresh=False) as live,
     ):
+        log.unlink(missing_ok=True)
         loop = Loop(hardware, servo, clock, request.policy, log)
         try:
             return run_task(loop, reference, request.calibrate, _shows(live))
         finally:
             loop.close()
+            if loop.journal is not None and (lost := loop.journal.writer.lost):
+                live.console.print(f"[yellow]the disk is full: the log lacks its last {lost} ticks")
 
 
 def _injection(text: str, n: int) -> Injection:
@@ -171,7 +172,7 @@ def report(log: Path, plot: Path | None) -> None:
     read = Record.read(log)
     summary = summarize(read)
     table = Table(
-        title=f"[bold]{read.about['robot']}, law '{read.about['law']}'",
+        title=f"[bold]{escape(read.about['robot'])}, law '{read.about['law']}'",
         title_justify="left",
         title_style="",
         box=box.SIMPLE_HEAD,
@@ -180,7 +181,7 @@ def report(log: Path, plot: Path | None) -> None:
     for column in ("coordinate", "largest error", "final error", "actuator", "largest torque"):
         table.add_column(column, justify="left" if column in ("coordinate", "actuator") else "right")
     for row in summary.rows():
-        table.add_row(*row)
+        table.add_row(*map(escape, row))
     console = screen()
     console.print(table)
     console.print(
@@ -189,9 +190,9 @@ def report(log: Path, plot: Path | None) -> None:
         highlight=False,
         soft_wrap=True,
     )
-    console.print(f"log     {log}", highlight=False)
+    say(console, f"log     {log}")
     if plot is not None and _draw(plot, read):
-        console.print(f"figure  {plot}", highlight=False)
+        say(console, f"figure  {plot}")
 
 
 def _draw(path: Path, log) -> bool:
@@ -202,7 +203,6 @@ def _draw(path: Path, log) -> bool:
         return False
     from appell.lab.papers.page import STYLE
 
-    path.parent.mkdir(parents=True, exist_ok=True)
     with matplotlib.rc_context(STYLE):
         figure = Figure(figsize=(9, 8), layout="constrained")
         draw_run(figure, log)
@@ -214,7 +214,7 @@ def serve_cabinet(
     robot: str, name: str, payload: float, heartbeat: float, seconds: float, seed: int, log: Path | None
 ) -> None:
     """Serve until Ctrl-C, or for some seconds."""
-    system, path = load(robot), default_path(name)
+    system, path = read_system(robot), default_path(name)
     wiring = wiring_of(system)
     plant = standard_plant(system, wiring, payload)
     console = Console(stderr=True)
@@ -225,6 +225,8 @@ def serve_cabinet(
         return cabinet
 
     try:
+        if log is not None:
+            log.unlink(missing_ok=True)
         with real_time(priority=60):
             serve(make, path, log, seconds or np.inf)
     except KeyboardInterrupt:

@@ -8,12 +8,14 @@ from typing import Annotated
 import typer
 from rich import box
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import track
 from rich.table import Table
 
+from appell.cli.options import Base, Physical, RobotName
+from appell.cli.reading import read_system
 from appell.cli.screen import screen
 from appell.compile.count import OpCount
-from appell.describe.load import load
 from appell.dynamics import Dynamics
 from appell.errors import ModelError
 from appell.formulate.systems import formulation_names
@@ -27,16 +29,17 @@ def register(app: typer.Typer) -> None:
         epilog="Examples: [bold]appell count puma[/]; [bold]appell count arm.urdf --formulation newton-euler[/]."
     )
     def count(
-        robot: Annotated[str, typer.Argument(help="A zoo name (see 'appell robots'), or a .urdf or .toml file.")],
+        robot: RobotName,
         formulation: Annotated[
             str | None, typer.Option(help="One of 'appell formulations', in detail; all of them if none.")
         ] = None,
         inertia: Annotated[str | None, typer.Option(help="Another method for the inertia matrix.")] = None,
         forward: Annotated[str | None, typer.Option(help="Another method for forward dynamics.")] = None,
-        base: Annotated[str, typer.Option(help="How it stands: fixed, floating, planar or spherical.")] = "fixed",
+        base: Base = "fixed",
+        physical: Physical = True,
     ) -> None:
         """Count the operations of a robot's compiled equations of motion."""
-        found = load(robot, base=base)
+        found = read_system(robot, base, physical)
         if formulation or inertia or forward:
             _one(Dynamics(found, formulation, inertia=inertia, forward=forward))
         else:
@@ -46,7 +49,7 @@ def register(app: typer.Typer) -> None:
 def _one(dynamics: Dynamics) -> None:
     """Every kind of operation of every quantity."""
     kinds = [field.name for field in fields(OpCount)]
-    table = _table(f"{dynamics.system}, {dynamics.formulation}", *kinds, "total")
+    table = _table(f"{escape(str(dynamics.system))}, {dynamics.formulation}", *kinds, "total")
     for name in QUANTITIES:
         count = getattr(dynamics, name).count()
         table.add_row(name, *map(str, astuple(count)), str(count.total))
@@ -56,7 +59,8 @@ def _one(dynamics: Dynamics) -> None:
 def _all(robot: System) -> None:
     """Multiplications and additions of the three quantities by every formulation that suits the robot."""
     headings = [f"{quantity} {kind}" for quantity in ("inverse", "inertia", "forward") for kind in ("M", "A")]
-    table, refused = _table(f"{robot}: multiplications (with divisions and roots) and additions", *headings), []
+    title, refused = f"{escape(str(robot))}: multiplications (with divisions and roots) and additions", []
+    table = _table(title, *headings)
     for name in track(formulation_names(robot), description="deriving", console=Console(stderr=True), transient=True):
         try:
             dynamics = Dynamics(robot, name)

@@ -7,12 +7,15 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from appell.cli.options import Force, Output
-from appell.cli.screen import screen
-from appell.describe.load import load
+from appell.cli.options import Base, Force, Output, Physical, RobotName
+from appell.cli.reading import read_system
+from appell.cli.screen import say, screen
+from appell.cli.targets import RECORDS, check_target
+from appell.motion.names import record_units
 
 ROOM = 0.05  # of a range at both of its ends, and below a speed
 USUAL = 1.5  # rad/s, if the motors can do more
@@ -21,7 +24,7 @@ USUAL = 1.5  # rad/s, if the motors can do more
 def register(app: typer.Typer) -> None:
     @app.command(epilog="Example: [bold]appell excite panda --output motion.csv --friction[/].")
     def excite(
-        robot: Annotated[str, typer.Argument(help="Robot or mechanism: a zoo name, or a .urdf or .toml file.")],
+        robot: RobotName,
         output: Output = None,
         duration: Annotated[float, typer.Option(help="Seconds.")] = 10.0,
         harmonics: Annotated[int, typer.Option(help="Sines a coordinate.")] = 5,
@@ -39,18 +42,18 @@ def register(app: typer.Typer) -> None:
         iterations: Annotated[int, typer.Option(help="Of either stage of the optimiser.")] = 120,
         starts: Annotated[int, typer.Option(help="Random beginnings, of which the best end is taken.")] = 2,
         seed: Annotated[int, typer.Option(help="Of the random beginnings.")] = 0,
+        base: Base = "fixed",
+        physical: Physical = True,
         force: Force = False,
     ) -> None:
         """Optimise an exciting motion within the system's limits, and those of its cabinet if one is known."""
         from appell.control import WIRINGS
         from appell.identify import MotionBounds, seek
         from appell.identify import excite as optimise
-        from appell.motion.files.formats import check_target
 
-        if output is not None:
-            check_target(output, force)
+        check_target(output, force, RECORDS)
         console = screen()
-        system = load(robot)
+        system = read_system(robot, base, physical)
         limits: dict[str, Any] = {"velocity": velocity, "acceleration": acceleration, "speed": speed, "torque": torque}
         if range_ is not None:
             limits |= {"lower": system.start - range_, "upper": system.start + range_}
@@ -82,15 +85,15 @@ def register(app: typer.Typer) -> None:
         ):
             used = {what: found.load[what] for what in quantities if what in found.load}
             if used:
-                table = Table("share of the limit on", *names)
+                table = Table("share of the limit on", *map(escape, names))
                 for what, shares in used.items():
                     table.add_row(what, *(f"{100 * x:.0f} %" for x in shares))
                 console.print(table)
         for what in (what for what in found.load if what == "reach" or what.startswith("place")):
             console.print(f"{what}: {100 * found.load[what].max():.0f} % of what is allowed", highlight=False)
         if output is not None:
-            found.path.record(period=1.0 / rate).write(output, overwrite=force)
-            console.print(f"motion  {output}", highlight=False)
+            found.path.record(period=1.0 / rate, units=record_units(system)).write(output, overwrite=True)
+            say(console, f"motion  {output}")
 
 
 def _of_cabinet(wiring) -> dict[str, Any]:

@@ -39,7 +39,10 @@ def facts(system: System, warnings: list[str], counts: bool) -> dict[str, Any]:
             )
         ],
         "links": [_link(tree, link) for link in tree.links] if tree is not None else [],
-        "actuators": [{"name": name, **table_of(actuator)} for name, actuator in _actuators(system).items()],
+        "actuators": [
+            {"name": name, "unit": _turns(system, name), **table_of(actuator)}
+            for name, actuator in _actuators(system).items()
+        ],
         "bodies": [_body(name, body) for name, body in system.bodies.items()],
         "frames": [
             {"name": frame.name, "body": frame.body, "at": list(frame.pose.translation)} for frame in system.frames
@@ -56,6 +59,15 @@ def _actuators(system: System) -> dict[str, Actuator]:
     return dict(zip(system.actuator_names, system.actuators, strict=True))
 
 
+def _turns(system: System, actuator: str) -> str:
+    """What an actuator's way is measured in: rad, m, or both for a joint of several axes."""
+    if isinstance(system, Robot):
+        units = tuple(unit for _, unit in system.joint(actuator).motion.velocities)
+    else:
+        units = (system.actuator_units[system.actuator_names.index(actuator)],)
+    return " or ".join(dict.fromkeys(units))
+
+
 def _link(robot: Robot, link: Link) -> dict[str, Any]:
     joint = link.joint
     axis = getattr(joint.motion, "axis", None)
@@ -67,6 +79,7 @@ def _link(robot: Robot, link: Link) -> dict[str, Any]:
         "type": joint.motion.name,
         "axis": None if axis is None else list(axis),
         "v": [span.start, span.stop],
+        "unit": _turns(robot, joint.name),
         "limits": asdict(joint.limits),
         "mimic": None if joint.mimic is None else asdict(joint.mimic),
     }

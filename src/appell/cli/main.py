@@ -1,10 +1,12 @@
 """The command `appell`: one file a subcommand, gathered here.
 
-An error of ours is a message on stderr and exit code 1, not a traceback.
+An error of ours is a message on stderr and exit code 1, not a traceback; so is a file or a disk that refuses.
 """
 
 from __future__ import annotations
 
+import io
+import sys
 from typing import Annotated
 
 import typer
@@ -28,6 +30,7 @@ from appell.cli import (
     trajectory,
     workspace,
 )
+from appell.cli.hints import flags, in_flags
 from appell.errors import AppellError
 
 
@@ -38,9 +41,18 @@ class Commands(TyperGroup):
         try:
             return super().invoke(ctx)
         except AppellError as error:
-            message = Text.assemble((type(error).__name__, "bold red"), ": ", str(error))
-            Console(stderr=True, soft_wrap=True).print(message)
-            raise typer.Exit(1) from None
+            command = self.get_command(ctx, ctx.invoked_subcommand or "")
+            _tell(type(error).__name__, in_flags(str(error), flags(command) if command else set()))
+        except BrokenPipeError:
+            raise  # who reads us has seen enough, which is no error
+        except OSError as error:
+            where = f"'{error.filename}': " if error.filename else ""
+            _tell("Error", f"{where}{error.strerror or error}.")
+        raise typer.Exit(1)
+
+
+def _tell(kind: str, message: str) -> None:
+    Console(stderr=True, soft_wrap=True).print(Text.assemble((kind, "bold red"), ": ", message))
 
 
 app = typer.Typer(
@@ -90,5 +102,8 @@ def options(
 
 
 def main() -> None:
-    """The entry point."""
+    """The entry point; a terminal that lacks a letter gets a question mark in its place."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
     app()

@@ -1,4 +1,4 @@
-"""Options that several commands have."""
+"""Options that several commands have, each written once."""
 
 from __future__ import annotations
 
@@ -7,7 +7,12 @@ from typing import Annotated
 
 import typer
 
-Force = Annotated[bool, typer.Option("--force", help="Write over files that are there.")]
-RobotName = Annotated[str, typer.Argument(help="A robot of the zoo, or a .urdf or .toml file.")]
+RobotName = Annotated[
+    str, typer.Argument(help="A robot or mechanism: a zoo name (see 'appell robots'), or a .urdf or .toml file.")
+]
+Base = Annotated[str, typer.Option(help="How its root stands: fixed, floating, planar or spherical.")]
+Physical = Annotated[bool, typer.Option(help="Refuse bodies that cannot exist; else accept them with a warning.")]
+Actuators = Annotated[bool, typer.Option("--actuators", help="Count rotors and friction of the actuators.")]
 Output = Annotated[Path | None, typer.Option("--output", "-o", help="Record to write: .csv, .npz or .parquet.")]
-Plot = Annotated[Path | None, typer.Option(help="PNG to write.")]
+Plot = Annotated[Path | None, typer.Option(help="Picture to write: .png, .svg, .pdf or .jpg.")]
+Force = Annotated[bool, typer.Option("--force", help="Write over files that are there, unasked.")]

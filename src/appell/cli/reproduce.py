@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import time
 from importlib import import_module
 from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich import box
+from rich.console import Console
+from rich.padding import Padding
+from rich.table import Table
 
 from appell.cli.screen import screen
 from appell.errors import ArgumentError, unknown_name
-from appell.lab.papers import SECTIONS
-from appell.lab.papers.page import Page
+from appell.lab.papers import PAPERS, SECTIONS
+from appell.lab.papers.page import Page, Tally
 
 
 def register(app: typer.Typer) -> None:
@@ -27,7 +32,55 @@ def register(app: typer.Typer) -> None:
         for name in chosen:
             if name not in SECTIONS:
                 raise ArgumentError(unknown_name("section", name, SECTIONS, "appell reproduce"))
+        if output.exists() and not output.is_dir():
+            raise ArgumentError(f"'{output}' is a file.", expected="a folder for the figures", hint="another --output")
         page = Page(screen(), output)
-        for name in chosen:
-            page.title(name)
-            import_module(SECTIONS[name]).run(page)
+        _introduce(page.console, chosen, output)
+        found = {}
+        for k, name in enumerate(chosen, start=1):
+            began = time.monotonic()
+            page.title(f"{name}, {k} of {len(chosen)}: {SECTIONS[name].shows}")
+            import_module(SECTIONS[name].module).run(page)
+            found[name] = (page.tally, time.monotonic() - began)
+        _conclude(page.console, found, output)
+
+
+def _introduce(console: Console, chosen: list[str], output: Path) -> None:
+    """What is about to be shown, how to read it, and the papers in full."""
+    papers = [paper for paper in PAPERS if any(paper in SECTIONS[name].papers for name in chosen)]
+    console.print(
+        "[bold]The papers' results, computed anew.[/] A number of ours stands beside the printed one: [green]agrees[/] "
+        "if it rounds to it, else [yellow]by how much[/] it differs, and a note says why. Figures go to "
+        f"{output}/. All sections together take about three minutes.\n",
+        highlight=False,
+    )
+    for paper in papers:
+        console.print(f"[bold]{paper}[/]")
+        console.print(Padding(PAPERS[paper], (0, 2, 1, 2)), highlight=False)
+
+
+def _conclude(console: Console, found: dict[str, tuple[Tally, float]], output: Path) -> None:
+    """What it came to, section by section."""
+    console.rule("[bold]what it came to", align="left")
+    table = Table(box=box.SIMPLE_HEAD, show_footer=True)
+    tallies = [tally for tally, _ in found.values()]
+    agreed, differed, figures = (sum(getattr(x, part) for x in tallies) for part in ("agreed", "differed", "figures"))
+    total = sum(seconds for _, seconds in found.values())
+    for heading, footer in (
+        ("section", "together"),
+        ("papers", ""),
+        ("printed numbers that agree", str(agreed)),
+        ("that differ", str(differed)),
+        ("figures", str(figures)),
+        ("seconds", f"{total:.0f}"),
+    ):
+        table.add_column(heading, footer, justify="left" if heading in ("section", "papers") else "right")
+    for name, (tally, seconds) in found.items():
+        counts = (tally.agreed, tally.differed, tally.figures)
+        table.add_row(name, ", ".join(SECTIONS[name].papers), *map(str, counts), f"{seconds:.0f}")
+    console.print(table)
+    others = "; the notes above say what keeps the others away" if differed else ""
+    reached = f"{agreed} of {agreed + differed} printed numbers are reached to their last digit{others}. "
+    console.print(
+        f"{reached if agreed + differed else ''}{figures} figure{'s' * (figures != 1)} in {output}/.", highlight=False
+    )

@@ -13,13 +13,18 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 if TYPE_CHECKING:
     from appell.lab.bench.run import Task
 
-PAGE = 150  # columns of a file or a pipe: the widest table fits, the tables of operation counts
+PAGE = 100  # columns of a file or a pipe
 
 
 def screen() -> Console:
     """The terminal at its width; a file or a pipe has no width of its own, and gets a comfortable one."""
     console = Console()
     return console if console.is_terminal or "COLUMNS" in os.environ else Console(width=PAGE)
+
+
+def say(console: Console, text: str) -> None:
+    """A line as it is: names in it are no markup, and nothing breaks it."""
+    console.print(text, highlight=False, markup=False, soft_wrap=True)
 
 
 @contextmanager

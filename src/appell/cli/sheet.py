@@ -11,18 +11,19 @@ from rich.table import Table
 
 from appell.describe.drives import table_of
 from appell.model.actuator import IDEAL
+from appell.motion.names import FORCES
 
-HEADINGS = {  # of what an actuator says
-    "gear": "gear",
-    "rotor_inertia": "rotor, kg m²",
-    "viscous": "viscous",
-    "coulomb": "Coulomb",
-    "static": "static",
-    "offset": "offset",
-    "torque": "|τ| ≤",
-    "speed": "|v| ≤",
-    "current": "A ≤",
-    "torque_constant": "N m/A",
+HEADINGS = {  # of what an actuator says, and in which units: F is N m or N, u is rad or m
+    "gear": ("gear", ""),
+    "rotor_inertia": ("rotor", "kg m²"),
+    "viscous": ("viscous", "F s/u"),
+    "coulomb": ("Coulomb", "F"),
+    "static": ("static", "F"),
+    "offset": ("offset", "F"),
+    "torque": ("|τ| ≤", "F"),
+    "speed": ("|v| ≤", "u/s"),
+    "current": ("current ≤", "A"),
+    "torque_constant": ("torque constant", "N m/A"),
 }
 MOST_FRAMES = 40  # names beyond these are only counted; --json has all
 
@@ -31,7 +32,7 @@ def show(facts: dict[str, Any], console: Console) -> None:
     _head(facts, console)
     console.print(_joints(facts["links"]) if facts["links"] else _coordinates(facts["coordinates"]))
     if any(told := [_drive(actuator) for actuator in facts["actuators"]]) or not facts["links"]:
-        console.print(_drives([actuator["name"] for actuator in facts["actuators"]], told))
+        console.print(_drives(facts["actuators"], told))
     console.print(_bodies(facts["bodies"]))
     _frames(facts["frames"], console)
     if facts["operations"]:
@@ -47,12 +48,18 @@ def _head(facts: dict[str, Any], console: Console) -> None:
         "numbers": facts["reference"],
         "size": f"nq = {facts['nq']}, nv = {facts['nv']}, bodies: {len(facts['bodies'])}, {facts['mass']:.6g} kg",
         "gravity": f"{_vector(facts['gravity'])} m/s²",
-        "home": _vector(facts["home"]) if facts["home"] else "",
+        "home": _home(facts),
     }
     for name, text in rows.items():
         if text:
             console.print(f"  [dim]{name:8}[/] {escape(text)}", highlight=False, soft_wrap=True)
     console.print()
+
+
+def _home(facts: dict[str, Any]) -> str:
+    """The start, in the units of its coordinates if these are all the same."""
+    units = {coordinate["unit"] for coordinate in facts["coordinates"]}
+    return f"{_vector(facts['home'])} {units.pop() if len(units) == 1 else ''}".strip() if facts["home"] else ""
 
 
 def _joints(links: list[dict[str, Any]]) -> Table:
@@ -71,20 +78,33 @@ def _coordinates(coordinates: list[dict[str, Any]]) -> Table:
     columns = {
         "coordinate": [each["name"] for each in coordinates],
         "unit": [each["unit"] for each in coordinates],
-        "range": [_span_of(each["lower"], each["upper"]) for each in coordinates],
+        "range": [_span_of(each["lower"], each["upper"], each["unit"]) for each in coordinates],
     }
     return _table("Coordinates", columns, right=())
 
 
 def _drive(actuator: dict[str, Any]) -> dict[str, str]:
-    """What tells an actuator from an ideal one, by heading."""
+    """What tells an actuator from an ideal one."""
     ideal = table_of(IDEAL)
-    return {HEADINGS[key]: _number(x) for key, x in actuator.items() if key in HEADINGS and x != ideal[key]}
+    return {key: _number(x) for key, x in actuator.items() if key in HEADINGS and x != ideal[key]}
 
 
-def _drives(names: list[str], told: list[dict[str, str]]) -> Table:
-    columns = {heading: [each.get(heading, "") for each in told] for heading in HEADINGS.values()}
-    return _table("Actuators", {"actuator": names, **columns}, right=tuple(columns))
+def _drives(actuators: list[dict[str, Any]], told: list[dict[str, str]]) -> Table:
+    """With units in the headings if all actuators have the same, else F and u there and a column that says them."""
+    units = dict.fromkeys(actuator["unit"] for actuator in actuators)
+    alike = next(iter(units)) if len(units) == 1 else ""
+    columns = {_heading(key, alike): [each.get(key, "") for each in told] for key in HEADINGS}
+    names = {"actuator": [actuator["name"] for actuator in actuators]}
+    if not alike:
+        names["F, u"] = [f"{FORCES.get(x['unit'], 'N m or N')}, {x['unit']}" for x in actuators]
+    return _table("Actuators", names | columns, right=tuple(columns))
+
+
+def _heading(key: str, unit: str) -> str:
+    name, units = HEADINGS[key]
+    if unit in FORCES:
+        units = units.replace("F", FORCES[unit]).replace("u", unit)
+    return f"{name}\n{units}" if units else name
 
 
 def _bodies(bodies: list[dict[str, Any]]) -> Table:
@@ -139,13 +159,13 @@ def _range(link: dict[str, Any]) -> str:
     mimic, lower, upper = link["mimic"], link["limits"]["lower"], link["limits"]["upper"]
     if mimic is not None:
         return f"= {mimic['multiplier']:g} {mimic['leader']}" + (f" {mimic['offset']:+g}" if mimic["offset"] else "")
-    return _span_of(lower, upper)
+    return _span_of(lower, upper, link["unit"])
 
 
-def _span_of(lower: float | None, upper: float | None) -> str:
+def _span_of(lower: float | None, upper: float | None, unit: str) -> str:
     if lower is None and upper is None:
         return ""
-    return f"{'-∞' if lower is None else _number(lower)} … {'∞' if upper is None else _number(upper)}"
+    return f"{'-∞' if lower is None else _number(lower)} … {'∞' if upper is None else _number(upper)} {unit}"
 
 
 def _frames(frames: list[dict[str, Any]], console: Console) -> None:

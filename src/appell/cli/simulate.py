@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from appell.cli.options import Force, Output, Plot, RobotName
+from appell.cli.options import Actuators, Base, Force, Output, Physical, Plot, RobotName
 from appell.errors import ArgumentError, unknown_name
 
 WALLS = {
@@ -37,10 +37,9 @@ def register(app: typer.Typer) -> None:
         points: Annotated[str, typer.Option(help="Frames that meet the walls, with commas.")] = "all",
         restitution: Annotated[float, typer.Option(help="0: no bounce, 1: no loss.")] = 1.0,
         friction: Annotated[float, typer.Option(help="Coulomb's coefficient at the walls.")] = 0.0,
-        actuators: Annotated[
-            bool, typer.Option("--actuators", help="Count rotors and friction of the actuators.")
-        ] = False,
-        base: Annotated[str, typer.Option(help="fixed, floating, planar or spherical, for a URDF.")] = "fixed",
+        actuators: Actuators = False,
+        base: Base = "fixed",
+        physical: Physical = True,
         method: Annotated[str, typer.Option(help="DOP853, RK45, RK23, Radau, BDF or LSODA.")] = "DOP853",
         rtol: Annotated[float, typer.Option(help="Relative tolerance.")] = 1e-8,
         output: Output = None,
@@ -50,16 +49,16 @@ def register(app: typer.Typer) -> None:
     ) -> None:
         """The motion of a robot from a start, with walls in its way."""
         from appell.cli.numbers import numbers
-        from appell.cli.screen import screen
-        from appell.describe.load import load
+        from appell.cli.reading import read_system
+        from appell.cli.screen import say, screen
+        from appell.cli.targets import MOVIES, PICTURES, RECORDS, check_target
         from appell.dynamics import Dynamics
-        from appell.motion.files.formats import check_target
         from appell.simulation import Contact
         from appell.simulation import simulate as run
 
-        if output is not None:
-            check_target(output, force)
-        model = load(robot) if base == "fixed" else load(robot, base=base)
+        for path, endings in ((output, RECORDS), (plot, PICTURES), (movie, MOVIES)):
+            check_target(path, force, endings)
+        model = read_system(robot, base, physical)
         names = "all" if points == "all" else points.split(",")
         contacts = [Contact(names, _surface(text, not outside), restitution, friction) for text in wall or []]
         start = {"q0": (q, model.nq), "v0": (v, model.nv), "torque": (torque, model.nu)}
@@ -71,16 +70,16 @@ def register(app: typer.Typer) -> None:
         console = screen()
         _show(console, motion)
         if output is not None:
-            motion.write(output, overwrite=force)
-            console.print(f"written {output}", highlight=False)
+            motion.write(output, overwrite=True)
+            say(console, f"written {output}")
         if plot is not None:
             motion.plot().savefig(plot, dpi=130)
-            console.print(f"drawn {plot}", highlight=False)
+            say(console, f"drawn {plot}")
         if movie is not None:
             from appell.simulation.movie import animate
 
             animate(motion, dyn, movie, contacts)
-            console.print(f"drawn {movie}", highlight=False)
+            say(console, f"drawn {movie}")
         if not motion.finished:
             raise typer.Exit(1)
 
@@ -111,12 +110,14 @@ def _surface(text: str, inside: bool):
 def _show(console, motion) -> None:
     import numpy as np
     from rich import box
+    from rich.markup import escape
     from rich.table import Table
 
-    span = f"{motion.t[0]:g} to {motion.t[-1]:g} s, {len(motion)} samples"
-    console.print(f"{motion.about['robot']}: {span}", highlight=False)
-    drift = motion.energy[-1] - motion.energy[0]
-    console.print(f"energy {motion.energy[0]:.9g} J at the start, {drift:+.3g} J at the end", highlight=False)
+    from appell.cli.screen import say
+
+    say(console, f"{motion.about['robot']}: {motion.t[0]:g} to {motion.t[-1]:g} s, {len(motion)} samples")
+    first, last = motion.energy[0], motion.energy[-1]
+    say(console, f"energy {first:.9g} J at the start, {last:.9g} J at the end, a change of {last - first:+.3g} J")
     if motion.events:
         table = Table(box=box.SIMPLE_HEAD)
         for k, column in enumerate(("time, s", "event", "points", "impulse, N s", "normal speed, m/s")):
@@ -126,8 +127,9 @@ def _show(console, motion) -> None:
             cells = [
                 ", ".join(f"{x:.6g}" for x in np.atleast_1d(values)) for values in (event.impulses, event.normal_speeds)
             ]
-            table.add_row(f"{event.time:.9f}", event.kind, ", ".join(event.points), *(cells if impact else ("", "")))
+            points = escape(", ".join(event.points))
+            table.add_row(f"{event.time:.9f}", event.kind, points, *(cells if impact else ("", "")))
         console.print(table)
         if len(motion.events) > LONGEST:
-            console.print(f"and {len(motion.events) - LONGEST} events more", highlight=False)
-    console.print(("[green]" if motion.finished else "[red]") + motion.message, highlight=False)
+            say(console, f"and {len(motion.events) - LONGEST} events more")
+    console.print(motion.message, style="green" if motion.finished else "red", highlight=False, markup=False)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from appell.cli.numbers import numbers
-from appell.cli.options import Force, Output, Plot, RobotName
+from appell.cli.options import Base, Force, Output, Physical, Plot, RobotName
+from appell.cli.reading import read_system, read_tree
+from appell.cli.targets import PICTURES, RECORDS, check_target
 
 if TYPE_CHECKING:
     from appell.motion import Path as Motion
@@ -35,23 +38,27 @@ def register(app: typer.Typer) -> None:
         configuration: Annotated[
             str | None, typer.Option(help="shoulder,elbow,wrist, each 1 or -1; or the joints of a start.")
         ] = None,
+        base: Base = "fixed",
+        physical: Physical = True,
         samples: Samples = 201,
         output: Output = None,
         plot: Plot = None,
         force: Force = False,
     ) -> None:
         """A straight line of a frame at constant speed and orientation."""
-        from appell.describe.load import load_tree
         from appell.motion import CartesianLine
         from appell.motion import zyz as turned
         from appell.motion.inverse.poses import default_frame
+        from appell.motion.names import record_units
 
-        arm = load_tree(robot)
+        _check(output, plot, force)
+        arm = read_tree(robot, base, physical)
         first, last = numbers(start, "--from", 3), numbers(end, "--to", 3)
         flags = None if configuration is None else numbers(configuration, "--configuration")
         orientation = turned(*numbers(zyz, "--zyz", 3))
         frame = default_frame(arm) if frame is None else frame
-        _show(CartesianLine(arm, frame, first, last, orientation, duration, flags), samples, output, plot, force)
+        path = CartesianLine(arm, frame, first, last, orientation, duration, flags)
+        _show(path, record_units(arm), samples, output, plot)
 
     @group.command(epilog="Example: [bold]appell trajectory ramp panda --to 0.5,-0.5,0,-2,0,1.5,0.8 --velocity 1[/].")
     def ramp(
@@ -63,26 +70,23 @@ def register(app: typer.Typer) -> None:
         velocity: Annotated[str, typer.Option(help="Limit, one number or one a joint.")] = "1",
         acceleration: Annotated[str, typer.Option(help="Limit, one number or one a joint.")] = "2",
         duration: Annotated[float | None, typer.Option(help="Seconds; the shortest possible if none.")] = None,
+        base: Base = "fixed",
+        physical: Physical = True,
         samples: Samples = 201,
         output: Output = None,
         plot: Plot = None,
         force: Force = False,
     ) -> None:
         """A trapezoidal ramp between two configurations."""
-        from appell.describe.load import load
         from appell.motion import Ramp
-        from appell.motion.names import record_names
+        from appell.motion.names import record_names, record_units
 
-        arm = load(robot)
+        _check(output, plot, force)
+        arm = read_system(robot, base, physical)
         first = arm.start if start is None else numbers(start, "--from", arm.nv)
         limits = numbers(velocity, "--velocity", arm.nv), numbers(acceleration, "--acceleration", arm.nv)
-        _show(
-            Ramp(first, numbers(end, "--to", arm.nv), *limits, duration, record_names(arm)["q"]),
-            samples,
-            output,
-            plot,
-            force,
-        )
+        path = Ramp(first, numbers(end, "--to", arm.nv), *limits, duration, record_names(arm)["q"])
+        _show(path, record_units(arm), samples, output, plot)
 
     @group.command(epilog="Example: [bold]appell trajectory spline points.csv --degree 5 --output smooth.csv[/].")
     def spline(
@@ -96,8 +100,9 @@ def register(app: typer.Typer) -> None:
         """A spline through way-points, from rest to rest."""
         from appell.motion import Record, Spline
 
+        _check(output, plot, force)
         given = Record.read(points)
-        _show(Spline(given.t, given.q, degree, given.names("q")), samples, output, plot, force)
+        _show(Spline(given.t, given.q, degree, given.names("q")), given.units, samples, output, plot)
 
     @group.command(
         epilog="Example: [bold]appell trajectory fastest puma line.csv --torque 60,100,40,3,2,1 --output fast.csv[/]."
@@ -111,46 +116,56 @@ def register(app: typer.Typer) -> None:
         acceleration: Annotated[str | None, typer.Option(help="Limit, one number or one a joint.")] = None,
         torque: Annotated[str | None, typer.Option(help="Limit of joint force, N m or N; the robot's if none.")] = None,
         intervals: Annotated[int, typer.Option(min=10, help="Intervals into which the path is cut.")] = 1000,
+        base: Base = "fixed",
+        physical: Physical = True,
         samples: Samples = 201,
         output: Output = None,
         plot: Plot = None,
         force: Force = False,
     ) -> None:
         """The fastest motion along the path of a trajectory, from rest to rest."""
-        from appell.describe.load import load
         from appell.motion import Record, time_optimal
-        from appell.motion.names import record_names
+        from appell.motion.names import record_names, record_units
 
-        arm = load(robot)
+        _check(output, plot, force)
+        arm = read_system(robot, base, physical)
         given = {"velocity": velocity, "acceleration": acceleration, "torque": torque}
         sizes = {"velocity": arm.nv, "acceleration": arm.nv, "torque": arm.nu}
         limits = {key: numbers(text, f"--{key}", sizes[key]) for key, text in given.items() if text is not None}
         asked = Record.read(path).path(record_names(arm)["q"])
-        _show(time_optimal(asked, arm, intervals=intervals, **limits), samples, output, plot, force)
+        _show(time_optimal(asked, arm, intervals=intervals, **limits), record_units(arm), samples, output, plot)
 
     app.add_typer(group, name="trajectory")
 
 
-def _show(path: Motion, samples: int, output: FilePath | None, plot: FilePath | None, force: bool) -> None:
+def _check(output: FilePath | None, plot: FilePath | None, force: bool) -> None:
+    check_target(output, force, RECORDS)
+    check_target(plot, force, PICTURES)
+
+
+def _show(path: Motion, units: Mapping[str, str], samples: int, output: FilePath | None, plot: FilePath | None) -> None:
     """What the joints do, as a table; then the files that were asked for."""
     import numpy as np
     from rich import box
+    from rich.markup import escape
     from rich.table import Table
 
-    from appell.cli.screen import screen
+    from appell.cli.screen import say, screen
 
     q, v, a = path(path.times(1001))
     table = Table(title=f"{type(path).__name__}, {path.duration:.6g} s", title_justify="left", box=box.SIMPLE_HEAD)
-    for k, column in enumerate(("joint", "start", "end", "lowest", "highest", "fastest", "hardest")):
-        table.add_column(column, justify="left" if k == 0 else "right")
+    headings = ("joint", "unit", "start", "end", "lowest", "highest", "fastest, unit/s", "hardest, unit/s²")
+    for k, column in enumerate(headings):
+        table.add_column(column, justify="left" if k < 2 else "right")
     for k, name in enumerate(path.names):
         row = (q[0, k], q[-1, k], q[:, k].min(), q[:, k].max(), np.abs(v[:, k]).max(), np.abs(a[:, k]).max())
-        table.add_row(name, *(f"{x:.5g}" for x in row))
+        table.add_row(escape(name), units.get(f"q_{name}", "rad or m"), *(f"{x:.5g}" for x in row))
     console = screen()
     console.print(table)
+    found = path.record(samples, units=units)
     if output is not None:
-        path.record(samples).write(output, overwrite=force)
-        console.print(f"written {output}, {samples} samples", highlight=False)
+        found.write(output, overwrite=True)
+        say(console, f"written {output}, {samples} samples")
     if plot is not None:
-        path.plot().savefig(plot, dpi=130)
-        console.print(f"drawn {plot}", highlight=False)
+        found.plot().savefig(plot, dpi=130)
+        say(console, f"drawn {plot}")

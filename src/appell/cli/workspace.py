@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from appell.cli.options import Force
 from appell.errors import AppellError, ArgumentError
 
 RANGES = {  # the two coordinates of a map if none are named, and from where to where
@@ -27,17 +28,23 @@ def register(app: typer.Typer) -> None:
             list[str] | None, typer.Option(help="A coordinate and its range, name=from:to, in m or rad; give two.")
         ] = None,
         points: Annotated[int, typer.Option(min=2, help="Points along each coordinate.")] = 300,
-        output: Annotated[Path | None, typer.Option(help="The PNG to write; ROBOT-workspace.png if none.")] = None,
+        output: Annotated[
+            Path | None, typer.Option("--output", "-o", help="Picture to write; ROBOT-workspace.png if none.")
+        ] = None,
+        force: Force = False,
     ) -> None:
         """Draw reach and condition number of a parallel robot over two coordinates."""
         import numpy as np
 
-        from appell.cli.screen import screen
-        from appell.describe.load import load
+        from appell.cli.reading import read_system
+        from appell.cli.screen import say, screen
+        from appell.cli.targets import PICTURES, check_target
         from appell.dynamics import Dynamics
         from appell.motion import workspace as survey
 
-        system = load(robot)
+        system = read_system(robot)
+        path = output or Path(f"{system.name}-workspace.png")
+        check_target(path, force, PICTURES)
         axes = {}
         for text in over or _usual(system):
             name, low, high = _range(text)
@@ -49,11 +56,10 @@ def register(app: typer.Typer) -> None:
                 "a map needs matplotlib, which is not installed.", hint="pip install 'appell[plots]'"
             ) from None
         found = survey(Dynamics(system), axes)
-        path = output or Path(f"{system.name}-workspace.png")
         found.plot().savefig(path, dpi=130)
         least = f"{found.condition.min():.3g}" if found.share else "-"
         reached = f"{found.share:.1%} of {found.condition.size:,} poses in reach"
-        screen().print(f"{reached}, least condition number {least}; map in {path}")
+        say(screen(), f"{reached}, least condition number {least}; map in {path}")
 
 
 def _usual(system) -> tuple[str, ...]:

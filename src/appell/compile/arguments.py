@@ -2,6 +2,9 @@
 
 NumPy's complaints about a call ("mismatch in core dimension 0 of operand 1") do not know what the arguments are called
 and whose function it is. A call that the ufunc refuses comes here.
+
+A function goes by position. What has labels of its own (a pandas object, whose columns may stand in another order) is
+refused, and so are masked entries: all numbers of an argument count, so none can be missing.
 """
 
 from __future__ import annotations
@@ -13,6 +16,7 @@ import numpy as np
 from appell.compile.tape import Array, Tape
 from appell.errors import ArgumentError
 
+_PLAIN = frozenset({np.ndarray, list, tuple, float, int, np.float64, np.float32})
 _OPTIONS = ("out", "where", "axes", "axis", "keepdims", "order", "dtype", "subok", "signature", "casting")
 
 
@@ -24,10 +28,29 @@ class Caller:
         self.title = title(tape.name, owner)
 
     def __call__(self, *arguments, **options):
+        if not _PLAIN.issuperset(map(type, arguments)):
+            arguments = tuple(map(self._without_labels, arguments, self._names(len(arguments))))
         try:
             return self.ufunc(*arguments, **options)
         except (TypeError, ValueError) as error:
             return self._explain(error, arguments, options)
+
+    def _names(self, count: int) -> list[str]:
+        """The names of so many arguments; those beyond the inputs are for results."""
+        return ([array.name for array in (*self.tape.inputs, *self.tape.outputs)] + ["?"] * count)[:count]
+
+    def _without_labels(self, value, name: str):
+        if isinstance(value, np.ma.MaskedArray):
+            if np.ma.getmaskarray(value).any():
+                raise ArgumentError(f"{self.title}: argument {name} has masked entries.", expected="all its numbers")
+            return value.data
+        if type(value).__module__.partition(".")[0] == "pandas":
+            raise ArgumentError(
+                f"{self.title}: argument {name} is a pandas {type(value).__name__}, whose labels nobody looks at.",
+                expected="an array in the order of the system's names",
+                hint=f"{name}[names].to_numpy(), with names such as robot.coordinate_names",
+            )
+        return value
 
     def _explain(self, error: Exception, arguments: tuple, options: dict[str, Any]):
         """Call again with named arguments put in order, or say which argument is wrong and how."""

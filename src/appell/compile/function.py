@@ -29,6 +29,7 @@ from appell.compile.graph import Graph
 from appell.compile.native.bound import Bound, bind
 from appell.compile.native.direct import direct_call
 from appell.compile.native.gufunc import make_ufunc
+from appell.compile.native.making import once
 from appell.compile.ops import Op
 from appell.compile.passes.pipeline import COMPILED, TRACED, run
 from appell.compile.tape import Array, Tape, arrays
@@ -41,7 +42,13 @@ _ANY_CALL = signature(lambda *arguments, **options: None)
 
 
 class Function:
-    """A tape with a doc string and, for arguments that are no vector space, the directions along which they move."""
+    """A function of NumPy arrays that wraps a universal function: `f(q, v, a)` is `f.ufunc(q, v, a)` with its checks.
+
+    The ufunc is compiled from the tape at the first call and kept on disk, so that leading axes broadcast, `out=` and
+    `dtype=` work and no Python runs in the loop. Unlike a ufunc it knows its arguments by name and its own formula, and
+    so can be differentiated, counted, cut to columns, bound to arrays and pickled. `tangents` are the directions along
+    which arguments move that are no vector space.
+    """
 
     # Python looks a call up in the class and finds this slot, which hands over what the instance keeps in it: at first
     # the way that compiles, then a built-in function, which enters no Python frame.
@@ -52,6 +59,7 @@ class Function:
         self.owner = owner  # whose function it is, for messages: "robot 'puma'"
         self.tangents = dict(tangents)
         self.__doc__ = doc
+        self.__name__ = tape.name  # schedulers name their tasks by it
         self.__signature__ = _ANY_CALL  # Python cannot see it through the slot
         self.__call__: Callable[..., Any] = self._first_call
 
@@ -93,12 +101,12 @@ class Function:
 
     # ---- running
 
-    @cached_property
+    @once
     def fused(self) -> Tape:
         """The tape that is run."""
         return run(COMPILED, self.tape)
 
-    @cached_property
+    @once
     def ufunc(self) -> np.ufunc:
         """The compiled function as NumPy sees it; made on first use."""
         made = make_ufunc(self.fused, self.__doc__ or "")

@@ -29,11 +29,7 @@ class FrictionParts:
     @cached_property
     def smooth(self) -> Dynamics:
         """Dynamics without dry friction."""
-
-        def viscous(name: str, own: Actuator) -> Actuator:
-            return replace(own, friction=Friction(own.friction.viscous))
-
-        return Dynamics(self.system.with_actuators(viscous), friction=True, rotors=True)
+        return smooth(self.system)
 
     @property
     def equations(self) -> Equations:
@@ -49,3 +45,12 @@ class FrictionParts:
     def sticks(self) -> bool:
         """Whether there is any dry friction."""
         return any(friction.coulomb or friction.static for friction in self.dry)
+
+
+def smooth(system: System) -> Dynamics:
+    """Dynamics of any system with rotors, viscous friction and offsets, without dry friction."""
+
+    def viscous(name: str, own: Actuator) -> Actuator:
+        return replace(own, friction=Friction(own.friction.viscous))
+
+    return Dynamics(system.with_actuators(viscous), friction=True, rotors=True)

@@ -21,7 +21,8 @@ from appell.model.actuator import IDEAL, Actuator
 from appell.model.body import Body, Inertia
 from appell.model.frame import IN_PLACE, Frame
 from appell.model.joints import Motion
-from appell.model.robot import NO_LIMITS, Joint, Limits, Link, Mimic
+from appell.model.limits import NO_LIMITS, Limits
+from appell.model.robot import Joint, Link, Mimic
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,8 @@ from appell.model.actuator import IDEAL, Actuator
 from appell.model.body import Body
 from appell.model.frame import IN_PLACE
 from appell.model.joints import Floating, Motion, Planar, Spherical
-from appell.model.robot import GRAVITY, NO_LIMITS, Limits, Mimic, Robot
+from appell.model.limits import NO_LIMITS, Limits
+from appell.model.robot import GRAVITY, Mimic, Robot
 
 BASES: Mapping[str, type[Motion] | None] = {
     "fixed": None,

@@ -28,7 +28,8 @@ from appell.errors import DescriptionError
 from appell.model.actuator import IDEAL, Actuator
 from appell.model.frame import IN_PLACE
 from appell.model.joints import Prismatic, Revolute
-from appell.model.robot import GRAVITY, NO_LIMITS, Limits, Robot
+from appell.model.limits import NO_LIMITS, Limits
+from appell.model.robot import GRAVITY, Robot
 
 KINDS = {"revolute": Revolute, "prismatic": Prismatic}
 CONVENTIONS = ("modified", "standard")

@@ -2,8 +2,8 @@
 
     actuator = { gear = 62.6, rotor_inertia = 2e-4, viscous = 5.8, coulomb = 26.0, torque = 97.6 }
 
-Friction, offset, torque and speed are those of the joint; rotor inertia, current and torque constant of the motor.
-What a table does not name is as in an ideal actuator.
+Friction, offset, torque, speed and spring are those of the joint; rotor inertia, current and torque constant of the
+motor. What a table does not name is as in an ideal actuator.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from appell.model.friction import Friction
 FRICTION = tuple(field.name for field in fields(Friction))
 KEYS = (
     *("gear", "rotor_inertia", *FRICTION, "offset"),
-    *("torque", "speed", "current", "torque_constant"),
+    *("torque", "speed", "current", "torque_constant", "stiffness", "rest"),
 )
 
 

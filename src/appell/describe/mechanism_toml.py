@@ -37,7 +37,7 @@ from appell.model.frame import Frame
 from appell.model.mechanism import Mechanism
 from appell.model.mechanism_parts import Recipe
 
-UNSAID = ("coordinates", "units", "limits", "condition_limit", "body_names", "actuator_names")  # by a file
+UNSAID = ("coordinates", "units", "ranges", "condition_limit", "body_names", "actuator_names")  # by a file
 
 
 def makers() -> Mapping[str, Callable[..., Mechanism]]:

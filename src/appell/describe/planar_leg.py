@@ -19,8 +19,8 @@ from appell.algebra.vector import Vec3
 from appell.describe.legs import Angle, check_positive, closing_angle, cylinder
 from appell.errors import ArgumentError
 from appell.model.body import Body
-from appell.model.closures import Closure
 from appell.model.mechanism_parts import LegJoint, MovingBody, Reach
+from appell.model.pin import Pin
 
 
 @dataclass(frozen=True)
@@ -100,13 +100,15 @@ class PlanarLeg:
     def passive(self) -> LegJoint:
         return LegJoint(f"elbow_{self.name}", self.elbow)
 
-    def loops(self, end: tuple[str | None, Sequence[float]]) -> list[Closure]:
-        """Elbow and pin; `end` is what else holds the pin."""
-        first, second = f"first_link_{self.name}", f"second_link_{self.name}"
-        return [
-            Closure(f"elbow_{self.name}", (first, (self.links.first, 0, 0)), (second, (0, 0, 0))),
-            Closure(f"pin_{self.name}", (second, (self.links.second, 0, 0)), end),
-        ]
+    def pins(self) -> list[Pin]:
+        """The motor's axis and the elbow."""
+        first, second = (f"{which}_link_{self.name}" for which in ("first", "second"))
+        motor = (*self.motor, 0.0)
+        return [Pin(first, other_point=motor), Pin(first, (self.links.first, 0.0, 0.0), second)]
+
+    def held_by(self, body: str, point: Sequence[float]) -> Pin:
+        """The end of the leg, which is a point of another body."""
+        return Pin(f"second_link_{self.name}", (self.links.second, 0.0, 0.0), body, point)
 
     @property
     def reach(self) -> Reach:

@@ -38,7 +38,8 @@ from appell.describe.tables import KEYS, LIMITS, Tables, TomlTable
 from appell.describe.values import number, vector
 from appell.errors import DescriptionError
 from appell.model.joints import KINDS, Motion
-from appell.model.robot import GRAVITY, Limits, Mimic, Robot
+from appell.model.limits import Limits
+from appell.model.robot import GRAVITY, Mimic, Robot
 from appell.model.system import System
 
 

@@ -23,7 +23,8 @@ from appell.model.body import Body
 from appell.model.frame import IN_PLACE
 from appell.model.joints import KINDS, Motion, Planar
 from appell.model.joints.motion import unit_axis
-from appell.model.robot import NO_LIMITS, Limits, Mimic
+from appell.model.limits import NO_LIMITS, Limits
+from appell.model.robot import Mimic
 
 TYPES: dict[str, type[Motion] | None] = {**KINDS, "ball": KINDS["spherical"], "fixed": None}
 INERTIA = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")

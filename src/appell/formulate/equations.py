@@ -1,57 +1,27 @@
 """The equations of motion of any system, over abstract scalars: what its kind gives, and what its actuators add.
 
-A kind of system gives its rigid bodies: S, Q = ∂S/∂a, M = ∂²S/∂a², C and the rest. Its drives move with θ̇ and θ̈, and
+A kind of system gives its rigid bodies: S, Q = ∂S/∂a, M = ∂²S/∂a², C and the rest. Its drives stand at θ, and
 
-    Q = Q_bodies + B (R θ̈ + f(θ̇) + o)          M = M_bodies + B R Bᵀ          θ̇ = Bᵀv                            (1)
-    S = S_bodies + Σ ½ R θ̈² + (f(θ̇) + o) θ̈      T = T_bodies + Σ ½ R θ̇²                                          (2)
+    Q = Q_bodies + B (R θ̈ + f(θ̇) + o + k (θ - θ₀))          M = M_bodies + B R Bᵀ          θ̇ = Bᵀv               (1)
+    S = S_bodies + Σ ½ R θ̈² + (f(θ̇) + o + k (θ - θ₀)) θ̈                                                         (2)
+    T = T_bodies + Σ ½ R θ̇²                                 U = U_bodies + Σ ½ k (θ - θ₀)²                       (3)
 
-with reflected rotor inertias R, friction f and offsets o of the actuators, as far as they are switched on. Then for
-every system, switched on or off, M a + h = Q = B τ, Q = ∂S/∂a and h = Q at a = 0.
+with reflected rotor inertias R, friction f and offsets o of the actuators, as far as they are switched on, and springs
+of stiffness k, which always count. Then for every system M a + h = Q = B τ, Q = ∂S/∂a and h = Q at a = 0.
 """
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from abc import abstractmethod
 
-from appell.algebra.rotation import Pose
 from appell.algebra.scalar import Scalar, Vector
-from appell.algebra.vector import Vec3
-from appell.formulate.points import PointMotion
-from appell.model.actuator import Actuator
+from appell.formulate.body_equations import BodyEquations, Matrix, Wrenches
+from appell.formulate.parameters import SYMBOLS, Driven, Parameter
 from appell.model.body import PARAMETER_NAMES
-from appell.model.frame import Frame
 from appell.model.system import System
 
-Matrix = list[list[Scalar]]
-Wrenches = Mapping[Frame, Vector]  # frame -> six numbers (force, moment)
-SYMBOLS = {"rotor": "Ia", "coulomb": "fc", "static": "fs", "viscous": "fv", "offset": "fo"}
 
-
-@dataclass(frozen=True)
-class Driven:
-    """An actuator at its joint; `label` is what its parameters are numbered by."""
-
-    name: str
-    label: str
-    actuator: Actuator
-
-
-@dataclass(frozen=True)
-class Parameter:
-    """A column of the regressor: its short name, what kind it is, the body or joint that has it, and its value."""
-
-    name: str  # Izz2, fv3: the kind, and the number of the body or of the drive, from 1
-    kind: str
-    owner: str
-    value: float
-
-    def __str__(self) -> str:
-        return f"{self.name} ('{self.owner}')"
-
-
-class Equations(ABC):
+class Equations(BodyEquations):
     """All terms of a system's equations of motion; `tau` is at the actuators, everything else along coordinates."""
 
     system: System
@@ -59,56 +29,6 @@ class Equations(ABC):
     friction: bool  # whether friction and offsets of the drives count
     rotors: bool  # whether rotor inertias do
     reference: str  # in which axes wrenches on frames are given
-
-    # ---- what a kind of system gives: its rigid bodies
-
-    @abstractmethod
-    def body_gibbs_function(self, q: Vector, v: Vector, a: Vector) -> Scalar: ...
-
-    @abstractmethod
-    def body_forces(self, q: Vector, v: Vector, a: Vector, wrenches: Wrenches) -> list[Scalar]: ...
-
-    @abstractmethod
-    def body_mass_matrix(self, q: Vector) -> Matrix: ...
-
-    @abstractmethod
-    def body_coriolis(self, q: Vector, v: Vector) -> Matrix: ...
-
-    @abstractmethod
-    def body_regressor(self, q: Vector, v: Vector, a: Vector) -> Matrix: ...
-
-    @abstractmethod
-    def body_kinetic_energy(self, q: Vector, v: Vector) -> Scalar: ...
-
-    @abstractmethod
-    def potential_energy(self, q: Vector) -> Scalar: ...
-
-    @abstractmethod
-    def momentum(self, q: Vector, v: Vector) -> tuple[Vec3, Vec3]:
-        """Linear momentum of the bodies, and angular momentum about their centre of mass, in world axes."""
-
-    @abstractmethod
-    def center_of_mass(self, q: Vector) -> Vec3: ...
-
-    @abstractmethod
-    def pose(self, frame: Frame, q: Vector) -> Pose:
-        """Of a frame in the world."""
-
-    @abstractmethod
-    def jacobian(self, frame: Frame, reference: str, q: Vector) -> Matrix:
-        """J with (linear, angular) velocity of the frame = J v."""
-
-    @abstractmethod
-    def positions(self, frames: Sequence[Frame], q: Vector) -> list[Vec3]:
-        """Where the frames' origins are in the world."""
-
-    @abstractmethod
-    def point_motions(self, frames: Sequence[Frame], q: Vector, v: Vector) -> list[PointMotion]:
-        """Position, velocity, drift and Jacobian of the frames' origins."""
-
-    @abstractmethod
-    def forward(self, q: Vector, v: Vector, forces: Vector, wrenches: Wrenches) -> list[Scalar]:
-        """a for forces along the coordinates on bodies and rotors, friction apart."""
 
     # ---- how its actuators see it
 
@@ -140,6 +60,10 @@ class Equations(ABC):
         """The columns of τ with B τ = forces."""
 
     @abstractmethod
+    def drive_positions(self, q: Vector) -> list[Scalar]:
+        """θ of every drive; 0 for one of several axes, which has no spring."""
+
+    @abstractmethod
     def drive_rates(self, q: Vector, v: Vector) -> list[Scalar]:
         """θ̇ of every drive."""
 
@@ -155,21 +79,21 @@ class Equations(ABC):
     def on_actuators(self, forces: Vector) -> list[Scalar]:
         """Forces of every drive, gathered where tau acts."""
 
-    # ---- (1) and (2)
+    # ---- (1) to (3)
 
     def gibbs_function(self, q: Vector, v: Vector, a: Vector) -> Scalar:
         """S(q, v, a), the acceleration energy less gravity and friction."""
         S = self.body_gibbs_function(q, v, a)
-        if self.rotors or self.friction:
+        if self._drives_count:
             gains = self.drive_accelerations(q, v, a)
-            for R, f, gain in zip(self._rotors, self._dry(q, v), gains, strict=True):
+            for R, f, gain in zip(self._rotors, self._passive(q, v), gains, strict=True):
                 S = S + (0.5 * R) * (gain * gain) + f * gain
         return S
 
     def forces(self, q: Vector, v: Vector, a: Vector, wrenches: Wrenches) -> list[Scalar]:
         """Q(q, v, a), along the coordinates."""
         Q = self.body_forces(q, v, a, wrenches)
-        if not (self.rotors or self.friction):
+        if not self._drives_count:
             return Q
         drives = self.along_coordinates(q, self.on_actuators(self._drive_forces(q, v, a)))
         return [x + y for x, y in zip(Q, drives, strict=True)]
@@ -178,14 +102,14 @@ class Equations(ABC):
         """τ(q, v, a), at the actuators."""
         columns = self.at_actuators(q, [[x] for x in self.body_forces(q, v, a, wrenches)])
         tau = [row[0] for row in columns]
-        if not (self.rotors or self.friction):
+        if not self._drives_count:
             return tau
         return [x + y for x, y in zip(tau, self.on_actuators(self._drive_forces(q, v, a)), strict=True)]
 
     def acceleration(self, q: Vector, v: Vector, tau: Vector, wrenches: Wrenches) -> list[Scalar]:
         """a(q, v, τ)."""
-        if self.friction:
-            tau = [x - y for x, y in zip(tau, self.on_actuators(self._dry(q, v)), strict=True)]
+        if self.friction or self._sprung:
+            tau = [x - y for x, y in zip(tau, self.on_actuators(self._passive(q, v)), strict=True)]
         return self.forward(q, v, self.along_coordinates(q, tau), wrenches)
 
     def bias(self, q: Vector, v: Vector) -> list[Scalar]:
@@ -214,12 +138,19 @@ class Equations(ABC):
                 T = T + (0.5 * R) * (rate * rate)
         return T
 
+    def potential_energy(self, q: Vector) -> Scalar:
+        """U(q), of the bodies and of the springs."""
+        U = self.body_potential_energy(q)
+        for stretch, force in zip(self._stretches(q), self._springs(q), strict=True) if self._sprung else ():
+            U = U + 0.5 * (stretch * force)
+        return U
+
     def regressor(self, q: Vector, v: Vector, a: Vector) -> Matrix:
-        """Y(q, v, a), with τ = Y π: ten columns a body, then those of the drives that are switched on."""
+        """Y(q, v, a), with τ = Y π: ten columns a body, then those of the drives that count, and of springs."""
         rows = [list(row) for row in self.at_actuators(q, self.body_regressor(q, v, a))]
-        rates, gains = self.drive_rates(q, v), self.drive_accelerations(q, v, a)
-        for k, (drive, rate, gain) in enumerate(zip(self.drives, rates, gains, strict=True)):
-            for column in self._factors(drive, rate, gain).values():
+        motions = zip(self._stretches(q), self.drive_rates(q, v), self.drive_accelerations(q, v, a), strict=True)
+        for k, (drive, motion) in enumerate(zip(self.drives, motions, strict=True)):
+            for column in self._factors(drive, *motion).values():
                 alone = [column if i == k else 0.0 for i in range(len(self.drives))]
                 for row, entry in zip(rows, self.on_actuators(alone), strict=True):
                     row.append(entry)
@@ -234,15 +165,24 @@ class Equations(ABC):
             found += [Parameter(f"{kind}{k}", kind, name, value) for kind, value in ten]
         for drive in self.drives:
             own = drive.actuator
-            values = {"rotor": own.reflected_inertia, "offset": own.offset, **vars(own.friction)}
-            for kind in self._factors(drive, 0.0, 0.0):
+            values = {**vars(own), **vars(own.friction), "rotor": own.reflected_inertia}
+            for kind in self._factors(drive, 0.0, 0.0, 0.0):
                 found.append(Parameter(f"{SYMBOLS[kind]}{drive.label}", kind, drive.name, float(values[kind])))
         return tuple(found)
 
-    def _factors(self, drive: Driven, rate: Scalar, gain: Scalar) -> dict[str, Scalar]:
+    def _factors(self, drive: Driven, stretch: Scalar, rate: Scalar, gain: Scalar) -> dict[str, Scalar]:
         """What the parameters of a drive are multiplied with."""
         rotor = {"rotor": gain} if self.rotors else {}
-        return rotor | ({**drive.actuator.friction.columns(rate), "offset": 1.0} if self.friction else {})
+        dry = {**drive.actuator.friction.columns(rate), "offset": 1.0} if self.friction else {}
+        return rotor | dry | ({"stiffness": stretch} if drive.actuator.stiffness else {})
+
+    @property
+    def _sprung(self) -> bool:
+        return any(drive.actuator.stiffness for drive in self.drives)
+
+    @property
+    def _drives_count(self) -> bool:
+        return self.rotors or self.friction or self._sprung
 
     @property
     def _rotors(self) -> list[float]:
@@ -256,10 +196,26 @@ class Equations(ABC):
         rates = self.drive_rates(q, v)
         return [own.friction.force(rate) + own.offset for own, rate in zip(owned, rates, strict=True)]
 
+    def _stretches(self, q: Vector) -> list[Scalar]:
+        """θ - θ₀ of every drive that has a spring, 0 of others."""
+        if not self._sprung:
+            return [0.0] * len(self.drives)
+        owned = [drive.actuator for drive in self.drives]
+        return [x - own.rest if own.stiffness else 0.0 for own, x in zip(owned, self.drive_positions(q), strict=True)]
+
+    def _springs(self, q: Vector) -> list[Scalar]:
+        """k (θ - θ₀) of every drive."""
+        return [drive.actuator.stiffness * x for drive, x in zip(self.drives, self._stretches(q), strict=True)]
+
+    def _passive(self, q: Vector, v: Vector) -> list[Scalar]:
+        """f(θ̇) + o + k (θ - θ₀): what a drive does without being asked."""
+        dry = self._dry(q, v)
+        return [f + spring for f, spring in zip(dry, self._springs(q), strict=True)] if self._sprung else dry
+
     def _drive_forces(self, q: Vector, v: Vector, a: Vector) -> list[Scalar]:
-        """R θ̈ + f(θ̇) + o."""
+        """R θ̈ + f(θ̇) + o + k (θ - θ₀)."""
         gains = self.drive_accelerations(q, v, a) if self.rotors else [0.0] * len(self.drives)
-        return [R * gain + f for R, gain, f in zip(self._rotors, gains, self._dry(q, v), strict=True)]
+        return [R * gain + f for R, gain, f in zip(self._rotors, gains, self._passive(q, v), strict=True)]
 
     def drive_jacobian(self, q: Vector) -> Matrix:
         """D, with θ̇ = D v of every drive: Bᵀ, and a row for every mimic joint."""

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from appell.algebra.rotation import Pose
 from appell.algebra.scalar import Scalar, Vector
 from appell.algebra.vector import Vec3
-from appell.formulate.link_motion import Step, carried_partials, steps
+from appell.formulate.link_motion import Step, carried_partials, steps, velocities
 from appell.formulate.tree import Tree
 from appell.model.frame import WORLD, Frame
 from appell.model.joints import Partial
@@ -56,6 +56,18 @@ def frame_jacobian(tree: Tree, frame: Frame, reference: str, q: Vector) -> list[
         name: [_column(change(world, _at_frame(frame, p))) for p in inboard] for name, inboard in partials.items()
     }
     return tree.gather_columns(columns, rows=6)
+
+
+def frame_velocity(tree: Tree, frame: Frame, reference: str, q: Vector, v: Vector) -> list[Scalar]:
+    """(linear, angular) velocity of the frame: J v in O(n), without J."""
+    if frame.body is WORLD:
+        return [0.0] * 6
+    step = steps(tree, q)
+    link = velocities(tree, step, v)[frame.body]
+    at_frame = _at_frame(frame, Partial(link.omega, link.linear))
+    if reference == "LOCAL":
+        return _column(at_frame)
+    return _column(REFERENCES[reference](world_poses(tree, step)[frame.body] @ frame.pose, at_frame))
 
 
 def frame_wrench(tree: Tree, frame: Frame, reference: str, q: Vector, wrench: Vector) -> tuple[Vec3, Vec3]:

@@ -139,7 +139,7 @@ class MechanismEquations(Equations):
         rates = self.curves.places.rate(q, v)
         return sum((form.kinetic_energy(*part) for part in zip(rates, self.sigmas, strict=True)), start=0.0)
 
-    def potential_energy(self, q: Vector) -> Scalar:
+    def body_potential_energy(self, q: Vector) -> Scalar:
         return -self.mechanism.gravity.dot(self._first_moment(q))
 
     def momentum(self, q: Vector, v: Vector) -> tuple[Vec3, Vec3]:
@@ -198,6 +198,9 @@ class MechanismEquations(Equations):
             moved = REFERENCES[reference](self.pose(frame, q), Partial(angular, linear))
             columns.append([*moved.linear, *moved.angular])
         return [list(row) for row in zip(*columns, strict=True)]
+
+    def velocity(self, frame: Frame, reference: str, q: Vector, v: Vector) -> list[Scalar]:
+        return [form.inner([row], [v]) for row in self.jacobian(frame, reference, q)]
 
     def positions(self, frames: Sequence[Frame], q: Vector) -> list[Vec3]:
         return [self.pose(frame, q).translation for frame in frames]
@@ -276,6 +279,9 @@ class MechanismEquations(Equations):
         gram = [[form.inner([x], [y]) for y in columns] for x in columns]
         inner = solve(gram, forces, limit**2)
         return [[form.inner([row], [column]) for column in zip(*inner, strict=True)] for row in J]
+
+    def drive_positions(self, q: Vector) -> list[Scalar]:
+        return self.actuator_positions(q)
 
     def drive_rates(self, q: Vector, v: Vector) -> list[Scalar]:
         return self.curves.drives.rate(q, v)

@@ -79,7 +79,7 @@ class TreeEquations(Equations):
     def body_kinetic_energy(self, q: Vector, v: Vector) -> Scalar:
         return energy.kinetic_energy(self.tree, q, v)
 
-    def potential_energy(self, q: Vector) -> Scalar:
+    def body_potential_energy(self, q: Vector) -> Scalar:
         return energy.potential_energy(self.tree, q)
 
     def momentum(self, q: Vector, v: Vector) -> tuple[Vec3, Vec3]:
@@ -93,6 +93,9 @@ class TreeEquations(Equations):
 
     def jacobian(self, frame: Frame, reference: str, q: Vector) -> Matrix:
         return kinematics.frame_jacobian(self.tree, frame, reference, q)
+
+    def velocity(self, frame: Frame, reference: str, q: Vector, v: Vector) -> list[Scalar]:
+        return kinematics.frame_velocity(self.tree, frame, reference, q, v)
 
     def positions(self, frames: Sequence[Frame], q: Vector) -> list[Vec3]:
         return points.positions(self.tree, frames, q)
@@ -152,6 +155,11 @@ class TreeEquations(Equations):
 
     def at_actuators(self, q: Vector, forces: Matrix) -> Matrix:
         return forces
+
+    def drive_positions(self, q: Vector) -> list[Scalar]:
+        driven = [link for link in self.tree.links if _is_driven(link.joint)]
+        flat = {link.name: self.tree.position(link, q) for link in driven if link.joint.motion.nv == 1}
+        return [x for link in driven for x in flat.get(link.name, [0.0] * link.joint.motion.nv)]
 
     def drive_rates(self, q: Vector, v: Vector) -> list[Scalar]:
         driven = (link for link in self.tree.links if _is_driven(link.joint))

@@ -101,7 +101,7 @@ def _warn_of_unsought(sought: Sought) -> None:
     """What the description has and nobody looked for is in the record as well, so that it may now count twice."""
     told = []
     for name, own in zip(sought.system.actuator_names, sought.system.actuators, strict=True):
-        described = {"rotor": own.rotor_inertia, **vars(own.friction), "offset": own.offset}
+        described = {**vars(own), **vars(own.friction), "rotor": own.rotor_inertia}
         kinds = [kind for kind in SYMBOLS if kind not in sought.kinds and described[kind]]
         told += [f"{', '.join(kinds)} of '{name}'"] if kinds else []
     if told:
@@ -113,4 +113,5 @@ def _actuator(own: Actuator, found: dict[str, float]) -> Actuator:
     """The actuator with the levels that were found."""
     friction = replace(own.friction, **{kind: x for kind, x in found.items() if hasattr(own.friction, kind)})
     rotor = found["rotor"] / own.gear**2 if "rotor" in found else own.rotor_inertia
-    return replace(own, rotor_inertia=rotor, friction=friction, offset=found.get("offset", own.offset))
+    others = {kind: found[kind] for kind in ("offset", "stiffness") if kind in found}
+    return replace(own, rotor_inertia=rotor, friction=friction, **others)

@@ -10,8 +10,9 @@ position is θ(q), its own coordinate in a tree:
     static    fs              where the law has a static level
     viscous   fv θ̇
     offset    fo              the zero of the amplifier
+    stiffness k (θ - θ₀)      of a spring, sought wherever there is one: springs always count
 
-What is not sought does not count, as what is switched off in `Dynamics`.
+What else is not sought does not count, as what is switched off in `Dynamics`.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ import numpy as np
 
 from appell.compile.function import Function
 from appell.dynamics import Dynamics
-from appell.errors import ArgumentError, unknown_name
+from appell.errors import ArgumentError, ModelError, unknown_name
 from appell.formulate.equations import SYMBOLS, Parameter
 from appell.model.actuator import Actuator
 from appell.model.system import System
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
 FRICTION = ("coulomb", "static", "viscous", "offset")
 DRY = ("coulomb", "static")
 ALL = ("coulomb", "viscous", "offset")
-NOT_NEGATIVE = ("rotor", "coulomb", "static", "viscous")
+NOT_NEGATIVE = ("rotor", "coulomb", "static", "viscous", "stiffness")
 QVA = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
@@ -93,7 +94,7 @@ class Sought:
     def sample(self, count: int, rng: np.random.Generator) -> QVA:
         """Random motions; of a mechanism, about its home and where it can be assembled."""
         v, a = rng.normal(size=(2, count, self.system.nv))
-        return np.array([self.system.random_configuration(rng) for _ in range(count)]), v, a
+        return np.array([self.system.random_configuration(rng, within_limits=False) for _ in range(count)]), v, a
 
     def is_massless(self, body: str) -> bool:
         """Whether the description has this body without matter on purpose."""
@@ -131,4 +132,11 @@ def seek(
 
     dry = DRY if any(kind in DRY for kind in chosen) else ()  # two levels of one law
     kinds = ("rotor",) * bool(rotor) + tuple(kind for kind in FRICTION if kind in (*chosen, *dry))
+    if sprung := [name for name, own in system.drives.items() if own.stiffness]:
+        if followers := [name for name in sprung if name not in system.actuator_names]:
+            raise ModelError(
+                f"joint '{followers[0]}' of {system.owner} has a spring and mimics another joint.",
+                expected="springs at joints with actuators of their own, for identification",
+            )
+        kinds = (*kinds, "stiffness")
     return Sought(system.with_actuators(law) if chosen else system, kinds)

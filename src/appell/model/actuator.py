@@ -1,7 +1,8 @@
-"""What drives a joint: gear, rotor, friction, and how much it can give.
+"""What drives a joint: gear, rotor, friction, a spring, and how much it can give.
 
 A rotor turns `gear` times faster than its joint, so the joint feels gear² times its inertia. Its gyroscopic moments and
-its share of the carrier's inertia are those of a body fixed to the carrier, and belong there.
+its share of the carrier's inertia are those of a body fixed to the carrier, and belong there. A spring pulls the joint
+back to `rest` with `stiffness` times what it is away from there; like gravity it acts whether asked for or not.
 """
 
 from __future__ import annotations
@@ -27,6 +28,8 @@ class Actuator:
     speed: float | None = None  # rad/s or m/s, of the joint
     current: float | None = None  # A
     torque_constant: float | None = None  # N m/A, of the motor
+    stiffness: float = 0.0  # N m/rad or N/m, of a spring at the joint
+    rest: float = 0.0  # rad or m: the position of the joint at which its spring is slack
 
     @property
     def reflected_inertia(self) -> float:
@@ -54,6 +57,10 @@ class Actuator:
             return f"has rotor inertia {self.rotor_inertia:g} kg m², which is not a number from 0"
         if not math.isfinite(self.offset):
             return f"has offset {self.offset:g}"
+        if not (math.isfinite(self.stiffness) and self.stiffness >= 0.0):
+            return f"has stiffness {self.stiffness:g}, which is not a number from 0"
+        if not math.isfinite(self.rest):
+            return f"has its spring at rest at {self.rest:g}"
         for what in (*LIMITS, "torque_constant"):
             value = getattr(self, what)
             if value is not None and not (math.isfinite(value) and value >= 0.0):

@@ -1,17 +1,16 @@
 """A mechanism in closed form: bodies whose poses are written down as functions of independent coordinates.
 
 Poses and joint positions are Python functions over abstract scalars. With q̇ = v nothing else is needed: derivatives
-are the compiler's affair, and the loops are closed by the functions themselves. Frozen, and validated once: that the
-loops it was told of do close is checked at home and a little aside of it.
+are the compiler's affair, and the loops are closed by the functions themselves. Frozen, and validated once.
 """
 
 from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -21,12 +20,12 @@ from appell.algebra.vector import Vec3
 from appell.errors import ModelError, ModelWarning
 from appell.model.actuator import Actuator, actuator_flaw
 from appell.model.body import Body
-from appell.model.closures import Closure, check_closures
 from appell.model.frame import Frame
 from appell.model.mechanism_parts import LegJoint, MovingBody, Polyline, Reach, Recipe, points
+from appell.model.pin import Pin, opened
 from appell.model.robot import GRAVITY
 from appell.model.spherical_design import SphericalDesign
-from appell.model.system import System, vector_of
+from appell.model.system import Rng, System, vector_of
 
 ORTHONORMAL = 1e-9  # largest entry of RᵀR - 1 at home
 CONDITION_LIMIT = 1e10  # of the actuator Jacobian; beyond it, torques are NaN
@@ -51,8 +50,8 @@ class Mechanism(System):
     units: Sequence[str] = ()  # of the coordinates, rad if not given
     passive: Sequence[LegJoint] = ()
     reaches: Sequence[Reach] = ()
-    closures: Sequence[Closure] = ()  # points of bodies that the poses must keep together
-    limits: Sequence[tuple[float, float]] = ()  # lowest and highest of every coordinate, none if not given
+    pins: Sequence[Pin] = ()  # where bodies hold each other; none: not known, and whether loops close is not looked at
+    ranges: tuple[tuple[float, float], ...] = ()  # lowest and highest of every coordinate, infinite if not given
     frames: tuple[Frame, ...] = ()
     gravity: Vec3 = GRAVITY
     free: frozenset[str] = frozenset()
@@ -66,8 +65,10 @@ class Mechanism(System):
     recipe: Recipe | None = field(default=None, compare=False)
 
     def __post_init__(self):
-        for name in ("coordinates", "parts", "driven", "passive", "reaches", "closures", "limits", "frames"):
+        for name in ("coordinates", "parts", "driven", "passive", "reaches", "pins", "frames"):
             object.__setattr__(self, name, tuple(getattr(self, name)))
+        unlimited = ((-math.inf, math.inf),) * len(self.coordinates)
+        object.__setattr__(self, "ranges", tuple((float(low), float(high)) for low, high in self.ranges) or unlimited)
         object.__setattr__(self, "outlines", tuple(map(points, self.outlines)))
         object.__setattr__(self, "home", tuple(float(x) for x in self.home))
         object.__setattr__(self, "units", tuple(self.units) or ("rad",) * len(self.coordinates))
@@ -124,22 +125,23 @@ class Mechanism(System):
     def integrate(self, q, step) -> np.ndarray:
         return self.sized("q", q, self.nq) + self.sized("step", step, self.nv)
 
+    def difference(self, q0, q1) -> np.ndarray:
+        return self.sized("q1", q1, self.nq) - self.sized("q0", q0, self.nq)
+
     @property
     def start(self) -> np.ndarray:
         return np.array(self.home)
 
     @property
-    def ranges(self) -> tuple[tuple[float, float], ...]:
-        return tuple(self.limits) or ((-math.inf, math.inf),) * self.nq
-
-    @property
     def bodies(self) -> dict[str, Body | None]:
         return {part.name: part.body for part in self.parts}
 
-    def random_configuration(self, rng: np.random.Generator) -> np.ndarray:
+    def random_configuration(self, rng: Rng = None, *, within_limits: bool = True) -> np.ndarray:
         """A pose about home in which every leg reaches."""
+        rng, limits = np.random.default_rng(rng), self.limits
         for _ in range(TRIES):
             q = self.start + rng.uniform(-NEARBY, NEARBY, self.nq)
+            q = np.clip(q, limits.lower, limits.upper) if within_limits else q
             if not self.out_of_reach(q.tolist()):
                 return q
         raise ModelError(f"{self.owner} can be assembled nowhere about its home.", expected="legs that reach")
@@ -148,6 +150,13 @@ class Mechanism(System):
         """Why a leg does not close at a pose, as a sentence; empty if all do."""
         sentences = (reach.sentence(*reach.values(q)) for reach in self.reaches)
         return next(filter(None, sentences), "")
+
+    def locked(self, joints: str | Iterable[str] | Mapping[str, Any]) -> Self:
+        """Refused: see the error."""
+        raise ModelError(
+            f"no joint of {self.owner} can be held: its poses are functions of coordinates that its joints share.",
+            hint="a Mechanism whose poses have the held coordinate as a constant",
+        )
 
     def with_bodies(self, bodies: Mapping[str, Body | None]) -> Self:
         given: dict[str, Body] = {}
@@ -182,7 +191,7 @@ def check(mechanism: Mechanism) -> None:
     for what, given in (
         ("home", mechanism.home),
         ("list of units", mechanism.units),
-        ("list of limits", mechanism.ranges),
+        ("list of ranges", mechanism.ranges),
     ):
         if len(given) != mechanism.nq:
             raise ModelError(f"{owner} has a {what} of {len(given)}.", expected=f"{mechanism.nq}: {listed}")
@@ -190,7 +199,7 @@ def check(mechanism: Mechanism) -> None:
         if not all(math.isfinite(x) for x in numbers):
             raise ModelError(f"the {what} of {owner} is {numbers}.", expected="finite numbers")
     _check_home(mechanism)
-    check_closures(mechanism)
+    _check_loops(mechanism)
 
 
 def _check_bodies(mechanism: Mechanism) -> None:
@@ -233,11 +242,7 @@ def _check_home(mechanism: Mechanism) -> None:
     if sentence := mechanism.out_of_reach(home):
         raise ModelError(f"{owner} cannot stand at home: {sentence}.", expected="a home that all legs reach")
     for part in mechanism.parts:
-        try:
-            pose = part.pose(home)
-        except (ValueError, ArithmeticError) as reason:
-            problem = f"body '{part.name}' of {owner} has no pose at home: {reason}."
-            raise ModelError(problem, expected="a home that all legs reach") from None
+        pose = part.pose(home)
         if not isinstance(pose, Pose):
             raise ModelError(f"the pose of body '{part.name}' of {owner} is {pose!r}.", expected="a Pose")
         R = pose.rotation
@@ -247,3 +252,20 @@ def _check_home(mechanism: Mechanism) -> None:
                 f"the pose of body '{part.name}' of {owner} is no rotation at home (off by {error:.1e}).",
                 expected="a 3x3 rotation matrix with determinant +1",
             )
+
+
+def _check_loops(mechanism: Mechanism) -> None:
+    parts = {part.name: part for part in mechanism.parts}
+    for pin in mechanism.pins:
+        for name in (pin.body, pin.other):
+            if name is not None:
+                mechanism.find("body", name, parts)
+
+    def reaches(q: Sequence[float]) -> bool:
+        return not mechanism.out_of_reach(q)
+
+    if sentence := opened(mechanism.pins, parts, mechanism.home, mechanism.coordinates, reaches):
+        raise ModelError(
+            f"the loops of {mechanism.owner} do not close: {sentence}.",
+            expected="poses that keep the two points of every pin together",
+        )

@@ -7,10 +7,10 @@ robot lumps them, with rotation, and keeps what they carried as named frames.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -21,21 +21,13 @@ from appell.model.actuator import IDEAL, Actuator
 from appell.model.body import Body
 from appell.model.frame import IN_PLACE, Frame
 from appell.model.joints import Motion
-from appell.model.system import System, vector_of
+from appell.model.joints.one_axis import OneAxis
+from appell.model.limits import NO_LIMITS, Limits
+from appell.model.locking import locked
+from appell.model.system import Rng, System, vector_of
 from appell.model.validate import validate
 
 GRAVITY = Vec3(0.0, 0.0, -9.81)
-
-
-@dataclass(frozen=True)
-class Limits:
-    """Where a one-axis joint must stay (a continuous one may go anywhere); None: not known. Radians or metres."""
-
-    lower: float | None = None
-    upper: float | None = None
-
-
-NO_LIMITS = Limits()
 
 
 @dataclass(frozen=True)
@@ -62,6 +54,15 @@ class Joint:
     def scale(self) -> float:
         """How fast it moves for a unit of its coordinate's velocity: 1, or a mimic's multiplier."""
         return self.mimic.multiplier if self.mimic else 1.0
+
+    def random(self, rng: np.random.Generator) -> np.ndarray:
+        """A position within the limits; where one of them is open, up to a turn or 2 m from the other."""
+        lower, upper = self.limits.lower, self.limits.upper
+        if not isinstance(self.motion, OneAxis) or (lower is None and upper is None):
+            return self.motion.random(rng)
+        width = 2.0 * self.motion.spread
+        low = lower if lower is not None else (upper or 0.0) - width
+        return rng.uniform(low, low + width if upper is None else upper, 1)
 
 
 @dataclass(frozen=True)
@@ -231,18 +232,37 @@ class Robot(System):
 
         return tuple(reach(joint.limits) for joint in self._joints for _ in joint.motion.coordinates)
 
-    def random_configuration(self, rng: np.random.Generator) -> np.ndarray:
-        """Any reachable q, limits aside; quaternions are of unit length."""
-        return np.concatenate([joint.motion.random(rng) for joint in self._joints])
+    def random_configuration(self, rng: Rng = None, *, within_limits: bool = True) -> np.ndarray:
+        """Any reachable q; lengths without limits are within ±1 m, quaternions of unit length."""
+        rng = np.random.default_rng(rng)
+        return np.concatenate([(joint if within_limits else joint.motion).random(rng) for joint in self._joints])
 
     def integrate(self, q, step) -> np.ndarray:
-        q, step = self.sized("q", q, self.nq), self.sized("step", step, self.nv)
-        batch = np.broadcast_shapes(q.shape[:-1], step.shape[:-1])
-        q, step = np.broadcast_to(q, (*batch, self.nq)), np.broadcast_to(step, (*batch, self.nv))
+        q, step = _broadcast(self.sized("q", q, self.nq), self.sized("step", step, self.nv))
         parts = [(joint.motion, *self.span(joint)) for joint in self._joints]
         return np.concatenate([motion.step(q[..., sq], step[..., sv]) for motion, sq, sv in parts], axis=-1)
 
+    def difference(self, q0, q1) -> np.ndarray:
+        q0, q1 = _broadcast(self.sized("q0", q0, self.nq), self.sized("q1", q1, self.nq))
+        parts = [(joint.motion, self.span(joint)[0]) for joint in self._joints]
+        return np.concatenate([motion.difference(q0[..., s], q1[..., s]) for motion, s in parts], axis=-1)
+
+    def bracket(self, v) -> np.ndarray:
+        v, matrix = self.sized("v", v, self.nv), super().bracket(v)
+        for joint in self._joints:
+            span = self.span(joint)[1]
+            matrix[span, span] = joint.motion.bracket(v[span])
+        return matrix
+
     # ---- variations
+
+    def locked(self, joints: str | Iterable[str] | Mapping[str, Any]) -> Self:
+        """A smaller robot: links on held joints become frames, their matter is added to the links that carry them.
+
+        A joint of several coordinates is held at as many numbers, such as a floating base at place and quaternion.
+        Joints that mimic a held one are held with it.
+        """
+        return locked(self, joints)  # type: ignore[return-value]
 
     def with_bodies(self, bodies: Mapping[str, Body | None]) -> Self:
         for name in bodies:
@@ -260,6 +280,12 @@ class Robot(System):
             return replace(joint, actuator=change(joint.name, own) if callable(change) else change.get(joint.name, own))
 
         return replace(self, links=tuple(replace(link, joint=changed(link.joint)) for link in self.links))
+
+
+def _broadcast(one: np.ndarray, other: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Two arrays whose leading axes agree."""
+    batch = np.broadcast_shapes(one.shape[:-1], other.shape[:-1])
+    return np.broadcast_to(one, (*batch, one.shape[-1])), np.broadcast_to(other, (*batch, other.shape[-1]))
 
 
 def _name(joint: Joint, label: str) -> str:

@@ -13,12 +13,17 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from appell.algebra.scalar import Scalar
+from appell.algebra.matrix import ZEROS
+from appell.algebra.scalar import Scalar, is_number
 from appell.algebra.vector import Vec3
 from appell.errors import ArgumentError, ModelError, unknown_name
 from appell.model.actuator import Actuator
 from appell.model.body import Body
 from appell.model.frame import Frame
+from appell.model.limits import LimitArrays
+from appell.model.welding import welded
+
+Rng = np.random.Generator | int | None  # a generator, the seed of one, or none
 
 
 def vector_of(given: Iterable[float], what: str) -> Vec3:
@@ -114,6 +119,17 @@ class System(ABC):
     def integrate(self, q, step) -> np.ndarray:
         """The configuration reached from q by moving with velocity `step` for unit time; batches broadcast."""
 
+    @abstractmethod
+    def difference(self, q0, q1) -> np.ndarray:
+        """The velocity that leads from q0 to q1 in unit time, the inverse of `integrate`; batches broadcast.
+
+        Of all motions the shortest: a floating, spherical or planar joint turns by half a turn at most.
+        """
+
+    def bracket(self, v) -> np.ndarray:
+        """The matrix of [v, ·], by which velocities in link axes fail to commute; zero where dq/dt is v."""
+        return np.zeros((self.nv, self.nv))
+
     @property
     @abstractmethod
     def start(self) -> np.ndarray:
@@ -124,9 +140,14 @@ class System(ABC):
     def ranges(self) -> tuple[tuple[float, float], ...]:
         """Lowest and highest value of every coordinate, infinite where nothing is known."""
 
+    @property
+    def limits(self) -> LimitArrays:
+        """Positions, speeds and torques that must be kept to, as arrays: system.limits.upper."""
+        return LimitArrays.of(self)
+
     @abstractmethod
-    def random_configuration(self, rng: np.random.Generator) -> np.ndarray:
-        """A q that the system can take."""
+    def random_configuration(self, rng: Rng = None, *, within_limits: bool = True) -> np.ndarray:
+        """A q that the system can take; `rng` is a generator, the seed of one, or None for another q every time."""
 
     # ---- bodies and frames
 
@@ -138,6 +159,11 @@ class System(ABC):
     @property
     def body_names(self) -> tuple[str, ...]:
         return tuple(self.bodies)
+
+    @property
+    def mass(self) -> float:
+        """Of all bodies that move, in kg."""
+        return sum(body.mass for body in self.bodies.values() if body is not None)
 
     @property
     def frame_names(self) -> tuple[str, ...]:
@@ -187,6 +213,31 @@ class System(ABC):
 
     def with_gravity(self, gravity: Iterable[float]) -> Self:
         return replace(self, gravity=gravity)  # type: ignore[type-var]
+
+    def with_payload(
+        self, load: float | Body, frame: str | None = None, *, com: Iterable[float] = (0.0, 0.0, 0.0)
+    ) -> Self:
+        """With a rigid load fixed to a frame (to the last body if None), its inertia added to that of the body there.
+
+        `load` is a Body described in the frame, or a mass in kg, which then is a point at `com` in the frame.
+        """
+        place = self.frame(frame or self.body_names[-1])
+        if place.body is None:
+            raise ModelError(f"frame '{place.name}' of {self.owner} does not move.", expected="a frame on a body")
+        if place.body in self.free:
+            raise ModelError(
+                f"the inertia of body '{place.body}' of {self.owner} is free, so it can carry no load of its own.",
+                hint="add the load's parameters to those that are given",
+            )
+        if not isinstance(load, Body):
+            if not (is_number(load) and np.isfinite(load) and load > 0.0):
+                raise ArgumentError(f"the payload is {load!r}.", expected="a Body, or a positive mass in kg")
+            load = Body(float(load), vector_of(com, "the centre of mass of the payload"), ZEROS)
+        return self.with_bodies({place.body: welded(self.bodies[place.body], load.moved(place.pose))})
+
+    @abstractmethod
+    def locked(self, joints: str | Iterable[str] | Mapping[str, Any]) -> Self:
+        """A smaller system with some joints held: {"joint2": 0.3} at a position, ["joint2"] where they start."""
 
     @abstractmethod
     def with_bodies(self, bodies: Mapping[str, Body | None]) -> Self:

@@ -118,6 +118,8 @@ def _joint(robot: Robot, joint: Joint) -> Iterator[Flaw]:
     elif joint.motion.nv != 1:
         if joint.actuator.rotor_inertia:
             yield Flaw(culprit, f"{who} is {joint.motion.name}, but has a rotor.", "a joint of one axis")
+        if joint.actuator.stiffness:
+            yield Flaw(culprit, f"{who} is {joint.motion.name}, but has a spring.", "a joint of one axis")
         if any(getattr(joint.actuator, limit) is not None for limit in LIMITS):
             yield Flaw(culprit, f"{who} is {joint.motion.name}, but its actuator has limits.", "no such limit")
     yield from _limits(joint, who, culprit)

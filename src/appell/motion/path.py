@@ -8,7 +8,7 @@ A path belongs to joints that move along or about one axis, so that v is the der
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -51,14 +51,18 @@ class Path(ABC):
         """Equally spaced times from start to end."""
         return np.linspace(0.0, self.duration, samples)
 
-    def record(self, samples: int = 201, *, period: float | None = None) -> Record:
-        """q, v and a at equally spaced times from start to end, or a period apart."""
+    def record(
+        self, samples: int = 201, *, period: float | None = None, units: Mapping[str, str] | None = None
+    ) -> Record:
+        """q, v and a at equally spaced times from start to end, or a period apart; `units` by column, if known."""
         from appell.motion.record import Record
 
         t = self.times(samples)
         if period is not None:
             t = checked_duration(period) * np.arange(np.floor(self.duration / period + EDGE) + 1)
-        return Record.of(t, dict(zip("qva", self(t), strict=True)), self.names)
+        own = [f"{quantity}_{name}" for quantity in "qva" for name in self.names]
+        known = {title: unit for title, unit in (units or {}).items() if title in own}
+        return Record.of(t, dict(zip("qva", self(t), strict=True)), self.names, units=known)
 
     def plot(self, samples: int = 401, figure=None) -> Any:
         """Position, velocity and acceleration over time; returns the matplotlib figure."""

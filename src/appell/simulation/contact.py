@@ -72,7 +72,7 @@ def every_point(dyn: Dynamics) -> list[Frame]:
     system, rng = dyn.system, np.random.default_rng(0)
     bodies = (system.frame(name) for name, body in system.bodies.items() if body is not None)
     frames = [frame for frame in (*system.frames, *bodies) if frame.body is not None]
-    tries = [system.random_configuration(rng).tolist() for _ in range(3)]
+    tries = [system.random_configuration(rng, within_limits=False).tolist() for _ in range(3)]
     places = np.array([[list(x) for x in dyn.equations.positions(frames, q)] for q in tries]).swapaxes(0, 1)
     kept: list[int] = []
     for k, place in enumerate(places):

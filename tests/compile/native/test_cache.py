@@ -13,6 +13,7 @@ import pytest
 
 import appell
 from appell.compile.native import cache, kernels
+from appell.compile.native.folder import RELATIVE, Folder
 from appell.compile.native.gufunc import make_ufunc
 from appell.errors import CacheWarning
 from compile.emit.tapes import arm_like, random_tape
@@ -125,13 +126,13 @@ def test_a_folder_that_cannot_be_written_costs_a_warning(folder):
 
 
 def test_a_full_disk_costs_a_warning_and_leaves_nothing_behind(folder, monkeypatch):
-    def full(*given):
+    def full(*given, **where):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(cache.os, "replace", full)
+    monkeypatch.setattr(os, "replace", full)
     with pytest.warns(CacheWarning, match="No space left"):
         make_ufunc(arm_like())
-    assert list(folder.iterdir()) == []
+    assert [path.name for path in folder.iterdir()] == ["secret"]
 
 
 @pytest.mark.skipif(not hasattr(os, "getuid"), reason="needs owners of files")
@@ -147,9 +148,94 @@ def test_a_folder_that_others_may_write_is_refused(folder, made):
 def test_a_folder_of_another_user_is_refused(folder, monkeypatch):
     folder.mkdir(mode=0o700)
     me = os.getuid()
-    monkeypatch.setattr(cache.os, "getuid", lambda: me + 1)
+    monkeypatch.setattr(os, "getuid", lambda: me + 1)
     with pytest.warns(CacheWarning, match="another user"):
         make_ufunc(arm_like())
+
+
+@pytest.mark.skipif(not hasattr(os, "getuid"), reason="needs modes of files")
+def test_an_entry_that_others_may_write_is_made_again(folder, made):
+    make_ufunc(arm_like())
+    (path,) = entries(folder)
+    path.chmod(0o666)
+    make_ufunc(arm_like())
+    assert len(made) == 2
+    assert path.stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.skipif(not hasattr(os, "getuid") or os.getuid() != 0, reason="only root gives files away")
+def test_an_entry_of_another_user_is_made_again(folder, made):
+    make_ufunc(arm_like())
+    (path,) = entries(folder)
+    os.chown(path, 12345, 12345)
+    make_ufunc(arm_like())
+    assert len(made) == 2
+
+
+@pytest.mark.skipif(not hasattr(os, "symlink"), reason="needs links")
+def test_an_entry_that_is_a_link_is_not_followed(folder, made, tmp_path):
+    make_ufunc(arm_like())
+    (path,) = entries(folder)
+    path.rename(tmp_path / "elsewhere")
+    path.symlink_to(tmp_path / "elsewhere")
+    make_ufunc(arm_like())
+    assert len(made) == 2
+    assert not path.is_symlink()
+
+
+def test_an_entry_made_with_another_secret_is_made_again(folder, made):
+    make_ufunc(arm_like())
+    (path,) = entries(folder)
+    forged = path.read_bytes()
+    (folder / "secret").unlink()
+    make_ufunc(arm_like())
+    assert len(made) == 2
+    assert path.read_bytes() != forged
+    make_ufunc(arm_like())
+    assert len(made) == 2
+
+
+@pytest.mark.parametrize("secret", [b"", b"short", bytes(33)])
+def test_a_damaged_secret_is_made_anew(folder, made, secret):
+    make_ufunc(arm_like())
+    (folder / "secret").write_bytes(secret)
+    make_ufunc(arm_like())
+    assert len(made) == 2
+    assert len((folder / "secret").read_bytes()) == 32
+
+
+@pytest.mark.skipif(not hasattr(os, "getuid"), reason="needs modes of files")
+def test_a_secret_that_others_could_read_is_none(folder, made):
+    make_ufunc(arm_like())
+    before = (folder / "secret").read_bytes()
+    (folder / "secret").chmod(0o644)
+    make_ufunc(arm_like())
+    assert len(made) == 2
+    assert (folder / "secret").read_bytes() != before
+
+
+@pytest.mark.skipif(not RELATIVE, reason="this system cannot open a file relative to a folder")
+def test_a_folder_swapped_after_the_look_is_not_the_one_that_is_used(folder, made, tmp_path, monkeypatch):
+    make_ufunc(arm_like())
+    (mine,) = entries(folder)
+    planted = tmp_path / "planted"
+    shutil.copytree(folder, planted)
+    (planted / mine.name).write_bytes(b"appell kernel 2\n" + bytes(32) + b"evil")
+    look = Folder.distrust
+
+    def swapping(self):
+        found = look(self)
+        if not folder.is_symlink():
+            folder.rename(tmp_path / "aside")
+            folder.symlink_to(planted)
+        return found
+
+    monkeypatch.setattr(Folder, "distrust", swapping)
+    make_ufunc(arm_like())
+    assert len(made) == 1  # found in the folder that was looked at
+    make_ufunc(arm_like(1))
+    assert len(entries(planted)) == 2  # by now the link is what is looked at, and it is ours
+    assert len(entries(tmp_path / "aside")) == 1
 
 
 def test_the_folder_is_made_for_its_owner_alone(folder):
@@ -162,7 +248,7 @@ def test_without_a_setting_the_folder_is_the_users(tmp_path, monkeypatch):
     monkeypatch.delenv("APPELL_CACHE", raising=False)
     monkeypatch.setattr(sys, "platform", "linux")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    assert cache.folder() == tmp_path / "appell"
+    assert cache.chosen_path() == tmp_path / "appell"
 
 
 def test_the_oldest_entries_go_first(folder):
@@ -171,9 +257,10 @@ def test_the_oldest_entries_go_first(folder):
         path = folder / f"{age}.kernel"
         path.write_bytes(bytes(100))
         os.utime(path, (1000 - age, 1000 - age))
-    cache.prune(folder, limit=1000)
-    assert len(entries(folder)) == 10
-    cache.prune(folder, limit=999)
+    with Folder(folder) as opened:
+        cache.prune(opened, limit=1000)
+        assert len(entries(folder)) == 10
+        cache.prune(opened, limit=999)
     assert sorted(int(path.stem) for path in entries(folder)) == [0, 1, 2, 3, 4, 5, 6]
 
 
@@ -196,7 +283,7 @@ def test_processes_that_compile_the_same_thing_at_once_all_succeed(folder):
     assert [process.returncode for process in running] == [0, 0, 0]
     assert len(set(printed)) == 1
     assert len(entries(folder)) == 3
-    assert len(list(folder.iterdir())) == 3
+    assert len(list(folder.iterdir())) == 4  # the secret among them
 
 
 def test_a_sound_cache_is_silent(folder):

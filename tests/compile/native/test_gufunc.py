@@ -133,7 +133,7 @@ def test_a_wrong_size_is_refused(arm):
 def test_it_is_a_ufunc_with_a_frozen_signature(arm):
     assert isinstance(arm, np.ufunc)
     assert arm.signature == "(6),(6),(6)->(6)"
-    assert arm.types == ["fff->f", "ddd->d"]
+    assert arm.types == ["ddd->d", "fff->f"]
     assert arm.__name__ == "arm0"
     assert "torques" in make_ufunc(arm_like(), "The torques.").__doc__
     assert signature(random_tape(0)) == "(3),(3),(2,2)->(3),(3,3),()"

@@ -1,33 +1,36 @@
 """The disk cache: object files by the hash of all that went into them.
 
-An entry is named by its key and consists of a magic line, a checksum over key and object, and the object. Whatever is
-not exactly that (truncated, corrupted, written for another key) is never executed, but made again and replaced. It is
-written under a temporary name and then renamed, so a reader sees all of it or nothing, and two processes that make the
-same kernel at once both succeed.
+An entry is named by its key and consists of a magic line, an authentication code over key and object, and the object.
+The code is made with a secret that the user's folder holds: what is truncated, corrupted, written for another key or
+by anybody else is never executed, but made again and replaced. An entry is put in place whole, so two processes that
+make the same kernel at once both succeed.
 
 The folder is `$APPELL_CACHE`, or the user's cache folder; "off" or "0" stands for none. It holds machine code, so it is
-made for its owner alone, and refused if somebody else owns it or may write to it. No trouble with the disk ends a run:
-it costs one `CacheWarning` a process.
+made for its owner alone, and refused if somebody else owns it or may write to it; `folder` is how that is made sure of.
+No trouble with the disk ends a run: it costs one `CacheWarning` a process.
 """
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
+import hmac
 import os
-import stat
+import secrets
 import sys
-import tempfile
 import warnings
 from collections.abc import Callable
 from pathlib import Path
 
+from appell.compile.native.folder import NEW, Folder
 from appell.errors import CacheWarning
 
 LIMIT = 1 << 30  # bytes of all entries
 _PRUNE_EVERY = 32  # entries written between two looks at the size of the folder
-_MAGIC = b"appell kernel 1\n"
+_MAGIC = b"appell kernel 2\n"
 _SUFFIX = ".kernel"
+_SECRET = "secret"
+_SECRET_SIZE = 32
+_HEAD = len(_MAGIC) + hashlib.sha256().digest_size
 
 _warned = False
 _written = 0
@@ -35,43 +38,36 @@ _written = 0
 
 def fetch(key: str, make: Callable[[], bytes]) -> bytes:
     """The object with this key, from the disk or made now."""
-    where = folder()
-    if where is None:
+    path = chosen_path()
+    if path is None:
         return make()
-    path = where / (key + _SUFFIX)
-    found = _read(path, key)
-    if found is None:
-        found = make()
-        _write(path, key, found)
-    return found
+    made = None
+    try:
+        with Folder(path) as folder:
+            if problem := folder.distrust():
+                _warn(problem)
+                return make()
+            secret = _secret(folder)
+            found = _authentic(folder.read(key + _SUFFIX), key, secret)
+            if found is None:
+                found = made = make()
+                _keep(folder, key, secret, made)
+            return found
+    except OSError as error:
+        _warn(f"cannot use the cache folder: {error}")
+        return make() if made is None else made
 
 
-def folder() -> Path | None:
-    """The cache folder, ready to be used, or None if there is none or it cannot be trusted."""
+def chosen_path() -> Path | None:
+    """Where the cache is to be, or None if there is to be none."""
     chosen = os.environ.get("APPELL_CACHE", "")
     if chosen.lower() in ("off", "0"):
         return None
     try:
-        path = Path(chosen) if chosen else _user_folder()
-        path.mkdir(mode=0o700, parents=True, exist_ok=True)
-        problem = _distrust(path)
-    except (OSError, RuntimeError) as error:
-        problem = f"cannot use the cache folder: {error}"
-    if problem:
-        _warn(problem)
+        return Path(chosen) if chosen else _user_folder()
+    except RuntimeError as error:  # there is no home
+        _warn(f"cannot use the cache folder: {error}")
         return None
-    return path
-
-
-def _distrust(path: Path) -> str:
-    """Why machine code in this folder should not be run, or nothing."""
-    status = path.stat()
-    if hasattr(os, "getuid"):
-        if status.st_uid != os.getuid():
-            return f"{path} belongs to another user, whose machine code will not be run"
-        if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
-            return f"{path} can be written by other users, whose machine code will not be run"
-    return ""
 
 
 def _user_folder() -> Path:
@@ -84,58 +80,51 @@ def _user_folder() -> Path:
     return Path(base) / "appell"
 
 
-def _checksum(key: str, image: bytes) -> bytes:
-    return hashlib.sha256(key.encode() + image).digest()
+def _secret(folder: Folder) -> bytes:
+    """The user's own, made when it is first needed; without a place to keep it, one for this once."""
+    for _ in range(2):
+        if (found := folder.read(_SECRET, private=True)) is not None and len(found) == _SECRET_SIZE:
+            return found
+        folder.remove(_SECRET)
+        try:
+            folder.create(_SECRET, secrets.token_bytes(_SECRET_SIZE))
+        except OSError as error:
+            _warn(f"cannot write to the cache folder: {error}")
+            break
+    return secrets.token_bytes(_SECRET_SIZE)
 
 
-def _read(path: Path, key: str) -> bytes | None:
-    """The object in a file, or None if the file is not exactly what was once written."""
-    try:
-        content = path.read_bytes()
-    except OSError:
+def _code(key: str, image: bytes, secret: bytes) -> bytes:
+    return hmac.digest(secret, key.encode() + image, "sha256")
+
+
+def _authentic(content: bytes | None, key: str, secret: bytes) -> bytes | None:
+    """The object of an entry, or None if the entry is not exactly what we once wrote."""
+    image = (content or b"")[_HEAD:]
+    if content is None or not image:
         return None
-    head = len(_MAGIC) + hashlib.sha256().digest_size
-    image = content[head:]
-    if not image or content[:head] != _MAGIC + _checksum(key, image):
-        return None
-    with contextlib.suppress(OSError):
-        os.utime(path)  # the least recently used entries are the first to go
-    return image
+    return image if hmac.compare_digest(content[:_HEAD], _MAGIC + _code(key, image, secret)) else None
 
 
-def _write(path: Path, key: str, image: bytes) -> None:
+def _keep(folder: Folder, key: str, secret: bytes, image: bytes) -> None:
     global _written
     try:
-        handle, temporary = tempfile.mkstemp(dir=path.parent, suffix=".new")
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(_MAGIC + _checksum(key, image) + image)
-            os.replace(temporary, path)
-        except BaseException:
-            with contextlib.suppress(OSError):
-                os.unlink(temporary)
-            raise
+        folder.write(key + _SUFFIX, _MAGIC + _code(key, image, secret) + image)
         if _written % _PRUNE_EVERY == 0:
-            prune(path.parent)
+            prune(folder)
         _written += 1
     except OSError as error:
         _warn(f"cannot write to the cache folder: {error}")
 
 
-def prune(where: Path, limit: int = LIMIT) -> None:
+def prune(folder: Folder, limit: int = LIMIT) -> None:
     """Delete the oldest entries until three quarters of the limit are left, if the folder has grown beyond it."""
-    entries = []
-    for entry in os.scandir(where):
-        if entry.name.endswith((_SUFFIX, ".new")):
-            with contextlib.suppress(OSError):
-                status = entry.stat()
-                entries.append((status.st_mtime, status.st_size, entry.path))
+    entries = folder.files((_SUFFIX, NEW))
     total = sum(size for _, size, _ in entries)
     if total <= limit:
         return
-    for _, size, path in sorted(entries):
-        with contextlib.suppress(OSError):
-            os.unlink(path)
+    for _, size, name in entries:
+        folder.remove(name)
         total -= size
         if total <= limit * 3 // 4:
             break

@@ -186,7 +186,7 @@ def direct_call(tape: Tape, ufunc: np.ufunc, otherwise: Callable) -> Callable | 
         "decref": _address(python.Py_DecRef),
         "tuple": _address(python.PyTuple_New),
         "vectorcall": _address(python.PyObject_Vectorcall),
-        "loop": loop_address(ufunc, 1),
+        "loop": loop_address(ufunc, 0),
         "dims": dims.ctypes.data,
         "steps": steps.ctypes.data,
         "ins": len(tape.inputs),

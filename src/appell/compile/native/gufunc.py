@@ -3,19 +3,21 @@
 Core axes have fixed lengths in the signature, such as "(6),(6)->(6,6)", so NumPy itself refuses arrays of another size,
 and does all that it does for its own ufuncs: broadcasting, casting, `out=`, axes, errors of arithmetic, no lock held.
 
-The loop for doubles is made at once. That for floats is made when it is first called: until then its place in the table
-of loops, which NumPy reads on every call, is held by a callback that makes it and gives up its place.
+The loop for doubles stands first: NumPy takes the first loop to which all arguments can be cast, unless there is one of
+exactly their type. So float32 alone is computed in float32, and everything else in float64. That loop is made at once;
+the one for floats when it is first called: until then its place in the table of loops, which NumPy reads on every call,
+is held by a callback that makes it and gives up its place.
 """
 
 from __future__ import annotations
 
 import ctypes
-import threading
 
 import numpy as np
 
 from appell.compile.native.kernels import load_kernel
 from appell.compile.native.machine import Code
+from appell.compile.native.making import MAKING
 from appell.compile.native.numpy_api import Loop, gufunc
 from appell.compile.tape import Tape
 from appell.errors import CompileError
@@ -56,25 +58,24 @@ class _Loops:
 
     def __init__(self, tape: Tape, doc: str):
         self._tape = tape
-        self._lock = threading.Lock()
         self._doubles = load_kernel(tape, _DOUBLE, "loop")
         self._floats: Code | None = None
         self._first_call = Loop(self._make_floats)
         operands = len(tape.inputs) + len(tape.outputs)
         first_call = ctypes.cast(self._first_call, ctypes.c_void_p).value
-        self.functions = (ctypes.c_void_p * 2)(first_call, self._doubles.address)
+        self.functions = (ctypes.c_void_p * 2)(self._doubles.address, first_call)
         self.data = (ctypes.c_void_p * 2)()
-        self.types = ctypes.create_string_buffer(bytes([_FLOAT.num] * operands + [_DOUBLE.num] * operands))
+        self.types = ctypes.create_string_buffer(bytes([_DOUBLE.num] * operands + [_FLOAT.num] * operands))
         self.name = ctypes.create_string_buffer(tape.name.encode())
         self.doc = ctypes.create_string_buffer(doc.encode())
 
     def _make_floats(self, args, dims, steps, data) -> None:
         """The loop for floats before there is one. An error leaves NaN and goes to `sys.unraisablehook`."""
         try:
-            with self._lock:
+            with MAKING:
                 if self._floats is None:
                     self._floats = load_kernel(self._tape, _FLOAT, "loop")
-                    self.functions[0] = self._floats.address
+                    self.functions[1] = self._floats.address
             np.add(0.0, 0.0)  # clears the floating-point flags, for which NumPy would blame this call
             Loop(self._floats.address)(args, dims, steps, data)
         except BaseException:

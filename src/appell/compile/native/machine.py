@@ -11,6 +11,7 @@ from functools import cache
 
 import llvmlite.binding as llvm
 
+from appell.compile.native.making import MAKING
 from appell.compile.native.target import Target, host
 from appell.errors import CompileError
 
@@ -32,9 +33,10 @@ def _linker() -> llvm.LLJIT:
 def assemble(text: str, target: Target, name: str) -> bytes:
     """The object file of an LLVM module. No pass runs over the text: it is written as it should be executed."""
     try:
-        module = llvm.parse_assembly(text)
-        module.verify()
-        return _target_machine(target).emit_object(module)
+        with MAKING:
+            module = llvm.parse_assembly(text)
+            module.verify()
+            return _target_machine(target).emit_object(module)
     except RuntimeError as error:
         raise CompileError(f"LLVM refused the code of '{name}': {error}") from error
 
@@ -43,6 +45,7 @@ class Code:
     """Loaded machine code: the address of its function, valid as long as this object lives."""
 
     def __init__(self, image: bytes, function: str):
-        library = llvm.JITLibraryBuilder().add_object_img(image).export_symbol(function)
-        self._tracker = library.link(_linker(), f"appell{next(_numbers)}")
-        self.address: int = self._tracker[function]
+        with MAKING:
+            library = llvm.JITLibraryBuilder().add_object_img(image).export_symbol(function)
+            self._tracker = library.link(_linker(), f"appell{next(_numbers)}")
+            self.address: int = self._tracker[function]

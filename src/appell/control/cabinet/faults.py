@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from appell.control.cabinet.signals import Blocks
-from appell.errors import ArgumentError, unknown_name
+from appell.errors import ArgumentError, check_number, unknown_name
 
 CABINET = ("encoder-loss", "potentiometer-stuck", "over-temperature", "not-a-number", "dropped-reads", "power-loss")
 KINDS = (*CABINET, "missed-deadlines", "killed-loop")
@@ -30,6 +30,9 @@ class Injection:
     def __post_init__(self):
         if self.kind not in KINDS:
             raise ArgumentError(unknown_name("fault", self.kind, KINDS, "a simulated cabinet"))
+        check_number(f"the time of fault '{self.kind}', in s,", self.time, least=0.0)
+        if self.duration != np.inf:
+            check_number(f"the duration of fault '{self.kind}', in s,", self.duration, least=0.0, above=True)
 
     @property
     def end(self) -> float:

@@ -26,9 +26,11 @@ from appell.control.cabinet.signals import signal_blocks
 from appell.control.cabinet.wiring import Wiring
 from appell.control.clock import Clock
 from appell.control.friction_parts import FrictionParts
+from appell.errors import check_number
 from appell.model.system import System
 
 NOISE_BLOCK = 256
+LONGEST_SILENCE = 1.0  # s: no cabinet waits longer for a sign of life
 
 
 @dataclass(frozen=True)
@@ -45,6 +47,10 @@ class Imperfections:
     noise: float = 0.004
     delay: int = 0
     amplifier_noise: float = 0.0
+
+    def __post_init__(self):
+        for name, value in vars(self).items():
+            check_number(f"the {name.replace('_', ' ')} of a cabinet", value, least=0.0)
 
 
 PERFECT = Imperfections(0.0, 0.0, 0.0, 0.0, 0.0)
@@ -76,6 +82,9 @@ class SimulatedCabinet:
         step: float = 1e-3,
         seed: int = 0,
     ):
+        check_number("the heartbeat of a cabinet, in s,", heartbeat, least=0.0, most=LONGEST_SILENCE, above=True)
+        check_number("the brake delay of a cabinet, in s,", brake_delay, least=0.0, most=LONGEST_SILENCE)
+        check_number("the step of a cabinet, in s,", step, least=0.0, most=LONGEST_SILENCE, above=True)
         self.model, self.wiring, self.clock = model, model.wiring, clock
         self.layout = signal_blocks(model.wiring.n)
         self.faults = Faults() if faults is None else faults

@@ -19,7 +19,7 @@ from functools import cached_property
 import numpy as np
 
 from appell.control.axes import word
-from appell.errors import ArgumentError
+from appell.errors import ArgumentError, check_number
 from appell.model.actuator import Actuator
 from appell.model.system import System
 
@@ -48,9 +48,12 @@ class Channel:
                     f"an actuator with {name.replace('_', ' ')} {getattr(self.actuator, name)} cannot be wired.",
                     expected="a motor whose torque constant and largest current are known",
                 )
-        for name in ("resistance", "supply", "amplifier", "lines"):
-            if not getattr(self, name) > 0.0:
-                raise ArgumentError(f"a channel's {name} is {getattr(self, name):g}.", expected="a positive number")
+        for name in ("resistance", "supply", "amplifier", "lines", "cooling_time"):
+            check_number(f"a channel's {name.replace('_', ' ')}", getattr(self, name), least=0.0, above=True)
+        for name in ("brake", "heating"):
+            check_number(f"a channel's {name}", getattr(self, name), least=0.0)
+        for name in ("lower", "upper", "home", "hottest"):
+            check_number(f"a channel's {name}", getattr(self, name))
         if not self.lower < self.upper:
             raise ArgumentError(
                 f"a channel's actuator ranges from {self.lower:g} to {self.upper:g}.", expected="lower < upper"

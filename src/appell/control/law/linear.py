@@ -1,23 +1,31 @@
-"""The arm near a point of its motion, as the linear system that tools for tuning want.
+"""A system near a point of its motion, as the linear system that tools for tuning want.
 
-    ẋ = A x + B τ,  x = (δq, δv)        A = [0  1; ∂a/∂q  ∂a/∂v]        B = [0; M⁻¹]                           (1)
+A configuration near q is what q reaches by a small step ξ, as by `system.integrate`. Then ξ changes with δv, less what
+velocities in link axes fail to commute (nothing for joints of one axis):
 
-from exact derivatives of the compiled forward dynamics. With a controller the closed loop follows by differentiating
-its torque the same way; sampled, x⁺ = Φ x + Γ τ with the torque held for a period.
+    ξ̇ = δv - [v, ξ]        δa = ∂a/∂q ξ + ∂a/∂v δv + ∂a/∂τ δτ                                                   (1)
+    ẋ = A x + B δτ,  x = (ξ, δv)        A = [-[v, ·]  1; ∂a/∂q  ∂a/∂v]        B = [0; M⁻¹B_τ]                    (2)
+
+from exact derivatives of the compiled forward dynamics, those by q along v. With a controller the closed loop follows
+by differentiating its torque the same way; sampled, x⁺ = Φ x + Γ τ with the torque held for a period.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from appell.control.friction_parts import FrictionParts
+from appell.control.friction_parts import smooth
 from appell.control.law.controller import Controller
-from appell.errors import ArgumentError
+from appell.dynamics import Dynamics
+from appell.errors import ArgumentError, ModelError
 from appell.model.system import System
 from appell.motion.record import titles
+
+HOLDS = 1e-9  # of the largest force: what may be left for a state to be held
 
 
 @dataclass(frozen=True)
@@ -57,20 +65,63 @@ class LinearSystem:
         return control.ss(self.A, self.B, np.eye(n), np.zeros((n, m)), *time, **names)
 
 
-def linearize(system: System, q, v=None, tau=None) -> LinearSystem:
-    """(1) at a state, rotors and viscous friction included, dry friction apart; `tau` holds it there if None."""
-    dyn, n = FrictionParts(system).smooth, system.nq
-    q = np.asarray(q, float)
-    v = np.zeros(n) if v is None else np.asarray(v, float)
-    if q.shape != (n,) or v.shape != (n,):
-        raise ArgumentError(f"q and v have shapes {q.shape} and {v.shape}.", expected=f"({n},) each")
-    if tau is None:
-        tau = dyn.inverse_dynamics(q, v, np.zeros(n))
-    da_dq, da_dv, da_dtau = dyn.forward_dynamics.jacobian("q", "v", "tau")(q, v, np.asarray(tau, float))
-    A = np.block([[np.zeros((n, n)), np.eye(n)], [da_dq, da_dv]])
-    B = np.vstack([np.zeros_like(da_dtau), da_dtau])
-    states = (*titles("q", system.coordinate_names), *titles("v", system.velocity_names))
-    return LinearSystem(A, B, states, titles("tau", system.actuator_names))
+def linearize(system: System, q, v=None, tau=None, *, actuators: Iterable[str] | None = None) -> LinearSystem:
+    """(2) at any state of any system, rotors and viscous friction included, dry friction apart.
+
+    `actuators` names those that are inputs, in this order; all, if None. `tau` is one number for each of them, the
+    others do nothing; None: what holds the state still or, with v, keeps its velocity.
+    """
+    chosen = _chosen(system, actuators)
+    dyn, n = smooth(_known(system)), system.nv
+    q, v = _state(system, "q", q, system.nq), _state(system, "v", np.zeros(n) if v is None else v, n)
+    full = np.zeros(system.nu)
+    full[chosen] = _holding(dyn, q, v, chosen) if tau is None else _state(system, "tau", tau, len(chosen))
+    da_dq, da_dv, da_dtau = dyn.forward_dynamics.jacobian("q", "v", "tau")(q, v, full)
+    A = np.block([[-system.bracket(v), np.eye(n)], [da_dq, da_dv]])
+    B = np.vstack([np.zeros((n, len(chosen))), da_dtau[:, chosen]])
+    states = (*titles("q", system.velocity_names), *titles("v", system.velocity_names))
+    return LinearSystem(A, B, states, titles("tau", [system.actuator_names[k] for k in chosen]))
+
+
+def _holding(dyn: Dynamics, q: np.ndarray, v: np.ndarray, chosen: list[int]) -> np.ndarray:
+    """The smallest forces of some actuators with which nothing accelerates, or an error if there are none."""
+    system, forces = dyn.system, dyn.generalized_forces(q, v, np.zeros_like(v))
+    columns = dyn.actuator_jacobian(q).T[:, chosen]
+    found = np.linalg.lstsq(columns, forces, rcond=None)[0]
+    left = np.abs(forces - columns @ found)
+    if not left.max(initial=0.0) <= HOLDS * max(1.0, np.abs(forces).max(initial=0.0)):
+        worst = int(np.argmax(left))
+        raise ArgumentError(
+            f"the actuators {', '.join(system.actuator_names[k] for k in chosen)} cannot hold {system.owner} there: "
+            f"{left[worst]:.3g} are left along '{system.velocity_names[worst]}'.",
+            hint="tau=..., for a state that is not held",
+        )
+    return found
+
+
+def _chosen(system: System, actuators: Iterable[str] | None) -> list[int]:
+    names = system.actuator_names
+    if actuators is None:
+        return list(range(len(names)))
+    known = {name: k for k, name in enumerate(names)}
+    return [system.find("actuator", name, known) for name in ([actuators] if isinstance(actuators, str) else actuators)]
+
+
+def _known(system: System) -> System:
+    """A system whose inertia is known, as the numbers of (2) need it."""
+    if system.free:
+        raise ModelError(
+            f"{system.owner} has free inertial parameters, of {', '.join(sorted(system.free))}.",
+            hint="system.with_bodies(...)",
+        )
+    return system
+
+
+def _state(system: System, name: str, value, size: int) -> np.ndarray:
+    array = system.sized(name, value, size)
+    if array.ndim != 1:
+        raise ArgumentError(f"{name} has shape {array.shape}.", expected=f"one state, of shape ({size},)")
+    return array
 
 
 def linearize_closed_loop(controller: Controller, system: System, q) -> LinearSystem:

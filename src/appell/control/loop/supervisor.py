@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from appell.control.loop.states import DANGERS, TRANSITIONS, Fault, State, Trigger, sentences
-from appell.errors import ArgumentError
+from appell.errors import ArgumentError, check_number
 
 
 @dataclass(frozen=True)
@@ -23,12 +23,10 @@ class Policy:
     readings: int = 20  # of the potentiometers before the loop can be armed
 
     def __post_init__(self):
-        for name in ("misses", "lost"):
-            if getattr(self, name) < 0:
-                raise ArgumentError(f"the policy tolerates {getattr(self, name)} {name}.", expected="0 or more")
-        for name in ("stop_time", "rest_speed", "rest_ticks", "readings"):
-            if not getattr(self, name) > 0:
-                raise ArgumentError(f"the policy's {name} is {getattr(self, name)}.", expected="a positive number")
+        for name, value in vars(self).items():
+            check_number(
+                f"the policy's {name.replace('_', ' ')}", value, least=0.0, above=name not in ("misses", "lost")
+            )
 
 
 class Supervisor:

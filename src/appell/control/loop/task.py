@@ -27,7 +27,7 @@ from appell.control.loop.states import State, sentences
 from appell.errors import ArgumentError
 from appell.model.mechanism import Mechanism
 from appell.model.system import System
-from appell.model.variations import with_payload, with_stiction
+from appell.model.variations import with_stiction
 
 SETTLE = 0.3  # s that a search or a task is held at its end
 STICTION = 1.2  # static over Coulomb friction of a plant, where nobody knows better
@@ -91,7 +91,7 @@ def standard_guard(system: System, wiring: Wiring) -> Guard:
 def standard_plant(system: System, wiring: Wiring, payload: float = 0.0) -> CabinetModel:
     """The system behind the cabinet: with friction that sticks and, if wanted, a load that no model knows."""
     real = with_stiction(system, STICTION)
-    return CabinetModel(with_payload(real, payload, (0.0, 0.0, 0.1)) if payload else real, wiring)
+    return CabinetModel(real.with_payload(payload, com=(0.0, 0.0, 0.1)) if payload else real, wiring)
 
 
 def run_task(

@@ -25,9 +25,9 @@ from appell.algebra.vector import Vec3
 from appell.describe.legs import Angle, check_branches, check_positive, closing_angle, cylinder, disc, turn_z
 from appell.describe.zoo.recipe import maker
 from appell.model.body import Body
-from appell.model.closures import Closure
 from appell.model.mechanism import Mechanism
 from appell.model.mechanism_parts import LegJoint, MovingBody, Reach
+from appell.model.pin import Pin
 
 ANGLES = tuple(math.radians(angle) for angle in (0.0, 120.0, 240.0))
 
@@ -111,7 +111,7 @@ def delta(
         forearm_mass=forearm_mass,
         bar_radius=bar_radius,
     )
-    bodies, actuators, reaches, loops = [], [], [], []
+    bodies, actuators, reaches, pins = [], [], [], []
     axes = [turn_z(angle) for angle in angles]
     for k, (turn, sign) in enumerate(zip(axes, signs, strict=True), start=1):
         leg = DeltaLeg(turn, platform_radius - base_radius, arm, forearm, sign)
@@ -121,9 +121,9 @@ def delta(
         bodies.append(MovingBody(f"forearm_{k}", leg.lower, lower, base, [(0, 0, 0), (forearm, 0, 0)]))
         actuators.append(LegJoint(f"theta{k}", leg.motor))
         reaches.append(Reach(f"leg_{k}", "forearm", forearm, leg.nearest, leg.farthest))
-        seat = tuple(turn @ Vec3(platform_radius, 0.0, 0.0))
-        loops.append(Closure(f"elbow_{k}", (f"arm_{k}", (arm, 0, 0)), (f"forearm_{k}", (0, 0, 0))))
-        loops.append(Closure(f"leg_{k}", (f"forearm_{k}", (forearm, 0, 0)), ("platform", seat)))
+        end = turn @ Vec3(platform_radius, 0.0, 0.0)
+        pins.append(Pin(f"arm_{k}", (arm, 0.0, 0.0), f"forearm_{k}"))
+        pins.append(Pin(f"forearm_{k}", (forearm, 0.0, 0.0), "platform", tuple(end)))
     hips, ends = ([list(turn @ Vec3(r, 0.0, 0.0)) for turn in axes] for r in (base_radius, platform_radius))
     plate = platform or disc(0.5, platform_radius)
     bodies.append(MovingBody("platform", lambda q: Pose(translation=Vec3.of(q)), plate, outline=[*ends, ends[0]]))
@@ -134,11 +134,11 @@ def delta(
         actuators,
         home=(0.0, 0.0, -0.75 * (arm + forearm)),
         units=("m", "m", "m"),
-        limits=((-0.2, 0.2), (-0.2, 0.2), (-0.9 * (arm + forearm), -0.6 * (arm + forearm))),
+        ranges=((-0.2, 0.2), (-0.2, 0.2), (-0.9 * (arm + forearm), -0.6 * (arm + forearm))),
         description="Delta robot: a platform that does not turn, held by three arms with parallel forearms",
         reference="round numbers; the geometry of Clavel 1988",
         reaches=reaches,
-        closures=loops,
+        pins=pins,
         gravity=Vec3.of(gravity),
         outlines=[[*hips, hips[0]]],
     )

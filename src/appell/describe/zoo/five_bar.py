@@ -33,23 +33,22 @@ def five_bar(
         PlanarLeg(name, place, lambda q: (q[0], q[1]), each, branch)
         for name, place, each, branch in zip(("left", "right"), places, links, signs, strict=True)
     )
+    x, y = ((a + b) / 2 for a, b in zip(*places, strict=True))
     legs = (left, right)
-    pin: tuple[str, Sequence[float]] = ("second_link_right", (links[1].second, 0, 0))
-    middle_x, middle_y = ((a + b) / 2 for a, b in zip(*places, strict=True))
     height = 0.75 * min(each.first + each.second for each in links)
     return Mechanism(
         "five-bar",
         ("x", "y"),
         [body for leg in legs for body in leg.bodies("a five-bar")],
         [leg.actuator for leg in legs],
-        home=(middle_x, middle_y + height),
+        home=(x, y + height),
         units=("m", "m"),
-        limits=((middle_x - 0.1, middle_x + 0.1), (middle_y + height - 0.1, middle_y + height + 0.08)),
+        ranges=((x - 0.1, x + 0.1), (y + height - 0.1, y + height + 0.08)),
         description="planar five-bar: two legs of two links that hold one pin",
         reference="round numbers",
         passive=[leg.passive for leg in legs],
         reaches=[leg.reach for leg in legs],
-        closures=[loop for leg in legs for loop in leg.loops(pin)],
+        pins=[*left.pins(), *right.pins(), left.held_by("second_link_right", (links[1].second, 0.0, 0.0))],
         gravity=Vec3.of(gravity),
         outlines=[[(*left.motor, 0.0), (*right.motor, 0.0)]],
     )

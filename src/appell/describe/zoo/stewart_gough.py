@@ -22,9 +22,9 @@ from appell.describe.legs import check_positive, cylinder, disc, norm, rotation_
 from appell.describe.zoo.recipe import maker
 from appell.errors import ArgumentError
 from appell.model.body import Body
-from appell.model.closures import Closure
 from appell.model.mechanism import Mechanism
 from appell.model.mechanism_parts import LegJoint, MovingBody, Reach
+from appell.model.pin import Pin
 
 
 @dataclass(frozen=True)
@@ -76,13 +76,13 @@ def stewart_gough(
     *,
     base_spread: float = math.radians(20.0),
     platform_spread: float = math.radians(100.0),
+    base_anchors: Sequence[Sequence[float]] | None = None,
+    platform_anchors: Sequence[Sequence[float]] | None = None,
     cylinder_mass: float = 1.0,
     cylinder_length: float = 0.4,
     piston_mass: float = 0.5,
     piston_length: float = 0.4,
     bar_radius: float = 0.02,
-    base_points: Sequence[Sequence[float]] | None = None,
-    platform_points: Sequence[Sequence[float]] | None = None,
     home: Sequence[float] | None = None,
     platform: Body | None = None,
     stroke: tuple[float, float] | None = None,
@@ -90,12 +90,11 @@ def stewart_gough(
 ) -> Mechanism:
     """Joints in pairs on two circles, the two of a pair `spread` radians apart; lengths in m, masses in kg.
 
-    Or joints anywhere: six points (x, y, z) of the base, six of the platform in its own axes, leg by leg; without a
-    `platform` of one's own it is then a disc that reaches as far as its points do on the average.
-
-    `height` is that of the platform at home, if no other `home` is given. Outside the `stroke` (shortest, longest), if
-    one is given, a leg is out of reach. In the inertia of cylinders and pistons their bars begin at the base joint and
-    at the platform joint.
+    `base_anchors` and `platform_anchors` put them anywhere instead: six points (x, y, z) each, of the base and of the
+    platform, in the order of the legs; without a `platform` of one's own it is then a disc that reaches as far as they
+    do on the average. `height` is that of the platform at home, if no other `home` is given. Outside the `stroke`
+    (shortest, longest), if one is given, a leg is out of reach. In the inertia of cylinders and pistons their bars
+    begin at the base joint and at the platform joint.
     """
     check_positive(
         "a Stewart-Gough platform",
@@ -110,25 +109,25 @@ def stewart_gough(
     )
     if stroke is not None and not 0.0 < stroke[0] < stroke[1]:
         raise ArgumentError(f"a Stewart-Gough platform has stroke {stroke}.", expected="0 < shortest < longest")
-    anchors = _six(base_points, "base") if base_points is not None else _pairs(base_radius, base_spread)
-    tips = _pairs(platform_radius, platform_spread)
-    if platform_points is not None:
-        tips = _six(platform_points, "platform")
+    anchors = _pairs(base_radius, base_spread) if base_anchors is None else _points(base_anchors)
+    tips = _pairs(platform_radius, platform_spread) if platform_anchors is None else _points(platform_anchors)
+    if platform_anchors is not None:
         platform_radius = max(math.sqrt(sum(tip.dot(tip) for tip in tips) / 6), bar_radius)
-    start = tuple(float(x) for x in home) if home is not None else (0.0, 0.0, height, 0.0, 0.0, 0.0)
+    start = (0.0, 0.0, height, 0.0, 0.0, 0.0) if home is None else tuple(float(x) for x in home)
     outer, inner = (
         cylinder(cylinder_mass, cylinder_length, bar_radius, 2),
         cylinder(piston_mass, piston_length, bar_radius, 2),
     )
     inner = Body(inner.mass, -inner.com, inner.inertia)
-    bodies, actuators, reaches, loops = [], [], [], []
+    bodies, actuators, reaches, pins = [], [], [], []
     for k, (anchor, tip) in enumerate(zip(anchors, tips, strict=True), start=1):
         leg = PlatformLeg(_axes(anchor, tip, start, k), anchor, tip, stroke)
         base = Pose(leg.axes, anchor)
         bodies.append(MovingBody(f"cylinder_{k}", leg.cylinder, outer, base, [(0, 0, 0), (0, 0, cylinder_length)]))
         bodies.append(MovingBody(f"piston_{k}", leg.piston, inner, base, [(0, 0, 0), (0, 0, -piston_length)]))
         actuators.append(LegJoint(f"length{k}", leg.driven_length, "m"))
-        loops.append(Closure(f"leg_{k}", (f"piston_{k}", (0, 0, 0)), ("platform", tuple(tip))))
+        pins.append(Pin(f"cylinder_{k}", other_point=tuple(anchor)))
+        pins.append(Pin(f"piston_{k}", other="platform", other_point=tuple(tip)))
         if stroke is not None:
             reaches.append(Reach(f"leg_{k}", "length", leg.length, *stroke))
     ring, plate = [list(tip) for tip in tips], platform or disc(5.0, platform_radius, 0.02)
@@ -140,11 +139,11 @@ def stewart_gough(
         actuators,
         home=start,
         units=("m", "m", "m", "rad", "rad", "rad"),
-        limits=_limits(start),
+        ranges=_ranges(start),
         description="Stewart-Gough platform: six legs of variable length between two rings",
         reference="round numbers; the geometry of Gough, Whitehall 1962 and Stewart 1965",
         reaches=reaches,
-        closures=loops,
+        pins=pins,
         gravity=Vec3.of(gravity),
         outlines=[[list(a) for a in (*anchors, anchors[0])]],
     )
@@ -155,21 +154,16 @@ def _platform(q: Sequence[Scalar]) -> Pose:
     return Pose(rotation_zyx(yaw, pitch, roll), Vec3(x, y, z))
 
 
-def _pairs(radius: float, spread: float) -> list[Vec3]:
-    angles = [math.radians(120.0 * k) + sign * spread / 2 for k in range(3) for sign in (-1, 1)]
-    return [radius * Vec3(math.cos(angle), math.sin(angle), 0.0) for angle in angles]
-
-
-def _six(points: Sequence[Sequence[float]], what: str) -> list[Vec3]:
-    """Six points, or an error."""
+def _points(given: Sequence[Sequence[float]]) -> list[Vec3]:
+    """Six points, or an error that says what is wrong with them."""
     try:
-        found = [Vec3(*(float(x) for x in point)) for point in points]
+        points = [Vec3(*(float(x) for x in point)) for point in given]
     except (TypeError, ValueError):
-        found = []
-    if len(found) != 6 or not all(math.isfinite(x) for point in found for x in point):
-        problem = f"a Stewart-Gough platform has {what} points {points!r}."
-        raise ArgumentError(problem, expected="six points (x, y, z), in m")
-    return found
+        points = []
+    if len(points) != 6 or not all(math.isfinite(x) for point in points for x in point):
+        problem = f"a Stewart-Gough platform has the anchors {given!r}."
+        raise ArgumentError(problem, expected="six points (x, y, z), finite, in m")
+    return points
 
 
 def _axes(anchor: Vec3, tip: Vec3, home: Sequence[float], number: int) -> Mat3:
@@ -179,13 +173,17 @@ def _axes(anchor: Vec3, tip: Vec3, home: Sequence[float], number: int) -> Mat3:
     turn = turn_z(math.atan2(anchor.y, anchor.x) + math.pi / 2)
     way = PlatformLeg(turn, anchor, tip, None).way(home)
     if not norm(way) > 0.0:
-        problem = f"leg {number} of a Stewart-Gough platform has no length at home: base and platform point coincide."
-        raise ArgumentError(problem, expected="other points, or another home")
+        problem = f"leg {number} of a Stewart-Gough platform has no length at home: its two anchors coincide."
+        raise ArgumentError(problem, expected="other anchors, or another home")
     return turn if abs(way.x) < 0.9 * norm(way) else turn_z(math.atan2(anchor.y, anchor.x))
 
 
-def _limits(home: Sequence[float]) -> list[tuple[float, float]]:
+def _ranges(home: Sequence[float]) -> list[tuple[float, float]]:
     """About home: a little aside, 15 % of its height up and down, 0.3 rad of turning."""
-    rise = 0.15 * (abs(home[2]) or 1.0)
-    room = (0.1, 0.1, rise, 0.3, 0.3, 0.3)
+    room = (0.1, 0.1, 0.15 * (abs(home[2]) or 1.0), 0.3, 0.3, 0.3)
     return [(x - d, x + d) for x, d in zip(home, room, strict=True)]
+
+
+def _pairs(radius: float, spread: float) -> list[Vec3]:
+    angles = [math.radians(120.0 * k) + sign * spread / 2 for k in range(3) for sign in (-1, 1)]
+    return [radius * Vec3(math.cos(angle), math.sin(angle), 0.0) for angle in angles]

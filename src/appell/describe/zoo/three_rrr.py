@@ -47,6 +47,8 @@ def three_rrr(
         PlanarLeg(f"leg_{k}", motor, partial(_pin, pin), each, sign)
         for k, (motor, pin, each, sign) in enumerate(zip(ground, ends, links, signs, strict=True), start=1)
     ]
+    held = [leg.held_by("platform", (*pin, 0.0)) for leg, pin in zip(legs, ends, strict=True)]
+    held += [pin for leg in legs for pin in leg.pins()]
     outline = [(*pin, 0.0) for pin in (*ends, ends[0])]
     moving = MovingBody("platform", _platform, platform or disc(1.0, platform_radius), outline=outline)
     return Mechanism(
@@ -56,13 +58,13 @@ def three_rrr(
         [leg.actuator for leg in legs],
         home=(0.0, 0.0, 0.0),
         units=("m", "m", "rad"),
-        limits=((-0.12, 0.12), (-0.12, 0.12), (-0.5, 0.5)),
+        ranges=((-0.12, 0.12), (-0.12, 0.12), (-0.5, 0.5)),
         description="planar parallel robot: a platform held by three legs of two links",
         reference="round numbers; the geometry of Gosselin, Angeles 1988",
         passive=[leg.passive for leg in legs],
         reaches=[leg.reach for leg in legs],
+        pins=held,
         gravity=Vec3.of(gravity),
-        closures=[loop for leg, pin in zip(legs, ends, strict=True) for loop in leg.loops(("platform", (*pin, 0.0)))],
         outlines=[[(*motor, 0.0) for motor in (*ground, ground[0])]],
     )
 

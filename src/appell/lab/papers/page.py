@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,17 @@ from rich.table import Table
 
 Row = tuple[str, float, str]  # what it is, our number, the printed one as it is printed
 
+AGREES = "agrees"
 BLUE, RED, GREY = "#2463a6", "#c2452d", "#8a8f98"  # ours, theirs, and what is only there for orientation
+
+
+@dataclass
+class Tally:
+    """What a section came to: printed numbers that ours round to, those that they do not, and figures drawn."""
+
+    agreed: int = 0
+    differed: int = 0
+    figures: int = 0
 
 
 class Page:
@@ -24,8 +35,11 @@ class Page:
     def __init__(self, console: Console, folder: Path):
         self.console = console
         self.folder = folder
+        self.tally = Tally()
 
     def title(self, text: str) -> None:
+        """The heading of a section, whose tally begins here."""
+        self.tally = Tally()
         self.console.rule(f"[bold]{text}", align="left")
         self.console.print()
 
@@ -47,12 +61,12 @@ class Page:
 
     def compare(self, title: str, rows: Sequence[Row], note: str = "", against: str = "printed") -> None:
         """Our numbers beside printed ones, with a verdict: agreement to the printed digits, or by how much it fails."""
-        self.table(
-            title,
-            ["", "appell", against, ""],
-            [[label, ours, printed, verdict(ours, printed)] for label, ours, printed in rows],
-            note,
-        )
+        verdicts = [verdict(ours, printed) for _, ours, printed in rows]
+        if against == "printed":
+            self.tally.agreed += (agreed := sum(AGREES in found for found in verdicts))
+            self.tally.differed += len(rows) - agreed
+        cells = [[label, ours, printed, found] for (label, ours, printed), found in zip(rows, verdicts, strict=True)]
+        self.table(title, ["", "appell", against, ""], cells, note)
 
     def figure(self, name: str, draw: Callable) -> None:
         """Save what `draw(figure)` draws as `name`.png; without matplotlib, say so and go on."""
@@ -68,7 +82,8 @@ class Page:
             draw(figure)
             path = self.folder / f"{name}.png"
             figure.savefig(path, dpi=130)
-        self.note(f"figure  [bold]{path}[/]")
+        self.tally.figures += 1
+        self.note(f"figure  [bold]{escape(str(path))}[/]")
         self.console.print()
 
 
@@ -94,7 +109,7 @@ def verdict(ours: float, printed: str) -> str:
     value = Decimal(printed)
     half_unit = 0.5 * 10.0 ** int(value.as_tuple().exponent)
     if abs(ours - float(value)) <= half_unit * (1.0 + 1e-9):
-        return "[green]agrees[/]"
+        return f"[green]{AGREES}[/]"
     if value == 0:
         return f"[yellow]{ours:+.1e}[/]"
     return f"[yellow]{100.0 * (ours / float(value) - 1.0):+.2g} %[/]"

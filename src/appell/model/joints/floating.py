@@ -10,7 +10,14 @@ import numpy as np
 from appell.algebra.rotation import Pose, of_quaternion
 from appell.algebra.vector import UNITS, ZERO, Vec3
 from appell.model.joints.motion import Motion, Partial
-from appell.model.joints.spherical import Spherical, quaternion_rate, quaternion_step, random_quaternion
+from appell.model.joints.spherical import (
+    Spherical,
+    quaternion_difference,
+    quaternion_rate,
+    quaternion_step,
+    random_quaternion,
+    unit_quaternion,
+)
 
 
 @dataclass(frozen=True)
@@ -36,9 +43,14 @@ class Floating(Motion):
         return (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0)
 
     def step(self, q, v):
-        position, quaternion = q[..., :3], q[..., 3:]
+        position, quaternion = q[..., :3], unit_quaternion(q[..., 3:])
         moved = position + turn_by(quaternion, screw_translation(v[..., :3], v[..., 3:]))
         return np.concatenate([moved, quaternion_step(quaternion, v[..., 3:])], axis=-1)
+
+    def difference(self, q0, q1):
+        turn = quaternion_difference(q0[..., 3:], q1[..., 3:])
+        back = unit_quaternion(q0[..., 3:]) * [-1.0, -1.0, -1.0, 1.0]
+        return np.concatenate([screw_velocity(turn_by(back, q1[..., :3] - q0[..., :3]), turn), turn], axis=-1)
 
     def random(self, rng):
         return np.concatenate([rng.uniform(-1.0, 1.0, 3), random_quaternion(rng)])
@@ -60,3 +72,13 @@ def screw_translation(linear: np.ndarray, turn: np.ndarray) -> np.ndarray:
     second = np.where(tiny, 1.0 / 6 - angle**2 / 120, (safe - np.sin(safe)) / safe**3)
     once = np.cross(turn, linear)
     return linear + first * once + second * np.cross(turn, once)
+
+
+def screw_velocity(moved: np.ndarray, turn: np.ndarray) -> np.ndarray:
+    """The linear velocity whose `screw_translation` is `moved`; the turn must be less than a whole one."""
+    half = 0.5 * np.linalg.norm(turn, axis=-1, keepdims=True)
+    tiny = half < 1e-3
+    safe = np.where(tiny, 1.0, half)
+    second = np.where(tiny, 1.0 / 12 + half**2 / 180, (1.0 - safe / np.tan(safe)) / (4.0 * safe**2))
+    once = np.cross(turn, moved)
+    return moved - 0.5 * once + second * np.cross(turn, once)

@@ -68,6 +68,17 @@ class Motion(ABC):
         """The q reached from q by the constant velocity v in unit time; last axes (nq) and (nv), any batch."""
 
     @abstractmethod
+    def difference(self, q0: np.ndarray, q1: np.ndarray) -> np.ndarray:
+        """The smallest constant velocity that leads from q0 to q1 in unit time."""
+
+    def bracket(self, v: np.ndarray) -> np.ndarray:
+        """[v, ·] = (ω × u' + u × ω', ω × ω') of velocities (u, ω) in link axes, in terms of the partials."""
+        twists = [(np.array([*p.linear], float), np.array([*p.angular], float)) for p in self.partials]
+        u, w = (sum((x * twist[k] for x, twist in zip(v, twists, strict=True)), np.zeros(3)) for k in (0, 1))
+        columns = [(np.cross(w, linear) + np.cross(u, angular), np.cross(w, angular)) for linear, angular in twists]
+        return np.array([[a @ linear + b @ angular for linear, angular in columns] for a, b in twists])
+
+    @abstractmethod
     def random(self, rng: np.random.Generator) -> np.ndarray:
         """A configuration drawn from all that the joint can reach; lengths within ±1 m, angles within ±π."""
 

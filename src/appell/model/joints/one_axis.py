@@ -12,6 +12,7 @@ from appell.model.joints.motion import Motion, unit_axis
 @dataclass(frozen=True)
 class OneAxis(Motion):
     unit: ClassVar[str]
+    spread: ClassVar[float]  # how far from 0 a random position is, to either side
     axis: Vec3 = UNITS[2]  # any three numbers with a direction; kept as a unit vector
 
     def __post_init__(self):
@@ -30,3 +31,9 @@ class OneAxis(Motion):
 
     def step(self, q, v):
         return q + v
+
+    def difference(self, q0, q1):
+        return q1 - q0
+
+    def random(self, rng):
+        return rng.uniform(-self.spread, self.spread, 1)

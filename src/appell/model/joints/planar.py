@@ -10,7 +10,7 @@ import numpy as np
 from appell.algebra.rotation import Pose, about_axis
 from appell.algebra.scalar import cos, sin
 from appell.algebra.vector import UNITS, ZERO, Vec3
-from appell.model.joints.floating import screw_translation
+from appell.model.joints.floating import screw_translation, screw_velocity
 from appell.model.joints.motion import Motion, Partial
 
 
@@ -44,6 +44,13 @@ class Planar(Motion):
         x = q[..., 0] + c * moved[..., 0] - s * moved[..., 1]
         y = q[..., 1] + s * moved[..., 0] + c * moved[..., 1]
         return np.stack([x, y, q[..., 2] + v[..., 2]], axis=-1)
+
+    def difference(self, q0, q1):
+        c, s, d = np.cos(q0[..., 2]), np.sin(q0[..., 2]), q1 - q0
+        turn, flat = np.remainder(d[..., 2] + np.pi, 2.0 * np.pi) - np.pi, np.zeros_like(c)
+        moved = np.stack([c * d[..., 0] + s * d[..., 1], c * d[..., 1] - s * d[..., 0], flat], axis=-1)
+        velocity = screw_velocity(moved, np.stack([flat, flat, turn], axis=-1))
+        return np.concatenate([velocity[..., :2], turn[..., None]], axis=-1)
 
     def random(self, rng):
         return np.concatenate([rng.uniform(-1.0, 1.0, 2), rng.uniform(-np.pi, np.pi, 1)])

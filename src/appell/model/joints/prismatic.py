@@ -18,6 +18,7 @@ class Prismatic(OneAxis):
 
     name: ClassVar[str] = "prismatic"
     unit: ClassVar[str] = "m"
+    spread: ClassVar[float] = 1.0
 
     def pose(self, q) -> Pose:
         return Pose(IDENTITY, q[0] * self.axis)
@@ -25,6 +26,3 @@ class Prismatic(OneAxis):
     @property
     def partials(self) -> tuple[Partial, ...]:
         return (Partial(ZERO, self.axis),)
-
-    def random(self, rng):
-        return rng.uniform(-1.0, 1.0, 1)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import ClassVar
-
-import numpy as np
 
 from appell.algebra.rotation import Pose, about_axis
 from appell.algebra.vector import ZERO
@@ -19,6 +18,7 @@ class Revolute(OneAxis):
 
     name: ClassVar[str] = "revolute"
     unit: ClassVar[str] = "rad"
+    spread: ClassVar[float] = math.pi
 
     def pose(self, q) -> Pose:
         return Pose(about_axis(self.axis, q[0]), ZERO)
@@ -26,9 +26,6 @@ class Revolute(OneAxis):
     @property
     def partials(self) -> tuple[Partial, ...]:
         return (Partial(self.axis, ZERO),)
-
-    def random(self, rng):
-        return rng.uniform(-np.pi, np.pi, 1)
 
 
 @dataclass(frozen=True)

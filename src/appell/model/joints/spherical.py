@@ -41,6 +41,9 @@ class Spherical(Motion):
     def step(self, q, v):
         return quaternion_step(q, v)
 
+    def difference(self, q0, q1):
+        return quaternion_difference(q0, q1)
+
     def random(self, rng):
         return random_quaternion(rng)
 
@@ -61,10 +64,30 @@ def quaternion_step(q: np.ndarray, turn: np.ndarray) -> np.ndarray:
     """q ⊗ exp(turn / 2), of unit length; `turn` is a rotation vector in body axes."""
     angle = norm(turn, axis=-1, keepdims=True)
     scaled = 0.5 * np.sinc(angle / (2 * np.pi)) * turn
+    return unit_quaternion(_product(unit_quaternion(q), np.concatenate([scaled, np.cos(0.5 * angle)], axis=-1)))
+
+
+def quaternion_difference(q0: np.ndarray, q1: np.ndarray) -> np.ndarray:
+    """The rotation vector, in body axes and of length up to π, that leads from q0 to q1."""
+    back = unit_quaternion(q0) * [-1.0, -1.0, -1.0, 1.0]
+    turn = _product(back, unit_quaternion(q1))
+    turn = np.where(turn[..., 3:] < 0.0, -turn, turn)
+    sine = norm(turn[..., :3], axis=-1, keepdims=True)
+    safe = np.where(sine == 0.0, 1.0, sine)
+    return np.where(sine == 0.0, 2.0, 2.0 * np.arctan2(sine, turn[..., 3:]) / safe) * turn[..., :3]
+
+
+def unit_quaternion(q: np.ndarray) -> np.ndarray:
+    """The same turn by a quaternion of unit length, whatever its size is."""
+    q = q / np.abs(q).max(axis=-1, keepdims=True)
+    return q / norm(q, axis=-1, keepdims=True)
+
+
+def _product(q: np.ndarray, p: np.ndarray) -> np.ndarray:
+    """q ⊗ p."""
     x, y, z, w = np.moveaxis(q, -1, 0)
-    dx, dy, dz = np.moveaxis(scaled, -1, 0)
-    dw = np.cos(0.5 * angle[..., 0])
-    turned = np.stack(
+    dx, dy, dz, dw = np.moveaxis(p, -1, 0)
+    return np.stack(
         [
             w * dx + x * dw + y * dz - z * dy,
             w * dy - x * dz + y * dw + z * dx,
@@ -73,7 +96,6 @@ def quaternion_step(q: np.ndarray, turn: np.ndarray) -> np.ndarray:
         ],
         axis=-1,
     )
-    return turned / norm(turned, axis=-1, keepdims=True)
 
 
 def random_quaternion(rng: np.random.Generator) -> np.ndarray:

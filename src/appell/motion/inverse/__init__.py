@@ -1,6 +1,6 @@
 """Inverse kinematics: `spherical_wrist` in closed form, `numerical` for any robot and frame."""
 
-from appell.motion.inverse.numerical_solver import NumericalSolver, joint_limits, numerical
+from appell.motion.inverse.numerical_solver import NumericalSolver, numerical
 from appell.motion.inverse.solution import Solution
 from appell.motion.inverse.wrist_solver import CONFIGURATIONS, SphericalWrist, row_of, spherical_wrist
 
@@ -9,7 +9,6 @@ __all__ = [
     "NumericalSolver",
     "Solution",
     "SphericalWrist",
-    "joint_limits",
     "numerical",
     "row_of",
     "spherical_wrist",

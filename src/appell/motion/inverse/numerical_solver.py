@@ -186,18 +186,7 @@ def numerical(robot: Robot, frame: str | None = None, *, weight: float = 1.0) ->
     robot.frame(frame)
     if not (np.isfinite(weight) and weight >= 0.0):
         raise ArgumentError(f"the weight of a rotation is {weight:g} m.", expected="0 or more")
-    lower, upper = joint_limits(robot)
+    lower, upper = robot.limits.lower, robot.limits.upper
     return NumericalSolver(
         robot, frame, float(weight), lower, upper, damped_step(robot, frame, float(weight), lower, upper)
     )
-
-
-def joint_limits(robot: Robot) -> tuple[np.ndarray, np.ndarray]:
-    """Lowest and highest value of every coordinate, infinite where none is known."""
-    lower, upper = np.full(robot.nq, -np.inf), np.full(robot.nq, np.inf)
-    for link in robot.moving:
-        at, limits = robot.span(link.joint)[0].start, link.joint.limits
-        if link.joint.motion.nq == 1:
-            lower[at] = -np.inf if limits.lower is None else limits.lower
-            upper[at] = np.inf if limits.upper is None else limits.upper
-    return lower, upper

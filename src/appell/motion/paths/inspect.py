@@ -45,11 +45,10 @@ def check_rank(robot: Robot, frame: str, follow: Callable, t: np.ndarray, jacobi
 
 def check_limits(robot: Robot, t: np.ndarray, q: np.ndarray, turning: bool = True) -> np.ndarray:
     """The path, with joints turned by whole turns if that brings them inside their limits; an error if nothing does."""
-    q = q.copy()
+    q, limits = q.copy(), robot.limits
     for link in robot.moving:
-        k, limits = robot.span(link.joint)[0].start, link.joint.limits
-        lower = -np.inf if limits.lower is None else limits.lower
-        upper = np.inf if limits.upper is None else limits.upper
+        k = robot.span(link.joint)[0].start
+        lower, upper = limits.lower[k], limits.upper[k]
         period = 2.0 * np.pi if link.joint.motion.name != "prismatic" else 0.0
         for turns in (0, 1, -1) if turning else (0,):
             moved = q[:, k] + turns * period

@@ -1,0 +1,186 @@
+"""One rule for files that commands write, hints that name flags, output that fits, and no tracebacks."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+from typer.main import get_command
+from typer.testing import CliRunner
+
+from appell.cli.hints import flags, in_flags
+from appell.cli.main import app
+from appell.lab.papers import PAPERS, SECTIONS
+
+HOLLOW = """<robot name="hollow"><link name="base"/><link name="arm"/>
+<joint name="hinge" type="continuous"><parent link="base"/><child link="arm"/><axis xyz="0 1 0"/></joint></robot>"""
+MARKED = """name = "arm [/b] [red]"
+[[link]]
+name = "rod [x]"
+joint = "revolute"
+joint_name = "hinge [/]"
+axis = [0, 1, 0]
+mass = 1.0
+com = [0, 0, -0.5]
+inertia = [0.1, 0.1, 0.01]
+"""
+SWING = ("simulate", "pendulum", "--q", "1", "--until", "0.1")
+
+
+@pytest.fixture(autouse=True)
+def _elsewhere(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+
+def run(*arguments: str, columns: int = 100):
+    return CliRunner().invoke(app, list(arguments), env={"COLUMNS": str(columns)})
+
+
+def process(*arguments: str, **environment: str):
+    command = [sys.executable, "-m", "appell", *arguments]
+    return subprocess.run(command, capture_output=True, check=False, env=os.environ | environment)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        (*SWING, "--output", "there.csv"),
+        (*SWING, "--plot", "there.png"),
+        (*SWING, "--movie", "there.gif"),
+        ("trajectory", "ramp", "pendulum", "--to", "1", "--output", "there.csv"),
+        ("trajectory", "ramp", "pendulum", "--to", "1", "--plot", "there.png"),
+        ("workspace", "five-bar", "--points", "5", "--output", "there.png"),
+        ("control", "run", "pendulum", "--log", "there.log"),
+        ("bench", "--json", "there.json"),
+    ],
+)
+def test_nothing_is_written_over_unasked(command, tmp_path):
+    target = tmp_path / command[-1]
+    target.write_text("precious")
+    result = run(*command)
+    assert result.exit_code == 1
+    assert "there already" in result.output
+    assert "cannot be written" not in result.output
+    assert "--force" in result.output
+    assert target.read_text() == "precious"
+
+
+def test_force_writes_over(tmp_path):
+    (tmp_path / "there.csv").write_text("old")
+    assert run(*SWING, "--output", "there.csv", "--force").exit_code == 0
+    assert "q_" in (tmp_path / "there.csv").read_text()
+
+
+@pytest.mark.parametrize("option", ["--output", "--plot", "--movie"])
+@pytest.mark.parametrize(("name", "said"), [("a.xyz", "expected"), ("no/folder/a", "no folder"), ("n" * 300, "")])
+def test_a_bad_file_name_is_named_before_the_work(option, name, said):
+    ending = {"--output": ".csv", "--plot": ".png", "--movie": ".gif"}[option]
+    result = run(*SWING, option, name if name.endswith(".xyz") else name + ending)
+    assert result.exit_code == 1
+    assert "ArgumentError" in result.output
+    assert said in result.output
+    assert "energy" not in result.output
+
+
+def test_hints_name_flags(tmp_path):
+    (tmp_path / "hollow.urdf").write_text(HOLLOW)
+    result = run("simulate", "hollow.urdf")
+    assert result.exit_code == 1
+    assert "--no-physical" in result.output
+    assert "physical=False" not in result.output
+
+
+def test_a_hint_is_translated_as_far_as_the_command_has_flags():
+    known = flags(get_command(app).commands["identify"])
+    said = "problem\n  try       columns={'t': '<name>'}, solver='svd' or foo=True; physical=False"
+    assert in_flags(said, known).endswith("--columns t=<name>, --method svd or foo=True; --no-physical")
+    assert in_flags("physical=False", known) == "physical=False"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("info", "arm.toml"),
+        ("count", "arm.toml"),
+        ("simulate", "arm.toml", "--until", "0.1"),
+        ("trajectory", "ramp", "arm.toml", "--to", "1"),
+    ],
+)
+def test_a_name_is_never_taken_for_markup(command, tmp_path):
+    (tmp_path / "arm.toml").write_text(MARKED)
+    result = run(*command)
+    assert result.exit_code == 0, result.output
+    assert "[/" in result.output
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("robots",),
+        ("info", "puma"),
+        ("info", "stewart-gough", "--no-counts"),
+        ("count", "planar-2r"),
+        ("formulations",),
+        (*SWING,),
+        ("trajectory", "ramp", "panda", "--to", "0.5,-0.5,0,-2,0,1.5,0.8"),
+        ("reproduce", "dynamics"),
+    ],
+)
+def test_output_fits_a_hundred_columns(command, monkeypatch):
+    monkeypatch.delenv("COLUMNS", raising=False)
+    result = CliRunner().invoke(app, list(command), env={"COLUMNS": None})
+    assert result.exit_code == 0
+    free = ("  numbers", "  source")  # lines that are one name or one citation, not to be broken
+    assert all(len(line.rstrip()) <= 100 or line.startswith(free) for line in result.output.splitlines())
+
+
+@pytest.mark.parametrize(
+    ("command", "units"),
+    [
+        (("info", "puma", "--no-counts"), ("N m s/rad", "kg m²")),
+        (("info", "panda", "--no-counts"), ("2.897 rad", "rad/s")),
+        (("trajectory", "ramp", "stanford", "--to", "0.1,1,0.6,0,0.5,0"), ("rad", "m ", "unit/s²")),
+    ],
+)
+def test_tables_have_units(command, units):
+    output = run(*command).output
+    assert all(unit in output for unit in units)
+
+
+def test_simulate_says_the_energy_at_the_start_and_at_the_end():
+    output = run("simulate", "pendulum", "--q", "1", "--until", "0.3").output
+    line = next(line for line in output.splitlines() if line.startswith("energy"))
+    words = line.replace(",", "").split()
+    first, last, change = float(words[1]), float(words[6]), float(words[-2])
+    assert abs(last - first) < 1e-6
+    assert abs(change - (last - first)) <= 1e-7
+
+
+@pytest.mark.parametrize("command", ["simulate", "torques", "excite", "count", "info", "identify", "trajectory ramp"])
+def test_every_command_that_reads_a_robot_takes_no_physical(command):
+    assert "--no-physical" in run(*command.split(), "--help").output
+
+
+def test_a_plain_terminal_gets_question_marks_and_no_traceback():
+    done = process("info", "panda", "--no-counts", PYTHONIOENCODING="ascii", PYTHONUTF8="0", LC_ALL="C")
+    assert done.returncode == 0
+    assert b"Traceback" not in done.stderr
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="this system has no full device")
+def test_a_full_disk_is_an_error_and_no_traceback():
+    with open("/dev/full", "wb") as full:
+        command = [sys.executable, "-m", "appell", "robots"]
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, check=False)
+    assert done.returncode == 1
+    assert b"Traceback" not in done.stderr
+    assert b"No space left" in done.stderr
+
+
+def test_reproduce_cites_the_papers_in_full_and_closes_with_a_count():
+    output = " ".join(run("reproduce", "dynamics").output.split())
+    for paper in SECTIONS["dynamics"].papers:
+        assert PAPERS[paper] in output
+    assert "1 of 1 printed numbers are reached to their last digit. 2 figures in out/." in output

@@ -1,0 +1,61 @@
+"""Numbers that safety hangs on are finite and in range, or refused by name."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from appell.control.cabinet.faults import Injection
+from appell.control.cabinet.generic import wiring_of
+from appell.control.cabinet.simulated import Imperfections, SimulatedCabinet
+from appell.control.clock import VirtualClock
+from appell.control.loop.supervisor import Policy
+from appell.control.loop.task import standard_plant
+from appell.describe.load import load
+from appell.errors import ArgumentError
+
+BAD = (float("nan"), float("inf"), -1.0, "soon", None, True)
+
+
+@pytest.fixture(scope="module")
+def plant():
+    arm = load("pendulum")
+    return standard_plant(arm, wiring_of(arm), 0.0)
+
+
+@pytest.mark.parametrize("value", [*BAD, 0.0, 2.0])
+def test_a_heartbeat_that_would_switch_the_watchdog_off_is_refused(plant, value):
+    with pytest.raises(ArgumentError, match="the heartbeat of a cabinet"):
+        SimulatedCabinet(plant, VirtualClock(), plant.wiring.start, heartbeat=value)
+
+
+@pytest.mark.parametrize("name", ["brake_delay", "step"])
+@pytest.mark.parametrize("value", BAD)
+def test_so_is_every_other_time_of_a_cabinet(plant, name, value):
+    with pytest.raises(ArgumentError, match=name.replace("_", " ")):
+        SimulatedCabinet(plant, VirtualClock(), plant.wiring.start, **{name: value})
+
+
+@pytest.mark.parametrize("value", BAD)
+def test_a_fault_happens_at_a_time_or_is_refused(value):
+    with pytest.raises(ArgumentError, match="the time of fault 'power-loss'"):
+        Injection("power-loss", value)
+
+
+@pytest.mark.parametrize("value", [float("nan"), -1.0, 0.0])
+def test_a_fault_lasts_for_a_while_or_is_refused(value):
+    with pytest.raises(ArgumentError, match="the duration of fault"):
+        Injection("power-loss", 1.0, duration=value)
+    assert Injection("power-loss", 1.0, duration=np.inf).active(1e9)
+
+
+@pytest.mark.parametrize("name", ["misses", "lost", "stop_time", "rest_speed", "rest_ticks", "readings"])
+@pytest.mark.parametrize("value", BAD)
+def test_a_policy_has_numbers_that_can_be_reached(name, value):
+    with pytest.raises(ArgumentError, match=f"the policy's {name.replace('_', ' ')}"):
+        Policy(**{name: value})
+
+
+def test_imperfections_are_finite():
+    with pytest.raises(ArgumentError, match="the noise of a cabinet"):
+        Imperfections(noise=float("nan"))

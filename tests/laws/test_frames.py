@@ -1,0 +1,129 @@
+"""Functions of frames: one rule for all of them, and Pinocchio's velocities and accelerations."""
+
+from __future__ import annotations
+
+import copy
+import gc
+import multiprocessing
+import pickle
+import weakref
+
+import numpy as np
+import pinocchio as pin
+import pytest
+
+import appell as ap
+from oracle import REFERENCES, Oracle
+from robots import random_tree
+
+LOCAL_WORLD_ALIGNED = "LOCAL_WORLD_ALIGNED"
+KINDS = {"pose": 1, "jacobian": 1, "jacobian_rate": 2, "velocity": 2, "acceleration": 3}  # arrays they take
+
+
+@pytest.mark.parametrize("reference", REFERENCES)
+@pytest.mark.parametrize("seed", range(3))
+def test_frames_move_as_pinocchio_says(seed, reference):
+    robot = random_tree(seed, 6, base=("fixed", "floating", "planar")[seed])
+    judge, rng = Oracle(robot), np.random.default_rng(seed)
+    q, (v, a) = robot.random_configuration(rng), rng.normal(size=(2, robot.nv))
+    frame, dyn, axes = robot.frames[0].name, ap.Dynamics(robot), REFERENCES[reference]
+    pin.forwardKinematics(judge.model, judge.data, judge.q(q), judge.G @ v, judge.G @ a)
+    pin.updateFramePlacements(judge.model, judge.data)
+    number = judge.model.getFrameId(frame)
+    velocity = pin.getFrameVelocity(judge.model, judge.data, number, axes).vector
+    np.testing.assert_allclose(dyn.velocity(frame, reference)(q, v), velocity, atol=1e-11)
+    theirs = pin.getFrameClassicalAcceleration if reference == LOCAL_WORLD_ALIGNED else pin.getFrameAcceleration
+    acceleration = theirs(judge.model, judge.data, number, axes).vector
+    np.testing.assert_allclose(dyn.acceleration(frame, reference)(q, v, a), acceleration, atol=1e-10)
+
+
+@pytest.mark.parametrize("name", ["puma", "delta", "agile-wrist"])
+@pytest.mark.parametrize("reference", REFERENCES)
+def test_velocity_and_acceleration_are_those_of_the_jacobian(name, reference):
+    system = ap.load(name)
+    dyn, frame = ap.Dynamics(system), system.frame_names[-1]
+    q, (v, a) = system.start + 0.01, np.random.default_rng(0).normal(size=(2, system.nv))
+    J, rate = dyn.jacobian(frame, reference)(q), dyn.jacobian_rate(frame, reference)(q, v)
+    np.testing.assert_allclose(dyn.velocity(frame, reference)(q, v), J @ v, atol=1e-13)
+    np.testing.assert_allclose(dyn.acceleration(frame, reference)(q, v, a), J @ a + rate @ v, atol=1e-12)
+
+
+def test_what_stands_on_the_world_does_not_move():
+    robot = ap.load("puma").with_frames([ap.Frame("post", None)])
+    assert not ap.Dynamics(robot).velocity("post", np.ones(6), np.ones(6)).any()
+    assert not ap.Dynamics(robot).acceleration("post", np.ones(6), np.ones(6), np.ones(6)).any()
+
+
+def test_a_velocity_costs_less_than_a_jacobian():
+    dyn = ap.Dynamics(ap.load("panda"))
+    frame = dyn.system.frame_names[-1]
+    assert dyn.velocity(frame).count().mul < 0.6 * dyn.jacobian(frame).count().mul
+
+
+@pytest.mark.parametrize(("kind", "arrays"), KINDS.items())
+def test_a_name_gives_the_function_and_arrays_its_value(kind, arrays):
+    dyn = ap.Dynamics(ap.load("planar-2r"))
+    frame, at = dyn.system.frame_names[-1], np.random.default_rng(0).normal(size=(arrays, 4, 2))
+    ask = getattr(dyn, kind)
+    assert isinstance(ask(frame), ap.Function)
+    assert ask(frame) is ask(frame)
+    np.testing.assert_array_equal(ask(frame, *at), ask(frame)(*at))
+    with pytest.raises(ap.ArgumentError, match=rf'(?s){kind} of robot .* was given a ndarray.*dyn\.{kind}\("'):
+        ask(*at)
+    if kind != "pose":
+        np.testing.assert_array_equal(ask(frame, *at, reference="WORLD"), ask(frame, "WORLD")(*at))
+        np.testing.assert_array_equal(ask(frame, "WORLD", *at), ask(frame, "WORLD")(*at))
+        with pytest.raises(ap.ArgumentError, match=r"no reference 'WRLD'\. Did you mean 'WORLD'"):
+            ask(frame, "WRLD")
+
+
+# ---- who keeps them
+
+
+def test_functions_of_frames_are_kept_by_their_dynamics_however_many_and_go_with_it():
+    robot = ap.load("puma").with_frames([ap.Frame(f"point{k}", "link6") for k in range(200)])
+    dyn = ap.Dynamics(robot)
+    first = [dyn.pose(f"point{k}") for k in range(200)]
+    assert all(dyn.pose(f"point{k}") is function for k, function in enumerate(first))
+    gone = weakref.ref(robot), weakref.ref(dyn), weakref.ref(first[0])
+    dyn.jacobian("tool")(np.zeros(6))
+    del robot, dyn, first
+    gc.collect()
+    assert [reference() for reference in gone] == [None] * 3
+
+
+def torques(dyn):
+    return dyn.inverse_dynamics(np.ones(6), np.ones(6), np.ones(6))
+
+
+@pytest.mark.parametrize("copied", [copy.deepcopy, copy.copy, lambda dyn: pickle.loads(pickle.dumps(dyn))])
+def test_dynamics_can_be_copied_and_pickled_after_use(copied):
+    dyn = ap.Dynamics(ap.load("puma"), "newton-euler", forward="ldl", wrenches=["tool"], friction=True, rotors=True)
+    q = np.linspace(0.1, 0.6, 6)
+    before = dyn.forward_dynamics(q, q, q, q), dyn.pose("tool", q), dyn.gravity(q)
+    other = copied(dyn)
+    assert other.system == dyn.system
+    assert repr(other) == repr(dyn)
+    after = other.forward_dynamics(q, q, q, q), other.pose("tool", q), other.gravity(q)
+    for ours, theirs in zip(after, before, strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+    np.testing.assert_array_equal(other.mass_matrix(q), dyn.mass_matrix(q))
+
+
+def test_dynamics_travel_to_another_process():
+    dyn = ap.Dynamics(ap.load("puma"))
+    here = torques(dyn)
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        np.testing.assert_array_equal(pool.apply(torques, (dyn,)), here)
+
+
+def test_a_mechanism_s_dynamics_can_be_copied():
+    dyn = ap.Dynamics(ap.load("five-bar"))
+    q = dyn.system.start
+    np.testing.assert_array_equal(copy.deepcopy(dyn).gravity(q), dyn.gravity(q))
+
+
+def test_a_function_has_the_name_by_which_schedulers_call_it():
+    dyn = ap.Dynamics(ap.load("puma"))
+    assert dyn.inverse_dynamics.__name__ == "inverse_dynamics"
+    assert pickle.loads(pickle.dumps(dyn.pose("tool"))).__name__ == "pose_tool"

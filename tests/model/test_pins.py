@@ -1,0 +1,120 @@
+"""Mechanisms whose loops close, and platforms with anchors anywhere."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import appell as ap
+from appell.describe.legs import Angle, closing_angle, cylinder, disc
+from appell.describe.zoo.mechanisms import stewart_gough
+
+CRANK, ROD = 0.1, 0.3
+STEP = np.array([0.02, -0.01, 0.03, 0.1, -0.05, 0.08])
+
+
+def crank_slider(error: float = 0.0, **options) -> ap.Mechanism:
+    """With a rod whose pose is written for another length than that at which it is pinned."""
+
+    def motor(q):
+        return closing_angle(q[0], 0.0, (q[0] * q[0] + (CRANK**2 - ROD**2)) * (0.5 / CRANK), 1)
+
+    def rod(q):
+        pin = CRANK * ap.Vec3(motor(q).cosine, motor(q).sine, 0.0)
+        return ap.Pose(Angle((q[0] - pin.x) * (1 / ROD), -pin.y * (1 / ROD)).about_z, pin)
+
+    bodies = [
+        ap.MovingBody("crank", lambda q: ap.Pose(motor(q).about_z), cylinder(0.4, CRANK, 0.01)),
+        ap.MovingBody("rod", rod, cylinder(0.6, ROD, 0.01)),
+        ap.MovingBody(
+            "slider", lambda q: ap.Pose(translation=ap.Vec3(q[0] + error * (q[0] - 0.3), 0, 0)), disc(0.5, 0.02)
+        ),
+    ]
+    pins = [ap.Pin("crank"), ap.Pin("crank", (CRANK, 0, 0), "rod"), ap.Pin("rod", (ROD, 0, 0), "slider")]
+    drive = ap.LegJoint("crank", lambda q: motor(q).value)
+    return ap.Mechanism("crank-slider", ("x",), bodies, [drive], home=(0.3,), **{"pins": pins, **options})
+
+
+def test_loops_that_close_are_taken():
+    assert len(crank_slider().pins) == 3
+    assert crank_slider(error=0.1, pins=()).pins == ()
+
+
+def test_a_loop_that_closes_at_home_alone_is_refused_with_its_gap():
+    """The slider is written to move 1.1 times as far as it should: 1 mm at a step of 10 mm."""
+    with pytest.raises(
+        ap.ModelError,
+        match=r"do not close: body 'rod' and 'slider' are 0\.001 m apart at x = 0\.31",
+    ):
+        crank_slider(error=0.1)
+
+
+def test_a_pin_on_the_world_and_one_on_nobody():
+    with pytest.raises(ap.ModelError, match=r"body 'crank' and the world are 0\.5 m apart at x = 0\.3"):
+        crank_slider(pins=[ap.Pin("crank", other_point=(0.5, 0, 0))])
+    with pytest.raises(ap.ModelError, match=r"no body 'crnk'. Did you mean 'crank'"):
+        crank_slider(pins=[ap.Pin("crnk")])
+
+
+@pytest.mark.parametrize("name", ["five-bar", "three-rrr", "delta", "stewart-gough"])
+def test_mechanisms_of_the_zoo_say_where_they_are_pinned_and_close_far_from_home(name):
+    system = ap.load(name)
+    parts = {part.name: part for part in system.parts}
+    assert system.pins
+    for seed in range(5):
+        q = system.random_configuration(seed).tolist()
+        for pin in system.pins:
+            one, other = pin.ends(parts, q)
+            np.testing.assert_allclose(list(one), list(other), atol=1e-12)
+
+
+# ---- anchors anywhere
+
+
+def anchors(seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """About the circles of the usual platform, but out of their planes."""
+    rng, angles = np.random.default_rng(seed), np.radians([-10, 10, 110, 130, 230, 250])
+    ring = np.stack([np.cos(angles), np.sin(angles), np.zeros(6)], axis=-1)
+    turned = np.stack([np.cos(angles + 0.7), np.sin(angles + 0.7), np.zeros(6)], axis=-1)
+    return 0.5 * ring + rng.uniform(-0.06, 0.06, (6, 3)), 0.3 * turned[[5, 0, 1, 2, 3, 4]] + rng.uniform(
+        -0.06, 0.06, (6, 3)
+    )
+
+
+def test_a_platform_with_anchors_anywhere_has_the_lengths_between_them():
+    below, above = anchors(0)
+    system = stewart_gough(base_anchors=below, platform_anchors=above.tolist())
+    dyn, q = ap.Dynamics(system), system.start + STEP
+    T = dyn.pose("platform", q)
+    lengths = np.linalg.norm(T[:3, 3] + above @ T[:3, :3].T - below, axis=1)
+    np.testing.assert_allclose(dyn.actuator_positions(q), lengths, rtol=1e-14)
+
+
+def test_its_legs_carry_the_platform_as_statics_says():
+    """With legs without weight, forces along them balance force and moment of the platform's weight."""
+    below, above = anchors(1)
+    light = {"cylinder_mass": 1e-9, "piston_mass": 1e-9, "platform": ap.load("stewart-gough").bodies["platform"]}
+    system = stewart_gough(base_anchors=below, platform_anchors=above, **light)
+    dyn, q = ap.Dynamics(system), system.start + STEP
+    T = dyn.pose("platform", q)
+    arms = above @ T[:3, :3].T
+    ways = T[:3, 3] + arms - below
+    units = ways / np.linalg.norm(ways, axis=1, keepdims=True)
+    weight = np.array([0.0, 0.0, -9.81 * light["platform"].mass, 0.0, 0.0, 0.0])
+    forces = np.linalg.solve(np.vstack([units.T, np.cross(arms, units).T]), -weight)
+    np.testing.assert_allclose(dyn.inverse_dynamics(q, np.zeros(6), np.zeros(6)), forces, rtol=1e-6)
+
+
+def test_anchors_are_written_to_files_and_read_back(tmp_path):
+    below, above = anchors(2)
+    system = stewart_gough(base_anchors=below, platform_anchors=above)
+    ap.to_toml(system, tmp_path / "platform.toml")
+    back = ap.load(tmp_path / "platform.toml")
+    q = system.start + 0.01
+    np.testing.assert_array_equal(ap.Dynamics(back).actuator_positions(q), ap.Dynamics(system).actuator_positions(q))
+
+
+@pytest.mark.parametrize("given", [np.zeros((5, 3)), np.zeros((6, 2)), np.full((6, 3), np.nan)])
+def test_anchors_that_are_none_are_refused(given):
+    with pytest.raises(ap.ArgumentError, match=r"(?s)anchors.*six points \(x, y, z\)"):
+        stewart_gough(base_anchors=given)
