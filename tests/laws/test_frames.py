@@ -7,12 +7,14 @@ import gc
 import multiprocessing
 import pickle
 import weakref
+from dataclasses import replace
 
 import numpy as np
 import pinocchio as pin
 import pytest
 
 import appell as ap
+from appell.describe.zoo.mechanisms import delta as make_delta
 from oracle import REFERENCES, Oracle
 from robots import random_tree
 
@@ -117,10 +119,30 @@ def test_dynamics_travel_to_another_process():
         np.testing.assert_array_equal(pool.apply(torques, (dyn,)), here)
 
 
-def test_a_mechanism_s_dynamics_can_be_copied():
-    dyn = ap.Dynamics(ap.load("five-bar"))
-    q = dyn.system.start
-    np.testing.assert_array_equal(copy.deepcopy(dyn).gravity(q), dyn.gravity(q))
+@pytest.mark.parametrize("name", ["five-bar", "delta"])
+def test_dynamics_of_a_changed_mechanism_can_be_copied_and_pickled(name):
+    made = ap.load(name)
+    system = made.with_payload(0.3).with_gravity((1.0, 2.0, -3.0)).with_frames([ap.Frame("mark", made.body_names[0])])
+    system = system.with_actuators(lambda *_: ap.Actuator(stiffness=2.0, rotor_inertia=1e-3))
+    dyn, q = ap.Dynamics(system, rotors=True), system.start
+    dyn.gravity(q)
+    for other in (copy.deepcopy(dyn), pickle.loads(pickle.dumps(dyn))):
+        np.testing.assert_array_equal(other.gravity(q), dyn.gravity(q))
+        np.testing.assert_array_equal(other.mass_matrix(q), dyn.mass_matrix(q))
+        np.testing.assert_array_equal(other.pose("mark", q), dyn.pose("mark", q))
+        assert other.system.drives == system.drives
+        assert other.system.bodies == system.bodies
+
+
+def test_a_mechanism_that_left_its_recipe_is_not_taken_for_it():
+    delta, other = ap.load("delta"), make_delta(arm=0.35)
+    mixed = replace(delta, parts=other.parts, driven=other.driven, reaches=other.reaches, pins=())
+    with pytest.raises((pickle.PicklingError, AttributeError)):
+        pickle.dumps(mixed)
+    q = mixed.start
+    np.testing.assert_array_equal(
+        ap.Dynamics(copy.deepcopy(mixed)).actuator_positions(q), ap.Dynamics(mixed).actuator_positions(q)
+    )
 
 
 def test_a_function_has_the_name_by_which_schedulers_call_it():

@@ -22,12 +22,14 @@ from appell.model.actuator import Actuator, actuator_flaw
 from appell.model.body import Body
 from appell.model.frame import Frame
 from appell.model.mechanism_parts import LegJoint, MovingBody, Polyline, Reach, Recipe, points
-from appell.model.pin import Pin, opened
+from appell.model.pin import Pin
 from appell.model.robot import GRAVITY
 from appell.model.spherical_design import SphericalDesign
 from appell.model.system import Rng, System, vector_of
+from appell.model.travel import travelling
 
 ORTHONORMAL = 1e-9  # largest entry of RᵀR - 1 at home
+BESIDE = 0.01  # rad or m from home, where poses are looked at as well
 CONDITION_LIMIT = 1e10  # of the actuator Jacobian; beyond it, torques are NaN
 NEARBY = 0.1  # rad or m about home, where random configurations are looked for
 TRIES = 200
@@ -80,6 +82,10 @@ class Mechanism(System):
 
     def __repr__(self) -> str:
         return f"<Mechanism {self}>"
+
+    def __reduce_ex__(self, protocol):
+        """One of the zoo travels as its recipe and what was changed since: functions of coordinates do not travel."""
+        return travelling(self) or super().__reduce_ex__(protocol)
 
     # ---- what every system has
 
@@ -199,7 +205,6 @@ def check(mechanism: Mechanism) -> None:
         if not all(math.isfinite(x) for x in numbers):
             raise ModelError(f"the {what} of {owner} is {numbers}.", expected="finite numbers")
     _check_home(mechanism)
-    _check_loops(mechanism)
 
 
 def _check_bodies(mechanism: Mechanism) -> None:
@@ -232,40 +237,52 @@ def _check_names(mechanism: Mechanism) -> None:
     for frame in mechanism.frames:
         if frame.body is not None:
             mechanism.find("body", frame.body, mechanism.bodies)
-    for name in mechanism.free:
+    pinned = [name for pin in mechanism.pins for name in (pin.body, pin.other) if name is not None]
+    for name in (*sorted(mechanism.free), *pinned):
         mechanism.find("body", name, mechanism.bodies)
 
 
 def _check_home(mechanism: Mechanism) -> None:
-    """Home must be in reach, its poses proper rotations, or every result would be wrong without notice."""
+    """Home must be in reach. There and a step beside it along every coordinate, as far as legs reach, poses must be
+    proper rotations and loops closed, or every result would be wrong without notice."""
     owner, home = mechanism.owner, list(mechanism.home)
     if sentence := mechanism.out_of_reach(home):
         raise ModelError(f"{owner} cannot stand at home: {sentence}.", expected="a home that all legs reach")
+    places = {}
     for part in mechanism.parts:
-        pose = part.pose(home)
+        try:
+            places[part.name] = part.pose(home)
+        except (ValueError, ArithmeticError) as reason:
+            problem = f"body '{part.name}' of {owner} has no pose at home: {reason}."
+            raise ModelError(problem, expected="a home that all legs reach") from None
+    _check_places(mechanism, places, "home")
+    for k, name in enumerate(mechanism.coordinates):
+        for x in (home[k] + BESIDE, home[k] - BESIDE):
+            q = [*home[:k], x, *home[k + 1 :]]
+            try:
+                reached = not mechanism.out_of_reach(q)
+                places = {part.name: part.pose(q) for part in mechanism.parts if reached}
+            except (ValueError, ArithmeticError):  # a root of what is negative, where nobody said how far legs reach
+                continue
+            if reached:
+                _check_places(mechanism, places, f"{name} = {x:g}")
+
+
+def _check_places(mechanism: Mechanism, places: Mapping[str, Pose], where: str) -> None:
+    owner = mechanism.owner
+    for name, pose in places.items():
         if not isinstance(pose, Pose):
-            raise ModelError(f"the pose of body '{part.name}' of {owner} is {pose!r}.", expected="a Pose")
+            raise ModelError(f"the pose of body '{name}' of {owner} is {pose!r}.", expected="a Pose")
         R = pose.rotation
         error = max(abs(x) for row in (R.T @ R - IDENTITY).rows for x in row)
         if not (error <= ORTHONORMAL and R.rows[0].cross(R.rows[1]).dot(R.rows[2]) > 0.0):
             raise ModelError(
-                f"the pose of body '{part.name}' of {owner} is no rotation at home (off by {error:.1e}).",
+                f"the pose of body '{name}' of {owner} is no rotation at {where} (off by {error:.1e}).",
                 expected="a 3x3 rotation matrix with determinant +1",
             )
-
-
-def _check_loops(mechanism: Mechanism) -> None:
-    parts = {part.name: part for part in mechanism.parts}
-    for pin in mechanism.pins:
-        for name in (pin.body, pin.other):
-            if name is not None:
-                mechanism.find("body", name, parts)
-
-    def reaches(q: Sequence[float]) -> bool:
-        return not mechanism.out_of_reach(q)
-
-    if sentence := opened(mechanism.pins, parts, mechanism.home, mechanism.coordinates, reaches):
+    in_world = {part.name: part.base @ places[part.name] for part in mechanism.parts}
+    for sentence in filter(None, (pin.opened(in_world) for pin in mechanism.pins)):
         raise ModelError(
-            f"the loops of {mechanism.owner} do not close: {sentence}.",
+            f"the loops of {owner} do not close: {sentence} at {where}.",
             expected="poses that keep the two points of every pin together",
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from appell.algebra.rotation import Pose
@@ -77,10 +77,11 @@ class Reach:
 
 @dataclass(frozen=True)
 class Recipe:
-    """Which mechanism of the zoo this is, and the numbers it was made with: how a file can name it."""
+    """Which mechanism of the zoo this is, and the numbers it was made with: how a file can name it, how it travels."""
 
     maker: str
     options: Mapping[str, Any]
+    make: Callable[..., Any] | None = field(default=None, compare=False)  # the maker itself
 
 
 def points(line: Polyline) -> Polyline:

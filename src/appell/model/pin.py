@@ -1,21 +1,19 @@
 """Where bodies of a mechanism hold each other, so that it can be seen whether its loops close.
 
 Poses are written down one by one, and nothing in them says that two bodies meet. A pin does: a point of one body that
-is a point of another, whatever the coordinates are. It is looked at in the home pose and a step beside it along every
-coordinate, both ways, as far as the legs reach there.
+is a point of another, whatever the coordinates are.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from appell.algebra.rotation import Pose
 from appell.algebra.vector import Vec3
-from appell.model.mechanism_parts import MovingBody
 
 CLOSED = 1e-9  # m, and relative to how far the point is from the world's origin
-STEP = 0.01  # rad or m
 
 
 @dataclass(frozen=True)
@@ -31,42 +29,15 @@ class Pin:
         for name in ("point", "other_point"):
             object.__setattr__(self, name, tuple(float(x) for x in getattr(self, name)))
 
-    def ends(self, parts: Mapping[str, MovingBody], q: Sequence[float]) -> tuple[Vec3, Vec3]:
-        """Where the two points are in the world."""
-        places = ((self.body, self.point), (self.other, self.other_point))
-        one, other = (
-            Vec3.of(at) if name is None else (parts[name].base @ parts[name].pose(q)).apply(Vec3.of(at))
-            for name, at in places
-        )
-        return one, other
+    def ends(self, places: Mapping[str, Pose]) -> tuple[Vec3, Vec3]:
+        """Where the two points are in the world, with the bodies in these places."""
+        here, there = places[self.body].apply(Vec3.of(self.point)), Vec3.of(self.other_point)
+        return here, there if self.other is None else places[self.other].apply(there)
 
-
-def opened(
-    pins: Sequence[Pin],
-    parts: Mapping[str, MovingBody],
-    home: Sequence[float],
-    names: Sequence[str],
-    reaches: Callable[[Sequence[float]], bool],
-) -> str:
-    """Which pin does not hold and where, as a sentence; empty if all do."""
-    for q in _nearby(home) if pins else ():
-        if not reaches(q):
-            continue
-        for pin in pins:
-            try:
-                one, other = pin.ends(parts, q)
-            except (ValueError, ZeroDivisionError):  # out of reach, where nobody has said how far a leg reaches
-                continue
-            apart = math.hypot(*(one - other))
-            if not apart <= CLOSED * max(1.0, math.hypot(*one)):
-                where = ", ".join(f"{name} = {x:g}" for name, x in zip(names, q, strict=True))
-                meeting = f"body '{pin.body}' and {'the world' if pin.other is None else repr(pin.other)}"
-                return f"{meeting} are {apart:.3g} m apart at {where}"
-    return ""
-
-
-def _nearby(home: Sequence[float]) -> list[list[float]]:
-    beside = [
-        [x + sign * STEP * (i == k) for i, x in enumerate(home)] for k in range(len(home)) for sign in (1.0, -1.0)
-    ]
-    return [list(home), *beside]
+    def opened(self, places: Mapping[str, Pose]) -> str:
+        """By how much it does not hold, as the end of a sentence; empty if it does."""
+        one, other = self.ends(places)
+        apart = math.hypot(*(one - other))
+        if apart <= CLOSED * max(1.0, math.hypot(*one)):
+            return ""
+        return f"body '{self.body}' and {repr(self.other) if self.other else 'the world'} are {apart:.3g} m apart"

@@ -21,7 +21,7 @@ def maker(name: str) -> Callable[[Callable[P, Mechanism]], Callable[P, Mechanism
         @wraps(make)
         def made(*arguments: P.args, **options: P.kwargs) -> Mechanism:
             given = inspect.signature(make).bind(*arguments, **options).arguments
-            return replace(make(*arguments, **options), recipe=Recipe(name, given))
+            return replace(make(*arguments, **options), recipe=Recipe(name, given, made))
 
         return made
 
