@@ -178,10 +178,10 @@ def _axes(anchor: Vec3, tip: Vec3, home: Sequence[float], number: int) -> Mat3:
     return turn if abs(way.x) < 0.9 * norm(way) else turn_z(math.atan2(anchor.y, anchor.x))
 
 
-def _ranges(home: Sequence[float]) -> list[tuple[float, float]]:
+def _ranges(home: Sequence[float]) -> tuple[tuple[float, float], ...]:
     """About home: a little aside, 15 % of its height up and down, 0.3 rad of turning."""
     room = (0.1, 0.1, 0.15 * (abs(home[2]) or 1.0), 0.3, 0.3, 0.3)
-    return [(x - d, x + d) for x, d in zip(home, room, strict=True)]
+    return tuple((x - d, x + d) for x, d in zip(home, room, strict=True))
 
 
 def _pairs(radius: float, spread: float) -> list[Vec3]:
