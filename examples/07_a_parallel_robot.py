@@ -1,7 +1,6 @@
 """A parallel robot of your own: a slider that a crank moves through a rod, simulated and controlled.
 
-Poses are plain Python functions of the coordinate, here the slider's place x; the leg is closed by its inverse
-kinematics. The torques are those of the crank's motor.
+Poses are Python functions of the coordinate, here the slider's place x; the torques are those of the crank's motor.
 
 Run it with: python examples/07_a_parallel_robot.py
 """
@@ -33,7 +32,8 @@ def mechanism(load):
         ap.MovingBody("slider", lambda q: ap.Pose(translation=ap.Vec3(q[0], 0.0, 0.0)), disc(0.5 + load, 0.02)),
     ]
     drive = ap.LegJoint("crank", lambda q: motor(q).value)
-    return ap.Mechanism("crank-slider", ("x",), bodies, [drive], home=(0.3,), gravity=(0.0, -9.81, 0.0))
+    pins = [ap.Pin("crank", (CRANK, 0, 0), "rod"), ap.Pin("rod", (ROD, 0, 0), "slider")]  # checked: the loop closes
+    return ap.Mechanism("crank-slider", ("x",), bodies, [drive], home=(0.3,), gravity=(0.0, -9.81, 0.0), pins=pins)
 
 
 robot = mechanism(load=0.0)

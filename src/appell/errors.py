@@ -22,6 +22,7 @@ from numbers import Real
 
 SHOWN = 20  # names or flaws that a message lists at most
 LONGEST = 100  # characters of a name that it quotes
+COMPARED = 100  # names, those nearest in length, among which it looks for one that is like a wrong one
 
 
 class AppellError(Exception):
@@ -74,12 +75,14 @@ class ModelWarning(UserWarning):
     """A description that was read, with something in it that no real robot has."""
 
 
-def gathered(flaws: Sequence[AppellError], owner: str, kind: type[AppellError] = DescriptionError) -> AppellError:
+def gathered(
+    flaws: Sequence[AppellError], owner: str, kind: type[AppellError] = DescriptionError, at_least: bool = False
+) -> AppellError:
     """One error for all flaws of an owner: the flaw itself if it is the only one, else all of them in a list."""
     if len(flaws) == 1:
         return flaws[0]
     flaws = sorted(flaws, key=lambda flaw: _line(flaw.source))
-    lines = [f"{owner} has {len(flaws)} flaws."]
+    lines = [f"{owner} has {'at least ' if at_least else ''}{len(flaws)} flaws."]
     labels = [f"line {_line(flaw.source)}" if _line(flaw.source) else "file" for flaw in flaws[:SHOWN]]
     width = max(map(len, labels))
     for label, flaw in zip(labels, flaws, strict=False):
@@ -103,7 +106,8 @@ def _line(source: str) -> int:
 def unknown_name(kind: str, name: str, known: Iterable[str], owner: str) -> str:
     """The sentence for a name that is not there, with the nearest one that is."""
     names = list(known)
-    close = get_close_matches(name, names, n=1)
+    likely = sorted(names, key=lambda other: abs(len(other) - len(name)))[:COMPARED]
+    close = get_close_matches(name[:LONGEST], likely, n=1)
     guess = f" Did you mean '{close[0]}'?" if close else ""
     listed = ", ".join(names[:SHOWN]) + (f" and {len(names) - SHOWN} more" if len(names) > SHOWN else "")
     quoted = name if len(name) <= LONGEST else f"{name[: LONGEST - 3]}..."

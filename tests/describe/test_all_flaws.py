@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from appell.describe.load import load_text
@@ -177,3 +179,19 @@ xyz = { a = 1 }
     assert found[("root", "mass")] == 13
     assert found[("link", 2, "xyz")] == 15
     assert ("x",) not in found
+
+
+def test_after_a_hundred_flaws_it_is_enough():
+    """Two thousand joints on links that are not there: a name that is like each would take minutes to look for."""
+    n = 2000
+    links = "".join(f'<link name="link_number_{i}"/>' for i in range(n))
+    joints = "".join(
+        f'<joint name="j{i}" type="fixed"><parent link="link_numbr_{i}"/><child link="link_number_{i}"/></joint>'
+        for i in range(n)
+    )
+    started = time.process_time()
+    told = message(f'<robot name="r">{links}{joints}</robot>', "urdf")
+    assert time.process_time() - started < 5.0
+    assert told.startswith("arm.urdf has at least 100 flaws.")
+    assert "Did you mean 'link_number_" in told
+    assert "and 80 more" in told

@@ -11,7 +11,7 @@ from appell.describe.legs import cylinder, diagonal, disc, turn_z
 from appell.describe.planar_leg import Links
 from appell.describe.zoo.mechanisms import agile_wrist, delta, five_bar, stewart_gough, three_rrr
 from appell.dynamics import Dynamics
-from appell.errors import AppellError, ArgumentError, ModelError, TraceError
+from appell.errors import AppellError, ArgumentError, ModelError, ModelWarning, TraceError
 from appell.model.body import Body
 from appell.model.mechanism import Mechanism
 from appell.model.mechanism_parts import LegJoint, MovingBody
@@ -216,3 +216,20 @@ def test_fewer_actuators_than_coordinates_cannot_drive_every_motion():
         _ = robot.inverse_dynamics
     assert np.isfinite(robot.generalized_forces([0.0, 0.0], [0.0, 0.0], [1.0, 1.0])).all()
     assert np.isfinite(robot.forward_dynamics([0.0, 0.0], [0.0, 0.0], [1.0])).all()
+
+
+def test_a_published_platform_that_is_flat_to_its_printed_digits_passes_with_a_warning():
+    """38.29e-4 - 1.351 · 0.05165² = 2.24907e-4 kg m² twice, against 4.5e-4: 4e-4 of it too much."""
+    with pytest.warns(ModelWarning, match=r"body 'platform' has principal moments .* by 0\.00041 of itself"):
+        wrist = agile_wrist(platform_com=(0.0, 0.0, 0.05165))
+    assert np.isfinite(Dynamics(wrist).inverse_dynamics([0.1] * 3, [0.2] * 3, [0.3] * 3)).all()
+
+
+def test_bodies_that_cannot_exist_are_taken_on_request_with_a_warning():
+    wrong = Body(1.0, (0, 0, 0), (1, 1, 3))
+    with pytest.raises(ModelError, match=r"here it is 33\.3 % above"):
+        one_body(body=wrong)
+    with pytest.warns(ModelWarning, match="body 'block' has principal moments of inertia 1, 1, 3"):
+        assert one_body(body=wrong, physical=False).bodies["block"] == wrong
+    with pytest.raises(ModelError, match="not finite"):
+        one_body(body=Body(float("nan")), physical=False)

@@ -14,9 +14,8 @@ Every reader of files drives this same builder. A link whose mass is not given i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from appell.algebra.rotation import Pose
 from appell.describe.assemble import FramePart, Part, assemble
@@ -179,44 +178,45 @@ class Builder:
         return self
 
     def build(self) -> Robot:
+        """The robot, or one error with all that keeps these parts from being one."""
+        with Flaws(self.source or f"robot '{self.name}'") as flaws:
+            robot = self._robot(flaws)
+        assert robot is not None
+        return robot
+
+    def _robot(self, flaws: Flaws) -> Robot | None:
         parts = self.parts if self.mimic else [replace(part, mimic=None) for part in self.parts]
-        flaws = Flaws(self.source or f"robot '{self.name}'")
         links, frames, missing = assemble(parts, self.frames, flaws)
         if self.hidden_root and self.base == "fixed":
             frames = tuple(frame for frame in frames if frame.name != self.root)
         home = None if flaws.found else flaws.tried(None, self._home)  # a mimic that fails has a coordinate too many
         what = f"the gravity of robot '{self.name}'"
-        robot = self._placed(
-            flaws,
-            Robot,
-            name=self.name,
-            links=links,
-            frames=frames,
-            gravity=flaws.tried(GRAVITY, vector, self.gravity, what, self.source),
-            home=home,
-            free=self.free,
-            missing=missing,
-            physical=self.physical,
-            description=self.description,
-            reference=self.reference,
-            source=self.source,
-        )
-        flaws.tell()
-        return robot
-
-    def _placed(self, flaws: Flaws, make: Callable[..., Robot], **options: Any) -> Robot:
-        """What is made, or flaws that say where their culprits were described."""
         try:
-            return make(**options)
+            return Robot(
+                name=self.name,
+                links=links,
+                frames=frames,
+                gravity=flaws.tried(GRAVITY, vector, self.gravity, what, self.source),
+                home=home,
+                free=self.free,
+                missing=missing,
+                physical=self.physical,
+                description=self.description,
+                reference=self.reference,
+                source=self.source,
+            )
         except ModelError as error:
-            places = {("link", part.name): part.body_where for part in self.parts}
-            places |= {("joint", part.joint): part.where for part in self.parts}
-            places |= {("frame", frame.name): frame.where for frame in self.frames}
             for flaw in error.parts or (error,):
-                where = places.get(flaw.culprit) or flaw.source
+                where = self._where(flaw.culprit) or flaw.source
                 flaws.add(type(flaw)(flaw.problem, expected=flaw.expected, source=where, hint=flaw.hint))
-            flaws.tell()
-            raise
+            return None
+
+    def _where(self, culprit: tuple[str, str]) -> str:
+        """Where a link's body, a joint or a frame was described."""
+        places = {("link", part.name): part.body_where for part in self.parts}
+        places |= {("joint", part.joint): part.where for part in self.parts}
+        places |= {("frame", frame.name): frame.where for frame in self.frames}
+        return places.get(culprit, "")
 
     def _home(self) -> tuple[float, ...] | None:
         """The configuration to start from, with the base at rest in front where only the joints are given."""

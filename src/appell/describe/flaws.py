@@ -2,21 +2,26 @@
 
 A reader goes on after a flaw with a harmless value in place of the bad one (no motion in place of an unreadable
 placement, no mass in place of an unreadable body), so that later checks find the other flaws and none that follow from
-the first.
+the first. After a hundred flaws it is enough, and reading ends.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 from appell.errors import AppellError, gathered
 
 T = TypeVar("T")
+MOST = 100
+
+
+class _EnoughError(Exception):
+    """Raised by the last flaw that is taken, to end the reading."""
 
 
 class Flaws:
-    """What was found so far; `owner` is how the message calls the description."""
+    """What was found so far; `owner` is how the message calls the description. Leaving its context tells them all."""
 
     def __init__(self, owner: str):
         self.owner = owner
@@ -24,6 +29,8 @@ class Flaws:
 
     def add(self, error: AppellError) -> None:
         self.found += error.parts or (error,)
+        if len(self.found) >= MOST:
+            raise _EnoughError
 
     def tried(self, otherwise: T, read: Callable[..., T], *arguments: Any, **options: Any) -> T:
         """What `read` returns, or `otherwise` and one flaw more."""
@@ -36,4 +43,11 @@ class Flaws:
     def tell(self) -> None:
         """Raise an error with all of them, if there are any."""
         if self.found:
-            raise gathered(self.found, self.owner)
+            raise gathered(self.found, self.owner, at_least=len(self.found) >= MOST)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if kind is None or kind is _EnoughError:
+            self.tell()

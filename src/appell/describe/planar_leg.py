@@ -17,6 +17,7 @@ from appell.algebra.rotation import Pose
 from appell.algebra.scalar import Scalar, atan2, sqrt
 from appell.algebra.vector import Vec3
 from appell.describe.legs import Angle, check_positive, closing_angle, cylinder
+from appell.errors import ArgumentError
 from appell.model.body import Body
 from appell.model.mechanism_parts import LegJoint, MovingBody, Reach
 from appell.model.pin import Pin
@@ -123,6 +124,17 @@ class PlanarLeg:
 
 def on_circle(radius: float, angle: float) -> tuple[float, float]:
     return radius * math.cos(angle), radius * math.sin(angle)
+
+
+def plane_points(given: Sequence[Sequence[float]], count: int, what: str) -> list[tuple[float, float]]:
+    """So many points (x, y) of the plane, or an error."""
+    try:
+        points = [(float(x), float(y)) for x, y in given]
+    except (TypeError, ValueError):
+        points = []
+    if len(points) != count or not all(math.isfinite(x) for point in points for x in point):
+        raise ArgumentError(f"{what} are {given!r}.", expected=f"{count} points (x, y), in m")
+    return points
 
 
 def turned(angle: Angle, x: float, y: float) -> tuple[Scalar, Scalar]:

@@ -48,7 +48,7 @@ TEXTS = {
 NAMES = {"free"}
 
 
-class Table(dict[str, Any]):
+class TomlTable(dict[str, Any]):
     """The entries of a table that could be read, how a complaint calls it, and where it stands."""
 
     who: str
@@ -68,12 +68,12 @@ class Tables:
             raise DescriptionError(f"this is not TOML: {error}.", source=source) from None
         self.lines = lines_of(text)
 
-    def top(self, kind: str) -> Table:
+    def top(self, kind: str) -> TomlTable:
         return self.table(self.document, kind, "the document", ())
 
-    def table(self, entries: Any, kind: str, who: str, place: Place) -> Table:
+    def table(self, entries: Any, kind: str, who: str, place: Place) -> TomlTable:
         """A table with known keys, and its texts that stand for numbers made numbers."""
-        table = Table()
+        table = TomlTable()
         table.who, table.place, table.left_out = who, place, set()
         if not isinstance(entries, Mapping):
             self.flaws.add(self.error(f"{who} is {shortened(entries)}.", place, "a table"))
@@ -99,7 +99,7 @@ class Tables:
             return value
         return self.numeric(value, key, who, place)
 
-    def tables(self, top: Table, kind: str) -> list[Table]:
+    def tables(self, top: TomlTable, kind: str) -> list[TomlTable]:
         """The [[kind]] tables."""
         found = top.get(kind, [])
         if not isinstance(found, list):
@@ -117,7 +117,7 @@ class Tables:
             raise self.error(f"{key} of {who} is {shortened(value)}.", place, FORMS)
         return result
 
-    def name(self, table: Table) -> str:
+    def name(self, table: TomlTable) -> str:
         """The name of a table; empty if it has none, which is a flaw."""
         if not table.get("name") and "name" not in table.left_out:
             self.flaws.add(self.error(f"{table.who} has no name.", table.place))
@@ -125,10 +125,10 @@ class Tables:
 
     # ---- what several kinds of tables hold; a flaw leaves the harmless value
 
-    def pose(self, table: Table, who: str) -> Pose:
+    def pose(self, table: TomlTable, who: str) -> Pose:
         return self.flaws.tried(IN_PLACE, self._pose, table, who)
 
-    def _pose(self, table: Table, who: str) -> Pose:
+    def _pose(self, table: TomlTable, who: str) -> Pose:
         xyz = vector(table.get("xyz", (0.0, 0.0, 0.0)), f"xyz of {who}", self.where(table, "xyz"))
         if "rotation" not in table:
             rpy = vector(table.get("rpy", (0.0, 0.0, 0.0)), f"rpy of {who}", self.where(table, "rpy"))
@@ -142,7 +142,7 @@ class Tables:
         where = self.where(table, "rotation")
         return Pose(Mat3.of(numbers(row, 3, f"rotation of {who}", where) for row in rows), xyz)
 
-    def matter(self, table: Table, who: str) -> dict[str, Any]:
+    def matter(self, table: TomlTable, who: str) -> dict[str, Any]:
         """The `body` of a table, or `mass` 0 if there is said to be none; neither if nothing is said."""
         if not table.left_out.isdisjoint(MATTER):
             return {"mass": 0.0}
@@ -153,7 +153,7 @@ class Tables:
             return {"body": body, "body_where": where}
         return {"mass": 0.0} if mass is not None or len(self.flaws.found) > before else {}
 
-    def actuator(self, table: Table, who: str) -> Actuator:
+    def actuator(self, table: TomlTable, who: str) -> Actuator:
         """Of a link or a row."""
         place = (*table.place, "actuator")
         own = self.table(table.get("actuator", {}), "actuator of a joint", f"actuator of {who}", place)
@@ -161,7 +161,7 @@ class Tables:
 
     # ---- where things stand
 
-    def where(self, table: Table, key: str = "") -> str:
+    def where(self, table: TomlTable, key: str = "") -> str:
         return self.at((*table.place, key) if key else table.place)
 
     def at(self, place: Place) -> str:

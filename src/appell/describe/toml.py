@@ -34,7 +34,7 @@ from appell.algebra.rotation import Pose
 from appell.describe.build import Builder
 from appell.describe.dh import DH, add_rows, check_row
 from appell.describe.mechanism_toml import read_mechanism
-from appell.describe.tables import KEYS, LIMITS, Table, Tables
+from appell.describe.tables import KEYS, LIMITS, Tables, TomlTable
 from appell.describe.values import number, vector
 from appell.errors import DescriptionError
 from appell.model.joints import KINDS, Motion
@@ -47,7 +47,9 @@ def read_toml(text: str, *, base: str = "fixed", physical: bool = True, mimic: b
     """The robot or mechanism of a TOML document."""
     tables = Tables(text, source)
     read = read_mechanism if "mechanism" in tables.document else _read_robot
-    return read(tables, base=base, physical=physical, mimic=mimic)
+    with tables.flaws:
+        system = read(tables, base=base, physical=physical, mimic=mimic)
+    return system
 
 
 def _read_robot(tables: Tables, **options: Any) -> Robot:
@@ -85,7 +87,7 @@ def _read_robot(tables: Tables, **options: Any) -> Robot:
     return robot
 
 
-def _add_table(tables: Tables, builder: Builder, rows: list[Table], top: Table, tool: Pose) -> None:
+def _add_table(tables: Tables, builder: Builder, rows: list[TomlTable], top: TomlTable, tool: Pose) -> None:
     before = len(tables.flaws.found)
     table = [_row(tables, row) for row in rows]
     convention, where = top.get("convention", "modified"), tables.where(top, "convention")
@@ -96,12 +98,12 @@ def _add_table(tables: Tables, builder: Builder, rows: list[Table], top: Table, 
         tables.flaws.tried(None, add_rows, builder, table, convention, tool, where, places)
 
 
-def _row(tables: Tables, row: Table) -> DH:
+def _row(tables: Tables, row: TomlTable) -> DH:
     given = {key: value for key, value in row.items() if key in KEYS["dh"] and key not in (*LIMITS, "actuator")}
     return DH(limits=_limits(tables, row, row.who), actuator=tables.actuator(row, row.who), **given)
 
 
-def _add_link(tables: Tables, builder: Builder, link: Table) -> None:
+def _add_link(tables: Tables, builder: Builder, link: TomlTable) -> None:
     name, kind, flaws = tables.name(link), link.get("joint"), tables.flaws
     if not name:
         return
@@ -129,7 +131,7 @@ def _add_link(tables: Tables, builder: Builder, link: Table) -> None:
     )
 
 
-def _motion(tables: Tables, link: Table, kind: type[Motion], who: str) -> Motion:
+def _motion(tables: Tables, link: TomlTable, kind: type[Motion], who: str) -> Motion:
     if "axis" not in link:
         return kind()
     place = (*link.place, "axis")
@@ -142,7 +144,7 @@ def _motion(tables: Tables, link: Table, kind: type[Motion], who: str) -> Motion
     return kind(axis)  # type: ignore[call-arg]
 
 
-def _mimic(tables: Tables, link: Table, who: str) -> Mimic | None:
+def _mimic(tables: Tables, link: TomlTable, who: str) -> Mimic | None:
     if "mimic" not in link:
         return None
     place = (*link.place, "mimic")
@@ -157,7 +159,7 @@ def _mimic(tables: Tables, link: Table, who: str) -> Mimic | None:
     return Mimic(mimic["leader"], **factors)
 
 
-def _limits(tables: Tables, table: Table, who: str) -> Limits:
+def _limits(tables: Tables, table: TomlTable, who: str) -> Limits:
     def read(key: str) -> float | None:
         return number(table[key], f"{key} of {who}", tables.where(table, key))
 

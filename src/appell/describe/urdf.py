@@ -39,11 +39,13 @@ def read_urdf(text: str, *, base: str = "fixed", physical: bool = True, mimic: b
     document = parse(text, source)
     if document.tag != "robot":
         raise document.error(f"the outermost tag is <{document.tag}>.", expected="<robot>")
-    flaws, notes = Flaws(source or "the text"), tidied(document)
-    robot = _read(document, flaws, base=base, physical=physical, mimic=mimic)
-    if flaws.found:
-        refuse_unprocessed(document)
-    flaws.tell()
+    notes = tidied(document)
+    with Flaws(source or "the text") as flaws:
+        try:
+            robot = _read(document, flaws, base=base, physical=physical, mimic=mimic)
+        finally:
+            if flaws.found:
+                refuse_unprocessed(document)
     assert robot is not None
     warn_of([*passed_over(document), *notes], source)
     return robot

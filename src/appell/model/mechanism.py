@@ -248,7 +248,14 @@ def _check_home(mechanism: Mechanism) -> None:
     owner, home = mechanism.owner, list(mechanism.home)
     if sentence := mechanism.out_of_reach(home):
         raise ModelError(f"{owner} cannot stand at home: {sentence}.", expected="a home that all legs reach")
-    _check_places(mechanism, {part.name: part.pose(home) for part in mechanism.parts}, "home")
+    places = {}
+    for part in mechanism.parts:
+        try:
+            places[part.name] = part.pose(home)
+        except (ValueError, ArithmeticError) as reason:
+            problem = f"body '{part.name}' of {owner} has no pose at home: {reason}."
+            raise ModelError(problem, expected="a home that all legs reach") from None
+    _check_places(mechanism, places, "home")
     for k, name in enumerate(mechanism.coordinates):
         for x in (home[k] + BESIDE, home[k] - BESIDE):
             q = [*home[:k], x, *home[k + 1 :]]

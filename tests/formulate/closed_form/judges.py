@@ -108,19 +108,18 @@ def delta(mechanism, base=0.2, platform=0.05, arm=0.3, forearm=0.7):
     return Judge(loops, guess)
 
 
-def stewart_gough(mechanism, base=0.5, platform=0.3, base_spread=20.0, platform_spread=100.0):
+def stewart_gough(mechanism, anchors=None, tips=None):
+    """Joints in pairs on circles of 0.5 and 0.3 m, 20° and 100° apart, or at six points each."""
     loops, bodies = Loops(mechanism.gravity), parameters(mechanism)
     for name, parent in zip(("PX", "PY", "PZ", "RZ", "RY"), (None, "PX", "PY", "PZ", "RZ"), strict=True):
         loops.add(name, parent, name)
     loops.add("RX", "RY", "RX", parameters=bodies["platform"])
-    angles = [
-        np.radians([120 * k + s * spread / 2 for k in range(3) for s in (-1, 1)])
-        for spread in (base_spread, platform_spread)
-    ]
-    anchors, tips = (
-        r * np.stack([cos(t), sin(t), 0 * t], axis=-1) for r, t in zip((base, platform), angles, strict=True)
-    )
-    axes = [rot("z", angle + np.pi / 2) for angle in angles[0]]
+    if anchors is None:
+        angles = [np.radians([120 * k + s * spread / 2 for k in range(3) for s in (-1, 1)]) for spread in (20.0, 100.0)]
+        anchors, tips = (
+            r * np.stack([cos(t), sin(t), 0 * t], axis=-1) for r, t in zip((0.5, 0.3), angles, strict=True)
+        )
+    axes = [rot("z", np.arctan2(anchor[1], anchor[0]) + np.pi / 2) for anchor in anchors]
     for k, (anchor, tip, turn) in enumerate(zip(anchors, tips, axes, strict=True), start=1):
         loops.add(f"tilt{k}", None, "RX", turn, anchor)
         loops.add(f"nod{k}", f"tilt{k}", "RY", parameters=bodies[f"cylinder_{k}"])

@@ -40,6 +40,7 @@ from appell.errors import ArgumentError
 from appell.model.body import Body, Inertia
 from appell.model.mechanism import Mechanism
 from appell.model.mechanism_parts import LegJoint, MovingBody, Reach
+from appell.model.pin import Pin
 from appell.model.spherical_design import SphericalDesign, SphericalLeg
 
 Z = Vec3(0.0, 0.0, 1.0)
@@ -136,7 +137,7 @@ def agile_wrist(
         WristLeg(turn_z(turn) @ turn_x(tilt - math.pi), turn_z(seat) @ (turn_x(-lean) @ Z), first, second, sign)
         for turn, first, second, tilt, lean, seat, sign in zip(lambdas, *each.values(), signs, strict=True)
     ]
-    parts, driven, passive, reaches = [], [], [], []
+    parts, driven, passive, reaches, pins = [], [], [], [], []
     for k, leg in enumerate(legs, start=1):
         for name, pose, angle in (("first", leg.first_pose, leg.alpha1), ("second", leg.second_pose, leg.alpha2)):
             body, line = arc(density, radius, angle), _arc_outline(radius, angle)
@@ -144,6 +145,9 @@ def agile_wrist(
         driven.append(LegJoint(f"theta{k}", leg.motor))
         passive.append(LegJoint(f"psi{k}", leg.psi))
         reaches.append(_reach(k, leg))
+        first_end, second_end = (_arc_outline(radius, angle)[-1] for angle in (leg.alpha1, leg.alpha2))
+        pins.append(Pin(f"first_arc_{k}", first_end, f"second_arc_{k}", (0.0, 0.0, radius)))
+        pins.append(Pin(f"second_arc_{k}", second_end, "platform", [radius * x for x in leg.v_star]))
     tips = [[radius * x for x in leg.v_star] for leg in legs]
     platform = _platform(platform_mass, platform_com, platform_inertia)
     parts.append(
@@ -157,6 +161,7 @@ def agile_wrist(
         home=(0.0, 0.0, 0.0),
         passive=tuple(passive),
         reaches=tuple(reaches),
+        pins=pins,
         ranges=((-0.6, 0.6),) * 3,
         gravity=Vec3.of(float(x) for x in gravity),
         outlines=tuple([(0.0, 0.0, 0.0), [radius * x for x in leg.base @ Z]] for leg in legs),

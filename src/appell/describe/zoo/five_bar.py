@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from appell.algebra.vector import Vec3
 from appell.describe.legs import check_branches, check_positive
-from appell.describe.planar_leg import Links, PlanarLeg
+from appell.describe.planar_leg import Links, PlanarLeg, plane_points
 from appell.describe.zoo.recipe import maker
 from appell.model.mechanism import Mechanism
 
@@ -19,15 +19,21 @@ def five_bar(
     links: Sequence[Links] = (LINKS, LINKS),
     branches: Sequence[int] = (1, -1),
     *,
+    motors: Sequence[Sequence[float]] | None = None,
     gravity: Sequence[float] = (0.0, -9.81, 0.0),
 ) -> Mechanism:
-    """Motors at (∓base/2, 0), the pin at q = (x, y); by default elbows point outward and the plane stands upright."""
+    """Motors at (∓base/2, 0) or at two given points, the pin at q = (x, y); by default elbows point outward.
+
+    Lengths in m. The plane stands upright.
+    """
     signs = check_branches(branches, 2, "a five-bar")
     check_positive("a five-bar", base=base)
+    places = plane_points(motors or ((-base / 2, 0.0), (base / 2, 0.0)), 2, "the motors of a five-bar")
     left, right = (
-        PlanarLeg(name, (x, 0.0), lambda q: (q[0], q[1]), each, branch)
-        for name, x, each, branch in zip(("left", "right"), (-base / 2, base / 2), links, signs, strict=True)
+        PlanarLeg(name, place, lambda q: (q[0], q[1]), each, branch)
+        for name, place, each, branch in zip(("left", "right"), places, links, signs, strict=True)
     )
+    x, y = ((a + b) / 2 for a, b in zip(*places, strict=True))
     legs = (left, right)
     height = 0.75 * min(each.first + each.second for each in links)
     return Mechanism(
@@ -35,9 +41,9 @@ def five_bar(
         ("x", "y"),
         [body for leg in legs for body in leg.bodies("a five-bar")],
         [leg.actuator for leg in legs],
-        home=(0.0, height),
+        home=(x, y + height),
         units=("m", "m"),
-        ranges=((-0.1, 0.1), (height - 0.1, height + 0.08)),
+        ranges=((x - 0.1, x + 0.1), (y + height - 0.1, y + height + 0.08)),
         description="planar five-bar: two legs of two links that hold one pin",
         reference="round numbers",
         passive=[leg.passive for leg in legs],

@@ -83,6 +83,7 @@ def stewart_gough(
     piston_mass: float = 0.5,
     piston_length: float = 0.4,
     bar_radius: float = 0.02,
+    home: Sequence[float] | None = None,
     platform: Body | None = None,
     stroke: tuple[float, float] | None = None,
     gravity: Sequence[float] = (0.0, 0.0, -9.81),
@@ -90,9 +91,10 @@ def stewart_gough(
     """Joints in pairs on two circles, the two of a pair `spread` radians apart; lengths in m, masses in kg.
 
     `base_anchors` and `platform_anchors` put them anywhere instead: six points (x, y, z) each, of the base and of the
-    platform, in the order of the legs. `height` is that of the platform at home. Outside the `stroke` (shortest,
-    longest), if one is given, a leg is out of reach. In the inertia of cylinders and pistons their bars begin at the
-    base joint and at the platform joint.
+    platform, in the order of the legs; without a `platform` of one's own it is then a disc that reaches as far as they
+    do on the average. `height` is that of the platform at home, if no other `home` is given. Outside the `stroke`
+    (shortest, longest), if one is given, a leg is out of reach. In the inertia of cylinders and pistons their bars
+    begin at the base joint and at the platform joint.
     """
     check_positive(
         "a Stewart-Gough platform",
@@ -109,6 +111,9 @@ def stewart_gough(
         raise ArgumentError(f"a Stewart-Gough platform has stroke {stroke}.", expected="0 < shortest < longest")
     anchors = _pairs(base_radius, base_spread) if base_anchors is None else _points(base_anchors)
     tips = _pairs(platform_radius, platform_spread) if platform_anchors is None else _points(platform_anchors)
+    if platform_anchors is not None:
+        platform_radius = max(math.sqrt(sum(tip.dot(tip) for tip in tips) / 6), bar_radius)
+    start = (0.0, 0.0, height, 0.0, 0.0, 0.0) if home is None else tuple(float(x) for x in home)
     outer, inner = (
         cylinder(cylinder_mass, cylinder_length, bar_radius, 2),
         cylinder(piston_mass, piston_length, bar_radius, 2),
@@ -116,7 +121,7 @@ def stewart_gough(
     inner = Body(inner.mass, -inner.com, inner.inertia)
     bodies, actuators, reaches, pins = [], [], [], []
     for k, (anchor, tip) in enumerate(zip(anchors, tips, strict=True), start=1):
-        leg = PlatformLeg(turn_z(math.atan2(anchor.y, anchor.x) + math.pi / 2), anchor, tip, stroke)
+        leg = PlatformLeg(_axes(anchor, tip, start, k), anchor, tip, stroke)
         base = Pose(leg.axes, anchor)
         bodies.append(MovingBody(f"cylinder_{k}", leg.cylinder, outer, base, [(0, 0, 0), (0, 0, cylinder_length)]))
         bodies.append(MovingBody(f"piston_{k}", leg.piston, inner, base, [(0, 0, 0), (0, 0, -piston_length)]))
@@ -132,9 +137,9 @@ def stewart_gough(
         ("x", "y", "z", "yaw", "pitch", "roll"),
         bodies,
         actuators,
-        home=(0.0, 0.0, height, 0.0, 0.0, 0.0),
+        home=start,
         units=("m", "m", "m", "rad", "rad", "rad"),
-        ranges=((-0.1, 0.1), (-0.1, 0.1), (0.85 * height, 1.15 * height), *((-0.3, 0.3),) * 3),
+        ranges=_ranges(start),
         description="Stewart-Gough platform: six legs of variable length between two rings",
         reference="round numbers; the geometry of Gough, Whitehall 1962 and Stewart 1965",
         reaches=reaches,
@@ -151,14 +156,32 @@ def _platform(q: Sequence[Scalar]) -> Pose:
 
 def _points(given: Sequence[Sequence[float]]) -> list[Vec3]:
     """Six points, or an error that says what is wrong with them."""
-    points = [tuple(point) for point in given]
-    numbers = [x for point in points for x in point]
-    if len(points) != 6 or any(len(point) != 3 for point in points) or not all(map(math.isfinite, numbers)):
-        raise ArgumentError(
-            f"a Stewart-Gough platform has the {len(points)} anchors {points}.",
-            expected="six points (x, y, z), finite, in m",
-        )
-    return [Vec3.of(map(float, point)) for point in points]
+    try:
+        points = [Vec3(*(float(x) for x in point)) for point in given]
+    except (TypeError, ValueError):
+        points = []
+    if len(points) != 6 or not all(math.isfinite(x) for point in points for x in point):
+        problem = f"a Stewart-Gough platform has the anchors {given!r}."
+        raise ArgumentError(problem, expected="six points (x, y, z), finite, in m")
+    return points
+
+
+def _axes(anchor: Vec3, tip: Vec3, home: Sequence[float], number: int) -> Mat3:
+    """The system of a leg, its x axis along the ground and, so that (1) is regular, far from the leg's own at home."""
+    if len(home) != 6:
+        raise ArgumentError(f"a Stewart-Gough platform has home {tuple(home)}.", expected="x, y, z, yaw, pitch, roll")
+    turn = turn_z(math.atan2(anchor.y, anchor.x) + math.pi / 2)
+    way = PlatformLeg(turn, anchor, tip, None).way(home)
+    if not norm(way) > 0.0:
+        problem = f"leg {number} of a Stewart-Gough platform has no length at home: its two anchors coincide."
+        raise ArgumentError(problem, expected="other anchors, or another home")
+    return turn if abs(way.x) < 0.9 * norm(way) else turn_z(math.atan2(anchor.y, anchor.x))
+
+
+def _ranges(home: Sequence[float]) -> tuple[tuple[float, float], ...]:
+    """About home: a little aside, 15 % of its height up and down, 0.3 rad of turning."""
+    room = (0.1, 0.1, 0.15 * (abs(home[2]) or 1.0), 0.3, 0.3, 0.3)
+    return tuple((x - d, x + d) for x, d in zip(home, room, strict=True))
 
 
 def _pairs(radius: float, spread: float) -> list[Vec3]:

@@ -10,7 +10,7 @@ from appell.algebra.rotation import Pose
 from appell.algebra.scalar import Scalar, cos, sin
 from appell.algebra.vector import Vec3
 from appell.describe.legs import Angle, check_branches, check_positive, disc
-from appell.describe.planar_leg import Links, PlanarLeg, on_circle, turned
+from appell.describe.planar_leg import Links, PlanarLeg, on_circle, plane_points, turned
 from appell.describe.zoo.recipe import maker
 from appell.model.body import Body
 from appell.model.mechanism import Mechanism
@@ -27,23 +27,29 @@ def three_rrr(
     links: Sequence[Links] = (LINKS, LINKS, LINKS),
     branches: Sequence[int] = (1, 1, 1),
     *,
+    motors: Sequence[Sequence[float]] | None = None,
+    pins: Sequence[Sequence[float]] | None = None,
     platform: Body | None = None,
     base_angles: Sequence[float] = ANGLES,
     platform_angles: Sequence[float] = ANGLES,
     gravity: Sequence[float] = (0.0, 0.0, -9.81),
 ) -> Mechanism:
-    """q = (x, y, angle) of the platform; motors and pins stand on two circles at the given angles (rad)."""
+    """q = (x, y, angle) of the platform; motors and pins stand on two circles at the given angles (rad), lengths in m.
+
+    Or anywhere: `motors` are three points of the ground, `pins` three of the platform, each (x, y).
+    """
     signs = check_branches(branches, 3, "a 3-RRR")
     check_positive("a 3-RRR", base_radius=base_radius, platform_radius=platform_radius)
-    motors = [on_circle(base_radius, angle) for angle in base_angles]
-    pins = [on_circle(platform_radius, angle) for angle in platform_angles]
+    motors = motors or [on_circle(base_radius, angle) for angle in base_angles]
+    pins = pins or [on_circle(platform_radius, angle) for angle in platform_angles]
+    ground, ends = plane_points(motors, 3, "the motors of a 3-RRR"), plane_points(pins, 3, "the pins of a 3-RRR")
     legs = [
         PlanarLeg(f"leg_{k}", motor, partial(_pin, pin), each, sign)
-        for k, (motor, pin, each, sign) in enumerate(zip(motors, pins, links, signs, strict=True), start=1)
+        for k, (motor, pin, each, sign) in enumerate(zip(ground, ends, links, signs, strict=True), start=1)
     ]
-    held = [leg.held_by("platform", (*pin, 0.0)) for leg, pin in zip(legs, pins, strict=True)]
+    held = [leg.held_by("platform", (*pin, 0.0)) for leg, pin in zip(legs, ends, strict=True)]
     held += [pin for leg in legs for pin in leg.pins()]
-    outline = [(*pin, 0.0) for pin in (*pins, pins[0])]
+    outline = [(*pin, 0.0) for pin in (*ends, ends[0])]
     moving = MovingBody("platform", _platform, platform or disc(1.0, platform_radius), outline=outline)
     return Mechanism(
         "three-rrr",
@@ -59,7 +65,7 @@ def three_rrr(
         reaches=[leg.reach for leg in legs],
         pins=held,
         gravity=Vec3.of(gravity),
-        outlines=[[(*motor, 0.0) for motor in (*motors, motors[0])]],
+        outlines=[[(*motor, 0.0) for motor in (*ground, ground[0])]],
     )
 
 
