@@ -106,8 +106,10 @@ class Shape:
 
 
 def _ellipsoid(name: str, body: Body, bare: bool) -> Ellipsoid:
-    moments, turn = np.linalg.eigh(np.array([list(row) for row in body.inertia.rows], float))
-    squares = 2.5 * (moments.sum() - 2.0 * moments) / body.mass if body.mass > 0.0 else np.zeros(3)  # (1)
+    matrix = np.array([list(row) for row in body.inertia.rows], float)
+    sound = body.mass > 0.0 and np.isfinite(matrix).all()
+    moments, turn = np.linalg.eigh(matrix) if sound else (np.zeros(3), np.eye(3))
+    squares = 2.5 * (moments.sum() - 2.0 * moments) / (body.mass if sound else 1.0)  # (1)
     return Ellipsoid(name, np.array([*body.com], float), turn * np.sqrt(np.maximum(squares, 0.0)), bare)
 
 
