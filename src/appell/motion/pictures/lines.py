@@ -77,9 +77,9 @@ def _values(record: Record, panel: Panel, samples: Samples | None) -> tuple[np.n
 
 
 def _widen(axis: Any, values: np.ndarray, level: float) -> None:
-    """Show no less than a share of the largest value, and something if all of them are zero."""
+    """Show what varies by less than a share of its size as a level line, a tenth of its size around it."""
     finite = values[np.isfinite(values)]
-    least = level * np.abs(finite).max(initial=0.0)
-    if finite.size and np.ptp(finite) <= least:
-        half = 2.0 * least or 1.0
+    most = np.abs(finite).max(initial=0.0)
+    if finite.size and np.ptp(finite) <= level * most:
+        half = 0.1 * most or 1.0
         axis.set_ylim(finite.mean() - half, finite.mean() + half)
