@@ -203,6 +203,21 @@ def test_chosen_columns_are_shown_even_if_they_are_zero(bouncing):
     assert [axis.get_ylabel() for axis in bouncing.plot(quantities="tau").axes] == ["force tau [N]", "torque tau [N m]"]
 
 
+def test_a_very_long_record_keeps_its_peaks():
+    """A hundred thousand noisy rows are drawn with far fewer points, which have the extremes of every thousandth."""
+    t, y = np.linspace(0.0, 1.0, 100_000), np.random.default_rng(3).normal(size=100_000)
+    y[40_000:50_000] = np.nan
+    drawn_t, drawn = line(ap.Record.of(t, {"q": y[:, None]}, ("noise",)).plot(), 0, 0)
+    assert len(drawn) < 15_000
+    edges = np.linspace(0.0, 1.0, 1001)
+    for low, high in zip(edges[:-1:7], edges[1::7], strict=False):
+        rows, points = y[(t >= low) & (t < high)], drawn[(drawn_t >= low) & (drawn_t < high)]
+        if np.isnan(rows).all():
+            assert np.isnan(points).all()
+        else:
+            assert (np.nanmin(points), np.nanmax(points)) == (np.nanmin(rows), np.nanmax(rows))
+
+
 def test_columns_without_numbers_have_no_panel():
     t = np.linspace(0, 1, 11)
     record = ap.Record.of(t, {"q": np.sin(t)[:, None], "v": np.full((11, 1), np.nan)}, ("a",))

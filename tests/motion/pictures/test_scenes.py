@@ -185,6 +185,18 @@ def test_every_system_of_the_zoo_can_be_drawn(name, tmp_path):
     assert (tmp_path / "robot.png").stat().st_size > 5000
 
 
+def test_a_description_without_inertia_is_drawn_with_its_joints_and_slides():
+    text = """<robot name="bare"><link name="base"/><link name="arm"/><link name="slider"/>
+    <joint name="hinge" type="continuous"><parent link="base"/><child link="arm"/><origin xyz="0 0 0.3"/>
+    <axis xyz="0 1 0"/></joint><joint name="slide" type="prismatic"><parent link="arm"/><child link="slider"/>
+    <origin xyz="0.4 0 0"/><axis xyz="0 0 1"/><limit lower="-1" upper="1" effort="1" velocity="1"/></joint></robot>"""
+    scene = Shape(ap.Dynamics(ap.load_text(text, "urdf"))).at([np.pi / 2, 0.2])
+    foot, elbow, hand = [0, 0, 0.3], [0, 0, -0.1], [0.2, 0, -0.1]
+    np.testing.assert_allclose(scene.joints, [foot, hand], atol=1e-12)
+    np.testing.assert_allclose(scene.segments, [[[0, 0, 0], foot], [foot, elbow], [elbow, hand]], atol=1e-12)
+    np.testing.assert_allclose(scene.anchors, [foot])
+
+
 def test_bad_input_is_named():
     puma = ap.load("puma")
     for arguments, words in (

@@ -11,7 +11,7 @@ import numpy as np
 
 from appell.motion.pictures.look import label, prefixed
 from appell.motion.pictures.panels import Panel
-from appell.motion.pictures.sampling import Samples
+from appell.motion.pictures.sampling import Samples, envelope
 from appell.motion.record import Record, parse
 
 FEW, MANY = 60, 2000  # rows: up to the one they are shown as dots, beyond the other with finer lines
@@ -53,11 +53,12 @@ def draw_lines(axis: Any, record: Record, panel: Panel, samples: Samples | None)
         style = {"linewidth": 0.8}  # noise is not to hide what is behind it
     if held(record, panel):
         style["drawstyle"] = "steps-post"
-    for line, title in zip(axis.plot(t, values, **style), panel.columns, strict=True):
+    lines = [axis.plot(*envelope(t, column), **style)[0] for column in values.T]
+    for line, title in zip(lines, panel.columns, strict=True):
         quantity, name = parse(title)
         if (wanted := f"{quantity}d_{name}") in record.columns:
             darker = 0.5 * np.array(to_rgb(line.get_color()))  # seen on the line itself, and still of its colour
-            axis.plot(record.t, record[wanted], color=darker, linewidth=1.1, linestyle=":")
+            axis.plot(*envelope(record.t, record[wanted]), color=darker, linewidth=1.1, linestyle=":")
     axis.set_ylabel(text)
     axis.ticklabel_format(useOffset=False, scilimits=(-3, 4))
     _widen(axis, values, level)
@@ -76,9 +77,9 @@ def _values(record: Record, panel: Panel, samples: Samples | None) -> tuple[np.n
 
 
 def _widen(axis: Any, values: np.ndarray, level: float) -> None:
-    """Show no less than a share of the largest value, and something if all of them are zero."""
+    """Show what varies by less than a share of its size as a level line, a tenth of its size around it."""
     finite = values[np.isfinite(values)]
-    least = level * np.abs(finite).max(initial=0.0)
-    if finite.size and np.ptp(finite) <= least:
-        half = 2.0 * least or 1.0
+    most = np.abs(finite).max(initial=0.0)
+    if finite.size and np.ptp(finite) <= level * most:
+        half = 0.1 * most or 1.0
         axis.set_ylim(finite.mean() - half, finite.mean() + half)

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from appell.errors import ArgumentError
 from appell.motion.pictures.camera import placed
 from appell.motion.pictures.look import COLORS, GREY, label
 from appell.motion.pictures.scene import Scene
@@ -39,6 +40,8 @@ class Picture:
         self.axes, self.scene = axes, scene
         self.solid = np.ones(len(scene.bare), bool) if inertia else scene.bare
         points = scene.points(self.solid)
+        if not len(scene.places):
+            raise ArgumentError("there is nothing to draw: no body, joint or frame at a finite place.")
         self.camera = placed(scene.places, gravity, view)
         self.level = float((points @ self.camera.up).min())
         self.shaded = not walls and not self.camera.flat

@@ -120,7 +120,8 @@ def _name_times(axes: list[Any], panels: list[Panel], places: list[Place], recor
         if lowest:
             axis.set_xlabel(label("time t", "s"))
     first, end = record.t[0], record.t[-1]
-    axes[0].set_xlim(first, end) if end > first else axes[0].set_xlim(first - 0.5, first + 0.5)
+    room = 0.0 if end > first else 0.5
+    axes[0].set_xlim(first - room, end + room)
 
 
 def _mark_events(figure: Any, axes: list[Any], record: Record) -> None:

@@ -21,6 +21,7 @@ FINE = 1.0 / 2000.0  # of what a panel shows: half a pixel on one that is a thou
 PROBES = 16  # parts of a stretch whose second differences are looked at
 GLANCES = 200  # at the whole motion, for what its panels show
 MOST = 500  # parts of a stretch
+COLUMNS = 4000  # of a picture, more than there are pixels
 TOGETHER = 1000  # stretches looked at in one go
 
 
@@ -38,32 +39,42 @@ def finely(record: Record, panels: Sequence[Sequence[str]]) -> Samples:
     knots, jumps = _knots(record)
     if len(knots) < 2:
         return Samples(record.t, record.q, record.v)
-    allowed = _allowed(record, panels)
-    times: list[np.ndarray] = []
-    asked: list[np.ndarray] = []
-    for k in range(0, len(knots) - 1, TOGETHER):
-        low, high = knots[:-1][k : k + TOGETHER], knots[1:][k : k + TOGETHER]
-        before = np.nextafter(high, low)
-        for a, b, left, parts in zip(low, high, before, _parts(record, low, before, allowed), strict=True):
-            t = np.linspace(a, b, parts + 1)
-            at = t.copy()
-            at[-1] = left
-            keep = slice(None) if b in jumps else slice(-1)
-            times.append(t[keep])
-            asked.append(np.clip(at, a, left)[keep])
-    q, v = record(np.concatenate([*asked, knots[-1:]]))
-    return Samples(np.concatenate([*times, knots[-1:]]), q, v)
+    allowed, low, high = _allowed(record, panels), knots[:-1], knots[1:]
+    before = np.nextafter(high, low)
+    chunks = [slice(k, k + TOGETHER) for k in range(0, len(low), TOGETHER)]
+    parts = np.concatenate([_parts(record, low[part], before[part], allowed) for part in chunks])
+    which = np.repeat(np.arange(len(low)), parts)
+    inside = (np.arange(len(which)) - np.repeat(np.cumsum(parts) - parts, parts)) / parts[which]
+    t = low[which] + inside * (high - low)[which]
+    jumping = np.flatnonzero(np.isin(high, jumps))
+    ends = np.cumsum(parts)[jumping]  # behind the last sample of a stretch stands its end, as it was before the jump
+    at = np.append(np.insert(np.minimum(t, before[which]), ends, before[jumping]), knots[-1])
+    q, v = record(at)
+    return Samples(np.append(np.insert(t, ends, high[jumping]), knots[-1]), q, v)
 
 
-def _knots(record: Record) -> tuple[np.ndarray, set[float]]:
+def envelope(t: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """What a line through very many samples looks like: the lowest and the highest of every fraction of a pixel."""
+    size = len(t) // COLUMNS
+    if size < 3:
+        return t, y
+    cut = len(t) - len(t) % size
+    blocks = y[:cut].reshape(-1, size)
+    low = np.where(np.isnan(blocks), np.inf, blocks).argmin(axis=1)  # a block without numbers leaves a gap
+    high = np.where(np.isnan(blocks), -np.inf, blocks).argmax(axis=1)
+    start = np.arange(0, cut, size)
+    kept = np.unique(np.concatenate([[0], start + low, start + high, np.arange(cut, len(t)), [len(t) - 1]]))
+    return t[kept], y[kept]
+
+
+def _knots(record: Record) -> tuple[np.ndarray, np.ndarray]:
     """Where smoothness may end, and where something may jump."""
     t, between = record.t, record.between
     inner = () if between is None else (between.starts, between.stops)
     events = np.array([event.time for event in record.events])
     twice = t[1:][np.diff(t) == 0.0]
     every = np.concatenate([t, events, *inner])
-    jumps = {*events.tolist(), *twice.tolist()}
-    return np.unique(every[(every >= t[0]) & (every <= t[-1])]), jumps
+    return np.unique(every[(every >= t[0]) & (every <= t[-1])]), np.concatenate([events, twice])
 
 
 def _allowed(record: Record, panels: Sequence[Sequence[str]]) -> np.ndarray:

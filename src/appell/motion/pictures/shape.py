@@ -25,7 +25,7 @@ from appell.model.body import Body
 from appell.model.joints import Prismatic
 from appell.model.mechanism import Mechanism
 from appell.model.mechanism_parts import Polyline
-from appell.model.robot import Robot
+from appell.model.robot import Link, Robot
 from appell.model.system import System
 from appell.motion.pictures.scene import Scene
 
@@ -106,8 +106,10 @@ class Shape:
 
 
 def _ellipsoid(name: str, body: Body, bare: bool) -> Ellipsoid:
-    moments, turn = np.linalg.eigh(np.array([list(row) for row in body.inertia.rows], float))
-    squares = 2.5 * (moments.sum() - 2.0 * moments) / body.mass if body.mass > 0.0 else np.zeros(3)  # (1)
+    matrix = np.array([list(row) for row in body.inertia.rows], float)
+    sound = body.mass > 0.0 and np.isfinite(matrix).all()
+    moments, turn = np.linalg.eigh(matrix) if sound else (np.zeros(3), np.eye(3))
+    squares = 2.5 * (moments.sum() - 2.0 * moments) / (body.mass if sound else 1.0)  # (1)
     return Ellipsoid(name, np.array([*body.com], float), turn * np.sqrt(np.maximum(squares, 0.0)), bare)
 
 
@@ -124,7 +126,7 @@ def _tree(robot: Robot) -> list[Segment]:
         if link.body is not None and link.name not in owners and math.hypot(*link.body.com) > SHORT:
             ends = np.array([[0.0, 0.0, 0.0], [*link.body.com]], float)
             found.append(Segment((link.name, link.name), ends, branch[link.name], thin=True))
-        if isinstance(link.joint.motion, Prismatic) and link.body is not None:
+        if isinstance(link.joint.motion, Prismatic) and _is_matter(robot, link):
             ends = np.array([[*link.joint.placement.translation], [0.0, 0.0, 0.0]], float)
             found.append(Segment((link.parent, link.name), ends, branch[link.name]))
     return found
@@ -158,7 +160,7 @@ def _outlines(system: System) -> list[Segment]:
 def _joints(system: System) -> list[tuple[str | None, np.ndarray]]:
     """Where to put dots: the joints of a tree, the ends of a mechanism's lines with few corners."""
     if isinstance(system, Robot):
-        return [(link.name, np.zeros(3)) for link in system.links if link.body is not None]
+        return [(link.name, np.zeros(3)) for link in system.links if _is_matter(system, link)]
     if not isinstance(system, Mechanism):
         return []
     short = [part for part in system.parts if 0 < len(part.outline) < 9]
@@ -167,6 +169,12 @@ def _joints(system: System) -> list[tuple[str | None, np.ndarray]]:
 
 def _anchors(system: System) -> list[list[float]]:
     """Where a tree is bolted to the world: joints about or along one axis that carry a link with mass."""
-    links = system.links if isinstance(system, Robot) else ()
-    bolted = [link for link in links if link.parent is None and link.body is not None and link.joint.motion.nv == 1]
-    return [[*link.joint.placement.translation] for link in bolted]
+    if not isinstance(system, Robot):
+        return []
+    feet = [link for link in system.links if link.parent is None and link.joint.motion.nv == 1]
+    return [[*link.joint.placement.translation] for link in feet if _is_matter(system, link)]
+
+
+def _is_matter(robot: Robot, link: Link) -> bool:
+    """Whether a link is more than a step between two joints: it has mass, or its description forgot to say how much."""
+    return link.body is not None or link.name in robot.missing
