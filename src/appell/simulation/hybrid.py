@@ -13,7 +13,7 @@ import numpy as np
 from appell.motion.curve import Piece
 from appell.motion.event import Event
 from appell.simulation.conditions import Ending, Endings
-from appell.simulation.crowd import CROWD, Bucket, step_through
+from appell.simulation.crowd import CROWD, LOST, Bucket, step_through
 from appell.simulation.examination import Examination, examine
 from appell.simulation.flow import FreeMotion
 from appell.simulation.integrate import Settings, pieces, still_pieces
@@ -145,7 +145,7 @@ def run(run: Run, bar: Bar) -> None:
                 _stretch(run, run.known, bar)
                 _appointments(run)
             except Stop as stop:
-                if stop.status not in (Status.UNSOLVED, Status.STALLED) or not run.phase.geometry.size:
+                if stop.status not in LOST or not run.phase.geometry.size:
                     raise
                 begun = True
                 step_through(run, stop.status.sentence.rstrip("."), bar)

@@ -53,8 +53,8 @@ def simulate(
     with `saturate=True` it is cut off at the limits of the actuators (`actuator.torque_limit`, N m or N).
     `wrenches` gives for every frame of `Dynamics(wrenches=...)` six numbers (force, moment; N, N m) or a function of
     (t, q, v) that does, in the axes that the Dynamics say. `contacts` say which points meet which walls, and when;
-    `stops` makes stops of the limits of joints: the restitution (0 to 1) of all of them, or of some by name. Dry friction
-    of the actuators holds joints still if `dyn` counts friction.
+    `stops` makes stops of the limits of joints: the restitution (0 to 1) of all of them, or of some by name. Dry
+    friction of the actuators holds joints still if `dyn` counts friction.
 
     Where it ends: at `until`, or where `stop`, a function of (t, q, v) or several by name, first falls below zero.
 
