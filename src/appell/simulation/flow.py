@@ -30,7 +30,7 @@ class FreeMotion:
     """The right-hand side of (1) for a free robot, and what belongs to it."""
 
     def __init__(self, dyn: Dynamics, torque: Any):
-        self.dyn, self.system = dyn, dyn.system
+        self.dyn, self.system, self.quaternions = dyn, dyn.system, dyn.system.quaternions
         self.nq, self.nv, self.nu = dyn.system.nq, dyn.system.nv, dyn.system.nu
         self.steady = constant_torque(dyn.system, torque)
         self.torque = None if self.steady is not None else checked_torque(dyn.system, torque)
@@ -45,7 +45,7 @@ class FreeMotion:
 
     def normalised(self, q: np.ndarray) -> np.ndarray:
         """q with unit quaternions; in place, any batch."""
-        for span in self.system.quaternions:
+        for span in self.quaternions:
             q[..., span] /= np.linalg.norm(q[..., span], axis=-1, keepdims=True)
         return q
 

@@ -35,8 +35,9 @@ class Run:
     t: float
     y: np.ndarray
     settings: Settings
-    step: float | None = None  # the last one, to begin the next stretch with
+    step: float | None = None  # the last that was not cut short, to begin the next stretch with
     longest: float = np.inf  # no step is to be longer: it has to end at an event, or was too coarse
+    floor: np.ndarray | None = None  # of gaps and speeds, from one event to the next
     idle: int = 0  # events in a row without time passing
     times: list[float] = field(default_factory=list)
     states: list[np.ndarray] = field(default_factory=list)
@@ -78,14 +79,18 @@ def run(
 
 def _stretch(run: Run, until: float, bar: Bar) -> None:
     """Steps from one start of the integrator to the next: up to an event, or to a step that has to be taken again."""
-    floor, aiming, start = floors(run.phase, run.y), np.isfinite(run.longest), run.t
+    aiming, start = np.isfinite(run.longest), run.t
+    if run.floor is None:
+        run.floor = floors(run.phase, run.y)
     for piece in _pieces(run, until):
-        run.step = run.step if run.phase.still else piece.end - piece.start
+        length = piece.end - piece.start
+        if not run.phase.still and not (aiming and length >= 0.99 * run.longest):
+            run.step = length  # what the motion asks for, not what an event leaves of it
         if _strays(run, piece):
-            run.y, run.longest = run.phase.pulled_back(run.y), 0.5 * run.step
+            run.y, run.longest = run.phase.pulled_back(run.y), 0.5 * length
             return
-        sighting = first_event(piece, run.phase, floor, run.settings)
-        if sighting is not None and _in_the_middle(sighting.time, piece) and not run.phase.still and run.step > SHORT:
+        sighting = first_event(piece, run.phase, run.floor, run.settings)
+        if sighting is not None and _in_the_middle(sighting.time, piece) and not run.phase.still:
             run.longest = sighting.time - piece.start
             return
         if sighting is None:
@@ -120,8 +125,11 @@ def _strays(run: Run, piece: Piece) -> bool:
 
 
 def _in_the_middle(t: float, piece: Piece) -> bool:
-    """Whether an event is where the interpolant is worst; the step is then taken again to end at the event."""
-    return min(t - piece.start, piece.end - t) > MIDDLE * (piece.end - piece.start)
+    """Whether an event is not near the end of a step; the step is then taken again to end at the event.
+
+    In the middle the interpolant is worst, and near the start of a long step it has the rounding errors of all of it.
+    """
+    return piece.end - t > MIDDLE * (piece.end - piece.start) and t - piece.start > SHORT
 
 
 def _arrive(run: Run, piece: Piece, sighting: Sighting) -> None:
@@ -132,6 +140,7 @@ def _arrive(run: Run, piece: Piece, sighting: Sighting) -> None:
     else:
         run.t, run.y = sighting.time, piece.at(sighting.time)
     react(run, sighting)
+    run.floor = None
 
 
 def _check_limits(run: Run) -> None:
