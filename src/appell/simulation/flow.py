@@ -12,6 +12,7 @@ A quaternion enters the kernels at any length; it keeps its length along (1) and
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -46,7 +47,8 @@ class FreeMotion:
     def normalised(self, q: np.ndarray) -> np.ndarray:
         """q with unit quaternions; in place, any batch."""
         for span in self.quaternions:
-            q[..., span] /= np.linalg.norm(q[..., span], axis=-1, keepdims=True)
+            part = q[..., span]
+            part /= math.sqrt(part @ part) if q.ndim == 1 else np.linalg.norm(part, axis=-1, keepdims=True)
         return q
 
     def split(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

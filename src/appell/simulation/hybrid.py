@@ -91,7 +91,7 @@ def _stretch(run: Run, until: float, bar: Bar) -> None:
             return
         sighting = first_event(piece, run.phase, run.floor, run.settings)
         if sighting is not None and _in_the_middle(sighting.time, piece) and not run.phase.still:
-            run.longest = sighting.time - piece.start
+            run.longest = (1.0 + 0.1 * MIDDLE) * (sighting.time - piece.start)
             return
         if sighting is None:
             run.advance(piece)
@@ -125,7 +125,7 @@ def _strays(run: Run, piece: Piece) -> bool:
 
 
 def _in_the_middle(t: float, piece: Piece) -> bool:
-    """Whether an event is not near the end of a step; the step is then taken again to end at the event.
+    """Whether an event is not near the end of a step; the step is then taken again to end just behind it.
 
     In the middle the interpolant is worst, and near the start of a long step it has the rounding errors of all of it.
     """
