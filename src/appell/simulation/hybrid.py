@@ -20,6 +20,7 @@ from appell.simulation.status import Status, Stop
 from appell.simulation.watch import Sighting, first_event, floors
 
 SAG = 0.5  # of the tolerance: if resting points stray further on a step, it is taken again in halves
+NOISE = 1e-11  # m: resting points cannot be told to be nearer to their walls than this
 SHORT = 1e-9  # s: shorter steps are taken as they are
 MIDDLE = 0.02  # of a step
 GLANCES = 32  # pieces in which a state that does not change is looked at, if a torque may change
@@ -119,8 +120,9 @@ def _pieces(run: Run, until: float) -> Iterator[Piece]:
 
 def _strays(run: Run, piece: Piece) -> bool:
     """Whether resting points leave their walls on a step, by the integrator's error alone."""
+    limit = max(SAG * run.settings.tolerance, NOISE)
     return bool(
-        run.phase.rests and not run.phase.still and run.phase.sag(piece) > SAG * run.settings.tolerance and piece.end - piece.start > SHORT
+        run.phase.rests and not run.phase.still and run.phase.sag(piece) > limit and piece.end - piece.start > SHORT
     )
 
 
