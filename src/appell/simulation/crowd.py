@@ -90,7 +90,7 @@ def step_through(run: Run, why: str, bar: Bar) -> None:
             break
     run.phase.geometry.at(run.y)
     run.events.append(Event(time=run.t, kind="event driven", note=f"after {steps} steps"))
-    run.step = None
+    run.step, run.longest, run.floor = None, np.inf, None
     run.bucket.calmed(run)
 
 

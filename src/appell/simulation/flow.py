@@ -12,6 +12,7 @@ A quaternion enters the kernels at any length; it keeps its length along (1) and
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import numpy as np
@@ -30,6 +31,7 @@ class FreeMotion:
 
     def __init__(self, dyn: Dynamics, inputs: Inputs):
         self.dyn, self.system, self.inputs = dyn, dyn.system, inputs
+        self.quaternions = dyn.system.quaternions
         self.nq, self.nv, self.nu = dyn.system.nq, dyn.system.nv, dyn.system.nu
         self.drives = Drives(dyn)
         kernel = self.drives.state_rate if len(self.drives) else dyn.state_rate
@@ -41,8 +43,9 @@ class FreeMotion:
 
     def normalised(self, q: np.ndarray) -> np.ndarray:
         """q with unit quaternions; in place, any batch."""
-        for span in self.system.quaternions:
-            q[..., span] /= np.linalg.norm(q[..., span], axis=-1, keepdims=True)
+        for span in self.quaternions:
+            part = q[..., span]
+            part /= math.sqrt(part @ part) if q.ndim == 1 else np.linalg.norm(part, axis=-1, keepdims=True)
         return q
 
     def split(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

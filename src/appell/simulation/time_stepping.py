@@ -54,7 +54,7 @@ class TimeStepping:
         self.flow, self.geometry, self.deepest = flow, geometry, deepest
         self.nq = flow.nq
         self.directions = np.zeros(len(flow.drives))  # dry friction is among the impulses
-        self.forces = np.zeros(geometry.size)  # of the last step, by row: where the next one starts
+        self.forces = np.zeros(len(geometry.B))  # of the last step, by row: where the next one starts
 
     def take(self, t: float, y: np.ndarray, h: float) -> Step:
         """(1) to (3)."""
@@ -80,7 +80,7 @@ class TimeStepping:
         before, gained = normals @ v, normals @ (free - v)
         closing = d + 0.5 * h * (before + gained) <= 0.0
         hit = closing & (before < -SLOW * np.abs(gained))
-        after, solved, kept = free, True, np.zeros(geometry.size)
+        after, solved, kept = free, True, np.zeros(len(geometry.B))
         for part in BOUNCES:
             c = np.where(
                 hit & (geometry.contacts.restitution > 0.0), -part * geometry.contacts.restitution * before, 0.0
@@ -101,7 +101,7 @@ class TimeStepping:
 
     def _solve(self, which: np.ndarray, free: np.ndarray, c: np.ndarray, h: float):
         """The velocity with the impulses of these contacts and of all dry drives, and the impulses by row."""
-        geometry, kept = self.geometry, np.zeros(self.geometry.size)
+        geometry, kept = self.geometry, np.zeros(len(self.geometry.B))
         friction, drives = geometry.contacts.friction, np.arange(len(geometry.drives))
         blocks: list[Block] = []
         rows: list[int] = []
