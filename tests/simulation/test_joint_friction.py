@@ -23,9 +23,7 @@ def block(mass=2.0, **friction):
 def pendulum(**friction):
     builder = ap.Builder("pendulum", root=None)
     actuator = ap.Actuator(friction=ap.Friction(**friction))
-    builder.link(
-        "rod", ap.Revolute((0, 1, 0)), mass=1.0, com=(0, 0, -0.5), inertia=(0.1, 0.1, 0.01), actuator=actuator
-    )
+    builder.link("rod", ap.Revolute((0, 1, 0)), mass=1.0, com=(0, 0, -0.5), inertia=(0.1, 0.1, 0.01), actuator=actuator)
     return builder.build()
 
 

@@ -3,9 +3,9 @@
     q̇ = N(q) v            v̇ = a(q, v, τ, …)                                                                   (1)
 
 Both sides are one compiled kernel, which a stepper calls from machine code. Its first two inputs are y; all others, τ
-and whatever else there is, are arrays `rate.held[name]` that stay as they are along a stretch: who changes them begins a
-new one. The directions s of drives with dry friction are such, and belong to a phase. Only a torque that is a function
-is asked before every evaluation, and fills `tau`.
+and whatever else there is, are arrays `rate.held[name]` that stay as they are along a stretch: who changes them begins
+a new one. The directions s of drives with dry friction are such, and belong to a phase. Only a torque that is a
+function is asked before every evaluation, and fills `tau`.
 
 A quaternion enters the kernels at any length; it keeps its length along (1) and is given out as a unit quaternion.
 """
