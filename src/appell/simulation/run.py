@@ -39,11 +39,11 @@ def simulate(
     """The motion from (q0, v0) at time `start` to time `until`, both in seconds.
 
     q0 is the robot's start if None, v0 is rest. `torque` is None, an array, or a function of (t, q, v); `contacts` say
-    which points meet which walls. `stops` makes stops of the limits of joints: the restitution of all of them, or of some
-    by name. Dry friction of the actuators holds joints still if `dyn` counts friction. Settings are `method` (DOP853, RK45, RK23; Radau, BDF, LSODA for stiff torques),
-    `rtol` (1e-8), `atol` (1e-10), `max_step`, `tolerance` (1e-7 m: points nearer to a wall than this at an impact are
-    solved together, and none goes deeper into it), `rest_speed` (1e-5 m/s: slower bounces are taken as finished),
-    `max_events` (10 000) and `max_steps` (1 000 000).
+    which points meet which walls. `stops` makes stops of the limits of joints: the restitution of all, or of some by
+    name. If `dyn` counts friction, dry friction of the actuators holds joints still. Settings are `method` (DOP853,
+    RK45, RK23; Radau, BDF, LSODA for stiff torques), `rtol` (1e-8), `atol` (1e-10), `max_step`, `tolerance` (1e-7 m:
+    points nearer to a wall than this at an impact are solved together, and none goes deeper into it), `rest_speed`
+    (1e-5 m/s: slower bounces are taken as finished), `max_events` (10 000) and `max_steps` (1 000 000).
 
     The record has q, v, tau and energy at every step, the events between them, and the motion at any time; an event has
     two rows at its time, before and after. A run that stops early says so in `record.status` and `record.message`; with
@@ -121,7 +121,7 @@ def _geometry(
     with np.errstate(all="ignore"):
         depth = np.where(gap < 0.0, -gap / geometry.motion.slope, 0.0)
     deep = np.flatnonzero(~(depth <= tolerance))
-    if (beyond := [k for k in deep if geometry.contacts.wall[k] < 0]) and len(beyond) == len(deep):
+    if (beyond := [int(k) for k in deep if geometry.contacts.wall[k] < 0]) and len(beyond) == len(deep):
         listed = "; ".join(f"{names(k)} ({depth[k]:.3g} beyond it)" for k in beyond)
         raise ArgumentError(
             f"{system.owner} starts outside the range of its joints: {listed}.",

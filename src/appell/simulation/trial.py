@@ -1,7 +1,7 @@
 """Forces against accelerations at one instant: what touching points and still drives would do.
 
-A point that touches with next to no normal speed presses on its wall or leaves it, and sticks or slides if it presses; a
-drive that stands still stays or moves. All are decided together: forces λ and accelerations u along their rows obey the
+A point that touches with next to no normal speed presses on its wall or leaves it, and sticks or slides if it presses;
+a drive that stands still stays or moves. All are decided together: forces λ and accelerations u along their rows obey the
 laws of `blocks` (Gauss' principle, with friction within cones and bounds).
 """
 
