@@ -18,6 +18,7 @@ test: .venv/test
 bench: .venv/test
 	$(BIN)/appell bench --json benchmarks/results/against-pinocchio.json
 	$(BIN)/python benchmarks/identification.py
+	$(BIN)/python benchmarks/simulation.py
 	$(BIN)/python benchmarks/publish.py
 
 lint: .venv/lint

@@ -56,6 +56,7 @@ _LATER: dict[str, tuple[str, str | None]] = {
     "Path": ("appell.motion", "Path"),
     "Plane": ("appell.simulation", "Plane"),
     "Record": ("appell.motion", "Record"),
+    "Sampled": ("appell.simulation", "Sampled"),
     "Sphere": ("appell.simulation", "Sphere"),
     "control": ("appell.control", None),
     "identify": ("appell.identify", None),
@@ -71,7 +72,7 @@ if TYPE_CHECKING:  # so that a type checker knows them too
     from appell.describe import legs
     from appell.describe.write import to_toml, to_urdf
     from appell.motion import Path, Record
-    from appell.simulation import Circle, Contact, Cylinder, Implicit, Plane, Sphere, simulate
+    from appell.simulation import Circle, Contact, Cylinder, Implicit, Plane, Sampled, Sphere, simulate
 
 __version__ = "0.1.0"
 
@@ -116,6 +117,7 @@ __all__ = [
     "Record",
     "Revolute",
     "Robot",
+    "Sampled",
     "SimulationError",
     "Sphere",
     "Spherical",

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
+from typing import NamedTuple
 
 import numpy as np
 from numpy.polynomial import chebyshev
@@ -36,8 +37,13 @@ def value_matrix(degree: int, points: int) -> np.ndarray:
     return chebyshev.chebvander(nodes(points), degree)
 
 
-@dataclass(frozen=True)
-class Piece:
+@cache
+def ones(count: int) -> np.ndarray:
+    """Tₖ(1)."""
+    return np.ones(count)
+
+
+class Piece(NamedTuple):
     """One step: a series over [start, end], valid until `stop`."""
 
     start: float
@@ -55,10 +61,13 @@ class Piece:
         return Piece(self.start, self.end, stop, self.series)
 
     def at(self, t: float) -> np.ndarray:
-        x = 1.0 if t == self.end else (2.0 * t - self.start - self.end) / (self.end - self.start)
-        polynomials = [1.0, x]
-        while len(polynomials) < len(self.series):
-            polynomials.append(2.0 * x * polynomials[-1] - polynomials[-2])
+        if t == self.end:
+            return ones(len(self.series)) @ self.series
+        x = (2.0 * t - self.start - self.end) / (self.end - self.start)
+        before, last, polynomials = 1.0, x, [1.0, x]
+        for _ in range(len(self.series) - 2):
+            before, last = last, 2.0 * x * last - before
+            polynomials.append(last)
         return np.array(polynomials) @ self.series
 
     def over(self, low: float, high: float, points: int) -> np.ndarray:
@@ -86,13 +95,21 @@ class Curve:
         if not pieces:
             return Curve(np.zeros(0), np.zeros(0), np.zeros(0), np.zeros((0, 1, 0)), quaternions)
         starts, ends, stops = (np.array([getattr(p, name) for p in pieces]) for name in ("start", "end", "stop"))
-        series = np.zeros((len(pieces), max(len(p.series) for p in pieces), pieces[0].series.shape[1]))
-        for k, p in enumerate(pieces):
-            series[k, : len(p.series)] = p.series
+        if len({len(p.series) for p in pieces}) == 1:
+            series = np.array([p.series for p in pieces])
+        else:
+            series = np.zeros((len(pieces), max(len(p.series) for p in pieces), pieces[0].series.shape[1]))
+            for k, p in enumerate(pieces):
+                series[k, : len(p.series)] = p.series
         return Curve(starts, ends, stops, series, quaternions)
 
     def __len__(self) -> int:
         return len(self.starts)
+
+    @property
+    def span(self) -> tuple[float, float]:
+        """When it begins and ends."""
+        return float(self.starts[0]), float(self.stops[-1])
 
     def __call__(self, t: np.ndarray) -> np.ndarray:
         """The states at times of any shape; where two pieces meet, that of the later one."""

@@ -164,7 +164,8 @@ class Record:
 
     @property
     def finished(self) -> bool:
-        return self.status == "FINISHED"
+        """Whether a run went where it was to go: to its last time, or to a stop condition."""
+        return self.status in ("FINISHED", "STOPPED")
 
     @property
     def message(self) -> str:
@@ -181,16 +182,17 @@ class Record:
         if self.between is None:
             raise ArgumentError("the record has samples only, and no motion between them.", hint="record.path()(t)")
         t = np.asarray(t, float)
-        first, last = self.t[0], self.t[-1]
+        first, last = self.between.span if len(self.between) else (self.t[0], self.t[-1])  # rows may be fewer
         inside = (t >= first) & (t <= last)
         if not inside.all():
             raise ArgumentError(
                 f"the record has no state at t = {t[~inside].flat[0]:g}.",
                 expected=f"times from {first:g} to {last:g} s",
             )
-        end = np.concatenate([self.q[-1], self.v[-1]])
+        end = np.concatenate([self.q[-1], self.v[-1]]) if len(self) else np.zeros(0)
         y = self.between(t) if len(self.between) else np.broadcast_to(end, (*t.shape, len(end))).copy()
-        y[t == last] = end  # the last event may have happened there
+        if len(self) and self.t[-1] == last:
+            y[t == last] = end  # the last event may have happened there
         nq = len(self.names("q"))
         return y[..., :nq], y[..., nq:]
 

@@ -2,6 +2,7 @@
 
 from appell.simulation.contact import Contact
 from appell.simulation.run import simulate
+from appell.simulation.sampled import Sampled
 from appell.simulation.status import Interrupted, Status
 from appell.simulation.surface import Circle, Cylinder, Implicit, Plane, Sphere, Surface
 
@@ -12,6 +13,7 @@ __all__ = [
     "Implicit",
     "Interrupted",
     "Plane",
+    "Sampled",
     "Sphere",
     "Status",
     "Surface",

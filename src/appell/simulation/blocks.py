@@ -12,7 +12,8 @@ and each is the root of a projection (Alart and Curnier 1991): with z = f - r u,
     fₙ = max(0, zₙ)        f_t = z_t, shortened to μ max(0, zₙ)        f = z, clipped to ±F                     (4)
 
 Newton's method on f - (4) = 0 starts from the solution without the cones' tangents, which is a convex programme if A is
-symmetric (complementarity, or least squares with bounds), and from sweeps over the blocks if that is too far away.
+symmetric (complementarity, or least squares with bounds). If that is too far away, it starts from a row of convex problems
+(`convex`), or from sweeps over the blocks if A is not symmetric.
 Where rows are redundant the forces are not unique; the solution nearest to the start is taken. A problem may have no
 solution (sliding with much friction makes A unsymmetric, Painlevé 1895): the residual says so, and callers must ask.
 """
@@ -27,11 +28,13 @@ import numpy as np
 from scipy.optimize import lsq_linear
 
 from appell.simulation.complementarity import solve_complementarity, square_root
+from appell.simulation.convex import convex_rounds
 
 ROUNDS = 6
 SWEEPS = 50
 NEWTON = 40
 PATIENCE = 8  # steps of Newton's method that bring nothing
+SYMMETRIC = 1e-9  # of the largest entry
 AIM = 1e-12  # of the largest force: what Newton's method goes for
 SOLVED = 1e-8  # of the largest force: what passes as a solution
 
@@ -64,19 +67,24 @@ class Solution:
         return self.residual <= SOLVED
 
 
-def solve_blocks(A: np.ndarray, b: np.ndarray, blocks: Sequence[Block]) -> Solution:
-    """f and u of (1) to (3), or the nearest that was found: look at `solved`."""
+def solve_blocks(
+    A: np.ndarray, b: np.ndarray, blocks: Sequence[Block], guess: np.ndarray | None = None, aim: float = AIM
+) -> Solution:
+    """f and u of (1) to (3), or the nearest that was found: look at `solved`.
+
+    A `guess` is where to start first; a residual of `aim` is good enough.
+    """
     laws = Laws(blocks)
     if not len(b):
         return Solution(np.zeros(0), np.zeros(0), 0.0)
     r = laws.steps(A)
     scale = max(float((np.abs(b) * r).max()), 1e-300)
     best, smallest = np.zeros(len(b)), np.inf
-    for start in _starts(A, b, laws, r, scale):
-        f, error = _newton(A, b, laws, r, start, scale)
+    for start in _starts(A, b, laws, r, scale, guess):
+        f, error = _newton(A, b, laws, r, start, aim * scale)
         if error < smallest:
             best, smallest = f, error
-        if smallest <= AIM * scale:
+        if smallest <= aim * scale:
             break
     return Solution(best, A @ best + b, smallest / scale)
 
@@ -137,14 +145,19 @@ class Laws:
         return W
 
 
-def _starts(A: np.ndarray, b: np.ndarray, laws: Laws, r: np.ndarray, scale: float):
+def _starts(A: np.ndarray, b: np.ndarray, laws: Laws, r: np.ndarray, scale: float, guess: np.ndarray | None):
     """Where Newton's method may start, one after the other."""
+    if guess is not None and guess.any():
+        yield guess
     f = _without_tangents(A, b, laws)
     yield f
-    for _ in range(ROUNDS):
-        f = _swept(A, b, laws, r, f, scale)
-        yield f
-    yield laws.project(np.linalg.lstsq(A, -b, rcond=1e-11)[0])
+    if np.abs(A - A.T).max() <= SYMMETRIC * np.abs(A).max():
+        yield from convex_rounds(A, b, laws, r, f)
+    else:
+        for _ in range(ROUNDS):
+            f = _swept(A, b, laws, r, f, scale)
+            yield f
+    yield laws.project(np.linalg.lstsq(A, -b, rcond=1e-11)[0])  # all stick: a jam
 
 
 def _without_tangents(A: np.ndarray, b: np.ndarray, laws: Laws) -> np.ndarray:
@@ -178,7 +191,7 @@ def _swept(A, b, laws: Laws, r: np.ndarray, f: np.ndarray, scale: float) -> np.n
     return f
 
 
-def _newton(A, b, laws: Laws, r: np.ndarray, f: np.ndarray, scale: float) -> tuple[np.ndarray, float]:
+def _newton(A, b, laws: Laws, r: np.ndarray, f: np.ndarray, aim: float) -> tuple[np.ndarray, float]:
     """Newton's method on f - (4) = 0; the best point met, within its laws, and its error."""
     best, smallest, met = f, np.inf, 0
     identity = np.eye(len(f))
@@ -191,7 +204,7 @@ def _newton(A, b, laws: Laws, r: np.ndarray, f: np.ndarray, scale: float) -> tup
             break
         if size < smallest:
             best, smallest, met = f, size, step
-        if size <= 1e-3 * AIM * scale or step > met + PATIENCE:
+        if size <= 1e-3 * aim or step > met + PATIENCE:
             break
         f = f - np.linalg.lstsq(identity - laws.slope(z) @ dz, error, rcond=1e-13)[0]
     best = laws.project(best)

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -20,6 +21,7 @@ from appell.formulate.points import wall_motion
 from appell.model.frame import Frame
 from appell.simulation.stops import Stop, chosen_stops
 from appell.simulation.surface import Surface
+from appell.simulation.windows import ALWAYS, windows
 
 
 @dataclass(frozen=True)
@@ -27,13 +29,15 @@ class Contact:
     """Points of a robot against a wall.
 
     `points` are frame names, or "all": every joint and every named frame, each place once. `restitution` is Newton's
-    coefficient, 0 to 1; `friction` is Coulomb's.
+    coefficient, 0 to 1; `friction` is Coulomb's. `during` is when the wall is there: always, or from t0 until t1 in
+    seconds, or several such pairs.
     """
 
     points: str | Iterable[str]
     surface: Surface
     restitution: float = 1.0
     friction: float = 0.0
+    during: Any = None
 
     def __post_init__(self):
         if not isinstance(self.surface, Surface):
@@ -44,6 +48,7 @@ class Contact:
         if not points:
             raise ArgumentError("a contact has no points.", expected='frame names, or "all"')
         object.__setattr__(self, "points", points)
+        object.__setattr__(self, "during", windows(self.during))
         e, mu = self.restitution, self.friction
         if not isinstance(e, (int, float)) or not 0.0 <= e <= 1.0:
             raise ArgumentError(
@@ -105,6 +110,7 @@ class Contacts:
         of_walls = [self.contacts[k] for k in self.wall[self.wall >= 0]]
         self.restitution = np.array([contact.restitution for contact in of_walls] + list(ends.values()), float)
         self.friction = np.array([contact.friction for contact in of_walls] + [0.0] * len(ends), float)
+        self.windows = [*(contact.during or ALWAYS for contact in of_walls), *(ALWAYS for _ in ends)]
 
     def __len__(self) -> int:
         return len(self.names)
@@ -116,6 +122,15 @@ class Contacts:
     @property
     def motion(self) -> Function:
         return self.pairs.motion
+
+    def active(self, t: float) -> np.ndarray:
+        """Which there are at a time: a wall that comes at t is there, one that goes is not."""
+        return np.array([any(low <= t < high for low, high in spans) for spans in self.windows], bool)
+
+    @cached_property
+    def edges(self) -> list[float]:
+        """When walls come or go."""
+        return sorted({edge for spans in self.windows for span in spans for edge in span if math.isfinite(edge)})
 
     def describe(self, k: int) -> str:
         if self.wall[k] < 0:

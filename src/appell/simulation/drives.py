@@ -22,9 +22,13 @@ class Drives:
     def __init__(self, dyn: Dynamics):
         equations = dyn.equations
         self.dyn, self.index = dyn, equations.dry_drives
-        chosen = [equations.drives[k] for k in self.index]
+        self.chosen = chosen = [equations.drives[k] for k in self.index]
         self.names = [drive.name for drive in chosen]
         self.level = np.array([float(drive.actuator.friction.level(0.0)) for drive in chosen])  # at rest, N m or N
+
+    def levels(self, rates: np.ndarray) -> list[float]:
+        """The dry friction at these velocities, N m or N."""
+        return [float(drive.actuator.friction.level(abs(rate))) for drive, rate in zip(self.chosen, rates, strict=True)]
 
     def __len__(self) -> int:
         return len(self.index)

@@ -2,10 +2,10 @@
 
     q̇ = N(q) v            v̇ = a(q, v, τ, …)                                                                   (1)
 
-Both sides are one compiled kernel, which a stepper calls from machine code. Its first two inputs are y; all others, τ
-and whatever else there is, are arrays `rate.held[name]` that stay as they are along a stretch: who changes them begins
-a new one. The directions s of drives with dry friction are such, and belong to a phase. Only a torque that is a
-function is asked before every evaluation, and fills `tau`.
+Both sides are one compiled kernel, `Dynamics.state_rate`, which a stepper calls from machine code. Its first two inputs
+are y; all others, τ and whatever else there is, are arrays `rate.held[name]` that stay as they are along a stretch: who
+changes them begins a new one. Only torques and wrenches that are functions are asked before every evaluation. Where
+drives have dry friction, their directions s are held while a phase lasts, and (1) is smooth.
 
 A quaternion enters the kernels at any length; it keeps its length along (1) and is given out as a unit quaternion.
 """
@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from functools import cached_property
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from appell.compile.stepper.rate import Rate
 from appell.compile.stepper.stepper import Stepper
 from appell.dynamics import Dynamics
 from appell.simulation.drives import Drives
-from appell.simulation.torque import checked_torque, constant_torque
+from appell.simulation.inputs import Inputs
 
 Rhs = Callable[[float, np.ndarray], np.ndarray]
 
@@ -30,17 +30,15 @@ Rhs = Callable[[float, np.ndarray], np.ndarray]
 class FreeMotion:
     """The right-hand side of (1) for a free robot, and what belongs to it."""
 
-    def __init__(self, dyn: Dynamics, torque: Any):
-        self.dyn, self.system, self.quaternions = dyn, dyn.system, dyn.system.quaternions
+    def __init__(self, dyn: Dynamics, inputs: Inputs):
+        self.dyn, self.system, self.inputs = dyn, dyn.system, inputs
+        self.quaternions = dyn.system.quaternions
         self.nq, self.nv, self.nu = dyn.system.nq, dyn.system.nv, dyn.system.nu
-        self.steady = constant_torque(dyn.system, torque)
-        self.torque = None if self.steady is not None else checked_torque(dyn.system, torque)
         self.drives = Drives(dyn)
         kernel = self.drives.state_rate if len(self.drives) else dyn.state_rate
-        self.rate = Rate.compiled(kernel, 2, None if self.torque is None else self._ask)
-        if self.steady is not None:
-            self.rate.held["tau"][:] = self.steady
-        self._called = Rate.called(self.nq + self.nv, self._answer)
+        self.rate = Rate.compiled(kernel, 2, self._ask if inputs.asks else None)
+        self._q, self._v = self.rate.y[: self.nq], self.rate.y[self.nq :]
+        self.hold()
         self._rhs: Rhs | None = None
         self._steppers: dict[tuple[str, bool], Stepper] = {}
 
@@ -57,7 +55,21 @@ class FreeMotion:
 
     def forces(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """τ at one instant."""
-        return np.array(self.steady if self.torque is None else self.torque(t, q, v))
+        if self.inputs.asks:
+            self.inputs.ask(t, q, v)
+        return self.inputs.tau.copy()
+
+    def hold(self) -> None:
+        """Take over what the inputs are now."""
+        held = self.rate.held
+        held["tau"][:] = self.inputs.tau
+        for k, frame in enumerate(self.dyn.wrenches):
+            held[f"wrench_{frame}"][:] = self.inputs.wrench[6 * k : 6 * k + 6]
+
+    def tick(self, t: float, y: np.ndarray) -> None:
+        """Ask the sampled law."""
+        self.inputs.tick(t, *self.split(y))
+        self.hold()
 
     def slide(self, directions: np.ndarray) -> None:
         """Give the dry drives their directions from now on."""
@@ -79,11 +91,18 @@ class FreeMotion:
         return self._steppers[key]
 
     def _ask(self) -> None:
-        """Fill τ for the evaluation that follows."""
-        rate, nq = self.rate, self.nq
-        assert self.torque is not None
-        rate.held["tau"][:] = self.torque(rate.time.item(), self.normalised(rate.y[:nq].copy()), rate.y[nq:])
+        """Take over what functions of the state give for the evaluation that follows."""
+        q = self.normalised(self._q.copy()) if self.quaternions else self._q
+        self.inputs.ask(self.rate.time.item(), q, self._v)
+        self.hold()
 
-    def _answer(self) -> None:
-        assert self._rhs is not None
-        self._called.slope[:] = self._rhs(self._called.time.item(), self._called.y)
+    @cached_property
+    def _called(self) -> Rate:
+        """The rate that Python computes."""
+
+        def answer() -> None:
+            assert self._rhs is not None
+            rate.slope[:] = self._rhs(rate.time.item(), rate.y)
+
+        rate = Rate.called(self.nq + self.nv, answer)
+        return rate

@@ -17,6 +17,7 @@ class Geometry:
         self.contacts, self.drives = contacts, drives
         self.mass = dyn.mass_matrix.bind()
         self.nq, nv = dyn.system.nq, dyn.system.nv
+        self.active = np.ones(len(contacts), bool)  # the contacts whose wall is there
         self.kernels = [self.mass]
         if len(contacts):
             self.motion = contacts.motion.bind()
@@ -71,11 +72,12 @@ class Geometry:
         return 3 * len(self.contacts) + np.asarray(which, int)
 
     def distance(self) -> np.ndarray:
-        """First-order distances of all points from their walls, and of joints from their stops."""
+        """First-order distances of points from their walls, infinite if they are not there, and joints from stops."""
         if not len(self.contacts):
             return np.zeros(0)
         with np.errstate(all="ignore"):
-            return np.where(self.motion.gap == 0.0, 0.0, self.motion.gap / self.motion.slope)
+            found = np.where(self.motion.gap == 0.0, 0.0, self.motion.gap / self.motion.slope)
+        return np.where(self.active, found, np.inf)
 
     def normal_speed(self) -> np.ndarray:
         return self.speed[: 3 * len(self.contacts) : 3]

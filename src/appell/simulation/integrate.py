@@ -12,6 +12,7 @@ from typing import Protocol
 import numpy as np
 from scipy import integrate
 
+from appell.algebra.scalar import is_number
 from appell.compile.stepper.driver import Reason
 from appell.compile.stepper.stepper import Stepper
 from appell.compile.stepper.tableau import METHODS
@@ -23,6 +24,19 @@ from appell.simulation.status import Status, Stop
 IMPLICIT = {"Radau": 3, "BDF": 5, "LSODA": 12}
 KNOWN = (*METHODS, *IMPLICIT)
 FINEST = 3e-14  # a smaller rtol asks for more digits than there are
+
+TINY, HUGE = np.finfo(float).tiny, np.finfo(float).max
+RANGES = {
+    "rtol": (TINY, 1.0, "a positive number, at most 1"),
+    "atol": (TINY, 1.0, "a positive number, at most 1 (m, rad, and so on)"),
+    "max_step": (TINY, np.inf, "a positive number of seconds"),
+    "tolerance": (1e-13, HUGE, "a finite number of metres, at least 1e-13, below which positions are rounding"),
+    "rest_speed": (TINY, HUGE, "a positive, finite number of metres a second"),
+    "max_events": (1, HUGE, "a whole number, at least 1"),
+    "max_steps": (1, HUGE, "a whole number, at least 1"),
+    "least_progress": (TINY, HUGE, "a positive, finite number of seconds"),
+}
+COUNTED = ("max_events", "max_steps")
 
 
 class Rhs(Protocol):
@@ -45,14 +59,15 @@ class Settings:
     rest_speed: float = 1e-5
     max_events: int = 10_000
     max_steps: int = 1_000_000
+    least_progress: float = 1e-5  # s in 2000 steps
 
     def __post_init__(self):
         if self.method not in KNOWN:
             raise ArgumentError(unknown_name("method", str(self.method), KNOWN, "simulate"))
-        for name in ("rtol", "atol", "max_step", "tolerance", "rest_speed", "max_events", "max_steps"):
+        for name, (least, most, expected) in RANGES.items():
             value = getattr(self, name)
-            if not value > 0:
-                raise ArgumentError(f"{name} is {value!r}.", expected="a positive number")
+            if not is_number(value) or not least <= value <= most or (name in COUNTED and value != round(value)):
+                raise ArgumentError(f"{name} is {value!r}.", expected=expected)
 
 
 def still_pieces(t: float, y: np.ndarray, until: float, longest: float) -> Iterator[Piece]:
@@ -84,9 +99,12 @@ def _explicit(
     """Blocks of steps in machine code; an event throws away what is left of a block, so the first ones are short."""
     stepper = rhs.stepper(settings.method)
     rtol = max(settings.rtol, FINEST)
+    if first_step is not None and t == stepper.t:
+        first_step = max(first_step, stepper.step)  # its last step may have been cut short by the end
     stepper.start(t, y, until, rtol=rtol, atol=settings.atol, first=first_step, longest=longest)
-    block, reason = 1, Reason.FULL
+    block, reason, stretch = 1, Reason.FULL, stepper.stretches
     while reason is Reason.FULL:
+        assert stepper.stretches == stretch, "another stretch was begun before this one was given up"
         reason = stepper.advance(block)
         series = stepper.series.copy()
         for start, end, one in zip(stepper.starts.tolist(), stepper.ends.tolist(), series, strict=True):
@@ -105,6 +123,7 @@ def _implicit(
     """SciPy's steps, one at a time."""
 
     def guarded(t: float, y: np.ndarray) -> np.ndarray:
+        t = min(t, until)  # some versions of SciPy look further to find their first step
         rate = rhs(t, y)
         if not np.isfinite(rate).all():
             raise Stop(Status.TOLERANCE, f"The acceleration at t = {t:.9g} is not finite.")

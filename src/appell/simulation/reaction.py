@@ -58,7 +58,7 @@ def _touching(run: Run, sighting: Sighting) -> np.ndarray:
                 expected="a function whose gradient is not zero on the wall",
             )
         touching[k] = True
-    return np.flatnonzero(touching)
+    return np.flatnonzero(touching & geometry.active)
 
 
 def _touch(run: Run, near: np.ndarray) -> tuple[np.ndarray, np.ndarray, Touch]:

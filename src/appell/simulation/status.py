@@ -15,11 +15,15 @@ class Status(Enum):
     """Why a run stopped where it did; the value is the sentence."""
 
     FINISHED = "The run reached its end."
+    STOPPED = "A stop condition was met."
     TOLERANCE = "The tolerance cannot be reached: the step size has shrunk to the spacing of floating-point numbers."
     SINGULAR = "The contact constraint is singular: no finite contact force keeps the points where they touch."
     UNSOLVED = "No contact forces were found that obey the laws of contact and friction together."
     EVENTS = "There were more events than max_events."
     STEPS = "There were more steps than max_steps."
+    STALLED = "The run has all but stopped advancing."
+    REACH = "A leg has come to the end of its reach, where its coordinates end."
+    INSIDE = "A wall appeared where points already were."
     INPUT = "The run met an input that it cannot go on with."
 
     @property
@@ -28,7 +32,7 @@ class Status(Enum):
 
     @property
     def ok(self) -> bool:
-        return self is Status.FINISHED
+        return self in (Status.FINISHED, Status.STOPPED)
 
 
 class Interrupted(SimulationError):  # noqa: N818 - reads as what happened

@@ -45,7 +45,7 @@ def floors(phase: Phase, y: np.ndarray) -> np.ndarray:
 
 def first_event(piece: Piece, phase: Phase, floor: np.ndarray, settings: Settings) -> Sighting | None:
     """The first event on a piece."""
-    if phase.still and phase.flow.torque is None:
+    if phase.still and not phase.flow.inputs.asks:
         return None
     crossing = _crossing(piece, phase, floor)
     if len(phase.rows):
@@ -105,7 +105,7 @@ def _crossing(piece: Piece, phase: Phase, floor: np.ndarray) -> Sighting | None:
 def _ending(piece: Piece, phase: Phase, settings: Settings, high: float) -> Sighting | None:
     """Where the phase first fails an examination, between the last look that it passed and the first that it failed."""
     times = [piece.start + part * (high - piece.start) for part in LOOKS]
-    if len(phase.stuck) and phase.flow.torque is not None and not phase.redundant and high > piece.start:
+    if len(phase.stuck) and phase.flow.inputs.asks and not phase.redundant and high > piece.start:
         times += _break_away(piece, phase, high)
     good, passed = piece.start, Examination()
     for t in sorted(times):

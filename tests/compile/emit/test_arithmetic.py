@@ -1,7 +1,5 @@
 """Compiled tapes against the reference interpreter."""
 
-import struct
-
 import numpy as np
 import pytest
 
@@ -15,6 +13,7 @@ from appell.compile.native.machine import assemble
 from appell.compile.native.target import Target, host
 from appell.compile.ops import Op
 from compile.emit.tapes import ARITHMETIC, EVERYTHING, random_tape, tape
+from compile.object_file import undefined_symbols
 
 
 def samples(of, count=9, seed=0):
@@ -110,19 +109,6 @@ def test_an_object_refers_to_nothing_outside_itself(lanes, cpu):
     image = assemble(kernel.loop_kernel(of, lanes, target.has_fma), target, "all")
     undefined = [symbol for symbol in undefined_symbols(image) if symbol != "_GLOBAL_OFFSET_TABLE_"]
     assert undefined == []
-
-
-def undefined_symbols(image: bytes) -> list[str]:
-    """The names that a 64-bit ELF object wants from others."""
-    if image[:5] != b"\x7fELF\x02":
-        pytest.skip("not an ELF object")
-    start, size, count = (*struct.unpack_from("<Q", image, 40), *struct.unpack_from("<HH", image, 58))
-    sections = [struct.unpack_from("<IIQQQQIIQQ", image, start + k * size) for k in range(count)]
-    (table,) = (section for section in sections if section[1] == 2)
-    names = sections[table[6]][4]
-    entries = (struct.unpack_from("<IBBHQQ", image, table[4] + at) for at in range(24, table[5], 24))
-    missing = [names + entry[0] for entry in entries if entry[3] == 0]
-    return [image[at : image.index(b"\0", at)].decode() for at in missing]
 
 
 def test_a_tape_of_ten_thousand_nodes_compiles():

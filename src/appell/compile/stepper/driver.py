@@ -5,16 +5,18 @@
     accept     keep times and interpolant; the next step is longer by the factor, but not right after a refusal
     refuse     otherwise, or if the error is NaN: the same step once more, shorter by the factor
 
-Times only go forward, and no step reaches beyond `until`. The code of a method is one object for all rates and sizes:
-it calls the rate through the cells, and finds it there as the machine code of a function, as a Python function, or as
-both, first the latter. Like all code that is made here it refers to nothing outside itself: Python's own functions are
-called through the cells too. An exception in Python ends the call at once and is handed on with its traceback, as by
-any built-in function. The lock of the interpreter is kept: steps last some microseconds, less than getting it back.
+Times only go forward. No step reaches beyond `until`, and none ends a rounding before it. The code of a method is one
+object for all rates and sizes: it calls the rate through the cells, and finds it there as the machine code of a
+function, as a Python function, or as both, first the latter. Like all code that is made here it refers to nothing
+outside itself: Python's own functions are called through the cells too. An exception in Python ends the call at once
+and is handed on with its traceback, as by any built-in function. The lock of the interpreter is kept: steps last some
+microseconds, less than getting it back.
 """
 
 from __future__ import annotations
 
 import hashlib
+import math
 from enum import IntEnum
 from functools import cache
 
@@ -45,9 +47,14 @@ class Reason(IntEnum):
 def driver(method: str) -> Code:
     """The loaded code of a method, from the disk or made now."""
     tableau, target = METHODS[method], host()
-    text = "\n".join([_evaluate(tableau, target.has_fma), _drive(tableau, target.has_fma), _enter()])
+    text = driver_text(tableau, target.has_fma)
     key = hashlib.sha256("\n".join([text, target.identity, emitter_digest()]).encode()).hexdigest()
     return Code(disk.fetch(key, lambda: assemble(text, target, method)), "enter")
+
+
+def driver_text(tableau: Tableau, fused: bool) -> str:
+    """The LLVM module of a method: `@enter` for Python, `@drive` for the steps, `@evaluate` for a slope."""
+    return "\n".join([_evaluate(tableau, fused), _drive(tableau, fused), _enter()])
 
 
 def _enter() -> str:
@@ -77,8 +84,20 @@ done:
 
 
 def _evaluate(tableau: Tableau, fused: bool) -> str:
-    """The slope at the time and state that are given, carried to its row; false if Python raised an exception."""
+    """The slope at the time and state that are given, carried to its row; false if Python raised an exception.
+
+    A state that is not finite has the slope NaN: nobody is asked about it.
+    """
     emit = StateEmitter(tableau, fused)
+    state, slope, spoilt = emit.get("state"), emit.get("slope"), emit.stack(1)
+    emit.store(emit.constant(0.0), spoilt)
+    emit.each(lambda _, k: emit.spoil(spoilt, emit.load(state, k)))
+    finite = emit.double("fcmp ord", emit.lanes_sum(emit.load(spoilt)), number(0.0))
+    emit.branch(finite, "sound", "unsound")
+    emit.enter("unsound")
+    emit.each(lambda _, k: emit.store(emit.constant(math.nan), slope, k))
+    emit.jump("carry")
+    emit.enter("sound")
     emit.do(f"store double %time, ptr {emit.get('clock')}, align 8")
     emit.put("evaluations", emit.value(f"add i64 {emit.get('evaluations')}, 1"))
     callback, rate = emit.get("callback"), emit.get("rate")
@@ -97,7 +116,6 @@ def _evaluate(tableau: Tableau, fused: bool) -> str:
     emit.do(f"call void {rate}(ptr {emit.get('addresses')})")
     emit.jump("carry")
     emit.enter("carry")
-    slope = emit.get("slope")
     emit.each(lambda block, k: emit.store(emit.load(slope, k), emit.address(block, "%row")))
     emit.do("ret i1 true")
     return emit.function("define internal i1 @evaluate(ptr %cells, double %time, i64 %row) noinline nounwind")
@@ -124,7 +142,9 @@ def _drive(tableau: Tableau, fused: bool) -> str:
 
     emit.enter("attempt")
     t = emit.get("t")
-    end = emit.smaller(emit.double("fadd", t, emit.get("h")), emit.get("until"))
+    end, until = emit.double("fadd", t, emit.get("h")), emit.get("until")
+    nearly = emit.double("fcmp olt", emit.double("fsub", until, end), least.get())
+    end = emit.choose(nearly, until, end)
     h = emit.double("fsub", end, t)
     step.set(h)
     end_of_step.set(end)

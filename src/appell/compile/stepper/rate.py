@@ -14,6 +14,8 @@ and `answer` raise comes out of the stepper as it is.
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import accumulate
+from math import prod
 
 import numpy as np
 
@@ -26,8 +28,7 @@ from appell.errors import ArgumentError
 
 def aligned(*shape: int) -> np.ndarray:
     """Zeros that begin where a register may begin."""
-    size = int(np.prod(shape))
-    spare = DOUBLES.bytes // DOUBLES.itemsize
+    size, spare = prod(shape), DOUBLES.bytes // DOUBLES.itemsize
     memory = np.zeros(size + spare)
     first = -(memory.ctypes.data // DOUBLES.itemsize) % spare
     return memory[first : first + size].reshape(shape)
@@ -67,8 +68,9 @@ class Rate:
         if "t" in rate.held and rate.held["t"].shape == ():
             rate.held["t"] = rate.time
         rate.given = {array.name: np.zeros(array.shape) for array in function.outputs[parts:]}
-        ends = np.cumsum([array.size for array in states])[:-1]
-        inputs, outputs = np.split(rate.y, ends), np.split(rate.slope, ends)
+        ends = list(accumulate(array.size for array in states))
+        spans = [slice(end - array.size, end) for end, array in zip(ends, states, strict=True)]
+        inputs, outputs = ([vector[span] for span in spans] for vector in (rate.y, rate.slope))
         operands = [*inputs, *rate.held.values(), *outputs, *rate.given.values()]
         rate.code = function.kernel()
         rate.addresses = np.array([array.ctypes.data for array in operands], np.uintp)

@@ -28,6 +28,7 @@ class Stepper:
 
     def __init__(self, method: str, rate: Rate, capacity: int = 64):
         self.rate, self.capacity = rate, capacity
+        self.stretches = 0  # begun so far
         self.tableau: Tableau = METHODS[method]
         registers = rate.registers
         work = aligned(registers, rows(self.tableau), DOUBLES.width)
@@ -75,6 +76,7 @@ class Stepper:
         cells.t, cells.until, cells.longest, cells.rtol, cells.atol = t, until, longest, rtol, atol
         cells.h = self._first_step(t, y, until) if first is None else first
         cells.fresh = 1
+        self.stretches += 1
 
     def advance(self, steps: int = 1) -> Reason:
         """Take up to so many steps; what a callback raises is raised."""
@@ -121,25 +123,29 @@ class Stepper:
 
     def _first_step(self, t: float, y: np.ndarray, until: float) -> float:
         """A guess from the sizes of state, slope and change of slope: Hairer, Nørsett, Wanner, section II.4."""
-        cells, rate = self._cells, self.rate
-        scale = cells.atol + cells.rtol * np.abs(y)
+        cells, rate, whole = self._cells, self.rate, until - t
 
         def slope(time: float, state: np.ndarray) -> np.ndarray:
             rate.time[()], rate.y[:] = time, state
             return np.array(rate())
 
-        f = slope(t, y)
-        d0, d1 = _size(y / scale), _size(f / scale)
-        h = min(1e-6 if d0 < 1e-5 or d1 < 1e-5 else 0.01 * d0 / d1, until - t)
-        d2 = _size((slope(min(t + h, until), y + h * f) - f) / scale) / h
+        with np.errstate(all="ignore"):
+            scale = cells.atol + cells.rtol * np.abs(y)
+            f = slope(t, y)
+            d0, d1 = _size(y / scale), _size(f / scale)
+            if not np.isfinite(d1):
+                return whole  # the steps will tell
+            h = min(1e-6 if d0 < 1e-5 or d1 < 1e-5 else 0.01 * d0 / d1, whole)
+            d2 = _size((slope(min(t + h, until), y + h * f) - f) / scale) / h
         if d1 <= 1e-15 and d2 <= 1e-15:
             second = max(1e-6, 1e-3 * h)
         else:
             second = (0.01 / max(d1, d2)) ** (1.0 / self.tableau.root)
-        return min(100.0 * h, second, until - t)
+        return min(100.0 * h, second, whole)
 
 
 def _size(x: np.ndarray) -> float:
+    """The root mean square."""
     return float(np.sqrt(x @ x / len(x)))
 
 
