@@ -1,4 +1,4 @@
-"""Contacts and dry drives at one instant: their rows, speeds and accelerations, and the inertia, from compiled kernels."""
+"""Contacts and dry drives at one instant: rows, speeds, accelerations and inertia, from compiled kernels."""
 
 from __future__ import annotations
 

@@ -10,8 +10,8 @@ touching point that was leaving may be driven into its wall by the others' impul
 the same instant, and so on. If (1) has no solution, or the stages do not end, the last one is solved with e = 0: the
 velocity nearest to v⁻ that goes into no wall, which never adds energy and always exists.
 
-A point that slides with much friction may have no contact force at all that keeps it out of its wall: friction drives it
-further in (Painlevé 1895). It then catches: an impulse at no normal speed stops it, if it lies in the friction cone,
+A point that slides with much friction may have no contact force at all that keeps it out of its wall: friction drives
+it further in (Painlevé 1895). It then catches: an impulse at no normal speed stops it, if it lies in the friction cone,
 
     v⁺ = v⁻ + M⁻¹Jᵀf,    J v⁺ = 0,    |f_t| ≤ μ fₙ            with J of normal and tangents                       (2)
 

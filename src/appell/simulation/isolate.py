@@ -78,9 +78,7 @@ def _falls(series: np.ndarray, depth: float, value: Callable[[float], float], lo
     if len(below):
         last = int(below[0])
     elif values[-1] < 0.0 and values.max() > depth:
-        last = (
-            int(np.flatnonzero(values > 0.0)[-1]) + 1
-        )  # on its way down when the step ends: the next one would begin inside
+        last = int(np.flatnonzero(values > 0.0)[-1]) + 1  # on its way down: the next step would begin inside
     else:
         return None
     if last == 0:

@@ -2,11 +2,11 @@
 
     M a = τ - h + Fᵀλ            B a + β + 2κ B v + κ² φ/|g| = 0                                      (1)
 
-The rows of B are the normals of the resting points (and of joints at their stops), two tangents more for each point that
-sticks, and the rows θ̇ = D v of drives that dry friction holds still; β is their acceleration at a = 0, and the terms
-in κ bring back what the integrator's error lets slip. F is B, but for a point that slides with friction its row is
-(n - μ d)ᵀJ, d the direction of sliding. Drives that slide have their friction in h, with the direction s of the phase.
-Rows may be redundant: λ is then the solution of least norm, and a does not depend on the choice.
+The rows of B are the normals of the resting points (and of joints at their stops), two tangents more for each point
+that sticks, and the rows θ̇ = D v of drives that dry friction holds still; β is their acceleration at a = 0, and the
+terms in κ bring back what the integrator's error lets slip. F is B, but for a point that slides with friction its row
+is (n - μ d)ᵀJ, d the direction of sliding. Drives that slide have their friction in h, with the direction s of the
+phase. Rows may be redundant: λ is then the solution of least norm, and a does not depend on the choice.
 
 A phase holds as long as λ could be had by forces that push, within their friction cones and below the friction at rest
 of the drives, and nothing that slides stops. If the rows leave no motion at all, the phase is still: v and a are zero.

@@ -8,8 +8,8 @@ A point whose bounces have become this small would go on for a geometric series 
 
     t_rest = t + 2v / (|w| (1 - e))                                                                          (1)
 
-which is reported as the time of rest, to an accuracy far below its own length. Bounces are this small if they are slower
-than `rest_speed`, or lower than what can be seen of a gap: light feet under load have bounces that are fast and low.
+which is reported as the time of rest, to an accuracy far below its own length. Bounces are this small if they are
+slower than `rest_speed`, or lower than what can be seen of a gap: light feet under load bounce fast and low.
 """
 
 from __future__ import annotations

@@ -37,7 +37,7 @@ class Sighting:
 def floors(phase: Phase, y: np.ndarray) -> np.ndarray:
     """Below these, free points are in their walls and sliding drives go backwards.
 
-    Zero; or what a point that has just left is short of it, and next to nothing for a drive that has just begun to slip.
+    Zero; or what a point that has just left is short of it, and next to nothing for a drive that has just slipped.
     """
     sliding = np.where(_along(phase, y[None])[0] <= 1e-9, -CREEP, 0.0)
     return np.concatenate([np.minimum(_gaps(phase, y[None])[0], 0.0), sliding])
