@@ -65,10 +65,10 @@ def swings_by_pieces(torque, inertia, level, q, until, viscous=0.0):
             told.append((t, "slip"))
         s = np.sign(torque(t, q))
 
-        def halt(x, y, s=s):
+        def halt(x, y, s=s, began=t):
             return s * y[1] + (1.0 if x - began < 1e-9 else 0.0)
 
-        halt.terminal, halt.direction, began = True, -1, t
+        halt.terminal, halt.direction = True, -1
 
         def rate(x, y, s=s):
             return [y[1], (torque(x, y[0]) - viscous * y[1] - s * level(y[1])) / inertia]

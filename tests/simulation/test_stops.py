@@ -95,7 +95,7 @@ def test_stops_that_cannot_be_are_named():
         ap.simulate(dyn, [2.5], stops=0.5)
     with pytest.raises(ap.ArgumentError, match="Did you mean 'cabin_joint'"):
         ap.simulate(dyn, [1.0], stops={"cabin_join": 0.5})
-    with pytest.raises(ap.ArgumentError, match="restitution 1.5"):
+    with pytest.raises(ap.ArgumentError, match=r"restitution 1\.5"):
         ap.simulate(dyn, [1.0], stops=1.5)
     with pytest.raises(ap.ArgumentError, match="no joint with limits"):
         ap.simulate(ap.Dynamics(lift(None, None)), [1.0], stops=0.5)

@@ -3,19 +3,19 @@
 Forces f act along rows whose velocities (at an impact) or accelerations (in a phase) are u = A f + b. Each block of
 them has one of three laws,
 
-    push   f ≥ 0 ⊥ u ≥ 0                                                a smooth wall, a stop, a point that slides      (1)
-    cone   fₙ ≥ 0 ⊥ uₙ ≥ 0,  |f_t| ≤ μ fₙ,  f_t = -μ fₙ u_t / |u_t| where u_t ≠ 0        a wall with friction           (2)
-    box    |f| ≤ F,  f = -F sign u where u ≠ 0                          dry friction of a joint                         (3)
+    push   f ≥ 0 ⊥ u ≥ 0                                                      a smooth wall, a stop             (1)
+    cone   fₙ ≥ 0 ⊥ uₙ ≥ 0,  |f_t| ≤ μ fₙ,  f_t = -μ fₙ u_t / |u_t| where u_t ≠ 0      a wall with friction     (2)
+    box    |f| ≤ F,  f = -F sign u where u ≠ 0                                dry friction of a joint           (3)
 
 and each is the root of a projection (Alart and Curnier 1991): with z = f - r u,
 
-    fₙ = max(0, zₙ)        f_t = z_t, shortened to μ max(0, zₙ)         f = z, clipped to ±F                            (4)
+    fₙ = max(0, zₙ)        f_t = z_t, shortened to μ max(0, zₙ)        f = z, clipped to ±F                     (4)
 
 Newton's method on f - (4) = 0 starts from the solution without the cones' tangents, which is a convex programme if A is
-symmetric (complementarity, or least squares with bounds). If that is too far away, it starts from a row of convex problems
-(`convex`), or from sweeps over the blocks if A is not symmetric.
-Where rows are redundant the forces are not unique; the solution nearest to the start is taken. A problem may have no
-solution (sliding with much friction makes A unsymmetric, Painlevé 1895): the residual says so, and callers must ask.
+symmetric (complementarity, or least squares with bounds). If that is too far away, it starts from a row of convex
+problems (`convex`), or from sweeps over the blocks if A is not symmetric. Where rows are redundant the forces are not
+unique; the solution nearest to the start is taken. A problem may have no solution (sliding with much friction makes A
+unsymmetric, Painlevé 1895): the residual says so, and callers must ask.
 """
 
 from __future__ import annotations

@@ -22,13 +22,19 @@ if TYPE_CHECKING:
 
 ROUNDS = 12
 STEPS = 100  # of a round
+ROUNDING = 1e-9
+AWAY = 1e3  # times b: with much friction s may grow from round to round instead of settling
 
 
 def convex_rounds(A: np.ndarray, b: np.ndarray, laws: Laws, r: np.ndarray, f: np.ndarray) -> Iterator[np.ndarray]:
     """Forces after each round; `r` are the steps of the blocks, A is taken as symmetric."""
     scale = np.sqrt(r)
     part = 0.5 * scale[:, None] * (A + A.T) * scale
-    length = 1.0 / max(float(np.linalg.norm(part, 2)), 1e-300)
+    sizes = np.linalg.eigvalsh(part)
+    least, most = float(sizes[0]), float(sizes[-1])
+    if least < -ROUNDING * most or most <= 0.0:
+        return  # no J M⁻¹Jᵀ: (1) is not convex
+    length = 1.0 / most
     lower, upper = laws.lower / scale, laws.upper / scale
     f = f / scale
     for _ in range(ROUNDS):
@@ -36,6 +42,8 @@ def convex_rounds(A: np.ndarray, b: np.ndarray, laws: Laws, r: np.ndarray, f: np
         along = u[laws.tangent]
         right = b * scale
         right[laws.normal] += laws.mu * np.hypot(along[:, 0], along[:, 1])
+        if not np.abs(right).max() <= AWAY * np.abs(b * scale).max():
+            return
         f = _least(part, right, laws, (lower, upper), f, length)
         yield f * scale
 

@@ -8,10 +8,10 @@ impact after the other, is one drop. When it holds more than CROWD, or when no f
 
 in which what falls freely falls five tolerances; a step whose impulses are not found is halved, up to HALVINGS times.
 It returns when the same contacts have pushed for CALM steps without a bounce, or none has, with the bucket three
-quarters full: if there still is a crowd, it is found out soon.
+quarters full: if there still is a crowd, it is found out soon. A run that stalls with points at walls goes on so, too.
 
-Events of kind "time stepping" and "event driven" tell of the two changes; in between a record has a row a step, straight
-lines between rows, and no events of single points. `time_stepping` says how accurate it is.
+Events of kind "time stepping" and "event driven" tell of the two changes; in between a record has a row a step,
+straight lines between rows, and no events of single points. `time_stepping` says how accurate it is.
 """
 
 from __future__ import annotations
@@ -38,6 +38,7 @@ CROWD = 40  # events
 DRIP = 1e-3  # s
 CALM = 20  # steps
 HALVINGS = 8
+LOST = (Status.UNSOLVED, Status.SINGULAR, Status.STALLED)  # where exact events end, and steps go on
 DEEPEST = 1e-3  # of the tolerance: what is deeper inside a wall is brought back
 
 
@@ -71,7 +72,8 @@ def step_through(run: Run, why: str, bar: Bar) -> None:
     h = min(float(np.sqrt(tolerance)), run.settings.max_step)  # (1)
     stepping = TimeStepping(run.flow, geometry, DEEPEST * tolerance)
     run.events.append(Event(time=run.t, kind="time stepping", note=f"{why}; steps of {h:.3g} s"))
-    steps, calm, before = 0, 0, ((), ())
+    steps, calm = 0, 0
+    before: tuple[int, ...] = ()
     while run.t < run.until:
         step, end = _taken(run, stepping, h)
         piece = straight(run.t, run.y, end, step.y)
@@ -88,7 +90,7 @@ def step_through(run: Run, why: str, bar: Bar) -> None:
             break
     run.phase.geometry.at(run.y)
     run.events.append(Event(time=run.t, kind="event driven", note=f"after {steps} steps"))
-    run.step = None
+    run.step, run.longest, run.floor = None, np.inf, None
     run.bucket.calmed(run)
 
 
@@ -114,7 +116,7 @@ def _settled(run: Run) -> bool:
     try:
         react(run, Sighting(run.t, None, Examination()))
     except Stop as stop:
-        if stop.status is not Status.UNSOLVED:
+        if stop.status not in LOST:
             raise
         run.phase, run.y = phase, y
         del run.events[told:]

@@ -26,6 +26,7 @@ class Examination:
     stopping: bool = False
     slipping: Mapping[int, float] = field(default_factory=dict)  # and in which direction
     stopped: frozenset[int] = frozenset()
+    margin: float = 0.0  # how far the nearest of its forces is from its bound, negative beyond it; 0: not known
 
     @property
     def holds(self) -> bool:
@@ -45,23 +46,31 @@ def examine(phase: Phase, t: float, y: np.ndarray, settings: Settings) -> Examin
     tangential = reaction.forces[contacts : contacts + tangents].reshape(-1, 2)
     size = np.abs(normal).max(initial=1e-300)
     pulled = normal < -1e-12 * size
+    margins = [float(normal.min(initial=np.inf)) / size + 1e-12]
     sliding: dict[int, np.ndarray] = {}
     for k, along in zip(phase.sticking, tangential, strict=True):
         rest, length = phase.rests[k], float(np.hypot(*along))
-        if length > rest.friction * max(normal[k], 0.0) * (1.0 + 1e-8) + 1e-12 * size:
+        spare = rest.friction * max(normal[k], 0.0) * (1.0 + 1e-8) + 1e-12 * size - length
+        margins.append(spare / size)
+        if spare < 0.0:
             sliding[rest.index] = -(along @ geometry.motion.frame[rest.index, 1:]) / length
     stopping = False
     for _, rest in phase.sliding:
         i = 3 * rest.index
         velocity = geometry.speed[i + 1 : i + 3] @ geometry.motion.frame[rest.index, 1:]
-        stopping |= bool(velocity @ rest.direction <= -CREEP)
-    level = geometry.drives.level[phase.stuck]
-    over = np.abs(held) > level * (1.0 + EXCESS)
+        ahead = float(velocity @ rest.direction) + CREEP
+        margins.append(ahead)
+        stopping |= ahead <= 0.0
+    level = geometry.drives.level[phase.stuck] * (1.0 + EXCESS)
+    over = np.abs(held) > level
+    margins += (1.0 - np.abs(held) / level).tolist()
     slipping = {int(k): -float(np.sign(f)) for k, f in zip(phase.stuck[over], held[over], strict=True)}
     if not pulled.any() and not sliding and not slipping:
-        return Examination(stopping=stopping)
+        return Examination(stopping=stopping, margin=min(margins))
     if not phase.redundant:
-        return Examination(frozenset(int(k) for k in phase.members[pulled]), sliding, stopping, slipping)
+        return Examination(
+            frozenset(int(k) for k in phase.members[pulled]), sliding, stopping, slipping, margin=min(margins)
+        )
     trial = Trial(geometry, phase.members, phase.stuck, free, settings.rest_speed)
     lam, w = trial.solve(t)
     leaving = {int(phase.members[j]) for j in np.flatnonzero((w > trial.tiny) & (lam <= 0.0))}

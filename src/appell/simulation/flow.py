@@ -12,7 +12,9 @@ A quaternion enters the kernels at any length; it keeps its length along (1) and
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
+from functools import cached_property
 
 import numpy as np
 
@@ -30,20 +32,21 @@ class FreeMotion:
 
     def __init__(self, dyn: Dynamics, inputs: Inputs):
         self.dyn, self.system, self.inputs = dyn, dyn.system, inputs
+        self.quaternions = dyn.system.quaternions
         self.nq, self.nv, self.nu = dyn.system.nq, dyn.system.nv, dyn.system.nu
-        self._quaternions = dyn.system.quaternions
         self.drives = Drives(dyn)
         kernel = self.drives.state_rate if len(self.drives) else dyn.state_rate
         self.rate = Rate.compiled(kernel, 2, self._ask if inputs.asks else None)
+        self._q, self._v = self.rate.y[: self.nq], self.rate.y[self.nq :]
         self.hold()
-        self._called = Rate.called(self.nq + self.nv, self._answer)
         self._rhs: Rhs | None = None
         self._steppers: dict[tuple[str, bool], Stepper] = {}
 
     def normalised(self, q: np.ndarray) -> np.ndarray:
         """q with unit quaternions; in place, any batch."""
-        for span in self._quaternions:
-            q[..., span] /= np.linalg.norm(q[..., span], axis=-1, keepdims=True)
+        for span in self.quaternions:
+            part = q[..., span]
+            part /= math.sqrt(part @ part) if q.ndim == 1 else np.linalg.norm(part, axis=-1, keepdims=True)
         return q
 
     def split(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -89,10 +92,17 @@ class FreeMotion:
 
     def _ask(self) -> None:
         """Take over what functions of the state give for the evaluation that follows."""
-        rate, nq = self.rate, self.nq
-        self.inputs.ask(rate.time.item(), self.normalised(rate.y[:nq].copy()), rate.y[nq:])
+        q = self.normalised(self._q.copy()) if self.quaternions else self._q
+        self.inputs.ask(self.rate.time.item(), q, self._v)
         self.hold()
 
-    def _answer(self) -> None:
-        assert self._rhs is not None
-        self._called.slope[:] = self._rhs(self._called.time.item(), self._called.y)
+    @cached_property
+    def _called(self) -> Rate:
+        """The rate that Python computes."""
+
+        def answer() -> None:
+            assert self._rhs is not None
+            rate.slope[:] = self._rhs(rate.time.item(), rate.y)
+
+        rate = Rate.called(self.nq + self.nv, answer)
+        return rate

@@ -1,4 +1,4 @@
-"""Contacts and dry drives at one instant: their rows, speeds and accelerations, and the inertia, from compiled kernels."""
+"""Contacts and dry drives at one instant: rows, speeds, accelerations and inertia, from compiled kernels."""
 
 from __future__ import annotations
 
@@ -25,11 +25,16 @@ class Geometry:
         if len(drives):
             self.driven = drives.motion.bind()
             self.kernels.append(self.driven)
-        parts = [(self.motion, "rows", "speed", "drift")] if len(contacts) else []
-        parts += [(self.driven, "D", "rate", "drift")] if len(drives) else []
-        self._parts = [tuple(getattr(kernel, name) for name in names) for kernel, *names in parts]
-        self.size = 3 * len(contacts) + len(drives)
-        self.B, self.speed, self.drift = np.zeros((self.size, nv)), np.zeros(self.size), np.zeros(self.size)
+        self._parts: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []  # (B, speed, drift), flat views
+        if len(contacts):
+            found = self.motion
+            self._parts.append((found.rows.reshape(-1, nv), found.speed.reshape(-1), found.drift.reshape(-1)))
+        if len(drives):
+            self._parts.append((self.driven.D, self.driven.rate, self.driven.drift))
+        size = 3 * len(contacts) + len(drives)
+        self.B, self.speed, self.drift = np.zeros((size, nv)), np.zeros(size), np.zeros(size)
+        if len(self._parts) == 1:
+            self.B, self.speed, self.drift = self._parts[0]
 
     def at(self, y: np.ndarray) -> Geometry:
         """Everything at a state: three rows a contact (normal, tangents), then one a drive."""
@@ -39,12 +44,10 @@ class Geometry:
             if kernel is not self.mass:
                 kernel.v[:] = v
             kernel()
-        place = 0
-        for rows, speed, drift in self._parts:
-            end = place + speed.size
-            self.B[place:end] = rows.reshape(speed.size, -1)
-            self.speed[place:end], self.drift[place:end] = speed.ravel(), drift.ravel()
-            place = end
+        if len(self._parts) == 2:
+            cut = 3 * len(self.contacts)
+            for part, (rows, speed, drift) in zip((slice(cut), slice(cut, None)), self._parts, strict=True):
+                self.B[part], self.speed[part], self.drift[part] = rows, speed, drift
         return self
 
     @property

@@ -13,7 +13,7 @@ import numpy as np
 from appell.motion.curve import Piece
 from appell.motion.event import Event
 from appell.simulation.conditions import Ending, Endings
-from appell.simulation.crowd import CROWD, Bucket, step_through
+from appell.simulation.crowd import CROWD, LOST, Bucket, step_through
 from appell.simulation.examination import Examination, examine
 from appell.simulation.flow import FreeMotion
 from appell.simulation.integrate import Settings, pieces, still_pieces
@@ -25,6 +25,7 @@ from appell.simulation.status import Status, Stop
 from appell.simulation.watch import Sighting, first_event, floors
 
 SAG = 0.5  # of the tolerance: if resting points stray further on a step, it is taken again in halves
+NOISE = 1e-11  # m: resting points cannot be told to be nearer to their walls than this
 SHORT = 1e-9  # s: shorter steps are taken as they are
 MIDDLE = 0.02  # of a step
 GLANCES = 32  # pieces in which a state that does not change is looked at, if a torque may change
@@ -43,8 +44,9 @@ class Run:
     settings: Settings
     journal: Journal
     endings: Endings
-    step: float | None = None  # the last one, to begin the next stretch with
+    step: float | None = None  # the last that was not cut short, to begin the next stretch with
     longest: float = np.inf  # no step is to be longer: it has to end at an event, or was too coarse
+    floor: np.ndarray | None = None  # of gaps and speeds, from one event to the next
     bucket: Bucket = field(default_factory=Bucket)  # of events
     tries: int = 0  # of steps, those taken again included
     milestone: float = -np.inf  # where the run was when its progress was last looked at
@@ -145,7 +147,7 @@ def run(run: Run, bar: Bar) -> None:
                 _stretch(run, run.known, bar)
                 _appointments(run)
             except Stop as stop:
-                if stop.status not in (Status.UNSOLVED, Status.STALLED) or not run.phase.geometry.size:
+                if stop.status not in LOST or not len(run.phase.geometry.B):
                     raise
                 begun = True
                 step_through(run, stop.status.sentence.rstrip("."), bar)
@@ -157,20 +159,23 @@ def run(run: Run, bar: Bar) -> None:
 
 def _stretch(run: Run, until: float, bar: Bar) -> None:
     """Steps from one start of the integrator to the next: up to an event, or to a step that has to be taken again."""
-    floor, aiming, start = floors(run.phase, run.y), np.isfinite(run.longest), run.t
+    aiming, start = np.isfinite(run.longest), run.t
+    if run.floor is None:
+        run.floor = floors(run.phase, run.y)
     for piece in _pieces(run, until):
-        step = piece.end - piece.start
+        length = piece.end - piece.start
         run.check_progress()
-        if not run.phase.still and (piece.end < until or run.step is None or step > run.step):  # it may be cut short
-            run.step = step
+        cut = (aiming and length >= 0.99 * run.longest) or (piece.end == until and length < (run.step or 0.0))
+        if not run.phase.still and not cut:
+            run.step = length  # what the motion asks for, not what an event or a known time leaves of it
         if _strays(run, piece):
-            run.y, run.longest = run.phase.pulled_back(run.y), 0.5 * step
+            run.y, run.longest = run.phase.pulled_back(run.y), 0.5 * length
             return
-        sighting = first_event(piece, run.phase, floor, run.settings)
+        sighting = first_event(piece, run.phase, run.floor, run.settings)
         ending = run.endings.first(piece, sighting.time if sighting else piece.end)
         first = ending.time if ending else sighting.time if sighting else None
-        if first is not None and _in_the_middle(first, piece) and not run.phase.still and step > SHORT:
-            run.longest = first - piece.start
+        if first is not None and _in_the_middle(first, piece) and not run.phase.still:
+            run.longest = (1.0 + 0.1 * MIDDLE) * (first - piece.start)
             return
         if ending is not None:
             run.end(piece, ending)
@@ -200,17 +205,18 @@ def _pieces(run: Run, until: float) -> Iterator[Piece]:
 
 def _strays(run: Run, piece: Piece) -> bool:
     """Whether resting points leave their walls on a step, by the integrator's error alone."""
+    limit = max(SAG * run.settings.tolerance, NOISE)
     return bool(
-        run.phase.rests
-        and not run.phase.still
-        and run.phase.sag(piece) > SAG * run.settings.tolerance
-        and piece.end - piece.start > SHORT
+        run.phase.rests and not run.phase.still and run.phase.sag(piece) > limit and piece.end - piece.start > SHORT
     )
 
 
 def _in_the_middle(t: float, piece: Piece) -> bool:
-    """Whether an event is where the interpolant is worst; the step is then taken again to end at the event."""
-    return min(t - piece.start, piece.end - t) > MIDDLE * (piece.end - piece.start)
+    """Whether an event is not near the end of a step; the step is then taken again to end just behind it.
+
+    In the middle the interpolant is worst, and near the start of a long step it has the rounding errors of all of it.
+    """
+    return piece.end - t > MIDDLE * (piece.end - piece.start) and t - piece.start > SHORT
 
 
 def _arrive(run: Run, piece: Piece, sighting: Sighting) -> None:
@@ -220,6 +226,7 @@ def _arrive(run: Run, piece: Piece, sighting: Sighting) -> None:
     else:
         run.t, run.y = sighting.time, piece.at(sighting.time)
     react(run, sighting)
+    run.floor = None
     if (ending := run.endings.met(run.t, run.y)) is not None:
         run.end(piece.until(run.t), ending)
 
@@ -228,11 +235,12 @@ def _appointments(run: Run) -> None:
     """What is due where a stretch ended: walls that come or go, a torque under which nothing may rest as it did."""
     if run.let_walls_come_and_go():
         react(run, Sighting(run.t, None, Examination()))
-        run.longest = np.inf
+        run.longest, run.floor = np.inf, None
     if run.ticked and len(run.phase.rows):
         examination = examine(run.phase, run.t, run.y, run.settings)
         if not examination.holds:
             react(run, Sighting(run.t, None, examination))
+            run.floor = None
     run.ticked = False
 
 

@@ -9,6 +9,13 @@ If all points bounce this is Shafei 2018, eq. 49. The energy changes by Σ f (v�
 touching point that was leaving may be driven into its wall by the others' impulses; it is then hit in a second stage at
 the same instant, and so on. If (1) has no solution, or the stages do not end, the last one is solved with e = 0: the
 velocity nearest to v⁻ that goes into no wall, which never adds energy and always exists.
+
+A point that slides with much friction may have no contact force at all that keeps it out of its wall: friction drives
+it further in (Painlevé 1895). It then catches: an impulse at no normal speed stops it, if it lies in the friction cone,
+
+    v⁺ = v⁻ + M⁻¹Jᵀf,    J v⁺ = 0,    |f_t| ≤ μ fₙ            with J of normal and tangents                       (2)
+
+which takes energy away like any projection (the impact without collision; Génot and Brogliato 1999).
 """
 
 from __future__ import annotations
@@ -17,7 +24,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from appell.simulation.complementarity import solve_complementarity
+from appell.simulation.complementarity import least_norm, solve_complementarity
 from appell.simulation.wall_friction import frictional_impulses
 
 STAGES = 40
@@ -66,6 +73,20 @@ def collide(M: np.ndarray, v: np.ndarray, touch: Touch) -> Collision:
         impulses[hit] += f
         v = v + np.einsum("ki,kin->n", f, response[hit])
     return Collision(v, impulses, worst)
+
+
+def catch(M: np.ndarray, v: np.ndarray, touch: Touch) -> Collision | None:
+    """The impact without collision (2) of all points that touch with friction; None if it would need other forces."""
+    rubs = touch.friction > 0.0
+    J = touch.J[rubs].reshape(-1, len(v))
+    response = np.linalg.solve(M, J.T)
+    found = np.zeros((len(rubs), 3))
+    found[rubs] = -least_norm(J @ response, J @ v).reshape(-1, 3)
+    within = np.hypot(found[:, 1], found[:, 2]) <= touch.friction * found[:, 0] * (1.0 + 1e-9)
+    after = v + response @ found[rubs].ravel()
+    if not rubs.any() or not within[rubs].all() or (touch.normal @ after < -STILL).any():
+        return None
+    return Collision(after, found)
 
 
 def _stage(M, v, touch: Touch, response, hit: np.ndarray, bounce: np.ndarray) -> tuple[np.ndarray, float]:

@@ -78,17 +78,20 @@ def _falls(series: np.ndarray, depth: float, value: Callable[[float], float], lo
     if len(below):
         last = int(below[0])
     elif values[-1] < 0.0 and values.max() > depth:
-        last = (
-            int(np.flatnonzero(values > 0.0)[-1]) + 1
-        )  # on its way down when the step ends: the next one would begin inside
+        last = int(np.flatnonzero(values > 0.0)[-1]) + 1  # on its way down: the next step would begin inside
     else:
         return None
     if last == 0:
         return low
     times = low + (high - low) * 0.5 * (1.0 + points)
-    before, after = float(times[last - 1]), float(times[last])
-    if not value(before) > 0.0 or not value(after) < 0.0:
-        return before  # touching already, and about to go in
+    for k in range(last - 1, -1, -1):  # turning points in the noise near zero bracket nothing
+        if value(before := float(times[k])) > 0.0:
+            break
+    else:
+        return float(times[last - 1])  # touching already, and about to go in
+    after = next((float(x) for x in times[k + 1 : last + 1] if value(float(x)) < 0.0), None)
+    if after is None:
+        return before
     return float(brentq(value, before, after, xtol=1e-300, rtol=4 * np.finfo(float).eps, maxiter=200))
 
 

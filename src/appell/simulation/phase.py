@@ -2,11 +2,11 @@
 
     M a = τ - h + Fᵀλ            B a + β + 2κ B v + κ² φ/|g| = 0                                      (1)
 
-The rows of B are the normals of the resting points (and of joints at their stops), two tangents more for each point that
-sticks, and the rows θ̇ = D v of drives that dry friction holds still; β is their acceleration at a = 0, and the terms
-in κ bring back what the integrator's error lets slip. F is B, but for a point that slides with friction its row is
-(n - μ d)ᵀJ, d the direction of sliding. Drives that slide have their friction in h, with the direction s of the phase.
-Rows may be redundant: λ is then the solution of least norm, and a does not depend on the choice.
+The rows of B are the normals of the resting points (and of joints at their stops), two tangents more for each point
+that sticks, and the rows θ̇ = D v of drives that dry friction holds still; β is their acceleration at a = 0, and the
+terms in κ bring back what the integrator's error lets slip. F is B, but for a point that slides with friction its row
+is (n - μ d)ᵀJ, d the direction of sliding. Drives that slide have their friction in h, with the direction s of the
+phase. Rows may be redundant: λ is then the solution of least norm, and a does not depend on the choice.
 
 A phase holds as long as λ could be had by forces that push, within their friction cones and below the friction at rest
 of the drives, and nothing that slides stops. If the rows leave no motion at all, the phase is still: v and a are zero.
@@ -14,6 +14,7 @@ of the drives, and nothing that slides stops. If the rows leave no motion at all
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -124,34 +125,37 @@ class Phase:
     def reaction(self, y: np.ndarray, free: np.ndarray) -> Reaction:
         """(1), given the acceleration without these forces."""
         geometry, rows, count = self.geometry.at(y), self.rows, len(self.rests)
-        B, right = geometry.B[rows], -(geometry.drift[rows] + 2.0 * RECALL * geometry.speed[rows])
+        B = geometry.B[rows]
+        right = B @ free + geometry.drift[rows] + 2.0 * RECALL * geometry.speed[rows]
         if count:
             motion, which = geometry.motion, self.members
-            right[:count] -= RECALL**2 * motion.gap[which] / motion.slope[which]
+            right[:count] += RECALL**2 * motion.gap[which] / motion.slope[which]
         F = B
         if self.sliding:
             F = B.copy()
             for k, rest in self.sliding:
+                along, across = self._sliding(rest)
                 i = 3 * rest.index
-                F[k] -= rest.friction * (self._sliding(rest) @ geometry.B[i + 1 : i + 3])
+                F[k] -= (rest.friction * along) * geometry.B[i + 1] + (rest.friction * across) * geometry.B[i + 2]
         response = geometry.response(F)
         A = B @ response
-        right -= B @ free
-        forces = self._solved(A, right)
+        forces = self._solved(A, -right)
         a = free + response @ forces
-        a[self.locked] = 0.0
-        return Reaction(a, forces, A, right)
+        if len(self.locked):
+            a[self.locked] = 0.0
+        return Reaction(a, forces, A, -right)
 
     def _solved(self, A: np.ndarray, right: np.ndarray) -> np.ndarray:
         """A⁻¹ right; the shortest of all solutions if the rows are redundant."""
         if not self.redundant:
-            lu, pivots, failed = lapack.dgetrf(A)
-            self.redundant = bool(failed) or lapack.dgecon(lu, np.abs(A).sum(axis=0).max())[0] < RANK
-        if not self.redundant:
-            return lapack.dgetrs(lu, pivots, right)[0]
+            lu, _, found, failed = lapack.dgesv(A, right)
+            pivots = np.abs(lu.diagonal())
+            if not failed and pivots.min() > RANK * pivots.max():
+                return found
+            self.redundant = True
         return np.linalg.lstsq(A, right, rcond=RANK)[0]
 
-    def _sliding(self, rest: Rest) -> np.ndarray:
+    def _sliding(self, rest: Rest) -> tuple[float, float]:
         """The direction of sliding along the two tangents, continued past a stop so that (1) stays smooth up to it.
 
         A point that has just begun to slide turns into the direction of its acceleration almost at once, which is
@@ -159,13 +163,15 @@ class Phase:
         """
         assert rest.direction is not None
         i = 3 * rest.index
-        begun = self.geometry.motion.frame[rest.index, 1:] @ rest.direction
-        along = self.geometry.speed[i + 1 : i + 3]
-        ahead = along @ begun
+        x, y = self.geometry.speed[i + 1 : i + 3].tolist()
+        begun_x, begun_y = (self.geometry.motion.frame[rest.index, 1:] @ rest.direction).tolist()
+        ahead = x * begun_x + y * begun_y
         if ahead < 0.0:
-            along = along - ahead * begun
-        along = along + SLOW**2 / (SLOW + np.hypot(*along)) * begun
-        return along / np.hypot(*along)
+            x, y = x - ahead * begun_x, y - ahead * begun_y
+        share = SLOW**2 / (SLOW + math.hypot(x, y))
+        x, y = x + share * begun_x, y + share * begun_y
+        length = math.hypot(x, y)
+        return x / length, y / length
 
     def sag(self, piece: Piece) -> float:
         """How far resting points stray from their walls along a piece; an interpolant is worse than its step."""
@@ -189,4 +195,4 @@ class Phase:
             for _, rest in self.sliding:
                 i = 3 * rest.index
                 if np.hypot(*geometry.speed[i + 1 : i + 3]) > 10.0 * SLOW:
-                    rest.direction = self._sliding(rest) @ geometry.motion.frame[rest.index, 1:]
+                    rest.direction = np.array(self._sliding(rest)) @ geometry.motion.frame[rest.index, 1:]

@@ -8,8 +8,8 @@ import numpy as np
 
 from appell.motion.event import Event
 from appell.simulation.blocks import SOLVED
-from appell.simulation.geometry import Geometry
-from appell.simulation.impact import STILL, Touch, collide
+from appell.simulation.examination import Examination
+from appell.simulation.impact import Collision, Touch, catch, collide
 from appell.simulation.phase import Phase
 from appell.simulation.settling import settle
 from appell.simulation.status import Status, Stop
@@ -18,6 +18,7 @@ from appell.simulation.watch import Sighting
 if TYPE_CHECKING:
     from appell.simulation.hybrid import Run
 
+SLOWEST = 1e-10  # relative: who approaches slower has an impulse below rounding, and is no event
 FLAT = 1e-8  # a gradient shorter than this gives no normal
 
 
@@ -29,9 +30,15 @@ def react(run: Run, sighting: Sighting) -> None:
     before, old, nq = run.phase, run.y, run.flow.nq
     near = _touching(run, sighting)
     speeds = before.geometry.normal_speed()[near]
-    if (speeds < -STILL * max(1.0, np.abs(speeds).max(initial=0.0))).any():
-        run.y = _impact(run, before.geometry, near)
-    run.phase, run.y, end = settle(before, run.t, run.y, near, run.settings, sighting.examination)
+    if (speeds < -SLOWEST * max(1.0, np.abs(speeds).max(initial=0.0))).any():
+        run.y = _impact(run, near, _collision(run, near))
+    try:
+        run.phase, run.y, end = settle(before, run.t, run.y, near, run.settings, sighting.examination)
+    except Stop as stop:
+        if stop.status is not Status.UNSOLVED or (caught := _catch(run, near)) is None:
+            raise
+        run.y = _impact(run, near, caught)
+        run.phase, run.y, end = settle(before, run.t, run.y, near, run.settings, Examination())
     _tell(run, before, end, old[nq:])
     if run.y is not old:
         run.sample()
@@ -54,20 +61,30 @@ def _touching(run: Run, sighting: Sighting) -> np.ndarray:
     return np.flatnonzero(touching & geometry.active)
 
 
-def _impact(run: Run, geometry: Geometry, near: np.ndarray) -> np.ndarray:
-    """The state after an impact of the points that are near, whose event is told."""
-    contacts, motion, nq = geometry.contacts, geometry.motion, run.flow.nq
-    touch = Touch(
-        motion.rows[near],
-        contacts.restitution[near],
-        contacts.friction[near],
-        np.isin(near, run.phase.members),
-    )
-    v = run.y[nq:]
-    outcome = collide(geometry.M, v, touch)
+def _touch(run: Run, near: np.ndarray) -> tuple[np.ndarray, np.ndarray, Touch]:
+    """Inertia, velocity, and the points that are near as an impact sees them."""
+    geometry = run.phase.geometry.at(run.y)
+    contacts, resting = geometry.contacts, np.isin(near, run.phase.members)
+    touch = Touch(geometry.motion.rows[near], contacts.restitution[near], contacts.friction[near], resting)
+    return geometry.M, run.y[run.flow.nq :], touch
+
+
+def _collision(run: Run, near: np.ndarray) -> Collision:
+    outcome = collide(*_touch(run, near))
     if not outcome.residual <= SOLVED:
-        names = ", ".join(contacts.names[k] for k in near)
+        names = ", ".join(run.phase.geometry.contacts.names[k] for k in near)
         raise Stop(Status.UNSOLVED, f"They concern the impact of {names} at t = {run.t:.9g}.")
+    return outcome
+
+
+def _catch(run: Run, near: np.ndarray) -> Collision | None:
+    return catch(*_touch(run, near)) if len(near) else None
+
+
+def _impact(run: Run, near: np.ndarray, outcome: Collision) -> np.ndarray:
+    """The state after an impact of the points that are near, whose event is told."""
+    geometry, nq = run.phase.geometry.at(run.y), run.flow.nq
+    contacts, motion, v = geometry.contacts, geometry.motion, run.y[nq:]
     hit = np.flatnonzero(outcome.impulses[:, 0] > 1e-12 * outcome.impulses[:, 0].max())
     normal_speed = motion.speed[near[hit], 0]
     speed = np.linalg.norm(motion.speed[near[hit]], axis=1)

@@ -8,7 +8,8 @@ A point whose bounces have become this small would go on for a geometric series 
 
     t_rest = t + 2v / (|w| (1 - e))                                                                          (1)
 
-which is reported as the time of rest, to an accuracy far below its own length.
+which is reported as the time of rest, to an accuracy far below its own length. Bounces are this small if they are
+slower than `rest_speed`, or lower than what can be seen of a gap: light feet under load bounce fast and low.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from appell.simulation.phase import Phase, Rest
 from appell.simulation.trial import Trial
 
 HELD_SPEED = 1e-9  # m/s or rad/s: slower is still
+HEIGHT = 4e-12  # m: lower bounces cannot be told from the noise of a gap
 
 
 def settle(
@@ -34,7 +36,9 @@ def settle(
     halted = (np.abs(rates) <= HELD_SPEED) | np.isin(np.arange(len(rates)), list(examination.stopped))
     directions = np.where(halted, 0.0, np.sign(rates))
     free = flow(t, y, directions)[nq:]
-    which = np.array([k for k in near if speeds[k] <= settings.rest_speed], int)
+    pull = -(geometry.B[geometry.normal(near)] @ free + geometry.drift[geometry.normal(near)])
+    invisible = np.sqrt(2.0 * HEIGHT * np.maximum(pull, 0.0))
+    which = near[speeds[near] <= np.maximum(settings.rest_speed, invisible)]
     drives = np.flatnonzero(halted)
     if not len(which) and not len(drives):
         return Phase(flow, geometry, directions), y, t
@@ -50,9 +54,9 @@ def settle(
     rests = [_rest(geometry, trial, int(j), examination) for j in stays]
     following = Phase(flow, geometry, directions, rests)
     slowest = [int(which[j]) for j in stays if trial.mu[j] > 0.0 and trial.slides[j] is None]
-    v = _stilled(following, slowest, v)
     end = max([t, *(t + _bounces(phase, trial, int(j), speeds[which[j]]) for j in stays)])
-    return following, np.concatenate([y[:nq], v]), end
+    y = np.concatenate([y[:nq], _stilled(following, slowest, v)])
+    return following, following.pulled_back(y) if rests else y, end
 
 
 def _rest(geometry: Geometry, trial: Trial, j: int, examination: Examination) -> Rest:

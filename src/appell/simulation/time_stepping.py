@@ -54,7 +54,9 @@ class TimeStepping:
         self.flow, self.geometry, self.deepest = flow, geometry, deepest
         self.nq = flow.nq
         self.directions = np.zeros(len(flow.drives))  # dry friction is among the impulses
-        self.forces = np.zeros(geometry.size)  # of the last step, by row: where the next one starts
+        counted = flow.dyn.equations.friction
+        self.offsets = np.array([actuator.offset * counted for actuator in flow.system.actuators])
+        self.forces = np.zeros(len(geometry.B))  # of the last step, by row: where the next one starts
 
     def take(self, t: float, y: np.ndarray, h: float) -> Step:
         """(1) to (3)."""
@@ -80,7 +82,7 @@ class TimeStepping:
         before, gained = normals @ v, normals @ (free - v)
         closing = d + 0.5 * h * (before + gained) <= 0.0
         hit = closing & (before < -SLOW * np.abs(gained))
-        after, solved, kept = free, True, np.zeros(geometry.size)
+        after, solved, kept = free, True, np.zeros(len(geometry.B))
         for part in BOUNCES:
             c = np.where(
                 hit & (geometry.contacts.restitution > 0.0), -part * geometry.contacts.restitution * before, 0.0
@@ -101,7 +103,7 @@ class TimeStepping:
 
     def _solve(self, which: np.ndarray, free: np.ndarray, c: np.ndarray, h: float):
         """The velocity with the impulses of these contacts and of all dry drives, and the impulses by row."""
-        geometry, kept = self.geometry, np.zeros(self.geometry.size)
+        geometry, kept = self.geometry, np.zeros(len(self.geometry.B))
         friction, drives = geometry.contacts.friction, np.arange(len(geometry.drives))
         blocks: list[Block] = []
         rows: list[int] = []
@@ -150,12 +152,12 @@ class TimeStepping:
         return float(kinetic), float(kinetic + potential)
 
     def _power(self, middle: np.ndarray, mean: np.ndarray) -> float:
-        """Of all inputs and of the actuators' offsets: M (a - a°) are their forces, a° the acceleration without."""
-        dyn, inputs, (q, v) = self.flow.dyn, self.flow.inputs, self.flow.split(middle)
-        power = -float(dyn.friction(q, np.zeros_like(v)) @ mean) if len(self.flow.drives) else 0.0
-        if inputs.tau.any() or inputs.wrench.any():
-            wrenches = inputs.wrench.reshape(-1, 6)
-            driven = dyn.forward_dynamics(q, v, inputs.tau, *wrenches)
-            alone = dyn.forward_dynamics(q, v, np.zeros_like(inputs.tau), *np.zeros_like(wrenches))
-            power += float((driven - alone) @ dyn.mass_matrix(q) @ mean)
-        return power
+        """Of inputs and offsets of the actuators: M (a - a°) are their forces, a° the acceleration without them."""
+        dyn, inputs = self.flow.dyn, self.flow.inputs
+        if not (inputs.tau.any() or inputs.wrench.any() or self.offsets.any()):
+            return 0.0
+        q, v = self.flow.split(middle)
+        wrenches = inputs.wrench.reshape(-1, 6)
+        driven = dyn.forward_dynamics(q, v, inputs.tau, *wrenches)
+        alone = dyn.forward_dynamics(q, v, self.offsets, *np.zeros_like(wrenches))
+        return float((driven - alone) @ dyn.mass_matrix(q) @ mean)

@@ -1,8 +1,8 @@
 """Forces against accelerations at one instant: what touching points and still drives would do.
 
-A point that touches with next to no normal speed presses on its wall or leaves it, and sticks or slides if it presses; a
-drive that stands still stays or moves. All are decided together: forces λ and accelerations u along their rows obey the
-laws of `blocks` (Gauss' principle, with friction within cones and bounds).
+A point that touches with next to no normal speed presses on its wall or leaves it, and sticks or slides if it presses;
+a drive that stands still stays or moves. All are decided together: forces λ and accelerations u along their rows obey
+the laws of `blocks` (Gauss' principle, with friction within cones and bounds).
 """
 
 from __future__ import annotations

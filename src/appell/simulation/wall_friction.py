@@ -4,10 +4,10 @@ Each touching point has an impulse f = (fₙ, f_t) and a velocity u⁺ = A f + u
 
     fₙ ≥ 0 ⊥ u⁺ₙ + e u⁻ₙ ≥ 0         |f_t| ≤ μ fₙ,  f_t = -μ fₙ u⁺_t / |u⁺_t| where u⁺_t ≠ 0                    (1)
 
-which `blocks` solves. With e = 0 friction only takes energy away: the change is Σ f·u⁺ - ½|Δv|² ≤ 0. With e > 0 Newton's
-law can create energy when points slide (Kane's paradox), or leave (1) without a solution; then the largest part of e is
-used for which it does neither, to four digits. Where more points touch than a rigid body needs, (1) has many solutions;
-the one nearest to the frictionless forces is taken.
+which `blocks` solves. With e = 0 friction only takes energy away: the change is Σ f·u⁺ - ½|Δv|² ≤ 0. With e > 0
+Newton's law can create energy when points slide (Kane's paradox), or leave (1) without a solution; then the largest
+part of e is used for which it does neither, to four digits. Where more points touch than a rigid body needs, (1) has
+many solutions; the one nearest to the frictionless forces is taken.
 """
 
 from __future__ import annotations

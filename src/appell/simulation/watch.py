@@ -20,6 +20,7 @@ from appell.simulation.status import Status, Stop
 
 LOOKS = (0.1, 0.25, 0.45, 0.7, 1.0)  # parts of a step at which a phase is examined
 HALVINGS = 60
+SPACING = 1e-15  # s, or of the time: nearer looks show nothing new
 CREEP = 1e-10  # rad/s or m/s: what the integrator's error may let a drive go backwards that has just begun to slip
 COARSE = 2.0**-4  # of a step: how finely forces on stuck drives are looked at
 
@@ -36,7 +37,7 @@ class Sighting:
 def floors(phase: Phase, y: np.ndarray) -> np.ndarray:
     """Below these, free points are in their walls and sliding drives go backwards.
 
-    Zero; or what a point that has just left is short of it, and next to nothing for a drive that has just begun to slip.
+    Zero; or what a point that has just left is short of it, and next to nothing for a drive that has just slipped.
     """
     sliding = np.where(_along(phase, y[None])[0] <= 1e-9, -CREEP, 0.0)
     return np.concatenate([np.minimum(_gaps(phase, y[None])[0], 0.0), sliding])
@@ -102,27 +103,37 @@ def _crossing(piece: Piece, phase: Phase, floor: np.ndarray) -> Sighting | None:
 
 
 def _ending(piece: Piece, phase: Phase, settings: Settings, high: float) -> Sighting | None:
-    """Where the phase first fails an examination, by halving between two looks."""
-    good = piece.start
+    """Where the phase first fails an examination, between the last look that it passed and the first that it failed."""
     times = [piece.start + part * (high - piece.start) for part in LOOKS]
     if len(phase.stuck) and phase.flow.inputs.asks and not phase.redundant and high > piece.start:
         times += _break_away(piece, phase, high)
+    good, passed = piece.start, Examination()
     for t in sorted(times):
         examination = examine(phase, t, piece.at(t), settings)
-        if examination.holds:
-            good = t
-            continue
-        for _ in range(HALVINGS):
-            middle = 0.5 * (good + t)
-            if middle in (good, t):
-                break
-            earlier = examine(phase, middle, piece.at(middle), settings)
-            if earlier.holds:
-                good = middle
-            else:
-                t, examination = middle, earlier
-        return Sighting(t, None, examination)
+        if not examination.holds:
+            return _first_failure(piece, phase, settings, (good, passed), (t, examination))
+        good, passed = t, examination
     return None
+
+
+Look = tuple[float, Examination]
+
+
+def _first_failure(piece: Piece, phase: Phase, settings: Settings, good: Look, bad: Look) -> Sighting:
+    """Where an examination turns bad: by the margins at both ends where they are known (Illinois), else by halving."""
+    low, high = good[1].margin, bad[1].margin
+    for step in range(HALVINGS):
+        width = bad[0] - good[0]
+        part = low / (low - high) if low > 0.0 > high and step % 4 != 3 else 0.5
+        t = good[0] + min(max(part, 1e-3), 1.0 - 1e-3) * width
+        if t in (good[0], bad[0]) or width <= SPACING * max(1.0, abs(t)):
+            break
+        found = examine(phase, t, piece.at(t), settings)
+        if found.holds:
+            good, low, high = (t, found), found.margin, 0.5 * high
+        else:
+            bad, low, high = (t, found), 0.5 * low, found.margin
+    return Sighting(bad[0], None, bad[1])
 
 
 def _break_away(piece: Piece, phase: Phase, high: float) -> list[float]:
