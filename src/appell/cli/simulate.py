@@ -37,6 +37,10 @@ def register(app: typer.Typer) -> None:
         points: Annotated[str, typer.Option(help="Frames that meet the walls, with commas.")] = "all",
         restitution: Annotated[float, typer.Option(help="0: no bounce, 1: no loss.")] = 1.0,
         friction: Annotated[float, typer.Option(help="Coulomb's coefficient at the walls.")] = 0.0,
+        stops: Annotated[
+            float | None, typer.Option(help="Restitution of the joints at their limits, 0 to 1; no stops if not given.")
+        ] = None,
+        saturate: Annotated[bool, typer.Option("--saturate", help="Cut torques off at the actuators' limits.")] = False,
         actuators: Actuators = False,
         base: Base = "fixed",
         physical: Physical = True,
@@ -68,7 +72,8 @@ def register(app: typer.Typer) -> None:
             name: numbers(text, name, size) if text else None for name, (text, size) in start.items()
         }
         dyn = Dynamics(model, friction=actuators, rotors=actuators)
-        motion = run(dyn, **given, until=until, contacts=contacts, method=method, rtol=rtol, atol=1e-2 * rtol)
+        options: dict[str, Any] = {"method": method, "rtol": rtol, "atol": 1e-2 * rtol}
+        motion = run(dyn, **given, until=until, contacts=contacts, stops=stops, saturate=saturate, **options)
         console = screen()
         _show(console, motion)
         if output is not None:
