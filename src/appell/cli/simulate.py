@@ -121,7 +121,10 @@ def _show(console, motion) -> None:
     say(console, f"energy {first:.9g} J at the start, {last:.9g} J at the end, a change of {last - first:+.3g} J")
     if motion.events:
         table = Table(box=box.SIMPLE_HEAD)
-        for k, column in enumerate(("time, s", "event", "points", "impulse, N s", "normal speed, m/s")):
+        stopped = {point for event in motion.events for point in event.points} & set(motion.names("tau"))
+        units = ("N s or N m s", "m/s or rad/s") if stopped else ("N s", "m/s")
+        headings = ("time, s", "event", "points", f"impulse, {units[0]}", f"normal speed, {units[1]}")
+        for k, column in enumerate(headings):
             table.add_column(column, justify="right" if k in (0, 3, 4) else "left")
         for event in motion.events[:LONGEST]:
             impact = event.kind == "impact"
