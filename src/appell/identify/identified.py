@@ -19,7 +19,9 @@ from appell.describe.write import to_toml, to_urdf
 from appell.errors import ArgumentError, ModelError, ModelWarning
 from appell.formulate.equations import SYMBOLS
 from appell.identify.estimators.estimator import Estimator
-from appell.identify.estimators.physical import flaws, physical_parameters
+from appell.identify.estimators.nearest import nearest_physical
+from appell.identify.estimators.physical import description, flaws
+from appell.identify.estimators.pull import choose_pull
 from appell.identify.sought import NOT_NEGATIVE, Sought
 from appell.identify.verdict import negative as below_zero
 from appell.model.actuator import Actuator
@@ -38,9 +40,7 @@ def identified_system(
     sought = estimator.result("sought_")
     parameters = _not_negative(sought, estimator.parameters_, negative)
     if consistent_bodies and flaws(sought, parameters):
-        weights = 1.0 / np.maximum(estimator.std_, 1e-9 * np.abs(estimator.base_parameters_) + 1e-12)
-        rows = estimator.base_.matrix * weights[:, None]
-        parameters = physical_parameters(sought, rows, estimator.base_parameters_ * weights, parameters)
+        parameters = _nearest(estimator, parameters)
     _refuse_impossible(sought, parameters)
     _warn_of_unsought(sought)
     tens = dict(
@@ -67,6 +67,16 @@ def export(estimator: Estimator, path: str | Path, **options) -> System:
     system = identified_system(estimator, **options)
     (to_toml if path.suffix == ".toml" else to_urdf)(system, path)
     return system
+
+
+def _nearest(estimator: Estimator, parameters: np.ndarray) -> np.ndarray:
+    """Bodies that can exist and have the base parameters of the fit, to within what it knows of them."""
+    sought, beta = estimator.sought_, estimator.base_parameters_
+    weights = 1.0 / np.maximum(estimator.std_, 1e-9 * np.abs(beta).max())
+    wide = 10.0 * (np.abs(parameters[10 * len(sought.system.bodies) :]) + 1.0)
+    known = description(sought, sought.nominal, wide)
+    A, b = estimator.base_.matrix * weights[:, None], beta * weights
+    return nearest_physical(sought.system.owner, A, b, known, choose_pull(A, b, known))[0]
 
 
 def _refuse_impossible(sought: Sought, parameters: np.ndarray) -> None:
