@@ -59,12 +59,12 @@ def test_what_the_data_fix_is_not_biased_and_what_they_do_not_see_stays():
     known = Description(np.array(body.parameters), [False], np.zeros(0))
     row = np.zeros((1, 10))
     row[0, 0] = 1e4  # mass 3 to a tenth of a gram
-    found, _ = nearest_physical("a body", row, np.array([3e4]), known, 10.0)
+    found = nearest_physical(row, np.array([3e4]), known, 10.0).parameters
     assert found[0] == pytest.approx(3.0, abs=1e-3)
     # the nearest body of that mass, by (2): Σ⁻¹ - Σ⁰⁻¹ lies along what was measured, so the rest of Σ⁻¹ is as it was
     before, after = (np.linalg.inv(_sigma(x)) for x in (known.prior, found))
     np.testing.assert_allclose(after[:3], before[:3], rtol=1e-6, atol=1e-9)
-    nothing, _ = nearest_physical("a body", np.zeros((1, 10)), np.zeros(1), known, 10.0)
+    nothing = nearest_physical(np.zeros((1, 10)), np.zeros(1), known, 10.0).parameters
     np.testing.assert_allclose(nothing, known.prior, rtol=1e-9)
 
 

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
+import numpy as np
 import typer
 from rich.console import Console
 from rich.table import Table
@@ -19,6 +20,8 @@ from appell.model.system import System
 
 KINDS = {"ridge": "Ridge", "robust": "Robust", "total": "TotalLeastSquares", "consistent": "PhysicallyConsistent"}
 METHODS = ("qr", "svd", "pinv", *KINDS)
+FAILED = 3  # exit code
+SLOW, SHARE = 0.05, 0.05  # rad/s or m/s at most, and of an actuator's largest speed
 
 
 def register(app: typer.Typer) -> None:
@@ -37,22 +40,35 @@ def register(app: typer.Typer) -> None:
             bool, typer.Option("--friction", help="Coulomb, viscous and offset of every actuator.")
         ] = False,
         rotor: Annotated[bool, typer.Option("--rotor", help="The rotor inertia of every actuator.")] = False,
-        width: Annotated[float, typer.Option(help="Speed within which Coulomb friction changes sign.")] = 0.02,
-        dead_zone: Annotated[float, typer.Option(help="Leave out samples of an actuator slower than this.")] = 0.05,
+        width: Annotated[
+            float | None, typer.Option(help="Speed within which Coulomb friction changes sign; found if not given.")
+        ] = None,
+        dead_zone: Annotated[
+            float | None,
+            typer.Option(help="Leave out samples of an actuator slower than this; 5 % of its top speed if not given."),
+        ] = None,
         band: Annotated[float | None, typer.Option(help="Hz of the low-pass; from the spectrum if not given.")] = None,
         held_out: Annotated[float, typer.Option(help="Share of the log, its end, to judge by.")] = 0.3,
         judge_on: Annotated[Path | None, typer.Option(help="Another log to judge by instead.")] = None,
         units: Annotated[list[str] | None, typer.Option(help="Such as q=deg, tau=mNm.")] = None,
-        columns: Annotated[list[str] | None, typer.Option(help="Such as q_joint1=shoulder_pos.")] = None,
+        columns: Annotated[
+            list[str] | None, typer.Option(help="Where names do not tell: 'q=pos_{}', or q_joint1=shoulder_pos.")
+        ] = None,
         hold: Annotated[bool, typer.Option("--hold", help="tau is a command that is held for one sample.")] = False,
         report: Annotated[Path | None, typer.Option(help="Write .md or .html.")] = None,
         export: Annotated[Path | None, typer.Option(help="Write the identified robot, .toml or .urdf.")] = None,
         negative: Annotated[
             str, typer.Option(help="Friction or rotors found below zero: refuse to export them, or take them as zero.")
         ] = "refuse",
+        force_export: Annotated[
+            bool, typer.Option("--force-export", help="Export even if the verdict is FAIL.")
+        ] = False,
         meaning: Annotated[bool, typer.Option("--meaning", help="Print what the base parameters mean.")] = False,
     ) -> None:
-        """Identify a robot or mechanism from a record of its own motion."""
+        """Identify a robot or mechanism from a record of its own motion.
+
+        The verdict is FAIL, and the exit code 3, if held-out torques are not predicted or cannot be this system's.
+        """
         from appell import identify as ident
         from appell.identify.report import paragraphs, tables
 
@@ -68,7 +84,7 @@ def register(app: typer.Typer) -> None:
         console = screen()
         system = load(robot)
         names = {"columns": _pairs("columns", columns), "units": _pairs("units", units)}
-        sought = ident.seek(system, friction=friction, rotor=rotor, width=width if friction else None)
+        sought = ident.seek(system, friction=friction, rotor=rotor, width=width)
         with Console(stderr=True).status("reading") as status:
             record = _measured(log, system, **names)
             fit_on = data = ident.process(record, band=band, hold=hold)
@@ -79,11 +95,12 @@ def register(app: typer.Typer) -> None:
             if judge_on is None:
                 fit_on, rest = ident.split(data, held_out)[0], ident.split(rest, held_out)[1]
             fits = []
+            zone = _slow(sought, fit_on) if dead_zone is None else dead_zone
             for name in chosen:
                 status.update(f"fitting: {name}")
-                fits.append(_estimator(name, sought, dead_zone).fit_record(fit_on))
+                fits.append(_estimator(name, sought, zone).fit_record(fit_on))
             status.update("judging")
-            verdict = ident.judge(fits, rest, remarks=record.about["remarks"])
+            verdict = ident.judge(fits, rest, remarks=data.about["remarks"])
         for title, heading, rows in tables(verdict):
             table = Table(title=title, title_justify="left")
             for k, cell in enumerate(heading):
@@ -101,13 +118,18 @@ def register(app: typer.Typer) -> None:
             else:
                 report.write_text(verdict.to_markdown(), encoding="utf-8")
             console.print(f"report  {report}", highlight=False)
-        if export is not None:
+        if export is not None and (verdict.passed or force_export):
             with _told(console):
-                ident.export(verdict.best.estimator, export, negative=negative)
+                ident.export(verdict, export, negative=negative, force=force_export)
             console.print(f"robot   {export} ({verdict.best.title})", highlight=False)
+        if not verdict.passed:
+            console.print(f"verdict FAIL: {ident.why(verdict)}.", highlight=False)
+            if export is not None and not force_export:
+                console.print(f"{export} is not written; --force-export writes what was found.", highlight=False)
+            raise typer.Exit(FAILED)
 
 
-def _measured(path: Path, system: System, **names):
+def _measured(path: Path, system: System, columns: dict[str, str], units: dict[str, str]):
     from appell.motion import Record, measured
 
     if not system.is_flat:
@@ -115,12 +137,14 @@ def _measured(path: Path, system: System, **names):
             f"{system.owner} has joints that are not of one axis; records are read for systems whose dq/dt is v.",
             hint="base='fixed', or arrays q, v, a and tau: identify.LeastSquares(system).fit(q, v, a, tau)",
         )
-    record = Record.read(path, **names)
+    patterns = {key: title for key, title in columns.items() if "{}" in title}
+    exact = {key: title for key, title in columns.items() if key not in patterns}
+    record = Record.read(path, columns=exact)
     if path.suffix == ".log":  # of a control loop: what came before its last motion was to find the arm's position
         from appell.control.loop.summary import last_motion
 
         record = record.part(last_motion(record))
-    return measured(record, system.coordinate_names, system.actuator_names)
+    return measured(record, system.coordinate_names, system.actuator_names, patterns=patterns, units=units)
 
 
 @contextmanager
@@ -133,7 +157,13 @@ def _told(console: Console) -> Iterator[None]:
         console.print(f"remark  {warning.message}", highlight=False, soft_wrap=True)
 
 
-def _estimator(name: str, sought, dead_zone: float):
+def _slow(sought, record) -> np.ndarray:
+    """What counts as slow at every actuator."""
+    speeds = np.abs(sought.rates(record.q, record.v))
+    return np.minimum(SLOW, SHARE * speeds.max(axis=0))
+
+
+def _estimator(name: str, sought, dead_zone):
     from appell import identify as ident
 
     if name in KINDS:

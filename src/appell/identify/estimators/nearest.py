@@ -19,19 +19,19 @@ a small μ keeps them and the difference of static and Coulomb level above zero.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from scipy.linalg import solve_triangular
 
-from appell.errors import ArgumentError
 from appell.identify.base.structure import UNITS, parameters_of, pseudo_inertia
 
 BARRIER = 1e-3  # μ: shifts what is a standard deviation above zero by a thousandth of it
 THIN = 1e-3  # least eigenvalue of a described Σ, relative to a body of its mass and 0.1 m
 VAGUE = 1e-3  # of λ, for bodies of which the description says nothing
-STEPS = 100  # of Newton at most
+STEPS, CLOSE = 60, 1e-2  # of Newton at most, and the decrement that is good enough after them
 ENOUGH, ROUNDING = 1e-6, 1e-14  # its decrement: in units of χ², which noise makes of the order of one; and relative
+SHORT = 0.9  # of the way to where (1) is infinite
 FALL = 1.0  # decades of the path a stage
 
 
@@ -120,6 +120,20 @@ class Description:
             return np.inf
         return float(total + 0.5 * away @ away - barrier * np.sum(np.log(gaps)))
 
+    def room(self, x: np.ndarray, step: np.ndarray) -> float:
+        """How many steps lead to where (1) is infinite."""
+        worst = 0.0
+        for k, shape in enumerate(self.shapes):
+            if shape is not None:
+                own = slice(10 * k, 10 * k + 10)
+                inverse = np.linalg.inv(np.linalg.cholesky(np.tensordot(x[own], shape, 1)))
+                change = inverse @ np.tensordot(step[own], shape, 1) @ inverse.T
+                worst = max(worst, -float(np.linalg.eigvalsh(change)[0]))
+        for above, below in self._gaps():
+            gap, change = (y[above] - (y[below] if below is not None else 0.0) for y in (x, step))
+            worst = max(worst, -change / gap)
+        return 1.0 / worst if worst > 0.0 else np.inf
+
     def start(self) -> np.ndarray:
         """The centre, moved off the barriers."""
         x = self.centre.copy()
@@ -133,23 +147,29 @@ class Description:
         return [*((k, None) for k in self.not_negative), *((upper, lower) for lower, upper in self.ordered)]
 
 
-def nearest_physical(
-    owner: str, A: np.ndarray, b: np.ndarray, known: Description, pull: float
-) -> tuple[np.ndarray, np.ndarray]:
-    """π of (1), and the triangle whose product with its transpose is the Hessian there.
+@dataclass(frozen=True, eq=False)
+class Nearest:
+    """π of (1), and the triangle R with RᵀR the Hessian there; of data that no description explains it may be unsettled
+    after all steps, though each of its bodies can exist."""
 
-    Found along a path: pull and barrier begin strong enough to outweigh the data, and fall to what they are.
-    """
+    parameters: np.ndarray
+    triangle: np.ndarray
+    settled: bool
+
+
+def nearest_physical(A: np.ndarray, b: np.ndarray, known: Description, pull: float) -> Nearest:
+    """(1), found along a path: pull and barrier begin strong enough to outweigh the data, and fall to what they are."""
     x = known.start()
     rest = A @ x - b
     stages = max(0, int(np.ceil(np.log10(max(float(rest @ rest) / min(pull, BARRIER), 1.0)) / FALL)))
     for stage in range(stages, -1, -1):
         strength = 10.0 ** (FALL * stage)
-        x, R = _newton(owner, A, b, known, x, pull * strength, BARRIER * strength)
-    return _at_rest(known, x), R
+        found = _newton(A, b, known, x, pull * strength, BARRIER * strength)
+        x = found.parameters
+    return replace(found, parameters=_at_rest(known, x))
 
 
-def _newton(owner: str, A, b, known: Description, x, pull: float, barrier: float) -> tuple[np.ndarray, np.ndarray]:
+def _newton(A: np.ndarray, b: np.ndarray, known: Description, x: np.ndarray, pull: float, barrier: float) -> Nearest:
     free = known.free
 
     def value(at: np.ndarray) -> float:
@@ -166,20 +186,15 @@ def _newton(owner: str, A, b, known: Description, x, pull: float, barrier: float
         R, right = triangle[: free.sum(), :-1], triangle[: free.sum(), -1]
         step = np.zeros_like(x)
         step[free] = -solve_triangular(R, right)
-        decrement, length = float(right @ right), 1.0
+        decrement, length = float(right @ right), min(1.0, SHORT * known.room(x, step))
         if decrement <= ENOUGH * (1.0 + min(pull, barrier)) + ROUNDING * abs(now):
-            return x, R
+            return Nearest(x, R, True)
         while (then := value(x + length * step)) > now - 0.1 * length * decrement and length > 1e-8:
             length *= 0.5
         if length <= 1e-8:  # rounding is all that is left
-            return x, R
+            return Nearest(x, R, True)
         x, now = x + length * step, then
-    if decrement <= 1e-2:
-        return x, R
-    raise ArgumentError(
-        f"the consistent fit of {owner} was not solved in {STEPS} steps.",
-        hint="a larger pull, or a record that says more",
-    )
+    return Nearest(x, R, decrement <= CLOSE)
 
 
 def _at_rest(known: Description, x: np.ndarray) -> np.ndarray:

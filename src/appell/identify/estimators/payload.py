@@ -60,7 +60,7 @@ class Payload(LeastSquares):
             R, full = in_units_of_noise(weighed), np.zeros_like(base.sought.nominal)
             A, b = R[:, :-1] @ base.matrix[:, own], R[:, -1]
             known = Description(np.zeros(10), [False], np.zeros(0))
-            full[own] = nearest_physical("the payload", A, b, known, choose_pull(A, b, known))[0]
+            full[own] = nearest_physical(A, b, known, choose_pull(A, b, known)).parameters
             beta = base.values(full)
         payload = base.lift(beta, weighed.task.prior)[own]
         com = payload[1:4] / payload[0] if payload[0] else np.full(3, np.nan)

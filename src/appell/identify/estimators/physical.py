@@ -29,7 +29,8 @@ class PhysicallyConsistent(Estimator):
     """Least squares over bodies that can exist, near the description where the data say nothing.
 
     `pull` is λ of (1), None for the one that the data ask for; `pull_` is what was taken, and `off_` = 1/√λ how far,
-    relative to themselves, the described bodies were found to be off.
+    relative to themselves, the described bodies were found to be off. `settled_` is false if data that contradict the
+    description were followed as far as a number of steps leads.
     """
 
     title: ClassVar[str] = "physically consistent"
@@ -46,10 +47,10 @@ class PhysicallyConsistent(Estimator):
         A, b = R[:, :-1] @ base.matrix, R[:, -1]
         known = description(base.sought, weighed.task.prior, spreads(weighed))
         pull = choose_pull(A, b, known) if self.pull is None else float(self.pull)
-        full, triangle = nearest_physical(base.sought.system.owner, A, b, known, pull)
-        half = np.linalg.solve(triangle.T, base.matrix[:, known.free].T)
-        about = {"pull": pull, "off": pull**-0.5}
-        return Estimate(weighed, base.values(full), half.T @ half, full, about)
+        found = nearest_physical(A, b, known, pull)
+        half = np.linalg.solve(found.triangle.T, base.matrix[:, known.free].T)
+        about = {"pull": pull, "off": pull**-0.5, "settled": found.settled}
+        return Estimate(weighed, base.values(found.parameters), half.T @ half, found.parameters, about)
 
 
 def in_units_of_noise(weighed: Weighed, given: bool = False) -> np.ndarray:
