@@ -13,7 +13,9 @@ from rich.table import Table
 from appell.cli.options import Force, Output
 from appell.cli.screen import screen
 from appell.describe.load import load
+from appell.errors import ArgumentError
 
+ROWS = 1e7  # of a record
 ROOM = 0.05  # of a range at both of its ends, and below a speed
 USUAL = 1.5  # rad/s, if the motors can do more
 
@@ -49,6 +51,14 @@ def register(app: typer.Typer) -> None:
 
         if output is not None:
             check_target(output, force)
+        if not 0.0 < rate < np.inf:
+            raise ArgumentError(f"--rate is {rate:g} rows a second.", expected="a positive number")
+        if range_ is not None and not 0.0 < range_ < np.inf:
+            raise ArgumentError(f"--range is {range_:g}.", expected="a positive angle or way")
+        if not duration * rate <= ROWS:
+            raise ArgumentError(
+                f"{duration:g} s at {rate:g} rows a second are too many rows.", expected=f"at most {ROWS:g}"
+            )
         console = screen()
         system = load(robot)
         limits: dict[str, Any] = {"velocity": velocity, "acceleration": acceleration, "speed": speed, "torque": torque}

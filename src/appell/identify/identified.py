@@ -81,7 +81,11 @@ def export(found: Estimator | Assessment, path: str | Path, *, force: bool = Fal
             )
         found = found.best.estimator
     system = identified_system(found, **options)
-    (to_toml if path.suffix == ".toml" else to_urdf)(system, path)
+    if path.suffix == ".toml":
+        to_toml(system, path)
+    else:
+        own = getattr(system, "source", "")
+        to_urdf(system, path, like=own if own.endswith(".urdf") and Path(own).is_file() else None)
     return system
 
 
