@@ -55,10 +55,9 @@ def register(app: typer.Typer) -> None:
             raise ArgumentError(f"--rate is {rate:g} rows a second.", expected="a positive number")
         if range_ is not None and not 0.0 < range_ < np.inf:
             raise ArgumentError(f"--range is {range_:g}.", expected="a positive angle or way")
-        if not duration * rate <= ROWS:
-            raise ArgumentError(
-                f"{duration:g} s at {rate:g} rows a second are too many rows.", expected=f"at most {ROWS:g}"
-            )
+        if duration * rate > ROWS:
+            told = f"{duration:g} s at {rate:g} rows a second are too many rows."
+            raise ArgumentError(told, expected=f"at most {ROWS:g}")
         console = screen()
         system = load(robot)
         limits: dict[str, Any] = {"velocity": velocity, "acceleration": acceleration, "speed": speed, "torque": torque}

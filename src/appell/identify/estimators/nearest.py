@@ -19,7 +19,7 @@ a small μ keeps them and the difference of static and Coulomb level above zero.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 from scipy.linalg import solve_triangular
@@ -149,8 +149,10 @@ class Description:
 
 @dataclass(frozen=True, eq=False)
 class Nearest:
-    """π of (1), and the triangle R with RᵀR the Hessian there; of data that no description explains it may be unsettled
-    after all steps, though each of its bodies can exist."""
+    """π of (1), and the triangle R with RᵀR the Hessian there, the barrier left out, which is no knowledge.
+
+    Of data that contradict the description it may be unsettled after all steps, though each of its bodies can exist.
+    """
 
     parameters: np.ndarray
     triangle: np.ndarray
@@ -166,7 +168,10 @@ def nearest_physical(A: np.ndarray, b: np.ndarray, known: Description, pull: flo
         strength = 10.0 ** (FALL * stage)
         found = _newton(A, b, known, x, pull * strength, BARRIER * strength)
         x = found.parameters
-    return replace(found, parameters=_at_rest(known, x))
+    rows = known.rows(x, pull, 0.0)
+    assert rows is not None
+    R = np.asarray(np.linalg.qr(np.vstack([A, rows[0]])[:, known.free], mode="r"))
+    return Nearest(_at_rest(known, x), R, found.settled)
 
 
 def _newton(A: np.ndarray, b: np.ndarray, known: Description, x: np.ndarray, pull: float, barrier: float) -> Nearest:
