@@ -8,7 +8,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
-import numpy as np
 import typer
 from rich.console import Console
 from rich.table import Table
@@ -21,7 +20,6 @@ from appell.model.system import System
 KINDS = {"ridge": "Ridge", "robust": "Robust", "total": "TotalLeastSquares", "consistent": "PhysicallyConsistent"}
 METHODS = ("qr", "svd", "pinv", *KINDS)
 FAILED = 3  # exit code
-SLOW, SHARE = 0.05, 0.05  # rad/s or m/s at most, and of an actuator's largest speed
 
 
 def register(app: typer.Typer) -> None:
@@ -95,7 +93,7 @@ def register(app: typer.Typer) -> None:
             if judge_on is None:
                 fit_on, rest = ident.split(data, held_out)[0], ident.split(rest, held_out)[1]
             fits = []
-            zone = _slow(sought, fit_on) if dead_zone is None else dead_zone
+            zone = ident.dead_zones(sought, fit_on) if dead_zone is None else dead_zone
             for name in chosen:
                 status.update(f"fitting: {name}")
                 fits.append(_estimator(name, sought, zone).fit_record(fit_on))
@@ -155,12 +153,6 @@ def _told(console: Console) -> Iterator[None]:
         yield
     for warning in caught:
         console.print(f"remark  {warning.message}", highlight=False, soft_wrap=True)
-
-
-def _slow(sought, record) -> np.ndarray:
-    """What counts as slow at every actuator."""
-    speeds = np.abs(sought.rates(record.q, record.v))
-    return np.minimum(SLOW, SHARE * speeds.max(axis=0))
 
 
 def _estimator(name: str, sought, dead_zone):

@@ -25,7 +25,7 @@ from appell.identify.estimators.total import TotalLeastSquares
 from appell.identify.excitation.bounds import MotionBounds
 from appell.identify.excitation.search import Excitation, excite, quality
 from appell.identify.identified import export, identified_system
-from appell.identify.processing import choose_band, process, split
+from appell.identify.processing import choose_band, dead_zones, process, split
 from appell.identify.simulated_loop import ParameterMotion, SimulatedLoop, TrackingLaw
 from appell.identify.sought import Sought, seek
 from appell.identify.verdict import Assessment, Judgement, judge, negative, why
@@ -52,6 +52,7 @@ __all__ = [
     "Triangles",
     "base_parameters",
     "choose_band",
+    "dead_zones",
     "excite",
     "export",
     "flaws",

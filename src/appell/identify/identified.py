@@ -94,7 +94,7 @@ def _nearest(estimator: Estimator, parameters: np.ndarray) -> np.ndarray:
     sought, beta = estimator.sought_, estimator.base_parameters_
     weights = 1.0 / np.maximum(estimator.std_, 1e-9 * np.abs(beta).max())
     wide = 10.0 * (np.abs(parameters[10 * len(sought.system.bodies) :]) + 1.0)
-    known = description(sought, sought.nominal, wide)
+    known = description(estimator.base_, sought.nominal, wide)
     A, b = estimator.base_.matrix * weights[:, None], beta * weights
     return nearest_physical(A, b, known, choose_pull(A, b, known)).parameters
 

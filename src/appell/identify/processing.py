@@ -20,6 +20,7 @@ from scipy.interpolate import CubicSpline
 from scipy.signal import butter, sosfiltfilt, welch
 
 from appell.errors import ArgumentError
+from appell.identify.sought import Sought
 from appell.motion.measurement import GAP
 from appell.motion.record import Record, parse
 
@@ -28,6 +29,7 @@ BAND = (2.0, 0.2)  # Hz and share of the sampling rate between which a band is l
 MOTION = 5.0  # Hz; the strongest accelerations that are meant lie below
 EDGE = 4.0  # periods of the band in which the filter settles
 UNEVEN = 0.01  # relative to the median step: what is taken as even
+SLOW, SHARE = 0.05, 0.05  # rad/s or m/s at most, and of an actuator's largest speed
 SAFE = 0.75  # of the frequency where motion and noise are equally strong
 
 
@@ -140,3 +142,8 @@ def choose_band(record: Record) -> float:
         peak = int(np.argmax(np.where(f < MOTION, joint, -np.inf)))
         lowest.append(f[peak + int(np.argmin(joint[peak:]))])
     return float(np.clip(np.median(lowest) * SAFE, BAND[0], BAND[1] * rate))
+
+
+def dead_zones(sought: Sought, record: Record) -> np.ndarray:
+    """What counts as slow at every actuator: there friction changes sign, and noise in v does most harm."""
+    return np.minimum(SLOW, SHARE * np.abs(sought.rates(record.q, record.v)).max(axis=0))

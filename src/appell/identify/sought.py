@@ -65,7 +65,8 @@ class Sought:
     @cached_property
     def parameters(self) -> tuple[Parameter, ...]:
         """π of (1): name, kind, owner and described value of each."""
-        return tuple(self.dynamics.parameters[k] for k in self.columns)
+        whole = self.dynamics.parameters
+        return tuple(whole[k] for k in self.columns)
 
     @cached_property
     def nominal(self) -> np.ndarray:

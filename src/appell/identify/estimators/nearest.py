@@ -7,8 +7,11 @@
 (Wensing, Kim and Slotine 2018). The divergence (2) is zero at the described body and infinite at the edge of what can
 exist, so no constraint is left; it is the same in all coordinates, and near Σ⁰ it counts changes relative to the body:
 ½ tr (Σ⁰⁻¹ dΣ)². Directions of π that the data do not see, orthogonal in that measure, stay where the description has
-them. Friction and rotors, of which a description often says nothing, have a wide spread sₖ instead, and a barrier with
-a small μ keeps them and the difference of static and Coulomb level above zero.
+them. A mass that no joint feels by itself, as it can be traded for matter of the link below, is known from elsewhere or
+not at all: κ (m/m⁰ - log m/m⁰ - 1) is added to its D with a large κ, so that moments and centres move instead.
+
+Friction and rotors, of which a description often says nothing, have a wide spread sₖ instead, and a barrier with a
+small μ keeps them and the difference of static and Coulomb level above zero.
 
 (1) is smooth and convex. Newton's step is a least-squares problem, so that no normal equations are formed: with
 Σ⁰ = C Cᵀ, C⁻¹ Σ C⁻ᵀ = L Lᵀ and Fₖ = L⁻¹ C⁻¹ (∂Σ/∂πₖ) C⁻ᵀ L⁻ᵀ, the derivatives of D are
@@ -28,11 +31,12 @@ from appell.identify.base.structure import UNITS, parameters_of, pseudo_inertia
 
 BARRIER = 1e-3  # μ: shifts what is a standard deviation above zero by a thousandth of it
 THIN = 1e-3  # least eigenvalue of a described Σ, relative to a body of its mass and 0.1 m
+STIFF = 300.0  # κ: such a mass moves some seventeen times less than the rest of its body
 VAGUE = 1e-3  # of λ, for bodies of which the description says nothing
 STEPS, CLOSE = 60, 1e-2  # of Newton at most, and the decrement that is good enough after them
 ENOUGH, ROUNDING = 1e-6, 1e-14  # its decrement: in units of χ², which noise makes of the order of one; and relative
 SHORT = 0.9  # of the way to where (1) is infinite
-FALL = 1.0  # decades of the path a stage
+FALL = 1.5  # decades of the path a stage
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,9 +48,11 @@ class Description:
     spread: np.ndarray  # sₖ of those after the bodies
     not_negative: Sequence[int] = ()
     ordered: Sequence[tuple[int, int]] = ()  # the first not above the second
+    unfelt: Sequence[bool] = ()  # whether the mass of a body is one that no joint feels by itself
     centre: np.ndarray = field(init=False)  # the prior, every body of it one that can exist
     shapes: list[np.ndarray | None] = field(init=False)  # C⁻¹ (∂Σ/∂π) C⁻ᵀ of every body, (10, 4, 4)
     trust: np.ndarray = field(init=False)  # of every body, λ is multiplied by it
+    stiffness: np.ndarray = field(init=False)  # κ of every body
 
     def __post_init__(self):
         centre, trust = np.array(self.prior, float), np.ones(len(self.massless))
@@ -62,7 +68,9 @@ class Description:
             centre[own] = parameters_of(sigma)
             C = np.linalg.inv(np.linalg.cholesky(sigma))
             shapes.append(C @ UNITS @ C.T)
-        for name, value in (("centre", centre), ("shapes", shapes), ("trust", trust)):
+        stiffness = STIFF * np.asarray(self.unfelt or np.zeros(len(trust)), float)
+        found = {"centre": centre, "shapes": shapes, "trust": trust, "stiffness": stiffness * (trust == 1.0)}
+        for name, value in found.items():
             object.__setattr__(self, name, value)
 
     @property
@@ -92,8 +100,10 @@ class Description:
                 return None
             inverse = np.linalg.inv(root)
             F = (inverse @ shape @ inverse.T).reshape(10, 16)  # (3)
-            weight = np.sqrt(pull * self.trust[k])
+            weight, mass, own = np.sqrt(pull * self.trust[k]), self.centre[10 * k], x[10 * k]
             add(slice(10 * k, 10 * k + 10), weight * F.T, weight * (root.T @ root - np.eye(4)).ravel())
+            stiff = weight * np.sqrt(self.stiffness[k])
+            add([10 * k], np.array([[stiff / own]]), [stiff * (own / mass - 1.0)])
         others = np.arange(self.inertial, len(x))
         add(others, np.diag(1.0 / self.spread), (x[others] - self.centre[others]) / self.spread)
         for above, below in self._gaps():
@@ -113,12 +123,25 @@ class Description:
             root = _root(S := np.tensordot(x[10 * k : 10 * k + 10], shape, 1))
             if root is None:
                 return np.inf
-            total += pull * self.trust[k] * (np.trace(S) - 2.0 * np.sum(np.log(np.diag(root))) - 4.0)  # (2)
+            share = x[10 * k] / self.centre[10 * k]
+            own = np.trace(S) - 2.0 * np.sum(np.log(np.diag(root))) - 4.0  # (2)
+            total += pull * self.trust[k] * (own + self.stiffness[k] * (share - np.log(share) - 1.0))
         away = (x[self.inertial :] - self.centre[self.inertial :]) / self.spread
         gaps = np.array([x[above] - (x[below] if below is not None else 0.0) for above, below in self._gaps()])
         if np.any(gaps <= 0.0):
             return np.inf
         return float(total + 0.5 * away @ away - barrier * np.sum(np.log(gaps)))
+
+    def metrics(self) -> list[np.ndarray]:
+        """Of every body with matter, the triangle L with L Lᵀ the Hessian of its divergence at the centre."""
+        found = []
+        for k, shape in enumerate(self.shapes):
+            if shape is not None:
+                flat = shape.reshape(10, 16)
+                hessian = flat @ flat.T
+                hessian[0, 0] += self.stiffness[k] / self.centre[10 * k] ** 2
+                found.append(np.linalg.cholesky(hessian))
+        return found
 
     def room(self, x: np.ndarray, step: np.ndarray) -> float:
         """How many steps lead to where (1) is infinite."""
@@ -163,7 +186,7 @@ def nearest_physical(A: np.ndarray, b: np.ndarray, known: Description, pull: flo
     """(1), found along a path: pull and barrier begin strong enough to outweigh the data, and fall to what they are."""
     x = known.start()
     rest = A @ x - b
-    stages = max(0, int(np.ceil(np.log10(max(float(rest @ rest) / min(pull, BARRIER), 1.0)) / FALL)))
+    stages = int(np.ceil(np.log10(max(float(rest @ rest) / pull, 1.0)) / FALL))
     for stage in range(stages, -1, -1):
         strength = 10.0 ** (FALL * stage)
         found = _newton(A, b, known, x, pull * strength, BARRIER * strength)

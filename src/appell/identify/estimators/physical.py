@@ -14,6 +14,7 @@ from typing import ClassVar
 import numpy as np
 
 from appell.errors import ArgumentError
+from appell.identify.base.reduce import BaseParameters
 from appell.identify.base.structure import pseudo_inertia
 from appell.identify.estimators.estimator import Estimate, Estimator
 from appell.identify.estimators.nearest import Description, nearest_physical
@@ -22,6 +23,7 @@ from appell.identify.estimators.task import Weighed, solve_triangle
 from appell.identify.sought import NOT_NEGATIVE, Sought
 from appell.model.body import Body
 
+UNFELT = 1e-9  # the share of a mass that lies in what no joint feels
 FINEST = 1e-6  # of a joint's torque: no noise is taken to be less
 
 
@@ -45,7 +47,7 @@ class PhysicallyConsistent(Estimator):
         base = weighed.task.base
         R = in_units_of_noise(weighed, given=not isinstance(self.weighting, str))
         A, b = R[:, :-1] @ base.matrix, R[:, -1]
-        known = description(base.sought, weighed.task.prior, spreads(weighed))
+        known = description(base, weighed.task.prior, spreads(weighed))
         pull = choose_pull(A, b, known) if self.pull is None else float(self.pull)
         found = nearest_physical(A, b, known, pull)
         half = np.linalg.solve(found.triangle.T, base.matrix[:, known.free].T)
@@ -73,13 +75,16 @@ def spreads(weighed: Weighed) -> np.ndarray:
     return np.where(most > 0.0, torque[own] / np.where(most > 0.0, most, 1.0), 1.0) + 1e-12
 
 
-def description(sought: Sought, prior: np.ndarray, spread: np.ndarray) -> Description:
+def description(base: BaseParameters, prior: np.ndarray, spread: np.ndarray) -> Description:
     """What is known of the parameters of a system beforehand."""
+    sought = base.sought
+    seen = np.linalg.qr(base.matrix.T)[0]  # what joints feel of π
+    unfelt = [float(seen[10 * k] @ seen[10 * k]) < 1.0 - UNFELT for k in range(len(sought.system.bodies))]
     massless = [sought.is_massless(body) for body in sought.system.bodies]
     rest = [k for k, parameter in enumerate(sought.parameters) if parameter.kind in NOT_NEGATIVE]
     place = {(parameter.owner, parameter.kind): k for k, parameter in enumerate(sought.parameters)}
     pairs = [(place[who, "coulomb"], k) for (who, kind), k in place.items() if kind == "static"]
-    return Description(prior, massless, spread, rest, pairs)
+    return Description(prior, massless, spread, rest, pairs, unfelt)
 
 
 def flaws(sought: Sought, parameters: np.ndarray) -> dict[str, str]:

@@ -40,9 +40,7 @@ def _directions(A: np.ndarray, b: np.ndarray, known: Description) -> tuple[np.nd
     triangle = np.asarray(np.linalg.qr(np.column_stack([wide, own, rest]), mode="r"))[others:]
     T, right = triangle[:, others:-1], triangle[:, -1]
     columns = []
-    for k, shape in enumerate(s for s in known.shapes if s is not None):
-        flat = shape.reshape(10, 16)
-        root = np.linalg.cholesky(flat @ flat.T)  # dπ = root⁻ᵀ z
+    for k, root in enumerate(known.metrics()):  # dπ = root⁻ᵀ z
         columns.append(np.linalg.solve(root, T[:, 10 * k : 10 * k + 10].T).T)
     trust = known.trust[~np.asarray(known.massless, bool)]
     W = np.hstack([block / np.sqrt(share) for block, share in zip(columns, trust, strict=True)])

@@ -73,12 +73,15 @@ def find_widths(weighed: Weighed) -> Widths:
 
 
 def with_widths(base: BaseParameters, widths: np.ndarray) -> BaseParameters:
-    """The same parameters with friction of other widths."""
+    """The same parameters with friction of these widths, which are not looked for any more."""
     named = dict(zip(base.sought.system.actuator_names, widths.tolist(), strict=True))
     system = base.sought.system.with_actuators(
         lambda who, own: replace(own, friction=replace(own.friction, width=named.get(who, own.friction.width)))
     )
-    return replace(base, sought=replace(base.sought, system=system))
+    sought = replace(base.sought, system=system, finds_width=False)
+    found = replace(base, sought=sought)
+    vars(sought)["base"] = found  # cached: which combinations can be found does not hang on widths
+    return found
 
 
 class _Mesh:
@@ -112,9 +115,11 @@ class _Mesh:
         self.sigma = np.ones(system.nu)
         self.Y, self.tau, self.moving, self.smooth = Y, some.samples.tau, counts, speed
 
-    def weights(self, j: int, x: float) -> np.ndarray:
+    def weights(self, j: int, x: float | np.ndarray) -> np.ndarray:
         """c(w) of (2), none first."""
-        return np.append(1.0, np.zeros(MESH)) if np.isnan(x) else np.append(0.0, self.spline[j](x))
+        none = np.isnan(x)[..., None]
+        smooth = self.spline[j](np.where(np.isnan(x), self.mesh[j, 0], x))
+        return np.concatenate([np.where(none, 1.0, 0.0), np.where(none, 0.0, smooth)], axis=-1)
 
     def at(self, j: int, x: float) -> np.ndarray:
         """The triangle of a joint with its dry columns at a width, (rows, columns + 1)."""
@@ -161,7 +166,7 @@ class _Mesh:
 
     def misfit(self, j: int, left: np.ndarray, xs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """χ² of (2) and the Coulomb level at many widths."""
-        c, t = np.stack([self.weights(j, x) for x in xs]), left[:, -1]
+        c, t = self.weights(j, xs), left[:, -1]
         blocks = left[:, :-1].reshape(len(left), len(self.dry[j]), MESH + 1)
         columns = np.einsum("rdm,xm->xrd", blocks, c)
         gram = np.einsum("xrd,xre->xde", columns, columns)
@@ -199,7 +204,7 @@ class _Mesh:
             bounds[0] = 0.0  # open below
         nodes = np.interp((np.arange(NODES) + 0.5) / NODES, share, xs)
         level = self.misfit(j, left, nodes)[1]
-        change = np.stack([self.weights(j, x) for x in nodes]) - self.weights(j, self.x[j])
+        change = self.weights(j, nodes) - self.weights(j, self.x[j])
         dry = self.R[j][:, self.count : self.count + MESH + 1]
         g = (dry @ change.T * level).T @ self.at(j, self.x[j])[:, :-1] / self.sigma[j] ** 2
         return bounds, g.T @ g / NODES
