@@ -95,3 +95,24 @@ def test_an_uneven_clock_is_resampled_and_remarked(how):
     assert any("t: steps from 2 to 3 ms; resampled" in remark for remark in data.about["remarks"])
     fit = LeastSquares(arm).fit_record(split(data)[0])
     np.testing.assert_allclose(fit.base_parameters_, fit.base_.values(), rtol=2e-3, atol=2e-3)
+
+
+def test_columns_of_a_foreign_log_need_no_flags_or_one_pattern_each(tmp_path):
+    arm = ap.load("planar-2r")
+    t = np.arange(0.0, 10.0, 0.005)
+    q = np.column_stack([np.sin(2.0 * t) + 0.4 * np.sin(5.0 * t), np.cos(3.0 * t)])
+    v = np.column_stack([2.0 * np.cos(2.0 * t) + 2.0 * np.cos(5.0 * t), -3.0 * np.sin(3.0 * t)])
+    a = np.column_stack([-4.0 * np.sin(2.0 * t) - 10.0 * np.sin(5.0 * t), -9.0 * np.cos(3.0 * t)])
+    tau = ap.Dynamics(arm).inverse_dynamics(q, v, a)
+    for name, titles, options in (
+        ("plain", ("q1", "q2", "tau1", "tau2"), ()),
+        ("strange", ("enc0", "enc1", "m0", "m1"), ("--columns", "q=enc{}", "--columns", "tau=m{}")),
+    ):
+        columns = dict(zip(titles, [*q.T, *tau.T], strict=True))
+        Record.of(t, columns).write(tmp_path / f"{name}.csv")
+        arguments = ["identify", str(tmp_path / f"{name}.csv"), "--robot", "planar-2r", *options]
+        result = CliRunner(env={"COLUMNS": "200"}).invoke(app, arguments)
+        assert result.exit_code == 0, result.output
+    refused = CliRunner(env={"COLUMNS": "200"}).invoke(app, arguments[:4])
+    assert refused.exit_code == 1
+    assert "--columns 'q=<name>{}'" in refused.output

@@ -134,7 +134,7 @@ def _sought(seed: int) -> Sought:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class ArmFound:
     """What identification made of a log, with the settings of the command line."""
 
     case: Case
@@ -158,7 +158,7 @@ class Outcome:
         return float((self.masses / self.described).max())
 
 
-def identified(case: Case) -> Outcome:
+def identified(case: Case) -> ArmFound:
     """One log, fitted on its first part and judged on the rest."""
     log, sought = case.log(), _sought(case.seed)
     fit_on, rest = split(process(log))[0], split(process(log, smooth=True))[1]
@@ -173,7 +173,7 @@ def identified(case: Case) -> Outcome:
         low, high = np.array([bounds[f"{symbol}{k}"] for k in range(1, 8)]).T
         covered[kind] = (low <= truth[kind]) & (truth[kind] <= high)
     masses = np.array([link[0] for link in LINKS])
-    return Outcome(
+    return ArmFound(
         case,
         np.abs(kept.parameters_[:70:10] / masses - 1.0),
         np.abs(sought.nominal[:70:10] / masses - 1.0),
