@@ -1,7 +1,5 @@
 """What a fit refuses, and how it says so."""
 
-import sys
-
 import numpy as np
 import pytest
 
@@ -10,7 +8,6 @@ from appell.identify import (
     InstrumentalVariables,
     LeastSquares,
     Payload,
-    PhysicallyConsistent,
     Ridge,
     Robust,
     TotalLeastSquares,
@@ -89,12 +86,6 @@ def test_a_motion_that_leaves_parameters_undetermined_names_them():
 def test_options_that_mean_nothing_are_refused(make, told):
     with pytest.raises(ap.AppellError, match=told):
         make().fit(*clean(PUMA))
-
-
-def test_a_missing_solver_is_told_with_what_to_install(monkeypatch):
-    monkeypatch.setitem(sys.modules, "cvxpy", None)
-    with pytest.raises(ap.ArgumentError, match="need cvxpy and clarabel"):
-        PhysicallyConsistent(PUMA).fit(*clean(PUMA))
 
 
 def test_a_prior_of_the_wrong_length_is_refused():

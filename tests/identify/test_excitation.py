@@ -125,6 +125,16 @@ def test_the_robots_own_limits_are_taken():
         ({"criterion": "beauty"}, "no criterion"),
         ({"harmonics": 2}, "cannot start and end at rest"),
         ({"velocity": -1.0}, "velocity limit -1"),
+        ({"velocity": float("nan")}, "velocity limit nan"),
+        ({"torque": float("nan")}, "torque limit nan"),
+        ({"lower": float("nan")}, "may move from nan"),
+        ({"duration": float("nan")}, "the duration is nan s"),
+        ({"duration": -3.0}, "the duration is -3 s"),
+        ({"duration": float("inf")}, "the duration is inf s"),
+        ({"samples": 3}, "samples is 3"),
+        ({"iterations": 0}, "iterations is 0"),
+        ({"starts": 0}, "starts is 0"),
+        ({"seed": -1}, "the seed is -1"),
         ({"speed": 0.0}, "speed limit 0"),
         ({"clearance": 1.0}, "the clearance is 1"),
         ({"lower": 1.0, "upper": 0.5}, "may move from 1 to 0.5"),
@@ -144,3 +154,27 @@ def test_a_floating_base_has_no_series_of_sines():
 
     with pytest.raises(ap.ArgumentError, match="not of one axis"):
         excite(random_tree(0, 3, base="floating"))
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "told"),
+    [
+        ("--duration", "nan", "--duration, in s, is nan"),
+        ("--duration", "-1", "the duration is -1 s"),
+        ("--duration", "1e300", "too many rows"),
+        ("--rate", "0", "--rate, in rows a second, is 0"),
+        ("--rate", "nan", "--rate, in rows a second, is nan"),
+        ("--range", "inf", "--range is inf"),
+        ("--velocity", "nan", "velocity limit nan"),
+        ("--starts", "0", "starts is 0"),
+    ],
+)
+def test_numbers_that_mean_nothing_are_named_on_the_command_line(option, value, told):
+    from typer.testing import CliRunner
+
+    from appell.cli.main import app
+
+    result = CliRunner(env={"COLUMNS": "200"}).invoke(app, ["excite", "planar-2r", option, value])
+    assert result.exit_code == 1, result.output
+    assert isinstance(result.exception, SystemExit)
+    assert told in result.output

@@ -15,8 +15,10 @@ from appell.cli.options import Base, Force, Output, Physical, RobotName
 from appell.cli.reading import read_system
 from appell.cli.screen import say, screen
 from appell.cli.targets import RECORDS, check_target
+from appell.errors import ArgumentError, check_number
 from appell.motion.names import record_units
 
+ROWS = 1e7  # of a record
 ROOM = 0.05  # of a range at both of its ends, and below a speed
 USUAL = 1.5  # rad/s, if the motors can do more
 
@@ -52,6 +54,13 @@ def register(app: typer.Typer) -> None:
         from appell.identify import excite as optimise
 
         check_target(output, force, RECORDS)
+        check_number("--duration, in s,", duration, least=0.0, above=True)
+        check_number("--rate, in rows a second,", rate, least=0.0, above=True)
+        if range_ is not None:
+            check_number("--range", range_, least=0.0, above=True)
+        if duration * rate > ROWS:
+            told = f"{duration:g} s at {rate:g} rows a second are too many rows."
+            raise ArgumentError(told, expected=f"at most {ROWS:g}")
         console = screen()
         system = read_system(robot, base, physical)
         limits: dict[str, Any] = {"velocity": velocity, "acceleration": acceleration, "speed": speed, "torque": torque}

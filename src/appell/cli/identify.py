@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
-from appell.cli.screen import screen
-from appell.describe.load import load
-from appell.errors import ArgumentError, ModelWarning, unknown_name
+from appell.cli.options import Base, Force, Physical
+from appell.cli.reading import read_system, told
+from appell.cli.screen import say, screen
+from appell.cli.targets import check_target
+from appell.errors import ArgumentError, unknown_name
 from appell.model.system import System
 
 KINDS = {"ridge": "Ridge", "robust": "Robust", "total": "TotalLeastSquares", "consistent": "PhysicallyConsistent"}
 METHODS = ("qr", "svd", "pinv", *KINDS)
+FAILED = 3  # exit code
 
 
 def register(app: typer.Typer) -> None:
@@ -37,38 +38,51 @@ def register(app: typer.Typer) -> None:
             bool, typer.Option("--friction", help="Coulomb, viscous and offset of every actuator.")
         ] = False,
         rotor: Annotated[bool, typer.Option("--rotor", help="The rotor inertia of every actuator.")] = False,
-        width: Annotated[float, typer.Option(help="Speed within which Coulomb friction changes sign.")] = 0.02,
-        dead_zone: Annotated[float, typer.Option(help="Leave out samples of an actuator slower than this.")] = 0.05,
+        width: Annotated[
+            float | None, typer.Option(help="Speed within which Coulomb friction changes sign; found if not given.")
+        ] = None,
+        dead_zone: Annotated[
+            float | None,
+            typer.Option(help="Leave out samples of an actuator slower than this; 5 % of its top speed if not given."),
+        ] = None,
         band: Annotated[float | None, typer.Option(help="Hz of the low-pass; from the spectrum if not given.")] = None,
         held_out: Annotated[float, typer.Option(help="Share of the log, its end, to judge by.")] = 0.3,
         judge_on: Annotated[Path | None, typer.Option(help="Another log to judge by instead.")] = None,
         units: Annotated[list[str] | None, typer.Option(help="Such as q=deg, tau=mNm.")] = None,
-        columns: Annotated[list[str] | None, typer.Option(help="Such as q_joint1=shoulder_pos.")] = None,
+        columns: Annotated[
+            list[str] | None, typer.Option(help="Where names do not tell: 'q=pos_{}', or q_joint1=shoulder_pos.")
+        ] = None,
         hold: Annotated[bool, typer.Option("--hold", help="tau is a command that is held for one sample.")] = False,
         report: Annotated[Path | None, typer.Option(help="Write .md or .html.")] = None,
         export: Annotated[Path | None, typer.Option(help="Write the identified robot, .toml or .urdf.")] = None,
         negative: Annotated[
             str, typer.Option(help="Friction or rotors found below zero: refuse to export them, or take them as zero.")
         ] = "refuse",
+        force_export: Annotated[
+            bool, typer.Option("--force-export", help="Export even if the verdict is FAIL.")
+        ] = False,
         meaning: Annotated[bool, typer.Option("--meaning", help="Print what the base parameters mean.")] = False,
+        base: Base = "fixed",
+        physical: Physical = True,
+        force: Force = False,
     ) -> None:
-        """Identify a robot or mechanism from a record of its own motion."""
+        """Identify a robot or mechanism from a record of its own motion.
+
+        The verdict is FAIL, and the exit code 3, if held-out torques are not predicted or cannot be this system's.
+        """
         from appell import identify as ident
         from appell.identify.report import paragraphs, tables
 
-        for path in (report, export):
-            if path is not None and path.exists():
-                raise ArgumentError(f"{path} is there already; nothing is written over.", hint="another name")
-        if report is not None and report.suffix not in (".md", ".html"):
-            raise ArgumentError(f"'{report.name}' is no report.", expected="a name that ends in .md or .html")
+        check_target(report, force, (".md", ".html"))
+        check_target(export, force, (".toml", ".urdf"))
         chosen = method or (["consistent"] if export else ["qr"])
         for name in chosen:
             if name not in METHODS:
                 raise ArgumentError(unknown_name("method", name, METHODS, "appell identify"))
         console = screen()
-        system = load(robot)
+        system = read_system(robot, base, physical)
         names = {"columns": _pairs("columns", columns), "units": _pairs("units", units)}
-        sought = ident.seek(system, friction=friction, rotor=rotor, width=width if friction else None)
+        sought = ident.seek(system, friction=friction, rotor=rotor, width=width)
         with Console(stderr=True).status("reading") as status:
             record = _measured(log, system, **names)
             fit_on = data = ident.process(record, band=band, hold=hold)
@@ -79,35 +93,43 @@ def register(app: typer.Typer) -> None:
             if judge_on is None:
                 fit_on, rest = ident.split(data, held_out)[0], ident.split(rest, held_out)[1]
             fits = []
+            zone = ident.dead_zones(sought, fit_on) if dead_zone is None else dead_zone
             for name in chosen:
                 status.update(f"fitting: {name}")
-                fits.append(_estimator(name, sought, dead_zone).fit_record(fit_on))
+                fits.append(_estimator(name, sought, zone).fit_record(fit_on))
             status.update("judging")
-            verdict = ident.judge(fits, rest, remarks=record.about["remarks"])
+            verdict = ident.judge(fits, rest, remarks=data.about["remarks"])
         for title, heading, rows in tables(verdict):
             table = Table(title=title, title_justify="left")
             for k, cell in enumerate(heading):
                 table.add_column(cell, justify="left" if k == 0 else "right", no_wrap=k == 0)
             for row in rows:
-                table.add_row(*row)
+                table.add_row(*map(escape, row))
             console.print(table)
         for text in paragraphs(verdict):
-            console.print(text, highlight=False)
+            console.print(text, highlight=False, markup=False)
         if meaning:
-            console.print(verdict.best.estimator.base_.describe(), highlight=False, soft_wrap=True)
+            say(console, verdict.best.estimator.base_.describe())
         if report is not None:
+            report.unlink(missing_ok=True)
             if report.suffix == ".html":
                 verdict.to_html(report)
             else:
                 report.write_text(verdict.to_markdown(), encoding="utf-8")
-            console.print(f"report  {report}", highlight=False)
-        if export is not None:
-            with _told(console):
-                ident.export(verdict.best.estimator, export, negative=negative)
-            console.print(f"robot   {export} ({verdict.best.title})", highlight=False)
+            say(console, f"report  {report}")
+        if export is not None and (verdict.passed or force_export):
+            export.unlink(missing_ok=True)
+            with told():
+                ident.export(verdict, export, negative=negative, force=force_export)
+            say(console, f"robot   {export} ({verdict.best.title})")
+        if not verdict.passed:
+            say(console, f"verdict FAIL: {ident.why(verdict)}.")
+            if export is not None and not force_export:
+                say(console, f"{export} is not written; --force-export writes what was found.")
+            raise typer.Exit(FAILED)
 
 
-def _measured(path: Path, system: System, **names):
+def _measured(path: Path, system: System, columns: dict[str, str], units: dict[str, str]):
     from appell.motion import Record, measured
 
     if not system.is_flat:
@@ -115,25 +137,17 @@ def _measured(path: Path, system: System, **names):
             f"{system.owner} has joints that are not of one axis; records are read for systems whose dq/dt is v.",
             hint="base='fixed', or arrays q, v, a and tau: identify.LeastSquares(system).fit(q, v, a, tau)",
         )
-    record = Record.read(path, **names)
+    patterns = {key: title for key, title in columns.items() if "{}" in title}
+    exact = {key: title for key, title in columns.items() if key not in patterns}
+    record = Record.read(path, columns=exact)
     if path.suffix == ".log":  # of a control loop: what came before its last motion was to find the arm's position
         from appell.control.loop.summary import last_motion
 
         record = record.part(last_motion(record))
-    return measured(record, system.coordinate_names, system.actuator_names)
+    return measured(record, system.coordinate_names, system.actuator_names, patterns=patterns, units=units)
 
 
-@contextmanager
-def _told(console: Console) -> Iterator[None]:
-    """What is remarked about a model, printed."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", ModelWarning)
-        yield
-    for warning in caught:
-        console.print(f"remark  {warning.message}", highlight=False, soft_wrap=True)
-
-
-def _estimator(name: str, sought, dead_zone: float):
+def _estimator(name: str, sought, dead_zone):
     from appell import identify as ident
 
     if name in KINDS:

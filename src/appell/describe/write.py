@@ -9,7 +9,8 @@ from __future__ import annotations
 import warnings
 from pathlib import Path
 
-from appell.describe.files import write_text
+from appell.describe.edit_urdf import edited_urdf
+from appell.describe.files import read_text, write_text
 from appell.describe.mechanism_toml import mechanism_lines
 from appell.describe.write_toml import toml_lines
 from appell.describe.write_urdf import unseen, urdf_lines
@@ -19,8 +20,11 @@ from appell.model.robot import Robot
 from appell.model.system import System
 
 
-def to_urdf(robot: System, path: str | Path | None = None) -> str:
+def to_urdf(robot: System, path: str | Path | None = None, *, like: str | Path | None = None) -> str:
     """The robot in URDF; with a path, also in that file: to_urdf(robot, "arm.urdf").
+
+    `like` is the URDF file that the robot was once read from: its text is kept, visuals, comments, order and all, and
+    only the numbers of bodies and actuators that differ are changed. A file of another robot is refused.
 
     Spherical joints and what stands in <appell> tags are for appell alone; the rest is for any reader of URDF. What
     other readers will not see of the actuators is named in one ModelWarning. Of an inertia, the upper triangle is
@@ -30,7 +34,15 @@ def to_urdf(robot: System, path: str | Path | None = None) -> str:
     if lost := unseen(tree):
         told = f"{tree.owner}: URDF has no words for these, which readers other than appell will not see: {lost}."
         warnings.warn(told, ModelWarning, stacklevel=2)
-    return _deliver(urdf_lines(tree), path)
+    if like is None:
+        return _deliver(urdf_lines(tree), path)
+    text = edited_urdf(read_text(Path(like)), tree)
+    if text is None:
+        raise ModelError(
+            f"{tree.owner} differs from {like} in more than its bodies, friction and rotors.",
+            hint="to_urdf without like=, which writes the robot anew",
+        )
+    return _deliver(text.split("\n"), path, end="")
 
 
 def to_toml(system: System, path: str | Path | None = None) -> str:
@@ -46,8 +58,8 @@ def _tree(system: System) -> Robot:
     return system
 
 
-def _deliver(lines: list[str], path: str | Path | None) -> str:
-    text = "\n".join(lines) + "\n"
+def _deliver(lines: list[str], path: str | Path | None, end: str = "\n") -> str:
+    text = "\n".join(lines) + end
     if path is not None:
         write_text(Path(path), text)
     return text

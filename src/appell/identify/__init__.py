@@ -6,11 +6,13 @@ plan = identify.excite(sought)                       a motion that shows it: pla
 record = measured(Record.read("log.csv"), ...)       the record of it, checked                      (appell.motion)
 data = identify.process(record)                      filtered, differentiated                       processing
 fit = identify.LeastSquares(sought).fit_record(data) the parameters                                 estimators/
-identify.judge(fit, held_out).to_markdown()          what they are worth                            verdict, report
-identify.export(fit, "found.toml")                   the system that they make                      identified
+verdict = identify.judge(fit, held_out)              what they are worth: verdict.to_markdown()     verdict, report
+identify.export(verdict, "found.toml")               the system that they make                      identified
 """
 
 from appell.identify.base.reduce import BaseParameters, base_parameters
+from appell.identify.doubts import torque_doubts
+from appell.identify.estimators.described import Described
 from appell.identify.estimators.instruments import InstrumentalVariables
 from appell.identify.estimators.least_squares import LeastSquares
 from appell.identify.estimators.output_error import OutputError
@@ -23,14 +25,15 @@ from appell.identify.estimators.total import TotalLeastSquares
 from appell.identify.excitation.bounds import MotionBounds
 from appell.identify.excitation.search import Excitation, excite, quality
 from appell.identify.identified import export, identified_system
-from appell.identify.processing import choose_band, process, split
+from appell.identify.processing import choose_band, dead_zones, process, split
 from appell.identify.simulated_loop import ParameterMotion, SimulatedLoop, TrackingLaw
 from appell.identify.sought import Sought, seek
-from appell.identify.verdict import Assessment, Judgement, judge, negative
+from appell.identify.verdict import Assessment, Judgement, judge, negative, why
 
 __all__ = [
     "Assessment",
     "BaseParameters",
+    "Described",
     "Excitation",
     "InstrumentalVariables",
     "Judgement",
@@ -49,6 +52,7 @@ __all__ = [
     "Triangles",
     "base_parameters",
     "choose_band",
+    "dead_zones",
     "excite",
     "export",
     "flaws",
@@ -59,5 +63,7 @@ __all__ = [
     "quality",
     "seek",
     "split",
+    "torque_doubts",
     "triangles",
+    "why",
 ]

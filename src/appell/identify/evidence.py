@@ -78,6 +78,11 @@ def _check_content(system: System, found: Evidence, unknowns: int) -> None:
             f" for {unknowns} unknowns.",
             expected=f"at least {-(-unknowns // system.nu)} samples, and better a hundred times that",
         )
+    if not np.any(found.tau):
+        raise ArgumentError(
+            "tau is zero throughout: nothing can be found from it, and its range never changes.",
+            hint="the columns of the measured torques, or currents times the torque constants",
+        )
     moves = (np.abs(found.v).max(axis=0) >= STILL) | (np.abs(found.a).max(axis=0) >= STILL)
     if not moves.all():
         still = [repr(name) for name, flag in zip(system.velocity_names, moves, strict=True) if not flag]

@@ -18,9 +18,13 @@ import numpy as np
 from appell.describe.write import to_toml, to_urdf
 from appell.errors import ArgumentError, ModelError, ModelWarning
 from appell.formulate.equations import SYMBOLS
+from appell.identify.estimators.described import Described
 from appell.identify.estimators.estimator import Estimator
-from appell.identify.estimators.physical import flaws, physical_parameters
+from appell.identify.estimators.nearest import nearest_physical
+from appell.identify.estimators.physical import description, flaws
+from appell.identify.estimators.pull import choose_pull
 from appell.identify.sought import NOT_NEGATIVE, Sought
+from appell.identify.verdict import Assessment, why
 from appell.identify.verdict import negative as below_zero
 from appell.model.actuator import Actuator
 from appell.model.body import Body
@@ -36,11 +40,11 @@ def identified_system(
     if negative not in NEGATIVE:
         raise ArgumentError(f"negative is '{negative}'.", expected=" or ".join(map(repr, NEGATIVE)))
     sought = estimator.result("sought_")
+    if isinstance(estimator, Described):
+        return sought.system if name is None else replace(sought.system, name=name)  # type: ignore[type-var]
     parameters = _not_negative(sought, estimator.parameters_, negative)
     if consistent_bodies and flaws(sought, parameters):
-        weights = 1.0 / np.maximum(estimator.std_, 1e-9 * np.abs(estimator.base_parameters_) + 1e-12)
-        rows = estimator.base_.matrix * weights[:, None]
-        parameters = physical_parameters(sought, rows, estimator.base_parameters_ * weights, parameters)
+        parameters = _nearest(estimator, parameters)
     _refuse_impossible(sought, parameters)
     _warn_of_unsought(sought)
     tens = dict(
@@ -57,16 +61,42 @@ def identified_system(
     return system if name is None else replace(system, name=name)  # type: ignore[type-var]
 
 
-def export(estimator: Estimator, path: str | Path, **options) -> System:
-    """Write the identified system to a .toml or .urdf file that is not there yet: export(fit, "found.toml")."""
+def export(found: Estimator | Assessment, path: str | Path, *, force: bool = False, **options) -> System:
+    """Write the identified system to a .toml or .urdf file that is not there yet: export(verdict, "found.urdf").
+
+    Of a verdict it is the best that was judged, the description itself if no fit was better; one that failed is refused
+    unless forced. An estimator has not been judged, and is taken at its word. A .urdf of a robot that was read from a
+    .urdf is that file with other numbers. Options are those of `identified_system`.
+    """
     path = Path(path)
     if path.suffix not in (".toml", ".urdf"):
         raise ArgumentError(f"'{path.name}' is no robot file.", expected="a name that ends in .toml or .urdf")
     if path.exists():
         raise ArgumentError(f"{path} is there already; nothing is written over.", hint="another name")
-    system = identified_system(estimator, **options)
-    (to_toml if path.suffix == ".toml" else to_urdf)(system, path)
+    if isinstance(found, Assessment):
+        if not (found.passed or force):
+            raise ArgumentError(
+                f"the verdict on {found.best.title} is FAIL: {why(found)}.",
+                hint="a better record, or force=True (--force-export) to have what was found all the same",
+            )
+        found = found.best.estimator
+    system = identified_system(found, **options)
+    if path.suffix == ".toml":
+        to_toml(system, path)
+    else:
+        own = getattr(system, "source", "")
+        to_urdf(system, path, like=own if own.endswith(".urdf") and Path(own).is_file() else None)
     return system
+
+
+def _nearest(estimator: Estimator, parameters: np.ndarray) -> np.ndarray:
+    """Bodies that can exist and have the base parameters of the fit, to within what it knows of them."""
+    sought, beta = estimator.sought_, estimator.base_parameters_
+    weights = 1.0 / np.maximum(estimator.std_, 1e-9 * np.abs(beta).max())
+    wide = 10.0 * (np.abs(parameters[10 * len(sought.system.bodies) :]) + 1.0)
+    known = description(estimator.base_, sought.nominal, wide)
+    A, b = estimator.base_.matrix * weights[:, None], beta * weights
+    return nearest_physical(A, b, known, choose_pull(A, b, known)).parameters
 
 
 def _refuse_impossible(sought: Sought, parameters: np.ndarray) -> None:

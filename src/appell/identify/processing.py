@@ -5,20 +5,31 @@ where the filter has not settled, are cut. The band is found from the spectrum o
 that is white grows as f⁴ there, so the band ends where the signal, falling, meets what rises. A commanded tau is
 held over a sample; its mean of two neighbours stands for the instant between them (`hold`). It is low-passed only
 for judging (`smooth`), not for fitting: least squares averages by itself, and filtered noise would only pretend to more
-samples than there are."""
+samples than there are.
+
+Filters and differences need even steps. Where a clock was uneven by more than a percent, q, v and a are taken from
+cubic splines and tau from straight lines at even steps, with a remark; steps beyond `GAP` of the median one are gaps,
+over which nothing is computed."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
+from scipy.interpolate import CubicSpline
 from scipy.signal import butter, sosfiltfilt, welch
 
 from appell.errors import ArgumentError
-from appell.motion.record import Record
+from appell.identify.sought import Sought
+from appell.motion.measurement import GAP
+from appell.motion.record import Record, parse
 
 ORDER = 4
 BAND = (2.0, 0.2)  # Hz and share of the sampling rate between which a band is looked for
 MOTION = 5.0  # Hz; the strongest accelerations that are meant lie below
 EDGE = 4.0  # periods of the band in which the filter settles
+UNEVEN = 0.01  # relative to the median step: what is taken as even
+SLOW, SHARE = 0.05, 0.05  # rad/s or m/s at most, and of an actuator's largest speed
 SAFE = 0.75  # of the frequency where motion and noise are equally strong
 
 
@@ -38,12 +49,13 @@ def process(
     if int(decimate) != decimate or decimate < 1:
         raise ArgumentError(f"every {decimate}-th sample cannot be kept.", expected="a whole number from 1")
     edge = int(np.ceil(EDGE * rate / band))
-    breaks = np.flatnonzero(np.diff(record.t) > 1.5 * record.period) + 1
-    parts = []
+    breaks = np.flatnonzero(np.diff(record.t) > GAP * record.period) + 1
+    parts, remarks = [], []
     for start, stop in zip([0, *breaks], [*breaks, len(record)], strict=True):
-        if stop - start > 2 * edge + 20:
-            run = _run(record.part(slice(start, stop)), band, rate, hold, smooth)
-            parts.append([x[edge : stop - start - edge : int(decimate)] for x in run])
+        run, told = _even(record.part(slice(start, stop)), hold)
+        if len(run) > 2 * edge + 20:
+            remarks += told
+            parts.append([x[edge : len(run) - edge : int(decimate)] for x in _run(run, band, smooth)])
     if not parts:
         raise ArgumentError(
             f"no run of the record without gaps has the {2 * edge + 20} samples that a band of {band:g} Hz needs.",
@@ -52,21 +64,50 @@ def process(
     t, *blocks = (np.concatenate(columns) for columns in zip(*parts, strict=True))
     q = record.names("q")
     names = {"q": q, "v": q, "a": q, "tau": record.names("tau")}
-    about = record.about | {"band": band}
+    told = [*record.about.get("remarks", []), *dict.fromkeys(remarks)]
+    about = record.about | {"band": band, "smooth": bool(smooth), "remarks": told}
     return Record.of(t, dict(zip(names, blocks, strict=True)), names, about=about, source=record.source)
 
 
-def _run(record: Record, band: float, rate: float, hold: bool, smooth: bool) -> tuple[np.ndarray, ...]:
-    """t, q, v, a and tau of a run without gaps."""
+def _even(run: Record, hold: bool) -> tuple[Record, list[str]]:
+    """A run without gaps at even steps, its tau at the instants, and what had to be done for it."""
+    data = run.data.copy()
+    tau = np.array([parse(title)[0] == "tau" for title in run.columns])
+    if hold:
+        data[1:, tau] = 0.5 * (run.data[1:, tau] + run.data[:-1, tau])
+    step = np.diff(run.t)
+    if len(run) < 5 or np.ptp(step) <= UNEVEN * np.median(step):
+        return replace(run, data=data, between=None), []
+    grid = np.linspace(run.t[0], run.t[-1], round((run.t[-1] - run.t[0]) / np.median(step)) + 1)
+    smooth = CubicSpline(run.t, data)(grid)
+    straight = np.column_stack([np.interp(grid, run.t, column) for column in data.T])
+    least, most, even = 1e3 * step.min(), 1e3 * step.max(), 1e3 * (grid[1] - grid[0])
+    remark = f"t: steps from {least:.4g} to {most:.4g} ms; resampled every {even:.4g} ms"
+    return replace(run, data=np.where(tau, straight, smooth), between=None), [remark]
+
+
+def smoothed(record: Record, x: np.ndarray) -> np.ndarray:
+    """Columns beside a processed record, low-passed as its tau was: run by run, and only if that was."""
+    if not record.about.get("smooth"):
+        return x
+    breaks = np.flatnonzero(np.diff(record.t) > GAP * record.period) + 1
+    return np.concatenate([_low_pass(part, record.about["band"], record.period) for part in np.split(x, breaks)])
+
+
+def _low_pass(x: np.ndarray, band: float, step: float) -> np.ndarray:
+    if not 0.0 < band * step < 0.45 or len(x) < 20:
+        return x
+    return sosfiltfilt(butter(ORDER, band, fs=1.0 / step, output="sos"), x, axis=0)
+
+
+def _run(record: Record, band: float, smooth: bool) -> tuple[np.ndarray, ...]:
+    """t, q, v, a and tau of an even run."""
+    step = record.period
 
     def low_pass(x: np.ndarray) -> np.ndarray:
-        return sosfiltfilt(butter(ORDER, band, fs=rate, output="sos"), x, axis=0)
+        return _low_pass(x, band, step)
 
-    step = 1.0 / rate
-    tau = record.tau.copy()
-    if hold:
-        tau[1:] = 0.5 * (record.tau[1:] + record.tau[:-1])
-    q = low_pass(record.q)
+    q, tau = low_pass(record.q), record.tau
     v = np.gradient(q, step, axis=0) if "v" not in record else low_pass(record.v)
     if "a" in record:
         a = low_pass(record.a)
@@ -101,3 +142,8 @@ def choose_band(record: Record) -> float:
         peak = int(np.argmax(np.where(f < MOTION, joint, -np.inf)))
         lowest.append(f[peak + int(np.argmin(joint[peak:]))])
     return float(np.clip(np.median(lowest) * SAFE, BAND[0], BAND[1] * rate))
+
+
+def dead_zones(sought: Sought, record: Record) -> np.ndarray:
+    """What counts as slow at every actuator: there friction changes sign, and noise in v does most harm."""
+    return np.minimum(SLOW, SHARE * np.abs(sought.rates(record.q, record.v)).max(axis=0))

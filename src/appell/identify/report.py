@@ -6,7 +6,7 @@ import base64
 import io
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -25,7 +25,7 @@ def tables(verdict: Assessment) -> list[Table]:
         [j.title, *(f"{100 * x:.2f}" for x in j.errors["relative"]), f"{np.mean(j.errors['r2']):.5f}",
          f"{j.estimator.condition_:.3g}", exists(j),
          "pass" if j.passed else "FAIL"]
-        for j in verdict.judgements
+        for j in (*verdict.judgements, verdict.described)
     ]  # fmt: skip
     heading = ["method", *(f"{name} %" for name in names), "R²", "condition", "can exist", "verdict"]
     best = verdict.best
@@ -64,12 +64,20 @@ def paragraphs(verdict: Assessment) -> list[str]:
     best = verdict.best
     base = best.estimator.base_
     words = "predicts" if best.passed else "does NOT predict"
-    told = [
+    told = [f"FAIL: {doubt}." for doubt in verdict.doubts]
+    told += [
         f"{best.title} {words} the held-out torques of every joint within {100 * best.limit:g} % of their range.",
         f"{base.count} base parameters from {best.estimator.samples_} samples, "
         f"condition number {best.estimator.condition_:.3g} with columns of unit length, rank {best.estimator.rank_}.",
     ]
-    if best.unsure:
+    if best is verdict.described:
+        fit = verdict.best_fit
+        told[-1] = (
+            f"No fit predicts the held-out torques better than the description ({100 * fit.error:.3g} % of their range"
+            f" by {fit.title}, {100 * best.error:.3g} % as described): the description is kept as it is."
+        )
+    told += _found_besides(best)
+    if best.unsure and best is not verdict.described:
         told.append(f"Hardly determined by this record: {', '.join(best.unsure)}.")
     if base.without_effect:
         told.append(
@@ -81,6 +89,22 @@ def paragraphs(verdict: Assessment) -> list[str]:
         for parameter, value in j.negative.items():
             told.append(f"{j.title}: {parameter.kind} of actuator '{parameter.owner}' is {value:.4g}, below zero.")
     return told + [f"Record: {remark}." for remark in verdict.remarks]
+
+
+def _found_besides(judgement: Judgement) -> list[str]:
+    """How far the description was off, and the widths of friction, if they were looked for."""
+    told: list[str] = []
+    e: Any = judgement.estimator
+    if hasattr(e, "off_"):
+        told.append(f"The described bodies are off by some {100 * e.off_:.2g} %, as far as this record can tell.")
+    if hasattr(e, "widths_"):
+        names = e.sought_.system.actuator_names
+        listed = [
+            f"{name} {width:.3g} ({low:.2g} … {high:.2g})" if width else f"{name} at once (below {high:.2g})"
+            for name, width, (low, high) in zip(names, e.widths_, e.width_bounds_, strict=True)
+        ]
+        told.append(f"Coulomb friction changes sign within these speeds, found with it: {', '.join(listed)}.")
+    return told
 
 
 def markdown(verdict: Assessment) -> str:

@@ -47,6 +47,7 @@ class Sought:
 
     system: System  # its actuators have the friction law whose levels are sought
     kinds: tuple[str, ...] = ()
+    finds_width: bool = False  # whether a fit looks for the widths of dry friction, too
 
     @cached_property
     def dynamics(self) -> Dynamics:
@@ -65,7 +66,8 @@ class Sought:
     @cached_property
     def parameters(self) -> tuple[Parameter, ...]:
         """π of (1): name, kind, owner and described value of each."""
-        return tuple(self.dynamics.parameters[k] for k in self.columns)
+        whole = self.dynamics.parameters
+        return tuple(whole[k] for k in self.columns)
 
     @cached_property
     def nominal(self) -> np.ndarray:
@@ -102,13 +104,17 @@ class Sought:
 
 
 def seek(
-    system: System | Sought, *, friction: Iterable[str] | bool = (), rotor: bool = False, width: float | None = None
+    system: System | Sought,
+    *,
+    friction: Iterable[str] | bool = (),
+    rotor: bool = False,
+    width: float | str | None = None,
 ) -> Sought:
     """What to find of a system: seek(load("five-bar"), friction=True, rotor=True).
 
     `friction` is some of coulomb, viscous and offset, or True for all three; with Coulomb friction a static level is
     sought where the law of an actuator has one, and of all actuators if "static" is named. `width` is the speed within
-    which friction changes sign; None: that of the description.
+    which dry friction changes sign; "described": that of the description; None: what the data say, joint by joint.
     """
     if isinstance(system, Sought):
         if any((friction, rotor, width is not None)):
@@ -120,14 +126,16 @@ def seek(
     for kind in chosen:
         if kind not in FRICTION:
             raise ArgumentError(unknown_name("parameter", str(kind), FRICTION, "friction"))
-    if width is not None and not 0.0 <= width < np.inf:
-        raise ArgumentError(f"the width of Coulomb friction is {width}.", expected="a speed that is not negative")
+    given = None if width == "described" else width
+    if given is not None and (isinstance(given, str) or not 0.0 <= given < np.inf):
+        expected = "a speed that is not negative, 'described', or None to find it"
+        raise ArgumentError(f"the width of Coulomb friction is {given!r}.", expected=expected)
 
     def law(_: str, own: Actuator) -> Actuator:
         level, own_width = own.friction.static, own.friction.width
         if level is None and "static" in chosen:
             level = own.friction.coulomb
-        changed = replace(own.friction, static=level, width=own_width if width is None else float(width))
+        changed = replace(own.friction, static=level, width=own_width if given is None else float(given))
         return replace(own, friction=changed)
 
     dry = DRY if any(kind in DRY for kind in chosen) else ()  # two levels of one law
@@ -139,4 +147,4 @@ def seek(
                 expected="springs at joints with actuators of their own, for identification",
             )
         kinds = (*kinds, "stiffness")
-    return Sought(system.with_actuators(law) if chosen else system, kinds)
+    return Sought(system.with_actuators(law) if chosen else system, kinds, bool(dry) and width is None)

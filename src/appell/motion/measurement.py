@@ -1,6 +1,6 @@
 """Measured records, checked before anything is computed from them.
 
-    q_<coordinate>, tau_<actuator>               needed
+    q_<coordinate>, tau_<actuator>               needed; other spellings are matched, see `columns`
     v_<coordinate>, a_<coordinate>               used if all of them are there
 
 Rows without a number are left out; gaps and outliers are remarked. Units that do not fit are caught by comparing the
@@ -9,24 +9,34 @@ change of q with the integral of v.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from appell.errors import DescriptionError, rows_text, unknown_name
+from appell.motion.columns import in_units, matched
 from appell.motion.record import Record, titles
 
 FEWEST = 20  # rows
+GAP = 3.0  # median steps: a longer one is a gap, over which nothing is computed
 
 
-def measured(record: Record, coordinate_names: Sequence[str], actuator_names: Sequence[str]) -> Record:
+def measured(
+    record: Record,
+    coordinate_names: Sequence[str],
+    actuator_names: Sequence[str],
+    *,
+    patterns: Mapping[str, str] | None = None,
+    units: Mapping[str, str] | None = None,
+) -> Record:
     """The columns of a system in its own order and in SI units, believable; remarks are in `about["remarks"]`.
 
-    Blocks that a file had whole, their columns only numbered, take the names of the system.
+    Titles such as q1 or shoulder_pos are told by themselves; `patterns`, {"q": "pos_{}"}, says it where they cannot be.
+    `units`, {"q": "deg"}, are of quantities or columns under the system's own names.
     """
     wanted = {"q": coordinate_names, "v": coordinate_names, "a": coordinate_names, "tau": actuator_names}
-    record = _named(record.in_si(), wanted)
+    record = in_units(matched(record, wanted, patterns), units or {}).in_si()
     kinds = {kind: names for kind, names in wanted.items() if _has(record, kind, names)}
     ours = ("t", *(title for kind, names in kinds.items() for title in titles(kind, names)))
     data = record.data[:, [record.columns.index(title) for title in ours]]
@@ -38,17 +48,6 @@ def measured(record: Record, coordinate_names: Sequence[str], actuator_names: Se
     return replace(found, about=found.about | {"remarks": remarks})
 
 
-def _named(record: Record, wanted: dict[str, Sequence[str]]) -> Record:
-    """The record with numbered blocks, such as q_1, q_2, under the system's names."""
-    own: dict[str, str] = {}
-    for kind, names in wanted.items():
-        numbered = titles(kind, [f"{k + 1}" for k in range(len(names))])
-        if kind in record and record.names(kind) == tuple(title[len(kind) + 1 :] for title in numbered):
-            own |= dict(zip(numbered, titles(kind, names), strict=True))
-    units = {own.get(title, title): unit for title, unit in record.units.items()}
-    return replace(record, columns=tuple(own.get(title, title) for title in record.columns), units=units)
-
-
 def _has(record: Record, kind: str, names: Sequence[str]) -> bool:
     """Whether all columns of a quantity are there; raise if some are, or if it is one that is needed."""
     ours, needed = titles(kind, names), kind in ("q", "tau")
@@ -58,7 +57,8 @@ def _has(record: Record, kind: str, names: Sequence[str]) -> bool:
             unknown_name("column", missing[0], record.columns, "The record"),
             expected=f"columns {', '.join(ours)}" + ("" if needed else ", or none of them"),
             source=record.source,
-            hint=f"columns={{'{missing[0]}': '<its name in the file>'}}",
+            hint=f"--columns '{kind}=<name>{{}}' with {{}} where its columns are numbered (patterns={{'{kind}': ...}}),"
+            f" or --columns {missing[0]}=<name> one by one (columns=...)",
         )
     return not missing
 
@@ -91,7 +91,7 @@ def _whole_rows(record: Record, kinds) -> tuple[Record, list[str]]:
 
 def _gaps(t: np.ndarray) -> list[str]:
     step = np.diff(t)
-    gaps = np.flatnonzero(step > 1.5 * np.median(step))
+    gaps = np.flatnonzero(step > GAP * np.median(step))
     if not len(gaps):
         return []
     longest = float(step[gaps].max())
@@ -119,7 +119,7 @@ def _check_units(record: Record, names: tuple[str, ...]) -> None:
         if upper not in record or lower not in record:
             continue
         x, rate, step = record[upper], record[lower], np.diff(record.t)
-        near = step < 1.5 * np.median(step)
+        near = step < GAP * np.median(step)
         for k, name in enumerate(names):
             change = np.diff(x[:, k])[near]
             integral = (0.5 * (rate[1:, k] + rate[:-1, k]) * step)[near]

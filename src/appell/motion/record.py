@@ -29,7 +29,7 @@ from appell.motion.curve import Curve
 from appell.motion.event import Event
 from appell.motion.paths.spline import Interpolated, Spline
 from appell.motion.pictures.methods import movie, plot
-from appell.motion.units import QUANTITIES, SCALARS, declared, in_si
+from appell.motion.units import QUANTITIES, SCALARS, in_si
 
 if TYPE_CHECKING:
     from appell.dynamics import Dynamics
@@ -211,6 +211,11 @@ class Record:
         inside = [e for e in self.events if len(data) and data[0, 0] <= e.time <= data[-1, 0]]
         return replace(self, data=data, events=tuple(inside))
 
+    def renamed(self, titles: Mapping[str, str]) -> Record:
+        """The record with other titles for some of its columns: record.renamed({"pos1": "q_shoulder"})."""
+        units = {titles.get(title, title): unit for title, unit in self.units.items()}
+        return replace(self, columns=tuple(titles.get(title, title) for title in self.columns), units=units)
+
     def path(self, names: Sequence[str] = ()) -> Interpolated | Spline:
         """A path through the samples: quintics if v and a are there, else a cubic spline at rest at its ends.
 
@@ -254,16 +259,11 @@ class Record:
         `columns` maps our titles to a file's own, {"q_elbow": "pos2"}; `units` says what quantities or columns are in,
         {"q": "deg"}, and they are turned into SI units.
         """
+        from appell.motion.columns import in_units
         from appell.motion.files.formats import read
 
         record = read(FilePath(path), columns or {})
-        given = dict(record.units)
-        for key, unit in (units or {}).items():
-            if key not in record:
-                raise DescriptionError(unknown_name("column", key, record.columns, "The file"), source=record.source)
-            ours = (key,) if key in record.columns else titles(key, record.names(key))
-            given |= {title: declared(parse(title)[0], unit) for title in ours}
-        return replace(record, units=given).in_si() if units else record
+        return in_units(record, units).in_si() if units else record
 
 
 def _plain(about: Mapping[str, Any]) -> dict[str, Any]:

@@ -21,6 +21,7 @@ from appell.errors import ArgumentError
 from appell.identify.base.reduce import BaseParameters
 from appell.identify.estimators.one_thread import calm
 from appell.identify.estimators.task import FitTask, Weighed, weigh
+from appell.identify.estimators.width import find_widths, looks_for_width, with_widths
 from appell.identify.evidence import checked, columns_of
 from appell.identify.sought import Sought, seek
 from appell.motion.record import Record
@@ -81,7 +82,7 @@ class Estimator(ABC):
     def __repr__(self) -> str:
         changed = {name: value for name, value in self.get_params().items() if name != "system" and value}
         options = "".join(f", {name}={value!r}" for name, value in changed.items() if not isinstance(value, np.ndarray))
-        return f"{type(self).__name__}({self._sought().system.name!r}{options})"
+        return f"{type(self).__name__}({self.described.system.name!r}{options})"
 
     # ---- fitting
 
@@ -91,19 +92,28 @@ class Estimator(ABC):
 
     def fit_record(self, record: Record) -> Self:
         """Find the parameters from a record with q, v, a and tau, by the system's names."""
-        found = columns_of(record, self._sought().system)
+        found = columns_of(record, self.described.system)
         return self.fit(*found.motion, found.tau)
 
     @calm
     def _run(self, q, v, a, tau, solve: Callable[[Weighed], Estimate]) -> Self:
-        task = self._task(q, v, a, tau)
-        return self._keep(solve(weigh(task, self.weighting)))
+        weighed = weigh(self._task(q, v, a, tau), self.weighting)
+        if not looks_for_width(weighed.task.base):
+            return self._keep(solve(weighed))
+        widths = find_widths(weighed)
+        task = replace(weighed.task, base=with_widths(weighed.task.base, widths.values))
+        estimate = solve(weigh(task, self.weighting))
+        open_ = estimate.covariance @ widths.doubt @ estimate.covariance
+        about = dict(estimate.about) | {"widths": widths.values, "width_bounds": widths.bounds}
+        return self._keep(replace(estimate, covariance=estimate.covariance + open_, about=about))
 
-    def _sought(self) -> Sought:
+    @property
+    def described(self) -> Sought:
+        """What is sought, as it stands before any fit."""
         return seek(self.system, friction=self.friction, rotor=self.rotor, width=self.width)
 
     def _task(self, q, v, a, tau) -> FitTask:
-        sought = self._sought()
+        sought = self.described
         base = self._base(sought)
         samples = checked(sought, q, v, a, tau, base.count)
         known = self._known_forces(sought, *samples.motion)
@@ -174,13 +184,15 @@ class Estimator(ABC):
         beta = self.result("base_parameters_")
         return np.asarray(self.base_.regressor(q, v, a)) @ beta
 
-    def errors(self, q, v, a, tau) -> dict[str, np.ndarray]:
+    def errors(self, q, v, a, tau, *, after: Callable[[np.ndarray], np.ndarray] | None = None) -> dict[str, np.ndarray]:
         """A joint: rms and largest error, rms relative to the range of tau, R², and the share of rows that counted.
 
-        Rows inside the dead zone do not: while a joint sticks, its torque is not told by its motion.
+        Rows inside the dead zone do not: while a joint sticks, its torque is not told by its motion. `after` is what
+        is done to the prediction because it was done to tau, such as a low-pass.
         """
         tau, moving = np.asarray(tau, float), self._moving(self.result("sought_"), q, v)
-        rest = np.where(moving, tau - self.predict(q, v, a), 0.0)
+        predicted = self.predict(q, v, a)
+        rest = np.where(moving, tau - (predicted if after is None else after(predicted)), 0.0)
         count = np.maximum(moving.sum(axis=0), 1)
         centred = np.where(moving, tau - np.sum(tau * moving, axis=0) / count, 0.0)
         power = np.sum(rest**2, axis=0)

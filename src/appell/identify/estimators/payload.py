@@ -14,7 +14,9 @@ import numpy as np
 
 from appell.identify.base.reduce import BaseParameters, part_of_base
 from appell.identify.estimators.least_squares import LeastSquares
-from appell.identify.estimators.physical import nearest_physical
+from appell.identify.estimators.nearest import Description, nearest_physical
+from appell.identify.estimators.physical import in_units_of_noise
+from appell.identify.estimators.pull import choose_pull
 from appell.identify.sought import Sought
 
 
@@ -22,7 +24,7 @@ class Payload(LeastSquares):
     """Least squares for one body only: Payload(robot, body="link6").fit(q, v, a, tau).mass_.
 
     All else, friction too, is taken as `known`, full parameters. `body` is the last one by default; `physical` keeps
-    the payload a body that can exist (needs cvxpy).
+    the payload a body that can exist.
     """
 
     title: ClassVar[str] = "payload"
@@ -55,9 +57,10 @@ class Payload(LeastSquares):
         found, base = super()._solve(weighed), weighed.task.base
         own, beta = self._own(base.sought), found.beta
         if self.physical:
-            R, full = weighed.triangle, np.zeros_like(base.sought.nominal)
-            rows = R[:, :-1] @ base.matrix[:, own]
-            full[own] = nearest_physical("the payload", rows, R[:, -1], np.zeros(10), massless=[False])
+            R, full = in_units_of_noise(weighed), np.zeros_like(base.sought.nominal)
+            A, b = R[:, :-1] @ base.matrix[:, own], R[:, -1]
+            known = Description(np.zeros(10), [False], np.zeros(0))
+            full[own] = nearest_physical(A, b, known, choose_pull(A, b, known)).parameters
             beta = base.values(full)
         payload = base.lift(beta, weighed.task.prior)[own]
         com = payload[1:4] / payload[0] if payload[0] else np.full(3, np.nan)

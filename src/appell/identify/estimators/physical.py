@@ -1,114 +1,90 @@
-"""Physically consistent least squares: every body a body that can exist.
+"""Physically consistent least squares: every body a body that can exist, and near the description unless data object.
 
-    min ‖R (Bπ, -1)‖² + λ ‖(π - π⁰)/s‖²     Σᵢ(π) ⪰ ε for every body; friction, rotors not negative             (1)
+    min  ½ χ²(π) + λ D(π ‖ π⁰)          the divergence of `nearest`, λ by `pull`                                   (1)
 
-A body can exist if and only if its pseudo-inertia Σ = ∫ (r, 1)(r, 1)ᵀ dm is positive semidefinite (Wensing, Kim
-and Slotine 2018): mass, inertia and the triangle inequality in one linear matrix inequality. The second term,
-with a λ far below the noise, settles what the data leave open. It is a semidefinite program; cvxpy states it and
-Clarabel solves it."""
+χ² counts every joint with its own noise, and noise that lasts over several samples with its long-run variance, so that
+λ weighs data against description in honest units. The covariance is the inverse of the Hessian of (1): it holds both
+what noise leaves open and what the pull may have taken away.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import ClassVar
 
 import numpy as np
 
 from appell.errors import ArgumentError
-from appell.identify.base.structure import UNITS, pseudo_inertia
+from appell.identify.base.reduce import BaseParameters
+from appell.identify.base.structure import pseudo_inertia
 from appell.identify.estimators.estimator import Estimate, Estimator
+from appell.identify.estimators.nearest import Description, nearest_physical
+from appell.identify.estimators.pull import choose_pull
+from appell.identify.estimators.task import Weighed, solve_triangle
 from appell.identify.sought import NOT_NEGATIVE, Sought
 from appell.model.body import Body
 
+UNFELT = 1e-9  # the share of a mass that lies in what no joint feels
+FINEST = 1e-6  # of a joint's torque: no noise is taken to be less
+
 
 class PhysicallyConsistent(Estimator):
-    """Least squares over bodies that can exist; needs `pip install appell[identify]`.
+    """Least squares over bodies that can exist, near the description where the data say nothing.
 
-    `margin` is the least eigenvalue of Σ allowed, relative to a body of this size: (prior mass or 1 kg, 0.1 m);
-    `pull` is λ, in units of one standard deviation of the noise of all samples.
+    `pull` is λ of (1), None for the one that the data ask for; `pull_` is what was taken, and `off_` = 1/√λ how far,
+    relative to themselves, the described bodies were found to be off. `settled_` is false if data that contradict the
+    description were followed as far as a number of steps leads.
     """
 
     title: ClassVar[str] = "physically consistent"
 
-    def __init__(self, system, *, margin=1e-4, pull=1e-3, **options):
+    def __init__(self, system, *, pull=None, **options):
         super().__init__(system, **options)
-        self.margin = margin
         self.pull = pull
 
     def _solve(self, weighed):
-        base, R = weighed.task.base, weighed.triangle
-        rows = R[:, :-1] @ base.matrix
-        full = physical_parameters(base.sought, rows, R[:, -1], weighed.task.prior, self.margin, self.pull)
-        beta = base.values(full)
-        return Estimate(weighed, beta, weighed.covariance(beta), full)
+        if self.pull is not None and not 0.0 < self.pull < np.inf:
+            raise ArgumentError(f"the pull is {self.pull}.", expected="a positive number, or None to choose it by data")
+        base = weighed.task.base
+        R = in_units_of_noise(weighed, given=not isinstance(self.weighting, str))
+        A, b = R[:, :-1] @ base.matrix, R[:, -1]
+        known = description(base, weighed.task.prior, spreads(weighed))
+        pull = choose_pull(A, b, known) if self.pull is None else float(self.pull)
+        found = nearest_physical(A, b, known, pull)
+        half = np.linalg.solve(found.triangle.T, base.matrix[:, known.free].T)
+        about = {"pull": pull, "off": pull**-0.5, "settled": found.settled}
+        return Estimate(weighed, base.values(found.parameters), half.T @ half, found.parameters, about)
 
 
-def physical_parameters(
-    sought: Sought, rows: np.ndarray, right: np.ndarray, prior: np.ndarray, margin=1e-4, pull=1e-3
-) -> np.ndarray:
-    """(1) for all parameters of a system."""
+def in_units_of_noise(weighed: Weighed, given: bool = False) -> np.ndarray:
+    """The triangle of all joints, weighted as asked for, such that the noise of a row is one."""
+    sigma = weighed.noise(solve_triangle(weighed.triangle)[0])
+    torque = np.linalg.norm(weighed.reduced.R[:, :, -1], axis=-1) / np.sqrt(np.maximum(weighed.reduced.rows, 1))
+    sigma = np.maximum(sigma, FINEST * max(float(torque.max()), 1e-300)) * np.sqrt(weighed.inflation)
+    scaled = weighed.weights * sigma
+    return weighed.triangle / scaled.max() if given else weighed.reduced.weighted(1.0 / sigma)
+
+
+def spreads(weighed: Weighed) -> np.ndarray:
+    """For every parameter that is none of a body, the value that would explain all of a joint's torque by itself."""
+    base, reduced = weighed.task.base, weighed.reduced
+    inertial = 10 * len(base.sought.system.bodies)
+    torque = np.linalg.norm(reduced.R[:, :, -1], axis=-1)
+    effect = np.linalg.norm(reduced.R[:, :, :-1] @ base.matrix[:, inertial:], axis=1)  # (joints, parameters)
+    own = effect.argmax(axis=0)
+    most = effect.max(axis=0, initial=0.0)
+    return np.where(most > 0.0, torque[own] / np.where(most > 0.0, most, 1.0), 1.0) + 1e-12
+
+
+def description(base: BaseParameters, prior: np.ndarray, spread: np.ndarray) -> Description:
+    """What is known of the parameters of a system beforehand."""
+    sought = base.sought
+    seen = np.linalg.qr(base.matrix.T)[0]  # what joints feel of π
+    unfelt = [float(seen[10 * k] @ seen[10 * k]) < 1.0 - UNFELT for k in range(len(sought.system.bodies))]
     massless = [sought.is_massless(body) for body in sought.system.bodies]
     rest = [k for k, parameter in enumerate(sought.parameters) if parameter.kind in NOT_NEGATIVE]
     place = {(parameter.owner, parameter.kind): k for k, parameter in enumerate(sought.parameters)}
     pairs = [(place[who, "coulomb"], k) for (who, kind), k in place.items() if kind == "static"]
-    return nearest_physical(sought.system.owner, rows, right, prior, massless, rest, pairs, margin, pull)
-
-
-def nearest_physical(
-    owner: str,
-    rows: np.ndarray,
-    right: np.ndarray,
-    prior: np.ndarray,
-    massless: Sequence[bool],
-    not_negative: Sequence[int] = (),
-    ordered: Sequence[tuple[int, int]] = (),
-    margin: float = 1e-4,
-    pull: float = 1e-3,
-) -> np.ndarray:
-    """(1): full parameters that minimise ‖rows π - right‖; ten for each body, `massless` or not, then others.
-
-    Of two that are `ordered`, the first is not above the second.
-    """
-    try:
-        import cvxpy
-    except ImportError:
-        raise ArgumentError(
-            "physically consistent fits need cvxpy and clarabel, which are not installed.",
-            hint="pip install 'appell[identify]'",
-        ) from None
-    scale = _scale(prior, len(massless))
-    x = cvxpy.Variable(len(prior))  # parameters in units of their scale
-    constraints = []
-    for k, nothing in enumerate(massless):
-        own = slice(10 * k, 10 * k + 10)
-        if nothing:
-            constraints.append(x[own] == 0)
-            continue
-        mass = scale[10 * k]
-        balance = np.diag(1.0 / np.sqrt([0.01 * mass] * 3 + [mass]))  # Σ of a body of this size becomes about 1
-        units = [balance @ unit @ balance * s for unit, s in zip(UNITS, scale[own], strict=True)]
-        sigma = cvxpy.Variable((4, 4), PSD=True)
-        constraints.append(sigma + margin * np.eye(4) == sum(unit * x[10 * k + i] for i, unit in enumerate(units)))
-    if not_negative:
-        constraints.append(x[list(not_negative)] >= 0)
-    constraints += [x[lower] <= x[upper] for lower, upper in ordered]
-    whole = np.asarray(np.linalg.qr(np.column_stack([rows * scale, right]), mode="r"))
-    unit = max(float(np.abs(whole).max()), 1e-300)
-    objective = cvxpy.norm(
-        cvxpy.hstack([(whole[:, :-1] / unit) @ x - whole[:, -1] / unit, pull / unit * (x - prior / scale)])
-    )
-    problem = cvxpy.Problem(cvxpy.Minimize(objective), constraints)
-    try:
-        problem.solve(solver=cvxpy.CLARABEL)
-    except cvxpy.SolverError as error:
-        raise ArgumentError(f"the consistent fit of {owner} was not solved: {error}.") from None
-    if x.value is None:
-        raise ArgumentError(f"the consistent fit of {owner} was not solved: {problem.status}.")
-    found = np.asarray(x.value) * scale
-    found[list(not_negative)] = np.maximum(found[list(not_negative)], 0.0)  # within the solver's own tolerance
-    for lower, upper in ordered:
-        found[upper] = max(found[upper], found[lower])
-    return found
+    return Description(prior, massless, spread, rest, pairs, unfelt)
 
 
 def flaws(sought: Sought, parameters: np.ndarray) -> dict[str, str]:
@@ -125,13 +101,4 @@ def flaws(sought: Sought, parameters: np.ndarray) -> dict[str, str]:
         least = float(np.linalg.eigvalsh(pseudo_inertia(own))[0])
         if flaw or least <= 0.0:
             found[name] = flaw or f"has a pseudo-inertia with the eigenvalue {least:.3g}, which is not positive"
-    return found
-
-
-def _scale(prior: np.ndarray, bodies: int) -> np.ndarray:
-    """A typical size of every parameter: the prior mass (or 1 kg) at 0.1 m for bodies, 1 for the others."""
-    found = np.ones(len(prior))
-    for k in range(bodies):
-        mass = prior[10 * k] if prior[10 * k] > 0.0 else 1.0
-        found[10 * k : 10 * k + 10] = mass * np.array([1.0, *[0.1] * 3, *[0.01] * 6])
     return found

@@ -59,6 +59,17 @@ def excite(
         raise ArgumentError(f"'{criterion}' is no criterion.", expected=" or ".join(CRITERIA))
     if harmonics < 3:
         raise ArgumentError(f"{harmonics} harmonics cannot start and end at rest.", expected="3 or more")
+    if not 0.0 < duration < np.inf:
+        raise ArgumentError(f"the duration is {duration:g} s.", expected="a positive number of seconds")
+    for name, count, least in (
+        ("samples", samples, 2 * harmonics),
+        ("iterations", iterations, 1),
+        ("starts", starts, 1),
+    ):
+        if int(count) != count or count < least:
+            raise ArgumentError(f"{name} is {count}.", expected=f"a whole number from {least}")
+    if int(seed) != seed or seed < 0:
+        raise ArgumentError(f"the seed is {seed}.", expected="a whole number from 0")
     bounds = MotionBounds.of(sought.system, **limits) if bounds is None else bounds
     problem = Problem(sought.base, bounds, duration, harmonics, samples)
     rng, ends, steps = np.random.default_rng(seed), [], 2 * iterations * starts

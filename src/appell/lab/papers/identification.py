@@ -110,14 +110,8 @@ def run(page: Page) -> None:
     loop = SimulatedLoop(law, np.round(data.t / PERIOD).astype(int), hold=True)
     options = {"dead_zone": DEAD_ZONE}
     fits: list[Estimator] = [LeastSquares(model, solver=solver, **options) for solver in ("qr", "svd", "pinv")]
-    fits += [kind(model, **options) for kind in (Ridge, Robust, TotalLeastSquares)]
+    fits += [kind(model, **options) for kind in (Ridge, Robust, TotalLeastSquares, PhysicallyConsistent)]
     fits += [InstrumentalVariables(model, simulate=loop.motion, **options)]
-    try:
-        import cvxpy  # noqa: F401
-
-        fits.append(PhysicallyConsistent(model, **options))
-    except ImportError:
-        page.note("physically consistent fit left out: pip install 'appell[identify]'")
     for fit in fits:
         fit.fit_record(data)
     verdict = judge(fits, rest)

@@ -9,6 +9,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from pathlib import Path as FilePath
 from typing import Any
@@ -20,6 +21,7 @@ from appell.motion.record import Record
 FORMATS = {".csv": csv, ".npz": npz, ".parquet": parquet}
 READERS = {suffix: module.read for suffix, module in FORMATS.items()} | {".log": journal.read}
 LARGEST = 2_000_000_000  # bytes; a longer file is not a record that anybody wants in memory
+TIMES = ("t", "time", "timestamp", "stamp")
 LONGEST_TEXT = 200_000_000  # bytes; text takes ten times as much
 
 
@@ -66,6 +68,11 @@ def read(path: FilePath, columns: Mapping[str, str]) -> Record:
     return Record(**content | _renamed(content, columns, source), source=source)
 
 
+def _is_time(title: str) -> bool:
+    """Whether a title says that it is a time in seconds."""
+    return tuple(re.findall("[a-z]+", title.lower())) in {(name, *unit) for name in TIMES for unit in ((), ("s",))}
+
+
 def _renamed(content: dict[str, Any], columns: Mapping[str, str], source: str) -> dict[str, Any]:
     """Columns with our titles, and t in front."""
     theirs = list(content["columns"])
@@ -74,8 +81,13 @@ def _renamed(content: dict[str, Any], columns: Mapping[str, str], source: str) -
             raise DescriptionError(unknown_name("column", title, theirs, "The file"), source=source)
     ours = {own: title for title, own in columns.items()}
     heading = [ours.get(title, title) for title in theirs]
-    if "t" not in heading and "time" in heading:
-        heading[heading.index("time")] = "t"
+    if "t" not in heading:
+        clocks = [title for title in heading if _is_time(title)]
+        if len(clocks) > 1:
+            raise DescriptionError(
+                f"two columns could be the time: {', '.join(clocks)}.", source=source, hint="columns={'t': ...}"
+            )
+        heading = ["t" if title in clocks else title for title in heading]
     if "t" not in heading:
         raise DescriptionError(
             unknown_name("column", "t", heading, "The file"),

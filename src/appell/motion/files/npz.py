@@ -51,7 +51,11 @@ def _own(arrays: dict[str, np.ndarray], source: str) -> dict[str, Any]:
 def _foreign(arrays: dict[str, np.ndarray]) -> dict[str, Any]:
     """One array a column; an array (rows, n) is a block of n numbered columns."""
     heading: list[str] = []
-    blocks = []
+    blocks: list[np.ndarray] = []
+    lengths = {name: len(array) for name, array in arrays.items() if array.ndim}
+    if len(set(lengths.values())) > 1:
+        told = ", ".join(f"{name} has {length}" for name, length in lengths.items())
+        raise ValueError(f"the columns differ in their number of rows: {told}")
     for name, array in arrays.items():
         if array.ndim == 2:
             heading += titles(name, [f"{k + 1}" for k in range(array.shape[1])])
