@@ -160,7 +160,7 @@ def test_a_floating_base_has_no_series_of_sines():
     ("option", "value", "told"),
     [
         ("--duration", "nan", "--duration, in s, is nan"),
-        ("--duration", "-1", "the duration is -1 s"),
+        ("--duration", "-1", "--duration, in s, is -1"),
         ("--duration", "1e300", "too many rows"),
         ("--rate", "0", "--rate, in rows a second, is 0"),
         ("--rate", "nan", "--rate, in rows a second, is nan"),

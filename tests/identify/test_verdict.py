@@ -269,7 +269,8 @@ def test_the_command_plans_a_motion(tmp_path):
     result = CliRunner().invoke(app, arguments)
     assert result.exit_code == 0, result.output
     assert "condition number" in result.output
-    heading, *rows = path.read_text(encoding="utf-8").splitlines()
+    heading, units, *rows = path.read_text(encoding="utf-8").splitlines()
+    assert units.startswith("# units")
     assert heading.startswith("t,q_shoulder,q_elbow,v_shoulder")
     assert len(rows) == 1001
     assert CliRunner().invoke(app, arguments).exit_code == 1
