@@ -28,7 +28,7 @@ from appell.simulation.phase import Phase
 from appell.simulation.progress import Bar
 from appell.simulation.reaction import react
 from appell.simulation.status import Status, Stop
-from appell.simulation.time_stepping import Step, TimeStepping
+from appell.simulation.time_stepping import Stride, TimeStepping
 from appell.simulation.watch import Sighting
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ def step_through(run: Run, why: str, bar: Bar) -> None:
     run.bucket.calmed(run)
 
 
-def _taken(run: Run, stepping: TimeStepping, h: float) -> tuple[Step, float]:
+def _taken(run: Run, stepping: TimeStepping, h: float) -> tuple[Stride, float]:
     """A step that was solved, and its end: h later, or at a known time."""
     known = run.known
     for _ in range(HALVINGS + 1):
