@@ -59,10 +59,11 @@ def test_an_unsolved_contact_ends_the_run_with_its_points_and_keeps_the_trajecto
     start = robot.neutral
     start[2] = 0.5
 
-    def unsolved(A, b, blocks):
+    def unsolved(A, b, *given):
         return Solution(np.zeros(len(b)), b, 1.0)
 
-    monkeypatch.setattr("appell.simulation.trial.solve_blocks", unsolved)
+    for module in ("trial", "time_stepping"):  # neither exact events nor steps find forces
+        monkeypatch.setattr(f"appell.simulation.{module}.solve_blocks", unsolved)
     monkeypatch.setattr(reaction, "catch", lambda *given: None)
     motion = ap.simulate(ap.Dynamics(robot), start, until=1.0, contacts=ap.Contact("all", ap.Plane((0, 0, 1)), 0.0))
     assert motion.status == "UNSOLVED"

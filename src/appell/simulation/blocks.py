@@ -12,10 +12,10 @@ and each is the root of a projection (Alart and Curnier 1991): with z = f - r u,
     fₙ = max(0, zₙ)        f_t = z_t, shortened to μ max(0, zₙ)        f = z, clipped to ±F                     (4)
 
 Newton's method on f - (4) = 0 starts from the solution without the cones' tangents, which is a convex programme if A is
-symmetric (complementarity, or least squares with bounds). If that is too far away, it starts from a row of convex problems
-(`convex`), or from sweeps over the blocks if A is not symmetric.
-Where rows are redundant the forces are not unique; the solution nearest to the start is taken. A problem may have no
-solution (sliding with much friction makes A unsymmetric, Painlevé 1895): the residual says so, and callers must ask.
+symmetric (complementarity, or least squares with bounds). If that is too far away, it starts from a row of convex
+problems (`convex`), or from sweeps over the blocks if A is not symmetric. Where rows are redundant the forces are not
+unique; the solution nearest to the start is taken. A problem may have no solution (sliding with much friction makes A
+unsymmetric, Painlevé 1895): the residual says so, and callers must ask.
 """
 
 from __future__ import annotations
