@@ -60,8 +60,13 @@ def simulate(
 
     Settings are `method` (DOP853, RK45, RK23; Radau, BDF, LSODA for stiff torques), `rtol` (1e-8), `atol` (1e-10),
     `max_step`, `tolerance` (1e-7 m: points nearer to a wall than this at an impact are solved together, and none goes
-    deeper into it), `rest_speed` (1e-5 m/s: slower bounces are taken as finished), `max_events` (10 000) and
-    `max_steps` (1 000 000).
+    deeper into it), `rest_speed` (1e-5 m/s: slower bounces are taken as finished), `max_events` (10 000), `max_steps`
+    (1 000 000) and `least_progress` (1e-5 s: a run that advances less in 2000 steps ends as STALLED).
+
+    Events are exact, each found to rounding. Where more than 40 of them crowd (a series of bounces counts as one, and
+    one is forgotten every ms), or where no contact forces obey all laws, the run goes on by time stepping, an event of
+    that kind says so, and another one when it is back: steps of √(tolerance · 1 s²/m), 0.3 ms by default, in which
+    impacts are moved by up to a step and energy never grows; see `appell.simulation.crowd` and `.time_stepping`.
 
     The record has q, v, tau (what acted) and energy at every step, the events between them, and the motion at any time;
     an event has two rows at its time, before and after. With `t_eval` it has rows at these times only, after the event

@@ -54,6 +54,8 @@ class TimeStepping:
         self.flow, self.geometry, self.deepest = flow, geometry, deepest
         self.nq = flow.nq
         self.directions = np.zeros(len(flow.drives))  # dry friction is among the impulses
+        counted = flow.dyn.equations.friction
+        self.offsets = np.array([actuator.offset * counted for actuator in flow.system.actuators])
         self.forces = np.zeros(len(geometry.B))  # of the last step, by row: where the next one starts
 
     def take(self, t: float, y: np.ndarray, h: float) -> Step:
@@ -150,12 +152,12 @@ class TimeStepping:
         return float(kinetic), float(kinetic + potential)
 
     def _power(self, middle: np.ndarray, mean: np.ndarray) -> float:
-        """Of all inputs and of the actuators' offsets: M (a - a°) are their forces, a° the acceleration without."""
-        dyn, inputs, (q, v) = self.flow.dyn, self.flow.inputs, self.flow.split(middle)
-        power = -float(dyn.friction(q, np.zeros_like(v)) @ mean) if len(self.flow.drives) else 0.0
-        if inputs.tau.any() or inputs.wrench.any():
-            wrenches = inputs.wrench.reshape(-1, 6)
-            driven = dyn.forward_dynamics(q, v, inputs.tau, *wrenches)
-            alone = dyn.forward_dynamics(q, v, np.zeros_like(inputs.tau), *np.zeros_like(wrenches))
-            power += float((driven - alone) @ dyn.mass_matrix(q) @ mean)
-        return power
+        """Of inputs and offsets of the actuators: M (a - a°) are their forces, a° the acceleration without them."""
+        dyn, inputs = self.flow.dyn, self.flow.inputs
+        if not (inputs.tau.any() or inputs.wrench.any() or self.offsets.any()):
+            return 0.0
+        q, v = self.flow.split(middle)
+        wrenches = inputs.wrench.reshape(-1, 6)
+        driven = dyn.forward_dynamics(q, v, inputs.tau, *wrenches)
+        alone = dyn.forward_dynamics(q, v, self.offsets, *np.zeros_like(wrenches))
+        return float((driven - alone) @ dyn.mass_matrix(q) @ mean)
