@@ -215,3 +215,12 @@ def test_a_run_that_all_but_stands_still_ends_by_name(method):
 def test_a_floor_of_progress_is_a_positive_time(value):
     with pytest.raises(ap.ArgumentError, match="least_progress"):
         ap.simulate(ap.load("pendulum"), least_progress=value)
+
+
+def test_stops_of_joints_hold_in_steps():
+    builder = ap.Builder("lift", gravity=(0, 0, -G))
+    builder.link("cage", ap.Prismatic((0, 0, 1)), mass=1.0, inertia=(1, 1, 1), limits=(-0.1, 1.0))
+    q, v = stepped(builder.build(), [0.0], [0.0], 1e-3, 0.5, stops=0.0)
+    assert q.min() > -0.1 - 1e-12
+    assert q[-1, 0] == pytest.approx(-0.1, abs=1e-12)
+    assert abs(v[-1, 0]) < 1e-12

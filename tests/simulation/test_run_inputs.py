@@ -336,3 +336,27 @@ def test_an_exception_of_the_users_own_arrives_unharmed_with_the_record_up_to_th
     record = caught.value.record
     assert 0.0 < record.t[-1] <= 0.5
     assert "The run had come to" in caught.value.__notes__[0]
+
+
+@pytest.mark.parametrize("method", ["DOP853", "Radau"])
+def test_a_joint_that_friction_holds_breaks_away_at_the_tick_that_pushes_hard_enough(method):
+    robot = slider(2.0, friction=ap.Friction(coulomb=3.0))
+    law = ap.Sampled(lambda t, q, v: [2.0 if t < 0.45 else 4.0], 0.1)
+    motion = ap.simulate(robot, until=1.0, torque=law, method=method)
+    assert motion(0.5)[0][0] == pytest.approx(0.0, abs=1e-15)
+    assert motion.q[-1, 0] == pytest.approx(0.5 * (4.0 - 3.0) / 2.0 * 0.5**2, abs=1e-9)
+    assert [(event.kind, event.time) for event in motion.events][-1] == ("slip", pytest.approx(0.5, abs=1e-12))
+
+
+def test_limits_of_joints_are_stops_if_asked_for():
+    builder = ap.Builder("lift", gravity=(0, 0, -G))
+    builder.link("cage", ap.Prismatic((0, 0, 1)), mass=1.0, inertia=(1, 1, 1), limits=(-1.0, 1.0))
+    robot, fall = builder.build(), np.sqrt(2 / G)
+    motion = ap.simulate(robot, until=0.7, stops=0.5)
+    assert motion.impacts[0].time == pytest.approx(fall, abs=1e-10)
+    assert motion.impacts[0].points == ("cage_joint",)
+    expected = -1.0 + 0.5 * G * fall * (0.7 - fall) - 0.5 * G * (0.7 - fall) ** 2
+    assert motion.q[-1, 0] == pytest.approx(expected, abs=1e-8)
+    assert ap.simulate(robot, until=0.7).q[-1, 0] == pytest.approx(-0.5 * G * 0.49, abs=1e-9)
+    with pytest.raises(ap.ArgumentError, match=r"restitution 1\.5"):
+        ap.simulate(robot, stops=1.5)
