@@ -7,7 +7,7 @@ import pytest
 
 import appell as ap
 from appell.simulation import reaction
-from appell.simulation.blocks import Solution
+from appell.simulation.blocks import Balance
 from free_bodies import box, free_body
 
 G = 9.81
@@ -60,7 +60,7 @@ def test_an_unsolved_contact_ends_the_run_with_its_points_and_keeps_the_trajecto
     start[2] = 0.5
 
     def unsolved(A, b, *given):
-        return Solution(np.zeros(len(b)), b, 1.0)
+        return Balance(np.zeros(len(b)), b, 1.0)
 
     for module in ("trial", "time_stepping"):  # neither exact events nor steps find forces
         monkeypatch.setattr(f"appell.simulation.{module}.solve_blocks", unsolved)
