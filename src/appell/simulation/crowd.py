@@ -103,7 +103,8 @@ def _taken(run: Run, stepping: TimeStepping, h: float) -> tuple[Stride, float]:
         if step.solved:
             return step, end
         h *= 0.5
-    names = ", ".join(dict.fromkeys(stepping.geometry.contacts.names[k] for k in step.touched))
+    near = np.flatnonzero(stepping.geometry.at(run.y).distance() <= run.settings.tolerance)
+    names = ", ".join(dict.fromkeys(stepping.geometry.contacts.names[k] for k in sorted({*near, *step.touched})))
     raise Stop(Status.UNSOLVED, f"They concern {names} at t = {run.t:.9g}, in steps of {h:.3g} s.")
 
 

@@ -24,7 +24,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from appell.simulation.blocks import PUSH, Block, Solution, solve_blocks
+from appell.simulation.blocks import PUSH, Balance, Block, solve_blocks
 from appell.simulation.complementarity import solve_complementarity
 from appell.simulation.flow import FreeMotion
 from appell.simulation.geometry import Geometry
@@ -120,7 +120,7 @@ class TimeStepping:
         response = geometry.response(B)
         b = B @ free
         b[normals] -= c[which]
-        found: Solution = solve_blocks(B @ response, b, blocks, self.forces[rows], AIM)
+        found: Balance = solve_blocks(B @ response, b, blocks, self.forces[rows], AIM)
         kept[rows] = found.f
         return free + response @ found.f, found.residual <= SOLVED, kept
 
