@@ -166,7 +166,7 @@ def test_a_lively_ball_bounces_event_by_event_to_its_rest():
 
 
 @pytest.mark.parametrize("mu", [1.8, 3.0])
-def test_a_rod_that_jams_is_stepped_through_its_paradox(mu):
+def test_a_rod_that_jams_turns_over_its_tip_and_gains_nothing(mu):
     """Dragged with its tip ahead, no finite force keeps it from the floor (Painlevé); an impulse does."""
     rod = free_body([(0, 0, -0.5), (0, 0, 0.5)], 1.0, (1 / 12, 1 / 12, 1e-3))
     q, lean = rod.neutral, 0.3
@@ -174,10 +174,8 @@ def test_a_rod_that_jams_is_stepped_through_its_paradox(mu):
     v = [-3.0 * np.cos(lean), 0, -3.0 * np.sin(lean), 0, 0, 0]
     motion = ap.simulate(rod, q, v, until=1.0, contacts=ap.Contact("all", ap.Plane(), 0.0, mu))
     assert motion.finished, motion.message
-    assert motion.events[0].kind == "time stepping"
-    assert "No contact forces" in motion.events[0].note
     assert rise(motion) < 1e-9
-    jam = motion.v[np.searchsorted(motion.t, 1e-3)]  # the tip stands still at once, and the rod turns over it
+    jam = motion(1e-3)[1]  # the tip stands still at once, and the rod turns over it
     assert jam[4] == pytest.approx(-3.0 * 0.5 * np.cos(lean) / (0.25 + 1 / 12), rel=1e-2)
 
 
