@@ -166,19 +166,25 @@ def test_a_lively_ball_bounces_event_by_event_to_its_rest():
 
 
 @pytest.mark.parametrize("mu", [1.8, 3.0])
-def test_a_rod_that_jams_is_stepped_through_its_paradox(mu):
+@pytest.mark.parametrize("catches", [True, False])
+def test_a_rod_that_jams_catches_or_is_stepped_through_its_paradox(mu, catches, monkeypatch):
     """Dragged with its tip ahead, no finite force keeps it from the floor (Painlevé); an impulse does."""
+    if not catches:
+        monkeypatch.setattr("appell.simulation.reaction.catch", lambda *given: None)
     rod = free_body([(0, 0, -0.5), (0, 0, 0.5)], 1.0, (1 / 12, 1 / 12, 1e-3))
     q, lean = rod.neutral, 0.3
     q[2], q[3:7] = 0.5 * np.cos(lean), [0, np.sin(lean / 2), 0, np.cos(lean / 2)]
     v = [-3.0 * np.cos(lean), 0, -3.0 * np.sin(lean), 0, 0, 0]
     motion = ap.simulate(rod, q, v, until=1.0, contacts=ap.Contact("all", ap.Plane(), 0.0, mu))
     assert motion.finished, motion.message
-    assert motion.events[0].kind == "time stepping"
-    assert "No contact forces" in motion.events[0].note
+    first = motion.events[0]
+    assert first.kind == ("impact" if catches else "time stepping")
+    assert catches or "No contact forces" in first.note
     assert rise(motion) < 1e-9
     jam = motion.v[np.searchsorted(motion.t, 1e-3)]  # the tip stands still at once, and the rod turns over it
-    assert jam[4] == pytest.approx(-3.0 * 0.5 * np.cos(lean) / (0.25 + 1 / 12), rel=1e-2)
+    turning = -3.0 * 0.5 * np.cos(lean) / (0.25 + 1 / 12)
+    assert jam[4] == pytest.approx(turning, rel=1e-2)
+    assert not catches or first.v_after[4] == pytest.approx(turning, rel=1e-9)
 
 
 @pytest.mark.slow

@@ -20,7 +20,8 @@ class Event:
     In a simulation `kind` is "impact", "rest" (the points come to rest on their walls; `time` is the end of the series
     of ever smaller bounces), "release" (their force would pull, or their wall goes), "stick" or "slip" (with friction),
     "stop" (a condition was met, the note is its name), "end of reach" (of a mechanism's leg), "time stepping" (events
-    crowd: from here on rows are steps) or "event driven" (and from here on events are exact again). `impulses` are
+    crowd: from here on rows are steps) or "event driven" (and from here on events are exact again). A joint at its
+    stop, or that its dry friction holds or lets go, stands among `points` by its name, on surface -1. `impulses` are
     along the normals; `normal_speeds` are the speeds of approach before the event, positive into the wall and zero for
     a point that was not approaching; `frictions` are the tangential impulses as vectors in the world. `angles` are
     between velocity and normal before the event, in degrees. In a control log `kind` is "state" or "fault".

@@ -55,7 +55,7 @@ PUSH = Block("push")
 
 
 @dataclass(frozen=True)
-class Solution:
+class Balance:
     """Forces, what they leave of the motion along their rows, and how far they are from obeying all laws."""
 
     f: np.ndarray
@@ -69,14 +69,14 @@ class Solution:
 
 def solve_blocks(
     A: np.ndarray, b: np.ndarray, blocks: Sequence[Block], guess: np.ndarray | None = None, aim: float = AIM
-) -> Solution:
+) -> Balance:
     """f and u of (1) to (3), or the nearest that was found: look at `solved`.
 
     A `guess` is where to start first; a residual of `aim` is good enough.
     """
     laws = Laws(blocks)
     if not len(b):
-        return Solution(np.zeros(0), np.zeros(0), 0.0)
+        return Balance(np.zeros(0), np.zeros(0), 0.0)
     r = laws.steps(A)
     scale = max(float((np.abs(b) * r).max()), 1e-300)
     best, smallest = np.zeros(len(b)), np.inf
@@ -86,7 +86,7 @@ def solve_blocks(
             best, smallest = f, error
         if smallest <= aim * scale:
             break
-    return Solution(best, A @ best + b, smallest / scale)
+    return Balance(best, A @ best + b, smallest / scale)
 
 
 class Laws:

@@ -19,7 +19,7 @@ from appell.errors import ArgumentError, unknown_name
 from appell.formulate.equations import Equations
 from appell.formulate.points import wall_motion
 from appell.model.frame import Frame
-from appell.simulation.stops import Stop, chosen_stops
+from appell.simulation.stops import JointStop, chosen_stops
 from appell.simulation.surface import Surface
 from appell.simulation.windows import ALWAYS, windows
 
@@ -141,10 +141,10 @@ class Contacts:
 
 
 Walls = tuple[tuple[tuple[str, ...], Surface], ...]
-_KNOWN: WeakKeyDictionary[Dynamics, dict[tuple[Walls, tuple[Stop, ...]], Pairs]] = WeakKeyDictionary()
+_KNOWN: WeakKeyDictionary[Dynamics, dict[tuple[Walls, tuple[JointStop, ...]], Pairs]] = WeakKeyDictionary()
 
 
-def compiled(dyn: Dynamics, walls: Walls, stops: tuple[Stop, ...]) -> Pairs:
+def compiled(dyn: Dynamics, walls: Walls, stops: tuple[JointStop, ...]) -> Pairs:
     """The pairs of points and walls of a catalogue and its stops, traced once for all runs with them."""
     known = _KNOWN.setdefault(dyn, {})
     if (walls, stops) not in known:
@@ -155,7 +155,7 @@ def compiled(dyn: Dynamics, walls: Walls, stops: tuple[Stop, ...]) -> Pairs:
 class Pairs:
     """Points of a system against walls, then stops of its joints: which, and the functions of their motion."""
 
-    def __init__(self, dyn: Dynamics, walls: Walls, stops: tuple[Stop, ...]):
+    def __init__(self, dyn: Dynamics, walls: Walls, stops: tuple[JointStop, ...]):
         pairs = [(frame, k) for k, (points, _) in enumerate(walls) for frame in chosen_frames(dyn, points)]
         if walls and not pairs:
             raise ArgumentError(f"no point of {dyn.system.owner} can meet a wall.")

@@ -28,7 +28,7 @@ from appell.simulation.phase import Phase
 from appell.simulation.progress import Bar
 from appell.simulation.reaction import react
 from appell.simulation.status import Status, Stop
-from appell.simulation.time_stepping import Step, TimeStepping
+from appell.simulation.time_stepping import Stride, TimeStepping
 from appell.simulation.watch import Sighting
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ def step_through(run: Run, why: str, bar: Bar) -> None:
     run.bucket.calmed(run)
 
 
-def _taken(run: Run, stepping: TimeStepping, h: float) -> tuple[Step, float]:
+def _taken(run: Run, stepping: TimeStepping, h: float) -> tuple[Stride, float]:
     """A step that was solved, and its end: h later, or at a known time."""
     known = run.known
     for _ in range(HALVINGS + 1):
@@ -103,7 +103,8 @@ def _taken(run: Run, stepping: TimeStepping, h: float) -> tuple[Step, float]:
         if step.solved:
             return step, end
         h *= 0.5
-    names = ", ".join(dict.fromkeys(stepping.geometry.contacts.names[k] for k in step.touched))
+    near = np.flatnonzero(stepping.geometry.at(run.y).distance() <= run.settings.tolerance)
+    names = ", ".join(dict.fromkeys(stepping.geometry.contacts.names[k] for k in sorted({*near, *step.touched})))
     raise Stop(Status.UNSOLVED, f"They concern {names} at t = {run.t:.9g}, in steps of {h:.3g} s.")
 
 

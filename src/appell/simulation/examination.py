@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -49,7 +50,7 @@ def examine(phase: Phase, t: float, y: np.ndarray, settings: Settings) -> Examin
     margins = [float(normal.min(initial=np.inf)) / size + 1e-12]
     sliding: dict[int, np.ndarray] = {}
     for k, along in zip(phase.sticking, tangential, strict=True):
-        rest, length = phase.rests[k], float(np.hypot(*along))
+        rest, length = phase.rests[k], math.hypot(*along.tolist())
         spare = rest.friction * max(normal[k], 0.0) * (1.0 + 1e-8) + 1e-12 * size - length
         margins.append(spare / size)
         if spare < 0.0:

@@ -16,8 +16,8 @@ from appell.simulation.conditions import Ending, Endings
 from appell.simulation.crowd import CROWD, LOST, Bucket, step_through
 from appell.simulation.examination import Examination, examine
 from appell.simulation.flow import FreeMotion
+from appell.simulation.history import History
 from appell.simulation.integrate import Settings, pieces, still_pieces
-from appell.simulation.journal import Journal
 from appell.simulation.phase import Phase
 from appell.simulation.progress import Bar
 from appell.simulation.reaction import react
@@ -42,7 +42,7 @@ class Run:
     y: np.ndarray
     until: float
     settings: Settings
-    journal: Journal
+    history: History
     endings: Endings
     step: float | None = None  # the last that was not cut short, to begin the next stretch with
     longest: float = np.inf  # no step is to be longer: it has to end at an event, or was too coarse
@@ -55,7 +55,7 @@ class Run:
 
     @property
     def events(self) -> list[Event]:
-        return self.journal.events
+        return self.history.events
 
     @property
     def known(self) -> float:
@@ -66,11 +66,11 @@ class Run:
 
     def sample(self) -> None:
         """Keep the present state as a row."""
-        self.journal.note(self.t, self.y)
+        self.history.note(self.t, self.y)
 
     def advance(self, piece: Piece) -> None:
         """Go to where a piece stops being valid, and keep both; if a tick is due there, what it gives is kept."""
-        self.journal.passed(piece)
+        self.history.passed(piece)
         self.t, self.y = piece.stop, piece.at(piece.stop)
         if not np.isfinite(self.y).all():
             raise Stop(Status.TOLERANCE, f"The state at t = {self.t:.9g} is not finite.")
@@ -111,7 +111,7 @@ class Run:
         if len(self.events) > settings.max_events:
             told = f"It stopped at t = {t:.9g} after {settings.max_events}."
             raise Stop(Status.EVENTS, told, hint="a larger max_events")
-        if len(self.journal.pieces) >= settings.max_steps:
+        if len(self.history.pieces) >= settings.max_steps:
             told = f"It stopped at t = {t:.9g} after {settings.max_steps}."
             raise Stop(Status.STEPS, told, hint="a larger max_steps")
 

@@ -149,8 +149,8 @@ class Phase:
         """A⁻¹ right; the shortest of all solutions if the rows are redundant."""
         if not self.redundant:
             lu, _, found, failed = lapack.dgesv(A, right)
-            pivots = np.abs(lu.diagonal())
-            if not failed and pivots.min() > RANK * pivots.max():
+            pivots = [abs(x) for x in lu.diagonal().tolist()]
+            if not failed and min(pivots) > RANK * max(pivots):
                 return found
             self.redundant = True
         return np.linalg.lstsq(A, right, rcond=RANK)[0]

@@ -16,10 +16,10 @@ from appell.motion.record import Record
 from appell.simulation.conditions import Conditions, Endings, Reaches
 from appell.simulation.contact import Contact
 from appell.simulation.flow import FreeMotion
+from appell.simulation.history import History
 from appell.simulation.hybrid import Run, run
 from appell.simulation.inputs import Inputs
 from appell.simulation.integrate import Settings
-from appell.simulation.journal import Journal
 from appell.simulation.progress import Bar
 from appell.simulation.sampled import Sampled
 from appell.simulation.start import dynamics_of, initial_state, starting_geometry, starting_phase, wanted_times
@@ -81,8 +81,8 @@ def simulate(
     flow = FreeMotion(dyn, Inputs(dyn, torque, wrenches, saturate, t))
     geometry = starting_geometry(flow, contacts, stops, t, y, options.tolerance)
     endings = Endings(Conditions(stop, flow, t, y), Reaches(dyn, flow))
-    journal = Journal(flow, wanted_times(t_eval, t, until))
-    state = Run(flow, starting_phase(flow, geometry, y), t, y, float(until), options, journal, endings)
+    history = History(flow, wanted_times(t_eval, t, until))
+    state = Run(flow, starting_phase(flow, geometry, y), t, y, float(until), options, history, endings)
     try:
         with Bar(t, until, progress) as bar:
             run(state, bar)
@@ -106,7 +106,7 @@ def _settings(given: dict[str, Any]) -> Settings:
 
 
 def _record(done: Run) -> Record:
-    flow, kept, end = done.flow, done.journal, done.stop
+    flow, kept, end = done.flow, done.history, done.stop
     t, states = np.array(kept.times), np.array(kept.states).reshape(-1, flow.nq + flow.nv)
     q, v = flow.split(states)
     tau = np.array(kept.forces).reshape(-1, flow.nu)

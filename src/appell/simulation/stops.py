@@ -12,7 +12,7 @@ from appell.model.system import System
 
 
 @dataclass(frozen=True)
-class Stop:
+class JointStop:
     """gap = sign (scale q[coordinate] + offset - limit), which grows with sign scale v[velocity]."""
 
     joint: str
@@ -30,7 +30,7 @@ class Stop:
         return [self.sign * self.scale if k == self.velocity else 0.0 for k in range(nv)]
 
 
-def limited_joints(system: System) -> tuple[Stop, ...]:
+def limited_joints(system: System) -> tuple[JointStop, ...]:
     """The stops of all joints of one axis with limits, lower before upper; of a mechanism's coordinates likewise."""
     if isinstance(system, Robot):
         joints = [link.joint for link in system.links if link.joint.motion.nv == 1]
@@ -48,14 +48,14 @@ def limited_joints(system: System) -> tuple[Stop, ...]:
             (name, k, k, system.ranges[k], (1.0, 0.0)) for k, name in enumerate(system.coordinate_names[: system.nv])
         ]
     return tuple(
-        Stop(name, q, v, limit, sign, *law)
+        JointStop(name, q, v, limit, sign, *law)
         for name, q, v, limits, law in places
         for limit, sign in zip(limits, (1.0, -1.0), strict=True)
         if limit is not None and math.isfinite(limit)
     )
 
 
-def chosen_stops(system: System, stops: float | Mapping[str, float] | None) -> dict[Stop, float]:
+def chosen_stops(system: System, stops: float | Mapping[str, float] | None) -> dict[JointStop, float]:
     """The stops of a run with their restitution: of all limited joints, or of those that are named."""
     if stops is None:
         return {}

@@ -24,7 +24,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from appell.simulation.blocks import PUSH, Block, Solution, solve_blocks
+from appell.simulation.blocks import PUSH, Balance, Block, solve_blocks
 from appell.simulation.complementarity import solve_complementarity
 from appell.simulation.flow import FreeMotion
 from appell.simulation.geometry import Geometry
@@ -38,7 +38,7 @@ AIM, SOLVED = 1e-9, 1e-6  # of the largest impulse: the residual of (2) to aim f
 
 
 @dataclass(frozen=True)
-class Step:
+class Stride:
     """Where a step leads, the contacts that pushed, whether they bounced, and whether (2) was solved."""
 
     y: np.ndarray
@@ -58,7 +58,7 @@ class TimeStepping:
         self.offsets = np.array([actuator.offset * counted for actuator in flow.system.actuators])
         self.forces = np.zeros(len(geometry.B))  # of the last step, by row: where the next one starts
 
-    def take(self, t: float, y: np.ndarray, h: float) -> Step:
+    def take(self, t: float, y: np.ndarray, h: float) -> Stride:
         """(1) to (3)."""
         nq, flow, v = self.nq, self.flow, y[self.nq :]
         middle = y + 0.5 * h * flow(t, y, self.directions)
@@ -73,7 +73,7 @@ class TimeStepping:
                 break
         if energy > allowed:
             after = after * np.sqrt(max(0.0, 1.0 - (energy - allowed) / max(kinetic, 1e-300)))
-        return Step(np.concatenate([q, after]), touched, bounced, solved)
+        return Stride(np.concatenate([q, after]), touched, bounced, solved)
 
     def _impulses(self, middle: np.ndarray, v: np.ndarray, free: np.ndarray, h: float):
         """v⁺ of (2), which contacts pushed, whether any bounced, and whether it is a solution."""
@@ -120,7 +120,7 @@ class TimeStepping:
         response = geometry.response(B)
         b = B @ free
         b[normals] -= c[which]
-        found: Solution = solve_blocks(B @ response, b, blocks, self.forces[rows], AIM)
+        found: Balance = solve_blocks(B @ response, b, blocks, self.forces[rows], AIM)
         kept[rows] = found.f
         return free + response @ found.f, found.residual <= SOLVED, kept
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from appell.simulation.blocks import PUSH, Block, Solution, solve_blocks
+from appell.simulation.blocks import PUSH, Balance, Block, solve_blocks
 
 
 def frictional_impulses(
@@ -31,12 +31,12 @@ def frictional_impulses(
     energy = 0.5 * v @ M @ v
     blocks = [Block("cone", float(x)) if x > 0.0 else PUSH for x in mu]
 
-    def impulses(part: float) -> Solution:
+    def impulses(part: float) -> Balance:
         b = before.copy()
         b[normal] += part * bounce * before[normal]
         return solve_blocks(A, b, blocks)
 
-    def is_fair(found: Solution, slack: float) -> bool:
+    def is_fair(found: Balance, slack: float) -> bool:
         after = v + found.f @ responses
         return found.solved and 0.5 * after @ M @ after - energy <= slack
 

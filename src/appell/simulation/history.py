@@ -12,7 +12,7 @@ from appell.simulation.flow import FreeMotion
 
 
 @dataclass
-class Journal:
+class History:
     """Rows (times, states, forces), pieces and events; `wanted` are the only times of rows, if there are any."""
 
     flow: FreeMotion
