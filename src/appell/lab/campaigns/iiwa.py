@@ -165,7 +165,7 @@ def identified(case: Case) -> ArmFound:
     options = {"dead_zone": dead_zones(sought, fit_on)}
     fit = PhysicallyConsistent(sought, **options).fit_record(fit_on)
     held = PhysicallyConsistent(fit.sought_, pull=HELD, **options).fit_record(fit_on)
-    verdict = judge([fit, held], rest)
+    verdict = judge(fit, rest)
     truth, kept = case.friction(), verdict.best.estimator
     bounds = dict(zip(fit.base_.names, fit.intervals(), strict=True))
     covered = {}
@@ -180,7 +180,7 @@ def identified(case: Case) -> ArmFound:
         fit.result("off_"),
         verdict.best.error,
         verdict.described.error,
-        verdict.judgements[1].error,
+        judge(held, rest).judgements[0].error,
         covered,
         verdict.passed,
     )
