@@ -30,7 +30,7 @@ class History:
             self._row(t, y)
         elif self.times and self.times[-1] == t:
             self.states[-1] = y
-            self.forces[-1] = self.flow.forces(t, *self.flow.split(y))
+            self.forces[-1] = self._forces(t, y)
         elif self.due < len(self.wanted) and self.wanted[self.due] == t:
             self.due += 1
             self._row(t, y)
@@ -47,4 +47,8 @@ class History:
         self.times.append(t)
         self.states.append(y)
         self.forces.append(np.full(self.flow.nu, np.nan))  # what is left if the torque has no answer here
-        self.forces[-1] = self.flow.forces(t, *self.flow.split(y))
+        self.forces[-1] = self._forces(t, y)
+
+    def _forces(self, t: float, y: np.ndarray) -> np.ndarray:
+        inputs = self.flow.inputs
+        return self.flow.forces(t, *self.flow.split(y)) if inputs.asks else inputs.tau.copy()
