@@ -25,8 +25,7 @@ class Inputs:
 
     def __init__(self, dyn: Dynamics, torque: Any, wrenches: Mapping[str, Any] | None, saturate: bool, start: float):
         system = dyn.system
-        limits = np.array([actuator.torque_limit for actuator in system.actuators])
-        self.limits = limits if saturate else np.full(system.nu, np.inf)
+        self.limits = np.array([actuator.torque_limit for actuator in system.actuators]) if saturate else None
         self.sampled = torque if isinstance(torque, Sampled) else None
         self.start, self.ticks = start, 0
         law = self.sampled.law if self.sampled else torque
@@ -62,7 +61,7 @@ class Inputs:
         return functions
 
     def _cut(self, tau: np.ndarray) -> np.ndarray:
-        return np.clip(tau, -self.limits, self.limits)
+        return tau if self.limits is None else np.clip(tau, -self.limits, self.limits)
 
     def ask(self, t: float, q: np.ndarray, v: np.ndarray) -> None:
         """Take what the functions of the state give now."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -69,5 +70,7 @@ def checked(force: Callable, what: str, entries: Sequence[str], owner: str) -> F
 
 
 def _not_finite(forces: np.ndarray) -> int | None:
+    if math.isfinite(forces.sum()):
+        return None
     finite = np.isfinite(forces)
     return None if finite.all() else int(np.argmin(finite))
