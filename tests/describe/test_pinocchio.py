@@ -119,3 +119,8 @@ def test_all_strange_joints_are_named_at_once():
 def test_what_is_no_model_is_refused():
     with pytest.raises(ap.DescriptionError, match="a dict is no model of Pinocchio: it has no joints"):
         ap.from_pinocchio({})
+
+
+def test_load_says_how_a_model_of_pinocchio_is_read():
+    with pytest.raises(DescriptionError, match=r"a model of Pinocchio is no description[\s\S]*ap\.from_pinocchio"):
+        ap.load(pin.Model())

@@ -45,3 +45,16 @@ def test_the_energy_of_a_sprung_mechanism_stays():
     kinetic, potential = dyn.energy(run.q, run.v)
     assert np.ptp(kinetic) > 1e-2
     np.testing.assert_allclose(kinetic + potential, potential[0], atol=1e-8 * np.ptp(kinetic))
+
+
+def test_a_block_on_a_spring_loses_twice_its_friction_a_half_swing_and_sticks():
+    """Half swings about ±F/k take π/ω each and end 2F/k nearer: 95, -75, 55, -35, 15 mm and, after the fifth, 5 mm."""
+    block = ap.Builder("block", root=None, gravity=(0, 0, 0))
+    drive = ap.Actuator(stiffness=100.0, friction=ap.Friction(coulomb=1.0))
+    block.link("block", ap.Prismatic(axis=(1, 0, 0)), mass=1.0, inertia=(1, 1, 1), joint_name="slide", actuator=drive)
+    run = ap.simulate(block.build(), [0.095], [0.0], until=3.0, **TIGHT)
+    (stop,) = [event for event in run.events if event.kind == "stick"]
+    assert stop.points == ("slide",)
+    np.testing.assert_allclose(stop.time, 5 * np.pi / 10.0, atol=1e-8)
+    np.testing.assert_allclose(run.q[-1], 0.005, atol=1e-9)
+    np.testing.assert_array_equal(run.v[-1], 0.0)

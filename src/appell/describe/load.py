@@ -61,7 +61,9 @@ def _path(source: Any) -> Path:
         return Path(source)
     except TypeError:
         expected = "a path, the text of a .urdf or .toml file, or a robot of the zoo: " + ", ".join(zoo_names())
-        raise DescriptionError(f"{shortened(source)} is no description.", expected=expected) from None
+        hint = "ap.from_pinocchio(model)" if hasattr(source, "jointPlacements") else ""
+        problem = f"{'a model of Pinocchio' if hint else shortened(source)} is no description."
+        raise DescriptionError(problem, expected=expected, hint=hint) from None
 
 
 def load_tree(source: str | Path, **options: Any) -> Robot:
