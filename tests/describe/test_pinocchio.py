@@ -122,5 +122,5 @@ def test_what_is_no_model_is_refused():
 
 
 def test_load_says_how_a_model_of_pinocchio_is_read():
-    with pytest.raises(DescriptionError, match=r"a model of Pinocchio is no description[\s\S]*ap\.from_pinocchio"):
+    with pytest.raises(ap.DescriptionError, match=r"a model of Pinocchio is no description[\s\S]*ap\.from_pinocchio"):
         ap.load(pin.Model())
