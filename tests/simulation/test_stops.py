@@ -80,7 +80,7 @@ def test_a_mimic_joint_stops_its_leader():
 
 
 def test_a_mechanism_stops_at_the_limits_of_its_coordinates():
-    mechanism = replace(ap.load("five-bar"), limits=((-1.0, 1.0), (0.4, 1.0)))
+    mechanism = replace(ap.load("five-bar"), ranges=((-1.0, 1.0), (0.4, 1.0)))
     motion = ap.simulate(ap.Dynamics(mechanism), [0.0, 0.4875], until=0.6, stops=0.5)
     assert motion.finished
     assert motion.impacts[0].points == (mechanism.coordinate_names[1],)
