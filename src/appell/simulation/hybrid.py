@@ -22,12 +22,10 @@ from appell.simulation.phase import Phase
 from appell.simulation.progress import Bar
 from appell.simulation.reaction import react
 from appell.simulation.status import Status, Stop
-from appell.simulation.watch import Sighting, first_event, floors
+from appell.simulation.watch import MIDDLE, SHORT, Sighting, first_event, floors, in_the_middle
 
 SAG = 0.5  # of the tolerance: if resting points stray further on a step, it is taken again in halves
 NOISE = 1e-11  # m: resting points cannot be told to be nearer to their walls than this
-SHORT = 1e-9  # s: shorter steps are taken as they are
-MIDDLE = 0.02  # of a step
 GLANCES = 32  # pieces in which a state that does not change is looked at, if a torque may change
 PATIENCE = 2000  # steps and events, within which a run must advance by `least_progress`
 
@@ -174,7 +172,7 @@ def _stretch(run: Run, until: float, bar: Bar) -> None:
         sighting = first_event(piece, run.phase, run.floor, run.settings)
         ending = run.endings.first(piece, sighting.time if sighting else piece.end)
         first = ending.time if ending else sighting.time if sighting else None
-        if first is not None and _in_the_middle(first, piece) and not run.phase.still:
+        if first is not None and in_the_middle(first, piece) and not run.phase.still:
             run.longest = (1.0 + 0.1 * MIDDLE) * (first - piece.start)
             return
         if ending is not None:
@@ -209,14 +207,6 @@ def _strays(run: Run, piece: Piece) -> bool:
     return bool(
         run.phase.rests and not run.phase.still and run.phase.sag(piece) > limit and piece.end - piece.start > SHORT
     )
-
-
-def _in_the_middle(t: float, piece: Piece) -> bool:
-    """Whether an event is not near the end of a step; the step is then taken again to end just behind it.
-
-    In the middle the interpolant is worst, and near the start of a long step it has the rounding errors of all of it.
-    """
-    return piece.end - t > MIDDLE * (piece.end - piece.start) and t - piece.start > SHORT
 
 
 def _arrive(run: Run, piece: Piece, sighting: Sighting) -> None:

@@ -17,6 +17,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import lapack
@@ -46,8 +47,7 @@ class Rest:
         return self.friction > 0.0 and self.direction is None
 
 
-@dataclass(frozen=True)
-class Reaction:
+class Reaction(NamedTuple):
     """The acceleration with the forces of (1), which stand in the order of the phase's rows."""
 
     a: np.ndarray
@@ -125,11 +125,13 @@ class Phase:
     def reaction(self, y: np.ndarray, free: np.ndarray) -> Reaction:
         """(1), given the acceleration without these forces."""
         geometry, rows, count = self.geometry.at(y), self.rows, len(self.rests)
-        B = geometry.B[rows]
-        right = B @ free + geometry.drift[rows] + 2.0 * RECALL * geometry.speed[rows]
+        B = geometry.B.take(rows, axis=0)
+        right = B.dot(free)
+        right += geometry.drift.take(rows)
+        right += (2.0 * RECALL) * geometry.speed.take(rows)
         if count:
             motion, which = geometry.motion, self.members
-            right[:count] += RECALL**2 * motion.gap[which] / motion.slope[which]
+            right[:count] += RECALL**2 * motion.gap.take(which) / motion.slope.take(which)
         F = B
         if self.sliding:
             F = B.copy()
@@ -138,12 +140,14 @@ class Phase:
                 i = 3 * rest.index
                 F[k] -= (rest.friction * along) * geometry.B[i + 1] + (rest.friction * across) * geometry.B[i + 2]
         response = geometry.response(F)
-        A = B @ response
-        forces = self._solved(A, -right)
-        a = free + response @ forces
+        A = B.dot(response)
+        right = -right
+        forces = self._solved(A, right)
+        a = response.dot(forces)
+        a += free
         if len(self.locked):
             a[self.locked] = 0.0
-        return Reaction(a, forces, A, -right)
+        return Reaction(a, forces, A, right)
 
     def _solved(self, A: np.ndarray, right: np.ndarray) -> np.ndarray:
         """A⁻¹ right; the shortest of all solutions if the rows are redundant."""

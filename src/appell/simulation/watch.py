@@ -23,6 +23,9 @@ HALVINGS = 60
 SPACING = 1e-15  # s, or of the time: nearer looks show nothing new
 CREEP = 1e-10  # rad/s or m/s: what the integrator's error may let a drive go backwards that has just begun to slip
 COARSE = 2.0**-4  # of a step: how finely forces on stuck drives are looked at
+SHORT = 1e-9  # s: shorter steps are taken as they are
+MIDDLE = 0.02  # of a step
+AIM = 2e-4  # of a step: near enough for the step that is taken again to end there
 
 
 @dataclass(frozen=True)
@@ -53,6 +56,14 @@ def first_event(piece: Piece, phase: Phase, floor: np.ndarray, settings: Setting
         if ending is not None:
             return ending
     return crossing
+
+
+def in_the_middle(t: float, piece: Piece) -> bool:
+    """Whether an event is not near the end of a step; the step is then taken again to end just behind it.
+
+    In the middle the interpolant is worst, and near the start of a long step it has the rounding errors of all of it.
+    """
+    return piece.end - t > MIDDLE * (piece.end - piece.start) and t - piece.start > SHORT
 
 
 def _gaps(phase: Phase, states: np.ndarray) -> np.ndarray:
@@ -120,13 +131,18 @@ Look = tuple[float, Examination]
 
 
 def _first_failure(piece: Piece, phase: Phase, settings: Settings, good: Look, bad: Look) -> Sighting:
-    """Where an examination turns bad: by the margins at both ends where they are known (Illinois), else by halving."""
+    """Where an examination turns bad: by the margins at both ends where they are known (Illinois), else by halving.
+
+    Nearly, if that is in the middle of the step: it is then taken again, to end just behind.
+    """
     low, high = good[1].margin, bad[1].margin
     for step in range(HALVINGS):
         width = bad[0] - good[0]
         part = low / (low - high) if low > 0.0 > high and step % 4 != 3 else 0.5
         t = good[0] + min(max(part, 1e-3), 1.0 - 1e-3) * width
         if t in (good[0], bad[0]) or width <= SPACING * max(1.0, abs(t)):
+            break
+        if width <= AIM * (piece.end - piece.start) and in_the_middle(good[0], piece) and in_the_middle(bad[0], piece):
             break
         found = examine(phase, t, piece.at(t), settings)
         if found.holds:
