@@ -142,7 +142,8 @@ def _first_failure(piece: Piece, phase: Phase, settings: Settings, good: Look, b
         t = good[0] + min(max(part, 1e-3), 1.0 - 1e-3) * width
         if t in (good[0], bad[0]) or width <= SPACING * max(1.0, abs(t)):
             break
-        if width <= AIM * (piece.end - piece.start) and in_the_middle(good[0], piece) and in_the_middle(bad[0], piece):
+        near = not phase.still and width <= AIM * (piece.end - piece.start)
+        if near and in_the_middle(good[0], piece) and in_the_middle(bad[0], piece):
             break
         found = examine(phase, t, piece.at(t), settings)
         if found.holds:
