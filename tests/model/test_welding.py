@@ -9,6 +9,7 @@ import pinocchio as pin
 import pytest
 
 import appell as ap
+from appell.model.welding import welded
 from oracle import Oracle, relative_error, se3
 from robots import random_body, random_tree
 from systems import driven
@@ -154,3 +155,9 @@ def test_a_load_on_the_world_or_on_a_free_body_is_refused():
         ap.load("puma").with_payload(1.0, ap.load("puma").frames[0].name)
     with pytest.raises(ap.ModelError, match="inertia of body 'link6' of robot 'puma' is free"):
         ap.load("puma").with_free().with_payload(1.0, "tool")
+
+
+def test_bodies_without_mass_are_welded_by_their_inertia_alone():
+    rotors = ap.Body(0.0, (0, 0, 0), (1, 2, 3)), ap.Body(0.0, (1, 0, 0), (1, 1, 1))
+    made = welded(*rotors)
+    assert (made.mass, made.inertia.upper) == (0.0, (2.0, 0.0, 0.0, 3.0, 0.0, 4.0))

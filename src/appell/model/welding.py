@@ -18,6 +18,7 @@ def welded(one: Body | None, other: Body | None) -> Body | None:
     if one is None or other is None:
         return one or other
     mass, d = one.mass + other.mass, other.com - one.com
-    apart = (one.mass * other.mass / mass) * (d.dot(d) * IDENTITY - outer(d, d))
-    com = one.com + (other.mass / mass) * d
+    share = other.mass / mass if mass else 0.0  # two bodies without mass may have inertia
+    apart = (one.mass * share) * (d.dot(d) * IDENTITY - outer(d, d))
+    com = one.com + share * d
     return Body(mass, com, Mat3.symmetric(*(one.inertia + other.inertia + apart).upper))
