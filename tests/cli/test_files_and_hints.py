@@ -158,7 +158,18 @@ def test_simulate_says_the_energy_at_the_start_and_at_the_end():
     assert abs(change - (last - first)) <= 1e-7
 
 
-@pytest.mark.parametrize("command", ["simulate", "torques", "excite", "count", "info", "identify", "trajectory ramp"])
+READING = ("simulate", "torques", "excite", "count", "info", "identify", "workspace", "bench")
+GROUPED = tuple(f"trajectory {kind}" for kind in ("line", "ramp", "fastest"))
+    "trajectory line",
+    "trajectory ramp",
+    "trajectory fastest",
+    "control run",
+    "control cabinet",
+    "control replay",
+)
+
+
+@pytest.mark.parametrize("command", [*READING, *GROUPED, "control run", "control cabinet", "control replay"])
 def test_every_command_that_reads_a_robot_takes_no_physical(command):
     assert "--no-physical" in run(*command.split(), "--help").output
 

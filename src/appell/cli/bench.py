@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from appell.cli.options import Force
+from appell.cli.options import Force, Physical
 
 
 def register(app: typer.Typer) -> None:
@@ -20,6 +20,7 @@ def register(app: typer.Typer) -> None:
             typer.Option(help="A zoo name, a file, or 'talos'; may be repeated. Without it: puma and talos."),
         ] = None,
         base: Annotated[str | None, typer.Option(help="How the robots stand: fixed, floating or planar.")] = None,
+        physical: Physical = True,
         part: Annotated[
             list[str] | None,
             typer.Option(
@@ -40,7 +41,7 @@ def register(app: typer.Typer) -> None:
         check_target(json, force, (".json",))
         pinocchio()
         effort = {"turns": 5, "processes": 1} if quick else {"turns": 25, "processes": 5}
-        subjects = [find(name, base) for name in robot or ("puma", "talos")]
+        subjects = [find(name, base, physical) for name in robot or ("puma", "talos")]
         plan = Plan(subjects, tuple(part or PARTS), batch, quick=quick, **effort)
         console = screen()
         with watched(sum(task.ticks for task in tasks(plan))) as watch:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from appell.cli.options import Force, RobotName
+from appell.cli.options import Force, Physical, RobotName
 
 Model = Annotated[
     str | None, typer.Option(help="What the controller believes: another description with the same names.")
@@ -56,6 +56,7 @@ def register(app: typer.Typer) -> None:
         misses: Annotated[int, typer.Option(help="Deadlines in a row that may be missed.")] = 3,
         lost: Annotated[int, typer.Option(help="Readings in a row that may be lost.")] = 5,
         seed: Annotated[int, typer.Option(help="Of noise and imperfections.")] = 0,
+        physical: Physical = True,
         log: Annotated[
             Path | None, typer.Option(help="Where the log goes; if not given, to out/control.log, always anew.")
         ] = None,
@@ -87,6 +88,7 @@ def register(app: typer.Typer) -> None:
             calibrate=calibrate,
             policy=Policy(misses=misses, lost=lost),
             seed=seed,
+            physical=physical,
         )
         outcome = carry_out(wanted, path)
         report(path, picture)
@@ -106,6 +108,7 @@ def register(app: typer.Typer) -> None:
         ] = 0.05,
         seconds: Annotated[float, typer.Option(help="How long to serve; 0: until Ctrl-C.")] = 0.0,
         seed: Annotated[int, typer.Option(help="Of noise and imperfections.")] = 0,
+        physical: Physical = True,
         log: Annotated[Path | None, typer.Option(help="Write what the arm does to this .log.")] = None,
         force: Force = False,
     ) -> None:
@@ -114,7 +117,7 @@ def register(app: typer.Typer) -> None:
         from appell.cli.targets import check_target
 
         check_target(log, force, (".log",))
-        serve_cabinet(robot, name, payload, heartbeat, seconds, seed, log)
+        serve_cabinet(robot, physical, name, payload, heartbeat, seconds, seed, log)
 
     @group.command(epilog="Example: [bold]appell control show out/control.log --csv run.csv[/].")
     def show(
@@ -142,17 +145,19 @@ def register(app: typer.Typer) -> None:
         model: Model = None,
         law: Law = "tracking-integral",
         frequency: Frequency = 20.0,
+        physical: Physical = True,
     ) -> None:
         """Run the loop again on what it logged, and compare bit by bit."""
+        from appell.cli.reading import read_system
         from appell.control.loop.repeater import first_difference
         from appell.control.loop.repeater import replay as again
         from appell.control.loop.task import standard_servo
-        from appell.describe.load import load
         from appell.motion.record import Record
 
         read = Record.read(log)
-        believed = None if model is None else load(model)
-        servo = standard_servo(load(robot), law, frequency, read.about["period"], model=believed)
+        system = read_system(robot, physical=physical)
+        believed = None if model is None else read_system(model, physical=physical)
+        servo = standard_servo(system, law, frequency, read.about["period"], model=believed)
         if (difference := first_difference(read, again(read, servo))) is not None:
             typer.echo(f"row {difference[0]} differs in column '{difference[1]}'")
             raise typer.Exit(1)

@@ -59,6 +59,7 @@ class Request:
     calibrate: bool
     policy: Policy
     seed: int
+    physical: bool
 
     def __post_init__(self):
         if self.reference not in REFERENCES and not self.follows_file:
@@ -83,7 +84,8 @@ class Request:
 
 def carry_out(request: Request, log: Path) -> Outcome:
     """The task, with a live line of status; a log that is there goes once the request is found good."""
-    system, model = read_system(request.system), None if request.model is None else read_system(request.model)
+    system = read_system(request.system, physical=request.physical)
+    model = None if request.model is None else read_system(request.model, physical=request.physical)
     servo = standard_servo(system, request.law, request.frequency, request.period, model=model)
     reference = _reference(request, servo)
     faults = Faults([_injection(text, servo.wiring.n) for text in request.faults])
@@ -209,10 +211,10 @@ def _draw(path: Path, log) -> bool:
 
 
 def serve_cabinet(
-    robot: str, name: str, payload: float, heartbeat: float, seconds: float, seed: int, log: Path | None
+    robot: str, physical: bool, name: str, payload: float, heartbeat: float, seconds: float, seed: int, log: Path | None
 ) -> None:
     """Serve until Ctrl-C, or for some seconds."""
-    system, path = read_system(robot), default_path(name)
+    system, path = read_system(robot, physical=physical), default_path(name)
     wiring = wiring_of(system)
     plant = standard_plant(system, wiring, payload)
     console = Console(stderr=True)

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from appell.cli.options import Force
+from appell.cli.options import Force, Physical
 from appell.errors import ArgumentError
 
 RANGES = {  # the two coordinates of a map if none are named, and from where to where
@@ -31,6 +31,7 @@ def register(app: typer.Typer) -> None:
         output: Annotated[
             Path | None, typer.Option("--output", "-o", help="Picture to write; ROBOT-workspace.png if none.")
         ] = None,
+        physical: Physical = True,
         force: Force = False,
     ) -> None:
         """Draw reach and condition number of a parallel robot over two coordinates."""
@@ -43,7 +44,7 @@ def register(app: typer.Typer) -> None:
         from appell.motion import workspace as survey
         from appell.motion.pictures.look import save
 
-        system = read_system(robot)
+        system = read_system(robot, physical=physical)
         path = output or Path(f"{system.name}-workspace.png")
         check_target(path, force, PICTURES)
         axes = {}

@@ -50,11 +50,11 @@ class Subject:
         return Peer(self)
 
 
-def find(name: str, base: str | None = None) -> Subject:
+def find(name: str, base: str | None = None, physical: bool = True) -> Subject:
     """A zoo robot or a file; 'talos' is the humanoid of example-robot-data on a free flyer."""
     if name == "talos":
         return Subject("talos", str(_talos()), base or "floating", physical=False)
-    return Subject(Path(name).stem, name, base or "fixed")
+    return Subject(Path(name).stem, name, base or "fixed", physical)
 
 
 def _talos() -> Path:
