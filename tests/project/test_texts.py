@@ -67,6 +67,12 @@ def test_figures_in_the_texts_are_those_that_were_measured(page, render):
     assert shown == render(Report.read(RESULTS)), "run: python benchmarks/publish.py"
 
 
+def test_runs_in_the_readme_are_those_that_were_measured():
+    publish = runpy.run_path(str(ROOT / "benchmarks" / "publish.py"))
+    shown = read(ROOT / "README.md").split(publish["BEGIN_RUNS"] + "\n")[1].split("\n" + publish["END_RUNS"])[0]
+    assert shown == publish["runs_text"](), "run: python benchmarks/publish.py"
+
+
 def test_published_figures_were_not_measured_in_a_hurry():
     assert not Report.read(RESULTS).quick
 
