@@ -46,9 +46,11 @@ class History:
     def _row(self, t: float, y: np.ndarray) -> None:
         self.times.append(t)
         self.states.append(y)
+        if not self.flow.inputs.asks:
+            self.forces.append(self.flow.inputs.tau.copy())
+            return
         self.forces.append(np.full(self.flow.nu, np.nan))  # what is left if the torque has no answer here
         self.forces[-1] = self._forces(t, y)
 
     def _forces(self, t: float, y: np.ndarray) -> np.ndarray:
-        inputs = self.flow.inputs
-        return self.flow.forces(t, *self.flow.split(y)) if inputs.asks else inputs.tau.copy()
+        return self.flow.forces(t, *self.flow.split(y))

@@ -5,6 +5,7 @@ What is known in advance ends a stretch of steps exactly: the tick of a sampled 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -70,7 +71,7 @@ class Run:
         """Go to where a piece stops being valid, and keep both; if a tick is due there, what it gives is kept."""
         self.history.passed(piece)
         self.t, self.y = piece.stop, piece.at(piece.stop)
-        if not np.isfinite(self.y).all():
+        if not (math.isfinite(self.y.dot(self.y)) or np.isfinite(self.y).all()):
             raise Stop(Status.TOLERANCE, f"The state at t = {self.t:.9g} is not finite.")
         try:
             self.tick()
