@@ -45,6 +45,9 @@ def register(app: typer.Typer) -> None:
         _conclude(page.console, found, output)
 
 
+PARTS = ("tables", "agreed", "differed", "figures")
+
+
 def _introduce(console: Console, chosen: list[str], output: Path) -> None:
     """What is about to be shown, how to read it, and the papers in full."""
     papers = [paper for paper in PAPERS if any(paper in SECTIONS[name].papers for name in chosen)]
@@ -64,23 +67,24 @@ def _conclude(console: Console, found: dict[str, tuple[Tally, float]], output: P
     console.rule("[bold]what it came to", align="left")
     table = Table(box=box.SIMPLE_HEAD, show_footer=True)
     tallies = [tally for tally, _ in found.values()]
-    agreed, differed, figures = (sum(getattr(x, part) for x in tallies) for part in ("agreed", "differed", "figures"))
+    tables, agreed, differed, figures = (sum(getattr(x, part) for x in tallies) for part in PARTS)
     total = sum(seconds for _, seconds in found.values())
     for heading, footer in (
         ("section", "together"),
         ("papers", ""),
-        ("printed numbers that agree", str(agreed)),
-        ("that differ", str(differed)),
+        ("tables", str(tables)),
+        ("digits agree", str(agreed)),
+        ("differ", str(differed)),
         ("figures", str(figures)),
         ("seconds", f"{total:.0f}"),
     ):
         table.add_column(heading, footer, justify="left" if heading in ("section", "papers") else "right")
     for name, (tally, seconds) in found.items():
-        counts = (tally.agreed, tally.differed, tally.figures)
+        counts = (getattr(tally, part) for part in PARTS)
         table.add_row(name, ", ".join(SECTIONS[name].papers), *map(str, counts), f"{seconds:.0f}")
     console.print(table)
     others = "; the notes above say what keeps the others away" if differed else ""
-    reached = f"{agreed} of {agreed + differed} printed numbers are reached to their last digit{others}. "
+    reached = f"{agreed} of {agreed + differed} numbers held against the print agree to its last digit{others}. "
     console.print(
         f"{reached if agreed + differed else ''}{figures} figure{'s' * (figures != 1)} in {output}/.", highlight=False
     )

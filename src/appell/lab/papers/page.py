@@ -21,8 +21,9 @@ Row = tuple[str, float, str]  # what it is, our number, the printed one as it is
 
 @dataclass
 class Tally:
-    """What a section came to: printed numbers that ours round to, those that they do not, and figures drawn."""
+    """What a section came to: tables, printed numbers that ours round to, those that they do not, and figures."""
 
+    tables: int = 0
     agreed: int = 0
     differed: int = 0
     figures: int = 0
@@ -48,6 +49,7 @@ class Page:
 
     def table(self, title: str, columns: Sequence[str], rows: Sequence[Sequence[object]], note: str = "") -> None:
         """Text cells as they are, numbers to six digits."""
+        self.tally.tables += 1
         table = Table(title=f"[bold]{title}", title_justify="left", title_style="", box=box.SIMPLE_HEAD)
         for k, column in enumerate(columns):
             table.add_column(column, justify="left" if k == 0 else "right", overflow="fold")
@@ -61,7 +63,7 @@ class Page:
     def compare(self, title: str, rows: Sequence[Row], note: str = "", against: str = "printed") -> None:
         """Our numbers beside printed ones, with a verdict: agreement to the printed digits, or by how much it fails."""
         verdicts = [verdict(ours, printed) for _, ours, printed in rows]
-        if against == "printed":
+        if against != "reference":  # which is a computation of somebody's, not a print
             self.tally.agreed += (agreed := sum(AGREES in found for found in verdicts))
             self.tally.differed += len(rows) - agreed
         cells = [[label, ours, printed, found] for (label, ours, printed), found in zip(rows, verdicts, strict=True)]
