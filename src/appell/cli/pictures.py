@@ -13,7 +13,7 @@ from appell.motion.record import Record
 def write_pictures(record: Record, plot: Path | None, movie: Path | None, view: bool = False) -> Iterator[str]:
     """Write them and say so in sentences; `view` shows them on a screen, or a plot if none was asked for."""
     if view and plot is None and movie is None:
-        plot = Path(tempfile.mkdtemp(prefix="appell-")) / f"{record.about.get('robot', 'record')}.png"
+        plot = Path(tempfile.mkdtemp(prefix="appell-")) / "record.png"
     if plot is not None:
         record.plot(plot)
         yield f"drawn {plot}"

@@ -68,11 +68,10 @@ def _read(document: Element, flaws: Flaws, **options: Any) -> Robot | None:
     root, *others = _roots(document, links, edges, flaws)
     builder = _builder(document, root, flaws, **options)
     builder.root_body(**matter_of(links[root], flaws), where=links[root].where)
-    lost = {edge.child for edge in edges.values()}
-    for other in (
-        name for name in others if name not in lost
-    ):  # told as a flaw; stood on the root, so that what they carry is read as well
-        builder.fixed(other, parent=root, **matter_of(links[other], flaws))
+    carried = {edge.child for edge in edges.values()}
+    for other in others:  # told as a flaw; stood on the root, so that what they carry is read as well
+        if other not in carried:
+            builder.fixed(other, parent=root, **matter_of(links[other], flaws))
     gearings: dict[str, Gearing] = flaws.tried({}, read_gearings, document, joints)
     for name, edge in edges.items():
         parent, gearing = edge.parent or root, gearings.get(name, {})

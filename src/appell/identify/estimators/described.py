@@ -6,8 +6,7 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from appell.identify.estimators.estimator import Estimate, Estimator
-from appell.identify.estimators.task import Weighed
+from appell.identify.estimators.estimator import Estimator
 
 
 class Described(Estimator):
@@ -22,6 +21,3 @@ class Described(Estimator):
         self.covariance_ = np.zeros((self.base_.count, self.base_.count))
         self.samples_, self.rank_, self.condition_ = 0, 0, np.inf
         return self
-
-    def _solve(self, weighed: Weighed) -> Estimate:
-        raise NotImplementedError  # there is nothing to solve

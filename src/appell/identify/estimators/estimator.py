@@ -48,6 +48,14 @@ class Estimator(ABC):
     """
 
     title: ClassVar[str] = ""
+    base_: BaseParameters  # results, there once it is fitted
+    sought_: Sought
+    parameters_: np.ndarray
+    base_parameters_: np.ndarray
+    covariance_: np.ndarray  # of the base parameters
+    samples_: int
+    rank_: int
+    condition_: float
 
     def __init__(
         self, system, *, friction=(), rotor=False, width=None, weighting="joint", dead_zone=0.0, prior=None,
@@ -86,51 +94,23 @@ class Estimator(ABC):
 
     # ---- fitting
 
+    @abstractmethod
     def fit(self, q, v, a, tau) -> Self:
         """Find the parameters from arrays (samples, n)."""
-        return self._run(q, v, a, tau, self._solve)
 
     def fit_record(self, record: Record) -> Self:
         """Find the parameters from a record with q, v, a and tau, by the system's names."""
         found = columns_of(record, self.described.system)
         return self.fit(*found.motion, found.tau)
 
-    @calm
-    def _run(self, q, v, a, tau, solve: Callable[[Weighed], Estimate]) -> Self:
-        weighed = weigh(self._task(q, v, a, tau), self.weighting)
-        if not looks_for_width(weighed.task.base):
-            return self._keep(solve(weighed))
-        widths = find_widths(weighed)
-        task = replace(weighed.task, base=with_widths(weighed.task.base, widths.values))
-        estimate = solve(weigh(task, self.weighting))
-        open_ = estimate.covariance @ widths.doubt @ estimate.covariance
-        about = dict(estimate.about) | {"widths": widths.values, "width_bounds": widths.bounds}
-        return self._keep(replace(estimate, covariance=estimate.covariance + open_, about=about))
-
     @property
     def described(self) -> Sought:
         """What is sought, as it stands before any fit."""
         return seek(self.system, friction=self.friction, rotor=self.rotor, width=self.width)
 
-    def _task(self, q, v, a, tau) -> FitTask:
-        sought = self.described
-        base = self._base(sought)
-        samples = checked(sought, q, v, a, tau, base.count)
-        known = self._known_forces(sought, *samples.motion)
-        samples = samples if known is None else replace(samples, tau=samples.tau - known)
-        moving = self._moving(sought, samples.q, samples.v).astype(float) if np.any(self.dead_zone) else None
-        return FitTask(base, samples, self._prior(sought), moving, self.method, self.threads)
-
     def _moving(self, sought: Sought, q, v) -> np.ndarray:
         """Which joints are outside their dead zone, sample by sample."""
         return np.abs(sought.rates(q, v)) >= np.asarray(self.dead_zone, float)
-
-    def _base(self, sought: Sought) -> BaseParameters:
-        return sought.base
-
-    def _known_forces(self, sought: Sought, q, v, a) -> np.ndarray | None:
-        """Forces that are known beforehand; none as a rule."""
-        return None
 
     def _prior(self, sought: Sought) -> np.ndarray:
         if self.prior is None:
@@ -141,30 +121,6 @@ class Estimator(ABC):
                 f"prior has shape {prior.shape}.", expected=f"{len(sought.nominal)} numbers, one a parameter"
             )
         return prior
-
-    @abstractmethod
-    def _solve(self, weighed: Weighed) -> Estimate: ...
-
-    def _keep(self, estimate: Estimate) -> Self:
-        weighed, task = estimate.weighed, estimate.weighed.task
-        R = weighed.triangle[:-1, :-1]
-        size = np.linalg.norm(R, axis=0)
-        singular = np.linalg.svd(R / np.where(size > 0, size, 1.0), compute_uv=False)
-        self.base_ = task.base
-        self.sought_ = task.base.sought
-        self.weights_ = weighed.weights
-        self.inflation_ = weighed.inflation
-        self.base_parameters_ = estimate.beta
-        self.covariance_ = estimate.covariance
-        self.rank_ = int(np.sum(singular > max(R.shape) * np.finfo(float).eps * singular[0]))
-        self.condition_ = float(singular[0] / singular[-1]) if singular[-1] > 0 else np.inf
-        self.residual_std_ = weighed.noise(estimate.beta)
-        self.samples_ = len(task.samples)
-        lifted = task.base.lift(estimate.beta, task.prior) if estimate.parameters is None else estimate.parameters
-        self.parameters_ = lifted
-        for name, value in estimate.about.items():
-            setattr(self, f"{name}_", value)
-        return self
 
     # ---- results
 
@@ -215,6 +171,66 @@ class Estimator(ABC):
         if not hasattr(self, "base_parameters_"):
             raise ArgumentError(f"this {type(self).__name__} has not been fitted.", hint="fit(q, v, a, tau) first")
         return getattr(self, name)
+
+
+class SolvingEstimator(Estimator):
+    """An estimator that solves for the parameters of weighed samples; what a kind of it adds is how."""
+
+    def fit(self, q, v, a, tau) -> Self:
+        """Find the parameters from arrays (samples, n)."""
+        return self._run(q, v, a, tau, self._solve)
+
+    @calm
+    def _run(self, q, v, a, tau, solve: Callable[[Weighed], Estimate]) -> Self:
+        weighed = weigh(self._task(q, v, a, tau), self.weighting)
+        if not looks_for_width(weighed.task.base):
+            return self._keep(solve(weighed))
+        widths = find_widths(weighed)
+        task = replace(weighed.task, base=with_widths(weighed.task.base, widths.values))
+        estimate = solve(weigh(task, self.weighting))
+        open_ = estimate.covariance @ widths.doubt @ estimate.covariance
+        about = dict(estimate.about) | {"widths": widths.values, "width_bounds": widths.bounds}
+        return self._keep(replace(estimate, covariance=estimate.covariance + open_, about=about))
+
+    def _task(self, q, v, a, tau) -> FitTask:
+        sought = self.described
+        base = self._base(sought)
+        samples = checked(sought, q, v, a, tau, base.count)
+        known = self._known_forces(sought, *samples.motion)
+        samples = samples if known is None else replace(samples, tau=samples.tau - known)
+        moving = self._moving(sought, samples.q, samples.v).astype(float) if np.any(self.dead_zone) else None
+        return FitTask(base, samples, self._prior(sought), moving, self.method, self.threads)
+
+    def _base(self, sought: Sought) -> BaseParameters:
+        return sought.base
+
+    def _known_forces(self, sought: Sought, q, v, a) -> np.ndarray | None:
+        """Forces that are known beforehand; none as a rule."""
+        return None
+
+    @abstractmethod
+    def _solve(self, weighed: Weighed) -> Estimate: ...
+
+    def _keep(self, estimate: Estimate) -> Self:
+        weighed, task = estimate.weighed, estimate.weighed.task
+        R = weighed.triangle[:-1, :-1]
+        size = np.linalg.norm(R, axis=0)
+        singular = np.linalg.svd(R / np.where(size > 0, size, 1.0), compute_uv=False)
+        self.base_ = task.base
+        self.sought_ = task.base.sought
+        self.weights_ = weighed.weights
+        self.inflation_ = weighed.inflation
+        self.base_parameters_ = estimate.beta
+        self.covariance_ = estimate.covariance
+        self.rank_ = int(np.sum(singular > max(R.shape) * np.finfo(float).eps * singular[0]))
+        self.condition_ = float(singular[0] / singular[-1]) if singular[-1] > 0 else np.inf
+        self.residual_std_ = weighed.noise(estimate.beta)
+        self.samples_ = len(task.samples)
+        lifted = task.base.lift(estimate.beta, task.prior) if estimate.parameters is None else estimate.parameters
+        self.parameters_ = lifted
+        for name, value in estimate.about.items():
+            setattr(self, f"{name}_", value)
+        return self
 
 
 def rounds(iterations) -> range:

@@ -19,14 +19,14 @@ from typing import ClassVar, Self
 import numpy as np
 
 from appell.errors import ArgumentError
-from appell.identify.estimators.estimator import Estimate, Estimator, rounds
+from appell.identify.estimators.estimator import Estimate, SolvingEstimator, rounds
 from appell.identify.estimators.task import Weighed, solve_triangle
 from appell.identify.sought import QVA
 
 BLOCK = 8192
 
 
-class InstrumentalVariables(Estimator):
+class InstrumentalVariables(SolvingEstimator):
     """`simulate(base, beta)` gives the noise-free motion (q, v, a) at the instants of the samples.
 
     `SimulatedLoop.motion` is one. Instead, `fit(..., instruments=(q, v, a))` takes a motion that is already there,

@@ -13,13 +13,13 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from appell.errors import ArgumentError, unknown_name
-from appell.identify.estimators.estimator import Estimate, Estimator
+from appell.identify.estimators.estimator import Estimate, SolvingEstimator
 from appell.identify.estimators.task import Weighed, solve_triangle
 
 SOLVERS = ("qr", "svd", "pinv")
 
 
-class LeastSquares(Estimator):
+class LeastSquares(SolvingEstimator):
     """Ordinary (weighting=None) or weighted least squares."""
 
     title: ClassVar[str] = "least squares"

@@ -16,7 +16,7 @@ from typing import ClassVar
 import numpy as np
 
 from appell.errors import ArgumentError
-from appell.identify.estimators.estimator import Estimate, Estimator, rounds
+from appell.identify.estimators.estimator import Estimate, Estimator, SolvingEstimator, rounds
 from appell.identify.estimators.least_squares import LeastSquares
 from appell.identify.estimators.task import FitTask, growth
 from appell.identify.simulated_loop import SimulatedLoop
@@ -24,7 +24,7 @@ from appell.identify.simulated_loop import SimulatedLoop
 SIZES = np.array([1.0, 0.5, 0.25, 0.1])  # of a step, tried at once
 
 
-class OutputError(Estimator):
+class OutputError(SolvingEstimator):
     """Refinement of `start` (LeastSquares if None) by simulating `loop`; one sample for each of its rows."""
 
     title: ClassVar[str] = "output error"

@@ -16,7 +16,7 @@ import numpy as np
 from appell.errors import ArgumentError
 from appell.identify.base.reduce import BaseParameters
 from appell.identify.base.structure import pseudo_inertia
-from appell.identify.estimators.estimator import Estimate, Estimator
+from appell.identify.estimators.estimator import Estimate, SolvingEstimator
 from appell.identify.estimators.nearest import Description, nearest_physical
 from appell.identify.estimators.pull import choose_pull
 from appell.identify.estimators.task import Weighed, solve_triangle
@@ -27,7 +27,7 @@ UNFELT = 1e-9  # the share of a mass that lies in what no joint feels
 FINEST = 1e-6  # of a joint's torque: no noise is taken to be less
 
 
-class PhysicallyConsistent(Estimator):
+class PhysicallyConsistent(SolvingEstimator):
     """Least squares over bodies that can exist, near the description where the data say nothing.
 
     `pull` is λ of (1), None for the one that the data ask for; `pull_` is what was taken, and `off_` = 1/√λ how far,

@@ -16,14 +16,14 @@ from typing import Any, ClassVar
 import numpy as np
 
 from appell.errors import ArgumentError
-from appell.identify.estimators.estimator import Estimate, Estimator
+from appell.identify.estimators.estimator import Estimate, SolvingEstimator
 from appell.identify.estimators.stream import Triangles
 from appell.identify.estimators.task import Weighed
 
 STRENGTHS = tuple(np.logspace(-12, 1, 27).tolist())
 
 
-class Ridge(Estimator):
+class Ridge(SolvingEstimator):
     """Ridge regression; `strength` λ, or None to find it among `strengths`; `towards` is "zero" or "prior"."""
 
     title: ClassVar[str] = "ridge"

@@ -16,7 +16,7 @@ from typing import ClassVar
 import numpy as np
 
 from appell.errors import ArgumentError, unknown_name
-from appell.identify.estimators.estimator import Estimate, Estimator, rounds
+from appell.identify.estimators.estimator import Estimate, SolvingEstimator, rounds
 from appell.identify.estimators.task import solve_triangle
 
 LOSSES = {
@@ -25,7 +25,7 @@ LOSSES = {
 }
 
 
-class Robust(Estimator):
+class Robust(SolvingEstimator):
     """Iteratively reweighted least squares; `loss` is "huber" or "tukey"."""
 
     title: ClassVar[str] = "robust"

@@ -12,10 +12,10 @@ from typing import ClassVar
 import numpy as np
 
 from appell.errors import ArgumentError
-from appell.identify.estimators.estimator import Estimate, Estimator
+from appell.identify.estimators.estimator import Estimate, SolvingEstimator
 
 
-class TotalLeastSquares(Estimator):
+class TotalLeastSquares(SolvingEstimator):
     """Total least squares on the triangle of the record."""
 
     title: ClassVar[str] = "total least squares"

@@ -33,7 +33,7 @@ def check_target(path: FilePath, overwrite: bool = False) -> None:
         )
     if path.exists() and not overwrite:
         raise ArgumentError(
-            f"{path} is there already, and nothing is written over.", hint="another name, overwrite=True or --force"
+            f"{path} is there already, and nothing is written over.", hint="another name, or overwrite=True"
         )
 
 

@@ -138,9 +138,7 @@ def _new(path: FilePath) -> IO[bytes]:
     try:
         return open(path, "x+b")  # closed by close()
     except FileExistsError:
-        raise ArgumentError(
-            f"{path} is there already, and no journal is written over.", hint="another name, or --force"
-        ) from None
+        raise ArgumentError(f"{path} is there already, and no journal is written over.", hint="another name") from None
 
 
 def _allocate(file: int, where: int, size: int) -> None:
