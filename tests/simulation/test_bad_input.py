@@ -124,7 +124,7 @@ def test_an_error_inside_the_torque_function_is_the_users_own(arm):
         ({"q0": [0.0]}, r"q0 has shape \(1,\)"),
         ({"v0": [0.0, np.inf]}, "v0 holds a value that is not finite"),
         ({"until": -1.0}, "cannot last"),
-        ({"until": np.nan}, "cannot last"),
+        ({"until": np.nan}, "until, in s, is nan"),
         ({"method": "euler"}, "no method 'euler'"),
         ({"rtol": 0.0}, "rtol is 0.0"),
         ({"speed": 1}, "no setting speed"),

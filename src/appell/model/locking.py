@@ -71,7 +71,10 @@ def _positions(robot: Robot, joints: str | Iterable[str] | Mapping[str, object])
                 f"joint '{name}' of {robot.owner} mimics '{joint.mimic.leader}' and cannot be held by itself.",
                 hint=f"hold '{joint.mimic.leader}'",
             )
-        at = robot.start[robot.span(joint)[0]] if position is None else np.atleast_1d(np.asarray(position, float))
+        try:
+            at = robot.start[robot.span(joint)[0]] if position is None else np.atleast_1d(np.asarray(position, float))
+        except (TypeError, ValueError):
+            at = np.zeros(0)
         if at.shape != (joint.motion.nq,) or not np.isfinite(at).all():
             raise ArgumentError(
                 f"joint '{name}' of {robot.owner} is to be held at {position}.",

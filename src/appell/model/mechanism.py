@@ -25,7 +25,7 @@ from appell.model.mechanism_parts import LegJoint, MovingBody, Polyline, Reach, 
 from appell.model.pin import Pin
 from appell.model.robot import GRAVITY
 from appell.model.spherical_design import SphericalDesign
-from appell.model.system import Rng, System, vector_of
+from appell.model.system import Rng, System, generator, vector_of
 from appell.model.travel import travelling
 
 ORTHONORMAL = 1e-9  # largest entry of RᵀR - 1 at home
@@ -144,7 +144,7 @@ class Mechanism(System):
 
     def random_configuration(self, rng: Rng = None, *, within_limits: bool = True) -> np.ndarray:
         """A pose about home in which every leg reaches."""
-        rng, limits = np.random.default_rng(rng), self.limits
+        rng, limits = generator(rng), self.limits
         for _ in range(TRIES):
             q = self.start + rng.uniform(-NEARBY, NEARBY, self.nq)
             q = np.clip(q, limits.lower, limits.upper) if within_limits else q

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from appell.algebra.rotation import Pose
 from appell.algebra.vector import Vec3
+from appell.model.system import vector_of
 
 CLOSED = 1e-9  # m, and relative to how far the point is from the world's origin
 
@@ -27,7 +28,8 @@ class Pin:
 
     def __post_init__(self):
         for name in ("point", "other_point"):
-            object.__setattr__(self, name, tuple(float(x) for x in getattr(self, name)))
+            point = vector_of(getattr(self, name), f"the {name.replace('_', ' ')} of a pin on body '{self.body}'")
+            object.__setattr__(self, name, tuple(point))
 
     def ends(self, places: Mapping[str, Pose]) -> tuple[Vec3, Vec3]:
         """Where the two points are in the world, with the bodies in these places."""

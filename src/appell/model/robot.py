@@ -24,7 +24,7 @@ from appell.model.joints import Motion
 from appell.model.joints.one_axis import OneAxis
 from appell.model.limits import NO_LIMITS, Limits
 from appell.model.locking import locked
-from appell.model.system import Rng, System, vector_of
+from appell.model.system import Rng, System, generator, vector_of
 from appell.model.validate import validate
 
 GRAVITY = Vec3(0.0, 0.0, -9.81)
@@ -234,7 +234,7 @@ class Robot(System):
 
     def random_configuration(self, rng: Rng = None, *, within_limits: bool = True) -> np.ndarray:
         """Any reachable q; lengths without limits are within ±1 m, quaternions of unit length."""
-        rng = np.random.default_rng(rng)
+        rng = generator(rng)
         return np.concatenate([(joint if within_limits else joint.motion).random(rng) for joint in self._joints])
 
     def integrate(self, q, step) -> np.ndarray:

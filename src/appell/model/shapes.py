@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 
+from appell.algebra.scalar import is_number
 from appell.algebra.vector import Vec3
 from appell.errors import ArgumentError
 from appell.model.body import Body
@@ -79,5 +80,5 @@ def _number(axis: str) -> int:
 
 def _check(what: str, **sizes: float) -> None:
     for name, size in sizes.items():
-        if isinstance(size, (str, bool)) or not (size > 0.0 and math.isfinite(size)):
+        if isinstance(size, bool) or not is_number(size) or not (size > 0.0 and math.isfinite(size)):
             raise ArgumentError(f"{what} has {name} {size!r}.", expected="a positive number")

@@ -35,6 +35,14 @@ def vector_of(given: Iterable[float], what: str) -> Vec3:
     return Vec3(x, y, z)
 
 
+def generator(rng: Rng) -> np.random.Generator:
+    """A generator of random numbers: the one given, one of a seed, or another every time."""
+    try:
+        return np.random.default_rng(rng)
+    except (TypeError, ValueError):
+        raise ArgumentError(f"rng is {rng!r}.", expected="a numpy Generator, a whole number as seed, or None") from None
+
+
 class System(ABC):
     """The facts that every chapter asks of a robot, whatever it is made of."""
 

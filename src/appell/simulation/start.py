@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from appell.dynamics import Dynamics
-from appell.errors import ArgumentError
+from appell.errors import ArgumentError, check_number
 from appell.model.mechanism import Mechanism
 from appell.model.system import System
 from appell.simulation.contact import Contact, Contacts
@@ -51,11 +51,15 @@ def initial_state(dyn: Dynamics, q0, v0, start: float, until: float) -> tuple[fl
             f"{system.owner} has free inertial parameters, without which it does not move.",
             hint="robot.with_bodies(...)",
         )
-    if not (np.isfinite(start) and np.isfinite(until) and until > start):
+    for name, time in (("start", start), ("until", until)):
+        check_number(f"{name}, in s,", time)
+    if not until > start:
         raise ArgumentError(f"a run cannot last from {start!r} to {until!r}.", expected="until > start, both finite")
     q = _state(system.start if q0 is None else q0, system.nq, "q0", system.owner)
     if isinstance(system, Mechanism) and (sentence := system.out_of_reach(q.tolist())):
         raise ArgumentError(f"{system.owner} cannot start at q0: {sentence}.", hint="a pose nearer to home")
+    if any(not q[span].any() for span in system.quaternions):
+        raise ArgumentError(f"q0 of {system.owner} holds a quaternion of zeros.", expected="a length above zero")
     v = _state(np.zeros(system.nv) if v0 is None else v0, system.nv, "v0", system.owner)
     return float(start), np.concatenate([q, v])
 
@@ -81,6 +85,8 @@ def starting_geometry(
     tolerance: float,
 ) -> Geometry:
     """The compiled contacts, with every point on the free side of its wall and every joint between its stops."""
+    if not isinstance(contacts, Contact | Iterable | None):
+        raise ArgumentError(f"contacts is {contacts!r}.", expected="Contact(points, surface, ...), or several")
     found = () if contacts is None else (contacts,) if isinstance(contacts, Contact) else tuple(contacts)
     geometry = Geometry(flow.dyn, Contacts(flow.dyn, found, stops), flow.drives).at(y)
     if not len(geometry.contacts):

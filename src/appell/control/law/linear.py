@@ -121,6 +121,8 @@ def _state(system: System, name: str, value, size: int) -> np.ndarray:
     array = system.sized(name, value, size)
     if array.ndim != 1:
         raise ArgumentError(f"{name} has shape {array.shape}.", expected=f"one state, of shape ({size},)")
+    if not np.isfinite(array).all():
+        raise ArgumentError(f"{name} is {array}.", expected="finite numbers")
     return array
 
 

@@ -1,0 +1,33 @@
+"""What nobody should hand to the names people look for, and is told so by name."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import appell as ap
+
+PENDULUM = ap.load("pendulum")
+BALL = ap.Builder("ball", base="floating", root="ball").root_body(1.0, (0, 0, 0), (0.1, 0.1, 0.1)).build()
+
+
+@pytest.mark.parametrize(
+    ("call", "told"),
+    [
+        (lambda: ap.simulate(PENDULUM, contacts=5), "contacts is 5"),
+        (lambda: ap.simulate(PENDULUM, until="soon"), "until, in s, is 'soon'"),
+        (lambda: ap.simulate(PENDULUM, until=np.nan), "until, in s, is nan"),
+        (lambda: ap.simulate(BALL, [0, 0, 1, 0, 0, 0, 0]), "a quaternion of zeros"),
+        (lambda: ap.Pin("crank", (0, 1)), "the point of a pin on body 'crank'"),
+        (lambda: ap.Pin("crank", (0, 1, 0), "rod", "here"), "the other point of a pin"),
+        (lambda: PENDULUM.locked({"hinge": "x"}), "joint 'hinge' of robot 'pendulum' is to be held at x"),
+        (lambda: PENDULUM.random_configuration("x"), "rng is 'x'"),
+        (lambda: ap.load("delta").random_configuration(-1), "rng is -1"),
+        (lambda: ap.control.linearize(PENDULUM, [np.nan]), r"q is \[nan\]"),
+        (lambda: ap.shapes.rod(1.0, None), "a rod has length None"),
+        (lambda: ap.shapes.rod(True, 1.0), "a rod has mass True"),
+    ],
+)
+def test_it_is_named(call, told):
+    with pytest.raises(ap.AppellError, match=told):
+        call()
