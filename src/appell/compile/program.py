@@ -1,0 +1,103 @@
+"""A program: tapes that are run turn by turn on one frame of numbers, for what would be too long as one tape.
+
+    program chain (q[100], v[100], a[100]) -> (tau[100])
+      frame of 4200
+      100 turns of 'outward'   (parent[9], q, v, a, numbers[22]) -> (moved[9], …)
+      100 turns of 'inward'    (…) -> (…)
+
+The frame holds the scalar inputs first, in the order of a tape's, then whatever the turns write. A turn reads its
+windows of the frame, runs its tape and writes its windows; then the next turn begins. The results are slots of the
+frame. A tape by itself is a program of one turn.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from appell.compile.evaluate import evaluate
+from appell.compile.tape import Array, Tape
+
+
+@dataclass(frozen=True)
+class Window:
+    """Slots of the frame that a step reads or writes: `width` of them, `stride` apart, from where each turn begins."""
+
+    starts: tuple[int, ...]
+    width: int
+    stride: int = 1
+
+    def slots(self, turn: int) -> range:
+        start = self.starts[turn]
+        return range(start, start + self.width * self.stride, self.stride)
+
+
+@dataclass(frozen=True)
+class Step:
+    """One tape and where its turns find their operands.
+
+    The inputs of the tape are an array for each window that is read, then, if there are any, the numbers of the turn;
+    its outputs are an array for each window that is written.
+    """
+
+    tape: Tape
+    reads: tuple[Window, ...]
+    writes: tuple[Window, ...]
+    numbers: tuple[tuple[float, ...], ...] = ()  # one row a turn
+
+
+@dataclass(frozen=True)
+class Stage:
+    """Turns of some steps: `order` says whose turn it is; the k-th turn of a step takes its k-th windows."""
+
+    steps: tuple[Step, ...]
+    order: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Program:
+    """Stages that follow each other on a frame of `size` slots; `results` are the slots of all outputs."""
+
+    name: str
+    inputs: tuple[Array, ...]
+    outputs: tuple[Array, ...]
+    size: int
+    stages: tuple[Stage, ...]
+    results: tuple[int, ...]
+
+    @property
+    def input_size(self) -> int:
+        return sum(array.size for array in self.inputs)
+
+    @cached_property
+    def digest(self) -> str:
+        """The content as a hash: equal programs compute the same thing in the same order."""
+        total = hashlib.sha256(repr((self.inputs, self.outputs, self.size, self.results)).encode())
+        for stage in self.stages:
+            total.update(repr(stage.order).encode())
+            for step in stage.steps:
+                total.update(step.tape.digest.encode())
+                total.update(repr((step.reads, step.writes)).encode())
+                total.update(np.array(step.numbers, dtype="<f8").tobytes())
+        return total.hexdigest()
+
+
+def run(program: Program, *arguments) -> tuple[np.ndarray, ...]:
+    """What a program means: the results of one sample, by the interpreter of tapes."""
+    frame = np.full(program.size, np.nan)
+    frame[: program.input_size] = np.concatenate([np.ravel(np.asarray(x, float)) for x in arguments])
+    for stage in program.stages:
+        taken = [0] * len(stage.steps)
+        for number in stage.order:
+            step, turn = stage.steps[number], taken[number]
+            taken[number] += 1
+            operands = [frame[list(window.slots(turn))] for window in step.reads]
+            operands += [np.array(step.numbers[turn])] if step.numbers else []
+            for window, found in zip(step.writes, evaluate(step.tape, *operands), strict=True):
+                frame[list(window.slots(turn))] = found
+    ends = np.cumsum([array.size for array in program.outputs])
+    parts = np.split(frame[list(program.results)], ends[:-1])
+    return tuple(part.reshape(array.shape) for part, array in zip(parts, program.outputs, strict=True))
