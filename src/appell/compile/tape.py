@@ -137,7 +137,7 @@ def needed(nodes: Sequence[Node], results: Iterable[int]) -> list[int]:
 
 def renumber(nodes: Sequence[Node], order: Iterable[int], results: Iterable[int]) -> tuple[tuple, tuple[int, ...]]:
     """Some nodes in another order, and the results among them."""
-    place = [-1] * len(nodes)  # of what has none yet, which `verify` refuses as an operand
+    place: dict[int, int] = {}
     kept: list[Node] = []
     for number, index in enumerate(order):
         place[index] = number
