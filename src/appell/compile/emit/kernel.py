@@ -11,21 +11,23 @@ from __future__ import annotations
 
 from appell.compile.emit.body import body, slots
 from appell.compile.emit.emitter import Emitter, Index
-from appell.compile.emit.lanes import Lanes
+from appell.compile.emit.form import Form
+from appell.compile.emit.lanes import Format, Lanes
 from appell.compile.emit.move import LaneSamples, gather, scatter
 from appell.compile.emit.operand import Operand, locate, operands
-from appell.compile.emit.schedule import CHUNK
 from appell.compile.tape import Tape
 
 
-def loop_kernel(tape: Tape, lanes: Lanes, fused: bool, chunk: int = CHUNK) -> str:
+def loop_kernel(tape: Tape, number: Format, fused: bool, form: Form) -> str:
     """The module of the ufunc's loop."""
-    return _module(tape, body(tape, lanes, fused, chunk), _loop(tape, Emitter(lanes, fused)))
+    lanes = Lanes(number, form.register)
+    return _module(tape, body(tape, lanes, fused, form.chunk), _loop(tape, Emitter(lanes, fused)))
 
 
-def single_kernel(tape: Tape, lanes: Lanes, fused: bool, chunk: int = CHUNK) -> str:
+def single_kernel(tape: Tape, number: Format, fused: bool, form: Form) -> str:
     """The module of the function for one sample."""
-    return _module(tape, body(tape, lanes, fused, chunk), _single(tape, Emitter(lanes, fused)))
+    lanes = Lanes(number, form.register)
+    return _module(tape, body(tape, lanes, fused, form.chunk), _single(tape, Emitter(lanes, fused)))
 
 
 def _module(tape: Tape, *functions: str) -> str:
