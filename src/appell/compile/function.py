@@ -25,10 +25,12 @@ from typing import Any
 import numpy as np
 
 from appell.compile.arguments import Caller, title
+from appell.compile.content import content
 from appell.compile.count import OpCount
 from appell.compile.differentiate import jacobian
 from appell.compile.formula import Formula, count, fused, unrolled
 from appell.compile.graph import Graph
+from appell.compile.kept import kept
 from appell.compile.native.bound import Bound, bind
 from appell.compile.native.direct import direct_call
 from appell.compile.native.gufunc import Loops
@@ -44,6 +46,7 @@ from appell.errors import ArgumentError, unknown_name
 
 Shapes = Mapping[str, Any] | Iterable[Array]  # {"q": 6, "M": (6, 6), "t": ()}: a whole number is a vector's size
 NOTHING: Mapping[str, Tape] = MappingProxyType({})
+_QUICK = 50_000  # nodes times directions up to which a tape is differentiated in no more time than to look it up
 _ANY_CALL = signature(lambda *arguments, **options: None)
 
 
@@ -177,7 +180,10 @@ class Function:
         """Derivatives by arguments, as results of shape (*result, columns), one kernel for all that are named."""
         if not wrt:
             raise ArgumentError(f"{self._title}: jacobian needs the name of an argument.", expected=self._known)
-        tape = jacobian(self.tape, f"{self.name}_d{'_d'.join(wrt)}", [self._seed(name) for name in wrt], wrt)
+        seeds = [self._seed(name) for name in wrt]
+        work = len(self.tape) * sum(seed.outputs[0].shape[1] for seed in seeds)
+        subject = content("jacobian", self.tape, seeds, wrt) if work > _QUICK else None
+        tape = kept(subject, lambda: jacobian(self.tape, f"{self.name}_d{'_d'.join(wrt)}", seeds, wrt))
         return Function(tape, f"Derivative of {self.name} by {', '.join(wrt)}.", self.owner, self.tangents)
 
     def gradient(self, wrt: str) -> Function:
