@@ -10,22 +10,24 @@ so it has the bits that it would have in any batch.
 from __future__ import annotations
 
 from appell.compile.emit.emitter import Emitter, Index
-from appell.compile.emit.lanes import Lanes
+from appell.compile.emit.form import Form
+from appell.compile.emit.lanes import Format, Lanes
 from appell.compile.emit.layout import body, layout
 from appell.compile.emit.move import LaneSamples, gather, scatter
 from appell.compile.emit.operand import Operand, locate, operands
-from appell.compile.emit.schedule import CHUNK
 from appell.compile.formula import Formula
 
 
-def loop_kernel(tape: Formula, lanes: Lanes, fused: bool, chunk: int = CHUNK) -> str:
+def loop_kernel(tape: Formula, number: Format, fused: bool, form: Form) -> str:
     """The module of the ufunc's loop."""
-    return _module(tape, body(tape, lanes, fused, chunk), _loop(tape, Emitter(lanes, fused)))
+    lanes = Lanes(number, form.register)
+    return _module(tape, body(tape, lanes, fused, form.chunk), _loop(tape, Emitter(lanes, fused)))
 
 
-def single_kernel(tape: Formula, lanes: Lanes, fused: bool, chunk: int = CHUNK) -> str:
+def single_kernel(tape: Formula, number: Format, fused: bool, form: Form) -> str:
     """The module of the function for one sample."""
-    return _module(tape, body(tape, lanes, fused, chunk), _single(tape, Emitter(lanes, fused)))
+    lanes = Lanes(number, form.register)
+    return _module(tape, body(tape, lanes, fused, form.chunk), _single(tape, Emitter(lanes, fused)))
 
 
 def _module(tape: Formula, *functions: str) -> str:
