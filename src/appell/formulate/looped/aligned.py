@@ -70,7 +70,7 @@ def _has_axis(link: TreeLink) -> bool:
 
 
 def _upright(axis: Vec3) -> Mat3:
-    """A rotation that takes z to a unit axis: the smallest one, or for axes below the horizon that after a half turn."""
+    """A rotation that takes z to a unit axis: the smallest one, for axes that point down that after a half turn."""
     if axis.z < 0.0:
         return _upright(-axis) @ Mat3.of([[1.0, 0.0, 0.0], [0.0, -1.0, 0.0], [0.0, 0.0, -1.0]])
     x, y, z = axis

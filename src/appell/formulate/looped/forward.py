@@ -126,7 +126,8 @@ def _handed(layout: Layout, loops: Loops) -> tuple[Part, Part, Part]:
     rows: dict[int, int] = {}
     free: list[int] = []
     size = NOTHING + 1
-    own, earlier, parent = ([None] * len(layout.links) for _ in range(3))
+    own: list[int | None] = [None] * len(layout.links)
+    earlier, parent = list(own), list(own)
     for k in range(len(layout.links))[::-1]:
         own[k] = rows.get(k, NOTHING)
         free += [rows[k]] if k in rows else []

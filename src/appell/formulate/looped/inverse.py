@@ -27,8 +27,7 @@ def inverse_dynamics(
     layout: Layout, loops: Loops, q: Vector, v: Vector, a: Vector, outside: Mapping[str, Wrench]
 ) -> list[Scalar]:
     """τ(q, v, a), with outside wrenches on some links, in their aligned frames."""
-    at_rest = (*ZERO, *ZERO, *(-layout.tree.gravity))
-    parent, motion = layout.passed(loops, 9, at_rest)
+    parent, motion = layout.passed(loops, 18, _left(Acceleration(ZERO, ZERO, -layout.tree.gravity)))
     kept = layout.by_mount(loops, lambda mount: mount.kept)
     needed = loops.table(len(layout.links) + 1, 6)  # the world's row is the last
     layout.outward(
@@ -50,18 +49,24 @@ def inverse_dynamics(
 
 def _move(mount, given):
     """The pose of the joint, the motion of the link, and the force and moment its matter asks for."""
-    placement = given["placement"]
+    placement, left = given["placement"], given["parent"]
     kept = mount.keep(placement, given["q"])
-    p = given["parent"]
+    omega, alpha, acc, *W = (Vec3.of(left[k : k + 3]) for k in range(0, 18, 3))
     motion = next_acceleration(
         mount.step(placement, kept),
         mount.partials,
-        Acceleration(Vec3.of(p[0:3]), Vec3.of(p[3:6]), Vec3.of(p[6:9])),
+        Acceleration(omega, alpha, acc),
         mount.share(placement, given["v"]),
         mount.share(placement, given["a"]),
+        lambda _, s: Mat3.of(W) @ s,
     )
     force, moment = asked(body_of(given["matter"]), motion)
-    return {"kept": kept, "motion": [*motion.omega, *motion.alpha, *motion.acc], "needed": [*force, *moment]}
+    return {"kept": kept, "motion": _left(motion), "needed": [*force, *moment]}
+
+
+def _left(motion: Acceleration) -> list[Scalar]:
+    """What the children of a link need of its motion; W too, which is not to be made twice."""
+    return [*motion.omega, *motion.alpha, *motion.acc, *(x for row in motion.W.rows for x in row)]
 
 
 def body_of(matter: Vector) -> Inertia:
