@@ -26,6 +26,9 @@ from appell.compile.emit.stack_frame import StackFrame, stack_frame, step_define
 from appell.compile.ops import Op
 from appell.compile.tape import Tape
 
+_SUMS = 3  # sums of products that tell of spoilt samples: several, so that no addition has to wait for the one before
+UNROLL = 400  # inputs from which on they are summed in a loop, so that many inputs do not become a long program
+
 
 def slots(tape: Tape) -> dict[int, int]:
     """The place in the output block of each node that is a result."""
@@ -150,9 +153,18 @@ def _sincos_group(emit: Emitter, group: Group, values: dict[int, Value]) -> None
 
 def spoilt_samples(emit: Emitter, inputs: int) -> Value:
     """Integers that are zero where all inputs of a sample are finite."""
-    sums = [emit.constant(0.0)] * 3  # several, so that no addition has to wait for the one before
-    for number in range(inputs):
-        sums[number % 3] = emit.fma(emit.load("%inputs", number), emit.constant(0.0), sums[number % 3])
+    sums = [emit.constant(0.0)] * _SUMS
+    rounds = inputs // _SUMS if inputs > UNROLL else 0
+
+    def add(number: Index, so_far: list[Value]) -> list[Value]:
+        at = emit.address("%inputs", emit.times(number, _SUMS * emit.lanes.bytes))
+        return [emit.fma(emit.load(at, k), emit.constant(0.0), so_far[k]) for k in range(_SUMS)]
+
+    if rounds:
+        sums = emit.fold(rounds, sums, add)
+    for number in range(rounds * _SUMS, inputs):
+        k = number % _SUMS
+        sums[k] = emit.fma(emit.load("%inputs", number), emit.constant(0.0), sums[k])
     spoilt = emit.bits(sums[0])
     for other in sums[1:]:
         spoilt = emit.integer("or", spoilt, emit.bits(other))

@@ -70,8 +70,8 @@ def _loop(emit: Emitter, table: str, size: int, shapes: list[RowShape], turn) ->
 
 
 def _constant(name: str, content: bytes) -> str:
-    text = "".join(f"\\{byte:02X}" for byte in content)
-    return f'@{name} = private unnamed_addr constant [{len(content)} x i8] c"{text}", align 64'
+    text = content.hex("\\")
+    return f'@{name} = private unnamed_addr constant [{len(content)} x i8] c"\\{text}", align 64'
 
 
 @dataclass(frozen=True)
