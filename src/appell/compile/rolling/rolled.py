@@ -190,11 +190,12 @@ def _check(steps, kinds, reads: Sequence[Rows], writes: Sequence[Rows], numbers)
             if rows[turn] is not None and rows[turn] not in table.written:
                 raise TraceError(f"turn {turn} reads row {rows[turn]} of table {number} before it is written.")
         for table, rows in writes:
-            if rows[turn] is None:
+            row = rows[turn]
+            if row is None:
                 continue
-            if not 0 <= rows[turn] < len(table.starts):
-                raise TraceError(f"turn {turn} writes row {rows[turn]} of a table of {len(table.starts)} rows.")
-            table.written.add(rows[turn])
+            if not 0 <= row < len(table.starts):
+                raise TraceError(f"turn {turn} writes row {row} of a table of {len(table.starts)} rows.")
+            table.written.add(row)
 
 
 def _view(rows: Rows, turns: list[int]) -> View:

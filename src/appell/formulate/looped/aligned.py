@@ -25,8 +25,9 @@ from appell.algebra.matrix import IDENTITY, Mat3
 from appell.algebra.rotation import Pose
 from appell.algebra.scalar import snap
 from appell.algebra.vector import UNITS, Vec3
-from appell.formulate.tree import Tree, TreeLink
+from appell.formulate.tree import Tree
 from appell.model.frame import WORLD
+from appell.model.joints import Motion
 from appell.model.joints.one_axis import OneAxis
 
 
@@ -40,33 +41,38 @@ class Aligned:
 
 def aligned(tree: Tree) -> Aligned:
     """Every joint of one axis about or along z of its link."""
-    upright = {link.name: _upright(link.joint.motion.axis) for link in tree.links if _has_axis(link)}
-    upright[WORLD] = IDENTITY
-    frames: dict[str | None, Pose] = {link.name: Pose(upright.get(link.name, IDENTITY)) for link in tree.links}
-    frames[WORLD] = Pose()
-    settled = {link.name for link in tree.links if not _has_axis(link)}
-    for link in tree.links:  # the first child of a link whose axis is not parallel decides on its γ
-        if link.parent in settled or not _has_axis(link):
-            continue
-        axis = upright[link.parent].T @ link.placement.rotation @ link.joint.motion.axis
-        x, y = snap(axis.x), snap(axis.y)
-        if x or y:
-            frames[link.parent] = Pose(upright[link.parent] @ _about_z(math.atan2(-x, y)))
-            settled.add(link.parent)
+    frames = _frames(tree)
     links = []
     for link in tree.links:
         old, new = link.placement, frames[link.name]
         placement = frames[link.parent].inverse @ Pose(old.rotation, old.translation) @ new
-        motion = replace(link.joint.motion, axis=UNITS[2]) if _has_axis(link) else link.joint.motion
         moved = link.inertia if new.rotation == IDENTITY else link.inertia.seen_from(new.inverse)
-        joint = replace(link.joint, motion=motion, placement=placement)
+        joint = replace(link.joint, motion=_along_z(link.joint.motion), placement=placement)
         links.append(replace(link, joint=joint, placement=placement, inertia=moved))
     gravity = frames[WORLD].rotation.T @ tree.gravity
     return Aligned(replace(tree, links=tuple(links), gravity=gravity), frames)
 
 
-def _has_axis(link: TreeLink) -> bool:
-    return isinstance(link.joint.motion, OneAxis)
+def _along_z(motion: Motion) -> Motion:
+    return replace(motion, axis=UNITS[2]) if isinstance(motion, OneAxis) else motion
+
+
+def _frames(tree: Tree) -> dict[str | None, Pose]:
+    """A for every link and for the world; the first child whose axis is not parallel decides on γ."""
+    axes = {link.name: link.joint.motion.axis for link in tree.links if isinstance(link.joint.motion, OneAxis)}
+    upright: dict[str | None, Mat3] = {link.name: IDENTITY for link in tree.links}
+    upright |= {WORLD: IDENTITY, **{name: _upright(axis) for name, axis in axes.items()}}
+    frames = {name: Pose(rotation) for name, rotation in upright.items()}
+    open_to_choice: set[str | None] = {WORLD, *axes}
+    for link in tree.links:
+        if link.parent not in open_to_choice or link.name not in axes:
+            continue
+        axis = upright[link.parent].T @ link.placement.rotation @ axes[link.name]
+        x, y = snap(axis.x), snap(axis.y)
+        if x or y:
+            frames[link.parent] = Pose(upright[link.parent] @ _about_z(math.atan2(-x, y)))
+            open_to_choice.remove(link.parent)
+    return frames
 
 
 def _upright(axis: Vec3) -> Mat3:

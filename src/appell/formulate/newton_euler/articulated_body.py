@@ -9,8 +9,8 @@ starting from each link's own inertia I and p = V ×* I V; then outward, from th
 
     a' = X a_p + c                        v̇ = D⁻¹ (τ - Sᵀ p - Uᵀ a')                a = a' + S v̇               (2)
 
-By D, nothing is handed on along the joint's own partials: (A - U D⁻¹ Uᵀ) S = 0, and where S is a unit along an axis
-these entries are known to be zero. Accelerations are spatial ones: of the matter that passes the origin, not of one
+A joint without a rotor hands on nothing along its own partials: (A - U D⁻¹ Uᵀ) S = 0, and where S is a unit along an
+axis these entries are known to be zero. Accelerations are spatial ones: of the matter that passes the origin, not of one
 point. Featherstone 1983, 2008 §7.3.
 """
 
@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from appell.algebra.scalar import Scalar, Vector
+from appell.algebra.scalar import Scalar, Vector, is_number
 from appell.algebra.solve import LDL
 from appell.algebra.vector import ZERO
 from appell.formulate.inward import Outside
@@ -69,23 +69,26 @@ def relative(partials: Sequence[Partial], rates: Vector) -> Twist:
 
 @dataclass(frozen=True)
 class Answer:
-    """How a joint answers the forces along it: S, U, D and τ - Sᵀ p."""
+    """How a joint answers the forces along it: S, U, D, τ - Sᵀ p, and the rotor of its drive, which only it feels."""
 
     S: Sequence[Twist]
     U: Sequence[Wrench]
     D: LDL
     net: Sequence[Scalar]
+    rotor: Scalar = 0.0
 
     @staticmethod
     def of(A: Articulated, p: Wrench, S: Sequence[Twist], rotor: Scalar, forces: Vector) -> Answer:
         U = [A @ twist for twist in S]
-        D = LDL.of(_with_rotor([[u.power(twist) for u in U] for twist in S], rotor))
-        return Answer(S, U, D, [force - p.power(twist) for force, twist in zip(forces, S, strict=True)])
+        D = [[u.power(twist) + (rotor if i == k else 0.0) for k, u in enumerate(U)] for i, twist in enumerate(S)]
+        return Answer(S, U, LDL.of(D), [f - p.power(twist) for f, twist in zip(forces, S, strict=True)], rotor)
 
     def handed_on(self, A: Articulated, p: Wrench, drift: Twist) -> tuple[Articulated, Wrench]:
         """What the parent feels of the link by (1), still in the link's own coordinates."""
         units = [[float(i == k) for i in range(len(self.U))] for k in range(len(self.U))]
-        rest = A.less(self.U, [_total(self.U, self.D.solve(unit)) for unit in units]).without(self.S)
+        rest = A.less(self.U, [_total(self.U, self.D.solve(unit)) for unit in units])
+        if is_number(self.rotor) and self.rotor == 0.0:
+            rest = rest.without(self.S)
         return rest, p + rest @ drift + _total(self.U, self.D.solve(self.net))
 
     def gains(self, carried: Twist) -> list[Scalar]:
@@ -95,11 +98,6 @@ class Answer:
     def accelerated(self, carried: Twist, gains: Vector) -> Twist:
         """(2): a."""
         return sum((x * twist for x, twist in zip(gains, self.S, strict=True)), start=carried)
-
-
-def _with_rotor(D: list[list[Scalar]], rotor: Scalar) -> list[list[Scalar]]:
-    """Sᵀ A S with the inertia of the joint's drive, which only the joint feels."""
-    return [[x + rotor if i == k else x for k, x in enumerate(row)] for i, row in enumerate(D)]
 
 
 def _total(U: Sequence[Wrench], weights: Vector) -> Wrench:
