@@ -36,6 +36,11 @@ class Catalogue:
         """The name of the way to the equations."""
         return self._make.name
 
+    @property
+    def looped(self) -> tuple[str, ...]:
+        """The functions that run as loops over the links: their code is as long as one step, however long the robot."""
+        return self._make.looped
+
     @cached_property
     def equations(self) -> Equations:
         """The same over abstract scalars, for functions of one's own: see `Function.of`."""
@@ -57,13 +62,26 @@ class Catalogue:
         if free:
             inputs.append(Array("parameters", (10 * len(free),)))
 
-        def traced(*values):
+        def traced(equations, values):
             values, rest = values[: len(given)], values[len(given) :]
-            equations = self.equations if not free else self._make(_inertias(free, rest[-1]))
             outside = (dict(zip(self._pushed, rest, strict=False)),) if pushed else ()
             return body(equations, *values, *outside)
 
-        tape = trace(name, inputs, traced)
+        def inertias(values):
+            return _inertias(free, values[-1]) if free else {}
+
+        if name in self.looped:
+
+            def rolled(*values_and_loops):
+                *values, loops = values_and_loops
+                return traced(self._make(inertias(values), loops), values)
+
+            return Function.of(name, inputs, rolled, doc, system.owner, self.tangents, loops=True)
+
+        def straight(*values):
+            return traced(self._make(inertias(values)) if free else self.equations, values)
+
+        tape = trace(name, inputs, straight)
         return Function(simplest(tape) if self._make.collects(name) else tape, doc, system.owner, self.tangents)
 
     @property

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 
+from appell.algebra.loops import UNROLLED, Loops
 from appell.algebra.scalar import Scalar, Vector
 from appell.formulate.body_equations import BodyEquations, Matrix, Wrenches
 from appell.formulate.parameters import SYMBOLS, Driven, Parameter
@@ -32,6 +33,7 @@ class Equations(BodyEquations):
     friction: bool  # whether friction and offsets of the drives count
     rotors: bool  # whether rotor inertias do
     reference: str  # in which axes wrenches on frames are given
+    loops: Loops = UNROLLED  # how loops run, where the equations are written as loops
 
     # ---- how its actuators see it
 

@@ -8,13 +8,14 @@ the matter of a link asks for, less what acts on it from outside,
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from appell.algebra.scalar import Scalar, Vector
 from appell.algebra.vector import ZERO, Vec3
 from appell.formulate.link_motion import Step
 from appell.formulate.tree import Tree
 from appell.model.frame import WORLD
+from appell.model.joints import Partial
 
 Wrench = tuple[Vec3, Vec3]  # force and moment about the link's origin, in link coordinates
 Outside = Mapping[str, Wrench] | None  # what acts on links from outside
@@ -30,12 +31,24 @@ def joint_forces(
         force[name], moment[name] = force[name] - f, moment[name] - n
     tau = {}
     for link in reversed(tree.links):
-        R, s, f, n = step[link.name].R, step[link.name].s, force[link.name], moment[link.name]
-        tau[link.name] = [p.angular.dot(n) + p.linear.dot(f) for p in link.partials]
-        f_parent = R @ f
+        wrench = force[link.name], moment[link.name]
+        tau[link.name] = along(link.partials, wrench)
+        f_parent, n_parent = on_parent(step[link.name], wrench)
         force[link.parent] += f_parent
-        moment[link.parent] += R @ n + s.cross(f_parent)
+        moment[link.parent] += n_parent
     return tree.gather(tau)
+
+
+def along(partials: Sequence[Partial], wrench: Wrench) -> list[Scalar]:
+    """The forces of a wrench along the partials of a joint."""
+    force, moment = wrench
+    return [p.angular.dot(moment) + p.linear.dot(force) for p in partials]
+
+
+def on_parent(step: Step, wrench: Wrench) -> Wrench:
+    """A wrench on a link, about the origin and in the axes of its parent."""
+    force = step.R @ wrench[0]
+    return force, step.R @ wrench[1] + step.s.cross(force)
 
 
 def less_outside(tree: Tree, step: dict[str, Step], tau: Vector, outside: Outside) -> list[Scalar]:
