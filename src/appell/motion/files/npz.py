@@ -30,7 +30,7 @@ def write(record: Record, file: IO[bytes]) -> None:
 
 def read(path: FilePath) -> dict[str, Any]:
     try:
-        with np.load(path, allow_pickle=False) as archive:
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
             arrays = {name: archive[name] for name in archive.files}
         return _own(arrays, str(path)) if "record" in arrays else _foreign(arrays)
     except DescriptionError:
