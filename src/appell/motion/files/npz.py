@@ -16,7 +16,17 @@ from appell.motion.files.beside import known, understood
 from appell.motion.record import Record, titles
 
 CURVE = ("starts", "ends", "stops", "series")
-BROKEN = (OSError, ValueError, KeyError, TypeError, EOFError, NotImplementedError, BadZipFile, zlib.error)
+BROKEN = (
+    OSError,
+    ValueError,
+    KeyError,
+    TypeError,
+    EOFError,
+    NotImplementedError,
+    RecursionError,
+    BadZipFile,
+    zlib.error,
+)
 
 
 def write(record: Record, file: IO[bytes]) -> None:
