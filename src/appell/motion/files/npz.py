@@ -51,11 +51,13 @@ def read(path: FilePath) -> dict[str, Any]:
 
 def _own(arrays: dict[str, np.ndarray], source: str) -> dict[str, Any]:
     about = json.loads(str(arrays["record"]))
-    between = None
+    columns, data, between = about["columns"], arrays["data"], None
+    if data.ndim != 2 or not isinstance(columns, list) or [*map(type, columns)] != [str] * data.shape[1]:
+        raise ValueError(f"its columns do not fit its data of shape {data.shape}")
     if "quaternions" in about:
         spans = tuple((low, high) for low, high in about["quaternions"])
         between = Curve(**{name: arrays[f"curve_{name}"] for name in CURVE}, quaternions=spans)
-    return {"columns": about["columns"], "data": arrays["data"], "between": between, **understood(about, source)}
+    return {"columns": columns, "data": data, "between": between, **understood(about, source)}
 
 
 def _foreign(arrays: dict[str, np.ndarray]) -> dict[str, Any]:

@@ -18,9 +18,9 @@ PLAIN_BODY = {"mass": 1.0, "com": [0.1, 0.0, 0.0], "moments": [0.01, 0.01, 0.01]
 Tree = list[Numbers]
 
 
-def random_links(rng: np.random.Generator, most: int = 6) -> Tree:
-    """One to `most` links."""
-    wild_mass, wild_length, wild_body = rng.random(3) < (0.3, 0.1, 0.3)
+def random_links(rng: np.random.Generator, most: int = 6, *, tame: bool = False) -> Tree:
+    """One to `most` links; tame ones have ordinary numbers and no rotors."""
+    wild_mass, wild_length, wild_body = (rng.random(3) < (0.3, 0.1, 0.3)) & (not tame)
     chain, base = rng.random() < 0.4, rng.random() < 0.25
     links: Tree = []
     for k in range(int(rng.integers(1, most + 1))):
@@ -45,7 +45,7 @@ def random_links(rng: np.random.Generator, most: int = 6) -> Tree:
                 "rotor": 0.0,
             }
         )
-        if links[-1]["kind"] in ONE_AXIS and rng.random() < 0.2:
+        if links[-1]["kind"] in ONE_AXIS and rng.random() < 0.2 and not tame:
             links[-1]["rotor"] = float(np.exp(rng.uniform(np.log(1e-6), np.log(10.0))))
     return links
 

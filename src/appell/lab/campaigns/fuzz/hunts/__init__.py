@@ -5,9 +5,10 @@ from __future__ import annotations
 from appell.errors import ArgumentError, unknown_name
 from appell.lab.campaigns.fuzz.hunt import Hunt
 from appell.lab.campaigns.fuzz.hunts.files import Files
+from appell.lab.campaigns.fuzz.hunts.motions import Motions
 from appell.lab.campaigns.fuzz.hunts.robots import Robots
 
-HUNTS: dict[str, type[Hunt]] = {hunt.name: hunt for hunt in (Robots, Files)}
+HUNTS: dict[str, type[Hunt]] = {hunt.name: hunt for hunt in (Robots, Files, Motions)}
 
 
 def chosen(names: str = "") -> list[Hunt]:
