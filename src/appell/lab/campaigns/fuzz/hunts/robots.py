@@ -26,7 +26,7 @@ from appell.lab.judges.peer_tree import PeerTree, our_robot, pinocchio
 BOUND = {"d": 2.0**-52 * 512, "f": 2.0**-23 * 512}
 FUNCTIONS = {"inverse": 30, "matrix": 15, "forward": 20, "energy": 5, "derivatives": 20, "forward derivatives": 10}
 SAMPLES = 5  # more than a vector of four doubles and less than one of eight floats: every tail is met
-SMALL = {"derivatives": 4, "forward derivatives": 3}  # links at most
+LINKS = {"derivatives": 3, "forward derivatives": 2}  # at most, four for the others; one robot in ten has up to eight
 
 
 class Robots(Hunt):
@@ -45,7 +45,7 @@ class Robots(Hunt):
         rng = np.random.default_rng([seed, 2])
         weights = np.array(list(FUNCTIONS.values()), float)
         function = str(rng.choice(list(FUNCTIONS), p=weights / weights.sum()))
-        links = random_links(rng, SMALL.get(function, 6))
+        links = random_links(rng, LINKS.get(function, 4 if rng.random() < 0.9 else 8))
         formulation = "gibbs-appell" if rng.random() < 0.5 else str(rng.choice(list(FORMULATIONS)))
         gravity = [0.0, 0.0, 0.0] if rng.random() < 0.1 else rng.normal(0.0, 5.0, 3).tolist()
         kind = {"dtype": "f" if rng.random() < 0.4 else "d", "bound": bool(rng.random() < 0.1)}
