@@ -125,7 +125,7 @@ def read(path: FilePath) -> dict[str, Any]:
 def _changes(columns: tuple[str, ...], data: np.ndarray, header: Mapping[str, Any]) -> Iterator[Event]:
     """Events where a column such as `state` changes, in the words that the header has for its values or their bits."""
     for kind, words in header.get("words", {}).items():
-        if not {"t", kind} <= set(columns):
+        if kind not in columns[:-1]:
             continue
         values = data[:, columns.index(kind)]
         for row in np.flatnonzero((np.diff(values) != 0.0) & np.isfinite(values[1:])) + 1:

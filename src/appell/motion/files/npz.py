@@ -22,11 +22,10 @@ BROKEN = (
     KeyError,
     TypeError,
     EOFError,
-    NotImplementedError,
-    RecursionError,
+    RuntimeError,
     BadZipFile,
     zlib.error,
-)
+)  # too deep, encrypted
 
 
 def write(record: Record, file: IO[bytes]) -> None:

@@ -22,9 +22,7 @@ try:
 except ImportError:  # Windows: time is judged afterwards, memory not at all
     resource = None  # type: ignore[assignment]
 
-PATIENCE = (
-    120  # s without an answer; counted in short waits, so that a stop of the whole machine is not held against it
-)
+PATIENCE = 60  # s without an answer, counted in short waits: a stop of the whole machine is not held against it
 RECYCLED = 5000  # cases after which a process is replaced: what leaks or lingers belongs to no single case
 
 

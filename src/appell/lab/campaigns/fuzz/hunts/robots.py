@@ -136,7 +136,7 @@ class Measure:
             M = self.peer.mass_matrix(x)
             size = np.sqrt(np.diag(M))
             scaled, back = M / np.outer(size, size), inverse * np.outer(size, size)
-            worst = max(worst, _largest(scaled @ back - np.eye(len(M)), np.abs(scaled) @ np.abs(back)))
+            worst = max(worst, _largest(scaled @ back - np.eye(len(M)), (np.abs(scaled) @ np.abs(back)).max()))
         return worst
 
     def _called(self, function: Function, *arguments: np.ndarray) -> list[np.ndarray]:
