@@ -12,10 +12,11 @@ from appell.compile.passes.collect import simplest
 from appell.compile.tape import Array, Tape
 from appell.compile.taylor import Taylor
 from appell.compile.trace import trace
+from appell.derivative_rules import FORCES, MOTIONS, DerivativeRule
 from appell.errors import ModelError
 from appell.formulate.equations import Equations
 from appell.formulate.systems import Choice, Maker, maker
-from appell.model.body import Inertia
+from appell.model.body import inertias_of
 from appell.model.system import System
 
 Body = Callable[..., Mapping[str, Any]]  # (equations, *arguments) -> results by name
@@ -59,12 +60,23 @@ class Catalogue:
 
         def traced(*values):
             values, rest = values[: len(given)], values[len(given) :]
-            equations = self.equations if not free else self._make(_inertias(free, rest[-1]))
+            equations = self.equations if not free else self._make(inertias_of(free, rest[-1]))
             outside = (dict(zip(self._pushed, rest, strict=False)),) if pushed else ()
             return body(equations, *values, *outside)
 
         tape = trace(name, inputs, traced)
-        return Function(simplest(tape) if self._make.collects(name) else tape, doc, system.owner, self.tangents)
+        if self._make.collects(name):
+            tape = simplest(tape)
+        return Function(tape, doc, system.owner, self.tangents, self._rule(tape, pushed, free))
+
+    def _rule(self, tape: Tape, pushed: bool, free: list[str]) -> DerivativeRule | None:
+        """How the function of a tape is differentiated, if there is another way than through the tape."""
+        if tape.name not in FORCES | MOTIONS or not self._make.structured:
+            return None
+        on = tuple(self._pushed) if pushed else ()
+        return DerivativeRule(
+            self.system, self.choice, tape.name, tape.inputs, tape.outputs, on, tuple(free), self.tangents
+        )
 
     @property
     def _free(self) -> list[str]:
@@ -129,7 +141,3 @@ class Entry:
                     self._name, self._arguments, self._body, self.__doc__ or "", **self._options
                 )
         return kept[self._name]
-
-
-def _inertias(names: list[str], parameters) -> dict[str, Inertia]:
-    return {name: Inertia.from_parameters(parameters[10 * k : 10 * k + 10]) for k, name in enumerate(names)}

@@ -50,6 +50,7 @@ class Maker(ABC):
     """Makes the equations of one system for one choice, with inertias as numbers or as scalars."""
 
     name: str  # of the formulation
+    structured: bool = False  # whether forces have derivatives by a recursion
 
     @abstractmethod
     def __call__(self, inertias: Mapping[str, Inertia]) -> Equations: ...
@@ -83,6 +84,8 @@ class _TreeMaker(Maker):
         self.formulation: Formulation = choose(choice.formulation or "gibbs-appell", choice.inertia, choice.forward)
         self.formulation.check(robot)
         self.robot, self.choice, self.name = robot, choice, self.formulation.name
+        used = self.formulation.inverse_dynamics, self.formulation.mass_matrix
+        self.structured = all(method.name == "gibbs-appell" for method in used)
 
     def __call__(self, inertias: Mapping[str, Inertia]) -> Equations:
         return TreeEquations(self.robot, self.formulation, inertias, **self.choice.switches)

@@ -15,11 +15,13 @@ Cost O(n). Mata et al. 2002, §4.1, written about the joint origins so that base
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from appell.algebra.matrix import axial_of_product
 from appell.algebra.scalar import Scalar, Vector
 from appell.algebra.vector import ZERO, Vec3
 from appell.formulate.inward import Outside
-from appell.formulate.link_motion import accelerations, steps
+from appell.formulate.link_motion import Acceleration, Step, accelerations, steps
 from appell.formulate.tree import Tree
 from appell.model.frame import WORLD
 
@@ -27,8 +29,18 @@ from appell.model.frame import WORLD
 def inverse_dynamics(tree: Tree, q: Vector, v: Vector, a: Vector, wrenches: Outside = None) -> list[Scalar]:
     """τ(q, v, a): the force every degree of freedom must supply, with outside wrenches acting on some links."""
     step = steps(tree, q)
-    motion = accelerations(tree, step, v, a)
+    force, moment = outboard_forces(tree, step, accelerations(tree, step, v, a), wrenches)
+    tau = {}
+    for link in tree.links:
+        f, n = force[link.name], moment[link.name]
+        tau[link.name] = [p.angular.dot(n) + p.linear.dot(f) for p in link.partials]  # (4)
+    return tree.gather(tau)
 
+
+def outboard_forces(
+    tree: Tree, step: dict[str, Step], motion: Mapping[str | None, Acceleration], wrenches: Outside
+) -> tuple[dict[str | None, Vec3], dict[str | None, Vec3]]:
+    """F and X of every link: what the matter at it and outboard of it asks for, less what acts on it from outside."""
     force: dict[str | None, Vec3] = {WORLD: ZERO}  # the world's entry ends as the force on the ground
     moment: dict[str | None, Vec3] = {WORLD: ZERO}
     for link in tree.links:
@@ -38,14 +50,12 @@ def inverse_dynamics(tree: Tree, q: Vector, v: Vector, a: Vector, wrenches: Outs
     for name, (outside_force, outside_moment) in (wrenches or {}).items():
         force[name], moment[name] = force[name] - outside_force, moment[name] - outside_moment
 
-    tau = {}
     for link in reversed(tree.links):
-        R, s, f, n = step[link.name].R, step[link.name].s, force[link.name], moment[link.name]
-        tau[link.name] = [p.angular.dot(n) + p.linear.dot(f) for p in link.partials]  # (4)
-        f_parent = R @ f
+        R, s = step[link.name].R, step[link.name].s
+        f_parent = R @ force[link.name]
         force[link.parent] += f_parent  # (3)
-        moment[link.parent] += R @ n + s.cross(f_parent)
-    return tree.gather(tau)
+        moment[link.parent] += R @ moment[link.name] + s.cross(f_parent)
+    return force, moment
 
 
 def bias(tree: Tree, q: Vector, v: Vector, wrenches=None) -> list[Scalar]:
