@@ -95,6 +95,11 @@ class Dynamics(FrameCatalogue):
         lambda e, q: {"M": e.mass_matrix(q)},
         "M(q), the inertia matrix along the coordinates.",
     )
+    inverse_mass_matrix = Entry(
+        "q",
+        lambda e, q: {"M_inverse": e.inverse_mass_matrix(q)},
+        "M(q)⁻¹, the accelerations of unit forces along the coordinates.",
+    )
     bias = Entry(
         "q v",
         lambda e, q, v: {"h": e.bias(q, v)},
