@@ -14,11 +14,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from appell.algebra.loops import UNROLLED, Loops
 from appell.compile.function import Function
 from appell.compile.splice import inline
 from appell.compile.tape import Array, Tape
 from appell.compile.taylor import Taylor
-from appell.compile.trace import trace
 from appell.formulate.derivatives.forward import forward_dynamics_derivatives
 from appell.formulate.derivatives.inverse import Derivatives, Matrix
 from appell.formulate.equations import Equations
@@ -30,6 +30,7 @@ from appell.model.system import System
 # what is differentiated, and by what: functions that give forces, and those that give accelerations
 FORCES = {"inverse_dynamics": "q v a", "generalized_forces": "q v a", "bias": "q v", "gravity": "q"}
 MOTIONS = {"forward_dynamics": "q v tau", "state_rate": "q v tau"}
+FEW = 1_000  # entries of M times columns: so many are solved for in straight code
 
 
 @dataclass(frozen=True)
@@ -60,17 +61,19 @@ class DerivativeRule:
         if self.name in MOTIONS and not self._make({}).is_regular:
             return None
 
-        def traced(*values) -> dict[str, Matrix]:
-            found = self._found(values, wrt)
+        def body(*values) -> dict[str, Matrix]:
+            arguments, loops = (values[:-1], values[-1]) if looped else (values, UNROLLED)
+            found = self._found(arguments, wrt, loops)
             return {f"d{result.name}_d{name}": found[result.name, name] for name in wrt for result in self.outputs}
 
+        looped = self.name in MOTIONS and self.system.nv * self._make({}).coupled > FEW
+        name, doc = f"{self.name}_d{'_d'.join(wrt)}", f"Derivative of {self.name} by {', '.join(wrt)}."
         try:
-            tape = trace(f"{self.name}_d{'_d'.join(wrt)}", self.inputs, traced)
+            return Function.of(name, self.inputs, body, doc, self.system.owner, self.tangents, loops=looped)
         except ZeroDivisionError:  # M is singular for every q
             return None
-        return Function(tape, f"Derivative of {self.name} by {', '.join(wrt)}.", self.system.owner, self.tangents)
 
-    def _found(self, values: Sequence[Any], wrt: Sequence[str]) -> dict[tuple[str, str], Matrix]:
+    def _found(self, values: Sequence[Any], wrt: Sequence[str], loops: Loops) -> dict[tuple[str, str], Matrix]:
         """The derivatives of each result by each argument."""
         known = (FORCES | MOTIONS)[self.name].split()
         given, rest = dict(zip(known, values, strict=False)), values[len(known) :]
@@ -82,7 +85,7 @@ class DerivativeRule:
             forces = self._forces(equations, q, v, given.get("a", still), wrenches)
             return {(self.outputs[0].name, name): getattr(forces, f"by_{name}") for name in wrt}
         a = equations.acceleration(q, v, given["tau"], wrenches)
-        found = forward_dynamics_derivatives(self._forces(equations, q, v, a, wrenches), wrt)
+        found = forward_dynamics_derivatives(self._forces(equations, q, v, a, wrenches), wrt, loops)
         rates = inline(self._rate.tape, q, v)
         by_name = {"q": rates[0], "v": rates[1], "tau": [[0.0] * self.system.nv for _ in range(self.system.nq)]}
         return {("a", name): found[name] for name in wrt} | {("rate", name): by_name[name] for name in wrt}

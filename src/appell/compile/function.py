@@ -27,7 +27,7 @@ import numpy as np
 from appell.compile.arguments import Caller, title
 from appell.compile.count import OpCount
 from appell.compile.differentiate import jacobian
-from appell.compile.formula import Formula, count, fused, unrolled
+from appell.compile.formula import Formula, count, fused, length, unrolled
 from appell.compile.graph import Graph
 from appell.compile.native.bound import Bound, bind
 from appell.compile.native.direct import direct_call
@@ -180,7 +180,7 @@ class Function:
             return known
         tape = jacobian(self.tape, f"{self.name}_d{'_d'.join(wrt)}", seeds, wrt)
         own = Function(tape, f"Derivative of {self.name} by {', '.join(wrt)}.", self.owner, self.tangents)
-        return own if known is None or len(own.fused) <= len(known.fused) else known
+        return own if known is None or length(own.fused) <= length(known.fused) else known
 
     def gradient(self, wrt: str) -> Function:
         """The derivative of a function with one scalar result."""

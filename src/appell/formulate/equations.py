@@ -86,6 +86,11 @@ class Equations(BodyEquations):
         """Forces of every drive, gathered where tau acts."""
 
     @property
+    def coupled(self) -> int:
+        """How many entries of the lower half of M are not zero for every q."""
+        return self.system.nv * (self.system.nv + 1) // 2
+
+    @property
     def is_regular(self) -> bool:
         """Whether forces determine the accelerations in almost every configuration."""
         return True

@@ -154,6 +154,12 @@ class TreeEquations(Equations):
             return [undetermined([q[0]] * n)] * n
 
     @property
+    def coupled(self) -> int:
+        sizes = {link.name: len(link.partials) for link in self.tree.links}
+        inboard = {link.name: sum(sizes[other.name] for other in self.tree.ancestors(link)) for link in self.tree.links}
+        return sum(size * inboard[name] + size * (size + 1) // 2 for name, size in sizes.items())
+
+    @property
     def is_regular(self) -> bool:
         """Whether forces determine the accelerations; an error if they do not, unless that was asked for."""
         if self.robot.physical:
