@@ -32,7 +32,7 @@ KERNELS = {"loop": loop_kernel, "single": single_kernel}
 
 
 def load_kernel(tape: Tape, dtype: DTypeLike, function: str, form: Form | None = None) -> Code:
-    """The function `loop` or `single` of a tape, ready to be called; in the form that suits the machine, or this one."""
+    """The function `loop` or `single` of a tape, ready to be called; in the form that suits the machine, or another."""
     code = np.dtype(dtype).char
     if code not in FORMATS:
         raise ArgumentError(f"'{tape.name}' cannot compute in {np.dtype(dtype)}.", expected="float64 or float32")
