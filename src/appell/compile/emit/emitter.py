@@ -199,3 +199,23 @@ class Emitter:
         self.do(f"%next.{loop} = add i64 {index}, 1")
         self.branch(self.value(f"icmp eq i64 %next.{loop}, {count}"), after, loop)
         self.enter(after)
+
+    def fold(self, count: int, values: list[Value], body) -> list[Value]:
+        """Run `values = body(index, values)` on registers for every index below `count`, as a loop."""
+        before, loop, after = self.block, self.label("fold"), self.label("folded")
+        carried = [f"%carried{k}.{loop}" for k in range(len(values))]
+        self.jump(loop)
+        self.enter(loop)
+        top = len(self.lines)
+        index = f"%index.{loop}"
+        found = body(index, carried)
+        rounds = self.value(f"add i64 {index}, 1")
+
+        def met(kind: str, name: Value, first: Value, later: Value) -> str:
+            return f"{name} = phi {kind} [ {first}, %{before} ], [ {later}, %{self.block} ]"
+
+        kept = [met(self.lanes.real, *names) for names in zip(carried, values, found, strict=True)]
+        self.lines[top:top] = [met("i64", index, "0", rounds), *kept]
+        self.branch(self.value(f"icmp eq i64 {rounds}, {count}"), after, loop)
+        self.enter(after)
+        return found

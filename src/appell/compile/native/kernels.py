@@ -20,10 +20,12 @@ from appell.compile import emit
 from appell.compile.emit.form import Form
 from appell.compile.emit.kernel import loop_kernel, single_kernel
 from appell.compile.emit.lanes import DOUBLE, FLOAT
+from appell.compile.formula import Formula
 from appell.compile.native import cache as disk
 from appell.compile.native.machine import Code, assemble
 from appell.compile.native.target import host
 from appell.compile.ops import Op
+from appell.compile.program import Program
 from appell.compile.tape import Tape
 from appell.errors import ArgumentError
 
@@ -31,8 +33,8 @@ FORMATS = {"d": DOUBLE, "f": FLOAT}
 KERNELS = {"loop": loop_kernel, "single": single_kernel}
 
 
-def load_kernel(tape: Tape, dtype: DTypeLike, function: str, form: Form | None = None) -> Code:
-    """The function `loop` or `single` of a tape, ready to be called; in the form that suits the machine, or another."""
+def load_kernel(tape: Formula, dtype: DTypeLike, function: str, form: Form | None = None) -> Code:
+    """The function `loop` or `single` of a tape, ready to be called; in the form that suits the machine, or this."""
     code = np.dtype(dtype).char
     if code not in FORMATS:
         raise ArgumentError(f"'{tape.name}' cannot compute in {np.dtype(dtype)}.", expected="float64 or float32")
@@ -52,7 +54,7 @@ def emitter_digest() -> str:
     """A hash of the sources of everything between a tape and its object file, computed once a process."""
     names = [f"{emit.__name__}.{module.name}" for module in pkgutil.iter_modules(emit.__path__)]
     total = hashlib.sha256()
-    for name in sorted([*names, Op.__module__, Tape.__module__, Code.__module__]):
+    for name in sorted([*names, Op.__module__, Tape.__module__, Program.__module__, Code.__module__]):
         module: Any = importlib.import_module(name)
         total.update(name.encode() + hashlib.sha256(module.__loader__.get_data(module.__file__)).digest())
     return total.hexdigest()
