@@ -32,7 +32,7 @@ def single_kernel(tape: Formula, number: Format, fused: bool, form: Form) -> str
 
 def _module(tape: Formula, *functions: str) -> str:
     _, outputs = operands(tape, layout(tape).places)
-    return "\n".join([*(_table(operand) for operand in outputs), *functions, "!0 = !{i32 1}", ""])
+    return "\n".join([*(_table(operand) for operand in outputs), *functions, "!0 = !{i32 1}", "!1 = !{}", ""])
 
 
 def _table(operand: Operand) -> str:
