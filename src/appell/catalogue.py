@@ -7,17 +7,20 @@ from functools import cached_property
 from typing import Any, overload
 
 from appell.compile.content import content, is_ours
+from appell.compile.formula import Formula
 from appell.compile.function import Function
 from appell.compile.kept import kept
 from appell.compile.native.making import MAKING
 from appell.compile.passes.collect import simplest
+from appell.compile.rolling.roll import roll
 from appell.compile.tape import Array, Tape
 from appell.compile.taylor import Taylor
 from appell.compile.trace import trace
+from appell.derivative_rules import FORCES, MOTIONS, DerivativeRule
 from appell.errors import ModelError
 from appell.formulate.equations import Equations
 from appell.formulate.systems import Choice, Maker, maker
-from appell.model.body import Inertia
+from appell.model.body import inertias_of
 from appell.model.system import System
 
 Body = Callable[..., Mapping[str, Any]]  # (equations, *arguments) -> results by name
@@ -38,6 +41,11 @@ class Catalogue:
     def formulation(self) -> str:
         """The name of the way to the equations."""
         return self._make.name
+
+    @property
+    def looped(self) -> tuple[str, ...]:
+        """The functions that run as loops over the links: their code is as long as one step, however long the robot."""
+        return self._make.looped
 
     @cached_property
     def equations(self) -> Equations:
@@ -71,23 +79,42 @@ class Catalogue:
         if free:
             inputs.append(Array("parameters", (10 * len(free),)))
 
-        def traced(*values):
+        def traced(equations, values):
             values, rest = values[: len(given)], values[len(given) :]
-            equations = self.equations if not free else self._make(_inertias(free, rest[-1]))
             outside = (dict(zip(self._pushed, rest, strict=False)),) if pushed else ()
             return body(equations, *values, *outside)
 
+        def inertias(values):
+            return inertias_of(free, values[-1]) if free else {}
+
+        def rolled(*values_and_loops):
+            *values, loops = values_and_loops
+            return traced(self._make(inertias(values), loops), values)
+
+        def straight(*values):
+            return traced(self._make(inertias(values)) if free else self.equations, values)
+
         def make() -> Tape:
-            tape = trace(name, inputs, traced)
+            tape = trace(name, inputs, straight)
             return simplest(tape) if self._make.collects(name) else tape
 
-        return Function(kept(subject, make), doc, system.owner, self.tangents)
+        formula: Formula = roll(name, inputs, rolled) if name in self.looped else kept(subject, make)
+        return Function(formula, doc, system.owner, self.tangents, self._rule(formula, pushed, free))
 
     def subject(self, *named: str) -> str | None:
         """The content of this catalogue as a name for what is made of it; None if it is small, or nobody can say."""
         if self.system.nv <= _QUICK or not is_ours(type(self)):
             return None
         return content(self.system, self.choice, self.wrenches, named)
+
+    def _rule(self, formula: Formula, pushed: bool, free: list[str]) -> DerivativeRule | None:
+        """How the function of a formula is differentiated, if there is another way than through its tape."""
+        if formula.name not in FORCES | MOTIONS or not self._make.structured:
+            return None
+        on = tuple(self._pushed) if pushed else ()
+        return DerivativeRule(
+            self.system, self.choice, formula.name, formula.inputs, formula.outputs, on, tuple(free), self.tangents
+        )
 
     @property
     def _free(self) -> list[str]:
@@ -164,7 +191,3 @@ class Entry:
         if not is_ours(body) or getattr(body, "__closure__", None) is not None:
             return None
         return catalogue.subject(body.__module__, self._owner, self._name)
-
-
-def _inertias(names: list[str], parameters) -> dict[str, Inertia]:
-    return {name: Inertia.from_parameters(parameters[10 * k : 10 * k + 10]) for k, name in enumerate(names)}

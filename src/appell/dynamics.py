@@ -32,6 +32,9 @@ class Dynamics(FrameCatalogue):
     forces act; inverse and forward dynamics then take one more argument of six numbers (force, moment) for each,
     expressed as `reference` says. If bodies are free, every function that needs inertia takes `parameters`, ten a body.
     `tau` are forces at the actuators, all others along the coordinates; for a tree the two are the same.
+
+    Inverse and forward dynamics of a long tree run as loops over its links, which compile in the same time however long
+    it is; `loops` asks for them (True) or for straight code (False), and `dyn.looped` names the functions that do.
     """
 
     def __init__(
@@ -45,12 +48,13 @@ class Dynamics(FrameCatalogue):
         reference: str = "LOCAL",
         friction: bool = False,
         rotors: bool = False,
+        loops: bool | None = None,
     ):
-        choice = Choice(formulation, inertia, forward, friction, rotors, known_reference(reference))
+        choice = Choice(formulation, inertia, forward, friction, rotors, known_reference(reference), loops)
         super().__init__(system, choice, wrenches)
 
     def __repr__(self) -> str:
-        return f"Dynamics({self.system}, '{self.formulation}')"
+        return f"Dynamics({self.system}, '{self.formulation}'{', in loops' * bool(self.looped)})"
 
     # ---- motion and forces
 
@@ -90,6 +94,11 @@ class Dynamics(FrameCatalogue):
         "q",
         lambda e, q: {"M": e.mass_matrix(q)},
         "M(q), the inertia matrix along the coordinates.",
+    )
+    inverse_mass_matrix = Entry(
+        "q",
+        lambda e, q: {"M_inverse": e.inverse_mass_matrix(q)},
+        "M(q)⁻¹, the accelerations of unit forces along the coordinates.",
     )
     bias = Entry(
         "q v",

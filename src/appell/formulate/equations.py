@@ -17,7 +17,9 @@ from __future__ import annotations
 
 from abc import abstractmethod
 
+from appell.algebra.loops import UNROLLED, Loops
 from appell.algebra.scalar import Scalar, Vector
+from appell.algebra.solve import LDL
 from appell.formulate.body_equations import BodyEquations, Matrix, Wrenches
 from appell.formulate.parameters import SYMBOLS, Driven, Parameter
 from appell.model.body import PARAMETER_NAMES
@@ -32,6 +34,7 @@ class Equations(BodyEquations):
     friction: bool  # whether friction and offsets of the drives count
     rotors: bool  # whether rotor inertias do
     reference: str  # in which axes wrenches on frames are given
+    loops: Loops = UNROLLED  # how loops run, where the equations are written as loops
 
     # ---- how its actuators see it
 
@@ -82,6 +85,16 @@ class Equations(BodyEquations):
     def on_actuators(self, forces: Vector) -> list[Scalar]:
         """Forces of every drive, gathered where tau acts."""
 
+    @property
+    def coupled(self) -> int:
+        """How many entries of the lower half of M are not zero for every q."""
+        return self.system.nv * (self.system.nv + 1) // 2
+
+    @property
+    def is_regular(self) -> bool:
+        """Whether forces determine the accelerations in almost every configuration."""
+        return True
+
     # ---- (1) to (3)
 
     def gibbs_function(self, q: Vector, v: Vector, a: Vector) -> Scalar:
@@ -130,6 +143,10 @@ class Equations(BodyEquations):
         """M(q)."""
         M = self.body_mass_matrix(q)
         return self._plus(M, q, self.drive_jacobian(q), symmetric=True) if self.rotors else M
+
+    def inverse_mass_matrix(self, q: Vector) -> Matrix:
+        """M⁻¹, by LDLᵀ: leaves first, so that branches of a tree meet in the solution only."""
+        return LDL.of(self.mass_matrix(q)).inverse()
 
     def coriolis(self, q: Vector, v: Vector) -> Matrix:
         """C(q, v), with C v = bias - gravity - friction and dM/dt - 2C skew."""

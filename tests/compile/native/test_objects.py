@@ -116,8 +116,8 @@ def test_short_code_stays_in_one_part_and_long_code_does_not():
 
 def test_an_image_gives_back_its_objects():
     made = [b"\x7fELF one", b"", b"another" * 9]
-    assert parted(joined(made)) == made
-    assert parted(joined(made[:1])) == made[:1]
+    assert parted(joined(made)) == (made, False)
+    assert parted(joined(made[:1], borrows=True)) == (made[:1], True)
 
 
 def test_what_llvm_refuses_in_one_part_is_an_error_with_a_name():

@@ -40,7 +40,7 @@ KERNELS = {"loop": loop_kernel, "single": single_kernel}
 
 
 def load_kernel(tape: Formula, dtype: DTypeLike, function: str, form: Form | None = None) -> Code:
-    """The function `loop` or `single` of a tape, ready to be called; in this form, or in the one of the machine."""
+    """The function `loop` or `single` of a tape, ready to be called; in the form that suits the machine, or this."""
     code = np.dtype(dtype).char
     if code not in FORMATS:
         raise ArgumentError(f"'{tape.name}' cannot compute in {np.dtype(dtype)}.", expected="float64 or float32")
