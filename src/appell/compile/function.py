@@ -1,4 +1,4 @@
-"""A function of arrays, compiled on first use: the face that a tape shows to people.
+"""A function of arrays, compiled on first use: the face that a formula shows to people.
 
     f = Function.of("area", {"r": ()}, lambda r: {"area": 3.14 * r * r})
     f(q, v, a)                   call it; leading axes are batch and broadcast, `out=` and `dtype=` as for any ufunc
@@ -10,7 +10,9 @@
     f.bind()                     the same on preallocated arrays, for control loops
     print(f.tape)                what it does
 
-It pickles by content: what travels is the tape, and the other side compiles or finds it in its cache.
+Its formula is a tape, or a program where a loop in `body` is to stay a loop. What reads the formula another way (its
+derivatives, some of its columns) reads the tape of a program, with all its turns taken, which is made when it is asked
+for. A function pickles by content: what travels is the formula, and the other side compiles or finds it in its cache.
 """
 
 from __future__ import annotations
@@ -24,8 +26,9 @@ from typing import Any
 import numpy as np
 
 from appell.compile.arguments import Caller, title
-from appell.compile.count import OpCount, count
+from appell.compile.count import OpCount
 from appell.compile.differentiate import jacobian
+from appell.compile.formula import Formula, count, fused, unrolled
 from appell.compile.graph import Graph
 from appell.compile.native.bound import Bound, bind
 from appell.compile.native.direct import direct_call
@@ -35,7 +38,8 @@ from appell.compile.native.machine import Code
 from appell.compile.native.making import once
 from appell.compile.ops import Op
 from appell.compile.packed import Packed, pack
-from appell.compile.passes.pipeline import COMPILED, TRACED, run
+from appell.compile.passes.pipeline import TRACED, run
+from appell.compile.rolling.roll import roll
 from appell.compile.tape import Array, Tape, arrays
 from appell.compile.trace import trace
 from appell.errors import ArgumentError, unknown_name
@@ -48,23 +52,23 @@ _ANY_CALL = signature(lambda *arguments, **options: None)
 class Function:
     """A function of NumPy arrays that wraps a universal function: `f(q, v, a)` is `f.ufunc(q, v, a)` with its checks.
 
-    The ufunc is compiled from the tape at the first call and kept on disk, so that leading axes broadcast, `out=` and
-    `dtype=` work and no Python runs in the loop. Unlike a ufunc it knows its arguments by name and its own formula, and
-    so can be differentiated, counted, cut to columns, bound to arrays and pickled. `tangents` are the directions along
-    which arguments move that are no vector space.
+    The ufunc is compiled at the first call and kept on disk, so that leading axes broadcast, `out=` and `dtype=` work
+    and no Python runs in the loop. Unlike a ufunc it knows its arguments by name and its own formula, and so can be
+    differentiated, counted, cut to columns, bound to arrays and pickled. `tangents` are the directions along which
+    arguments move that are no vector space.
     """
 
     # Python looks a call up in the class and finds this slot, which hands over what the instance keeps in it: at first
     # the way that compiles, then a built-in function, which enters no Python frame.
     __slots__ = ("__call__", "__dict__", "__weakref__")
 
-    def __init__(self, tape: Tape, doc: str = "", owner: str = "", tangents: Mapping[str, Tape] = NOTHING):
-        self.tape = tape
+    def __init__(self, formula: Formula, doc: str = "", owner: str = "", tangents: Mapping[str, Tape] = NOTHING):
+        self.formula = formula
         self.owner = owner  # whose function it is, for messages: "robot 'puma'"
         self.tangents = dict(tangents)
         self._kernels: dict[np.dtype, Code] = {}
         self.__doc__ = doc
-        self.__name__ = tape.name  # schedulers name their tasks by it
+        self.__name__ = formula.name  # schedulers name their tasks by it
         self.__signature__ = _ANY_CALL  # Python cannot see it through the slot
         self.__call__: Callable[..., Any] = self._first_call
 
@@ -77,39 +81,42 @@ class Function:
         doc: str = "",
         owner: str = "",
         tangents: Mapping[str, Tape] = NOTHING,
+        loops: bool = False,
     ) -> Function:
         """The function that `body` computes: nested lists of scalars in, nested results by name out.
+
+        With `loops`, `body` is called with one more argument, the last: `appell.algebra.loops.Loops` that stay loops.
 
         >>> Function.of("area", {"r": ()}, lambda r: {"area": 3.14 * r * r})(2.0)
         12.56
         """
-        return cls(trace(name, arrays(inputs), body), doc, owner, tangents)
+        return cls((roll if loops else trace)(name, arrays(inputs), body), doc, owner, tangents)
 
     @property
     def name(self) -> str:
-        return self.tape.name
+        return self.formula.name
 
     @property
     def inputs(self) -> tuple[Array, ...]:
-        return self.tape.inputs
+        return self.formula.inputs
 
     @property
     def outputs(self) -> tuple[Array, ...]:
-        return self.tape.outputs
+        return self.formula.outputs
 
     def __repr__(self) -> str:
         arguments, results = (", ".join(map(str, arrays)) for arrays in (self.inputs, self.outputs))
         return f"<Function {self.name}({arguments}) -> {results}{' of ' * bool(self.owner)}{self.owner}>"
 
     def __reduce__(self):
-        return Function, (self.tape, self.__doc__, self.owner, self.tangents)
+        return Function, (self.formula, self.__doc__, self.owner, self.tangents)
 
     # ---- running
 
     @once
-    def fused(self) -> Tape:
-        """The tape that is run."""
-        return run(COMPILED, self.tape)
+    def fused(self) -> Formula:
+        """The formula that is run."""
+        return fused(self.formula)
 
     @once
     def ufunc(self) -> np.ufunc:
@@ -140,11 +147,16 @@ class Function:
             self._kernels[kind] = load_kernel(self.fused, kind, "single")
         return self._kernels[kind]
 
-    # ---- other readings of the tape
+    # ---- other readings of the formula
+
+    @once
+    def tape(self) -> Tape:
+        """What it does, operation by operation."""
+        return unrolled(self.formula)
 
     def count(self) -> OpCount:
         """The operations of one evaluation."""
-        return count(self.tape)
+        return count(self.formula)
 
     def jacobian(self, *wrt: str) -> Function:
         """Derivatives by arguments, as results of shape (*result, columns), one kernel for all that are named."""

@@ -144,16 +144,28 @@ def trace(name: str, inputs: Sequence[Array], function: Callable[..., Mapping[st
 
 def record(graph: Graph, name: str, inputs: Sequence[Array], function: Callable[..., Mapping[str, Any]]) -> Tape:
     """What a function does, as the graph takes it down."""
+    return graph.tape(name, inputs, *recorded(graph, name, inputs, function))
+
+
+def recorded(
+    graph: Graph, name: str, inputs: Sequence[Array], function: Callable[..., Mapping[str, Any]]
+) -> tuple[list[Array], list[int]]:
+    """The results of a function that is run on the inputs of the graph, and the nodes that they are."""
     arguments = split([Traced(graph, graph.input(k)) for k in range(sum(array.size for array in inputs))], inputs)
     outputs, results = [], []
     for label, value in function(*arguments).items():
         scalars, shape = flatten(value)
         outputs.append(Array(label, shape))
         for scalar in scalars:
-            if not isinstance(scalar, Traced) and not is_number(scalar):
+            if isinstance(scalar, Traced):
+                if scalar.graph is not graph:
+                    raise TraceError(f"result '{label}' of '{name}' comes from another trace.")
+                results.append(scalar.index)
+            elif is_number(scalar):
+                results.append(graph.const(scalar))
+            else:
                 raise TraceError(f"result '{label}' of '{name}' holds {scalar!r}, which is not a scalar.")
-            results.append(scalar.index if isinstance(scalar, Traced) else graph.const(scalar))
-    return graph.tape(name, inputs, outputs, results)
+    return outputs, results
 
 
 def split(scalars: Sequence, arrays: Sequence[Array]) -> list:

@@ -9,28 +9,30 @@ so it has the bits that it would have in any batch.
 
 from __future__ import annotations
 
-from appell.compile.emit.body import body, slots
 from appell.compile.emit.emitter import Emitter, Index
-from appell.compile.emit.lanes import Lanes
+from appell.compile.emit.form import Form
+from appell.compile.emit.lanes import Format, Lanes
+from appell.compile.emit.layout import body, layout
 from appell.compile.emit.move import LaneSamples, gather, scatter
 from appell.compile.emit.operand import Operand, locate, operands
-from appell.compile.emit.schedule import CHUNK
-from appell.compile.tape import Tape
+from appell.compile.formula import Formula
 
 
-def loop_kernel(tape: Tape, lanes: Lanes, fused: bool, chunk: int = CHUNK) -> str:
+def loop_kernel(tape: Formula, number: Format, fused: bool, form: Form) -> str:
     """The module of the ufunc's loop."""
-    return _module(tape, body(tape, lanes, fused, chunk), _loop(tape, Emitter(lanes, fused)))
+    lanes = Lanes(number, form.register)
+    return _module(tape, body(tape, lanes, fused, form.chunk), _loop(tape, Emitter(lanes, fused)))
 
 
-def single_kernel(tape: Tape, lanes: Lanes, fused: bool, chunk: int = CHUNK) -> str:
+def single_kernel(tape: Formula, number: Format, fused: bool, form: Form) -> str:
     """The module of the function for one sample."""
-    return _module(tape, body(tape, lanes, fused, chunk), _single(tape, Emitter(lanes, fused)))
+    lanes = Lanes(number, form.register)
+    return _module(tape, body(tape, lanes, fused, form.chunk), _single(tape, Emitter(lanes, fused)))
 
 
-def _module(tape: Tape, *functions: str) -> str:
-    _, outputs = operands(tape, slots(tape))
-    return "\n".join([*(_table(operand) for operand in outputs), *functions, "!0 = !{i32 1}", ""])
+def _module(tape: Formula, *functions: str) -> str:
+    _, outputs = operands(tape, layout(tape).places)
+    return "\n".join([*(_table(operand) for operand in outputs), *functions, "!0 = !{i32 1}", "!1 = !{}", ""])
 
 
 def _table(operand: Operand) -> str:
@@ -39,10 +41,10 @@ def _table(operand: Operand) -> str:
     return f"{operand.table} = private unnamed_addr constant [{len(operand.slots)} x i32] [{entries}], align 16"
 
 
-def _loop(tape: Tape, emit: Emitter) -> str:
-    lanes, results = emit.lanes, slots(tape)
-    inputs, outputs = operands(tape, results)
-    taken, given = emit.stack(tape.input_size), emit.stack(len(results))
+def _loop(tape: Formula, emit: Emitter) -> str:
+    lanes, shape = emit.lanes, layout(tape)
+    inputs, outputs = operands(tape, shape.places)
+    taken, given = shape.blocks(emit)
     count = emit.value("load i64, ptr %dims, align 8")
     last = emit.value(f"sub i64 {count}, 1")
     sources = [locate(emit, operand) for operand in inputs]
@@ -78,10 +80,10 @@ def _smaller(emit: Emitter, x: str, y: str) -> str:
     return emit.value(f"select i1 {emit.value(f'icmp ult i64 {x}, {y}')}, i64 {x}, i64 {y}")
 
 
-def _single(tape: Tape, emit: Emitter) -> str:
-    lanes, results = emit.lanes, slots(tape)
-    inputs, outputs = operands(tape, results)
-    taken, given = emit.stack(tape.input_size), emit.stack(len(results))
+def _single(tape: Formula, emit: Emitter) -> str:
+    lanes, shape = emit.lanes, layout(tape)
+    inputs, outputs = operands(tape, shape.places)
+    taken, given = shape.blocks(emit)
     unroll = tape.input_size + len(tape.results) <= 200
 
     def number(operand: Operand, element: Index) -> str:
