@@ -97,8 +97,8 @@ class TreeEquations(Equations):
     def body_coriolis(self, q: Vector, v: Vector) -> Matrix:
         return coriolis(self.regrouped, q, v)
 
-    def body_regressor(self, q: Vector, v: Vector, a: Vector) -> Matrix:
-        return regressor(self.tree, q, v, a)
+    def body_regressor(self, q: Vector, v: Vector, a: Vector, columns: Sequence[int] | None = None) -> Matrix:
+        return regressor(self.tree, q, v, a, columns)
 
     def body_kinetic_energy(self, q: Vector, v: Vector) -> Scalar:
         return energy.kinetic_energy(self.tree, q, v)
