@@ -7,7 +7,6 @@ from dataclasses import replace
 from appell.compile import count as tapes
 from appell.compile.count import OpCount
 from appell.compile.graph import Graph
-from appell.compile.kept import KeptTape
 from appell.compile.passes.pipeline import COMPILED, TRACED, run
 from appell.compile.program import FrameStep, Program, Stage
 from appell.compile.tape import Tape
@@ -17,8 +16,6 @@ Formula = Tape | Program
 
 def fused(formula: Formula) -> Formula:
     """The formula that is run: with fused multiply-adds."""
-    if isinstance(formula, KeptTape):
-        return formula.fused
     if isinstance(formula, Tape):
         return run(COMPILED, formula)
     stages = (

@@ -31,7 +31,7 @@ from appell.compile.count import OpCount
 from appell.compile.differentiate import jacobian
 from appell.compile.formula import Formula, count, fused, length, unrolled
 from appell.compile.graph import Graph
-from appell.compile.kept import kept
+from appell.compile.kept import Kept, kept
 from appell.compile.native.bound import Bound, bind
 from appell.compile.native.direct import direct_call
 from appell.compile.native.gufunc import Loops
@@ -94,15 +94,17 @@ class Function:
         owner: str = "",
         tangents: Mapping[str, Tape] = NOTHING,
         loops: bool = False,
+        subject: str | None = None,
     ) -> Function:
         """The function that `body` computes: nested lists of scalars in, nested results by name out.
 
         With `loops`, `body` is called with one more argument, the last: `appell.algebra.loops.Loops` that stay loops.
+        A `subject` names all that `body` depends on; a long formula is then kept on disk and found there again.
 
         >>> Function.of("area", {"r": ()}, lambda r: {"area": 3.14 * r * r})(2.0)
         12.56
         """
-        return cls((roll if loops else trace)(name, arrays(inputs), body), doc, owner, tangents)
+        return cls(kept(subject, lambda: (roll if loops else trace)(name, arrays(inputs), body)), doc, owner, tangents)
 
     @property
     def name(self) -> str:
@@ -128,7 +130,7 @@ class Function:
     @once
     def fused(self) -> Formula:
         """The formula that is run."""
-        return fused(self.formula)
+        return self.formula.fused if isinstance(self.formula, Kept) else fused(self.formula)
 
     @once
     def _loops(self) -> Loops:

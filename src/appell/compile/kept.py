@@ -1,135 +1,130 @@
-"""Long tapes on disk: what was traced or differentiated once is not traced again in the next process.
+"""Long formulas on disk: what was traced or differentiated once is not traced again in the next process.
 
-    tape = kept(content("inverse_dynamics", system, choice), lambda: trace(...))
+    formula = kept(content("inverse_dynamics", system, choice), lambda: trace(...))
 
-The key of an entry covers all that a tape depends on: what the caller says (None: nobody can say, and nothing is kept),
-the sources that turn a system into a tape, and the Python that ran them. An entry holds the face of the tape, its hash,
-the hash of the fused tape, which names the machine code, and the nodes. They are unpacked when somebody asks for them,
-which a call does not: it needs the face and the machine code alone.
+The key of an entry covers all that a formula depends on: what the caller says (None: nobody can say, and nothing is
+kept), the sources that turn a system into a formula, and the Python that ran them. An entry holds the face of the
+formula, its hash, the hash of the fused formula, which names the machine code, and the rest packed. That is unpacked
+when somebody asks for it, which a call does not: it needs the face and the machine code alone.
 
-Short tapes are not kept: to trace them takes no longer than to look for them.
+Short formulas are not kept: to trace them takes no longer than to look for them.
 """
 
 from __future__ import annotations
 
 import hashlib
-import marshal
-import os
+import pickle
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from functools import cache, cached_property
-from pathlib import Path
-from time import perf_counter, time
+from collections.abc import Callable
+from dataclasses import fields
+from functools import cached_property
+from time import perf_counter
+from typing import Any
 
+from appell.compile.formula import Formula, fused, length
 from appell.compile.native import cache as disk
 from appell.compile.native.making import LOG
-from appell.compile.passes.pipeline import COMPILED, run
-from appell.compile.tape import Array, Node, Tape
+from appell.compile.program import Program
+from appell.compile.sources import sources_digest
+from appell.compile.tape import Tape
 
-LONG = 3000  # nodes from which on a tape is kept
-_LOADED = time()
-_PACKAGE = Path(__file__).parents[1]
-_FOLDERS = ("algebra", "model", "formulate", "compile")  # what a trace runs through, with the modules beside them
-_EQUAL_BYTES = 2  # the version of marshal that writes equal things as equal bytes
-
-_Body = tuple[tuple[Node, ...], tuple[int, ...]]  # nodes and results
+LONG = 3000  # nodes from which on a formula is kept
+_FACE = ("name", "inputs", "outputs", "digest")
 
 
-def kept(subject: str | None, make: Callable[[], Tape]) -> Tape:
-    """The tape of a subject, from the disk or made now; long ones are put there."""
+def kept(subject: str | None, make: Callable[[], Formula]) -> Formula:
+    """The formula of a subject, from the disk or made now; long ones are put there."""
     sources = sources_digest() if subject is not None else None
     if subject is None or sources is None:
         return make()
     begin = perf_counter()
-    key = hashlib.sha256("\n".join(["tape", subject, sources, sys.version]).encode()).hexdigest()
+    key = hashlib.sha256("\n".join(["formula", subject, sources, sys.version]).encode()).hexdigest()
     if (entry := disk.find(key)) is not None:
-        tape: Tape = _unpacked(entry)
-        LOG.info("%s: %d nodes found in the cache in %.3f s", tape.name, len(tape), perf_counter() - begin)
-        return tape
-    tape = make()
-    LOG.info("%s: %d nodes traced in %.3f s", tape.name, len(tape), perf_counter() - begin)
-    if len(tape) < LONG:
-        return tape
-    fused = run(COMPILED, tape)
-    disk.keep(key, _packed(tape, fused))
-    return KeptTape(_face(tape), len(tape), tape.digest, lambda: (tape.nodes, tape.results), fused)
+        found, size = _unpacked(entry)
+        LOG.info("%s: %d nodes found in the cache in %.3f s", found.name, size, perf_counter() - begin)
+        return found
+    made = make()
+    LOG.info("%s: %d nodes traced in %.3f s", made.name, length(made), perf_counter() - begin)
+    if length(made) < LONG:
+        return made
+    run = fused(made)
+    disk.keep(key, _packed(made, run))
+    return _kind(made)(_face(made), length(made), lambda: made, lambda: run)
 
 
-class KeptTape(Tape):
-    """A tape whose nodes come when they are asked for; `fused` is what becomes of it for machine code."""
+class Kept:
+    """A formula whose inside comes when it is asked for; `fused` is what becomes of it for machine code."""
 
-    def __init__(self, face: Sequence, size: int, digest: str, read: Callable[[], _Body], fused: Tape | None = None):
-        name, inputs, outputs = face
-        # a tape is frozen; `digest` stands where its property keeps it
-        vars(self).update(name=name, inputs=inputs, outputs=outputs, digest=digest)
-        self._size, self._read, self.fused = size, read, fused or self
+    def __init__(
+        self,
+        face: dict[str, Any],
+        size: int,
+        read: Callable[[], Formula],
+        fuse: Callable[[], Formula],
+    ):
+        vars(self).update(face)
+        self._size, self._read, self._fuse = size, read, fuse
 
     @cached_property
-    def _body(self) -> _Body:
+    def whole(self) -> Formula:
+        """The same formula with its inside at hand."""
         return self._read()
 
-    @property
-    def nodes(self) -> tuple[Node, ...]:  # type: ignore[override]
-        return self._body[0]
+    @cached_property
+    def fused(self) -> Formula:
+        return self._fuse()
 
-    @property
-    def results(self) -> tuple[int, ...]:  # type: ignore[override]
-        return self._body[1]
+    def __getattr__(self, name: str) -> Any:
+        """What is not there yet."""
+        kind: Any = type(self)
+        if name.startswith("_") or name not in (field.name for field in fields(kind)):
+            raise AttributeError(f"'{kind.__name__}' object has no attribute '{name}'")
+        vars(self)[name] = found = getattr(self.whole, name)
+        return found
+
+    def __reduce__(self):
+        return _same, (self.whole,)
+
+
+class KeptTape(Kept, Tape):
+    """A tape that may still be on the disk."""
 
     def __len__(self) -> int:
         return self._size
 
-    def __reduce__(self):
-        return Tape, (self.name, self.inputs, self.outputs, self.nodes, self.results)
+
+class KeptProgram(Kept, Program):
+    """A program that may still be on the disk."""
 
 
-@cache
-def sources_digest() -> str | None:
-    """A hash of the sources of everything between a system and its tape.
-
-    None if they cannot be read, or have been written since they were loaded: then nobody knows what has been run.
-    """
-    total = hashlib.sha256()
-    try:
-        paths = [*_modules(_PACKAGE), *(path for name in _FOLDERS for path in _modules(_PACKAGE / name, deep=True))]
-        for path in paths:
-            with open(path, "rb") as file:
-                if os.fstat(file.fileno()).st_mtime > _LOADED:
-                    return None
-                total.update(os.path.basename(path).encode() + hashlib.sha256(file.read()).digest())
-    except OSError:
-        return None
-    return total.hexdigest() if paths else None
+def _same(formula: Formula) -> Formula:
+    return formula
 
 
-def _modules(folder: Path | str, deep: bool = False) -> Iterator[str]:
-    with os.scandir(folder) as entries:
-        for entry in sorted(entries, key=lambda entry: entry.name):
-            if entry.name.endswith(".py"):
-                yield entry.path
-            elif deep and entry.is_dir():
-                yield from _modules(entry.path, deep)
+def _kind(formula: Formula) -> type[KeptTape] | type[KeptProgram]:
+    return KeptTape if isinstance(formula, Tape) else KeptProgram
 
 
-def _face(tape: Tape) -> tuple:
-    return tape.name, tape.inputs, tape.outputs
+def _face(formula: Formula) -> dict[str, Any]:
+    return {name: getattr(formula, name) for name in _FACE}
 
 
-def _packed(tape: Tape, fused: Tape) -> bytes:
-    sides = [[(array.name, array.shape) for array in side] for side in (tape.inputs, tape.outputs)]
-    known = [(len(each), each.digest) for each in (tape, fused)]
-    body = marshal.dumps((tape.nodes, tape.results), _EQUAL_BYTES)
-    return marshal.dumps((tape.name, *sides, *known, body), _EQUAL_BYTES)
+def _packed(formula: Formula, run: Formula) -> bytes:
+    faces = [(_face(each), length(each)) for each in (formula, run)]
+    inside = {field.name: getattr(formula, field.name) for field in fields(formula)}
+    return pickle.dumps((type(formula), *faces, pickle.dumps(inside)))
 
 
-def _unpacked(entry: bytes) -> KeptTape:
-    name, *sides, (size, digest), (fused_size, fused_digest), body = marshal.loads(entry)
-    face = (name, *(tuple(Array(*described) for described in side) for side in sides))
+def _unpacked(entry: bytes) -> tuple[Formula, int]:
+    """The formula of an entry, which is one of ours: the cache has seen to that."""
+    plain, (face, size), (run_face, run_size), inside = pickle.loads(entry)
+    kind = KeptTape if plain is Tape else KeptProgram
 
-    def fuse() -> _Body:
-        made = run(COMPILED, tape)
-        return made.nodes, made.results
+    def read() -> Formula:
+        return plain(**pickle.loads(inside))
 
-    fused = KeptTape(face, fused_size, fused_digest, fuse)
-    tape = KeptTape(face, size, digest, lambda: marshal.loads(body), fused)
-    return tape
+    def fuse() -> Formula:
+        return kind(run_face, run_size, lambda: fused(found.whole), lambda: found.fused)
+
+    found: Any = kind(face, size, read, fuse)
+    return found, size
