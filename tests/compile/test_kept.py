@@ -13,14 +13,16 @@ import numpy as np
 import pytest
 
 import appell as ap
-from appell import catalogue
+from appell import catalogue, derivative_rules
 from appell.compile import function as functions
 from appell.compile import kept as keeping
 from appell.compile import sources as reading
 from appell.compile.evaluate import evaluate
-from appell.compile.kept import KeptTape, kept
+from appell.compile.formula import fused
+from appell.compile.kept import KeptProgram, KeptTape, kept
 from appell.compile.native import cache
 from appell.compile.passes.pipeline import COMPILED, run
+from appell.compile.program import Program
 from appell.compile.sources import sources_digest
 from appell.compile.tape import Tape
 from compile.emit.tapes import random_tape
@@ -215,7 +217,7 @@ def always(folder, monkeypatch) -> list[str]:
     monkeypatch.setattr(catalogue, "_QUICK", 0)
     monkeypatch.setattr(functions, "SHORT", 0)
     names: list[str] = []
-    for module, name in ((catalogue, "trace"), (functions, "jacobian")):
+    for module, name in ((catalogue, "trace"), (functions, "trace"), (functions, "jacobian")):
         real = getattr(module, name)
         monkeypatch.setattr(module, name, lambda *given, real=real: remember(names, real(*given)))
     return names
@@ -228,11 +230,14 @@ def remember(names: list[str], made: Tape) -> Tape:
 
 def test_a_robots_functions_are_traced_once_whoever_asks(always):
     x = np.random.default_rng(0).uniform(-2, 2, (3, 4, 6))
-    found = []
+    found, traced = [], []
     for _ in range(2):
         dyn = ap.Dynamics(ap.load("puma"))
         found.append([dyn.inverse_dynamics(*x), *dyn.inverse_dynamics.jacobian("q", "v")(*x)])
-    assert always == ["inverse_dynamics", "inverse_dynamics_dq_dv"]
+        found[-1].append(dyn.mass_matrix.jacobian("q")(x[0]))
+        traced.append(list(always))
+    assert {"inverse_dynamics", "inverse_dynamics_dq_dv", "mass_matrix", "mass_matrix_dq"} <= set(traced[0])
+    assert traced[1] == traced[0]
     for one, other in zip(*found, strict=True):
         np.testing.assert_array_equal(one, other)
 
@@ -287,12 +292,12 @@ def test_a_formula_of_somebody_else_is_not_kept(always):
 def test_a_mechanism_of_python_functions_is_not_kept(always):
     for _ in range(2):
         _ = ap.Dynamics(ap.load("five-bar")).inverse_dynamics
-    assert [name for name in always if name == "inverse_dynamics"] == ["inverse_dynamics"] * 2
+    assert always.count("inverse_dynamics") == 2
 
 
 SCRIPT = """
 import appell as ap
-from appell import catalogue
+from appell import catalogue, derivative_rules
 from appell.compile import kept
 catalogue._QUICK, kept.LONG = 0, 100
 function = ap.Dynamics(ap.load("panda")).forward_dynamics
@@ -310,3 +315,25 @@ def test_processes_that_trace_the_same_thing_at_once_all_succeed(folder):
     assert len(list(folder.iterdir())) == 2  # the secret among them
     again = subprocess.run(command, capture_output=True, text=True, check=True)
     assert again.stdout == printed[0]
+
+
+def test_a_function_that_keeps_its_loops_is_the_same_from_the_disk(always, monkeypatch):
+    monkeypatch.setattr(derivative_rules, "FEW", 0)
+    x = np.random.default_rng(0).uniform(-2, 2, (3, 4, 6))
+    first, second = (ap.Dynamics(ap.load("puma")).forward_dynamics.jacobian("q", "v") for _ in range(2))
+    assert isinstance(first.formula, KeptProgram)
+    assert isinstance(second.formula, KeptProgram)
+    assert "whole" not in vars(second.formula)
+    assert second.formula.digest == first.formula.digest
+    assert second.fused.digest == fused(first.formula.whole).digest
+    for one, other in zip(first(*x), second(*x), strict=True):
+        np.testing.assert_array_equal(one, other)
+    assert "whole" not in vars(second.formula)
+    assert second.count() == first.count()
+    alone = second.bind()
+    alone.q, alone.v, alone.tau = x[:, 0]
+    alone()
+    np.testing.assert_array_equal(alone.da_dq, first(*x)[0][0])
+    again = pickle.loads(pickle.dumps(second))
+    assert type(again.formula) is Program
+    np.testing.assert_array_equal(again(*x)[0], first(*x)[0])
