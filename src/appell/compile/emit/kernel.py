@@ -34,8 +34,7 @@ def single_kernel(tape: Formula, number: Format, fused: bool, form: Form) -> str
 def _module(tape: Formula, *functions: str) -> str:
     _, outputs = operands(tape, layout(tape).places)
     metadata = ["!0 = !{i32 1}", "!1 = !{}", ""]
-    return "
-".join([*(_table(operand) for operand in outputs), *functions, GLOBAL, *metadata])
+    return "\n".join([*(_table(operand) for operand in outputs), *functions, GLOBAL, *metadata])
 
 
 def _table(operand: Operand) -> str:
