@@ -33,7 +33,7 @@ def outboard_wrenches(
     tree: Tree, step: dict[str, Step], asked: Mapping[str, Wrench], outside: Outside = None
 ) -> dict[str | None, Wrench]:
     """F and N of every link: what it and all outboard of it ask for; the world's entry is the wrench on the ground."""
-    found: dict[str | None, Wrench] = {WORLD: (ZERO, ZERO), **asked}
+    found: dict[str | None, Wrench] = {WORLD: (ZERO, ZERO), **dict(asked.items())}
     for name, (force, moment) in (outside or {}).items():
         found[name] = found[name][0] - force, found[name][1] - moment
     for link in reversed(tree.links):
