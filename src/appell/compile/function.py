@@ -34,7 +34,7 @@ from appell.compile.graph import Graph
 from appell.compile.kept import Kept, kept
 from appell.compile.native.bound import Bound, bind
 from appell.compile.native.direct import direct_call
-from appell.compile.native.gufunc import Loops
+from appell.compile.native.gufunc import UfuncLoops
 from appell.compile.native.kernels import load_kernel
 from appell.compile.native.machine import Code
 from appell.compile.native.making import once
@@ -133,8 +133,8 @@ class Function:
         return self.formula.fused if isinstance(self.formula, Kept) else fused(self.formula)
 
     @once
-    def _loops(self) -> Loops:
-        return Loops(self.fused, self.__doc__ or "")
+    def _loops(self) -> UfuncLoops:
+        return UfuncLoops(self.fused, self.__doc__ or "")
 
     @once
     def _caller(self) -> Caller:

@@ -34,7 +34,7 @@ def make_ufunc(tape: Formula, doc: str = "", form: Form | None = None) -> np.ufu
 
     Their machine code has the form that suits the machine, unless another one is asked for.
     """
-    loops = Loops(tape, doc, form)
+    loops = UfuncLoops(tape, doc, form)
     loops.load(np.float64)
     return loops.ufunc()
 
@@ -58,7 +58,7 @@ def _check(tape: Formula) -> None:
         )
 
 
-class Loops:
+class UfuncLoops:
     """Everything NumPy holds pointers to: the loops, their types, the names, and the code itself."""
 
     def __init__(self, tape: Formula, doc: str = "", form: Form | None = None):
