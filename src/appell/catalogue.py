@@ -62,26 +62,15 @@ class Catalogue:
         if free:
             inputs.append(Array("parameters", (10 * len(free),)))
 
-        def traced(equations, values):
-            values, rest = values[: len(given)], values[len(given) :]
-            outside = (dict(zip(self._pushed, rest, strict=False)),) if pushed else ()
-            return body(equations, *values, *outside)
-
-        def inertias(values):
-            return _inertias(free, values[-1]) if free else {}
+        def traced(values, loops=None):
+            equations = self._make(_inertias(free, values[-1])) if free else self.equations
+            outside = (dict(zip(self._pushed, values[len(given) :], strict=False)),) if pushed else ()
+            return body(equations.run_by(loops) if loops else equations, *values[: len(given)], *outside)
 
         if name in self.looped:
-
-            def rolled(*values_and_loops):
-                *values, loops = values_and_loops
-                return traced(self._make(inertias(values), loops), values)
-
-            return Function.of(name, inputs, rolled, doc, system.owner, self.tangents, loops=True)
-
-        def straight(*values):
-            return traced(self._make(inertias(values)) if free else self.equations, values)
-
-        tape = trace(name, inputs, straight)
+            face = {"doc": doc, "owner": system.owner, "tangents": self.tangents}
+            return Function.of(name, inputs, lambda *values: traced(values[:-1], values[-1]), loops=True, **face)
+        tape = trace(name, inputs, lambda *values: traced(values))
         return Function(simplest(tape) if self._make.collects(name) else tape, doc, system.owner, self.tangents)
 
     @property

@@ -16,6 +16,8 @@ given instead of read off θ̇: f is smooth then. A drive with s = 0 is held by 
 from __future__ import annotations
 
 from abc import abstractmethod
+from copy import copy
+from typing import Self
 
 from appell.algebra.loops import UNROLLED, Loops
 from appell.algebra.scalar import Scalar, Vector
@@ -34,6 +36,12 @@ class Equations(BodyEquations):
     rotors: bool  # whether rotor inertias do
     reference: str  # in which axes wrenches on frames are given
     loops: Loops = UNROLLED  # how loops run, where the equations are written as loops
+
+    def run_by(self, loops: Loops) -> Self:
+        """The same equations, with loops run in another way."""
+        other = copy(self)
+        other.loops = loops
+        return other
 
     # ---- how its actuators see it
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
+from typing import Self
 
-from appell.algebra.loops import UNROLLED, Loops
+from appell.algebra.loops import Loops
 from appell.algebra.rotation import Pose
 from appell.algebra.scalar import Scalar
 from appell.algebra.vector import Vec3
@@ -49,10 +50,9 @@ class TreeEquations(Equations):
         rotors: bool = False,
         reference: str = "LOCAL",
         looping: Looping = NO_LOOPS,
-        loops: Loops = UNROLLED,
     ):
         self.system, self.robot, self.formulation = robot, robot, formulation
-        self.looping, self.loops = looping, loops
+        self.looping = looping
         self.friction, self.rotors, self.reference = friction, rotors, reference
         tree = Tree.of(robot).with_inertias(inertias)
         self.tree = tree.with_rotors() if rotors else tree
@@ -70,6 +70,11 @@ class TreeEquations(Equations):
     def layout(self) -> Layout:
         """The tree as loops go over it."""
         return Layout.of(regroup(self.aligned.tree))
+
+    def run_by(self, loops: Loops) -> Self:
+        if self.looping.inverse:
+            _ = self.layout  # made once for all ways
+        return super().run_by(loops)
 
     def _tree(self, method: Method) -> Tree:
         return self.regrouped if method.regroup else self.tree
