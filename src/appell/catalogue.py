@@ -9,6 +9,7 @@ from typing import Any, overload
 from appell.compile.function import Function
 from appell.compile.native.making import MAKING
 from appell.compile.passes.collect import simplest
+from appell.compile.rolling.roll import roll
 from appell.compile.tape import Array, Tape
 from appell.compile.taylor import Taylor
 from appell.compile.trace import trace
@@ -68,8 +69,8 @@ class Catalogue:
             return body(equations.run_by(loops) if loops else equations, *values[: len(given)], *outside)
 
         if name in self.looped:
-            face = {"doc": doc, "owner": system.owner, "tangents": self.tangents}
-            return Function.of(name, inputs, lambda *values: traced(values[:-1], values[-1]), loops=True, **face)
+            program = roll(name, inputs, lambda *values: traced(values[:-1], values[-1]))
+            return Function(program, doc, system.owner, self.tangents)
         tape = trace(name, inputs, lambda *values: traced(values))
         return Function(simplest(tape) if self._make.collects(name) else tape, doc, system.owner, self.tangents)
 
