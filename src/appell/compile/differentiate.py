@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from appell.compile.graph import Graph
 from appell.compile.ops import Op
 from appell.compile.passes.order import in_groups
-from appell.compile.tape import Array, Tape
+from appell.compile.tape import CONST, INPUT, Array, Tape
 
 # (graph, node, operands, d) -> change of the node for the change d of the operand; one function an operand
 DERIVATIVE = {
@@ -51,21 +51,21 @@ def forward(tape: Tape, name: str, wrt: Sequence[Tape], outputs: Sequence[Array]
     directions = _seed(graph, wrt)
     index: list[int] = []
     tangents: list[dict[int, int]] = []  # for each node, direction -> its change
+    zero, add = graph.const(0.0), graph.add
     for node in tape.nodes:
         op, *operands = node
         z = graph.copy(node, index)
         index.append(z)
-        if op <= Op.INPUT:
-            tangents.append(directions.get(node[1], {}) if op == Op.INPUT else {})
+        if op <= INPUT:
+            tangents.append(directions.get(node[1], {}) if op == INPUT else {})
             continue
         translated = [index[k] for k in operands]
         change: dict[int, int] = {}
         for rule, operand in zip(DERIVATIVE[op], operands, strict=True):
             for direction, d in tangents[operand].items():
                 part = rule(graph, z, translated, d)
-                change[direction] = graph.add(change[direction], part) if direction in change else part
-        tangents.append({k: d for k, d in change.items() if graph.value(d) != 0.0})
-    zero = graph.const(0.0)
+                change[direction] = add(change[direction], part) if direction in change else part
+        tangents.append({k: d for k, d in change.items() if d != zero})
     widths = [seed.outputs[0].shape[1] for seed in wrt]
     starts = [sum(widths[:k]) for k in range(len(widths))]
     results = [
@@ -74,8 +74,8 @@ def forward(tape: Tape, name: str, wrt: Sequence[Tape], outputs: Sequence[Array]
         for r in tape.results
         for k in range(width)
     ]
-    found = graph.tape(name, tape.inputs, tuple(outputs), results)
-    return in_groups(found, _columns(found.results, len(tape.results), widths))
+    order = in_groups(graph.nodes, _columns(results, len(tape.results), widths))
+    return graph.tape(name, tape.inputs, outputs, results, order)
 
 
 def _columns(results: Sequence[int], rows: int, widths: Sequence[int]) -> Iterator[Sequence[int]]:
@@ -104,10 +104,10 @@ def reverse(tape: Tape, name: str, wrt: Sequence[Tape], outputs: Sequence[Array]
             if change is None:
                 continue
             op, *operands = tape.nodes[k]
-            if op == Op.INPUT:
+            if op == INPUT:
                 for direction, d in directions.get(operands[0], {}).items():
                     row[direction] = graph.add(row[direction], graph.mul(change, d))
-            elif op != Op.CONST:
+            elif op != CONST:
                 translated = [index[j] for j in operands]
                 for rule, operand in zip(DERIVATIVE[op], operands, strict=True):
                     part = rule(graph, index[k], translated, change)
@@ -118,7 +118,7 @@ def reverse(tape: Tape, name: str, wrt: Sequence[Tape], outputs: Sequence[Array]
         stop = start + seed.outputs[0].shape[1]
         results += [entry for row in rows for entry in row[start:stop]]
         start = stop
-    return graph.tape(name, tape.inputs, tuple(outputs), results)
+    return graph.tape(name, tape.inputs, outputs, results)
 
 
 def jacobian(tape: Tape, name: str, seeds: Sequence[Tape], labels: Sequence[str]) -> Tape:

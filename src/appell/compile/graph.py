@@ -10,23 +10,27 @@ from collections.abc import Callable, Mapping, Sequence
 
 from appell.compile.ops import Op
 from appell.compile.passes.fold import RULES, table
-from appell.compile.tape import Array, Node, Tape, needed, renumber, verify
+from appell.compile.tape import CONST, INPUT, Array, Node, Tape, needed, renumber, verify
 
-CONST = Op.CONST
+_SELECT = int(Op.SELECT)
 
 
-def _unary(op: Op) -> Callable[[Graph, int], int]:
+def _unary(name: Op) -> Callable[[Graph, int], int]:
+    op = int(name)
+
     def make(self: Graph, x: int) -> int:
         for rule in self.rules[op][self.nodes[x][0]]:
             found = rule(self, x)
             if found is not None:
                 return found
-        return self.node(op, x)
+        return self.node((op, x))
 
     return make
 
 
-def _binary(op: Op, commutes: bool = False) -> Callable[[Graph, int, int], int]:
+def _binary(name: Op, commutes: bool = False) -> Callable[[Graph, int, int], int]:
+    op = int(name)
+
     def make(self: Graph, x: int, y: int) -> int:
         nodes = self.nodes
         kind = nodes[x][0]
@@ -35,8 +39,8 @@ def _binary(op: Op, commutes: bool = False) -> Callable[[Graph, int, int], int]:
             if found is not None:
                 return found
         if commutes and y < x and kind != CONST:
-            return self.node(op, y, x)
-        return self.node(op, x, y)
+            return self.node((op, y, x))
+        return self.node((op, x, y))
 
     return make
 
@@ -50,7 +54,7 @@ class Graph:
         self.nodes: list[Node] = []
         self.index: dict[Node, int] = {}
 
-    def node(self, *node) -> int:
+    def node(self, node: Node) -> int:
         """The index of this very node, made if it is new."""
         index = self.index.get(node)
         if index is None:
@@ -59,10 +63,10 @@ class Graph:
         return index
 
     def const(self, value: float) -> int:
-        return self.node(CONST, float(value) + 0.0)  # + 0.0 turns -0.0 into 0.0
+        return self.node((CONST, float(value) + 0.0))  # + 0.0 turns -0.0 into 0.0
 
     def input(self, number: int) -> int:
-        return self.node(Op.INPUT, number)
+        return self.node((INPUT, number))
 
     def value(self, x: int) -> float | None:
         """The number of a constant node, None for any other."""
@@ -81,37 +85,42 @@ class Graph:
     atan2 = _binary(Op.ATAN2)
 
     def select(self, condition: int, if_positive: int, otherwise: int) -> int:
-        for rule in self.rules[Op.SELECT][self.nodes[condition][0]][self.nodes[if_positive][0]]:
+        for rule in self.rules[_SELECT][self.nodes[condition][0]][self.nodes[if_positive][0]]:
             found = rule(self, condition, if_positive, otherwise)
             if found is not None:
                 return found
-        return self.node(Op.SELECT, condition, if_positive, otherwise)
+        return self.node((_SELECT, condition, if_positive, otherwise))
 
     # ---- copying and finishing
 
     def copy(self, node: Node, index: Mapping[int, int] | Sequence[int]) -> int:
         """A node of another tape, rebuilt here; `index` tells where the nodes before it have gone."""
         op = node[0]
-        if op == CONST:
-            return self.const(node[1])
-        if op == Op.INPUT:
-            return self.input(node[1])
+        if op <= INPUT:
+            return self.const(node[1]) if op == CONST else self.input(node[1])
         return CONSTRUCTORS[op](self, *[index[k] for k in node[1:]])
 
     def splice(self, tape: Tape, inputs: Sequence[int] = ()) -> list[int]:
         """All nodes of a tape, rebuilt here: where each has gone. `inputs` are the nodes that its inputs become."""
         index: list[int] = []
         for node in tape.nodes:
-            index.append(inputs[node[1]] if inputs and node[0] == Op.INPUT else self.copy(node, index))
+            index.append(inputs[node[1]] if inputs and node[0] == INPUT else self.copy(node, index))
         return index
 
-    def tape(self, name: str, inputs: Sequence[Array], outputs: Sequence[Array], results: Sequence[int]) -> Tape:
-        """The nodes that the results need, in order of their making."""
-        nodes, kept = renumber(self.nodes, needed(self.nodes, results), results)
+    def tape(
+        self,
+        name: str,
+        inputs: Sequence[Array],
+        outputs: Sequence[Array],
+        results: Sequence[int],
+        order: Sequence[int] | None = None,
+    ) -> Tape:
+        """The nodes that the results need, in order of their making or in one that is given."""
+        nodes, kept = renumber(self.nodes, needed(self.nodes, results) if order is None else order, results)
         return verify(Tape(name, tuple(inputs), tuple(outputs), nodes, kept))
 
 
 # by the names of the ops; what no graph makes, such as a fused product, has no constructor
-CONSTRUCTORS: dict[Op, Callable[..., int]] = {
+CONSTRUCTORS: dict[int, Callable[..., int]] = {
     op: vars(Graph)[op.name.lower()] for op in Op if op > Op.INPUT and op.name.lower() in vars(Graph)
 }

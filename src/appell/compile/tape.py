@@ -8,7 +8,8 @@
       tau[0] = v3
 
 A node is a tuple `(op, *operands)`: the operands are indices of earlier nodes, except for `(CONST, value)` and
-`(INPUT, number)`. Scalar inputs are numbered through all arguments in order, each argument flattened row by row; the
+`(INPUT, number)`. The op is held as a plain number, which Python compares and looks up in half the time that a member
+of `Op` takes. Scalar inputs are numbered through all arguments in order, each argument flattened row by row; the
 results are the node indices of all outputs, flattened the same way.
 """
 
@@ -16,16 +17,20 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from typing import Any
+
+import numpy as np
 
 from appell.compile.ops import ARITY, Op
 from appell.errors import CompileError
 
 Node = tuple[Any, ...]
+CONST, INPUT = int(Op.CONST), int(Op.INPUT)  # the leaves: all other ops are above
+_LENGTH = [1 + max(ARITY[op], 1) for op in Op]  # of a node
 
 
 @dataclass(frozen=True)
@@ -75,14 +80,17 @@ class Tape:
     @property
     def reads(self) -> set[int]:
         """The scalar inputs that matter."""
-        return {node[1] for node in self.nodes if node[0] == Op.INPUT}
+        return {node[1] for node in self.nodes if node[0] == INPUT}
 
-    def uses(self) -> Counter[int]:
+    def uses(self) -> list[int]:
         """How often each node is an operand or a result."""
-        found = Counter(self.results)
-        for op, *operands in self.nodes:
-            if op > Op.INPUT:
-                found.update(operands)
+        found = [0] * len(self.nodes)
+        for result in self.results:
+            found[result] += 1
+        for node in self.nodes:
+            if node[0] > INPUT:
+                for operand in node[1:]:
+                    found[operand] += 1
         return found
 
     def __len__(self) -> int:
@@ -99,7 +107,7 @@ class Tape:
                 case Op.INPUT:
                     text = f"input {operands[0]}".ljust(16) + names[operands[0]]
                 case _:
-                    text = " ".join([op.name.lower(), *(f"v{k}" for k in operands)])
+                    text = " ".join([Op(op).name.lower(), *(f"v{k}" for k in operands)])
             lines.append(f"  v{index} = {text}")
         elements = (array.element(k) for array in self.outputs for k in range(array.size))
         lines += [f"  {name} = v{index}" for name, index in zip(elements, self.results, strict=True)]
@@ -108,12 +116,9 @@ class Tape:
     @cached_property
     def digest(self) -> str:
         """The content of the tape as a hash: equal tapes compute the same thing in the same order."""
-        ints: list[str] = [repr((self.inputs, self.outputs, self.results))]
-        for op, *operands in self.nodes:
-            ints.append(
-                f"{int(op)} {operands[0].hex()}" if op == Op.CONST else " ".join(map(str, (int(op), *operands)))
-            )
-        return hashlib.sha256("\n".join(ints).encode()).hexdigest()
+        face = repr((self.inputs, self.outputs, self.results))
+        numbers = np.fromiter(chain.from_iterable(self.nodes), float)  # an op tells how many numbers follow it
+        return hashlib.sha256(face.encode() + numbers.tobytes()).hexdigest()
 
 
 def needed(nodes: Sequence[Node], results: Iterable[int]) -> list[int]:
@@ -122,9 +127,11 @@ def needed(nodes: Sequence[Node], results: Iterable[int]) -> list[int]:
     for result in results:
         marked[result] = 1
     for index in range(len(nodes) - 1, -1, -1):
-        if marked[index] and nodes[index][0] > Op.INPUT:
-            for operand in nodes[index][1:]:
-                marked[operand] = 1
+        if marked[index]:
+            node = nodes[index]
+            if node[0] > INPUT:
+                for operand in node[1:]:
+                    marked[operand] = 1
     return [index for index, mark in enumerate(marked) if mark]
 
 
@@ -134,11 +141,17 @@ def renumber(
     """Some nodes in another order, and the results among them."""
     place: dict[int, int] = {}
     kept: list[Node] = []
-    for index in order:
-        place[index] = len(kept)
+    for number, index in enumerate(order):
+        place[index] = number
         node = nodes[index]
-        kept.append(node if node[0] <= Op.INPUT else (node[0], *[place[k] for k in node[1:]]))
-    return tuple(kept), tuple(place[k] for k in results)
+        if node[0] <= INPUT:
+            kept.append(node)
+        elif len(node) == 3:  # most are
+            op, x, y = node
+            kept.append((op, place[x], place[y]))
+        else:
+            kept.append((node[0], *[place[k] for k in node[1:]]))
+    return tuple(kept), tuple([place[k] for k in results])
 
 
 def verify(tape: Tape) -> Tape:
@@ -147,17 +160,23 @@ def verify(tape: Tape) -> Tape:
     def fail(index: int, problem: str):
         raise CompileError(f"tape '{tape.name}', node v{index} {tape.nodes[index]}: {problem}.")
 
-    for index, (op, *operands) in enumerate(tape.nodes):
-        if op == Op.CONST:
-            if not math.isfinite(operands[0]):
+    isfinite, inputs = math.isfinite, tape.input_size
+    for index, node in enumerate(tape.nodes):
+        op, length = node[0], len(node)
+        if length != _LENGTH[op]:
+            fail(index, f"{Op(op).name} takes {_LENGTH[op] - 1} operands")
+        if op > INPUT:
+            if length == 3:  # most are
+                fine = -1 < node[1] < index and -1 < node[2] < index
+            else:
+                fine = min(node[1:]) > -1 and max(node[1:]) < index
+            if not fine:
+                fail(index, "an operand must be an earlier node")
+        elif op == CONST:
+            if not isfinite(node[1]):
                 fail(index, "a constant must be finite")
-        elif op == Op.INPUT:
-            if not 0 <= operands[0] < tape.input_size:
-                fail(index, f"there are {tape.input_size} scalar inputs")
-        elif len(operands) != ARITY[op]:
-            fail(index, f"{op.name} takes {ARITY[op]} operands")
-        elif not all(0 <= k < index for k in operands):
-            fail(index, "an operand must be an earlier node")
+        elif not -1 < node[1] < inputs:
+            fail(index, f"there are {inputs} scalar inputs")
     if len(tape.results) != sum(array.size for array in tape.outputs):
         raise CompileError(f"tape '{tape.name}' has {len(tape.results)} results for outputs {tape.outputs}.")
     if not all(0 <= k < len(tape.nodes) for k in tape.results):

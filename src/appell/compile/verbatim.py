@@ -12,7 +12,7 @@ from typing import Any
 from appell.compile.graph import Graph
 from appell.compile.ops import Op
 from appell.compile.passes.fold import ANY, CONST, DIV, RULES, Rule, table
-from appell.compile.tape import Array, Tape
+from appell.compile.tape import Array, Node, Tape
 from appell.compile.trace import record
 
 _KEPT = {
@@ -29,9 +29,9 @@ _RULES = (
 class _Verbatim(Graph):
     rules = table(_RULES)
 
-    def node(self, *node) -> int:
+    def node(self, node: Node) -> int:
         if node[0] <= Op.INPUT or node[0] in (Op.SIN, Op.COS):  # a joint's sine and cosine are given, not computed
-            return super().node(*node)
+            return super().node(node)
         self.nodes.append(node)
         return len(self.nodes) - 1
 

@@ -5,7 +5,8 @@ import pytest
 
 from appell.compile.emit import kernel
 from appell.compile.emit.arithmetic import EMIT
-from appell.compile.emit.lanes import DOUBLES, FLOATS
+from appell.compile.emit.form import Form
+from appell.compile.emit.lanes import DOUBLE, FLOAT
 from appell.compile.evaluate import evaluate
 from appell.compile.native import kernels
 from appell.compile.native.gufunc import make_ufunc
@@ -69,21 +70,6 @@ def test_results_may_be_constants_inputs_or_the_same_value_twice():
     np.testing.assert_array_equal(z, [10, 12])
 
 
-@pytest.mark.parametrize("lanes", [DOUBLES, FLOATS], ids=["doubles", "floats"])
-def test_a_chunked_tape_has_the_bits_of_the_whole(lanes, monkeypatch):
-    of = random_tape(3, length=400)
-    kind = "d" if lanes is DOUBLES else "f"
-    arguments = [x.astype(kind) for x in samples(of, 11)]
-    monkeypatch.setenv("APPELL_CACHE", "off")
-    with np.errstate(all="ignore"):
-        whole = make_ufunc(of)(*arguments)
-        cut = {"loop": lambda *given: kernel.loop_kernel(*given, chunk=30)}
-        monkeypatch.setattr(kernels, "KERNELS", cut)
-        assert "@chunk9(" in kernel.loop_kernel(of, lanes, True, chunk=30)
-        for got, want in zip(make_ufunc(of)(*arguments), whole, strict=True):
-            np.testing.assert_array_equal(got, want)
-
-
 def test_a_machine_that_cannot_fuse_multiplies_and_adds(monkeypatch):
     """Its results differ from the fused ones in the last places only, sines of all sizes included."""
     of = random_tape(5, length=60)
@@ -98,15 +84,16 @@ def test_a_machine_that_cannot_fuse_multiplies_and_adds(monkeypatch):
         np.testing.assert_allclose(got, want, rtol=1e-8, atol=1e-8)
 
 
-@pytest.mark.parametrize("lanes", [DOUBLES, FLOATS], ids=["doubles", "floats"])
-@pytest.mark.parametrize("cpu", ["host", "x86-64", "x86-64-v3"])
-def test_an_object_refers_to_nothing_outside_itself(lanes, cpu):
+@pytest.mark.parametrize("number", [DOUBLE, FLOAT], ids=["doubles", "floats"])
+@pytest.mark.parametrize("register", [32, 64])
+@pytest.mark.parametrize("cpu", ["host", "x86-64", "x86-64-v3", "x86-64-v4"])
+def test_an_object_refers_to_nothing_outside_itself(number, register, cpu):
     """On a processor without fused and rounding instructions too, where LLVM would call a library for them."""
     if cpu != "host" and not host().triple.startswith("x86_64"):
         pytest.skip("another family of processors")
-    target = host() if cpu == "host" else Target(host().triple, cpu, "", has_fma=cpu == "x86-64-v3")
+    target = host() if cpu == "host" else Target(host().triple, cpu, "", has_fma=cpu != "x86-64")
     of = random_tape(2, length=200, ops=(*EVERYTHING, Op.ROUND))
-    image = assemble(kernel.loop_kernel(of, lanes, target.has_fma), target, "all")
+    image = assemble(kernel.loop_kernel(of, number, target.has_fma, Form(register)), target, "all")
     undefined = [symbol for symbol in undefined_symbols(image) if symbol != "_GLOBAL_OFFSET_TABLE_"]
     assert undefined == []
 

@@ -9,6 +9,7 @@ from appell.algebra.matrix import Mat3
 from appell.algebra.vector import Vec3
 from appell.compile.count import count
 from appell.compile.evaluate import evaluate
+from appell.compile.ops import Op
 from appell.compile.passes.collect import collect, simplest
 from appell.compile.tape import Array
 from appell.compile.trace import trace
@@ -45,7 +46,7 @@ def test_eulers_moment_needs_fifteen_products_with_the_inertia():
 
     tape = trace("moment", [Array("inertia", (6,)), Array("omega", (3,)), Array("alpha", (3,))], moment)
     collected = collect(tape, range(6))
-    online = [node for node in collected.nodes if node[0].name == "MUL"]
+    online = [node for node in collected.nodes if node[0] == Op.MUL]
     assert len(online) == 6 + 15
     arguments = [np.random.default_rng(k).normal(size=array.shape) for k, array in enumerate(tape.inputs)]
     assert np.allclose(evaluate(collected, *arguments)[0], evaluate(tape, *arguments)[0], rtol=1e-13)

@@ -16,10 +16,10 @@ import math
 
 from appell.compile.emit.circle import pieces
 from appell.compile.emit.emitter import Emitter, Value
-from appell.compile.emit.lanes import DOUBLES, FLOATS
+from appell.compile.emit.lanes import DOUBLE, FLOAT
 
 ARCTANGENT = {
-    DOUBLES: (
+    DOUBLE: (
         -0.3333333333333319,
         0.1999999999995242,
         -0.1428571428007244,
@@ -32,7 +32,7 @@ ARCTANGENT = {
         0.03802601340427461,
         -0.017863921899679835,
     ),
-    FLOATS: (
+    FLOAT: (
         -0.33333316445350647,
         0.19998468458652496,
         -0.14243417978286743,
@@ -55,8 +55,8 @@ def atan2(emit: Emitter, y: Value, x: Value) -> Value:
     middle = emit.greater(emit.bits(n), emit.bits(emit.mul(d, constant(math.tan(math.pi / 8)))))  # (2)
     above, below = emit.select(middle, emit.sub(n, d), n), emit.select(middle, emit.add(n, d), d)
     t = emit.div(above, below)
-    z = emit.fma(t, t, constant(lanes.smallest))
-    angle = emit.fma(emit.mul(z, emit.polynomial(z, ARCTANGENT[lanes])), t, t)  # (3)
+    z = emit.fma(t, t, constant(lanes.format.smallest))
+    angle = emit.fma(emit.mul(z, emit.polynomial(z, ARCTANGENT[lanes.format])), t, t)  # (3)
 
     eighths = emit.select(middle, constant(1.0), constant(0.0))
     for mirrored, whole in ((steep, 2.0), (behind, 4.0)):

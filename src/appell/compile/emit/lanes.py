@@ -1,8 +1,9 @@
 """Lanes: one SIMD register of samples, and how its type and its constants are spelt in LLVM.
 
-A kernel never works on one sample: it works on a register of them, four doubles or eight floats, one sample a lane. The
-width is the same on every machine, and a narrower machine splits the register, so that a tape gives the same bits
-wherever its instructions round the same way.
+A kernel never works on one sample: it works on a register of them, one sample a lane. How many lanes there are is the
+machine's business (four doubles or eight floats in 32 bytes, twice as many in 64), and the bits of a result do not
+depend on it: every lane is computed by the same instructions, and a register that a machine lacks is split into those
+it has. What depends on the numbers themselves, such as coefficients, depends on their `Format` alone.
 """
 
 from __future__ import annotations
@@ -14,27 +15,44 @@ import numpy as np
 
 
 @dataclass(frozen=True)
-class Lanes:
-    """A register of `width` numbers of one floating-point format."""
+class Format:
+    """A floating-point format, in LLVM's words."""
 
-    scalar: str  # one number, in LLVM's words
+    scalar: str  # one number
     integer: str  # an integer that holds the bits of one number
-    width: int
     itemsize: int  # bytes of one number
     fraction: int  # bits after the leading one of a number
     smallest: float  # a power of two far below the square of any angle that matters, far above the denormal numbers
 
+
+DOUBLE = Format("double", "i64", itemsize=8, fraction=52, smallest=2.0**-1000)
+FLOAT = Format("float", "i32", itemsize=4, fraction=23, smallest=2.0**-120)
+
+NARROW = 32  # bytes of the register that single samples and steppers use on every machine
+
+
+@dataclass(frozen=True)
+class Lanes:
+    """A register of `bytes` bytes, full of numbers of one format."""
+
+    format: Format
+    bytes: int = NARROW  # its size, and the alignment of blocks of registers
+
+    width: int = field(init=False)
+    scalar: str = field(init=False)
+    integer: str = field(init=False)
+    itemsize: int = field(init=False)
+    fraction: int = field(init=False)
     real: str = field(init=False)
     bits: str = field(init=False)
 
     def __post_init__(self):
-        object.__setattr__(self, "real", f"<{self.width} x {self.scalar}>")
-        object.__setattr__(self, "bits", f"<{self.width} x {self.integer}>")
-
-    @property
-    def bytes(self) -> int:
-        """The size of the register, and the alignment of blocks of registers."""
-        return self.width * self.itemsize
+        form = self.format
+        width = self.bytes // form.itemsize
+        known = {name: getattr(form, name) for name in ("scalar", "integer", "itemsize", "fraction")}
+        known |= {"width": width, "real": f"<{width} x {form.scalar}>", "bits": f"<{width} x {form.integer}>"}
+        for name, value in known.items():
+            object.__setattr__(self, name, value)
 
     @property
     def integer_bits(self) -> int:
@@ -47,7 +65,7 @@ class Lanes:
 
     def number(self, value: float) -> str:
         """One constant; LLVM reads the bits of a double, also for a float, which must hold it exactly."""
-        if self.scalar == "float":
+        if self.format is FLOAT:
             with np.errstate(over="ignore", under="ignore"):
                 value = float(np.float32(value))
         return "0x" + struct.pack(">d", value).hex().upper()
@@ -62,9 +80,8 @@ class Lanes:
 
     def pattern_of(self, value: float) -> int:
         """The bits of a number, read as an integer."""
-        codes = ("<f", "<i") if self.scalar == "float" else ("<d", "<q")
+        codes = ("<f", "<i") if self.format is FLOAT else ("<d", "<q")
         return struct.unpack(codes[1], struct.pack(codes[0], value))[0]
 
 
-DOUBLES = Lanes("double", "i64", width=4, itemsize=8, fraction=52, smallest=2.0**-1000)
-FLOATS = Lanes("float", "i32", width=8, itemsize=4, fraction=23, smallest=2.0**-120)
+DOUBLES, FLOATS = Lanes(DOUBLE), Lanes(FLOAT)

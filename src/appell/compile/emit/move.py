@@ -69,12 +69,12 @@ def scatter(emit: Emitter, place: Place, samples: LaneSamples, block: Value) -> 
         for value, row in zip(turned, rows, strict=True):
             emit.do(f"store {kind} {value}, ptr {emit.address(row, offset)}, align {lanes.itemsize}")
 
-    def streamed(rows: list[Value], start: Index) -> None:
+    def streamed(rows: list[Value], start: Index, width: int) -> None:
         each = STREAM_ALIGNMENT // lanes.itemsize
-        turned = lanes_to_rows(emit, [get(start, k) for k in range(4)])
+        turned = lanes_to_rows(emit, [get(start, k) for k in range(width)])
         for value, row in zip(turned, rows, strict=True):
             at = emit.address(row, emit.times(start, lanes.itemsize))
-            for k, part in enumerate(split(emit, value, 4, each)):
+            for k, part in enumerate(split(emit, value, width, each)):
                 target = emit.address(at, k * STREAM_ALIGNMENT)
                 kind = f"<{each} x {lanes.scalar}>"
                 emit.do(f"store {kind} {part}, ptr {target}, align {STREAM_ALIGNMENT}, !nontemporal !0")
@@ -101,19 +101,20 @@ def _choose(emit: Emitter, place: Place, samples: LaneSamples, packed, column, s
         emit.enter(labels["packed"])
         rows = samples.rows(emit, place)
         parts = groups(size, emit.lanes)
-        fours = sum(1 for start, width in parts if start % 4 == 0 and width == 4)
+        each = parts[0][1]
+        whole = sum(1 for k, part in enumerate(parts) if part == (k * each, each))
         if place.streamed is not None:
             stream, plain, rest = (emit.label(name) for name in ("stream", "plain", "rest"))
             emit.branch(place.streamed, stream, plain)
             emit.enter(stream)
-            emit.repeat(fours, lambda k: streamed(rows, emit.times(k, 4)), unroll=False)
+            emit.repeat(whole, lambda k: streamed(rows, emit.times(k, each), each), unroll=False)
             emit.jump(rest)
             emit.enter(plain)
-        emit.repeat(fours, lambda k: packed(rows, emit.times(k, 4), 4), unroll=size <= UNROLL)
+        emit.repeat(whole, lambda k: packed(rows, emit.times(k, each), each), unroll=size <= UNROLL)
         if place.streamed is not None:
             emit.jump(rest)
             emit.enter(rest)
-        for start, width in parts[fours:]:
+        for start, width in parts[whole:]:
             packed(rows, start, width)
         emit.jump(labels["moved"])
         emit.enter(labels["loose"])

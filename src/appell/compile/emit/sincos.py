@@ -24,7 +24,7 @@ from dataclasses import dataclass
 
 from appell.compile.emit.circle import pieces
 from appell.compile.emit.emitter import Emitter, Value
-from appell.compile.emit.lanes import DOUBLES, FLOATS, Lanes
+from appell.compile.emit.lanes import DOUBLE, FLOAT, Lanes
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Series:
 
 
 SERIES = {
-    DOUBLES: Series(
+    DOUBLE: Series(
         sine=(
             -0.1666666666666663,
             0.008333333333321896,
@@ -62,7 +62,7 @@ SERIES = {
         fused_limit=40,
         unfused_limit=20,
     ),
-    FLOATS: Series(
+    FLOAT: Series(
         sine=(-0.16666653752326965, 0.008332151919603348, -0.00019514010637067258),
         cosine=(-0.4999988377094269, 0.04165568947792053, -0.0013590677408501506),
         fused=(24, 24, 24),
@@ -75,7 +75,7 @@ SERIES = {
 
 def limit(lanes: Lanes, fused: bool) -> int:
     """The fast way holds for |k| < 2^limit."""
-    return SERIES[lanes].fused_limit if fused else SERIES[lanes].unfused_limit
+    return SERIES[lanes.format].fused_limit if fused else SERIES[lanes.format].unfused_limit
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ def beyond_mask(lanes: Lanes, fused: bool) -> int:
 def reduce(emit: Emitter, x: Value) -> Reduced:
     """Equation (1)."""
     lanes = emit.lanes
-    series = SERIES[lanes]
+    series = SERIES[lanes.format]
     rounded = emit.fma(x, emit.constant(2 / math.pi), emit.constant(lanes.magic))
     k = emit.sub(rounded, emit.constant(lanes.magic))
     rest = x
@@ -108,8 +108,8 @@ def reduce(emit: Emitter, x: Value) -> Reduced:
 
 def sine_and_cosine(emit: Emitter, reduced: Reduced) -> tuple[Value, Value]:
     """Equations (2) and (3)."""
-    lanes, series, r = emit.lanes, SERIES[emit.lanes], reduced.rest
-    z = emit.fma(r, r, emit.constant(lanes.smallest))
+    lanes, series, r = emit.lanes, SERIES[emit.lanes.format], reduced.rest
+    z = emit.fma(r, r, emit.constant(lanes.format.smallest))
     sine = emit.fma(emit.mul(z, emit.polynomial(z, series.sine)), r, r)
     cosine = emit.fma(z, emit.polynomial(z, series.cosine), emit.constant(1.0))
 

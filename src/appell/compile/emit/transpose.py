@@ -1,20 +1,25 @@
 """Rows to lanes and back: a few neighbouring elements of every sample, turned in registers.
 
-Samples lie in memory row by row, but a register holds one element of many samples. Reading a group of elements of every
-sample at once and transposing it costs two shuffles a register instead of one load a number. The machine shuffles
-cheaply inside 128-bit halves, so rows k and k + W/2 are first laid side by side; then each half is transposed:
+Samples lie in memory row by row, but a register holds one element of many samples. Reading a group of e elements of
+every sample at once and transposing it costs a few shuffles a register instead of one load a number. A register holds
+more samples than a group has elements, so rows k, k + e, k + 2e, … are first laid side by side; then the register is a
+row of e x e blocks, each transposed for itself:
 
     floats    0abcd|4abcd  1abcd|5abcd  2abcd|6abcd  3abcd|7abcd   ->   0a1a2a3a|4a5a6a7a  0b1b2b3b|4b5b6b7b  …
     doubles   0ab|2ab      1ab|3ab                                 ->   0a1a|2a3a          0b1b|2b3b
 
-(digits are samples, letters elements). Four doubles a row fill a register already and are transposed as they are. A
-transposition is its own inverse, so both directions share it.
+(digits are samples, letters elements). The machine shuffles cheaply inside 16 bytes, two doubles or four floats. A
+larger block is a square of such small ones: they are transposed one by one, and then exchanged with their mirror image
+across the diagonal, which moves them whole. A transposition is its own inverse, so both directions share it.
 """
 
 from __future__ import annotations
 
-from appell.compile.emit.emitter import Emitter
-from appell.compile.emit.lanes import DOUBLES, Lanes
+from appell.compile.emit.emitter import Emitter, Value
+from appell.compile.emit.lanes import Lanes
+
+_CHEAP = 16  # bytes inside of which the machine shuffles cheaply
+_LARGEST = 32  # bytes of a row that are moved at once
 
 
 def groups(size: int, lanes: Lanes) -> list[tuple[int, int]]:
@@ -22,82 +27,96 @@ def groups(size: int, lanes: Lanes) -> list[tuple[int, int]]:
 
     Empty if the row is too short to be worth a transposition.
     """
-    if lanes is DOUBLES and (size in (2, 3) or size % 4 == 2):
-        whole = [(start, 4) for start in range(0, size - 3, 4)]
-        return whole + [(start, 2) for start in range(len(whole) * 4, size - 1)]
-    if size < 4:
+    small, large = _CHEAP // lanes.itemsize, min(_LARGEST, lanes.bytes) // lanes.itemsize
+    if size < small:
         return []
-    whole = [(start, 4) for start in range(0, size - 3, 4)]
-    return whole if size % 4 == 0 else [*whole, (size - 4, 4)]
+    found = [(start, large) for start in range(0, size - large + 1, large)]
+    rest = size - len(found) * large
+    if 0 < rest <= small:
+        found.append((size - small, small))
+    elif rest:
+        found += [(size - large, large)] if size >= large else [(0, small), (size - small, small)]
+    return found
 
 
-def rows_to_lanes(emit: Emitter, rows: list[str], elements: int) -> list[str]:
+def rows_to_lanes(emit: Emitter, rows: list[Value], elements: int) -> list[Value]:
     """One row a sample in, one register an element out."""
-    if elements == emit.lanes.width:
-        return _transpose_whole(emit, rows)
-    half = len(rows) // 2
-    kind = f"<{elements} x {emit.lanes.scalar}>"
-    side_by_side = ", ".join(f"i32 {k}" for k in range(2 * elements))
-    joined = [
-        emit.value(f"shufflevector {kind} {rows[k]}, {kind} {rows[k + half]}, <{2 * elements} x i32> <{side_by_side}>")
-        for k in range(half)
-    ]
-    return _transpose_halves(emit, joined)
+    return _transpose(emit, [_side_by_side(emit, rows[k::elements], elements) for k in range(elements)])
 
 
-def lanes_to_rows(emit: Emitter, registers: list[str]) -> list[str]:
+def lanes_to_rows(emit: Emitter, registers: list[Value]) -> list[Value]:
     """One register an element in, one row a sample out."""
-    elements = len(registers)
-    if elements == emit.lanes.width:
-        return _transpose_whole(emit, registers)
-    joined = _transpose_halves(emit, registers)
-    halves = (tuple(range(elements)), tuple(range(elements, 2 * elements)))
-    return [_shuffle(emit, pair, "poison", half) for half in halves for pair in joined]
+    elements, width = len(registers), emit.lanes.width
+    pieces = [split(emit, register, width, elements) for register in _transpose(emit, registers)]
+    return [piece for block in zip(*pieces, strict=True) for piece in block]
 
 
-def split(emit: Emitter, row: str, size: int, width: int) -> list[str]:
+def split(emit: Emitter, row: Value, size: int, width: int) -> list[Value]:
     """A row of `size` elements in pieces of `width`."""
     if size == width:
         return [row]
-    kind = f"<{size} x {emit.lanes.scalar}>"
-    pieces = (", ".join(f"i32 {k}" for k in range(start, start + width)) for start in range(0, size, width))
-    return [emit.value(f"shufflevector {kind} {row}, {kind} poison, <{width} x i32> <{piece}>") for piece in pieces]
+    return [_shuffle(emit, size, row, "poison", range(start, start + width)) for start in range(0, size, width)]
 
 
-def _shuffle(emit: Emitter, x: str, y: str, order: tuple[int, ...]) -> str:
-    indices = ", ".join(f"i32 {k}" for k in order)
-    real = emit.lanes.real
-    return emit.value(f"shufflevector {real} {x}, {real} {y}, <{len(order)} x i32> <{indices}>")
+def _side_by_side(emit: Emitter, rows: list[Value], size: int) -> Value:
+    """Rows of `size` elements as one."""
+    while len(rows) > 1:
+        pairs = zip(rows[::2], rows[1::2], strict=True)
+        rows, size = [_shuffle(emit, size, x, y, range(2 * size)) for x, y in pairs], 2 * size
+    return rows[0]
 
 
-def _transpose_whole(emit: Emitter, rows: list[str]) -> list[str]:
-    """Four by four doubles."""
-    a, b, c, d = rows
-    even, odd = (0, 4, 2, 6), (1, 5, 3, 7)
-    low, high = (0, 1, 4, 5), (2, 3, 6, 7)
-    even_ab, odd_ab = _shuffle(emit, a, b, even), _shuffle(emit, a, b, odd)
-    even_cd, odd_cd = _shuffle(emit, c, d, even), _shuffle(emit, c, d, odd)
-    return [
-        _shuffle(emit, even_ab, even_cd, low),
-        _shuffle(emit, odd_ab, odd_cd, low),
-        _shuffle(emit, even_ab, even_cd, high),
-        _shuffle(emit, odd_ab, odd_cd, high),
-    ]
+def _shuffle(emit: Emitter, size: int, x: Value, y: Value, order) -> Value:
+    """Elements of x and y, two rows of `size` elements counted through."""
+    kind, indices = f"<{size} x {emit.lanes.scalar}>", ", ".join([f"i32 {k}" for k in order])
+    return emit.value(f"shufflevector {kind} {x}, {kind} {y}, <{len(order)} x i32> <{indices}>")
 
 
-def _transpose_halves(emit: Emitter, registers: list[str]) -> list[str]:
-    """Each 128-bit half for itself: two by two doubles, or four by four floats."""
+def _transpose(emit: Emitter, registers: list[Value]) -> list[Value]:
+    """The blocks of the registers, as many elements wide as there are registers, each for itself."""
+    small = _CHEAP // emit.lanes.itemsize
+    found: list[Value] = []
+    for start in range(0, len(registers), small):
+        found += _transpose_small(emit, registers[start : start + small])
+    distance = small
+    while distance < len(registers):
+        found = _exchange(emit, found, distance)
+        distance *= 2
+    return found
+
+
+def _exchange(emit: Emitter, registers: list[Value], distance: int) -> list[Value]:
+    """Swap the elements right of the diagonal of blocks of 2 x `distance` with those below it."""
+    width = emit.lanes.width
+    left = [k if not k & distance else width + k - distance for k in range(width)]
+    right = [k + distance if not k & distance else width + k for k in range(width)]
+    turned = list(registers)
+    for k in range(len(registers)):
+        if not k & distance:
+            x, y = registers[k], registers[k + distance]
+            turned[k] = _shuffle(emit, width, x, y, left)
+            turned[k + distance] = _shuffle(emit, width, x, y, right)
+    return turned
+
+
+def _transpose_small(emit: Emitter, registers: list[Value]) -> list[Value]:
+    """All 16 bytes for themselves: two by two doubles, or four by four floats."""
     if len(registers) == 2:
-        a, b = registers
-        return [_shuffle(emit, a, b, (0, 4, 2, 6)), _shuffle(emit, a, b, (1, 5, 3, 7))]
+        return _interleave(emit, registers, 2, 1)
     a, b, c, d = registers
-    low, high = (0, 8, 1, 9, 4, 12, 5, 13), (2, 10, 3, 11, 6, 14, 7, 15)
-    first, second = (0, 1, 8, 9, 4, 5, 12, 13), (2, 3, 10, 11, 6, 7, 14, 15)
-    low_ab, high_ab = _shuffle(emit, a, b, low), _shuffle(emit, a, b, high)
-    low_cd, high_cd = _shuffle(emit, c, d, low), _shuffle(emit, c, d, high)
-    return [
-        _shuffle(emit, low_ab, low_cd, first),
-        _shuffle(emit, low_ab, low_cd, second),
-        _shuffle(emit, high_ab, high_cd, first),
-        _shuffle(emit, high_ab, high_cd, second),
-    ]
+    low_ab, high_ab = _interleave(emit, [a, b], 4, 1)
+    low_cd, high_cd = _interleave(emit, [c, d], 4, 1)
+    return _interleave(emit, [low_ab, low_cd], 4, 2) + _interleave(emit, [high_ab, high_cd], 4, 2)
+
+
+def _interleave(emit: Emitter, pair: list[Value], block: int, piece: int) -> list[Value]:
+    """In blocks: pieces of x and y in turn, those of the lower halves first, then those of the upper ones."""
+    width = emit.lanes.width
+    orders = []
+    for half in (0, block // 2):
+        order = []
+        for start in range(0, width, block):
+            for k in range(start + half, start + half + block // 2, piece):
+                order += [*range(k, k + piece), *range(width + k, width + k + piece)]
+        orders.append(order)
+    return [_shuffle(emit, width, *pair, order) for order in orders]

@@ -26,7 +26,7 @@ from appell.errors import CacheWarning
 
 LIMIT = 1 << 30  # bytes of all entries
 _PRUNE_EVERY = 32  # entries written between two looks at the size of the folder
-_MAGIC = b"appell kernel 2\n"
+_MAGIC = b"appell kernel 3\n"
 _SUFFIX = ".kernel"
 _SECRET = "secret"
 _SECRET_SIZE = 32

@@ -15,6 +15,7 @@ import ctypes
 
 import numpy as np
 
+from appell.compile.emit.form import Form
 from appell.compile.formula import Formula
 from appell.compile.native.kernels import load_kernel
 from appell.compile.native.machine import Code
@@ -26,10 +27,13 @@ _FLOAT, _DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
 _MOST_OPERANDS = 32  # of a ufunc in NumPy 1
 
 
-def make_ufunc(tape: Formula, doc: str = "") -> np.ufunc:
-    """Compile a tape, or load it from the disk cache, and hand it over as a ufunc with float32 and float64 loops."""
+def make_ufunc(tape: Formula, doc: str = "", form: Form | None = None) -> np.ufunc:
+    """Compile a tape, or load it from the disk cache, and hand it over as a ufunc with float32 and float64 loops.
+
+    Their machine code has the form that suits the machine, unless another one is asked for.
+    """
     _check(tape)
-    loops = _Loops(tape, doc)
+    loops = _Loops(tape, doc, form)
     tables, counts = (loops.functions, loops.data, loops.types), (len(tape.inputs), len(tape.outputs))
     return gufunc(*tables, *counts, loops.name, loops.doc, signature(tape).encode(), owner=loops)
 
@@ -56,9 +60,9 @@ def _check(tape: Formula) -> None:
 class _Loops:
     """Everything NumPy holds pointers to: the loops, their types, the names, and the code itself."""
 
-    def __init__(self, tape: Formula, doc: str):
-        self._tape = tape
-        self._doubles = load_kernel(tape, _DOUBLE, "loop")
+    def __init__(self, tape: Formula, doc: str, form: Form | None):
+        self._tape, self._form = tape, form
+        self._doubles = load_kernel(tape, _DOUBLE, "loop", form)
         self._floats: Code | None = None
         self._first_call = Loop(self._make_floats)
         operands = len(tape.inputs) + len(tape.outputs)
@@ -74,7 +78,7 @@ class _Loops:
         try:
             with MAKING:
                 if self._floats is None:
-                    self._floats = load_kernel(self._tape, _FLOAT, "loop")
+                    self._floats = load_kernel(self._tape, _FLOAT, "loop", self._form)
                     self.functions[1] = self._floats.address
             np.add(0.0, 0.0)  # clears the floating-point flags, for which NumPy would blame this call
             Loop(self._floats.address)(args, dims, steps, data)

@@ -1,7 +1,8 @@
 """The machine code of a tape for one number format: from the disk if it is there, else made and put there.
 
-The key of a kernel covers all that its machine code depends on: the tape, the number format, the kind of function, the
-target and LLVM, and the sources of everything that turns a tape into an object, to the last coefficient of the sine.
+The key of a kernel covers all that its machine code depends on: the tape, the number format, the kind of function, its
+form, the target and LLVM, and the sources of everything that turns a tape into an object, to the last coefficient of
+the sine. A loop has the widest registers of the machine; one sample alone gains nothing by them.
 """
 
 from __future__ import annotations
@@ -16,8 +17,11 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from appell.compile import emit
+from appell.compile.emit.form import Form
 from appell.compile.emit.kernel import loop_kernel, single_kernel
-from appell.compile.emit.lanes import DOUBLES, FLOATS
+from appell.compile.emit.lanes import DOUBLE, FLOAT, Lanes
+from appell.compile.emit.layout import layout
+from appell.compile.emit.memory import HEAP
 from appell.compile.formula import Formula
 from appell.compile.native import cache as disk
 from appell.compile.native.machine import Code, assemble
@@ -27,23 +31,25 @@ from appell.compile.program import Program
 from appell.compile.tape import Tape
 from appell.errors import ArgumentError
 
-LANES = {"d": DOUBLES, "f": FLOATS}
+FORMATS = {"d": DOUBLE, "f": FLOAT}
 KERNELS = {"loop": loop_kernel, "single": single_kernel}
 
 
-def load_kernel(tape: Formula, dtype: DTypeLike, function: str) -> Code:
-    """The function `loop` or `single` of a tape, ready to be called."""
+def load_kernel(tape: Formula, dtype: DTypeLike, function: str, form: Form | None = None) -> Code:
+    """The function `loop` or `single` of a tape, ready to be called; in the form that suits the machine, or this."""
     code = np.dtype(dtype).char
-    if code not in LANES:
+    if code not in FORMATS:
         raise ArgumentError(f"'{tape.name}' cannot compute in {np.dtype(dtype)}.", expected="float64 or float32")
     target = host()
-    parts = [tape.digest, code, function, target.identity, emitter_digest()]
+    form = form or (Form(target.register) if function == "loop" else Form())
+    parts = [tape.digest, code, function, repr(form), target.identity, emitter_digest()]
     key = hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
     def make() -> bytes:
-        return assemble(KERNELS[function](tape, LANES[code], target.has_fma), target, tape.name)
+        return assemble(KERNELS[function](tape, FORMATS[code], target.has_fma, form), target, tape.name)
 
-    return Code(disk.fetch(key, make), function)
+    borrows = layout(tape).borrows(Lanes(FORMATS[code], form.register))
+    return Code(disk.fetch(key, make), function, HEAP if borrows else "")
 
 
 @cache

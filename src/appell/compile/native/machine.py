@@ -1,17 +1,21 @@
-"""From LLVM text to an object file, and from an object file to addresses that can be called.
+"""From LLVM text to an image, and from an image to addresses that can be called.
 
-The object holds position-independent code and refers to nothing outside itself, so it can be kept on disk and loaded by
-any process on the same kind of processor. Loading it compiles nothing.
+An image is one object file, or several that are linked with each other, and then their lengths. It holds
+position-independent code and refers to nothing outside itself, so it can be kept on disk and loaded by any process on
+the same kind of processor. Loading it compiles nothing.
 """
 
 from __future__ import annotations
 
+import ctypes
 import itertools
+import struct
 from functools import cache
 
 import llvmlite.binding as llvm
 
 from appell.compile.native.making import MAKING
+from appell.compile.native.objects import objects, target_machine
 from appell.compile.native.target import Target, host
 from appell.errors import CompileError
 
@@ -19,33 +23,55 @@ _numbers = itertools.count()
 
 
 @cache
-def _target_machine(target: Target) -> llvm.TargetMachine:
-    return llvm.Target.from_triple(target.triple).create_target_machine(
-        cpu=target.cpu, features=target.features, opt=2, reloc="pic", codemodel="small"
-    )
-
-
-@cache
 def _linker() -> llvm.LLJIT:
-    return llvm.create_lljit_compiler(_target_machine(host()))
+    return llvm.create_lljit_compiler(target_machine(host()))
 
 
 def assemble(text: str, target: Target, name: str) -> bytes:
-    """The object file of an LLVM module. No pass runs over the text: it is written as it should be executed."""
+    """The image of an LLVM module."""
     try:
         with MAKING:
-            module = llvm.parse_assembly(text)
-            module.verify()
-            return _target_machine(target).emit_object(module)
+            return joined(objects(text, target))
     except RuntimeError as error:
         raise CompileError(f"LLVM refused the code of '{name}': {error}") from error
 
 
-class Code:
-    """Loaded machine code: the address of its function, valid as long as this object lives."""
+def joined(parts: list[bytes]) -> bytes:
+    """Object files as one image."""
+    return b"".join(parts) + struct.pack(f"<{len(parts) + 1}Q", *map(len, parts), len(parts))
 
-    def __init__(self, image: bytes, function: str):
+
+def parted(image: bytes) -> list[bytes]:
+    """The object files of an image."""
+    (count,) = struct.unpack_from("<Q", image, len(image) - 8)
+    lengths = struct.unpack_from(f"<{count}Q", image, len(image) - 8 * (count + 1))
+    ends = list(itertools.accumulate(lengths))
+    return [image[end - length : end] for end, length in zip(ends, lengths, strict=True)]
+
+
+class Code:
+    """Loaded machine code: the address of its function, valid as long as this object lives.
+
+    `heap` names the global through which the code takes and gives back memory, if it does.
+    """
+
+    def __init__(self, image: bytes, function: str, heap: str = ""):
         with MAKING:
-            library = llvm.JITLibraryBuilder().add_object_img(image).export_symbol(function)
-            self._tracker = library.link(_linker(), f"appell{next(_numbers)}")
+            library = llvm.JITLibraryBuilder()
+            for part in parted(image):
+                library.add_object_img(part)
+            if heap:
+                library.export_symbol(heap)
+            self._tracker = library.export_symbol(function).link(_linker(), f"appell{next(_numbers)}")
             self.address: int = self._tracker[function]
+            if heap:
+                _lend(self._tracker[heap])
+
+
+def _lend(heap: int) -> None:
+    """Fill in how machine code takes memory and gives it back, whatever thread it runs in."""
+    python = ctypes.pythonapi
+    functions = (python.PyMem_RawMalloc, python.PyMem_RawFree)
+    (ctypes.c_void_p * 2).from_address(heap)[:] = [
+        ctypes.cast(function, ctypes.c_void_p).value for function in functions
+    ]

@@ -9,6 +9,10 @@ from functools import cache
 import llvmlite
 import llvmlite.binding as llvm
 
+from appell.compile.emit.lanes import NARROW
+
+_WIDE = 64  # bytes
+
 
 @dataclass(frozen=True)
 class Target:
@@ -18,6 +22,7 @@ class Target:
     cpu: str
     features: str  # what the processor can do and what it cannot: "+fma,-avx512f,…"
     has_fma: bool  # whether x y + z rounds once in hardware
+    register: int = NARROW  # bytes of the widest SIMD register
 
     @property
     def identity(self) -> str:
@@ -30,11 +35,17 @@ def host() -> Target:
     """The processor this process runs on."""
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
-    features = llvm.get_host_cpu_features()
     arm = platform.machine().lower() in ("aarch64", "arm64")
+    return describe(llvm.get_process_triple(), llvm.get_host_cpu_name(), llvm.get_host_cpu_features(), arm)
+
+
+def describe(triple: str, cpu: str, features: llvm.FeatureMap, arm: bool) -> Target:
+    """A processor by its features. LLVM splits the widest registers of some unless it is told to use them."""
+    wide = bool(features.get("avx512f"))
     return Target(
-        triple=llvm.get_process_triple(),
-        cpu=llvm.get_host_cpu_name(),
-        features=features.flatten(),
+        triple=triple,
+        cpu=cpu,
+        features=features.flatten() + (",-prefer-256-bit" if wide else ""),
         has_fma=arm or bool(features.get("fma")),
+        register=_WIDE if wide else NARROW,
     )

@@ -26,15 +26,15 @@ if TYPE_CHECKING:
 
 Apply = Callable[..., int | None]  # (graph, *operands) -> the node to use instead
 ANY = None
-CONST, ADD, SUB, MUL, DIV, NEG = Op.CONST, Op.ADD, Op.SUB, Op.MUL, Op.DIV, Op.NEG
+CONST, ADD, SUB, MUL, DIV, NEG = map(int, (Op.CONST, Op.ADD, Op.SUB, Op.MUL, Op.DIV, Op.NEG))
 
 
 class Rule(NamedTuple):
     """One rewriting; it is tried where the operands are of the kinds of one of the patterns."""
 
     name: str
-    op: Op
-    patterns: tuple[tuple[Op | None, ...], ...]  # kinds of the first two operands
+    op: int
+    patterns: tuple[tuple[int | None, ...], ...]  # kinds of the first two operands
     apply: Apply
 
 

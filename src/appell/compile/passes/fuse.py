@@ -6,48 +6,55 @@ vectorised, in the tail of a batch and under every version of LLVM. Operation co
 
 from __future__ import annotations
 
-from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
 
 from appell.compile.ops import Op
-from appell.compile.tape import Node, Tape, needed, renumber, verify
+from appell.compile.tape import INPUT, Node, Tape, needed, renumber, verify
+
+ADD, SUB, MUL, NEG, FMA, FMS, FNMA = map(int, (Op.ADD, Op.SUB, Op.MUL, Op.NEG, Op.FMA, Op.FMS, Op.FNMA))
 
 
 def fuse(tape: Tape) -> Tape:
     """The same computation with FMA, FMS and FNMA, and without negations that a subtraction can absorb."""
-    uses = tape.uses()
-    nodes = [_flip(tape, node, uses) for node in tape.nodes]
-    depth = _depths(tape)
-    for index, node in enumerate(nodes):
-        if node[0] not in (Op.ADD, Op.SUB):
-            continue
-        _, x, y = node
-        inner = [k for k in (x, y) if nodes[k][0] == Op.MUL and uses[k] == 1]
-        if not inner:
-            continue
-        chosen = max(inner, key=lambda k: depth[k])  # the one that is ready last; the other can run ahead
-        a, b = nodes[chosen][1:]
-        if node[0] == Op.ADD:
-            nodes[index] = (Op.FMA, a, b, y if chosen == x else x)
-        elif chosen == x:
-            nodes[index] = (Op.FMS, a, b, y)
-        else:
-            nodes[index] = (Op.FNMA, a, b, x)
+    uses, depth = tape.uses(), _depths(tape)
+    nodes: list[Node] = []
+    for node in tape.nodes:
+        if node[0] == NEG:
+            node = _flip(tape, node, uses)
+        if node[0] == ADD or node[0] == SUB:
+            node = _fused(nodes, node, uses, depth)
+        nodes.append(node)
     kept, results = renumber(nodes, needed(nodes, tape.results), tape.results)
     return verify(replace(tape, nodes=kept, results=results))
 
 
-def _flip(tape: Tape, node: Node, uses: Counter[int]) -> Node:
+def _flip(tape: Tape, node: Node, uses: Sequence[int]) -> Node:
     """-(x - y) as y - x, where nothing else needs x - y."""
-    if node[0] == Op.NEG:
-        inner = tape.nodes[node[1]]
-        if inner[0] == Op.SUB and uses[node[1]] == 1:
-            return (Op.SUB, inner[2], inner[1])
-    return node
+    op, x, *y = tape.nodes[node[1]]
+    return (SUB, *y, x) if op == SUB and uses[node[1]] == 1 else node
+
+
+def _fused(nodes: Sequence[Node], node: Node, uses: Sequence[int], depth: Sequence[int]) -> Node:
+    """A sum or difference with the product that only it needs; of two, with the one that is ready last."""
+    op, x, y = node
+    first = nodes[x][0] == MUL and uses[x] == 1
+    second = nodes[y][0] == MUL and uses[y] == 1
+    if not first and not second:
+        return node
+    if first and (not second or depth[x] >= depth[y]):  # the other can run ahead
+        return (FMA if op == ADD else FMS, *nodes[x][1:], y)
+    return (FMA if op == ADD else FNMA, *nodes[y][1:], x)
 
 
 def _depths(tape: Tape) -> list[int]:
     depth: list[int] = []
-    for op, *operands in tape.nodes:
-        depth.append(0 if op <= Op.INPUT else 1 + max(depth[k] for k in operands))
+    for node in tape.nodes:
+        if node[0] <= INPUT:
+            depth.append(0)
+        elif len(node) == 3:  # most are
+            x, y = depth[node[1]], depth[node[2]]
+            depth.append(1 + (x if x > y else y))
+        else:
+            depth.append(1 + max([depth[k] for k in node[1:]]))
     return depth

@@ -7,33 +7,25 @@ the other, only the values of the function itself wait: the derivatives of a PUM
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Sequence
 
-from appell.compile.ops import Op
-from appell.compile.tape import Tape, renumber, verify
+from appell.compile.tape import INPUT, Node
 
 
-def in_groups(tape: Tape, groups: Iterable[Sequence[int]]) -> Tape:
-    """The same nodes, those that the first group of results needs first, then what the second needs besides, and so on.
-
-    A group holds node indices; every result of the tape is in some group.
-    """
-    placed: dict[int, None] = {}
+def in_groups(nodes: Sequence[Node], groups: Iterable[Sequence[int]]) -> list[int]:
+    """The nodes that the first group of results needs, then what the second needs besides, and so on; each in order."""
+    placed = bytearray(len(nodes))
+    order: list[int] = []
     for group in groups:
-        placed.update(dict.fromkeys(sorted(_missing(tape, group, placed))))
-    nodes, results = renumber(tape.nodes, placed, tape.results)
-    return verify(replace(tape, nodes=nodes, results=results))
-
-
-def _missing(tape: Tape, group: Sequence[int], placed: Container[int]) -> set[int]:
-    """What a group needs of the nodes that have no place yet."""
-    found: set[int] = set()
-    waiting = list(group)
-    while waiting:
-        k = waiting.pop()
-        if k not in found and k not in placed:
-            found.add(k)
-            if tape.nodes[k][0] > Op.INPUT:
-                waiting.extend(tape.nodes[k][1:])
-    return found
+        found: list[int] = []
+        waiting = list(group)
+        while waiting:
+            k = waiting.pop()
+            if not placed[k]:
+                placed[k] = 1
+                found.append(k)
+                node = nodes[k]
+                if node[0] > INPUT:
+                    waiting += node[1:]
+        order += sorted(found)
+    return order
