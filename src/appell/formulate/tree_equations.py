@@ -21,6 +21,7 @@ from appell.formulate.formulations import Formulation
 from appell.formulate.gibbs import gibbs_function
 from appell.formulate.gibbs_appell.coriolis import coriolis
 from appell.formulate.inward import Wrench
+from appell.formulate.looped import energy as looped_energy
 from appell.formulate.looped.aligned import Aligned, aligned
 from appell.formulate.looped.choice import NO_LOOPS, Looping
 from appell.formulate.looped.forward import forward_dynamics
@@ -71,6 +72,11 @@ class TreeEquations(Equations):
         """The tree as loops go over it."""
         return Layout.of(regroup(self.aligned.tree))
 
+    @cached_property
+    def whole_layout(self) -> Layout:
+        """The same with the bodies as they are."""
+        return Layout.of(self.aligned.tree)
+
     def run_by(self, loops: Loops) -> Self:
         if self.looping.inverse:
             _ = self.layout  # made once for all ways
@@ -102,9 +108,13 @@ class TreeEquations(Equations):
         return regressor(self.tree, q, v, a)
 
     def body_kinetic_energy(self, q: Vector, v: Vector) -> Scalar:
+        if self.looping.inverse:
+            return looped_energy.kinetic_energy(self.whole_layout, self.loops, q, v)
         return energy.kinetic_energy(self.tree, q, v)
 
     def body_potential_energy(self, q: Vector) -> Scalar:
+        if self.looping.inverse:
+            return looped_energy.potential_energy(self.whole_layout, self.loops, q)
         return energy.potential_energy(self.tree, q)
 
     def momentum(self, q: Vector, v: Vector) -> tuple[Vec3, Vec3]:
