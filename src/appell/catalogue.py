@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 from typing import Any, overload
 
+from appell.compile.formula import Formula
 from appell.compile.function import Function
 from appell.compile.native.making import MAKING
 from appell.compile.passes.collect import simplest
@@ -13,10 +14,11 @@ from appell.compile.rolling.roll import roll
 from appell.compile.tape import Array, Tape
 from appell.compile.taylor import Taylor
 from appell.compile.trace import trace
+from appell.derivative_rules import FORCES, MOTIONS, DerivativeRule
 from appell.errors import ModelError
 from appell.formulate.equations import Equations
 from appell.formulate.systems import Choice, Maker, maker
-from appell.model.body import Inertia
+from appell.model.body import inertias_of
 from appell.model.system import System
 
 Body = Callable[..., Mapping[str, Any]]  # (equations, *arguments) -> results by name
@@ -64,15 +66,26 @@ class Catalogue:
             inputs.append(Array("parameters", (10 * len(free),)))
 
         def traced(values, loops=None):
-            equations = self._make(_inertias(free, values[-1])) if free else self.equations
+            equations = self._make(inertias_of(free, values[-1])) if free else self.equations
             outside = (dict(zip(self._pushed, values[len(given) :], strict=False)),) if pushed else ()
             return body(equations.run_by(loops) if loops else equations, *values[: len(given)], *outside)
 
+        formula: Formula
         if name in self.looped:
-            program = roll(name, inputs, lambda *values: traced(values[:-1], values[-1]))
-            return Function(program, doc, system.owner, self.tangents)
-        tape = trace(name, inputs, lambda *values: traced(values))
-        return Function(simplest(tape) if self._make.collects(name) else tape, doc, system.owner, self.tangents)
+            formula = roll(name, inputs, lambda *values: traced(values[:-1], values[-1]))
+        else:
+            tape = trace(name, inputs, lambda *values: traced(values))
+            formula = simplest(tape) if self._make.collects(name) else tape
+        return Function(formula, doc, system.owner, self.tangents, self._rule(formula, pushed, free))
+
+    def _rule(self, formula: Formula, pushed: bool, free: list[str]) -> DerivativeRule | None:
+        """How the function of a formula is differentiated, if there is another way than through its tape."""
+        if formula.name not in FORCES | MOTIONS or not self._make.structured:
+            return None
+        on = tuple(self._pushed) if pushed else ()
+        return DerivativeRule(
+            self.system, self.choice, formula.name, formula.inputs, formula.outputs, on, tuple(free), self.tangents
+        )
 
     @property
     def _free(self) -> list[str]:
@@ -137,7 +150,3 @@ class Entry:
                     self._name, self._arguments, self._body, self.__doc__ or "", **self._options
                 )
         return kept[self._name]
-
-
-def _inertias(names: list[str], parameters) -> dict[str, Inertia]:
-    return {name: Inertia.from_parameters(parameters[10 * k : 10 * k + 10]) for k, name in enumerate(names)}

@@ -95,6 +95,11 @@ class Dynamics(FrameCatalogue):
         lambda e, q: {"M": e.mass_matrix(q)},
         "M(q), the inertia matrix along the coordinates.",
     )
+    inverse_mass_matrix = Entry(
+        "q",
+        lambda e, q: {"M_inverse": e.inverse_mass_matrix(q)},
+        "M(q)⁻¹, the accelerations of unit forces along the coordinates.",
+    )
     bias = Entry(
         "q v",
         lambda e, q, v: {"h": e.bias(q, v)},
@@ -123,6 +128,13 @@ class Dynamics(FrameCatalogue):
         inertial=False,
     )
 
+    base_regressor = Entry(
+        "q v a",
+        lambda e, q, v, a: {"Y": e.base_regressor(q, v, a)},
+        "Y(q, v, a), with tau = Y base_parameters: those columns of the regressor that are no combination of others.",
+        inertial=False,
+    )
+
     @property
     def parameters(self) -> tuple[Parameter, ...]:
         """The columns of the regressor: name, kind, owner and value of each parameter."""
@@ -132,6 +144,19 @@ class Dynamics(FrameCatalogue):
     def parameter_values(self) -> np.ndarray:
         """The numbers that the regressor is multiplied with."""
         return np.array([parameter.value for parameter in self.parameters])
+
+    @property
+    def base_parameters(self) -> tuple[Parameter, ...]:
+        """The columns of the base regressor: the kept parameter of each, and the value it has with all it stands for.
+
+        `base_matrix` says what that is; units are those of the kept parameter.
+        """
+        return self.equations.base.parameters
+
+    @property
+    def base_matrix(self) -> np.ndarray:
+        """B, with base_parameters = B parameters and regressor = base_regressor B."""
+        return self.equations.base.matrix
 
     # ---- energy and momentum
 

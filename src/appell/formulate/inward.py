@@ -25,18 +25,21 @@ def joint_forces(
     tree: Tree, step: dict[str, Step], asked: Mapping[str, Wrench], outside: Outside = None
 ) -> list[Scalar]:
     """τ for the wrenches that the links ask for and those that act on them, by (1)."""
-    force: dict[str | None, Vec3] = {WORLD: ZERO} | {name: f for name, (f, _) in asked.items()}
-    moment: dict[str | None, Vec3] = {WORLD: ZERO} | {name: n for name, (_, n) in asked.items()}
-    for name, (f, n) in (outside or {}).items():
-        force[name], moment[name] = force[name] - f, moment[name] - n
-    tau = {}
+    gathered = outboard_wrenches(tree, step, asked, outside)
+    return tree.gather({link.name: along(link.partials, gathered[link.name]) for link in tree.links})
+
+
+def outboard_wrenches(
+    tree: Tree, step: dict[str, Step], asked: Mapping[str, Wrench], outside: Outside = None
+) -> dict[str | None, Wrench]:
+    """F and N of every link: what it and all outboard of it ask for; the world's entry is the wrench on the ground."""
+    found: dict[str | None, Wrench] = {WORLD: (ZERO, ZERO), **dict(asked.items())}
+    for name, (force, moment) in (outside or {}).items():
+        found[name] = found[name][0] - force, found[name][1] - moment
     for link in reversed(tree.links):
-        wrench = force[link.name], moment[link.name]
-        tau[link.name] = along(link.partials, wrench)
-        f_parent, n_parent = on_parent(step[link.name], wrench)
-        force[link.parent] += f_parent
-        moment[link.parent] += n_parent
-    return tree.gather(tau)
+        force, moment = on_parent(step[link.name], found[link.name])
+        found[link.parent] = found[link.parent][0] + force, found[link.parent][1] + moment
+    return found
 
 
 def along(partials: Sequence[Partial], wrench: Wrench) -> list[Scalar]:

@@ -52,6 +52,7 @@ class Maker(ABC):
     """Makes the equations of one system for one choice, with inertias as numbers or as scalars."""
 
     name: str  # of the formulation
+    structured: bool = False  # whether forces have derivatives by a recursion
 
     @abstractmethod
     def __call__(self, inertias: Mapping[str, Inertia]) -> Equations: ...
@@ -91,6 +92,8 @@ class _TreeMaker(Maker):
         self.formulation.check(robot)
         self.robot, self.choice, self.name = robot, choice, self.formulation.name
         self.looping: Looping = looping(robot, self.formulation, choice.loops, asked=choice.forward is not None)
+        used = self.formulation.inverse_dynamics, self.formulation.mass_matrix
+        self.structured = all(method.name == "gibbs-appell" for method in used)
 
     def __call__(self, inertias: Mapping[str, Inertia]) -> Equations:
         return TreeEquations(self.robot, self.formulation, inertias, looping=self.looping, **self.choice.switches)

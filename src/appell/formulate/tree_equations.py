@@ -16,6 +16,7 @@ from appell.algebra.scalar import Scalar
 from appell.algebra.vector import Vec3
 from appell.errors import ModelError
 from appell.formulate import energy, kinematics, points
+from appell.formulate.derivatives.inverse import Derivatives, inverse_dynamics_derivatives
 from appell.formulate.equations import Driven, Equations, Matrix, Vector, Wrenches
 from appell.formulate.formulations import Formulation
 from appell.formulate.gibbs import gibbs_function
@@ -97,6 +98,9 @@ class TreeEquations(Equations):
         tree = self._tree(method)
         return method(tree, q, v, a, self._on_links(tree, q, wrenches))
 
+    def body_force_derivatives(self, q: Vector, v: Vector, a: Vector, wrenches: Wrenches) -> Derivatives:
+        return inverse_dynamics_derivatives(self.regrouped, q, v, a, self._on_links(self.regrouped, q, wrenches))
+
     def body_mass_matrix(self, q: Vector) -> Matrix:
         method = self.formulation.mass_matrix
         return method(self._tree(method), q)
@@ -104,8 +108,8 @@ class TreeEquations(Equations):
     def body_coriolis(self, q: Vector, v: Vector) -> Matrix:
         return coriolis(self.regrouped, q, v)
 
-    def body_regressor(self, q: Vector, v: Vector, a: Vector) -> Matrix:
-        return regressor(self.tree, q, v, a)
+    def body_regressor(self, q: Vector, v: Vector, a: Vector, columns: Sequence[int] | None = None) -> Matrix:
+        return regressor(self.tree, q, v, a, columns)
 
     def body_kinetic_energy(self, q: Vector, v: Vector) -> Scalar:
         if self.looping.inverse:
@@ -139,14 +143,13 @@ class TreeEquations(Equations):
         return points.point_motions(self.tree, frames, q, v)
 
     def forward(self, q: Vector, v: Vector, forces: Vector, wrenches: Wrenches) -> list[Scalar]:
-        if self.robot.physical:
-            check_regular(self.tree)
-            return self._solved(q, v, forces, wrenches)
-        if idle_joints(self.tree):
+        if not self.is_regular:
             return undetermined(forces)
         try:
             return self._solved(q, v, forces, wrenches)
         except (ZeroDivisionError, ValueError):  # a constant pivot of an indefinite matrix is 0, or has no root
+            if self.robot.physical:
+                raise
             return undetermined(forces)
 
     def _solved(self, q: Vector, v: Vector, forces: Vector, wrenches: Wrenches) -> list[Scalar]:
@@ -155,6 +158,29 @@ class TreeEquations(Equations):
         method = self.formulation.forward_dynamics
         tree = self._tree(method)
         return method(tree, q, v, forces, self._on_links(tree, q, wrenches))
+
+    def inverse_mass_matrix(self, q: Vector) -> Matrix:
+        n, regular = self.system.nv, self.is_regular
+        try:
+            return super().inverse_mass_matrix(q) if regular else [undetermined([q[0]] * n)] * n
+        except ZeroDivisionError:
+            if self.robot.physical:
+                raise
+            return [undetermined([q[0]] * n)] * n
+
+    @property
+    def coupled(self) -> int:
+        sizes = {link.name: len(link.partials) for link in self.tree.links}
+        inboard = {link.name: sum(sizes[other.name] for other in self.tree.ancestors(link)) for link in self.tree.links}
+        return sum(size * inboard[name] + size * (size + 1) // 2 for name, size in sizes.items())
+
+    @property
+    def is_regular(self) -> bool:
+        """Whether forces determine the accelerations; an error if they do not, unless that was asked for."""
+        if self.robot.physical:
+            check_regular(self.tree)
+            return True
+        return not idle_joints(self.tree)
 
     def _on_links(self, tree: Tree, q: Vector, wrenches: Wrenches) -> dict[str, Wrench]:
         """The wrenches on frames as wrenches on their links' origins."""

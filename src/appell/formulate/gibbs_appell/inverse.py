@@ -15,6 +15,8 @@ Cost O(n). Mata et al. 2002, §4.1, written about the joint origins so that base
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from appell.algebra.matrix import axial_of_product
 from appell.algebra.scalar import Scalar, Vector
 from appell.formulate.inward import Outside, Wrench, joint_forces
@@ -26,10 +28,12 @@ from appell.model.body import Inertia
 def inverse_dynamics(tree: Tree, q: Vector, v: Vector, a: Vector, wrenches: Outside = None) -> list[Scalar]:
     """τ(q, v, a): the force every degree of freedom must supply, with outside wrenches acting on some links."""
     step = steps(tree, q)
-    motion = accelerations(tree, step, v, a)
+    return joint_forces(tree, step, asked_by_all(tree, accelerations(tree, step, v, a)), wrenches)  # (3), (4)
 
-    needed = {link.name: asked(link.inertia, motion[link.name]) for link in tree.links}
-    return joint_forces(tree, step, needed, wrenches)  # (3), (4)
+
+def asked_by_all(tree: Tree, motion: Mapping[str | None, Acceleration]) -> dict[str, Wrench]:
+    """(2) for every link."""
+    return {link.name: asked(link.inertia, motion[link.name]) for link in tree.links}
 
 
 def asked(body: Inertia, motion: Acceleration) -> Wrench:
