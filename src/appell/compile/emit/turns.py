@@ -33,11 +33,11 @@ def stage_functions(name: str, stage: Stage, lanes: Lanes, fused: bool, chunk: i
         code = _StepCode(f"{name}_{kind}", stage.steps[kind], shapes[kind])
         functions.extend(code.write(emit, chunk))
 
+    functions.append(_constant(f"{name}_table", table))
     if len(stage.order) == 1:
-        emit.do("%row = getelementptr i8, ptr %inputs, i64 0")
+        emit.do(f"%row = getelementptr i8, ptr @{name}_table, i64 0")
         turn(0)
     else:
-        functions.append(_constant(f"{name}_table", table))
         _loop(emit, f"@{name}_table", len(table), shapes, turn)
     emit.do("ret void")
     functions.append(emit.function(f"define internal void @{name}(ptr %inputs) noinline nounwind"))
