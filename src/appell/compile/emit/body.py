@@ -144,8 +144,10 @@ def _sincos_group(emit: Emitter, group: Group, values: dict[int, Value]) -> None
 
     emit.enter(joined)
     met = [
-        (emit.phi(emit.lanes.real, (each.rest, quick), (rest, careful)),
-         emit.phi(emit.lanes.bits, (each.quadrant, quick), (quadrant, careful)))
+        (
+            emit.phi(emit.lanes.real, (each.rest, quick), (rest, careful)),
+            emit.phi(emit.lanes.bits, (each.quadrant, quick), (quadrant, careful)),
+        )
         for each, (rest, quadrant) in zip(reduced, slow, strict=True)
     ]
     for angle, (rest, quadrant) in zip(group.angles, met, strict=True):
