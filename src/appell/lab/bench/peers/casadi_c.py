@@ -1,23 +1,25 @@
-"""CasADi's generated C: expressions from Pinocchio's templates over CasADi's symbols, compiled with gcc.
+"""CasADi's generated C, compiled with gcc: textbook recursions over its symbols, derivatives by its own jacobian().
 
-    CasADi C                 derivatives by CasADi's own jacobian()
-    CasADi C, recursion      derivatives by Pinocchio's recursions over the same symbols
+    CasADi C                 one sample a call, the loop over the batch in C
     CasADi C, packets        the same C with a register of samples as its number (vector extensions, libmvec's sine):
                              nobody ships that, so it is shown and not counted
 
-Results are the nonzeros of CasADi's own patterns; zeros are not written.
+Results are the nonzeros of CasADi's own patterns; zeros are not written. The recursions are those that people write in
+CasADi (`sources/casadi_generate.py`); Pinocchio's templates over CasADi's symbols would give the same formulas after
+minutes of compiling and 3 GB of memory.
 """
 
 from __future__ import annotations
 
 import ctypes
+import sys
 from pathlib import Path
 
 import numpy as np
 
 from appell.lab.bench.arrange import arranged
 from appell.lab.bench.peers.library import bound, library
-from appell.lab.bench.peers.peer import Peer, Prepared, States, UnableError
+from appell.lab.bench.peers.peer import Peer, Prepared, States
 from appell.lab.bench.peers.pinocchio_text import model_text
 from appell.lab.bench.peers.rows import driver_arguments, shapes
 from appell.lab.bench.peers.workshop import (
@@ -27,8 +29,6 @@ from appell.lab.bench.peers.workshop import (
     Workshop,
     compiler,
     compiler_version,
-    includes,
-    package_folder,
     package_version,
 )
 from appell.lab.bench.subject import Subject
@@ -38,7 +38,6 @@ class CasadiC(Peer):
     """The loop over the batch is in C."""
 
     name = "CasADi C"
-    suffix = ""  # of the quantity, as the generating program knows it
     language, source = "gcc", "casadi_batch.c"
     libraries: tuple[str, ...] = ("-lm",)
 
@@ -46,7 +45,7 @@ class CasadiC(Peer):
         self.workshop = workshop
 
     def version(self) -> str:
-        return f"{package_version('casadi')}, over Pinocchio {package_version('pin')}"
+        return package_version("casadi")
 
     def flags(self) -> str:
         return f"{compiler_version(self.language)}, {' '.join(OPTIMISED)}"
@@ -71,7 +70,7 @@ class CasadiC(Peer):
         return Prepared(run, ours)
 
     def _library(self, subject: Subject, quantity: str) -> ctypes.CDLL:
-        kernel = self._kernel(subject, quantity + self.suffix * ("derivatives" in quantity))
+        kernel = self._kernel(subject, quantity)
         source = SOURCES / self.source
         command = [compiler(self.language), *OPTIMISED, "-fPIC", "-shared", "-w", f'-DKERNEL="{kernel}"']
         command += [str(source), *self.libraries, "-o", TARGET]
@@ -80,31 +79,12 @@ class CasadiC(Peer):
 
     def _kernel(self, subject: Subject, quantity: str) -> Path:
         """The generated C."""
+        package_version("casadi")
         model = self.workshop.keep(f"{subject.name}.model", model_text(subject.twin))
-        command = [str(self._generator()), quantity, str(model), TARGET]
+        program = SOURCES / "casadi_generate.py"
+        command = [sys.executable, str(program), quantity, str(model), TARGET]
         title = f"CasADi's C of {quantity}, {subject.name}"
-        return self.workshop.make(f"{subject.name}-{quantity}.c", command, [model], title)
-
-    def _generator(self) -> Path:
-        """The program that traces Pinocchio's templates; how fast it is does not matter."""
-        folder = package_folder("casadi")
-        sources = [SOURCES / "casadi_generate.cpp", SOURCES / "pinocchio_model.hpp"]
-        command = [compiler("g++"), "-std=c++17", "-O0", "-DNDEBUG", "-w", *includes(), f"-I{folder / 'include'}"]
-        command += [str(sources[0]), f"-L{folder}", "-lcasadi", f"-Wl,-rpath,{folder}", "-o", TARGET]
-        title = "the program that traces Pinocchio's templates with CasADi"
-        return self.workshop.make("generate.bin", command, sources, title)
-
-
-class CasadiRecursion(CasadiC):
-    """Derivatives by Pinocchio's recursions; everything else is as in CasADi C."""
-
-    name = "CasADi C, recursion"
-    suffix = "_recursion"
-
-    def prepare(self, subject: Subject, quantity: str, states: States) -> Prepared:
-        if "derivatives" not in quantity:
-            raise UnableError("the same as CasADi C.")
-        return super().prepare(subject, quantity, states)
+        return self.workshop.make(f"{subject.name}-{quantity}.c", command, [program, model], title)
 
 
 class CasadiPackets(CasadiC):

@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
+from appell.compile.effort import multiplications
 from appell.compile.native.target import host
 from appell.compile.packed import Packed
 from appell.errors import AppellError
 from appell.lab.bench.clock import Contestant, Timing, compete
-from appell.lab.bench.peers.effort import multiplications
 from appell.lab.bench.peers.gauge import anchor, peak
 from appell.lab.bench.peers.peer import Peer, Prepared, States, UnableError
 from appell.lab.bench.peers.rows import ARGUMENTS, OURS, Row

@@ -9,7 +9,7 @@ from appell.compile.native.target import host
 from appell.errors import ArgumentError, unknown_name
 from appell.lab.bench.clock import one_core
 from appell.lab.bench.machine import machine, versions
-from appell.lab.bench.peers.casadi_c import CasadiC, CasadiPackets, CasadiRecursion
+from appell.lab.bench.peers.casadi_c import CasadiC, CasadiPackets
 from appell.lab.bench.peers.contest import contest
 from appell.lab.bench.peers.mujoco_c import MujocoC
 from appell.lab.bench.peers.peer import Peer, UnableError
@@ -24,8 +24,7 @@ from appell.lab.bench.subject import Subject, find
 def peers_of(workshop: Workshop) -> list[Peer]:
     """All there are."""
     pinocchio = PinocchioCpp(workshop)
-    generated = [CasadiC(workshop), CasadiRecursion(workshop)]
-    return [*generated, pinocchio, PinocchioPython(pinocchio), MujocoC(workshop), CasadiPackets(workshop)]
+    return [CasadiC(workshop), pinocchio, PinocchioPython(pinocchio), MujocoC(workshop), CasadiPackets(workshop)]
 
 
 def chosen_rows(robots: Sequence[str]) -> list[Row]:

@@ -1,4 +1,4 @@
-"""Multiplications of a kernel: what it asks of the units whose peak `gauge` measures.
+"""Multiplications of a kernel: what it asks of the units that multiply and add at once.
 
 Counted are the nodes MUL, FMA, FMS and FNMA of the formula as it is run, each once for a register of samples, and for
 every angle of which a sine or a cosine is taken
@@ -7,8 +7,8 @@ every angle of which a sine or a cosine is taken
     coefficient but the last),   2 for r + r·z·S   and 1 for 1 + z·C
 
 Not counted: additions, subtractions and changes of sign that stand alone, divisions and roots, the bits that choose a
-quadrant, moving samples in and out, and guards. A fraction of the peak is the time that the counted ones would take at
-the peak over the time of a whole call, so it says how much of the call is arithmetic that could not be left out.
+quadrant, moving samples in and out, and guards. The time that the counted ones would take at the peak of
+a machine, over the time of a whole call, is the fraction of the peak that a kernel reaches.
 """
 
 from __future__ import annotations
