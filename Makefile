@@ -1,6 +1,6 @@
 # make demo    set up and reproduce the papers' results
 # make test    set up and run the tests
-# make bench   set up and measure against Pinocchio; writes benchmarks/results/
+# make bench   set up and measure against Pinocchio and other peers; writes benchmarks/results/
 # make lint    set up and check style, types and the order of imports
 
 PYTHON ?= python3
@@ -15,8 +15,9 @@ demo: .venv/demo
 test: .venv/test
 	$(BIN)/python -m pytest -n 2 --dist worksteal
 
-bench: .venv/test
+bench: .venv/test .venv/peers
 	$(BIN)/appell bench --force --json benchmarks/results/against-pinocchio.json
+	$(BIN)/appell bench --peers --force --json benchmarks/results/peers.json
 	$(BIN)/python benchmarks/identification.py
 	$(BIN)/python benchmarks/simulation.py
 	$(BIN)/python benchmarks/publish.py
