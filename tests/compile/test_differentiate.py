@@ -99,3 +99,22 @@ def test_an_unknown_argument_lists_the_known_ones():
         Function(tape(), owner="robot 'r'").jacobian("y")
     with pytest.raises(ArgumentError, match="no gradient"):
         Function(tape()).gradient("x")
+
+
+def test_a_choice_by_what_does_not_change_leaves_the_way_back_open():
+    """A tape in reverse has one sweep for the one result; forward it would have one for each of twenty directions."""
+
+    def chain(x, p, scale):
+        total = scale(p)
+        for k in range(20):
+            total = ap.sin(total + x[k])
+        return {"r": total}
+
+    inputs = [Array("x", (20,)), Array("p", ())]
+    plain = Function(trace("f", inputs, lambda x, p: chain(x, p, lambda p: p * p)))
+    chosen = Function(trace("f", inputs, lambda x, p: chain(x, p, lambda p: ap.select(p, p, -p))))
+    assert len(chosen.gradient("x").tape.nodes) < len(plain.gradient("x").tape.nodes) + 5
+    at = np.linspace(-1.0, 1.0, 20)
+    np.testing.assert_array_equal(
+        evaluate(chosen.gradient("x").tape, at, 1.0), evaluate(plain.gradient("x").tape, at, 1.0)
+    )
