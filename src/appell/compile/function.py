@@ -46,6 +46,7 @@ from appell.compile.ops import Op
 from appell.compile.packed import Packed, pack
 from appell.compile.passes.pipeline import TRACED, run
 from appell.compile.rolling.roll import roll
+from appell.compile.seed import seed
 from appell.compile.tape import Array, Tape, arrays
 from appell.compile.trace import trace
 from appell.errors import ArgumentError, unknown_name
@@ -200,7 +201,7 @@ class Function:
         """
         seeds = self._seeds("jacobian", wrt)
         known = self.rule(wrt) if self.rule is not None else None
-        work = len(self.tape) * sum(seed.outputs[0].shape[1] for seed in seeds)
+        work = length(self.formula) * sum(seed.outputs[0].shape[1] for seed in seeds)
         if known is not None and work > SHORT:
             return known
         subject = content("jacobian", self.tape, seeds, wrt) if work > SHORT else None
@@ -287,26 +288,7 @@ class Function:
     def _seeds(self, reading: str, wrt: Sequence[str]) -> list[Tape]:
         if not wrt:
             raise ArgumentError(f"{self._title}: {reading} needs the name of an argument.", expected=self._known)
-        return [self._seed(name) for name in wrt]
-
-    def _seed(self, wrt: str) -> Tape:
-        """All scalar inputs' changes along the directions of one argument, as `differentiate.jacobian` wants them."""
         names = [array.name for array in self.inputs]
-        if wrt not in names:
-            raise ArgumentError(unknown_name("argument", wrt, names, self._title))
-        position = names.index(wrt)
-        array, start = self.inputs[position], sum(array.size for array in self.inputs[:position])
-        graph = Graph()
-        zero = graph.const(0.0)
-        if wrt in self.tangents:
-            block = self.tangents[wrt]
-            index = graph.splice(block, [graph.input(start + k) for k in range(array.size)])
-            columns = block.outputs[0].shape[1]
-            entries = [index[k] for k in block.results]
-        else:
-            columns = array.size
-            entries = [graph.const(float(i == j)) for i in range(columns) for j in range(columns)]
-        results = [zero] * (start * columns) + entries
-        results += [zero] * (self.tape.input_size * columns - len(results))
-        shape = (self.tape.input_size, columns)
-        return graph.tape(f"seed_{wrt}", self.inputs, (Array("seed", shape),), results)
+        if unknown := [name for name in wrt if name not in names]:
+            raise ArgumentError(unknown_name("argument", unknown[0], names, self._title))
+        return [seed(self.inputs, name, self.tangents.get(name)) for name in wrt]

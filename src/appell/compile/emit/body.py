@@ -21,9 +21,9 @@ from appell.compile.emit.constants import Constants
 from appell.compile.emit.emitter import Emitter, Index, Value
 from appell.compile.emit.lanes import Lanes
 from appell.compile.emit.payne_hanek import reduce_careful, reduce_huge
-from appell.compile.emit.sincos import beyond_mask, reduce, sine_and_cosine
 from appell.compile.emit.residence import Residence, residence, step_defines, step_uses
 from appell.compile.emit.schedule import CHUNK, Group, Step, chunks, schedule
+from appell.compile.emit.sincos import beyond_mask, reduce, sine_and_cosine
 from appell.compile.ops import Op
 from appell.compile.tape import Tape
 
