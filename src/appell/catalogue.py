@@ -79,26 +79,20 @@ class Catalogue:
         if free:
             inputs.append(Array("parameters", (10 * len(free),)))
 
-        def traced(equations, values):
-            values, rest = values[: len(given)], values[len(given) :]
-            outside = (dict(zip(self._pushed, rest, strict=False)),) if pushed else ()
-            return body(equations, *values, *outside)
-
-        def inertias(values):
-            return inertias_of(free, values[-1]) if free else {}
-
-        def rolled(*values_and_loops):
-            *values, loops = values_and_loops
-            return traced(self._make(inertias(values), loops), values)
-
-        def straight(*values):
-            return traced(self._make(inertias(values)) if free else self.equations, values)
+        def traced(values, loops=None):
+            equations = self._make(inertias_of(free, values[-1])) if free else self.equations
+            outside = (dict(zip(self._pushed, values[len(given) :], strict=False)),) if pushed else ()
+            return body(equations.run_by(loops) if loops else equations, *values[: len(given)], *outside)
 
         def make() -> Tape:
-            tape = trace(name, inputs, straight)
+            tape = trace(name, inputs, lambda *values: traced(values))
             return simplest(tape) if self._make.collects(name) else tape
 
-        formula: Formula = roll(name, inputs, rolled) if name in self.looped else kept(subject, make)
+        formula: Formula
+        if name in self.looped:
+            formula = roll(name, inputs, lambda *values: traced(values[:-1], values[-1]))
+        else:
+            formula = kept(subject, make)
         return Function(formula, doc, system.owner, self.tangents, self._rule(formula, pushed, free))
 
     def subject(self, *named: str) -> str | None:

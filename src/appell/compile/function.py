@@ -4,6 +4,8 @@
     f(q, v, a)                   call it; leading axes are batch and broadcast, `out=` and `dtype=` as for any ufunc
     f.jacobian("q")              its derivative, a Function again; several names give several results from one kernel
     f.pullback("q")              the gradient of Σ G f(q), G an argument
+    f.directional("q", "v")      its change along directions dq, dv, which are arguments
+    f.hessian("q", "v")          the second derivatives of Σ G f
     f.columns([0, 3])            some columns of its matrix, and no work for the others
     f.packed()                   its entries that are not always zero, and where they stand
     f.count()                    what it costs
@@ -18,6 +20,7 @@ for. A function pickles by content: what travels is the formula, and the other s
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from inspect import signature
 from types import MappingProxyType
@@ -27,6 +30,7 @@ import numpy as np
 
 from appell.compile.arguments import Caller, title
 from appell.compile.content import content
+from appell.compile.contracted import along, weighted
 from appell.compile.count import OpCount
 from appell.compile.differentiate import jacobian
 from appell.compile.formula import Formula, count, fused, length, unrolled
@@ -42,6 +46,7 @@ from appell.compile.ops import Op
 from appell.compile.packed import Packed, pack
 from appell.compile.passes.pipeline import TRACED, run
 from appell.compile.rolling.roll import roll
+from appell.compile.seed import seed
 from appell.compile.tape import Array, Tape, arrays
 from appell.compile.trace import trace
 from appell.errors import ArgumentError, unknown_name
@@ -194,11 +199,9 @@ class Function:
 
         Of the differentiated tape and what a rule knows, the one of fewer instructions.
         """
-        if not wrt:
-            raise ArgumentError(f"{self._title}: jacobian needs the name of an argument.", expected=self._known)
-        seeds = [self._seed(name) for name in wrt]
+        seeds = self._seeds("jacobian", wrt)
         known = self.rule(wrt) if self.rule is not None else None
-        work = len(self.tape) * sum(seed.outputs[0].shape[1] for seed in seeds)
+        work = length(self.formula) * sum(seed.outputs[0].shape[1] for seed in seeds)
         if known is not None and work > SHORT:
             return known
         subject = content("jacobian", self.tape, seeds, wrt) if work > SHORT else None
@@ -216,15 +219,34 @@ class Function:
 
     def pullback(self, *wrt: str) -> Function:
         """The gradient by arguments of Σ G · result; G, of the shape of the result, is one more argument, the last."""
-        result = self._only_result("pullback")
-        graph = Graph()
-        index = graph.splice(self.tape)
-        total = graph.const(0.0)
-        for k, node in enumerate(self.tape.results):
-            total = graph.add(total, graph.mul(graph.input(self.tape.input_size + k), index[node]))
-        inputs = (*self.inputs, Array("G", result.shape))
-        weighted = graph.tape(f"{self.name}_pullback", inputs, (Array(result.name, ()),), [total])
-        return Function(weighted, f"Σ G · {self.name}.", self.owner, self.tangents).jacobian(*wrt)
+        self._only_result("pullback")
+        total = weighted(self.tape, f"{self.name}_pullback")
+        return Function(total, f"Σ G · {self.name}.", self.owner, self.tangents).jacobian(*wrt)
+
+    def directional(self, *wrt: str) -> Function:
+        """The change of the results, J d, as arguments move along directions; `dq` of q and so on come last.
+
+        For an argument that is no vector space a direction has the size of its velocity.
+        """
+        seeds = self._seeds("directional", wrt)
+        shapes = {array.name: array.shape for array in self.inputs}
+        shapes |= {name: (tape.outputs[0].shape[1],) for name, tape in self.tangents.items()}
+        directions = [Array(f"d{name}", shapes[name]) for name in wrt]
+        tape = along(self.tape, f"{self.name}_along_{'_'.join(wrt)}", seeds, directions)
+        return Function(tape, f"Change of {self.name} along {', '.join(wrt)}.", self.owner, self.tangents)
+
+    def hessian(self, *wrt: str) -> Function:
+        """Second derivatives of Σ G · result by all pairs of arguments; G, of the shape of the result, comes last.
+
+        `d2tau_dq_dv` is the change, along v, of the gradient by q. Where the directions of an argument do not commute,
+        as those of a quaternion, `d2tau_dq_dq` is not symmetric.
+        """
+        result = self._only_result("hessian")
+        tape = self.pullback(*wrt).jacobian(*wrt).tape
+        names = [f"d2{result.name}_d{first}_d{second}" for second in wrt for first in wrt]
+        outputs = tuple(Array(name, array.shape) for name, array in zip(names, tape.outputs, strict=True))
+        named = replace(tape, name=f"{self.name}_d2_{'_'.join(wrt)}", outputs=outputs)
+        return Function(named, f"Second derivatives of Σ G · {self.name}.", self.owner, self.tangents)
 
     def columns(self, indices: Sequence[int]) -> Function:
         """The function with some columns of its matrix only: what they do not need is not computed."""
@@ -263,24 +285,10 @@ class Function:
     def _known(self) -> str:
         return ", ".join(array.name for array in self.inputs)
 
-    def _seed(self, wrt: str) -> Tape:
-        """All scalar inputs' changes along the directions of one argument, as `differentiate.jacobian` wants them."""
+    def _seeds(self, reading: str, wrt: Sequence[str]) -> list[Tape]:
+        if not wrt:
+            raise ArgumentError(f"{self._title}: {reading} needs the name of an argument.", expected=self._known)
         names = [array.name for array in self.inputs]
-        if wrt not in names:
-            raise ArgumentError(unknown_name("argument", wrt, names, self._title))
-        position = names.index(wrt)
-        array, start = self.inputs[position], sum(array.size for array in self.inputs[:position])
-        graph = Graph()
-        zero = graph.const(0.0)
-        if wrt in self.tangents:
-            block = self.tangents[wrt]
-            index = graph.splice(block, [graph.input(start + k) for k in range(array.size)])
-            columns = block.outputs[0].shape[1]
-            entries = [index[k] for k in block.results]
-        else:
-            columns = array.size
-            entries = [graph.const(float(i == j)) for i in range(columns) for j in range(columns)]
-        results = [zero] * (start * columns) + entries
-        results += [zero] * (self.tape.input_size * columns - len(results))
-        shape = (self.tape.input_size, columns)
-        return graph.tape(f"seed_{wrt}", self.inputs, (Array("seed", shape),), results)
+        if unknown := [name for name in wrt if name not in names]:
+            raise ArgumentError(unknown_name("argument", unknown[0], names, self._title))
+        return [seed(self.inputs, name, self.tangents.get(name)) for name in wrt]
