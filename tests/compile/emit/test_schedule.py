@@ -2,9 +2,9 @@
 
 import pytest
 
-from appell.compile.emit.schedule import Group, chunks, schedule
 from appell.compile.emit.lanes import DOUBLES
 from appell.compile.emit.residence import ROOM, residence, step_defines, step_uses
+from appell.compile.emit.schedule import Group, chunks, schedule
 from appell.compile.ops import Op
 from compile.emit.tapes import random_tape, tape
 

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from appell.compile.emit.body import Writer
 from appell.compile.emit.emitter import Emitter, Value
 from appell.compile.emit.lanes import Lanes
-from appell.compile.emit.schedule import chunks, schedule
 from appell.compile.emit.residence import residence
+from appell.compile.emit.schedule import chunks, schedule
 from appell.compile.emit.turn_table import Anchor, RowShape, row_shape, turn_table
 from appell.compile.program import FrameStep, Stage
 
