@@ -6,16 +6,19 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 from typing import Any, overload
 
+from appell.compile.formula import Formula
 from appell.compile.function import Function
 from appell.compile.native.making import MAKING
 from appell.compile.passes.collect import simplest
+from appell.compile.rolling.roll import roll
 from appell.compile.tape import Array, Tape
 from appell.compile.taylor import Taylor
 from appell.compile.trace import trace
+from appell.derivative_rules import FORCES, MOTIONS, DerivativeRule
 from appell.errors import ModelError
 from appell.formulate.equations import Equations
 from appell.formulate.systems import Choice, Maker, maker
-from appell.model.body import Inertia
+from appell.model.body import inertias_of
 from appell.model.system import System
 
 Body = Callable[..., Mapping[str, Any]]  # (equations, *arguments) -> results by name
@@ -35,6 +38,11 @@ class Catalogue:
     def formulation(self) -> str:
         """The name of the way to the equations."""
         return self._make.name
+
+    @property
+    def looped(self) -> tuple[str, ...]:
+        """The functions that run as loops over the links: their code is as long as one step, however long the robot."""
+        return self._make.looped
 
     @cached_property
     def equations(self) -> Equations:
@@ -57,14 +65,37 @@ class Catalogue:
         if free:
             inputs.append(Array("parameters", (10 * len(free),)))
 
-        def traced(*values):
+        def traced(equations, values):
             values, rest = values[: len(given)], values[len(given) :]
-            equations = self.equations if not free else self._make(_inertias(free, rest[-1]))
             outside = (dict(zip(self._pushed, rest, strict=False)),) if pushed else ()
             return body(equations, *values, *outside)
 
-        tape = trace(name, inputs, traced)
-        return Function(simplest(tape) if self._make.collects(name) else tape, doc, system.owner, self.tangents)
+        def inertias(values):
+            return inertias_of(free, values[-1]) if free else {}
+
+        def rolled(*values_and_loops):
+            *values, loops = values_and_loops
+            return traced(self._make(inertias(values), loops), values)
+
+        def straight(*values):
+            return traced(self._make(inertias(values)) if free else self.equations, values)
+
+        formula: Formula
+        if name in self.looped:
+            formula = roll(name, inputs, rolled)
+        else:
+            tape = trace(name, inputs, straight)
+            formula = simplest(tape) if self._make.collects(name) else tape
+        return Function(formula, doc, system.owner, self.tangents, self._rule(formula, pushed, free))
+
+    def _rule(self, formula: Formula, pushed: bool, free: list[str]) -> DerivativeRule | None:
+        """How the function of a formula is differentiated, if there is another way than through its tape."""
+        if formula.name not in FORCES | MOTIONS or not self._make.structured:
+            return None
+        on = tuple(self._pushed) if pushed else ()
+        return DerivativeRule(
+            self.system, self.choice, formula.name, formula.inputs, formula.outputs, on, tuple(free), self.tangents
+        )
 
     @property
     def _free(self) -> list[str]:
@@ -129,7 +160,3 @@ class Entry:
                     self._name, self._arguments, self._body, self.__doc__ or "", **self._options
                 )
         return kept[self._name]
-
-
-def _inertias(names: list[str], parameters) -> dict[str, Inertia]:
-    return {name: Inertia.from_parameters(parameters[10 * k : 10 * k + 10]) for k, name in enumerate(names)}

@@ -5,6 +5,7 @@
     f.jacobian("q")              its derivative, a Function again; several names give several results from one kernel
     f.pullback("q")              the gradient of Σ G f(q), G an argument
     f.columns([0, 3])            some columns of its matrix, and no work for the others
+    f.packed()                   its entries that are not always zero, and where they stand
     f.count()                    what it costs
     f.bind()                     the same on preallocated arrays, for control loops
     print(f.tape)                what it does
@@ -27,7 +28,7 @@ import numpy as np
 from appell.compile.arguments import Caller, title
 from appell.compile.count import OpCount
 from appell.compile.differentiate import jacobian
-from appell.compile.formula import Formula, count, fused, unrolled
+from appell.compile.formula import Formula, count, fused, length, unrolled
 from appell.compile.graph import Graph
 from appell.compile.native.bound import Bound, bind
 from appell.compile.native.direct import direct_call
@@ -36,6 +37,7 @@ from appell.compile.native.kernels import load_kernel
 from appell.compile.native.machine import Code
 from appell.compile.native.making import once
 from appell.compile.ops import Op
+from appell.compile.packed import Packed, pack
 from appell.compile.passes.pipeline import TRACED, run
 from appell.compile.rolling.roll import roll
 from appell.compile.tape import Array, Tape, arrays
@@ -45,6 +47,8 @@ from appell.errors import ArgumentError, unknown_name
 Shapes = Mapping[str, Any] | Iterable[Array]  # {"q": 6, "M": (6, 6), "t": ()}: a whole number is a vector's size
 NOTHING: Mapping[str, Tape] = MappingProxyType({})
 _ANY_CALL = signature(lambda *arguments, **options: None)
+Rule = Callable[[tuple[str, ...]], "Function | None"]  # names of arguments -> the derivatives by them, or None
+SHORT = 100_000  # nodes times directions: a tape that is differentiated in a moment
 
 
 class Function:
@@ -53,15 +57,23 @@ class Function:
     The ufunc is compiled at the first call and kept on disk, so that leading axes broadcast, `out=` and `dtype=` work
     and no Python runs in the loop. Unlike a ufunc it knows its arguments by name and its own formula, and so can be
     differentiated, counted, cut to columns, bound to arrays and pickled. `tangents` are the directions along which
-    arguments move that are no vector space.
+    arguments move that are no vector space; `rule` knows derivatives that may be cheaper than the tape's own.
     """
 
     # Python looks a call up in the class and finds this slot, which hands over what the instance keeps in it: at first
     # the way that compiles, then a built-in function, which enters no Python frame.
     __slots__ = ("__call__", "__dict__", "__weakref__")
 
-    def __init__(self, formula: Formula, doc: str = "", owner: str = "", tangents: Mapping[str, Tape] = NOTHING):
+    def __init__(
+        self,
+        formula: Formula,
+        doc: str = "",
+        owner: str = "",
+        tangents: Mapping[str, Tape] = NOTHING,
+        rule: Rule | None = None,
+    ):
         self.formula = formula
+        self.rule = rule
         self.owner = owner  # whose function it is, for messages: "robot 'puma'"
         self.tangents = dict(tangents)
         self._kernels: dict[np.dtype, Code] = {}
@@ -107,7 +119,7 @@ class Function:
         return f"<Function {self.name}({arguments}) -> {results}{' of ' * bool(self.owner)}{self.owner}>"
 
     def __reduce__(self):
-        return Function, (self.formula, self.__doc__, self.owner, self.tangents)
+        return Function, (self.formula, self.__doc__, self.owner, self.tangents, self.rule)
 
     # ---- running
 
@@ -157,11 +169,20 @@ class Function:
         return count(self.formula)
 
     def jacobian(self, *wrt: str) -> Function:
-        """Derivatives by arguments, as results of shape (*result, columns), one kernel for all that are named."""
+        """Derivatives by arguments, as results of shape (*result, columns), one kernel for all that are named.
+
+        Of the differentiated tape and what a rule knows, the one of fewer instructions.
+        """
         if not wrt:
             raise ArgumentError(f"{self._title}: jacobian needs the name of an argument.", expected=self._known)
-        tape = jacobian(self.tape, f"{self.name}_d{'_d'.join(wrt)}", [self._seed(name) for name in wrt], wrt)
-        return Function(tape, f"Derivative of {self.name} by {', '.join(wrt)}.", self.owner, self.tangents)
+        seeds = [self._seed(name) for name in wrt]
+        known = self.rule(wrt) if self.rule is not None else None
+        directions = sum(seed.outputs[0].shape[1] for seed in seeds)
+        if known is not None and directions * len(self.tape) > SHORT:
+            return known
+        tape = jacobian(self.tape, f"{self.name}_d{'_d'.join(wrt)}", seeds, wrt)
+        own = Function(tape, f"Derivative of {self.name} by {', '.join(wrt)}.", self.owner, self.tangents)
+        return own if known is None or length(own.fused) <= length(known.fused) else known
 
     def gradient(self, wrt: str) -> Function:
         """The derivative of a function with one scalar result."""
@@ -202,6 +223,10 @@ class Function:
         """Which entries of the result are zero whatever the arguments are."""
         result = self._only_result("structural_zeros")
         return np.array([self.tape.nodes[k] == (Op.CONST, 0.0) for k in self.tape.results]).reshape(result.shape)
+
+    def packed(self) -> Packed:
+        """The same without the entries that are zero whatever the arguments are, and where the others stand."""
+        return pack(self)
 
     def _only_result(self, reading: str) -> Array:
         if len(self.outputs) != 1:

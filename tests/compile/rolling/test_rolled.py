@@ -96,6 +96,16 @@ def test_two_tables_that_see_the_same_values_go_their_own_ways():
     assert (first.ravel().tolist(), second.ravel().tolist()) == ((-q - 1).tolist(), (q + 1).tolist())
 
 
+def test_turns_that_differ_in_nothing_are_all_taken():
+    def body(q, v, loops):
+        table = loops.given([[q[0]]])
+        row = [Rows(table, NONE)]
+        loops.each([lambda x: [[2.0 * x[0]]]], NONE, row, row)
+        return {"x": loops.values(table)[0]}
+
+    assert Function.of("doubled", SHAPES, body, loops=True)(np.ones(SIZE), np.ones(SIZE)) == 2.0**SIZE
+
+
 def test_numbers_that_never_change_are_constants():
     def body(q, v, loops):
         table, out = loops.given([[x] for x in q]), loops.table(SIZE, 1)

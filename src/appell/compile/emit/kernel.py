@@ -13,6 +13,7 @@ from appell.compile.emit.emitter import Emitter, Index
 from appell.compile.emit.form import Form
 from appell.compile.emit.lanes import Format, Lanes
 from appell.compile.emit.layout import body, layout
+from appell.compile.emit.memory import GLOBAL, Memory
 from appell.compile.emit.move import LaneSamples, gather, scatter
 from appell.compile.emit.operand import Operand, locate, operands
 from appell.compile.formula import Formula
@@ -32,7 +33,8 @@ def single_kernel(tape: Formula, number: Format, fused: bool, form: Form) -> str
 
 def _module(tape: Formula, *functions: str) -> str:
     _, outputs = operands(tape, layout(tape).places)
-    return "\n".join([*(_table(operand) for operand in outputs), *functions, "!0 = !{i32 1}", "!1 = !{}", ""])
+    metadata = ["!0 = !{i32 1}", "!1 = !{}", ""]
+    return "\n".join([*(_table(operand) for operand in outputs), *functions, GLOBAL, *metadata])
 
 
 def _table(operand: Operand) -> str:
@@ -44,7 +46,8 @@ def _table(operand: Operand) -> str:
 def _loop(tape: Formula, emit: Emitter) -> str:
     lanes, shape = emit.lanes, layout(tape)
     inputs, outputs = operands(tape, shape.places)
-    taken, given = shape.blocks(emit)
+    memory = Memory(emit)
+    taken, given = shape.blocks(memory)
     count = emit.value("load i64, ptr %dims, align 8")
     last = emit.value(f"sub i64 {count}, 1")
     sources = [locate(emit, operand) for operand in inputs]
@@ -72,6 +75,7 @@ def _loop(tape: Formula, emit: Emitter) -> str:
     emit.enter("end")
     if any(place.streamed for place in targets):
         emit.do("fence seq_cst")  # what was streamed must be seen by whoever sees that the loop has ended
+    memory.release()
     emit.do("ret void")
     return emit.function("define void @loop(ptr %args, ptr %dims, ptr %steps, ptr %data) nounwind")
 
@@ -83,7 +87,8 @@ def _smaller(emit: Emitter, x: str, y: str) -> str:
 def _single(tape: Formula, emit: Emitter) -> str:
     lanes, shape = emit.lanes, layout(tape)
     inputs, outputs = operands(tape, shape.places)
-    taken, given = shape.blocks(emit)
+    memory = Memory(emit)
+    taken, given = shape.blocks(memory)
     unroll = tape.input_size + len(tape.results) <= 200
 
     def number(operand: Operand, element: Index) -> str:
@@ -107,5 +112,6 @@ def _single(tape: Formula, emit: Emitter) -> str:
     emit.do(f"call void @body(ptr {taken}, ptr {given})")
     for operand in outputs:
         emit.repeat(operand.array.size, lambda element, of=operand: take(of, element), unroll)
+    memory.release()
     emit.do("ret void")
     return emit.function("define void @single(ptr %addresses) nounwind")

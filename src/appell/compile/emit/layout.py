@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 from appell.compile.emit.body import body as tape_body
 from appell.compile.emit.body import slots
-from appell.compile.emit.emitter import Emitter, Value
+from appell.compile.emit.emitter import Value
 from appell.compile.emit.lanes import Lanes
+from appell.compile.emit.memory import LARGE, Memory
 from appell.compile.emit.program_body import program_body
 from appell.compile.formula import Formula
 from appell.compile.program import Program
@@ -21,10 +22,13 @@ class Layout:
     given: int | None  # registers of the block of results; None if they lie in the block `taken`
     places: tuple[int, ...]  # where in its block each result lies
 
-    def blocks(self, emit: Emitter) -> tuple[Value, Value]:
-        """Both blocks, on the stack."""
-        taken = emit.stack(self.taken)
-        return taken, taken if self.given is None else emit.stack(self.given)
+    def borrows(self, lanes: Lanes) -> bool:
+        """Whether a block is too large for the stack."""
+        return max(self.taken, self.given or 0) * lanes.bytes > LARGE
+
+    def blocks(self, memory: Memory) -> tuple[Value, Value]:
+        taken = memory.block(self.taken)
+        return taken, taken if self.given is None else memory.block(self.given)
 
 
 def layout(formula: Formula) -> Layout:

@@ -53,7 +53,7 @@ def row_shape(step: FrameStep, several: bool, lanes: Lanes) -> RowShape:
     reads, writes = (tuple(map(anchor, windows)) for windows in (step.reads, step.writes))
     numbers = WORD * (several + len(columns))
     width = len(step.numbers[0]) if step.numbers else 0
-    size = -(-(numbers + width * lanes.itemsize) // WORD) * WORD
+    size = max(WORD, -(-(numbers + width * lanes.itemsize) // WORD) * WORD)  # the loop counts rows by their size
     return RowShape(reads, writes, tuple(columns), numbers, size)
 
 

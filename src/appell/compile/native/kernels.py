@@ -19,7 +19,9 @@ from numpy.typing import DTypeLike
 from appell.compile import emit
 from appell.compile.emit.form import Form
 from appell.compile.emit.kernel import loop_kernel, single_kernel
-from appell.compile.emit.lanes import DOUBLE, FLOAT
+from appell.compile.emit.lanes import DOUBLE, FLOAT, Lanes
+from appell.compile.emit.layout import layout
+from appell.compile.emit.memory import HEAP
 from appell.compile.formula import Formula
 from appell.compile.native import cache as disk
 from appell.compile.native.machine import Code, assemble
@@ -46,7 +48,8 @@ def load_kernel(tape: Formula, dtype: DTypeLike, function: str, form: Form | Non
     def make() -> bytes:
         return assemble(KERNELS[function](tape, FORMATS[code], target.has_fma, form), target, tape.name)
 
-    return Code(disk.fetch(key, make), function)
+    borrows = layout(tape).borrows(Lanes(FORMATS[code], form.register))
+    return Code(disk.fetch(key, make), function, HEAP if borrows else "")
 
 
 @cache

@@ -7,9 +7,11 @@ the same kind of processor. Loading it compiles nothing.
 
 from __future__ import annotations
 
+import ctypes
 import itertools
 import struct
 from functools import cache
+from typing import Any
 
 import llvmlite.binding as llvm
 
@@ -49,12 +51,30 @@ def parted(image: bytes) -> list[bytes]:
 
 
 class Code:
-    """Loaded machine code: the address of its function, valid as long as this object lives."""
+    """Loaded machine code: the address of its function, valid as long as this object lives.
 
-    def __init__(self, image: bytes, function: str):
+    `heap` names the global through which the code takes and gives back memory, if it does.
+    """
+
+    def __init__(self, image: bytes, function: str, heap: str = ""):
         with MAKING:
             library = llvm.JITLibraryBuilder()
             for part in parted(image):
                 library.add_object_img(part)
+            if heap:
+                library.export_symbol(heap)
             self._tracker = library.export_symbol(function).link(_linker(), f"appell{next(_numbers)}")
             self.address: int = self._tracker[function]
+            if heap:
+                _lend(self._tracker[heap])
+
+
+def lenders() -> tuple[Any, Any]:
+    """The functions that take memory and give it back, in whatever thread: of Python, for C."""
+    return ctypes.pythonapi.PyMem_RawMalloc, ctypes.pythonapi.PyMem_RawFree
+
+
+def _lend(heap: int) -> None:
+    """Fill in how machine code gets its memory."""
+    functions = (ctypes.cast(function, ctypes.c_void_p).value for function in lenders())
+    (ctypes.c_void_p * 2).from_address(heap)[:] = [*functions]

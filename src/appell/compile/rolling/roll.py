@@ -9,6 +9,7 @@ from appell.compile.graph import Graph
 from appell.compile.ops import Op
 from appell.compile.program import FrameStep, Program, Stage, Window, verify
 from appell.compile.rolling.rolled import ALWAYS, Rolled, RolledLoop, Slot, View
+from appell.compile.rolling.sines import sines_first
 from appell.compile.rolling.straight import Straight
 from appell.compile.rolling.tables import SlotBlock, place
 from appell.compile.tape import Array
@@ -30,7 +31,7 @@ def roll(name: str, inputs: Sequence[Array], body: Callable[..., Mapping[str, An
         elif straight.stores[time]:
             stages.append(straight.stage(f"{name}_{time // 2}", time))
     slots = tuple(block.start + offset for block, offset in kept)
-    return verify(Program(name, tuple(inputs), tuple(outputs), size, tuple(stages), slots))
+    return verify(sines_first(Program(name, tuple(inputs), tuple(outputs), size, tuple(stages), slots)))
 
 
 def _kept(rolled: Rolled, results: list[int]) -> list[Slot]:

@@ -187,16 +187,24 @@ def _check(steps, kinds, reads: Sequence[Rows], writes: Sequence[Rows], numbers)
         raise TraceError(f"a loop of {len(steps)} steps has a turn of kind {max(kinds)}.")
     for turn in range(turns):
         for number, (table, rows) in enumerate(reads):
-            if rows[turn] not in table.written:
+            if rows[turn] is not None and rows[turn] not in table.written:
                 raise TraceError(f"turn {turn} reads row {rows[turn]} of table {number} before it is written.")
         for table, rows in writes:
-            if not 0 <= rows[turn] < len(table.starts):
-                raise TraceError(f"turn {turn} writes row {rows[turn]} of a table of {len(table.starts)} rows.")
-            table.written.add(rows[turn])
+            row = rows[turn]
+            if row is None:
+                continue
+            if not 0 <= row < len(table.starts):
+                raise TraceError(f"turn {turn} writes row {row} of a table of {len(table.starts)} rows.")
+            table.written.add(row)
 
 
 def _view(rows: Rows, turns: list[int]) -> View:
-    table = rows.table
+    """Where the turns of one kind find their rows; a view of no width if they have none."""
+    table, absent = rows.table, {rows.rows[turn] is None for turn in turns}
+    if len(absent) > 1:
+        raise TraceError("some turns of a step have a row of a table, others none.", hint="a kind for each of the two")
+    if absent == {True}:
+        return View(table.block, (0,) * len(turns), 0, 1)
     return View(table.block, tuple(table.starts[rows.rows[turn]] for turn in turns), table.width, table.stride)
 
 

@@ -117,5 +117,5 @@ class Straight:
 def _windows(slots: list[int]) -> tuple[Window, ...]:
     """Windows of one turn that hold these slots, which are in order: one for each run of neighbours."""
     starts = [k for k, slot in enumerate(slots) if k == 0 or slot != slots[k - 1] + 1]
-    ends = [*starts[1:], len(slots)]
+    ends = [*starts, len(slots)][1:]
     return tuple(Window((slots[start],), end - start) for start, end in zip(starts, ends, strict=True))
