@@ -6,6 +6,7 @@ import gc
 import sys
 import threading
 import weakref
+from dataclasses import replace
 from types import BuiltinFunctionType
 
 import numpy as np
@@ -13,8 +14,9 @@ import pytest
 
 from appell.algebra.loops import Rows
 from appell.compile.function import Function
-from appell.compile.native import gufunc
-from appell.errors import ArgumentError
+from appell.compile.native import gufunc, kernels, narrow
+from appell.compile.native.target import host
+from appell.errors import ArgumentError, CompileError
 
 
 @pytest.fixture(params=[False, True], ids=["tape", "program"])
@@ -163,3 +165,32 @@ def test_threads_may_share_it(function):
     for thread in threads:
         thread.join()
     assert not wrong
+
+
+def test_where_registers_are_wide_a_direct_call_makes_a_narrow_loop_of_the_same_bits(function, monkeypatch):
+    want = function()(Q, M)
+    wide = replace(host(), register=64)
+    monkeypatch.setattr(kernels, "host", lambda: wide)
+    monkeypatch.setattr(narrow, "host", lambda: wide)
+    made, real = [], narrow.load_kernel
+    monkeypatch.setattr(narrow, "load_kernel", lambda *given: made.append(given[3].register) or real(*given))
+    of = function()
+    batch = of(np.stack([Q] * 9), np.stack([M] * 9))
+    assert made == []
+    for _ in range(3):
+        np.testing.assert_array_equal(of(Q, M), want)
+    assert made == [32]
+    np.testing.assert_array_equal(batch, np.stack([want] * 9))
+
+
+def test_where_no_narrow_loop_can_be_made_the_wide_one_is_run(function, monkeypatch):
+    want = function()(Q, M)
+    wide = replace(host(), register=64)
+    monkeypatch.setattr(kernels, "host", lambda: wide)
+    monkeypatch.setattr(narrow, "host", lambda: wide)
+
+    def fail(*given):
+        raise CompileError("not today")
+
+    monkeypatch.setattr(narrow, "load_kernel", fail)
+    np.testing.assert_array_equal(function()(Q, M), want)
