@@ -15,6 +15,7 @@ from functools import cached_property
 from typing import Any
 
 from appell.algebra.loops import UNROLLED, Loops
+from appell.compile.content import content
 from appell.compile.function import Function
 from appell.compile.splice import inline
 from appell.compile.tape import Array, Tape
@@ -69,7 +70,8 @@ class DerivativeRule:
         looped = self.name in MOTIONS and self.system.nv * self._make({}).coupled > FEW
         name, doc = f"{self.name}_d{'_d'.join(wrt)}", f"Derivative of {self.name} by {', '.join(wrt)}."
         try:
-            return Function.of(name, self.inputs, body, doc, self.system.owner, self.tangents, loops=looped)
+            owner, subject = self.system.owner, content("derivatives", self, wrt)
+            return Function.of(name, self.inputs, body, doc, owner, self.tangents, loops=looped, subject=subject)
         except ZeroDivisionError:  # M is singular for every q
             return None
 

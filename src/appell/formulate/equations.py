@@ -17,8 +17,10 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
+from copy import copy
 from functools import cached_property
 from itertools import count
+from typing import Self
 
 from appell.algebra.loops import UNROLLED, Loops
 from appell.algebra.scalar import Scalar, Vector
@@ -39,6 +41,12 @@ class Equations(BodyEquations):
     rotors: bool  # whether rotor inertias do
     reference: str  # in which axes wrenches on frames are given
     loops: Loops = UNROLLED  # how loops run, where the equations are written as loops
+
+    def run_by(self, loops: Loops) -> Self:
+        """The same equations, with loops run in another way."""
+        other = copy(self)
+        other.loops = loops
+        return other
 
     # ---- how its actuators see it
 

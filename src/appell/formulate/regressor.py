@@ -25,9 +25,7 @@ UNIT_INERTIAS = tuple(
 )
 
 
-def regressor(
-    tree: Tree, q: Vector, v: Vector, a: Vector, columns: Sequence[int] | None = None
-) -> list[list[Scalar]]:
+def regressor(tree: Tree, q: Vector, v: Vector, a: Vector, columns: Sequence[int] | None = None) -> list[list[Scalar]]:
     """Y(q, v, a), nv x 10 links, or some of its columns."""
     step = steps(tree, q)
     motion, partials = accelerations(tree, step, v, a), carried_partials(tree, step)

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from functools import singledispatch
 from typing import Any
 
-from appell.algebra.loops import UNROLLED, Loops
 from appell.errors import ArgumentError, ModelError, unknown_name
 from appell.formulate.equations import Equations
 from appell.formulate.formulations import FORMULATIONS, Formulation, choose
@@ -56,7 +55,7 @@ class Maker(ABC):
     structured: bool = False  # whether forces have derivatives by a recursion
 
     @abstractmethod
-    def __call__(self, inertias: Mapping[str, Inertia], loops: Loops = UNROLLED) -> Equations: ...
+    def __call__(self, inertias: Mapping[str, Inertia]) -> Equations: ...
 
     @property
     def looped(self) -> tuple[str, ...]:
@@ -96,10 +95,8 @@ class _TreeMaker(Maker):
         used = self.formulation.inverse_dynamics, self.formulation.mass_matrix
         self.structured = all(method.name == "gibbs-appell" for method in used)
 
-    def __call__(self, inertias: Mapping[str, Inertia], loops: Loops = UNROLLED) -> Equations:
-        return TreeEquations(
-            self.robot, self.formulation, inertias, looping=self.looping, loops=loops, **self.choice.switches
-        )
+    def __call__(self, inertias: Mapping[str, Inertia]) -> Equations:
+        return TreeEquations(self.robot, self.formulation, inertias, looping=self.looping, **self.choice.switches)
 
     @property
     def looped(self) -> tuple[str, ...]:
@@ -133,6 +130,6 @@ class _MechanismMaker(Maker):
         self.mechanism, self.choice = mechanism, choice
         self.curves = Curves(mechanism, differentiate)
 
-    def __call__(self, inertias: Mapping[str, Inertia], loops: Loops = UNROLLED) -> Equations:
+    def __call__(self, inertias: Mapping[str, Inertia]) -> Equations:
         kind = SphericalEquations if self.name == "explicit" else MechanismEquations
         return kind(self.mechanism, self.curves, inertias, **self.choice.switches)

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
+from typing import Self
 
-from appell.algebra.loops import UNROLLED, Loops
+from appell.algebra.loops import Loops
 from appell.algebra.rotation import Pose
 from appell.algebra.scalar import Scalar
 from appell.algebra.vector import Vec3
@@ -21,6 +22,7 @@ from appell.formulate.formulations import Formulation
 from appell.formulate.gibbs import gibbs_function
 from appell.formulate.gibbs_appell.coriolis import coriolis
 from appell.formulate.inward import Wrench
+from appell.formulate.looped import energy as looped_energy
 from appell.formulate.looped.aligned import Aligned, aligned
 from appell.formulate.looped.choice import NO_LOOPS, Looping
 from appell.formulate.looped.forward import forward_dynamics
@@ -50,10 +52,9 @@ class TreeEquations(Equations):
         rotors: bool = False,
         reference: str = "LOCAL",
         looping: Looping = NO_LOOPS,
-        loops: Loops = UNROLLED,
     ):
         self.system, self.robot, self.formulation = robot, robot, formulation
-        self.looping, self.loops = looping, loops
+        self.looping = looping
         self.friction, self.rotors, self.reference = friction, rotors, reference
         tree = Tree.of(robot).with_inertias(inertias)
         self.tree = tree.with_rotors() if rotors else tree
@@ -71,6 +72,16 @@ class TreeEquations(Equations):
     def layout(self) -> Layout:
         """The tree as loops go over it."""
         return Layout.of(regroup(self.aligned.tree))
+
+    @cached_property
+    def whole_layout(self) -> Layout:
+        """The same with the bodies as they are."""
+        return Layout.of(self.aligned.tree)
+
+    def run_by(self, loops: Loops) -> Self:
+        if self.looping.inverse:
+            _ = self.layout  # made once for all ways
+        return super().run_by(loops)
 
     def _tree(self, method: Method) -> Tree:
         return self.regrouped if method.regroup else self.tree
@@ -101,9 +112,13 @@ class TreeEquations(Equations):
         return regressor(self.tree, q, v, a, columns)
 
     def body_kinetic_energy(self, q: Vector, v: Vector) -> Scalar:
+        if self.looping.inverse:
+            return looped_energy.kinetic_energy(self.whole_layout, self.loops, q, v)
         return energy.kinetic_energy(self.tree, q, v)
 
     def body_potential_energy(self, q: Vector) -> Scalar:
+        if self.looping.inverse:
+            return looped_energy.potential_energy(self.whole_layout, self.loops, q)
         return energy.potential_energy(self.tree, q)
 
     def momentum(self, q: Vector, v: Vector) -> tuple[Vec3, Vec3]:

@@ -220,7 +220,7 @@ def test_the_loop_for_floats_is_made_on_first_use_and_then_called_directly(monke
     x = draw((3, 5, 6), "f")
     first = ufunc(*x)
     assert made == ["d", "f"]
-    monkeypatch.setattr(gufunc._Loops, "_make_floats", None)
+    monkeypatch.setattr(gufunc.Loops, "load", None)
     np.testing.assert_array_equal(ufunc(*x), first)
     np.testing.assert_allclose(first, ufunc(*x.astype("d")), rtol=1e-3, atol=1e-3)
     assert made == ["d", "f"]

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 
 from appell.compile.emit.body import Writer
 from appell.compile.emit.emitter import Emitter, Value
+from appell.compile.emit.residence import residence
 from appell.compile.emit.schedule import chunks, schedule
-from appell.compile.emit.stack_frame import stack_frame
 from appell.compile.emit.turn_table import Anchor, RowShape, row_shape, turn_table
 from appell.compile.program import FrameStep, Stage
 
@@ -86,7 +86,7 @@ class _StepCode:
         """Write the turn, and hand back the functions that it calls."""
         tape = self.step.tape
         pieces = chunks(schedule(tape), chunk)
-        waiting = stack_frame(tape, pieces)
+        waiting = residence(tape, pieces, emit.lanes)
         early = self._overwritten()
         operands = _Operands(self.step, self.shape)
         operands.enter(emit)
@@ -107,7 +107,7 @@ class _StepCode:
             part = emitter()
             operands.enter(part)
             operands.held = {number: part.load("%kept", k) for k, number in enumerate(early)}
-            Writer(tape, waiting, operands.read, operands.write).chunk(part, piece)
+            Writer(tape, waiting, operands.read, operands.write).chunk(part, piece, number)
             part.do("ret void")
             pointers = "ptr %inputs, ptr %row, ptr noalias %kept, ptr noalias %frame"
             functions.append(part.function(f"define internal void @{self.name}_{number}({pointers}) noinline nounwind"))

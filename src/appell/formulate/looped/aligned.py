@@ -7,7 +7,7 @@ link on its parent and J the motion of its joint,
 
 so that matter, frames and placements move to the new frame and nothing else changes: q, v and tau are what they were.
 γ is free. It is chosen so that the axis of one child is perpendicular to x: the placement of that child turns about x
-alone, but for a turn about its own z, which is added to q. These are the angles of Denavit and Hartenberg:
+alone, but for a turn about its own z, which goes with q. These are the angles of Denavit and Hartenberg:
 
     A_p⁻¹ T A = Rx(b) Rz(c)                                                                                         (2)
 
@@ -61,7 +61,8 @@ def _frames(tree: Tree) -> dict[str | None, Pose]:
     """A for every link and for the world; the first child whose axis is not parallel decides on γ."""
     axes = {link.name: link.joint.motion.axis for link in tree.links if isinstance(link.joint.motion, OneAxis)}
     upright: dict[str | None, Mat3] = {link.name: IDENTITY for link in tree.links}
-    upright |= {WORLD: IDENTITY, **{name: _upright(axis) for name, axis in axes.items()}}
+    upright |= {name: _upright(axis) for name, axis in axes.items()}
+    upright[WORLD] = IDENTITY
     frames = {name: Pose(rotation) for name, rotation in upright.items()}
     open_to_choice: set[str | None] = {WORLD, *axes}
     for link in tree.links:

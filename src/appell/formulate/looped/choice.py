@@ -19,7 +19,7 @@ from appell.model.robot import Robot
 
 LONG = 48  # links
 LOOPED = "gibbs-appell"  # the formulation that loops are an economical form of
-INVERSE = ("inverse_dynamics", "generalized_forces", "bias", "gravity")
+INVERSE = ("inverse_dynamics", "generalized_forces", "bias", "gravity", "energy")
 FORWARD = ("forward_dynamics", "state_rate")
 
 

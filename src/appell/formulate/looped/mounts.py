@@ -4,6 +4,7 @@ In aligned frames (see `aligned`) a joint of one axis is placed by Rz(a) Rx(b) R
 but for the second child of a link and others that branch off. Its pose is kept from pass to pass as few numbers:
 
     revolute       cos(q + c), sin(q + c)           R = Rz(a) Rx(b) Rz(q + c)                                       (1)
+                   from cos q and sin q, so that nothing of a large q is rounded off
     prismatic      q                                R = Rz(a) Rx(b) Rz(c),  s + q R e_z                             (2)
     all others     R and s                                                                                          (3)
 
@@ -87,11 +88,7 @@ class OneAxisMount(Mount):
         circles = (snap(f(angle)) for angle in (b, c) for f in (math.cos, math.sin))
         turn = (math.cos(a), math.sin(a)) if self.turned else ()
         offset = mimic.offset if mimic else 0.0
-        return [*circles, *link.placement.translation, *self.offsets(offset, c), link.joint.scale, *turn]
-
-    @abstractmethod
-    def offsets(self, offset: float, c: float) -> tuple[float]:
-        """What is added to q."""
+        return [*circles, *link.placement.translation, offset, link.joint.scale, *turn]
 
     def placement(self, numbers: Vector) -> tuple[Mat3, ...]:
         """The factors before the turn about the link's own z."""
@@ -110,12 +107,10 @@ class Turning(OneAxisMount):
 
     kept = 2
 
-    def offsets(self, offset, c):
-        return (offset + c,)
-
     def keep(self, numbers, q):
-        angle = self.position(numbers, q)
-        return [cos(angle), sin(angle)]
+        (c, s), angle = numbers[2:4], self.position(numbers, q)
+        x, y = cos(angle), sin(angle)
+        return [x * c - y * s, x * s + y * c]
 
     def step(self, numbers, kept):
         return Step(Rotation((*self.placement(numbers), about_z(*kept))), Vec3.of(numbers[4:7]))
@@ -125,9 +120,6 @@ class Sliding(OneAxisMount):
     """(2)."""
 
     kept = 1
-
-    def offsets(self, offset, c):
-        return (offset,)
 
     def keep(self, numbers, q):
         return [self.position(numbers, q)]

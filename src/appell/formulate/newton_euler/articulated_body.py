@@ -10,8 +10,8 @@ starting from each link's own inertia I and p = V ×* I V; then outward, from th
     a' = X a_p + c                        v̇ = D⁻¹ (τ - Sᵀ p - Uᵀ a')                a = a' + S v̇               (2)
 
 A joint without a rotor hands on nothing along its own partials: (A - U D⁻¹ Uᵀ) S = 0, and where S is a unit along an
-axis these entries are known to be zero. Accelerations are spatial ones: of the matter that passes the origin, not of one
-point. Featherstone 1983, 2008 §7.3.
+axis these entries are known to be zero. Accelerations are spatial ones: of the matter that passes the origin, not of
+one point. Featherstone 1983, 2008 §7.3.
 """
 
 from __future__ import annotations

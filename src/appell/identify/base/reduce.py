@@ -28,7 +28,6 @@ from appell.model.robot import Robot
 from appell.model.system import System
 
 
-
 @dataclass(frozen=True, eq=False)
 class BaseParameters:
     """B of (1), the columns it keeps, and how they were found."""

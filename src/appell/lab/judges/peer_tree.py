@@ -139,7 +139,7 @@ class PeerTree:
         return np.abs(self.G).T @ terms
 
     def judge_terms(self, q, v, a) -> np.ndarray:
-        """What Pinocchio itself adds up: velocities times momenta, and levers times forces, of all that a joint carries.
+        """What Pinocchio itself adds up: speeds times momenta, and levers times forces, of all that a joint carries.
 
         Much of it is zero in the end (v × mv, a lever along its axis), but it is rounded before it is.
         """
