@@ -41,7 +41,9 @@ def chain(links: int, seed: int = 0) -> ap.Robot:
         com = masses @ points / masses.sum()
         second = np.einsum("k,ki,kj->ij", masses, points - com, points - com)
         body = ap.Body(masses.sum(), com, (np.trace(second) * np.eye(3) - second).tolist())
-        made.append(ap.Link(f"link{k}", f"link{k - 1}" if k else None, ap.Joint(f"joint{k}", ap.Revolute(), pose), body))
+        made.append(
+            ap.Link(f"link{k}", f"link{k - 1}" if k else None, ap.Joint(f"joint{k}", ap.Revolute(), pose), body)
+        )
     return ap.Robot(f"chain{links}", tuple(made))
 
 

@@ -79,7 +79,7 @@ class TreeEquations(Equations):
         return Layout.of(self.aligned.tree)
 
     def run_by(self, loops: Loops) -> Self:
-        if self.looping.inverse:
+        if self.looping.functions:
             _ = self.layout  # made once for all ways
         return super().run_by(loops)
 
