@@ -11,8 +11,10 @@ from collections.abc import Callable, Mapping, Sequence
 from appell.compile.ops import Op
 from appell.compile.passes.fold import RULES, table
 from appell.compile.tape import CONST, INPUT, Array, Node, Tape, needed, renumber, verify
+from appell.errors import TraceError
 
 _SELECT = int(Op.SELECT)
+MOST = 2_000_000  # nodes
 
 
 def _unary(name: Op) -> Callable[[Graph, int], int]:
@@ -58,7 +60,13 @@ class Graph:
         """The index of this very node, made if it is new."""
         index = self.index.get(node)
         if index is None:
-            index = self.index[node] = len(self.nodes)
+            index = len(self.nodes)
+            if index >= MOST:
+                raise TraceError(
+                    f"a function has grown beyond {MOST:,} operations, which would take many minutes to compile.",
+                    hint="ask for less at once: derivatives by fewer arguments, some columns, or a pullback",
+                )
+            self.index[node] = index
             self.nodes.append(node)
         return index
 

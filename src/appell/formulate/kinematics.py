@@ -7,16 +7,17 @@ frame's link that passes the world's origin, in world axes.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from appell.algebra.rotation import Pose
 from appell.algebra.scalar import Scalar, Vector
 from appell.algebra.vector import Vec3
 from appell.formulate.link_motion import Step, carried_partials, steps, velocities
-from appell.formulate.tree import Tree
+from appell.formulate.tree import Tree, TreeLink
 from appell.model.frame import WORLD, Frame
 from appell.model.joints import Partial
 
+NEAR = 12  # joints on the way to a frame, up to which every partial is carried over every link
 Change = Callable[[Pose, Partial], Partial]
 
 # how a partial in the frame's own axes is expressed, given the frame's pose in the world
@@ -49,13 +50,32 @@ def frame_pose(tree: Tree, frame: Frame, q: Vector) -> Pose:
 def frame_jacobian(tree: Tree, frame: Frame, reference: str, q: Vector) -> list[list[Scalar]]:
     """J with (linear, angular) velocity of the frame = J v."""
     step = steps(tree, q)
-    world = world_poses(tree, step)[frame.body] @ frame.pose
-    partials = carried_partials(tree, step)[frame.body]
+    path = tree.path(frame.body)
+    if len(path) > NEAR:
+        partials, world = _partials_from_afar(path, step, frame)
+    else:
+        world = world_poses(tree, step)[frame.body] @ frame.pose
+        carried = carried_partials(tree, step)[frame.body]
+        partials = {name: [_seen_at(frame.pose, p) for p in inboard] for name, inboard in carried.items()}
     change = REFERENCES[reference]
-    columns = {
-        name: [_column(change(world, _at_frame(frame, p))) for p in inboard] for name, inboard in partials.items()
-    }
+    columns = {name: [_column(change(world, p)) for p in inboard] for name, inboard in partials.items()}
     return tree.gather_columns(columns, rows=6)
+
+
+def _partials_from_afar(
+    path: Sequence[TreeLink], step: dict[str, Step], frame: Frame
+) -> tuple[dict[str, list[Partial]], Pose]:
+    """The partials of all links on the way to a frame, at the frame, and the frame's pose: O(n).
+
+    Carrying every partial over every link on the way is O(n²), and cheaper for few. Here the pose of the frame is
+    carried inward, from link to link, and every partial is seen from the frame once.
+    """
+    found, pose = {}, frame.pose
+    for link in path:
+        found[link.name] = [_seen_at(pose, p) for p in link.partials]
+        R, s = step[link.name].R, step[link.name].s
+        pose = Pose(R @ pose.rotation, R @ pose.translation + s)
+    return found, pose
 
 
 def frame_velocity(tree: Tree, frame: Frame, reference: str, q: Vector, v: Vector) -> list[Scalar]:
@@ -64,7 +84,7 @@ def frame_velocity(tree: Tree, frame: Frame, reference: str, q: Vector, v: Vecto
         return [0.0] * 6
     step = steps(tree, q)
     link = velocities(tree, step, v)[frame.body]
-    at_frame = _at_frame(frame, Partial(link.omega, link.linear))
+    at_frame = _seen_at(frame.pose, Partial(link.omega, link.linear))
     if reference == "LOCAL":
         return _column(at_frame)
     return _column(REFERENCES[reference](world_poses(tree, step)[frame.body] @ frame.pose, at_frame))
@@ -82,10 +102,11 @@ def frame_wrench(tree: Tree, frame: Frame, reference: str, q: Vector, wrench: Ve
     return on_link, frame.pose.rotation @ moment + frame.pose.translation.cross(on_link)
 
 
-def _at_frame(frame: Frame, partial: Partial) -> Partial:
+def _seen_at(pose: Pose, partial: Partial) -> Partial:
+    """A partial at the origin and in the axes of a pose."""
     b, u = partial.angular, partial.linear
-    back = frame.pose.rotation.T
-    return Partial(back @ b, back @ (u + b.cross(frame.pose.translation)))
+    back = pose.rotation.T
+    return Partial(back @ b, back @ (u + b.cross(pose.translation)))
 
 
 def _column(partial: Partial) -> list[Scalar]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from appell.algebra.rotation import Pose
 from appell.algebra.scalar import Scalar, Vector
@@ -86,12 +87,19 @@ class Tree:
         """The joint's share of a vector with the layout of v."""
         return self.robot.joint_velocity(link.joint, v)
 
+    @cached_property
+    def _by_name(self) -> dict[str, TreeLink]:
+        return {link.name: link for link in self.links}
+
     def ancestors(self, link: TreeLink) -> Iterable[TreeLink]:
         """The links between this one and the world, nearest first."""
-        by_name = {other.name: other for other in self.links}
         while link.parent is not None:
-            link = by_name[link.parent]
+            link = self._by_name[link.parent]
             yield link
+
+    def path(self, name: str | None) -> list[TreeLink]:
+        """A link and all between it and the world, nearest first; none for the world itself."""
+        return [] if name is None else [self._by_name[name], *self.ancestors(self._by_name[name])]
 
     # ---- from joints to generalised coordinates; a mimic joint adds to its leader
 
@@ -116,10 +124,9 @@ class Tree:
         """An nv x nv matrix from blocks of partials of two links; absent blocks are zero."""
         nv = self.robot.nv
         matrix: list[list[Scalar]] = [[0.0] * nv for _ in range(nv)]
-        by_name = {link.name: link for link in self.links}
         for (first, second), block in blocks.items():
-            for i, row_scale, row in self._columns(by_name[first], block):
-                for j, column_scale, entry in self._columns(by_name[second], row):
+            for i, row_scale, row in self._columns(self._by_name[first], block):
+                for j, column_scale, entry in self._columns(self._by_name[second], row):
                     matrix[i][j] = matrix[i][j] + row_scale * column_scale * entry
         return matrix
 

@@ -24,10 +24,10 @@ from appell.formulate.gibbs_appell.coriolis import coriolis
 from appell.formulate.inward import Wrench
 from appell.formulate.looped import energy as looped_energy
 from appell.formulate.looped.aligned import Aligned, aligned
+from appell.formulate.looped.arranged import Arranged
 from appell.formulate.looped.choice import NO_LOOPS, Looping
 from appell.formulate.looped.forward import forward_dynamics
 from appell.formulate.looped.inverse import inverse_dynamics
-from appell.formulate.looped.layout import Layout
 from appell.formulate.methods import Method
 from appell.formulate.regressor import regressor
 from appell.formulate.regroup import regroup
@@ -69,18 +69,18 @@ class TreeEquations(Equations):
         return aligned(self.tree)
 
     @cached_property
-    def layout(self) -> Layout:
+    def arranged(self) -> Arranged:
         """The tree as loops go over it."""
-        return Layout.of(regroup(self.aligned.tree))
+        return Arranged.of(regroup(self.aligned.tree))
 
     @cached_property
-    def whole_layout(self) -> Layout:
+    def whole(self) -> Arranged:
         """The same with the bodies as they are."""
-        return Layout.of(self.aligned.tree)
+        return Arranged.of(self.aligned.tree)
 
     def run_by(self, loops: Loops) -> Self:
-        if self.looping.inverse:
-            _ = self.layout  # made once for all ways
+        if self.looping.functions:
+            _ = self.arranged  # made once for all ways
         return super().run_by(loops)
 
     def _tree(self, method: Method) -> Tree:
@@ -93,7 +93,7 @@ class TreeEquations(Equations):
 
     def body_forces(self, q: Vector, v: Vector, a: Vector, wrenches: Wrenches) -> list[Scalar]:
         if self.looping.inverse:
-            return inverse_dynamics(self.layout, self.loops, q, v, a, self._on_aligned(q, wrenches))
+            return inverse_dynamics(self.arranged, self.loops, q, v, a, self._on_aligned(q, wrenches))
         method = self.formulation.inverse_dynamics
         tree = self._tree(method)
         return method(tree, q, v, a, self._on_links(tree, q, wrenches))
@@ -113,12 +113,12 @@ class TreeEquations(Equations):
 
     def body_kinetic_energy(self, q: Vector, v: Vector) -> Scalar:
         if self.looping.inverse:
-            return looped_energy.kinetic_energy(self.whole_layout, self.loops, q, v)
+            return looped_energy.kinetic_energy(self.whole, self.loops, q, v)
         return energy.kinetic_energy(self.tree, q, v)
 
     def body_potential_energy(self, q: Vector) -> Scalar:
         if self.looping.inverse:
-            return looped_energy.potential_energy(self.whole_layout, self.loops, q)
+            return looped_energy.potential_energy(self.whole, self.loops, q)
         return energy.potential_energy(self.tree, q)
 
     def momentum(self, q: Vector, v: Vector) -> tuple[Vec3, Vec3]:
@@ -154,7 +154,7 @@ class TreeEquations(Equations):
 
     def _solved(self, q: Vector, v: Vector, forces: Vector, wrenches: Wrenches) -> list[Scalar]:
         if self.looping.forward:
-            return forward_dynamics(self.layout, self.loops, q, v, forces, self._on_aligned(q, wrenches))
+            return forward_dynamics(self.arranged, self.loops, q, v, forces, self._on_aligned(q, wrenches))
         method = self.formulation.forward_dynamics
         tree = self._tree(method)
         return method(tree, q, v, forces, self._on_links(tree, q, wrenches))

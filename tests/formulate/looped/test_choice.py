@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -18,9 +19,18 @@ def chain(links):
     return random_tree(1, links, kinds=("revolute",), branching=False)
 
 
+def bush(links):
+    """Every link on the ground."""
+    found = chain(links)
+    return replace(found, links=tuple(replace(link, parent=None) for link in found.links))
+
+
 def test_long_trees_are_loops_and_short_ones_are_not():
-    short, long = ap.Dynamics(chain(LONG)), ap.Dynamics(chain(LONG + 1))
+    short, long = ap.Dynamics(chain(6)), ap.Dynamics(chain(LONG + 1))
     assert short.looped == ()
+    assert "inverse_dynamics" not in ap.Dynamics(chain(LONG)).looped
+    assert "forward_dynamics" in ap.Dynamics(chain(LONG)).looped  # its inertia matrix couples all pairs
+    assert "forward_dynamics" not in ap.Dynamics(bush(LONG)).looped
     assert isinstance(long.inverse_dynamics.formula, Program)
     assert isinstance(long.forward_dynamics.formula, Program)
     assert repr(long).endswith("in loops)")

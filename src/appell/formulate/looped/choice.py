@@ -2,11 +2,14 @@
 
 Straight code for one robot keeps all zeros of that robot, but grows with it: it leaves the caches of the processor,
 and the time to compile grows too. A loop runs the same short code for every link and reads its numbers from a table.
-Loops are chosen for trees of more than `LONG` links, or asked for; see decision 0024 for the measurements.
 
-They are the loops of Gibbs-Appell inverse dynamics and of articulated bodies. Whoever asks for another formulation, or
-for a forward dynamics by name, gets that and no loop. Articulated bodies take joints that move independently, so
-forward dynamics of a tree with mimic joints stays straight.
+    inverse dynamics     O(n) either way      loops for more than `LONG` links
+    forward dynamics     straight code goes by the inertia matrix, loops by articulated bodies in O(n): loops where the
+                         matrix couples more than `COUPLED` pairs of links
+
+A humanoid of 33 links stays straight, a chain of 20 is solved by loops; decision 0024 has the measurements. Whoever
+asks for another formulation, or for a forward dynamics by name, gets that and no loop. Articulated bodies take joints
+that move independently, so forward dynamics of a tree with mimic joints stays straight.
 """
 
 from __future__ import annotations
@@ -15,9 +18,11 @@ from dataclasses import dataclass
 
 from appell.errors import ArgumentError
 from appell.formulate.formulations import Formulation
+from appell.model.frame import WORLD
 from appell.model.robot import Robot
 
-LONG = 48  # links
+LONG = 40  # links
+COUPLED = 200  # pairs of a link and one at or inboard of it
 LOOPED = "gibbs-appell"  # the formulation that loops are an economical form of
 INVERSE = ("inverse_dynamics", "generalized_forces", "bias", "gravity", "energy")
 FORWARD = ("forward_dynamics", "state_rate")
@@ -53,6 +58,16 @@ def looping(robot: Robot, formulation: Formulation, loops: bool | None, *, asked
             expected=f"formulation='{LOOPED}' with loops=True",
             hint="loops=None, which keeps to straight code for other formulations",
         )
-    chosen = suits and (len(robot.links) > LONG if loops is None else loops)
+    if not suits or loops is False:
+        return NO_LOOPS
     independent = all(link.joint.mimic is None for link in robot.links)
-    return Looping(chosen, chosen and independent and not asked)
+    long, coupled = (True, True) if loops else (len(robot.links) > LONG, _pairs(robot) > COUPLED)
+    return Looping(long, coupled and independent and not asked)
+
+
+def _pairs(robot: Robot) -> int:
+    """How many links stand at or inboard of each link, added up."""
+    depth: dict[str | None, int] = {WORLD: 0}
+    for link in robot.links:
+        depth[link.name] = depth[link.parent] + 1
+    return sum(depth.values())

@@ -14,31 +14,31 @@ from appell.algebra.scalar import Scalar, Vector
 from appell.algebra.vector import Vec3
 from appell.formulate.energy import doubled_energy
 from appell.formulate.link_motion import Velocity, next_velocity
+from appell.formulate.looped.arranged import Arranged, begin
 from appell.formulate.looped.inverse import body_of
-from appell.formulate.looped.layout import Layout, begin
 from appell.formulate.looped.turns import Parts, Turn
 
 
-def kinetic_energy(layout: Layout, loops: Loops, q: Vector, v: Vector) -> Scalar:
+def kinetic_energy(arranged: Arranged, loops: Loops, q: Vector, v: Vector) -> Scalar:
     """T(q, v)."""
-    reads = {"q": layout.positions(loops, q), "v": layout.velocities(loops, v)}
-    return 0.5 * _total(layout, loops, _add_kinetic, reads, [0.0] * 6)
+    reads = {"q": arranged.positions(loops, q), "v": arranged.velocities(loops, v)}
+    return 0.5 * _total(arranged, loops, _add_kinetic, reads, [0.0] * 6)
 
 
-def potential_energy(layout: Layout, loops: Loops, q: Vector) -> Scalar:
+def potential_energy(arranged: Arranged, loops: Loops, q: Vector) -> Scalar:
     """U(q), zero where the centre of mass is level with the world's origin."""
-    start = [*layout.tree.gravity, 0.0]
-    return -_total(layout, loops, _add_potential, {"q": layout.positions(loops, q)}, start)
+    start = [*arranged.tree.gravity, 0.0]
+    return -_total(arranged, loops, _add_potential, {"q": arranged.positions(loops, q)}, start)
 
 
-def _total(layout: Layout, loops: Loops, turn: Turn, reads: Parts, start: Vector) -> Scalar:
+def _total(arranged: Arranged, loops: Loops, turn: Turn, reads: Parts, start: Vector) -> Scalar:
     """The sum that a pass outward adds up, with what it passes on from link to link."""
-    parent, passed = layout.passed(loops, len(start), start)
+    parent, passed = arranged.passed(loops, len(start), start)
     table = loops.table(1, 1)
     begin(loops, table, 0, [0.0])
-    total = [Rows(table, [0] * len(layout.links))]
-    own = {"placement": layout.placements, "matter": layout.matter(loops), "parent": parent, "total": total}
-    layout.outward(loops, turn, {**own, **reads}, {"passed": passed, "total": total})
+    total = [Rows(table, [0] * len(arranged.links))]
+    own = {"placement": arranged.placements, "matter": arranged.matter(loops), "parent": parent, "total": total}
+    arranged.outward(loops, turn, {**own, **reads}, {"passed": passed, "total": total})
     return loops.values(table)[0][0]
 
 

@@ -18,8 +18,8 @@ from appell.algebra.scalar import Scalar, Vector
 from appell.algebra.solve import LDL
 from appell.algebra.vector import ZERO, Vec3
 from appell.formulate.inward import Wrench as Pair
+from appell.formulate.looped.arranged import Arranged, begin
 from appell.formulate.looped.inverse import body_of, pushed_forces
-from appell.formulate.looped.layout import Layout, begin
 from appell.formulate.looped.mounts import Mount
 from appell.formulate.looped.turns import Part
 from appell.formulate.newton_euler.articulated_body import Answer, relative
@@ -29,55 +29,55 @@ NOTHING = 0  # the row of an articulated body that is none
 
 
 def forward_dynamics(
-    layout: Layout, loops: Loops, q: Vector, v: Vector, tau: Vector, outside: Mapping[str, Pair]
+    arranged: Arranged, loops: Loops, q: Vector, v: Vector, tau: Vector, outside: Mapping[str, Pair]
 ) -> list[Scalar]:
     """a(q, v, τ), with outside wrenches on some links, in their aligned frames."""
-    n = len(layout.links)
+    n = len(arranged.links)
     velocity = loops.table(n + 1, 6)  # the world's row is the last
     begin(loops, velocity, n, [0.0] * 6)
     common = {
-        "placement": layout.placements,
-        "v": layout.velocities(loops, v),
-        "kept": layout.by_mount(loops, lambda mount: mount.kept),
-        "velocity": layout.every(velocity),
+        "placement": arranged.placements,
+        "v": arranged.velocities(loops, v),
+        "kept": arranged.by_mount(loops, lambda mount: mount.kept),
+        "velocity": arranged.every(velocity),
     }
-    layout.outward(
+    arranged.outward(
         loops,
         _move,
         {
             "placement": common["placement"],
-            "q": layout.positions(loops, q),
+            "q": arranged.positions(loops, q),
             "v": common["v"],
-            "parent": [Rows(velocity, [k if k >= 0 else n for k in layout.parents])],
+            "parent": [Rows(velocity, [k if k >= 0 else n for k in arranged.parents])],
         },
         {"kept": common["kept"], "velocity": common["velocity"]},
     )
     if outside:
-        pushes = pushed_forces(layout, loops, common["kept"], outside)
+        pushes = pushed_forces(arranged, loops, common["kept"], outside)
         tau = [x - y for x, y in zip(tau, pushes, strict=True)]
 
-    answer = layout.by_mount(loops, _answer_size)
-    own, earlier, parent = _handed(layout, loops)
-    layout.inward(
+    answer = arranged.by_mount(loops, _answer_size)
+    own, earlier, parent = _handed(arranged, loops)
+    arranged.inward(
         loops,
         _answer,
         {
             **common,
-            "matter": layout.matter(loops),
-            "rotor": [[link.rotor] for link in layout.links],
-            "tau": layout.velocities(loops, tau),
+            "matter": arranged.matter(loops),
+            "rotor": [[link.rotor] for link in arranged.links],
+            "tau": arranged.velocities(loops, tau),
             "outboard": own,
             "earlier": earlier,
         },
         {"answer": answer, "parent": parent},
     )
 
-    before, after = layout.passed(loops, 6, (*ZERO, *(-layout.tree.gravity)))
-    gains = layout.at_joints(loops)
-    layout.outward(
+    before, after = arranged.passed(loops, 6, (*ZERO, *(-arranged.tree.gravity)))
+    gains = arranged.at_joints(loops)
+    arranged.outward(
         loops, _accelerate, {**common, "answer": answer, "parent": before}, {"acceleration": after, "gains": gains}
     )
-    return layout.gathered(loops, gains)
+    return arranged.gathered(loops, gains)
 
 
 def _move(mount, given):
@@ -121,17 +121,17 @@ def _relative(mount: Mount, given) -> Twist:
 # ---- rows
 
 
-def _handed(layout: Layout, loops: Loops) -> tuple[Part, Part, Part]:
+def _handed(arranged: Arranged, loops: Loops) -> tuple[Part, Part, Part]:
     """Rows of articulated bodies: each link's own, its parent's if another child has written it, its parent's."""
     rows: dict[int, int] = {}
     free: list[int] = []
     size = NOTHING + 1
-    own: list[int | None] = [None] * len(layout.links)
+    own: list[int | None] = [None] * len(arranged.links)
     earlier, parent = list(own), list(own)
-    for k in range(len(layout.links))[::-1]:
+    for k in range(len(arranged.links))[::-1]:
         own[k] = rows.get(k, NOTHING)
         free += [rows[k]] if k in rows else []
-        inboard = layout.parents[k]
+        inboard = arranged.parents[k]
         if inboard < 0:
             continue
         if inboard in rows:

@@ -18,33 +18,33 @@ from appell.algebra.vector import ZERO, Vec3
 from appell.formulate.gibbs_appell.inverse import asked
 from appell.formulate.inward import Wrench, along, on_parent
 from appell.formulate.link_motion import Acceleration, next_acceleration
-from appell.formulate.looped.layout import Layout, begin
+from appell.formulate.looped.arranged import Arranged, begin
 from appell.formulate.looped.turns import Part
 from appell.model.body import Inertia
 
 
 def inverse_dynamics(
-    layout: Layout, loops: Loops, q: Vector, v: Vector, a: Vector, outside: Mapping[str, Wrench]
+    arranged: Arranged, loops: Loops, q: Vector, v: Vector, a: Vector, outside: Mapping[str, Wrench]
 ) -> list[Scalar]:
     """τ(q, v, a), with outside wrenches on some links, in their aligned frames."""
-    parent, motion = layout.passed(loops, 18, _left(Acceleration(ZERO, ZERO, -layout.tree.gravity)))
-    kept = layout.by_mount(loops, lambda mount: mount.kept)
-    needed = loops.table(len(layout.links) + 1, 6)  # the world's row is the last
-    layout.outward(
+    parent, motion = arranged.passed(loops, 18, _left(Acceleration(ZERO, ZERO, -arranged.tree.gravity)))
+    kept = arranged.by_mount(loops, lambda mount: mount.kept)
+    needed = loops.table(len(arranged.links) + 1, 6)  # the world's row is the last
+    arranged.outward(
         loops,
         _move,
         {
-            "placement": layout.placements,
-            "matter": layout.matter(loops),
+            "placement": arranged.placements,
+            "matter": arranged.matter(loops),
             "parent": parent,
-            "q": layout.positions(loops, q),
-            "v": layout.velocities(loops, v),
-            "a": layout.velocities(loops, a),
+            "q": arranged.positions(loops, q),
+            "v": arranged.velocities(loops, v),
+            "a": arranged.velocities(loops, a),
         },
-        {"kept": kept, "motion": motion, "needed": layout.every(needed)},
+        {"kept": kept, "motion": motion, "needed": arranged.every(needed)},
     )
-    _push(layout, loops, needed, outside)
-    return _gather(layout, loops, kept, needed)
+    _push(arranged, loops, needed, outside)
+    return _gather(arranged, loops, kept, needed)
 
 
 def _move(mount, given):
@@ -74,18 +74,20 @@ def body_of(matter: Vector) -> Inertia:
     return Inertia(matter[0], Vec3.of(matter[1:4]), Mat3.symmetric(*matter[4:10]))
 
 
-def pushed_forces(layout: Layout, loops: Loops, kept: Part, outside: Mapping[str, Wrench]) -> list[Scalar]:
+def pushed_forces(arranged: Arranged, loops: Loops, kept: Part, outside: Mapping[str, Wrench]) -> list[Scalar]:
     """The share of outside wrenches in τ, with the poses of the joints as they were kept."""
-    needed = loops.given([[0.0] * 6 for _ in range(len(layout.links) + 1)])
-    _push(layout, loops, needed, outside)
-    return _gather(layout, loops, kept, needed)
+    needed = loops.given([[0.0] * 6 for _ in range(len(arranged.links) + 1)])
+    _push(arranged, loops, needed, outside)
+    return _gather(arranged, loops, kept, needed)
 
 
-def _push(layout: Layout, loops: Loops, needed, outside: Mapping[str, Wrench]) -> None:
+def _push(arranged: Arranged, loops: Loops, needed, outside: Mapping[str, Wrench]) -> None:
     """Take wrenches from outside off what their links ask for."""
-    pushed = [k for k, link in enumerate(layout.links) if link.name in outside]
+    pushed = [k for k, link in enumerate(arranged.links) if link.name in outside]
     if pushed:
-        wrenches = loops.given([[*force, *moment] for force, moment in (outside[layout.links[k].name] for k in pushed)])
+        wrenches = loops.given(
+            [[*force, *moment] for force, moment in (outside[arranged.links[k].name] for k in pushed)]
+        )
         rows = Rows(needed, pushed)
         loops.each([_less], [0] * len(pushed), [rows, Rows(wrenches, range(len(pushed)))], [rows])
 
@@ -94,19 +96,19 @@ def _less(needed, wrench):
     return [[x - y for x, y in zip(needed, wrench, strict=True)]]
 
 
-def _gather(layout: Layout, loops: Loops, kept: Part, needed) -> list[Scalar]:
+def _gather(arranged: Arranged, loops: Loops, kept: Part, needed) -> list[Scalar]:
     """τ for what the links ask for, by one pass inward."""
-    n = len(layout.links)
+    n = len(arranged.links)
     begin(loops, needed, n, [0.0] * 6)
-    parents = [Rows(needed, [k if k >= 0 else n for k in layout.parents])]
-    tau = layout.at_joints(loops)
-    layout.inward(
+    parents = [Rows(needed, [k if k >= 0 else n for k in arranged.parents])]
+    tau = arranged.at_joints(loops)
+    arranged.inward(
         loops,
         _ask,
-        {"placement": layout.placements, "kept": kept, "needed": layout.every(needed), "parent": parents},
+        {"placement": arranged.placements, "kept": kept, "needed": arranged.every(needed), "parent": parents},
         {"parent": parents, "tau": tau},
     )
-    return layout.gathered(loops, tau)
+    return arranged.gathered(loops, tau)
 
 
 def _ask(mount, given):

@@ -22,14 +22,14 @@ WORLD_ROW = 0  # of what is passed on from link to link, before the first turn
 
 
 @dataclass(frozen=True)
-class Layout:
+class Arranged:
     """A tree in aligned frames (see `aligned`), and its links in depth-first order."""
 
     tree: Tree
     links: tuple[TreeLink, ...]
 
     @staticmethod
-    def of(tree: Tree) -> Layout:
+    def of(tree: Tree) -> Arranged:
         children: dict[str | None, list[TreeLink]] = {}
         for link in tree.links:
             children.setdefault(link.parent, []).append(link)
@@ -37,7 +37,7 @@ class Layout:
         while waiting:
             found.append(waiting.pop())
             waiting += children.get(found[-1].name, [])[::-1]
-        return Layout(tree, tuple(found))
+        return Arranged(tree, tuple(found))
 
     @cached_property
     def mounts(self) -> tuple[Mount, ...]:

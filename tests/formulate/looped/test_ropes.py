@@ -1,0 +1,61 @@
+"""A rope from end to end: simulate, energy, frames; and what is too long for one piece of code says so."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import appell as ap
+from appell.compile import graph
+from oracle import Oracle, relative_error
+from robots import random_motion, random_tree
+
+
+def rope(links):
+    """Rods of 5 cm on joints about y and x in turn, hanging from the ground."""
+    made = []
+    for k in range(links):
+        axis, place = ((1, 0, 0) if k % 2 else (0, 1, 0)), ap.Vec3(0.0, 0.0, -0.05 if k else 0.0)
+        joint = ap.Joint(f"joint{k}", ap.Revolute(axis), ap.Pose(translation=place))
+        body = ap.Body(0.02, (0.0, 0.0, -0.025), (4.3e-6, 4.3e-6, 1e-6))
+        made.append(ap.Link(f"link{k}", f"link{k - 1}" if k else None, joint, body))
+    return ap.Robot("rope", tuple(made))
+
+
+def test_a_rope_of_a_hundred_links_swings_and_keeps_its_energy():
+    robot = rope(100)
+    q = np.zeros(100)
+    q[0] = 0.3
+    run = ap.simulate(robot, q, np.zeros(100), until=0.2)
+    T, U = ap.Dynamics(robot).energy(run.q, run.v)
+    assert np.max(T) > 1e-3
+    np.testing.assert_allclose(T + U, (T + U)[0], rtol=0, atol=1e-6 * np.max(T))
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_energies_in_loops_are_pinocchios(seed):
+    robot = random_tree(seed, 9, base=("fixed", "floating")[seed % 2])
+    dyn, oracle, (q, v, _) = (
+        ap.Dynamics(robot, loops=True),
+        Oracle(robot),
+        random_motion(robot, np.random.default_rng(1)),
+    )
+    assert "energy" in dyn.looped
+    assert relative_error(dyn.energy(q, v), oracle.energy(q, v)) <= 1e-13
+
+
+@pytest.mark.parametrize("reference", ["LOCAL", "WORLD", "LOCAL_WORLD_ALIGNED"])
+def test_the_jacobian_of_a_frame_that_is_far_out(reference):
+    robot = random_tree(6, 30, kinds=("revolute", "prismatic", "spherical", "mimic"), branching=False)
+    dyn, oracle, (q, _, _) = ap.Dynamics(robot), Oracle(robot), random_motion(robot, np.random.default_rng(1))
+    assert (
+        relative_error(dyn.jacobian("link29", q, reference=reference), oracle.jacobian("link29", q, reference)) <= 1e-12
+    )
+
+
+def test_what_is_too_long_for_one_piece_of_code_says_so(monkeypatch):
+    monkeypatch.setattr(graph, "MOST", 3000)
+    dyn = ap.Dynamics(rope(60))
+    assert np.isfinite(dyn.inverse_dynamics(*np.zeros((3, 60)))).all()
+    with pytest.raises(ap.TraceError, match="grown beyond 3,000 operations"):
+        _ = dyn.mass_matrix
