@@ -156,13 +156,14 @@ class Oracle:
 def depth_first(robot: Robot):
     """The links with every subtree in one run."""
 
-    def outboard(parent):
-        for link in robot.links:
-            if link.parent == parent:
-                yield link
-                yield from outboard(link.name)
-
-    return list(outboard(None))
+    children: dict[str | None, list] = {}
+    for link in robot.links:
+        children.setdefault(link.parent, []).append(link)
+    found, waiting = [], children[None][::-1]
+    while waiting:
+        found.append(waiting.pop())
+        waiting += children.get(found[-1].name, [])[::-1]
+    return found
 
 
 def joint_model(motion):

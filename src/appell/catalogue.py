@@ -6,9 +6,11 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 from typing import Any, overload
 
+from appell.compile.formula import Formula
 from appell.compile.function import Function
 from appell.compile.native.making import MAKING
 from appell.compile.passes.collect import simplest
+from appell.compile.rolling.roll import roll
 from appell.compile.tape import Array, Tape
 from appell.compile.taylor import Taylor
 from appell.compile.trace import trace
@@ -37,6 +39,11 @@ class Catalogue:
         """The name of the way to the equations."""
         return self._make.name
 
+    @property
+    def looped(self) -> tuple[str, ...]:
+        """The functions that run as loops over the links: their code is as long as one step, however long the robot."""
+        return self._make.looped
+
     @cached_property
     def equations(self) -> Equations:
         """The same over abstract scalars, for functions of one's own: see `Function.of`."""
@@ -58,24 +65,36 @@ class Catalogue:
         if free:
             inputs.append(Array("parameters", (10 * len(free),)))
 
-        def traced(*values):
+        def traced(equations, values):
             values, rest = values[: len(given)], values[len(given) :]
-            equations = self.equations if not free else self._make(inertias_of(free, rest[-1]))
             outside = (dict(zip(self._pushed, rest, strict=False)),) if pushed else ()
             return body(equations, *values, *outside)
 
-        tape = trace(name, inputs, traced)
-        if self._make.collects(name):
-            tape = simplest(tape)
-        return Function(tape, doc, system.owner, self.tangents, self._rule(tape, pushed, free))
+        def inertias(values):
+            return inertias_of(free, values[-1]) if free else {}
 
-    def _rule(self, tape: Tape, pushed: bool, free: list[str]) -> DerivativeRule | None:
-        """How the function of a tape is differentiated, if there is another way than through the tape."""
-        if tape.name not in FORCES | MOTIONS or not self._make.structured:
+        def rolled(*values_and_loops):
+            *values, loops = values_and_loops
+            return traced(self._make(inertias(values), loops), values)
+
+        def straight(*values):
+            return traced(self._make(inertias(values)) if free else self.equations, values)
+
+        formula: Formula
+        if name in self.looped:
+            formula = roll(name, inputs, rolled)
+        else:
+            tape = trace(name, inputs, straight)
+            formula = simplest(tape) if self._make.collects(name) else tape
+        return Function(formula, doc, system.owner, self.tangents, self._rule(formula, pushed, free))
+
+    def _rule(self, formula: Formula, pushed: bool, free: list[str]) -> DerivativeRule | None:
+        """How the function of a formula is differentiated, if there is another way than through its tape."""
+        if formula.name not in FORCES | MOTIONS or not self._make.structured:
             return None
         on = tuple(self._pushed) if pushed else ()
         return DerivativeRule(
-            self.system, self.choice, tape.name, tape.inputs, tape.outputs, on, tuple(free), self.tangents
+            self.system, self.choice, formula.name, formula.inputs, formula.outputs, on, tuple(free), self.tangents
         )
 
     @property

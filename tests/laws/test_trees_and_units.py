@@ -88,16 +88,55 @@ def test_gravity_points_down():
     assert Dynamics(arm).gravity([0.0])[0] == pytest.approx(9.81, rel=1e-15)
 
 
-def test_quaternions_of_any_length_mean_the_same_attitude():
+LENGTHS = {"d": [5e-323, 1e-308, 1e-170, 0.3, 1.7, 1e155, 1e200, 1e308], "f": [2.8e-44, 1e-38, 1e-21, 1.7, 1e20, 2e38]}
+
+
+@pytest.mark.parametrize(("code", "length"), [(code, length) for code in "df" for length in LENGTHS[code]])
+def test_quaternions_of_any_length_mean_the_same_attitude(code, length):
+    """In every function of q. The shortest are even multiples of the smallest number, since q̇ is half a product."""
     robot = random_tree(3, links=3, base="floating")
     q, v, a = random_motion(robot, np.random.default_rng(0))
+    assert robot.quaternions
+    for span in robot.quaternions:
+        q[span] = np.copysign([0.0, 1.0, 0.0, 1.0], q[span])
     stretched = q.copy()
     for span in robot.quaternions:
-        stretched[span] *= 1.7
-    assert robot.quaternions
+        stretched[span] *= length
     dyn = Dynamics(robot)
-    tau = dyn.inverse_dynamics(q, v, a)
-    close(dyn.inverse_dynamics(stretched, v, a), tau, tau)
+    tip = robot.frame_names[-1]
+    q, stretched, v, a = (x.astype(code) for x in (q, stretched, v, a))
+    for function, rest in (
+        (dyn.inverse_dynamics, (v, a)),
+        (dyn.forward_dynamics, (v, a)),
+        (dyn.mass_matrix, ()),
+        (dyn.energy, (v,)),
+        (dyn.pose(tip), ()),
+        (dyn.jacobian(tip), ()),
+        (dyn.inverse_dynamics.jacobian("q"), (v, a)),
+    ):
+        got, want = (np.concatenate([np.ravel(x) for x in function(at, *rest)]) for at in (stretched, q))
+        np.testing.assert_allclose(got, want, rtol=0.0, atol=(1e-3 if code == "f" else 1e-12) * np.abs(want).max())
+
+
+def test_a_quaternion_scaled_by_a_power_of_two_gives_the_same_bits():
+    robot = random_tree(3, links=3, base="floating")
+    q, v, a = random_motion(robot, np.random.default_rng(0))
+    stretched = np.repeat(q[None, :], 119, axis=0)
+    for span in robot.quaternions:
+        stretched[:, span] = np.ldexp(q[span], np.arange(-1000, 1023, 17)[:, None])
+    tau = Dynamics(robot).inverse_dynamics(stretched, v, a)
+    np.testing.assert_array_equal(tau, np.broadcast_to(Dynamics(robot).inverse_dynamics(q, v, a), tau.shape))
+
+
+def test_a_quaternion_of_zeros_is_no_attitude():
+    robot = random_tree(3, links=3, base="floating")
+    q, v, a = random_motion(robot, np.random.default_rng(0))
+    zero = q.copy()
+    zero[robot.quaternions[0]] = 0.0
+    with np.errstate(all="ignore"):
+        tau = Dynamics(robot).inverse_dynamics(np.array([q, zero]), v, a)
+    assert np.isfinite(tau[0]).all()
+    assert np.isnan(tau[1]).any()
 
 
 def test_a_catalogue_is_freed_when_nobody_holds_it():

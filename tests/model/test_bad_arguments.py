@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -9,6 +11,8 @@ import appell as ap
 
 PENDULUM = ap.load("pendulum")
 BALL = ap.Builder("ball", base="floating", root="ball").root_body(1.0, (0, 0, 0), (0.1, 0.1, 0.1)).build()
+
+TURNING = ap.load("puma", base="floating")
 
 
 @pytest.mark.parametrize(
@@ -21,6 +25,8 @@ BALL = ap.Builder("ball", base="floating", root="ball").root_body(1.0, (0, 0, 0)
         (lambda: ap.Pin("crank", (0, 1)), "the point of a pin on body 'crank'"),
         (lambda: ap.Pin("crank", (0, 1, 0), "rod", "here"), "the other point of a pin"),
         (lambda: PENDULUM.locked({"hinge": "x"}), "joint 'hinge' of robot 'pendulum' is to be held at x"),
+        (lambda: TURNING.locked({"root_joint": [0.0] * 7}), "'root_joint' of .* held at a quaternion of zeros"),
+        (lambda: replace(BALL, home=(0.0,) * 7), "the home of robot 'ball' holds a quaternion of zeros"),
         (lambda: PENDULUM.random_configuration("x"), "rng is 'x'"),
         (lambda: ap.load("delta").random_configuration(-1), "rng is -1"),
         (lambda: ap.control.linearize(PENDULUM, [np.nan]), r"q is \[nan\]"),

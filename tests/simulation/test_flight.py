@@ -68,6 +68,17 @@ def test_quaternions_stay_unit_at_samples_and_between_them():
             assert np.abs(np.linalg.norm(q[:, low:high], axis=1) - 1.0).max() < 1e-12
 
 
+@pytest.mark.parametrize("length", [1e-300, 1e-170, 1e160, 1e300])
+def test_a_run_starts_at_a_quaternion_of_any_length(length):
+    robot = random_tree(3, 5, base="floating", kinds=("spherical", "revolute"))
+    q0, v0 = robot.random_configuration(1), np.linspace(-2.0, 2.0, robot.nv)
+    wanted, stretched = ap.simulate(robot, q0, v0, until=0.3), q0.copy()
+    for span in robot.quaternions:
+        stretched[span] *= length
+    found = ap.simulate(robot, stretched, v0, until=0.3)
+    np.testing.assert_allclose(found.q[-1], wanted.q[-1], atol=1e-9)
+
+
 @pytest.mark.parametrize("method", ["RK45", "RK23", "Radau", "BDF", "LSODA"])
 def test_every_method_gives_the_same_motion(method):
     dyn = ap.Dynamics(ap.load("planar-2r"))

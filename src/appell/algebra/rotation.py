@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import overload
 
 from appell.algebra.matrix import IDENTITY, Mat3, outer, skew
-from appell.algebra.scalar import Scalar, cos, is_number, sin, snap
+from appell.algebra.scalar import Scalar, cos, is_number, level, sin, snap
 from appell.algebra.vector import ZERO, Vec3
 
 
@@ -70,7 +70,13 @@ def about_axis(axis: Vec3, angle: Scalar) -> Mat3:
 
 
 def of_quaternion(x: Scalar, y: Scalar, z: Scalar, w: Scalar) -> Mat3:
-    """Rotation of a quaternion of any length but zero: 1 + (2/|p|²) (w ũ + ũ ũ), u = (x, y, z)."""
+    """Rotation of a quaternion of any length but zero: 1 + (2/|p|²) (w ũ + ũ ũ), u = (x, y, z).
+
+    A power of two of the size of p is taken out first, exactly: neither 1e200 nor 1e-200 has a square. R does not
+    change along p, so a derivative that takes the power for a constant misses nothing.
+    """
+    out = 1.0 / level(level(x) + level(y) + level(z) + level(w))
+    x, y, z, w = out * x, out * y, out * z, out * w
     scale = 2.0 / (x * x + y * y + z * z + w * w)
     sx, sy, sz = scale * x, scale * y, scale * z
     xx, xy, xz, yy, yz, zz = sx * x, sx * y, sx * z, sy * y, sy * z, sz * z

@@ -7,6 +7,7 @@ own method of the same name.
 from __future__ import annotations
 
 import math
+import struct
 from collections.abc import Sequence
 from typing import Any
 
@@ -59,6 +60,19 @@ def floor(x: Scalar) -> Scalar:
     """The whole number at or below x."""
     rounded = nearest(x)
     return select(rounded - x, rounded - 1.0, rounded)
+
+
+def level(x: Scalar) -> Scalar:
+    """A power of two of the size of x, by which numbers can be scaled exactly before they are squared.
+
+    It is 2^(8k-3) with 2⁻⁴ ≤ |x| / level < 2⁴: the exponent of x with its lowest three bits replaced by 100. The
+    least of them belongs to zero and all numbers near it, the greatest also to what is not finite; they have inverses,
+    and four of them a sum.
+    """
+    if not is_number(x):
+        return x.level()
+    (bits,) = struct.unpack("<q", struct.pack("<d", x))
+    return struct.unpack("<d", struct.pack("<q", bits & (0x7F8 << 52) | 4 << 52))[0]
 
 
 def select(condition: Scalar, if_positive: Scalar, otherwise: Scalar) -> Scalar:

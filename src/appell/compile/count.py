@@ -12,7 +12,7 @@ from appell.compile.tape import Tape
 
 @dataclass(frozen=True)
 class OpCount:
-    """Operations by kind; a subtraction counts as an addition, a rounding as a choice, a change of sign as nothing."""
+    """Operations by kind; a subtraction counts as an addition, rounding and level as choices, a change of sign not."""
 
     mul: int = 0
     add: int = 0
@@ -53,6 +53,7 @@ COST = {
     Op.ATAN2: OpCount(trig=1),
     Op.SELECT: OpCount(select=1),
     Op.ROUND: OpCount(select=1),
+    Op.LEVEL: OpCount(select=1),
     Op.FMA: OpCount(mul=1, add=1),
     Op.FMS: OpCount(mul=1, add=1),
     Op.FNMA: OpCount(mul=1, add=1),

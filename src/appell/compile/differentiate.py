@@ -33,6 +33,7 @@ DERIVATIVE = {
         lambda b, z, x, d: b.neg(b.mul(d, b.div(x[0], _square_sum(b, x)))),
     ),
     Op.ROUND: (lambda b, z, x, d: b.const(0.0),),
+    Op.LEVEL: (lambda b, z, x, d: b.const(0.0),),
     Op.SELECT: (
         lambda b, z, x, d: b.const(0.0),
         lambda b, z, x, d: b.select(x[0], d, b.const(0.0)),

@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from appell.algebra.scalar import nearest
+from appell.algebra.scalar import level, nearest
 from appell.compile.ops import Op
 from appell.compile.tape import Tape
 
@@ -57,6 +57,7 @@ MEANING: dict[Op, Callable[..., float]] = {
     Op.ATAN2: math.atan2,
     Op.SELECT: lambda x, y, z: y if x > 0.0 else z,
     Op.ROUND: nearest,
+    Op.LEVEL: level,
     Op.FMA: lambda x, y, z: _fused(x, y, z),
     Op.FMS: lambda x, y, z: _fused(x, y, -z),
     Op.FNMA: lambda x, y, z: _fused(-x, y, z),

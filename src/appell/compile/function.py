@@ -7,6 +7,7 @@
     f.directional("q", "v")      its change along directions dq, dv, which are arguments
     f.hessian("q", "v")          the second derivatives of Σ G f
     f.columns([0, 3])            some columns of its matrix, and no work for the others
+    f.packed()                   its entries that are not always zero, and where they stand
     f.count()                    what it costs
     f.bind()                     the same on preallocated arrays, for control loops
     print(f.tape)                what it does
@@ -40,6 +41,7 @@ from appell.compile.native.kernels import load_kernel
 from appell.compile.native.machine import Code
 from appell.compile.native.making import once
 from appell.compile.ops import Op
+from appell.compile.packed import Packed, pack
 from appell.compile.passes.pipeline import TRACED, run
 from appell.compile.rolling.roll import roll
 from appell.compile.tape import Array, Tape, arrays
@@ -242,6 +244,10 @@ class Function:
         """Which entries of the result are zero whatever the arguments are."""
         result = self._only_result("structural_zeros")
         return np.array([self.tape.nodes[k] == (Op.CONST, 0.0) for k in self.tape.results]).reshape(result.shape)
+
+    def packed(self) -> Packed:
+        """The same without the entries that are zero whatever the arguments are, and where the others stand."""
+        return pack(self)
 
     def _only_result(self, reading: str) -> Array:
         if len(self.outputs) != 1:

@@ -78,6 +78,7 @@ class Graph:
     sin = _unary(Op.SIN)
     cos = _unary(Op.COS)
     round = _unary(Op.ROUND)
+    level = _unary(Op.LEVEL)
     add = _binary(Op.ADD, commutes=True)
     sub = _binary(Op.SUB)
     mul = _binary(Op.MUL, commutes=True)

@@ -26,11 +26,12 @@ class Op(IntEnum):
     FMS = 13  # x y - z, rounded once
     FNMA = 14  # z - x y, rounded once
     ROUND = 15  # the whole number nearest to x, of two the even one
+    LEVEL = 16  # a power of two of the size of x, never zero; see `algebra.scalar.level`
 
 
 ARITY = {
     **dict.fromkeys((Op.CONST, Op.INPUT), 0),
-    **dict.fromkeys((Op.NEG, Op.SQRT, Op.SIN, Op.COS, Op.ROUND), 1),
+    **dict.fromkeys((Op.NEG, Op.SQRT, Op.SIN, Op.COS, Op.ROUND, Op.LEVEL), 1),
     **dict.fromkeys((Op.ADD, Op.SUB, Op.MUL, Op.DIV, Op.ATAN2), 2),
     **dict.fromkeys((Op.SELECT, Op.FMA, Op.FMS, Op.FNMA), 3),
 }

@@ -106,6 +106,9 @@ class Traced:
     def rint(self):
         return self.scalar(self.graph.round(self.index))
 
+    def level(self):
+        return self.scalar(self.graph.level(self.index))
+
     def sqrt(self):
         return self.scalar(self.graph.sqrt(self.index))
 

@@ -38,7 +38,8 @@ class BodyEquations(ABC):
     def body_coriolis(self, q: Vector, v: Vector) -> Matrix: ...
 
     @abstractmethod
-    def body_regressor(self, q: Vector, v: Vector, a: Vector) -> Matrix: ...
+    def body_regressor(self, q: Vector, v: Vector, a: Vector, columns: Sequence[int] | None = None) -> Matrix:
+        """Ten columns a body, or some of them, in order."""
 
     @abstractmethod
     def body_kinetic_energy(self, q: Vector, v: Vector) -> Scalar: ...

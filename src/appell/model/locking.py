@@ -80,6 +80,11 @@ def _positions(robot: Robot, joints: str | Iterable[str] | Mapping[str, object])
                 f"joint '{name}' of {robot.owner} is to be held at {position}.",
                 expected=f"{joint.motion.nq} finite numbers, or None for where it starts",
             )
+        if ("qw", "1") in joint.motion.coordinates and not at[-4:].any():
+            raise ArgumentError(
+                f"joint '{name}' of {robot.owner} is to be held at a quaternion of zeros.",
+                expected="a length above zero",
+            )
         held[name] = tuple(at.tolist())
     for link in robot.links:
         if (mimic := link.joint.mimic) and mimic.leader in held:

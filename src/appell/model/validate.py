@@ -174,6 +174,8 @@ def _settings(robot: Robot) -> Iterator[Flaw]:
     if robot.home is not None:
         if len(robot.home) != robot.nq:
             yield Flaw(culprit, f"{owner} has a home of {len(robot.home)} numbers.", f"nq = {robot.nq}")
+        elif any(not any(robot.home[span]) for span in robot.quaternions):
+            yield Flaw(culprit, f"the home of {owner} holds a quaternion of zeros.", "a length above zero")
         yield from _finite(robot.home, f"the home of {owner}", culprit)
     for kind, names in (("free", sorted(robot.free)), ("missing", robot.missing)):
         for name in names:

@@ -7,7 +7,7 @@ are y; all others, τ and whatever else there is, are arrays `rate.held[name]` t
 changes them begins a new one. Only torques and wrenches that are functions are asked before every evaluation. Where
 drives have dry friction, their directions s are held while a phase lasts, and (1) is smooth.
 
-A quaternion enters the kernels at any length; it keeps its length along (1) and is given out as a unit quaternion.
+A quaternion starts at unit length, keeps it along (1) but for the errors of steps, and is given out at unit length.
 """
 
 from __future__ import annotations

@@ -9,6 +9,7 @@ import numpy as np
 
 from appell.dynamics import Dynamics
 from appell.errors import ArgumentError, check_number
+from appell.model.joints.spherical import unit_quaternion
 from appell.model.mechanism import Mechanism
 from appell.model.system import System
 from appell.simulation.contact import Contact, Contacts
@@ -60,6 +61,8 @@ def initial_state(dyn: Dynamics, q0, v0, start: float, until: float) -> tuple[fl
         raise ArgumentError(f"{system.owner} cannot start at q0: {sentence}.", hint="a pose nearer to home")
     if any(not q[span].any() for span in system.quaternions):
         raise ArgumentError(f"q0 of {system.owner} holds a quaternion of zeros.", expected="a length above zero")
+    for span in system.quaternions:
+        q[span] = unit_quaternion(q[span])
     v = _state(np.zeros(system.nv) if v0 is None else v0, system.nv, "v0", system.owner)
     return float(start), np.concatenate([q, v])
 

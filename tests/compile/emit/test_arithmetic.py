@@ -33,7 +33,7 @@ def test_every_instruction_is_emitted():
 
 @pytest.mark.parametrize("seed", range(6))
 def test_exactly_rounded_instructions_have_the_bits_of_the_reference(seed):
-    of = random_tape(seed, ops=(*ARITHMETIC, Op.DIV, Op.SELECT, Op.ROUND))
+    of = random_tape(seed, ops=(*ARITHMETIC, Op.DIV, Op.SELECT, Op.ROUND, Op.LEVEL))
     arguments = samples(of)
     for got, want in zip(make_ufunc(of)(*arguments), reference(of, arguments), strict=True):
         np.testing.assert_array_equal(got, want)
@@ -60,6 +60,20 @@ def test_select_on_a_value_that_is_no_number_takes_the_second():
     of = make_ufunc(tape({"x": ()}, {"y": ()}, nodes, [4]))
     with np.errstate(invalid="ignore"):
         assert of(1.0) == 3.0
+
+
+@pytest.mark.parametrize("kind", [np.float64, np.float32])
+def test_a_level_is_a_power_of_two_of_the_size_of_every_number(kind):
+    of = make_ufunc(tape({"x": ()}, {"y": ()}, [(Op.INPUT, 0), (Op.LEVEL, 0)], [1]))
+    limits = np.finfo(kind)
+    x = np.ldexp(kind(1.7), np.arange(limits.minexp - limits.nmant + 1, limits.maxexp)).astype(kind)
+    for levels in (of(x), of(-x)):
+        assert levels.dtype == kind
+        np.testing.assert_array_equal(np.frexp(levels)[0], 0.5)
+        assert (x / levels < 16).all()
+        assert (x / levels >= 1 / 16)[10 + limits.nmant :].all()
+        assert np.isfinite([4 * levels.max(), 1 / levels.max(), 1 / levels.min()]).all()
+    np.testing.assert_array_equal(of(kind([0.0, 1.0, limits.tiny])), [levels.min(), 0.125, levels.min()])
 
 
 def test_results_may_be_constants_inputs_or_the_same_value_twice():

@@ -84,6 +84,9 @@ EXAMPLES = {
     "round c": (lambda g, n: [g.const(2.5)], lambda g, n: n.two),
     "round(round x) = round x": (lambda g, n: [g.round(n.x)], lambda g, n: g.node((Op.ROUND, n.x))),
     "round(-x) = -round x": (lambda g, n: [g.neg(n.x)], lambda g, n: g.node((Op.NEG, g.node((Op.ROUND, n.x))))),
+    "level c": (lambda g, n: [g.const(1.5)], lambda g, n: g.const(0.125)),
+    "level(level x) = level x": (lambda g, n: [g.level(n.x)], lambda g, n: g.node((Op.LEVEL, n.x))),
+    "level(-x) = level x": (lambda g, n: [g.neg(n.x)], lambda g, n: g.node((Op.LEVEL, n.x))),
     "select(c, x, y)": (lambda g, n: [n.one, n.x, n.y], lambda g, n: n.x),
     "select(c, x, x) = x": (lambda g, n: [n.x, n.y, n.y], lambda g, n: n.y),
 }

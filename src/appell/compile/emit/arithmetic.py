@@ -28,6 +28,14 @@ def _round(emit: Emitter, x: Value) -> Value:
     return emit.select(small, emit.flip(rounded, emit.signs(emit.bits(x))), x)
 
 
+def _level(emit: Emitter, x: Value) -> Value:
+    """Of all bits those of the exponent above its lowest three, and the third of these set: see `scalar.level`."""
+    lanes = emit.lanes
+    lowest = lanes.fraction + 3
+    kept = emit.integer("and", emit.bits(x), emit.pattern((1 << (lanes.integer_bits - 1)) - (1 << lowest)))
+    return emit.number(emit.integer("or", kept, emit.pattern(4 << lanes.fraction)))
+
+
 EMIT: dict[Op, Callable[..., Value]] = {
     Op.ADD: Emitter.add,
     Op.SUB: Emitter.sub,
@@ -38,6 +46,7 @@ EMIT: dict[Op, Callable[..., Value]] = {
     Op.ATAN2: atan2,
     Op.SELECT: _select,
     Op.ROUND: _round,
+    Op.LEVEL: _level,
     Op.FMA: Emitter.fma,
     Op.FMS: Emitter.fms,
     Op.FNMA: Emitter.fnma,

@@ -17,9 +17,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from appell.compile.emit.arithmetic import EMIT
+from appell.compile.emit.constants import Constants
 from appell.compile.emit.emitter import Emitter, Index, Value
 from appell.compile.emit.lanes import Lanes
-from appell.compile.emit.payne_hanek import reduce_huge, sincos_careful
+from appell.compile.emit.payne_hanek import reduce_careful, reduce_huge
 from appell.compile.emit.schedule import CHUNK, Group, Step, chunks, schedule
 from appell.compile.emit.sincos import beyond_mask, reduce, sine_and_cosine
 from appell.compile.emit.stack_frame import StackFrame, stack_frame, step_defines, step_uses
@@ -48,7 +49,8 @@ def body(tape: Tape, lanes: Lanes, fused: bool, chunk: int = CHUNK) -> str:
 
     writer = Writer(tape, stack_frame(tape, pieces), read, write)
     functions = careful_functions(lanes, fused) if has_angles(tape) else []
-    emit = Emitter(lanes, fused)
+    constants = Constants(lanes)
+    emit = Emitter(lanes, fused, constants)
     spoilt = spoilt_samples(emit, tape.input_size)
     writer.leaves(emit)
     if len(pieces) == 1:
@@ -56,7 +58,7 @@ def body(tape: Tape, lanes: Lanes, fused: bool, chunk: int = CHUNK) -> str:
     else:
         waiting = emit.stack(writer.frame.size)
         for number, piece in enumerate(pieces):
-            part = Emitter(lanes, fused)
+            part = Emitter(lanes, fused, constants)
             writer.chunk(part, piece)
             part.do("ret void")
             pointers = "ptr noalias %inputs, ptr noalias %outputs, ptr noalias %frame"
@@ -65,7 +67,7 @@ def body(tape: Tape, lanes: Lanes, fused: bool, chunk: int = CHUNK) -> str:
     poison(emit, spoilt, "%outputs", len(outputs))
     emit.do("ret void")
     header = "define internal void @body(ptr noalias %inputs, ptr noalias %outputs) noinline nounwind"
-    return "\n".join([*functions, emit.function(header)])
+    return "\n".join([*constants.text(), *functions, emit.function(header)])
 
 
 def has_angles(tape: Tape) -> bool:
@@ -75,7 +77,7 @@ def has_angles(tape: Tape) -> bool:
 
 def careful_functions(lanes: Lanes, fused: bool) -> list[str]:
     """What is called for huge angles."""
-    return [reduce_huge(), sincos_careful(lanes, fused)]
+    return [reduce_huge(), reduce_careful(lanes, fused)]
 
 
 @dataclass(frozen=True)
@@ -122,33 +124,35 @@ class Writer:
 
 
 def _sincos_group(emit: Emitter, group: Group, values: dict[int, Value]) -> None:
-    """The sines and cosines of one level: one test, the fast way inline, the careful way as a call."""
+    """The sines and cosines of one level: one test, after which angles that are too large are reduced with care."""
     count = len(group.angles)
     reduced = [reduce(emit, values[angle.node]) for angle in group.angles]
     gathered = reduced[0].beyond
     for each in reduced[1:]:
         gathered = emit.integer("or", gathered, each.beyond)
     outside = emit.integer("and", gathered, emit.pattern(beyond_mask(emit.lanes, emit.fused)))
-    fast, careful, joined = (emit.label(name) for name in ("fast", "careful", "joined"))
-    emit.branch(emit.any_bit(outside), careful, fast)
-
-    emit.enter(fast)
-    quick = [sine_and_cosine(emit, each) for each in reduced]
-    emit.jump(joined)
+    quick, careful, joined = emit.block, emit.label("careful"), emit.label("joined")
+    emit.branch(emit.any_bit(outside), careful, joined)
 
     emit.enter(careful)
-    angles, sines, cosines = (emit.stack(count) for _ in range(3))
+    angles, rests, quadrants = (emit.stack(count) for _ in range(3))
     for k, angle in enumerate(group.angles):
         emit.store(values[angle.node], angles, k)
-    emit.do(f"call void @sincos_careful(ptr {angles}, ptr {sines}, ptr {cosines}, i64 {count})")
-    slow = [(emit.load(sines, k), emit.load(cosines, k)) for k in range(count)]
+    emit.do(f"call void @reduce_careful(ptr {angles}, ptr {rests}, ptr {quadrants}, i64 {count})")
+    slow = [(emit.load(rests, k), emit.bits(emit.load(quadrants, k))) for k in range(count)]
     emit.jump(joined)
 
     emit.enter(joined)
-    for angle, quick_pair, slow_pair in zip(group.angles, quick, slow, strict=True):
-        for nodes, one, other in zip((angle.sines, angle.cosines), quick_pair, slow_pair, strict=True):
-            if nodes:
-                values |= dict.fromkeys(nodes, emit.phi(emit.lanes.real, (one, fast), (other, careful)))
+    met = [
+        (
+            emit.phi(emit.lanes.real, (each.rest, quick), (rest, careful)),
+            emit.phi(emit.lanes.bits, (each.quadrant, quick), (quadrant, careful)),
+        )
+        for each, (rest, quadrant) in zip(reduced, slow, strict=True)
+    ]
+    for angle, (rest, quadrant) in zip(group.angles, met, strict=True):
+        for nodes, value in zip((angle.sines, angle.cosines), sine_and_cosine(emit, rest, quadrant), strict=True):
+            values |= dict.fromkeys(nodes, value)
 
 
 def spoilt_samples(emit: Emitter, inputs: int) -> Value:

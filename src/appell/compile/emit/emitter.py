@@ -8,6 +8,7 @@ a result depend on the tape alone and not on what an optimiser finds.
 
 from __future__ import annotations
 
+from appell.compile.emit.constants import Constants
 from appell.compile.emit.lanes import Lanes
 
 Value = str
@@ -15,11 +16,15 @@ Index = int | str  # known now, or only when the code runs
 
 
 class Emitter:
-    """Arithmetic on whole registers; `fused` says whether the machine rounds x y + z once."""
+    """Arithmetic on whole registers; `fused` says whether the machine rounds x y + z once.
 
-    def __init__(self, lanes: Lanes, fused: bool):
+    With `constants`, which its module then has to define, constants are read from memory.
+    """
+
+    def __init__(self, lanes: Lanes, fused: bool, constants: Constants | None = None):
         self.lanes = lanes
         self.fused = fused
+        self.constants = constants
         self.lines: list[str] = []
         self.block = "entry"
         self._stack: list[str] = []
@@ -89,7 +94,12 @@ class Emitter:
     # arithmetic
 
     def constant(self, value: float) -> Value:
-        return self.lanes.constant(value)
+        if self.constants is None:
+            return self.lanes.constant(value)
+        content, in_memory = self.constants.operand(value)
+        if not in_memory:
+            return content
+        return self.value(f"load {self.lanes.real}, ptr {content}, align {self.lanes.bytes}, !invariant.load !1")
 
     def add(self, x: Value, y: Value) -> Value:
         return self.value(f"fadd {self.lanes.real} {x}, {y}")

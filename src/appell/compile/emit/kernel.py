@@ -33,7 +33,8 @@ def single_kernel(tape: Formula, number: Format, fused: bool, form: Form) -> str
 
 def _module(tape: Formula, *functions: str) -> str:
     _, outputs = operands(tape, layout(tape).places)
-    return "\n".join([*(_table(operand) for operand in outputs), *functions, GLOBAL, "!0 = !{i32 1}", ""])
+    metadata = ["!0 = !{i32 1}", "!1 = !{}", ""]
+    return "\n".join([*(_table(operand) for operand in outputs), *functions, GLOBAL, *metadata])
 
 
 def _table(operand: Operand) -> str:

@@ -11,6 +11,7 @@ import ctypes
 import itertools
 import struct
 from functools import cache
+from typing import Any
 
 import llvmlite.binding as llvm
 
@@ -68,10 +69,12 @@ class Code:
                 _lend(self._tracker[heap])
 
 
+def lenders() -> tuple[Any, Any]:
+    """The functions that take memory and give it back, in whatever thread: of Python, for C."""
+    return ctypes.pythonapi.PyMem_RawMalloc, ctypes.pythonapi.PyMem_RawFree
+
+
 def _lend(heap: int) -> None:
-    """Fill in how machine code takes memory and gives it back, whatever thread it runs in."""
-    python = ctypes.pythonapi
-    functions = (python.PyMem_RawMalloc, python.PyMem_RawFree)
-    (ctypes.c_void_p * 2).from_address(heap)[:] = [
-        ctypes.cast(function, ctypes.c_void_p).value for function in functions
-    ]
+    """Fill in how machine code gets its memory."""
+    functions = (ctypes.cast(function, ctypes.c_void_p).value for function in lenders())
+    (ctypes.c_void_p * 2).from_address(heap)[:] = [*functions]

@@ -143,6 +143,9 @@ RULES = (
     Rule("round c", Op.ROUND, ((CONST,),), _constant(Op.ROUND)),
     Rule("round(round x) = round x", Op.ROUND, ((Op.ROUND,),), lambda g, x: x),
     Rule("round(-x) = -round x", Op.ROUND, ((NEG,),), lambda g, x: g.neg(g.round(_inner(g, x)))),
+    Rule("level c", Op.LEVEL, ((CONST,),), _constant(Op.LEVEL)),
+    Rule("level(level x) = level x", Op.LEVEL, ((Op.LEVEL,),), lambda g, x: x),
+    Rule("level(-x) = level x", Op.LEVEL, ((NEG,),), lambda g, x: g.level(_inner(g, x))),
     Rule("select(c, x, y)", Op.SELECT, ((CONST, ANY),), lambda g, c, x, y: x if g.nodes[c][1] > 0.0 else y),
     Rule("select(c, x, x) = x", Op.SELECT, ((ANY, ANY),), lambda g, c, x, y: x if x == y else None),
 )

@@ -30,8 +30,8 @@ from appell.algebra.vector import ZERO, Vec3
 from appell.formulate.composite import composites
 from appell.formulate.derivatives.inner_flow import inner_flows
 from appell.formulate.derivatives.shares import Matter, Share, shares
-from appell.formulate.gibbs_appell.inverse import outboard_forces
-from appell.formulate.inward import Outside, Wrench
+from appell.formulate.gibbs_appell.inverse import asked_by_all
+from appell.formulate.inward import Outside, Wrench, on_parent, outboard_wrenches
 from appell.formulate.link_motion import Acceleration, Step, Velocity, accelerations, by_tensor, steps, velocities
 from appell.formulate.tree import Tree, TreeLink
 from appell.model.joints import Partial
@@ -62,7 +62,7 @@ class _Carried:
 
     def to_parent(self, step: Step) -> _Carried:
         """(1)."""
-        q, v, a = (_moved(step, wrench) for wrench in (self.q, self.v, self.a))
+        q, v, a = (on_parent(step, wrench) for wrench in (self.q, self.v, self.a))
         return _Carried(q, v, a, step.R @ self.G)
 
 
@@ -114,12 +114,12 @@ def _all_shares(tree: Tree, step: dict[str, Step], v: Vector, a: Vector, wrenche
     motion, velocity = accelerations(tree, step, v, a), velocities(tree, step, v)
     composite = composites(tree, step)
     flow = inner_flows(tree, step, v, composite)
-    force, moment = outboard_forces(tree, step, motion, wrenches)
+    gathered = outboard_wrenches(tree, step, asked_by_all(tree, motion), wrenches)
     found = {}
     for link in tree.links:
         name, parent = link.name, link.parent
         acceleration, linear = _at_joint(step[name], motion[parent], velocity[parent])
-        matter = Matter(composite[name], flow[name], force[name], moment[name])
+        matter = Matter(composite[name], flow[name], *gathered[name])
         found[name] = shares(link.partials, tree.velocity(link, v), acceleration, linear, velocity[name], matter)
     return found
 
@@ -129,11 +129,6 @@ def _at_joint(step: Step, motion: Acceleration, velocity: Velocity) -> tuple[Acc
     R, s = step.R, step.s
     carried = Acceleration(R.T @ motion.omega, R.T @ motion.alpha, R.T @ (motion.acc + by_tensor(motion, s)))
     return carried, R.T @ (velocity.linear + velocity.omega.cross(s))
-
-
-def _moved(step: Step, wrench: Wrench) -> Wrench:
-    force = step.R @ wrench[0]
-    return force, step.R @ wrench[1] + step.s.cross(force)
 
 
 def _work(field: Partial, wrench: Wrench) -> Scalar:
