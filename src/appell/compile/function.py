@@ -180,7 +180,7 @@ class Function:
         seeds = self._seeds("jacobian", wrt)
         known = self.rule(wrt) if self.rule is not None else None
         directions = sum(seed.outputs[0].shape[1] for seed in seeds)
-        if known is not None and directions * len(self.tape) > SHORT:
+        if known is not None and directions * length(self.formula) > SHORT:
             return known
         tape = jacobian(self.tape, f"{self.name}_d{'_d'.join(wrt)}", seeds, wrt)
         own = Function(tape, f"Derivative of {self.name} by {', '.join(wrt)}.", self.owner, self.tangents)
@@ -285,6 +285,6 @@ class Function:
             columns = array.size
             entries = [graph.const(float(i == j)) for i in range(columns) for j in range(columns)]
         results = [zero] * (start * columns) + entries
-        results += [zero] * (self.tape.input_size * columns - len(results))
-        shape = (self.tape.input_size, columns)
+        results += [zero] * (self.formula.input_size * columns - len(results))
+        shape = (self.formula.input_size, columns)
         return graph.tape(f"seed_{wrt}", self.inputs, (Array("seed", shape),), results)
