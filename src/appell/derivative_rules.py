@@ -94,9 +94,10 @@ class DerivativeRule:
 
     def _forces(self, equations: Equations, q, v, a, wrenches: Mapping[Frame, Sequence]) -> Derivatives:
         on_bodies = wrenches if self.choice.reference == "LOCAL" else {}
-        bodies = equations.body_force_derivatives(q, v, a, on_bodies)
+        bodies = equations.body_force_derivatives(q, v, a, on_bodies, apart=self.name in MOTIONS)
         others = inline(self._others.tape, q, v, a, *wrenches.values())
-        return Derivatives(*(_sum(x, y) for x, y in zip(bodies, others, strict=True)))
+        by_q, by_v, by_a = (_sum(x, y) for x, y in zip(bodies[:3], others, strict=True))
+        return bodies._replace(by_q=by_q, by_v=by_v, by_a=by_a)
 
     @cached_property
     def _others(self) -> Function:

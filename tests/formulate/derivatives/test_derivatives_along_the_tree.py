@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from appell.compile.evaluate import evaluate
 from appell.compile.function import Function
+from appell.compile.program import Program
 from appell.dynamics import Dynamics
 from oracle import Oracle, relative_error
 from robots import random_motion, random_tree, zoo
@@ -97,6 +98,18 @@ def test_a_long_tape_is_not_differentiated_where_a_rule_is_known():
     function = Dynamics(random_tree(2, 30, base="floating")).inverse_dynamics
     wrt = ("q", "v", "a")
     assert function.jacobian(*wrt).tape.digest == function.rule(wrt).tape.digest
+
+
+def test_columns_that_are_solved_for_in_loops_are_those_of_straight_code():
+    robot = random_tree(21, 10, base="floating", kinds=("revolute", "mimic", "prismatic"))
+    derivatives = Dynamics(robot).forward_dynamics.jacobian("q", "v", "tau")
+    assert isinstance(derivatives.formula, Program)
+    rng = np.random.default_rng(4)
+    motions = [np.array(part) for part in zip(*(random_motion(robot, rng) for _ in range(5)), strict=True)]
+    compiled = derivatives(*motions)
+    for k in range(5):
+        for ours, theirs in zip(compiled, evaluate(derivatives.tape, *(part[k] for part in motions)), strict=True):
+            assert np.abs(ours[k] - theirs).max() <= EXACT * max(1.0, np.abs(theirs).max())
 
 
 def test_what_no_rule_knows_is_differentiated_through_the_tape():
