@@ -17,7 +17,7 @@ demo: .venv/demo
 test: .venv/test
 	$(BIN)/python -m pytest -n 2 --dist worksteal
 
-bench: .venv/test .venv/peers
+bench: .venv/test
 	$(BIN)/appell bench --force --json benchmarks/results/against-pinocchio.json
 	$(BIN)/appell bench --peers --force --json benchmarks/results/peers.json
 	$(BIN)/python benchmarks/identification.py

@@ -84,7 +84,9 @@ class CasadiC(Peer):
         program = SOURCES / "casadi_generate.py"
         command = [sys.executable, str(program), quantity, str(model), TARGET]
         title = f"CasADi's C of {quantity}, {subject.name}"
-        return self.workshop.make(f"{subject.name}-{quantity}.c", command, [program, model], title)
+        generated = self.workshop.make(f"{subject.name}-{quantity}.c", command, [program, model], title)
+        # by its content: a program that writes the same C again causes no build
+        return self.workshop.keep("kernel.c", generated.read_text(encoding="utf-8"))
 
 
 class CasadiPackets(CasadiC):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 
 from appell.compile.native.target import host
@@ -18,7 +19,7 @@ from appell.lab.bench.peers.pinocchio_python import PinocchioPython
 from appell.lab.bench.peers.rows import ROWS, Row
 from appell.lab.bench.peers.standing import Standing
 from appell.lab.bench.peers.workshop import Workshop
-from appell.lab.bench.subject import Subject, find
+from appell.lab.bench.subject import Subject, find, random_states
 
 
 def peers_of(workshop: Workshop) -> list[Peer]:
@@ -38,15 +39,11 @@ def chosen_rows(robots: Sequence[str]) -> list[Row]:
 
 def build(rows: Sequence[Row], peers: Sequence[Peer]) -> None:
     """Build all that is timed, before the process is tied to one core and before the first figure."""
-    from appell.lab.bench.subject import random_states
-
-    for row in rows:
-        subject = find(row.robot)
+    subjects = {row.robot: find(row.robot) for row in rows}
+    for robot, quantity in dict.fromkeys((row.robot, row.quantity) for row in rows):
         for peer in peers:
-            try:
-                peer.prepare(subject, row.quantity, random_states(subject, 1))
-            except UnableError:
-                continue
+            with suppress(UnableError):
+                peer.prepare(subjects[robot], quantity, random_states(subjects[robot], 1))
 
 
 def play(

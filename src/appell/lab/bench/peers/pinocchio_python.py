@@ -45,11 +45,9 @@ class PinocchioPython(Peer):
             return [call(model, data, *sample) for sample in given]
 
         def ours() -> tuple[np.ndarray, ...]:
-            several = [call(model, data, *sample) for sample in given]
-            copies = [tuple(map(np.array, x)) if isinstance(x, tuple) else (np.array(x),) for x in several]
-            return tuple(
-                arranged(twin, quantity, k, np.array(all_)) for k, all_ in enumerate(zip(*copies, strict=True))
-            )
+            copies = [_copied(call(model, data, *sample)) for sample in given]
+            together = enumerate(zip(*copies, strict=True))
+            return tuple(arranged(twin, quantity, k, np.array(samples)) for k, samples in together)
 
         return Prepared(run, ours)
 
@@ -59,3 +57,8 @@ class PinocchioPython(Peer):
         except UnableError:
             return False
         return True
+
+
+def _copied(results) -> tuple[np.ndarray, ...]:
+    """Pinocchio hands out its own memory, which the next call overwrites."""
+    return tuple(map(np.array, results)) if isinstance(results, tuple) else (np.array(results),)

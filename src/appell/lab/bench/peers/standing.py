@@ -97,8 +97,13 @@ class Standing:
             for name, about in self.peers.items()
             if name in self.names and "version" in about
         )
+        sizes = dict.fromkeys(
+            (contest.row.robot, contest.row.batch) for contest in self.contests if not contest.row.one_call
+        )
+        batches = " and ".join(f"{batch:,} ({robot})" for robot, batch in sizes)
         return (
-            f"{told['cpu']} ({told['kind']}), one core, registers of {told['doubles']} doubles, {told['system']}, "
+            f"Batches of {batches}. {told['cpu']} ({told['kind']}), one core, registers of {told['doubles']} doubles, "
+            f"{told['system']}, "
             f"Python {told['python']}, NumPy {own['numpy']}, llvmlite {own['llvmlite']}; {peers}; "
             f"{'; '.join(compilers)}; {self.date}"
         )
@@ -106,16 +111,15 @@ class Standing:
     def cells(self, contest: Contest) -> list[str]:
         """A row of the table: title, every peer, ours, ratio, aim, fraction of the peak."""
         row = contest.row
-        batch = "" if row.one_call else f", {row.batch:,} samples"
         peers = [
             seconds_text(self.seconds(contest, contest.peers[name])) if name in contest.peers else "–"
             for name in self.names
         ]
         ratio = "" if contest.ratio is None else in_unit(contest.ratio, "x")
         fraction = "" if contest.fraction is None else f"{contest.fraction:.0%}"
-        wanted = "" if row.peak is None else f" (≥ {row.peak:.0%})"
+        wanted = "" if row.peak is None else f" ≥ {row.peak:.0%}"
         ours = seconds_text(self.seconds(contest, contest.ours))
-        return [f"{row.robot} {row.title}{batch}", *peers, ours, ratio, f"≥ {self.aim(contest):g}x", fraction + wanted]
+        return [f"{row.robot} {row.title}", *peers, ours, ratio, f"≥ {self.aim(contest):g}x", fraction + wanted]
 
     def heads(self) -> list[str]:
         shown = {name for contest in self.contests for name in contest.shown}
@@ -125,7 +129,7 @@ class Standing:
         """For the terminal."""
         table = Table(caption=f"{self.circumstances}.", caption_justify="left", box=box.SIMPLE_HEAD)
         for head in self.heads():
-            table.add_column(head, justify="right" if head else "left", no_wrap=False)
+            table.add_column(head, justify="right" if head else "left", no_wrap=not head)
         for contest in self.contests:
             table.add_row(*self.cells(contest))
         return table

@@ -16,6 +16,7 @@ velocities of a free base; the regressor is the jacobian of (4) by (m, h, I).
 
 import sys
 from pathlib import Path
+from typing import Any
 
 import casadi as ca
 
@@ -90,7 +91,8 @@ def combine(parts, weights):
 
 
 def inverse_dynamics(joints, gravity, q, v, a, bodies):
-    none, poses, motion = ca.SX(3, 1), [], []
+    none, poses = ca.SX(3, 1), []
+    motion: list[Any] = []
     for joint in joints:
         R, s = joint.pose(q[joint.q])
         w_p, dw_p, acc_p = motion[joint.parent] if joint.parent >= 0 else (none, none, -gravity)
@@ -145,7 +147,8 @@ def mass_matrix(joints, q, bodies):
 def factored_solve(M, b):
     """M⁻¹ b by L D Lᵀ, without roots."""
     n = b.shape[0]
-    L, D = ca.SX.eye(n), []
+    L = ca.SX.eye(n)
+    D: list[Any] = []
     for j in range(n):
         D.append(M[j, j] - sum((L[j, k] * L[j, k] * D[k] for k in range(j)), ca.SX(0)))
         for i in range(j + 1, n):
@@ -161,7 +164,13 @@ def factored_solve(M, b):
 
 def articulated(joints, gravity, q, v, tau, bodies):
     """Articulated bodies, twists and wrenches of six numbers (linear, angular) at the link's origin."""
-    none6, X, S, twist, bias, I, p = ca.SX(6, 1), [], [], [], [], [], []
+    none6, count = ca.SX(6, 1), len(joints)
+    X: list[Any] = []
+    S: list[Any] = []
+    twist: list[Any] = []
+    bias: list[Any] = []
+    I: list[Any] = []
+    p: list[Any] = []
     for joint, (m, h, inertia) in zip(joints, bodies, strict=True):
         R, s = joint.pose(q[joint.q])
         X.append(ca.sparsify(ca.vertcat(ca.horzcat(R.T, -R.T @ ca.skew(s)), ca.horzcat(ca.SX(3, 3), R.T))))
@@ -172,8 +181,8 @@ def articulated(joints, gravity, q, v, tau, bodies):
         H = ca.skew(h)
         I.append(ca.sparsify(ca.vertcat(ca.horzcat(m * ca.SX.eye(3), -H), ca.horzcat(H, inertia))))
         p.append(-motion_cross(twist[-1]).T @ (I[-1] @ twist[-1]))
-    U, D, u = [None] * len(joints), [None] * len(joints), [None] * len(joints)
-    for k in reversed(range(len(joints))):
+    U, D, u = [ca.SX()] * count, [ca.SX()] * count, [ca.SX()] * count
+    for k in reversed(range(count)):
         joint = joints[k]
         U[k] = I[k] @ S[k]
         D[k], u[k] = S[k].T @ U[k], tau[joint.v] - S[k].T @ p[k]
@@ -183,7 +192,8 @@ def articulated(joints, gravity, q, v, tau, bodies):
             pa = p[k] + Ia @ bias[k] + gain * u[k]
             I[joint.parent] = I[joint.parent] + X[k].T @ Ia @ X[k]
             p[joint.parent] = p[joint.parent] + X[k].T @ pa
-    world, acc, a = ca.vertcat(-gravity, ca.SX(3, 1)), [], ca.SX(v.shape[0], 1)
+    world, a = ca.vertcat(-gravity, ca.SX(3, 1)), ca.SX(v.shape[0], 1)
+    acc: list[Any] = []
     for k, joint in enumerate(joints):
         carried = X[k] @ (acc[joint.parent] if joint.parent >= 0 else world) + bias[k]
         rest = u[k] - U[k].T @ carried
