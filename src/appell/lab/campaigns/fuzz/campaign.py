@@ -7,6 +7,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -103,7 +104,9 @@ def run(
 
 def save(bags: Sequence[Bag], path: Path) -> None:
     """Machine, versions and figures as JSON, put in place whole."""
-    content: dict[str, Any] = {"machine": machine(), "versions": versions(), "hunts": [asdict(t) for t in bags]}
+    when = datetime.now(UTC).strftime("%Y-%m-%d")
+    found = [asdict(bag) for bag in bags]
+    content: dict[str, Any] = {"date": when, "machine": machine(), "versions": versions(), "hunts": found}
     part = path.with_name(f"{path.name}.part")
     part.write_text(json.dumps(content, indent=1, ensure_ascii=False, default=str) + "\n", encoding="utf-8")
     part.replace(path)
