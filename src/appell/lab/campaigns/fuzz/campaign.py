@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -68,7 +69,7 @@ class Bag:
 
 @dataclass(frozen=True)
 class Bounds:
-    """How far a campaign goes: so many seconds or so many cases a hunt, whichever is first."""
+    """How far a campaign goes: so many seconds or so many cases a hunt, whichever is first, and one case at least."""
 
     seconds: float = 300.0
     cases: int | None = None
@@ -87,7 +88,7 @@ def run(
         bags.append(bag)
         until, saved = time.monotonic() + bounds.seconds * hunt.share / whole, time.monotonic()
         with Watched(hunt) as watched:
-            while time.monotonic() < until and (bounds.cases is None or bag.cases < bounds.cases):
+            while not bag.cases or (time.monotonic() < until and bag.cases < (bounds.cases or math.inf)):
                 seed = bounds.seed + bag.cases
                 verdict, seconds = watched.check(seed)
                 if bag.add(seed, verdict, seconds):
