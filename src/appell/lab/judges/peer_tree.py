@@ -66,7 +66,7 @@ def our_robot(links: Sequence[Numbers], gravity: Sequence[float]) -> Robot:
     """The tree as appell has it."""
     made = []
     for k, link in enumerate(links):
-        kind = KINDS[link["kind"]]
+        kind: Any = KINDS[link["kind"]]
         motion = kind(link["axis"]) if link["kind"] in ONE_AXIS else kind()
         leader = link["leader"]
         mimic = None if leader is None else Mimic(f"joint{leader}", link["multiplier"], link["offset"])

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import math
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -67,7 +69,7 @@ class Bag:
 
 @dataclass(frozen=True)
 class Bounds:
-    """How far a campaign goes: so many seconds or so many cases a hunt, whichever is first."""
+    """How far a campaign goes: so many seconds or so many cases a hunt, whichever is first, and one case at least."""
 
     seconds: float = 300.0
     cases: int | None = None
@@ -86,7 +88,7 @@ def run(
         bags.append(bag)
         until, saved = time.monotonic() + bounds.seconds * hunt.share / whole, time.monotonic()
         with Watched(hunt) as watched:
-            while time.monotonic() < until and (bounds.cases is None or bag.cases < bounds.cases):
+            while not bag.cases or (time.monotonic() < until and bag.cases < (bounds.cases or math.inf)):
                 seed = bounds.seed + bag.cases
                 verdict, seconds = watched.check(seed)
                 if bag.add(seed, verdict, seconds):
@@ -103,7 +105,9 @@ def run(
 
 def save(bags: Sequence[Bag], path: Path) -> None:
     """Machine, versions and figures as JSON, put in place whole."""
-    content: dict[str, Any] = {"machine": machine(), "versions": versions(), "hunts": [asdict(t) for t in bags]}
+    when = datetime.now(UTC).strftime("%Y-%m-%d")
+    found = [asdict(bag) for bag in bags]
+    content: dict[str, Any] = {"date": when, "machine": machine(), "versions": versions(), "hunts": found}
     part = path.with_name(f"{path.name}.part")
     part.write_text(json.dumps(content, indent=1, ensure_ascii=False, default=str) + "\n", encoding="utf-8")
     part.replace(path)

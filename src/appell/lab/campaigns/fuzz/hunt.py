@@ -60,7 +60,7 @@ class Hunt(ABC):
 def fell_through(error: BaseException) -> Verdict:
     """An exception that nobody was to see; its kind is its type and the place in appell where it arose."""
     frames = traceback.extract_tb(error.__traceback__)
-    own = [frame for frame in frames if "appell" in Path(frame.filename).parts] or frames
+    own = [frame for frame in frames if {"appell", "fuzz"} & set(Path(frame.filename).parts) == {"appell"}] or frames
     place = f"{Path(own[-1].filename).name}:{own[-1].lineno}" if own else "?"
     text = str(error).splitlines()[0] if str(error) else ""
     return Verdict(f"{type(error).__name__}: {text[:300]} ({place})", f"{type(error).__name__} at {place}")

@@ -22,7 +22,7 @@ from appell.lab.campaigns.fuzz.forms import is_refused, laid_out, made, plain, r
 from appell.lab.campaigns.fuzz.hunt import Case, Hunt, Verdict
 
 NAMES = ("inverse_dynamics", "forward_dynamics", "mass_matrix", "energy", "mixed")
-BATCHES = ([], [], [1], [3], [5], [17], [0], [2, 3], [1, 4], [3, 0], [2, 1, 2])
+BATCHES: tuple[list[int], ...] = ([], [], [1], [3], [5], [17], [0], [2, 3], [1, 4], [3, 0], [2, 1, 2])
 PLACES = ("none", "none", "none", "fresh", "every second", "backwards", "an input", "shifted", "read-only", "unfit")
 
 
@@ -86,12 +86,12 @@ class Arrays(Hunt):
                 return Verdict(f"{array.name} has shape {np.shape(ours)}, {np.asarray(ours).dtype}", "shape or type")
             if not np.array_equal(np.asarray(ours, dtype), samples, equal_nan=True):
                 return Verdict(f"{array.name} differs from plain samples", "differs")
-            error = np.abs(samples - slow).max(initial=0.0, where=np.isfinite(slow))
+            off = np.abs(samples - slow).max(initial=0.0, where=np.isfinite(slow))
             bound = (1e-12 if dtype == "f8" else 1e-4) * max(
                 1.0, np.abs(slow).max(initial=0.0, where=np.isfinite(slow))
             )
-            if not error <= bound or (np.isnan(slow) != np.isnan(samples)).any():
-                return Verdict(f"{array.name} differs from the interpreter by {error:.3g}", "interpreter")
+            if not off <= bound or (np.isnan(slow) != np.isnan(samples)).any():
+                return Verdict(f"{array.name} differs from the interpreter by {off:.3g}", "interpreter")
         return Verdict(counts=count)
 
     def smaller(self, case: Case) -> Iterator[Case]:

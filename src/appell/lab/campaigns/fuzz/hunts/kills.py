@@ -111,7 +111,7 @@ class Kills(Hunt):
         rng, names = np.random.default_rng([seed, 8]), list(WEIGHTS)
         weights = np.array([WEIGHTS[name] for name in names], float)
         job = names[int(rng.choice(len(names), p=weights / weights.sum()))]
-        return {"job": job, "count": int(rng.choice([0, 1, 2, rng.integers(30)])), "moment": float(rng.random())}
+        return {"job": job, "count": int((0, 1, 2, rng.integers(30))[rng.integers(4)]), "moment": float(rng.random())}
 
     def check(self, case: Case) -> Verdict:
         job, home = jobs()[case["job"]], os.environ["APPELL_CACHE"]

@@ -72,10 +72,11 @@ class Robots(Hunt):
             found["inverse against the Gibbs gradient, float64"] = _gibbs_error(dyn, peer, q, v, a)
         counts = dict.fromkeys((case["formulation"], case["function"], str(np.dtype(case["dtype"]))), 1)
         counts |= {"links": len(case["links"]), "compiled and compared": 1}
-        for name, error in found.items():
+        for name, found_error in found.items():
             bound = BOUND["f" if "float32" in name else "d"]
-            if not error <= bound:
-                return Verdict(f"{name}: error {error:.3g} relative to its terms, bound {bound:.3g}", name, found)
+            if not found_error <= bound:
+                told = f"{name}: error {found_error:.3g} relative to its terms, bound {bound:.3g}"
+                return Verdict(told, name, found)
         return Verdict(figures=found, counts=counts)
 
     def smaller(self, case: Case) -> Iterator[Case]:
