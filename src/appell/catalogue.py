@@ -6,8 +6,10 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 from typing import Any, overload
 
+from appell.compile.content import content, is_ours
 from appell.compile.formula import Formula
 from appell.compile.function import Function
+from appell.compile.kept import kept
 from appell.compile.native.making import MAKING
 from appell.compile.passes.collect import simplest
 from appell.compile.rolling.roll import roll
@@ -22,6 +24,7 @@ from appell.model.body import inertias_of
 from appell.model.system import System
 
 Body = Callable[..., Mapping[str, Any]]  # (equations, *arguments) -> results by name
+_QUICK = 9  # velocities up to which a function is traced in no more time than it takes to find its trace
 
 
 class Catalogue:
@@ -50,9 +53,20 @@ class Catalogue:
         return self._make({})
 
     def function(
-        self, name: str, arguments: str, body: Body, doc: str = "", *, inertial: bool = True, pushed: bool = False
+        self,
+        name: str,
+        arguments: str,
+        body: Body,
+        doc: str = "",
+        *,
+        inertial: bool = True,
+        pushed: bool = False,
+        subject: str | None = None,
     ) -> Function:
-        """Trace `body(equations, *arguments)`; `pushed` adds a wrench for each frame, as one mapping at the end."""
+        """Trace `body(equations, *arguments)`; `pushed` adds a wrench for each frame, as one mapping at the end.
+
+        A long trace is kept on disk under its `subject`, if there is one.
+        """
         system = self.system
         sizes = {"q": system.nq, "v": system.nv, "a": system.nv, "tau": system.nu}
         given = arguments.split()
@@ -70,13 +84,22 @@ class Catalogue:
             outside = (dict(zip(self._pushed, values[len(given) :], strict=False)),) if pushed else ()
             return body(equations.run_by(loops) if loops else equations, *values[: len(given)], *outside)
 
+        def make() -> Tape:
+            tape = trace(name, inputs, lambda *values: traced(values))
+            return simplest(tape) if self._make.collects(name) else tape
+
         formula: Formula
         if name in self.looped:
             formula = roll(name, inputs, lambda *values: traced(values[:-1], values[-1]))
         else:
-            tape = trace(name, inputs, lambda *values: traced(values))
-            formula = simplest(tape) if self._make.collects(name) else tape
+            formula = kept(subject, make)
         return Function(formula, doc, system.owner, self.tangents, self._rule(formula, pushed, free))
+
+    def subject(self, *named: str) -> str | None:
+        """The content of this catalogue as a name for what is made of it; None if it is small, or nobody can say."""
+        if self.system.nv <= _QUICK or not is_ours(type(self)):
+            return None
+        return content(self.system, self.choice, self.wrenches, named)
 
     def _rule(self, formula: Formula, pushed: bool, free: list[str]) -> DerivativeRule | None:
         """How the function of a formula is differentiated, if there is another way than through its tape."""
@@ -132,7 +155,7 @@ class Entry:
         self._options = {"inertial": inertial, "pushed": pushed}
 
     def __set_name__(self, owner: type, name: str) -> None:
-        self._name = name
+        self._name, self._owner = name, owner.__qualname__
 
     @overload
     def __get__(self, catalogue: None, owner: type) -> Entry: ...
@@ -143,10 +166,22 @@ class Entry:
     def __get__(self, catalogue: Catalogue | None, owner: type) -> Entry | Function:
         if catalogue is None:
             return self
-        kept = vars(catalogue)
+        made = vars(catalogue)
         with MAKING:
-            if self._name not in kept:  # found there from now on, before this
-                kept[self._name] = catalogue.function(
-                    self._name, self._arguments, self._body, self.__doc__ or "", **self._options
+            if self._name not in made:  # found there from now on, before this
+                made[self._name] = catalogue.function(
+                    self._name,
+                    self._arguments,
+                    self._body,
+                    self.__doc__ or "",
+                    subject=self._subject(catalogue),
+                    **self._options,
                 )
-        return kept[self._name]
+        return made[self._name]
+
+    def _subject(self, catalogue: Catalogue) -> str | None:
+        """What this function of a catalogue is; unknown if its formula is somebody else's or depends on more."""
+        body = self._body
+        if not is_ours(body) or getattr(body, "__closure__", None) is not None:
+            return None
+        return catalogue.subject(body.__module__, self._owner, self._name)

@@ -15,6 +15,7 @@ from functools import cached_property
 from typing import Any
 
 from appell.algebra.loops import UNROLLED, Loops
+from appell.compile.content import content
 from appell.compile.function import Function
 from appell.compile.splice import inline
 from appell.compile.tape import Array, Tape
@@ -69,7 +70,8 @@ class DerivativeRule:
         looped = self.name in MOTIONS and self.system.nv * self._make({}).coupled > FEW
         name, doc = f"{self.name}_d{'_d'.join(wrt)}", f"Derivative of {self.name} by {', '.join(wrt)}."
         try:
-            return Function.of(name, self.inputs, body, doc, self.system.owner, self.tangents, loops=looped)
+            owner, subject = self.system.owner, content("derivatives", self, wrt)
+            return Function.of(name, self.inputs, body, doc, owner, self.tangents, loops=looped, subject=subject)
         except ZeroDivisionError:  # M is singular for every q
             return None
 
@@ -92,9 +94,10 @@ class DerivativeRule:
 
     def _forces(self, equations: Equations, q, v, a, wrenches: Mapping[Frame, Sequence]) -> Derivatives:
         on_bodies = wrenches if self.choice.reference == "LOCAL" else {}
-        bodies = equations.body_force_derivatives(q, v, a, on_bodies)
+        bodies = equations.body_force_derivatives(q, v, a, on_bodies, apart=self.name in MOTIONS)
         others = inline(self._others.tape, q, v, a, *wrenches.values())
-        return Derivatives(*(_sum(x, y) for x, y in zip(bodies, others, strict=True)))
+        by_q, by_v, by_a = (_sum(x, y) for x, y in zip(bodies[:3], others, strict=True))
+        return bodies._replace(by_q=by_q, by_v=by_v, by_a=by_a)
 
     @cached_property
     def _others(self) -> Function:

@@ -153,6 +153,7 @@ def crafted(header: object) -> bytes:
         {"columns": ["t", "checksum"], "words": {"state": ["a"]}},
         {"columns": ["t", "checksum"], "words": {"state": {"x": "y"}}},
         {"columns": ["t", "checksum"], "words": {"state": {"1": 2}}},
+        {"columns": ["t", "checksum"], "words": {"t": {"1" * 5000: "more digits than Python reads"}}},
     ],
 )
 def test_a_crafted_header_is_refused_by_name(tmp_path, header):
@@ -169,6 +170,16 @@ def test_no_beginning_of_a_log_is_more_than_a_named_error(tmp_path_factory, leng
     path.write_bytes(path.read_bytes()[:length] + junk)
     with pytest.raises(DescriptionError):
         Record.read(path)
+
+
+def test_words_for_the_checksum_are_no_events(tmp_path):
+    write(tmp_path / "whole.log", 3)
+    rows = (tmp_path / "whole.log").read_bytes()[PAGE:]
+    columns = [*Record.read(tmp_path / "whole.log").columns, "checksum"]
+    (tmp_path / "a.log").write_bytes(crafted({"columns": columns, "words": {"checksum": {}}}) + rows)
+    log = Record.read(tmp_path / "a.log")
+    assert len(log) == 3
+    assert log.events == ()
 
 
 def test_a_state_that_is_no_number_is_no_event(tmp_path):

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 
 import numpy as np
 import pinocchio as pin
 import pytest
 
 import appell as ap
+from appell.algebra.matrix import Mat3
 from appell.errors import ModelError, ModelWarning
 from appell.formulate.formulations import FORMULATIONS
 from appell.model import shapes
+from appell.model.body import second_of
 from oracle import Oracle, relative_error
 from robots import random_motion, random_tree
 
@@ -168,3 +171,37 @@ def test_a_slender_rod_keeps_its_moment_about_itself(small, name):
     for torque in (dyn.inverse_dynamics([0.0], [0.0], [1.0])[0], dyn.mass_matrix([0.0])[0, 0]):
         assert torque == pytest.approx(small, rel=1e-6), name
     assert math.isclose(dyn.forward_dynamics([0.0], [0.0], [1.0])[0], 1.0 / small, rel_tol=1e-6)
+
+
+@pytest.mark.parametrize("name", [name for name in FORMULATIONS if name != "mata"])  # which is for chains of axes
+@pytest.mark.parametrize("small", [1e-8, 1e-10])
+@pytest.mark.parametrize("axis", range(3))
+def test_a_slender_body_whose_parameters_are_arguments_keeps_its_small_moment(name, small, axis):
+    """A rod of 1e6 kg m² across is turned about itself alone: nothing but the small moment is felt."""
+    moments = [1e6] * 3
+    moments[axis] = small
+    robot = ap.Builder("slender", root=None).link("rod", ap.Spherical(), mass=1.0, inertia=moments).build()
+    model = pin.Model()
+    model.addJoint(0, pin.JointModelSpherical(), pin.SE3.Identity(), "ball")
+    model.inertias[1] = pin.Inertia(1.0, np.zeros(3), np.diag(moments))
+    q, v, a = np.array([0.1, -0.3, 0.5, 0.8]), np.zeros(3), np.eye(3)[axis]
+    expected = pin.rnea(model, model.createData(), q / np.linalg.norm(q), v, a)
+    assert expected[axis] == pytest.approx(small, rel=1e-14, abs=0.0)
+    dyn, parameters = ap.Dynamics(robot.with_free(), name), robot.bodies["rod"].parameters
+    found = dyn.inverse_dynamics(q, v, a, parameters)[axis]
+    assert found == pytest.approx(expected[axis], rel=1e-14, abs=0.0)
+    assert dyn.forward_dynamics(q, v, expected, parameters)[axis] == pytest.approx(1.0, rel=1e-12)
+
+
+@pytest.mark.parametrize("axis", range(3))
+def test_every_entry_of_a_second_moment_is_right_to_its_last_digits(axis):
+    """For bodies of which two or three moments are of one size, and all the triangle inequality allows."""
+    rng = np.random.default_rng(axis)
+    for _ in range(200):
+        second = 10.0 ** rng.uniform(-10, 6, 3)
+        moments = [Fraction(second[(k + 1) % 3]) + Fraction(second[(k + 2) % 3]) for k in range(3)]
+        given = [float(x) for x in moments]
+        found = second_of(Mat3.symmetric(given[0], 0.0, 0.0, given[1], 0.0, given[2]))[axis, axis]
+        others = [given[(axis + k) % 3] for k in (1, 2)]
+        exact = (sum(map(Fraction, others)) - Fraction(given[axis])) / 2
+        assert abs(Fraction(found) - exact) <= abs(exact) * Fraction(1, 2**51)

@@ -115,6 +115,7 @@ def test_the_exported_robot_predicts_what_the_fit_predicts(verdict, tmp_path, su
     np.testing.assert_allclose(tau, consistent.predict(*held), rtol=1e-9, atol=1e-9 * np.abs(tau).max())
     with pytest.raises(ap.ArgumentError, match="nothing is written over"):
         export(consistent, path)
+    assert export(consistent, path, overwrite=True, name="again").name == ap.load(path).name == "again"
 
 
 def test_a_file_that_is_no_robot_file_is_refused(verdict, tmp_path):

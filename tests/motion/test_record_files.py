@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import json
 import re
 
 import numpy as np
@@ -194,3 +196,35 @@ def test_a_file_that_is_too_large_is_not_read(tmp_path, monkeypatch):
     monkeypatch.setattr(formats, "LONGEST_TEXT", 10)
     with pytest.raises(DescriptionError, match="larger than"):
         Record.read(tmp_path / "a.csv")
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        "[" * 3000,
+        json.dumps({"columns": ["t"], "about": "[" * 3000}),
+        json.dumps({"columns": ["t", "a", "b", "c"]}),
+        json.dumps({"columns": ["t", 3]}),
+        json.dumps({"columns": "tq"}),
+    ],
+    ids=["too deep", "too deep inside", "too many columns", "no name", "no list"],
+)
+def test_an_archive_that_tells_nonsense_of_itself_is_refused_by_name(tmp_path, told):
+    np.savez(tmp_path / "x.npz", record=np.array(told), data=np.zeros((3, 2)))
+    with pytest.raises(DescriptionError, match=r"x\.npz"):
+        Record.read(tmp_path / "x.npz")
+
+
+def test_an_encrypted_archive_is_refused_by_name_and_a_broken_one_is_closed(tmp_path, recwarn):
+    path = tmp_path / "x.npz"
+    Record.of([0.0, 1.0], {"q": [[1.0], [2.0]]}).write(path)
+    content = path.read_bytes()
+    place = content.rindex(b"PK\x01\x02") + 8  # the flags of the last file in the directory
+    path.write_bytes(content[:place] + bytes([content[place] | 1]) + content[place + 1 :])
+    with pytest.raises(DescriptionError, match="encrypted"):
+        Record.read(path)
+    path.write_bytes(content[:-20])
+    with pytest.raises(DescriptionError, match="cannot be read"):
+        Record.read(path)
+    gc.collect()
+    assert [str(warning.message) for warning in recwarn if warning.category is ResourceWarning] == []

@@ -24,7 +24,7 @@ def register(app: typer.Typer) -> None:
         json: Annotated[Path | None, typer.Option(help="Write machine, versions and figures to this .json.")] = None,
         list_: Annotated[bool, typer.Option("--list", help="Show the hunts, and do nothing.")] = False,
     ) -> None:
-        """Try to break appell with random robots, spoiled files, motions, kills and attacks; exit code 3 if it breaks."""
+        """Try to break appell: random robots, spoiled files, motions, kills, attacks. Exit code 3 if it breaks."""
         from appell.cli.fuzz_show import carry_out, repeat, show_hunts
         from appell.errors import ArgumentError, check_number
         from appell.lab.campaigns.fuzz.campaign import Bounds

@@ -12,7 +12,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 from appell.cli.screen import say, screen
-from appell.lab.campaigns.fuzz.campaign import Bounds, Tally, run
+from appell.lab.campaigns.fuzz.campaign import Bag, Bounds, run
 from appell.lab.campaigns.fuzz.hunt import Hunt
 from appell.lab.campaigns.fuzz.watched import Watched
 
@@ -32,33 +32,33 @@ def carry_out(hunts: Sequence[Hunt], bounds: Bounds, path: Path | None) -> int:
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
         bar = progress.add_task("", total=None)
 
-        def tell(tally: Tally) -> None:
-            found = f", [red]{len(tally.broken)} broken[/]" if tally.broken else ""
-            progress.update(bar, description=f"{tally.hunt}: {tally.cases:,} cases{found}")
+        def tell(bag: Bag) -> None:
+            found = f", [red]{len(bag.broken)} broken[/]" if bag.broken else ""
+            progress.update(bar, description=f"{bag.hunt}: {bag.cases:,} cases{found}")
 
-        tallies = run(hunts, bounds, tell, path)
-    show(tallies)
-    return sum(len(tally.broken) for tally in tallies)
+        bags = run(hunts, bounds, tell, path)
+    show(bags)
+    return sum(len(bag.broken) for bag in bags)
 
 
-def show(tallies: Sequence[Tally]) -> None:
+def show(bags: Sequence[Bag]) -> None:
     console = screen()
     table = Table(box=box.SIMPLE_HEAD)
     for name in ("hunt", "cases", "processor, s", "slowest, s", "worst figures", "broken"):
         table.add_column(name, justify="left" if name in ("hunt", "worst figures") else "right")
-    for tally in tallies:
-        figures = "\n".join(f"{name} {value:.3g}" for name, (value, _) in sorted(tally.figures.items()))
-        numbers = (f"{tally.cases:,}", f"{tally.seconds:.1f}", f"{tally.slowest[0]:.2f}")
-        table.add_row(tally.hunt, *numbers, figures, str(len(tally.broken)))
+    for bag in bags:
+        figures = "\n".join(f"{name} {value:.3g}" for name, (value, _) in sorted(bag.figures.items()))
+        numbers = (f"{bag.cases:,}", f"{bag.seconds:.1f}", f"{bag.slowest[0]:.2f}")
+        table.add_row(bag.hunt, *numbers, figures, str(len(bag.broken)))
     console.print(table)
-    for tally in tallies:
-        told = ", ".join(f"{name} {count:,}" for name, count in sorted(tally.counts.items()))
-        say(console, f"{tally.hunt}: {told or 'nothing to count'}")
-    for broken in (broken for tally in tallies for broken in tally.broken):
+    for bag in bags:
+        told = ", ".join(f"{name} {count:,}" for name, count in sorted(bag.counts.items()))
+        say(console, f"{bag.hunt}: {told or 'nothing to count'}")
+    for broken in (broken for bag in bags for broken in bag.broken):
         say(console, f"\n{broken.hunt}, {broken.times} times: {broken.problem}")
         say(console, f"  repeat    {broken.command}")
         say(console, f"  smallest  {json.dumps(broken.case)[:LONGEST]}")
-    if not any(tally.broken for tally in tallies):
+    if not any(bag.broken for bag in bags):
         say(console, "nothing broke")
 
 
@@ -67,8 +67,8 @@ def repeat(hunt: Hunt, seed: int) -> bool:
     console, case = screen(), hunt.case(seed)
     say(console, json.dumps(case)[:LONGEST])
     with Watched(hunt) as watched:
-        outcome, seconds = watched.check(case)
-    for name, value in outcome.figures.items():
+        verdict, seconds = watched.check(case)
+    for name, value in verdict.figures.items():
         say(console, f"{name} {value:.6g}")
-    say(console, f"{outcome.problem or 'all held'}, {seconds:.2f} s of processor time")
-    return bool(outcome.problem)
+    say(console, f"{verdict.problem or 'all held'}, {seconds:.2f} s of processor time")
+    return bool(verdict.problem)

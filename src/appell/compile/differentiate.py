@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from appell.compile.count import known
 from appell.compile.graph import Graph
 from appell.compile.ops import Op
 from appell.compile.passes.order import in_groups
@@ -137,9 +138,20 @@ def jacobian(tape: Tape, name: str, seeds: Sequence[Tape], labels: Sequence[str]
     columns = sum(seed.outputs[0].shape[1] for seed in seeds)
     few_results = 4 * len(set(tape.results)) < columns
     # going back, 0 · NaN of a branch not taken would spoil it
-    branches = any(node[0] == Op.SELECT for node in tape.nodes)
-    mode = reverse if few_results and not branches else forward
+    mode = reverse if few_results and not _branches(tape, seeds) else forward
     return mode(tape, name, seeds, outputs)
+
+
+def _branches(tape: Tape, seeds: Sequence[Tape]) -> bool:
+    """Whether a choice is made of values that change along the seeds, or by them."""
+    if not any(node[0] == Op.SELECT for node in tape.nodes):
+        return False
+    still = set(range(sum(array.size for array in tape.inputs)))
+    for seed in seeds:
+        columns = seed.outputs[0].shape[1]
+        still -= {k // columns for k, r in enumerate(seed.results) if seed.nodes[r] != (Op.CONST, 0.0)}
+    fixed = known(tape, still)
+    return any(node[0] == Op.SELECT and not done for node, done in zip(tape.nodes, fixed, strict=True))
 
 
 def _seed(graph: Graph, seeds: Sequence[Tape]) -> dict[int, dict[int, int]]:

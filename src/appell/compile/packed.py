@@ -12,6 +12,7 @@ packed function writes none of them:
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -28,23 +29,23 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Pattern:
-    """Where the entries of one result stand; `indices` has an array of numbers for each of its axes."""
+    """Where the entries of one result stand: the shape of the whole, and numbers into it, row by row."""
 
     shape: tuple[int, ...]
-    indices: tuple[np.ndarray, ...]
+    entries: np.ndarray
 
     def __len__(self) -> int:
-        return len(self.indices[0]) if self.indices else 1
+        return len(self.entries)
 
     @property
     def rows(self) -> np.ndarray:
         """The row of every entry of a matrix."""
-        return self.indices[0]
+        return np.unravel_index(self.entries, self.shape)[0]
 
     @property
     def columns(self) -> np.ndarray:
         """The column of every entry of a matrix."""
-        return self.indices[1]
+        return np.unravel_index(self.entries, self.shape)[1]
 
     def dense(self, values) -> np.ndarray:
         """The whole results, with their zeros, from packed ones of any batch."""
@@ -53,9 +54,9 @@ class Pattern:
             raise ArgumentError(
                 f"packed values have shape {values.shape}.", expected=f"{len(self)} entries along the last axis"
             )
-        whole = np.zeros((*values.shape[:-1], *self.shape), values.dtype)
-        whole[(..., *self.indices)] = values
-        return whole
+        whole = np.zeros((*values.shape[:-1], math.prod(self.shape)), values.dtype)
+        whole[..., self.entries] = values
+        return whole.reshape(*values.shape[:-1], *self.shape)
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,7 +87,7 @@ def pack(function: Function) -> Packed:
         nodes = tape.results[start : start + array.size]
         start += array.size
         used = [k for k, node in enumerate(nodes) if tape.nodes[node] != (Op.CONST, 0.0)]
-        patterns.append(Pattern(array.shape, np.unravel_index(used, array.shape)))
+        patterns.append(Pattern(array.shape, np.array(used, int)))
         outputs.append(Array(array.name, (len(used),)))
         results += [index[nodes[k]] for k in used]
     if empty := [array.name for array, pattern in zip(tape.outputs, patterns, strict=True) if not len(pattern)]:

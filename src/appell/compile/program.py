@@ -1,9 +1,10 @@
 """A program: tapes that are run turn by turn on one frame of numbers, for what would be too long as one tape.
 
     program chain (q[100], v[100], a[100]) -> (tau[100])
-      frame of 4200
-      100 turns of 'outward'   (parent[9], q, v, a, numbers[22]) -> (moved[9], …)
-      100 turns of 'inward'    (…) -> (…)
+      frame of 1424
+      1 turn of chain_0 () -> (row0[15])
+      100 turns of outward (row0[9], row1[3], numbers[15]) -> (row0[9], row1[6])
+      …
 
 The frame holds the scalar inputs first, in the order of a tape's, then whatever the turns write. A turn reads its
 windows of the frame, runs its tape and writes its windows; then the next turn begins. The results are slots of the
@@ -72,6 +73,18 @@ class Program:
     @property
     def input_size(self) -> int:
         return sum(array.size for array in self.inputs)
+
+    def __str__(self) -> str:
+        def signed(described: Program | Tape) -> str:
+            sides = (", ".join(map(str, arrays)) for arrays in (described.inputs, described.outputs))
+            return "{} ({}) -> ({})".format(described.name, *sides)
+
+        lines = [f"program {signed(self)}", f"  frame of {self.size}"]
+        for stage in self.stages:
+            for number, step in enumerate(stage.steps):
+                turns = stage.order.count(number)
+                lines.append(f"  {'or ' if number else ''}{turns} turn{'s' * (turns != 1)} of {signed(step.tape)}")
+        return "\n".join(lines)
 
     @cached_property
     def digest(self) -> str:

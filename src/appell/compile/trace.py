@@ -19,7 +19,7 @@ from typing import Any
 from appell.algebra.scalar import is_number
 from appell.compile.graph import Graph
 from appell.compile.passes.pipeline import TRACED, run
-from appell.compile.tape import Array, Tape
+from appell.compile.tape import CONST, Array, Tape
 from appell.errors import TraceError
 
 
@@ -29,11 +29,21 @@ def _operators(name: str) -> tuple[Callable[..., Any], Callable[..., Any]]:
 
     def left(self, other):
         k = self._index_of(other)
-        return NotImplemented if k is None else self.scalar(make(self.graph, self.index, k))
+        if k is None:
+            return NotImplemented
+        graph = self.graph
+        index = make(graph, self.index, k)
+        node = graph.nodes[index]  # `scalar` written out, here and below: most of the time of a trace is spent here
+        return node[1] if node[0] == CONST else Traced(graph, index)
 
     def right(self, other):
         k = self._index_of(other)
-        return NotImplemented if k is None else self.scalar(make(self.graph, k, self.index))
+        if k is None:
+            return NotImplemented
+        graph = self.graph
+        index = make(graph, k, self.index)
+        node = graph.nodes[index]
+        return node[1] if node[0] == CONST else Traced(graph, index)
 
     return left, right
 
@@ -56,7 +66,11 @@ class Traced:
 
     def _index_of(self, other: Any) -> int | None:
         """The node of an operand; None for what is neither a number nor a traced scalar."""
-        if isinstance(other, Traced):
+        if type(other) is float:  # nearly always one that was met before, and then it is finite
+            known = self.graph.index.get((CONST, other + 0.0))
+            if known is not None:
+                return known
+        elif isinstance(other, Traced):
             if other.graph is not self.graph:
                 raise TraceError("two traced scalars come from different traces; a trace cannot use another's values.")
             return other.index

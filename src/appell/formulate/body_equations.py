@@ -25,7 +25,9 @@ class BodyEquations(ABC):
     @abstractmethod
     def body_forces(self, q: Vector, v: Vector, a: Vector, wrenches: Wrenches) -> list[Scalar]: ...
 
-    def body_force_derivatives(self, q: Vector, v: Vector, a: Vector, wrenches: Wrenches) -> Derivatives:
+    def body_force_derivatives(
+        self, q: Vector, v: Vector, a: Vector, wrenches: Wrenches, *, apart: bool = False
+    ) -> Derivatives:
         """The derivatives of `body_forces` by q, v and a, for systems that have a recursion for them."""
         raise NotImplementedError
 

@@ -98,8 +98,11 @@ class TreeEquations(Equations):
         tree = self._tree(method)
         return method(tree, q, v, a, self._on_links(tree, q, wrenches))
 
-    def body_force_derivatives(self, q: Vector, v: Vector, a: Vector, wrenches: Wrenches) -> Derivatives:
-        return inverse_dynamics_derivatives(self.regrouped, q, v, a, self._on_links(self.regrouped, q, wrenches))
+    def body_force_derivatives(
+        self, q: Vector, v: Vector, a: Vector, wrenches: Wrenches, *, apart: bool = False
+    ) -> Derivatives:
+        on_links = self._on_links(self.regrouped, q, wrenches)
+        return inverse_dynamics_derivatives(self.regrouped, q, v, a, on_links, apart=apart)
 
     def body_mass_matrix(self, q: Vector) -> Matrix:
         method = self.formulation.mass_matrix

@@ -10,8 +10,9 @@ ideal rods and plates reach equality. Printed inertias are rounded, so what coun
     up to 1e-2      taken as it is, with a warning that names the excess: three printed digits bring that much
     above           no body has it
 
-A slender body has moments many decades apart. Σ = ½ tr(I) 1 - I is formed without rounding in between, and taken back
-as sums of two of its entries, so that the small moment is not lost beside the large ones.
+A slender body has moments many decades apart. An entry of Σ = ½ tr(I) 1 - I sums three of them in the order in which
+nothing is lost, and a moment is taken back as the sum of two entries, so that the small one is not lost beside the large
+ones, be they numbers or arguments of a function.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ import numpy as np
 
 from appell.algebra.matrix import ZEROS, Mat3, outer
 from appell.algebra.rotation import Pose
-from appell.algebra.scalar import Scalar, is_number
+from appell.algebra.scalar import Scalar, select
 from appell.algebra.vector import ZERO, Vec3
 from appell.errors import ModelError
 from appell.model.joints import Partial
@@ -197,15 +198,16 @@ class Body:
 
 
 def second_of(rotational: Mat3) -> Mat3:
-    """Σ = ½ tr(I) 1 - I."""
+    """Σ = ½ tr(I) 1 - I, to the last digits of every entry."""
     xx, xy, xz, yy, yz, zz = rotational.upper
-    if all(map(is_number, (xx, yy, zz))):
-        if not all(map(math.isfinite, (xx, yy, zz))):
-            return Mat3.symmetric(*([math.nan] * 6))
-        a, b, c = (0.5 * math.fsum(terms) for terms in ((yy, zz, -xx), (xx, zz, -yy), (xx, yy, -zz)))
-        return Mat3.symmetric(a, -xy, -xz, b, -yz, c)
-    half = 0.5 * (xx + yy + zz)
-    return Mat3.symmetric(half - xx, -xy, -xz, half - yy, -yz, half - zz)
+    return Mat3.symmetric(_rest(yy, zz, xx), -xy, -xz, _rest(xx, zz, yy), -yz, _rest(xx, yy, zz))
+
+
+def _rest(one: Scalar, other: Scalar, moment: Scalar) -> Scalar:
+    """½ (one + other - moment). Where much cancels, the greater is within half and twice the moment: no rounding there."""
+    gap = one - other
+    greater, lesser = select(gap, one, other), select(gap, other, one)
+    return 0.5 * ((greater - moment) + lesser)
 
 
 def rotational_of(second: Mat3) -> Mat3:

@@ -172,6 +172,18 @@ def test_an_entry_of_another_user_is_made_again(folder, made):
     assert len(made) == 2
 
 
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+@pytest.mark.parametrize("what", ["entry", "secret"])
+def test_a_pipe_in_the_place_of_a_file_is_waited_for_by_nobody(folder, made, what):
+    make_ufunc(arm_like())
+    (path,) = entries(folder) if what == "entry" else [folder / "secret"]
+    path.unlink()
+    os.mkfifo(path)
+    make_ufunc(arm_like())
+    assert len(made) == 2
+    assert path.is_file()
+
+
 @pytest.mark.skipif(not hasattr(os, "symlink"), reason="needs links")
 def test_an_entry_that_is_a_link_is_not_followed(folder, made, tmp_path):
     make_ufunc(arm_like())

@@ -20,14 +20,15 @@ from appell.compile.emit.arithmetic import EMIT
 from appell.compile.emit.constants import Constants
 from appell.compile.emit.emitter import Emitter, Index, Value
 from appell.compile.emit.lanes import Lanes
-from appell.compile.emit.payne_hanek import reduce_careful, reduce_huge
+from appell.compile.emit.payne_hanek import reduce_huge, sincos_careful
+from appell.compile.emit.residence import Residence, residence, step_defines, step_uses
 from appell.compile.emit.schedule import CHUNK, Group, Step, chunks, schedule
 from appell.compile.emit.sincos import beyond_mask, reduce, sine_and_cosine
-from appell.compile.emit.stack_frame import StackFrame, stack_frame, step_defines, step_uses
 from appell.compile.ops import Op
 from appell.compile.tape import Tape
 
 _SUMS = 3  # sums of products that tell of spoilt samples: several, so that no addition has to wait for the one before
+FENCE = 40  # steps of a long tape between two fences, which keep the code generator to the order of the schedule
 UNROLL = 400  # inputs from which on they are summed in a loop, so that many inputs do not become a long program
 
 
@@ -47,7 +48,7 @@ def body(tape: Tape, lanes: Lanes, fused: bool, chunk: int = CHUNK) -> str:
     def write(emit: Emitter, node: int, value: Value) -> None:
         emit.store(value, "%outputs", outputs[node])
 
-    writer = Writer(tape, stack_frame(tape, pieces), read, write)
+    writer = Writer(tape, residence(tape, pieces, lanes), read, write)
     functions = careful_functions(lanes, fused) if has_angles(tape) else []
     constants = Constants(lanes)
     emit = Emitter(lanes, fused, constants)
@@ -59,7 +60,7 @@ def body(tape: Tape, lanes: Lanes, fused: bool, chunk: int = CHUNK) -> str:
         waiting = emit.stack(writer.frame.size)
         for number, piece in enumerate(pieces):
             part = Emitter(lanes, fused, constants)
-            writer.chunk(part, piece)
+            writer.chunk(part, piece, number)
             part.do("ret void")
             pointers = "ptr noalias %inputs, ptr noalias %outputs, ptr noalias %frame"
             functions.append(part.function(f"define internal void @chunk{number}({pointers}) noinline nounwind"))
@@ -77,7 +78,7 @@ def has_angles(tape: Tape) -> bool:
 
 def careful_functions(lanes: Lanes, fused: bool) -> list[str]:
     """What is called for huge angles."""
-    return [reduce_huge(), reduce_careful(lanes, fused)]
+    return [reduce_huge(), sincos_careful(lanes, fused)]
 
 
 @dataclass(frozen=True)
@@ -85,14 +86,16 @@ class Writer:
     """Writes pieces of the schedule of a tape into functions; what waits between them lies at %frame."""
 
     tape: Tape
-    frame: StackFrame
+    frame: Residence
     read: Callable[[Emitter, int], Value]  # a scalar input, by its number
     write: Callable[[Emitter, int, Value], None]  # the value of a node that is a result
 
-    def chunk(self, emit: Emitter, steps: list[Step]) -> None:
+    def chunk(self, emit: Emitter, steps: list[Step], number: int = 0) -> None:
+        """One piece of the schedule; where there are several, `number` tells which."""
         values: dict[int, Value] = {}
-        nodes, outputs, waiting = self.tape.nodes, frozenset(self.tape.results), self.frame.slots
-        for step in steps:
+        nodes, outputs = self.tape.nodes, frozenset(self.tape.results)
+        for count, step in enumerate(steps):
+            self._depart(emit, values, number, count)
             for node in step_uses(self.tape, step):
                 if node not in values:
                     values[node] = self._fetch(emit, node)
@@ -104,8 +107,23 @@ class Writer:
             for node in step_defines(step):
                 if node in outputs:
                     self.write(emit, node, values[node])
-                if node in waiting:
-                    emit.store(values[node], "%frame", waiting[node])
+        self._depart(emit, values, number, len(steps))
+
+    def _depart(self, emit: Emitter, values: dict[int, Value], number: int, count: int) -> None:
+        """Let go of the values that leave their registers before a step.
+
+        What has been read before a fence is read again after it, and so no register has to hold it.
+        """
+        if not self.frame.leaving:
+            return
+        for node, fresh in self.frame.leaving[number][count]:
+            value = values.pop(node)
+            if fresh:
+                emit.store(value, "%frame", self.frame.slots[node])
+        if count % FENCE == 0:
+            emit.do('call void asm sideeffect "", "~{memory}"()')
+            for node in [node for node in values if self.tape.nodes[node][0] <= Op.INPUT]:
+                del values[node]
 
     def leaves(self, emit: Emitter) -> None:
         """Results that are constants or inputs."""
@@ -124,35 +142,33 @@ class Writer:
 
 
 def _sincos_group(emit: Emitter, group: Group, values: dict[int, Value]) -> None:
-    """The sines and cosines of one level: one test, after which angles that are too large are reduced with care."""
+    """The sines and cosines of one level: one test, the fast way inline, the careful way as a call."""
     count = len(group.angles)
     reduced = [reduce(emit, values[angle.node]) for angle in group.angles]
     gathered = reduced[0].beyond
     for each in reduced[1:]:
         gathered = emit.integer("or", gathered, each.beyond)
     outside = emit.integer("and", gathered, emit.pattern(beyond_mask(emit.lanes, emit.fused)))
-    quick, careful, joined = emit.block, emit.label("careful"), emit.label("joined")
-    emit.branch(emit.any_bit(outside), careful, joined)
+    fast, careful, joined = (emit.label(name) for name in ("fast", "careful", "joined"))
+    emit.branch(emit.any_bit(outside), careful, fast)
+
+    emit.enter(fast)
+    quick = [sine_and_cosine(emit, each.rest, each.quadrant) for each in reduced]
+    emit.jump(joined)
 
     emit.enter(careful)
-    angles, rests, quadrants = (emit.stack(count) for _ in range(3))
+    angles, sines, cosines = (emit.stack(count) for _ in range(3))
     for k, angle in enumerate(group.angles):
         emit.store(values[angle.node], angles, k)
-    emit.do(f"call void @reduce_careful(ptr {angles}, ptr {rests}, ptr {quadrants}, i64 {count})")
-    slow = [(emit.load(rests, k), emit.bits(emit.load(quadrants, k))) for k in range(count)]
+    emit.do(f"call void @sincos_careful(ptr {angles}, ptr {sines}, ptr {cosines}, i64 {count})")
+    slow = [(emit.load(sines, k), emit.load(cosines, k)) for k in range(count)]
     emit.jump(joined)
 
     emit.enter(joined)
-    met = [
-        (
-            emit.phi(emit.lanes.real, (each.rest, quick), (rest, careful)),
-            emit.phi(emit.lanes.bits, (each.quadrant, quick), (quadrant, careful)),
-        )
-        for each, (rest, quadrant) in zip(reduced, slow, strict=True)
-    ]
-    for angle, (rest, quadrant) in zip(group.angles, met, strict=True):
-        for nodes, value in zip((angle.sines, angle.cosines), sine_and_cosine(emit, rest, quadrant), strict=True):
-            values |= dict.fromkeys(nodes, value)
+    for angle, quick_pair, slow_pair in zip(group.angles, quick, slow, strict=True):
+        for nodes, one, other in zip((angle.sines, angle.cosines), quick_pair, slow_pair, strict=True):
+            if nodes:
+                values |= dict.fromkeys(nodes, emit.phi(emit.lanes.real, (one, fast), (other, careful)))
 
 
 def spoilt_samples(emit: Emitter, inputs: int) -> Value:

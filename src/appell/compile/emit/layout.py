@@ -15,7 +15,7 @@ from appell.compile.program import Program
 
 
 @dataclass(frozen=True)
-class Layout:
+class BlockLayout:
     """The blocks that a body works on: the inputs come first in the block `taken`."""
 
     taken: int  # registers
@@ -31,12 +31,12 @@ class Layout:
         return taken, taken if self.given is None else memory.block(self.given)
 
 
-def layout(formula: Formula) -> Layout:
+def layout(formula: Formula) -> BlockLayout:
     """Where the body of a formula finds its inputs and leaves its results."""
     if isinstance(formula, Program):
-        return Layout(formula.size, None, formula.results)
+        return BlockLayout(formula.size, None, formula.results)
     places = slots(formula)
-    return Layout(formula.input_size, len(places), tuple(places[node] for node in formula.results))
+    return BlockLayout(formula.input_size, len(places), tuple(places[node] for node in formula.results))
 
 
 def body(formula: Formula, lanes: Lanes, fused: bool, chunk: int) -> str:

@@ -9,6 +9,7 @@ The frame is a register a slot, one sample a lane. What changes from turn to tur
 from __future__ import annotations
 
 from appell.compile.emit.body import careful_functions, has_angles, poison, spoilt_samples
+from appell.compile.emit.constants import Constants
 from appell.compile.emit.emitter import Emitter, Index
 from appell.compile.emit.lanes import Lanes
 from appell.compile.emit.turns import stage_functions
@@ -20,10 +21,11 @@ def program_body(program: Program, lanes: Lanes, fused: bool, chunk: int) -> str
     functions = []
     if any(has_angles(step.tape) for stage in program.stages for step in stage.steps):
         functions += careful_functions(lanes, fused)
-    emit = Emitter(lanes, fused)
+    constants = Constants(lanes)
+    emit = Emitter(lanes, fused, constants)
     spoilt = spoilt_samples(emit, program.input_size)
     for number, stage in enumerate(program.stages):
-        functions += stage_functions(f"stage{number}", stage, lanes, fused, chunk)
+        functions += stage_functions(f"stage{number}", stage, lambda: Emitter(lanes, fused, constants), chunk)
         emit.do(f"call void @stage{number}(ptr %inputs)")
     results = list(dict.fromkeys(program.results))
     functions.append(_table(results))
@@ -34,7 +36,7 @@ def program_body(program: Program, lanes: Lanes, fused: bool, chunk: int) -> str
     poison(emit, spoilt, "%inputs", len(results), place)
     emit.do("ret void")
     header = "define internal void @body(ptr %inputs, ptr %outputs) noinline nounwind"
-    return "\n".join([*functions, emit.function(header)])
+    return "\n".join([*constants.text(), *functions, emit.function(header)])
 
 
 def _table(results: list[int]) -> str:

@@ -10,28 +10,28 @@ stored: into registers, or, where the tape is so long that it is cut into chunks
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from appell.compile.emit.body import Writer
 from appell.compile.emit.emitter import Emitter, Value
-from appell.compile.emit.lanes import Lanes
+from appell.compile.emit.residence import residence
 from appell.compile.emit.schedule import chunks, schedule
-from appell.compile.emit.stack_frame import stack_frame
 from appell.compile.emit.turn_table import Anchor, RowShape, row_shape, turn_table
 from appell.compile.program import FrameStep, Stage
 
 
-def stage_functions(name: str, stage: Stage, lanes: Lanes, fused: bool, chunk: int) -> list[str]:
+def stage_functions(name: str, stage: Stage, emitter: Callable[[], Emitter], chunk: int) -> list[str]:
     """The function @name(frame) that takes all turns of a stage, and what it calls and reads."""
-    emit = Emitter(lanes, fused)
-    several = len(stage.steps) > 1
+    emit = emitter()
+    lanes, several = emit.lanes, len(stage.steps) > 1
     shapes = [row_shape(step, several, lanes) for step in stage.steps]
     table = turn_table(stage, shapes, lanes)
     functions: list[str] = []
 
     def turn(kind: int) -> None:
         code = _StepCode(f"{name}_{kind}", stage.steps[kind], shapes[kind])
-        functions.extend(code.write(emit, chunk))
+        functions.extend(code.write(emit, emitter, chunk))
 
     functions.append(_constant(f"{name}_table", table))
     if len(stage.order) == 1:
@@ -82,11 +82,11 @@ class _StepCode:
     step: FrameStep
     shape: RowShape
 
-    def write(self, emit: Emitter, chunk: int) -> list[str]:
+    def write(self, emit: Emitter, emitter: Callable[[], Emitter], chunk: int) -> list[str]:
         """Write the turn, and hand back the functions that it calls."""
         tape = self.step.tape
         pieces = chunks(schedule(tape), chunk)
-        waiting = stack_frame(tape, pieces)
+        waiting = residence(tape, pieces, emit.lanes)
         early = self._overwritten()
         operands = _Operands(self.step, self.shape)
         operands.enter(emit)
@@ -104,10 +104,10 @@ class _StepCode:
         Writer(tape, waiting, operands.read, operands.write).leaves(emit)
         functions = []
         for number, piece in enumerate(pieces):
-            part = Emitter(emit.lanes, emit.fused)
+            part = emitter()
             operands.enter(part)
             operands.held = {number: part.load("%kept", k) for k, number in enumerate(early)}
-            Writer(tape, waiting, operands.read, operands.write).chunk(part, piece)
+            Writer(tape, waiting, operands.read, operands.write).chunk(part, piece, number)
             part.do("ret void")
             pointers = "ptr %inputs, ptr %row, ptr noalias %kept, ptr noalias %frame"
             functions.append(part.function(f"define internal void @{self.name}_{number}({pointers}) noinline nounwind"))

@@ -26,6 +26,7 @@ from appell.compile.formula import Formula
 from appell.compile.native import cache as disk
 from appell.compile.native.entry import builtin
 from appell.compile.native.machine import Code, assemble
+from appell.compile.native.narrow import NarrowLoop
 from appell.compile.native.numpy_api import array_function, loop_address
 from appell.compile.native.target import host
 from appell.compile.tape import Array
@@ -179,6 +180,7 @@ def direct_call(tape: Formula, ufunc: np.ufunc, otherwise: Callable) -> Callable
     dims = np.array([1, *(size for array in arrays for size in array.shape)], dtype=np.intp)
     steps = np.array([*(8 * array.size for array in arrays), *_core_strides(arrays)], dtype=np.intp)
     python = ctypes.pythonapi
+    loop = NarrowLoop(tape, loop_address(ufunc, 0))
     known = {
         "ndarray": id(np.ndarray),
         "float64": id(np.dtype(np.float64)),
@@ -187,17 +189,17 @@ def direct_call(tape: Formula, ufunc: np.ufunc, otherwise: Callable) -> Callable
         "decref": _address(python.Py_DecRef),
         "tuple": _address(python.PyTuple_New),
         "vectorcall": _address(python.PyObject_Vectorcall),
-        "loop": loop_address(ufunc, 0),
+        "loop": loop.address,
         "dims": dims.ctypes.data,
         "steps": steps.ctypes.data,
         "ins": len(tape.inputs),
         "outs": len(tape.outputs),
     }
     plan = np.array([*(known[name] for name in _PLAN), *(shape.ctypes.data for shape in shapes)], dtype=np.uintp)
+    loop.settle(plan, _PLAN.index("loop"))
     code = _code()
-    return builtin(
-        tape.name, code.address, _METH_FASTCALL_KEYWORDS, (otherwise, plan, code, ufunc, dims, steps, *shapes)
-    )
+    kept = (otherwise, plan, code, ufunc, loop, dims, steps, *shapes)
+    return builtin(tape.name, code.address, _METH_FASTCALL_KEYWORDS, kept)
 
 
 def _core_strides(arrays: tuple[Array, ...]) -> list[int]:

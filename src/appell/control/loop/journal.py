@@ -52,7 +52,7 @@ class Journal:
             "period": servo.design.period,
             "origin": origin,
             "policy": asdict(policy),
-            "servo": servo.function.tape.digest,
+            "servo": servo.function.formula.digest,
             "words": {  # for events of the record
                 "state": {str(state.value): state.name for state in State},
                 "fault": {str(fault.value): sentence for fault, sentence in SENTENCE.items()},

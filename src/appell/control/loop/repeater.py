@@ -45,7 +45,7 @@ class Repeater(Mute):
 
 def replay(log: Record, servo: Servo, path: Path | None = None) -> Record:
     """The log that the same loop writes on the same input."""
-    if log.about["servo"] != servo.function.tape.digest:
+    if log.about["servo"] != servo.function.formula.digest:
         raise ArgumentError(
             f"the log was written by another servo (law '{log.about['law']}', robot '{log.about['robot']}').",
             expected="the design, wiring and guard of the run",

@@ -6,12 +6,12 @@
 
 M is factorised once, leaves first, without any entry where M has none. Then every column is solved for: inward from
 the rows that it has, outward to all of them. The columns of one limb have entries in the same rows, so that one step
-does for all of them, and a loop takes them turn by turn.
+does for all of them, and a loop takes them turn by turn. What is known as M times something is not solved for.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from appell.algebra.loops import UNROLLED, Loops, Rows
 from appell.algebra.scalar import Scalar, Vector, is_number
@@ -31,7 +31,8 @@ def forward_dynamics_derivatives(
     columns = [list(column) for name in asked for column in zip(*matrices[name], strict=True)]
     solved = _solved(factor, columns, loops)
     n = len(forces.by_a)
-    found = {name: [list(row) for row in zip(*solved[k * n : k * n + n], strict=True)] for k, name in enumerate(asked)}
+    own = {"q": forces.own_q, "v": forces.own_v}
+    found = {name: _less(zip(*solved[k * n : k * n + n], strict=True), own[name]) for k, name in enumerate(asked)}
     return found | ({"tau": factor.inverse()} if "tau" in wanted else {})
 
 
@@ -58,6 +59,12 @@ def _solved(factor: LDL, columns: Sequence[Vector], loops: Loops) -> list[list[S
         for k, answer in zip(group, loops.values(answers), strict=True):
             found[k] = list(answer)
     return found
+
+
+def _less(rows: Iterable[Vector], own: Matrix | None) -> Matrix:
+    if own is None:
+        return [list(row) for row in rows]
+    return [[x - y for x, y in zip(row, other, strict=True)] for row, other in zip(rows, own, strict=True)]
 
 
 def _spread(n: int, rows: Sequence[int], entries: Vector) -> list[Scalar]:

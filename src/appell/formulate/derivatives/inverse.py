@@ -10,35 +10,45 @@ to the axes of each joint k on the way, where the partial is constant and has on
     ∂τ_k/∂x_i = e_k·f + b_k·n  of the wrench of x_i                                                                (2)
     ∂τ_i/∂q_k, ∂τ_i/∂v_k       by (3) of `shares`                                                                  (3)
 
+A link that moves freely in the world can accelerate as the field of any of its own steps: c + d × r is a column of M
+times numbers x, and -M⁻¹ of it is -x. Who wants M⁻¹ of the derivatives takes these apart and spares the solving:
+
+    ∂τ/∂q = by_q + M own_q                          ∂τ/∂v = by_v + M own_v                                        (4)
+
 Joints of which neither is above the other give structural zeros. Cost O(n d), with d the depth of the tree: a third of
 the differentiated recursion's for a humanoid.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from appell.algebra.scalar import Scalar, Vector
-from appell.algebra.vector import Vec3
+from appell.algebra.vector import ZERO, Vec3
 from appell.formulate.composite import composites
 from appell.formulate.derivatives.inner_flow import inner_flows
 from appell.formulate.derivatives.shares import Matter, Share, shares
 from appell.formulate.gibbs_appell.inverse import asked_by_all
 from appell.formulate.inward import Outside, Wrench, on_parent, outboard_wrenches
 from appell.formulate.link_motion import Acceleration, Step, Velocity, accelerations, by_tensor, steps, velocities
-from appell.formulate.tree import Tree
+from appell.formulate.tree import Tree, TreeLink
 from appell.model.joints import Partial
 
 Matrix = list[list[Scalar]]
+ALL = 6  # ways to move
+NOTHING = Partial(ZERO, ZERO)
 
 
 class Derivatives(NamedTuple):
-    """∂τ/∂q along the velocities, ∂τ/∂v and ∂τ/∂a = M, each nv x nv."""
+    """∂τ/∂q along the velocities, ∂τ/∂v and ∂τ/∂a = M, each nv x nv; what is taken apart by (4), or None."""
 
     by_q: Matrix
     by_v: Matrix
     by_a: Matrix
+    own_q: Matrix | None = None
+    own_v: Matrix | None = None
 
 
 @dataclass(frozen=True)
@@ -56,10 +66,22 @@ class _Carried:
         return _Carried(q, v, a, step.R @ self.G)
 
 
-def inverse_dynamics_derivatives(tree: Tree, q: Vector, v: Vector, a: Vector, wrenches: Outside = None) -> Derivatives:
-    """The derivatives of τ(q, v, a), with outside wrenches that are constant in the axes of their links."""
+def inverse_dynamics_derivatives(
+    tree: Tree, q: Vector, v: Vector, a: Vector, wrenches: Outside = None, *, apart: bool = False
+) -> Derivatives:
+    """The derivatives of τ(q, v, a), with outside wrenches that are constant in the axes of their links.
+
+    With `apart`, those of free links as (4) says.
+    """
     step = steps(tree, q)
     share = _all_shares(tree, step, v, a, wrenches)
+    own_q = own_v = None
+    if apart:
+        free = [link for link in tree.links if link.parent is None and len(link.partials) == ALL]
+        blocks = [(link, share[link.name]) for link in free]
+        own_q = tree.gather_matrix({(link.name,) * 2: _own(link, [x.field_q for x in own]) for link, own in blocks})
+        own_v = tree.gather_matrix({(link.name,) * 2: _own(link, [x.field_v for x in own]) for link, own in blocks})
+        share |= {link.name: [replace(x, field_q=NOTHING, field_v=NOTHING) for x in own] for link, own in blocks}
     by_q: dict[tuple[str, str], Matrix] = {}
     by_v: dict[tuple[str, str], Matrix] = {}
     by_a: dict[tuple[str, str], Matrix] = {}
@@ -79,7 +101,13 @@ def inverse_dynamics_derivatives(tree: Tree, q: Vector, v: Vector, a: Vector, wr
                 by_q[k, i] = [[_work(x.partial, c.q) for c in carried] for x in share[k]]  # (2)
                 by_v[k, i] = [[_work(x.partial, c.v) for c in carried] for x in share[k]]
                 by_a[k, i] = [list(column) for column in zip(*by_a[i, k], strict=True)]
-    return Derivatives(tree.gather_matrix(by_q), tree.gather_matrix(by_v), tree.gather_symmetric(by_a))
+    by = tree.gather_matrix(by_q), tree.gather_matrix(by_v), tree.gather_symmetric(by_a)
+    return Derivatives(*by, own_q, own_v)
+
+
+def _own(link: TreeLink, fields: Sequence[Partial]) -> Matrix:
+    """The numbers x of (4): the fields in terms of the link's partials, which are six unit vectors."""
+    return [[p.linear.dot(field.linear) + p.angular.dot(field.angular) for field in fields] for p in link.partials]
 
 
 def _all_shares(tree: Tree, step: dict[str, Step], v: Vector, a: Vector, wrenches: Outside) -> dict[str, list[Share]]:

@@ -66,7 +66,7 @@ def our_robot(links: Sequence[Numbers], gravity: Sequence[float]) -> Robot:
     """The tree as appell has it."""
     made = []
     for k, link in enumerate(links):
-        kind = KINDS[link["kind"]]
+        kind: Any = KINDS[link["kind"]]
         motion = kind(link["axis"]) if link["kind"] in ONE_AXIS else kind()
         leader = link["leader"]
         mimic = None if leader is None else Mimic(f"joint{leader}", link["multiplier"], link["offset"])
@@ -139,7 +139,7 @@ class PeerTree:
         return np.abs(self.G).T @ terms
 
     def judge_terms(self, q, v, a) -> np.ndarray:
-        """What Pinocchio itself adds up: velocities times momenta, and levers times forces, of all that a joint carries.
+        """What Pinocchio itself adds up: speeds times momenta, and levers times forces, of all that a joint carries.
 
         Much of it is zero in the end (v × mv, a lever along its axis), but it is rounded before it is.
         """

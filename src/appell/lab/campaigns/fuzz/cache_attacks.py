@@ -1,6 +1,6 @@
-"""What can be done to a cache folder: each attack is a function of a random generator and the scene that it spoils.
+"""What can be done to a cache folder: each attack is a function of a random generator and the siege that it spoils.
 
-The scene has a folder with an entry of the victim's key, and an object of the attacker's that must never come back as
+The siege has a folder with an entry of the victim's key, and an object of the attacker's that must never come back as
 that entry: forged with a secret of the attacker's own, or written by appell itself under another key.
 """
 
@@ -22,7 +22,7 @@ FORGED_SECRET = b"attacker's own secret, 32 bytes.."[:32]
 
 
 @dataclass
-class Scene:
+class Siege:
     """A folder under attack."""
 
     folder: Path  # what the environment names
@@ -48,48 +48,48 @@ class Scene:
         return cache._MAGIC + cache._code(self.key, self.evil, secret) + self.evil
 
 
-def corrupt(rng: np.random.Generator, scene: Scene) -> None:
-    content = bytearray(scene.entry.read_bytes())
+def corrupt(rng: np.random.Generator, siege: Siege) -> None:
+    content = bytearray(siege.entry.read_bytes())
     for _ in range(int(rng.integers(1, 5)) if content else 0):
         content[int(rng.integers(len(content)))] ^= 1 << int(rng.integers(8))
-    scene.entry.write_bytes(bytes(content))
+    siege.entry.write_bytes(bytes(content))
 
 
-def cut(rng: np.random.Generator, scene: Scene) -> None:
-    content = scene.entry.read_bytes()
-    scene.entry.write_bytes(content[: int(rng.integers(max(len(content), 1)))])
+def cut(rng: np.random.Generator, siege: Siege) -> None:
+    content = siege.entry.read_bytes()
+    siege.entry.write_bytes(content[: int(rng.integers(max(len(content), 1)))])
 
 
-def lengthen(rng: np.random.Generator, scene: Scene) -> None:
-    scene.entry.write_bytes(scene.entry.read_bytes() + rng.bytes(int(rng.integers(1, 100))))
+def lengthen(rng: np.random.Generator, siege: Siege) -> None:
+    siege.entry.write_bytes(siege.entry.read_bytes() + rng.bytes(int(rng.integers(1, 100))))
 
 
-def replay(rng: np.random.Generator, scene: Scene) -> None:
+def replay(rng: np.random.Generator, siege: Siege) -> None:
     """An entry that appell wrote, under a name that is not its own."""
-    scene.entry.write_bytes(scene.other.read_bytes())
+    siege.entry.write_bytes(siege.other.read_bytes())
 
 
-def forge(rng: np.random.Generator, scene: Scene) -> None:
-    scene.entry.write_bytes(scene.forged())
+def forge(rng: np.random.Generator, siege: Siege) -> None:
+    siege.entry.write_bytes(siege.forged())
 
 
-def splice(rng: np.random.Generator, scene: Scene) -> None:
+def splice(rng: np.random.Generator, siege: Siege) -> None:
     """The head of the right entry before the attacker's object."""
-    scene.entry.write_bytes(scene.entry.read_bytes()[: cache._HEAD] + scene.evil)
+    siege.entry.write_bytes(siege.entry.read_bytes()[: cache._HEAD] + siege.evil)
 
 
-def link(rng: np.random.Generator, scene: Scene) -> None:
+def link(rng: np.random.Generator, siege: Siege) -> None:
     """A link to another entry, to a forged one elsewhere, or to itself."""
-    elsewhere = scene.folder.parent / "elsewhere"
-    elsewhere.write_bytes(scene.forged())
-    target = [scene.other, elsewhere, scene.entry][int(rng.integers(3))]
-    scene.entry.unlink()
-    scene.entry.symlink_to(target)
+    elsewhere = siege.folder.parent / "elsewhere"
+    elsewhere.write_bytes(siege.forged())
+    target = [siege.other, elsewhere, siege.entry][int(rng.integers(3))]
+    siege.entry.unlink()
+    siege.entry.symlink_to(target)
 
 
-def strange_file(rng: np.random.Generator, scene: Scene) -> None:
+def strange_file(rng: np.random.Generator, siege: Siege) -> None:
     """A folder or a pipe where an entry or the secret should be."""
-    place = scene.entry if rng.random() < 0.5 else scene.secret
+    place = siege.entry if rng.random() < 0.5 else siege.secret
     place.unlink()
     if rng.random() < 0.5:
         place.mkdir()
@@ -97,56 +97,56 @@ def strange_file(rng: np.random.Generator, scene: Scene) -> None:
         os.mkfifo(place)
 
 
-def published_secret(rng: np.random.Generator, scene: Scene) -> None:
+def published_secret(rng: np.random.Generator, siege: Siege) -> None:
     """A secret that others can read is none: what is made with it is not believed."""
-    secret = scene.secret.read_bytes()
-    os.chmod(scene.secret, int(rng.choice([0o644, 0o640, 0o604, 0o666])))
-    scene.entry.write_bytes(scene.forged(secret))
+    secret = siege.secret.read_bytes()
+    os.chmod(siege.secret, int(rng.choice([0o644, 0o640, 0o604, 0o666])))
+    siege.entry.write_bytes(siege.forged(secret))
 
 
-def planted_secret(rng: np.random.Generator, scene: Scene) -> None:
+def planted_secret(rng: np.random.Generator, siege: Siege) -> None:
     """The attacker's own secret, through a link or as a stranger's file."""
-    scene.secret.unlink()
+    siege.secret.unlink()
     if rng.random() < 0.5 or os.getuid() != 0:
-        hidden = scene.folder.parent / "planted"
+        hidden = siege.folder.parent / "planted"
         hidden.write_bytes(FORGED_SECRET)
         os.chmod(hidden, 0o600)
-        scene.secret.symlink_to(hidden)
+        siege.secret.symlink_to(hidden)
     else:
-        scene.secret.write_bytes(FORGED_SECRET)
-        os.chmod(scene.secret, 0o600)
-        os.chown(scene.secret, STRANGER, STRANGER)
-    scene.entry.write_bytes(scene.forged())
+        siege.secret.write_bytes(FORGED_SECRET)
+        os.chmod(siege.secret, 0o600)
+        os.chown(siege.secret, STRANGER, STRANGER)
+    siege.entry.write_bytes(siege.forged())
 
 
-def spoiled_secret(rng: np.random.Generator, scene: Scene) -> None:
-    scene.secret.write_bytes(rng.bytes(int(rng.choice([0, 1, 31, 32, 33, 1000]))))
+def spoiled_secret(rng: np.random.Generator, siege: Siege) -> None:
+    siege.secret.write_bytes(rng.bytes(int(rng.choice([0, 1, 31, 32, 33, 1000]))))
 
 
-def stranger_entry(rng: np.random.Generator, scene: Scene) -> None:
+def stranger_entry(rng: np.random.Generator, siege: Siege) -> None:
     """An entry that a stranger owns or may write."""
-    scene.entry.write_bytes(scene.forged(scene.secret.read_bytes()))  # he has even stolen the secret
+    siege.entry.write_bytes(siege.forged(siege.secret.read_bytes()))  # he has even stolen the secret
     if os.getuid() == 0 and rng.random() < 0.5:
-        os.chown(scene.entry, STRANGER, STRANGER)
+        os.chown(siege.entry, STRANGER, STRANGER)
     else:
-        os.chmod(scene.entry, int(rng.choice([0o666, 0o622, 0o620])))
+        os.chmod(siege.entry, int(rng.choice([0o666, 0o622, 0o620])))
 
 
-def stranger_folder(rng: np.random.Generator, scene: Scene) -> None:
+def stranger_folder(rng: np.random.Generator, siege: Siege) -> None:
     """A folder that a stranger owns or may write, all of it his."""
-    scene.entry.write_bytes(scene.forged(scene.secret.read_bytes()))
+    siege.entry.write_bytes(siege.forged(siege.secret.read_bytes()))
     if os.getuid() == 0 and rng.random() < 0.5:
-        os.chown(scene.folder, STRANGER, STRANGER)
+        os.chown(siege.folder, STRANGER, STRANGER)
     else:
-        os.chmod(scene.folder, int(rng.choice([0o777, 0o770, 0o722])))
+        os.chmod(siege.folder, int(rng.choice([0o777, 0o770, 0o722])))
 
 
-def swapped_links(rng: np.random.Generator, scene: Scene) -> Callable[[], None]:
+def swapped_links(rng: np.random.Generator, siege: Siege) -> Callable[[], None]:
     """A link that means our folder and a stranger's by turns, as fast as another process can turn it."""
-    good, bad = scene.folder.parent / "good", scene.folder.parent / "bad"
-    scene.folder.rename(good)
+    good, bad = siege.folder.parent / "good", siege.folder.parent / "bad"
+    siege.folder.rename(good)
     bad.mkdir()
-    for name, content in ((scene.entry.name, scene.forged()), ("secret", FORGED_SECRET)):
+    for name, content in ((siege.entry.name, siege.forged()), ("secret", FORGED_SECRET)):
         (bad / name).write_bytes(content)
         os.chmod(bad / name, 0o600)
     if os.getuid() == 0:
@@ -154,8 +154,8 @@ def swapped_links(rng: np.random.Generator, scene: Scene) -> Callable[[], None]:
             os.chown(path, STRANGER, STRANGER)
     else:
         os.chmod(bad, 0o777)
-    scene.folder.symlink_to(good)
-    return _busy(lambda k: _turn(scene.folder, (good, bad)[k % 2]))
+    siege.folder.symlink_to(good)
+    return _busy(lambda k: _turn(siege.folder, (good, bad)[k % 2]))
 
 
 def _turn(place: Path, target: Path) -> None:
@@ -164,13 +164,13 @@ def _turn(place: Path, target: Path) -> None:
     os.replace(fresh, place)
 
 
-def rewritten(rng: np.random.Generator, scene: Scene) -> Callable[[], None]:
+def rewritten(rng: np.random.Generator, siege: Siege) -> Callable[[], None]:
     """An entry that another process writes over all the time, with right and wrong content."""
-    right, wrong = scene.entry.read_bytes(), (scene.forged(), scene.other.read_bytes(), b"")
+    right, wrong = siege.entry.read_bytes(), (siege.forged(), siege.other.read_bytes(), b"")
 
     def write(k: int) -> None:
         content = right if k % 2 else wrong[k // 2 % 3]
-        scene.entry.write_bytes(content[: len(content) // (1 + k % 3)])
+        siege.entry.write_bytes(content[: len(content) // (1 + k % 3)])
 
     return _busy(write)
 
@@ -195,7 +195,7 @@ def _busy(work: Callable[[int], None]) -> Callable[[], None]:
     return stop
 
 
-ATTACKS: dict[str, Callable[[np.random.Generator, Scene], Callable[[], None] | None]] = {
+ATTACKS: dict[str, Callable[[np.random.Generator, Siege], Callable[[], None] | None]] = {
     "corrupted": corrupt,
     "cut": cut,
     "lengthened": lengthen,

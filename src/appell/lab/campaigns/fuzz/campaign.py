@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
+import math
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from appell.lab.bench.machine import machine, versions
-from appell.lab.campaigns.fuzz.hunt import Case, Hunt, Outcome
+from appell.lab.campaigns.fuzz.hunt import Case, Hunt, Verdict
 from appell.lab.campaigns.fuzz.minimise import SECONDS, minimise
 from appell.lab.campaigns.fuzz.watched import Watched
 
@@ -36,7 +38,7 @@ class Broken:
 
 
 @dataclass
-class Tally:
+class Bag:
     """What one hunt has done."""
 
     hunt: str
@@ -49,17 +51,17 @@ class Tally:
     counts: dict[str, int] = field(default_factory=dict)
     broken: list[Broken] = field(default_factory=list)
 
-    def add(self, seed: int, outcome: Outcome, seconds: float) -> bool:
+    def add(self, seed: int, verdict: Verdict, seconds: float) -> bool:
         """Count a case; whether it broke in a way that was not seen before."""
         self.cases += 1
         self.seconds += seconds
         self.slowest = max(self.slowest, (seconds, seed))
-        self.counts = dict(Counter(self.counts) + Counter(outcome.counts))
-        for name, value in outcome.figures.items():
+        self.counts = dict(Counter(self.counts) + Counter(verdict.counts))
+        for name, value in verdict.figures.items():
             self.figures[name] = max(self.figures.get(name, (0.0, seed)), (value, seed))
-        if not outcome.problem:
+        if not verdict.problem:
             return False
-        known = [broken for broken in self.broken if broken.kind == outcome.kind]
+        known = [broken for broken in self.broken if broken.kind == verdict.kind]
         for broken in known:
             broken.times += 1
         return not known
@@ -67,7 +69,7 @@ class Tally:
 
 @dataclass(frozen=True)
 class Bounds:
-    """How far a campaign goes: so many seconds or so many cases a hunt, whichever is first."""
+    """How far a campaign goes: so many seconds or so many cases a hunt, whichever is first, and one case at least."""
 
     seconds: float = 300.0
     cases: int | None = None
@@ -76,34 +78,36 @@ class Bounds:
 
 
 def run(
-    hunts: Sequence[Hunt], bounds: Bounds, tell: Callable[[Tally], None] = lambda _: None, path: Path | None = None
-) -> list[Tally]:
+    hunts: Sequence[Hunt], bounds: Bounds, tell: Callable[[Bag], None] = lambda _: None, path: Path | None = None
+) -> list[Bag]:
     """All hunts one after the other, each with its share of the time; with a path, the figures as they grow."""
-    tallies: list[Tally] = []
+    bags: list[Bag] = []
     whole = sum(hunt.share for hunt in hunts)
     for hunt in hunts:
-        tally = Tally(hunt.name, hunt.about, bounds.seed)
-        tallies.append(tally)
+        bag = Bag(hunt.name, hunt.about, bounds.seed)
+        bags.append(bag)
         until, saved = time.monotonic() + bounds.seconds * hunt.share / whole, time.monotonic()
         with Watched(hunt) as watched:
-            while time.monotonic() < until and (bounds.cases is None or tally.cases < bounds.cases):
-                seed = bounds.seed + tally.cases
-                outcome, seconds = watched.check(seed)
-                if tally.add(seed, outcome, seconds):
-                    case, outcome = minimise(hunt, hunt.case(seed), outcome, watched, bounds.minimising)
-                    tally.broken.append(Broken(hunt.name, outcome.kind, outcome.problem, seed, case))
-                tell(tally)
+            while not bag.cases or (time.monotonic() < until and bag.cases < (bounds.cases or math.inf)):
+                seed = bounds.seed + bag.cases
+                verdict, seconds = watched.check(seed)
+                if bag.add(seed, verdict, seconds):
+                    case, verdict = minimise(hunt, hunt.case(seed), verdict, watched, bounds.minimising)
+                    bag.broken.append(Broken(hunt.name, verdict.kind, verdict.problem, seed, case))
+                tell(bag)
                 if path is not None and time.monotonic() - saved > SAVED:
-                    save(tallies, path)
+                    save(bags, path)
                     saved = time.monotonic()
     if path is not None:
-        save(tallies, path)
-    return tallies
+        save(bags, path)
+    return bags
 
 
-def save(tallies: Sequence[Tally], path: Path) -> None:
+def save(bags: Sequence[Bag], path: Path) -> None:
     """Machine, versions and figures as JSON, put in place whole."""
-    content: dict[str, Any] = {"machine": machine(), "versions": versions(), "hunts": [asdict(t) for t in tallies]}
+    when = datetime.now(UTC).strftime("%Y-%m-%d")
+    found = [asdict(bag) for bag in bags]
+    content: dict[str, Any] = {"date": when, "machine": machine(), "versions": versions(), "hunts": found}
     part = path.with_name(f"{path.name}.part")
     part.write_text(json.dumps(content, indent=1, ensure_ascii=False, default=str) + "\n", encoding="utf-8")
     part.replace(path)

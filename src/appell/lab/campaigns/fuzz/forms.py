@@ -38,7 +38,7 @@ def random_form(rng: np.random.Generator, batch: list[int]) -> Form:
         "layout": layout,
         "holder": holder,
         "odd": odd,
-        "seed": int(rng.integers(1e9)),
+        "seed": int(rng.integers(10**9)),
     }
 
 
@@ -80,7 +80,7 @@ def made(form: Form, core: tuple[int, ...]) -> Any:
         case "subclass":
             return array.view(Marked)
         case "memoryview" if array.dtype.kind in "fiub" and array.dtype.isnative and array.dtype.char != "e":
-            return memoryview(array)
+            return memoryview(array)  # type: ignore[arg-type]
         case "frame":
             import pandas
 

@@ -18,10 +18,11 @@ Case = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class Outcome:
+class Verdict:
     """What came of a case: `problem` says what broke, nothing if all held.
 
-    Problems of one `kind` are counted together. `figures` are kept at their largest over all cases, `counts` are summed.
+    Problems of one `kind` are counted together. `figures` are kept at their largest over all cases, `counts` are
+    summed.
     """
 
     problem: str = ""
@@ -36,6 +37,7 @@ class Hunt(ABC):
     name: ClassVar[str]
     about: ClassVar[str]  # a line for the table
     seconds: ClassVar[float] = 2.0  # of processor time that a case may take
+    patience: ClassVar[int] = 60  # s that it may sleep, such as for a process that it has started
     megabytes: ClassVar[int] = 500  # that it may take beyond what the process has
     share: ClassVar[float] = 1.0  # of the campaign's time, relative to the others
 
@@ -47,7 +49,7 @@ class Hunt(ABC):
         """The case of a seed, always the same."""
 
     @abstractmethod
-    def check(self, case: Case) -> Outcome:
+    def check(self, case: Case) -> Verdict:
         """What came of it; an exception that gets out is a finding too."""
 
     def smaller(self, case: Case) -> Iterator[Case]:
@@ -55,10 +57,10 @@ class Hunt(ABC):
         yield from ()
 
 
-def fell_through(error: BaseException) -> Outcome:
+def fell_through(error: BaseException) -> Verdict:
     """An exception that nobody was to see; its kind is its type and the place in appell where it arose."""
     frames = traceback.extract_tb(error.__traceback__)
-    own = [frame for frame in frames if "appell" in Path(frame.filename).parts] or frames
+    own = [frame for frame in frames if {"appell", "fuzz"} & set(Path(frame.filename).parts) == {"appell"}] or frames
     place = f"{Path(own[-1].filename).name}:{own[-1].lineno}" if own else "?"
     text = str(error).splitlines()[0] if str(error) else ""
-    return Outcome(f"{type(error).__name__}: {text[:300]} ({place})", f"{type(error).__name__} at {place}")
+    return Verdict(f"{type(error).__name__}: {text[:300]} ({place})", f"{type(error).__name__} at {place}")

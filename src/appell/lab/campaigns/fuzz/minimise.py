@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 
-from appell.lab.campaigns.fuzz.hunt import Case, Hunt, Outcome
+from appell.lab.campaigns.fuzz.hunt import Case, Hunt, Verdict
 from appell.lab.campaigns.fuzz.watched import Watched
 
 TRIES = 1500
@@ -17,21 +17,21 @@ SECONDS = 60.0
 
 
 def minimise(
-    hunt: Hunt, case: Case, outcome: Outcome, watched: Watched, seconds: float = SECONDS
-) -> tuple[Case, Outcome]:
+    hunt: Hunt, case: Case, verdict: Verdict, watched: Watched, seconds: float = SECONDS
+) -> tuple[Case, Verdict]:
     """The smallest case found that fails in the same kind, and what came of it."""
     until, tries, shrunk = time.monotonic() + seconds, 0, True
     while shrunk:
         shrunk = False
         for candidate in hunt.smaller(case):
             if tries >= TRIES or time.monotonic() > until:
-                return case, outcome
+                return case, verdict
             tries += 1
             found, _ = watched.check(candidate)
-            if found.kind == outcome.kind and found.problem:
-                case, outcome, shrunk = candidate, found, True
+            if found.kind == verdict.kind and found.problem:
+                case, verdict, shrunk = candidate, found, True
                 break
-    return case, outcome
+    return case, verdict
 
 
 def shorter(text: str, finest: int = 1) -> Iterator[str]:

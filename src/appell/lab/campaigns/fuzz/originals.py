@@ -98,7 +98,7 @@ def archive(text: str) -> bytes:
         "curve_stops": np.ones(1),
         "curve_series": np.ones(3),
     }
-    np.savez_compressed(file, record=np.array(text), data=record().data, **curve)
+    np.savez_compressed(file, record=np.array(text), data=record().data, **curve)  # type: ignore[arg-type]
     return file.getvalue()
 
 

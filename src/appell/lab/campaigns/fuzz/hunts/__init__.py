@@ -7,10 +7,12 @@ from appell.lab.campaigns.fuzz.hunt import Hunt
 from appell.lab.campaigns.fuzz.hunts.arrays import Arrays
 from appell.lab.campaigns.fuzz.hunts.cache import Cache
 from appell.lab.campaigns.fuzz.hunts.files import Files
+from appell.lab.campaigns.fuzz.hunts.kills import Kills
+from appell.lab.campaigns.fuzz.hunts.mechanisms import Mechanisms
 from appell.lab.campaigns.fuzz.hunts.motions import Motions
 from appell.lab.campaigns.fuzz.hunts.robots import Robots
 
-HUNTS: dict[str, type[Hunt]] = {hunt.name: hunt for hunt in (Robots, Files, Arrays, Motions, Cache)}
+HUNTS: dict[str, type[Hunt]] = {hunt.name: hunt for hunt in (Robots, Mechanisms, Files, Arrays, Motions, Kills, Cache)}
 
 
 def chosen(names: str = "") -> list[Hunt]:

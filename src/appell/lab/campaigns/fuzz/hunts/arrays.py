@@ -1,4 +1,4 @@
-"""Forms of arrays: whatever holds the numbers and wherever results go, they are those of a plain evaluation, to the bit.
+"""Forms of arrays: whatever holds the numbers and wherever results go, they are those of plain samples, to the bit.
 
 The first judge is the same function on contiguous arrays of its own, one sample at a time; the second the interpreter
 of its tape. What is not real numbers, or hides some of them, must be refused by name. A sample that holds something not
@@ -19,10 +19,10 @@ from appell.describe.load import load
 from appell.dynamics import Dynamics
 from appell.errors import ArgumentError
 from appell.lab.campaigns.fuzz.forms import is_refused, laid_out, made, plain, random_form
-from appell.lab.campaigns.fuzz.hunt import Case, Hunt, Outcome
+from appell.lab.campaigns.fuzz.hunt import Case, Hunt, Verdict
 
 NAMES = ("inverse_dynamics", "forward_dynamics", "mass_matrix", "energy", "mixed")
-BATCHES = ([], [], [1], [3], [5], [17], [0], [2, 3], [1, 4], [3, 0], [2, 1, 2])
+BATCHES: tuple[list[int], ...] = ([], [], [1], [3], [5], [17], [0], [2, 3], [1, 4], [3, 0], [2, 1, 2])
 PLACES = ("none", "none", "none", "fresh", "every second", "backwards", "an input", "shifted", "read-only", "unfit")
 
 
@@ -57,7 +57,7 @@ class Arrays(Hunt):
         forms = [random_form(rng, batch) for _ in function(name).inputs]
         return {"function": name, "forms": forms, "out": str(rng.choice(PLACES)), "named": bool(rng.random() < 0.2)}
 
-    def check(self, case: Case) -> Outcome:
+    def check(self, case: Case) -> Verdict:
         f, forms = function(case["function"]), case["forms"]
         batch = np.broadcast_shapes(*(tuple(form["batch"]) for form in forms))
         single = all(form["dtype"] in ("f4", ">f4") and not _forgets(form) for form in forms)
@@ -76,23 +76,23 @@ class Arrays(Hunt):
                 else:
                     found = f(*given, **options)
         except ArgumentError as error:
-            return Outcome(counts=count) if refused else Outcome(f"refused: {error.problem}", "refused", counts=count)
+            return Verdict(counts=count) if refused else Verdict(f"refused: {error.problem}", "refused", counts=count)
         if refused:
-            return Outcome("taken, though it should have been refused", "taken", counts=count)
+            return Verdict("taken, though it should have been refused", "taken", counts=count)
         results = found if isinstance(found, tuple) else (found,)
         assert wanted is not None
         for array, ours, (samples, slow) in zip(f.outputs, results, zip(*wanted, strict=True), strict=True):
             if np.shape(ours) != (*batch, *array.shape) or (out is None and np.asarray(ours).dtype != np.dtype(dtype)):
-                return Outcome(f"{array.name} has shape {np.shape(ours)}, {np.asarray(ours).dtype}", "shape or type")
+                return Verdict(f"{array.name} has shape {np.shape(ours)}, {np.asarray(ours).dtype}", "shape or type")
             if not np.array_equal(np.asarray(ours, dtype), samples, equal_nan=True):
-                return Outcome(f"{array.name} differs from plain samples", "differs")
-            error = np.abs(samples - slow).max(initial=0.0, where=np.isfinite(slow))
+                return Verdict(f"{array.name} differs from plain samples", "differs")
+            off = np.abs(samples - slow).max(initial=0.0, where=np.isfinite(slow))
             bound = (1e-12 if dtype == "f8" else 1e-4) * max(
                 1.0, np.abs(slow).max(initial=0.0, where=np.isfinite(slow))
             )
-            if not error <= bound or (np.isnan(slow) != np.isnan(samples)).any():
-                return Outcome(f"{array.name} differs from the interpreter by {error:.3g}", "interpreter")
-        return Outcome(counts=count)
+            if not off <= bound or (np.isnan(slow) != np.isnan(samples)).any():
+                return Verdict(f"{array.name} differs from the interpreter by {off:.3g}", "interpreter")
+        return Verdict(counts=count)
 
     def smaller(self, case: Case) -> Iterator[Case]:
         for change in ({"out": "none"}, {"named": False}):

@@ -17,7 +17,7 @@ import numpy as np
 from appell.describe.load import load, load_text
 from appell.describe.write import to_toml, to_urdf
 from appell.errors import AppellError, ModelWarning
-from appell.lab.campaigns.fuzz.hunt import Case, Hunt, Outcome
+from appell.lab.campaigns.fuzz.hunt import Case, Hunt, Verdict
 from appell.lab.campaigns.fuzz.minimise import shorter
 from appell.lab.campaigns.fuzz.mutations import BINARY, TEXT, spoil
 from appell.lab.campaigns.fuzz.originals import archive, journal, originals
@@ -50,7 +50,7 @@ class Files(Hunt):
         use = {"base": BASES[int(rng.integers(len(BASES)))], "physical": bool(rng.random() < 0.5)}
         return {"kind": kind, "content": data.decode("latin-1"), **use}
 
-    def check(self, case: Case) -> Outcome:
+    def check(self, case: Case) -> Verdict:
         data, ending = case["content"].encode("latin-1"), case["kind"]
         if ending in PACKED:
             ending, pack = PACKED[ending]
@@ -69,8 +69,8 @@ class Files(Hunt):
                 read = 1
             except AppellError as error:
                 if not str(error).strip():
-                    return Outcome("an error without a word", "silent error")
-        return Outcome(counts={case["kind"]: 1, "of which read": read})
+                    return Verdict("an error without a word", "silent error")
+        return Verdict(counts={case["kind"]: 1, "of which read": read})
 
     def smaller(self, case: Case) -> Iterator[Case]:
         for content in shorter(case["content"]):

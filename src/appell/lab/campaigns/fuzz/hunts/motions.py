@@ -14,7 +14,7 @@ import numpy as np
 
 from appell.errors import ArgumentError
 from appell.lab.campaigns.fuzz.arenas import ARENAS, Arena, arena
-from appell.lab.campaigns.fuzz.hunt import Case, Hunt, Outcome
+from appell.lab.campaigns.fuzz.hunt import Case, Hunt, Verdict
 from appell.lab.judges.peer_tree import pinocchio
 from appell.motion.event import Event
 from appell.motion.record import Record
@@ -56,9 +56,9 @@ class Motions(Hunt):
             "until": 0.3,
         }
 
-    def check(self, case: Case) -> Outcome:
+    def check(self, case: Case) -> Verdict:
         if case["q0"] is None:
-            return Outcome(counts={"no room before the wall": 1})
+            return Verdict(counts={"no room before the wall": 1})
         place = arena(case["arena"])
         contact = Contact(place.points, place.surface, case["restitution"], case["friction"], case["during"])
         settings = {name: case[name] for name in ("until", "tolerance", "method", "stops")}
@@ -67,7 +67,7 @@ class Motions(Hunt):
             record = simulate(place.dynamics, q0, v0, torque=_torque(case), contacts=contact, **settings)
         except ArgumentError as error:
             if "meets no wall" in str(error):
-                return Outcome(counts={"nothing to meet": 1})
+                return Verdict(counts={"nothing to meet": 1})
             raise
         return judge(place, case, record)
 
@@ -98,27 +98,27 @@ def _torque(case: Case):
     return laws[case["torque"]]
 
 
-def judge(place: Arena, case: Case, record: Record) -> Outcome:
+def judge(place: Arena, case: Case, record: Record) -> Verdict:
     """What held and what did not, with the figures."""
     counts = {f"ended {record.status}": 1, "impacts": len(record.impacts), f"before a {place.wall['kind']}": 1}
     counts["by time stepping"] = int(any(event.kind == "time stepping" for event in record.events))
     if record.status not in Status.__members__:
-        return Outcome(f"a run ended with status {record.status!r}", "status")
+        return Verdict(f"a run ended with status {record.status!r}", "status")
     if not np.isfinite(record.data).all():
-        return Outcome("a record holds numbers that are not finite", "not finite")
+        return Verdict("a record holds numbers that are not finite", "not finite")
     if (np.diff(record.t) < 0.0).any():
-        return Outcome("a record goes back in time", "order of time")
+        return Verdict("a record goes back in time", "order of time")
     figures = {"penetration over the tolerance": _depth(place, case, record) / case["tolerance"]}
     passive = case["torque"] == "none" or (case["torque"] == "constant" and place.is_flat)
     if passive:
         figures["energy gained over the bound"] = _gain(case, record) / GAINED
     for name, value in figures.items():
         if not value <= 1.0 + 1e-6:
-            return Outcome(f"{name}: {value:.6g}", name.split()[0], figures, counts)
+            return Verdict(f"{name}: {value:.6g}", name.split()[0], figures, counts)
     for event in record.impacts:
         if problem := _impact_problem(place, case, record, event):
-            return Outcome(f"{problem} at t = {event.time:.9g} s", problem, figures, counts)
-    return Outcome(figures=figures, counts=counts)
+            return Verdict(f"{problem} at t = {event.time:.9g} s", problem, figures, counts)
+    return Verdict(figures=figures, counts=counts)
 
 
 def _gain(case: Case, record: Record) -> float:

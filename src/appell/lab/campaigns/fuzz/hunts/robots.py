@@ -19,7 +19,7 @@ from appell.compile.function import Function
 from appell.dynamics import Dynamics
 from appell.errors import ModelError
 from appell.formulate.formulations import FORMULATIONS
-from appell.lab.campaigns.fuzz.hunt import Case, Hunt, Outcome
+from appell.lab.campaigns.fuzz.hunt import Case, Hunt, Verdict
 from appell.lab.campaigns.fuzz.random_robots import fewer_links, plainer_links, random_links
 from appell.lab.judges.peer_tree import PeerTree, our_robot, pinocchio
 
@@ -52,14 +52,14 @@ class Robots(Hunt):
         what = {"function": function, "formulation": formulation, **kind}
         return {**what, "links": links, "gravity": gravity, "states": seed}
 
-    def check(self, case: Case) -> Outcome:
+    def check(self, case: Case) -> Verdict:
         try:
             robot = our_robot(case["links"], case["gravity"])
             dyn = Dynamics(robot, case["formulation"], rotors=True)
         except ModelError as error:
             if "Pinocchio" in str(error):
                 raise
-            return Outcome(counts={"not for this formulation": 1})
+            return Verdict(counts={"not for this formulation": 1})
         peer, rng = PeerTree(case["links"], case["gravity"], robot), np.random.default_rng([case["states"], 3])
         q = np.array([robot.random_configuration(rng, within_limits=False) for _ in range(SAMPLES)])
         v, a = rng.normal(size=(2, SAMPLES, robot.nv))
@@ -72,11 +72,12 @@ class Robots(Hunt):
             found["inverse against the Gibbs gradient, float64"] = _gibbs_error(dyn, peer, q, v, a)
         counts = dict.fromkeys((case["formulation"], case["function"], str(np.dtype(case["dtype"]))), 1)
         counts |= {"links": len(case["links"]), "compiled and compared": 1}
-        for name, error in found.items():
+        for name, found_error in found.items():
             bound = BOUND["f" if "float32" in name else "d"]
-            if not error <= bound:
-                return Outcome(f"{name}: error {error:.3g} relative to its terms, bound {bound:.3g}", name, found)
-        return Outcome(figures=found, counts=counts)
+            if not found_error <= bound:
+                told = f"{name}: error {found_error:.3g} relative to its terms, bound {bound:.3g}"
+                return Verdict(told, name, found)
+        return Verdict(figures=found, counts=counts)
 
     def smaller(self, case: Case) -> Iterator[Case]:
         for links in (*fewer_links(case["links"]), *plainer_links(case["links"])):

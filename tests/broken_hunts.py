@@ -1,0 +1,75 @@
+"""Hunts that break on purpose, in every way that a case can end; a campaign has to survive each and tell of it."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import time
+import warnings
+
+from appell.errors import ArgumentError
+from appell.lab.campaigns.fuzz.hunt import Hunt, Verdict
+
+
+class Breaking(Hunt):
+    """Every fifth case does what `way` says; a case is small when its letters are few."""
+
+    name = "breaking"
+    about = "breaks on purpose"
+    seconds = 1.0
+    patience = 3
+    megabytes = 300
+
+    def __init__(self, way: str):
+        self.way = way
+
+    def case(self, seed):
+        return {"seed": seed, "breaks": seed % 5 == 3, "letters": "abcdefgh" * 3 + "!" + "ijkl" * 3}
+
+    def check(self, case):
+        if case["breaks"] and "!" in case["letters"]:
+            getattr(self, self.way)()
+        return Verdict(figures={"size": float(case["seed"])}, counts={"sound": 1})
+
+    def smaller(self, case):
+        from appell.lab.campaigns.fuzz.minimise import shorter
+
+        for letters in shorter(case["letters"]):
+            yield case | {"letters": letters}
+
+    def raises(self):
+        raise ZeroDivisionError("by nothing")
+
+    def crashes(self):
+        ctypes.string_at(0)
+
+    def exits(self):
+        os._exit(7)
+
+    def sleeps(self):
+        time.sleep(1000.0)
+
+    def spins(self):
+        while True:
+            pass
+
+    def lingers(self):
+        until = time.process_time() + 1.5
+        while time.process_time() < until:
+            pass
+
+    def eats(self):
+        _ = [bytearray(10**8) for _ in range(10)]
+
+    def leaves_a_file_open(self):
+        warnings.simplefilter("error")
+        open(__file__)  # noqa: SIM115
+
+
+class Unprepared(Breaking):
+    """One that cannot be prepared."""
+
+    def prepare(self):
+        if self.way == "named":
+            raise ArgumentError("there is no judge.", hint="get one")
+        raise KeyError("judge")

@@ -1,0 +1,49 @@
+"""The lowest versions of the dependencies: declared once, installed and tested by CI."""
+
+from __future__ import annotations
+
+import runpy
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+PROJECT = tomllib.loads(ROOT.joinpath("pyproject.toml").read_text(encoding="utf-8"))["project"]
+floors = runpy.run_path(str(ROOT / ".ci" / "floors.py"))["floors"]
+
+
+def test_every_dependency_of_users_and_of_the_tests_has_a_floor():
+    """All extras but that of the linters are part of what the tests need."""
+    requirements = [
+        *PROJECT["dependencies"],
+        *(r for e, rs in PROJECT["optional-dependencies"].items() if e != "lint" for r in rs),
+    ]
+    named = {r.partition(">=")[0] for r in requirements if not r.startswith("appell[")}
+    assert set(floors(PROJECT)) == named
+
+
+@pytest.mark.parametrize("requirement", ["numpy", "numpy==2.0", "numpy>1", "numpy>=2.0,<3"])
+def test_a_requirement_without_a_plain_floor_is_refused(requirement):
+    with pytest.raises(SystemExit, match="declares no floor in 'numpy"):
+        floors({"dependencies": [requirement], "optional-dependencies": {"test": []}})
+
+
+def test_two_floors_of_one_package_are_refused():
+    with pytest.raises(SystemExit, match="two floors of pyarrow"):
+        floors({"dependencies": ["pyarrow>=16"], "optional-dependencies": {"test": ["pyarrow>=17"]}})
+
+
+def test_ci_runs_the_tests_on_the_floors_and_the_tests_are_there():
+    assert "make floors" in ROOT.joinpath(".ci", "run").read_text(encoding="utf-8").splitlines()
+    makefile = ROOT.joinpath("Makefile").read_text(encoding="utf-8").replace("\\\n", " ")
+    (listed,) = [line.partition(":=")[2].split() for line in makefile.splitlines() if line.startswith("FLOORS :=")]
+    assert len(listed) > 5
+    assert not [path for path in listed if not ROOT.joinpath(path).exists()]
+
+
+def test_the_oldest_python_that_is_promised_is_among_those_that_were_tested():
+    tested = [
+        c.rpartition(" ")[2] for c in PROJECT["classifiers"] if c.startswith("Programming Language :: Python :: 3.")
+    ]
+    assert PROJECT["requires-python"] == f">={tested[0]}"
