@@ -7,7 +7,7 @@ configuration drawn at random decides. With the rows and columns of M scaled to 
 
     D^-½ M D^-½ x = λ x,    λ ≈ 0:      x are the joints that move nothing                                      (1)
 
-All this is numbers, taken only if some link is less than a solid body.
+All this is numbers, taken only if some link is less than a solid body, and only if articulated bodies leave a doubt.
 """
 
 from __future__ import annotations
@@ -16,14 +16,19 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from appell.algebra.scalar import Scalar, is_number, sqrt
+from appell.algebra.scalar import Scalar, Vector, is_number, sqrt
 from appell.errors import ModelError
+from appell.formulate.composite import composites
 from appell.formulate.gibbs_appell.inertia import mass_matrix
+from appell.formulate.link_motion import steps
+from appell.formulate.newton_euler.articulated_body import Answer
+from appell.formulate.newton_euler.spatial import Articulated, Twist, Wrench
 from appell.formulate.tree import Tree
 from appell.model.body import Body, Inertia
 
 SINGULAR = 1e-12  # λ of (1) that rounding alone leaves
 NOTHING = 1e-28  # inertia, as a part of the robot's, that is rounding squared
+FIRM = 1e-9  # of the inertia that a joint feels with all others locked: what is left with all others free
 SHARE = 1e-3  # of the largest entry of x: a joint takes part
 SOLID = Body(1.0, (0.1, 0.2, 0.3), (1.0, 1.1, 1.2)).about_origin  # type: ignore[arg-type]  # for what stays an input
 
@@ -51,6 +56,8 @@ def idle_joints(tree: Tree) -> tuple[str, ...]:
     rng = np.random.default_rng(1)
     q = [x for link in robot.moving for x in link.joint.motion.random(rng).tolist()]
     numbers = tree.with_inertias(known)
+    if _is_firm(numbers, q):
+        return ()
     M = np.array(numbers.plus_rotors(mass_matrix(numbers, q)), float)
     diagonal = M.diagonal()
     least = NOTHING * (np.abs(diagonal).max() + sum(abs(body.mass) for body in known.values()))
@@ -65,6 +72,31 @@ def idle_joints(tree: Tree) -> tuple[str, ...]:
         moved = np.abs(vectors[:, 0]) > SHARE * np.abs(vectors[:, 0]).max()
     joints = (link.joint for link in robot.moving)
     return tuple(joint.name for joint in joints if moved[robot.span(joint)[1]].any())
+
+
+def _is_firm(tree: Tree, q: Vector) -> bool:
+    """Whether every joint feels articulated bodies outboard of it well above rounding: M is regular then. O(n).
+
+    Not the other way round, nor for joints that depend on others.
+    """
+    if any(link.joint.mimic for link in tree.links):
+        return False
+    step = steps(tree, q)
+    body, whole = {link.name: Articulated.of(link.inertia) for link in tree.links}, composites(tree, step)
+    for link in reversed(tree.links):
+        A, S = body[link.name], [Twist.of(partial) for partial in link.partials]
+        try:
+            answer = Answer.of(A, Wrench(), S, link.rotor, [0.0] * len(S))
+        except ZeroDivisionError:
+            return False
+        for twist, inverse in zip(S, answer.D.inverse_pivots, strict=True):
+            felt = (Articulated.of(whole[link.name]) @ twist).power(twist) + link.rotor
+            if not 1.0 / inverse > FIRM * felt > 0.0:
+                return False
+        if link.parent is not None:
+            rest, _ = answer.handed_on(A, Wrench(), Twist())
+            body[link.parent] += rest.to_parent(step[link.name].R, step[link.name].s)
+    return True
 
 
 def undetermined(forces: Sequence[Scalar]) -> list[Scalar]:

@@ -155,3 +155,33 @@ def test_a_step_that_uses_a_scalar_from_outside_is_refused():
 
     with pytest.raises(TraceError, match="another trace"):
         roll("outside", arrays(SHAPES), body)
+
+
+def test_turns_of_a_kind_may_go_without_a_row_of_a_table():
+    rows = [k if k % 2 else None for k in EVERY]
+
+    def body(q, v, loops):
+        out = loops.table(SIZE, 1)
+        found = loops.given([[x] for x in q])
+        steps = [lambda one, _: [[2.0 * one[0]], []], lambda one, other: [[one[0] * other[0]], [one[0]]]]
+        pairs, seen = loops.given([[x] for x in v]), loops.given([[0.0] for _ in q])
+        kinds = [k % 2 for k in EVERY]
+        loops.each(steps, kinds, [Rows(found, EVERY), Rows(pairs, rows)], [Rows(out, EVERY), Rows(seen, rows)])
+        return {"out": loops.values(out), "seen": loops.values(seen)}
+
+    q, v = SAMPLES
+    out, seen = Function.of("some", SHAPES, body, loops=True)(q, v)
+    odd = np.arange(SIZE) % 2
+    np.testing.assert_array_equal(out[..., 0], np.where(odd, q * v, 2.0 * q))
+    np.testing.assert_array_equal(seen[..., 0], np.where(odd, q, 0.0))
+    for name, values in body(q[0].tolist(), v[0].tolist(), UNROLLED).items():
+        np.testing.assert_array_equal({"out": out, "seen": seen}[name][0], values)
+
+    def mixed(q, v, loops):
+        out = loops.table(SIZE, 1)
+        found = loops.given([[x] for x in q])
+        loops.each([lambda one: [one or [0.0]]], NONE, [Rows(found, rows)], [Rows(out, EVERY)])
+        return {"out": loops.values(out)}
+
+    with pytest.raises(TraceError, match="some turns of a step have a row"):
+        roll("mixed", arrays(SHAPES), mixed)

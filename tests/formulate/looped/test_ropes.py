@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -59,3 +61,16 @@ def test_what_is_too_long_for_one_piece_of_code_says_so(monkeypatch):
     assert np.isfinite(dyn.inverse_dynamics(*np.zeros((3, 60)))).all()
     with pytest.raises(ap.TraceError, match="grown beyond 3,000 operations"):
         _ = dyn.mass_matrix
+
+
+def test_a_rope_whose_every_second_link_is_massless_has_an_answer():
+    solid = rope(60)
+    links = tuple(replace(link, body=None) if k % 2 else link for k, link in enumerate(solid.links[::-1]))[::-1]
+    robot = replace(solid, links=links)
+    dyn, (q, v, tau) = ap.Dynamics(robot), random_motion(robot, np.random.default_rng(3))
+    a = dyn.forward_dynamics(q, v, tau)
+    scale = np.abs(dyn.inverse_dynamics(q, v, a) - dyn.bias(q, v)).max()
+    np.testing.assert_allclose(dyn.inverse_dynamics(q, v, a), tau, rtol=0, atol=1e-9 * max(scale, 1.0))
+    bare = replace(solid, links=(*solid.links[:-1], replace(solid.links[-1], body=None)))
+    with pytest.raises(ap.ModelError, match="without moving any inertia"):
+        _ = ap.Dynamics(bare).forward_dynamics

@@ -51,9 +51,9 @@ class Mount(ABC):
         """The kind of a link's joint, in aligned frames."""
         motion = link.joint.motion
         if not isinstance(motion, OneAxis):
-            return Placed(motion)
+            return PlacedMount(motion)
         turned = abs(link.placement.rotation[0, 2]) > STRAIGHT
-        return Turning(Revolute(), turned) if isinstance(motion, Revolute) else Sliding(motion, turned)
+        return TurningMount(Revolute(), turned) if isinstance(motion, Revolute) else SlidingMount(motion, turned)
 
     @abstractmethod
     def numbers(self, link: TreeLink) -> list[float]:
@@ -102,7 +102,7 @@ class OneAxisMount(Mount):
         return [numbers[8] * v[0]]
 
 
-class Turning(OneAxisMount):
+class TurningMount(OneAxisMount):
     """(1)."""
 
     kept = 2
@@ -116,7 +116,7 @@ class Turning(OneAxisMount):
         return Step(Rotation((*self.placement(numbers), about_z(*kept))), Vec3.of(numbers[4:7]))
 
 
-class Sliding(OneAxisMount):
+class SlidingMount(OneAxisMount):
     """(2)."""
 
     kept = 1
@@ -129,7 +129,7 @@ class Sliding(OneAxisMount):
         return Step(R, Vec3.of(numbers[4:7]) + kept[0] * (R @ UNITS[2]))
 
 
-class Placed(Mount):
+class PlacedMount(Mount):
     """(3): nine numbers of the placement's rotation, three of its shift."""
 
     kept = 12
