@@ -32,13 +32,13 @@ from appell.lab.bench.peers.peer import Peer, Prepared, UnableError
 from appell.lab.bench.peers.pinocchio_cpp import PinocchioCpp
 from appell.lab.bench.peers.pinocchio_python import PinocchioPython
 from appell.lab.bench.peers.pinocchio_text import model_text
-from appell.lab.bench.peers.rows import ARGUMENTS, OURS, ROWS, Row
+from appell.lab.bench.peers.rows import ARGUMENTS, OURS, ROWS, PeerRow
 from appell.lab.bench.peers.standing import Standing
 from appell.lab.bench.peers.workshop import TARGET, Workshop
 from appell.lab.bench.subject import Subject, find, random_states
 
 PUMA = find("puma")
-QUICK = Row("puma", "inverse_dynamics", 16, 10, 10, peak=0.6)
+QUICK = PeerRow("puma", "inverse_dynamics", 16, 10, 10, peak=0.6)
 TIMING = Timing(1e-9, 2e-9)
 INERTIAL = """<inertial><origin xyz="0.1 -0.05 0.2"/><mass value="{}"/>
     <inertia ixx="0.3" ixy="0.02" iyy="0.4" ixz="-0.01" iyz="0.03" izz="0.35"/></inertial>"""
@@ -106,7 +106,7 @@ def none() -> None:
     return None
 
 
-def won(row: Row = QUICK, **changes) -> Contest:
+def won(row: PeerRow = QUICK, **changes) -> Contest:
     known = Contest(
         row, TIMING, {"Here": Timing(2e-8, 3e-8)}, (), {}, {"Here": 0.0}, TIMING, Timing(1e-10, 1e-10), 40, 4
     )
@@ -271,7 +271,7 @@ def test_joints_that_a_driver_does_not_make_are_named():
 
 
 def test_results_survive_the_disk_and_the_aim_depends_on_the_registers(tmp_path):
-    row = Row("talos", "forward_dynamics", 256, 8, 5)
+    row = PeerRow("talos", "forward_dynamics", 256, 8, 5)
     kept = standing(won(), won(row, refusals={"Absent": "it is not there."}))
     kept.save(tmp_path / "peers.json")
     assert Standing.read(tmp_path / "peers.json") == kept

@@ -18,7 +18,7 @@ from appell.errors import AppellError
 from appell.lab.bench.clock import Contestant, Timing, compete
 from appell.lab.bench.peers.gauge import anchor, peak
 from appell.lab.bench.peers.peer import Peer, Prepared, States, UnableError
-from appell.lab.bench.peers.rows import ARGUMENTS, OURS, Row
+from appell.lab.bench.peers.rows import ARGUMENTS, OURS, PeerRow
 from appell.lab.bench.subject import Subject, random_states
 
 AGREEMENT = 1e-9
@@ -28,7 +28,7 @@ AGREEMENT = 1e-9
 class Contest:
     """Seconds for one sample, as measured; `refusals` are the sentences of peers that could not take part."""
 
-    row: Row
+    row: PeerRow
     ours: Timing
     peers: dict[str, Timing]
     shown: tuple[str, ...]  # peers that do not count
@@ -62,12 +62,12 @@ class Contest:
     def from_json(data: dict[str, Any]) -> Contest:
         known = {key: value for key, value in data.items() if key not in ("best", "ratio", "fraction")}
         known |= {key: Timing(**data[key]) for key in ("ours", "anchor", "peak")}
-        known |= {"row": Row(**data["row"]), "shown": tuple(data["shown"])}
+        known |= {"row": PeerRow(**data["row"]), "shown": tuple(data["shown"])}
         known["peers"] = {name: Timing(**timing) for name, timing in data["peers"].items()}
         return Contest(**known)
 
 
-def contest(row: Row, subject: Subject, peers: Sequence[Peer], turns: int, tick: Callable[[], object]) -> Contest:
+def contest(row: PeerRow, subject: Subject, peers: Sequence[Peer], turns: int, tick: Callable[[], object]) -> Contest:
     """Measure one row; `tick` is called after every turn."""
     states = random_states(subject, row.batch)
     function = OURS[row.quantity](subject.dynamics)
@@ -111,7 +111,7 @@ def contest(row: Row, subject: Subject, peers: Sequence[Peer], turns: int, tick:
 
 
 def _ready(
-    row: Row, subject: Subject, peers: Sequence[Peer], states: States, mine: Sequence[np.ndarray]
+    row: PeerRow, subject: Subject, peers: Sequence[Peer], states: States, mine: Sequence[np.ndarray]
 ) -> tuple[dict[str, Prepared], dict[str, str], dict[str, float]]:
     """The peers that can, with how far they are from us; and why the others cannot."""
     ready: dict[str, Prepared] = {}

@@ -25,7 +25,7 @@ TURNS = 2000
 
 
 @dataclass(frozen=True)
-class Loop:
+class Gauge:
     """A loop in machine code and the fused multiplications, of a register each, that a call does."""
 
     run: Callable[[], object]
@@ -33,18 +33,18 @@ class Loop:
 
 
 @cache
-def anchor() -> Loop:
+def anchor() -> Gauge:
     """One chain of scalars."""
     return _loop("anchor", "double", chains=1, length=CHAIN)
 
 
 @cache
-def peak(width: int) -> Loop:
+def peak(width: int) -> Gauge:
     """Independent chains of registers of so many doubles."""
     return _loop("peak", f"<{width} x double>", chains=CHAINS, length=2)
 
 
-def _loop(name: str, kind: str, chains: int, length: int) -> Loop:
+def _loop(name: str, kind: str, chains: int, length: int) -> Gauge:
     target = host()
     constant = "splat (double {})" if kind.startswith("<") else "{}"
     factor, term = constant.format("0x3FEFFFFFFFFFFFFE"), constant.format("0x3E45798EE2308C3A")
@@ -93,4 +93,4 @@ def _loop(name: str, kind: str, chains: int, length: int) -> Loop:
     def run(kept=(code, room)):  # the machine code lives as long as the call
         function(where)
 
-    return Loop(run, chains * length * TURNS)
+    return Gauge(run, chains * length * TURNS)

@@ -16,7 +16,7 @@ from appell.lab.bench.peers.mujoco_c import MujocoC
 from appell.lab.bench.peers.peer import Peer, UnableError
 from appell.lab.bench.peers.pinocchio_cpp import PinocchioCpp
 from appell.lab.bench.peers.pinocchio_python import PinocchioPython
-from appell.lab.bench.peers.rows import ROWS, Row
+from appell.lab.bench.peers.rows import ROWS, PeerRow
 from appell.lab.bench.peers.standing import Standing
 from appell.lab.bench.peers.workshop import Workshop
 from appell.lab.bench.subject import Subject, find, random_states
@@ -28,7 +28,7 @@ def peers_of(workshop: Workshop) -> list[Peer]:
     return [CasadiC(workshop), pinocchio, PinocchioPython(pinocchio), MujocoC(workshop), CasadiPackets(workshop)]
 
 
-def chosen_rows(robots: Sequence[str]) -> list[Row]:
+def chosen_rows(robots: Sequence[str]) -> list[PeerRow]:
     """The rows of these robots, of all if none is named."""
     known = list(dict.fromkeys(row.robot for row in ROWS))
     for robot in robots:
@@ -37,7 +37,7 @@ def chosen_rows(robots: Sequence[str]) -> list[Row]:
     return [row for row in ROWS if not robots or row.robot in robots]
 
 
-def build(rows: Sequence[Row], peers: Sequence[Peer]) -> None:
+def build(rows: Sequence[PeerRow], peers: Sequence[Peer]) -> None:
     """Build all that is timed, before the process is tied to one core and before the first figure."""
     subjects = {row.robot: find(row.robot) for row in rows}
     for robot, quantity in dict.fromkeys((row.robot, row.quantity) for row in rows):
@@ -47,7 +47,11 @@ def build(rows: Sequence[Row], peers: Sequence[Peer]) -> None:
 
 
 def play(
-    rows: Sequence[Row], peers: Sequence[Peer], turns: int, watch: Callable[[str], Callable[[], object]], quick: bool
+    rows: Sequence[PeerRow],
+    peers: Sequence[Peer],
+    turns: int,
+    watch: Callable[[str], Callable[[], object]],
+    quick: bool,
 ) -> Standing:
     """Measure every row; `watch(title)` gives what is to be called after every turn."""
     subjects: dict[str, Subject] = {row.robot: find(row.robot) for row in rows}

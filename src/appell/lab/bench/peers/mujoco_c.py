@@ -48,7 +48,7 @@ class MujocoC(Peer):
         if quantity not in KNOWN:
             raise UnableError(f"MuJoCo has no exact {TITLES[quantity]}.")
         handle, robot = self._robot(subject), subject.robot
-        layout = Layout(robot, states["q"])
+        layout = MujocoLayout(robot, states["q"])
         count, made = len(states["q"]), self._library()
         given = [np.ascontiguousarray(layout.given(name, states)) for name in driver_arguments(quantity)]
         (shape,) = shapes(quantity, robot.nv, len(robot.links))
@@ -77,7 +77,7 @@ class MujocoC(Peer):
         return self._robots[subject.name]
 
 
-class Layout:
+class MujocoLayout:
     """Our coordinates as MuJoCo's: links depth first, and a free base in world axes."""
 
     def __init__(self, robot: Robot, q: np.ndarray):

@@ -53,7 +53,7 @@ def shapes(quantity: str, nv: int, links: int) -> list[tuple[int, ...]]:
 
 
 @dataclass(frozen=True)
-class Row:
+class PeerRow:
     """One line of the table; `wide` is the aim where registers hold eight doubles, `narrow` where they hold fewer."""
 
     robot: str
@@ -74,16 +74,16 @@ class Row:
 
 
 ROWS = (
-    Row("puma", "inverse_dynamics", 2000, 10, 10, peak=0.60),
-    Row("puma", "forward_dynamics", 2000, 12, 10),
-    Row("puma", "mass_matrix", 2000, 10, 8),
-    Row("puma", "inverse_dynamics_derivatives", 2000, 15, 15),
-    Row("puma", "forward_dynamics_derivatives", 2000, 15, 15),
-    Row("talos", "inverse_dynamics", 256, 10, 6, peak=0.50),
-    Row("talos", "forward_dynamics", 256, 8, 5),
-    Row("talos", "inverse_dynamics_derivatives", 256, 6, 6),
-    Row("talos", "forward_dynamics_derivatives", 256, 6, 6),
-    Row("talos", "forward_dynamics_derivatives", 64, 2, 2, one_call=True),
-    Row("puma", "regressor", 2000, 8, 8),
-    Row("talos", "regressor", 256, 5, 5),
+    PeerRow("puma", "inverse_dynamics", 2000, 10, 10, peak=0.60),
+    PeerRow("puma", "forward_dynamics", 2000, 12, 10),
+    PeerRow("puma", "mass_matrix", 2000, 10, 8),
+    PeerRow("puma", "inverse_dynamics_derivatives", 2000, 15, 15),
+    PeerRow("puma", "forward_dynamics_derivatives", 2000, 15, 15),
+    PeerRow("talos", "inverse_dynamics", 256, 10, 6, peak=0.50),
+    PeerRow("talos", "forward_dynamics", 256, 8, 5),
+    PeerRow("talos", "inverse_dynamics_derivatives", 256, 6, 6),
+    PeerRow("talos", "forward_dynamics_derivatives", 256, 6, 6),
+    PeerRow("talos", "forward_dynamics_derivatives", 64, 2, 2, one_call=True),
+    PeerRow("puma", "regressor", 2000, 8, 8),
+    PeerRow("talos", "regressor", 256, 5, 5),
 )

@@ -44,7 +44,8 @@ class Workshop:
     def make(self, name: str, command: Sequence[str], sources: Sequence[Path], title: str) -> Path:
         """The file that the command puts in the place of TARGET, or put there before; failures are kept as well."""
         stem, _, ending = name.partition(".")
-        key = hashlib.sha256("\0".join(command).encode() + _content(sources)).hexdigest()[:20]
+        told = "\0".join(command).replace(str(SOURCES), "")  # the same sources elsewhere are the same
+        key = hashlib.sha256(told.encode() + _content(sources)).hexdigest()[:20]
         target = self.folder / f"{stem}-{key}.{ending}"
         failure = target.with_suffix(".failed")
         if target.exists():
@@ -57,8 +58,8 @@ class Workshop:
             new = Path(scratch) / name
             begun = monotonic()
             try:
-                told = [str(new) if word == TARGET else word for word in command]
-                subprocess.run(told, check=True, capture_output=True, text=True, timeout=self.limit)
+                words = [str(new) if word == TARGET else word for word in command]
+                subprocess.run(words, check=True, capture_output=True, text=True, timeout=self.limit)
             except subprocess.TimeoutExpired:
                 problem = f"{title}: {Path(command[0]).name} was stopped after {self.limit:.0f} s."
             except subprocess.CalledProcessError as error:

@@ -23,7 +23,7 @@ import casadi as ca
 FEW = 12  # degrees of freedom up to which factoring the inertia matrix is the cheaper way to forward dynamics
 
 
-class Joint:
+class SymbolicJoint:
     """One line of the model, and the joint's motion for given coordinates."""
 
     def __init__(self, line: str, at_q: int, at_v: int):
@@ -253,9 +253,9 @@ def symmetric(x):
 def main(name: str, model: str, target: str) -> None:
     first, *lines = Path(model).read_text(encoding="utf-8").splitlines()
     gravity = vector(list(map(float, first.split()[1:])))
-    joints: list[Joint] = []
+    joints: list[SymbolicJoint] = []
     for line in lines:
-        joints.append(Joint(line, *(joints[-1].q.stop, joints[-1].v.stop) if joints else (0, 0)))
+        joints.append(SymbolicJoint(line, *(joints[-1].q.stop, joints[-1].v.stop) if joints else (0, 0)))
     q, v, w = ca.SX.sym("q", joints[-1].q.stop), ca.SX.sym("v", joints[-1].v.stop), ca.SX.sym("w", joints[-1].v.stop)
     results = [ca.sparsify(ca.SX(result)) for result in quantity_of(name, joints, gravity, q, v, w)]
     function = ca.Function("kernel", [q, v, w], results, {"cse": True})
