@@ -1,11 +1,13 @@
 # make demo    set up and reproduce the papers' results
 # make test    set up and run the tests
 # make floors  set up the lowest versions that pyproject.toml declares, and run on them the tests that meet them
-# make bench   set up and measure against Pinocchio; writes benchmarks/results/
+# make bench   set up and measure against Pinocchio and other peers; writes benchmarks/results/
+# make fuzz    set up and try to break it, for MINUTES (5)
 # make lint    set up and check style, types and the order of imports
 
 PYTHON ?= python3
 BIN := .venv/bin
+MINUTES ?= 5
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
 # What every dependency is asked for: NumPy's C interface and element types, LLVM, SciPy, the command line, files, figures.
@@ -14,7 +16,7 @@ FLOORS := tests/compile/native tests/compile/emit tests/compile/test_array_kinds
 	tests/simulation/test_integration.py tests/simulation/test_flight.py tests/control/test_linearize.py \
 	tests/describe/test_urdf_agrees_with_pinocchio.py tests/identify/test_width.py tests/project
 
-.PHONY: demo test floors bench lint clean
+.PHONY: demo test floors bench fuzz lint clean
 
 demo: .venv/demo
 	$(BIN)/appell reproduce
@@ -25,11 +27,15 @@ test: .venv/test
 floors: .venv-floors/test
 	.venv-floors/bin/python -m pytest -n 2 --dist worksteal -m "not slow" $(FLOORS)
 
-bench: .venv/test
+bench: .venv/test .venv/peers
 	$(BIN)/appell bench --force --json benchmarks/results/against-pinocchio.json
+	$(BIN)/appell bench --peers --force --json benchmarks/results/peers.json
 	$(BIN)/python benchmarks/identification.py
 	$(BIN)/python benchmarks/simulation.py
 	$(BIN)/python benchmarks/publish.py
+
+fuzz: .venv/test
+	$(BIN)/appell fuzz --minutes $(MINUTES)
 
 lint: .venv/lint
 	$(BIN)/ruff check src tests benchmarks examples

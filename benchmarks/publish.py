@@ -11,14 +11,17 @@ import sys
 from pathlib import Path
 
 from appell.lab.bench.figure import Figure, seconds_text
+from appell.lab.bench.peers.standing import Standing
 from appell.lab.bench.report import Report
 from appell.motion.pictures.look import BLUE, GREY, STYLE
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "benchmarks" / "results" / "against-pinocchio.json"
 RUNS = ROOT / "benchmarks" / "results" / "simulation.json"
+PEERS = ROOT / "benchmarks" / "results" / "peers.json"
 BEGIN, END = "<!-- figures: written by benchmarks/publish.py -->", "<!-- end of figures -->"
 BEGIN_RUNS, END_RUNS = "<!-- runs: written by benchmarks/publish.py -->", "<!-- end of runs -->"
+BEGIN_PEERS, END_PEERS = "<!-- peers: written by benchmarks/publish.py -->", "<!-- end of peers -->"
 
 
 def main() -> None:
@@ -27,7 +30,10 @@ def main() -> None:
         sys.exit(f"{RESULTS.name} was measured with --quick, which is not good enough to publish; run make bench")
     pages = {ROOT / "README.md": report.markdown(), ROOT / "benchmarks" / "README.md": report.markdown_with_aims()}
     for path, figures in pages.items():
-        path.write_text(between_markers(path.read_text(encoding="utf-8"), figures), encoding="utf-8")
+        text = between_markers(path.read_text(encoding="utf-8"), figures)
+        if BEGIN_PEERS in text:
+            text = between_markers(text, peers_text(), BEGIN_PEERS, END_PEERS)
+        path.write_text(text, encoding="utf-8")
     readme = ROOT / "README.md"
     text = between_markers(readme.read_text(encoding="utf-8"), runs_text(), BEGIN_RUNS, END_RUNS)
     readme.write_text(text, encoding="utf-8")
@@ -39,6 +45,16 @@ def between_markers(text: str, figures: str, begin: str = BEGIN, end: str = END)
     head, rest = text.split(begin)
     tail = rest.split(end)[1]
     return f"{head}{begin}\n{figures}\n{end}{tail}"
+
+
+def peers_text() -> str:
+    """Against the best generated C and C++, as a table."""
+    if not PEERS.exists():
+        return "Not measured yet: `appell bench --peers --json benchmarks/results/peers.json`."
+    standing = Standing.read(PEERS)
+    if standing.quick:
+        sys.exit(f"{PEERS.name} was measured with --quick, which is not good enough to publish; run make bench")
+    return standing.markdown()
 
 
 def runs_text() -> str:

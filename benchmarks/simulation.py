@@ -51,10 +51,10 @@ def robot_file(name: str) -> Path:
 
 def swing(subject: Subject, turns: int) -> dict:
     """From rest, without torques."""
-    pin, peer, dyn = pinocchio(), subject.peer, subject.dynamics
-    model, data, n = peer.model, peer.data, subject.robot.nv
+    pin, twin, dyn = pinocchio(), subject.twin, subject.dynamics
+    model, data, n = twin.model, twin.data, subject.robot.nv
     assert model.nq == model.nv == n
-    assert (peer.order == np.arange(n)).all()
+    assert (twin.order == np.arange(n)).all()
     q0, tau = np.array(STARTS[subject.name]), np.zeros(n)
     y0 = np.concatenate([q0, np.zeros(n)])
 

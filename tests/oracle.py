@@ -83,6 +83,12 @@ class Oracle:
         M = pin.crba(self.model, self.data, self.q(q))
         return self.G.T @ (np.triu(M) + np.triu(M, 1).T) @ self.G
 
+    def inverse_mass_matrix(self, q):
+        if self.has_mimic:
+            return np.linalg.inv(self.mass_matrix(q))
+        inverse = pin.computeMinverse(self.model, self.data, self.q(q))
+        return self.G.T @ (np.triu(inverse) + np.triu(inverse, 1).T) @ self.G
+
     def bias(self, q, v):
         return self.G.T @ pin.nonLinearEffects(self.model, self.data, self.q(q), self.G @ v)
 
@@ -120,7 +126,11 @@ class Oracle:
         return tuple(self.G.T @ part @ self.G for part in (dq, dv, M))
 
     def forward_dynamics_derivatives(self, q, v, tau):
-        """Of implicit differentiation: ∂a/∂x = -M⁻¹ ∂τ/∂x at the a that τ brings about."""
+        """Its own, or with mimic joints implicit ones: ∂a/∂x = -M⁻¹ ∂τ/∂x at the a that τ brings about."""
+        if not self.has_mimic:
+            full = self.q(q), self.G @ v, self.G @ tau
+            dq, dv, inverse = pin.computeABADerivatives(self.model, self.data, *full)
+            return tuple(self.G.T @ part @ self.G for part in (dq, dv, np.triu(inverse) + np.triu(inverse, 1).T))
         a = self.forward_dynamics(q, v, tau)
         dq, dv, M = self.inverse_dynamics_derivatives(q, v, a)
         return -np.linalg.solve(M, dq), -np.linalg.solve(M, dv), np.linalg.inv(M)
@@ -146,13 +156,14 @@ class Oracle:
 def depth_first(robot: Robot):
     """The links with every subtree in one run."""
 
-    def outboard(parent):
-        for link in robot.links:
-            if link.parent == parent:
-                yield link
-                yield from outboard(link.name)
-
-    return list(outboard(None))
+    children: dict[str | None, list] = {}
+    for link in robot.links:
+        children.setdefault(link.parent, []).append(link)
+    found, waiting = [], children[None][::-1]
+    while waiting:
+        found.append(waiting.pop())
+        waiting += children.get(found[-1].name, [])[::-1]
+    return found
 
 
 def joint_model(motion):

@@ -6,19 +6,25 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 from typing import Any, overload
 
+from appell.compile.content import content, is_ours
+from appell.compile.formula import Formula
 from appell.compile.function import Function
+from appell.compile.kept import kept
 from appell.compile.native.making import MAKING
 from appell.compile.passes.collect import simplest
+from appell.compile.rolling.roll import roll
 from appell.compile.tape import Array, Tape
 from appell.compile.taylor import Taylor
 from appell.compile.trace import trace
+from appell.derivative_rules import FORCES, MOTIONS, DerivativeRule
 from appell.errors import ModelError
 from appell.formulate.equations import Equations
 from appell.formulate.systems import Choice, Maker, maker
-from appell.model.body import Inertia
+from appell.model.body import inertias_of
 from appell.model.system import System
 
 Body = Callable[..., Mapping[str, Any]]  # (equations, *arguments) -> results by name
+_QUICK = 9  # velocities up to which a function is traced in no more time than it takes to find its trace
 
 
 class Catalogue:
@@ -36,15 +42,31 @@ class Catalogue:
         """The name of the way to the equations."""
         return self._make.name
 
+    @property
+    def looped(self) -> tuple[str, ...]:
+        """The functions that run as loops over the links: their code is as long as one step, however long the robot."""
+        return self._make.looped
+
     @cached_property
     def equations(self) -> Equations:
         """The same over abstract scalars, for functions of one's own: see `Function.of`."""
         return self._make({})
 
     def function(
-        self, name: str, arguments: str, body: Body, doc: str = "", *, inertial: bool = True, pushed: bool = False
+        self,
+        name: str,
+        arguments: str,
+        body: Body,
+        doc: str = "",
+        *,
+        inertial: bool = True,
+        pushed: bool = False,
+        subject: str | None = None,
     ) -> Function:
-        """Trace `body(equations, *arguments)`; `pushed` adds a wrench for each frame, as one mapping at the end."""
+        """Trace `body(equations, *arguments)`; `pushed` adds a wrench for each frame, as one mapping at the end.
+
+        A long trace is kept on disk under its `subject`, if there is one.
+        """
         system = self.system
         sizes = {"q": system.nq, "v": system.nv, "a": system.nv, "tau": system.nu}
         given = arguments.split()
@@ -57,14 +79,36 @@ class Catalogue:
         if free:
             inputs.append(Array("parameters", (10 * len(free),)))
 
-        def traced(*values):
-            values, rest = values[: len(given)], values[len(given) :]
-            equations = self.equations if not free else self._make(_inertias(free, rest[-1]))
-            outside = (dict(zip(self._pushed, rest, strict=False)),) if pushed else ()
-            return body(equations, *values, *outside)
+        def traced(values, loops=None):
+            equations = self._make(inertias_of(free, values[-1])) if free else self.equations
+            outside = (dict(zip(self._pushed, values[len(given) :], strict=False)),) if pushed else ()
+            return body(equations.run_by(loops) if loops else equations, *values[: len(given)], *outside)
 
-        tape = trace(name, inputs, traced)
-        return Function(simplest(tape) if self._make.collects(name) else tape, doc, system.owner, self.tangents)
+        def make() -> Tape:
+            tape = trace(name, inputs, lambda *values: traced(values))
+            return simplest(tape) if self._make.collects(name) else tape
+
+        formula: Formula
+        if name in self.looped:
+            formula = roll(name, inputs, lambda *values: traced(values[:-1], values[-1]))
+        else:
+            formula = kept(subject, make)
+        return Function(formula, doc, system.owner, self.tangents, self._rule(formula, pushed, free))
+
+    def subject(self, *named: str) -> str | None:
+        """The content of this catalogue as a name for what is made of it; None if it is small, or nobody can say."""
+        if self.system.nv <= _QUICK or not is_ours(type(self)):
+            return None
+        return content(self.system, self.choice, self.wrenches, named)
+
+    def _rule(self, formula: Formula, pushed: bool, free: list[str]) -> DerivativeRule | None:
+        """How the function of a formula is differentiated, if there is another way than through its tape."""
+        if formula.name not in FORCES | MOTIONS or not self._make.structured:
+            return None
+        on = tuple(self._pushed) if pushed else ()
+        return DerivativeRule(
+            self.system, self.choice, formula.name, formula.inputs, formula.outputs, on, tuple(free), self.tangents
+        )
 
     @property
     def _free(self) -> list[str]:
@@ -111,7 +155,7 @@ class Entry:
         self._options = {"inertial": inertial, "pushed": pushed}
 
     def __set_name__(self, owner: type, name: str) -> None:
-        self._name = name
+        self._name, self._owner = name, owner.__qualname__
 
     @overload
     def __get__(self, catalogue: None, owner: type) -> Entry: ...
@@ -122,14 +166,22 @@ class Entry:
     def __get__(self, catalogue: Catalogue | None, owner: type) -> Entry | Function:
         if catalogue is None:
             return self
-        kept = vars(catalogue)
+        made = vars(catalogue)
         with MAKING:
-            if self._name not in kept:  # found there from now on, before this
-                kept[self._name] = catalogue.function(
-                    self._name, self._arguments, self._body, self.__doc__ or "", **self._options
+            if self._name not in made:  # found there from now on, before this
+                made[self._name] = catalogue.function(
+                    self._name,
+                    self._arguments,
+                    self._body,
+                    self.__doc__ or "",
+                    subject=self._subject(catalogue),
+                    **self._options,
                 )
-        return kept[self._name]
+        return made[self._name]
 
-
-def _inertias(names: list[str], parameters) -> dict[str, Inertia]:
-    return {name: Inertia.from_parameters(parameters[10 * k : 10 * k + 10]) for k, name in enumerate(names)}
+    def _subject(self, catalogue: Catalogue) -> str | None:
+        """What this function of a catalogue is; unknown if its formula is somebody else's or depends on more."""
+        body = self._body
+        if not is_ours(body) or getattr(body, "__closure__", None) is not None:
+            return None
+        return catalogue.subject(body.__module__, self._owner, self._name)

@@ -32,6 +32,9 @@ class Dynamics(FrameCatalogue):
     forces act; inverse and forward dynamics then take one more argument of six numbers (force, moment) for each,
     expressed as `reference` says. If bodies are free, every function that needs inertia takes `parameters`, ten a body.
     `tau` are forces at the actuators, all others along the coordinates; for a tree the two are the same.
+
+    Inverse and forward dynamics of a long tree run as loops over its links, which compile in the same time however long
+    it is; `loops` asks for them (True) or for straight code (False), and `dyn.looped` names the functions that do.
     """
 
     def __init__(
@@ -45,12 +48,13 @@ class Dynamics(FrameCatalogue):
         reference: str = "LOCAL",
         friction: bool = False,
         rotors: bool = False,
+        loops: bool | None = None,
     ):
-        choice = Choice(formulation, inertia, forward, friction, rotors, known_reference(reference))
+        choice = Choice(formulation, inertia, forward, friction, rotors, known_reference(reference), loops)
         super().__init__(system, choice, wrenches)
 
     def __repr__(self) -> str:
-        return f"Dynamics({self.system}, '{self.formulation}')"
+        return f"Dynamics({self.system}, '{self.formulation}'{', in loops' * bool(self.looped)})"
 
     # ---- motion and forces
 
@@ -91,6 +95,11 @@ class Dynamics(FrameCatalogue):
         lambda e, q: {"M": e.mass_matrix(q)},
         "M(q), the inertia matrix along the coordinates.",
     )
+    inverse_mass_matrix = Entry(
+        "q",
+        lambda e, q: {"M_inverse": e.inverse_mass_matrix(q)},
+        "M(q)⁻¹, the accelerations of unit forces along the coordinates.",
+    )
     bias = Entry(
         "q v",
         lambda e, q, v: {"h": e.bias(q, v)},
@@ -119,6 +128,13 @@ class Dynamics(FrameCatalogue):
         inertial=False,
     )
 
+    base_regressor = Entry(
+        "q v a",
+        lambda e, q, v, a: {"Y": e.base_regressor(q, v, a)},
+        "Y(q, v, a), with tau = Y base_parameters: those columns of the regressor that are no combination of others.",
+        inertial=False,
+    )
+
     @property
     def parameters(self) -> tuple[Parameter, ...]:
         """The columns of the regressor: name, kind, owner and value of each parameter."""
@@ -128,6 +144,19 @@ class Dynamics(FrameCatalogue):
     def parameter_values(self) -> np.ndarray:
         """The numbers that the regressor is multiplied with."""
         return np.array([parameter.value for parameter in self.parameters])
+
+    @property
+    def base_parameters(self) -> tuple[Parameter, ...]:
+        """The columns of the base regressor: the kept parameter of each, and the value it has with all it stands for.
+
+        `base_matrix` says what that is; units are those of the kept parameter.
+        """
+        return self.equations.base.parameters
+
+    @property
+    def base_matrix(self) -> np.ndarray:
+        """B, with base_parameters = B parameters and regressor = base_regressor B."""
+        return self.equations.base.matrix
 
     # ---- energy and momentum
 

@@ -7,6 +7,7 @@ import gc
 import inspect
 import pickle
 import pydoc
+import re
 import weakref
 
 import numpy as np
@@ -114,10 +115,47 @@ def test_results_in_either_precision_from_either_precision(function, kind, room)
     assert function(*arguments, dtype=np.float32).dtype == np.float32
 
 
-def test_compiling_for_floats_leaves_nothing_to_the_first_call(function, monkeypatch):
-    function.compile(np.float32)
-    monkeypatch.setattr(gufunc, "load_kernel", None)
-    assert function(np.float32([1, 2]), np.float32(3)).tolist() == [3.0, 5.0, 3.0]
+@pytest.fixture
+def loaded(monkeypatch) -> list[str]:
+    """The formats for which loops are loaded, in order."""
+    kinds, real = [], gufunc.load_kernel
+    monkeypatch.setattr(gufunc, "load_kernel", lambda *given: kinds.append(given[1].char) or real(*given))
+    return kinds
+
+
+@pytest.mark.parametrize("kind", [np.float64, np.float32])
+def test_what_is_compiled_is_what_was_asked_for_and_leaves_nothing_to_the_first_call(function, loaded, kind):
+    assert function.compile(kind) is function
+    assert loaded == [np.dtype(kind).char]
+    assert function(kind([1, 2]), kind(3)).tolist() == [3.0, 5.0, 3.0]
+    assert function.compile(kind)(kind([[1, 2]]), kind(3)).tolist() == [[3.0, 5.0, 3.0]]
+    assert loaded == [np.dtype(kind).char]
+
+
+def test_a_first_call_compiles_for_its_own_format_alone(function, loaded):
+    narrow, out = (np.float32([1, 2]), np.float32(3)), np.empty(3, np.float32)
+    assert function(*narrow).dtype == np.float32
+    assert function(*narrow, out=out) is out
+    assert loaded == ["f"]
+    assert function([1, 2], 3).dtype == np.float64
+    assert loaded == ["f", "d"]
+    assert function(*narrow).dtype == np.float32
+    assert loaded == ["f", "d"]
+
+
+def test_only_two_formats_can_be_compiled_for(function):
+    with pytest.raises(ArgumentError, match="'f' cannot compute in int64"):
+        function.compile(np.int64)
+
+
+def test_it_is_said_how_long_a_first_call_took_and_where_its_code_came_from(function, tmp_path, monkeypatch, caplog):
+    monkeypatch.setenv("APPELL_CACHE", str(tmp_path / "cache"))
+    with caplog.at_level("INFO", logger="appell"):
+        function([1.0, 2.0], 3.0)
+        pickle.loads(pickle.dumps(function)).compile()
+    made, found = [record.message for record in caplog.records]
+    assert re.fullmatch(r"f, loop for float64: \d+ bytes of machine code made in \d+\.\d{3} s", made)
+    assert re.fullmatch(r"f, loop for float64: \d+ bytes of machine code found in the cache in \d+\.\d{3} s", found)
 
 
 def test_batches_that_do_not_broadcast_are_a_value_error(function):

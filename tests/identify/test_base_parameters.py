@@ -5,7 +5,7 @@ import pytest
 
 import appell as ap
 from appell.identify import base_parameters, seek
-from appell.identify.base.structure import structural_null_space
+from appell.identify.base.reduce import structural_kernel
 from robots import random_chain, random_tree, random_trees
 
 TREES = [ap.load(name) for name in ap.tree_names()]
@@ -35,7 +35,7 @@ def test_the_number_of_inertial_base_parameters_is_the_published_one(name, gravi
 def test_structure_and_sampled_rank_agree_on_every_tree(robot):
     sought = seek(robot)
     Y = sought.regressor(*random_motions(sought, 250)).reshape(-1, len(sought.parameters))
-    null = structural_null_space(sought)
+    null = structural_kernel(sought)
     size = np.linalg.norm(Y, axis=0)
     assert np.abs(Y @ null).max() < 1e-11 * size.max()
     Y = Y / np.where(size > 1e-9 * size.max(), size, size.max())

@@ -73,6 +73,14 @@ def test_runs_in_the_readme_are_those_that_were_measured():
     assert shown == publish["runs_text"](), "run: python benchmarks/publish.py"
 
 
+@pytest.mark.parametrize("page", ["README.md", "benchmarks/README.md"])
+def test_peers_in_the_texts_are_those_that_were_measured(page):
+    publish = runpy.run_path(str(ROOT / "benchmarks" / "publish.py"))
+    if page == "benchmarks/README.md" or publish["BEGIN_PEERS"] in read(ROOT / page):
+        shown = read(ROOT / page).split(publish["BEGIN_PEERS"] + "\n")[1].split("\n" + publish["END_PEERS"])[0]
+        assert shown == publish["peers_text"](), "run: python benchmarks/publish.py"
+
+
 def test_published_figures_were_not_measured_in_a_hurry():
     assert not Report.read(RESULTS).quick
 

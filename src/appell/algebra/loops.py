@@ -23,10 +23,10 @@ Table = Any  # what `Loops.table` and `Loops.given` return: opaque to algorithms
 
 
 class Rows(NamedTuple):
-    """The row of a table that each turn reads or writes."""
+    """The row of a table that each turn reads or writes; None: turns of that kind have nothing to do with the table."""
 
     table: Table
-    rows: Sequence[int]
+    rows: Sequence[int | None]
 
 
 class Loops(ABC):
@@ -55,8 +55,8 @@ class Loops(ABC):
     ) -> None:
         """Take turn after turn: turn k is `steps[kinds[k]]` on row k of everything.
 
-        Where steps differ in kind they read and write the same tables. Numbers are constants; all rows of them that
-        belong to one kind have the same length.
+        A step that has no row of a table is given an empty one, and gives an empty one back. Numbers are constants;
+        all rows of them that belong to one kind have the same length.
         """
 
 
@@ -75,9 +75,10 @@ class Unrolled(Loops):
     def each(self, steps, kinds, reads, writes, numbers=()) -> None:
         for turn, kind in enumerate(kinds):
             row = [numbers[turn]] if numbers else []
-            found = steps[kind](*(table[rows[turn]] for table, rows in reads), *row)
+            found = steps[kind](*([] if rows[turn] is None else table[rows[turn]] for table, rows in reads), *row)
             for (table, rows), written in zip(writes, found, strict=True):
-                table[rows[turn]] = list(written)
+                if rows[turn] is not None:
+                    table[rows[turn]] = list(written)
 
 
 UNROLLED = Unrolled()

@@ -62,8 +62,14 @@ class Mat3:
         if isinstance(other, Vec3):
             a, b, c = self.rows
             return Vec3(a.dot(other), b.dot(other), c.dot(other))
-        columns = other.T.rows
-        return Mat3.of([row.dot(column) for column in columns] for row in self.rows)
+        (a, b, c), (x, y, z) = self.rows, other.T.rows
+        return Mat3(
+            (
+                Vec3(a.dot(x), a.dot(y), a.dot(z)),
+                Vec3(b.dot(x), b.dot(y), b.dot(z)),
+                Vec3(c.dot(x), c.dot(y), c.dot(z)),
+            )
+        )
 
 
 IDENTITY = Mat3(UNITS)
@@ -91,7 +97,7 @@ def axial_of_product(m: Mat3, s: Mat3) -> Vec3:
 
 def outer(u: Vec3, v: Vec3) -> Mat3:
     """u vᵀ."""
-    return Mat3.of([a * b for b in v] for a in u)
+    return Mat3((u.x * v, u.y * v, u.z * v))
 
 
 def symmetric_product(u: Vec3, v: Vec3) -> Mat3:

@@ -45,3 +45,15 @@ class LDL:
             for i in range(k):
                 x[k] = x[k] - self.lower[k][i] * x[i]
         return x
+
+    def inverse(self) -> list[list[Scalar]]:
+        """H⁻¹ = L⁻¹ D⁻¹ L⁻ᵀ, column by column from the diagonal down: L H⁻¹ = D⁻¹ L⁻ᵀ has 1 / D there and 0 below."""
+        n = len(self.lower)
+        found: list[list[Scalar]] = [[0.0] * n for _ in range(n)]
+        for j in range(n):
+            for k in range(j, n):
+                entry = self.inverse_pivots[k] if k == j else 0.0
+                for i in range(k):
+                    entry = entry - self.lower[k][i] * found[i][j]
+                found[k][j] = found[j][k] = entry
+        return found

@@ -1,4 +1,4 @@
-"""`appell bench`: how fast it is on this machine, against Pinocchio."""
+"""`appell bench`: how fast it is on this machine, against Pinocchio, or against all that can be built beside it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from appell.cli.options import Force, Physical
 
 def register(app: typer.Typer) -> None:
     @app.command(
-        epilog="Example: [bold]appell bench --robot puma --part batch --quick[/]. Needs Pinocchio: pip install pin."
+        epilog="Example: [bold]appell bench --robot puma --part batch --quick[/]. Needs Pinocchio: pip install pin. "
+        "[bold]appell bench --peers[/] needs a C++ compiler and pip install 'appell\\[peers]'."
     )
     def bench(
         robot: Annotated[
@@ -27,7 +28,15 @@ def register(app: typer.Typer) -> None:
                 help="batch, call, start, counts, parallel, kinematics or control; may be repeated. Without it: all."
             ),
         ] = None,
-        batch: Annotated[int, typer.Option(help="Samples in a batch.")] = 10_000,
+        batch: Annotated[int | None, typer.Option(help="Samples in a batch; 10,000 if not given.")] = None,
+        peers: Annotated[
+            bool,
+            typer.Option(
+                "--peers",
+                help="Build Pinocchio in C++, CasADi's C and MuJoCo's driver, and print the table against the best.",
+            ),
+        ] = False,
+        build_limit: Annotated[float, typer.Option(help="Seconds that one build of a peer may take.")] = 900.0,
         quick: Annotated[bool, typer.Option("--quick", help="Fewer repeats: a first impression.")] = False,
         json: Annotated[Path | None, typer.Option(help="Write machine, versions and figures to this .json.")] = None,
         force: Force = False,
@@ -35,14 +44,18 @@ def register(app: typer.Typer) -> None:
         """Measure speed and time to first result on one core, against a Python loop over Pinocchio."""
         from appell.cli.screen import say, screen, watched
         from appell.cli.targets import check_target
-        from appell.lab.bench.run import PARTS, Plan, run, tasks
+        from appell.lab.bench.run import BATCH, PARTS, Plan, run, tasks
         from appell.lab.bench.subject import find, pinocchio
 
         check_target(json, force, (".json",))
+        if peers:
+            _refuse({"--base": base, "--part": part, "--batch": batch})
+            _against_peers(robot or [], build_limit, quick, json)
+            return
         pinocchio()
         effort = {"turns": 5, "processes": 1} if quick else {"turns": 25, "processes": 5}
         subjects = [find(name, base, physical) for name in robot or ("puma", "talos")]
-        plan = Plan(subjects, tuple(part or PARTS), batch, quick=quick, **effort)
+        plan = Plan(subjects, tuple(part or PARTS), BATCH if batch is None else batch, quick=quick, **effort)
         console = screen()
         with watched(sum(task.ticks for task in tasks(plan))) as watch:
             report = run(plan, watch)
@@ -51,3 +64,36 @@ def register(app: typer.Typer) -> None:
         if json is not None:
             report.save(json)
             say(console, f"written to {json}")
+
+
+def _refuse(given: dict[str, object]) -> None:
+    """What says nothing about the table of peers must not be given with it."""
+    from appell.errors import ArgumentError
+
+    for option, value in given.items():
+        if value is not None:
+            raise ArgumentError(
+                f"{option} does not go with --peers, whose rows are fixed.", expected="--robot, --quick"
+            )
+
+
+def _against_peers(robots: list[str], build_limit: float, quick: bool, json: Path | None) -> None:
+    from rich.console import Console
+
+    from appell.cli.screen import say, screen, watched
+    from appell.lab.bench.peers.match import build, chosen_rows, peers_of, play
+    from appell.lab.bench.peers.workshop import Workshop
+
+    console, progress = screen(), Console(stderr=True)
+    rows, turns = chosen_rows(robots), 5 if quick else 25
+    peers = peers_of(Workshop(limit=build_limit, say=lambda line: say(progress, line)))
+    build(rows, peers)
+    with watched(turns * len(rows)) as watch:
+        standing = play(rows, peers, turns, watch, quick)
+    console.print(standing.table())
+    for line in standing.refusals():
+        say(console, line)
+    console.print(standing.verdict())
+    if json is not None:
+        standing.save(json)
+        say(console, f"written to {json}")

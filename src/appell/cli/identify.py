@@ -14,6 +14,7 @@ from appell.cli.options import Base, Force, Physical
 from appell.cli.reading import read_system, told
 from appell.cli.screen import say, screen
 from appell.cli.targets import check_target
+from appell.describe.files import write_text
 from appell.errors import ArgumentError, unknown_name
 from appell.model.system import System
 
@@ -111,16 +112,11 @@ def register(app: typer.Typer) -> None:
         if meaning:
             say(console, verdict.best.estimator.base_.describe())
         if report is not None:
-            report.unlink(missing_ok=True)
-            if report.suffix == ".html":
-                verdict.to_html(report)
-            else:
-                report.write_text(verdict.to_markdown(), encoding="utf-8")
+            write_text(report, verdict.to_html() if report.suffix == ".html" else verdict.to_markdown())
             say(console, f"report  {report}")
         if export is not None and (verdict.passed or force_export):
-            export.unlink(missing_ok=True)
             with told():
-                ident.export(verdict, export, negative=negative, force=force_export)
+                ident.export(verdict, export, negative=negative, force=force_export, overwrite=True)
             say(console, f"robot   {export} ({verdict.best.title})")
         if not verdict.passed:
             say(console, f"verdict FAIL: {ident.why(verdict)}.")

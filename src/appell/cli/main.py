@@ -20,6 +20,7 @@ from appell.cli import (
     count,
     excite,
     formulations,
+    fuzz,
     identify,
     info,
     latency,
@@ -80,6 +81,7 @@ for command in (
     latency,
     simulate,
     reproduce,
+    fuzz,
 ):
     command.register(app)
 

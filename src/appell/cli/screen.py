@@ -5,13 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
-
-if TYPE_CHECKING:
-    from appell.lab.bench.run import Task
 
 PAGE = 100  # columns of a file or a pipe
 
@@ -28,14 +24,14 @@ def say(console: Console, text: str) -> None:
 
 
 @contextmanager
-def watched(ticks: int) -> Iterator[Callable[[Task], Callable[[], None]]]:
+def watched(ticks: int) -> Iterator[Callable[[str], Callable[[], None]]]:
     """A bar of so many ticks; it shows the title of the task that is under way."""
     columns = (TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
         bar = progress.add_task("", total=ticks)
 
-        def watch(task: Task) -> Callable[[], None]:
-            progress.update(bar, description=task.title)
+        def watch(title: str) -> Callable[[], None]:
+            progress.update(bar, description=title)
             return lambda: progress.advance(bar)
 
         yield watch

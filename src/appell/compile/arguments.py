@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from appell.compile.tape import Array, Tape
+from appell.compile.formula import Formula
+from appell.compile.tape import Array
 from appell.errors import ArgumentError
 
 _PLAIN = frozenset({np.ndarray, list, tuple, float, int, np.float64, np.float32})
@@ -23,7 +24,7 @@ _OPTIONS = ("out", "where", "axes", "axis", "keepdims", "order", "dtype", "subok
 class Caller:
     """Calls a ufunc, and says what is wrong if it will not be called."""
 
-    def __init__(self, ufunc: np.ufunc, tape: Tape, owner: str):
+    def __init__(self, ufunc: np.ufunc, tape: Formula, owner: str):
         self.ufunc, self.tape = ufunc, tape
         self.title = title(tape.name, owner)
 

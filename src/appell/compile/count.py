@@ -28,6 +28,9 @@ class OpCount:
     def __add__(self, other: OpCount) -> OpCount:
         return OpCount(*(a + b for a, b in zip(astuple(self), astuple(other), strict=True)))
 
+    def __rmul__(self, times: int) -> OpCount:
+        return OpCount(*(times * number for number in astuple(self)))
+
     def __str__(self) -> str:
         names = [field.name for field in fields(self)]
         widths = [max(len(name), len(str(value))) for name, value in zip(names, astuple(self), strict=True)]

@@ -20,6 +20,7 @@ import numpy as np
 
 from appell.compile.evaluate import evaluate
 from appell.compile.tape import Array, Tape
+from appell.errors import CompileError
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,7 @@ class Window:
 
 
 @dataclass(frozen=True)
-class Step:
+class FrameStep:
     """One tape and where its turns find their operands.
 
     The inputs of the tape are an array for each window that is read, then, if there are any, the numbers of the turn;
@@ -53,7 +54,7 @@ class Step:
 class Stage:
     """Turns of some steps: `order` says whose turn it is; the k-th turn of a step takes its k-th windows."""
 
-    steps: tuple[Step, ...]
+    steps: tuple[FrameStep, ...]
     order: tuple[int, ...]
 
 
@@ -83,6 +84,39 @@ class Program:
                 total.update(repr((step.reads, step.writes)).encode())
                 total.update(np.array(step.numbers, dtype="<f8").tobytes())
         return total.hexdigest()
+
+
+def verify(program: Program) -> Program:
+    """Return the program, or raise on the first rule it breaks."""
+
+    def fail(problem: str):
+        raise CompileError(f"program '{program.name}': {problem}.")
+
+    for stage in program.stages:
+        for number, step in enumerate(stage.steps):
+            turns, tape = stage.order.count(number), step.tape
+            widths = [window.width for window in step.reads] + [len(row) for row in step.numbers[:1]]
+            if widths != [array.size for array in tape.inputs]:
+                fail(f"step '{tape.name}' reads {widths} for {tape.inputs}")
+            if [window.width for window in step.writes] != [array.size for array in tape.outputs]:
+                fail(f"step '{tape.name}' writes other widths than {tape.outputs}")
+            if any(len(window.starts) != turns for window in (*step.reads, *step.writes)):
+                fail(f"step '{tape.name}' has {turns} turns, and windows for another number of them")
+            if step.numbers and (len(step.numbers) != turns or {len(row) for row in step.numbers} != set(widths[-1:])):
+                fail(f"step '{tape.name}' has no row of {widths[-1]} numbers for each of {turns} turns")
+            if not np.isfinite(np.array(step.numbers)).all():
+                fail(f"step '{tape.name}' has numbers that are not finite")
+            for turn in range(turns):
+                read, written = ([k for w in windows for k in w.slots(turn)] for windows in (step.reads, step.writes))
+                if not all(0 <= slot < program.size for slot in (*read, *written)):
+                    fail(f"turn {turn} of step '{tape.name}' reaches beyond the frame")
+                if len(set(written)) != len(written):
+                    fail(f"turn {turn} of step '{tape.name}' writes a slot twice")
+    if not all(0 <= slot < program.size for slot in program.results):
+        fail("a result lies beyond the frame")
+    if len(program.results) != sum(array.size for array in program.outputs):
+        fail(f"there are {len(program.results)} results for outputs {program.outputs}")
+    return program
 
 
 def run(program: Program, *arguments) -> tuple[np.ndarray, ...]:

@@ -135,7 +135,9 @@ def needed(nodes: Sequence[Node], results: Iterable[int]) -> list[int]:
     return [index for index, mark in enumerate(marked) if mark]
 
 
-def renumber(nodes: Sequence[Node], order: Iterable[int], results: Iterable[int]) -> tuple[tuple, tuple[int, ...]]:
+def renumber(
+    nodes: Sequence[Node] | Mapping[int, Node], order: Iterable[int], results: Iterable[int]
+) -> tuple[tuple, tuple[int, ...]]:
     """Some nodes in another order, and the results among them."""
     place: dict[int, int] = {}
     kept: list[Node] = []

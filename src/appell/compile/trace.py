@@ -19,7 +19,7 @@ from typing import Any
 from appell.algebra.scalar import is_number
 from appell.compile.graph import Graph
 from appell.compile.passes.pipeline import TRACED, run
-from appell.compile.tape import Array, Tape
+from appell.compile.tape import CONST, Array, Tape
 from appell.errors import TraceError
 
 
@@ -29,11 +29,21 @@ def _operators(name: str) -> tuple[Callable[..., Any], Callable[..., Any]]:
 
     def left(self, other):
         k = self._index_of(other)
-        return NotImplemented if k is None else self.scalar(make(self.graph, self.index, k))
+        if k is None:
+            return NotImplemented
+        graph = self.graph
+        index = make(graph, self.index, k)
+        node = graph.nodes[index]  # `scalar` written out, here and below: most of the time of a trace is spent here
+        return node[1] if node[0] == CONST else Traced(graph, index)
 
     def right(self, other):
         k = self._index_of(other)
-        return NotImplemented if k is None else self.scalar(make(self.graph, k, self.index))
+        if k is None:
+            return NotImplemented
+        graph = self.graph
+        index = make(graph, k, self.index)
+        node = graph.nodes[index]
+        return node[1] if node[0] == CONST else Traced(graph, index)
 
     return left, right
 
@@ -56,7 +66,11 @@ class Traced:
 
     def _index_of(self, other: Any) -> int | None:
         """The node of an operand; None for what is neither a number nor a traced scalar."""
-        if isinstance(other, Traced):
+        if type(other) is float:  # nearly always one that was met before, and then it is finite
+            known = self.graph.index.get((CONST, other + 0.0))
+            if known is not None:
+                return known
+        elif isinstance(other, Traced):
             if other.graph is not self.graph:
                 raise TraceError("two traced scalars come from different traces; a trace cannot use another's values.")
             return other.index
@@ -147,16 +161,28 @@ def trace(name: str, inputs: Sequence[Array], function: Callable[..., Mapping[st
 
 def record(graph: Graph, name: str, inputs: Sequence[Array], function: Callable[..., Mapping[str, Any]]) -> Tape:
     """What a function does, as the graph takes it down."""
+    return graph.tape(name, inputs, *recorded(graph, name, inputs, function))
+
+
+def recorded(
+    graph: Graph, name: str, inputs: Sequence[Array], function: Callable[..., Mapping[str, Any]]
+) -> tuple[list[Array], list[int]]:
+    """The results of a function that is run on the inputs of the graph, and the nodes that they are."""
     arguments = split([Traced(graph, graph.input(k)) for k in range(sum(array.size for array in inputs))], inputs)
     outputs, results = [], []
     for label, value in function(*arguments).items():
         scalars, shape = flatten(value)
         outputs.append(Array(label, shape))
         for scalar in scalars:
-            if not isinstance(scalar, Traced) and not is_number(scalar):
+            if isinstance(scalar, Traced):
+                if scalar.graph is not graph:
+                    raise TraceError(f"result '{label}' of '{name}' comes from another trace.")
+                results.append(scalar.index)
+            elif is_number(scalar):
+                results.append(graph.const(scalar))
+            else:
                 raise TraceError(f"result '{label}' of '{name}' holds {scalar!r}, which is not a scalar.")
-            results.append(scalar.index if isinstance(scalar, Traced) else graph.const(scalar))
-    return graph.tape(name, inputs, outputs, results)
+    return outputs, results
 
 
 def split(scalars: Sequence, arrays: Sequence[Array]) -> list:

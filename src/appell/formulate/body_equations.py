@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from appell.algebra.rotation import Pose
 from appell.algebra.scalar import Scalar, Vector
 from appell.algebra.vector import Vec3
+from appell.formulate.derivatives.inverse import Derivatives
 from appell.formulate.points import PointMotion
 from appell.model.frame import Frame
 
@@ -24,6 +25,10 @@ class BodyEquations(ABC):
     @abstractmethod
     def body_forces(self, q: Vector, v: Vector, a: Vector, wrenches: Wrenches) -> list[Scalar]: ...
 
+    def body_force_derivatives(self, q: Vector, v: Vector, a: Vector, wrenches: Wrenches) -> Derivatives:
+        """The derivatives of `body_forces` by q, v and a, for systems that have a recursion for them."""
+        raise NotImplementedError
+
     @abstractmethod
     def body_mass_matrix(self, q: Vector) -> Matrix: ...
 
@@ -31,7 +36,8 @@ class BodyEquations(ABC):
     def body_coriolis(self, q: Vector, v: Vector) -> Matrix: ...
 
     @abstractmethod
-    def body_regressor(self, q: Vector, v: Vector, a: Vector) -> Matrix: ...
+    def body_regressor(self, q: Vector, v: Vector, a: Vector, columns: Sequence[int] | None = None) -> Matrix:
+        """Ten columns a body, or some of them, in order."""
 
     @abstractmethod
     def body_kinetic_energy(self, q: Vector, v: Vector) -> Scalar: ...

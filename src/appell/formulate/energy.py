@@ -10,8 +10,9 @@ from appell.algebra.scalar import Scalar, Vector, is_number
 from appell.algebra.vector import ZERO, Vec3
 from appell.errors import ModelError
 from appell.formulate.kinematics import world_poses
-from appell.formulate.link_motion import steps, velocities
+from appell.formulate.link_motion import Velocity, steps, velocities
 from appell.formulate.tree import Tree
+from appell.model.body import Inertia
 from appell.model.joints import Partial
 
 
@@ -19,10 +20,14 @@ def kinetic_energy(tree: Tree, q: Vector, v: Vector) -> Scalar:
     velocity = velocities(tree, steps(tree, q), v)
     energy: Scalar = 0.0
     for link in tree.links:
-        omega, linear = velocity[link.name].omega, velocity[link.name].linear
-        p, L = link.inertia.impulse(Partial(omega, linear))  # (1)
-        energy = energy + (linear.dot(p) + omega.dot(L))
+        energy = energy + doubled_energy(link.inertia, velocity[link.name])
     return 0.5 * energy
+
+
+def doubled_energy(body: Inertia, velocity: Velocity) -> Scalar:
+    """2 T of one link."""
+    p, L = body.impulse(Partial(velocity.omega, velocity.linear))  # (1)
+    return velocity.linear.dot(p) + velocity.omega.dot(L)
 
 
 def potential_energy(tree: Tree, q: Vector) -> Scalar:

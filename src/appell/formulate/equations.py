@@ -16,8 +16,16 @@ given instead of read off θ̇: f is smooth then. A drive with s = 0 is held by 
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Sequence
+from copy import copy
+from functools import cached_property
+from itertools import count
+from typing import Self
 
+from appell.algebra.loops import UNROLLED, Loops
 from appell.algebra.scalar import Scalar, Vector
+from appell.algebra.solve import LDL
+from appell.formulate.base.reduction import Reduction, reduction
 from appell.formulate.body_equations import BodyEquations, Matrix, Wrenches
 from appell.formulate.parameters import SYMBOLS, Driven, Parameter
 from appell.model.body import PARAMETER_NAMES
@@ -32,6 +40,13 @@ class Equations(BodyEquations):
     friction: bool  # whether friction and offsets of the drives count
     rotors: bool  # whether rotor inertias do
     reference: str  # in which axes wrenches on frames are given
+    loops: Loops = UNROLLED  # how loops run, where the equations are written as loops
+
+    def run_by(self, loops: Loops) -> Self:
+        """The same equations, with loops run in another way."""
+        other = copy(self)
+        other.loops = loops
+        return other
 
     # ---- how its actuators see it
 
@@ -82,6 +97,16 @@ class Equations(BodyEquations):
     def on_actuators(self, forces: Vector) -> list[Scalar]:
         """Forces of every drive, gathered where tau acts."""
 
+    @property
+    def coupled(self) -> int:
+        """How many entries of the lower half of M are not zero for every q."""
+        return self.system.nv * (self.system.nv + 1) // 2
+
+    @property
+    def is_regular(self) -> bool:
+        """Whether forces determine the accelerations in almost every configuration."""
+        return True
+
     # ---- (1) to (3)
 
     def gibbs_function(self, q: Vector, v: Vector, a: Vector) -> Scalar:
@@ -131,6 +156,10 @@ class Equations(BodyEquations):
         M = self.body_mass_matrix(q)
         return self._plus(M, q, self.drive_jacobian(q), symmetric=True) if self.rotors else M
 
+    def inverse_mass_matrix(self, q: Vector) -> Matrix:
+        """M⁻¹, by LDLᵀ: leaves first, so that branches of a tree meet in the solution only."""
+        return LDL.of(self.mass_matrix(q)).inverse()
+
     def coriolis(self, q: Vector, v: Vector) -> Matrix:
         """C(q, v), with C v = bias - gravity - friction and dM/dt - 2C skew."""
         C = self.body_coriolis(q, v)
@@ -150,16 +179,31 @@ class Equations(BodyEquations):
             U = U + 0.5 * (stretch * force)
         return U
 
-    def regressor(self, q: Vector, v: Vector, a: Vector) -> Matrix:
-        """Y(q, v, a), with τ = Y π: ten columns a body, then those of the drives that count, and of springs."""
-        rows = [list(row) for row in self.at_actuators(q, self.body_regressor(q, v, a))]
+    def regressor(self, q: Vector, v: Vector, a: Vector, columns: Sequence[int] | None = None) -> Matrix:
+        """Y(q, v, a), with τ = Y π: ten columns a body, then those of drives that count, and of springs; or some."""
+        bodies = 10 * len(self.system.bodies)
+        dropped = set() if columns is None else {*range(bodies, len(self.parameters))} - {*columns}
+        of_bodies = None if columns is None else [k for k in columns if k < bodies]
+        rows = [list(row) for row in self.at_actuators(q, self.body_regressor(q, v, a, of_bodies))]
+        number = count(bodies)
         motions = zip(self._stretches(q), self.drive_rates(q, v), self.drive_accelerations(q, v, a), strict=True)
         for k, (drive, motion) in enumerate(zip(self.drives, motions, strict=True)):
             for column in self._factors(drive, *motion).values():
+                if next(number) in dropped:
+                    continue
                 alone = [column if i == k else 0.0 for i in range(len(self.drives))]
                 for row, entry in zip(rows, self.on_actuators(alone), strict=True):
                     row.append(entry)
         return rows
+
+    @cached_property
+    def base(self) -> Reduction:
+        """Which columns of the regressor are left if none may be a combination of others, and of which parameters."""
+        return reduction(self)
+
+    def base_regressor(self, q: Vector, v: Vector, a: Vector) -> Matrix:
+        """Y_b(q, v, a), with τ = Y_b β."""
+        return self.regressor(q, v, a, self.base.columns)
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:

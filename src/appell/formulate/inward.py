@@ -8,13 +8,14 @@ the matter of a link asks for, less what acts on it from outside,
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from appell.algebra.scalar import Scalar, Vector
 from appell.algebra.vector import ZERO, Vec3
 from appell.formulate.link_motion import Step
 from appell.formulate.tree import Tree
 from appell.model.frame import WORLD
+from appell.model.joints import Partial
 
 Wrench = tuple[Vec3, Vec3]  # force and moment about the link's origin, in link coordinates
 Outside = Mapping[str, Wrench] | None  # what acts on links from outside
@@ -24,18 +25,33 @@ def joint_forces(
     tree: Tree, step: dict[str, Step], asked: Mapping[str, Wrench], outside: Outside = None
 ) -> list[Scalar]:
     """τ for the wrenches that the links ask for and those that act on them, by (1)."""
-    force: dict[str | None, Vec3] = {WORLD: ZERO} | {name: f for name, (f, _) in asked.items()}
-    moment: dict[str | None, Vec3] = {WORLD: ZERO} | {name: n for name, (_, n) in asked.items()}
-    for name, (f, n) in (outside or {}).items():
-        force[name], moment[name] = force[name] - f, moment[name] - n
-    tau = {}
+    gathered = outboard_wrenches(tree, step, asked, outside)
+    return tree.gather({link.name: along(link.partials, gathered[link.name]) for link in tree.links})
+
+
+def outboard_wrenches(
+    tree: Tree, step: dict[str, Step], asked: Mapping[str, Wrench], outside: Outside = None
+) -> dict[str | None, Wrench]:
+    """F and N of every link: what it and all outboard of it ask for; the world's entry is the wrench on the ground."""
+    found: dict[str | None, Wrench] = {WORLD: (ZERO, ZERO), **dict(asked.items())}
+    for name, (force, moment) in (outside or {}).items():
+        found[name] = found[name][0] - force, found[name][1] - moment
     for link in reversed(tree.links):
-        R, s, f, n = step[link.name].R, step[link.name].s, force[link.name], moment[link.name]
-        tau[link.name] = [p.angular.dot(n) + p.linear.dot(f) for p in link.partials]
-        f_parent = R @ f
-        force[link.parent] += f_parent
-        moment[link.parent] += R @ n + s.cross(f_parent)
-    return tree.gather(tau)
+        force, moment = on_parent(step[link.name], found[link.name])
+        found[link.parent] = found[link.parent][0] + force, found[link.parent][1] + moment
+    return found
+
+
+def along(partials: Sequence[Partial], wrench: Wrench) -> list[Scalar]:
+    """The forces of a wrench along the partials of a joint."""
+    force, moment = wrench
+    return [p.angular.dot(moment) + p.linear.dot(force) for p in partials]
+
+
+def on_parent(step: Step, wrench: Wrench) -> Wrench:
+    """A wrench on a link, about the origin and in the axes of its parent."""
+    force = step.R @ wrench[0]
+    return force, step.R @ wrench[1] + step.s.cross(force)
 
 
 def less_outside(tree: Tree, step: dict[str, Step], tau: Vector, outside: Outside) -> list[Scalar]:

@@ -13,12 +13,12 @@ and accelerates against gravity: s̈ = -g. Mata et al. 2002, §4.1, for any join
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 from appell.algebra.matrix import Mat3
-from appell.algebra.rotation import Rotation, compose
+from appell.algebra.rotation import Pose, Rotation, compose
 from appell.algebra.scalar import Scalar, Vector
 from appell.algebra.vector import ZERO, Vec3, total
 from appell.formulate.tree import Tree
@@ -38,11 +38,15 @@ def steps(tree: Tree, q: Vector) -> dict[str, Step]:
     """Where every link stands in its parent."""
     found = {}
     for link in tree.links:
-        placement, joint = link.placement, link.joint.motion.pose(tree.position(link, q))
-        found[link.name] = Step(
-            compose(placement.rotation, joint.rotation), placement.translation + placement.rotation @ joint.translation
-        )
+        found[link.name] = step_of(link.placement, link.joint.motion.pose(tree.position(link, q)))
     return found
+
+
+def step_of(placement: Pose, joint: Pose) -> Step:
+    """The step of a joint that is placed on its parent and has moved."""
+    return Step(
+        compose(placement.rotation, joint.rotation), placement.translation + placement.rotation @ joint.translation
+    )
 
 
 def carried_partials(tree: Tree, step: dict[str, Step]) -> dict[str | None, dict[str, list[Partial]]]:
@@ -76,12 +80,17 @@ def velocities(tree: Tree, step: dict[str, Step], v: Vector) -> dict[str | None,
     """The velocity of every link."""
     found: dict[str | None, Velocity] = {WORLD: Velocity()}
     for link in tree.links:
-        R, s = step[link.name].R, step[link.name].s
-        parent, rates = found[link.parent], tree.velocity(link, v)
-        omega = R.T @ parent.omega + combine((p.angular for p in link.partials), rates)
-        linear = R.T @ (parent.linear + parent.omega.cross(s)) + combine((p.linear for p in link.partials), rates)
-        found[link.name] = Velocity(omega, linear)
+        rates = tree.velocity(link, v)
+        found[link.name] = next_velocity(step[link.name], link.partials, found[link.parent], rates)
     return found
+
+
+def next_velocity(step: Step, partials: Sequence[Partial], parent: Velocity, rates: Vector) -> Velocity:
+    """The velocity of a link, from its parent's."""
+    R, s = step.R, step.s
+    omega = R.T @ parent.omega + combine((p.angular for p in partials), rates)
+    linear = R.T @ (parent.linear + parent.omega.cross(s)) + combine((p.linear for p in partials), rates)
+    return Velocity(omega, linear)
 
 
 @dataclass(frozen=True)
@@ -117,27 +126,38 @@ def by_crosses(motion: Acceleration, r: Vec3) -> Vec3:
     return motion.alpha.cross(r) + motion.omega.cross(motion.omega.cross(r))
 
 
+Swing = Callable[[Acceleration, Vec3], Vec3]
+
+
 def accelerations(
-    tree: Tree,
-    step: dict[str, Step],
-    v: Vector,
-    a: Vector,
-    swing: Callable[[Acceleration, Vec3], Vec3] = by_tensor,
+    tree: Tree, step: dict[str, Step], v: Vector, a: Vector, swing: Swing = by_tensor
 ) -> dict[str | None, Acceleration]:
     """The acceleration of every link; `swing` says how that of a point about the origin is computed."""
     found: dict[str | None, Acceleration] = {WORLD: Acceleration(ZERO, ZERO, -tree.gravity)}
     for link in tree.links:
-        R, s, parent = step[link.name].R, step[link.name].s, found[link.parent]
         rates, gains = tree.velocity(link, v), tree.velocity(link, a)
-        angular, linear = [p.angular for p in link.partials], [p.linear for p in link.partials]
-        carried = R.T @ parent.omega
-        spin, slide = combine(angular, rates), combine(linear, rates)
-        omega = carried + spin  # (1)
-        alpha = R.T @ parent.alpha + carried.cross(spin) + combine(angular, gains)  # (2)
-        slip = 2.0 * carried.cross(slide) + spin.cross(slide) + combine(linear, gains)
-        acc = R.T @ (parent.acc + swing(parent, s)) + slip  # (4)
-        found[link.name] = Acceleration(omega, alpha, acc, slip)
+        found[link.name] = next_acceleration(step[link.name], link.partials, found[link.parent], rates, gains, swing)
     return found
+
+
+def next_acceleration(
+    step: Step,
+    partials: Sequence[Partial],
+    parent: Acceleration,
+    rates: Vector,
+    gains: Vector,
+    swing: Swing = by_tensor,
+) -> Acceleration:
+    """The acceleration of a link, from its parent's."""
+    R, s = step.R, step.s
+    angular, linear = [p.angular for p in partials], [p.linear for p in partials]
+    carried = R.T @ parent.omega
+    spin, slide = combine(angular, rates), combine(linear, rates)
+    omega = carried + spin  # (1)
+    alpha = R.T @ parent.alpha + carried.cross(spin) + combine(angular, gains)  # (2)
+    slip = 2.0 * carried.cross(slide) + spin.cross(slide) + combine(linear, gains)
+    acc = R.T @ (parent.acc + swing(parent, s)) + slip  # (4)
+    return Acceleration(omega, alpha, acc, slip)
 
 
 def combine(vectors: Iterable[Vec3], weights: Iterable[Scalar]) -> Vec3:

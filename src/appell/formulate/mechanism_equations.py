@@ -131,9 +131,10 @@ class MechanismEquations(Equations):
         parts = zip(self._partials(q), rates, self.sigmas, strict=True)
         return form.total([form.coriolis(*part) for part in parts])
 
-    def body_regressor(self, q: Vector, v: Vector, a: Vector) -> Matrix:
+    def body_regressor(self, q: Vector, v: Vector, a: Vector, columns: Sequence[int] | None = None) -> Matrix:
         shares = [form.regressor(*part) for part in zip(self._partials(q), self._accelerations(q, v, a), strict=True)]
-        return [[x for share in shares for x in share[k]] for k in range(len(v))]
+        rows = [[x for share in shares for x in share[k]] for k in range(len(v))]
+        return rows if columns is None else [[row[k] for k in columns] for row in rows]
 
     def body_kinetic_energy(self, q: Vector, v: Vector) -> Scalar:
         rates = self.curves.places.rate(q, v)

@@ -11,6 +11,8 @@ u·f + b·n. Cost O(n²). Valera et al. 2003, §5.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from appell.algebra.matrix import Mat3
 from appell.algebra.scalar import Scalar, Vector
 from appell.algebra.vector import UNITS, ZERO, Vec3
@@ -23,13 +25,16 @@ UNIT_INERTIAS = tuple(
 )
 
 
-def regressor(tree: Tree, q: Vector, v: Vector, a: Vector) -> list[list[Scalar]]:
-    """Y(q, v, a), nv x 10 links."""
+def regressor(tree: Tree, q: Vector, v: Vector, a: Vector, columns: Sequence[int] | None = None) -> list[list[Scalar]]:
+    """Y(q, v, a), nv x 10 links, or some of its columns."""
     step = steps(tree, q)
     motion, partials = accelerations(tree, step, v, a), carried_partials(tree, step)
+    kept = set(range(10 * len(tree.links)) if columns is None else columns)
     rows: list[list[Scalar]] = [[] for _ in range(tree.robot.nv)]
-    for link in tree.links:
-        for f, n in _columns(motion[link.name]):
+    for number, link in enumerate(tree.links):
+        for k, (f, n) in enumerate(_columns(motion[link.name])):
+            if 10 * number + k not in kept:
+                continue
             forces = {
                 name: [p.linear.dot(f) + p.angular.dot(n) for p in inboard]
                 for name, inboard in partials[link.name].items()

@@ -22,34 +22,37 @@ from appell.algebra.matrix import Mat3, skew
 from appell.algebra.rotation import Pose
 from appell.algebra.scalar import Scalar, is_number, snap
 from appell.algebra.vector import Vec3
-from appell.formulate.tree import Tree, TreeLink
+from appell.formulate.tree import Tree
 from appell.model.body import Inertia
+from appell.model.joints import Motion
 
 
 def regroup(tree: Tree, known: Callable[[Scalar], bool] = is_number) -> Tree:
     """The tree with every link's idle matter moved inboard, as far as it is `known` before the robot moves."""
     inertias = {link.name: link.inertia for link in tree.links}
+    kernels: dict[Motion, np.ndarray] = {}
     for link in reversed(tree.links):
         inboard = inertias.get(link.parent) if link.parent is not None else Inertia()
         if inboard is None or not (_is_constant(inertias[link.name], known) and _is_constant(inboard, known)):
             continue
         whole = np.array(inertias[link.name].pseudo, dtype=object)  # numbers, or symbols where a count is taken
-        projector = _kernel(link)
+        motion = link.joint.motion
+        projector = kernels[motion] if motion in kernels else kernels.setdefault(motion, _kernel(motion))
         idle = projector @ whole @ projector
         inertias[link.name] = _inertia(whole - idle)
         if link.parent is not None:
-            at_rest = link.joint.motion.pose(link.joint.motion.neutral)
+            at_rest = motion.pose(motion.neutral)
             pose = Pose(link.placement.rotation, link.placement.translation) @ at_rest
             inertias[link.parent] = inboard + _inertia(idle).seen_from(pose)
     return tree.with_inertias(inertias)
 
 
-def _kernel(link: TreeLink) -> np.ndarray:
-    """The projector on the common kernel of the joint's ξ, with the noise of its computation taken off."""
+def _kernel(motion: Motion) -> np.ndarray:
+    """The projector on the common kernel of a joint's ξ, with the noise of its computation taken off."""
     stack = np.vstack(
         [
             np.hstack([np.array([list(row) for row in skew(p.angular).rows]), np.c_[list(p.linear)]])
-            for p in link.partials
+            for p in motion.partials
         ]
     )
     projector = np.eye(4) - np.linalg.pinv(stack) @ stack

@@ -11,6 +11,7 @@ from typing import Any
 from appell.errors import ArgumentError, ModelError, unknown_name
 from appell.formulate.equations import Equations
 from appell.formulate.formulations import FORMULATIONS, Formulation, choose
+from appell.formulate.looped.choice import Looping, looping
 from appell.formulate.mechanism_equations import Curves, Differentiate, MechanismEquations
 from appell.formulate.spherical.explicit import SphericalEquations
 from appell.formulate.tree_equations import TreeEquations
@@ -32,7 +33,7 @@ def formulation_names(system: System) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class Choice:
-    """What a catalogue was asked for; None: the usual formulation."""
+    """What a catalogue was asked for; None: the usual formulation, loops where they pay."""
 
     formulation: str | None = None
     inertia: str | None = None
@@ -40,6 +41,7 @@ class Choice:
     friction: bool = False
     rotors: bool = False
     reference: str = "LOCAL"
+    loops: bool | None = None
 
     @property
     def switches(self) -> dict[str, Any]:
@@ -50,9 +52,15 @@ class Maker(ABC):
     """Makes the equations of one system for one choice, with inertias as numbers or as scalars."""
 
     name: str  # of the formulation
+    structured: bool = False  # whether forces have derivatives by a recursion
 
     @abstractmethod
     def __call__(self, inertias: Mapping[str, Inertia]) -> Equations: ...
+
+    @property
+    def looped(self) -> tuple[str, ...]:
+        """The functions that are written as loops over links."""
+        return ()
 
     def collects(self, function: str) -> bool:
         """Whether a function gains by being collected by constants."""
@@ -83,9 +91,16 @@ class _TreeMaker(Maker):
         self.formulation: Formulation = choose(choice.formulation or "gibbs-appell", choice.inertia, choice.forward)
         self.formulation.check(robot)
         self.robot, self.choice, self.name = robot, choice, self.formulation.name
+        self.looping: Looping = looping(robot, self.formulation, choice.loops, asked=choice.forward is not None)
+        used = self.formulation.inverse_dynamics, self.formulation.mass_matrix
+        self.structured = all(method.name == "gibbs-appell" for method in used)
 
     def __call__(self, inertias: Mapping[str, Inertia]) -> Equations:
-        return TreeEquations(self.robot, self.formulation, inertias, **self.choice.switches)
+        return TreeEquations(self.robot, self.formulation, inertias, looping=self.looping, **self.choice.switches)
+
+    @property
+    def looped(self) -> tuple[str, ...]:
+        return self.looping.functions
 
     def collects(self, function: str) -> bool:
         methods = {
@@ -101,6 +116,8 @@ class _MechanismMaker(Maker):
         self.name = choice.formulation or "differentiated"
         if self.name not in CLOSED_FORMS:
             raise ArgumentError(unknown_name("formulation", self.name, CLOSED_FORMS, mechanism.owner))
+        if choice.loops:
+            raise ArgumentError(f"{mechanism.owner} is in closed form: there are no loops.", expected="loops not given")
         for method in filter(None, (choice.inertia, choice.forward)):
             raise ArgumentError(
                 f"{mechanism.owner} is in closed form; '{method}' is a method for trees.",

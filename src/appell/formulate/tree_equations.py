@@ -8,17 +8,26 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
+from typing import Self
 
+from appell.algebra.loops import Loops
 from appell.algebra.rotation import Pose
 from appell.algebra.scalar import Scalar
 from appell.algebra.vector import Vec3
 from appell.errors import ModelError
 from appell.formulate import energy, kinematics, points
+from appell.formulate.derivatives.inverse import Derivatives, inverse_dynamics_derivatives
 from appell.formulate.equations import Driven, Equations, Matrix, Vector, Wrenches
 from appell.formulate.formulations import Formulation
 from appell.formulate.gibbs import gibbs_function
 from appell.formulate.gibbs_appell.coriolis import coriolis
 from appell.formulate.inward import Wrench
+from appell.formulate.looped import energy as looped_energy
+from appell.formulate.looped.aligned import Aligned, aligned
+from appell.formulate.looped.choice import NO_LOOPS, Looping
+from appell.formulate.looped.forward import forward_dynamics
+from appell.formulate.looped.inverse import inverse_dynamics
+from appell.formulate.looped.layout import Layout
 from appell.formulate.methods import Method
 from appell.formulate.regressor import regressor
 from appell.formulate.regroup import regroup
@@ -31,7 +40,7 @@ from appell.model.robot import Joint, Robot
 
 
 class TreeEquations(Equations):
-    """`inertias` replace those of some links, as scalars."""
+    """`inertias` replace those of some links, as scalars; `looping` says what is written as loops over links."""
 
     def __init__(
         self,
@@ -42,8 +51,10 @@ class TreeEquations(Equations):
         friction: bool = False,
         rotors: bool = False,
         reference: str = "LOCAL",
+        looping: Looping = NO_LOOPS,
     ):
         self.system, self.robot, self.formulation = robot, robot, formulation
+        self.looping = looping
         self.friction, self.rotors, self.reference = friction, rotors, reference
         tree = Tree.of(robot).with_inertias(inertias)
         self.tree = tree.with_rotors() if rotors else tree
@@ -52,6 +63,25 @@ class TreeEquations(Equations):
     @cached_property
     def regrouped(self) -> Tree:
         return regroup(self.tree)
+
+    @cached_property
+    def aligned(self) -> Aligned:
+        return aligned(self.tree)
+
+    @cached_property
+    def layout(self) -> Layout:
+        """The tree as loops go over it."""
+        return Layout.of(regroup(self.aligned.tree))
+
+    @cached_property
+    def whole_layout(self) -> Layout:
+        """The same with the bodies as they are."""
+        return Layout.of(self.aligned.tree)
+
+    def run_by(self, loops: Loops) -> Self:
+        if self.looping.inverse:
+            _ = self.layout  # made once for all ways
+        return super().run_by(loops)
 
     def _tree(self, method: Method) -> Tree:
         return self.regrouped if method.regroup else self.tree
@@ -62,9 +92,14 @@ class TreeEquations(Equations):
         return gibbs_function(self.tree, q, v, a)
 
     def body_forces(self, q: Vector, v: Vector, a: Vector, wrenches: Wrenches) -> list[Scalar]:
+        if self.looping.inverse:
+            return inverse_dynamics(self.layout, self.loops, q, v, a, self._on_aligned(q, wrenches))
         method = self.formulation.inverse_dynamics
         tree = self._tree(method)
         return method(tree, q, v, a, self._on_links(tree, q, wrenches))
+
+    def body_force_derivatives(self, q: Vector, v: Vector, a: Vector, wrenches: Wrenches) -> Derivatives:
+        return inverse_dynamics_derivatives(self.regrouped, q, v, a, self._on_links(self.regrouped, q, wrenches))
 
     def body_mass_matrix(self, q: Vector) -> Matrix:
         method = self.formulation.mass_matrix
@@ -73,13 +108,17 @@ class TreeEquations(Equations):
     def body_coriolis(self, q: Vector, v: Vector) -> Matrix:
         return coriolis(self.regrouped, q, v)
 
-    def body_regressor(self, q: Vector, v: Vector, a: Vector) -> Matrix:
-        return regressor(self.tree, q, v, a)
+    def body_regressor(self, q: Vector, v: Vector, a: Vector, columns: Sequence[int] | None = None) -> Matrix:
+        return regressor(self.tree, q, v, a, columns)
 
     def body_kinetic_energy(self, q: Vector, v: Vector) -> Scalar:
+        if self.looping.inverse:
+            return looped_energy.kinetic_energy(self.whole_layout, self.loops, q, v)
         return energy.kinetic_energy(self.tree, q, v)
 
     def body_potential_energy(self, q: Vector) -> Scalar:
+        if self.looping.inverse:
+            return looped_energy.potential_energy(self.whole_layout, self.loops, q)
         return energy.potential_energy(self.tree, q)
 
     def momentum(self, q: Vector, v: Vector) -> tuple[Vec3, Vec3]:
@@ -104,17 +143,44 @@ class TreeEquations(Equations):
         return points.point_motions(self.tree, frames, q, v)
 
     def forward(self, q: Vector, v: Vector, forces: Vector, wrenches: Wrenches) -> list[Scalar]:
-        method = self.formulation.forward_dynamics
-        tree = self._tree(method)
-        if self.robot.physical:
-            check_regular(self.tree)
-            return method(tree, q, v, forces, self._on_links(tree, q, wrenches))
-        if idle_joints(self.tree):
+        if not self.is_regular:
             return undetermined(forces)
         try:
-            return method(tree, q, v, forces, self._on_links(tree, q, wrenches))
+            return self._solved(q, v, forces, wrenches)
         except (ZeroDivisionError, ValueError):  # a constant pivot of an indefinite matrix is 0, or has no root
+            if self.robot.physical:
+                raise
             return undetermined(forces)
+
+    def _solved(self, q: Vector, v: Vector, forces: Vector, wrenches: Wrenches) -> list[Scalar]:
+        if self.looping.forward:
+            return forward_dynamics(self.layout, self.loops, q, v, forces, self._on_aligned(q, wrenches))
+        method = self.formulation.forward_dynamics
+        tree = self._tree(method)
+        return method(tree, q, v, forces, self._on_links(tree, q, wrenches))
+
+    def inverse_mass_matrix(self, q: Vector) -> Matrix:
+        n, regular = self.system.nv, self.is_regular
+        try:
+            return super().inverse_mass_matrix(q) if regular else [undetermined([q[0]] * n)] * n
+        except ZeroDivisionError:
+            if self.robot.physical:
+                raise
+            return [undetermined([q[0]] * n)] * n
+
+    @property
+    def coupled(self) -> int:
+        sizes = {link.name: len(link.partials) for link in self.tree.links}
+        inboard = {link.name: sum(sizes[other.name] for other in self.tree.ancestors(link)) for link in self.tree.links}
+        return sum(size * inboard[name] + size * (size + 1) // 2 for name, size in sizes.items())
+
+    @property
+    def is_regular(self) -> bool:
+        """Whether forces determine the accelerations; an error if they do not, unless that was asked for."""
+        if self.robot.physical:
+            check_regular(self.tree)
+            return True
+        return not idle_joints(self.tree)
 
     def _on_links(self, tree: Tree, q: Vector, wrenches: Wrenches) -> dict[str, Wrench]:
         """The wrenches on frames as wrenches on their links' origins."""
@@ -127,6 +193,14 @@ class TreeEquations(Equations):
                 force, moment = force + found[frame.body][0], moment + found[frame.body][1]
             found[frame.body] = force, moment
         return found
+
+    def _on_aligned(self, q: Vector, wrenches: Wrenches) -> dict[str, Wrench]:
+        """The wrenches on frames as wrenches on their links' origins, in the axes that loops give the links."""
+        turned = {}
+        for name, (force, moment) in self._on_links(self.tree, q, wrenches).items():
+            back = self.aligned.frames[name].rotation.T
+            turned[name] = back @ force, back @ moment
+        return turned
 
     # ---- drives
 

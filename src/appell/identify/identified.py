@@ -61,8 +61,10 @@ def identified_system(
     return system if name is None else replace(system, name=name)  # type: ignore[type-var]
 
 
-def export(found: Estimator | Assessment, path: str | Path, *, force: bool = False, **options) -> System:
-    """Write the identified system to a .toml or .urdf file that is not there yet: export(verdict, "found.urdf").
+def export(
+    found: Estimator | Assessment, path: str | Path, *, force: bool = False, overwrite: bool = False, **options
+) -> System:
+    """Write the identified system to a .toml or .urdf file, over one only if asked to: export(verdict, "found.urdf").
 
     Of a verdict it is the best that was judged, the description itself if no fit was better; one that failed is refused
     unless forced. An estimator has not been judged, and is taken at its word. A .urdf of a robot that was read from a
@@ -71,8 +73,10 @@ def export(found: Estimator | Assessment, path: str | Path, *, force: bool = Fal
     path = Path(path)
     if path.suffix not in (".toml", ".urdf"):
         raise ArgumentError(f"'{path.name}' is no robot file.", expected="a name that ends in .toml or .urdf")
-    if path.exists():
-        raise ArgumentError(f"{path} is there already; nothing is written over.", hint="another name")
+    if path.exists() and not overwrite:
+        raise ArgumentError(
+            f"{path} is there already; nothing is written over.", hint="another name, or overwrite=True"
+        )
     if isinstance(found, Assessment):
         if not (found.passed or force):
             raise ArgumentError(

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from appell.describe.files import write_text
 from appell.errors import ArgumentError
 from appell.motion.pictures.look import BLUE, RED, label, new_figure, styled
 
@@ -147,7 +148,7 @@ def html(verdict: Assessment, path: str | Path | None = None) -> str:
     if path is not None:
         if Path(path).exists():
             raise ArgumentError(f"{path} is there already; a report is not written over.", hint="another name")
-        Path(path).write_text(text, encoding="utf-8")
+        write_text(Path(path), text)
     return text
 
 

@@ -84,6 +84,11 @@ class Inertia:
         )
 
 
+def inertias_of(names: Iterable[str], parameters) -> dict[str, Inertia]:
+    """The inertias of some bodies, from ten parameters of each."""
+    return {name: Inertia.from_parameters(parameters[10 * k : 10 * k + 10]) for k, name in enumerate(names)}
+
+
 @dataclass(frozen=True)
 class Body:
     """Mass in kg, centre of mass in m, inertia about the centre of mass in kg m², both in link axes.

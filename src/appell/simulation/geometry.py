@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import numpy as np
 from scipy.linalg import lapack
 
+from appell.compile.native.bound import Bound
 from appell.dynamics import Dynamics
 from appell.simulation.contact import Contacts
 from appell.simulation.drives import Drives
@@ -15,10 +18,10 @@ class Geometry:
 
     def __init__(self, dyn: Dynamics, contacts: Contacts, drives: Drives):
         self.contacts, self.drives = contacts, drives
-        self.mass = dyn.mass_matrix.bind()
+        self._dyn = dyn
         self.nq, nv = dyn.system.nq, dyn.system.nv
         self.active = np.ones(len(contacts), bool)  # the contacts whose wall is there
-        self.kernels = [self.mass]
+        self.kernels: list[Bound] = [self.mass] if len(contacts) or len(drives) else []
         if len(contacts):
             self.motion = contacts.motion.bind()
             self.kernels.append(self.motion)
@@ -49,6 +52,11 @@ class Geometry:
             for part, (rows, speed, drift) in zip((slice(cut), slice(cut, None)), self._parts, strict=True):
                 self.B[part], self.speed[part], self.drift[part] = rows, speed, drift
         return self
+
+    @cached_property
+    def mass(self) -> Bound:
+        """The inertia matrix; of a long robot that touches nothing it would take long to compile, for nothing."""
+        return self._dyn.mass_matrix.bind()
 
     @property
     def M(self) -> np.ndarray:

@@ -4,8 +4,15 @@ from __future__ import annotations
 
 import random
 
+import numpy as np
+
+from appell.algebra.loops import Rows
+from appell.algebra.scalar import cos, sin
+from appell.compile.formula import fused
 from appell.compile.ops import ARITY, Op
-from appell.compile.tape import Array, Node, Tape, verify
+from appell.compile.program import Program
+from appell.compile.rolling.roll import roll
+from appell.compile.tape import Array, Node, Tape, arrays, verify
 
 ARITHMETIC = (Op.ADD, Op.SUB, Op.MUL, Op.NEG, Op.FMA, Op.FMS, Op.FNMA)
 EVERYTHING = (*ARITHMETIC, Op.DIV, Op.SQRT, Op.ATAN2, Op.SELECT, Op.SIN, Op.COS)
@@ -60,3 +67,30 @@ def arm_like(seed: int = 0) -> Tape:
     """As long as the inverse dynamics of a PUMA: five sines and cosines, some 330 fused instructions."""
     inputs = {"q": (6,), "v": (6,), "a": (6,)}
     return random_tape(seed, 340, inputs, {"tau": (6,)}, (*ARITHMETIC, Op.SIN, Op.COS), name="arm")
+
+
+def arm_looped(seed: int = 0) -> Program:
+    """The same arguments and results, by a loop out along six links and one back that adds up in place."""
+    draw = np.random.default_rng(seed)
+    numbers = draw.uniform(-1, 1, (6, 3)).tolist()
+
+    def out(parent, joint, row):
+        q, v, a = joint
+        turned = [sin(q) * parent[0] + row[0], cos(q) * parent[1] + v * row[1]]
+        return turned, [turned[0] * a + row[2] * turned[1], turned[1] - a]
+
+    def back(own, parent):
+        return [own[0] * own[1]], [parent[0] + 0.5 * own[0], parent[1] - own[1]]
+
+    def body(q, v, a, loops):
+        state, force, tau = loops.table(7, 2), loops.table(7, 2), loops.table(6, 1)
+        loops.each([lambda: [[0.1, 0.2], [0.0, 0.0]]], [0], [], [Rows(state, [6]), Rows(force, [6])])
+        joints = loops.given(list(zip(q, v, a, strict=True)))
+        parents, inward = [6, 0, 1, 1, 3, 4], range(5, -1, -1)
+        every = [Rows(state, range(6)), Rows(force, range(6))]
+        loops.each([out], [0] * 6, [Rows(state, parents), Rows(joints, range(6))], every, numbers)
+        handed = Rows(force, [parents[k] for k in inward])
+        loops.each([back], [0] * 6, [Rows(force, inward), handed], [Rows(tau, inward), handed])
+        return {"tau": [row[0] for row in loops.values(tau)]}
+
+    return fused(roll(f"arm{seed}", arrays({"q": 6, "v": 6, "a": 6}), body))

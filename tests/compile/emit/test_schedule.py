@@ -2,8 +2,9 @@
 
 import pytest
 
+from appell.compile.emit.lanes import DOUBLES
+from appell.compile.emit.residence import ROOM, residence, step_defines, step_uses
 from appell.compile.emit.schedule import Group, chunks, schedule
-from appell.compile.emit.stack_frame import stack_frame, step_defines, step_uses
 from appell.compile.ops import Op
 from compile.emit.tapes import random_tape, tape
 
@@ -35,18 +36,49 @@ def test_sines_and_cosines_of_one_level_form_one_group():
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_a_waiting_value_is_not_overwritten_before_its_last_use(seed):
+def test_a_value_that_left_its_register_is_found_in_its_slot(seed):
+    """Run the schedule on registers and slots that hold the names of values."""
     of = random_tape(seed, length=600)
     pieces = chunks(schedule(of), 40)
-    waiting = stack_frame(of, pieces)
-    held: dict[int, int] = {}
-    for piece in pieces:
-        defined = [node for step in piece for node in step_defines(step)]
-        used = {node for step in piece for node in step_uses(of, step)} - set(defined)
-        for node in used & set(waiting.slots):
-            assert held[waiting.slots[node]] == node
-        written = [node for node in defined if node in waiting.slots]
-        read = {waiting.slots[node] for node in used if node in waiting.slots}
-        assert not read & {waiting.slots[node] for node in written}
-        held |= {waiting.slots[node]: node for node in written}
-    assert waiting.size < len(waiting.slots)
+    where = residence(of, pieces, DOUBLES)
+    slots: dict[int, int] = {}
+    for piece, leaving in zip(pieces, where.leaving, strict=True):
+        registers: set[int] = set()
+        for step, gone in zip([*piece, None], leaving, strict=True):
+            for node, fresh in gone:
+                registers.remove(node)
+                if fresh:
+                    slots[where.slots[node]] = node
+            if step is None:
+                break
+            for node in step_uses(of, step):
+                if of.nodes[node][0] > Op.INPUT and node not in registers:
+                    assert slots[where.slots[node]] == node
+                    registers.add(node)
+            registers.update(step_defines(step))
+    assert max(where.slots.values()) < where.size < len(where.slots)
+
+
+def test_a_value_is_written_once_and_the_one_needed_last_leaves_first():
+    """x² + k for many k, then their sum from the last to the first: the first ones wait longest."""
+    count = ROOM + 4
+    nodes = [(Op.INPUT, 0), (Op.MUL, 0, 0)] + [(Op.ADD, 1, k + 1) for k in range(count)]
+    total = len(nodes) - 1
+    for k in range(count - 2, -1, -1):
+        nodes.append((Op.ADD, total, k + 2))
+        total = len(nodes) - 1
+    of = tape({"x": ()}, {"y": ()}, nodes, [total])
+    *most, last = schedule(of)
+    where = residence(of, [most, [last]], DOUBLES)
+    written = [node for entries in where.leaving for entry in entries for node, fresh in entry if fresh]
+    assert len(written) == len(set(written))
+    within = [node for entry in where.leaving[0][:-1] for node, _ in entry]
+    assert within == list(range(2, 2 + len(within)))
+    assert within
+
+
+def test_a_short_schedule_is_left_to_the_code_generator():
+    of = random_tape(0, length=60)
+    pieces = chunks(schedule(of))
+    assert len(pieces) == 1
+    assert residence(of, pieces, DOUBLES).size == 0

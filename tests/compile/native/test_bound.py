@@ -10,9 +10,10 @@ from appell.compile.native.bound import bind
 from appell.compile.native.gufunc import make_ufunc
 from appell.compile.ops import Op
 from appell.errors import ArgumentError
-from compile.emit.tapes import arm_like, random_tape, tape
+from compile.emit.tapes import arm_like, arm_looped, random_tape, tape
 
 kinds = pytest.mark.parametrize("kind", ["d", "f"])
+formulas = pytest.mark.parametrize("like", [arm_like, arm_looped])
 
 
 def fill(bound, names, seed):
@@ -34,6 +35,18 @@ def test_it_has_the_bits_of_the_ufunc(kind, outputs):
         for name, result in zip(outputs, want if len(outputs) > 1 else [want], strict=True):
             assert getattr(bound, name).dtype == kind
             np.testing.assert_array_equal(getattr(bound, name), result)
+
+
+@kinds
+def test_a_program_has_the_bits_of_its_ufunc_and_spoils_all_results(kind):
+    bound, ufunc = bind(arm_looped(), kind), make_ufunc(arm_looped())
+    for seed in range(5):
+        fill(bound, ("q", "v", "a"), seed)
+        bound()
+        np.testing.assert_array_equal(bound.tau, ufunc(bound.q, bound.v, bound.a))
+    bound.q[3] = np.nan
+    bound()
+    assert np.isnan(bound.tau).all()
 
 
 @kinds
@@ -61,23 +74,25 @@ def test_assignment_copies_and_never_replaces_an_array():
         del bound.q
 
 
-def test_calls_leave_the_count_of_none_alone():
-    bound = bind(arm_like())
+@formulas
+def test_calls_leave_the_count_of_none_alone(like):
+    bound = bind(like())
     before = sys.getrefcount(None)
     for _ in range(10_000):
         bound()
     assert abs(sys.getrefcount(None) - before) < 1000
 
 
-def test_the_call_keeps_all_it_needs_alive():
-    bound = bind(arm_like())
+@formulas
+def test_the_call_keeps_all_it_needs_alive(like):
+    bound = bind(like())
     bound.q = bound.v = bound.a = 0.3
     call, tau = bound.__call__, bound.tau
     call()
     want = tau.copy()
     del bound
     gc.collect()
-    others = [bind(arm_like(seed)) for seed in range(1, 4)]
+    others = [bind(like(seed)) for seed in range(1, 4)]
     tau[:] = 0
     call()
     np.testing.assert_array_equal(tau, want)

@@ -11,25 +11,36 @@ from types import BuiltinFunctionType
 import numpy as np
 import pytest
 
+from appell.algebra.loops import Rows
 from appell.compile.function import Function
 from appell.compile.native import gufunc
 from appell.errors import ArgumentError
 
 
-def function(outputs: int = 1) -> Function:
-    def body(q, m):
+@pytest.fixture(params=[False, True], ids=["tape", "program"])
+def function(request):
+    return lambda outputs=1: made(outputs, request.param)
+
+
+def made(outputs: int, looped: bool) -> Function:
+    def body(q, m, *loops):
+        if loops:
+            table = loops[0].given([[x] for x in q])
+            each = [Rows(table, range(3))]
+            loops[0].each([lambda row: [[row[0] * 1.0]]], [0, 0, 0], each, each)
+            q = [row[0] for row in loops[0].values(table)]
         first = [q[0] * m[0][1] + q[1], q[2].sin(), m[1][0] - q[2]]
         return {"r": first} if outputs == 1 else {"r": first, "s": [[q[0], m[1][1]]]}
 
-    made = Function.of("toy", {"q": 3, "m": (2, 2)}, body)
-    made.compile()
-    return made
+    found = Function.of("toy", {"q": 3, "m": (2, 2)}, body, loops=looped)
+    found.compile()
+    return found
 
 
 Q, M = np.array([0.3, -1.2, 2.0]), np.array([[1.0, 2.0], [3.0, 4.0]])
 
 
-def test_one_sample_has_the_bits_of_the_ufunc():
+def test_one_sample_has_the_bits_of_the_ufunc(function):
     f = function()
     assert type(f) is Function
     assert isinstance(f.__call__, BuiltinFunctionType)
@@ -38,7 +49,7 @@ def test_one_sample_has_the_bits_of_the_ufunc():
     assert f(Q, M) is not f(Q, M)
 
 
-def test_several_results_come_as_a_tuple():
+def test_several_results_come_as_a_tuple(function):
     f = function(outputs=2)
     r, s = f(Q, M)
     expected = f.ufunc(Q, M)
@@ -67,7 +78,7 @@ class Labelled(np.ndarray):
         (np.frombuffer(b"x" + Q.tobytes(), offset=1), M),
     ],
 )
-def test_anything_else_goes_the_long_way(q, m):
+def test_anything_else_goes_the_long_way(q, m, function):
     f = function()
     expected = f.ufunc(q, m)
     given = f(q, m)
@@ -76,7 +87,7 @@ def test_anything_else_goes_the_long_way(q, m):
     np.testing.assert_array_equal(given, expected)
 
 
-def test_out_and_names_are_still_understood():
+def test_out_and_names_are_still_understood(function):
     f, out = function(), np.empty(3)
     assert f(Q, M, out) is out
     assert f(Q, M, out=out) is out
@@ -84,12 +95,12 @@ def test_out_and_names_are_still_understood():
 
 
 @pytest.mark.parametrize("arguments", [(Q,), (Q[:2].copy(), M), (M, Q), (Q, M[0].copy()), (Q, None)])
-def test_wrong_arguments_are_still_named(arguments):
+def test_wrong_arguments_are_still_named(arguments, function):
     with pytest.raises(ArgumentError, match=r"toy"):
         function()(*arguments)
 
 
-def test_a_sample_that_is_not_finite_gives_nan():
+def test_a_sample_that_is_not_finite_gives_nan(function):
     assert np.isnan(function()(np.array([np.inf, 0.0, 0.0]), M)).all()
 
 
@@ -99,7 +110,7 @@ def test_a_scalar_result_stays_a_numpy_scalar():
     assert isinstance(f(Q), np.float64)
 
 
-def test_calls_leak_neither_arrays_nor_references():
+def test_calls_leak_neither_arrays_nor_references(function):
     f = function(outputs=2)
     f(Q, M)
     before = sys.getrefcount(np.dtype(np.float64)), sys.getrefcount(Q), sys.getrefcount(M)
@@ -111,7 +122,7 @@ def test_calls_leak_neither_arrays_nor_references():
     assert sys.getallocatedblocks() - blocks < 200
 
 
-def test_a_dropped_function_takes_its_code_with_it_and_no_other(monkeypatch):
+def test_a_dropped_function_takes_its_code_with_it_and_no_other(monkeypatch, function):
     """Without the garbage collector: once it is compiled, a function is in no cycle."""
     alive, real = [], gufunc.load_kernel
 
@@ -125,7 +136,7 @@ def test_a_dropped_function_takes_its_code_with_it_and_no_other(monkeypatch):
     expected = kept(Q, M)
     for each in dropped:
         np.testing.assert_array_equal(each(Q.astype("f"), M.astype("f")), each.ufunc(Q.astype("f"), M.astype("f")))
-    seen = [weakref.ref(each) for each in dropped] + [weakref.ref(each.tape) for each in dropped]
+    seen = [weakref.ref(each) for each in dropped] + [weakref.ref(each.formula) for each in dropped]
     gc.disable()
     try:
         del dropped, each
@@ -137,7 +148,7 @@ def test_a_dropped_function_takes_its_code_with_it_and_no_other(monkeypatch):
     np.testing.assert_array_equal(kept(Q, M), expected)
 
 
-def test_threads_may_share_it():
+def test_threads_may_share_it(function):
     f, wrong = function(), []
     expected = f.ufunc(Q, M)
 

@@ -15,17 +15,23 @@ from appell.compile.emit import operand
 from appell.compile.native import gufunc, kernels
 from appell.compile.native.gufunc import make_ufunc, signature
 from appell.compile.ops import Op
-from appell.compile.tape import Array, Tape
+from appell.compile.rolling.roll import roll
+from appell.compile.tape import Array, Tape, arrays
 from appell.errors import CompileError
-from compile.emit.tapes import ARITHMETIC, arm_like, random_tape, tape
+from compile.emit.tapes import ARITHMETIC, arm_like, arm_looped, random_tape, tape
+from looped_functions import SHAPES as LOOPED
+from looped_functions import chain
 
 SHAPES = [(1,), (2,), (3,), (5,), (6,), (7,), (8,), (13,), (2, 3), (7, 7)]
 kinds = pytest.mark.parametrize("kind", ["d", "f"])
 
 
-@pytest.fixture(scope="module")
-def arm():
-    return make_ufunc(arm_like())
+formulas = pytest.mark.parametrize("like", [arm_like, arm_looped])
+
+
+@pytest.fixture(scope="module", params=[arm_like, arm_looped])
+def arm(request):
+    return make_ufunc(request.param())
 
 
 def draw(shape, kind="d", seed=0):
@@ -160,6 +166,32 @@ def test_a_number_that_is_not_finite_spoils_its_own_sample_and_no_other(kind, ba
 
 
 @kinds
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+def test_every_layout_and_every_spoilt_sample_of_a_program(kind, bad):
+    """A program has ways of its own to test its inputs, and to leave its results in their slots."""
+    ufunc = make_ufunc(roll("chain", arrays(LOOPED), chain))
+    q, v = draw((11, 7), kind), draw((11, 7), kind, seed=1)
+    plain = ufunc(q, v)
+    np.testing.assert_array_equal(plain[1], [ufunc(*sample)[1] for sample in zip(q, v, strict=True)])
+    for name, given in layouts(q):
+        room = [
+            out for out in layouts(np.full_like(plain[1], np.nan)) if out[1].flags.aligned and out[1].dtype.isnative
+        ]
+        for _, out in room:
+            ufunc(given, v, out=(None, out, None))
+            np.testing.assert_array_equal(out, plain[1], err_msg=name)
+    for sample in (0, 3, 4, 10):
+        for argument in range(2):
+            spoilt = q.copy(), v.copy()
+            spoilt[argument][sample, 5] = bad
+            with np.errstate(invalid="ignore"):
+                results = ufunc(*spoilt)
+            for got, want in zip(results, plain, strict=True):
+                assert np.isnan(got[sample]).all()
+                np.testing.assert_array_equal(np.delete(got, sample, 0), np.delete(want, sample, 0))
+
+
+@kinds
 @pytest.mark.parametrize("size", [1e-30, 1.0, 1e5, 1e30])
 def test_finite_numbers_raise_no_flag_that_the_equations_do_not_raise(kind, size):
     nodes = [(Op.INPUT, k) for k in range(3)] + [(Op.SIN, 0), (Op.COS, 1), (Op.SIN, 2), (Op.ADD, 3, 4)]
@@ -178,16 +210,17 @@ def test_division_by_zero_is_reported_like_any_other():
         assert ufunc([1.0, 0.0]) == np.inf
 
 
-def test_the_loop_for_floats_is_made_on_first_use_and_then_called_directly(monkeypatch):
+@formulas
+def test_the_loop_for_floats_is_made_on_first_use_and_then_called_directly(monkeypatch, like):
     made = []
     real = gufunc.load_kernel
     monkeypatch.setattr(gufunc, "load_kernel", lambda *given: made.append(given[1].char) or real(*given))
-    ufunc = make_ufunc(arm_like(1))
+    ufunc = make_ufunc(like(1))
     assert made == ["d"]
     x = draw((3, 5, 6), "f")
     first = ufunc(*x)
     assert made == ["d", "f"]
-    monkeypatch.setattr(gufunc._Loops, "_make_floats", None)
+    monkeypatch.setattr(gufunc.Loops, "load", None)
     np.testing.assert_array_equal(ufunc(*x), first)
     np.testing.assert_allclose(first, ufunc(*x.astype("d")), rtol=1e-3, atol=1e-3)
     assert made == ["d", "f"]
@@ -211,7 +244,8 @@ def test_floats_that_cannot_be_compiled_become_nan_and_are_reported(monkeypatch)
     assert (ufunc(np.ones((3, 2), "f"))[0] == -1).all()
 
 
-def test_code_lives_exactly_as_long_as_its_ufunc(monkeypatch):
+@formulas
+def test_code_lives_exactly_as_long_as_its_ufunc(monkeypatch, like):
     alive = []
     real = gufunc.load_kernel
 
@@ -222,10 +256,10 @@ def test_code_lives_exactly_as_long_as_its_ufunc(monkeypatch):
 
     monkeypatch.setattr(gufunc, "load_kernel", remember)
     x = draw((3, 9, 6))
-    kept = make_ufunc(arm_like(2))
+    kept = make_ufunc(like(2))
     want = kept(*x)
     for seed in range(3, 6):
-        make_ufunc(arm_like(seed))(*x.astype("f"))
+        make_ufunc(like(seed))(*x.astype("f"))
     gc.collect()
     assert [code() is not None for code in alive] == [True] + [False] * 6
     np.testing.assert_array_equal(kept(*x), want)
@@ -234,8 +268,9 @@ def test_code_lives_exactly_as_long_as_its_ufunc(monkeypatch):
     assert alive[0]() is None
 
 
-def test_threads_share_a_kernel_and_its_first_float_call():
-    ufunc = make_ufunc(arm_like(6))
+@formulas
+def test_threads_share_a_kernel_and_its_first_float_call(like):
+    ufunc = make_ufunc(like(6))
     x = draw((3, 2000, 6), "f")
     barrier = threading.Barrier(4)
 

@@ -13,7 +13,7 @@ import pytest
 
 import appell as ap
 from appell.compile.native import kernels
-from compile.emit.tapes import arm_like
+from compile.emit.tapes import arm_like, arm_looped
 
 
 @pytest.fixture
@@ -40,8 +40,9 @@ def together(work, count: int = 16) -> list:
     return found
 
 
-def test_threads_that_call_one_function_at_once_compile_it_once(assembled):
-    function, x = ap.Function(arm_like()), np.linspace(-1.0, 1.0, 6)
+@pytest.mark.parametrize("like", [arm_like, arm_looped])
+def test_threads_that_call_one_function_at_once_compile_it_once(assembled, like):
+    function, x = ap.Function(like()), np.linspace(-1.0, 1.0, 6)
     found = together(lambda: function(x, x, x))
     assert len(assembled) == 1
     assert all((result == found[0]).all() for result in found)

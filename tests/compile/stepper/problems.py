@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import ellipj, ellipk
 
+from appell.algebra.loops import Loops, Rows
 from appell.algebra.scalar import sin, sqrt
 from appell.compile.function import Function
 from appell.compile.stepper.rate import Rate
@@ -21,15 +22,22 @@ def _oscillator(x, v, k):
     return {"dx": v, "dv": -k * x}
 
 
-def kepler() -> Rate:
-    """A planet around a sun of strength 1."""
+def kepler(looped: bool = False) -> Rate:
+    """A planet around a sun of strength 1; with loops, the square of its distance is added up by one."""
 
-    def body(q, v):
-        square = q[0] * q[0] + q[1] * q[1]
+    def body(q, v, *loops):
+        square = q[0] * q[0] + q[1] * q[1] if not loops else _square(q, *loops)
         cube = square * sqrt(square)
         return {"dq": list(v), "dv": [-x / cube for x in q]}
 
-    return Rate.compiled(Function.of("kepler", {"q": 2, "v": 2}, body), 2)
+    return Rate.compiled(Function.of("kepler", {"q": 2, "v": 2}, body, loops=looped), 2)
+
+
+def _square(q, loops: Loops):
+    total, both = loops.given([[0.0]]), [0, 0]
+    reads = [Rows(loops.given([[x] for x in q]), [0, 1]), Rows(total, both)]
+    loops.each([lambda x, so_far: [[so_far[0] + x[0] * x[0]]]], both, reads, [Rows(total, both)])
+    return loops.values(total)[0][0]
 
 
 def kepler_slope(t: float, y: np.ndarray) -> np.ndarray:

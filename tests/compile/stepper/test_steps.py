@@ -93,9 +93,10 @@ def test_the_first_step_is_scipys(method):
     assert ours.step == pytest.approx(theirs.h_abs, rel=1e-9)
 
 
+@pytest.mark.parametrize("looped", [False, True])
 @pytest.mark.parametrize(("method", "rtol"), [("DOP853", 1e-12), ("RK45", 1e-9), ("RK23", 1e-7)])
-def test_a_planet_is_where_kepler_says(method, rtol):
-    stepper = Stepper(method, kepler())
+def test_a_planet_is_where_kepler_says(method, rtol, looped):
+    stepper = Stepper(method, kepler(looped))
     stepper.start(0.0, KEPLER_START, 20.0, rtol=rtol, atol=rtol)
     reason, *_ = walk(stepper)
     assert reason is Reason.END

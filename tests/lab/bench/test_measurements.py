@@ -121,7 +121,7 @@ def test_pinocchio_computes_the_same_before_anything_is_timed(name):
     for quantity in batch.quantities(subject):
         states = random_states(subject, 8)
         ours = [states[argument] for argument in quantity.arguments]
-        theirs = [subject.peer.layout(argument, states[argument]) for argument in quantity.arguments]
+        theirs = [subject.twin.layout(argument, states[argument]) for argument in quantity.arguments]
         function = quantity.ours(subject.dynamics)
         batch._agree(subject, quantity, function, ours, theirs)
         with pytest.raises(AppellError, match="is not timed"):

@@ -13,17 +13,23 @@ whether a block needs the rare path that writes the NaNs.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from appell.compile.emit.arithmetic import EMIT
+from appell.compile.emit.constants import Constants
 from appell.compile.emit.emitter import Emitter, Index, Value
 from appell.compile.emit.lanes import Lanes
-from appell.compile.emit.payne_hanek import reduce_huge, sincos_careful
+from appell.compile.emit.payne_hanek import reduce_careful, reduce_huge
+from appell.compile.emit.residence import Residence, residence, step_defines, step_uses
 from appell.compile.emit.schedule import CHUNK, Group, Step, chunks, schedule
 from appell.compile.emit.sincos import beyond_mask, reduce, sine_and_cosine
-from appell.compile.emit.stack_frame import StackFrame, stack_frame, step_defines, step_uses
 from appell.compile.ops import Op
 from appell.compile.tape import Tape
+
+_SUMS = 3  # sums of products that tell of spoilt samples: several, so that no addition has to wait for the one before
+FENCE = 40  # steps of a long tape between two fences, which keep the code generator to the order of the schedule
+UNROLL = 400  # inputs from which on they are summed in a loop, so that many inputs do not become a long program
 
 
 def slots(tape: Tape) -> dict[int, int]:
@@ -34,42 +40,62 @@ def slots(tape: Tape) -> dict[int, int]:
 def body(tape: Tape, lanes: Lanes, fused: bool, chunk: int = CHUNK) -> str:
     """All functions of the body of a tape; `chunk` is the number of steps from which on it is cut."""
     pieces = chunks(schedule(tape), chunk)
-    writer = _Writer(tape, slots(tape), stack_frame(tape, pieces))
-    functions = []
-    if any(isinstance(step, Group) for piece in pieces for step in piece):
-        functions += [reduce_huge(), sincos_careful(lanes, fused)]
+    outputs = slots(tape)
 
-    emit = Emitter(lanes, fused)
-    spoilt = _spoilt(emit, tape.input_size)
+    def read(emit: Emitter, number: int) -> Value:
+        return emit.load("%inputs", number)
+
+    def write(emit: Emitter, node: int, value: Value) -> None:
+        emit.store(value, "%outputs", outputs[node])
+
+    writer = Writer(tape, residence(tape, pieces, lanes), read, write)
+    functions = careful_functions(lanes, fused) if has_angles(tape) else []
+    constants = Constants(lanes)
+    emit = Emitter(lanes, fused, constants)
+    spoilt = spoilt_samples(emit, tape.input_size)
     writer.leaves(emit)
     if len(pieces) == 1:
         writer.chunk(emit, pieces[0])
     else:
         waiting = emit.stack(writer.frame.size)
         for number, piece in enumerate(pieces):
-            part = Emitter(lanes, fused)
-            writer.chunk(part, piece)
+            part = Emitter(lanes, fused, constants)
+            writer.chunk(part, piece, number)
             part.do("ret void")
             pointers = "ptr noalias %inputs, ptr noalias %outputs, ptr noalias %frame"
             functions.append(part.function(f"define internal void @chunk{number}({pointers}) noinline nounwind"))
             emit.do(f"call void @chunk{number}(ptr %inputs, ptr %outputs, ptr {waiting})")
-    _finish(emit, spoilt, len(writer.outputs))
+    poison(emit, spoilt, "%outputs", len(outputs))
+    emit.do("ret void")
     header = "define internal void @body(ptr noalias %inputs, ptr noalias %outputs) noinline nounwind"
-    return "\n".join([*functions, emit.function(header)])
+    return "\n".join([*constants.text(), *functions, emit.function(header)])
+
+
+def has_angles(tape: Tape) -> bool:
+    """Whether there are sines or cosines, which need `careful_functions` in their module."""
+    return any(node[0] in (Op.SIN, Op.COS) for node in tape.nodes)
+
+
+def careful_functions(lanes: Lanes, fused: bool) -> list[str]:
+    """What is called for huge angles."""
+    return [reduce_huge(), reduce_careful(lanes, fused)]
 
 
 @dataclass(frozen=True)
-class _Writer:
-    """Writes pieces of the schedule into functions with the pointers %inputs, %outputs and %frame."""
+class Writer:
+    """Writes pieces of the schedule of a tape into functions; what waits between them lies at %frame."""
 
     tape: Tape
-    outputs: dict[int, int]
-    frame: StackFrame
+    frame: Residence
+    read: Callable[[Emitter, int], Value]  # a scalar input, by its number
+    write: Callable[[Emitter, int, Value], None]  # the value of a node that is a result
 
-    def chunk(self, emit: Emitter, steps: list[Step]) -> None:
+    def chunk(self, emit: Emitter, steps: list[Step], number: int = 0) -> None:
+        """One piece of the schedule; where there are several, `number` tells which."""
         values: dict[int, Value] = {}
-        nodes, outputs, waiting = self.tape.nodes, self.outputs, self.frame.slots
-        for step in steps:
+        nodes, outputs = self.tape.nodes, frozenset(self.tape.results)
+        for count, step in enumerate(steps):
+            self._depart(emit, values, number, count)
             for node in step_uses(self.tape, step):
                 if node not in values:
                     values[node] = self._fetch(emit, node)
@@ -80,15 +106,30 @@ class _Writer:
                 values[step] = EMIT[op](emit, *[values[k] for k in reads])
             for node in step_defines(step):
                 if node in outputs:
-                    emit.store(values[node], "%outputs", outputs[node])
-                if node in waiting:
-                    emit.store(values[node], "%frame", waiting[node])
+                    self.write(emit, node, values[node])
+        self._depart(emit, values, number, len(steps))
+
+    def _depart(self, emit: Emitter, values: dict[int, Value], number: int, count: int) -> None:
+        """Let go of the values that leave their registers before a step.
+
+        What has been read before a fence is read again after it, and so no register has to hold it.
+        """
+        if not self.frame.leaving:
+            return
+        for node, fresh in self.frame.leaving[number][count]:
+            value = values.pop(node)
+            if fresh:
+                emit.store(value, "%frame", self.frame.slots[node])
+        if count % FENCE == 0:
+            emit.do('call void asm sideeffect "", "~{memory}"()')
+            for node in [node for node in values if self.tape.nodes[node][0] <= Op.INPUT]:
+                del values[node]
 
     def leaves(self, emit: Emitter) -> None:
         """Results that are constants or inputs."""
-        for node, slot in self.outputs.items():
+        for node in dict.fromkeys(self.tape.results):
             if self.tape.nodes[node][0] in (Op.CONST, Op.INPUT):
-                emit.store(self._fetch(emit, node), "%outputs", slot)
+                self.write(emit, node, self._fetch(emit, node))
 
     def _fetch(self, emit: Emitter, node: int) -> Value:
         """A value that this function has not seen yet."""
@@ -96,62 +137,73 @@ class _Writer:
         if op == Op.CONST:
             return emit.constant(operands[0])
         if op == Op.INPUT:
-            return emit.load("%inputs", operands[0])
+            return self.read(emit, operands[0])
         return emit.load("%frame", self.frame.slots[node])
 
 
 def _sincos_group(emit: Emitter, group: Group, values: dict[int, Value]) -> None:
-    """The sines and cosines of one level: one test, the fast way inline, the careful way as a call."""
+    """The sines and cosines of one level: one test, after which angles that are too large are reduced with care."""
     count = len(group.angles)
     reduced = [reduce(emit, values[angle.node]) for angle in group.angles]
     gathered = reduced[0].beyond
     for each in reduced[1:]:
         gathered = emit.integer("or", gathered, each.beyond)
     outside = emit.integer("and", gathered, emit.pattern(beyond_mask(emit.lanes, emit.fused)))
-    fast, careful, joined = (emit.label(name) for name in ("fast", "careful", "joined"))
-    emit.branch(emit.any_bit(outside), careful, fast)
-
-    emit.enter(fast)
-    quick = [sine_and_cosine(emit, each) for each in reduced]
-    emit.jump(joined)
+    quick, careful, joined = emit.block, emit.label("careful"), emit.label("joined")
+    emit.branch(emit.any_bit(outside), careful, joined)
 
     emit.enter(careful)
-    angles, sines, cosines = (emit.stack(count) for _ in range(3))
+    angles, rests, quadrants = (emit.stack(count) for _ in range(3))
     for k, angle in enumerate(group.angles):
         emit.store(values[angle.node], angles, k)
-    emit.do(f"call void @sincos_careful(ptr {angles}, ptr {sines}, ptr {cosines}, i64 {count})")
-    slow = [(emit.load(sines, k), emit.load(cosines, k)) for k in range(count)]
+    emit.do(f"call void @reduce_careful(ptr {angles}, ptr {rests}, ptr {quadrants}, i64 {count})")
+    slow = [(emit.load(rests, k), emit.bits(emit.load(quadrants, k))) for k in range(count)]
     emit.jump(joined)
 
     emit.enter(joined)
-    for angle, quick_pair, slow_pair in zip(group.angles, quick, slow, strict=True):
-        for nodes, one, other in zip((angle.sines, angle.cosines), quick_pair, slow_pair, strict=True):
-            if nodes:
-                values |= dict.fromkeys(nodes, emit.phi(emit.lanes.real, (one, fast), (other, careful)))
+    met = [
+        (
+            emit.phi(emit.lanes.real, (each.rest, quick), (rest, careful)),
+            emit.phi(emit.lanes.bits, (each.quadrant, quick), (quadrant, careful)),
+        )
+        for each, (rest, quadrant) in zip(reduced, slow, strict=True)
+    ]
+    for angle, (rest, quadrant) in zip(group.angles, met, strict=True):
+        for nodes, value in zip((angle.sines, angle.cosines), sine_and_cosine(emit, rest, quadrant), strict=True):
+            values |= dict.fromkeys(nodes, value)
 
 
-def _spoilt(emit: Emitter, inputs: int) -> Value:
+def spoilt_samples(emit: Emitter, inputs: int) -> Value:
     """Integers that are zero where all inputs of a sample are finite."""
-    sums = [emit.constant(0.0)] * 3  # several, so that no addition has to wait for the one before
-    for number in range(inputs):
-        sums[number % 3] = emit.fma(emit.load("%inputs", number), emit.constant(0.0), sums[number % 3])
+    sums = [emit.constant(0.0)] * _SUMS
+    rounds = inputs // _SUMS if inputs > UNROLL else 0
+
+    def add(number: Index, so_far: list[Value]) -> list[Value]:
+        at = emit.address("%inputs", emit.times(number, _SUMS * emit.lanes.bytes))
+        return [emit.fma(emit.load(at, k), emit.constant(0.0), so_far[k]) for k in range(_SUMS)]
+
+    if rounds:
+        sums = emit.fold(rounds, sums, add)
+    for number in range(rounds * _SUMS, inputs):
+        k = number % _SUMS
+        sums[k] = emit.fma(emit.load("%inputs", number), emit.constant(0.0), sums[k])
     spoilt = emit.bits(sums[0])
     for other in sums[1:]:
         spoilt = emit.integer("or", spoilt, emit.bits(other))
     return spoilt
 
 
-def _finish(emit: Emitter, spoilt: Value, outputs: int) -> None:
-    """Write NaN over all results of spoilt samples, and return."""
+def poison(emit: Emitter, spoilt: Value, block: Value, count: int, place: Callable[[Index], Index] = lambda k: k):
+    """Write NaN over all results of spoilt samples: `count` registers of a block, at the places of their numbers."""
     emit.branch(emit.any_bit(spoilt), "poison", "clean")
 
     emit.enter("poison")
     bad = emit.integer("icmp ne", spoilt, emit.pattern(0))
 
-    def spoil(slot: Index) -> None:
-        emit.store(emit.select(bad, emit.constant(math.nan), emit.load("%outputs", slot)), "%outputs", slot)
+    def spoil(number: Index) -> None:
+        slot = place(number)
+        emit.store(emit.select(bad, emit.constant(math.nan), emit.load(block, slot)), block, slot)
 
-    emit.repeat(outputs, spoil, unroll=False)
+    emit.repeat(count, spoil, unroll=False)
     emit.jump("clean")
     emit.enter("clean")
-    emit.do("ret void")

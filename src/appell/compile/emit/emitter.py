@@ -8,6 +8,7 @@ a result depend on the tape alone and not on what an optimiser finds.
 
 from __future__ import annotations
 
+from appell.compile.emit.constants import Constants
 from appell.compile.emit.lanes import Lanes
 
 Value = str
@@ -15,11 +16,15 @@ Index = int | str  # known now, or only when the code runs
 
 
 class Emitter:
-    """Arithmetic on whole registers; `fused` says whether the machine rounds x y + z once."""
+    """Arithmetic on whole registers; `fused` says whether the machine rounds x y + z once.
 
-    def __init__(self, lanes: Lanes, fused: bool):
+    With `constants`, which its module then has to define, constants are read from memory.
+    """
+
+    def __init__(self, lanes: Lanes, fused: bool, constants: Constants | None = None):
         self.lanes = lanes
         self.fused = fused
+        self.constants = constants
         self.lines: list[str] = []
         self.block = "entry"
         self._stack: list[str] = []
@@ -89,7 +94,12 @@ class Emitter:
     # arithmetic
 
     def constant(self, value: float) -> Value:
-        return self.lanes.constant(value)
+        if self.constants is None:
+            return self.lanes.constant(value)
+        content, in_memory = self.constants.operand(value)
+        if not in_memory:
+            return content
+        return self.value(f"load {self.lanes.real}, ptr {content}, align {self.lanes.bytes}, !invariant.load !1")
 
     def add(self, x: Value, y: Value) -> Value:
         return self.value(f"fadd {self.lanes.real} {x}, {y}")
@@ -199,3 +209,23 @@ class Emitter:
         self.do(f"%next.{loop} = add i64 {index}, 1")
         self.branch(self.value(f"icmp eq i64 %next.{loop}, {count}"), after, loop)
         self.enter(after)
+
+    def fold(self, count: int, values: list[Value], body) -> list[Value]:
+        """Run `values = body(index, values)` on registers for every index below `count`, as a loop."""
+        before, loop, after = self.block, self.label("fold"), self.label("folded")
+        carried = [f"%carried{k}.{loop}" for k in range(len(values))]
+        self.jump(loop)
+        self.enter(loop)
+        top = len(self.lines)
+        index = f"%index.{loop}"
+        found = body(index, carried)
+        rounds = self.value(f"add i64 {index}, 1")
+
+        def met(kind: str, name: Value, first: Value, later: Value) -> str:
+            return f"{name} = phi {kind} [ {first}, %{before} ], [ {later}, %{self.block} ]"
+
+        kept = [met(self.lanes.real, *names) for names in zip(carried, values, found, strict=True)]
+        self.lines[top:top] = [met("i64", index, "0", rounds), *kept]
+        self.branch(self.value(f"icmp eq i64 {rounds}, {count}"), after, loop)
+        self.enter(after)
+        return found

@@ -9,30 +9,32 @@ so it has the bits that it would have in any batch.
 
 from __future__ import annotations
 
-from appell.compile.emit.body import body, slots
 from appell.compile.emit.emitter import Emitter, Index
 from appell.compile.emit.form import Form
 from appell.compile.emit.lanes import Format, Lanes
+from appell.compile.emit.layout import body, layout
+from appell.compile.emit.memory import GLOBAL, Memory
 from appell.compile.emit.move import LaneSamples, gather, scatter
 from appell.compile.emit.operand import Operand, locate, operands
-from appell.compile.tape import Tape
+from appell.compile.formula import Formula
 
 
-def loop_kernel(tape: Tape, number: Format, fused: bool, form: Form) -> str:
+def loop_kernel(tape: Formula, number: Format, fused: bool, form: Form) -> str:
     """The module of the ufunc's loop."""
     lanes = Lanes(number, form.register)
     return _module(tape, body(tape, lanes, fused, form.chunk), _loop(tape, Emitter(lanes, fused)))
 
 
-def single_kernel(tape: Tape, number: Format, fused: bool, form: Form) -> str:
+def single_kernel(tape: Formula, number: Format, fused: bool, form: Form) -> str:
     """The module of the function for one sample."""
     lanes = Lanes(number, form.register)
     return _module(tape, body(tape, lanes, fused, form.chunk), _single(tape, Emitter(lanes, fused)))
 
 
-def _module(tape: Tape, *functions: str) -> str:
-    _, outputs = operands(tape, slots(tape))
-    return "\n".join([*(_table(operand) for operand in outputs), *functions, "!0 = !{i32 1}", ""])
+def _module(tape: Formula, *functions: str) -> str:
+    _, outputs = operands(tape, layout(tape).places)
+    metadata = ["!0 = !{i32 1}", "!1 = !{}", ""]
+    return "\n".join([*(_table(operand) for operand in outputs), *functions, GLOBAL, *metadata])
 
 
 def _table(operand: Operand) -> str:
@@ -41,10 +43,11 @@ def _table(operand: Operand) -> str:
     return f"{operand.table} = private unnamed_addr constant [{len(operand.slots)} x i32] [{entries}], align 16"
 
 
-def _loop(tape: Tape, emit: Emitter) -> str:
-    lanes, results = emit.lanes, slots(tape)
-    inputs, outputs = operands(tape, results)
-    taken, given = emit.stack(tape.input_size), emit.stack(len(results))
+def _loop(tape: Formula, emit: Emitter) -> str:
+    lanes, shape = emit.lanes, layout(tape)
+    inputs, outputs = operands(tape, shape.places)
+    memory = Memory(emit)
+    taken, given = shape.blocks(memory)
     count = emit.value("load i64, ptr %dims, align 8")
     last = emit.value(f"sub i64 {count}, 1")
     sources = [locate(emit, operand) for operand in inputs]
@@ -72,6 +75,7 @@ def _loop(tape: Tape, emit: Emitter) -> str:
     emit.enter("end")
     if any(place.streamed for place in targets):
         emit.do("fence seq_cst")  # what was streamed must be seen by whoever sees that the loop has ended
+    memory.release()
     emit.do("ret void")
     return emit.function("define void @loop(ptr %args, ptr %dims, ptr %steps, ptr %data) nounwind")
 
@@ -80,10 +84,11 @@ def _smaller(emit: Emitter, x: str, y: str) -> str:
     return emit.value(f"select i1 {emit.value(f'icmp ult i64 {x}, {y}')}, i64 {x}, i64 {y}")
 
 
-def _single(tape: Tape, emit: Emitter) -> str:
-    lanes, results = emit.lanes, slots(tape)
-    inputs, outputs = operands(tape, results)
-    taken, given = emit.stack(tape.input_size), emit.stack(len(results))
+def _single(tape: Formula, emit: Emitter) -> str:
+    lanes, shape = emit.lanes, layout(tape)
+    inputs, outputs = operands(tape, shape.places)
+    memory = Memory(emit)
+    taken, given = shape.blocks(memory)
     unroll = tape.input_size + len(tape.results) <= 200
 
     def number(operand: Operand, element: Index) -> str:
@@ -107,5 +112,6 @@ def _single(tape: Tape, emit: Emitter) -> str:
     emit.do(f"call void @body(ptr {taken}, ptr {given})")
     for operand in outputs:
         emit.repeat(operand.array.size, lambda element, of=operand: take(of, element), unroll)
+    memory.release()
     emit.do("ret void")
     return emit.function("define void @single(ptr %addresses) nounwind")

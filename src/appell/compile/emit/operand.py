@@ -16,7 +16,8 @@ from dataclasses import dataclass
 
 from appell.compile.emit.emitter import Emitter, Index
 from appell.compile.emit.transpose import groups
-from appell.compile.tape import Array, Tape
+from appell.compile.formula import Formula
+from appell.compile.tape import Array
 
 _STREAM_BYTES = 32 << 20  # of one result; about the size of a last-level cache
 _STREAM_SIZE = 16  # elements of a sample from which on a result can become so large
@@ -45,9 +46,9 @@ class Operand:
         return emit.value(f"zext i32 {emit.value(f'load i32, ptr {emit.address(entry, 4 * plus)}, align 4')} to i64")
 
 
-def operands(tape: Tape, result_slots: dict[int, int]) -> tuple[list[Operand], list[Operand]]:
+def operands(tape: Formula, places: tuple[int, ...]) -> tuple[list[Operand], list[Operand]]:
     """All inputs and all outputs."""
-    slots = [*range(tape.input_size), *(result_slots[node] for node in tape.results)]
+    slots = [*range(tape.input_size), *places]
     arrays = [*tape.inputs, *tape.outputs]
     found, element, stride = [], 0, len(arrays)
     for position, array in enumerate(arrays):

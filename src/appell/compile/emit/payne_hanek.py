@@ -8,7 +8,7 @@ turns and those far below 2^-e nothing that a double can show, so a window of 19
 with an error below 2^-137. No double comes closer than 2^-62 to a multiple of π/2, so 75 good bits remain. The nearest
 integer is the quadrant; the fraction times π/2 is the rest. LLVM knows 256-bit integers, which makes this one routine.
 
-`@sincos_careful` serves a whole list of registers: lanes in the fast range get the very bits of the fast way, the
+`@reduce_careful` serves a whole list of registers: lanes in the fast range get the very bits of the fast way, the
 others this routine, numbers that are not finite NaN.
 """
 
@@ -17,7 +17,7 @@ from __future__ import annotations
 from appell.compile.emit.circle import pi, two_over_pi
 from appell.compile.emit.emitter import Emitter, Index, Value
 from appell.compile.emit.lanes import Lanes
-from appell.compile.emit.sincos import Reduced, beyond_mask, reduce, sine_and_cosine
+from appell.compile.emit.sincos import beyond_mask, reduce
 
 _DIGITS = 1168  # bits of 2/π after the point: 190 beyond the largest exponent of a double, 971
 _TABLE_BYTES = 160  # the digits, and zeros above the point for angles near one
@@ -97,15 +97,15 @@ def reduce_huge() -> str:
     )
 
 
-def sincos_careful(lanes: Lanes, fused: bool) -> str:
-    """`void @sincos_careful(angles, sines, cosines, count)`: blocks of registers, whatever is in them."""
+def reduce_careful(lanes: Lanes, fused: bool) -> str:
+    """`void @reduce_careful(angles, rests, quadrants, count)`: blocks of registers, whatever is in them."""
     emit = Emitter(lanes, fused)
-    rests, quadrants = emit.stack(1), emit.stack(1)
     emit.jump("register")
 
     emit.enter("register")
     number = emit.phi("i64", ("0", "entry"), ("%next", "finish"))
     x = emit.load("%angles", number)
+    rests, quadrants = (emit.address(block, emit.times(number, lanes.bytes)) for block in ("%rests", "%quadrants"))
     outside = emit.integer("and", reduce(emit, x).beyond, emit.pattern(beyond_mask(lanes, fused)))
     far = emit.integer("icmp ne", outside, emit.pattern(0))
     near = reduce(emit, emit.select(far, emit.constant(0.0), x))
@@ -115,16 +115,12 @@ def sincos_careful(lanes: Lanes, fused: bool) -> str:
     emit.jump("finish")
 
     emit.enter("finish")
-    rest, quadrant = emit.load(rests), emit.bits(emit.load(quadrants))
-    sine, cosine = sine_and_cosine(emit, Reduced(rest, quadrant, beyond=quadrant))
-    emit.store(sine, "%sines", number)
-    emit.store(cosine, "%cosines", number)
     emit.do(f"%next = add i64 {number}, 1")
     emit.branch(emit.value("icmp eq i64 %next, %count"), "end", "register")
     emit.enter("end")
     emit.do("ret void")
     return emit.function(
-        "define internal void @sincos_careful(ptr %angles, ptr %sines, ptr %cosines, i64 %count) noinline nounwind"
+        "define internal void @reduce_careful(ptr %angles, ptr %rests, ptr %quadrants, i64 %count) noinline nounwind"
     )
 
 

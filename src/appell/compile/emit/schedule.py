@@ -8,8 +8,9 @@ its angle depends on. All angles of a level are tested at once, and reduced at o
 
 A value is computed early only if a later angle needs it. A value that no result needs is not computed at all.
 
-Code generation takes more than linear time in the length of a function, so a long schedule is cut into chunks, each a
-function of its own.
+Code generation takes more than linear time in the length of a function, and keeps values in registers worse the longer
+it is, so a long schedule is cut into chunks, each a function of its own. What a chunk computes for a later one waits in
+memory, where an instruction can read it as cheaply as a register. A short schedule stays whole.
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ from dataclasses import dataclass
 from appell.compile.ops import Op
 from appell.compile.tape import Tape
 
-CHUNK = 1500  # steps of one function
+CHUNK = 300  # steps of one function
+_WHOLE = 3  # chunks: so long a schedule is not cut
 _TRIG_WEIGHT = 20  # a sine and cosine cost as many instructions as twenty other steps
 
 _LEAVES = (Op.CONST, Op.INPUT)
@@ -81,15 +83,17 @@ def schedule(tape: Tape) -> list[Step]:
     for nodes, group in zip(before, groups, strict=True):
         steps += nodes
         found = [SineCosine(angle, *(_of_op(tape, nodes, op) for op in _TRIG)) for angle, nodes in group.items()]
-        largest = CHUNK // _TRIG_WEIGHT
+        largest = _WHOLE * CHUNK // _TRIG_WEIGHT
         steps += [Group(tuple(found[k : k + largest])) for k in range(0, len(found), largest)]
     return steps
 
 
 def chunks(steps: list[Step], size: int = CHUNK) -> list[list[Step]]:
-    """The schedule cut into pieces of about equal weight, at most `size` each."""
+    """The schedule cut into pieces of about equal weight, at most `size` each, or whole if it is short."""
     weights = [len(step.angles) * _TRIG_WEIGHT if isinstance(step, Group) else 1 for step in steps]
-    count = max(1, -(-sum(weights) // size))
+    if sum(weights) <= _WHOLE * size:
+        return [steps]
+    count = -(-sum(weights) // size)
     pieces: list[list[Step]] = [[]]
     filled, target = 0, sum(weights) / count
     for step, weight in zip(steps, weights, strict=True):

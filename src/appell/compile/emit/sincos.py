@@ -106,19 +106,18 @@ def reduce(emit: Emitter, x: Value) -> Reduced:
     return Reduced(rest, quadrant, emit.integer("sub", quadrant, emit.pattern(offset)))
 
 
-def sine_and_cosine(emit: Emitter, reduced: Reduced) -> tuple[Value, Value]:
+def sine_and_cosine(emit: Emitter, r: Value, quadrant: Value) -> tuple[Value, Value]:
     """Equations (2) and (3)."""
-    lanes, series, r = emit.lanes, SERIES[emit.lanes.format], reduced.rest
+    lanes, series = emit.lanes, SERIES[emit.lanes.format]
     z = emit.fma(r, r, emit.constant(lanes.format.smallest))
     sine = emit.fma(emit.mul(z, emit.polynomial(z, series.sine)), r, r)
     cosine = emit.fma(z, emit.polynomial(z, series.cosine), emit.constant(1.0))
 
     top = lanes.integer_bits - 1
-    odd = emit.integer("shl", reduced.quadrant, emit.pattern(top))
-    upper = emit.integer("shl", reduced.quadrant, emit.pattern(top - 1))
+    odd = emit.integer("shl", quadrant, emit.pattern(top))
     swap = emit.greater(emit.pattern(0), odd)
-    sine_sign = emit.signs(upper)
-    cosine_sign = emit.signs(emit.integer("xor", upper, odd))
+    sine_sign = emit.signs(emit.integer("shl", quadrant, emit.pattern(top - 1)))
+    cosine_sign = emit.integer("xor", sine_sign, odd)
     return (
         emit.flip(emit.select(swap, cosine, sine), sine_sign),
         emit.flip(emit.select(swap, sine, cosine), cosine_sign),

@@ -119,4 +119,5 @@ def _interleave(emit: Emitter, pair: list[Value], block: int, piece: int) -> lis
             for k in range(start + half, start + half + block // 2, piece):
                 order += [*range(k, k + piece), *range(width + k, width + k + piece)]
         orders.append(order)
-    return [_shuffle(emit, width, *pair, order) for order in orders]
+    x, y = pair
+    return [_shuffle(emit, width, x, y, order) for order in orders]

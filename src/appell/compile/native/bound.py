@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import DTypeLike
 
+from appell.compile.formula import Formula
 from appell.compile.native.entry import make_builtin
 from appell.compile.native.kernels import load_kernel
 from appell.compile.native.machine import Code
-from appell.compile.tape import Tape
 from appell.errors import ArgumentError
 
 
@@ -47,7 +47,7 @@ class Bound:
         return f"<bound {type(self).__name__} ({fields})>"
 
 
-def bind(tape: Tape, dtype: DTypeLike = np.float64, kernel: Code | None = None) -> Bound:
+def bind(tape: Formula, dtype: DTypeLike = np.float64, kernel: Code | None = None) -> Bound:
     """A tape with arrays of its own, filled with zeros; its kernel, if it is not at hand, is loaded or compiled."""
     described = (*tape.inputs, *tape.outputs)
     names = [array.name for array in described]

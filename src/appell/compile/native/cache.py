@@ -1,8 +1,8 @@
-"""The disk cache: object files by the hash of all that went into them.
+"""The disk cache: machine code and long tapes by the hash of all that went into them.
 
-An entry is named by its key and consists of a magic line, an authentication code over key and object, and the object.
+An entry is named by its key and consists of a magic line, an authentication code over key and image, and the image.
 The code is made with a secret that the user's folder holds: what is truncated, corrupted, written for another key or
-by anybody else is never executed, but made again and replaced. An entry is put in place whole, so two processes that
+by anybody else is never used, but made again and replaced. An entry is put in place whole, so two processes that
 make the same kernel at once both succeed.
 
 The folder is `$APPELL_CACHE`, or the user's cache folder; "off" or "0" stands for none. It holds machine code, so it is
@@ -20,42 +20,58 @@ import sys
 import warnings
 from collections.abc import Callable
 from pathlib import Path
+from typing import TypeVar
 
 from appell.compile.native.folder import NEW, Folder
 from appell.errors import CacheWarning
 
 LIMIT = 1 << 30  # bytes of all entries
 _PRUNE_EVERY = 32  # entries written between two looks at the size of the folder
-_MAGIC = b"appell kernel 2\n"
+_MAGIC = b"appell kernel 3\n"
 _SUFFIX = ".kernel"
 _SECRET = "secret"
 _SECRET_SIZE = 32
 _HEAD = len(_MAGIC) + hashlib.sha256().digest_size
+
+Found = TypeVar("Found")
 
 _warned = False
 _written = 0
 
 
 def fetch(key: str, make: Callable[[], bytes]) -> bytes:
-    """The object with this key, from the disk or made now."""
+    """What has this key, from the disk or made now."""
+    found = find(key)
+    if found is None:
+        found = make()
+        keep(key, found)
+    return found
+
+
+def find(key: str) -> bytes | None:
+    """What was kept under this key, or None."""
+    return _in_folder(lambda folder, secret: _authentic(folder.read(key + _SUFFIX), key, secret))
+
+
+def keep(key: str, image: bytes) -> None:
+    """Put something on the disk under its key, if there is a disk."""
+    _in_folder(lambda folder, secret: _keep(folder, key, secret, image))
+
+
+def _in_folder(use: Callable[[Folder, bytes], Found]) -> Found | None:
+    """What is done in the folder with its secret; None if there is no folder that can be used and trusted."""
     path = chosen_path()
     if path is None:
-        return make()
-    made = None
+        return None
     try:
         with Folder(path) as folder:
             if problem := folder.distrust():
                 _warn(problem)
-                return make()
-            secret = _secret(folder)
-            found = _authentic(folder.read(key + _SUFFIX), key, secret)
-            if found is None:
-                found = made = make()
-                _keep(folder, key, secret, made)
-            return found
+                return None
+            return use(folder, _secret(folder))
     except OSError as error:
         _warn(f"cannot use the cache folder: {error}")
-        return make() if made is None else made
+        return None
 
 
 def chosen_path() -> Path | None:
@@ -99,7 +115,7 @@ def _code(key: str, image: bytes, secret: bytes) -> bytes:
 
 
 def _authentic(content: bytes | None, key: str, secret: bytes) -> bytes | None:
-    """The object of an entry, or None if the entry is not exactly what we once wrote."""
+    """The image of an entry, or None if the entry is not exactly what we once wrote."""
     image = (content or b"")[_HEAD:]
     if content is None or not image:
         return None
@@ -136,7 +152,7 @@ def _warn(problem: str) -> None:
     if not _warned:
         _warned = True
         warnings.warn(
-            f"{problem}; kernels are compiled anew in every process. Set APPELL_CACHE to your own folder or to 'off'.",
+            f"{problem}; functions are made anew in every process. Set APPELL_CACHE to your own folder or to 'off'.",
             CacheWarning,
             stacklevel=2,
         )

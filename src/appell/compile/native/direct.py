@@ -22,12 +22,13 @@ from math import prod
 
 import numpy as np
 
+from appell.compile.formula import Formula
 from appell.compile.native import cache as disk
 from appell.compile.native.entry import builtin
 from appell.compile.native.machine import Code, assemble
 from appell.compile.native.numpy_api import array_function, loop_address
 from appell.compile.native.target import host
-from appell.compile.tape import Array, Tape
+from appell.compile.tape import Array
 
 _METH_FASTCALL_KEYWORDS = 0x82
 _PYARRAY_EMPTY = 184  # in the table of NumPy 1 and 2
@@ -164,7 +165,7 @@ other:
 """
 
 
-def direct_call(tape: Tape, ufunc: np.ufunc, otherwise: Callable) -> Callable | None:
+def direct_call(tape: Formula, ufunc: np.ufunc, otherwise: Callable) -> Callable | None:
     """A built-in that runs the ufunc's loop on one plain sample and hands all else to `otherwise`.
 
     None where that cannot be: a scalar result is a NumPy scalar, not an array, and a Python without the global lock

@@ -18,7 +18,13 @@ from typing import Any
 
 RELATIVE = {os.open, os.unlink, os.stat} <= os.supports_dir_fd and os.scandir in os.supports_fd
 _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
-_FLAGS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+_OPENING = (
+    "O_NOFOLLOW",
+    "O_CLOEXEC",
+    "O_BINARY",
+    "O_NONBLOCK",
+)  # the last, so that a pipe in a file's place is no trap
+_FLAGS = sum(getattr(os, name, 0) for name in _OPENING)
 NEW = ".new"  # how names end that are not in place yet
 
 

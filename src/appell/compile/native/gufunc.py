@@ -4,47 +4,48 @@ Core axes have fixed lengths in the signature, such as "(6),(6)->(6,6)", so NumP
 and does all that it does for its own ufuncs: broadcasting, casting, `out=`, axes, errors of arithmetic, no lock held.
 
 The loop for doubles stands first: NumPy takes the first loop to which all arguments can be cast, unless there is one of
-exactly their type. So float32 alone is computed in float32, and everything else in float64. That loop is made at once;
-the one for floats when it is first called: until then its place in the table of loops, which NumPy reads on every call,
+exactly their type. So float32 alone is computed in float32, and everything else in float64. A loop that nobody has
+asked for is made when it is first called: until then its place in the table of loops, which NumPy reads on every call,
 is held by a callback that makes it and gives up its place.
 """
 
 from __future__ import annotations
 
 import ctypes
+from functools import partial
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from appell.compile.emit.form import Form
+from appell.compile.formula import Formula
 from appell.compile.native.kernels import load_kernel
 from appell.compile.native.machine import Code
 from appell.compile.native.making import MAKING
 from appell.compile.native.numpy_api import Loop, gufunc
-from appell.compile.tape import Tape
 from appell.errors import CompileError
 
-_FLOAT, _DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
+_KINDS = (np.dtype(np.float64), np.dtype(np.float32))  # in the order of the loops
 _MOST_OPERANDS = 32  # of a ufunc in NumPy 1
 
 
-def make_ufunc(tape: Tape, doc: str = "", form: Form | None = None) -> np.ufunc:
-    """Compile a tape, or load it from the disk cache, and hand it over as a ufunc with float32 and float64 loops.
+def make_ufunc(tape: Formula, doc: str = "", form: Form | None = None) -> np.ufunc:
+    """Compile a tape for float64, or load it from the disk cache, and hand it over as a ufunc; float32 waits.
 
     Their machine code has the form that suits the machine, unless another one is asked for.
     """
-    _check(tape)
-    loops = _Loops(tape, doc, form)
-    tables, counts = (loops.functions, loops.data, loops.types), (len(tape.inputs), len(tape.outputs))
-    return gufunc(*tables, *counts, loops.name, loops.doc, signature(tape).encode(), owner=loops)
+    loops = Loops(tape, doc, form)
+    loops.load(np.float64)
+    return loops.ufunc()
 
 
-def signature(tape: Tape) -> str:
+def signature(tape: Formula) -> str:
     """The core shapes in NumPy's notation: "(6),(6)->(6,6)"."""
     shapes = [f"({','.join(map(str, array.shape))})" for array in (*tape.inputs, *tape.outputs)]
     return ",".join(shapes[: len(tape.inputs)]) + "->" + ",".join(shapes[len(tape.inputs) :])
 
 
-def _check(tape: Tape) -> None:
+def _check(tape: Formula) -> None:
     arrays = (*tape.inputs, *tape.outputs)
     if not tape.inputs or not tape.outputs:
         raise CompileError(f"'{tape.name}' has no {'results' if tape.inputs else 'arguments'}; a ufunc needs some.")
@@ -57,42 +58,55 @@ def _check(tape: Tape) -> None:
         )
 
 
-class _Loops:
+class Loops:
     """Everything NumPy holds pointers to: the loops, their types, the names, and the code itself."""
 
-    def __init__(self, tape: Tape, doc: str, form: Form | None):
+    def __init__(self, tape: Formula, doc: str = "", form: Form | None = None):
+        _check(tape)
         self._tape, self._form = tape, form
-        self._doubles = load_kernel(tape, _DOUBLE, "loop", form)
-        self._floats: Code | None = None
-        self._first_call = Loop(self._make_floats)
+        self._codes: dict[np.dtype, Code] = {}
+        self._first_calls = [Loop(partial(self._first_call, kind)) for kind in _KINDS]
         operands = len(tape.inputs) + len(tape.outputs)
-        first_call = ctypes.cast(self._first_call, ctypes.c_void_p).value
-        self.functions = (ctypes.c_void_p * 2)(self._doubles.address, first_call)
-        self.data = (ctypes.c_void_p * 2)()
-        self.types = ctypes.create_string_buffer(bytes([_DOUBLE.num] * operands + [_FLOAT.num] * operands))
-        self.name = ctypes.create_string_buffer(tape.name.encode())
-        self.doc = ctypes.create_string_buffer(doc.encode())
+        addresses = [ctypes.cast(each, ctypes.c_void_p).value for each in self._first_calls]
+        self._functions = (ctypes.c_void_p * len(_KINDS))(*addresses)
+        self._data = (ctypes.c_void_p * len(_KINDS))()
+        self._types = ctypes.create_string_buffer(bytes(kind.num for kind in _KINDS for _ in range(operands)))
+        self._name = ctypes.create_string_buffer(tape.name.encode())
+        self._doc = ctypes.create_string_buffer(doc.encode())
 
-    def _make_floats(self, args, dims, steps, data) -> None:
-        """The loop for floats before there is one. An error leaves NaN and goes to `sys.unraisablehook`."""
+    def load(self, dtype: DTypeLike) -> Code:
+        """The loop for float64 or float32, compiled or loaded from the disk cache if it is not there yet."""
+        kind = np.dtype(dtype)
+        with MAKING:
+            if kind not in self._codes:
+                self._codes[kind] = load_kernel(self._tape, kind, "loop", self._form)
+                self._functions[_KINDS.index(kind)] = self._codes[kind].address
+        return self._codes[kind]
+
+    def ufunc(self) -> np.ufunc:
+        """A ufunc with these loops, which live as long as it does."""
+        tape, tables = self._tape, (self._functions, self._data, self._types)
+        counts = len(tape.inputs), len(tape.outputs)
+        return gufunc(*tables, *counts, self._name, self._doc, signature(tape).encode(), owner=self)
+
+    def _first_call(self, kind: np.dtype, args, dims, steps, data) -> None:
+        """A loop before there is one. An error leaves NaN and goes to `sys.unraisablehook`."""
         try:
-            with MAKING:
-                if self._floats is None:
-                    self._floats = load_kernel(self._tape, _FLOAT, "loop", self._form)
-                    self.functions[1] = self._floats.address
+            code = self.load(kind)
             np.add(0.0, 0.0)  # clears the floating-point flags, for which NumPy would blame this call
-            Loop(self._floats.address)(args, dims, steps, data)
+            Loop(code.address)(args, dims, steps, data)
         except BaseException:
-            _fill_with_nan(self._tape, args, dims, steps)
+            _fill_with_nan(self._tape, kind, args, dims, steps)
             raise
 
 
-def _fill_with_nan(tape: Tape, args, dims, steps) -> None:
+def _fill_with_nan(tape: Formula, kind: np.dtype, args, dims, steps) -> None:
     """What a loop gives that could not be made: no number."""
+    number = ctypes.c_double if kind == np.float64 else ctypes.c_float
     stride = len(tape.inputs) + len(tape.outputs) + sum(len(array.shape) for array in tape.inputs)
     for position, array in enumerate(tape.outputs, start=len(tape.inputs)):
         strides = [steps[position], *(steps[stride + axis] for axis in range(len(array.shape)))]
         for index in np.ndindex(dims[0], *array.shape):
             offset = sum(k * step for k, step in zip(index, strides, strict=True))
-            ctypes.c_float.from_address(args[position] + offset).value = np.nan
+            number.from_address(args[position] + offset).value = np.nan
         stride += len(array.shape)

@@ -3,6 +3,8 @@
 The key of a kernel covers all that its machine code depends on: the tape, the number format, the kind of function, its
 form, the target and LLVM, and the sources of everything that turns a tape into an object, to the last coefficient of
 the sine. A loop has the widest registers of the machine; one sample alone gains nothing by them.
+
+How long it took, and whether it was made or found, is logged: `logging.getLogger("appell")`, level INFO.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ import hashlib
 import importlib
 import pkgutil
 from functools import cache
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -20,10 +23,15 @@ from appell.compile import emit
 from appell.compile.emit.form import Form
 from appell.compile.emit.kernel import loop_kernel, single_kernel
 from appell.compile.emit.lanes import DOUBLE, FLOAT
+from appell.compile.formula import Formula
 from appell.compile.native import cache as disk
 from appell.compile.native.machine import Code, assemble
+from appell.compile.native.making import LOG
+from appell.compile.native.objects import objects
+from appell.compile.native.split import split
 from appell.compile.native.target import host
 from appell.compile.ops import Op
+from appell.compile.program import Program
 from appell.compile.tape import Tape
 from appell.errors import ArgumentError
 
@@ -31,8 +39,8 @@ FORMATS = {"d": DOUBLE, "f": FLOAT}
 KERNELS = {"loop": loop_kernel, "single": single_kernel}
 
 
-def load_kernel(tape: Tape, dtype: DTypeLike, function: str, form: Form | None = None) -> Code:
-    """The function `loop` or `single` of a tape, ready to be called; in the form that suits the machine, or this one."""
+def load_kernel(tape: Formula, dtype: DTypeLike, function: str, form: Form | None = None) -> Code:
+    """The function `loop` or `single` of a tape, ready to be called; in the form that suits the machine, or this."""
     code = np.dtype(dtype).char
     if code not in FORMATS:
         raise ArgumentError(f"'{tape.name}' cannot compute in {np.dtype(dtype)}.", expected="float64 or float32")
@@ -41,10 +49,20 @@ def load_kernel(tape: Tape, dtype: DTypeLike, function: str, form: Form | None =
     parts = [tape.digest, code, function, repr(form), target.identity, emitter_digest()]
     key = hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
+    begin, origin = perf_counter(), "found in the cache"
+
     def make() -> bytes:
+        nonlocal origin
+        origin = "made"
         return assemble(KERNELS[function](tape, FORMATS[code], target.has_fma, form), target, tape.name)
 
-    return Code(disk.fetch(key, make), function)
+    image = disk.fetch(key, make)
+    loaded = Code(image, function)
+    LOG.info(
+        "%s, %s for %s: %d bytes of machine code %s in %.3f s",
+        *(tape.name, function, np.dtype(code), len(image), origin, perf_counter() - begin),
+    )
+    return loaded
 
 
 @cache
@@ -52,7 +70,8 @@ def emitter_digest() -> str:
     """A hash of the sources of everything between a tape and its object file, computed once a process."""
     names = [f"{emit.__name__}.{module.name}" for module in pkgutil.iter_modules(emit.__path__)]
     total = hashlib.sha256()
-    for name in sorted([*names, Op.__module__, Tape.__module__, Code.__module__]):
+    names += [each.__module__ for each in (Op, Tape, Program, split, objects, Code)]
+    for name in sorted(names):
         module: Any = importlib.import_module(name)
         total.update(name.encode() + hashlib.sha256(module.__loader__.get_data(module.__file__)).digest())
     return total.hexdigest()

@@ -2,16 +2,19 @@
 
 Threads that ask for the same function at once get one and the same, made once. LLVM has locks of its own: a process
 that is forked while another thread holds one has a child that waits for ever. So whoever makes machine code holds
-`MAKING`, and a fork takes it first.
+`MAKING`, and a fork takes it first: before the lock of `logging`, which a fork takes as well and which whoever makes
+something may want. What is registered last is called first, so `logging` is imported here, if it was not before.
 """
 
 from __future__ import annotations
 
+import logging
 import os
 import threading
 from collections.abc import Callable
 from typing import Any, Generic, TypeVar, overload
 
+LOG = logging.getLogger("appell")
 MAKING = threading.RLock()
 Made = TypeVar("Made")
 

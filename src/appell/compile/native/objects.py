@@ -12,7 +12,8 @@ from __future__ import annotations
 
 import ctypes
 import os
-from concurrent.futures import ThreadPoolExecutor
+import threading
+from collections import deque
 from typing import Any
 
 import llvmlite.binding as llvm
@@ -50,10 +51,29 @@ def objects(text: str, target: Target) -> list[bytes]:
     """
     workers, level = threads(), 1 if len(text) > _LONG else 2
     parts = split(text, _PARTS * workers if workers > 1 else 1)
-    if len(parts) == 1:
-        return [_object(text, target, level)]
-    with ThreadPoolExecutor(workers) as pool:
-        return [done.result() for done in [pool.submit(_object, part, target, level) for part in parts]]
+    found: dict[int, bytes] = {}
+    waiting, problems = deque(enumerate(parts)), deque[BaseException]()
+
+    def work() -> None:
+        try:
+            while waiting and not problems:
+                number, part = waiting.popleft()
+                found[number] = _object(part, target, level)
+        except IndexError:  # another thread took the last part
+            pass
+        except BaseException as problem:
+            problems.append(problem)
+
+    # no pool of the standard library: a fork takes its lock, then waits for `MAKING`, whose holder waits for that lock
+    helpers = [threading.Thread(target=work) for _ in range(min(workers, len(parts)) - 1)]
+    for helper in helpers:
+        helper.start()
+    work()
+    for helper in helpers:
+        helper.join()
+    if problems:
+        raise problems[0]
+    return [found[number] for number in range(len(parts))]
 
 
 def _object(text: str, target: Target, level: int) -> bytes:

@@ -2,8 +2,9 @@
 
 A long tape is cut into functions that call nothing but each other. They are dealt out in the order of the text, about
 equally long shares of it to each part. A function that another part calls changes from `internal` to `hidden`: it is
-seen by the objects it is linked with, and by nothing else. Constants and metadata go along with the functions that name
-them. No instruction changes, and none is optimised across functions, so the parts compute the bits of the whole.
+seen by the objects it is linked with, and by nothing else. Constants and metadata go along with all functions that name
+them, a variable with the one part that does. No instruction changes, and none is optimised across functions, so the
+parts compute the bits of the whole.
 
 What is taken for granted of the text: constants, metadata and `define` begin a line, and a function ends with a line
 that is `}`.
@@ -67,6 +68,9 @@ def split(text: str, most: int) -> list[str]:
     known = {function.name: function for function in functions}
     used = [set().union(*(function.uses for function in part)) for part in parts]
     wanted = {name for number, names in enumerate(used) for name in names if home.get(name, number) != number}
+    owned = {line[1 : line.index(" ")] for line in outside if line[0] == "@" and " private " not in line}
+    if any(sum(name in names for names in used) > 1 for name in owned):
+        return [text]  # a variable that is one, however many parts there are
     modules = []
     for number, part in enumerate(parts):
         lines = [line for line in outside if line.startswith("!") or line[1 : line.index(" ")] in used[number]]

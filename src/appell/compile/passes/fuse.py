@@ -7,7 +7,6 @@ vectorised, in the tail of a batch and under every version of LLVM. Operation co
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from appell.compile.ops import Op
 from appell.compile.tape import INPUT, Node, Tape, needed, renumber, verify
@@ -26,7 +25,7 @@ def fuse(tape: Tape) -> Tape:
             node = _fused(nodes, node, uses, depth)
         nodes.append(node)
     kept, results = renumber(nodes, needed(nodes, tape.results), tape.results)
-    return verify(replace(tape, nodes=kept, results=results))
+    return verify(Tape(tape.name, tape.inputs, tape.outputs, kept, results))
 
 
 def _flip(tape: Tape, node: Node, uses: Sequence[int]) -> Node:

@@ -15,37 +15,31 @@ Cost O(n). Mata et al. 2002, §4.1, written about the joint origins so that base
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from appell.algebra.matrix import axial_of_product
 from appell.algebra.scalar import Scalar, Vector
-from appell.algebra.vector import ZERO, Vec3
-from appell.formulate.inward import Outside
-from appell.formulate.link_motion import accelerations, steps
+from appell.formulate.inward import Outside, Wrench, joint_forces
+from appell.formulate.link_motion import Acceleration, accelerations, steps
 from appell.formulate.tree import Tree
-from appell.model.frame import WORLD
+from appell.model.body import Inertia
 
 
 def inverse_dynamics(tree: Tree, q: Vector, v: Vector, a: Vector, wrenches: Outside = None) -> list[Scalar]:
     """τ(q, v, a): the force every degree of freedom must supply, with outside wrenches acting on some links."""
     step = steps(tree, q)
-    motion = accelerations(tree, step, v, a)
+    return joint_forces(tree, step, asked_by_all(tree, accelerations(tree, step, v, a)), wrenches)  # (3), (4)
 
-    force: dict[str | None, Vec3] = {WORLD: ZERO}  # the world's entry ends as the force on the ground
-    moment: dict[str | None, Vec3] = {WORLD: ZERO}
-    for link in tree.links:
-        body, acc, W = link.inertia, motion[link.name].acc, motion[link.name].W
-        force[link.name] = body.mass * acc + W @ body.first  # (2)
-        moment[link.name] = body.first.cross(acc) + axial_of_product(W, body.second)
-    for name, (outside_force, outside_moment) in (wrenches or {}).items():
-        force[name], moment[name] = force[name] - outside_force, moment[name] - outside_moment
 
-    tau = {}
-    for link in reversed(tree.links):
-        R, s, f, n = step[link.name].R, step[link.name].s, force[link.name], moment[link.name]
-        tau[link.name] = [p.angular.dot(n) + p.linear.dot(f) for p in link.partials]  # (4)
-        f_parent = R @ f
-        force[link.parent] += f_parent  # (3)
-        moment[link.parent] += R @ n + s.cross(f_parent)
-    return tree.gather(tau)
+def asked_by_all(tree: Tree, motion: Mapping[str | None, Acceleration]) -> dict[str, Wrench]:
+    """(2) for every link."""
+    return {link.name: asked(link.inertia, motion[link.name]) for link in tree.links}
+
+
+def asked(body: Inertia, motion: Acceleration) -> Wrench:
+    """(2): the force and the moment about the origin that a link's matter asks for."""
+    acc, W = motion.acc, motion.W
+    return body.mass * acc + W @ body.first, body.first.cross(acc) + axial_of_product(W, body.second)
 
 
 def bias(tree: Tree, q: Vector, v: Vector, wrenches=None) -> list[Scalar]:

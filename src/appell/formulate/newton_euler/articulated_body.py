@@ -9,14 +9,17 @@ starting from each link's own inertia I and p = V ×* I V; then outward, from th
 
     a' = X a_p + c                        v̇ = D⁻¹ (τ - Sᵀ p - Uᵀ a')                a = a' + S v̇               (2)
 
-Accelerations are spatial ones: of the matter that passes the origin, not of one point. Featherstone 1983, 2008 §7.3.
+A joint without a rotor hands on nothing along its own partials: (A - U D⁻¹ Uᵀ) S = 0, and where S is a unit along an
+axis these entries are known to be zero. Accelerations are spatial ones: of the matter that passes the origin, not of
+one point. Featherstone 1983, 2008 §7.3.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
-from appell.algebra.scalar import Scalar, Vector
+from appell.algebra.scalar import Scalar, Vector, is_number
 from appell.algebra.solve import LDL
 from appell.algebra.vector import ZERO
 from appell.formulate.inward import Outside
@@ -24,6 +27,7 @@ from appell.formulate.link_motion import combine, steps
 from appell.formulate.newton_euler.spatial import Articulated, Twist, Wrench
 from appell.formulate.tree import Tree
 from appell.model.frame import WORLD
+from appell.model.joints import Partial
 
 
 def forward_dynamics(tree: Tree, q: Vector, v: Vector, tau: Vector, wrenches: Outside = None) -> list[Scalar]:
@@ -32,52 +36,69 @@ def forward_dynamics(tree: Tree, q: Vector, v: Vector, tau: Vector, wrenches: Ou
     velocity: dict[str | None, Twist] = {WORLD: Twist()}
     drift, body, bias = {}, {}, {}
     for link in tree.links:
-        R, s, rates = step[link.name].R, step[link.name].s, tree.velocity(link, v)
-        along = Twist(
-            combine((p.angular for p in link.partials), rates), combine((p.linear for p in link.partials), rates)
-        )
-        velocity[link.name] = V = velocity[link.parent].to_link(R, s) + along
-        drift[link.name] = V.cross(along)
+        own = relative(link.partials, tree.velocity(link, v))
+        velocity[link.name] = V = velocity[link.parent].to_link(step[link.name].R, step[link.name].s) + own
+        drift[link.name] = V.cross(own)
         body[link.name] = Articulated.of(link.inertia)
         bias[link.name] = V.cross_wrench(body[link.name] @ V)
     for name, (force, moment) in (wrenches or {}).items():
         bias[name] = bias[name] - Wrench(force, moment)
 
-    joint = {}
+    answer = {}
     for link in reversed(tree.links):
-        A, p, c = body[link.name], bias[link.name], drift[link.name]
-        S = [Twist.of(partial) for partial in link.partials]
-        U = [A @ twist for twist in S]
-        D = LDL.of(with_rotor([[u.power(twist) for u in U] for twist in S], link.rotor))
-        net = [force - p.power(twist) for force, twist in zip(tree.velocity(link, tau), S, strict=True)]
-        joint[link.name] = S, U, D, net
+        A, p, S = body[link.name], bias[link.name], [Twist.of(partial) for partial in link.partials]
+        answer[link.name] = Answer.of(A, p, S, link.rotor, tree.velocity(link, tau))
         if link.parent is not None:
-            R, s = step[link.name].R, step[link.name].s
-            rest = A.less(U, scaled(D, U))
-            pushed = p + rest @ c + total(U, D.solve(net))
-            body[link.parent] += rest.to_parent(R, s)  # (1)
-            bias[link.parent] += pushed.to_parent(R, s)
+            rest, pushed = answer[link.name].handed_on(A, p, drift[link.name])
+            body[link.parent] += rest.to_parent(step[link.name].R, step[link.name].s)  # (1)
+            bias[link.parent] += pushed.to_parent(step[link.name].R, step[link.name].s)
 
     acceleration: dict[str | None, Twist] = {WORLD: Twist(ZERO, -tree.gravity)}
     found = {}
     for link in tree.links:
-        S, U, D, net = joint[link.name]
         carried = acceleration[link.parent].to_link(step[link.name].R, step[link.name].s) + drift[link.name]
-        found[link.name] = D.solve([x - u.power(carried) for x, u in zip(net, U, strict=True)])  # (2)
-        acceleration[link.name] = sum((x * twist for x, twist in zip(found[link.name], S, strict=True)), start=carried)
+        found[link.name] = answer[link.name].gains(carried)
+        acceleration[link.name] = answer[link.name].accelerated(carried, found[link.name])
     return tree.gather(found)
 
 
-def with_rotor(D: list[list[Scalar]], rotor: Scalar) -> list[list[Scalar]]:
-    """Sᵀ A S with the inertia of the joint's drive, which only the joint feels."""
-    return [[x + rotor if i == k else x for k, x in enumerate(row)] for i, row in enumerate(D)]
+def relative(partials: Sequence[Partial], rates: Vector) -> Twist:
+    """S v: the velocity of a link relative to its parent."""
+    return Twist(combine((p.angular for p in partials), rates), combine((p.linear for p in partials), rates))
 
 
-def scaled(D: LDL, U: Sequence[Wrench]) -> list[Wrench]:
-    """U D⁻¹, column by column."""
-    units = [[float(i == k) for i in range(len(U))] for k in range(len(U))]
-    return [total(U, D.solve(unit)) for unit in units]
+@dataclass(frozen=True)
+class Answer:
+    """How a joint answers the forces along it: S, U, D, τ - Sᵀ p, and the rotor of its drive, which only it feels."""
+
+    S: Sequence[Twist]
+    U: Sequence[Wrench]
+    D: LDL
+    net: Sequence[Scalar]
+    rotor: Scalar = 0.0
+
+    @staticmethod
+    def of(A: Articulated, p: Wrench, S: Sequence[Twist], rotor: Scalar, forces: Vector) -> Answer:
+        U = [A @ twist for twist in S]
+        D = [[u.power(twist) + (rotor if i == k else 0.0) for k, u in enumerate(U)] for i, twist in enumerate(S)]
+        return Answer(S, U, LDL.of(D), [f - p.power(twist) for f, twist in zip(forces, S, strict=True)], rotor)
+
+    def handed_on(self, A: Articulated, p: Wrench, drift: Twist) -> tuple[Articulated, Wrench]:
+        """What the parent feels of the link by (1), still in the link's own coordinates."""
+        units = [[float(i == k) for i in range(len(self.U))] for k in range(len(self.U))]
+        rest = A.less(self.U, [_total(self.U, self.D.solve(unit)) for unit in units])
+        if is_number(self.rotor) and self.rotor == 0.0:
+            rest = rest.without(self.S)
+        return rest, p + rest @ drift + _total(self.U, self.D.solve(self.net))
+
+    def gains(self, carried: Twist) -> list[Scalar]:
+        """(2): v̇."""
+        return self.D.solve([x - u.power(carried) for x, u in zip(self.net, self.U, strict=True)])
+
+    def accelerated(self, carried: Twist, gains: Vector) -> Twist:
+        """(2): a."""
+        return sum((x * twist for x, twist in zip(gains, self.S, strict=True)), start=carried)
 
 
-def total(U: Sequence[Wrench], weights: Vector) -> Wrench:
+def _total(U: Sequence[Wrench], weights: Vector) -> Wrench:
     return sum((weight * u for weight, u in zip(weights, U, strict=True)), start=Wrench())

@@ -14,12 +14,11 @@ from __future__ import annotations
 
 from appell.algebra.rotation import Pose, Rotation
 from appell.algebra.scalar import Scalar, Vector
-from appell.algebra.solve import LDL
 from appell.algebra.vector import ZERO
 from appell.formulate.inward import Outside
 from appell.formulate.kinematics import world_poses
 from appell.formulate.link_motion import steps
-from appell.formulate.newton_euler.articulated_body import scaled, total, with_rotor
+from appell.formulate.newton_euler.articulated_body import Answer
 from appell.formulate.newton_euler.spatial import Articulated, Twist, Wrench
 from appell.formulate.tree import Tree, TreeLink
 from appell.model.frame import WORLD
@@ -43,25 +42,21 @@ def forward_dynamics(tree: Tree, q: Vector, v: Vector, tau: Vector, wrenches: Ou
         outside = Wrench(force, moment).to_parent(Rotation((place.rotation,)), place.translation)
         bias[name] = bias[name] - outside
 
-    joint = {}
+    answer = {}
     for link in reversed(tree.links):
-        A, p, c, S = body[link.name], bias[link.name], drift[link.name], partials[link.name]
-        U = [A @ twist for twist in S]
-        D = LDL.of(with_rotor([[u.power(twist) for u in U] for twist in S], link.rotor))
-        net = [force - p.power(twist) for force, twist in zip(tree.velocity(link, tau), S, strict=True)]
-        joint[link.name] = U, D, net
+        A, p, S = body[link.name], bias[link.name], partials[link.name]
+        answer[link.name] = Answer.of(A, p, S, link.rotor, tree.velocity(link, tau))
         if link.parent is not None:
-            rest = A.less(U, scaled(D, U))
+            rest, pushed = answer[link.name].handed_on(A, p, drift[link.name])
             body[link.parent] += rest  # (1)
-            bias[link.parent] += p + rest @ c + total(U, D.solve(net))
+            bias[link.parent] += pushed
 
     acceleration: dict[str | None, Twist] = {WORLD: Twist(ZERO, -tree.gravity)}
     found = {}
     for link in tree.links:
-        (U, D, net), S = joint[link.name], partials[link.name]
         carried = acceleration[link.parent] + drift[link.name]
-        found[link.name] = D.solve([x - u.power(carried) for x, u in zip(net, U, strict=True)])  # (2)
-        acceleration[link.name] = sum((x * twist for x, twist in zip(found[link.name], S, strict=True)), start=carried)
+        found[link.name] = answer[link.name].gains(carried)  # (2)
+        acceleration[link.name] = answer[link.name].accelerated(carried, found[link.name])
     return tree.gather(found)
 
 

@@ -16,12 +16,12 @@ Cross products of a twist with a twist and with a wrench:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from appell.algebra.matrix import IDENTITY, ZEROS, Mat3, outer, skew
 from appell.algebra.rotation import Rotation
-from appell.algebra.scalar import Scalar
+from appell.algebra.scalar import Scalar, is_number
 from appell.algebra.vector import ZERO, Vec3
 from appell.model.body import Inertia
 from appell.model.joints import Partial
@@ -105,6 +105,14 @@ class Articulated:
             M = mirrored(M - outer(U.force, V.force))
         return Articulated(I, H, M)
 
+    def without(self, twists: Iterable[Twist]) -> Articulated:
+        """The same for an inertia that is known to resist none of these twists: zeros where one is along an axis."""
+        idle = {k for k in map(_axis, twists) if k is not None}
+        turned, shifted = ([k + start not in idle for k in range(3)] for start in (0, 3))
+        return Articulated(
+            _kept(self.I, turned, turned), _kept(self.H, turned, shifted), _kept(self.M, shifted, shifted)
+        )
+
     def to_parent(self, R: Rotation, s: Vec3) -> Articulated:
         """From the link's origin and axes to the parent's."""
         turned = R @ (R @ self.H.T).T
@@ -115,6 +123,18 @@ class Articulated:
         S = skew(s)
         H = self.H + S @ self.M
         return Articulated(mirrored(self.I - self.H @ S + S @ H.T), H, self.M)
+
+
+def _axis(twist: Twist) -> int | None:
+    """The axis that a twist turns about (0, 1, 2) or moves along (3, 4, 5), if it is one and the twist is constant."""
+    entries = (*twist.angular, *twist.linear)
+    if not all(map(is_number, entries)) or sorted(map(abs, entries)) != [0.0] * 5 + [1.0]:
+        return None
+    return next(k for k, x in enumerate(entries) if x)
+
+
+def _kept(m: Mat3, rows: Sequence[bool], columns: Sequence[bool]) -> Mat3:
+    return Mat3.of([x if rows[i] and columns[j] else 0.0 for j, x in enumerate(row)] for i, row in enumerate(m.rows))
 
 
 def mirrored(m: Mat3) -> Mat3:

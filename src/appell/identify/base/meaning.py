@@ -19,8 +19,8 @@ import numpy as np
 
 from appell.algebra.rotation import Pose
 from appell.algebra.vector import Vec3
-from appell.identify.base.reduce import BaseParameters, known_by
-from appell.identify.base.structure import structural_null_space
+from appell.formulate.base.choice import known_by
+from appell.identify.base.reduce import BaseParameters, structural_kernel
 from appell.identify.estimators.one_thread import calm
 from appell.model.robot import Link, Robot
 
@@ -67,7 +67,7 @@ def _variants(base: BaseParameters) -> tuple[list[np.ndarray], Names]:
     matrices, lengths = [base.matrix], {name: [value] for name, value in _lengths(robot)}
     for seed in (1, 2):
         other = _stretched(robot, np.random.default_rng(seed))
-        null = structural_null_space(replace(base.sought, system=other))
+        null = structural_kernel(replace(base.sought, system=other))
         if null is None or null.shape[1] != base.matrix.shape[1] - base.count:
             return [base.matrix], {}
         matrices.append(known_by(null, list(base.columns))[1])

@@ -1,15 +1,12 @@
 """Base parameters: the combinations of a robot's parameters that its joint forces depend on, and no others.
 
-If the columns of N span the changes of π that no joint feels, Y N = 0, split the columns of Y in some that are
-kept, b, and the rest, d, as many as N has columns:
+    τ = Y_b β          β = B π                                                                                    (1)
 
-    Y_d = Y_b K          K = -N_b N_d⁻¹          τ = Y_b β          β = π_b + K π_d = B π                         (1)
-
+with the kept columns Y_b of Y, as `formulate.base.choice` derives it from the changes N of π that no joint feels.
 N comes from the structure of a tree, and from the singular values of the regressor at random motions. If both
 agree on their number, as they do for all but freak mechanisms, the exact structural N is used; if the random
-motions show more, theirs is. Which columns are kept is a choice. Ours drops first what a joint cannot tell from
-its parent's parameters (mass, first moment along the axis, one of the moments across it), so that β reads like
-the regrouping formulas of the textbooks."""
+motions show more, theirs is.
+"""
 
 from __future__ import annotations
 
@@ -18,19 +15,17 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
-from scipy.linalg import qr
 
 from appell.compile.function import Function
 from appell.errors import ArgumentError
-from appell.formulate.equations import SYMBOLS, Parameter
-from appell.identify.base.structure import structural_null_space
+from appell.formulate.base.choice import kept_columns, known_by
+from appell.formulate.base.reduction import regressor_kernel
+from appell.formulate.base.structure import structural_null_space
+from appell.formulate.equations import Parameter
 from appell.identify.estimators.one_thread import calm
 from appell.identify.sought import QVA, Sought, seek
 from appell.model.robot import Robot
 from appell.model.system import System
-
-RANK = 1e-9  # singular values of the regressor with columns of unit length, relative to the largest
-KEPT = 1e-5  # a column is kept if this much of it is no combination of those kept before
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,20 +96,26 @@ def reduced(sought: Sought, motions: QVA | None = None) -> BaseParameters:
     """The base parameters, worked out at these motions or at random ones."""
     size = len(sought.parameters)
     numerical = _kernel(sought, range(size), motions)
-    structural = structural_null_space(sought)
+    structural = structural_kernel(sought)
     null = structural if structural is not None and structural.shape == numerical.shape else numerical
-    columns, matrix = known_by(null, _greedy(null, _preference(sought)))
+    columns, matrix = known_by(null, kept_columns(null, sought.system, sought.parameters))
     count = None if structural is None else size - structural.shape[1]
     return BaseParameters(sought, columns, matrix, size - numerical.shape[1], count)
 
 
 def part_of_base(sought: Sought, indices: Sequence[int]) -> BaseParameters:
     """The same for some columns of Y, all others being known."""
-    null, preference = _kernel(sought, indices), _preference(sought)
-    columns, part = known_by(null, _greedy(null, [preference[k] for k in indices]))
+    null, some = _kernel(sought, indices), [sought.parameters[k] for k in indices]
+    columns, part = known_by(null, kept_columns(null, sought.system, some))
     matrix = np.zeros((len(columns), len(sought.parameters)))
     matrix[:, list(indices)] = part
     return BaseParameters(sought, tuple(indices[k] for k in columns), matrix, len(columns), None)
+
+
+def structural_kernel(sought: Sought) -> np.ndarray | None:
+    """The changes of π that no joint of a tree feels, whatever its lengths are; None for what is not a tree."""
+    system = sought.system
+    return structural_null_space(system, sought.parameters) if isinstance(system, Robot) else None
 
 
 def _kernel(sought: Sought, indices: Sequence[int], motions: QVA | None = None) -> np.ndarray:
@@ -125,71 +126,4 @@ def _kernel(sought: Sought, indices: Sequence[int], motions: QVA | None = None) 
     if not np.all(np.isfinite(Y)):
         expected = "q, v, a without NaN, and legs that reach"
         raise ArgumentError("the motions given for the base parameters are not finite.", expected=expected)
-    norms = np.linalg.norm(Y, axis=0)
-    scale = np.where(norms > RANK * norms.max(), norms, np.inf)
-    R = np.linalg.qr(Y / scale, mode="r")
-    _, s, Vt = np.linalg.svd(R)
-    rank = int(np.sum(s > RANK * s[0]))
-    null = Vt[rank:].T
-    unscaled = null / np.where(np.isfinite(scale), scale, 1.0)[:, None]
-    return np.linalg.qr(unscaled)[0]
-
-
-def _greedy(null: np.ndarray, preference: Sequence[tuple[int, int]]) -> list[int]:
-    """The columns to keep: by preference, or by pivoting if preference would keep nearly dependent ones."""
-    rows = np.eye(len(null)) - null @ null.T  # row k: column k of Y in coordinates of its row space
-    wanted = len(null) - null.shape[1]
-    basis = np.zeros((0, len(null)))
-    kept: list[int] = []
-    for k in sorted(range(len(null)), key=preference.__getitem__):
-        length = np.linalg.norm(rows[k])
-        if length < 1e-8:
-            continue
-        rest = rows[k] - basis.T @ (basis @ rows[k])
-        rest -= basis.T @ (basis @ rest)
-        if np.linalg.norm(rest) > KEPT * length:
-            basis = np.vstack([basis, rest / np.linalg.norm(rest)])
-            kept.append(k)
-    if len(kept) != wanted:
-        kept = qr(rows.T, mode="r", pivoting=True)[1][:wanted].tolist()
-    return sorted(kept)
-
-
-def _preference(sought: Sought) -> list[tuple[int, int]]:
-    """Sorts first what is to be kept."""
-    order: list[tuple[int, int]] = []
-    number = {name: k for k, name in enumerate(sought.system.bodies)}
-    for parameter in sought.parameters:
-        if parameter.kind in SYMBOLS:
-            order.append((4 if parameter.kind == "rotor" else 0, 0))
-            continue
-        axis, slides = _axis(sought, parameter.owner)
-        along, across = "xyz"[axis], "y" if axis == 2 else "xyz"[(axis + 1) % 3]
-        if slides:
-            late = {"m": 1, **{kind: 2 for kind in ("Ixx", "Ixy", "Iyy", "Ixz", "Iyz", "Izz")}}
-        else:
-            late = {"m": 3, f"mc{along}": 2, f"I{across}{across}": 2}
-        order.append((late.get(parameter.kind, 0), -number[parameter.owner]))
-    return order
-
-
-def _axis(sought: Sought, body: str) -> tuple[int, bool]:
-    """The coordinate axis nearest to that of the body's joint, z if it has none of its own; whether it slides there."""
-    if not isinstance(sought.system, Robot):
-        return 2, False
-    motion = sought.system.link(body).joint.motion
-    axis = getattr(motion, "axis", None)
-    return 2 if axis is None else int(np.argmax(np.abs(list(axis)))), motion.name == "prismatic"
-
-
-def known_by(null: np.ndarray, kept: list[int]) -> tuple[tuple[int, ...], np.ndarray]:
-    """(1), with the noise of its computation taken off."""
-    rest = [k for k in range(len(null)) if k not in set(kept)]
-    K = -np.linalg.solve(null[rest].T, null[kept].T).T if rest else np.zeros((len(kept), 0))
-    K[np.abs(K) < 1e-11 * max(1.0, np.abs(K).max(initial=0.0))] = 0.0
-    rounded = np.round(K)
-    K = np.where(np.abs(K - rounded) < 1e-11, rounded, K)
-    matrix = np.zeros((len(kept), len(null)))
-    matrix[np.arange(len(kept)), kept] = 1.0
-    matrix[:, rest] = K
-    return tuple(kept), matrix
+    return regressor_kernel(Y)

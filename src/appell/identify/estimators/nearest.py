@@ -27,7 +27,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from scipy.linalg import solve_triangular
 
-from appell.identify.base.structure import UNITS, parameters_of, pseudo_inertia
+from appell.formulate.base.structure import UNITS, parameters_of, pseudo_inertia
 
 BARRIER = 1e-3  # μ: shifts what is a standard deviation above zero by a thousandth of it
 THIN = 1e-3  # least eigenvalue of a described Σ, relative to a body of its mass and 0.1 m

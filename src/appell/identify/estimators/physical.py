@@ -14,8 +14,8 @@ from typing import ClassVar
 import numpy as np
 
 from appell.errors import ArgumentError
+from appell.formulate.base.structure import pseudo_inertia
 from appell.identify.base.reduce import BaseParameters
-from appell.identify.base.structure import pseudo_inertia
 from appell.identify.estimators.estimator import Estimate, SolvingEstimator
 from appell.identify.estimators.nearest import Description, nearest_physical
 from appell.identify.estimators.pull import choose_pull

@@ -17,6 +17,7 @@ from appell.compile.function import Function
 from appell.dynamics import Dynamics
 from appell.errors import AppellError
 from appell.lab.bench.aims import aim
+from appell.lab.bench.arrange import arranged
 from appell.lab.bench.clock import Contestant, compete
 from appell.lab.bench.figure import Figure
 from appell.lab.bench.subject import Subject, pinocchio, random_states
@@ -36,14 +37,13 @@ class Measured:
     theirs: str
     at_once: str = ""  # Pinocchio's own function for batches
     largest: int = 1000  # degrees of freedom up to which it is measured
-    triangular: tuple[int, ...] = ()  # results of which Pinocchio fills the upper triangle only
 
 
 QUANTITIES = (
     Measured(
         "inverse_dynamics", "inverse dynamics", ("q", "v", "a"), lambda d: d.inverse_dynamics, "rnea", "rneaInParallel"
     ),
-    Measured("mass_matrix", "inertia matrix", ("q",), lambda d: d.mass_matrix, "crba", triangular=(0,)),
+    Measured("mass_matrix", "inertia matrix", ("q",), lambda d: d.mass_matrix, "crba"),
     Measured(
         "forward_dynamics", "forward dynamics", ("q", "v", "tau"), lambda d: d.forward_dynamics, "aba", "abaInParallel"
     ),
@@ -54,7 +54,6 @@ QUANTITIES = (
         lambda d: d.inverse_dynamics.jacobian("q", "v", "a"),
         "computeRNEADerivatives",
         largest=12,
-        triangular=(2,),
     ),
     Measured(
         "regressor", "regressor", ("q", "v", "a"), lambda d: d.regressor, "computeJointTorqueRegressor", largest=12
@@ -68,18 +67,18 @@ def quantities(subject: Subject) -> list[Measured]:
 
 def measure(subject: Subject, quantity: Measured, count: int, turns: int, tick: Callable[[], object]) -> list[Figure]:
     """The figure of one function of one robot; `tick` is called after every turn."""
-    pin, peer = pinocchio(), subject.peer
+    pin, twin = pinocchio(), subject.twin
     states = random_states(subject, count)
     function = quantity.ours(subject.dynamics)
     ours = [states[name] for name in quantity.arguments]
-    theirs = [peer.layout(name, states[name]) for name in quantity.arguments]
+    theirs = [twin.layout(name, states[name]) for name in quantity.arguments]
     _agree(subject, quantity, function, ours, theirs)
 
     listed = ", ".join(quantity.arguments)
     samples = ", ".join(f"{name}[i]" for name in quantity.arguments)
     out = tuple(np.empty((count, *array.shape)) for array in function.outputs)
     own = dict(zip(quantity.arguments, ours, strict=True)) | {"f": function, "out": out}
-    other = dict(zip(quantity.arguments, theirs, strict=True)) | {"model": peer.model, "data": peer.data, "N": count}
+    other = dict(zip(quantity.arguments, theirs, strict=True)) | {"model": twin.model, "data": twin.data, "N": count}
     other["f"] = getattr(pin, quantity.theirs)
     contestants = {
         "theirs": Contestant(f"[f(model, data, {samples}) for i in range(N)]", other),
@@ -88,8 +87,8 @@ def measure(subject: Subject, quantity: Measured, count: int, turns: int, tick: 
     }
     if hasattr(pin, quantity.at_once):
         columns = {name: np.asfortranarray(array.T) for name, array in zip(quantity.arguments, theirs, strict=True)}
-        result = np.empty((peer.model.nv, count), order="F")
-        pool = {"f": getattr(pin, quantity.at_once), "pool": pin.ModelPool(peer.model, 1), "result": result}
+        result = np.empty((twin.model.nv, count), order="F")
+        pool = {"f": getattr(pin, quantity.at_once), "pool": pin.ModelPool(twin.model, 1), "result": result}
         contestants["theirs_at_once"] = Contestant(f"f(1, pool, {listed}, result)", columns | pool)
     timings = compete(contestants, turns, tick)
 
@@ -138,13 +137,13 @@ def measure_float32(subject: Subject, count: int, turns: int, tick: Callable[[],
 
 def _agree(subject: Subject, quantity: Measured, function: Function, ours: list, theirs: list) -> None:
     """Refuse to time two functions that do not compute the same."""
-    pin, peer = pinocchio(), subject.peer
+    pin, twin = pinocchio(), subject.twin
     mine = function(*(array[:JUDGED] for array in ours))
     for sample in range(min(JUDGED, len(ours[0]))):
-        judged = getattr(pin, quantity.theirs)(peer.model, peer.data, *(array[sample] for array in theirs))
+        judged = getattr(pin, quantity.theirs)(twin.model, twin.data, *(array[sample] for array in theirs))
         for position, (result, other) in enumerate(zip(_several(mine), _several(judged), strict=True)):
             shaped = np.reshape(other, result.shape[1:])  # Pinocchio's matrices with one row come as vectors
-            expected = _in_our_order(quantity, peer, position, shaped)
+            expected = arranged(twin, quantity.name, position, shaped[None])[0]
             error = np.abs(result[sample] - expected).max() / max(np.abs(expected).max(), 1e-300)
             if not error <= AGREEMENT:
                 raise AppellError(
@@ -155,13 +154,3 @@ def _agree(subject: Subject, quantity: Measured, function: Function, ours: list,
 
 def _several(results) -> tuple:
     return results if isinstance(results, tuple) else (results,)
-
-
-def _in_our_order(quantity: Measured, peer, position: int, result: np.ndarray) -> np.ndarray:
-    if position in quantity.triangular:
-        result = np.triu(result) + np.triu(result, 1).T
-    result = result[peer.order]
-    if quantity.name == "regressor":
-        links = [peer.model.getJointId(link.joint.name) - 1 for link in peer.robot.links]
-        return result[:, [10 * link + k for link in links for k in range(10)]]
-    return result[:, peer.order] if result.ndim == 2 else result

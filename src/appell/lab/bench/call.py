@@ -13,16 +13,16 @@ from appell.lab.bench.subject import Subject, pinocchio, random_states
 
 def measure(subject: Subject, turns: int, tick: Callable[[], object]) -> list[Figure]:
     """Inverse dynamics, called three ways."""
-    peer, states = subject.peer, random_states(subject, 1)
+    twin, states = subject.twin, random_states(subject, 1)
     q, v, a = (states[name][0] for name in ("q", "v", "a"))
     bound: Any = subject.dynamics.inverse_dynamics.bind()
     bound.q[:], bound.v[:], bound.a[:] = q, v, a
-    theirs = {name: peer.layout(name, states[name])[0] for name in ("q", "v", "a")}
+    theirs = {name: twin.layout(name, states[name])[0] for name in ("q", "v", "a")}
     timings = compete(
         {
             "theirs": Contestant(
                 "rnea(model, data, q, v, a)",
-                theirs | {"rnea": pinocchio().rnea, "model": peer.model, "data": peer.data},
+                theirs | {"rnea": pinocchio().rnea, "model": twin.model, "data": twin.data},
             ),
             "ufunc": Contestant("f(q, v, a)", {"f": subject.dynamics.inverse_dynamics, "q": q, "v": v, "a": a}),
             "bound": Contestant("f()", {"f": bound}),

@@ -79,14 +79,14 @@ def tasks(plan: Plan) -> list[Task]:
     return found
 
 
-def run(plan: Plan, watch: Callable[[Task], Callable[[], object]]) -> Report:
-    """Measure everything; `watch(task)` gives what is to be called after each tick of the task."""
+def run(plan: Plan, watch: Callable[[str], Callable[[], object]]) -> Report:
+    """Measure everything; `watch(title)` gives what is to be called after each tick of a task."""
     if {"batch", "call", "parallel", "kinematics"} & set(plan.parts):
         pinocchio()
     figures: list[Figure] = []
     with one_core() as core:
         for task in tasks(plan):
-            figures += task.measure(watch(task))
+            figures += task.measure(watch(task.title))
     return Report(
         tuple(figures),
         machine() | {"core": core},

@@ -46,8 +46,8 @@ class Subject:
         return Dynamics(self.robot)
 
     @cached_property
-    def peer(self) -> Peer:
-        return Peer(self)
+    def twin(self) -> Twin:
+        return Twin(self)
 
 
 def find(name: str, base: str | None = None, physical: bool = True) -> Subject:
@@ -82,7 +82,7 @@ def pinocchio() -> Any:
     return module
 
 
-class Peer:
+class Twin:
     """A subject in Pinocchio."""
 
     def __init__(self, subject: Subject):

@@ -27,6 +27,7 @@ from appell.motion.event import Event
 
 MAGIC = b"appell log 2\n"
 PAGE = mmap.ALLOCATIONGRANULARITY
+DIGITS = 20  # of a number in the header, more than any state or fault has
 ROWS = PAGE // 8  # of a block, so that blocks are whole pages whatever the columns
 
 
@@ -124,7 +125,7 @@ def read(path: FilePath) -> dict[str, Any]:
 def _changes(columns: tuple[str, ...], data: np.ndarray, header: Mapping[str, Any]) -> Iterator[Event]:
     """Events where a column such as `state` changes, in the words that the header has for its values or their bits."""
     for kind, words in header.get("words", {}).items():
-        if not {"t", kind} <= set(columns):
+        if kind not in columns[:-1]:
             continue
         values = data[:, columns.index(kind)]
         for row in np.flatnonzero((np.diff(values) != 0.0) & np.isfinite(values[1:])) + 1:
@@ -176,6 +177,7 @@ def _check_header(header: Any) -> None:
     tables = words.values() if isinstance(words, dict) else [None]
     for table in tables:
         if not isinstance(table, dict) or not all(
-            key.removeprefix("-").isdecimal() and isinstance(word, str) for key, word in table.items()
+            key.removeprefix("-").isdecimal() and len(key) < DIGITS and isinstance(word, str)
+            for key, word in table.items()
         ):
             raise ValueError("its header has words for events that cannot be read")

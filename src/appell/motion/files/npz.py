@@ -16,7 +16,16 @@ from appell.motion.files.beside import known, understood
 from appell.motion.record import Record, titles
 
 CURVE = ("starts", "ends", "stops", "series")
-BROKEN = (OSError, ValueError, KeyError, TypeError, EOFError, NotImplementedError, BadZipFile, zlib.error)
+BROKEN = (
+    OSError,
+    ValueError,
+    KeyError,
+    TypeError,
+    EOFError,
+    RuntimeError,
+    BadZipFile,
+    zlib.error,
+)  # too deep, encrypted
 
 
 def write(record: Record, file: IO[bytes]) -> None:
@@ -30,7 +39,7 @@ def write(record: Record, file: IO[bytes]) -> None:
 
 def read(path: FilePath) -> dict[str, Any]:
     try:
-        with np.load(path, allow_pickle=False) as archive:
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
             arrays = {name: archive[name] for name in archive.files}
         return _own(arrays, str(path)) if "record" in arrays else _foreign(arrays)
     except DescriptionError:
@@ -41,11 +50,13 @@ def read(path: FilePath) -> dict[str, Any]:
 
 def _own(arrays: dict[str, np.ndarray], source: str) -> dict[str, Any]:
     about = json.loads(str(arrays["record"]))
-    between = None
+    columns, data, between = about["columns"], arrays["data"], None
+    if data.ndim != 2 or not isinstance(columns, list) or [*map(type, columns)] != [str] * data.shape[1]:
+        raise ValueError(f"its columns do not fit its data of shape {data.shape}")
     if "quaternions" in about:
         spans = tuple((low, high) for low, high in about["quaternions"])
         between = Curve(**{name: arrays[f"curve_{name}"] for name in CURVE}, quaternions=spans)
-    return {"columns": about["columns"], "data": arrays["data"], "between": between, **understood(about, source)}
+    return {"columns": columns, "data": data, "between": between, **understood(about, source)}
 
 
 def _foreign(arrays: dict[str, np.ndarray]) -> dict[str, Any]:

@@ -23,13 +23,13 @@ Gautier and Khalil 1990 give such rules for DH tables; these are the same withou
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations_with_replacement
 
 import numpy as np
-from scipy.linalg import null_space
 
-from appell.identify.sought import Sought
+from appell.formulate.parameters import Parameter
 from appell.model.body import Inertia
 from appell.model.robot import Link, Robot
 
@@ -51,30 +51,33 @@ def parameters_of(sigma: np.ndarray) -> np.ndarray:
 UNITS = np.array([pseudo_inertia(row) for row in np.eye(10)])  # Σ = Σₖ πₖ UNITS[k]
 
 
-def structural_null_space(sought: Sought) -> np.ndarray | None:
-    """Columns: changes of π that no joint feels, by (2) and (3); None for what is not a tree."""
-    robot = sought.system
-    if not isinstance(robot, Robot):
-        return None
+def null_space(rows: np.ndarray) -> np.ndarray:
+    """Orthonormal columns x with rows @ x = 0, to TOLERANCE of the largest singular value."""
+    _, s, Vt = np.linalg.svd(rows)
+    return Vt[int(np.sum(s > TOLERANCE * s.max(initial=0.0))) :].T
+
+
+def structural_null_space(robot: Robot, parameters: Sequence[Parameter]) -> np.ndarray:
+    """Columns: changes of π that no joint feels, by (2) to (4); ten parameters a link come first, then the drives'."""
     directions: list[np.ndarray] = []
     spans = _spans(robot)
     start = {link.name: 10 * k for k, link in enumerate(robot.links)}
     for link in robot.links:
         own = start[link.name]
         for D in _idle(link):
-            direction = np.zeros(len(sought.parameters))
+            direction = np.zeros(len(parameters))
             direction[own : own + 10] = parameters_of(D)
             if link.parent is not None:
                 T = _rest(link)
                 direction[start[link.parent] : start[link.parent] + 10] = -parameters_of(T @ D @ T.T)
             directions.append(direction)
         for change in _unfelt(spans[link.name]).T:
-            direction = np.zeros(len(sought.parameters))
+            direction = np.zeros(len(parameters))
             direction[own : own + 10] = change
             directions.append(direction)
-    directions += _joints(sought, robot, spans, start)
+    directions += _joints(robot, parameters, spans, start)
     if not directions:
-        return np.zeros((len(sought.parameters), 0))
+        return np.zeros((len(parameters), 0))
     stack = np.array(directions).T
     U, s, _ = np.linalg.svd(stack, full_matrices=False)
     return U[:, s > TOLERANCE * s[0]]
@@ -96,7 +99,7 @@ def _spans(robot: Robot) -> dict[str, Span]:
     gravity = np.array(list(robot.gravity))
     found: dict[str | None, Span] = {None: Span(nothing, nothing, _close([gravity], (3,), []), gravity)}
     for link in robot.links:
-        parent, joint, T = found[link.parent], _twists(link), _rest(link)
+        parent, joint, T = found[link.parent], twists(link), _rest(link)
         carried = [np.linalg.inv(T) @ X @ T for X in parent.twists]
         turned = [T[:3, :3].T @ g for g in parent.gravities]
         brackets = [lambda X, F=F: X @ F - F @ X for F in joint]
@@ -126,7 +129,8 @@ def _close(vectors: list[np.ndarray], shape: tuple[int, ...], maps) -> np.ndarra
     return basis.reshape(-1, *shape)
 
 
-def _twists(link: Link) -> list[np.ndarray]:
+def twists(link: Link) -> list[np.ndarray]:
+    """X of (1) for a unit of each of the joint's v, relative to the parent."""
     found = []
     for partial in link.joint.motion.partials:
         x, y, z = partial.angular
@@ -148,7 +152,7 @@ def _rest(link: Link) -> np.ndarray:
 
 def _idle(link: Link) -> list[np.ndarray]:
     """(2): D spanned by products of the kernel of all of the joint's twists."""
-    kernel = null_space(np.vstack([F[:3] for F in _twists(link)]), rcond=TOLERANCE).T
+    kernel = null_space(np.vstack([F[:3] for F in twists(link)])).T
     return [np.outer(k, l) + np.outer(l, k) for k, l in combinations_with_replacement(kernel, 2)]
 
 
@@ -156,18 +160,20 @@ def _unfelt(span: Span) -> np.ndarray:
     """(3), as columns of ten parameters."""
     rows = [_kinetic(X, Y) for X, Y in combinations_with_replacement(span.twists, 2)]
     rows += [_pull(g, X) for X in span.twists for g in span.gravities]
-    return null_space(np.array(rows), rcond=TOLERANCE)
+    return null_space(np.array(rows))
 
 
-def _joints(sought: Sought, robot: Robot, spans: dict[str, Span], start: dict[str, int]) -> list[np.ndarray]:
+def _joints(
+    robot: Robot, parameters: Sequence[Parameter], spans: dict[str, Span], start: dict[str, int]
+) -> list[np.ndarray]:
     """(4): changes of a link's matter that feel like a rotor, or a rotor and an offset, on its own joint."""
-    own = {(parameter.owner, parameter.kind): k for k, parameter in enumerate(sought.parameters)}
+    own = {(parameter.owner, parameter.kind): k for k, parameter in enumerate(parameters)}
     found = []
     for link in robot.moving:
         rotor, offset = (own.get((link.joint.name, kind)) for kind in ("rotor", "offset"))
         if rotor is None:
             continue
-        there, F = spans[link.name], _twists(link)[0]
+        there, F = spans[link.name], twists(link)[0]
         others = [(X, Y) for X, Y in combinations_with_replacement([*there.carried, F], 2) if not (X is F and Y is F)]
         steady = len(there.gravities) == 1 and offset is not None  # gravity never turns: its pull can be an offset
         pulled = there.carried if steady else [*there.carried, F]
@@ -178,7 +184,7 @@ def _joints(sought: Sought, robot: Robot, spans: dict[str, Span], start: dict[st
         change, *_ = np.linalg.lstsq(np.array(rows), wanted, rcond=TOLERANCE)
         if np.abs(np.array(rows) @ change - wanted).max() > TOLERANCE:
             continue
-        direction = np.zeros(len(sought.parameters))
+        direction = np.zeros(len(parameters))
         direction[start[link.name] : start[link.name] + 10] = change
         direction[rotor] = -1.0
         if steady:

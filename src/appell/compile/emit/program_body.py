@@ -1,0 +1,44 @@
+"""The body of a program on one block of samples, in LLVM: one block of registers for inputs, results and all between.
+
+    void @body(frame, frame)        the stages one after the other
+    void @stage3(frame)             its turns; a stage of one turn is straight code
+
+The frame is a register a slot, one sample a lane. What changes from turn to turn stands in a table (`turn_table`).
+"""
+
+from __future__ import annotations
+
+from appell.compile.emit.body import careful_functions, has_angles, poison, spoilt_samples
+from appell.compile.emit.constants import Constants
+from appell.compile.emit.emitter import Emitter, Index
+from appell.compile.emit.lanes import Lanes
+from appell.compile.emit.turns import stage_functions
+from appell.compile.program import Program
+
+
+def program_body(program: Program, lanes: Lanes, fused: bool, chunk: int) -> str:
+    """All functions and constants of the body of a program."""
+    functions = []
+    if any(has_angles(step.tape) for stage in program.stages for step in stage.steps):
+        functions += careful_functions(lanes, fused)
+    constants = Constants(lanes)
+    emit = Emitter(lanes, fused, constants)
+    spoilt = spoilt_samples(emit, program.input_size)
+    for number, stage in enumerate(program.stages):
+        functions += stage_functions(f"stage{number}", stage, lambda: Emitter(lanes, fused, constants), chunk)
+        emit.do(f"call void @stage{number}(ptr %inputs)")
+    results = list(dict.fromkeys(program.results))
+    functions.append(_table(results))
+
+    def place(number: Index) -> Index:
+        return emit.value(f"load i64, ptr {emit.address('@results', emit.times(number, 8))}, align 8")
+
+    poison(emit, spoilt, "%inputs", len(results), place)
+    emit.do("ret void")
+    header = "define internal void @body(ptr %inputs, ptr %outputs) noinline nounwind"
+    return "\n".join([*constants.text(), *functions, emit.function(header)])
+
+
+def _table(results: list[int]) -> str:
+    entries = ", ".join(f"i64 {slot}" for slot in results)
+    return f"@results = private unnamed_addr constant [{len(results)} x i64] [{entries}], align 8"

@@ -1,0 +1,67 @@
+"""A formula is what a Function computes: a tape, or a program where a tape would be too long. What is asked of both."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from appell.compile import count as tapes
+from appell.compile.count import OpCount
+from appell.compile.graph import Graph
+from appell.compile.passes.pipeline import COMPILED, TRACED, run
+from appell.compile.program import FrameStep, Program, Stage
+from appell.compile.tape import Tape
+
+Formula = Tape | Program
+
+
+def fused(formula: Formula) -> Formula:
+    """The formula that is run: with fused multiply-adds."""
+    if isinstance(formula, Tape):
+        return run(COMPILED, formula)
+    stages = (
+        Stage(tuple(replace(step, tape=run(COMPILED, step.tape)) for step in stage.steps), stage.order)
+        for stage in formula.stages
+    )
+    return replace(formula, stages=tuple(stages))
+
+
+def length(formula: Formula) -> int:
+    """The nodes of one evaluation: of a program, those of every turn."""
+    if isinstance(formula, Tape):
+        return len(formula)
+    kinds = ((stage.order.count(k), step.tape) for stage in formula.stages for k, step in enumerate(stage.steps))
+    return sum(turns * len(tape) for turns, tape in kinds)
+
+
+def count(formula: Formula) -> OpCount:
+    """The operations of one evaluation: of a program, those of every turn."""
+    if isinstance(formula, Tape):
+        return tapes.count(formula)
+    total = OpCount()
+    for stage in formula.stages:
+        for number, step in enumerate(stage.steps):
+            total += stage.order.count(number) * tapes.count(step.tape)
+    return total
+
+
+def unrolled(formula: Formula) -> Tape:
+    """The same as one tape: every turn is taken, and its numbers are constants."""
+    if isinstance(formula, Tape):
+        return formula
+    graph = Graph()
+    frame: dict[int, int] = {slot: graph.input(slot) for slot in range(formula.input_size)}
+    for stage in formula.stages:
+        taken = [0] * len(stage.steps)
+        for number in stage.order:
+            _take(graph, frame, stage.steps[number], taken[number])
+            taken[number] += 1
+    results = [frame[slot] for slot in formula.results]
+    return run(TRACED, graph.tape(formula.name, formula.inputs, formula.outputs, results))
+
+
+def _take(graph: Graph, frame: dict[int, int], step: FrameStep, turn: int) -> None:
+    operands = [frame[slot] for window in step.reads for slot in window.slots(turn)]
+    operands += [graph.const(x) for x in step.numbers[turn]] if step.numbers else []
+    index = graph.splice(step.tape, operands)
+    written = (slot for window in step.writes for slot in window.slots(turn))
+    frame |= zip(written, [index[node] for node in step.tape.results], strict=True)

@@ -1,0 +1,118 @@
+"""The forms in which numbers reach a function: element types, memory layouts, containers, and places for results.
+
+A form is a dictionary: `batch` (leading axes), `dtype`, `layout`, `holder` and a seed for its numbers. `made` makes it;
+`plain` says what numbers it holds, as a contiguous array that nobody could misread.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+Form = dict[str, Any]
+
+DTYPES = ("f8", "f8", "f8", "f4", "f4", "i8", "i4", "i2", "u1", "b1", "f2", ">f8", ">f4", ">i4")
+STRANGE = ("c16", "U3", "O", "M8[s]")  # not real numbers, or not known to be
+LAYOUTS = ("C", "C", "F", "every second", "backwards", "unaligned", "repeated", "moved axes")
+HOLDERS = ("array", "array", "array", "list", "tuple", "read-only", "masked", "subclass", "memoryview")
+REFUSED = ("hidden", "frame")  # entries that are masked, labels that nobody looks at
+
+
+class Marked(np.ndarray):
+    """A subclass that adds nothing."""
+
+
+def random_form(rng: np.random.Generator, batch: list[int]) -> Form:
+    """A form whose batch broadcasts to the given one."""
+    kept = batch[int(rng.integers(len(batch) + 1)) :] if rng.random() < 0.4 else batch
+    own = [1 if rng.random() < 0.15 else size for size in kept]
+    strange, refused = rng.random(2) < 0.03
+    dtype = str(rng.choice(STRANGE if strange else DTYPES))
+    holder = str(rng.choice(REFUSED if refused else HOLDERS))
+    odd = str(rng.choice(["nan", "inf", "-inf"])) if rng.random() < 0.1 else ""
+    layout = str(rng.choice(LAYOUTS))
+    return {
+        "batch": own,
+        "dtype": dtype,
+        "layout": layout,
+        "holder": holder,
+        "odd": odd,
+        "seed": int(rng.integers(1e9)),
+    }
+
+
+def is_refused(form: Form) -> bool:
+    hides = form["holder"] == "hidden" and 0 not in form["batch"]
+    return form["dtype"] in STRANGE or form["holder"] == "frame" or hides
+
+
+def numbers(form: Form, core: tuple[int, ...]) -> np.ndarray:
+    """The numbers of a form in its own element type, contiguous."""
+    rng = np.random.default_rng(form["seed"])
+    kind = np.dtype(form["dtype"])
+    values = rng.normal(size=(*form["batch"], *core))
+    if kind.kind in "iub":
+        values = np.round(np.abs(values) * 2)
+    if form["odd"] and kind.kind == "f" and values.size:
+        values.flat[int(rng.integers(values.size))] = float(form["odd"])
+    if kind.kind == "O":
+        return np.array([object()] * values.size, object).reshape(values.shape)
+    return values.astype("i8").astype(kind) if kind.kind == "M" else values.astype(kind)
+
+
+def made(form: Form, core: tuple[int, ...]) -> Any:
+    """What a user would hand over."""
+    array = laid_out(numbers(form, core), form["layout"])
+    match form["holder"]:
+        case "list" if array.size:  # an empty one would forget its axes
+            return array.tolist()
+        case "tuple" if array.size:
+            return tuple(array.tolist()) if array.ndim else array.tolist()
+        case "read-only":
+            array.setflags(write=False)
+        case "masked":
+            return np.ma.array(array)
+        case "hidden":
+            mask = np.zeros(array.shape, bool)
+            mask[...] = array.size > 0
+            return np.ma.array(array, mask=mask)
+        case "subclass":
+            return array.view(Marked)
+        case "memoryview" if array.dtype.kind in "fiub" and array.dtype.isnative and array.dtype.char != "e":
+            return memoryview(array)
+        case "frame":
+            import pandas
+
+            return pandas.DataFrame(np.atleast_2d(numbers(form | {"dtype": "f8", "batch": []}, core)))
+    return array
+
+
+def laid_out(array: np.ndarray, layout: str) -> np.ndarray:
+    """The same numbers elsewhere in memory."""
+    if not array.ndim or layout == "C":
+        return array
+    match layout:
+        case "F":
+            return np.asfortranarray(array)
+        case "every second":
+            room = np.zeros(tuple(2 * size for size in array.shape), array.dtype)
+            places = room[tuple(slice(None, None, 2) for _ in array.shape)]
+            places[...] = array
+            return places
+        case "backwards":
+            turn = tuple(slice(None, None, -1) for _ in array.shape)
+            return array[turn].copy()[turn]
+        case "unaligned" if array.dtype.kind != "O":
+            room = np.zeros(array.nbytes + 1, np.uint8)
+            places = np.ndarray(array.shape, array.dtype, room.data, offset=1) if array.nbytes else array
+            places[...] = array
+            return places
+        case "moved axes":
+            return np.ascontiguousarray(np.moveaxis(array, 0, -1)).transpose(-1, *range(array.ndim - 1))
+    return array
+
+
+def plain(form: Form, core: tuple[int, ...], batch: tuple[int, ...], dtype: str) -> np.ndarray:
+    """The numbers of a form over the whole batch, contiguous."""
+    return np.broadcast_to(numbers(form, core).astype(dtype), (*batch, *core)).copy()

@@ -1,0 +1,73 @@
+"""When a tree is written as loops, and how one asks for it."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+
+import appell as ap
+from appell.compile.program import Program
+from appell.compile.tape import Tape
+from appell.formulate.looped.choice import LONG
+from robots import random_motion, random_tree
+
+
+def chain(links):
+    return random_tree(1, links, kinds=("revolute",), branching=False)
+
+
+def test_long_trees_are_loops_and_short_ones_are_not():
+    short, long = ap.Dynamics(chain(LONG)), ap.Dynamics(chain(LONG + 1))
+    assert short.looped == ()
+    assert isinstance(long.inverse_dynamics.formula, Program)
+    assert isinstance(long.forward_dynamics.formula, Program)
+    assert repr(long).endswith("in loops)")
+    assert "loops" not in repr(short)
+
+
+def test_one_may_ask_for_either():
+    assert isinstance(ap.Dynamics(chain(3), loops=True).inverse_dynamics.formula, Program)
+    assert isinstance(ap.Dynamics(chain(LONG + 1), loops=False).inverse_dynamics.formula, Tape)
+
+
+def test_the_code_of_a_loop_does_not_grow_with_the_robot():
+    def tapes(links):
+        formula = ap.Dynamics(chain(links)).forward_dynamics.formula
+        return [len(step.tape) for stage in formula.stages for step in stage.steps]
+
+    assert tapes(60) == tapes(240)
+
+
+def test_other_formulations_and_methods_are_never_replaced():
+    robot = chain(LONG + 1)
+    assert ap.Dynamics(robot, "newton-euler").looped == ()
+    by_name = ap.Dynamics(robot, forward="articulated-body").looped
+    assert "inverse_dynamics" in by_name
+    assert "forward_dynamics" not in by_name
+    with pytest.raises(ap.ArgumentError, match="'kane' is not written as loops"):
+        ap.Dynamics(robot, "kane", loops=True)
+    with pytest.raises(ap.ArgumentError, match="closed form"):
+        ap.Dynamics(ap.load("delta"), loops=True)
+    with pytest.raises(ap.ArgumentError, match="loops is 'yes'"):
+        ap.Dynamics(robot, loops="yes")
+
+
+def test_forward_dynamics_with_mimic_joints_stays_straight():
+    robot = random_tree(0, 12, kinds=("mimic",))
+    assert any(link.joint.mimic for link in robot.links)
+    looped = ap.Dynamics(robot, loops=True).looped
+    assert "inverse_dynamics" in looped
+    assert "forward_dynamics" not in looped
+
+
+def test_a_choice_survives_pickling():
+    robot = chain(4)
+    dyn = ap.Dynamics(robot, loops=True)
+    motion = random_motion(robot, np.random.default_rng(1))
+    tau = dyn.inverse_dynamics(*motion)
+    again = pickle.loads(pickle.dumps(dyn))
+    assert again.looped == dyn.looped
+    np.testing.assert_array_equal(again.inverse_dynamics(*motion), tau)
+    np.testing.assert_array_equal(again.forward_dynamics(*motion), dyn.forward_dynamics(*motion))
