@@ -27,7 +27,7 @@ test: .venv/test
 floors: .venv-floors/test
 	.venv-floors/bin/python -m pytest -n 2 --dist worksteal -m "not slow" $(FLOORS)
 
-bench: .venv/test .venv/peers
+bench: .venv/test
 	$(BIN)/appell bench --force --json benchmarks/results/against-pinocchio.json
 	$(BIN)/appell bench --peers --force --json benchmarks/results/peers.json
 	$(BIN)/python benchmarks/identification.py
