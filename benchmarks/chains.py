@@ -91,7 +91,7 @@ def measure(links: int, name: str) -> dict[str, object]:
         if not loops and links > STRAIGHT[name]:
             continue
         begin = perf_counter()
-        function = getattr(ap.Dynamics(robot, loops=loops), name)
+        function = getattr(ap.Dynamics(robot, looped=loops), name)
         out = results[form] = function(*states)
         found[f"{form}, s to the first result"] = round(perf_counter() - begin, 3)
         names = {"f": function.ufunc, "x": states, "out": out}

@@ -34,7 +34,7 @@ class Dynamics(FrameCatalogue):
     `tau` are forces at the actuators, all others along the coordinates; for a tree the two are the same.
 
     Inverse and forward dynamics of a long tree run as loops over its links, which compile in the same time however long
-    it is; `loops` asks for them (True) or for straight code (False), and `dyn.looped` names the functions that do.
+    it is; `looped` asks for them (True) or for straight code (False), and `dyn.looped` names the functions that do.
     """
 
     def __init__(
@@ -48,9 +48,9 @@ class Dynamics(FrameCatalogue):
         reference: str = "LOCAL",
         friction: bool = False,
         rotors: bool = False,
-        loops: bool | None = None,
+        looped: bool | None = None,
     ):
-        choice = Choice(formulation, inertia, forward, friction, rotors, known_reference(reference), loops)
+        choice = Choice(formulation, inertia, forward, friction, rotors, known_reference(reference), looped)
         super().__init__(system, choice, wrenches)
 
     def __repr__(self) -> str:

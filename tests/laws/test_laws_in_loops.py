@@ -14,7 +14,7 @@ from appell.model.robot import Robot
 from systems import driven, motion_of, systems
 
 TREES = {name: system for name, system in systems().items() if isinstance(system, Robot)}
-ON = {"friction": True, "rotors": True, "loops": True}
+ON = {"friction": True, "rotors": True, "looped": True}
 
 
 @pytest.fixture(params=TREES, scope="module")
@@ -24,7 +24,7 @@ def robot(request):
 
 @pytest.fixture(params=["bare", "driven"], scope="module")
 def dyn(request, robot):
-    return Dynamics(robot, loops=True) if request.param == "bare" else Dynamics(driven(robot), **ON)
+    return Dynamics(robot, looped=True) if request.param == "bare" else Dynamics(driven(robot), **ON)
 
 
 @pytest.fixture

@@ -41,7 +41,7 @@ class Choice:
     friction: bool = False
     rotors: bool = False
     reference: str = "LOCAL"
-    loops: bool | None = None
+    looped: bool | None = None
 
     @property
     def switches(self) -> dict[str, Any]:
@@ -91,7 +91,7 @@ class _TreeMaker(Maker):
         self.formulation: Formulation = choose(choice.formulation or "gibbs-appell", choice.inertia, choice.forward)
         self.formulation.check(robot)
         self.robot, self.choice, self.name = robot, choice, self.formulation.name
-        self.looping: Looping = looping(robot, self.formulation, choice.loops, asked=choice.forward is not None)
+        self.looping: Looping = looping(robot, self.formulation, choice.looped, asked=choice.forward is not None)
         used = self.formulation.inverse_dynamics, self.formulation.mass_matrix
         self.structured = all(method.name == "gibbs-appell" for method in used)
 
@@ -116,8 +116,8 @@ class _MechanismMaker(Maker):
         self.name = choice.formulation or "differentiated"
         if self.name not in CLOSED_FORMS:
             raise ArgumentError(unknown_name("formulation", self.name, CLOSED_FORMS, mechanism.owner))
-        if choice.loops:
-            raise ArgumentError(f"{mechanism.owner} is in closed form: there are no loops.", expected="loops not given")
+        if choice.looped:
+            raise ArgumentError(f"{mechanism.owner} is in closed form: there are no loops.", expected="looped not given")
         for method in filter(None, (choice.inertia, choice.forward)):
             raise ArgumentError(
                 f"{mechanism.owner} is in closed form; '{method}' is a method for trees.",

@@ -38,8 +38,8 @@ def test_long_trees_are_loops_and_short_ones_are_not():
 
 
 def test_one_may_ask_for_either():
-    assert isinstance(ap.Dynamics(chain(3), loops=True).inverse_dynamics.formula, Program)
-    assert isinstance(ap.Dynamics(chain(LONG + 1), loops=False).inverse_dynamics.formula, Tape)
+    assert isinstance(ap.Dynamics(chain(3), looped=True).inverse_dynamics.formula, Program)
+    assert isinstance(ap.Dynamics(chain(LONG + 1), looped=False).inverse_dynamics.formula, Tape)
 
 
 def test_the_code_of_a_loop_does_not_grow_with_the_robot():
@@ -57,24 +57,24 @@ def test_other_formulations_and_methods_are_never_replaced():
     assert "inverse_dynamics" in by_name
     assert "forward_dynamics" not in by_name
     with pytest.raises(ap.ArgumentError, match="'kane' is not written as loops"):
-        ap.Dynamics(robot, "kane", loops=True)
+        ap.Dynamics(robot, "kane", looped=True)
     with pytest.raises(ap.ArgumentError, match="closed form"):
-        ap.Dynamics(ap.load("delta"), loops=True)
-    with pytest.raises(ap.ArgumentError, match="loops is 'yes'"):
-        ap.Dynamics(robot, loops="yes")
+        ap.Dynamics(ap.load("delta"), looped=True)
+    with pytest.raises(ap.ArgumentError, match="looped is 'yes'"):
+        ap.Dynamics(robot, looped="yes")
 
 
 def test_forward_dynamics_with_mimic_joints_stays_straight():
     robot = random_tree(0, 12, kinds=("mimic",))
     assert any(link.joint.mimic for link in robot.links)
-    looped = ap.Dynamics(robot, loops=True).looped
+    looped = ap.Dynamics(robot, looped=True).looped
     assert "inverse_dynamics" in looped
     assert "forward_dynamics" not in looped
 
 
 def test_a_choice_survives_pickling():
     robot = chain(4)
-    dyn = ap.Dynamics(robot, loops=True)
+    dyn = ap.Dynamics(robot, looped=True)
     motion = random_motion(robot, np.random.default_rng(1))
     tau = dyn.inverse_dynamics(*motion)
     again = pickle.loads(pickle.dumps(dyn))

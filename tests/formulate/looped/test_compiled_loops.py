@@ -87,7 +87,7 @@ def test_whatever_is_switched_on(seed, links, base, friction, rotors, reference,
 
 
 def both_forms_agree(robot, seed, **options):
-    loops, straight = (Dynamics(robot, loops=loops, **options) for loops in (True, False))
+    loops, straight = (Dynamics(robot, looped=loops, **options) for loops in (True, False))
     assert straight.looped == ()
     rng = np.random.default_rng(seed)
     q, v, a = random_motion(robot, rng)
@@ -117,7 +117,7 @@ def test_a_batch_equals_its_samples_and_single_precision_is_near():
 
 def test_derivatives_of_a_loop_are_those_of_straight_code():
     robot = random_tree(2, 7, base="floating")
-    loops, straight = Dynamics(robot, loops=True), Dynamics(robot, loops=False)
+    loops, straight = Dynamics(robot, looped=True), Dynamics(robot, looped=False)
     motion = motion_of(robot)
     found = loops.inverse_dynamics.jacobian("q", "v")(*motion)
     for one, other in zip(found, straight.inverse_dynamics.jacobian("q", "v")(*motion), strict=True):

@@ -38,7 +38,7 @@ def test_a_rope_of_a_hundred_links_swings_and_keeps_its_energy():
 def test_energies_in_loops_are_pinocchios(seed):
     robot = random_tree(seed, 9, base=("fixed", "floating")[seed % 2])
     dyn, oracle, (q, v, _) = (
-        ap.Dynamics(robot, loops=True),
+        ap.Dynamics(robot, looped=True),
         Oracle(robot),
         random_motion(robot, np.random.default_rng(1)),
     )

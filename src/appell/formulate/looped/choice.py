@@ -44,24 +44,24 @@ class Looping:
 NO_LOOPS = Looping(False, False)
 
 
-def looping(robot: Robot, formulation: Formulation, loops: bool | None, *, asked: bool) -> Looping:
-    """What of a robot is written as loops: as `loops` says, or by the length of the robot if it is None.
+def looping(robot: Robot, formulation: Formulation, looped: bool | None, *, asked: bool) -> Looping:
+    """What of a robot is written as loops: as `looped` says, or by the length of the robot if it is None.
 
     `asked`: whether the way to forward dynamics was asked for by name.
     """
-    if loops not in (None, True, False):
-        raise ArgumentError(f"loops is {loops!r}.", expected="True, False, or None to choose by the robot's length")
+    if looped not in (None, True, False):
+        raise ArgumentError(f"looped is {looped!r}.", expected="True, False, or None to choose by the robot's length")
     suits = formulation.inverse_dynamics.name == LOOPED
-    if loops and not suits:
+    if looped and not suits:
         raise ArgumentError(
             f"'{formulation.name}' is not written as loops over links.",
-            expected=f"formulation='{LOOPED}' with loops=True",
-            hint="loops=None, which keeps to straight code for other formulations",
+            expected=f"formulation='{LOOPED}' with looped=True",
+            hint="looped=None, which keeps to straight code for other formulations",
         )
-    if not suits or loops is False:
+    if not suits or looped is False:
         return NO_LOOPS
     independent = all(link.joint.mimic is None for link in robot.links)
-    long, coupled = (True, True) if loops else (len(robot.links) > LONG, _pairs(robot) > COUPLED)
+    long, coupled = (True, True) if looped else (len(robot.links) > LONG, _pairs(robot) > COUPLED)
     return Looping(long, coupled and independent and not asked)
 
 
