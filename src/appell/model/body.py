@@ -11,7 +11,7 @@ ideal rods and plates reach equality. Printed inertias are rounded, so what coun
     above           no body has it
 
 A slender body has moments many decades apart. An entry of Σ = ½ tr(I) 1 - I sums three of them in the order in which
-nothing is lost, and a moment is taken back as the sum of two entries, so that the small one is not lost beside the
+nothing is lost, and a moment is taken back as the sum of two entries, so that the small one is not lost beside
 large ones, be they numbers or arguments of a function.
 """
 
@@ -204,7 +204,7 @@ def second_of(rotational: Mat3) -> Mat3:
 
 
 def _rest(one: Scalar, other: Scalar, moment: Scalar) -> Scalar:
-    """½ (one + other - moment). Where much cancels, the greater is within half and twice the moment: exact there."""
+    """½ (one + other - moment). Where much cancels, greater - moment does not round: they are within a factor of 2."""
     gap = one - other
     greater, lesser = select(gap, one, other), select(gap, other, one)
     return 0.5 * ((greater - moment) + lesser)

@@ -31,4 +31,4 @@ def test_a_picture_of_the_page_is_small_and_drawn_by_the_script(name, tmp_path):
     assert kept.stat().st_size < 150_000
     runpy.run_path(str(DOCS / "pictures.py"))[name](tmp_path)
     with Image.open(kept) as one, Image.open(tmp_path / f"{name}.png") as other:
-        assert one.size == other.size
+        assert one.size == pytest.approx(other.size, abs=2)  # versions of Matplotlib round the margins differently
