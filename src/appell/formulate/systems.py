@@ -117,7 +117,7 @@ class _MechanismMaker(Maker):
         if self.name not in CLOSED_FORMS:
             raise ArgumentError(unknown_name("formulation", self.name, CLOSED_FORMS, mechanism.owner))
         if choice.looped:
-            raise ArgumentError(f"{mechanism.owner} is in closed form: there are no loops.", expected="looped not given")
+            raise ArgumentError(f"{mechanism.owner} is in closed form: nothing to loop over.", expected="looped=None")
         for method in filter(None, (choice.inertia, choice.forward)):
             raise ArgumentError(
                 f"{mechanism.owner} is in closed form; '{method}' is a method for trees.",
