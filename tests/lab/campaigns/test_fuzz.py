@@ -165,7 +165,10 @@ def test_a_report_that_cannot_be_put_in_place_leaves_the_old_one(tmp_path, monke
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("appell.describe.files.os.replace", full)
-    assert CliRunner().invoke(app, arguments).exit_code == 1
+    monkeypatch.setenv("APPELL_CACHE", "off")  # which would find its disk full too
+    told = CliRunner().invoke(app, arguments)
+    assert told.exit_code == 1
+    assert "No space left" in told.output
     assert old.read_text() == "the old report"
     assert list(tmp_path.iterdir()) == [old]
 
