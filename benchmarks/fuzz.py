@@ -1,6 +1,6 @@
 """Add up campaigns of `appell fuzz --json`, keep them as results/fuzz.json, and carry the figures into docs/tried.md.
 
-    python benchmarks/fuzz.py COMMIT robots.json files.json ...
+    python benchmarks/fuzz.py robots.json files.json ...
 
 Several files may be of one hunt, with other seeds; what they found is listed as it was found.
 """
@@ -21,8 +21,8 @@ ASKED = {"robots": 10_000, "files": 200_000, "motions": 20_000, "kills": 500, "c
 LONGEST = 2000  # characters of a case that are kept
 
 
-def main(commit: str, *paths: str) -> None:
-    found = merged([json.loads(Path(path).read_text(encoding="utf-8")) for path in paths]) | {"commit": commit}
+def main(*paths: str) -> None:
+    found = merged([json.loads(Path(path).read_text(encoding="utf-8")) for path in paths])
     RESULTS.write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     head, rest = PAGE.read_text(encoding="utf-8").split(BEGIN)
     PAGE.write_text(f"{head}{BEGIN}\n{table(found)}\n{END}{rest.split(END)[1]}", encoding="utf-8")
@@ -69,7 +69,7 @@ def table(found: dict[str, Any]) -> str:
         lines.append(f"- *{hunt['hunt']}*: {told}")
     machine, versions = found["machine"], ", ".join(f"{name} {number}" for name, number in found["versions"].items())
     where = f"{machine['cores']} cores of kind {machine['kind']} ({machine['system']}), Python {machine['python']}"
-    return "\n".join([*lines, "", f"{found['date']}, commit {found['commit']}; {where}; {versions}."])
+    return "\n".join([*lines, "", f"{found['date']}; {where}; {versions}."])
 
 
 if __name__ == "__main__":
