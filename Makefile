@@ -14,7 +14,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 FLOORS := tests/compile/native tests/compile/emit tests/compile/test_array_kinds.py tests/compile/test_function.py \
 	tests/cli tests/motion/test_records.py tests/motion/test_record_files.py tests/motion/test_drawing.py \
 	tests/simulation/test_integration.py tests/simulation/test_flight.py tests/control/test_linearize.py \
-	tests/describe/test_urdf_agrees_with_pinocchio.py tests/identify/test_width.py tests/project
+	tests/describe/test_urdf_agrees_with_pinocchio.py tests/identify/test_measured_records.py tests/project
 
 .PHONY: demo test floors bench fuzz lint clean
 
