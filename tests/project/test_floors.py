@@ -14,10 +14,10 @@ floors = runpy.run_path(str(ROOT / ".ci" / "floors.py"))["floors"]
 
 
 def test_every_dependency_of_users_and_of_the_tests_has_a_floor():
-    """All extras are part of what the tests need, but those of the linters and of the libraries to measure against."""
+    """All extras are part of what the tests need, but those of the linters."""
     requirements = [
         *PROJECT["dependencies"],
-        *(r for e, rs in PROJECT["optional-dependencies"].items() if e not in ("lint", "peers") for r in rs),
+        *(r for e, rs in PROJECT["optional-dependencies"].items() if e != "lint" for r in rs),
     ]
     named = {r.partition(">=")[0] for r in requirements if not r.startswith("appell[")}
     assert set(floors(PROJECT)) == named

@@ -8,6 +8,7 @@ import numpy as np
 
 import appell as ap
 from appell.compile.evaluate import evaluate
+from appell.compile.function import Function
 from appell.compile.ops import Op
 from appell.compile.passes.order import in_groups
 from appell.compile.tape import Array, renumber, verify
@@ -41,7 +42,8 @@ def test_the_values_are_the_same():
 
 
 def test_derivatives_are_computed_direction_by_direction():
-    function = ap.Dynamics(ap.load("puma")).inverse_dynamics.jacobian("q", "v", "a")
+    inverse = Function(ap.Dynamics(ap.load("puma")).inverse_dynamics.tape)  # which knows no derivative but its own
+    function = inverse.jacobian("q", "v", "a")
     results = np.reshape(function.tape.results, (3, 6, 6))
     last = results.max(axis=1).ravel()  # where each direction is complete; some are constants shared with others
     assert np.count_nonzero(np.diff(last) > 0) >= 15
