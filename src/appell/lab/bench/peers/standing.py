@@ -19,6 +19,7 @@ from appell.errors import DescriptionError
 from appell.lab.bench.clock import Timing
 from appell.lab.bench.figure import in_unit, seconds_text
 from appell.lab.bench.peers.contest import Contest
+from appell.lab.bench.peers.workshop import STOPPED
 
 FORMAT = 1
 OURS, BEST = "appell", "times the best"
@@ -152,6 +153,12 @@ class Standing:
         aims = len(judged) + sum(contest.row.peak is not None for contest in judged)
         return f"{aims - len(missed)} of {aims} aims met.{lacking}"
 
+    @property
+    def stopped(self) -> list[str]:
+        """The builds that took too long: where they stand, a dash does not mean that the peer could not."""
+        told = (sentence for contest in self.contests for sentence in contest.refusals.values())
+        return sorted({sentence for sentence in told if STOPPED in sentence})
+
     def markdown(self) -> str:
         """For the texts."""
         heads = self.heads()
@@ -160,7 +167,7 @@ class Standing:
         note = (
             "Time for one sample; the loop over the batch is compiled on both sides, and what is in brackets is what "
             "somebody could build but nobody ships: it does not count as a peer. The peers' regressor is the full one. "
-            f"{self.circumstances}."
+            f"{''.join(f'{sentence} ' for sentence in self.stopped)}{self.circumstances}."
         )
         return "\n".join([*lines, "", note])
 

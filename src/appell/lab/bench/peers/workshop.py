@@ -29,6 +29,7 @@ PINOCCHIO = (  # what Pinocchio's own package tells its users to define
     "-DBOOST_FUSION_INVOKE_MAX_ARITY=12",
 )
 TARGET = "TARGET"  # where a command names the file that it makes
+STOPPED = "was stopped after"  # of a build that took too long
 LIMIT = 900.0  # seconds that one build may take
 
 Say = Callable[[str], object]
@@ -61,7 +62,7 @@ class Workshop:
                 words = [str(new) if word == TARGET else word for word in command]
                 subprocess.run(words, check=True, capture_output=True, text=True, timeout=self.limit)
             except subprocess.TimeoutExpired:
-                problem = f"{title}: {Path(command[0]).name} was stopped after {self.limit:.0f} s."
+                problem = f"{title}: {Path(command[0]).name} {STOPPED} {self.limit:.0f} s."
             except subprocess.CalledProcessError as error:
                 problem = f"{title}: {Path(command[0]).name} failed: {_first_error(error.stderr)}"
             else:
