@@ -8,6 +8,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import shutil
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -200,6 +201,15 @@ def test_a_build_that_fails_or_takes_too_long_says_so_also_the_next_time(tmp_pat
         with pytest.raises(UnableError, match=reason):
             workshop.make("thing.txt", command, [], "a thing")
         workshop = Workshop(tmp_path)  # a second try is not made
+
+
+def test_what_a_build_has_started_ends_with_it(tmp_path):
+    late = tmp_path / "late"
+    command = ["sh", "-c", f"(exec >/dev/null 2>&1; sleep 1; touch {late}) & wait"]
+    with pytest.raises(UnableError, match="was stopped after"):
+        Workshop(tmp_path / "builds", limit=0.2).make("thing.txt", command, [], "a thing")
+    time.sleep(1.5)
+    assert not late.exists()
 
 
 def test_what_is_missing_is_named(monkeypatch, tmp_path):

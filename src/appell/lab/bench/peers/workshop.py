@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
+import signal
 import subprocess
 from collections.abc import Callable, Sequence
 from functools import cache
@@ -17,6 +18,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import monotonic
+from typing import Any
 
 from appell.lab.bench.peers.peer import UnableError
 
@@ -60,7 +62,7 @@ class Workshop:
             begun = monotonic()
             try:
                 words = [str(new) if word == TARGET else word for word in command]
-                subprocess.run(words, check=True, capture_output=True, text=True, timeout=self.limit)
+                _run(words, self.limit)
             except subprocess.TimeoutExpired:
                 problem = f"{title}: {Path(command[0]).name} {STOPPED} {self.limit:.0f} s."
             except subprocess.CalledProcessError as error:
@@ -79,6 +81,19 @@ class Workshop:
         self.folder.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
         return path
+
+
+def _run(words: Sequence[str], limit: float) -> None:
+    """Run a command to its end or to the limit; a compiler's own helpers end with it, or they would work on."""
+    pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    with subprocess.Popen(words, start_new_session=True, **pipes) as process:
+        try:
+            output, errors = process.communicate(timeout=limit)
+        except BaseException:
+            os.killpg(process.pid, signal.SIGKILL)
+            raise
+    if process.returncode:
+        raise subprocess.CalledProcessError(process.returncode, words, output, errors)
 
 
 def default_folder() -> Path:
