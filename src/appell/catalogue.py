@@ -19,7 +19,7 @@ from appell.compile.trace import trace
 from appell.derivative_rules import FORCES, MOTIONS, DerivativeRule
 from appell.errors import ModelError
 from appell.formulate.equations import Equations
-from appell.formulate.systems import Choice, Maker, maker
+from appell.formulate.systems import Choice, Maker, TreeMaker, maker
 from appell.model.body import inertias_of
 from appell.model.system import System
 
@@ -103,11 +103,12 @@ class Catalogue:
 
     def _rule(self, formula: Formula, pushed: bool, free: list[str]) -> DerivativeRule | None:
         """How the function of a formula is differentiated, if there is another way than through its tape."""
-        if formula.name not in FORCES | MOTIONS or not self._make.structured:
+        make = self._make
+        if formula.name not in FORCES | MOTIONS or not (isinstance(make, TreeMaker) and make.structured):
             return None
         on = tuple(self._pushed) if pushed else ()
         return DerivativeRule(
-            self.system, self.choice, formula.name, formula.inputs, formula.outputs, on, tuple(free), self.tangents
+            make.robot, self.choice, formula.name, formula.inputs, formula.outputs, on, tuple(free), self.tangents
         )
 
     @property

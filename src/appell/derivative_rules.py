@@ -19,14 +19,13 @@ from appell.compile.content import content
 from appell.compile.function import Function
 from appell.compile.splice import inline
 from appell.compile.tape import Array, Tape
-from appell.compile.taylor import Taylor
 from appell.formulate.derivatives.forward import forward_dynamics_derivatives
 from appell.formulate.derivatives.inverse import Derivatives, Matrix
-from appell.formulate.equations import Equations
-from appell.formulate.systems import Choice, Maker, maker
+from appell.formulate.systems import Choice, TreeMaker
+from appell.formulate.tree_equations import TreeEquations
 from appell.model.body import Inertia, inertias_of
 from appell.model.frame import Frame
-from appell.model.system import System
+from appell.model.robot import Robot
 
 # what is differentiated, and by what: functions that give forces, and those that give accelerations
 FORCES = {"inverse_dynamics": "q v a", "generalized_forces": "q v a", "bias": "q v", "gravity": "q"}
@@ -38,7 +37,7 @@ FEW = 1_000  # entries of M times columns: so many are solved for in straight co
 class DerivativeRule:
     """The derivatives of one function of a tree, by the names of its arguments."""
 
-    system: System
+    system: Robot
     choice: Choice
     name: str
     inputs: tuple[Array, ...]
@@ -48,8 +47,8 @@ class DerivativeRule:
     tangents: Mapping[str, Tape]
 
     @cached_property
-    def _make(self) -> Maker:
-        return maker(self.system, self.choice, Taylor)
+    def _make(self) -> TreeMaker:
+        return TreeMaker(self.system, self.choice)
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in vars(self).items() if not name.startswith("_")}
@@ -92,7 +91,7 @@ class DerivativeRule:
         by_name = {"q": rates[0], "v": rates[1], "tau": [[0.0] * self.system.nv for _ in range(self.system.nq)]}
         return {("a", name): found[name] for name in wrt} | {("rate", name): by_name[name] for name in wrt}
 
-    def _forces(self, equations: Equations, q, v, a, wrenches: Mapping[Frame, Sequence]) -> Derivatives:
+    def _forces(self, equations: TreeEquations, q, v, a, wrenches: Mapping[Frame, Sequence]) -> Derivatives:
         on_bodies = wrenches if self.choice.reference == "LOCAL" else {}
         bodies = equations.body_force_derivatives(q, v, a, on_bodies, apart=self.name in MOTIONS)
         others = inline(self._others.tape, q, v, a, *wrenches.values())

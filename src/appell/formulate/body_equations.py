@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 from appell.algebra.rotation import Pose
 from appell.algebra.scalar import Scalar, Vector
 from appell.algebra.vector import Vec3
-from appell.formulate.derivatives.inverse import Derivatives
 from appell.formulate.points import PointMotion
 from appell.model.frame import Frame
 
@@ -24,12 +23,6 @@ class BodyEquations(ABC):
 
     @abstractmethod
     def body_forces(self, q: Vector, v: Vector, a: Vector, wrenches: Wrenches) -> list[Scalar]: ...
-
-    def body_force_derivatives(
-        self, q: Vector, v: Vector, a: Vector, wrenches: Wrenches, *, apart: bool = False
-    ) -> Derivatives:
-        """The derivatives of `body_forces` by q, v and a, for systems that have a recursion for them."""
-        raise NotImplementedError
 
     @abstractmethod
     def body_mass_matrix(self, q: Vector) -> Matrix: ...

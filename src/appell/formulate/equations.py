@@ -97,16 +97,6 @@ class Equations(BodyEquations):
     def on_actuators(self, forces: Vector) -> list[Scalar]:
         """Forces of every drive, gathered where tau acts."""
 
-    @property
-    def coupled(self) -> int:
-        """How many entries of the lower half of M are not zero for every q."""
-        return self.system.nv * (self.system.nv + 1) // 2
-
-    @property
-    def is_regular(self) -> bool:
-        """Whether forces determine the accelerations in almost every configuration."""
-        return True
-
     # ---- (1) to (3)
 
     def gibbs_function(self, q: Vector, v: Vector, a: Vector) -> Scalar:

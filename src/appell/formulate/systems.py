@@ -52,7 +52,6 @@ class Maker(ABC):
     """Makes the equations of one system for one choice, with inertias as numbers or as scalars."""
 
     name: str  # of the formulation
-    structured: bool = False  # whether forces have derivatives by a recursion
 
     @abstractmethod
     def __call__(self, inertias: Mapping[str, Inertia]) -> Equations: ...
@@ -78,7 +77,7 @@ def maker(system: System, choice: Choice, differentiate: Differentiate) -> Maker
 
 @maker.register
 def _(system: Robot, choice: Choice, differentiate: Differentiate) -> Maker:
-    return _TreeMaker(system, choice)
+    return TreeMaker(system, choice)
 
 
 @maker.register
@@ -86,7 +85,9 @@ def _(system: Mechanism, choice: Choice, differentiate: Differentiate) -> Maker:
     return _MechanismMaker(system, choice, differentiate)
 
 
-class _TreeMaker(Maker):
+class TreeMaker(Maker):
+    """`structured`: whether derivatives along the tree are those of the formulation."""
+
     def __init__(self, robot: Robot, choice: Choice):
         self.formulation: Formulation = choose(choice.formulation or "gibbs-appell", choice.inertia, choice.forward)
         self.formulation.check(robot)
@@ -95,7 +96,7 @@ class _TreeMaker(Maker):
         used = self.formulation.inverse_dynamics, self.formulation.mass_matrix
         self.structured = all(method.name == "gibbs-appell" for method in used)
 
-    def __call__(self, inertias: Mapping[str, Inertia]) -> Equations:
+    def __call__(self, inertias: Mapping[str, Inertia]) -> TreeEquations:
         return TreeEquations(self.robot, self.formulation, inertias, looping=self.looping, **self.choice.switches)
 
     @property

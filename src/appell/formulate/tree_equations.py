@@ -101,6 +101,7 @@ class TreeEquations(Equations):
     def body_force_derivatives(
         self, q: Vector, v: Vector, a: Vector, wrenches: Wrenches, *, apart: bool = False
     ) -> Derivatives:
+        """The derivatives of `body_forces` by q, v and a, along the tree."""
         on_links = self._on_links(self.regrouped, q, wrenches)
         return inverse_dynamics_derivatives(self.regrouped, q, v, a, on_links, apart=apart)
 
@@ -173,6 +174,7 @@ class TreeEquations(Equations):
 
     @property
     def coupled(self) -> int:
+        """How many entries of the lower half of M are not zero for every q."""
         sizes = {link.name: len(link.partials) for link in self.tree.links}
         inboard = {link.name: sum(sizes[other.name] for other in self.tree.ancestors(link)) for link in self.tree.links}
         return sum(size * inboard[name] + size * (size + 1) // 2 for name, size in sizes.items())

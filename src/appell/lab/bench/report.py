@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,10 +10,9 @@ from typing import Any
 from rich import box
 from rich.table import Table
 
-from appell.errors import DescriptionError
 from appell.lab.bench.figure import Figure, seconds_text
+from appell.lab.bench.results import read_results, save_results
 
-FORMAT = 1
 VERDICT = {True: "[green]met", False: "[red]missed", None: ""}
 
 
@@ -31,7 +29,6 @@ class Report:
 
     def save(self, path: Path) -> None:
         content = {
-            "format": FORMAT,
             "date": self.date,
             "batch": self.batch,
             "quick": self.quick,
@@ -39,21 +36,16 @@ class Report:
             "versions": self.versions,
             "figures": [figure.to_json() for figure in self.figures],
         }
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+        save_results(path, content)
 
     @staticmethod
     def read(path: Path) -> Report:
-        try:
-            content = json.loads(path.read_text(encoding="utf-8"))
-            if content["format"] != FORMAT:
-                problem = f"the results have format {content['format']}."
-                raise DescriptionError(problem, expected=str(FORMAT), source=str(path))
+        def made(content: dict[str, Any]) -> Report:
             figures = tuple(Figure.from_json(data) for data in content["figures"])
             keys = ("machine", "versions", "date", "batch", "quick")
             return Report(figures, **{key: content[key] for key in keys})
-        except (OSError, KeyError, TypeError, json.JSONDecodeError) as error:
-            raise DescriptionError(f"these are no results of appell bench: {error}.", source=str(path)) from None
+
+        return read_results(path, "appell bench", made)
 
     @property
     def circumstances(self) -> str:

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import numpy as np
 
+from appell.lab.bench.peers.peer import UnableError
+
 
 @cache
 def library(path: Path) -> ctypes.CDLL:
@@ -21,6 +23,22 @@ def address(array: np.ndarray) -> ctypes.c_void_p:
     assert array.dtype == np.float64
     assert array.flags.c_contiguous
     return ctypes.c_void_p(array.ctypes.data)
+
+
+class MadeRobots:
+    """The robots that a driver has made of their texts, by name; its function `make` gives NULL for one it refuses."""
+
+    def __init__(self) -> None:
+        self._made: dict[str, ctypes.c_void_p] = {}
+
+    def handle(self, driver: ctypes.CDLL, name: str, text: str, who: str) -> ctypes.c_void_p:
+        if name not in self._made:
+            driver.make.restype, driver.make.argtypes = ctypes.c_void_p, [ctypes.c_char_p]
+            made = driver.make(text.encode())
+            if not made:
+                raise UnableError(f"{who} refuses robot '{name}'.")
+            self._made[name] = ctypes.c_void_p(made)
+        return self._made[name]
 
 
 def bound(function, handle: ctypes.c_void_p | None, count: int, arrays: Sequence[np.ndarray]) -> Callable[[], object]:

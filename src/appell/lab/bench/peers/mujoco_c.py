@@ -9,7 +9,7 @@ import ctypes
 
 import numpy as np
 
-from appell.lab.bench.peers.library import bound, library
+from appell.lab.bench.peers.library import MadeRobots, bound, library
 from appell.lab.bench.peers.mujoco_text import mjcf
 from appell.lab.bench.peers.peer import Peer, Prepared, States, UnableError
 from appell.lab.bench.peers.rows import TITLES, driver_arguments, shapes
@@ -36,7 +36,7 @@ class MujocoC(Peer):
 
     def __init__(self, workshop: Workshop):
         self.workshop = workshop
-        self._robots: dict[str, ctypes.c_void_p] = {}
+        self._robots = MadeRobots()
 
     def version(self) -> str:
         return package_version("mujoco")
@@ -47,9 +47,10 @@ class MujocoC(Peer):
     def prepare(self, subject: Subject, quantity: str, states: States) -> Prepared:
         if quantity not in KNOWN:
             raise UnableError(f"MuJoCo has no exact {TITLES[quantity]}.")
-        handle, robot = self._robot(subject), subject.robot
+        robot, made, count = subject.robot, self._library(), len(states["q"])
+        path = self.workshop.keep(f"{subject.name}.xml", mjcf(robot))
+        handle = self._robots.handle(made, subject.name, str(path), "MuJoCo")
         layout = MujocoLayout(robot, states["q"])
-        count, made = len(states["q"]), self._library()
         given = [np.ascontiguousarray(layout.given(name, states)) for name in driver_arguments(quantity)]
         (shape,) = shapes(quantity, robot.nv, len(robot.links))
         result = np.zeros((count, *shape))
@@ -65,16 +66,6 @@ class MujocoC(Peer):
         command = [compiler("gcc"), *OPTIMISED, "-fPIC", "-shared", "-w", f"-I{folder / 'include'}"]
         command += [str(source), str(shared[-1]), f"-Wl,-rpath,{folder}", "-o", TARGET]
         return library(self.workshop.make("mujoco.so", command, [source], "MuJoCo's driver"))
-
-    def _robot(self, subject: Subject) -> ctypes.c_void_p:
-        if subject.name not in self._robots:
-            make = self._library().make
-            make.restype, make.argtypes = ctypes.c_void_p, [ctypes.c_char_p]
-            made = make(str(self.workshop.keep(f"{subject.name}.xml", mjcf(subject.robot))).encode())
-            if not made:
-                raise UnableError(f"MuJoCo refuses robot '{subject.name}'.")
-            self._robots[subject.name] = ctypes.c_void_p(made)
-        return self._robots[subject.name]
 
 
 class MujocoLayout:

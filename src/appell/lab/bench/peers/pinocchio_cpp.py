@@ -7,8 +7,8 @@ import ctypes
 import numpy as np
 
 from appell.lab.bench.arrange import arranged
-from appell.lab.bench.peers.library import bound, library
-from appell.lab.bench.peers.peer import Peer, Prepared, States, UnableError
+from appell.lab.bench.peers.library import MadeRobots, bound, library
+from appell.lab.bench.peers.peer import Peer, Prepared, States
 from appell.lab.bench.peers.pinocchio_text import model_text
 from appell.lab.bench.peers.rows import driver_arguments, shapes
 from appell.lab.bench.peers.workshop import (
@@ -31,7 +31,7 @@ class PinocchioCpp(Peer):
 
     def __init__(self, workshop: Workshop):
         self.workshop = workshop
-        self._robots: dict[str, ctypes.c_void_p] = {}
+        self._robots = MadeRobots()
 
     def version(self) -> str:
         return package_version("pin")
@@ -40,7 +40,8 @@ class PinocchioCpp(Peer):
         return f"{compiler_version('g++')}, {' '.join(OPTIMISED)}"
 
     def prepare(self, subject: Subject, quantity: str, states: States) -> Prepared:
-        twin, handle, made = subject.twin, self._robot(subject), self._library()
+        twin, made = subject.twin, self._library()
+        handle = self._robots.handle(made, subject.name, model_text(twin), "the driver of Pinocchio")
         count, nv = len(states["q"]), twin.model.nv
         given = [np.ascontiguousarray(twin.layout(name, states[name])) for name in driver_arguments(quantity)]
         # Eigen's matrices are stored by columns
@@ -58,13 +59,3 @@ class PinocchioCpp(Peer):
         command = [compiler("g++"), "-std=c++17", *OPTIMISED, "-fPIC", "-shared", "-w", *includes()]
         command += [str(sources[0]), "-o", TARGET]
         return library(self.workshop.make("pinocchio.so", command, sources, "Pinocchio's templates"))
-
-    def _robot(self, subject: Subject) -> ctypes.c_void_p:
-        if subject.name not in self._robots:
-            make = self._library().make
-            make.restype, make.argtypes = ctypes.c_void_p, [ctypes.c_char_p]
-            made = make(model_text(subject.twin).encode())
-            if not made:
-                raise UnableError(f"the driver of Pinocchio could not make robot '{subject.name}'.")
-            self._robots[subject.name] = ctypes.c_void_p(made)
-        return self._robots[subject.name]

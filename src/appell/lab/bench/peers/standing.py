@@ -6,7 +6,6 @@ slower by a tenth, loses that tenth. Ratios need no scale, both sides having bee
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,13 +14,12 @@ from typing import Any
 from rich import box
 from rich.table import Table
 
-from appell.errors import DescriptionError
 from appell.lab.bench.clock import Timing
 from appell.lab.bench.figure import in_unit, seconds_text
 from appell.lab.bench.peers.contest import Contest
 from appell.lab.bench.peers.workshop import STOPPED
+from appell.lab.bench.results import read_results, save_results
 
-FORMAT = 1
 OURS, BEST = "appell", "times the best"
 
 
@@ -55,7 +53,6 @@ class Standing:
 
     def save(self, path: Path) -> None:
         content = {
-            "format": FORMAT,
             "date": self.date,
             "quick": self.quick,
             "machine": self.machine,
@@ -64,23 +61,16 @@ class Standing:
             "anchor": self.anchor,
             "contests": [contest.to_json() for contest in self.contests],
         }
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+        save_results(path, content)
 
     @staticmethod
     def read(path: Path) -> Standing:
-        try:
-            content = json.loads(path.read_text(encoding="utf-8"))
-            if content["format"] != FORMAT:
-                problem = f"the results have format {content['format']}."
-                raise DescriptionError(problem, expected=str(FORMAT), source=str(path))
+        def made(content: dict[str, Any]) -> Standing:
             contests = tuple(Contest.from_json(data) for data in content["contests"])
             keys = ("machine", "versions", "peers", "date", "quick")
             return Standing(contests, **{key: content[key] for key in keys})
-        except (OSError, KeyError, TypeError, json.JSONDecodeError) as error:
-            raise DescriptionError(
-                f"these are no results of appell bench --peers: {error}.", source=str(path)
-            ) from None
+
+        return read_results(path, "appell bench --peers", made)
 
     @property
     def names(self) -> list[str]:

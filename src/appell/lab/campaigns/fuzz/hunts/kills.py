@@ -12,7 +12,6 @@ import os
 import signal
 import tempfile
 import time
-from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
@@ -58,7 +57,7 @@ def motion_file() -> Path:
 def jobs() -> dict[str, Job]:
     log = str(motion_file())
     wall = ("--wall", "plane:0,0,1,-0.5", "--until", "0.2")
-    swing = (
+    swing = [
         "--duration",
         "2",
         "--iterations",
@@ -71,7 +70,7 @@ def jobs() -> dict[str, Job]:
         "1",
         "--velocity",
         "5",
-    )
+    ]
     made = ("--report", "{}/r.md", "--export", "{}/r.toml", "--force-export", "--force")
     commands = (
         CommandJob("appell simulate", ["simulate", "planar-2r", *wall, "--output", "{}/m.csv", "--force"], ["m.csv"]),
@@ -143,6 +142,3 @@ class Kills(Hunt):
             left = sum(path.suffix in (".part", ".new") for path in folder.rglob("*"))
         counts = {case["job"]: 1, "left unfinished": left, "counted before": done, "killed": int(code != 0)}
         return Verdict(problem, f"{job.name}: {problem[:60]}" if problem else "", {}, counts)
-
-    def smaller(self, case: Case) -> Iterator[Case]:
-        yield from ()
