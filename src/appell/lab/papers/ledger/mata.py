@@ -55,7 +55,7 @@ MATA = Ledger(
             Ruling.REFUTED,
             "stability",
             "Table 5",
-            "By mean |Δ| GA is about twice as good. The printed averages mix |Δ| (CRBA) and signed Δ (GA).",
+            "By mean |Δ| GA is 1.3 times as good. The printed averages seem to mix |Δ| (CRBA) and signed Δ (GA).",
         ),
         Item(
             ItemKind.TABLE,
