@@ -72,10 +72,10 @@ PROVENZANO = Ledger(
             ItemKind.CLAIM,
             "§1",
             "O(n) methods win only beyond nine links",
-            Ruling.REFUTED,
+            Ruling.REPRODUCED,
             "counts",
             "crossover",
-            "By its own Table 1 and Mata's Table 4 the crossover depends on the rival; see the figure.",
+            "From nine on against composite bodies, from ten on against Gibbs-Appell, both in link coordinates.",
         ),
         Item(
             ItemKind.CLAIM,
