@@ -57,7 +57,7 @@ def _introduce(console: Console, chosen: list[str], output: Path) -> None:
     console.print(
         "[bold]The papers' results, computed anew.[/] A number of ours stands beside the printed one: [green]agrees[/] "
         "if it rounds to it, else [yellow]by how much[/] it differs, and a note says why. Figures go to "
-        f"{output}/. All sections together take about three minutes.\n",
+        f"{output}/. All sections together take a few minutes.\n",
         highlight=False,
     )
     for paper in _papers(chosen):

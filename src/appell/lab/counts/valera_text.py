@@ -31,7 +31,7 @@ Z = UNITS[2]
 
 
 @dataclass(frozen=True)
-class Part:
+class SymbolLink:
     """A link of symbols: its rotation, its translation, its body."""
 
     twist: Mat3
@@ -41,10 +41,10 @@ class Part:
     inertia: Mat3
 
     @staticmethod
-    def of(symbols: Vector) -> Part:
+    def of(symbols: Vector) -> SymbolLink:
         c, s, x, y, z, mass, cx, cy, cz, *inertia = symbols
         twist = Mat3.of([[1.0, 0.0, 0.0], [0.0, c, -s], [0.0, s, c]])
-        return Part(twist, Vec3(x, y, z), mass, Vec3(cx, cy, cz), Mat3.symmetric(*inertia))
+        return SymbolLink(twist, Vec3(x, y, z), mass, Vec3(cx, cy, cz), Mat3.symmetric(*inertia))
 
 
 @dataclass(frozen=True)
@@ -61,23 +61,23 @@ class Craig:
 
     name: str = "Craig"
 
-    def parts(self, symbols: Vector, n: int) -> list[Part]:
-        own = [Part.of(symbols[SYMBOLS * i : SYMBOLS * (i + 1)]) for i in range(n)]
+    def parts(self, symbols: Vector, n: int) -> list[SymbolLink]:
+        own = [SymbolLink.of(symbols[SYMBOLS * i : SYMBOLS * (i + 1)]) for i in range(n)]
         first = own[0]
-        return [Part(IDENTITY, ZERO, first.mass, first.com, first.inertia), *own[1:]]
+        return [SymbolLink(IDENTITY, ZERO, first.mass, first.com, first.inertia), *own[1:]]
 
-    def rotation(self, part: Part, q: Scalar) -> Rotation:
+    def rotation(self, part: SymbolLink, q: Scalar) -> Rotation:
         return Rotation((part.twist, about_axis(Z, q)))
 
-    def axis(self, part: Part) -> Vec3:
+    def axis(self, part: SymbolLink) -> Vec3:
         return Z
 
-    def moved(self, part: Part, R: Rotation, parent: Acceleration, v: Scalar, a: Scalar) -> Acceleration:
+    def moved(self, part: SymbolLink, R: Rotation, parent: Acceleration, v: Scalar, a: Scalar) -> Acceleration:
         carried = R.T @ parent.omega
         alpha = R.T @ parent.alpha + carried.cross(v * Z) + a * Z
         return Acceleration(carried + v * Z, alpha, R.T @ (parent.acc + by_crosses(parent, part.s)))
 
-    def arms(self, parts: Sequence[Part], i: int) -> tuple[Vec3, Vec3]:
+    def arms(self, parts: Sequence[SymbolLink], i: int) -> tuple[Vec3, Vec3]:
         """From the point about which link i's moments are taken: its centre of mass, and the link outboard."""
         return parts[i].com, parts[i + 1].s if i + 1 < len(parts) else ZERO
 
@@ -88,22 +88,22 @@ class Paul:
 
     name: str = "Paul"
 
-    def parts(self, symbols: Vector, n: int) -> list[Part]:
-        return [Part.of(symbols[SYMBOLS * i : SYMBOLS * (i + 1)]) for i in range(n)]
+    def parts(self, symbols: Vector, n: int) -> list[SymbolLink]:
+        return [SymbolLink.of(symbols[SYMBOLS * i : SYMBOLS * (i + 1)]) for i in range(n)]
 
-    def rotation(self, part: Part, q: Scalar) -> Rotation:
+    def rotation(self, part: SymbolLink, q: Scalar) -> Rotation:
         return Rotation((about_axis(Z, q), part.twist))
 
-    def axis(self, part: Part) -> Vec3:
+    def axis(self, part: SymbolLink) -> Vec3:
         return part.twist.T @ Z
 
-    def moved(self, part: Part, R: Rotation, parent: Acceleration, v: Scalar, a: Scalar) -> Acceleration:
+    def moved(self, part: SymbolLink, R: Rotation, parent: Acceleration, v: Scalar, a: Scalar) -> Acceleration:
         omega = R.T @ (parent.omega + v * Z)
         alpha = R.T @ (parent.alpha + parent.omega.cross(v * Z) + a * Z)
         turned = Acceleration(omega, alpha, R.T @ parent.acc)
         return Acceleration(omega, alpha, turned.acc + by_crosses(turned, part.s))
 
-    def arms(self, parts: Sequence[Part], i: int) -> tuple[Vec3, Vec3]:
+    def arms(self, parts: Sequence[SymbolLink], i: int) -> tuple[Vec3, Vec3]:
         return parts[i].s + parts[i].com, parts[i].s
 
 

@@ -52,6 +52,7 @@ def draw_arm(space, robot, paper: PaperLine, line: CartesianLine) -> None:
     path = line.pose(line.times(50))[:, :3, 3]
     space.plot(*path.T, color="black", linestyle="--", linewidth=1.2, label="line of the tool")
     space.set(xlabel="x [m]", ylabel="y [m]", zlabel="z [m]")
-    space.set_aspect("equal")
+    limits = (space.get_xlim(), space.get_ylim(), space.get_zlim())
+    space.set_box_aspect([high - low for low, high in limits], zoom=0.88)  # equal scales, and room for the labels
     space.locator_params(nbins=4)
     space.view_init(*paper.view)

@@ -159,7 +159,7 @@ MATA = Ledger(
             Ruling.REPRODUCED,
             "counts",
             "Mata 2002, Table 4",
-            "In operations, which do not depend on a machine; among O(n³) methods it stays the cheapest.",
+            "In operations for six joints; by our clock composite bodies in Featherstone's form with LDLᵀ are faster.",
         ),
     ),
     assumptions=(

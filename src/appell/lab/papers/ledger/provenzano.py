@@ -103,6 +103,7 @@ PROVENZANO = Ledger(
             Ruling.REPRODUCED,
             "counts",
             "Mata 2002, Table 4",
+            "In operations for six joints; by our clock composite bodies in Featherstone's form with LDLᵀ are faster.",
         ),
     ),
     assumptions=(
