@@ -16,6 +16,7 @@ from rich.table import Table
 from appell.cli.screen import screen
 from appell.errors import ArgumentError, unknown_name
 from appell.lab.papers import PAPERS, SECTIONS
+from appell.lab.papers.closing import end_papers, end_section
 from appell.lab.papers.page import Page, Tally
 
 
@@ -41,7 +42,10 @@ def register(app: typer.Typer) -> None:
             began = time.monotonic()
             page.title(f"{name}, {k} of {len(chosen)}: {SECTIONS[name].shows}")
             import_module(SECTIONS[name].module).run(page)
+            end_section(page, name)
             found[name] = (page.tally, time.monotonic() - began)
+        page.console.rule("[bold]what is in print", align="left")
+        end_papers(page.console, _papers(chosen))
         _conclude(page.console, found, output)
 
 
@@ -50,16 +54,19 @@ PARTS = ("tables", "agreed", "differed", "figures")
 
 def _introduce(console: Console, chosen: list[str], output: Path) -> None:
     """What is about to be shown, how to read it, and the papers in full."""
-    papers = [paper for paper in PAPERS if any(paper in SECTIONS[name].papers for name in chosen)]
     console.print(
         "[bold]The papers' results, computed anew.[/] A number of ours stands beside the printed one: [green]agrees[/] "
         "if it rounds to it, else [yellow]by how much[/] it differs, and a note says why. Figures go to "
         f"{output}/. All sections together take about three minutes.\n",
         highlight=False,
     )
-    for paper in papers:
+    for paper in _papers(chosen):
         console.print(f"[bold]{paper}[/]")
         console.print(Padding(PAPERS[paper], (0, 2, 1, 2)), highlight=False)
+
+
+def _papers(chosen: list[str]) -> list[str]:
+    return [paper for paper in PAPERS if any(paper in SECTIONS[name].papers for name in chosen)]
 
 
 def _conclude(console: Console, found: dict[str, tuple[Tally, float]], output: Path) -> None:

@@ -36,10 +36,12 @@ class Page:
         self.console = console
         self.folder = folder
         self.tally = Tally()
+        self.titles: list[str] = []
 
     def title(self, text: str) -> None:
-        """The heading of a section, whose tally begins here."""
+        """The heading of a section, whose tally and titles begin here."""
         self.tally = Tally()
+        self.titles = []
         self.console.rule(f"[bold]{text}", align="left")
         self.console.print()
 
@@ -50,6 +52,7 @@ class Page:
     def table(self, title: str, columns: Sequence[str], rows: Sequence[Sequence[object]], note: str = "") -> None:
         """Text cells as they are, numbers to six digits."""
         self.tally.tables += 1
+        self.titles.append(title)
         table = Table(title=f"[bold]{title}", title_justify="left", title_style="", box=box.SIMPLE_HEAD)
         for k, column in enumerate(columns):
             table.add_column(column, justify="left" if k == 0 else "right", overflow="fold")
@@ -71,6 +74,7 @@ class Page:
 
     def figure(self, name: str, draw: Callable) -> None:
         """Save what `draw(figure)` draws as `name`.png; without matplotlib, say so and go on."""
+        self.titles.append(name)
         try:
             import matplotlib  # noqa: F401 - only asked for
         except ImportError:
