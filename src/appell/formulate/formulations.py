@@ -44,7 +44,7 @@ _TABLE = (
     ("gibbs-appell", "gibbs-appell", "gibbs-appell", "ldl", "Gibbs-Appell for any tree, economical throughout"),
     ("mata", "gibbs-appell", "hessian-loops", "cholesky", "Mata et al. 2002, as printed, for chains"),
     ("gibbs-appell-vector", "gibbs-appell-vector", "gibbs-appell", "cholesky", "Valera et al. 2003"),
-    ("gibbs-appell-4x4", "gibbs-appell-4x4", "gibbs-appell-4x4", "gauss-jordan", "4x4 matrices, one pass over the tree"),
+    ("gibbs-appell-4x4", "gibbs-appell-4x4", "gibbs-appell-4x4", "gauss-jordan", "4x4 matrices, a tree in one pass"),
     ("shafei", "shafei", "shafei", "gauss-jordan", "Shafei, Shafei 2018, the Appendix as printed, by branches"),
     ("gibbs-gradient", "gibbs-gradient", "gibbs-hessian", "ldl", "the definition itself, differentiated"),
     ("newton-euler", "newton-euler", "composite-bodies", "articulated-body", "Luh, Walker, Paul; Featherstone"),

@@ -21,8 +21,8 @@ from appell.formulate.link_motion import steps
 from appell.formulate.shafei.branches import branches
 from appell.formulate.shafei.chain import chain
 from appell.formulate.shafei.compound import Compound
-from appell.formulate.shafei.inertia import Blocks, inertia
-from appell.formulate.shafei.right_side import right_side
+from appell.formulate.shafei.inertia import Blocks, gathered_lines, gathered_turns, inertia
+from appell.formulate.shafei.right_side import outboard_terms, right_side, spins, velocity_gains
 from appell.formulate.tree import Tree
 
 Matrix = list[list[Scalar]]
@@ -57,11 +57,19 @@ def branch_equations(tree: Tree, q: Vector, v: Vector) -> list[BranchEquations]:
     """Steps 1 to 7 for every branch."""
     found = []
     for branch in branches(tree):
-        links = chain(branch, q, v)
-        compound = Compound(links)
-        order = (*(link.name for link in links.links), *links.base)
+        matrices = chain(branch, q, v)
+        compound = Compound(matrices)  # steps 1 and 2
+        turning, gains = spins(matrices, compound), velocity_gains(matrices, compound)  # step 3
+        outboard = outboard_terms(matrices, compound, turning, gains)  # step 4
+        lines, turns = gathered_lines(matrices, compound), gathered_turns(matrices, compound)  # step 6
         found.append(
-            BranchEquations(branch, order, links.base, inertia(links, compound), right_side(links, compound))
+            BranchEquations(
+                branch,
+                (*(link.name for link in matrices.links), *matrices.base),
+                matrices.base,
+                inertia(matrices, compound, lines, turns),  # step 7
+                right_side(matrices, compound, outboard),  # step 5
+            )
         )
     return found
 

@@ -1,7 +1,7 @@
 """What the Appendix starts from: the matrices of one branch (equation numbers of the paper).
 
-    A   joint i, and E   from link i - 1 to it: the link stands in the one before it by E A                        (4) (5)
-    U₁ = ∂A/∂q           U₂ = ∂²A/∂q²           Ȧ = U₁ q̇           Ä = U₁ q̈ + U₂ q̇²                                (7) (8)
+    A   joint i, and E   from link i - 1 to it: the link stands in the one before it by E A                    (4) (5)
+    U₁ = ∂A/∂q           U₂ = ∂²A/∂q²           Ȧ = U₁ q̇           Ä = U₁ q̈ + U₂ q̇²                            (7) (8)
     E₀(X)                U₃ = ∂E₀/∂X, constant: the base slides and does not turn                              (10) (11)
     B₁ = ½ ∫ r rᵀ dm, r = (η, 0, 0, 1) along the link          B₂ = ∫ J dη, what is left of it                (15) (16)
     c = ∫ r dm                                                                                                     (20)
@@ -65,7 +65,7 @@ def chain(branch: Tree, q: Vector, v: Vector) -> Chain:
         axis = place.rotation @ link.partials[0].linear
         U3.append(Mat4.of(ZEROS, axis, ZERO, 0.0))
         place = place @ link.joint.motion.pose(branch.position(link, q))
-    links = []
+    links: list[ChainLink] = []
     for link in branch.links[len(slides) :]:
         E = link.placement if links else place @ link.placement
         links.append(_chain_link(link, E, branch.position(link, q), branch.velocity(link, v)))

@@ -3,12 +3,12 @@
     ʲF~ⱼ = B₁ⱼ + ʲF~ⱼ₊₁ (Eⱼ Aⱼ₊₁)ᵀ        ⁱF~ⱼ = Eᵢ Aᵢ₊₁ ⁱ⁺¹F~ⱼ, i < j        ʲF₀ = ʲF~₁ A₁ᵀ        ⁰F^₀ = A₁ ¹F~₁ A₁ᵀ
     ᵏΠₖ = B₂ₖ + ᵏΠₖ₊₁ ᵏ⁺¹Rₖ              ʲΠₖ = ʲRⱼ₊₁ ʲ⁺¹Πₖ, j < k                                               (step 6)
 
-    A, C   I_qq = 2 Tr{T^ⱼ₋₁ U₁ⱼ ʲF~ₖ U₁ₖᵀ T^ₖ₋₁ᵀ} + x₃ᵀ ʲΠₖ x₃
-    B      I_qX = 2 Tr{T^ⱼ₋₁ U₁ⱼ ʲF₀ U₃ᵀ T₀ᵀ}
-    D      I_XX = 2 Tr{T₀ U₃ ⁰F^₀ U₃ᵀ T₀ᵀ}                                                                       (step 7)
+    A   I_qq = 2 Tr{T^ⱼ₋₁ U₁ⱼ ʲF~ₖ U₁ₖᵀ T^ₖ₋₁ᵀ} + x₃ᵀ ʲΠₖ x₃
+    B   I_qX = 2 Tr{T^ⱼ₋₁ U₁ⱼ ʲF₀ U₃ᵀ T₀ᵀ}
+    D   I_XX = 2 Tr{T₀ U₃ ⁰F^₀ U₃ᵀ T₀ᵀ}                                                                        (step 7)
 
-with the letters of the paper's Figure 2, which calls the block of equations (24) and joints C: it is Bᵀ, and not made
-again. The two cases in which step 7 leaves out T^₀ are those of a base that does not turn; T^₀ U₁ is then U₁.
+with the letters of the paper's Figure 2; its block C is Bᵀ, and not made again. The two cases in which step
+7 leaves out T^₀ are those of a base that does not turn, for which T^₀ U₁ is U₁.
 """
 
 from __future__ import annotations
@@ -20,12 +20,13 @@ from appell.formulate.shafei.chain import Chain
 from appell.formulate.shafei.compound import Compound
 
 Blocks = dict[tuple[str, str], list[list[Scalar]]]
+Lines = dict[tuple[int, int], Mat4]
+Turns = dict[tuple[int, int], Mat3]
 
 
-def inertia(chain: Chain, compound: Compound) -> Blocks:
-    """I_f of a branch, in blocks of two joints or slides, each with its mirror image."""
+def inertia(chain: Chain, compound: Compound, F: Lines, Pi: Turns) -> Blocks:
+    """I_f of a branch, in blocks of two joints or slides, each with its mirror image, step 7."""
     links, n = chain.links, len(chain.links)
-    F, Pi = gathered_lines(chain, compound), gathered_turns(chain, compound)
     left = [[compound.end(j) @ U for U in link.U1] for j, link in enumerate(links)]
     blocks: Blocks = {}
     for j in range(1, n + 1):
@@ -46,9 +47,10 @@ def inertia(chain: Chain, compound: Compound) -> Blocks:
     return blocks
 
 
-def gathered_lines(chain: Chain, compound: Compound) -> dict[tuple[int, int], Mat4]:
-    """ⁱF~ⱼ for i ≤ j; the others are their transposes."""
-    n, found = len(chain.links), {}
+def gathered_lines(chain: Chain, compound: Compound) -> Lines:
+    """ⁱF~ⱼ for i ≤ j, step 6; the others are their transposes."""
+    n = len(chain.links)
+    found: Lines = {}
     for j in range(n, 0, -1):
         B1 = chain.links[j - 1].B1
         found[j, j] = B1 if j == n else B1 + found[j, j + 1] @ compound.step(j).T
@@ -57,9 +59,10 @@ def gathered_lines(chain: Chain, compound: Compound) -> dict[tuple[int, int], Ma
     return found
 
 
-def gathered_turns(chain: Chain, compound: Compound) -> dict[tuple[int, int], Mat3]:
-    """ʲΠₖ for j ≤ k."""
-    n, found = len(chain.links), {}
+def gathered_turns(chain: Chain, compound: Compound) -> Turns:
+    """ʲΠₖ for j ≤ k, step 6."""
+    n = len(chain.links)
+    found: Turns = {}
     for k in range(n, 0, -1):
         B2 = chain.links[k - 1].B2
         found[k, k] = B2 if k == n else B2 + found[k, k + 1] @ compound.R(k + 1, k)
