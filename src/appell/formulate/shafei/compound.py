@@ -32,10 +32,6 @@ class Compound:
         """Of joint i, from 1."""
         return self.chain.links[i - 1].A
 
-    def step(self, i: int) -> Mat4:
-        """Eᵢ Aᵢ₊₁."""
-        return self._once(("step", i), lambda: self.E(i) @ self.A(i + 1))
-
     def between(self, i: int, j: int) -> Mat4:
         """ⁱTⱼ."""
         if i == j:
@@ -47,6 +43,10 @@ class Compound:
     def way(self, i: int, j: int) -> Mat4:
         """ⁱT~ⱼ: where link j stands in link i."""
         return IDENTITY if i == j else self._once(("T~", i, j), lambda: self.E(i) @ self.between(i, j))
+
+    def step(self, i: int) -> Mat4:
+        """Eᵢ Aᵢ₊₁, which is ⁱT~ᵢ₊₁."""
+        return self.way(i, i + 1)
 
     def T(self, i: int) -> Mat4:
         """Where link i stands in the world."""
