@@ -202,6 +202,6 @@ def _missing_term(page: Page) -> None:
         "What equation (13) leaves out: forces of ω × B₂ω at random velocities",
         ["", "largest velocity force, N m", "largest share of the missing term, N m"],
         rows,
-        note="(13) has ½ ω̇·J ω̇ for what turns, without ω̇·(ω × J ω). In a plane it is nothing, and for thin rods in space "
-        "next to nothing; bodies that are no rods have much of their inertia in B₂. The formulation 'shafei' has the term.",
+        note="(13) has ½ ω̇·J ω̇ for what turns, without ω̇·(ω × J ω). In a plane it is nothing, for thin rods in "
+        "space next to nothing; other bodies have much of their inertia in B₂. The formulation 'shafei' has the term.",
     )
