@@ -98,7 +98,7 @@ def test_the_velocity_parts_are_those_of_links_that_move_with_constant_rates():
 
 
 def test_a_rod_of_the_paper_is_split_as_the_paper_does():
-    """B₁ of a line of 1 kg and 1 m along x; B₂ is what Table 2 gives, but for the printed 5.89, which is not 2 · 2.94."""
+    """B₁ of a line of 1 kg and 1 m along x; B₂ is that of Table 2, whose 5.89 is not quite 2 · 2.94."""
     B1, B2 = split(TREE10.link("rod1").body.about_origin)
     line = np.zeros((4, 4))
     line[0, 0], line[0, 3], line[3, 0], line[3, 3] = 1 / 3, 1 / 2, 1 / 2, 1.0
