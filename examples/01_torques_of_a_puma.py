@@ -1,4 +1,4 @@
-"""Joint torques of a PUMA 560, for one motion and for ten thousand at once.
+"""Joint torques of a PUMA 600, for one motion and for ten thousand at once.
 
 Run it with: python examples/01_torques_of_a_puma.py
 """

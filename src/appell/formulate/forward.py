@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from appell.algebra.cholesky import solve_cholesky
+from appell.algebra.cholesky import Cholesky
 from appell.algebra.gauss_jordan import solve_gauss_jordan
 from appell.algebra.scalar import Scalar, Vector
 from appell.algebra.solve import LDL
@@ -15,7 +15,7 @@ from appell.formulate.tree import Tree
 
 SOLVERS: dict[str, Callable[..., list[Scalar]]] = {
     "ldl": lambda matrix, right: LDL.of(matrix).solve(right),
-    "cholesky": solve_cholesky,
+    "cholesky": lambda matrix, right: Cholesky.of(matrix).solve(right),
     "gauss-jordan": solve_gauss_jordan,
 }
 

@@ -59,6 +59,16 @@ class Replay:
         p, v, a = (np.linalg.norm(x - y, axis=-1) for x, y in zip(self.simulated_tool, self.wanted_tool, strict=True))
         return p, v, a
 
+    @property
+    def modulus_errors(self) -> QVA:
+        """| |p*| - |p| | of the frame's position, and the same of velocity and acceleration: what is lost of a vector's
+        length, and nothing of its direction."""
+        p, v, a = (
+            np.abs(np.linalg.norm(x, axis=-1) - np.linalg.norm(y, axis=-1))
+            for x, y in zip(self.simulated_tool, self.wanted_tool, strict=True)
+        )
+        return p, v, a
+
 
 def replay(
     path: Path,

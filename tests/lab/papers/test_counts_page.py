@@ -10,7 +10,6 @@ from rich.console import Console
 from appell.lab.counts import branches
 from appell.lab.counts.growth import growth
 from appell.lab.counts.published import MATA_2, TABLES, VALERA_3
-from appell.lab.counts.valera_steps import valera_steps
 from appell.lab.papers import counts
 from appell.lab.papers.page import Page
 
@@ -18,6 +17,8 @@ from appell.lab.papers.page import Page
 @pytest.fixture
 def page(tmp_path, monkeypatch):
     monkeypatch.setattr(counts, "growth", partial(growth, sizes=range(2, 10)))
+    for part in (counts.counts_valera, counts.counts_crossover):
+        monkeypatch.setattr(part, "show", lambda page: None)
     return Page(Console(record=True, width=160, file=(tmp_path / "page.txt").open("w")), tmp_path)
 
 
@@ -48,12 +49,6 @@ def test_every_row_that_may_be_dearer_has_a_remark():
             if row.mul.coefficients:
                 six = growth(as_written, row.method, row.quantity, sizes=range(2, 10)).counts[6]
                 assert (products(six) <= row.mul(6) and six.add <= row.add(6)) or row.remark, row.label
-
-
-def test_the_steps_of_the_vector_form_add_up():
-    step = {row[0]: row[1:] for row in valera_steps()}
-    assert step["2  velocities and accelerations"][2:] == ["62n-78", "46n-65"]  # the slopes are the published ones
-    assert step["total"][2:] == ["117n-148", "90n-123"]
 
 
 def test_a_branched_robot_costs_least_with_3x3_matrices_and_most_with_lagrange():

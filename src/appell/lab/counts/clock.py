@@ -10,9 +10,11 @@ from appell.compile.function import Function
 
 
 def nanoseconds(function: Function, samples: int = 2048, seconds: float = 0.05) -> float:
-    """The best time a sample over as many runs as fit in `seconds`; arguments are random and of order one."""
+    """The best time a sample over as many runs as fit in `seconds`; arguments are random and of order one, matrices
+    positive definite."""
     rng = np.random.default_rng(0)
     arguments = [rng.normal(size=(samples, *array.shape)) for array in function.inputs]
+    arguments = [x @ x.swapaxes(1, 2) + np.eye(x.shape[-1]) if x.ndim == 3 else x for x in arguments]
     outputs = tuple(np.empty((samples, *array.shape)) for array in function.outputs)
     ufunc = function.ufunc
     ufunc(*arguments, out=outputs)

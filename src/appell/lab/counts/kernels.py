@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
+
 from appell.compile.function import Function
 from appell.compile.passes.collect import simplest
-from appell.compile.tape import Array
 from appell.compile.trace import trace
 from appell.formulate.methods import Method
 from appell.formulate.regroup import regroup
@@ -19,8 +20,6 @@ def kernel(robot: Robot, method: Method, quantity: Counted, *, plain: bool = Fal
     tree = Tree.of(robot)
     if method.regroup and not plain:
         tree = regroup(tree)
-    sizes = {"q": robot.nq}
-    inputs = [Array(name, (sizes.get(name, robot.nv),)) for name in quantity.arguments]
-    name = f"{quantity.name} by {method.name}".replace(" ", "_").replace("-", "_")
-    tape = trace(name, inputs, lambda *arguments: {"result": quantity.call(method, tree, *arguments)})
+    name = re.sub(r"\W", "_", f"{quantity.name} by {method.name}")
+    tape = trace(name, quantity.inputs(robot), lambda *arguments: {"result": quantity.call(method, tree, *arguments)})
     return Function(simplest(tape) if method.collect else tape, method.source, f"robot '{robot.name}'")

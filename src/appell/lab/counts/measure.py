@@ -30,6 +30,12 @@ class Counted:
     name: str
     arguments: tuple[str, ...]
     call: Callable  # (method, tree, *arguments) -> results
+    matrices: tuple[str, ...] = ()  # which of the arguments are matrices of nv by nv
+
+    def inputs(self, robot: Robot) -> list[Array]:
+        """The arguments with their shapes."""
+        shapes = {"q": (robot.nq,), **{name: (robot.nv, robot.nv) for name in self.matrices}}
+        return [Array(name, shapes.get(name, (robot.nv,))) for name in self.arguments]
 
 
 def _bias(method, tree, q, v):
@@ -39,6 +45,13 @@ def _bias(method, tree, q, v):
 INVERSE = Counted("inverse dynamics", ("q", "v", "a"), lambda method, tree, q, v, a: method(tree, q, v, a, {}))
 BIAS = Counted("bias", ("q", "v"), _bias)
 INERTIA = Counted("inertia matrix", ("q",), lambda method, tree, q: method(tree, q))
+FACTOR = Counted("Cholesky's factor", ("M",), lambda method, tree, M: method(M), matrices=("M",))
+BACK = Counted(
+    "solution by a factor",
+    ("L", "inverse", "b"),
+    lambda method, tree, L, inverse, b: method(L, inverse, b),
+    matrices=("L",),
+)
 FORWARD = Counted("forward dynamics", ("q", "v", "tau"), lambda method, tree, q, v, tau: method(tree, q, v, tau, {}))
 
 
@@ -57,7 +70,7 @@ def simplified(robot: Robot, method: Method, quantity: Counted) -> OpCount:
 
 def _problem(robot: Robot, method: Method, quantity: Counted, regrouped: bool) -> tuple[list[Array], Callable]:
     constants = Array("constants", (SYMBOLS * len(robot.links),))
-    inputs = [constants, *(Array(name, (robot.nv,)) for name in quantity.arguments)]
+    inputs = [constants, *quantity.inputs(robot)]
 
     def body(symbols, *arguments):
         tree = with_symbols(robot, symbols)

@@ -9,8 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
+from appell.algebra.cholesky import Cholesky
 from appell.formulate.methods import INVERSE_DYNAMICS, MASS_MATRIX, Method, forward_method
-from appell.lab.counts.measure import BIAS, FORWARD, INERTIA, INVERSE, Counted
+from appell.lab.counts.measure import BACK, BIAS, FACTOR, FORWARD, INERTIA, INVERSE, Counted
 from appell.lab.counts.polynomial import Polynomial, polynomial
 
 
@@ -47,6 +48,11 @@ def _forward(
     return Row(label, FORWARD, method, mul, add, remark)
 
 
+def _factor(matrix):
+    found = Cholesky.of(matrix)
+    return [found.inverse, *found.rows]
+
+
 _NOC_REMARK = (
     "NOC: the paper multiplies by the triangular factor of each inertia tensor (6 M), which does not exist for a link "
     "without inertia; ours by the tensor itself (9 M) and carries the centre of mass's velocity, 3 M and 3 A, apart."
@@ -72,11 +78,31 @@ MATA_2 = Table(
     "Mata 2002, Table 2: inertia matrix",
     (_inertia(*_CRBA, polynomial(-56, 67, 7)), _inertia(*_NOC), _inertia(*_GAH)),
 )
+_FACTORED = polynomial(0, Fraction(1, 3), Fraction(1, 2), Fraction(1, 6))
+_CHOLESKY = Row(
+    "Cholesky",
+    FACTOR,
+    Method("cholesky", "H = Lᵀ L", _factor),
+    _FACTORED,
+    _FACTORED,
+    "One over each diagonal entry is taken once, n M, and divides nothing after that; printed are a root for each "
+    "row and a division for each element, and as many A as M, where a factor needs n³/6 - n/6.",
+)
+_BACK = Row(
+    "back-substitution",
+    BACK,
+    Method("back-substitution", "Lᵀ L x = b", lambda L, inverse, b: Cholesky(L, inverse).solve(b)),
+    polynomial(0, 0, 1),
+    polynomial(0, -1, 1),
+    "Both triangles end with a product by the diagonal, 2n M; the printed n² leaves room for n of them.",
+)
 MATA_3 = Table(
     "Mata 2002, Table 3: forward dynamics by Gibbs-Appell and Cholesky",
     (
         _inertia("inertia matrix", *_GAH[1:]),
         Row("bias", BIAS, INVERSE_DYNAMICS["gibbs-appell"], polynomial(-108, 96), polynomial(-105, 83)),
+        _CHOLESKY,
+        _BACK,
         _forward("total", "gibbs-appell", "hessian-loops", "cholesky", *_TOTAL),
     ),
 )
@@ -103,7 +129,7 @@ VALERA_3 = Table(
 UNPRINTED = Table(
     "Not in the papers, by the same rule",
     (
-        _inverse("Gibbs-Appell, 3x3 and 4x4", "gibbs-appell-4x4", polynomial(), polynomial()),
+        _inverse("Gibbs-Appell, 4x4 in one pass", "gibbs-appell-4x4", polynomial(), polynomial()),
         _inverse("gradient of S", "gibbs-gradient", polynomial(), polynomial()),
         _inverse("Hollerbach (Lagrange 4x4)", "hollerbach", polynomial(), polynomial()),
         _inertia("Gibbs-Appell, any tree", "gibbs-appell", polynomial(), polynomial()),

@@ -19,7 +19,8 @@ from appell.dynamics import Dynamics
 from appell.errors import SimulationError
 from appell.lab.bench.control_exercise import median_seconds, puma_exercise
 from appell.lab.papers.page import Page
-from appell.motion import CartesianLine, Path, Ramp, Record, Spline, zyz
+from appell.lab.papers.puma_lines import VALERA_LINE, draw_arm
+from appell.motion import CartesianLine, Path, Ramp, Record, Spline
 from appell.motion.pictures.look import BLUE, GREY, RED
 
 PRINTED_STEP = {"Pentium, 150 MHz (Valera 2003)": 0.225, "Pentium II, 350 MHz (Valera 2003)": 0.061}  # ms
@@ -45,7 +46,7 @@ def run(page: Page) -> None:
 
 def straight_line(robot) -> CartesianLine:
     """The line of Figures 3 and 4, with the wrist turned so that joint 4 stays within the arm's range."""
-    return CartesianLine(robot, "tool", (0.6, 0.175, 0.25), (0.018, 0.757, 0.0), zyz(45, 60, 90), 8.6, (1, 1, -1))
+    return VALERA_LINE.trajectory(robot, (1, 1, -1))
 
 
 def _cabinet_run(robot, law: str, motion: Callable[[np.ndarray], Path], start=None, payload: float = 0.0) -> Record:
@@ -146,27 +147,9 @@ def _step_time(page: Page) -> None:
 
 def _draw_arm(figure, robot, line: CartesianLine) -> None:
     axes = figure.add_subplot(projection="3d")
-    times = (("initial", 0.0, GREY), ("intermediate", 0.5 * line.duration, RED), ("final", line.duration, BLUE))
-    for label, t, color in times:
-        joints = _skeleton(robot, line(t)[0])
-        axes.plot(*joints.T, color=color, linewidth=3.5, marker="o", markersize=5, markerfacecolor="white", label=label)
-    path = line.pose(line.times(50))[:, :3, 3]
-    axes.plot(*path.T, color="black", linewidth=1.2, linestyle="--", label="line of the tool")
-    axes.set(title="Figure 3: the prescribed line, 0.86 m in 8.6 s", xlabel="x [m]", ylabel="y [m]", zlabel="z [m]")
-    axes.set_aspect("equal")
-    axes.view_init(22, 30)  # from the side of the line
+    draw_arm(axes, robot, VALERA_LINE, line)
+    axes.set_title("Figure 3: the prescribed line, 0.86 m in 8.6 s")
     axes.legend(loc="upper left", bbox_to_anchor=(1.02, 0.9))
-
-
-def _skeleton(robot, q: np.ndarray) -> np.ndarray:
-    """Base, shoulder, its offset, elbow, wrist and a short tool, as points."""
-    dyn = Dynamics(robot)
-    poses = {link.name: dyn.pose(link.name)(q) for link in robot.links}
-    second, third = poses[robot.links[1].name], poses[robot.links[2].name]
-    offset = (second @ [0.0, 0.0, 0.15, 1.0])[:3]
-    wrist, tool = poses[robot.links[4].name], poses[robot.links[5].name]
-    tip = (tool @ [0.0, 0.0, 0.12, 1.0])[:3]
-    return np.array([[0.0, 0.0, -0.6], second[:3, 3], offset, third[:3, 3], wrist[:3, 3], tip])
 
 
 def _draw_torques(figure, robot, line: CartesianLine, driven: Record) -> None:

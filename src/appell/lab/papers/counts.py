@@ -12,7 +12,7 @@ from appell.lab.counts.growth import Growth, growth, products
 from appell.lab.counts.kernels import kernel
 from appell.lab.counts.measure import as_written, simplified
 from appell.lab.counts.published import MATA_1, TABLES, Row
-from appell.lab.counts.valera_steps import valera_steps
+from appell.lab.papers import counts_crossover, counts_valera
 from appell.lab.papers.page import Page
 
 JOINTS = 6
@@ -53,7 +53,8 @@ def run(page: Page) -> None:
             note="\n".join(dict.fromkeys(remarks)),
         )
     _conclusions(page)
-    _steps(page)
+    counts_valera.show(page)
+    counts_crossover.show(page)
 
 
 def _cells(row: Row, written: Growth, simple: Growth) -> list[object]:
@@ -112,13 +113,4 @@ def _conclusions(page: Page) -> None:
         rows,
         note="Tensor form and the plain gradient of S come down to the same operations. The form with 4x4 matrices "
         "moves every body in world coordinates (T, T', T'' of 12 numbers a link), which no folding takes back.",
-    )
-
-
-def _steps(page: Page) -> None:
-    page.table(
-        "Valera 2003, Table 2: the vector form step by step, as written",
-        ["step", "published M", "published A", "ours M", "ours A"],
-        valera_steps(),
-        note="Step 1 is gone: a rotation is applied as two planar ones, 8 M and 4 A, and its matrix is never formed.",
     )

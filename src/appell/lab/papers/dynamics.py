@@ -45,11 +45,11 @@ def _counts(page: Page) -> None:
     )
 
 
-def general_arm() -> Robot:
-    """Six revolute joints in general position: no angle, length or inertia that would fold away."""
+def general_arm(joints: int = 6) -> Robot:
+    """Revolute joints in general position: no angle, length or inertia that would fold away."""
     rng = np.random.default_rng(6)
     rows = []
-    for _ in range(6):
+    for _ in range(joints):
         twist, length, offset = rng.uniform(0.3, 1.2, 3)
         spread = rng.normal(size=(3, 3))
         inertia = spread @ spread.T

@@ -24,6 +24,7 @@ VALERA = Ledger(
             Ruling.REPRODUCED,
             "counts",
             "Valera 2003, Table 2",
+            "All slopes; of α - β gathered as one, not of the printed equations, which gather them apart.",
         ),
         Item(
             ItemKind.TABLE,
@@ -123,6 +124,24 @@ VALERA = Ledger(
             Ruling.REPRODUCED,
             "counts",
             "Paul's convention",
+            "Both slopes, of α and β gathered apart; ours leaves out more zeros of the base, -91 and -83.",
+        ),
+        Item(
+            ItemKind.CLAIM,
+            "§1",
+            "one algorithm is counted in five ways by five authors",
+            Ruling.REPRODUCED,
+            "counts",
+            "One algorithm, many counts",
+        ),
+        Item(
+            ItemKind.CLAIM,
+            "§1",
+            "Hollerbach's algorithm costs three times that of Luh, Walker and Paul",
+            Ruling.NOT_REACHABLE,
+            "counts",
+            "Valera 2003, Table 1",
+            "That is his form with 3x3 matrices as he counted it; ours, with 4x4 and no zeros, costs 1.7 times.",
         ),
         Item(
             ItemKind.CLAIM,
