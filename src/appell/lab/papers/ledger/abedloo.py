@@ -72,8 +72,8 @@ ABEDLOO = Ledger(
             Ruling.REFUTED,
             "agile-wrist",
             "The Coriolis matrix of (47) in halves",
-            "Half of ψ̇ θ̇ (c × z) on each rate gives the right C v, but is not the rate of J: Ṁ - 2C is not skew, and C not "
-            "passive. With the whole of it on ψ̇ it is.",
+            "Half of ψ̇ θ̇ (c × z) on each rate gives the right C v, but not the rate of J: Ṁ - 2C is not skew, and C is "
+            "not passive. With the whole of it on ψ̇ it is.",
         ),
         Item(
             ItemKind.CLAIM,
