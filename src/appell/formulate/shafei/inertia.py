@@ -13,6 +13,9 @@ with the letters of the paper's Figure 2; its block C is Bᵀ, and not made agai
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from typing import Any
+
 from appell.algebra.matrix import Mat3
 from appell.algebra.scalar import Scalar
 from appell.formulate.homogeneous import Mat4
@@ -49,25 +52,22 @@ def inertia(chain: Chain, compound: Compound, F: Lines, Pi: Turns) -> Blocks:
 
 def gathered_lines(chain: Chain, compound: Compound) -> Lines:
     """ⁱF~ⱼ for i ≤ j, step 6; the others are their transposes."""
-    n = len(chain.links)
-    found: Lines = {}
-    for j in range(n, 0, -1):
-        B1 = chain.links[j - 1].B1
-        found[j, j] = B1 if j == n else B1 + found[j, j + 1] @ compound.step(j).T
-        for i in range(j - 1, 0, -1):
-            found[i, j] = compound.step(i) @ found[i + 1, j]
-    return found
+    return _gathered([link.B1 for link in chain.links], compound.step)
 
 
 def gathered_turns(chain: Chain, compound: Compound) -> Turns:
     """ʲΠₖ for j ≤ k, step 6."""
-    n = len(chain.links)
-    found: Turns = {}
-    for k in range(n, 0, -1):
-        B2 = chain.links[k - 1].B2
-        found[k, k] = B2 if k == n else B2 + found[k, k + 1] @ compound.R(k + 1, k)
-        for j in range(k - 1, 0, -1):
-            found[j, k] = compound.R(j, j + 1) @ found[j + 1, k]
+    return _gathered([link.B2 for link in chain.links], lambda j: compound.R(j, j + 1))
+
+
+def _gathered(own: Sequence[Any], way: Callable[[int], Any]) -> dict[tuple[int, int], Any]:
+    """The recursion of step 6, over matrices of either size: X of `way` leads from a link to the next."""
+    n = len(own)
+    found: dict[tuple[int, int], Any] = {}
+    for j in range(n, 0, -1):
+        found[j, j] = own[j - 1] if j == n else own[j - 1] + found[j, j + 1] @ way(j).T
+        for i in range(j - 1, 0, -1):
+            found[i, j] = way(i) @ found[i + 1, j]
     return found
 
 

@@ -7,7 +7,7 @@ symbols, only the joint axes are (0, 0, 1). Steps 1 and 2 are counted with all p
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 
 from appell.algebra.matrix import Mat3
@@ -23,7 +23,8 @@ from appell.formulate.shafei.right_side import outboard_terms, right_side, spins
 from appell.lab.counts.polynomial import Polynomial, eventually_through
 
 LINKS = range(2, 9)
-SYMBOLS = 6 * 16 + 9 + 4 + 1  # a link: A, E, U₁, U₂, B₁; B₂; c; q̇ (one 4x4 in hand for U₃ and A₀)
+SYMBOLS = 5 * 16 + 9 + 4 + 1  # a link: E, A, U₁, U₂ and B₁; B₂; c; q̇
+BASE_SYMBOLS = 3 * 16 + 4  # U₃ of two slides and A₀; gravity
 UNSAID = "(30)  T¨ᵥ, of which the Appendix does not say how"
 STEPS = (
     "1  T, T~ and T^, all pairs",
@@ -58,7 +59,7 @@ def _chain_of(n: int, symbols: Iterator) -> Chain:
             small(),
             vector(),
             UNITS[2:],
-            vector()[:1],
+            [next(symbols)],
         )
         for i in range(n)
     )
@@ -96,7 +97,7 @@ def _operations(n: int, steps: int) -> tuple[int, int]:
         chosen = _results(_chain_of(n, iter(symbols)))[:steps]
         return {"results": [x for step in chosen for result in step for x in _entries(result)]}
 
-    found = count(verbatim("appendix", [Array("symbols", (SYMBOLS * (n + 1) + 32,))], body), ())
+    found = count(verbatim("appendix", [Array("symbols", (SYMBOLS * n + BASE_SYMBOLS,))], body), ())
     return found.mul, found.add
 
 
@@ -112,20 +113,18 @@ Operations = tuple[Polynomial, Polynomial]
 def appendix_steps() -> dict[str, Operations]:
     """Step -> M and A of it as polynomials in n_m, and two sums: of all, and of all that the Appendix spells out."""
     totals = {n: [(0, 0), *(_operations(n, k) for k in range(1, len(STEPS) + 1))] for n in LINKS}
-    found = {
-        step: _through(lambda n, k=k: tuple(b - a for a, b in zip(totals[n][k], totals[n][k + 1], strict=True)))
-        for k, step in enumerate(STEPS)
-    }
+    found: dict[str, Operations] = {}
+    for k, step in enumerate(STEPS):
+        mul, add = (
+            eventually_through({n: counts[k + 1][which] - counts[k][which] for n, counts in totals.items()})[0]
+            for which in (0, 1)
+        )
+        found[step] = mul, add
     found["all steps"] = _sum(found.values())
     found["all but (30)"] = _sum(operations for step, operations in found.items() if step in STEPS and step != UNSAID)
     return found
 
 
-def _through(operations: Callable[[int], tuple[int, ...]]) -> Operations:
-    mul, add = (eventually_through({n: operations(n)[k] for n in LINKS})[0] for k in (0, 1))
-    return mul, add
-
-
-def _sum(terms) -> Operations:
+def _sum(terms: Iterable[Operations]) -> Operations:
     muls, adds = zip(*terms, strict=True)
     return sum(muls[1:], start=muls[0]), sum(adds[1:], start=adds[0])

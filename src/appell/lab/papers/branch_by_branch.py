@@ -102,7 +102,8 @@ def _draw_branches(figure, robot: Robot, parts: Sequence[BranchEquations], cross
 
 def _draw_whole(figure, robot: Robot, tree: Tree, parts: Sequence[BranchEquations]) -> None:
     names, order = _paper_order(robot)
-    whole, right = np.array(assembled_matrix(tree, parts)), np.array(assembled_vector(tree, parts))
+    whole: np.ndarray = np.array(assembled_matrix(tree, parts))
+    right: np.ndarray = np.array(assembled_vector(tree, parts))
     shares = [np.array(assembled_matrix(tree, [part])) != 0.0 for part in parts]
     forces = [np.array(assembled_vector(tree, [part])) != 0.0 for part in parts]
     cells = [[_members(shares, (i, j)) if whole[i, j] else "" for j in order] for i in order]

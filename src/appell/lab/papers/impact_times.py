@@ -17,6 +17,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from typing import Any
 
 import numpy as np
 from scipy.optimize import least_squares
@@ -36,7 +37,7 @@ TABLE_3 = (  # time, angle of attack, relative velocity, impulse, points
     ("1.387", "34.108", "30.14", "15.96", ("O1", "O5")),
 )
 EXPECTED_OFF = 1e-4  # s, how far off impacts may well be applied
-TIGHT = {"rtol": 1e-11, "atol": 1e-12, "progress": False}
+TIGHT: dict[str, Any] = {"rtol": 1e-11, "atol": 1e-12, "progress": False}
 
 
 def half_unit(printed: str) -> float:
@@ -68,7 +69,7 @@ class Applied:
         return self.time, self.angle, self.jump, self.impulse
 
 
-def applied(dyn: Dynamics, off: Sequence[float]) -> list[Applied]:
+def applied(dyn: Dynamics, off: Sequence[float] | np.ndarray) -> list[Applied]:
     """The impacts of Table 3, each taken so many seconds after (before, if negative) its points are at the wall."""
     robot, found = dyn.system, []
     t, q, v = 0.0, robot.start, np.zeros(robot.nv)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from appell.dynamics import Dynamics
@@ -71,7 +69,7 @@ def _printed_start(page: Page, dyn: Dynamics) -> None:
     )
 
 
-def _few(values: Sequence[float]) -> str:
+def _few(values: np.ndarray) -> str:
     return ", ".join(f"{value:.2f}" for value in values)
 
 
