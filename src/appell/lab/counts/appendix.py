@@ -22,7 +22,7 @@ from appell.formulate.shafei.inertia import gathered_lines, gathered_turns, iner
 from appell.formulate.shafei.right_side import outboard_terms, right_side, spins, velocity_gains
 from appell.lab.counts.polynomial import Polynomial, eventually_through
 
-LINKS = range(2, 9)
+LINKS = range(2, 8)
 SYMBOLS = 5 * 16 + 9 + 4 + 1  # a link: E, A, U₁, U₂ and B₁; B₂; c; q̇
 BASE_SYMBOLS = 3 * 16 + 4  # U₃ of two slides and A₀; gravity
 UNSAID = "(30)  T¨ᵥ, of which the Appendix does not say how"
