@@ -40,7 +40,8 @@ class Crossover:
         """The number of joints from which on the linear method needs fewer operations, for good."""
         least = max(self.growths[name].valid_from for name in (linear, cubic))
         dearer = [n for n in range(least, MOST) if self.operations(linear, n) >= self.operations(cubic, n)]
-        return max(dearer, default=least - 1) + 1 if len(dearer) < MOST - least else None
+        first = max(dearer, default=least - 1) + 1
+        return first if first < MOST else None
 
 
 def crossover(mode: Mode) -> Crossover:

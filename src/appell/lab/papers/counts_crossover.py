@@ -5,7 +5,6 @@ Provenzano and Mata 2002 quote from the literature that O(n) methods win only be
 
 from __future__ import annotations
 
-import numpy as np
 from rich.progress import track
 
 from appell.lab.counts.clock import nanoseconds
@@ -62,7 +61,7 @@ def _name(joints: int | None) -> str:
 
 def _draw(figure, found: Crossover, times: dict[str, dict[int, float]]) -> None:
     left, right = figure.subplots(1, 2)
-    n = np.arange(3, 21)
+    n = range(3, 21)
     for k, name in enumerate(found.growths):
         style = "-" if name in LINEAR else "--"
         left.plot(n, [found.operations(name, x) / x for x in n], style, color=f"C{k}", label=name)

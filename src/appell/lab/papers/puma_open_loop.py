@@ -28,6 +28,7 @@ PRINTED = {  # largest and mean error of the moduli of the tool's position, velo
 }
 PRINTED_TIMES = {"CRBA": "0.57", "ABA": "0.65", "GA": "0.56"}
 SAMPLES = 51  # every 0.1 s, the printed interval
+Sizes = list[tuple[float, float]]  # largest and mean of position, velocity and acceleration
 SMALL = 1e-10  # rad, an error of the start that stays small
 
 
@@ -113,8 +114,8 @@ def _feeds(page: Page, robot, line: CartesianLine, continuous: Replay) -> dict[s
 
 
 def _ratios(page: Page, intervals: Replay, one_go: Replay, left: tuple[np.ndarray, ...]) -> None:
-    sources = {
-        "print": [[float(x) for x in pair] for pair in PRINTED["GA"]],
+    sources: dict[str, Sizes] = {
+        "print": [(float(largest), float(mean)) for largest, mean in PRINTED["GA"]],
         "intervals": _sizes(intervals.modulus_errors),
         "in one go": _sizes(one_go.modulus_errors),
         "small error": _sizes(left),
@@ -158,8 +159,7 @@ def _what_it_shows(page: Page, replays: Mapping[str, Replay], growth: float) -> 
     page.console.print()
 
 
-def _sizes(errors: tuple[np.ndarray, ...]) -> list[tuple[float, float]]:
-    """Largest and mean of position, velocity and acceleration."""
+def _sizes(errors: tuple[np.ndarray, ...]) -> Sizes:
     return [(float(x.max()), float(x.mean())) for x in errors]
 
 
