@@ -11,12 +11,15 @@ from appell.lab.judges.verification import Verification, paper_trajectory, verif
 from appell.lab.papers.page import Page
 from appell.lab.papers.wrist_passivity import show_passivity
 from appell.lab.papers.wrist_platform import show_platform
+from appell.lab.papers.wrist_structure import draw_structure
 
+RADIUS = 0.1  # m, of the arcs
 UNTIL = 4.0  # s; the trajectory repeats after that
 
 
 def run(page: Page) -> None:
-    wrist = agile_wrist()
+    wrist = agile_wrist(RADIUS)
+    page.figure("agile_wrist_structure", lambda figure: draw_structure(figure, wrist, RADIUS))
     _trajectory(page, Dynamics(wrist))
     _formulations(page, Dynamics(wrist), Dynamics(wrist, "explicit"))
     show_passivity(page, wrist)

@@ -57,6 +57,7 @@ def run(page: Page) -> None:
             f"shafei_figure_{number}",
             lambda figure, q=quantity, c=component, text=title: _draw_points(figure, motion, points, q, c, text),
         )
+    page.figure("shafei_figure_10", lambda figure: _draw_first_impact(figure, dyn, motion, points))
     page.figure("shafei_figure_18", lambda figure: _draw_configurations(figure, dyn, motion, points))
     page.figure("shafei_figure_19", lambda figure: _draw_energy(figure, dyn, motion))
     try:
@@ -141,6 +142,35 @@ def _draw_configurations(figure, dyn: Dynamics, motion: Record, points: Contacts
             x = picture.camera.project(points.motion(*motion(t))[place][[names.index(name) for name in event.points]])
             axis.plot(x[:, 0], x[:, 1], "o", color=RED, markersize=6, zorder=6)
         axis.set_title(f"t = {t:.4f} s" + (f", {', '.join(struck[0].points)}" if struck else ""), fontsize=9)
+
+
+def _draw_first_impact(figure, dyn: Dynamics, motion: Record, points: Contacts) -> None:
+    """The struck points with their velocities before and after, and the normal between which and them is α."""
+    axis, event = figure.subplots(), motion.impacts[0]
+    shape, names = Shape(dyn), [frame.name for frame in points.frames]
+    q = motion(event.time)[0]
+    picture = Picture(axis, shape.at(q), shape.system.gravity, motion.walls)
+    picture.show()
+    outputs = [array.name for array in points.motion.outputs]
+    for number, (point, angle) in enumerate(zip(event.points, event.angles, strict=True)):
+        k = names.index(point)
+        before, after = (points.motion(q, v) for v in (event.v_before, event.v_after))
+        place, normal = before[outputs.index("position")][k], before[outputs.index("frame")][k][0]
+        velocities = [found[outputs.index("velocity")][k] for found in (before, after)]
+        start = place - 0.15 * velocities[0]
+        for tail, tip, color, name in (
+            (start, place, GREY, "velocity before"),
+            (place, place + 0.15 * velocities[1], RED, "velocity after"),
+            (place, place + 0.6 * normal, COLORS[0], "normal"),
+        ):
+            (x0, y0), (x1, y1) = picture.camera.project(np.array([tail, tip]))[:, :2]
+            axis.annotate("", (x1, y1), (x0, y0), arrowprops={"arrowstyle": "-|>", "color": color, "linewidth": 1.6})
+            axis.plot([], [], color=color, label=name if number == 0 else None)
+        axis.annotate(
+            f"{point}, α = {angle:.2f}°", picture.camera.project(place)[:2], (6, -14), textcoords="offset points"
+        )
+    axis.set_title(f"The first impact, t = {event.time:.4f} s")
+    axis.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
 
 
 def _draw_energy(figure, dyn: Dynamics, motion: Record) -> None:

@@ -7,14 +7,24 @@ from appell.lab.papers.ledger.item import Assumption, Erratum, Item, ItemKind, L
 ABEDLOO = Ledger(
     "Abedloo 2014",
     items=(
-        Item(ItemKind.FIGURE, "1", "a schematic of the wrist", Ruling.NOT_OF_DYNAMICS, reason="A drawing."),
+        Item(
+            ItemKind.FIGURE,
+            "1",
+            "a schematic of the wrist",
+            Ruling.REPRODUCED,
+            "agile-wrist",
+            "agile_wrist_structure",
+            "As lines: links are arcs, without thickness.",
+        ),
         Item(ItemKind.FIGURE, "2", "a rigid body and its frame", Ruling.NOT_OF_DYNAMICS, reason="A drawing."),
         Item(
             ItemKind.FIGURE,
             "3",
             "kinematic structure of the wrist",
-            Ruling.NOT_OF_DYNAMICS,
-            reason="A drawing; `ap.draw(ap.load('agile-wrist'))` has ours.",
+            Ruling.REPRODUCED,
+            "agile-wrist",
+            "agile_wrist_structure",
+            "With the computed axes u, w and v of a pose.",
         ),
         Item(
             ItemKind.FIGURE,

@@ -82,7 +82,15 @@ SHAFEI = Ledger(
         _pattern("7", "inertia matrix of the robot", "shafei_figures_7_8"),
         _pattern("8", "right side of the robot", "shafei_figures_7_8"),
         _pattern("9", "Jacobian matrix of all points", "shafei_figure_9"),
-        Item(ItemKind.FIGURE, "10", "the robot at an impact", Ruling.NOT_OF_DYNAMICS, reason="A drawing."),
+        Item(
+            ItemKind.FIGURE,
+            "10",
+            "the robot at an impact: normal, velocities, angle of attack",
+            Ruling.REPRODUCED,
+            "impacts",
+            "shafei_figure_10",
+            "At the first impact of the simulation.",
+        ),
         _pattern("11", "matrix of an impact of two points", "shafei_figure_11"),
         *(
             Item(
