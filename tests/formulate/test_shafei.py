@@ -126,3 +126,12 @@ def test_the_appendix_is_a_formulation_like_any_other():
     q, v, a = random_motion(TREE10, np.random.default_rng(2))
     for name, arguments in (("bias", (q, v)), ("mass_matrix", (q,)), ("forward_dynamics", (q, v, a))):
         assert relative_error(getattr(one, name)(*arguments), getattr(other, name)(*arguments)) < 1e-11, name
+
+
+@pytest.mark.parametrize("free", [("rod1", "rod3"), ("slide_y", "rod2")])
+def test_links_whose_parameters_are_free_may_be_anywhere_in_a_branch(free):
+    """A slide whose matter is not known is no part of the base."""
+    robot, rng = TREE10.with_free(*free), np.random.default_rng(1)
+    motion, parameters = random_motion(robot, rng), rng.normal(size=20)
+    one, other = (Dynamics(robot, name).inverse_dynamics(*motion, parameters) for name in ("shafei", "gibbs-appell"))
+    assert relative_error(one, other) < 1e-12

@@ -20,7 +20,7 @@ from functools import reduce
 
 from appell.algebra.matrix import ZEROS, Mat3
 from appell.algebra.rotation import Pose
-from appell.algebra.scalar import Vector
+from appell.algebra.scalar import Vector, is_number
 from appell.algebra.vector import ZERO, Vec3
 from appell.formulate.homogeneous import IDENTITY, Mat4, twist
 from appell.formulate.link_motion import combine
@@ -76,10 +76,15 @@ def _base(branch: Tree) -> list[TreeLink]:
     """The slides without matter at the root; the tip is never one of them."""
     found: list[TreeLink] = []
     for link in branch.links[:-1]:
-        if not isinstance(link.joint.motion, Prismatic) or link.inertia != Inertia():
+        if not isinstance(link.joint.motion, Prismatic) or not _is_nothing(link.inertia):
             break
         found.append(link)
     return found
+
+
+def _is_nothing(body: Inertia) -> bool:
+    """Whether there is no matter, and no parameter that may become some."""
+    return all(is_number(x) and x == 0.0 for row in body.pseudo for x in row)
 
 
 def _chain_link(link: TreeLink, E: Pose, q: Vector, v: Vector) -> ChainLink:
