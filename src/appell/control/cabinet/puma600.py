@@ -1,10 +1,11 @@
 """The electronics of the PUMA 600 of Valera et al. 2003: what stands between the computer and the arm's own drives.
 
-From the paper: encoders of 200 lines on joints 1 and 2 and 250 on the others, potentiometers of 0 to 5 V, converters of
-±10 V and 12 bits (the PCL-726 card), two tool outputs. The papers print no amplifier gains or brakes: ours are round
-numbers of the right size, so that full scale gives the arm's greatest torques with some to spare. Brakes hold joints 1
-to 3, as on the real arm; the wrist is held by its gears and shorted motors. Gears, rotors, frictions, motor constants
-and limits are the robot's (`describe/zoo/puma.toml`).
+From the paper: encoders of "200 counts per revolution" on joints 1 and 2 and 250 on the others, taken here as lines of
+four counts each; potentiometers of 0 to 5 V; outputs of ±10 V; two tool outputs. It names the cards (PCL-818, PCL-726)
+and no bits: 12 are ours. It prints no amplifier gains or brakes either: ours are round numbers of the right size, so
+that full scale gives the arm's greatest torques with some to spare. Brakes hold joints 1 to 3, as on the real arm; the
+wrist is held by its gears and shorted motors. Gears, rotors, frictions, motor constants and limits are the robot's
+(`describe/zoo/puma.toml`).
 """
 
 from __future__ import annotations

@@ -2,87 +2,42 @@
 
 from __future__ import annotations
 
-import tempfile
-from collections.abc import Callable
-from pathlib import Path as FilePath
-
 import numpy as np
 
-from appell.control.cabinet.simulated import SimulatedCabinet
-from appell.control.clock import VirtualClock
-from appell.control.loop.control_loop import Loop
-from appell.control.loop.reference import Reference
 from appell.control.loop.summary import last_motion
-from appell.control.loop.task import run_task, standard_plant, standard_servo
 from appell.describe.load import load
 from appell.dynamics import Dynamics
-from appell.errors import SimulationError
 from appell.lab.bench.control_exercise import median_seconds, puma_exercise
+from appell.lab.papers.cabinet_run import cabinet_run, ramp, spline
+from appell.lab.papers.control_hardware import hardware
+from appell.lab.papers.control_laws import printed_form, table_4
 from appell.lab.papers.page import Page
 from appell.lab.papers.puma_lines import VALERA_LINE, draw_arm
-from appell.motion import CartesianLine, Path, Ramp, Record, Spline
+from appell.motion import CartesianLine, Record
 from appell.motion.pictures.look import BLUE, GREY, RED
 
 PRINTED_STEP = {"Pentium, 150 MHz (Valera 2003)": 0.225, "Pentium II, 350 MHz (Valera 2003)": 0.061}  # ms
-LAWS = ("pid", "pd-gravity", "point-to-point", "tracking", "tracking-integral")
-FREQUENCY = {"point-to-point": 8.0}  # 1/s; half a radian at once with poles at -20/s would be too fast for the arm
-PAYLOAD = 2.0  # kg, unknown to every model
-HOLD = 3.0  # s at the end of a motion
 
 
 def run(page: Page) -> None:
     robot = load("puma")
+    hardware(page, robot)
     line = straight_line(robot)
     page.figure("valera_figure_3", lambda figure: _draw_arm(figure, robot, line))
-    driven = _cabinet_run(robot, "tracking-integral", lambda q: line, start=line(0.0)[0])
+    driven = cabinet_run(robot, "tracking-integral", lambda q: line, start=line(0.0)[0])
     page.figure("valera_figure_4", lambda figure: _draw_torques(figure, robot, line, driven))
-    motions = {"ramp": _ramp, "spline": _spline}
-    runs = {name: _cabinet_run(robot, "tracking-integral", motion) for name, motion in motions.items()}
+    motions = {"ramp": ramp, "spline": spline}
+    runs = {name: cabinet_run(robot, "tracking-integral", motion) for name, motion in motions.items()}
     page.figure("valera_figure_5", lambda figure: _draw_positions(figure, runs))
     _following(page, {"straight line": driven, **runs})
-    _table_4(page, robot)
+    table_4(page, robot)
+    printed_form(page, robot)
     _step_time(page)
 
 
 def straight_line(robot) -> CartesianLine:
     """The line of Figures 3 and 4, with the wrist turned so that joint 4 stays within the arm's range."""
     return VALERA_LINE.trajectory(robot, (1, 1, -1))
-
-
-def _cabinet_run(robot, law: str, motion: Callable[[np.ndarray], Path], start=None, payload: float = 0.0) -> Record:
-    """A task on the simulated PUMA 600 cabinet, from power-on to rest."""
-    servo, clock = standard_servo(robot, law, FREQUENCY.get(law, 20.0)), VirtualClock()
-    period = servo.design.period
-    cabinet = SimulatedCabinet(
-        standard_plant(robot, servo.wiring, payload), clock, servo.wiring.start if start is None else start
-    )
-
-    def reference(q: np.ndarray) -> Reference:
-        trajectory = motion(q)
-        if servo.design.law.tracks:
-            return Reference.sampled(trajectory, period)
-        return Reference.hold(trajectory(trajectory.duration)[0], period, trajectory.duration)
-
-    with tempfile.TemporaryDirectory() as folder:
-        loop = Loop(cabinet, servo, clock, log=FilePath(folder) / "run.log")
-        outcome = run_task(loop, reference, settle=HOLD if payload else 0.3)
-        loop.close()
-        if not outcome.finished:
-            raise SimulationError(f"the run of law '{law}' was stopped: {outcome.sentence}.")
-        return Record.read(FilePath(folder) / "run.log")
-
-
-def _ramp(q: np.ndarray) -> Ramp:
-    return Ramp(q, q + _way(q), 0.6, 2.0)
-
-
-def _spline(q: np.ndarray) -> Spline:
-    way = _way(q)
-    return Spline([0.0, 1.0, 2.0, 3.0], [q, q + way, q + 0.3 * way, q + 0.8 * way], degree=5)
-
-
-def _way(q: np.ndarray) -> np.ndarray:
-    return np.array([0.6, -0.4, -0.4, 0.5, -0.5, 0.6])
 
 
 def _following(page: Page, runs: dict[str, Record]) -> None:
@@ -99,24 +54,6 @@ def _following(page: Page, runs: dict[str, Record]) -> None:
         "friction that sticks, stands behind 12-bit converters, encoders of 200 and 250 lines and amplifiers that are "
         "off by up to 1 %; one step in 1 ms, all poles at -20/s. The straight line starts and ends at full speed, as "
         "the paper's does, so that Figure 4 begins and ends with a kick (cut off there).",
-    )
-
-
-def _table_4(page: Page, robot) -> None:
-    rows = []
-    for law in LAWS:
-        log = _cabinet_run(robot, law, _spline, payload=PAYLOAD)
-        span = last_motion(log)
-        error = log["q"][span] - log["qd"][span]
-        moving = "" if law == "point-to-point" else f"{1e3 * np.abs(error).max():.2f}"
-        rows.append([law, moving, f"{1e3 * np.abs(error[-1]).max():.2f}"])
-    page.table(
-        f"The controllers of Table 4 and two baselines, with {PAYLOAD:g} kg that no model knows",
-        ["law", "largest error, mrad", f"error {HOLD:g} s after the motion, mrad"],
-        rows,
-        note="A spline from rest to rest, as in Figure 5; point to point jumps to its end, so that it has no error on "
-        "the way. All poles lie at -20/s, of point to point at -8/s; the torque laws' gains are scaled by each "
-        "joint's inertia.",
     )
 
 
