@@ -112,6 +112,7 @@ ABEDLOO = Ledger(
         ),
     ),
     errata=(
+        Erratum("eq. (27)", "R_i2 is relative to the first arc; the second arc is turned by R_i1 R_i2."),
         Erratum("eq. (31)", "is a product."),
         Erratum("eq. (36)", "is n₁·n₂, with a sign."),
         Erratum("eqs. (44), (45)", "turn by R_i2ᵀ."),
