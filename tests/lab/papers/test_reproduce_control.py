@@ -11,7 +11,11 @@ import pytest
 from rich.console import Console
 
 import appell as ap
+from appell.control.law.gains import critical
+from appell.control.loop.summary import last_motion
 from appell.lab.papers import control
+from appell.lab.papers.cabinet_run import WAY, cabinet_run, ramp
+from appell.lab.papers.control_laws import PRINTED
 from appell.lab.papers.page import Page
 
 REFERENCE = Path(__file__).parents[2] / "references" / "puma_straight_lines.json"
@@ -27,11 +31,21 @@ def test_the_torques_of_figure_4_are_those_of_an_independent_computation():
         np.testing.assert_allclose(ap.Dynamics(puma).inverse_dynamics(q, v, a) * flip, row["tau"], atol=1e-8)
 
 
+def test_damping_as_printed_lags_behind_by_the_speed_over_the_stiffness():
+    """ë + K_d ė + K_p e = -K_d q̇_d: along a ramp of steady speed e = -K_d q̇_d / K_p, of all poles at -20/s a tenth of
+    the speed; half a milliradian is what friction and counts leave."""
+    puma, gains = ap.load("puma"), critical(20.0, 1e-3)
+    log = cabinet_run(puma, "tracking", ramp, printed=PRINTED["tracking"])
+    error = (log["q"] - log["qd"])[last_motion(log)]
+    lag = 0.6 * np.abs(WAY) / np.abs(WAY).max() * gains.kd / gains.kp
+    np.testing.assert_allclose(np.abs(error).max(axis=0), lag, atol=5e-4)
+
+
 @pytest.mark.slow
 def test_the_page_shows_figures_3_to_5_the_laws_and_the_time_of_a_step(tmp_path):
     text = StringIO()
     control.run(Page(Console(file=text, width=120), tmp_path))
-    for name in ("valera_figure_3", "valera_figure_4", "valera_figure_5"):
+    for name in ("valera_figure_3", "valera_figure_4", "valera_figure_5", "valera_table_4"):
         assert (tmp_path / f"{name}.png").stat().st_size > 20_000
     lines = {line.split()[0]: line.split() for line in text.getvalue().splitlines() if line.strip()}
     moving, final = {}, {}

@@ -11,6 +11,7 @@ import numpy as np
 
 from appell.control.cabinet.simulated import SimulatedCabinet
 from appell.control.clock import VirtualClock
+from appell.control.law.laws import Law
 from appell.control.loop.control_loop import Loop
 from appell.control.loop.reference import Reference
 from appell.control.loop.servo import Servo
@@ -30,12 +31,13 @@ def cabinet_run(
     motion: Callable[[np.ndarray], Path],
     start=None,
     payload: float = 0.0,
-    as_printed: bool = False,
+    printed: Law | None = None,
 ) -> Record:
-    """The log of a motion; `as_printed` damps by K_d q̇ instead of K_d (q̇ - q̇_d): the same as q̈_d less K_d q̇_d."""
+    """The log of a motion under a law, or under another form of it with the same gains, which may stray far."""
     servo, clock = standard_servo(robot, law, FREQUENCY.get(law, 20.0)), VirtualClock()
-    if as_printed:
-        servo = Servo(servo.design, servo.wiring, replace(standard_guard(robot, servo.wiring), following=FAR))
+    if printed is not None:
+        guard = replace(standard_guard(robot, servo.wiring), following=FAR)
+        servo = Servo(replace(servo.design, law=printed), servo.wiring, guard)
     period = servo.design.period
     cabinet = SimulatedCabinet(
         standard_plant(robot, servo.wiring, payload), clock, servo.wiring.start if start is None else start
@@ -43,12 +45,9 @@ def cabinet_run(
 
     def reference(q: np.ndarray) -> Reference:
         trajectory = motion(q)
-        if not servo.design.law.tracks:
-            return Reference.hold(trajectory(trajectory.duration)[0], period, trajectory.duration)
-        wanted = Reference.sampled(trajectory, period)
-        if as_printed:
-            wanted.samples[:, 2] -= np.asarray(servo.design.gains.kd) * wanted.samples[:, 1]
-        return wanted
+        if servo.design.law.tracks:
+            return Reference.sampled(trajectory, period)
+        return Reference.hold(trajectory(trajectory.duration)[0], period, trajectory.duration)
 
     with tempfile.TemporaryDirectory() as folder:
         loop = Loop(cabinet, servo, clock, log=FilePath(folder) / "run.log")

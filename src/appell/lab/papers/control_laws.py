@@ -14,6 +14,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from appell.control.law.gains import critical
+from appell.control.law.laws import Law
 from appell.control.loop.summary import last_motion
 from appell.lab.papers.cabinet_run import HOLD, cabinet_run, ramp, spline
 from appell.lab.papers.page import Page
@@ -21,7 +22,18 @@ from appell.motion import Record
 from appell.motion.pictures.look import BLUE, GREY, RED
 
 LAWS = ("pid", "pd-gravity", "point-to-point", "tracking", "tracking-integral")
-TRACKING = ("tracking", "tracking-integral")
+PRINTED = {  # by the name of what is meant
+    "tracking": Law(
+        "tracking, as printed", "motion", False, True, lambda e, v, de, a, s, kp, kd, ki: a - kd * v - kp * e
+    ),
+    "tracking-integral": Law(
+        "tracking-integral, as printed",
+        "motion",
+        True,
+        True,
+        lambda e, v, de, a, s, kp, kd, ki: a - kd * v - kp * e - ki * s,
+    ),
+}
 PAYLOAD = 2.0  # kg, unknown to every model
 
 
@@ -44,10 +56,10 @@ def table_4(page: Page, robot) -> None:
 
 def printed_form(page: Page, robot) -> None:
     """The tracking laws as they are printed beside the same as they are meant, along the ramp of Figure 5."""
-    meant = {law: cabinet_run(robot, law, ramp) for law in TRACKING}
-    printed = {law: cabinet_run(robot, law, ramp, as_printed=True) for law in TRACKING}
+    meant = {law: cabinet_run(robot, law, ramp) for law in PRINTED}
+    printed = {law: cabinet_run(robot, law, ramp, printed=form) for law, form in PRINTED.items()}
     rows = []
-    for law in TRACKING:
+    for law in PRINTED:
         cells = [np.abs(_error(logs[law])).max(axis=0) for logs in (meant, printed)]
         rows += [
             [f"{law}, {form}", *(f"{1e3 * x:.1f}" for x in worst)]
@@ -77,7 +89,7 @@ def _wanted_rate(log: Record) -> np.ndarray:
 
 def _draw(figure, meant: Mapping[str, Record], printed: Mapping[str, Record]) -> None:
     grid = figure.subplots(2, 2, sharex=True, sharey="row")
-    for column, law in enumerate(TRACKING):
+    for column, law in enumerate(PRINTED):
         above, below = grid[:, column]
         for logs, colour, name in ((meant, BLUE, "K_d (q̇ - q̇_d)"), (printed, RED, "K_d q̇, as printed")):
             span = last_motion(logs[law])

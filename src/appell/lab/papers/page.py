@@ -13,6 +13,7 @@ from rich.markup import escape
 from rich.padding import Padding
 from rich.table import Table
 
+from appell.motion.pictures.legends import covered
 from appell.motion.pictures.look import WIDE, new_figure, save, styled
 
 AGREES = "agrees"
@@ -84,9 +85,12 @@ class Page:
         with styled():
             figure = new_figure(WIDE, 5.5)
             draw(figure)
+            hidden = covered(figure)
             path = save(figure, self.folder / f"{name}.png")
         self.tally.figures += 1
         self.note(f"figure  [bold]{escape(str(path))}[/]")
+        if hidden:
+            self.note(f"[red]its legend covers {escape(', '.join(hidden))}[/]")
         self.console.print()
 
 
