@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import warnings
 
+import numpy as np
 import pytest
 
 from appell.describe.load import load_text
+from appell.describe.zoo.mechanisms import agile_wrist
 from appell.errors import ModelWarning
 
 BODY = '<inertial><mass value="1"/><inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial>'
@@ -65,3 +67,15 @@ def test_the_rounding_of_a_point_mass_is_no_flaw(moments):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert load_text(text, "urdf").nv == 1
+
+
+def test_a_plate_with_printed_digits_is_doubted_in_a_urdf_as_in_a_mechanism():
+    """The platform of Abedloo 2014 with its centre of mass at 0.05165 m, as a link and as the part of a wrist."""
+    moment = 38.29e-4 - 1.351 * 0.05165**2
+    inertia = f'<inertia ixx="{moment}" ixy="0" ixz="0" iyy="{moment}" iyz="0" izz="4.5e-4"/>'
+    text = urdf(f'<inertial><origin xyz="0 0 0.05165"/><mass value="1.351"/>{inertia}</inertial>')
+    with pytest.warns(ModelWarning, match=r"link 'arm' has principal moments .* by 0\.00041 of itself"):
+        robot = load_text(text, "urdf")
+    with pytest.warns(ModelWarning, match=r"body 'platform' has principal moments .* by 0\.00041 of itself"):
+        wrist = agile_wrist(platform_com=(0.0, 0.0, 0.05165))
+    np.testing.assert_allclose(robot.bodies["arm"].parameters, wrist.bodies["platform"].parameters, rtol=1e-15)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from dataclasses import replace
 
 import numpy as np
@@ -29,7 +30,7 @@ OTHER = random_body(np.random.default_rng(1))
 DRIVE = Actuator(50.0, 1e-4, Friction(0.2, 0.1, 0.3), torque=5.0)
 
 
-def slider(stroke: float = 0.5, offsets=(0.0, 0.1), platform: Body | None = None) -> Mechanism:
+def slider(stroke: float = 0.5, offsets=(0.0, 0.1), platform: Body | None = None, physical: bool = True) -> Mechanism:
     """A rod that turns about z and slides along itself: two coordinates, two actuators."""
     if not stroke > 0.0:
         raise ArgumentError(f"a slider has stroke {stroke:g} m.", expected="a positive number")
@@ -51,6 +52,7 @@ def slider(stroke: float = 0.5, offsets=(0.0, 0.1), platform: Body | None = None
         home=(0.1, stroke),
         units=("rad", "m"),
         frames=(Frame("eye", "tip"),),
+        physical=physical,
         recipe=Recipe("slider", {key: x for key, x in options.items() if x != defaults[key]}),
     )
 
@@ -181,6 +183,32 @@ def test_a_body_that_cannot_exist_is_taken_without_physical():
     with pytest.warns(ModelWarning, match="body 'rod' has principal moments of inertia 1, 1, 3"):
         assert read(text, physical=False).bodies["rod"].moments == (1.0, 1.0, 3.0)
     assert not load("slider", physical=False).physical
+
+
+IMPOSSIBLE = {"platform_com": [0.0, 0.0, 0.06]}  # 38.29e-4 - 1.351 · 0.06² is negative
+
+
+def test_options_that_make_a_body_impossible_are_taken_without_physical_and_travel():
+    text = 'mechanism = "agile-wrist"\n[options]\nplatform_com = [0, 0, 0.06]\n'
+    with pytest.raises(ModelError, match=r"(?s)body 'platform' .* no body has a negative one.*physical=False"):
+        read(text)
+    with pytest.warns(ModelWarning, match="no body has a negative one"):
+        wrist = read(text, physical=False)
+    with pytest.warns(ModelWarning, match="no body has a negative one"):
+        made = MECHANISMS["agile-wrist"](**IMPOSSIBLE, physical=False)
+    with pytest.warns(ModelWarning, match="no body has a negative one"):
+        again = pickle.loads(pickle.dumps(made))
+    with pytest.warns(ModelWarning, match="no body has a negative one"):
+        written = to_toml(made)
+    assert not wrist.physical
+    assert wrist.bodies == made.bodies == again.bodies
+    assert not again.physical
+    assert "physical" not in written
+
+
+def test_a_file_does_not_decide_whether_impossible_bodies_are_taken():
+    with pytest.raises(DescriptionError, match="mechanism 'slider' has no option 'physical'"):
+        read('mechanism = "slider"\n[options]\nphysical = 0\n')
 
 
 def test_a_mechanism_is_no_tree():

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from appell.describe.load import load
-from appell.formulate.gibbs_appell.branches import branches, inverse_dynamics, mass_matrix
 from appell.formulate.methods import INVERSE_DYNAMICS, MASS_MATRIX
+from appell.formulate.shafei.assembly import inverse_dynamics, mass_matrix
+from appell.formulate.shafei.branches import branches
 from appell.formulate.tree import Tree
 from oracle import relative_error
 from robots import random_motion, random_tree

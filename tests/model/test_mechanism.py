@@ -225,6 +225,36 @@ def test_a_published_platform_that_is_flat_to_its_printed_digits_passes_with_a_w
     assert np.isfinite(Dynamics(wrist).inverse_dynamics([0.1] * 3, [0.2] * 3, [0.3] * 3)).all()
 
 
+IMPOSSIBLE = Body(0.5, (0, 0, 0), (1e-3, 1e-3, 3e-3))
+
+
+@pytest.mark.parametrize(
+    ("make", "options", "culprit"),
+    [
+        (agile_wrist, {"platform_com": (0.0, 0.0, 0.06)}, "platform"),
+        (delta, {"platform": IMPOSSIBLE}, "platform"),
+        (three_rrr, {"platform": IMPOSSIBLE}, "platform"),
+        (stewart_gough, {"platform": IMPOSSIBLE}, "platform"),
+    ],
+)
+def test_every_maker_takes_bodies_that_cannot_exist_on_request(make, options, culprit):
+    with pytest.raises(ModelError, match=rf"(?s)body '{culprit}' .*physical=False to accept"):
+        make(**options)
+    with pytest.warns(ModelWarning, match=f"body '{culprit}'"):
+        assert not make(**options, physical=False).physical
+
+
+def test_a_maker_whose_numbers_make_sound_bodies_takes_others_later():
+    with pytest.warns(ModelWarning, match="body 'first_link_left'"):
+        five_bar(physical=False).with_bodies({"first_link_left": IMPOSSIBLE})
+
+
+def test_an_inertia_that_only_rounding_excuses_is_warned_of_once():
+    with pytest.warns(ModelWarning) as warned:
+        agile_wrist(platform_com=(0.0, 0.0, 0.05165))
+    assert len(warned) == 1
+
+
 def test_bodies_that_cannot_exist_are_taken_on_request_with_a_warning():
     wrong = Body(1.0, (0, 0, 0), (1, 1, 3))
     with pytest.raises(ModelError, match=r"here it is 33\.3 % above"):

@@ -35,7 +35,7 @@ def load(
     system: Any
     if isinstance(source, str) and source in makers():
         refuse_options(source, **options)
-        system = replace(makers()[source](), source=f"the zoo's {source}", physical=physical)
+        system = makers()[source](physical=physical).labelled(source=f"the zoo's {source}")
     elif isinstance(source, str) and source in tree_names():
         text = (_zoo() / f"{source}.toml").read_text(encoding="utf-8")
         system = load_text(text, "toml", source=f"the zoo's {source}.toml", **options)

@@ -84,11 +84,11 @@ def read_mechanism(tables: Tables, **options: Any) -> Mechanism:
     flaws.tell()
     source = tables.source
     try:
-        mechanism = replace(makers()[name](**made), source=source)
+        mechanism = makers()[name](**made, physical=options["physical"]).labelled(source=source)
         if "home" in top:
             home, where = f"the home of {mechanism.owner}", tables.where(top, "home")
             changes["home"] = numbers(top["home"], mechanism.nq, home, where)
-        mechanism = replace(mechanism, physical=options["physical"], **changes)
+        mechanism = replace(mechanism, **changes) if changes else mechanism
         mechanism = mechanism.with_bodies(bodies).with_actuators(actuators).with_frames(frames)
         return mechanism.with_free(*top["free"]) if top.get("free") else mechanism
     except AppellError as error:
@@ -104,7 +104,7 @@ def _checked_options(tables: Tables, name: str, given: Any) -> dict[str, Any]:
     if not isinstance(given, Mapping):
         flaws.add(tables.error(f"options is {shortened(given)}.", ("options",), "a table [options]"))
         return {}
-    known = inspect.signature(makers()[name]).parameters
+    known = [key for key in inspect.signature(makers()[name]).parameters if key != "physical"]
     for key, value in given.items():
         place = ("options", key)
         if key not in known:
@@ -156,7 +156,7 @@ def _made_anew(mechanism: Mechanism) -> tuple[Recipe, Mechanism]:
     if recipe is None or recipe.maker not in makers():
         problem = f"{owner} cannot be written: its poses are Python functions, and it is none of the zoo."
         raise ModelError(problem, expected="one of " + ", ".join(makers()), hint="keep the Python that makes it")
-    own = makers()[recipe.maker](**recipe.options)
+    own = makers()[recipe.maker](**recipe.options, physical=mechanism.physical)
     different = [what for what in UNSAID if getattr(mechanism, what) != getattr(own, what)]
     if mechanism.frames[: len(own.frames)] != own.frames:
         different.append("frames")

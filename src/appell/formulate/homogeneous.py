@@ -37,6 +37,11 @@ class Mat4:
     def T(self) -> Mat4:
         return Mat4(tuple(zip(*self.rows, strict=True)))
 
+    @property
+    def rotation(self) -> Mat3:
+        """The upper left block."""
+        return Mat3.of(row[:3] for row in self.rows[:3])
+
     def __add__(self, other: Mat4) -> Mat4:
         pairs = zip(self.rows, other.rows, strict=True)
         return Mat4(tuple(tuple(x + y for x, y in zip(a, b, strict=True)) for a, b in pairs))

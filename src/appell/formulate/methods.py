@@ -8,7 +8,7 @@ from functools import cache
 
 from appell.errors import ModelError
 from appell.formulate import forward, gibbs_derivatives
-from appell.formulate.gibbs_appell import branches, hessian_loops, inertia, inverse, shafei, trace_form, vector
+from appell.formulate.gibbs_appell import hessian_loops, inertia, inverse, mixed_form, trace_form, vector
 from appell.formulate.kane import inverse as kane
 from appell.formulate.kane import orthogonal_complement
 from appell.formulate.lagrange import hollerbach
@@ -20,6 +20,7 @@ from appell.formulate.newton_euler import (
     luh_walker_paul,
     walker_orin,
 )
+from appell.formulate.shafei import assembly
 from appell.model.robot import Link, Robot
 
 
@@ -91,8 +92,8 @@ INVERSE_DYNAMICS = _by_name(
     Method(
         "gibbs-appell-vector", "Gibbs-Appell, vector form; Valera et al. 2003", vector.inverse_dynamics, collect=True
     ),
-    Method("gibbs-appell-4x4", "Gibbs-Appell, 3x3 and 4x4 matrices; Shafei, Shafei 2018", shafei.inverse_dynamics),
-    Method("gibbs-appell-branches", "the same, branch by branch with shared links massless", branches.inverse_dynamics),
+    Method("gibbs-appell-4x4", "Gibbs-Appell, 4x4 matrices in one pass over the tree", mixed_form.inverse_dynamics),
+    Method("shafei", "3x3 and 4x4 matrices, branch by branch; Shafei, Shafei 2018", assembly.inverse_dynamics),
     Method(
         "gibbs-gradient",
         "the Gibbs function S, differentiated: ∂S/∂a",
@@ -119,8 +120,8 @@ MASS_MATRIX = _by_name(
         hessian_loops.mass_matrix,
         needs=("chain", "one-axis"),
     ),
-    Method("gibbs-appell-4x4", "trace of 4x4 matrices; Shafei, Shafei 2018", trace_form.mass_matrix),
-    Method("gibbs-appell-branches", "the same, branch by branch with shared links massless", branches.mass_matrix),
+    Method("gibbs-appell-4x4", "trace of 4x4 matrices, whole bodies in one pass over the tree", trace_form.mass_matrix),
+    Method("shafei", "3x3 and 4x4 matrices, branch by branch; Shafei, Shafei 2018", assembly.mass_matrix),
     Method("hollerbach", "Lagrange with 4x4 matrices, one unit acceleration a column", hollerbach.mass_matrix),
     Method("gibbs-hessian", "the Gibbs function S, differentiated twice: ∂²S/∂a²", gibbs_derivatives.mass_matrix),
     Method("walker-orin", "composite bodies; Walker, Orin 1982", walker_orin.mass_matrix, regroup=False),

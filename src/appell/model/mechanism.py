@@ -87,6 +87,13 @@ class Mechanism(System):
         """One of the zoo travels as its recipe and what was changed since: functions of coordinates do not travel."""
         return travelling(self) or super().__reduce_ex__(protocol)
 
+    def labelled(self, **labels: Any) -> Self:
+        """The same with another source, recipe, description or reference; nothing is checked, or warned of, twice."""
+        twin = object.__new__(type(self))
+        for field_name, value in {**vars(self), **labels}.items():
+            object.__setattr__(twin, field_name, value)
+        return twin
+
     # ---- what every system has
 
     @property
@@ -213,7 +220,8 @@ def _check_bodies(mechanism: Mechanism) -> None:
         flaw = part.body.flaw()
         if flaw and (mechanism.physical or not part.body.is_finite):
             problem = f"body '{part.name}' of {mechanism.owner} {flaw}."
-            raise ModelError(problem, expected="a body that can exist", source=mechanism.source)
+            hint = "mend the numbers, or physical=False to accept them with a warning" if part.body.is_finite else ""
+            raise ModelError(problem, expected="a body that can exist", source=mechanism.source, hint=hint)
         if doubt := flaw or part.body.doubt():
             doubts.append(f"body '{part.name}' {doubt}")
     if doubts:

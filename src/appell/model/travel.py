@@ -34,7 +34,7 @@ def travelling(mechanism: Mechanism) -> tuple | None:
 def remade(recipe: Recipe, plain: dict[str, Any], bodies: list[Body], drives: list[Actuator]) -> Mechanism:
     """The mechanism of a recipe with what was changed since."""
     assert recipe.make is not None
-    fresh = recipe.make(**recipe.options)
+    fresh = recipe.make(**recipe.options, physical=plain["physical"])
     if (len(fresh.parts), len(fresh.driven)) != (len(bodies), len(drives)):
         return fresh
     parts = tuple(replace(part, body=body) for part, body in zip(fresh.parts, bodies, strict=True))

@@ -5,10 +5,10 @@ points that approach or rest (v⁻ₙ ≤ 0)
 
     v⁺ = v⁻ + M⁻¹Jᵀf,    v⁺ₙ + e v⁻ₙ ≥ 0,  f ≥ 0,  f·(v⁺ₙ + e v⁻ₙ) = 0                                        (1)
 
-If all points bounce this is Shafei 2018, eq. 49. The energy changes by Σ f (v⁺ₙ + v⁻ₙ)/2 = -Σ f (1 - e)|v⁻ₙ|/2 ≤ 0. A
-touching point that was leaving may be driven into its wall by the others' impulses; it is then hit in a second stage at
-the same instant, and so on. If (1) has no solution, or the stages do not end, the last one is solved with e = 0: the
-velocity nearest to v⁻ that goes into no wall, which never adds energy and always exists.
+If all points bounce this is (47) of Shafei 2018, `impact_equations`. The energy changes by Σ f (v⁺ₙ + v⁻ₙ)/2 =
+-Σ f (1 - e)|v⁻ₙ|/2 ≤ 0. A touching point that was leaving may be driven into its wall by the others' impulses; it is
+then hit in a second stage at the same instant, and so on. If (1) has no solution, or the stages do not end, the last
+one is solved with e = 0: the velocity nearest to v⁻ that goes into no wall, which never adds energy and always exists.
 
 A point that slides with much friction may have no contact force at all that keeps it out of its wall: friction drives
 it further in (Painlevé 1895). It then catches: an impulse at no normal speed stops it, if it lies in the friction cone,
@@ -24,6 +24,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from appell.errors import ArgumentError
 from appell.simulation.complementarity import least_norm, solve_complementarity
 from appell.simulation.wall_friction import frictional_impulses
 
@@ -73,6 +74,20 @@ def collide(M: np.ndarray, v: np.ndarray, touch: Touch) -> Collision:
         impulses[hit] += f
         v = v + np.einsum("ki,kin->n", f, response[hit])
     return Collision(v, impulses, worst)
+
+
+def impact_equations(M, normal, restitution: float) -> tuple[np.ndarray, np.ndarray]:
+    """The matrices of (47) of Shafei 2018, for points that all bounce; `normal` has the rows nᵀJ of the points.
+
+    | M    -Jᵀn | |v⁺|   |   M    |
+    | nᵀJ    0  | |f | = | -e nᵀJ | v⁻
+    """
+    M, N = np.asarray(M, float), np.atleast_2d(np.asarray(normal, float))
+    if M.ndim != 2 or M.shape[0] != M.shape[1] or N.shape[1] != len(M):
+        problem = f"an inertia matrix of shape {M.shape} and normal rows of shape {N.shape} do not go together."
+        raise ArgumentError(problem, expected="(nv, nv) and (points, nv)")
+    left = np.block([[M, -N.T], [N, np.zeros((len(N), len(N)))]])
+    return left, np.vstack([M, -restitution * N])
 
 
 def catch(M: np.ndarray, v: np.ndarray, touch: Touch) -> Collision | None:

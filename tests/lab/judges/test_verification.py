@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 
 import appell as ap
 from appell.describe.zoo.mechanisms import agile_wrist, five_bar
 from appell.dynamics import Dynamics
-from appell.lab.bench.closed_loops import LoopPeer
+from appell.formulate.systems import CLOSED_FORMS
 from appell.lab.judges.agile_wrist_tree import agile_wrist_tree, platform_motion, tree_state
+from appell.lab.judges.pinocchio_loops import LoopPeer, tree_states
 from appell.lab.judges.verification import paper_trajectory, verify
 
 
@@ -49,14 +52,27 @@ def test_the_closed_tree_moves_as_the_closed_form_under_the_same_torques(wrist):
         assert np.abs(gain[tree.selected] - acceleration[:3]).max() < 1e-10
 
 
+PLATE = (0.0, 0.0, 0.05165)  # where the platform's centre of mass would have to be for a flat plate
+BRANCHES = list(itertools.product((1, -1), repeat=3))
+
+
 def test_pinocchio_finds_the_same_torques_with_two_gaps_a_loop(wrist):
-    peer = LoopPeer(wrist)
     q, v, a = paper_trajectory(np.linspace(0.0, 4.0, 60))
-    joints = Dynamics(wrist).joint_motion(q, v, a)
-    legs = [0, 3, 1, 4, 2, 5]
-    states = [np.hstack([joint[:, legs], own]) for joint, own in zip(joints, (q, v, a), strict=True)]
-    theirs = np.array([peer.torques(*state) for state in zip(*states, strict=True)])
-    assert np.abs(Dynamics(wrist).inverse_dynamics(q, v, a) - theirs).max() < 1e-12
+    dyn = Dynamics(wrist)
+    assert np.abs(dyn.inverse_dynamics(q, v, a) - LoopPeer(wrist).motor_torques(dyn, q, v, a)).max() < 1e-12
+
+
+@pytest.mark.parametrize("branches", BRANCHES, ids=str)
+@pytest.mark.parametrize("formulation", CLOSED_FORMS)
+def test_the_papers_platform_is_accepted_in_every_branch_and_its_torques_are_pinocchios(branches, formulation):
+    """Torques of some N m at most: 1e-12 is a few hundred units in their last place."""
+    with pytest.warns(ap.ModelWarning, match="by 0.00041 of itself"):
+        plate = agile_wrist(platform_com=PLATE, branches=branches)
+    dyn, peer = Dynamics(plate, formulation), LoopPeer(plate)
+    q, v, a = paper_trajectory(np.linspace(0.0, 4.0, 101))
+    ours, theirs = dyn.inverse_dynamics(q, v, a), peer.motor_torques(dyn, q, v, a)
+    assert max(peer.residual(y) for y in tree_states(dyn, q, v, a)[0]) < 1e-14
+    assert np.abs(ours - theirs).max() < 1e-12 * max(1.0, np.abs(theirs).max())
 
 
 def test_simulate_runs_a_mechanism_under_a_computed_torque(wrist):

@@ -13,16 +13,25 @@ from appell.lab.papers import SECTIONS
 from appell.lab.papers.closing import end_section, unshown
 from appell.lab.papers.page import Page
 
+SAID = {  # printed numbers and findings that a section must have
+    "branch-by-branch": ("146n²+643n+165", "253.5n²+815.5n+297", "rod1, rod2, rod5", "1014n²+3262n+1188"),
+    "impacts": ("33.12", "31.42", "57.46", "30.14", "18.66", "2.49971", "5.37", "16 of 20"),
+    "agile-wrist": ("1e-7", "the paper's, (47) in halves", "-1 -1 -1", "by 0.00041 of itself", "0.051649"),
+}
+
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", SECTIONS)
 def test_a_section_shows_what_the_lists_say_without_a_warning_or_a_covered_curve(name, tmp_path):
-    page = Page(Console(file=io.StringIO(), width=100), tmp_path)
+    page = Page(Console(file=io.StringIO(), width=160), tmp_path)
     with warnings.catch_warnings():
         warnings.simplefilter("error", RuntimeWarning)
         import_module(SECTIONS[name].module).run(page)
     assert unshown(page, name) == []
     end_section(page, name)
-    text = page.console.file.getvalue()
+    text = " ".join(page.console.file.getvalue().split())
     assert "legend covers" not in text
     assert "was to be shown" not in text
+    assert [words for words in SAID.get(name, ()) if words not in text] == []
+    assert all((tmp_path / f"{title}.png").stat().st_size > 10_000 for title in page.titles if " " not in title)
+    assert name != "impacts" or (tmp_path / "shafei_motion.gif").stat().st_size > 10_000

@@ -121,12 +121,14 @@ def agile_wrist(
     platform_mass: float = 1.351,
     platform_inertia: Sequence = (38.29e-4, 38.29e-4, 4.5e-4),
     gravity: Sequence[float] = (0.0, 0.0, -9.81),
+    physical: bool = True,
 ) -> Mechanism:
     """The paper's robot; every number of it can be changed, and every leg may have angles of its own.
 
     Lengths in m, angles in rad, line density of the arcs in kg/m. The platform's inertia is about the centre, in kg m²:
     three principal moments, six numbers (xx, xy, xz, yy, yz, zz) or a 3x3 matrix. The paper prints neither the radius
-    of the arcs nor the platform's centre of mass. `Dynamics(wrist, "explicit")` has the paper's own equations.
+    of the arcs nor the platform's centre of mass; 0.05165 m from the centre, its inertia would be that of a flat plate,
+    to the printed digits. `Dynamics(wrist, "explicit")` has the paper's own equations.
     """
     signs = check_branches(branches, len(lambdas), OWNER)
     check_positive(OWNER, radius=radius, density=density)
@@ -164,6 +166,7 @@ def agile_wrist(
         pins=pins,
         ranges=((-0.6, 0.6),) * 3,
         gravity=Vec3.of(float(x) for x in gravity),
+        physical=physical,
         outlines=tuple([(0.0, 0.0, 0.0), [radius * x for x in leg.base @ Z]] for leg in legs),
         design=SphericalDesign(tuple(legs)),
         description="Agile Wrist: a spherical parallel robot of three legs",

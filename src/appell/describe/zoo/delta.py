@@ -98,6 +98,7 @@ def delta(
     bar_radius: float = 0.01,
     platform: Body | None = None,
     gravity: Sequence[float] = (0.0, 0.0, -9.81),
+    physical: bool = True,
 ) -> Mechanism:
     """q = (x, y, z) of the platform, below the base; lengths in m, the forearm's mass that of both its bars in kg."""
     signs = check_branches(branches, 3, "a Delta")
@@ -140,5 +141,6 @@ def delta(
         reaches=reaches,
         pins=pins,
         gravity=Vec3.of(gravity),
+        physical=physical,
         outlines=[[*hips, hips[0]]],
     )

@@ -21,6 +21,7 @@ def five_bar(
     *,
     motors: Sequence[Sequence[float]] | None = None,
     gravity: Sequence[float] = (0.0, -9.81, 0.0),
+    physical: bool = True,
 ) -> Mechanism:
     """Motors at (∓base/2, 0) or at two given points, the pin at q = (x, y); by default elbows point outward.
 
@@ -50,5 +51,6 @@ def five_bar(
         reaches=[leg.reach for leg in legs],
         pins=[*left.pins(), *right.pins(), left.held_by("second_link_right", (links[1].second, 0.0, 0.0))],
         gravity=Vec3.of(gravity),
+        physical=physical,
         outlines=[[(*left.motor, 0.0), (*right.motor, 0.0)]],
     )

@@ -87,6 +87,7 @@ def stewart_gough(
     platform: Body | None = None,
     stroke: tuple[float, float] | None = None,
     gravity: Sequence[float] = (0.0, 0.0, -9.81),
+    physical: bool = True,
 ) -> Mechanism:
     """Joints in pairs on two circles, the two of a pair `spread` radians apart; lengths in m, masses in kg.
 
@@ -145,6 +146,7 @@ def stewart_gough(
         reaches=reaches,
         pins=pins,
         gravity=Vec3.of(gravity),
+        physical=physical,
         outlines=[[list(a) for a in (*anchors, anchors[0])]],
     )
 

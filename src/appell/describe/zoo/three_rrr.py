@@ -33,6 +33,7 @@ def three_rrr(
     base_angles: Sequence[float] = ANGLES,
     platform_angles: Sequence[float] = ANGLES,
     gravity: Sequence[float] = (0.0, 0.0, -9.81),
+    physical: bool = True,
 ) -> Mechanism:
     """q = (x, y, angle) of the platform; motors and pins stand on two circles at the given angles (rad), lengths in m.
 
@@ -65,6 +66,7 @@ def three_rrr(
         reaches=[leg.reach for leg in legs],
         pins=held,
         gravity=Vec3.of(gravity),
+        physical=physical,
         outlines=[[(*motor, 0.0) for motor in (*ground, ground[0])]],
     )
 

@@ -1,10 +1,11 @@
-"""The inertia matrix as a trace of 4x4 matrices, after Shafei.
+"""The inertia matrix as a trace of 4x4 matrices, in one pass over the tree.
 
     M_kj = Tr{ L_k X…X F_j L_jᵀ }         k = j or inboard of it, X…X the way from k out to j                      (1)
 
     F_p += X F Xᵀ,   starting from P = ∫ (r, 1)(r, 1)ᵀ dm of each link            L = ∂T/∂q = T ξ                  (2)
 
-With the matter of a whole body in P no separate 3x3 term is needed. Cost O(n²). Shafei, Shafei 2018, for any tree.
+With the matter of a whole body in P no separate 3x3 term is needed. Cost O(n²). After Shafei, Shafei 2018, whose own
+way is `formulate.shafei`: branch by branch, rods in 4x4 matrices and what is beside them in 3x3.
 """
 
 from __future__ import annotations

@@ -42,13 +42,14 @@ class LegPosition:
 
 @dataclass(frozen=True)
 class LegRates:
-    """The rows of θ̇ = jθ v and ψ̇ = jψ v, the coefficients of v in θ̈ and ψ̈, and θ̇ itself."""
+    """The rows of θ̇ = jθ v and ψ̇ = jψ v, the coefficients of v in θ̈ and ψ̈, and θ̇ and ψ̇ themselves."""
 
     theta: Row
     psi: Row
     theta_rate: Row
     psi_rate: Row
     speed: Scalar
+    psi_speed: Scalar
 
 
 def position(leg: SphericalLeg, R: Mat3) -> LegPosition:
@@ -73,7 +74,7 @@ def rates(at: LegPosition, E: Sequence[Vec3], E_rate: Sequence[Vec3], velocity: 
     p1, p2 = v.cross(w), u.cross(v)
     inverse = 1.0 / p1.dot(u)  # 1/h
     theta, psi = ([inverse * p.dot(column) for column in E] for p in (p1, p2))  # (40)
-    speed = inverse * p1.dot(Omega)
+    speed, psi_speed = inverse * p1.dot(Omega), inverse * p2.dot(Omega)
 
     v_dot, w_dot = Omega.cross(v), speed * u.cross(w)
     p1_dot, p2_dot = v_dot.cross(w) + v.cross(w_dot), u.cross(v_dot)
@@ -82,7 +83,7 @@ def rates(at: LegPosition, E: Sequence[Vec3], E_rate: Sequence[Vec3], velocity: 
         [inverse * (p.dot(rate) + (p_dot - growth * p).dot(column)) for column, rate in zip(E, E_rate, strict=True)]
         for p, p_dot in ((p1, p1_dot), (p2, p2_dot))
     )  # (41)
-    return LegRates(theta, psi, theta_rate, psi_rate, speed)
+    return LegRates(theta, psi, theta_rate, psi_rate, speed, psi_speed)
 
 
 def _about_z(angle: Scalar) -> Mat3:

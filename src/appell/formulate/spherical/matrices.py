@@ -5,12 +5,14 @@ A body turns about the fixed centre with ω = J v and ω̇ = J a + J' v, inertia
     M = Jᵀ I J           C = Jᵀ I J' + Jᵀ (J v)~ I J           G = m (ρ~ J)ᵀ Rᵀg           summed over bodies  (17) (20)
 
     first arc     ω = θ̇ z                       J = z jθ              J' = z j'θ                                    (46)
-    second arc    ω = θ̇ c + ψ̇ z,  c = R₂ᵀu      J = c jθ + z jψ       J' = c j'θ + z j'ψ + θ̇ (c × z) jψ             (47)
+    second arc    ω = θ̇ c + ψ̇ z,  c = R₂ᵀu      J = c jθ + z jψ
+                                                J' = c j'θ + z j'ψ + (c × z) (λ θ̇ jψ + (1 - λ) ψ̇ jθ)              (47)
     platform      ω = RᵀE v                     J = RᵀE               J' = RᵀĖ                                      (48)
 
-In (47) the whole of ψ̇ θ̇ (c × z) stands on ψ̇, which makes J' the rate of the world's Jacobian seen in body axes; then
-Ṁ - 2C is skew. The paper splits it in halves, and it is not. The actuators' Jacobian has the rows jθ, (50), and
-τ = J_act⁻ᵀ Q.
+The term ψ̇ θ̇ (c × z) of ω̇ may stand on ψ̇ or on θ̇: C v is the same for every λ. With λ = 1, the whole of it on ψ̇, J' is
+the rate of the world's Jacobian seen in body axes, and Ṁ - 2C is skew. The paper has λ = ½, `HALVES`, and it is not:
+controllers that rely on xᵀ(Ṁ - 2C)x = 0 for an x other than v must not use it. The actuators' Jacobian has the rows jθ,
+(50), and τ = J_act⁻ᵀ Q.
 """
 
 from __future__ import annotations
@@ -27,6 +29,7 @@ from appell.model.body import Inertia
 from appell.model.spherical_design import SphericalDesign, SphericalLeg
 
 Matrix = list[list[Scalar]]
+HALVES = 0.5  # λ of the paper
 
 
 @dataclass(frozen=True)
@@ -64,15 +67,15 @@ def mass_matrix(robot: SphericalRobot, q: Vector) -> Matrix:
     return total([share(body) for body in _bodies(robot, q, [0.0] * 3)])
 
 
-def coriolis(robot: SphericalRobot, q: Vector, v: Vector) -> Matrix:
-    """C(q, v), by (17)."""
+def coriolis(robot: SphericalRobot, q: Vector, v: Vector, on_psi: float = 1.0) -> Matrix:
+    """C(q, v), by (17), with λ = `on_psi` in (47)."""
 
     def share(body: Turning) -> Matrix:
         I, omega = body.inertia.rotational, combine(body.J, v)
         moments = [I @ rate + omega.cross(I @ column) for column, rate in zip(body.J, body.J_rate, strict=True)]
         return [[column.dot(moment) for moment in moments] for column in body.J]
 
-    return total([share(body) for body in _bodies(robot, q, v)])
+    return total([share(body) for body in _bodies(robot, q, v, on_psi)])
 
 
 def gravity(robot: SphericalRobot, q: Vector) -> list[Scalar]:
@@ -90,24 +93,24 @@ def actuator_jacobian(robot: SphericalRobot, q: Vector) -> Matrix:
     return [rates(position(leg, R), E, E_rate, [0.0] * 3).theta for leg in robot.legs]
 
 
-def _bodies(robot: SphericalRobot, q: Vector, v: Vector) -> Iterator[Turning]:
+def _bodies(robot: SphericalRobot, q: Vector, v: Vector, on_psi: float = 1.0) -> Iterator[Turning]:
     R, E, E_rate = _rotation(q), _euler(q), _euler_rate(q, v)
     for leg, (first, second) in zip(robot.legs, robot.arcs, strict=True):
         at = position(leg, R)
         rate = rates(at, E, E_rate, v)
         yield Turning(at.R1, first, [j * Z for j in rate.theta], [j * Z for j in rate.theta_rate])  # (46)
-        yield _second_arc(second, at, rate)
+        yield _second_arc(second, at, rate, on_psi)
     yield Turning(R, robot.platform, [R.T @ column for column in E], [R.T @ column for column in E_rate])  # (48)
 
 
-def _second_arc(inertia: Inertia, at: LegPosition, rate: LegRates) -> Turning:
+def _second_arc(inertia: Inertia, at: LegPosition, rate: LegRates, on_psi: float) -> Turning:
     """(47)."""
     c = at.R2.T @ at.u
-    sweep = rate.speed * c.cross(Z)
+    by_psi, by_theta = on_psi * rate.speed, (1.0 - on_psi) * rate.psi_speed
     J = [theta * c + psi * Z for theta, psi in zip(rate.theta, rate.psi, strict=True)]
     J_rate = [
-        theta * c + psi * Z + turned * sweep
-        for theta, psi, turned in zip(rate.theta_rate, rate.psi_rate, rate.psi, strict=True)
+        theta * c + psi * Z + (by_psi * own_psi + by_theta * own_theta) * c.cross(Z)
+        for theta, psi, own_theta, own_psi in zip(rate.theta_rate, rate.psi_rate, rate.theta, rate.psi, strict=True)
     ]
     return Turning(at.R2, inertia, J, J_rate)
 

@@ -129,7 +129,7 @@ VALERA_3 = Table(
 UNPRINTED = Table(
     "Not in the papers, by the same rule",
     (
-        _inverse("Gibbs-Appell, 3x3 and 4x4", "gibbs-appell-4x4", polynomial(), polynomial()),
+        _inverse("Gibbs-Appell, 4x4 in one pass", "gibbs-appell-4x4", polynomial(), polynomial()),
         _inverse("gradient of S", "gibbs-gradient", polynomial(), polynomial()),
         _inverse("Hollerbach (Lagrange 4x4)", "hollerbach", polynomial(), polynomial()),
         _inertia("Gibbs-Appell, any tree", "gibbs-appell", polynomial(), polynomial()),

@@ -38,9 +38,7 @@ def pinocchio() -> Any:
     try:
         import pinocchio as module
     except ImportError:
-        raise AppellError(
-            "random robots are judged by Pinocchio, which is not installed.", hint="pip install pin"
-        ) from None
+        raise AppellError("Pinocchio, which is to be the judge, is not installed.", hint="pip install pin") from None
     return module
 
 

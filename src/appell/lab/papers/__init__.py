@@ -33,7 +33,8 @@ SECTIONS = {
     for name, shows, papers in (
         ("dynamics", "operation counts, accelerations and energies", ("Mata 2002", "Shafei 2018")),
         ("puma", "straight lines of the PUMA, simulated from torques", ("Provenzano", "Mata 2002", "Valera 2003")),
-        ("counts", "operations as the papers count them", ("Provenzano", "Mata 2002", "Valera 2003", "Shafei 2018")),
+        ("counts", "operations as the papers count them", ("Provenzano", "Mata 2002", "Valera 2003")),
+        ("branch-by-branch", "a tree robot assembled from its branches, and the cost", ("Shafei 2018",)),
         ("stability", "two very unequal bodies in single precision", ("Mata 2002",)),
         ("impacts", "a tree robot falls inside a curved wall", ("Shafei 2018",)),
         ("agile-wrist", "a spherical parallel robot in closed form", ("Abedloo 2014",)),

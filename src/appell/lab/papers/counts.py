@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from rich.progress import track
 
 from appell.compile.count import OpCount
 from appell.describe.load import load_tree
 from appell.formulate.methods import INVERSE_DYNAMICS
-from appell.lab.counts.branches import branch_growth
 from appell.lab.counts.clock import nanoseconds
 from appell.lab.counts.growth import Growth, growth, products
 from appell.lab.counts.kernels import kernel
@@ -58,7 +55,6 @@ def run(page: Page) -> None:
     _conclusions(page)
     counts_valera.show(page)
     counts_crossover.show(page)
-    _branches(page)
 
 
 def _cells(row: Row, written: Growth, simple: Growth) -> list[object]:
@@ -118,46 +114,3 @@ def _conclusions(page: Page) -> None:
         note="Tensor form and the plain gradient of S come down to the same operations. The form with 4x4 matrices "
         "moves every body in world coordinates (T, T', T'' of 12 numbers a link), which no folding takes back.",
     )
-
-
-def _branches(page: Page) -> None:
-    found = branch_growth()
-    page.table(
-        "Shafei 2018, Table 1: inertia matrix and right side of a tree of n_b branches with n_m links, as written",
-        ["M over A", "published, n_b = 4", "ours, n_b = 4", "published, 4 x 4", "ours, 4 x 4", "ratio"],
-        [
-            [
-                line.label,
-                _pair(*line.published),
-                _pair(*line.ours),
-                _pair(*(int(p(4)) for p in line.published)),
-                _pair(*(int(p(4)) for p in line.ours)),
-                f"{float(sum(p(4) for p in line.published) / sum(p(4) for p in line.ours)):.1f}",
-            ]
-            for line in found
-        ],
-        note="n is n_m. How the printed numbers were counted is not stated; structural zeros cannot have been left "
-        "out as in ours. Ours are of branches that meet in one point, which moves in the plane as in the paper.",
-    )
-    for number, parameter, label in (
-        (12, "links", "links in each of 4 branches"),
-        (13, "branches", "branches of 4 links"),
-    ):
-        page.figure(f"shafei-figure-{number}", _figure(parameter, label))
-
-
-def _figure(parameter: str, label: str) -> Callable:
-    def draw(figure):
-        sizes = range(2, 7)
-        axes = figure.subplots(1, 2)
-        for k, (panel, kind) in enumerate(zip(axes, ("multiplications", "additions"), strict=True)):
-            for colour, line in zip(("C0", "C1", "C2"), branch_growth(), strict=True):
-                ways = [(4, n) if parameter == "links" else (n, 4) for n in sizes]
-                ours, printed = [line.at(*way)[k] for way in ways], [line.printed(*way)[k] for way in ways]
-                panel.plot(sizes, ours, color=colour, marker="o", label=f"{line.label}, ours")
-                panel.plot(sizes, printed, color=colour, linestyle="--", label=f"{line.label}, printed")
-            panel.set(xlabel=label, ylabel=kind, yscale="log", xticks=list(sizes))
-            panel.grid(alpha=0.3, which="both")
-        figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=3, fontsize=8)
-
-    return draw

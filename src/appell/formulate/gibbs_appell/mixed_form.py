@@ -1,4 +1,4 @@
-"""Inverse dynamics: the gradient of the Gibbs function with 3x3 and 4x4 matrices, after Shafei.
+"""Inverse dynamics: the gradient of the Gibbs function with 3x3 and 4x4 matrices, in one pass over the tree.
 
 Split the matter of a link into what moves with its origin, B₁ = [0 h; hᵀ m], a 4x4 matrix, and what turns, B₂ = I about
 the origin, a 3x3 matrix. The Gibbs function is then
@@ -10,7 +10,8 @@ the origin, a 3x3 matrix. The Gibbs function is then
     Q = B₁ T''ᵀ + Σ X_c Q_c                  c = B₁ (0, 0, 0, 1)ᵀ + Σ X_c c_c                                    (3)
     t = B₂ω̇ + ω × B₂ω + Σ R_c t_c                                                                             (4)
 
-The term ω × B₂ω is missing in the paper; planar motion does not show it. Cost O(n). Shafei, Shafei 2018, for any tree.
+Cost O(n). The idea is Shafei's; the algorithm is ours: every link is met once, whatever branches share it, B₁ holds no
+second moments, and the accelerations a are carried along. `formulate.shafei` has the paper's own.
 """
 
 from __future__ import annotations
