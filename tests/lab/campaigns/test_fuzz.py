@@ -22,6 +22,7 @@ from appell.lab.campaigns.fuzz.hunts.motions import Motions, judge
 from appell.lab.campaigns.fuzz.hunts.robots import FUNCTIONS, Robots
 from appell.lab.campaigns.fuzz.minimise import shorter
 from appell.lab.judges.peer_tree import our_robot
+from appell.motion.event import Event
 from appell.simulation import simulate
 from broken_hunts import Breaking, Unprepared
 
@@ -139,6 +140,23 @@ def test_motions_that_gain_energy_or_enter_a_wall_are_findings():
     nearer = Arena(case["arena"])
     nearer.__dict__["wall"] = place.wall | {"R": place.wall["R"] - min(place.distances(record.q[0]).values()) - 1e-3}
     assert judge(nearer, case, record).kind == "penetration"
+
+
+def test_only_where_events_crowd_a_motion_is_not_judged_between_its_rows():
+    """A line between two places outside a ball goes through it; that is promised for steps in crowds alone."""
+    place = arena(next(k for k in range(48) if arena(k).wall["kind"] == "ball"))
+    case = Motions().case(0) | {"during": None, "torque": "none", "tolerance": 1e-7}
+    q0 = place.start(np.random.default_rng(0))
+    record = simulate(place.dynamics, q0, np.zeros(place.robot.nv), until=1e-3)
+    nearer = Arena(place.number)
+    nearer.__dict__["distances"] = lambda q: dict.fromkeys(
+        place.points, 0.0 if (record.q == q).all(axis=1).any() else -1.0
+    )
+    assert judge(nearer, case, record).kind == "penetration"
+    stepped = replace(record, events=(Event(0.0, "time stepping"), *record.events))
+    assert not judge(nearer, case, stepped).problem
+    again = replace(record, events=(Event(0.0, "time stepping"), Event(5e-4, "event driven"), *record.events))
+    assert judge(nearer, case, again).kind == "penetration"
 
 
 def test_the_command_lists_hunts_repeats_a_case_and_refuses_nonsense():
