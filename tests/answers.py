@@ -15,7 +15,10 @@ LONG = 1500  # nodes
 
 def answer(function: Function, *arguments):
     """The results at one sample; a tuple where there are several."""
-    if len(function.tape) < LONG:
-        return function(*arguments)
+    return function(*arguments) if len(function.tape) < LONG else interpreted(function, *arguments)
+
+
+def interpreted(function: Function, *arguments):
+    """The same by the tape alone, where compiled code is shown elsewhere to be right."""
     results = evaluate(function.tape, *arguments)
     return results if len(results) > 1 else results[0]
