@@ -62,5 +62,5 @@ def _extent_and_spin(peer: PeerTree, q, v) -> tuple[float, float]:
     bodies = range(1, peer.model.njoints)
     joints = np.array([peer.data.oMi[k].translation for k in bodies])
     centres = np.array([peer.data.oMi[k].act(peer.model.inertias[k].lever) for k in bodies])
-    extent = np.linalg.norm(joints[:, None] - centres, axis=-1).max()
-    return extent or 1.0, max(np.linalg.norm(peer.data.v[k].angular) for k in bodies)
+    extent = float(np.linalg.norm(joints[:, None] - centres, axis=-1).max())
+    return extent or 1.0, max(float(np.linalg.norm(peer.data.v[k].angular)) for k in bodies)

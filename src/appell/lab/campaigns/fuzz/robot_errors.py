@@ -71,9 +71,9 @@ class Measure:
         ours = self._called(self.dyn.forward_dynamics.jacobian("q", "v", "tau"), q, v, tau)
         a, worst = self.long.forward_dynamics(q, v, tau), 0.0
         *by_state, M = self.long.inverse_derivatives(q, v, a)
-        for k, state in enumerate(zip(*(x.astype(float) for x in (q, v, a)), strict=True)):
+        for k, (x, y, z) in enumerate(zip(*(x.astype(float) for x in (q, v, a)), strict=True)):
             size = np.sqrt(np.diag(M[k]))
-            units = derivative_terms(self.peer, *state[:2], self._doubtful(ours[2][k], *state))
+            units = derivative_terms(self.peer, x, y, self._doubtful(ours[2][k], x, y, z))
             for J, forces, unit in zip(ours, by_state, units, strict=False):
                 worst = max(worst, largest(M[k] @ J[k] + forces[k], size[:, None] * (size @ np.abs(J[k])) + unit))
             scaled, inverse = M[k] / np.outer(size, size), ours[2][k] * np.outer(size, size)
