@@ -8,7 +8,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 MINUTES ?= 5
-PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+INSTALL := -m pip --disable-pip-version-check --quiet install --no-compile --editable
 
 # What every dependency is asked for: NumPy's C interface and element types, LLVM, SciPy, the command line, files, figures.
 FLOORS := tests/compile/native tests/compile/emit tests/compile/test_array_kinds.py tests/compile/test_function.py \
@@ -46,14 +46,13 @@ lint: .venv/lint
 
 .venv/%: pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	$(PIP) install --editable '.[$*]'
+	$(BIN)/python $(INSTALL) '.[$*]'
 	@touch $@
 
 .venv-floors/test: pyproject.toml .ci/floors.py
 	test -x .venv-floors/bin/python || $(PYTHON) -m venv .venv-floors
 	.venv-floors/bin/python .ci/floors.py > .venv-floors/floors.txt
-	.venv-floors/bin/python -m pip --disable-pip-version-check --quiet install \
-		--constraint .venv-floors/floors.txt --editable '.[test]'
+	.venv-floors/bin/python $(INSTALL) '.[test]' --constraint .venv-floors/floors.txt
 	@touch $@
 
 clean:

@@ -40,9 +40,9 @@ def test_forty_schedules_of_faults_end_well():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("first", range(0, 1000, 250))
-def test_a_thousand_schedules_of_faults_end_well(first):
-    check(list(run_campaign(standard_setting(), range(first, first + 250))), 25)
+@pytest.mark.parametrize("first", [0, 200])
+def test_four_hundred_schedules_of_faults_end_well(first):
+    check(list(run_campaign(standard_setting(), range(first, first + 200))), 20)
 
 
 def _deaf(monkeypatch):

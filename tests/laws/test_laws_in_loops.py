@@ -13,7 +13,7 @@ from appell.dynamics import Dynamics
 from appell.model.robot import Robot
 from systems import driven, motion_of, systems
 
-TREES = {name: system for name, system in systems().items() if isinstance(system, Robot)}
+TREES = {name: system for name, system in systems(trees=4).items() if isinstance(system, Robot)}
 ON = {"friction": True, "rotors": True, "looped": True}
 
 

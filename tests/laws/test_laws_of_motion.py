@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from answers import answer
+from answers import answer, interpreted
 from appell.dynamics import Dynamics
 from appell.model.robot import Robot
 from systems import driven, motion_of, systems
@@ -184,7 +184,8 @@ def test_momentum_is_that_of_the_bodies_one_by_one(bare, motion):
     for name, body in bare.bodies.items():
         if body is None:
             continue
-        pose, twist = dyn.pose(name)(q), answer(dyn.jacobian(name, "LOCAL_WORLD_ALIGNED"), q) @ v
+        pose = interpreted(dyn.pose(name), q)
+        twist = interpreted(dyn.jacobian(name, "LOCAL_WORLD_ALIGNED"), q) @ v
         R, arm = pose[:3, :3], pose[:3, :3] @ np.array(list(body.com))
         p = body.mass * (twist[:3] + np.cross(twist[3:], arm))
         inertia = R @ np.array([list(row) for row in body.inertia.rows]) @ R.T

@@ -88,13 +88,14 @@ def test_gravity_points_down():
     assert Dynamics(arm).gravity([0.0])[0] == pytest.approx(9.81, rel=1e-15)
 
 
+BALLS = Dynamics(random_tree(3, links=3, base="floating"))
 LENGTHS = {"d": [5e-323, 1e-308, 1e-170, 0.3, 1.7, 1e155, 1e200, 1e308], "f": [2.8e-44, 1e-38, 1e-21, 1.7, 1e20, 2e38]}
 
 
 @pytest.mark.parametrize(("code", "length"), [(code, length) for code in "df" for length in LENGTHS[code]])
 def test_quaternions_of_any_length_mean_the_same_attitude(code, length):
     """In every function of q. The shortest are even multiples of the smallest number, since q̇ is half a product."""
-    robot = random_tree(3, links=3, base="floating")
+    robot, dyn = BALLS.system, BALLS
     q, v, a = random_motion(robot, np.random.default_rng(0))
     assert robot.quaternions
     for span in robot.quaternions:
@@ -102,7 +103,6 @@ def test_quaternions_of_any_length_mean_the_same_attitude(code, length):
     stretched = q.copy()
     for span in robot.quaternions:
         stretched[span] *= length
-    dyn = Dynamics(robot)
     tip = robot.frame_names[-1]
     q, stretched, v, a = (x.astype(code) for x in (q, stretched, v, a))
     for function, rest in (
@@ -119,22 +119,22 @@ def test_quaternions_of_any_length_mean_the_same_attitude(code, length):
 
 
 def test_a_quaternion_scaled_by_a_power_of_two_gives_the_same_bits():
-    robot = random_tree(3, links=3, base="floating")
+    robot = BALLS.system
     q, v, a = random_motion(robot, np.random.default_rng(0))
     stretched = np.repeat(q[None, :], 119, axis=0)
     for span in robot.quaternions:
         stretched[:, span] = np.ldexp(q[span], np.arange(-1000, 1023, 17)[:, None])
-    tau = Dynamics(robot).inverse_dynamics(stretched, v, a)
-    np.testing.assert_array_equal(tau, np.broadcast_to(Dynamics(robot).inverse_dynamics(q, v, a), tau.shape))
+    tau = BALLS.inverse_dynamics(stretched, v, a)
+    np.testing.assert_array_equal(tau, np.broadcast_to(BALLS.inverse_dynamics(q, v, a), tau.shape))
 
 
 def test_a_quaternion_of_zeros_is_no_attitude():
-    robot = random_tree(3, links=3, base="floating")
+    robot = BALLS.system
     q, v, a = random_motion(robot, np.random.default_rng(0))
     zero = q.copy()
     zero[robot.quaternions[0]] = 0.0
     with np.errstate(all="ignore"):
-        tau = Dynamics(robot).inverse_dynamics(np.array([q, zero]), v, a)
+        tau = BALLS.inverse_dynamics(np.array([q, zero]), v, a)
     assert np.isfinite(tau[0]).all()
     assert np.isnan(tau[1]).any()
 

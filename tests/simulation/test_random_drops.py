@@ -1,4 +1,4 @@
-"""Five hundred random drops of random trees into random walls."""
+"""Two hundred random drops of random trees into random walls; `appell fuzz --only motions` goes on from there."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import appell as ap
 from drops import KINDS, deepest, random_start, roomy_wall
 from robots import random_tree
 
-TREES, WALLS, DROPS = 25, 2, 10
+TREES, WALLS, DROPS = 10, 2, 10
 TOLERANCE = 1e-7  # the default of simulate
 
 

@@ -16,6 +16,7 @@ our v to Pinocchio's: τ = Gᵀ τ_full, M = Gᵀ M_full G.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -82,8 +83,8 @@ class PeerTree:
         self.pin = pin = pinocchio()
         self.links, self.robot, self.model = links, robot, pin.Model()
         self.model.gravity.linear = np.array(gravity, float)
-        ids = {-1: 0}
-        for k in depth_first(links):
+        self.order, ids = depth_first(links), {-1: 0}
+        for k in self.order:
             link = links[k]
             place = pin.SE3(rotation(link["turn"]), np.array(link["xyz"], float))
             ids[k] = self.model.addJoint(ids[link["parent"]], _joint(pin, link), place, f"joint{k}")
@@ -118,10 +119,6 @@ class PeerTree:
         M = self.pin.crba(self.model, self.data, self.q(q))
         return self.G.T @ (np.triu(M) + np.triu(M, 1).T) @ self.G
 
-    def inverse_derivatives(self, q, v, a) -> tuple[np.ndarray, ...]:
-        found = self.pin.computeRNEADerivatives(self.model, self.data, self.q(q), self.G @ v, self.G @ a)
-        return tuple(self.G.T @ part @ self.G for part in found[:2])
-
     def energy(self, q, v) -> tuple[float, float]:
         M = self.mass_matrix(q)
         return 0.5 * v @ M @ v, self.pin.computePotentialEnergy(self.model, self.data, self.q(q))
@@ -131,10 +128,18 @@ class PeerTree:
     def torque_terms(self, q, v, a) -> np.ndarray:
         """Σ |Y π|: what every inertial parameter of every body contributes, without signs."""
         full_v, full_a = self.G @ v, self.G @ a
-        Y = self.pin.computeJointTorqueRegressor(self.model, self.data, self.q(q), full_v, full_a)
-        values = np.concatenate([np.array(inertia.toDynamicParameters()) for inertia in list(self.model.inertias)[1:]])
-        terms = np.abs(np.reshape(Y, (self.model.nv, -1))) @ np.abs(values) + self.model.armature * np.abs(full_a)
-        return np.abs(self.G).T @ terms
+        terms = np.abs(self.regressor(self.q(q), full_v, full_a)) @ np.abs(self.parameters)
+        return np.abs(self.G).T @ (terms + self.model.armature * np.abs(full_a))
+
+    @cached_property
+    def parameters(self) -> np.ndarray:
+        """π: ten numbers a body."""
+        return np.concatenate([np.array(body.toDynamicParameters()) for body in list(self.model.inertias)[1:]])
+
+    def regressor(self, q, v, a) -> np.ndarray:
+        """Y, in Pinocchio's coordinates."""
+        Y = self.pin.computeJointTorqueRegressor(self.model, self.data, q, v, a)
+        return np.array(Y).reshape(self.model.nv, -1)
 
     def judge_terms(self, q, v, a) -> np.ndarray:
         """What Pinocchio itself adds up: speeds times momenta, and levers times forces, of all that a joint carries.

@@ -1,7 +1,7 @@
 """Motions of random robots before random walls, judged by what no motion does.
 
 energy           of a passive system never grows; a constant force on joints of one axis counts as a weight
-penetration      no point is deeper in a wall than the tolerance, at the rows and between them
+penetration      no point is deeper in a wall than the tolerance, at the rows and, but for crowds, between them
 complementarity  at an impact every push is outward, friction is within its cone, and who is pushed touches
 the end          every run ends, says how, and its record is finite and in the order of time
 """
@@ -132,15 +132,23 @@ def _gain(case: Case, record: Record) -> float:
 
 
 def _depth(place: Arena, case: Case, record: Record) -> float:
-    """The deepest that a point was in the wall while it was there."""
+    """The deepest that a point was in the wall while it was there; between rows where they are no straight lines."""
     t, q = record.t, record.q
     if record.between is not None and len(record.between) and t[-1] > t[0]:
         more = np.linspace(t[0], t[-1], BETWEEN)
+        more = more[~_is_stepped(record, more)]
         t, q = np.concatenate([t, more]), np.concatenate([q, record(more)[0]])
     if case["during"] is not None:
         there = (t > case["during"][0]) & (t < case["during"][1])
         q = q[there]
     return max((-min(place.distances(x)[name] for name in place.points) for x in q), default=0.0)
+
+
+def _is_stepped(record: Record, t: np.ndarray) -> np.ndarray:
+    """Which times lie where events crowd, and rows are joined by straight lines that keep no distance from walls."""
+    changes = [event for event in record.events if event.kind in ("time stepping", "event driven")]
+    last = np.searchsorted([event.time for event in changes], t, side="right") - 1
+    return np.array([k >= 0 and changes[k].kind == "time stepping" for k in last], bool)
 
 
 def _impact_problem(place: Arena, case: Case, record: Record, event: Event) -> str:
