@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any
 
 from appell.algebra.guarded import solve
 from appell.algebra.matrix import Mat3
@@ -24,6 +24,7 @@ from appell.algebra.solve import LDL
 from appell.algebra.vector import ZERO, Vec3
 from appell.errors import ModelError, TraceError
 from appell.formulate import closed_form as form
+from appell.formulate.differentiable import Differentiable, Differentiate
 from appell.formulate.equations import Driven, Equations, Matrix, Vector, Wrenches
 from appell.formulate.kinematics import REFERENCES
 from appell.formulate.points import PointMotion
@@ -34,28 +35,6 @@ from appell.model.mechanism import Mechanism
 from appell.model.mechanism_parts import LegJoint, MovingBody
 
 TURN = 2.0 * math.pi
-
-
-class Differentiable(Protocol):
-    """A nested list of scalars as a function of q, and its derivatives along a motion with q̇ = v, v̇ = a."""
-
-    def value(self, q: Vector) -> Any: ...
-
-    def rate(self, q: Vector, v: Vector) -> Any: ...
-
-    def second_rate(self, q: Vector, v: Vector, a: Vector) -> Any: ...
-
-    def partials(self, q: Vector) -> Any:
-        """∂/∂q, one more axis at the end."""
-
-    def partial_rates(self, q: Vector, v: Vector) -> Any:
-        """d/dt ∂/∂q."""
-
-    def pullback(self, q: Vector, weights: Any) -> list[Scalar]:
-        """⟨∂ₖ value, weights⟩."""
-
-
-Differentiate = Callable[[str, int, Callable[[Vector], Any]], Differentiable]  # name, size of q, function
 
 
 class Curves:

@@ -9,10 +9,11 @@ from functools import singledispatch
 from typing import Any
 
 from appell.errors import ArgumentError, ModelError, unknown_name
+from appell.formulate.differentiable import Differentiate
 from appell.formulate.equations import Equations
 from appell.formulate.formulations import FORMULATIONS, Formulation, choose
 from appell.formulate.looped.choice import Looping, looping
-from appell.formulate.mechanism_equations import Curves, Differentiate, MechanismEquations
+from appell.formulate.mechanism_equations import Curves, MechanismEquations
 from appell.formulate.spherical.explicit import SphericalEquations
 from appell.formulate.tree_equations import TreeEquations
 from appell.model.body import Inertia

@@ -37,7 +37,7 @@ class Closure(Constraint):
 
     @property
     def drivable(self) -> tuple[str, ...]:
-        return tuple(label for label in self.labels if label in POSITION or label.startswith("along"))
+        return tuple(label for label in self.labels if label not in TURN)
 
     def flaws(self, robot: Robot) -> Iterator[Flaw]:
         yield from tie_flaws(self, robot, self.a, self.b)
