@@ -1,4 +1,4 @@
-"""Functions whose derivatives somebody else knows: formulas ask for them here, and are handed what the compiler makes."""
+"""Functions whose derivatives somebody else knows: formulas ask for them, and are handed what the compiler makes."""
 
 from __future__ import annotations
 

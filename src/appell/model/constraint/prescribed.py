@@ -17,8 +17,8 @@ class Prescribed(Constraint):
     """Rows of a constraint that follow s(t) in place of 0: Prescribed(Gear({"lift": 1.0})).
 
     `labels` are those that do; all that can if none is named. Position, velocity and acceleration of every motion are
-    inputs of the functions; the multiplier is the drive's force. A point is driven along the axes of b; a gear adds s to
-    its offset, a distance to its length. Where a row ties velocities only, s itself does not count.
+    inputs of the functions; the multiplier is the drive's force. A point is driven along the axes of b; a gear adds s
+    to its offset, a distance to its length. Where a row ties velocities only, s itself does not count.
     """
 
     kind: ClassVar[str] = "prescribed"

@@ -32,7 +32,7 @@ class Rolling(Constraint):
 
     `frame` is at the centre, `axis` the one of its axes about which a wheel is round; a thin disk may lean and turn.
     It rolls on the x-y plane of the frame `on`, the world's if None, on the side to which z points; or on a surface of
-    the world, such as ap.Sphere. A plate that turns about z at a given rate, without being a link, is `turning` (rad/s).
+    the world, such as ap.Sphere. A plate that turns about z without being a link has its rate in `turning` (rad/s).
     The multipliers are the force on the wheel: along its heading, to its left, and away from the plane.
     """
 
