@@ -21,14 +21,15 @@ k parallel to n, has no point of contact: NaN.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
+from appell.algebra.dual import slopes, value_and_rate
 from appell.algebra.matrix import IDENTITY, Mat3
-from appell.algebra.scalar import Scalar, inverse_sqrt, select, sqrt
+from appell.algebra.scalar import Scalar, Vector, inverse_sqrt, select, sqrt
 from appell.algebra.solve import LDL
 from appell.algebra.vector import UNITS, ZERO, Vec3
 from appell.formulate.constrained.frame_motion import FrameMotion
-from appell.formulate.differentiable import Differentiable
 
 STEPS = 6  # of Newton's method: from a tenth of a radian, four reach rounding and one more its derivatives
 
@@ -88,17 +89,17 @@ def ball_on_plane(a: FrameMotion, b: FrameMotion, radius: float) -> Contact:
 class Field:
     """φ as a function of the place, in axes of the view: of a surface that stands still there."""
 
-    function: Differentiable
+    function: Callable[[Vector], Scalar]
 
     def value(self, x: Vec3) -> Scalar:
-        return self.function.value(list(x))
+        return self.function(list(x))
 
     def gradient(self, x: Vec3) -> Vec3:
-        return Vec3.of(self.function.partials(list(x)))
+        return Vec3.of(slopes(self.function, list(x)))
 
     def along(self, x: Vec3, way: Vec3) -> Vec3:
         """H `way`."""
-        return Vec3.of(self.function.partial_rates(list(x), list(way)))
+        return Vec3.of(value_and_rate(lambda at: slopes(self.function, at), list(x), list(way))[1])
 
     def hessian(self, x: Vec3) -> Mat3:
         return Mat3.of(self.along(x, unit) for unit in UNITS)

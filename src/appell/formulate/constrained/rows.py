@@ -11,9 +11,10 @@ from dataclasses import dataclass, replace
 from functools import singledispatch
 from typing import Any
 
+from appell.algebra.dual import value_and_rate
 from appell.algebra.scalar import Scalar, Vector
 from appell.algebra.vector import Vec3
-from appell.errors import ArgumentError, ModelError
+from appell.errors import ModelError
 from appell.formulate.constrained import contact as touch
 from appell.formulate.constrained.action import Action, Sides
 from appell.formulate.constrained.closures import along, closure_action, distance, length
@@ -21,7 +22,6 @@ from appell.formulate.constrained.frame_motion import View
 from appell.formulate.constrained.rolling import contact_actions, skate_action
 from appell.formulate.constrained.row import Row
 from appell.formulate.constrained.views import view_from, view_of_closure, view_of_wheel
-from appell.formulate.differentiable import Differentiable, Differentiate
 from appell.formulate.kinematics import frame_pose
 from appell.formulate.tree import Tree
 from appell.model.constraint.closures import POSITION, Closure, Distance
@@ -35,50 +35,33 @@ from appell.model.frame import Frame
 
 @dataclass(frozen=True)
 class Instant:
-    """A tree, where it is and how it moves; and who differentiates what is not differentiated by hand."""
+    """A tree, where it is and how it moves."""
 
     tree: Tree
     q: Vector
     w: Vector
-    differentiate: Differentiate | None = None
 
     def sides(self, view: View, a: Frame, b: Frame) -> Sides:
         return Sides.of(self.tree, view, a, b, self.q, self.w)
 
-    def curve(self, constraint: Constraint, size: int, function: Any) -> Differentiable:
-        if self.differentiate is None:
-            raise ArgumentError(
-                f"nobody differentiates {constraint.owner}.", expected="rows(..., differentiate=Taylor)"
-            )
-        return self.differentiate(constraint.name, size, function)
 
+def rows(tree: Tree, constraints: Sequence[Constraint], q: Vector, w: Vector, prescribed: Vector = ()) -> list[Row]:
+    """All rows; w is a velocity of the tree. `prescribed` holds (s, ṡ, s̈) of every motion, one after the other.
 
-def rows(
-    tree: Tree,
-    constraints: Sequence[Constraint],
-    q: Vector,
-    w: Vector,
-    prescribed: Vector = (),
-    differentiate: Differentiate | None = None,
-) -> list[Row]:
-    """All rows; w is a velocity of the tree. `prescribed` holds (s, ṡ, s̈) of every motion, one after the other."""
-    at = Instant(tree, q, w, differentiate)
-    found, motions = [], [prescribed[k : k + 3] for k in range(0, len(prescribed), 3)]
+    Without it motions rest at 0.
+    """
+    at, found, motions = Instant(tree, q, w), [], list(prescribed)
     for constraint in constraints:
         for row in rows_of(constraint, at):
-            found.append(row.driven(*motions.pop(0)) if row.label in constraint.motions else row)
+            if motions and row.label in constraint.motions:
+                row, motions = row.driven(*motions[:3]), motions[3:]
+            found.append(row)
     return found
 
 
-def wrench(
-    tree: Tree,
-    constraint: Constraint,
-    q: Vector,
-    multipliers: Vector,
-    differentiate: Differentiate | None = None,
-) -> tuple[Vec3, Vec3]:
+def wrench(tree: Tree, constraint: Constraint, q: Vector, multipliers: Vector) -> tuple[Vec3, Vec3]:
     """Force and moment on side a of a constraint between two frames, at the origin of a, in world axes."""
-    sides, actions = actions_of(constraint, Instant(tree, q, [0.0] * tree.robot.nv, differentiate))
+    sides, actions = actions_of(constraint, Instant(tree, q, [0.0] * tree.robot.nv))
     axes = frame_pose(tree, Frame("view", sides.view.link, sides.view.pose), q).rotation
     force, moment = sides.wrench(actions, multipliers)
     return axes @ force, axes @ moment
@@ -135,11 +118,11 @@ def _(constraint: Rolling, at: Instant) -> tuple[Sides, list[Action]]:
     a, b = _frames(at, constraint.frame, constraint.ground)
     still = constraint.ball or constraint.wall is not None
     sides = at.sides(view_from(b) if still else view_of_wheel(at.tree, a, b), a, b)
-    contact = _contact(constraint, at, sides)
+    contact = _contact(constraint, sides)
     return sides, contact_actions(constraint.row_labels, sides, contact, constraint.turning)
 
 
-def _contact(constraint: Rolling, at: Instant, sides: Sides) -> touch.Contact:
+def _contact(constraint: Rolling, sides: Sides) -> touch.Contact:
     wall, radius, axis = constraint.wall, constraint.radius, AXES.index(constraint.axis)
     if wall is None:
         if constraint.ball:
@@ -147,7 +130,7 @@ def _contact(constraint: Rolling, at: Instant, sides: Sides) -> touch.Contact:
         return touch.wheel_on_plane(sides.a, sides.b, axis, radius)
     exact = getattr(wall, "distance", None)
     gap = exact or wall.gap
-    field = touch.Field(at.curve(constraint, 3, lambda x: gap(*x)))
+    field = touch.Field(lambda x: gap(*x))
     if not constraint.ball:
         return touch.wheel_on_surface(sides.a, field, axis, radius)
     return (touch.ball_at_distance if exact else touch.ball_on_surface)(sides.a, field, radius)
@@ -180,8 +163,7 @@ def _(constraint: Gear, at: Instant) -> list[Row]:
 def _(constraint: Velocities, at: Instant) -> list[Row]:
     """A v - b = 0, with Ȧ v - ḃ as its drift."""
     robot = at.tree.robot
-    table = at.curve(constraint, robot.nq, constraint.table)
-    values, rates = table.value(at.q), table.rate(at.q, robot.rate(at.q, at.w))
+    values, rates = value_and_rate(constraint.table, at.q, robot.rate(at.q, at.w))
     found = []
     for label, (*A, b), (*A_rate, b_rate) in zip(constraint.row_labels, values, rates, strict=True):
         drift = sum((x * v for x, v in zip(A_rate, at.w, strict=True)), start=-b_rate)

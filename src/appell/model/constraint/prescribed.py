@@ -39,6 +39,10 @@ class Prescribed(Constraint):
         return self.constraint.row_labels
 
     @property
+    def row_units(self) -> tuple[str, ...]:
+        return self.constraint.row_units
+
+    @property
     def holonomic(self) -> tuple[bool, ...]:
         return self.constraint.holonomic
 
