@@ -1,0 +1,29 @@
+"""From where a closure is seen: this decides what its rows cost, and which of them are literal zeros.
+
+Any link of a loop will do, and any constant axes in it: positions, forces and which motions a closure allows are the
+same. The last common ancestor of both sides, in the axes in which a first joint of one axis is placed on it, makes rows
+of a planar loop literal zeros. Where one side is the ancestor itself and the other leaves it by a joint of several
+axes, as a foot on the ground does, the first link beyond is the better place: the velocities of such a joint are given
+in axes of its link, so that its columns are units and its orientation stays out of all others.
+"""
+
+from __future__ import annotations
+
+from appell.algebra.rotation import Pose
+from appell.formulate.constrained.frame_motion import View, canonical, route
+from appell.formulate.tree import Tree, TreeLink
+from appell.model.frame import Frame
+
+
+def view_of_closure(tree: Tree, a: Frame, b: Frame) -> View:
+    back, sideways = route(tree, a.body, b.body)
+    firsts = [side[0] for side in (back[::-1], sideways) if side]
+    if len(firsts) == 1 and firsts[0].joint.motion.nv > 1:
+        return View(firsts[0].name)
+    first = next((link for link in firsts if link.joint.motion.nv == 1), firsts[0])
+    return View(first.parent, placed(first))
+
+
+def placed(link: TreeLink) -> Pose:
+    """Where the joint of a link stands on the parent, in the axes that suit it."""
+    return link.placement @ canonical(link.joint.motion)[0]

@@ -1,0 +1,37 @@
+"""Constraints on a tree of links: closures of loops, couplings, rolling; one family a file."""
+
+from appell.model.constraint.closures import (
+    Closure,
+    Cylinder,
+    Distance,
+    Flat,
+    Hinge,
+    Line,
+    Orientation,
+    Plane,
+    Point,
+    Slider,
+    Universal,
+    Weld,
+)
+from appell.model.constraint.constraint import Constraint
+from appell.model.constraint.gear import Gear
+from appell.model.constraint.validate import check_constraints
+
+__all__ = [
+    "Closure",
+    "Constraint",
+    "Cylinder",
+    "Distance",
+    "Flat",
+    "Gear",
+    "Hinge",
+    "Line",
+    "Orientation",
+    "Plane",
+    "Point",
+    "Slider",
+    "Universal",
+    "Weld",
+    "check_constraints",
+]
