@@ -1,0 +1,184 @@
+"""Robots with loops that are measured: a four-bar, a Stewart-Gough platform and Talos on two feet, ours and Pinocchio's.
+
+Each is a tree of Pinocchio, from which ours is read, so that both have one layout of q and v. Pairs of frames of it are
+held together, three rows a point, and feet stand on the ground, six rows each. Configurations lie on the loops in
+closed form: by the triangle that closes a four-bar, by the legs that a pose of the platform asks for.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from appell.algebra.matrix import Mat3
+from appell.algebra.rotation import Pose
+from appell.algebra.vector import Vec3
+from appell.describe.pinocchio import from_pinocchio
+from appell.describe.zoo.mechanisms import stewart_gough
+from appell.dynamics import Dynamics
+from appell.errors import ModelWarning
+from appell.lab.bench.subject import find, pinocchio
+from appell.model.body import Body
+from appell.model.constrained import ConstrainedRobot
+from appell.model.constraint import Constraint, Point, Weld
+from appell.model.frame import Frame
+from appell.model.robot import Robot
+
+FEET = ("left_sole_link", "right_sole_link")
+BAR = {"ground": 0.9, "crank": 0.3, "coupler": 0.8, "rocker": 0.7}  # m
+Configurations = Callable[[np.random.Generator, int], np.ndarray]
+
+
+@dataclass
+class HeldRobot:
+    """A tree of Pinocchio, pairs of its frames that are held together, and frames that stand on the ground."""
+
+    name: str
+    model: Any
+    configurations: Configurations
+    points: tuple[tuple[str, str], ...] = ()
+    feet: tuple[str, ...] = ()
+
+    @cached_property
+    def tree(self) -> Robot:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ModelWarning)
+            return from_pinocchio(self.model, name=self.name, physical=False)
+
+    @cached_property
+    def system(self) -> ConstrainedRobot:
+        """Ours; the feet stand where they are in a first configuration."""
+        home, tree = self.configurations(np.random.default_rng(0), 1)[0], self.tree
+        places = {foot: Dynamics(tree).pose(foot)(home) for foot in self.feet}
+        tree = tree.with_frames([Frame(f"ground {foot}", None, _pose(place)) for foot, place in places.items()])
+        held: list[Constraint] = [Point(a, b) for a, b in self.points]
+        held += [Weld(foot, f"ground {foot}") for foot in self.feet]
+        return tree.with_loops(*held, home=home)
+
+    @cached_property
+    def contacts(self) -> Any:
+        """Pinocchio's."""
+        pin = pinocchio()
+        point, foot, axes = pin.ContactType.CONTACT_3D, pin.ContactType.CONTACT_6D, pin.LOCAL
+        found = pin.StdVec_RigidConstraintModel()
+        for a, b in self.points:
+            found.append(pin.RigidConstraintModel(point, self.model, *self._place(a), *self._place(b), axes))
+        for name in self.feet:
+            found.append(pin.RigidConstraintModel(foot, self.model, *self._place(name), axes))
+        return found
+
+    def _place(self, name: str) -> tuple[int, Any]:
+        frame = self.model.frames[self.model.getFrameId(name)]
+        return int(frame.parentJoint), frame.placement
+
+
+def _pose(matrix: np.ndarray) -> Pose:
+    return Pose(Mat3.of(matrix[:3, :3].tolist()), Vec3.of(matrix[:3, 3].tolist()))
+
+
+class _Maker:
+    """Adds links to a tree of Pinocchio by name."""
+
+    def __init__(self, gravity: tuple[float, float, float]):
+        self.pin = pinocchio()
+        self.model = self.pin.Model()
+        self.model.gravity.linear = np.array(gravity)
+
+    def link(self, name: str, parent: str, kind: str, at=(0.0, 0.0, 0.0), turn=None, body: Body | None = None) -> None:
+        """A link on a joint of a kind such as RZ, turned by a matrix; no body, no mass."""
+        pin, model = self.pin, self.model
+        place = pin.SE3(np.eye(3) if turn is None else turn, np.array(at, float))
+        joint = model.addJoint(model.getJointId(parent), getattr(pin, f"JointModel{kind}")(), place, name)
+        matter = pin.Inertia.FromDynamicParameters(np.array(body.parameters)) if body else pin.Inertia.Zero()
+        model.appendBodyToJoint(joint, matter, pin.SE3.Identity())
+        self.frame(f"{name} link", name, (0.0, 0.0, 0.0))
+
+    def frame(self, name: str, joint: str, at) -> None:
+        pin, place = self.pin, self.pin.SE3(np.eye(3), np.array(at, float))
+        self.model.addFrame(pin.Frame(name, self.model.getJointId(joint), 0, place, pin.FrameType.BODY))
+
+
+def four_bar() -> HeldRobot:
+    """A crank that turns round, a coupler and a rocker, as slender bars in the plane x, y."""
+    made = _Maker((0.0, -9.81, 0.0))
+    for name, parent, at, mass in (
+        ("crank", "universe", 0.0, 1.0),
+        ("coupler", "crank", BAR["crank"], 1.5),
+        ("rocker", "universe", BAR["ground"], 1.2),
+    ):
+        length = BAR[name]
+        inertia = Mat3.of(np.diag([1e-4, mass * length**2 / 12, mass * length**2 / 12]).tolist())
+        made.link(name, parent, "RZ", (at, 0.0, 0.0), body=Body(mass, Vec3(length / 2, 0.0, 0.0), inertia))
+    made.frame("coupler tip", "coupler", (BAR["coupler"], 0.0, 0.0))
+    made.frame("rocker tip", "rocker", (BAR["rocker"], 0.0, 0.0))
+    return HeldRobot("four-bar", made.model, _four_bar_configurations, (("coupler tip", "rocker tip"),))
+
+
+def _four_bar_configurations(rng: np.random.Generator, count: int) -> np.ndarray:
+    crank = rng.uniform(-np.pi, np.pi, count)
+    pin = BAR["crank"] * np.stack([np.cos(crank), np.sin(crank)])
+    way = np.array([[BAR["ground"]], [0.0]]) - pin
+    far = np.hypot(*way)
+    opening = np.arccos((BAR["coupler"] ** 2 + far**2 - BAR["rocker"] ** 2) / (2 * BAR["coupler"] * far))
+    coupler = np.arctan2(way[1], way[0]) + opening
+    tip = pin + BAR["coupler"] * np.stack([np.cos(coupler), np.sin(coupler)])
+    return np.stack([crank, coupler - crank, np.arctan2(tip[1], tip[0] - BAR["ground"])], axis=-1)
+
+
+def platform() -> HeldRobot:
+    """The Stewart-Gough platform of the zoo: massless crosses, cylinders and pistons, the platform on a free flyer."""
+    mechanism, made = stewart_gough(), _Maker((0.0, 0.0, -9.81))
+    anchors = np.array([pin.other_point for pin in mechanism.pins[::2]])
+    tips = np.array([pin.other_point for pin in mechanism.pins[1::2]])
+    angles = np.arctan2(anchors[:, 1], anchors[:, 0]) + np.pi / 2
+    turns = [_about_z(angle) for angle in angles]
+    for k, (anchor, turn) in enumerate(zip(anchors, turns, strict=True), start=1):
+        made.link(f"cross{k}", "universe", "RX", anchor, turn)
+        made.link(f"cylinder{k}", f"cross{k}", "RY", body=mechanism.bodies[f"cylinder_{k}"])
+        made.link(f"piston{k}", f"cylinder{k}", "PZ", body=mechanism.bodies[f"piston_{k}"])
+    made.link("platform", "universe", "FreeFlyer", body=mechanism.bodies["platform"])
+    for k, tip in enumerate(tips, start=1):
+        made.frame(f"seat{k}", "platform", tip)
+
+    def configurations(rng: np.random.Generator, count: int) -> np.ndarray:
+        near = rng.uniform(-0.1, 0.1, (count, 3)) + mechanism.start[:3]
+        quaternion = np.hstack([0.1 * rng.normal(size=(count, 3)), np.ones((count, 1))])
+        quaternion /= np.linalg.norm(quaternion, axis=1, keepdims=True)
+        vector, scalar = quaternion[:, None, :3], quaternion[:, None, 3:]
+        turned = tips + 2 * np.cross(vector, np.cross(vector, tips) + scalar * tips)
+        ways = np.einsum("kji,nkj->nki", np.array(turns), near[:, None] + turned - anchors)
+        lengths = np.linalg.norm(ways, axis=2)
+        legs = np.stack([np.arctan2(-ways[..., 1], ways[..., 2]), np.arcsin(ways[..., 0] / lengths), lengths], axis=-1)
+        return np.hstack([legs.reshape(count, -1), near, quaternion])
+
+    held = tuple((f"piston{k} link", f"seat{k}") for k in range(1, 7))
+    return HeldRobot("stewart-gough", made.model, configurations, held)
+
+
+def _about_z(angle: float) -> np.ndarray:
+    c, s = np.cos(angle), np.sin(angle)
+    return np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
+
+
+def talos() -> HeldRobot:
+    """Talos with both feet on the ground; configurations are those in which its knees are bent."""
+    model = find("talos").twin.model
+
+    def configurations(rng: np.random.Generator, count: int) -> np.ndarray:
+        q = np.zeros((count, model.nq))
+        q[:, 2], q[:, 3:7] = 1.0, [0.0, 0.0, 0.0, 1.0]
+        for side in ("left", "right"):
+            for joint, bend in (("3", -0.45), ("4", 0.9), ("5", -0.45)):
+                q[:, model.joints[model.getJointId(f"leg_{side}_{joint}_joint")].idx_q] = bend
+        q[:, 7:] += rng.uniform(-0.1, 0.1, (count, model.nq - 7))
+        return q
+
+    return HeldRobot("talos", model, configurations, feet=FEET)
+
+
+HELD: dict[str, Callable[[], HeldRobot]] = {"four-bar": four_bar, "stewart-gough": platform, "talos": talos}
