@@ -1,4 +1,4 @@
-"""Scalars of 40 digits: formulas that run on any scalar run on these, and differences of tiny steps judge derivatives."""
+"""Scalars of 40 digits: formulas that run on any scalar run on these; differences of tiny steps judge derivatives."""
 
 from __future__ import annotations
 

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from exact import derivative, exact
-from robots import random_motion, random_pose, random_tree
 
 import appell as ap
 from appell.algebra.matrix import Mat3
@@ -18,6 +16,8 @@ from appell.formulate.constrained.rows import rows
 from appell.formulate.tree import Tree
 from appell.model import constraint as con
 from appell.model.constraint.closures import TURN
+from exact import derivative, exact
+from robots import random_motion, random_pose, random_tree
 
 CLOSE = 1e-13
 CLOSURES = (

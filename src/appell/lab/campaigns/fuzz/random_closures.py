@@ -63,7 +63,11 @@ def _gear(rng: np.random.Generator, peer: PeerTree, q: np.ndarray) -> Closure | 
         return None
     ratio = {f"joint{k}": float(rng.uniform(-2, 2)) for k in rng.choice(able, 2, replace=False)}
     joints = peer.robot
-    return {"type": "gear", "ratio": ratio, "offset": float(sum(c * joints.joint_position(joints.joint(name), q)[0] for name, c in ratio.items()))}
+    return {
+        "type": "gear",
+        "ratio": ratio,
+        "offset": float(sum(c * joints.joint_position(joints.joint(name), q)[0] for name, c in ratio.items())),
+    }
 
 
 Free = Callable[[np.random.Generator, np.ndarray, Turn], tuple[dict[str, Any], np.ndarray, Turn]]

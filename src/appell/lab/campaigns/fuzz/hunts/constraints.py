@@ -108,9 +108,7 @@ class _Asked:
 
     def _velocities(self) -> float:
         rows = [self.judge.rows(self.q, w) for w in self.w]
-        return max(
-            _part(x.K @ w + x.offset, np.abs(x.K) @ np.abs(w)) for x, w in zip(rows, self.w, strict=True)
-        )
+        return max(_part(x.K @ w + x.offset, np.abs(x.K) @ np.abs(w)) for x, w in zip(rows, self.w, strict=True))
 
     def _motion(self) -> dict[str, float]:
         return self._moved("motion", self.dyn.constrained_acceleration(self.q, self.w, self.tau))
