@@ -24,9 +24,7 @@ from appell.model.constraint.gear import Gear
 from appell.model.frame import Frame
 
 
-def rows(
-    tree: Tree, constraints: Sequence[Constraint], q: Vector, w: Vector, prescribed: Vector = ()
-) -> list[Row]:
+def rows(tree: Tree, constraints: Sequence[Constraint], q: Vector, w: Vector, prescribed: Vector = ()) -> list[Row]:
     """All rows; w is a velocity of the tree. `prescribed` holds (s, ṡ, s̈) of every motion, one after the other."""
     found, motions = [], [prescribed[k : k + 3] for k in range(0, len(prescribed), 3)]
     for constraint in constraints:
