@@ -27,7 +27,7 @@ def _by_adjugate(A: Matrix, right: Matrix, limit: float) -> list[list[Scalar]]:
     adjugate = _adjugate(A)
     determinant = _dot(A[0], [row[0] for row in adjugate])
     guard = limit * limit * (determinant * determinant) - _squares(A) * _squares(adjugate)
-    scale = _guarded(guard, determinant)
+    scale = guarded_inverse(guard, determinant)
     columns = list(zip(*right, strict=True))
     return [[scale * _dot(row, column) for column in columns] for row in adjugate]
 
@@ -54,7 +54,7 @@ def _by_elimination(matrix: Matrix, right: Matrix, limit: float) -> list[list[Sc
         for i in range(k + 1, n):
             _lift(rows, k, i)
         pivot = rows[k][k]
-        inverse.append(_guarded(limit * limit * (pivot * pivot) - size, pivot))
+        inverse.append(guarded_inverse(limit * limit * (pivot * pivot) - size, pivot))
         for i in range(k + 1, n):
             ratio = rows[i][k] * inverse[k]
             rows[i][k + 1 :] = [x - ratio * y for x, y in zip(rows[i][k + 1 :], rows[k][k + 1 :], strict=True)]
@@ -73,7 +73,7 @@ def _lift(rows: list[list[Scalar]], k: int, i: int) -> None:
     rows[i] = lower[:k] + [select(swap, x, y) for x, y in zip(upper[k:], lower[k:], strict=True)]
 
 
-def _guarded(guard: Scalar, divisor: Scalar) -> Scalar:
+def guarded_inverse(guard: Scalar, divisor: Scalar) -> Scalar:
     """1 / divisor where the guard is positive, else NaN."""
     if is_number(guard):
         return 1.0 / divisor if guard > 0 else float("nan")

@@ -110,6 +110,16 @@ class System(ABC):
         return len(self.actuator_names)
 
     @property
+    def sizes(self) -> dict[str, int]:
+        """How many numbers the arguments of its functions have, by name."""
+        return {"q": self.nq, "v": self.nv, "a": self.nv, "tau": self.nu}
+
+    @property
+    def prescribed(self) -> tuple[str, ...]:
+        """Motions that are given as functions of time, and so are arguments of its functions."""
+        return ()
+
+    @property
     @abstractmethod
     def is_flat(self) -> bool:
         """Whether dq/dt is v, number for number."""

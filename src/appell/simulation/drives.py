@@ -38,7 +38,7 @@ class Drives:
         """(q̇, a)(q, v, tau, s)."""
 
         def body(equations, q, v, tau, s, wrenches):
-            return {"rate": equations.system.rate(q, v), "a": equations.acceleration(q, v, tau, wrenches, s)}
+            return {"rate": equations.rate(q, v), "a": equations.acceleration(q, v, tau, wrenches, s)}
 
         doc = "The equations of motion with the directions of dry friction given as -1, 0 or 1, a drive each."
         return self.dyn.function("sliding_state_rate", "q v tau s", body, doc, pushed=True)

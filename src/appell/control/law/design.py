@@ -157,7 +157,7 @@ class Design:
             return [0.0] * self.model.nu
         rates = equations.drive_rates(q, v_wanted)
         ahead = [replace(own, width=own.width or SLOW).force(rate) for own, rate in zip(dry, rates, strict=True)]
-        return equations.on_actuators(ahead)
+        return equations.drives_at_actuators(q, ahead)
 
 
 def checked_period(period: float) -> float:
