@@ -45,6 +45,12 @@ class ConstrainedCatalogue(FrameCatalogue):
         "How far the rows on positions are from being kept, m or 1.",
         inertial=False,
     )
+    row_jacobian = Entry(
+        "q",
+        lambda e, q: {"K": _constrained(e, "row_jacobian").row_jacobian(q)},
+        "K(q), with the rates K w + b of every row.",
+        inertial=False,
+    )
     row_rates = Entry(
         "q w",
         lambda e, q, w: {"rates": e.row_rates(q, w)},

@@ -8,7 +8,8 @@ With d = xₐ - x_b, p fixed to side a and s fixed to side b, dots for time deri
     square p s   φ = p·s          rate = (ωₐ - ω_b)·(p × s)       γ = p̈·s + 2 ṗ·ṡ + p·s̈          moment p × s    (4)
     length       φ = |d| - L      rate = e·ḋ,  e = d/|d|          γ = e·d̈ + (ḋ·ḋ - (e·ḋ)²)/|d|    force e         (5)
 
-Q = ½(RₐR_bᵀ - R_bRₐᵀ), for which φ̇ = rate only where φ = 0: all that is needed. The rate of (3) is s·(uₐ - u_b) at the origin of a.
+Q = ½(RₐR_bᵀ - R_bRₐᵀ), for which φ̇ = rate only where φ = 0: all that is needed. The rate of (3) is s·(uₐ - u_b), both
+velocities those of points at the origin of a.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from appell.algebra.matrix import axial
-from appell.algebra.scalar import Scalar, sqrt
+from appell.algebra.scalar import Scalar, inverse_sqrt, sqrt
 from appell.algebra.vector import UNITS
 from appell.formulate.constrained.action import Action, Sides
 from appell.model.constraint.closures import POSITION, TURN
@@ -54,6 +55,7 @@ def square(label: str, sides: Sides) -> Action:
 
 
 def distance(sides: Sides) -> Scalar:
+    """From the origin of one frame to that of the other."""
     d = sides.a.x - sides.b.x
     return sqrt(d.dot(d))
 
@@ -61,10 +63,11 @@ def distance(sides: Sides) -> Scalar:
 def length(label: str, sides: Sides, rest: Scalar) -> Action:
     """(5), with the length at rest."""
     a, b = sides.a, sides.b
-    D = distance(sides)
-    e = (1.0 / D) * (a.x - b.x)
+    D, d = distance(sides), a.x - b.x
+    over = inverse_sqrt(d.dot(d))
+    e = over * d
     rate, second = a.velocity(a.x) - b.velocity(b.x), a.acceleration(a.x) - b.acceleration(b.x)
-    drift = e.dot(second) + (rate.dot(rate) - e.dot(rate) * e.dot(rate)) / D
+    drift = e.dot(second) + over * (rate.dot(rate) - e.dot(rate) * e.dot(rate))
     return Action(label, D - rest, drift, a.x, b.x, force=e)
 
 

@@ -166,6 +166,9 @@ class ConstrainedEquations(Equations):
     def gap(self, q: Vector) -> list[Scalar]:
         return self.under.gap(q)
 
+    def row_jacobian(self, q: Vector) -> Matrix:
+        return self.under.row_jacobian(q)
+
     def row_rates(self, q: Vector, w: Vector) -> list[Scalar]:
         return self.under.row_rates(q, w)
 

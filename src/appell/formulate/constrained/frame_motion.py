@@ -11,7 +11,7 @@ from one origin to the next, W r = α × r + ω × (ω × r), at a = 0:
 velocity moves a point x of everything beyond the joint by ±(σ + Ω × (x - o)), o being the origin of its link: a column
 of K.
 
-A joint of one axis turns about a coordinate axis of its link, or else its link is given other axes A: J(q) A = A J_z(q).
+A joint of one axis turns about a coordinate axis of its link, or its link is given other axes A with J(q) A = A J_z(q).
 Constant turns and shifts between joints are composed once, and what misses 0 or ±1 by rounding becomes it: the plane of
 a loop then is a coordinate plane, wherever it lies on the robot, and rows out of it are literal zeros.
 """

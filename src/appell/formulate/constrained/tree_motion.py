@@ -84,6 +84,10 @@ class TreeMotion:
         rows = self.manifold.all_rows(self.tree.tree, q, self._zeros, self.prescribed)
         return [row.gap for row in rows if row.gap is not None]
 
+    def row_jacobian(self, q: Vector) -> Matrix:
+        """K of all rows."""
+        return [row.jacobian for row in self.manifold.all_rows(self.tree.tree, q, self._zeros, self.prescribed)]
+
     def row_rates(self, q: Vector, w: Vector) -> list[Scalar]:
         """K w + b of all rows."""
         rows = self.manifold.all_rows(self.tree.tree, q, self._zeros, self.prescribed)

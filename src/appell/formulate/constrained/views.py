@@ -13,6 +13,7 @@ from appell.algebra.rotation import Pose
 from appell.formulate.constrained.frame_motion import View, canonical, route
 from appell.formulate.tree import Tree, TreeLink
 from appell.model.frame import Frame
+from appell.model.joints import Revolute
 
 
 def view_of_closure(tree: Tree, a: Frame, b: Frame) -> View:
@@ -27,3 +28,20 @@ def view_of_closure(tree: Tree, a: Frame, b: Frame) -> View:
 def placed(link: TreeLink) -> Pose:
     """Where the joint of a link stands on the parent, in the axes that suit it."""
     return link.placement @ canonical(link.joint.motion)[0]
+
+
+def view_of_wheel(tree: Tree, wheel: Frame, plane: Frame) -> View:
+    """The link on which a wheel turns, where its axis stands still; else the wheel itself.
+
+    There the lateral rows of two wheels on one axle are one expression, and on a base that moves in a plane the normal
+    rows literal zeros.
+    """
+    inward, _ = route(tree, wheel.body, plane.body)
+    if inward and isinstance(inward[0].joint.motion, Revolute):
+        return View(inward[0].parent, placed(inward[0]))
+    return View(wheel.body, wheel.pose)
+
+
+def view_from(frame: Frame) -> View:
+    """The frame itself: a surface, on which normals stand still, or a blade."""
+    return View(frame.body, frame.pose)

@@ -16,7 +16,10 @@ from appell.model.constraint.closures import (
 )
 from appell.model.constraint.constraint import Constraint
 from appell.model.constraint.gear import Gear
+from appell.model.constraint.prescribed import Prescribed
+from appell.model.constraint.rolling import Rolling, Skate
 from appell.model.constraint.validate import check_constraints
+from appell.model.constraint.velocities import Velocities
 
 __all__ = [
     "Closure",
@@ -30,8 +33,12 @@ __all__ = [
     "Orientation",
     "Plane",
     "Point",
+    "Prescribed",
+    "Rolling",
+    "Skate",
     "Slider",
     "Universal",
+    "Velocities",
     "Weld",
     "check_constraints",
 ]

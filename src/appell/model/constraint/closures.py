@@ -36,8 +36,12 @@ class Closure(Constraint):
         return self.labels
 
     @property
+    def row_units(self) -> tuple[str, ...]:
+        return tuple("rad" if label in TURN or label.startswith("square") else "m" for label in self.labels)
+
+    @property
     def drivable(self) -> tuple[str, ...]:
-        return tuple(label for label in self.labels if label in POSITION or label.startswith("along"))
+        return tuple(label for label in self.labels if label not in TURN)
 
     def flaws(self, robot: Robot) -> Iterator[Flaw]:
         yield from tie_flaws(self, robot, self.a, self.b)

@@ -50,6 +50,11 @@ class Constraint(ABC):
         return len(self.row_labels)
 
     @property
+    def row_units(self) -> tuple[str, ...]:
+        """rad or m: what the velocity in a row is the rate of."""
+        return ("m",) * self.rows
+
+    @property
     def holonomic(self) -> tuple[bool, ...]:
         """Of every row, whether it ties positions: whether it has a gap."""
         return (True,) * self.rows

@@ -42,6 +42,10 @@ class Gear(Constraint):
         return ("ratio",)
 
     @property
+    def row_units(self) -> tuple[str, ...]:
+        return ("rad",)
+
+    @property
     def drivable(self) -> tuple[str, ...]:
         return self.row_labels
 
