@@ -20,8 +20,8 @@ from appell.formulate.constrained.row import Row
 from appell.formulate.constrained.rows import rows
 from appell.formulate.mechanism_equations import Differentiate
 from appell.formulate.tree import Tree
-from appell.model.constrained import Chosen, Manifold, manifold
 from appell.model.constraint import Constraint
+from appell.model.manifold import Chosen, Manifold, manifold
 from appell.model.robot import Robot
 
 SAMPLES = 4  # configurations beside the start
