@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from exact import Exact, derivative, exact
-from robots import random_motion, random_pose, random_tree
 
 import appell as ap
 from appell.algebra.rotation import Pose
@@ -16,6 +14,8 @@ from appell.formulate.constrained.rows import rows
 from appell.formulate.tree import Tree
 from appell.model import constraint as con
 from appell.model.constraint.closures import TURN
+from exact import Exact, derivative, exact
+from robots import random_motion, random_pose, random_tree
 
 CLOSE = 1e-24
 CLOSURES = (
