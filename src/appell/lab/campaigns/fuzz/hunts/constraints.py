@@ -5,8 +5,8 @@ velocities that K leaves free, by singular values, an answer is held to
 
     K w + b = 0        K a + γ = 0        Zᵀ(M a + h - τ) = 0        M* = Nᵀ M N        ∂S*/∂a = Nᵀ(M a + h)
 
-relative to the largest of its terms. Where the rows are near a singular configuration nothing is asked. A robot that is
-refused by name (no freedom is left, a loop is singular where it closes) is counted.
+relative to the largest of its terms. Where the rows are near a singular configuration nothing is asked. All loops close
+by construction, so that a robot that is refused is a finding.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class Constraints(Hunt):
         try:
             system = tree.with_loops(*constraints(case["closures"]), home=case["q"])
         except ModelError as error:
-            return Verdict(counts={"refused": 1, type(error).__name__: 1})
+            return Verdict(f"refused, although its loops close: {error}", "refused")
         if not system.nv:
             return Verdict(counts={"without freedom": 1})
         rng = np.random.default_rng([case["states"], 14])
