@@ -28,12 +28,24 @@ def test_a_row_that_is_implied_at_one_sample_alone_is_kept():
     assert len(partition(K, FLAT).independent) == 3
 
 
-def test_kept_rows_and_independent_velocities_make_a_matrix_that_the_pivots_solve():
+def test_kept_rows_and_independent_velocities_make_a_regular_matrix_of_its_blocks():
     K = samples(lambda rng: rng.normal(size=(3, 5)))
     split = partition(K, FLAT)
     E = np.vstack([K[0], np.eye(5)[list(split.independent)]])
-    assert sorted(pivot.row for pivot in split.pivots) == sorted(pivot.column for pivot in split.pivots) == [*range(5)]
+    assert sorted(k for block in split.blocks for k in block.rows) == [*range(5)]
+    assert sorted(k for block in split.blocks for k in block.columns) == [*range(5)]
     assert np.linalg.cond(E) < 1e3
+
+
+def test_loops_that_share_no_velocity_are_blocks_of_their_own_and_a_chain_of_them_is_ordered():
+    def chain(rng):
+        K = np.zeros((4, 6))
+        K[:2, :3] = rng.normal(size=(2, 3))  # a loop of three joints
+        K[2:, 2:] = rng.normal(size=(2, 4))  # one that needs the third
+        return K
+
+    split = partition(samples(chain), [3, 4, 4, 1, 2, 2], independent=(0, 3))
+    assert [set(block.rows) for block in split.blocks[2:]] == [{0, 1}, {2, 3}]
 
 
 def test_what_is_asked_for_stays_independent():
