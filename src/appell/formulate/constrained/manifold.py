@@ -145,9 +145,11 @@ def found(
     depth = _depths(tree)
     names = {name: k for k, name in enumerate(tree.velocity_names)}
     wanted, quasi, others = _asked(tree, independent, samples)
-    split = partition(K, depth, independent=wanted, preferred=[names[name] for name in preferred], quasi=quasi)
-    placing = partition(K[:, list(holonomic)], depth, preferred=split.independent if split else ())
     labels = tuple((row.constraint, row.label) for row in made[0])
+    owners, liked = [owner for owner, _ in labels], [names[name] for name in preferred]
+    split = partition(K, depth, owners, independent=wanted, preferred=liked, quasi=quasi)
+    free = split.independent if split else ()
+    placing = partition(K[:, list(holonomic)], depth, [owners[k] for k in holonomic], preferred=free)
     if split is None or placing is None or sum(len(block.rows) for block in split.blocks) != tree.nv:
         raise _impossible(tree, independent, K)
     _check_consistent(tree, constraints, samples, split, labels)

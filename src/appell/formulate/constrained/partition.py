@@ -4,10 +4,11 @@ All this is decided once, from the rows K at some configurations on the manifold
 independent a little off the manifold would take a freedom away that is there.
 
 Rows are taken in order; one that earlier rows imply at every sample carries no force. Of what is left, complete
-pivoting with a threshold looks for entries that are large at all samples, those farthest from the root first, so that a
-base or a crank stays independent, and whatever somebody asked for, wherever that can be. The velocities that were found
-to depend on others, and the rows that tell them, then fall into blocks: one a loop, or a few loops that share joints.
-A block needs those whose velocities its rows speak of, so that there is an order.
+pivoting with a threshold looks for entries that are large at all samples: of velocities in few constraints first, then
+of those farthest from the root, so that a base, a platform or a crank stays independent, and whatever somebody
+asked for, wherever that can be. The velocities that were found to depend on others, and the rows that tell them, then
+fall into blocks: one a loop, or a few loops that share joints. A block needs those whose velocities its rows speak of,
+so that there is an order.
 """
 
 from __future__ import annotations
@@ -68,6 +69,7 @@ def implied_rows(K: np.ndarray) -> tuple[int, ...]:
 def partition(
     K: np.ndarray,
     depth: Sequence[int],
+    owners: Sequence[str],
     *,
     independent: Collection[int] = (),
     preferred: Collection[int] = (),
@@ -75,17 +77,20 @@ def partition(
 ) -> Partition | None:
     """The partition of rows K (samples, rows, velocities), None if these velocities cannot be independent.
 
-    `depth` tells how far a velocity is from the root, `independent` which ones must be independent, `preferred` which
-    ones should be; `quasi` are the rows of other independent velocities (samples, freedoms, velocities) in their place.
+    `depth` tells how far a velocity is from the root, `owners` the constraint of every row, `independent` which
+    velocities must be independent, `preferred` which ones should be; `quasi` are the rows of other independent
+    velocities (samples, freedoms, velocities) in their place.
     """
     implied = implied_rows(K)
     kept = tuple(i for i in range(K.shape[1]) if i not in implied)
     A = _telling(K[:, kept])
+    spoken = [len({owners[i] for i in kept if (K[:, i, k] != 0.0).any()}) for k in range(K.shape[2])]
+    order = [(count, -far) for count, far in zip(spoken, depth, strict=True)]
     if quasi is not None:
         A = np.concatenate([A, quasi[: len(A)]], axis=1)
-        pairs = _pairs(A, depth)
+        pairs = _pairs(A, order)
         return None if pairs is None else Partition(kept, implied, (), _blocks(A, pairs))
-    pairs = _pairs(A, depth, forbidden=independent, reluctant=preferred)
+    pairs = _pairs(A, order, forbidden=independent, reluctant=preferred)
     if pairs is None:
         return None
     free = tuple(k for k in range(K.shape[2]) if k not in pairs.values())
@@ -102,9 +107,9 @@ def _telling(A: np.ndarray) -> np.ndarray:
 
 
 def _pairs(
-    A: np.ndarray, depth: Sequence[int], forbidden: Collection[int] = (), reluctant: Collection[int] = ()
+    A: np.ndarray, order: Sequence[tuple[int, int]], forbidden: Collection[int] = (), reluctant: Collection[int] = ()
 ) -> dict[int, int] | None:
-    """A velocity for every row, by large entries, the deepest first; None if there are not enough of them."""
+    """A velocity for every row, by large entries in an order of velocities; None if there are not enough of them."""
     A = A.copy()
     size = np.abs(A).max(axis=(0, 2), initial=0.0)
     rows = list(range(A.shape[1]))
@@ -118,7 +123,7 @@ def _pairs(
         willing = ~shy if not shy.all() and least[:, ~shy].max() > RELUCTANT * least.max() else shy | True
         good = (least >= THRESHOLD * least[:, willing].max()) & willing
         places = list(zip(*np.nonzero(good), strict=True))
-        i, k = min(places, key=lambda at: (-depth[columns[at[1]]], -at[1], -least[at]))
+        i, k = min(places, key=lambda at: (order[columns[at[1]]], -at[1], -least[at]))
         row, column = rows.pop(i), columns.pop(k)
         found[row] = column
         A[:, rows] -= (A[:, rows, column] / A[:, row, column, None])[:, :, None] * A[:, row, None]
