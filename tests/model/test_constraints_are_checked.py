@@ -79,7 +79,7 @@ def test_all_flaws_are_told_at_once():
 
 def test_two_constraints_of_one_name_are_told_apart():
     twins = [con.Point("hook", "left"), con.Distance("hook", "left", 0.3)]
-    with pytest.raises(ap.ModelError, match="2 constraints are named 'hook-left': point, distance(?s:.*)name='...'"):
+    with pytest.raises(ap.ModelError, match=r"2 constraints are named 'hook-left': point, distance(?s:.*)try .*name="):
         check_constraints(robot(), twins)
     check_constraints(robot(), [twins[0], con.Distance("hook", "left", 0.3, name="rod")])
 
