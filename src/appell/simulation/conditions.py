@@ -48,7 +48,7 @@ class Conditions:
             )
 
     def value(self, t: float, y: np.ndarray, k: int) -> float:
-        given: Any = self.functions[k](float(t), *self.flow.split(y))
+        given: Any = self.functions[k](float(t), *self.flow.seen(y))
         try:
             found = float(given)
         except (TypeError, ValueError):

@@ -27,6 +27,7 @@ from appell.errors import ArgumentError
 from appell.model.constrained import ConstrainedRobot
 from appell.model.system import System
 from appell.motion.assembly.rows import ConstraintRows, saddle_solve, tree_dynamics
+from appell.motion.curve import Piece, fit_matrix
 from appell.simulation.prescribed import Motions
 from appell.simulation.status import Status, Stop
 
@@ -80,6 +81,10 @@ class States:
     def groups(self, q: np.ndarray, w: np.ndarray) -> dict[str, np.ndarray]:
         """What a record has of states, any batch."""
         return {"q": q, "v": w}
+
+    def shown(self, piece: Piece) -> Piece:
+        """A step as a record keeps it: (q, v)."""
+        return piece
 
     # ---- impulses
 
@@ -153,6 +158,12 @@ class ConstrainedStates(States):
 
     def groups(self, q: np.ndarray, w: np.ndarray) -> dict[str, np.ndarray]:
         return {"q": q, "v": self.velocities(q, w), "w": w}
+
+    def shown(self, piece: Piece) -> Piece:
+        degree = len(piece.series) - 1
+        values = piece.over(piece.start, piece.end, degree)
+        q, w = values[:, : self.nq], values[:, self.nq :]
+        return piece._replace(series=fit_matrix(degree) @ np.concatenate([q, self.velocities(q, w)], axis=1))
 
     # ---- onto the manifold
 

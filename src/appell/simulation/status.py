@@ -17,7 +17,7 @@ class Status(Enum):
     FINISHED = "The run reached its end."
     STOPPED = "A stop condition was met."
     TOLERANCE = "The tolerance cannot be reached: the step size has shrunk to the spacing of floating-point numbers."
-    SINGULAR = "The contact constraint is singular: no finite contact force keeps the points where they touch."
+    SINGULAR = "A constraint is singular: no finite force keeps it."
     UNSOLVED = "No contact forces were found that obey the laws of contact and friction together."
     EVENTS = "There were more events than max_events."
     STEPS = "There were more steps than max_steps."
