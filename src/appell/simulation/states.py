@@ -285,4 +285,4 @@ def numbers(given, size: int, name: str, owner: str) -> np.ndarray:
 
 def _pivots(K: np.ndarray) -> np.ndarray:
     """What is left of every row by those before it."""
-    return np.abs(np.diag(np.linalg.qr(K.T, mode="r"))) if len(K) else np.zeros(0)
+    return np.abs(lapack.dgeqrf(K.T)[0].diagonal()) if len(K) else np.zeros(0)
