@@ -59,7 +59,7 @@ def test_wrenches_on_the_soles(case):
     names = dyn.system.tree.velocity_names
     u = w[[names.index(name) for name in dyn.system.velocity_names]]
     for foot, wanted in given["foot_wrenches_on_the_robot_in_sole_axes"].items():
-        force, moment = answer(dyn.constraint_wrench(foot), q, u, tau)
+        force, moment = np.split(answer(dyn.constraint_wrench(foot), q, u, tau), 2)
         R = soles[foot][:3, :3]
         close([*(R.T @ force), *(R.T @ moment)], wanted)
 

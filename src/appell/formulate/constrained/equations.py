@@ -178,9 +178,11 @@ class ConstrainedEquations(Equations):
     def constraint_forces(self, q: Vector, v: Vector, tau: Vector, wrenches: Wrenches) -> list[Scalar]:
         """λ of all rows; 0 where others imply a row."""
         w, basis = self.under.moving(q, v)
+        given = self._left(q, w, self._on_tree(tau))
+        if not self.eliminates:  # what is needed and what is given nearly cancel in a tree that has many freedoms
+            return self.manifold.spread(self.under.acceleration(q, w, given, wrenches)[1])
         a = basis.acceleration(self.acceleration(q, v, tau, wrenches))
         needed = self.under.with_rotors(self.tree.body_forces(q, w, a, wrenches), a)
-        given = self._left(q, w, self._on_tree(tau))
         carried = basis.multipliers([x - y for x, y in zip(needed, given, strict=True)])
         return self.manifold.spread(carried)
 

@@ -82,6 +82,4 @@ def measure(name: str, count: int, turns: int, tick: Callable[[], object]) -> li
     best = {who: timing.best / count for who, timing in timings.items()}
     ratio, wanted = best["theirs"] / best["ours"], aim("loops", name, "forward_dynamics")
     title = "forward dynamics with loops"
-    return [
-        Figure("loops", name, "forward_dynamics", title, ratio, "x", wanted, best["ours"], best["theirs"], details)
-    ]
+    return [Figure("loops", name, "forward_dynamics", title, ratio, "x", wanted, best["ours"], best["theirs"], details)]

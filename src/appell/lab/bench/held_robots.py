@@ -21,12 +21,11 @@ from appell.algebra.vector import Vec3
 from appell.describe.pinocchio import from_pinocchio
 from appell.describe.zoo.mechanisms import stewart_gough
 from appell.dynamics import Dynamics
-from appell.errors import ModelWarning
+from appell.errors import AppellError, ModelWarning
 from appell.lab.bench.subject import find, pinocchio
 from appell.model.body import Body
 from appell.model.constrained import ConstrainedRobot
 from appell.model.constraint import Constraint, Point, Weld
-from appell.model.frame import Frame
 from appell.model.robot import Robot
 
 FEET = ("left_sole_link", "right_sole_link")
@@ -53,12 +52,11 @@ class HeldRobot:
     @cached_property
     def system(self) -> ConstrainedRobot:
         """Ours; the feet stand where they are in a first configuration."""
-        home, tree = self.configurations(np.random.default_rng(0), 1)[0], self.tree
-        places = {foot: Dynamics(tree).pose(foot)(home) for foot in self.feet}
-        tree = tree.with_frames([Frame(f"ground {foot}", None, _pose(place)) for foot, place in places.items()])
+        home = self.configurations(np.random.default_rng(0), 1)[0]
+        places = {foot: Dynamics(self.tree).pose(foot)(home) for foot in self.feet}
         held: list[Constraint] = [Point(a, b) for a, b in self.points]
-        held += [Weld(foot, f"ground {foot}") for foot in self.feet]
-        return tree.with_loops(*held, home=home)
+        held += [Weld(foot, _pose(place)) for foot, place in places.items()]
+        return self.tree.with_loops(*held, home=home)
 
     @cached_property
     def contacts(self) -> Any:
@@ -166,19 +164,53 @@ def _about_z(angle: float) -> np.ndarray:
 
 
 def talos() -> HeldRobot:
-    """Talos with both feet on the ground; configurations are those in which its knees are bent."""
+    """Talos with both feet on the ground and its knees bent."""
     model = find("talos").twin.model
+    bent = np.zeros(model.nq)
+    bent[2], bent[6] = 1.0, 1.0
+    for side in ("left", "right"):
+        for joint, angle in (("3", -0.45), ("4", 0.9), ("5", -0.45)):
+            bent[model.joints[model.getJointId(f"leg_{side}_{joint}_joint")].idx_q] = angle
 
     def configurations(rng: np.random.Generator, count: int) -> np.ndarray:
-        q = np.zeros((count, model.nq))
-        q[:, 2], q[:, 3:7] = 1.0, [0.0, 0.0, 0.0, 1.0]
-        for side in ("left", "right"):
-            for joint, bend in (("3", -0.45), ("4", 0.9), ("5", -0.45)):
-                q[:, model.joints[model.getJointId(f"leg_{side}_{joint}_joint")].idx_q] = bend
-        q[:, 7:] += rng.uniform(-0.1, 0.1, (count, model.nq - 7))
-        return q
+        """The pelvis a little aside and turned, arms, torso and head anywhere near, and legs that keep the feet."""
+        pin, legs = pinocchio(), Legs(model, bent)
+        moved = 0.2 * rng.uniform(-1.0, 1.0, (count, model.nv))
+        moved[:, :6] *= 0.1
+        moved[:, legs.columns] = 0.0
+        return np.array([legs.standing(pin.integrate(model, bent, step)) for step in moved])
 
     return HeldRobot("talos", model, configurations, feet=FEET)
+
+
+class Legs:
+    """Two legs of six joints, whose feet are to stay where they are in a first configuration."""
+
+    def __init__(self, model: Any, q: np.ndarray):
+        self.pin, self.model, self.data = pinocchio(), model, model.createData()
+        self.feet = [model.getFrameId(foot) for foot in FEET]
+        self.pin.framesForwardKinematics(model, self.data, q)
+        self.ground = [self.data.oMf[foot].copy() for foot in self.feet]
+        names = [[f"leg_{side}_{k}_joint" for k in range(1, 7)] for side in ("left", "right")]
+        self.legs = [[model.joints[model.getJointId(name)].idx_v for name in leg] for leg in names]
+
+    @property
+    def columns(self) -> list[int]:
+        return [k for leg in self.legs for k in leg]
+
+    def standing(self, q: np.ndarray) -> np.ndarray:
+        """With Newton's steps of the legs, until the feet are back."""
+        pin, model, data, step = self.pin, self.model, self.data, np.zeros(self.model.nv)
+        for _ in range(20):
+            pin.computeJointJacobians(model, data, q)
+            pin.updateFramePlacements(model, data)
+            for foot, place, leg in zip(self.feet, self.ground, self.legs, strict=True):
+                J = pin.getFrameJacobian(model, data, foot, pin.LOCAL)[:, leg]
+                step[leg] = np.linalg.solve(J, pin.log6(data.oMf[foot].actInv(place)).vector)
+            q = pin.integrate(model, q, step)
+            if np.abs(step).max() < 1e-13:
+                return q
+        raise AppellError("the legs of Talos do not reach the ground.")
 
 
 HELD: dict[str, Callable[[], HeldRobot]] = {"four-bar": four_bar, "stewart-gough": platform, "talos": talos}

@@ -128,7 +128,9 @@ class HeldTree:
 
     def _place(self, side: dict[str, Any]) -> Place:
         pin, peer = self.pin, self.peer
-        at = pin.SE3(pin.rpy.rpyToMatrix(*map(float, side.get("rpy", (0, 0, 0)))), np.array(side.get("xyz", (0, 0, 0)), float))
+        at = pin.SE3(
+            pin.rpy.rpyToMatrix(*map(float, side.get("rpy", (0, 0, 0)))), np.array(side.get("xyz", (0, 0, 0)), float)
+        )
         if side["link"] is None:
             zero, none = np.zeros(3), np.zeros((3, peer.robot.nv))
             return Place(at.translation, at.rotation, zero, zero, zero, zero, none, none)
@@ -137,7 +139,9 @@ class HeldTree:
         speed = pin.getFrameVelocity(peer.model, peer.data, joint, at, axes)
         gain = pin.getFrameClassicalAcceleration(peer.model, peer.data, joint, at, axes)
         J = np.reshape(pin.getFrameJacobian(peer.model, peer.data, joint, at, axes), (6, -1)) @ peer.G
-        return Place(where.translation, where.rotation, speed.linear, speed.angular, gain.linear, gain.angular, J[:3], J[3:])
+        return Place(
+            where.translation, where.rotation, speed.linear, speed.angular, gain.linear, gain.angular, J[:3], J[3:]
+        )
 
     def _gear(self, closure: Closure, q: np.ndarray) -> Rows:
         robot, gap, K = self.peer.robot, -closure["offset"], np.zeros(self.peer.robot.nv)

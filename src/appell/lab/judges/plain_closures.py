@@ -41,7 +41,7 @@ OTHERS: dict[str, Callable[[Closure, str, str, str | None], Constraint]] = {
     "gear": lambda data, name, a, b: constraint.Gear(data["ratio"], data["offset"], name=name),
     "rolling-disk": lambda data, name, a, b: constraint.Rolling(a, data["radius"], axis="y", on=b, name=name),
     "rolling-ball": lambda data, name, a, b: constraint.Rolling(
-        a, data["radius"], on=b, ball=True, spin=data.get("spin", 0.0), name=name
+        a, data["radius"], on=b, ball=True, turning=data.get("spin", 0.0), name=name
     ),
     "knife": lambda data, name, a, b: constraint.Skate(a, across="y", name=name),
 }

@@ -7,12 +7,12 @@ there.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from appell.lab.judges.peer_tree import ONE_AXIS, Numbers, PeerTree, rotation
+from appell.lab.judges.peer_tree import ONE_AXIS, PeerTree, rotation
 from appell.lab.judges.plain_closures import Closure
 
 UPRIGHT = 0.8  # cosine of the steepest angle between a wheel's axis and its plane's normal
@@ -20,10 +20,13 @@ Turn = np.ndarray
 Places = dict[int, tuple[np.ndarray, Turn]]  # of links by number, -1 the world
 
 
-def random_closures(rng: np.random.Generator, peer: PeerTree, q: np.ndarray, most: int = 2) -> list[Closure]:
-    """One to `most` closures that q closes."""
-    places = link_places(peer, q)
-    return [_closure(rng, peer, q, places) for _ in range(int(rng.integers(1, most + 1)))]
+def random_closures(
+    rng: np.random.Generator, peer: PeerTree, q: np.ndarray, most: int = 1, kinds: Sequence[str] = ()
+) -> list[Closure]:
+    """One to `most` closures that q closes, of some kinds or of all; fewer where a gear finds no joints."""
+    places, names = link_places(peer, q), list(kinds or MADE)
+    made = (_closure(rng, str(rng.choice(names)), peer, q, places) for _ in range(int(rng.integers(1, most + 1))))
+    return [closure for closure in made if closure is not None]
 
 
 def link_places(peer: PeerTree, q: np.ndarray) -> Places:
@@ -36,17 +39,16 @@ def link_places(peer: PeerTree, q: np.ndarray) -> Places:
     return found
 
 
-def _closure(rng: np.random.Generator, peer: PeerTree, q: np.ndarray, places: Places) -> Closure:
+def _closure(rng: np.random.Generator, kind: str, peer: PeerTree, q: np.ndarray, places: Places) -> Closure | None:
+    if kind == "gear":
+        return _gear(rng, peer, q)
     first = int(rng.integers(len(peer.links)))
     second = int(rng.choice([k for k in places if k != first]))
-    kind = str(rng.choice(list(MADE)))
-    if kind == "gear":
-        return _gear(rng, peer, q) or _closure(rng, peer, q, places)
     R = rotation(rng.normal(size=4))
     side = {"link": f"link{first}", "xyz": rng.uniform(-0.5, 0.5, 3).tolist(), "rpy": _rpy(peer, R)}
-    x, axes = places[first][0] + places[first][1] @ side["xyz"], places[first][1] @ R
     if kind == "knife":
         return {"type": kind, "a": side}
+    x, axes = places[first][0] + places[first][1] @ side["xyz"], places[first][1] @ R
     more, y, turned = MADE[kind](rng, x, axes)
     origin, base = places[second]
     place = {"xyz": (base.T @ (y - origin)).tolist(), "rpy": _rpy(peer, base.T @ turned)}
@@ -61,9 +63,9 @@ def _gear(rng: np.random.Generator, peer: PeerTree, q: np.ndarray) -> Closure | 
     able = [k for k, link in enumerate(peer.links) if link["kind"] in ONE_AXIS and link["leader"] is None]
     if len(able) < 2:
         return None
-    ratio = {f"joint{k}": float(rng.uniform(-2, 2)) for k in rng.choice(able, 2, replace=False)}
-    joints = peer.robot
-    return {"type": "gear", "ratio": ratio, "offset": float(sum(c * joints.joint_position(joints.joint(name), q)[0] for name, c in ratio.items()))}
+    ratio = {f"joint{k}": float(rng.uniform(0.2, 2)) for k in rng.choice(able, 2, replace=False)}
+    positions = (c * q[peer.robot.span(peer.robot.joint(name))[0]][0] for name, c in ratio.items())
+    return {"type": "gear", "ratio": ratio, "offset": float(sum(positions))}
 
 
 Free = Callable[[np.random.Generator, np.ndarray, Turn], tuple[dict[str, Any], np.ndarray, Turn]]
@@ -116,6 +118,11 @@ def _under_a_ball(rng: np.random.Generator, x: np.ndarray, _: Turn):
     return {"radius": radius}, _slid(rng, x - radius * R[:, 2], R, 0, 1), R
 
 
+def _alone(rng: np.random.Generator, x: np.ndarray, R: Turn):
+    """What has no other side."""
+    return {}, x, R
+
+
 MADE: dict[str, Free] = {
     "point": lambda rng, x, R: ({}, x, _any(rng)),
     "orientation": lambda rng, x, R: ({}, _slid(rng, x, R, 0, 1, 2), R),
@@ -130,6 +137,6 @@ MADE: dict[str, Free] = {
     "distance": _at_a_distance,
     "rolling-disk": _under_a_wheel,
     "rolling-ball": _under_a_ball,
-    "knife": lambda rng, x, R: ({}, x, R),
-    "gear": lambda rng, x, R: ({}, x, R),
+    "knife": _alone,
+    "gear": _alone,
 }

@@ -49,13 +49,15 @@ class Constraints(Hunt):
         gravity = rng.normal(0.0, 5.0, 3).tolist()
         robot = our_robot(links, gravity)
         q = robot.random_configuration(rng, within_limits=False)
-        closures = random_closures(rng, PeerTree(links, gravity, robot), q)
+        closures = random_closures(rng, PeerTree(links, gravity, robot), q, 2) if len(links) > 1 else []
         what = {"function": str(rng.choice(FUNCTIONS)), "states": seed}
         return {**what, "links": links, "gravity": gravity, "q": q.tolist(), "closures": closures}
 
     def check(self, case: Case) -> Verdict:
         tree = framed(our_robot(case["links"], case["gravity"]), case["closures"])
         judge = HeldTree(PeerTree(case["links"], case["gravity"], tree), case["closures"])
+        if not case["closures"]:
+            return Verdict(counts={"nothing to hold": 1})
         try:
             system = tree.with_loops(*constraints(case["closures"]), home=case["q"])
         except ModelError as error:
@@ -108,9 +110,7 @@ class _Asked:
 
     def _velocities(self) -> float:
         rows = [self.judge.rows(self.q, w) for w in self.w]
-        return max(
-            _part(x.K @ w + x.offset, np.abs(x.K) @ np.abs(w)) for x, w in zip(rows, self.w, strict=True)
-        )
+        return max(_part(x.K @ w + x.offset, np.abs(x.K) @ np.abs(w)) for x, w in zip(rows, self.w, strict=True))
 
     def _motion(self) -> dict[str, float]:
         return self._moved("motion", self.dyn.constrained_acceleration(self.q, self.w, self.tau))
