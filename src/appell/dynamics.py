@@ -12,10 +12,10 @@ import numpy as np
 from appell.algebra.scalar import select
 from appell.catalogue import Entry
 from appell.compile.function import Function
+from appell.constrained_catalogue import ConstrainedCatalogue
 from appell.errors import ModelError
 from appell.formulate.equations import Parameter
 from appell.formulate.systems import Choice
-from appell.constrained_catalogue import ConstrainedCatalogue
 from appell.frame_catalogue import known_reference
 from appell.model.mechanism import Mechanism
 from appell.model.system import System

@@ -21,7 +21,7 @@ from appell.algebra.vector import Vec3
 from appell.errors import ModelError
 from appell.formulate.actuation import Actuation
 from appell.formulate.body_equations import Matrix, Wrenches
-from appell.formulate.constrained.basis import dot
+from appell.formulate.constrained.basis import Basis, dot
 from appell.formulate.constrained.rows import wrench
 from appell.formulate.constrained.tree_motion import TreeMotion
 from appell.formulate.equations import Equations
@@ -34,7 +34,7 @@ CONDITION_LIMIT = 1e10  # of the actuators' Jacobian; beyond it, torques are NaN
 
 
 class ConstrainedEquations(Equations):
-    """`under` is the tree under its constraints; `solver` says how accelerations are found, the cheaper way if None."""
+    """`under` is the tree under its constraints; `solver` says how accelerations are found, by elimination if None."""
 
     system: ConstrainedRobot
 
@@ -42,7 +42,7 @@ class ConstrainedEquations(Equations):
         self.system, self.under, self.tree, self.manifold = robot, under, under.tree, under.manifold
         self.friction, self.rotors, self.reference = self.tree.friction, self.tree.rotors, self.tree.reference
         self.drives = self.tree.drives
-        self.eliminates = solver == "elimination" or (solver is None and robot.nv <= robot.rank)
+        self.solver = solver
 
     # ---- the motions that are left
 
@@ -130,23 +130,36 @@ class ConstrainedEquations(Equations):
 
     def forward(self, q: Vector, v: Vector, forces: Vector, wrenches: Wrenches) -> list[Scalar]:
         w, basis = self.under.moving(q, v)
-        if self.eliminates or not self.manifold.partition.independent:
-            left = self.tree.body_forces(q, w, basis.drift, wrenches)  # M ν + h, but for rotors
-            M = _congruent(self.tree.mass_matrix(q), basis.N)
-            return LDL.of(M).solve(
-                [Q - h for Q, h in zip(forces, basis.across(self.under.with_rotors(left, basis.drift)), strict=True)]
-            )  # (4)
+        independent = self.manifold.partition.independent
+        if self.solver != "schur" or not independent:
+            return self._eliminated(q, w, basis, forces, wrenches)
         on_tree: list[Scalar] = [0.0] * len(w)
-        for k, force in zip(self.manifold.partition.independent, forces, strict=True):
+        for k, force in zip(independent, forces, strict=True):
             on_tree[k] = force  # Nᵀ of it is what was given
         a, _ = self.under.acceleration(q, w, on_tree, wrenches)
         return basis.independent(a)
 
+    def _eliminated(self, q: Vector, w: Vector, basis: Basis, forces: Vector, wrenches: Wrenches) -> list[Scalar]:
+        """(4), with M ν + h as the forces of the acceleration ν."""
+        left = basis.across(self.under.with_rotors(self.tree.body_forces(q, w, basis.drift, wrenches), basis.drift))
+        M = _congruent(self.tree.mass_matrix(q), basis.N)
+        return LDL.of(M).solve([Q - h for Q, h in zip(forces, left, strict=True)])
+
     def constrained_acceleration(
         self, q: Vector, w: Vector, forces: Vector, wrenches: Wrenches, directions: Vector | None = None
     ) -> tuple[list[Scalar], list[Scalar]]:
-        """dw/dt and the multipliers of all rows, for any w that keeps them and forces along the tree."""
-        a, carried = self.under.acceleration(q, w, self._left(q, w, forces, directions), wrenches)
+        """dw/dt and the multipliers of all rows, for any w that keeps them and forces along the tree.
+
+        Where links without matter leave the tree alone without an answer, by independent velocities all the same.
+        """
+        left = self._left(q, w, forces, directions)
+        if self.under.is_regular:
+            a, carried = self.under.acceleration(q, w, left, wrenches)
+        else:
+            basis = self.under.basis(q, w)
+            a = basis.acceleration(self._eliminated(q, w, basis, basis.across(left), wrenches))
+            needed = self.under.with_rotors(self.tree.body_forces(q, w, a, wrenches), a)
+            carried = basis.multipliers([x - y for x, y in zip(needed, left, strict=True)])
         return a, self.manifold.spread(carried)
 
     def _left(self, q: Vector, w: Vector, forces: Vector, directions: Vector | None = None) -> list[Scalar]:
@@ -177,14 +190,7 @@ class ConstrainedEquations(Equations):
 
     def constraint_forces(self, q: Vector, v: Vector, tau: Vector, wrenches: Wrenches) -> list[Scalar]:
         """λ of all rows; 0 where others imply a row."""
-        w, basis = self.under.moving(q, v)
-        given = self._left(q, w, self._on_tree(tau))
-        if not self.eliminates:  # what is needed and what is given nearly cancel in a tree that has many freedoms
-            return self.manifold.spread(self.under.acceleration(q, w, given, wrenches)[1])
-        a = basis.acceleration(self.acceleration(q, v, tau, wrenches))
-        needed = self.under.with_rotors(self.tree.body_forces(q, w, a, wrenches), a)
-        carried = basis.multipliers([x - y for x, y in zip(needed, given, strict=True)])
-        return self.manifold.spread(carried)
+        return self.constrained_acceleration(q, self.tree_velocity(q, v), self._on_tree(tau), wrenches)[1]
 
     def constraint_wrench(self, name: str, q: Vector, v: Vector, tau: Vector, wrenches: Wrenches) -> tuple[Vec3, Vec3]:
         """Force and moment on the first side of a constraint, at its origin, in world axes."""

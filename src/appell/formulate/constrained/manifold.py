@@ -230,8 +230,8 @@ def _check_consistent(
                 if abs(left[k]) > CONTRADICTION * scale[k]:
                     name, label = labels[k]
                     raise ModelError(
-                        f"constraint '{name}' of robot '{tree.name}' contradicts others: its row '{label}' says nothing "
-                        f"new about velocities, but is broken by {abs(left[k]):.3g} in {what}.",
+                        f"constraint '{name}' of robot '{tree.name}' contradicts others: its row '{label}' says "
+                        f"nothing new about velocities, but is broken by {abs(left[k]):.3g} in {what}.",
                         expected="constraints that can be kept together",
                         hint=f"leave '{name}' out, or look at {_others(labels, split, name)}",
                     )

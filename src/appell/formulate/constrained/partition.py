@@ -4,9 +4,10 @@ All this is decided once, from the rows K at some configurations on the manifold
 independent a little off the manifold would take a freedom away that is there.
 
 Rows are taken in order; one that earlier rows imply at every sample carries no force. Of what is left, complete
-pivoting with a threshold looks for entries that are large at all samples, and among these for the one that fills in
-least (Markowitz: fewest entries in its row times fewest in its column), the farthest from the root first, so that a
-base or a crank stays independent. What somebody asked for stays independent wherever that can be.
+pivoting with a threshold looks for entries that are large at all samples, twice: first for those farthest from the
+root, so that a base or a crank stays independent and whatever somebody asked for, wherever that can be; then, among
+the velocities that were found to depend on others, for those that fill in least (Markowitz: fewest entries in their
+row times fewest in their column).
 """
 
 from __future__ import annotations
@@ -80,11 +81,13 @@ def partition(
     A = _telling(K[:, kept])
     if quasi is not None:
         A = np.concatenate([A, quasi[: len(A)]], axis=1)
-        pivots = _pivots(A, depth, forbidden=(), reluctant=())
-        return None if pivots is None else Partition(kept, implied, (), tuple(pivots))
-    pivots = _pivots(A, depth, forbidden=independent, reluctant=preferred)
-    if pivots is None:
+        ordered = _pivots(A, [0] * K.shape[2])
+        return None if ordered is None else Partition(kept, implied, (), tuple(ordered))
+    chosen = _pivots(A, depth, forbidden=independent, reluctant=preferred)
+    if chosen is None:
         return None
+    others = set(range(K.shape[2])) - {pivot.column for pivot in chosen}
+    pivots = _pivots(A, [0] * K.shape[2], forbidden=others) or chosen
     dependent = {pivot.column for pivot in pivots}
     free = tuple(k for k in range(K.shape[2]) if k not in dependent)
     units = [Pivot(len(kept) + k, column, 0.0) for k, column in enumerate(free)]
@@ -100,8 +103,9 @@ def _telling(A: np.ndarray) -> np.ndarray:
 
 
 def _pivots(
-    A: np.ndarray, depth: Sequence[int], forbidden: Collection[int], reluctant: Collection[int]
+    A: np.ndarray, depth: Sequence[int], forbidden: Collection[int] = (), reluctant: Collection[int] = ()
 ) -> list[Pivot] | None:
+    """Pivots for all rows: large entries, of these the deepest, of these the ones that fill in least."""
     A = A.copy()
     size = np.abs(A).max(axis=(0, 2), initial=0.0)
     rows = list(range(A.shape[1]))
@@ -118,7 +122,7 @@ def _pivots(
         filled = (left != 0.0).any(axis=0)
         cost = np.outer(filled.sum(axis=1) - 1, filled.sum(axis=0) - 1)
         i, k = min(
-            zip(*np.nonzero(good), strict=True), key=lambda at: (cost[at], -depth[columns[at[1]]], -at[1], at[0])
+            zip(*np.nonzero(good), strict=True), key=lambda at: (-depth[columns[at[1]]], cost[at], -at[1], at[0])
         )
         row, column = rows[i], columns[k]
         pivot = A[:, row, column]

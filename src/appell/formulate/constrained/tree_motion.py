@@ -6,6 +6,8 @@ Nothing here needs independent velocities to be good ones but `basis`: accelerat
 
 from __future__ import annotations
 
+from functools import cached_property
+
 from appell.algebra.scalar import Scalar, Vector
 from appell.algebra.solve import LDL
 from appell.formulate.body_equations import Matrix, Wrenches
@@ -13,6 +15,7 @@ from appell.formulate.constrained.basis import Basis, dot
 from appell.formulate.constrained.manifold import TreeManifold
 from appell.formulate.constrained.schur import Schur
 from appell.formulate.mechanism_equations import Differentiate
+from appell.formulate.regular import idle_joints
 from appell.formulate.tree_equations import TreeEquations
 
 
@@ -62,12 +65,17 @@ class TreeMotion:
 
     # ---- how it moves
 
+    @cached_property
+    def is_regular(self) -> bool:
+        """Whether forces determine the accelerations of the tree without its constraints."""
+        return not idle_joints(self.tree.tree)
+
     def with_rotors(self, forces: Vector, a: Vector) -> list[Scalar]:
         """Forces along the tree, with those of rotors that are accelerated."""
         if not self.tree.rotors:
             return list(forces)
-        turned = zip((drive.actuator.reflected_inertia for drive in self.tree.drives), self.tree.drive_rates(a, a))
-        added = self.tree.on_actuators([R * gain for R, gain in turned])
+        gains = zip(self.tree.drives, self.tree.drive_rates(a, a), strict=True)
+        added = self.tree.on_actuators([drive.actuator.reflected_inertia * gain for drive, gain in gains])
         return [Q + x for Q, x in zip(forces, added, strict=True)]
 
     def acceleration(
