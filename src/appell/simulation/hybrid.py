@@ -148,7 +148,7 @@ def run(run: Run, bar: Bar) -> None:
                 _stretch(run, run.known, bar)
                 _appointments(run)
             except Stop as stop:
-                if stop.status not in LOST or not len(run.phase.geometry.B):
+                if stop.final or stop.status not in LOST or not len(run.phase.geometry.B):
                     raise
                 begun = True
                 step_through(run, stop.status.sentence.rstrip("."), bar)

@@ -87,7 +87,8 @@ def _check_movable(run: Run, near: np.ndarray, touch: Touch, v: np.ndarray) -> N
     blocked = (moved <= BLOCKED * moved.max(initial=0.0)) & (touch.normal @ v < -SLOWEST)
     if blocked.any() or (len(moved) and not moved.max() > 0.0):
         names = ", ".join(run.phase.geometry.contacts.describe(int(k)) for k in near[blocked])
-        raise Stop(Status.SINGULAR, f"At t = {run.t:.9g} constraints leave no motion along the normal of {names}.")
+        told = f"At t = {run.t:.9g} constraints leave no motion along the normal of {names}."
+        raise Stop(Status.SINGULAR, told, final=True)
 
 
 def _catch(run: Run, near: np.ndarray) -> Collision | None:

@@ -22,6 +22,7 @@ from appell.simulation.inputs import Inputs
 from appell.simulation.integrate import Settings
 from appell.simulation.progress import Bar
 from appell.simulation.sampled import Sampled
+from appell.simulation.singularities import Singularities
 from appell.simulation.start import dynamics_of, initial_configuration, starting_geometry, starting_phase, wanted_times
 from appell.simulation.status import Interrupted, Status
 
@@ -86,7 +87,7 @@ def simulate(
     flow = FreeMotion(dyn, Inputs(dyn, torque, wrenches, saturate, t, prescribed))
     y = flow.states.start(t, q, np.zeros(dyn.system.nv) if v0 is None else v0, project)
     geometry = starting_geometry(flow, contacts, stops, t, y, options.tolerance)
-    endings = Endings(Conditions(stop, flow, t, y), Reaches(dyn, flow))
+    endings = Endings(Conditions(stop, flow, t, y), Reaches(dyn, flow), Singularities(flow.states))
     history = History(flow, wanted_times(t_eval, t, until))
     state = Run(flow, starting_phase(flow, geometry, y), t, y, float(until), options, history, endings)
     try:

@@ -86,6 +86,14 @@ class States:
         """A step as a record keeps it: (q, v)."""
         return piece
 
+    def volume(self, q: np.ndarray) -> np.ndarray:
+        """How independent rows are at configurations, a batch; of systems without, as ever."""
+        return np.zeros(len(q))
+
+    def blamed(self, q: np.ndarray) -> str:
+        """The constraint that is about to say nothing."""
+        return "It is no constraint"
+
     # ---- impulses
 
     @cached_property
@@ -123,6 +131,7 @@ class ConstrainedStates(States):
         self.scale = max(1.0, self.rows.loops.size)
         self.K = np.zeros((len(self.rows.kept), self.nw))
         self.rows.at(motions(0.0))
+        self._volume = self._latest = -np.inf  # log det K Kᵀ about the last step, and at its end
         self.usual = _pivots(self.rows.jacobian(self.system.start)[self.rows.kept])
 
     def rate(self, slides: bool) -> Function:
@@ -222,7 +231,11 @@ class ConstrainedStates(States):
         self.place(q)
         pivots = _pivots(self.K)
         if strict and (not gap <= ASTRAY * self.scale or (pivots < SINGULAR * self.usual).any()):
-            raise self._singular(t, q, pivots)
+            more = "ap.motion.singularity(robot, q) tells more"
+            raise Stop(Status.SINGULAR, f"{self.blamed(q)} at t = {t:.9g}.", hint=more, final=True)
+        with np.errstate(all="ignore"):
+            latest = 2.0 * float(np.log(pivots).sum())
+        self._volume, self._latest = max(self._latest, latest), latest
         left = rows.rates(q, w)[rows.kept]
         if np.abs(left).max(initial=0.0) > 0.1 * AIM * max(1.0, float(np.abs(w).max())):
             w = w + saddle_solve(self.mass.M, self.K, np.zeros((self.nw, 1)), -left)
@@ -234,16 +247,18 @@ class ConstrainedStates(States):
             q[span] /= np.linalg.norm(q[span])
         return q
 
-    def _singular(self, t: float, q: np.ndarray, pivots: np.ndarray) -> Stop:
-        share = pivots / np.maximum(self.usual, 1e-300)
-        k = int(np.argmin(share)) if len(share) else 0
-        name = self.rows.owner(int(self.rows.kept[k]))
-        return Stop(
-            Status.SINGULAR,
-            f"It is constraint '{name}' of {self.system.owner} at t = {t:.9g}, where {share[k]:.2g} is left of what "
-            "its row says.",
-            hint="ap.motion.singularity(robot, q) tells more; a larger rtol cannot help",
-        )
+    def volume(self, q: np.ndarray) -> np.ndarray:
+        """log det K Kᵀ of configurations, a batch, over the larger of those at both ends of a step."""
+        K = self.rows.jacobian(q)[..., self.rows.kept, :]
+        with np.errstate(all="ignore"):
+            return np.linalg.slogdet(K @ K.swapaxes(-1, -2))[1] - self._volume
+
+    def blamed(self, q: np.ndarray) -> str:
+        """The constraint whose rows say least that those before do not, as a message calls it."""
+        share = _pivots(self.rows.jacobian(q)[self.rows.kept]) / np.maximum(self.usual, 1e-300)
+        k = int(self.rows.kept[int(np.argmin(share))]) if len(share) else 0
+        name, label = self.rows.labels[k]
+        return f"It is row '{label}' of constraint '{name}' of {self.system.owner}"
 
     # ---- impulses, by (2)
 

@@ -45,8 +45,11 @@ class Interrupted(SimulationError):  # noqa: N818 - reads as what happened
 
 
 class Stop(Exception):  # noqa: N818 - a signal inside the chapter, not an error for users
-    """Raised anywhere below the loop to end a run: a status, and what there is to say beyond its sentence."""
+    """Raised anywhere below the loop to end a run: a status, and what there is to say beyond its sentence.
 
-    def __init__(self, status: Status, detail: str = "", *, expected: str = "", hint: str = ""):
+    `final` if there is no other way to go on.
+    """
+
+    def __init__(self, status: Status, detail: str = "", *, expected: str = "", hint: str = "", final: bool = False):
         super().__init__(detail)
-        self.status, self.detail, self.expected, self.hint = status, detail, expected, hint
+        self.status, self.detail, self.expected, self.hint, self.final = status, detail, expected, hint, final

@@ -9,6 +9,7 @@ import numpy as np
 from appell.dynamics import Dynamics
 from appell.errors import ArgumentError
 from appell.formulate.constrained.assembling import assemble_loops
+from appell.model.robot import Robot
 from appell.model.system import System
 from appell.motion.assembly.rows import ConstraintRows, dynamics_of
 
@@ -50,7 +51,7 @@ def assemblies(
     found: list[np.ndarray] = []
     for start in (q, *loops.starts(q, held, tries, FARTHEST)):
         root = loops.root(start, held)
-        if loops.good(root) and all(np.abs(tree.difference(root.q, other)).max() > APART for other in found):
+        if loops.good(root) and all(_apart(tree, root.q, other) > APART for other in found):
             found.append(root.q)
     if not found:
         return [assemble_loops(loops, q, held)]
@@ -61,6 +62,13 @@ def assemblies(
             hint="hold=[names of joints]; assemble(...) for the nearest one",
         )
     return sorted(found, key=lambda one: float(np.linalg.norm(tree.difference(q, one))))
+
+
+def _apart(tree: Robot, one: np.ndarray, other: np.ndarray) -> float:
+    """How far two configurations differ, whole turns apart."""
+    way = tree.difference(one, other)
+    turns = np.array(tree.velocity_units) == "rad"
+    return float(np.abs(np.where(turns, np.remainder(way + np.pi, 2.0 * np.pi) - np.pi, way)).max(initial=0.0))
 
 
 def _given(

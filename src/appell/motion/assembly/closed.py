@@ -1,4 +1,4 @@
-"""Configurations that belong to a system, from some that are nearly right; all are, unless there are loops to close."""
+"""Configurations that belong to a system: all of them, unless there are loops to close."""
 
 from __future__ import annotations
 
@@ -21,3 +21,15 @@ def closed(system: System, dyn: Dynamics, q: np.ndarray) -> np.ndarray:
 @closed.register
 def _(system: ConstrainedRobot, dyn: Dynamics, q: np.ndarray) -> np.ndarray:
     return q if system.prescribed else ConstraintRows(dyn).nearest(q)
+
+
+@singledispatch
+def moved(system: System, dyn: Dynamics, q: np.ndarray, step: np.ndarray) -> np.ndarray:
+    """The configuration after a step along the directions in which a system's functions are differentiated by q."""
+    return system.integrate(q, step)
+
+
+@moved.register
+def _(system: ConstrainedRobot, dyn: Dynamics, q: np.ndarray, step: np.ndarray) -> np.ndarray:
+    rows = ConstraintRows(dyn)
+    return rows.nearest(system.tree.integrate(q, rows.tangents(q) @ step))
