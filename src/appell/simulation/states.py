@@ -27,6 +27,7 @@ from appell.errors import ArgumentError
 from appell.model.constrained import ConstrainedRobot
 from appell.model.system import System
 from appell.motion.assembly.rows import ConstraintRows, saddle_solve, tree_dynamics
+from appell.motion.curve import Piece, fit_matrix
 from appell.simulation.prescribed import Motions
 from appell.simulation.status import Status, Stop
 
@@ -81,6 +82,23 @@ class States:
         """What a record has of states, any batch."""
         return {"q": q, "v": w}
 
+    @property
+    def units(self) -> dict[str, dict[str, str]]:
+        """Names and units of groups that only these states have."""
+        return {}
+
+    def shown(self, piece: Piece) -> Piece:
+        """A step as a record keeps it: (q, v)."""
+        return piece
+
+    def volume(self, q: np.ndarray) -> np.ndarray:
+        """How independent rows are at configurations, a batch; of systems without, as ever."""
+        return np.zeros(len(q))
+
+    def blamed(self, q: np.ndarray) -> str:
+        """The constraint that is about to say nothing."""
+        return "It is no constraint"
+
     # ---- impulses
 
     @cached_property
@@ -118,6 +136,7 @@ class ConstrainedStates(States):
         self.scale = max(1.0, self.rows.loops.size)
         self.K = np.zeros((len(self.rows.kept), self.nw))
         self.rows.at(motions(0.0))
+        self._volume = self._latest = -np.inf  # log det K Kᵀ about the last step, and at its end
         self.usual = _pivots(self.rows.jacobian(self.system.start)[self.rows.kept])
 
     def rate(self, slides: bool) -> Function:
@@ -153,6 +172,17 @@ class ConstrainedStates(States):
 
     def groups(self, q: np.ndarray, w: np.ndarray) -> dict[str, np.ndarray]:
         return {"q": q, "v": self.velocities(q, w), "w": w}
+
+    @property
+    def units(self) -> dict[str, dict[str, str]]:
+        tree = self.system.tree
+        return {"w": {name: f"{unit}/s" for name, unit in zip(tree.velocity_names, tree.velocity_units, strict=True)}}
+
+    def shown(self, piece: Piece) -> Piece:
+        degree = len(piece.series) - 1
+        values = piece.over(piece.start, piece.end, degree)
+        q, w = values[:, : self.nq], values[:, self.nq :]
+        return piece._replace(series=fit_matrix(degree) @ np.concatenate([q, self.velocities(q, w)], axis=1))
 
     # ---- onto the manifold
 
@@ -211,7 +241,11 @@ class ConstrainedStates(States):
         self.place(q)
         pivots = _pivots(self.K)
         if strict and (not gap <= ASTRAY * self.scale or (pivots < SINGULAR * self.usual).any()):
-            raise self._singular(t, q, pivots)
+            more = "ap.motion.singularity(robot, q) tells more"
+            raise Stop(Status.SINGULAR, f"{self.blamed(q)} at t = {t:.9g}.", hint=more, final=True)
+        with np.errstate(all="ignore"):
+            latest = 2.0 * float(np.log(pivots).sum())
+        self._volume, self._latest = max(self._latest, latest), latest
         left = rows.rates(q, w)[rows.kept]
         if np.abs(left).max(initial=0.0) > 0.1 * AIM * max(1.0, float(np.abs(w).max())):
             w = w + saddle_solve(self.mass.M, self.K, np.zeros((self.nw, 1)), -left)
@@ -223,16 +257,18 @@ class ConstrainedStates(States):
             q[span] /= np.linalg.norm(q[span])
         return q
 
-    def _singular(self, t: float, q: np.ndarray, pivots: np.ndarray) -> Stop:
-        share = pivots / np.maximum(self.usual, 1e-300)
-        k = int(np.argmin(share)) if len(share) else 0
-        name = self.rows.owner(int(self.rows.kept[k]))
-        return Stop(
-            Status.SINGULAR,
-            f"It is constraint '{name}' of {self.system.owner} at t = {t:.9g}, where {share[k]:.2g} is left of what "
-            "its row says.",
-            hint="ap.motion.singularity(robot, q) tells more; a larger rtol cannot help",
-        )
+    def volume(self, q: np.ndarray) -> np.ndarray:
+        """log det K Kᵀ of configurations, a batch, over the larger of those at both ends of a step."""
+        K = self.rows.jacobian(q)[..., self.rows.kept, :]
+        with np.errstate(all="ignore"):
+            return np.linalg.slogdet(K @ K.swapaxes(-1, -2))[1] - self._volume
+
+    def blamed(self, q: np.ndarray) -> str:
+        """The constraint whose rows say least that those before do not, as a message calls it."""
+        share = _pivots(self.rows.jacobian(q)[self.rows.kept]) / np.maximum(self.usual, 1e-300)
+        k = int(self.rows.kept[int(np.argmin(share))]) if len(share) else 0
+        name, label = self.rows.labels[k]
+        return f"It is row '{label}' of constraint '{name}' of {self.system.owner}"
 
     # ---- impulses, by (2)
 
@@ -274,4 +310,4 @@ def numbers(given, size: int, name: str, owner: str) -> np.ndarray:
 
 def _pivots(K: np.ndarray) -> np.ndarray:
     """What is left of every row by those before it."""
-    return np.abs(np.diag(np.linalg.qr(K.T, mode="r"))) if len(K) else np.zeros(0)
+    return np.abs(lapack.dgeqrf(K.T)[0].diagonal()) if len(K) else np.zeros(0)

@@ -121,6 +121,17 @@ class ConstraintRows:
         """The largest gap."""
         return float(np.abs(self.gap(q)).max(initial=0.0))
 
+    def tangents(self, q: np.ndarray) -> np.ndarray:
+        """The velocities of the tree in which loops stay closed, a column for each of `system.manifold.positions`."""
+        free = list(self.system.manifold.positions)
+        tied = np.setdiff1d(np.arange(self.tree.nv), free)
+        found = np.zeros((self.tree.nv, len(free)))
+        found[free] = np.eye(len(free))
+        if len(tied):
+            K = self.jacobian(q)[self.placing]
+            found[tied] = -np.linalg.solve(K[:, tied], K[:, free])
+        return found
+
     def nearest(self, q: np.ndarray) -> np.ndarray:
         """Configurations near some that are nearly closed (1), any batch; look at the gap that is left."""
         q, exact = np.array(q, float), self.loops.exact
@@ -134,12 +145,6 @@ class ConstraintRows:
             step = np.linalg.pinv(K, rcond=RANK) @ -phi[..., self.placed, None]
             q = self.tree.integrate(q, step[..., 0])
         return q
-
-    def velocity(self, q: np.ndarray, w: np.ndarray, M: np.ndarray) -> np.ndarray:
-        """The velocity nearest to w that keeps all rows (2)."""
-        if not len(self.kept):
-            return w
-        return w + saddle_solve(M, self.jacobian(q)[self.kept], np.zeros((len(w), 1)), -self.rates(q, w)[self.kept])
 
 
 def saddle_solve(M: np.ndarray, K: np.ndarray, forces: np.ndarray, rates: np.ndarray | None = None) -> np.ndarray:
