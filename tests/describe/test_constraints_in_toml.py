@@ -104,8 +104,8 @@ WRITTEN = {
     "a named hinge": (ap.Hinge("tip", "pin", name="knee"),),
     "a rod": (ap.Distance("tip", "pin", 0.1),),
     "a rod of the length that it has": (ap.Distance("tip", "rocker"),),
-    "a place in the world": (ap.Line("tip", ap.Pose.from_rpy(ap.Vec3(0.1, 0.2, 0.3), ap.Vec3(1.0, 0.5, 0.0))),),
-    "the world": (ap.constraint.Plane("tip", None), ap.Orientation("pin", "world")),
+    "a place in the world": (ap.OnLine("tip", ap.Pose.from_rpy(ap.Vec3(0.1, 0.2, 0.3), ap.Vec3(1.0, 0.5, 0.0))),),
+    "the world": (ap.OnPlane("tip", None), ap.Orientation("pin", "world")),
     "a gear": (ap.Gear({"crank": 1.0, "rocker": -0.5}, 0.1), ap.Gear({"coupler": 2.0}, name="held")),
     "a motion": (ap.Prescribed(ap.Gear({"crank": 1.0})), ap.Prescribed(ap.Distance("tip", "pin", 0.2), name="ram")),
     "a wheel and a ball": (

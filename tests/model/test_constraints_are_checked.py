@@ -27,7 +27,7 @@ BAD = {
     "an unknown frame": (con.Point("hok", "left"), r"point 'hok-left' ties 'hok'.*Did you mean 'hook'\?"),
     "an unknown other frame": (con.Weld("hook", "lfet"), r"weld 'hook-lfet' ties 'lfet'.*Did you mean 'lift'\?"),
     "both on one link": (con.Hinge("hook", "ring"), "hinge 'hook-ring' of robot 'cart' .* both on link 'lift'"),
-    "both in the world": (con.Line("world", None), "line 'world-world' .* both in the world"),
+    "both in the world": (con.OnLine("world", None), "line 'world-world' .* both in the world"),
     "a rod without length": (
         con.Distance("hook", "left", 0.0),
         "distance 'hook-left' has length 0.0.*(?s:.*)try .*Point",
