@@ -1,4 +1,4 @@
-"""Linear systems of constrained robots: published eigenvalues, differences of their own motion, feedback of least cost."""
+"""Linear systems of constrained robots: published eigenvalues, differences of motions, feedback of least cost."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def test_a_mobile_robot_comes_back_to_its_line():
     linear = ap.control.linearize(system, system.home, steady)
     weights = {"q_body_vy": 4.0, "q_body_w": 4.0, "q_fork": 0.0, "v_body_vx": 1.0, "v_body_w": 1.0}
     law = ap.control.lqr(linear, weights, 0.1)
-    start = system.start + [0.0, 0.1, 0.2, 0.0, 0.0, 0.0, 0.0]
+    start = system.start + np.array([0.0, 0.1, 0.2, 0.0, 0.0, 0.0, 0.0])
     run = ap.simulate(system, start, steady, 15.0, torque=law, progress=False)
     names = [system.tree.velocity_names[k] for k in system.manifold.positions]
     left = dict(zip(names, deviation(system, system.start, steady, 15.0, run.q[-1]), strict=True))
@@ -118,7 +118,7 @@ def test_a_mobile_robot_comes_back_to_its_line():
 def test_states_that_depend_on_others_are_not_looked_at_alone():
     robot = bicycle()
     linear = linearize(robot, robot.home, [0.0, 10.0, 0.0])
-    with pytest.raises(ArgumentError, match="they depend on .*q_fork"):
+    with pytest.raises(ArgumentError, match=r"they depend on .*q_fork"):
         linear.part(["q_frame_wx", "v_frame_wx"])
     with pytest.raises(ArgumentError, match="has no state 'lean'"):
         linear.part(["lean"])
@@ -128,7 +128,7 @@ def test_a_feedback_that_cannot_be_is_refused_with_its_states():
     """Steering does not change the speed."""
     robot = bicycle()
     linear = linearize(robot, robot.home, [0.0, 10.0, 0.0], actuators=["fork"])
-    with pytest.raises(ArgumentError, match="no feedback of .*v_rear"):
+    with pytest.raises(ArgumentError, match=r"no feedback of .*v_rear"):
         ap.control.lqr(linear, {"q_frame_wx": 1.0, "q_fork": 1.0, "v_frame_wx": 1.0, "v_fork": 1.0, "v_rear": 1.0})
 
 

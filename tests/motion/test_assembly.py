@@ -45,7 +45,7 @@ def test_what_is_closed_stays_where_it_is(name):
 
 def test_held_joints_stay():
     system = constrained("fourbar-grashof")
-    start = system.start + [0.3, 0.1, -0.1]
+    start = system.start + np.array([0.3, 0.1, -0.1])
     found = ap.motion.assemble(system, start, hold="crank")
     assert found[0] == start[0]
 
@@ -84,7 +84,9 @@ def arm():
     made = ap.Builder("arm", root=None)
     for k, axis in enumerate([(0, 0, 1), (0, 1, 0), (1, 0, 0)]):
         matter = {"mass": 1.0, "com": (0.2, 0, 0), "inertia": (0.01, 0.01, 0.01)}
-        made.link(f"l{k}", ap.Revolute(axis), parent=f"l{k - 1}" if k else None, joint_name=f"j{k}", xyz=(0.4, 0, 0), **matter)
+        made.link(
+            f"l{k}", ap.Revolute(axis), parent=f"l{k - 1}" if k else None, joint_name=f"j{k}", xyz=(0.4, 0, 0), **matter
+        )
     made.frame("end", on="l2", xyz=(0.4, 0, 0))
     return made.build()
 
@@ -105,7 +107,7 @@ def test_axes_that_point_against_each_other_are_not_taken_for_closed(kind):
 
 
 def test_an_unknown_joint_to_hold_is_named():
-    with pytest.raises(ModelError, match="has no joint 'krank'. Did you mean 'crank'"):
+    with pytest.raises(ModelError, match=r"has no joint 'krank'\. Did you mean 'crank'"):
         ap.motion.assemble(constrained("fourbar-grashof"), hold="krank")
 
 
@@ -178,7 +180,7 @@ def test_a_held_joint_keeps_its_velocity():
 def test_a_lifted_path_stays_on_its_branch_and_moves_as_it_says():
     system = constrained("five-bar", ("left1", "right1"))
     dyn, start = ap.Dynamics(system), system.start[[0, 2]]
-    path = ap.motion.Spline([0.0, 1.0], [start, start + [0.2, -0.15]], names=("left1", "right1"))
+    path = ap.motion.Spline([0.0, 1.0], [start, start + np.array([0.2, -0.15])], names=("left1", "right1"))
     record = ap.motion.lift(dyn, path, samples=2001)
     assert np.abs(dyn.gap(record.q)).max() <= 1e-13
     np.testing.assert_allclose(record.q[:, [0, 2]], path(record.t)[0], atol=1e-15)
