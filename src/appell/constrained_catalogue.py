@@ -60,7 +60,7 @@ class ConstrainedCatalogue(FrameCatalogue):
     witness = Entry(
         "q",
         lambda e, q: {"witness": _constrained(e, "witness").witness(q)},
-        "The pivots of the rows that carry forces, over their size when the robot was made: near 0, singular.",
+        "Of every row that carries a force, how far its loop is from a singular configuration: 0 in one, NaN beyond.",
         inertial=False,
     )
     constrained_acceleration = Entry(

@@ -41,8 +41,8 @@ def close(ours, theirs, rtol=EXACT, least=0.0):
 @every_state()
 def test_loops_are_closed_and_velocities_keep_them(case):
     dyn, given = case
-    gaps = answer(dyn.gap, given["q"])
-    assert np.abs(np.append(gaps, 0.0)).max() <= 1e-15
+    if any(any(constraint.holonomic) for constraint in dyn.system.constraints):
+        assert np.abs(answer(dyn.gap, given["q"])).max() <= 1e-15
     close(answer(dyn.tree_velocity, given["q"], independent_part(dyn.system, given["v"])), given["v"], least=1.0)
     assert np.abs(answer(dyn.row_rates, given["q"], given["v"])).max() <= 1e-14 * max(1.0, np.abs(given["v"]).max())
 

@@ -10,58 +10,24 @@ other: it has a Gibbs function S(q, v, a) and as many accelerations as freedoms.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import singledispatch
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from appell.algebra.scalar import Scalar, Vector
 from appell.errors import ModelError
 from appell.model.actuator import Actuator
 from appell.model.body import Body
 from appell.model.closing import closed
 from appell.model.constraint import Constraint, check_constraints
 from appell.model.frame import Frame
+from appell.model.manifold import Chosen, Manifold, manifold
 from appell.model.robot import Robot
 from appell.model.system import Rng, System, generator
 
 NEARBY = 0.3  # rad or m about the start, where random configurations are looked for
 TRIES = 50
-Chosen = Sequence[str] | Constraint | None  # names of velocities of the tree, or rows of others
-
-
-class Manifold(ABC):
-    """How a tree moves under its constraints; frozen, made once from samples."""
-
-    names: tuple[str, ...]  # of the independent velocities
-    units: tuple[str, ...]
-    positions: tuple[int, ...]  # velocities of the tree along which configurations are told apart
-    row_names: tuple[str, ...]  # of all rows
-    implied: tuple[int, ...]  # rows that others imply: they carry no force
-    rank: int
-
-    @abstractmethod
-    def tree_velocity(self, tree: Robot, q: Vector, v: Vector) -> list[Scalar]:
-        """w = N v + n."""
-
-    @abstractmethod
-    def independent_velocity(self, tree: Robot, q: Vector, w: Vector) -> list[Scalar]:
-        """v of a velocity of the tree."""
-
-    @abstractmethod
-    def assembled(self, tree: Robot, q: np.ndarray) -> np.ndarray:
-        """The configuration near q in which all loops are closed, or a ModelError."""
-
-
-@singledispatch
-def manifold(
-    tree: Robot, constraints: Sequence[Constraint], independent: Chosen, preferred: Sequence[str], start: np.ndarray
-) -> tuple[Manifold, np.ndarray]:
-    """The manifold of a constrained tree, and the configuration near `start` on it; formulas register theirs."""
-    raise ModelError(f"{tree!r} cannot be constrained.", expected="a Robot")
 
 
 @closed.register(Robot)
@@ -288,14 +254,17 @@ class ConstrainedRobot(System):
     def locked(self, joints: str | Iterable[str] | Mapping[str, Any]) -> Self:
         """Held joints become frames; the loops stay closed, with fewer freedoms."""
         held = joints if isinstance(joints, Mapping) else self._here((joints,) if isinstance(joints, str) else joints)
-        return self._again(self.tree.locked(held), self.constraints)
+        return self._again(replace(self.tree, home=self.home).locked(held), self.constraints)
 
     def _here(self, joints: Iterable[str]) -> dict[str, Any]:
         """Where these joints stand at home."""
         return {name: self.home[self.tree.span(self.tree.joint(name))[0]] for name in joints}
 
     def _again(self, tree: Robot, constraints: Iterable[Constraint]) -> Self:
+        """The same on another tree or with other constraints, as far as what was asked for is still there."""
         left = {name: weight for name, weight in self.weights.items() if name in tree.velocity_names}
+        chosen = self.chosen
+        if not isinstance(chosen, Constraint | None):
+            chosen = tuple(name for name in chosen if name in tree.velocity_names)
         home = self.home if len(self.home) == tree.nq else None
-        made = constrained(tree, constraints, left if self.motors else None, self.chosen, home)
-        return made  # type: ignore[return-value]
+        return constrained(tree, constraints, left if self.motors else None, chosen, home)  # type: ignore[return-value]

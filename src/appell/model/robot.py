@@ -58,6 +58,8 @@ class Robot(System):
     def __repr__(self) -> str:
         return f"<Robot {self}>"
 
+    tree = property(lambda self: self)
+
     # ---- coordinates
 
     @cached_property

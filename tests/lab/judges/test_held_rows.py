@@ -37,7 +37,7 @@ def test_rates_of_gaps_and_of_rates_are_by_differences(kind):
     closure = {"type": kind, "length": 1.0, "radius": 0.3, **SIDES}
     held, step = HeldTree(Oracle(robot), [closure]), 1e-5
     q, v = robot.random_configuration(rng, within_limits=False), rng.normal(size=robot.nv)
-    before, here, after = (held.rows(robot.integrate(q, s * step * v), v) for s in (-1, 0, 1))
+    before, after, here = (held.rows(robot.integrate(q, s * step * v), v) for s in (-1, 1, 0))
     rate = here.K @ v
     drift = ((after.K - before.K) @ v) / (2 * step)
     np.testing.assert_allclose(here.drift, drift, rtol=0, atol=1e-7 * max(1.0, np.abs(drift).max()))

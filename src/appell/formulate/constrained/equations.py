@@ -182,6 +182,8 @@ class ConstrainedEquations(Equations):
     # ---- what the rows do
 
     def gap(self, q: Vector) -> list[Scalar]:
+        if not self.manifold.holonomic:
+            raise ModelError(f"no constraint of {self.system.owner} ties positions: there is no gap.")
         return self.under.gap(q)
 
     def row_jacobian(self, q: Vector) -> Matrix:

@@ -11,17 +11,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from appell.algebra.scalar import Scalar, Vector
+from appell.algebra.scalar import Scalar, Vector, sqrt
 from appell.errors import ModelError
 from appell.formulate.constrained.assembling import assembled
 from appell.formulate.constrained.basis import Basis, Matrix
-from appell.formulate.constrained.partition import LEAST, Partition, partition
+from appell.formulate.constrained.partition import Partition, partition
 from appell.formulate.constrained.row import Row
 from appell.formulate.constrained.rows import rows
 from appell.formulate.mechanism_equations import Differentiate
 from appell.formulate.tree import Tree
-from appell.model.constrained import Chosen, Manifold, manifold
 from appell.model.constraint import Constraint
+from appell.model.manifold import Chosen, Manifold, manifold
 from appell.model.robot import Robot
 
 SAMPLES = 4  # configurations beside the start
@@ -111,10 +111,14 @@ class TreeManifold(Manifold):
         return differentiate("rows", tree.robot.nq, entries).rate(q, tree.robot.rate(q, w))
 
     def witness(self, basis: Basis) -> list[Scalar]:
-        """|pivot| over its size at the samples, for rows that carry forces."""
-        sizes = {pivot.row: pivot.least / LEAST for pivot in self.partition.pivots if pivot.least}
-        found = {pivot.row: x for pivot, x in zip(self.partition.pivots, basis.lu.diagonal, strict=True)}
-        return [found[k] / sizes[k] for k in range(len(self.partition.kept))]
+        """Of every row that carries a force, 1 / |A⁻¹| of its block over |A| at the samples: 0 where it is singular."""
+        found: list[Scalar] = [0.0] * self.rank
+        for block, inverse in zip(self.partition.blocks, basis.E.inverses, strict=True):
+            size = sqrt(sum((x * x for row in inverse for x in row), start=0.0))
+            for row in block.rows:
+                if row < self.rank:
+                    found[row] = 1.0 / (block.size * size)
+        return found
 
     # ---- what a constrained robot asks
 
@@ -141,10 +145,12 @@ def found(
     depth = _depths(tree)
     names = {name: k for k, name in enumerate(tree.velocity_names)}
     wanted, quasi, others = _asked(tree, independent, samples)
-    split = partition(K, depth, independent=wanted, preferred=[names[name] for name in preferred], quasi=quasi)
-    placing = partition(K[:, list(holonomic)], depth, preferred=split.independent if split else ())
     labels = tuple((row.constraint, row.label) for row in made[0])
-    if split is None or placing is None or len(split.pivots) != tree.nv:
+    owners, liked = [owner for owner, _ in labels], [names[name] for name in preferred]
+    split = partition(K, depth, owners, independent=wanted, preferred=liked, quasi=quasi)
+    free = split.independent if split else ()
+    placing = partition(K[:, list(holonomic)], depth, [owners[k] for k in holonomic], preferred=free)
+    if split is None or placing is None or sum(len(block.rows) for block in split.blocks) != tree.nv:
         raise _impossible(tree, independent, K)
     _check_consistent(tree, constraints, samples, split, labels)
     if others is None:

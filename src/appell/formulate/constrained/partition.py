@@ -1,13 +1,14 @@
-"""Which rows carry forces, which velocities follow from the others, and in which order they are eliminated.
+"""Which rows carry forces, which velocities follow from the others, and which of them must be solved for together.
 
 All this is decided once, from the rows K at some configurations on the manifold, and is frozen: a row that looks
 independent a little off the manifold would take a freedom away that is there.
 
 Rows are taken in order; one that earlier rows imply at every sample carries no force. Of what is left, complete
-pivoting with a threshold looks for entries that are large at all samples, twice: first for those farthest from the
-root, so that a base or a crank stays independent and whatever somebody asked for, wherever that can be; then, among
-the velocities that were found to depend on others, for those that fill in least (Markowitz: fewest entries in their
-row times fewest in their column).
+pivoting with a threshold looks for entries that are large at all samples: of velocities in few constraints first, then
+of those farthest from the root, so that a base, a platform or a crank stays independent, and whatever somebody
+asked for, wherever that can be. The velocities that were found to depend on others, and the rows that tell them, then
+fall into blocks: one a loop, or a few loops that share joints. A block needs those whose velocities its rows speak of,
+so that there is an order.
 """
 
 from __future__ import annotations
@@ -17,23 +18,25 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from appell.algebra.lu import Pivot
+from appell.algebra.blocks import LIMIT, Block
 
 IMPLIED = 1e-7  # of a row's length: what is left of it by earlier rows, where samples are exact to 1e-12
 SINGULAR = 1e-6  # of the usual: the smallest singular value at a sample that tells nothing about others
 THRESHOLD = 0.03  # of the largest entry: one that may be a pivot; wheels of 0.1 m beside lengths of 1 m pass
 RELUCTANT = 1e-3  # the same for velocities that somebody wants to be independent
-LEAST = 1e-10  # of its size at the samples: below that a pivot counts as zero
 
 
 @dataclass(frozen=True)
 class Partition:
-    """`kept` rows and, if no others are, `independent` velocities make a square matrix, eliminated by `pivots`."""
+    """`kept` rows and below them those of the independent velocities make a square matrix of some `blocks`.
+
+    `independent` are velocities of the tree, whose rows are unit vectors; none where others were asked for.
+    """
 
     kept: tuple[int, ...]
     implied: tuple[int, ...]
     independent: tuple[int, ...]
-    pivots: tuple[Pivot, ...]
+    blocks: tuple[Block, ...]
 
     @property
     def rank(self) -> int:
@@ -66,6 +69,7 @@ def implied_rows(K: np.ndarray) -> tuple[int, ...]:
 def partition(
     K: np.ndarray,
     depth: Sequence[int],
+    owners: Sequence[str],
     *,
     independent: Collection[int] = (),
     preferred: Collection[int] = (),
@@ -73,25 +77,25 @@ def partition(
 ) -> Partition | None:
     """The partition of rows K (samples, rows, velocities), None if these velocities cannot be independent.
 
-    `depth` tells how far a velocity is from the root, `independent` which ones must be independent, `preferred` which
-    ones should be; `quasi` are the rows of other independent velocities (samples, freedoms, velocities) in their place.
+    `depth` tells how far a velocity is from the root, `owners` the constraint of every row, `independent` which
+    velocities must be independent, `preferred` which ones should be; `quasi` are the rows of other independent
+    velocities (samples, freedoms, velocities) in their place.
     """
     implied = implied_rows(K)
     kept = tuple(i for i in range(K.shape[1]) if i not in implied)
     A = _telling(K[:, kept])
+    spoken = [len({owners[i] for i in kept if (K[:, i, k] != 0.0).any()}) for k in range(K.shape[2])]
+    order = [(count, -far) for count, far in zip(spoken, depth, strict=True)]
     if quasi is not None:
         A = np.concatenate([A, quasi[: len(A)]], axis=1)
-        ordered = _pivots(A, [0] * K.shape[2])
-        return None if ordered is None else Partition(kept, implied, (), tuple(ordered))
-    chosen = _pivots(A, depth, forbidden=independent, reluctant=preferred)
-    if chosen is None:
+        pairs = _pairs(A, order)
+        return None if pairs is None else Partition(kept, implied, (), _blocks(A, pairs))
+    pairs = _pairs(A, order, forbidden=independent, reluctant=preferred)
+    if pairs is None:
         return None
-    others = set(range(K.shape[2])) - {pivot.column for pivot in chosen}
-    pivots = _pivots(A, [0] * K.shape[2], forbidden=others) or chosen
-    dependent = {pivot.column for pivot in pivots}
-    free = tuple(k for k in range(K.shape[2]) if k not in dependent)
-    units = [Pivot(len(kept) + k, column, 0.0) for k, column in enumerate(free)]
-    return Partition(kept, implied, free, (*units, *pivots))
+    free = tuple(k for k in range(K.shape[2]) if k not in pairs.values())
+    units = tuple(Block((len(kept) + k,), (column,), 1.0) for k, column in enumerate(free))
+    return Partition(kept, implied, free, (*units, *_blocks(A, pairs)))
 
 
 def _telling(A: np.ndarray) -> np.ndarray:
@@ -102,34 +106,46 @@ def _telling(A: np.ndarray) -> np.ndarray:
     return A[smallest >= SINGULAR * np.median(smallest)]
 
 
-def _pivots(
-    A: np.ndarray, depth: Sequence[int], forbidden: Collection[int] = (), reluctant: Collection[int] = ()
-) -> list[Pivot] | None:
-    """Pivots for all rows: large entries, of these the deepest, of these the ones that fill in least."""
+def _pairs(
+    A: np.ndarray, order: Sequence[tuple[int, int]], forbidden: Collection[int] = (), reluctant: Collection[int] = ()
+) -> dict[int, int] | None:
+    """A velocity for every row, by large entries in an order of velocities; None if there are not enough of them."""
     A = A.copy()
     size = np.abs(A).max(axis=(0, 2), initial=0.0)
     rows = list(range(A.shape[1]))
     columns = [k for k in range(A.shape[2]) if k not in forbidden]
-    found: list[Pivot] = []
+    found: dict[int, int] = {}
     while rows:
-        left = A[:, rows][:, :, columns]
-        least = np.abs(left).min(axis=0) / size[rows, None]
-        shy = np.array([k in reluctant for k in columns])
-        if not columns or least.max() <= LEAST:
+        least = np.abs(A[:, rows][:, :, columns]).min(axis=0) / size[rows, None]
+        if not columns or least.max() * LIMIT <= 1.0:
             return None
+        shy = np.array([k in reluctant for k in columns])
         willing = ~shy if not shy.all() and least[:, ~shy].max() > RELUCTANT * least.max() else shy | True
         good = (least >= THRESHOLD * least[:, willing].max()) & willing
-        filled = (left != 0.0).any(axis=0)
-        cost = np.outer(filled.sum(axis=1) - 1, filled.sum(axis=0) - 1)
-        i, k = min(
-            zip(*np.nonzero(good), strict=True), key=lambda at: (-depth[columns[at[1]]], cost[at], -at[1], at[0])
-        )
-        row, column = rows[i], columns[k]
-        pivot = A[:, row, column]
-        found.append(Pivot(row, column, LEAST * float(np.abs(pivot).max())))
-        rows.remove(row)
-        columns.remove(column)
-        for other in rows:
-            ratio = A[:, other, column] / pivot
-            A[:, other] -= ratio[:, None] * A[:, row]
+        places = list(zip(*np.nonzero(good), strict=True))
+        i, k = min(places, key=lambda at: (order[columns[at[1]]], -at[1], -least[at]))
+        row, column = rows.pop(i), columns.pop(k)
+        found[row] = column
+        A[:, rows] -= (A[:, rows, column] / A[:, row, column, None])[:, :, None] * A[:, row, None]
     return found
+
+
+def _blocks(A: np.ndarray, pairs: dict[int, int]) -> tuple[Block, ...]:
+    """Rows that need each other's velocities together, each block after those that it needs."""
+    rows = list(pairs)
+    columns = [pairs[row] for row in rows]
+    needs = (A[:, rows][:, :, columns] != 0.0).any(axis=0) | np.eye(len(rows), dtype=bool)
+    while True:  # whatever is needed by what is needed
+        more = needs @ needs
+        if (more == needs).all():
+            break
+        needs = more
+    together = needs & needs.T
+    first = sorted({int(row.argmax()) for row in together}, key=lambda k: (needs[k].sum(), k))
+    found = []
+    for k in first:
+        members = np.flatnonzero(together[k])
+        own, theirs = tuple(rows[i] for i in members), tuple(columns[i] for i in members)
+        size = np.linalg.norm(A[:, own][:, :, theirs], axis=(1, 2)).max()
+        found.append(Block(own, theirs, float(size)))
+    return tuple(found)

@@ -54,7 +54,7 @@ class TreeMotion:
         columns = []
         for column in zip(*basis.N, strict=True):
             change = [-dot(row, column) for row in rates]
-            columns.append(basis.lu.solve([*change, *[0.0] * (n - len(change))]))
+            columns.append(basis.E.solve([*change, *[0.0] * (n - len(change))]))
         return [list(row) for row in zip(*columns, strict=True)]
 
     def position_tangents(self, q: Vector) -> Matrix:

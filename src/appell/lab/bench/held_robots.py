@@ -1,4 +1,4 @@
-"""Robots with loops that are measured: a four-bar, a Stewart-Gough platform and Talos on two feet, ours and Pinocchio's.
+"""Robots with loops that are measured, ours and Pinocchio's: four-bar, Stewart-Gough platform, Talos on two feet.
 
 Each is a tree of Pinocchio, from which ours is read, so that both have one layout of q and v. Pairs of frames of it are
 held together, three rows a point, and feet stand on the ground, six rows each. Configurations lie on the loops in

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import ClassVar
 
 from appell.errors import unknown_name
@@ -27,7 +26,7 @@ class Gear(Constraint):
 
     def __post_init__(self):
         if isinstance(self.ratios, Mapping):
-            object.__setattr__(self, "ratios", MappingProxyType(dict(self.ratios)))
+            object.__setattr__(self, "ratios", dict(self.ratios))
         super().__post_init__()
 
     def __hash__(self) -> int:

@@ -1,8 +1,8 @@
 """Random closures on a random tree, closed at a random configuration: consistent because they are made there.
 
 Side a stands anywhere on a link. Side b, on another link or on the world, is put where a is at that configuration and
-then moved by what the closure leaves free: about and along its axis, in its plane, on a sphere. Wheels touch their plane
-there.
+then moved by what the closure leaves free: about and along its axis, in its plane, on a sphere. Wheels touch their
+plane there.
 """
 
 from __future__ import annotations
