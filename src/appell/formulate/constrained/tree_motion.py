@@ -67,7 +67,7 @@ class TreeMotion:
         """A step of Newton's method towards closed loops, along the velocities that are not independent."""
         basis = self.manifold.position_basis(self.tree.tree, q, self.prescribed)
         gaps = [-row.gap for row in basis.held if row.gap is not None]
-        return basis.lu.solve([*gaps, *([0.0] * basis.freedoms)])
+        return basis.E.solve([*gaps, *([0.0] * basis.freedoms)])
 
     # ---- how it moves
 
