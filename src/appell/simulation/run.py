@@ -119,14 +119,16 @@ def _record(done: Run) -> Record:
     tau = np.array(kept.forces).reshape(-1, flow.nu)
     kinetic, potential = flow.states.moving.energy(q, w)
     status = Status.FINISHED if end is None else end.status
+    groups = flow.states.units
     message = status.sentence if end is None else f"{status.sentence} {end.detail}".strip()
     return Record.of(
         t,
         flow.states.groups(q, w) | {"tau": tau, "energy": kinetic + potential},
-        record_names(flow.system),
+        record_names(flow.system) | {group: tuple(own) for group, own in groups.items()},
         dynamics=flow.dyn,
         walls=tuple(c.surface for c in done.phase.geometry.contacts.contacts) if done.phase.geometry else (),
-        units=record_units(flow.system),
+        units=record_units(flow.system)
+        | {f"{group}_{name}": unit for group, own in groups.items() for name, unit in own.items()},
         about={"robot": flow.system.name, "status": status.name, "message": message},
         events=tuple(kept.events),
         between=Curve.of(

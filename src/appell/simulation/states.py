@@ -82,6 +82,11 @@ class States:
         """What a record has of states, any batch."""
         return {"q": q, "v": w}
 
+    @property
+    def units(self) -> dict[str, dict[str, str]]:
+        """Names and units of groups that only these states have."""
+        return {}
+
     def shown(self, piece: Piece) -> Piece:
         """A step as a record keeps it: (q, v)."""
         return piece
@@ -167,6 +172,11 @@ class ConstrainedStates(States):
 
     def groups(self, q: np.ndarray, w: np.ndarray) -> dict[str, np.ndarray]:
         return {"q": q, "v": self.velocities(q, w), "w": w}
+
+    @property
+    def units(self) -> dict[str, dict[str, str]]:
+        tree = self.system.tree
+        return {"w": {name: f"{unit}/s" for name, unit in zip(tree.velocity_names, tree.velocity_units, strict=True)}}
 
     def shown(self, piece: Piece) -> Piece:
         degree = len(piece.series) - 1

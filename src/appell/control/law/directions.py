@@ -50,6 +50,17 @@ def _(system: ConstrainedRobot, dyn: Dynamics, q: np.ndarray, v: np.ndarray) -> 
 
 
 @singledispatch
+def tangents(system: System, dyn: Dynamics, q: np.ndarray) -> np.ndarray:
+    """dq of every ξ, a column each, of joints about or along one axis."""
+    return np.eye(system.nv)
+
+
+@tangents.register
+def _(system: ConstrainedRobot, dyn: Dynamics, q: np.ndarray) -> np.ndarray:
+    return ConstraintRows(dyn).tangents(q)
+
+
+@singledispatch
 def deviation(system: System, q0: np.ndarray, v0: np.ndarray, t: float, q: np.ndarray) -> np.ndarray:
     """ξ of a configuration at time t, from one that moves on from q0 with constant velocity v0."""
     return system.difference(system.integrate(q0, t * v0), q)

@@ -17,9 +17,10 @@ from typing import Any
 
 import numpy as np
 
+from appell.control.axes import led
 from appell.control.friction_parts import smooth
 from appell.control.law.controller import Controller
-from appell.control.law.directions import directions
+from appell.control.law.directions import directions, tangents
 from appell.dynamics import Dynamics
 from appell.errors import ArgumentError, ModelError, unknown_name
 from appell.model.system import System
@@ -178,11 +179,12 @@ def linearize_closed_loop(controller: Controller, system: System, q) -> LinearSy
 
     The state is (e, ė), and ∫e for a law with integral action; inputs are torques from outside.
     """
-    design, q, n, before = controller.design, np.asarray(q, float), system.nq, np.zeros(system.nu)
-    rest, target = np.zeros(n), np.stack([q, np.zeros(n), np.zeros(n)])
+    design, q, n, before = controller.design, np.asarray(q, float), system.nv, np.zeros(system.nu)
+    rest, target = np.zeros(n), np.stack([q[list(led(system))], np.zeros(n), np.zeros(n)])
     slopes = controller.function.jacobian("q", "v", "integral")
     found = dict(zip((array.name for array in slopes.outputs), slopes(q, rest, target, rest, before), strict=True))
     K = [found[f"ddemand_d{name}"] for name in ("q", "v", "integral")]
+    K[0] = K[0] @ tangents(system, smooth(system), q)
     plant = linearize(system, q).sampled(design.period)
     phi, gamma = plant.A, plant.B
     if not design.law.integral:
@@ -191,5 +193,5 @@ def linearize_closed_loop(controller: Controller, system: System, q) -> LinearSy
     A = np.block(
         [[phi + gamma @ np.hstack(K[:2]), gamma @ K[2]], [design.period * np.eye(n), np.zeros((n, n)), np.eye(n)]]
     )
-    names = (*plant.states, *titles("integral", system.coordinate_names))
+    names = (*plant.states, *titles("integral", system.velocity_names))
     return LinearSystem(A, np.vstack([gamma, np.zeros((n, len(before)))]), names, plant.inputs, design.period)

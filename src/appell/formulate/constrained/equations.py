@@ -62,6 +62,11 @@ class ConstrainedEquations(Equations):
     def rate(self, q: Vector, v: Vector) -> list[Scalar]:
         return self.tree.rate(q, self.tree_velocity(q, v))
 
+    def closed(self, q: Vector) -> list[Scalar]:
+        """Of joints of one axis: those that are independent stay, the others close the loops."""
+        step = self.under.closing(q)
+        return [x + change for x, change in zip(q, self.tree.rate(q, step), strict=True)]
+
     def tangents(self, q: Vector) -> Matrix:
         return self.under.position_tangents(q)
 

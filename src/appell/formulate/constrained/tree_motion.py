@@ -63,6 +63,11 @@ class TreeMotion:
         moved = [self.tree.system.rate(q, column) for column in zip(*basis.N, strict=True)]
         return [list(row) for row in zip(*moved, strict=True)]
 
+    def closing(self, q: Vector) -> list[Scalar]:
+        """A step of Newton's method towards closed loops, along the velocities that are not independent."""
+        basis = self.manifold.position_basis(self.tree.tree, q, self.prescribed)
+        return basis.lu.solve([*(-row.gap for row in basis.held), *([0.0] * basis.freedoms)])
+
     # ---- how it moves
 
     @cached_property
