@@ -36,7 +36,7 @@ STEPS = 6  # of Newton's method: from a tenth of a radian, four reach rounding a
 
 @dataclass(frozen=True)
 class Turning:
-    """A direction and its rate."""
+    """A vector and its rate."""
 
     d: Vec3
     rate: Vec3 = ZERO

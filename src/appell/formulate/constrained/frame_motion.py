@@ -4,8 +4,8 @@ From a link P that is held still, the way to a frame leads over joints, inward t
 from there. All vectors are in axes of P. With Ω, σ the joint's own angular velocity and slide, seen from P, Δ the way
 from one origin to the next, W r = α × r + ω × (ω × r), at a = 0:
 
-    outward     ω⁺ = ω + Ω      α⁺ = α + ω × Ω      u⁺ = u + ω × Δ + σ       u̇⁺ = u̇ + W Δ + (2ω + Ω) × σ        (1)
-    inward      ω⁺ = ω - Ω      α⁺ = α - ω × Ω      u⁺ = u - σ               u̇⁺ = u̇ - (2ω⁺ + Ω) × σ             (2)
+    outward     ω⁺ = ω + Ω      α⁺ = α + ω × Ω      u⁺ = u + ω × Δ + σ       u̇⁺ = u̇ + W Δ + (ω + ω⁺) × σ        (1)
+    inward      ω⁺ = ω - Ω      α⁺ = α - ω × Ω      u⁺ = u - σ               u̇⁺ = u̇ - (ω + ω⁺) × σ              (2)
 
 (2) is (1) solved for the parent, at the origin of the link: a point of the parent that needs no Δ. A unit of a joint's
 velocity moves a point x of everything beyond the joint by ±(σ + Ω × (x - o)), o being the origin of its link: a column
@@ -83,6 +83,10 @@ class FrameMotion:
         r = point - self.pivot
         return self.acc + self.alpha.cross(r) + self.omega.cross(self.omega.cross(r))
 
+    def velocity_rate(self, place: Vec3, rate: Vec3) -> Vec3:
+        """How the velocity of whatever point of the body is at a place changes while the place moves, at a = 0."""
+        return self.acc + self.alpha.cross(place - self.pivot) + self.omega.cross(rate - self.u)
+
     def rate(self, fixed: Vec3) -> Vec3:
         """Of a vector that is fixed to the body."""
         return self.omega.cross(fixed)
@@ -100,16 +104,16 @@ class FrameMotion:
         R, x = self.R @ pose.rotation, self.x + self.R @ pose.translation
         partials = _turned(R, motion, 1.0)
         spin, slide = _own(partials, v)
-        u, acc = self.velocity(x) + slide, self.acceleration(x) + (2.0 * self.omega + spin).cross(slide)
-        columns = (*self.columns, Column(link.name, partials, x))
-        return FrameMotion(R, x, self.omega + spin, self.alpha + self.omega.cross(spin), x, u, acc, columns)
+        omega, alpha = self.omega + spin, self.alpha + self.omega.cross(spin)
+        u, acc = self.velocity(x) + slide, self.acceleration(x) + (self.omega + omega).cross(slide)
+        return FrameMotion(R, x, omega, alpha, x, u, acc, (*self.columns, Column(link.name, partials, x)))
 
     def inward(self, link: TreeLink, motion: Motion, q: Vector, v: Vector) -> tuple[FrameMotion, Vec3]:
         """On the parent of a link, in the axes of the joint's placement; and the shift to it, still to be made (2)."""
         pose = motion.pose(q)
         spin, slide = _own(_turned(self.R, motion, 1.0), v)
         omega = self.omega - spin
-        u, acc = self.velocity(self.x) - slide, self.acceleration(self.x) - (2.0 * omega + spin).cross(slide)
+        u, acc = self.velocity(self.x) - slide, self.acceleration(self.x) - (self.omega + omega).cross(slide)
         columns = (*self.columns, Column(link.name, _turned(self.R, motion, -1.0), self.x))
         R, alpha = self.R @ pose.rotation.T, self.alpha - self.omega.cross(spin)
         return FrameMotion(R, self.x, omega, alpha, self.x, u, acc, columns), -pose.translation

@@ -1,9 +1,9 @@
 """The rows of bodies that roll and of blades: the velocity of one body against another where they touch.
 
-With ρ from the centre of a to the contact, y from the origin of b to it, and W the rate of a plate about its normal,
+With c the contact, ρ the way to it from the centre of a, y that from the origin of b, and u, ω of a point of the body,
 
-    V  = uₐ + ωₐ × ρ - u_b - ω_b × y - W n × y                                                                      (1)
-    V̇  = u̇ₐ + αₐ × ρ + ωₐ × ρ̇ - u̇_b - α_b × y - ω_b × ẏ - W (ṅ × y + n × ẏ),     ẏ = uₐ + ρ̇ - u_b                    (2)
+    V  = uₐ(c) - u_b(c) - W n × y                                      W: the rate of a plate about its normal      (1)
+    V̇  = u̇ₐ(c) - u̇_b(c) - W (ṅ × y + n × ẏ)         u̇(c) = u̇ + α × (c - x) + ω × (ċ - u),  ċ = ẋₐ + ρ̇              (2)
     rows V·t, V·l, V·n with γ = V̇·t + V·ṫ ...        t heading, l = n × t, n; the gap of the last has the rate V·n   (3)
 
 ρ̇ is that of the geometric contact, see `contact`. A blade is the row V·s with ρ = 0 and s fixed to a.
@@ -12,6 +12,7 @@ With ρ from the centre of a to the contact, y from the origin of b to it, and W
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from appell.algebra.scalar import Scalar
 from appell.algebra.vector import ZERO, Vec3
@@ -21,44 +22,41 @@ from appell.formulate.constrained.contact import Contact, Turning, fixed
 
 def contact_actions(labels: Sequence[str], sides: Sides, contact: Contact, turning: float) -> list[Action]:
     """The rows of (3)."""
-    V, V_rate = _slip(sides, contact.rho, contact.rho_rate)
-    n, plate, plate_rate = contact.n, ZERO, ZERO
-    if turning:
-        y, y_rate = _from_b(sides, contact.rho, contact.rho_rate)
-        plate, plate_rate = -turning * n.d.cross(y), -turning * (n.rate.cross(y) + n.d.cross(y_rate))
-    gaps = (None, None, contact.gap)
-    ways = (contact.heading, contact.lateral, n)
-    return [
-        _action(label, gap, sides, contact.rho, way, (V + plate, V_rate + plate_rate), plate)
-        for label, gap, way in zip(labels, gaps, ways, strict=True)
-    ]
+    slip = Slip.of(sides, contact.rho, contact.rho_rate).on_plate(sides, turning, contact.n)
+    ways = zip(labels, (None, None, contact.gap), (contact.heading, contact.lateral, contact.n), strict=True)
+    return [slip.action(label, gap, way) for label, gap, way in ways]
 
 
 def skate_action(label: str, sides: Sides, axis: int) -> Action:
     """No velocity along an axis of side a."""
-    return _action(label, None, sides, ZERO, fixed(sides.a, axis), _slip(sides, ZERO, ZERO), ZERO)
+    return Slip.of(sides, ZERO, ZERO).action(label, None, fixed(sides.a, axis))
 
 
-def _action(
-    label: str, gap: Scalar | None, sides: Sides, rho: Vec3, way: Turning, slip: tuple[Vec3, Vec3], plate: Vec3
-) -> Action:
-    V, V_rate = slip
-    place = sides.a.x + rho
-    drift = V_rate.dot(way.d) + V.dot(way.rate)
-    return Action(label, gap, drift, place, place, force=way.d, offset=plate.dot(way.d))
+@dataclass(frozen=True)
+class Slip:
+    """V and its rate, where two bodies touch."""
 
+    place: Turning  # c
+    V: Vec3
+    rate: Vec3
+    plate: Vec3 = ZERO  # the part of V that no velocity of the robot has
 
-def _slip(sides: Sides, rho: Vec3, rho_rate: Vec3) -> tuple[Vec3, Vec3]:
-    """(1) and (2) without the plate."""
-    a, b = sides.a, sides.b
-    y, y_rate = _from_b(sides, rho, rho_rate)
-    place = a.x + rho
-    V_rate = a.acceleration(a.x) + a.alpha.cross(rho) + a.omega.cross(rho_rate)
-    back = b.acceleration(b.x) + b.alpha.cross(y) + b.omega.cross(y_rate)
-    return a.velocity(place) - b.velocity(place), V_rate - back
+    @staticmethod
+    def of(sides: Sides, rho: Vec3, rho_rate: Vec3) -> Slip:
+        """(1) and (2) on a plate that rests."""
+        a, b = sides.a, sides.b
+        c, c_rate = a.x + rho, a.velocity(a.x) + rho_rate
+        V = a.velocity(c) - b.velocity(c)
+        return Slip(Turning(c, c_rate), V, a.velocity_rate(c, c_rate) - b.velocity_rate(c, c_rate))
 
+    def on_plate(self, sides: Sides, turning: float, n: Turning) -> Slip:
+        """On one that turns about its normal, through the origin of b."""
+        if not turning:
+            return self
+        y = Turning(self.place.d - sides.b.x, self.place.rate - sides.b.velocity(sides.b.x))
+        moved = n.cross(y)
+        return Slip(self.place, self.V - turning * moved.d, self.rate - turning * moved.rate, -turning * moved.d)
 
-def _from_b(sides: Sides, rho: Vec3, rho_rate: Vec3) -> tuple[Vec3, Vec3]:
-    """y and its rate."""
-    a, b = sides.a, sides.b
-    return a.x + rho - b.x, a.velocity(a.x) + rho_rate - b.velocity(b.x)
+    def action(self, label: str, gap: Scalar | None, way: Turning) -> Action:
+        drift, c = self.rate.dot(way.d) + self.V.dot(way.rate), self.place.d
+        return Action(label, gap, drift, c, c, force=way.d, offset=self.plate.dot(way.d))
