@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -10,8 +11,8 @@ from scipy.integrate import cumulative_simpson
 
 import appell as ap
 from appell.lab.judges.plain_closures import constraints
-from appell.model.limits import NO_LIMITS
 from appell.model.constraint import Gear, Point, Prescribed, Rolling
+from appell.model.limits import NO_LIMITS
 from constrained_cases import CASES, constrained, state, tree
 
 FINE = {"rtol": 1e-11, "atol": 1e-12, "progress": False}
@@ -21,7 +22,10 @@ def four_bar(actuators=None, limits=None, **how):
     """The four-bar of the reference, with other actuators and other limits of some joints."""
     case = CASES["fourbar-grashof"]
     robot = tree(case["model"]).with_actuators(actuators or {})
-    links = (replace(link, joint=replace(link.joint, limits=(limits or {}).get(link.name, NO_LIMITS))) for link in robot.links)
+    links = (
+        replace(link, joint=replace(link.joint, limits=(limits or {}).get(link.name, NO_LIMITS)))
+        for link in robot.links
+    )
     robot = replace(robot, links=tuple(links))
     home = case["states"][0]["q"]
     return robot.with_loops(*constraints(case["model"]["closures"]), independent=["crank"], home=home, **how)
@@ -74,9 +78,7 @@ def test_a_five_bar_bounces_on_the_ground_as_the_closed_form_does():
     pin = loops.pose("0/a")(q0)[:3, 3]
     np.testing.assert_allclose(pin[:2], closed.start, atol=1e-9)
     ground = ap.Plane((0.0, 1.0, 0.0), pin[1] - 0.05)
-    theirs = ap.simulate(
-        ap.Dynamics(closed), closed.start, until=0.3, contacts=ap.Contact("pin", ground, 0.5), **FINE
-    )
+    theirs = ap.simulate(ap.Dynamics(closed), closed.start, until=0.3, contacts=ap.Contact("pin", ground, 0.5), **FINE)
     ours = ap.simulate(loops, q0, until=0.3, contacts=ap.Contact("0/a", ground, 0.5), **FINE)
     times = [[event.time for event in run.impacts] for run in (ours, theirs)]
     np.testing.assert_allclose(*times, rtol=0, atol=1e-8)
@@ -87,7 +89,9 @@ def wheel():
     """A wheel of 0.3 m that rolls along x on the ground, upright, on a carriage without mass."""
     made = ap.Builder("wheel", root=None)
     made.link("carriage", ap.Prismatic((1, 0, 0)), joint_name="carriage", xyz=(0, 0, 0.3), mass=0)
-    made.link("wheel", ap.Revolute((0, 1, 0)), parent="carriage", joint_name="wheel", mass=2.0, inertia=(0.05, 0.09, 0.05))
+    made.link(
+        "wheel", ap.Revolute((0, 1, 0)), parent="carriage", joint_name="wheel", mass=2.0, inertia=(0.05, 0.09, 0.05)
+    )
     return made.build().with_loops(Rolling("wheel", 0.3), independent=["carriage"])
 
 
@@ -157,7 +161,7 @@ def test_energy_of_a_leg_is_lost_at_impacts_and_in_its_dampers_only():
     run = ap.simulate(dyn, until=0.6, contacts=ground, **(FINE | {"max_step": 2e-3}))
     assert run.impacts
     edges = [0.0, *(event.time for event in run.events), 0.6]
-    for start, end in zip(edges[:-1], edges[1:], strict=True):
+    for start, end in pairwise(edges):
         inside = (run.t > start) & (run.t < end)
         if inside.sum() < 50 or any(event.kind != "impact" for event in run.events if event.time <= start):
             continue
