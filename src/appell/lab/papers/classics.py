@@ -10,7 +10,7 @@ import numpy as np
 from appell.describe.build import Builder
 from appell.model.constrained import ConstrainedRobot
 from appell.model.constraint import Hinge, Point, Rolling, Skate
-from appell.model.joints import Floating, Planar, Prismatic, Revolute
+from appell.model.joints import Planar, Prismatic, Revolute
 
 Z = (0.0, 0.0, 1.0)
 FLAT = (0.0, 0.0, 0.0)
@@ -85,27 +85,6 @@ def bricard() -> ConstrainedRobot:
 
 
 # ---- wheels and blades
-
-
-def bicycle() -> ConstrainedRobot:
-    """Whipple's bicycle with the numbers of the benchmark; upright, z up, the frame's origin in the rear hub."""
-    tilt = math.pi / 10
-    made = Builder("whipple-bicycle", root=None)
-    made.link(
-        "frame", Floating(), joint_name="frame", mass=85.0, com=(0.3, 0.0, 0.6), inertia=(9.2, 0, -2.4, 11, 0, 2.8)
-    )
-    made.link("rear", Revolute((0, 1, 0)), parent="frame", joint_name="rear", mass=2.0, inertia=(0.0603, 0.12, 0.0603))
-    steer = Revolute((math.sin(tilt), 0.0, -math.cos(tilt)))
-    fork = {"mass": 4.0, "com": (-0.2, 0.0, 0.7), "inertia": (0.05892, 0, 0.00756, 0.06, 0, 0.00708)}
-    made.link("fork", steer, parent="frame", joint_name="fork", xyz=(1.1, 0.0, -0.3), **fork)
-    front = {"mass": 3.0, "inertia": (0.1405, 0.28, 0.1405)}
-    made.link("front", Revolute((0, 1, 0)), parent="fork", joint_name="front", xyz=(-0.08, 0.0, 0.35), **front)
-    home = [0.0, 0.0, REAR, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0]
-    rolling = Rolling("rear", REAR), Rolling("front", 0.35)
-    return made.build().with_rolling(*rolling, independent=("frame_wx", "rear", "fork"), actuated=("fork",), home=home)
-
-
-REAR = 0.3  # m, the radius of the bicycle's rear wheel
 
 
 @dataclass(frozen=True)

@@ -15,9 +15,9 @@ import numpy as np
 
 from appell.control.law.linear import linearize
 from appell.dynamics import Dynamics
-from appell.lab.papers.classics import Disk, Sleigh, andrews_squeezer, bicycle, bricard, snakeboard, squeezing
+from appell.lab.papers.classics import Disk, Sleigh, andrews_squeezer, bricard, snakeboard, squeezing
 from appell.lab.papers.page import Page
-from appell.lab.papers.whipple import CANONICAL, MEIJAARD, STABLE, Canonical, state_matrix
+from appell.lab.papers.whipple import CANONICAL, MEIJAARD, STABLE, Canonical, bicycle, state_matrix
 from appell.motion.pictures.look import COLORS, GREY, label
 from appell.simulation import simulate
 

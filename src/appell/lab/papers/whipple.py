@@ -14,11 +14,11 @@ import numpy as np
 from scipy.optimize import brentq
 
 from appell.control.law.linear import linearize
+from appell.describe.load import load
 from appell.dynamics import Dynamics
-from appell.lab.papers.classics import REAR
 from appell.model.constrained import ConstrainedRobot
 
-G = 9.81  # m/s²
+G, REAR = 9.81, 0.3  # m/s²; m, the radius of the rear wheel
 MEIJAARD = (  # Table 2: speed, name of the eigenvalue, real and imaginary part
     (0.0, "fall", "5.53094371765393", "0"),
     (0.0, "steer", "3.13164324790656", "0"),
@@ -47,6 +47,13 @@ CANONICAL = (  # matrix, row and column, entry
 )
 STABLE = ("4.29238253634111", "6.02426201538837")  # m/s, where weave and capsize become stable and unstable
 LEAN_AND_STEER = ["q_frame_wx", "q_fork", "v_frame_wx", "v_fork"]
+
+
+def bicycle() -> ConstrainedRobot:
+    """Upright, its velocities those of lean, rear wheel and steer."""
+    robot = load("whipple-bicycle")
+    assert isinstance(robot, ConstrainedRobot)
+    return robot
 
 
 @dataclass(frozen=True)
