@@ -68,19 +68,22 @@ class Catalogue:
         A long trace is kept on disk under its `subject`, if there is one.
         """
         system = self.system
-        sizes = {"q": system.nq, "v": system.nv, "a": system.nv, "tau": system.nu}
         given = arguments.split()
-        if "s" in given:
-            sizes["s"] = len(self.equations.dry_drives)
-        inputs = [Array(argument, (sizes[argument],)) for argument in given]
+        inputs = [Array(argument, (self._size(name, argument),)) for argument in given]
         if pushed:
             inputs += [Array(f"wrench_{frame}", (6,)) for frame in self.wrenches]
         free = self._free if inertial else []
         if free:
             inputs.append(Array("parameters", (10 * len(free),)))
+        if system.prescribed:
+            inputs.append(Array("prescribed", (3 * len(system.prescribed),)))
 
         def traced(values, loops=None):
-            equations = self._make(inertias_of(free, values[-1])) if free else self.equations
+            equations = self.equations
+            if free or system.prescribed:
+                known = dict(zip((array.name for array in inputs), values, strict=True))
+                inertias = inertias_of(free, known["parameters"]) if free else {}
+                equations = self._make(inertias, known.get("prescribed", ()))
             outside = (dict(zip(self._pushed, values[len(given) :], strict=False)),) if pushed else ()
             return body(equations.run_by(loops) if loops else equations, *values[: len(given)], *outside)
 
@@ -94,6 +97,17 @@ class Catalogue:
         else:
             formula = kept(subject, make)
         return Function(formula, doc, system.owner, self.tangents, self._rule(formula, pushed, free))
+
+    def _size(self, name: str, argument: str) -> int:
+        """Of an argument of a function."""
+        if argument == "s":
+            return len(self.equations.dry_drives)
+        if argument not in self.system.sizes:
+            raise ModelError(
+                f"{name} is for constrained robots; {self.system.owner} has no constraints.",
+                hint="robot.with_loops(...)",
+            )
+        return self.system.sizes[argument]
 
     def subject(self, *named: str) -> str | None:
         """The content of this catalogue as a name for what is made of it; None if it is small, or nobody can say."""
@@ -140,12 +154,7 @@ class Catalogue:
         system = self.system
         if system.is_flat:
             return {}
-        units = [[float(i == k) for i in range(system.nv)] for k in range(system.nv)]
-
-        def columns(q):
-            return {"N": [list(row) for row in zip(*(system.rate(q, unit) for unit in units), strict=True)]}
-
-        return {"q": trace("tangent", [Array("q", (system.nq,))], columns)}
+        return {"q": trace("tangent", [Array("q", (system.nq,))], lambda q: {"N": self.equations.tangents(q)})}
 
 
 class Entry:

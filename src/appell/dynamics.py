@@ -12,16 +12,17 @@ import numpy as np
 from appell.algebra.scalar import select
 from appell.catalogue import Entry
 from appell.compile.function import Function
+from appell.constrained_catalogue import ConstrainedCatalogue
 from appell.errors import ModelError
 from appell.formulate.equations import Parameter
 from appell.formulate.systems import Choice
-from appell.frame_catalogue import FrameCatalogue, known_reference
+from appell.frame_catalogue import known_reference
 from appell.model.mechanism import Mechanism
 from appell.model.system import System
 
 
-class Dynamics(FrameCatalogue):
-    """The equations of motion of a robot or a mechanism, as functions of NumPy arrays.
+class Dynamics(ConstrainedCatalogue):
+    """The equations of motion of a robot, constrained or not, or of a mechanism, as functions of NumPy arrays.
 
     dyn = ap.Dynamics(ap.load("puma"))
     tau = dyn.inverse_dynamics(q, v, a)
@@ -78,7 +79,7 @@ class Dynamics(FrameCatalogue):
     state_rate = Entry(
         "q v tau",
         lambda e, q, v, tau, wrenches: {
-            "rate": e.system.rate(q, v),
+            "rate": e.rate(q, v),
             "a": e.acceleration(q, v, tau, wrenches),
         },
         "(dq/dt, a)(q, v, tau), the right-hand side of the equations of motion.",
@@ -180,7 +181,7 @@ class Dynamics(FrameCatalogue):
 
     coordinate_rate = Entry(
         "q v",
-        lambda e, q, v: {"rate": e.system.rate(q, v)},
+        lambda e, q, v: {"rate": e.rate(q, v)},
         "dq/dt for a given v; the same as v but for quaternions and planar joints.",
         inertial=False,
     )

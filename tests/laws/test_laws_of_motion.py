@@ -1,7 +1,7 @@
 """Laws of mechanics that need no judge: definitions, symmetries and balances, on every system.
 
-Trees and mechanisms, each bare and with actuators that have gears, rotors, friction, offsets and springs. Forces
-along the coordinates are Q = Jᵀτ, with J the actuator Jacobian, the identity for a tree.
+Trees, mechanisms and constrained robots, each bare and with actuators that have gears, rotors, friction, offsets and
+springs. Forces along the coordinates are Q = Jᵀτ, with J the actuator Jacobian, the identity for a tree.
 """
 
 from __future__ import annotations
@@ -11,16 +11,15 @@ import pytest
 
 from answers import answer, interpreted
 from appell.dynamics import Dynamics
-from appell.model.robot import Robot
-from systems import driven, motion_of, systems
+from systems import displacement, driven, motion_of, systems, tree_of
 
 SYSTEMS = systems()
-HEAVY = "stewart-gough"  # six coordinates and thirteen bodies: its derivatives take seconds to trace
+HEAVY = ("stewart-gough", "whipple-bicycle")  # thirteen bodies, six rows of wheels: derivatives take seconds to trace
 ON = {"friction": True, "rotors": True}
 
 
 @pytest.fixture(
-    params=[pytest.param(name, marks=[pytest.mark.slow] * (name == HEAVY)) for name in SYSTEMS], scope="module"
+    params=[pytest.param(name, marks=[pytest.mark.slow] * (name in HEAVY)) for name in SYSTEMS], scope="module"
 )
 def bare(request):
     return SYSTEMS[request.param]
@@ -107,7 +106,7 @@ def test_coriolis_forces_are_bias_less_gravity_and_friction(dyn, motion):
 
 def test_the_rate_of_the_inertia_matrix_less_twice_coriolis_is_skew(dyn, motion):
     q, v, _ = motion
-    rate = answer(dyn.mass_matrix.jacobian("q"), q) @ v
+    rate = answer(dyn.mass_matrix.jacobian("q"), q) @ displacement(dyn, q, v)
     C = answer(dyn.coriolis, q, v)
     skew = rate - 2 * C
     close(skew, -skew.T, C)
@@ -119,7 +118,8 @@ def test_the_energy_gains_what_the_forces_give_and_friction_does_not_take(dyn, m
     lost = answer(dyn.friction, q, v) + answer(dyn.gravity, q) - answer(Dynamics(dyn.system).gravity, q)  # and offsets
     power = v @ (generalized(dyn, q, answer(dyn.inverse_dynamics, q, v, a)) - lost)
     (T_q, U_q), (T_v, _) = (answer(dyn.energy.jacobian(name), q, v) for name in ("q", "v"))
-    assert T_q @ v + U_q @ v + T_v @ a == pytest.approx(power, rel=1e-10, abs=1e-10 * np.abs(T_v @ a))
+    moved = displacement(dyn, q, v)
+    assert T_q @ moved + U_q @ moved + T_v @ a == pytest.approx(power, rel=1e-10, abs=1e-10 * np.abs(T_v @ a))
 
 
 def test_friction_opposes_motion_and_nothing_rubs_at_rest(dyn, motion):
@@ -155,15 +155,16 @@ def test_springs_count_without_being_asked_for_and_pull_to_their_rest(bare, moti
 
 def drive_position(dyn, name, q):
     """θ of a drive and ∂θ/∂q; nothing for one of several axes."""
-    system = dyn.system
-    if not isinstance(system, Robot):
+    system, tree = dyn.system, tree_of(dyn.system)
+    if tree is None:
         k = system.actuator_names.index(name)
         return answer(dyn.actuator_positions, q)[k], answer(dyn.actuator_jacobian, q)[k]
-    joint, slope = system.joint(name), np.zeros(system.nv)
+    joint, slope = tree.joint(name), np.zeros(tree.nv)
     if joint.motion.nv != 1:
-        return 0.0, slope
-    slope[system.span(joint)[1]] = joint.scale
-    return system.joint_position(joint, q)[0], slope
+        return 0.0, np.zeros(system.nv)
+    slope[tree.span(joint)[1]] = joint.scale
+    along = slope if system is tree else answer(dyn.basis, q).T @ slope
+    return tree.joint_position(joint, q)[0], along
 
 
 @pytest.mark.parametrize("switch", ["friction", "rotors"])
@@ -199,7 +200,7 @@ def test_momentum_is_that_of_the_bodies_one_by_one(bare, motion):
 def test_the_jacobian_gives_the_velocity_of_a_frame(bare, motion):
     q, v, _ = motion
     frame, dyn = bare.frame_names[-1], Dynamics(bare)
-    pose_rate = answer(dyn.pose(frame).jacobian("q"), q) @ v
+    pose_rate = answer(dyn.pose(frame).jacobian("q"), q) @ displacement(dyn, q, v)
     J = dyn.jacobian(frame, "LOCAL_WORLD_ALIGNED")(q)
     close((J @ v)[:3], pose_rate[:3, 3], np.abs(J) @ np.abs(v))
     spin = pose_rate[:3, :3] @ dyn.pose(frame)(q)[:3, :3].T
@@ -210,7 +211,7 @@ def test_the_jacobian_gives_the_velocity_of_a_frame(bare, motion):
 def test_the_rate_of_the_jacobian_is_its_derivative_along_the_motion(bare, motion, reference):
     q, v, _ = motion
     frame, dyn = bare.frame_names[-1], Dynamics(bare)
-    rate = answer(dyn.jacobian(frame, reference).jacobian("q"), q) @ v
+    rate = answer(dyn.jacobian(frame, reference).jacobian("q"), q) @ displacement(dyn, q, v)
     close(answer(dyn.jacobian_rate(frame, reference), q, v), rate, [1.0, *np.ravel(rate)])
 
 
@@ -251,11 +252,12 @@ def test_formulations_agree_with_actuators_switched_on(bare, motion):
     """Rotors enter articulated bodies inside the recursion, and everything else from outside."""
     q, v, a = motion
     system = driven(bare)
-    names = ("newton-euler", "kane") if isinstance(bare, Robot) else ("explicit",) * (bare.design is not None)
+    tree = tree_of(bare)
+    names = ("newton-euler", "kane") if tree else ("explicit",) * (bare.design is not None)
     ours = Dynamics(system, **ON)
     tau = answer(ours.inverse_dynamics, q, v, a)
     for name in names:
-        forward = "ldl" if isinstance(bare, Robot) and any(link.joint.mimic for link in bare.links) else None
+        forward = "ldl" if tree is bare and any(link.joint.mimic for link in tree.links) else None
         other = Dynamics(system, name, forward=forward, **ON)
         close(answer(other.inverse_dynamics, q, v, a), tau, tau)
         close(answer(other.mass_matrix, q), answer(ours.mass_matrix, q), answer(ours.mass_matrix, q))

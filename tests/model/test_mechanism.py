@@ -212,7 +212,7 @@ def test_fewer_actuators_than_coordinates_cannot_drive_every_motion():
         home=(0.0, 0.0),
     )
     robot = Dynamics(mechanism)
-    with pytest.raises(ModelError, match="1 actuators for 2 coordinates"):
+    with pytest.raises(ModelError, match="1 actuators for 2 freedoms"):
         _ = robot.inverse_dynamics
     assert np.isfinite(robot.generalized_forces([0.0, 0.0], [0.0, 0.0], [1.0, 1.0])).all()
     assert np.isfinite(robot.forward_dynamics([0.0, 0.0], [0.0, 0.0], [1.0])).all()

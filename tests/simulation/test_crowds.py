@@ -87,7 +87,7 @@ def stepped(robot, q, v, h, duration, contacts=(), torque=None, stops=None):
     """Times and states of time stepping alone."""
     dyn = ap.Dynamics(robot, friction=True)
     flow = FreeMotion(dyn, Inputs(dyn, torque, None, False, 0.0))
-    stepping = TimeStepping(flow, Geometry(dyn, Contacts(dyn, contacts, stops), flow.drives), 1e-12)
+    stepping = TimeStepping(flow, Geometry(flow.states, Contacts(dyn, contacts, stops), flow.drives), 1e-12)
     y, states = np.concatenate([q, v]), []
     for k in range(round(duration / h)):
         step = stepping.take(k * h, y, h)

@@ -18,16 +18,20 @@ Matrix = Sequence[Sequence[Scalar]]
 TINY = 1e-300  # so that a matrix of zeros counts as singular
 
 
-def solve(matrix: Matrix, right: Matrix, limit: float) -> list[list[Scalar]]:
-    """X with matrix X = right, NaN where the condition number is above the limit."""
-    return _by_adjugate(matrix, right, limit) if len(matrix) <= 3 else _by_elimination(matrix, right, limit)
+def solve(matrix: Matrix, right: Matrix, limit: float, squares: Scalar | None = None) -> list[list[Scalar]]:
+    """X with matrix X = right, NaN where the condition number is above the limit.
+
+    `squares` is what to take for the sum of the squares of the matrix's entries, if that is known from elsewhere.
+    """
+    by_size = _by_adjugate if len(matrix) <= 3 else _by_elimination
+    return by_size(matrix, right, limit, _squares(matrix) if squares is None else squares)
 
 
-def _by_adjugate(A: Matrix, right: Matrix, limit: float) -> list[list[Scalar]]:
+def _by_adjugate(A: Matrix, right: Matrix, limit: float, squares: Scalar) -> list[list[Scalar]]:
     adjugate = _adjugate(A)
     determinant = _dot(A[0], [row[0] for row in adjugate])
-    guard = limit * limit * (determinant * determinant) - _squares(A) * _squares(adjugate)
-    scale = _guarded(guard, determinant)
+    guard = limit * limit * (determinant * determinant) - squares * _squares(adjugate)
+    scale = guarded_inverse(guard, determinant)
     columns = list(zip(*right, strict=True))
     return [[scale * _dot(row, column) for column in columns] for row in adjugate]
 
@@ -46,15 +50,15 @@ def _adjugate(A: Matrix) -> list[list[Scalar]]:
     return [[cofactor(j, i) for j in range(3)] for i in range(3)]
 
 
-def _by_elimination(matrix: Matrix, right: Matrix, limit: float) -> list[list[Scalar]]:
-    n, size = len(matrix), _squares(matrix)
+def _by_elimination(matrix: Matrix, right: Matrix, limit: float, squares: Scalar) -> list[list[Scalar]]:
+    n = len(matrix)
     rows = [[*left, *sides] for left, sides in zip(matrix, right, strict=True)]
     inverse: list[Scalar] = []
     for k in range(n):
         for i in range(k + 1, n):
             _lift(rows, k, i)
         pivot = rows[k][k]
-        inverse.append(_guarded(limit * limit * (pivot * pivot) - size, pivot))
+        inverse.append(guarded_inverse(limit * limit * (pivot * pivot) - squares, pivot))
         for i in range(k + 1, n):
             ratio = rows[i][k] * inverse[k]
             rows[i][k + 1 :] = [x - ratio * y for x, y in zip(rows[i][k + 1 :], rows[k][k + 1 :], strict=True)]
@@ -73,7 +77,7 @@ def _lift(rows: list[list[Scalar]], k: int, i: int) -> None:
     rows[i] = lower[:k] + [select(swap, x, y) for x, y in zip(upper[k:], lower[k:], strict=True)]
 
 
-def _guarded(guard: Scalar, divisor: Scalar) -> Scalar:
+def guarded_inverse(guard: Scalar, divisor: Scalar) -> Scalar:
     """1 / divisor where the guard is positive, else NaN."""
     if is_number(guard):
         return 1.0 / divisor if guard > 0 else float("nan")

@@ -42,6 +42,11 @@ def sqrt(x: Scalar) -> Scalar:
     return math.sqrt(x) if is_number(x) else x.sqrt()
 
 
+def inverse_sqrt(x: Scalar) -> Scalar:
+    """1/√x; not a number for the number 0 and what is below it."""
+    return math.nan if is_number(x) and not x > 0.0 else 1.0 / sqrt(x)
+
+
 def atan2(y: Scalar, x: Scalar) -> Scalar:
     """The angle of the point (x, y), in (-π, π]."""
     if is_number(y) and is_number(x):

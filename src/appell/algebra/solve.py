@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from appell.algebra.guarded import guarded_inverse
 from appell.algebra.scalar import Scalar
 
 
@@ -20,11 +21,13 @@ class LDL:
     inverse_pivots: list[Scalar]
 
     @staticmethod
-    def of(matrix: Sequence[Sequence[Scalar]]) -> LDL:
+    def of(matrix: Sequence[Sequence[Scalar]], limit: float | None = None) -> LDL:
+        """The factors; with a limit they are NaN where a pivot is that much smaller than it was before."""
         H = [list(row) for row in matrix]
         inverse: list[Scalar] = [0.0] * len(H)
         for k in range(len(H) - 1, -1, -1):
-            inverse[k] = 1.0 / H[k][k]
+            pivot = H[k][k]
+            inverse[k] = 1.0 / pivot if limit is None else guarded_inverse(limit * pivot - matrix[k][k], pivot)
             for i in range(k):
                 ratio = H[k][i] * inverse[k]
                 for j in range(i + 1):
@@ -35,12 +38,20 @@ class LDL:
 
     def solve(self, right: Sequence[Scalar]) -> list[Scalar]:
         """x with H x = right."""
+        return self.lowered(self.raised(right))
+
+    def raised(self, right: Sequence[Scalar]) -> list[Scalar]:
+        """L⁻ᵀ right."""
         x = list(right)
-        n = len(x)
-        for k in range(n - 1, -1, -1):
+        for k in range(len(x) - 1, -1, -1):
             for i in range(k):
                 x[i] = x[i] - self.lower[k][i] * x[k]
-        for k in range(n):
+        return x
+
+    def lowered(self, right: Sequence[Scalar]) -> list[Scalar]:
+        """L⁻¹ D⁻¹ right."""
+        x = list(right)
+        for k in range(len(x)):
             x[k] = self.inverse_pivots[k] * x[k]
             for i in range(k):
                 x[k] = x[k] - self.lower[k][i] * x[i]

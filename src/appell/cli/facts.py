@@ -12,6 +12,7 @@ from appell.describe.drives import table_of
 from appell.dynamics import Dynamics
 from appell.model.actuator import Actuator
 from appell.model.body import Body
+from appell.model.constrained import ConstrainedRobot
 from appell.model.robot import Link, Robot
 from appell.model.system import System
 
@@ -20,7 +21,7 @@ COUNTED = ("inverse_dynamics", "mass_matrix", "bias", "gravity", "forward_dynami
 
 def facts(system: System, warnings: list[str], counts: bool) -> dict[str, Any]:
     """Everything that `appell info` shows."""
-    tree = system if isinstance(system, Robot) else None
+    tree = system.tree
     return {
         "name": system.name,
         "kind": system.kind,
@@ -31,14 +32,16 @@ def facts(system: System, warnings: list[str], counts: bool) -> dict[str, Any]:
         "nv": system.nv,
         "mass": sum(body.mass for body in system.bodies.values() if body is not None),
         "gravity": list(system.gravity),
-        "home": None if tree is not None and tree.home is None else system.start.tolist(),
+        "home": None if system is tree and tree.home is None else system.start.tolist(),
         "coordinates": [
             {"name": name, "unit": unit, "lower": _finite(lower), "upper": _finite(upper)}
             for name, unit, (lower, upper) in zip(
                 system.coordinate_names, system.coordinate_units, system.ranges, strict=True
             )
         ],
+        "velocities": list(system.velocity_names),
         "links": [_link(tree, link) for link in tree.links] if tree is not None else [],
+        "constraints": _constraints(system),
         "actuators": [
             {"name": name, "unit": _turns(system, name), **table_of(actuator)}
             for name, actuator in _actuators(system).items()
@@ -53,9 +56,9 @@ def facts(system: System, warnings: list[str], counts: bool) -> dict[str, Any]:
 
 
 def _actuators(system: System) -> dict[str, Actuator]:
-    """What drives each joint of a tree, mimics included, or each actuated joint of a mechanism."""
+    """What drives each joint of a tree, mimics included, or each actuated joint of another system."""
     if isinstance(system, Robot):
-        return {link.joint.name: link.joint.actuator for link in system.links}
+        return dict(system.drives)
     return dict(zip(system.actuator_names, system.actuators, strict=True))
 
 
@@ -83,6 +86,17 @@ def _link(robot: Robot, link: Link) -> dict[str, Any]:
         "limits": asdict(joint.limits),
         "mimic": None if joint.mimic is None else asdict(joint.mimic),
     }
+
+
+def _constraints(system: System) -> list[dict[str, Any]]:
+    """The constraints of a robot: how many rows each has, and how many of them carry forces."""
+    if not isinstance(system, ConstrainedRobot):
+        return []
+    idle = {name: sum(row.startswith(f"{name}.") for row in system.idle_rows) for name in system.constraint_names}
+    return [
+        {"name": own.name, "kind": own.kind, "rows": own.rows, "forces": own.rows - idle[own.name]}
+        for own in system.constraints
+    ]
 
 
 def _body(name: str, body: Body | None) -> dict[str, Any]:

@@ -31,6 +31,9 @@ MOST_FRAMES = 40  # names beyond these are only counted; --json has all
 def show(facts: dict[str, Any], console: Console) -> None:
     _head(facts, console)
     console.print(_joints(facts["links"]) if facts["links"] else _coordinates(facts["coordinates"]))
+    if facts["constraints"]:
+        console.print(_constraints(facts["constraints"]))
+        console.print(f"  independent velocities  {escape(', '.join(facts['velocities']))}\n", highlight=False)
     if any(told := [_drive(actuator) for actuator in facts["actuators"]]) or not facts["links"]:
         console.print(_drives(facts["actuators"], told))
     console.print(_bodies(facts["bodies"]))
@@ -72,6 +75,17 @@ def _joints(links: list[dict[str, Any]]) -> Table:
         "on": [link["parent"] or "world" for link in links],
     }
     return _table("Joints", columns, right=("v",))
+
+
+def _constraints(constraints: list[dict[str, Any]]) -> Table:
+    """Rows that carry no force follow from others."""
+    columns = {
+        "constraint": [each["name"] for each in constraints],
+        "kind": [each["kind"] for each in constraints],
+        "rows": [str(each["rows"]) for each in constraints],
+        "with forces": [str(each["forces"]) for each in constraints],
+    }
+    return _table("Constraints", columns, right=("rows", "with forces"))
 
 
 def _coordinates(coordinates: list[dict[str, Any]]) -> Table:

@@ -2,7 +2,8 @@
 
 axes, friction_parts, clock                          what can be controlled, its equations for a controller, time
 law/      gains, laws, design, controller            a control law, from its formula to one compiled function
-          linear                                     what it does to small errors
+          linear, directions                         what it does to small errors, constraints kept
+          regulator                                  feedback of least cost about a steady motion
 cabinet/  wiring, generic, puma600, hardware         amplifiers, converters and sensors, and the interface to them
           signals, plant, cabinet_step, simulated    a simulated cabinet with a system behind it
           faults, shared, server                     what it can be told to suffer, and as a process of its own
@@ -27,6 +28,7 @@ from appell.control.law.design import Design
 from appell.control.law.gains import Gains, critical, placed
 from appell.control.law.laws import LAWS
 from appell.control.law.linear import LinearSystem, linearize, linearize_closed_loop
+from appell.control.law.regulator import Regulator, lqr
 from appell.control.loop.control_loop import Loop
 from appell.control.loop.guard import Guard
 from appell.control.loop.recording import Recording, Rig, recorded
@@ -61,6 +63,7 @@ __all__ = [
     "Policy",
     "Recording",
     "Reference",
+    "Regulator",
     "RemoteCabinet",
     "Response",
     "Rig",
@@ -77,6 +80,7 @@ __all__ = [
     "index_search",
     "linearize",
     "linearize_closed_loop",
+    "lqr",
     "placed",
     "puma_600",
     "real_time",

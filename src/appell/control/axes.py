@@ -1,15 +1,19 @@
 """What can be controlled, and one number for each of its coordinates or actuators.
 
-On an arm both are the joints. A mechanism is led along its coordinates by motors elsewhere.
+On an arm both are the joints. A mechanism is led along its coordinates by motors elsewhere, a robot with loops along
+its independent joints, which say where all others are.
 """
 
 from __future__ import annotations
 
+from functools import singledispatch
 from typing import Any
 
 import numpy as np
 
 from appell.errors import ArgumentError, ModelError
+from appell.model.constrained import ConstrainedRobot
+from appell.model.mechanism import Mechanism
 from appell.model.robot import Robot
 from appell.model.system import System
 
@@ -22,13 +26,7 @@ def controllable(system: Any) -> System:
         raise ArgumentError(
             f"{system!r} is no robot that can be controlled.", expected="a Robot or a Mechanism: ap.load('puma')"
         )
-    if isinstance(system, Robot):
-        for link in system.moving:
-            if link.joint.motion.nq != 1 or link.joint.motion.nv != 1:
-                raise ModelError(
-                    f"joint '{link.joint.name}' of {system.owner} is {link.joint.motion.name}.",
-                    expected="joints about or along one axis: a controller has one drive a joint",
-                )
+    check_joints(system)
     if system.free:
         raise ModelError(
             f"{system.owner} has free inertial parameters, of {', '.join(sorted(system.free))}.",
@@ -44,14 +42,66 @@ def controllable(system: Any) -> System:
     return system
 
 
+@singledispatch
+def check_joints(system: System) -> None:
+    """Raise for joints that no controller can lead."""
+
+
+@check_joints.register
+def _(system: Robot) -> None:
+    for link in system.moving:
+        if link.joint.motion.nq != 1 or link.joint.motion.nv != 1:
+            raise ModelError(
+                f"joint '{link.joint.name}' of {system.owner} is {link.joint.motion.name}.",
+                expected="joints about or along one axis: a controller has one drive a joint",
+            )
+
+
+@check_joints.register
+def _(system: ConstrainedRobot) -> None:
+    check_joints(system.tree)
+    names = system.tree.velocity_names
+    if len(system.manifold.positions) != system.nv:
+        raise ModelError(
+            f"{system.owner} rolls or slides: {system.nv} velocities lead it to places of "
+            f"{len(system.manifold.positions)} dimensions, and no joint positions say where it is.",
+            expected="loops and couplings of joints only",
+            hint="control.linearize and control.lqr about a steady motion",
+        )
+    if not {*system.velocity_names} <= {*names}:
+        raise ModelError(
+            f"the velocities {', '.join(system.velocity_names)} of {system.owner} are no joints.",
+            expected="independent joints",
+            hint="with_loops(..., independent=[names of joints])",
+        )
+
+
+def wirable(system: System) -> None:
+    """Raise unless sensors at the actuators, and an observer of as many numbers, tell where a system is."""
+    if system.nq != system.nv:
+        raise ModelError(
+            f"{system.owner} has {system.nq} coordinates and {system.nv} velocities; the cabinet's observer keeps one "
+            "of each.",
+            expected="a tree or a mechanism in closed form",
+            hint="control.closed_loop, or simulate(robot, torque=controller.continuous(path))",
+        )
+
+
+def led(system: System) -> tuple[int, ...]:
+    """Where the coordinates that a controller leads stand in q, one for every velocity."""
+    if not isinstance(system, ConstrainedRobot):
+        return tuple(range(system.nq))
+    return tuple(system.coordinate_names.index(name) for name in system.velocity_names)
+
+
 def names_of(system: System, axis: str) -> tuple[str, ...]:
-    """The names of the coordinates or actuators."""
-    return system.coordinate_names if axis == "coordinate" else system.actuator_names
+    """The names of the coordinates that are led, or of the actuators."""
+    return system.velocity_names if axis == "coordinate" else system.actuator_names
 
 
 def word(system: System, axis: str) -> str:
-    """How a message calls a coordinate or an actuator: a joint, if the system is a tree."""
-    return "joint" if isinstance(system, Robot) else axis
+    """How a message calls a coordinate or an actuator: a joint, if it is one."""
+    return axis if isinstance(system, Mechanism) else "joint"
 
 
 def per_axis(

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from importlib.resources import files
+from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any
 
@@ -14,31 +15,40 @@ from appell.describe.toml import read_toml
 from appell.describe.urdf import read_urdf
 from appell.describe.values import shortened
 from appell.errors import DescriptionError, unknown_name
+from appell.model.constrained import ConstrainedRobot
+from appell.model.constraint import Constraint
 from appell.model.robot import Robot
 from appell.model.system import System
 
 READERS: dict[str, Callable[..., System]] = {"urdf": read_urdf, "toml": read_toml}
 BEFORE = "\ufeff \t\r\n"  # what may stand before a text
+CONSTRAINED = "constrained"  # the folder of the zoo for robots with loops and wheels
 SUFFIXES = {"urdf": "urdf", "toml": "toml", "xacro": "urdf"}  # what needs no processing by xacro is a URDF
 
 
 def load(
-    source: str | Path, *, base: str = "fixed", physical: bool = True, mimic: bool = True, name: str | None = None
+    source: str | Path,
+    *,
+    base: str = "fixed",
+    physical: bool = True,
+    mimic: bool = True,
+    name: str | None = None,
+    loops: Iterable[Constraint] = (),
 ) -> System:
     """The robot or mechanism of a zoo name, of a .urdf or .toml file, or of the text of one: load("puma").
 
     `base` is how the root link stands on the world: fixed, floating, planar or spherical. With `physical=False` a link
     that lacks its inertia counts as massless, and bodies that cannot exist are accepted; one warning names them all.
-    With `mimic=False` every mimic joint gets a coordinate of its own. `base` and `mimic` are for trees.
+    With `mimic=False` every mimic joint gets a coordinate of its own. `loops` are constraints that the description does
+    not have: load("leg.urdf", loops=[ap.Point("rod", "heel")]). `base`, `mimic` and `loops` are for trees.
     """
     options: dict[str, Any] = {"base": base, "physical": physical, "mimic": mimic}
     system: Any
     if isinstance(source, str) and source in makers():
         refuse_options(source, **options)
         system = makers()[source](physical=physical).labelled(source=f"the zoo's {source}")
-    elif isinstance(source, str) and source in tree_names():
-        text = (_zoo() / f"{source}.toml").read_text(encoding="utf-8")
-        system = load_text(text, "toml", source=f"the zoo's {source}.toml", **options)
+    elif isinstance(source, str) and (kept := {**_files(_zoo()), **_files(_zoo() / CONSTRAINED)}.get(source)):
+        system = load_text(kept.read_text(encoding="utf-8"), "toml", source=f"the zoo's {source}.toml", **options)
     elif isinstance(source, str) and (format := _format_of(source)):
         system = load_text(source.lstrip(BEFORE), format, **options)
     else:
@@ -47,7 +57,22 @@ def load(
         if not format:
             raise _not_a_description(source, path)
         system = load_text(read_text(path), format, source=str(path), **options)
-    return system if name is None else replace(system, name=name)
+    return _closed(system if name is None else _renamed(system, name), tuple(loops))
+
+
+def _closed(system: System, loops: tuple[Constraint, ...]) -> System:
+    if not loops:
+        return system
+    if not isinstance(system, (Robot, ConstrainedRobot)):
+        problem = f"{system.owner} is a mechanism in closed form, for which loops= means nothing."
+        raise DescriptionError(problem, expected="no loops=, or a tree")
+    return system.with_loops(*loops)
+
+
+def _renamed(system: Any, name: str) -> System:
+    if isinstance(system, ConstrainedRobot):
+        return replace(system, tree=replace(system.tree, name=name))
+    return replace(system, name=name)
 
 
 def _format_of(source: str) -> str:
@@ -85,16 +110,26 @@ def load_text(
 
 def zoo_names() -> tuple[str, ...]:
     """The robots and mechanisms that come with appell."""
-    return tuple(sorted((*tree_names(), *makers())))
+    return tuple(sorted((*tree_names(), *constrained_names(), *makers())))
 
 
 def tree_names() -> tuple[str, ...]:
     """Those of them that are trees."""
-    return tuple(sorted(entry.name.removesuffix(".toml") for entry in _zoo().iterdir() if entry.name.endswith(".toml")))
+    return tuple(sorted(_files(_zoo())))
 
 
-def _zoo():
+def constrained_names() -> tuple[str, ...]:
+    """Those of them that are trees with loops or wheels."""
+    return tuple(sorted(_files(_zoo() / CONSTRAINED)))
+
+
+def _zoo() -> Traversable:
     return files("appell.describe") / "zoo"
+
+
+def _files(folder: Traversable) -> dict[str, Traversable]:
+    """The TOML files of a folder by the names of their robots."""
+    return {x.name.removesuffix(".toml"): x for x in folder.iterdir() if x.name.endswith(".toml")}
 
 
 def _not_a_description(source: str | Path, path: Path) -> DescriptionError:

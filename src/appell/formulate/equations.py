@@ -15,7 +15,6 @@ given instead of read off θ̇: f is smooth then. A drive with s = 0 is held by 
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Sequence
 from copy import copy
 from functools import cached_property
@@ -26,13 +25,14 @@ from appell.algebra.loops import UNROLLED, Loops
 from appell.algebra.scalar import Scalar, Vector
 from appell.algebra.solve import LDL
 from appell.formulate.base.reduction import Reduction, reduction
-from appell.formulate.body_equations import BodyEquations, Matrix, Wrenches
+from appell.formulate.body_equations import Matrix, Wrenches
+from appell.formulate.drive_equations import DriveEquations
 from appell.formulate.parameters import SYMBOLS, Driven, Parameter
 from appell.model.body import PARAMETER_NAMES
 from appell.model.system import System
 
 
-class Equations(BodyEquations):
+class Equations(DriveEquations):
     """All terms of a system's equations of motion; `tau` is at the actuators, everything else along coordinates."""
 
     system: System
@@ -48,54 +48,21 @@ class Equations(BodyEquations):
         other.loops = loops
         return other
 
-    # ---- how its actuators see it
+    # ---- how its coordinates move
 
-    @abstractmethod
-    def actuator_positions(self, q: Vector) -> list[Scalar]: ...
+    def rate(self, q: Vector, v: Vector) -> list[Scalar]:
+        """dq/dt."""
+        return self.system.rate(q, v)
 
-    @abstractmethod
-    def actuator_positions_near(self, q: Vector, theta: Vector) -> list[Scalar]:
-        """θ(q), where an angle that is known up to whole turns only is the one nearest to theta."""
+    def closed(self, q: Vector) -> list[Scalar]:
+        """A configuration that is nearly one of the system's, led back by a step of Newton's method."""
+        return list(q)
 
-    @abstractmethod
-    def actuator_jacobian(self, q: Vector) -> Matrix:
-        """Bᵀ, with θ̇ = Bᵀv at the actuators."""
-
-    def actuator_rates(self, q: Vector, v: Vector) -> list[Scalar]:
-        """θ̇ = Bᵀv."""
-        return [sum((x * rate for x, rate in zip(row, v, strict=True)), start=0.0) for row in self.actuator_jacobian(q)]
-
-    @abstractmethod
-    def to_coordinates(self, q: Vector, rates: Vector) -> list[Scalar]:
-        """v with Bᵀv = rates, or as near to them as it can be with more actuators than coordinates."""
-
-    @abstractmethod
-    def along_coordinates(self, q: Vector, tau: Vector) -> list[Scalar]:
-        """B τ."""
-
-    @abstractmethod
-    def at_actuators(self, q: Vector, forces: Matrix) -> Matrix:
-        """The columns of τ with B τ = forces."""
-
-    @abstractmethod
-    def drive_positions(self, q: Vector) -> list[Scalar]:
-        """θ of every drive; 0 for one of several axes, which has no spring."""
-
-    @abstractmethod
-    def drive_rates(self, q: Vector, v: Vector) -> list[Scalar]:
-        """θ̇ of every drive."""
-
-    @abstractmethod
-    def drive_accelerations(self, q: Vector, v: Vector, a: Vector) -> list[Scalar]:
-        """θ̈ of every drive."""
-
-    @abstractmethod
-    def drive_drift(self, q: Vector, v: Vector) -> Matrix:
-        """The columns of θ̈ at a = 0 in v: dBᵀ/dt."""
-
-    @abstractmethod
-    def on_actuators(self, forces: Vector) -> list[Scalar]:
-        """Forces of every drive, gathered where tau acts."""
+    def tangents(self, q: Vector) -> Matrix:
+        """The directions of dq in which the coordinates may move, a column each; those of unit velocities."""
+        n = self.system.nv
+        columns = [self.system.rate(q, [float(i == k) for i in range(n)]) for k in range(n)]
+        return [list(row) for row in zip(*columns, strict=True)]
 
     # ---- (1) to (3)
 
@@ -104,7 +71,7 @@ class Equations(BodyEquations):
         S = self.body_gibbs_function(q, v, a)
         if self._drives_count:
             gains = self.drive_accelerations(q, v, a)
-            for R, f, gain in zip(self._rotors, self._passive(q, v), gains, strict=True):
+            for R, f, gain in zip(self._rotors, self.passive(q, v), gains, strict=True):
                 S = S + (0.5 * R) * (gain * gain) + f * gain
         return S
 
@@ -113,7 +80,7 @@ class Equations(BodyEquations):
         Q = self.body_forces(q, v, a, wrenches)
         if not self._drives_count:
             return Q
-        drives = self.along_coordinates(q, self.on_actuators(self._drive_forces(q, v, a)))
+        drives = self.drives_along(q, self._drive_forces(q, v, a))
         return [x + y for x, y in zip(Q, drives, strict=True)]
 
     def tau(self, q: Vector, v: Vector, a: Vector, wrenches: Wrenches) -> list[Scalar]:
@@ -122,15 +89,16 @@ class Equations(BodyEquations):
         tau = [row[0] for row in columns]
         if not self._drives_count:
             return tau
-        return [x + y for x, y in zip(tau, self.on_actuators(self._drive_forces(q, v, a)), strict=True)]
+        drives = self.drives_at_actuators(q, self._drive_forces(q, v, a))
+        return [x + y for x, y in zip(tau, drives, strict=True)]
 
     def acceleration(
         self, q: Vector, v: Vector, tau: Vector, wrenches: Wrenches, directions: Vector | None = None
     ) -> list[Scalar]:
         """a(q, v, τ), with the directions of the dry drives as they move, or as given."""
-        if self.friction or self._sprung:
-            tau = [x - y for x, y in zip(tau, self.on_actuators(self._passive(q, v, directions)), strict=True)]
-        return self.forward(q, v, self.along_coordinates(q, tau), wrenches)
+        passive = self.friction or self._sprung
+        forces = self.net(q, tau, self.passive(q, v, directions)) if passive else self.along_coordinates(q, tau)
+        return self.forward(q, v, forces, wrenches)
 
     def bias(self, q: Vector, v: Vector) -> list[Scalar]:
         """h(q, v)."""
@@ -139,7 +107,7 @@ class Equations(BodyEquations):
     def friction_forces(self, q: Vector, v: Vector) -> list[Scalar]:
         """The share of friction in h, along the coordinates."""
         dry = [drive.actuator.friction.force(x) for drive, x in zip(self.drives, self.drive_rates(q, v), strict=True)]
-        return self.along_coordinates(q, self.on_actuators(dry if self.friction else [0.0] * len(dry)))
+        return self.drives_along(q, dry if self.friction else [0.0] * len(dry))
 
     def mass_matrix(self, q: Vector) -> Matrix:
         """M(q)."""
@@ -182,7 +150,7 @@ class Equations(BodyEquations):
                 if next(number) in dropped:
                     continue
                 alone = [column if i == k else 0.0 for i in range(len(self.drives))]
-                for row, entry in zip(rows, self.on_actuators(alone), strict=True):
+                for row, entry in zip(rows, self.drives_at_actuators(q, alone), strict=True):
                     row.append(entry)
         return rows
 
@@ -255,7 +223,7 @@ class Equations(BodyEquations):
         """k (θ - θ₀) of every drive."""
         return [drive.actuator.stiffness * x for drive, x in zip(self.drives, self._stretches(q), strict=True)]
 
-    def _passive(self, q: Vector, v: Vector, directions: Vector | None = None) -> list[Scalar]:
+    def passive(self, q: Vector, v: Vector, directions: Vector | None = None) -> list[Scalar]:
         """f(θ̇) + o + k (θ - θ₀): what a drive does without being asked."""
         dry = self._dry(q, v, directions)
         return [f + spring for f, spring in zip(dry, self._springs(q), strict=True)] if self._sprung else dry
@@ -263,7 +231,7 @@ class Equations(BodyEquations):
     def _drive_forces(self, q: Vector, v: Vector, a: Vector) -> list[Scalar]:
         """R θ̈ + f(θ̇) + o + k (θ - θ₀)."""
         gains = self.drive_accelerations(q, v, a) if self.rotors else [0.0] * len(self.drives)
-        return [R * gain + f for R, gain, f in zip(self._rotors, gains, self._passive(q, v), strict=True)]
+        return [R * gain + f for R, gain, f in zip(self._rotors, gains, self.passive(q, v), strict=True)]
 
     def drive_jacobian(self, q: Vector) -> Matrix:
         """D, with θ̇ = D v of every drive: Bᵀ, and a row for every mimic joint."""
@@ -275,7 +243,7 @@ class Equations(BodyEquations):
         """matrix + B R rows."""
         n = self.system.nv
         weighted = [[R * x for x in row] for R, row in zip(self._rotors, rows, strict=True)]
-        columns = [self.along_coordinates(q, self.on_actuators([row[k] for row in weighted])) for k in range(n)]
+        columns = [self.drives_along(q, [row[k] for row in weighted]) for k in range(n)]
 
         def entry(i: int, k: int) -> Scalar:
             return columns[min(i, k)][max(i, k)] if symmetric else columns[k][i]

@@ -16,14 +16,15 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, Protocol
 
-from appell.algebra.guarded import solve
 from appell.algebra.matrix import Mat3
 from appell.algebra.rotation import Pose
 from appell.algebra.scalar import Scalar, nearest
 from appell.algebra.solve import LDL
 from appell.algebra.vector import ZERO, Vec3
-from appell.errors import ModelError, TraceError
+from appell.errors import TraceError
 from appell.formulate import closed_form as form
+from appell.formulate.actuation import Actuation
+from appell.formulate.drive_equations import DrivesAtActuators
 from appell.formulate.equations import Driven, Equations, Matrix, Vector, Wrenches
 from appell.formulate.kinematics import REFERENCES
 from appell.formulate.points import PointMotion
@@ -90,7 +91,7 @@ class Curves:
             raise TraceError(f"{what} of {self.mechanism.owner} cannot be traced. {error}") from error
 
 
-class MechanismEquations(Equations):
+class MechanismEquations(DrivesAtActuators, Equations):
     """`inertias` replace those of some bodies, as scalars."""
 
     def __init__(
@@ -255,31 +256,17 @@ class MechanismEquations(Equations):
         return self.actuator_jacobian(q)
 
     def to_coordinates(self, q: Vector, rates: Vector) -> list[Scalar]:
-        J, limit = self.actuator_jacobian(q), self.mechanism.condition_limit
-        if len(J) == self.mechanism.nv:
-            return [row[0] for row in solve(J, [[x] for x in rates], limit)]
-        columns = list(zip(*J, strict=True))
-        gram = [[form.inner([x], [y]) for y in columns] for x in columns]
-        return [row[0] for row in solve(gram, [[x] for x in self.along_coordinates(q, rates)], limit**2)]
+        return self._actuation(q).velocity(rates)
 
     def along_coordinates(self, q: Vector, tau: Vector) -> list[Scalar]:
-        return [form.inner([column], [tau]) for column in zip(*self.actuator_jacobian(q), strict=True)]
+        return self._actuation(q).forces(tau)
 
     def at_actuators(self, q: Vector, forces: Matrix) -> Matrix:
         """By (1)."""
-        J, limit = self.actuator_jacobian(q), self.mechanism.condition_limit
-        columns = [list(column) for column in zip(*J, strict=True)]
-        if len(J) == len(columns):
-            return solve(columns, forces, limit)
-        if len(J) < len(columns):
-            raise ModelError(
-                f"{self.mechanism.owner} has {len(J)} actuators for {len(columns)} coordinates, too few to drive them.",
-                expected="at least as many actuators as coordinates",
-                hint="generalized_forces(q, v, a) for the forces along the coordinates",
-            )
-        gram = [[form.inner([x], [y]) for y in columns] for x in columns]
-        inner = solve(gram, forces, limit**2)
-        return [[form.inner([row], [column]) for column in zip(*inner, strict=True)] for row in J]
+        return self._actuation(q).torques(forces, self.mechanism.owner)
+
+    def _actuation(self, q: Vector) -> Actuation:
+        return Actuation(self.actuator_jacobian(q), self.mechanism.condition_limit)
 
     def drive_positions(self, q: Vector) -> list[Scalar]:
         return self.actuator_positions(q)

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import singledispatch
 from typing import Any
 
+from appell.algebra.scalar import Vector
 from appell.errors import ArgumentError, ModelError, unknown_name
+from appell.formulate.constrained.equations import SOLVERS, ConstrainedEquations
+from appell.formulate.constrained.manifold import TreeManifold
+from appell.formulate.constrained.tree_motion import TreeMotion
 from appell.formulate.equations import Equations
 from appell.formulate.formulations import FORMULATIONS, Formulation, choose
 from appell.formulate.looped.choice import Looping, looping
@@ -16,6 +20,7 @@ from appell.formulate.mechanism_equations import Curves, Differentiate, Mechanis
 from appell.formulate.spherical.explicit import SphericalEquations
 from appell.formulate.tree_equations import TreeEquations
 from appell.model.body import Inertia
+from appell.model.constrained import ConstrainedRobot
 from appell.model.mechanism import Mechanism
 from appell.model.robot import Robot
 from appell.model.system import System
@@ -54,7 +59,8 @@ class Maker(ABC):
     name: str  # of the formulation
 
     @abstractmethod
-    def __call__(self, inertias: Mapping[str, Inertia]) -> Equations: ...
+    def __call__(self, inertias: Mapping[str, Inertia], prescribed: Vector = ()) -> Equations:
+        """`prescribed` are the motions of a system that are given, three numbers each."""
 
     @property
     def looped(self) -> tuple[str, ...]:
@@ -85,6 +91,11 @@ def _(system: Mechanism, choice: Choice, differentiate: Differentiate) -> Maker:
     return _MechanismMaker(system, choice, differentiate)
 
 
+@maker.register
+def _(system: ConstrainedRobot, choice: Choice, differentiate: Differentiate) -> Maker:
+    return ConstrainedMaker(system, choice, differentiate)
+
+
 class TreeMaker(Maker):
     """`structured`: whether derivatives along the tree are those of the formulation."""
 
@@ -96,7 +107,7 @@ class TreeMaker(Maker):
         used = self.formulation.inverse_dynamics, self.formulation.mass_matrix
         self.structured = all(method.name == "gibbs-appell" for method in used)
 
-    def __call__(self, inertias: Mapping[str, Inertia]) -> TreeEquations:
+    def __call__(self, inertias: Mapping[str, Inertia], prescribed: Vector = ()) -> TreeEquations:
         return TreeEquations(self.robot, self.formulation, inertias, looping=self.looping, **self.choice.switches)
 
     @property
@@ -110,6 +121,25 @@ class TreeMaker(Maker):
             **dict.fromkeys(("inverse_dynamics", "bias", "gravity"), self.formulation.inverse_dynamics),
         }
         return function in methods and methods[function].collect
+
+
+class ConstrainedMaker(Maker):
+    """The tree's equations by a formulation, and how accelerations are solved for under constraints."""
+
+    def __init__(self, robot: ConstrainedRobot, choice: Choice, differentiate: Differentiate):
+        if choice.looped:
+            raise ArgumentError(f"{robot.owner} has straight code only.", expected="looped=None")
+        if choice.forward not in (None, *SOLVERS):
+            raise ArgumentError(unknown_name("way to forward dynamics", str(choice.forward), SOLVERS, robot.owner))
+        self.robot, self.differentiate, self.solver = robot, differentiate, choice.forward
+        self.tree = TreeMaker(robot.tree, replace(choice, forward=None, looped=False))
+        self.name = self.tree.name
+
+    def __call__(self, inertias: Mapping[str, Inertia], prescribed: Vector = ()) -> ConstrainedEquations:
+        manifold = self.robot.manifold
+        assert isinstance(manifold, TreeManifold)
+        under = TreeMotion(self.tree(inertias), manifold, self.differentiate, prescribed)
+        return ConstrainedEquations(self.robot, under, self.solver)
 
 
 class _MechanismMaker(Maker):
@@ -131,6 +161,6 @@ class _MechanismMaker(Maker):
         self.mechanism, self.choice = mechanism, choice
         self.curves = Curves(mechanism, differentiate)
 
-    def __call__(self, inertias: Mapping[str, Inertia]) -> Equations:
+    def __call__(self, inertias: Mapping[str, Inertia], prescribed: Vector = ()) -> Equations:
         kind = SphericalEquations if self.name == "explicit" else MechanismEquations
         return kind(self.mechanism, self.curves, inertias, **self.choice.switches)

@@ -17,6 +17,7 @@ from appell.algebra.vector import Vec3
 from appell.errors import ModelError
 from appell.formulate import energy, kinematics, points
 from appell.formulate.derivatives.inverse import Derivatives, inverse_dynamics_derivatives
+from appell.formulate.drive_equations import DrivesAtActuators
 from appell.formulate.equations import Driven, Equations, Matrix, Vector, Wrenches
 from appell.formulate.formulations import Formulation
 from appell.formulate.gibbs import gibbs_function
@@ -39,7 +40,7 @@ from appell.model.frame import Frame
 from appell.model.robot import Joint, Robot
 
 
-class TreeEquations(Equations):
+class TreeEquations(DrivesAtActuators, Equations):
     """`inertias` replace those of some links, as scalars; `looping` says what is written as loops over links."""
 
     def __init__(

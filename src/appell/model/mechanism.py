@@ -44,6 +44,7 @@ class Mechanism(System):
     """
 
     kind: ClassVar[str] = "mechanism"
+    tree: ClassVar[None] = None  # type: ignore[misc]
     name: str
     coordinates: Sequence[str]
     parts: Sequence[MovingBody]

@@ -14,65 +14,21 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from appell.algebra.rotation import Pose
 from appell.algebra.scalar import Scalar
 from appell.algebra.vector import Vec3
-from appell.model.actuator import IDEAL, Actuator
+from appell.model.actuator import Actuator
 from appell.model.body import Body
-from appell.model.frame import IN_PLACE, Frame
-from appell.model.joints import Motion
-from appell.model.joints.one_axis import OneAxis
-from appell.model.limits import NO_LIMITS, Limits
+from appell.model.closing import closed
+from appell.model.frame import Frame
+from appell.model.limits import Limits
+from appell.model.link import Joint, Link, Mimic
 from appell.model.locking import locked
 from appell.model.system import Rng, System, generator, vector_of
 from appell.model.validate import validate
 
+__all__ = ["GRAVITY", "Joint", "Link", "Mimic", "Robot"]
+
 GRAVITY = Vec3(0.0, 0.0, -9.81)
-
-
-@dataclass(frozen=True)
-class Mimic:
-    """A joint without a coordinate of its own: q = multiplier q_leader + offset."""
-
-    leader: str
-    multiplier: float = 1.0
-    offset: float = 0.0
-
-
-@dataclass(frozen=True)
-class Joint:
-    """A named motion, placed on the parent link, and what drives it."""
-
-    name: str
-    motion: Motion
-    placement: Pose = IN_PLACE
-    limits: Limits = NO_LIMITS
-    mimic: Mimic | None = None
-    actuator: Actuator = IDEAL
-
-    @property
-    def scale(self) -> float:
-        """How fast it moves for a unit of its coordinate's velocity: 1, or a mimic's multiplier."""
-        return self.mimic.multiplier if self.mimic else 1.0
-
-    def random(self, rng: np.random.Generator) -> np.ndarray:
-        """A position within the limits; where one of them is open, up to a turn or 2 m from the other."""
-        lower, upper = self.limits.lower, self.limits.upper
-        if not isinstance(self.motion, OneAxis) or (lower is None and upper is None):
-            return self.motion.random(rng)
-        width = 2.0 * self.motion.spread
-        low = lower if lower is not None else (upper or 0.0) - width
-        return rng.uniform(low, low + width if upper is None else upper, 1)
-
-
-@dataclass(frozen=True)
-class Link:
-    """A rigid part of the robot and the joint that carries it; `body` is None for a link without mass."""
-
-    name: str
-    parent: str | None
-    joint: Joint
-    body: Body | None = None
 
 
 @dataclass(frozen=True, repr=False)
@@ -101,6 +57,8 @@ class Robot(System):
 
     def __repr__(self) -> str:
         return f"<Robot {self}>"
+
+    tree = property(lambda self: self)
 
     # ---- coordinates
 
@@ -263,6 +221,24 @@ class Robot(System):
         Joints that mimic a held one are held with it.
         """
         return locked(self, joints)  # type: ignore[return-value]
+
+    def with_loops(
+        self,
+        *constraints: Any,
+        actuated: Iterable[str] | Mapping[str, float] | None = None,
+        independent: Any = None,
+        home: Iterable[float] | None = None,
+    ) -> Any:
+        """A constrained robot: with loops closed, wheels that roll, or other rows on its velocities (`ap.constraint`).
+
+        `actuated` names the joints that carry a motor, or gives each the weight by which forces are shared out where
+        there are more of them than freedoms; None: a force acts along every velocity. `independent` names the
+        velocities of the tree that become v, or gives rows of others; None: found. `home` is a configuration near
+        which all loops can be closed, the start of the tree if None.
+        """
+        return closed(self, constraints, actuated, independent, home)
+
+    with_loop = with_rolling = with_loops
 
     def with_bodies(self, bodies: Mapping[str, Body | None]) -> Self:
         for name in bodies:

@@ -54,6 +54,7 @@ class System(ABC):
     description: str
     reference: str
     source: str
+    tree: Any  # the Robot that it is or is made of; None where there is none
 
     # ---- q, v and the actuators
 
@@ -108,6 +109,16 @@ class System(ABC):
     @property
     def nu(self) -> int:
         return len(self.actuator_names)
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        """How many numbers the arguments of its functions have, by name."""
+        return {"q": self.nq, "v": self.nv, "a": self.nv, "tau": self.nu}
+
+    @property
+    def prescribed(self) -> tuple[str, ...]:
+        """Motions that are given as functions of time, and so are arguments of its functions."""
+        return ()
 
     @property
     @abstractmethod

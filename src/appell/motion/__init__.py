@@ -3,9 +3,18 @@
 path = Spline([0, 1, 2], points)               path.record().write("motion.csv")
 Record.read("motion.csv").path()               a path again
 forward_kinematics(dyn, theta)                 the pose of a mechanism for given actuators; also check_pose, workspace
+assemble(robot, q0, hold=["crank"])            the loops of a constrained robot closed; also assemblies (all branches),
+                                               lift (a path of some joints to all of them), mobility,
+                                               singularity, project_velocity
+equilibrium(system, q0, tau)                   where a system stands still under constant torques
 """
 
 from appell.motion import inverse
+from appell.motion.assembly.assemble import assemble, assemblies
+from appell.motion.assembly.lift import lift
+from appell.motion.assembly.mobility import Mobility, Singularity, mobility, singularity
+from appell.motion.assembly.velocity import project_velocity
+from appell.motion.equilibrium import equilibrium
 from appell.motion.event import Event
 from appell.motion.files.journal import JournalWriter
 from appell.motion.measurement import measured
@@ -27,17 +36,26 @@ __all__ = [
     "Fourier",
     "Interpolated",
     "JournalWriter",
+    "Mobility",
     "Path",
     "Ramp",
     "Record",
     "Scaled",
+    "Singularity",
     "Spline",
+    "assemble",
+    "assemblies",
     "check_pose",
     "condition",
     "draw",
+    "equilibrium",
     "forward_kinematics",
     "inverse",
+    "lift",
     "measured",
+    "mobility",
+    "project_velocity",
+    "singularity",
     "time_optimal",
     "workspace",
     "zyz",

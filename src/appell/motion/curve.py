@@ -60,6 +60,12 @@ class Piece(NamedTuple):
     def until(self, stop: float) -> Piece:
         return Piece(self.start, self.end, stop, self.series)
 
+    def bent(self, y: np.ndarray) -> Piece:
+        """A step that ends at y, a little beside where it did: what is between is moved in proportion."""
+        series, half = self.series.copy(), 0.5 * (y - self.at(self.end))
+        series[:2] += half
+        return Piece(self.start, self.end, self.stop, series)
+
     def at(self, t: float) -> np.ndarray:
         if t == self.end:
             return ones(len(self.series)) @ self.series

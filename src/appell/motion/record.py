@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from appell.errors import ArgumentError, DescriptionError, rows_text, unknown_name
+from appell.motion.assembly.closed import closed
 from appell.motion.convert import to_csv, to_pandas, to_xarray
 from appell.motion.curve import Curve
 from appell.motion.event import Event
@@ -198,12 +199,13 @@ class Record:
                 f"the record has no state at t = {t[~inside].flat[0]:g}.",
                 expected=f"times from {first:g} to {last:g} s",
             )
-        end = np.concatenate([self.q[-1], self.v[-1]]) if len(self) else np.zeros(0)
+        end = np.concatenate([self[key][-1] for key in "qv" if key in self]) if len(self) else np.zeros(0)
         y = self.between(t) if len(self.between) else np.broadcast_to(end, (*t.shape, len(end))).copy()
         if len(self) and self.t[-1] == last:
             y[t == last] = end  # the last event may have happened there
         nq = len(self.names("q"))
-        return y[..., :nq], y[..., nq:]
+        q, v = y[..., :nq], y[..., nq:]
+        return q if self.dynamics is None else closed(self.dynamics.system, self.dynamics, q), v
 
     def part(self, rows) -> Record:
         """Some rows, by a slice or a mask, with the events of their time."""

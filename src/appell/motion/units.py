@@ -10,6 +10,7 @@ from appell.errors import ArgumentError
 QUANTITIES = {
     "q": "rad or m",
     "v": "rad/s or m/s",
+    "w": "rad/s or m/s",
     "a": "rad/s² or m/s²",
     "tau": "N m or N",
     "qd": "rad or m",

@@ -1,6 +1,6 @@
-"""What ends a run on its way: conditions of the user that fall below zero, and legs at the end of their reach.
+"""What ends a run on its way: conditions of the user that fall below zero, ends of reach, singular rows.
 
-Both are functions of time and state, watched on the dense output of every step and found there to rounding, as walls
+All are functions of time and state, watched on the dense output of every step and found there to rounding, as walls
 are. A leg counts as stretched when REACH is left: the coordinates of a mechanism have no velocity beyond that place,
 and the nearer it is, the less a step can do.
 """
@@ -22,6 +22,7 @@ from appell.motion.curve import Piece, nodes
 from appell.motion.event import Event
 from appell.simulation.flow import FreeMotion
 from appell.simulation.isolate import first_crossing
+from appell.simulation.singularities import Singularities
 from appell.simulation.status import Status, Stop
 
 REACH = 1e-6  # of a leg's size
@@ -48,7 +49,7 @@ class Conditions:
             )
 
     def value(self, t: float, y: np.ndarray, k: int) -> float:
-        given: Any = self.functions[k](float(t), *self.flow.split(y))
+        given: Any = self.functions[k](float(t), *self.flow.seen(y))
         try:
             found = float(given)
         except (TypeError, ValueError):
@@ -107,6 +108,9 @@ class Reaches:
         return Stop(Status.REACH, f"It is leg {self.names[k]}, of {self.flow.system.owner}, at t = {t:.9g}.")
 
 
+Group = Conditions | Reaches | Singularities
+
+
 @dataclass(frozen=True)
 class Ending:
     """Where a run ends on its way, and why."""
@@ -119,7 +123,7 @@ class Ending:
 class Endings:
     """All that may end a run on a step."""
 
-    def __init__(self, *groups: Conditions | Reaches):
+    def __init__(self, *groups: Group):
         self.groups = [group for group in groups if group.names]
 
     def first(self, piece: Piece, until: float) -> Ending | None:
@@ -139,15 +143,15 @@ class Endings:
         return None
 
 
-def _ending(group: Conditions | Reaches, t: float, k: int) -> Ending:
+def _ending(group: Group, t: float, k: int) -> Ending:
     return Ending(t, Event(time=t, kind=group.kind, note=group.names[k]), group.reached(t, k))
 
 
-def _sample(group: Conditions | Reaches, piece: Piece, low: float, high: float, degree: int) -> np.ndarray:
+def _sample(group: Group, piece: Piece, low: float, high: float, degree: int) -> np.ndarray:
     times = low + (high - low) * 0.5 * (1.0 + nodes(degree))
     found = group.values(times, piece.over(low, high, degree))
     return np.nan_to_num(found, nan=-1.0, posinf=1.0)  # beyond its reach, a leg may have no size
 
 
-def _value(group: Conditions | Reaches, piece: Piece, t: float, k: int) -> float:
+def _value(group: Group, piece: Piece, t: float, k: int) -> float:
     return group.value(t, piece.at(t), k)

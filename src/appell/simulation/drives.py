@@ -34,16 +34,6 @@ class Drives:
         return len(self.index)
 
     @cached_property
-    def state_rate(self) -> Function:
-        """(q̇, a)(q, v, tau, s)."""
-
-        def body(equations, q, v, tau, s, wrenches):
-            return {"rate": equations.system.rate(q, v), "a": equations.acceleration(q, v, tau, wrenches, s)}
-
-        doc = "The equations of motion with the directions of dry friction given as -1, 0 or 1, a drive each."
-        return self.dyn.function("sliding_state_rate", "q v tau s", body, doc, pushed=True)
-
-    @cached_property
     def motion(self) -> Function:
         """D, θ̇ and Ḋ v of (1)."""
 

@@ -1,11 +1,12 @@
-"""The equations of motion as an ordinary differential equation, y = (q, v).
+"""The equations of motion as an ordinary differential equation, y = (q, w).
 
-    q̇ = N(q) v            v̇ = a(q, v, τ, …)                                                                   (1)
+    q̇ = N(q) w            ẇ = a(q, w, τ, …)                                                                   (1)
 
-Both sides are one compiled kernel, `Dynamics.state_rate`, which a stepper calls from machine code. Its first two inputs
-are y; all others, τ and whatever else there is, are arrays `rate.held[name]` that stay as they are along a stretch: who
-changes them begins a new one. Only torques and wrenches that are functions are asked before every evaluation. Where
-drives have dry friction, their directions s are held while a phase lasts, and (1) is smooth.
+w are the velocities v of the system, or more under constraints; `states` knows which, and how they are kept. Both sides
+are one compiled kernel, which a stepper calls from machine code. Its first two inputs are y; all others, τ and whatever
+else there is, are arrays `rate.held[name]` that stay as they are along a stretch: who changes them begins a new one.
+Only what is a function of time or state is asked before every evaluation. Where drives have dry friction, their
+directions s are held while a phase lasts, and (1) is smooth.
 
 A quaternion starts at unit length, keeps it along (1) but for the errors of steps, and is given out at unit length.
 """
@@ -21,6 +22,7 @@ import numpy as np
 from appell.compile.stepper.rate import Rate
 from appell.compile.stepper.stepper import Stepper
 from appell.dynamics import Dynamics
+from appell.simulation.constrained_states import states_of
 from appell.simulation.drives import Drives
 from appell.simulation.inputs import Inputs
 
@@ -33,11 +35,11 @@ class FreeMotion:
     def __init__(self, dyn: Dynamics, inputs: Inputs):
         self.dyn, self.system, self.inputs = dyn, dyn.system, inputs
         self.quaternions = dyn.system.quaternions
-        self.nq, self.nv, self.nu = dyn.system.nq, dyn.system.nv, dyn.system.nu
-        self.drives = Drives(dyn)
-        kernel = self.drives.state_rate if len(self.drives) else dyn.state_rate
-        self.rate = Rate.compiled(kernel, 2, self._ask if inputs.asks else None)
-        self._q, self._v = self.rate.y[: self.nq], self.rate.y[self.nq :]
+        self.states = states_of(dyn.system, dyn, inputs.motions)
+        self.nq, self.nw, self.nu = self.states.nq, self.states.nw, dyn.system.nu
+        self.drives = Drives(self.states.moving)
+        self.rate = Rate.compiled(self.states.rate(bool(len(self.drives))), 2, self._ask if inputs.asks else None)
+        self._q, self._w = self.rate.y[: self.nq], self.rate.y[self.nq :]
         self.hold()
         self._rhs: Rhs | None = None
         self._steppers: dict[tuple[str, bool], Stepper] = {}
@@ -50,8 +52,17 @@ class FreeMotion:
         return q
 
     def split(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """(q, v) of states (..., nq + nv), with unit quaternions."""
+        """(q, w) of states (..., nq + nw), with unit quaternions."""
         return self.normalised(np.array(y[..., : self.nq])), np.array(y[..., self.nq :])
+
+    def seen(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """(q, v) of states, as everybody but the integrator sees them."""
+        q, w = self.split(y)
+        return q, self.states.velocities(q, w)
+
+    def kept(self, t: float, y: np.ndarray) -> np.ndarray:
+        """The state that is meant by one that a step has led to."""
+        return self.states.kept(t, y)
 
     def forces(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """τ at one instant."""
@@ -63,12 +74,14 @@ class FreeMotion:
         """Take over what the inputs are now."""
         held = self.rate.held
         held["tau"][:] = self.inputs.tau
+        if self.inputs.motions:
+            held["prescribed"][:] = self.inputs.prescribed
         for k, frame in enumerate(self.dyn.wrenches):
             held[f"wrench_{frame}"][:] = self.inputs.wrench[6 * k : 6 * k + 6]
 
     def tick(self, t: float, y: np.ndarray) -> None:
         """Ask the sampled law."""
-        self.inputs.tick(t, *self.split(y))
+        self.inputs.tick(t, *self.seen(y))
         self.hold()
 
     def slide(self, directions: np.ndarray) -> None:
@@ -93,7 +106,7 @@ class FreeMotion:
     def _ask(self) -> None:
         """Take over what functions of the state give for the evaluation that follows."""
         q = self.normalised(self._q.copy()) if self.quaternions else self._q
-        self.inputs.ask(self.rate.time.item(), q, self._v)
+        self.inputs.ask(self.rate.time.item(), q, self.states.velocities(q, self._w))
         self.hold()
 
     @cached_property
@@ -104,5 +117,5 @@ class FreeMotion:
             assert self._rhs is not None
             rate.slope[:] = self._rhs(rate.time.item(), rate.y)
 
-        rate = Rate.called(self.nq + self.nv, answer)
+        rate = Rate.called(self.nq + self.nw, answer)
         return rate

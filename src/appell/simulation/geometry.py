@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-from functools import cached_property
-
 import numpy as np
-from scipy.linalg import lapack
 
 from appell.compile.native.bound import Bound
-from appell.dynamics import Dynamics
 from appell.simulation.contact import Contacts
 from appell.simulation.drives import Drives
+from appell.simulation.states import States
 
 
 class Geometry:
-    """Evaluates everything about contacts and drives at (q, v); the arrays hold until the next evaluation."""
+    """Evaluates everything about contacts and drives at a state; the arrays hold until the next evaluation."""
 
-    def __init__(self, dyn: Dynamics, contacts: Contacts, drives: Drives):
-        self.contacts, self.drives = contacts, drives
-        self._dyn = dyn
-        self.nq, nv = dyn.system.nq, dyn.system.nv
+    def __init__(self, states: States, contacts: Contacts, drives: Drives):
+        self.contacts, self.drives, self.states = contacts, drives, states
+        self.nq, nv = states.nq, states.nw
         self.active = np.ones(len(contacts), bool)  # the contacts whose wall is there
-        self.kernels: list[Bound] = [self.mass] if len(contacts) or len(drives) else []
+        self.kernels: list[Bound] = []
         if len(contacts):
             self.motion = contacts.motion.bind()
             self.kernels.append(self.motion)
@@ -41,31 +37,25 @@ class Geometry:
 
     def at(self, y: np.ndarray) -> Geometry:
         """Everything at a state: three rows a contact (normal, tangents), then one a drive."""
-        q, v = y[: self.nq], y[self.nq :]
+        q, w = y[: self.nq], y[self.nq :]
         for kernel in self.kernels:
-            kernel.q[:] = q
-            if kernel is not self.mass:
-                kernel.v[:] = v
+            kernel.q[:], kernel.v[:] = q, w
             kernel()
+        if self.kernels:
+            self.states.place(q)
         if len(self._parts) == 2:
             cut = 3 * len(self.contacts)
             for part, (rows, speed, drift) in zip((slice(cut), slice(cut, None)), self._parts, strict=True):
                 self.B[part], self.speed[part], self.drift[part] = rows, speed, drift
         return self
 
-    @cached_property
-    def mass(self) -> Bound:
-        """The inertia matrix; of a long robot that touches nothing it would take long to compile, for nothing."""
-        return self._dyn.mass_matrix.bind()
-
     @property
     def M(self) -> np.ndarray:
-        return self.mass.M
+        return self.states.mass.M
 
     def response(self, rows: np.ndarray) -> np.ndarray:
-        """M⁻¹ rowsᵀ, (nv, rows)."""
-        _, found, failed = lapack.dposv(self.M, rows.T, lower=1)
-        return np.linalg.solve(self.M, rows.T) if failed else found
+        """What unit impulses along rows change of the velocities, (nw, rows)."""
+        return self.states.response(rows)
 
     def normal(self, which) -> np.ndarray:
         """Where the normal rows of contacts stand among all rows."""

@@ -41,7 +41,7 @@ class History:
         while self.wanted is not None and self.due < len(self.wanted) and self.wanted[self.due] < piece.stop:
             t = float(self.wanted[self.due])
             self.due += 1
-            self._row(t, piece.at(t))
+            self._row(t, self.flow.kept(t, piece.at(t)))
 
     def _row(self, t: float, y: np.ndarray) -> None:
         self.times.append(t)
@@ -53,4 +53,4 @@ class History:
         self.forces[-1] = self._forces(t, y)
 
     def _forces(self, t: float, y: np.ndarray) -> np.ndarray:
-        return self.flow.forces(t, *self.flow.split(y))
+        return self.flow.forces(t, *self.flow.seen(y))

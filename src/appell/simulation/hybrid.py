@@ -71,6 +71,8 @@ class Run:
         """Go to where a piece stops being valid, and keep both; if a tick is due there, what it gives is kept."""
         self.history.passed(piece)
         self.t, self.y = piece.stop, piece.at(piece.stop)
+        if piece.stop < piece.end:
+            self.y = self.flow.kept(self.t, self.y)  # steps end where states belong, and are less exact in between
         if not (math.isfinite(self.y.dot(self.y)) or np.isfinite(self.y).all()):
             raise Stop(Status.TOLERANCE, f"The state at t = {self.t:.9g} is not finite.")
         try:
@@ -120,7 +122,7 @@ class Run:
             names = dict.fromkeys(self.phase.geometry.contacts.names[k] for k in self.phase.members)
             return f"at rest are {', '.join(names)}"
         rate = np.abs(self.phase(self.t, self.y)[self.flow.nq :])
-        return f"'{self.flow.system.velocity_names[int(np.argmax(rate))]}' is accelerated most"
+        return f"'{self.flow.states.moving.system.velocity_names[int(np.argmax(rate))]}' is accelerated most"
 
     def check_progress(self) -> None:
         """End a run that all but stands still, counting every step that was tried."""
@@ -146,7 +148,7 @@ def run(run: Run, bar: Bar) -> None:
                 _stretch(run, run.known, bar)
                 _appointments(run)
             except Stop as stop:
-                if stop.status not in LOST or not len(run.phase.geometry.B):
+                if stop.final or stop.status not in LOST or not len(run.phase.geometry.B):
                     raise
                 begun = True
                 step_through(run, stop.status.sentence.rstrip("."), bar)
@@ -168,7 +170,7 @@ def _stretch(run: Run, until: float, bar: Bar) -> None:
         if not run.phase.still and not cut:
             run.step = length  # what the motion asks for, not what an event or a known time leaves of it
         if _strays(run, piece):
-            run.y, run.longest = run.phase.pulled_back(run.y), 0.5 * length
+            run.y, run.longest = run.phase.pulled_back(run.t, run.y), 0.5 * length
             return
         sighting = first_event(piece, run.phase, run.floor, run.settings)
         ending = run.endings.first(piece, sighting.time if sighting else piece.end)

@@ -37,6 +37,7 @@ class Touch:
     """What an impact needs to know of the points that touch: K of them, each with a normal and two tangents."""
 
     J: np.ndarray  # (K, 3, nv): rows along normal, first and second tangent
+    response: np.ndarray  # (K, 3, nv): what unit impulses along them change of v: M⁻¹Jᵀ, or less under constraints
     restitution: np.ndarray
     friction: np.ndarray
     resting: np.ndarray  # points that are at rest on their wall already
@@ -57,8 +58,7 @@ class Collision:
 
 def collide(M: np.ndarray, v: np.ndarray, touch: Touch) -> Collision:
     """The impact (1), stage by stage until no point approaches."""
-    K, _, nv = touch.J.shape
-    response = np.linalg.solve(M, touch.J.reshape(3 * K, nv).T).T.reshape(K, 3, nv)  # M⁻¹Jᵀ
+    K = len(touch.J)
     impulses, worst = np.zeros((K, 3)), 0.0
     for stage in range(STAGES + 1):
         speeds = touch.normal @ v
@@ -69,10 +69,10 @@ def collide(M: np.ndarray, v: np.ndarray, touch: Touch) -> Collision:
         last = stage == STAGES
         hit = np.ones(K, bool) if last else approaching | (touch.resting & (speeds <= still))
         bounce = np.where(approaching & (not last), touch.restitution, 0.0)[hit]
-        f, residual = _stage(M, v, touch, response, hit, bounce)
+        f, residual = _stage(M, v, touch, hit, bounce)
         worst = max(worst, residual)
         impulses[hit] += f
-        v = v + np.einsum("ki,kin->n", f, response[hit])
+        v = v + np.einsum("ki,kin->n", f, touch.response[hit])
     return Collision(v, impulses, worst)
 
 
@@ -90,11 +90,11 @@ def impact_equations(M, normal, restitution: float) -> tuple[np.ndarray, np.ndar
     return left, np.vstack([M, -restitution * N])
 
 
-def catch(M: np.ndarray, v: np.ndarray, touch: Touch) -> Collision | None:
+def catch(v: np.ndarray, touch: Touch) -> Collision | None:
     """The impact without collision (2) of all points that touch with friction; None if it would need other forces."""
     rubs = touch.friction > 0.0
     J = touch.J[rubs].reshape(-1, len(v))
-    response = np.linalg.solve(M, J.T)
+    response = touch.response[rubs].reshape(-1, len(v)).T
     found = np.zeros((len(rubs), 3))
     found[rubs] = -least_norm(J @ response, J @ v).reshape(-1, 3)
     within = np.hypot(found[:, 1], found[:, 2]) <= touch.friction * found[:, 0] * (1.0 + 1e-9)
@@ -104,9 +104,9 @@ def catch(M: np.ndarray, v: np.ndarray, touch: Touch) -> Collision | None:
     return Collision(after, found)
 
 
-def _stage(M, v, touch: Touch, response, hit: np.ndarray, bounce: np.ndarray) -> tuple[np.ndarray, float]:
+def _stage(M, v, touch: Touch, hit: np.ndarray, bounce: np.ndarray) -> tuple[np.ndarray, float]:
     """Impulses (hit points, 3) of one stage, and their residual."""
-    J, R = touch.J[hit], response[hit]
+    J, R = touch.J[hit], touch.response[hit]
     if touch.friction[hit].any():
         return frictional_impulses(M, v, J, R, bounce, touch.friction[hit])
     speeds = J[:, 0] @ v

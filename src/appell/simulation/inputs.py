@@ -1,6 +1,6 @@
-"""What acts on a system during a run: the forces of its actuators, and wrenches on its frames.
+"""What acts on a system during a run: the forces of its actuators, wrenches on its frames, motions that are prescribed.
 
-Both are arrays that hold until they are changed: at a tick of a sampled law, or at every instant if they are functions
+All are arrays that hold until they are changed: at a tick of a sampled law, or at every instant if they are functions
 of the state. Whatever a function gives is checked; a wrong answer ends the run, and the message says when and where.
 """
 
@@ -13,6 +13,7 @@ import numpy as np
 
 from appell.dynamics import Dynamics
 from appell.errors import ArgumentError, unknown_name
+from appell.simulation.prescribed import Motions
 from appell.simulation.sampled import Sampled
 from appell.simulation.torque import checked, constant_torque, fixed
 
@@ -21,9 +22,20 @@ NEAR = 1e-12  # s, relative to times above 1: a tick nearer to the end than this
 
 
 class Inputs:
-    """`tau` (nu) and `wrench` (six a frame) as they act now; `asks` if they are functions of time and state."""
+    """`tau` (nu), `wrench` (six a frame) and `prescribed` (three a motion) as they are now.
 
-    def __init__(self, dyn: Dynamics, torque: Any, wrenches: Mapping[str, Any] | None, saturate: bool, start: float):
+    `asks` if some of them are functions of time and state.
+    """
+
+    def __init__(
+        self,
+        dyn: Dynamics,
+        torque: Any,
+        wrenches: Mapping[str, Any] | None,
+        saturate: bool,
+        start: float,
+        prescribed: Mapping[str, Any] | None = None,
+    ):
         system = dyn.system
         self.limits = np.array([actuator.torque_limit for actuator in system.actuators]) if saturate else None
         self.sampled = torque if isinstance(torque, Sampled) else None
@@ -33,7 +45,9 @@ class Inputs:
         self.tau = np.zeros(system.nu) if self._law else self._cut(constant_torque(system, law))
         self.wrench = np.zeros(6 * len(dyn.wrenches))
         self._pushes = self._wrenches(dyn, wrenches or {})
-        self.asks = bool(self._pushes) or (self._law is not None and self.sampled is None)
+        self.motions = Motions(system, prescribed, start)
+        self.prescribed = self.motions(start)
+        self.asks = bool(self._pushes) or bool(self.motions) or (self._law is not None and self.sampled is None)
 
     def _wrenches(self, dyn: Dynamics, given: Mapping[str, Any]) -> list[tuple[slice, Callable]]:
         """Keep the wrenches that do not change, and give those that do with their places."""
@@ -69,6 +83,8 @@ class Inputs:
             self.tau[:] = self._cut(self._law(t, q, v))
         for place, push in self._pushes:
             self.wrench[place] = push(t, q, v)
+        if self.motions:
+            self.prescribed[:] = self.motions(t)
 
     def next_tick(self, until: float) -> float:
         """When the law is to be asked next, infinity if it is not before `until`."""

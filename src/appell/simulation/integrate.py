@@ -5,7 +5,7 @@ Explicit methods are ours, in machine code (`appell.compile.stepper`); implicit 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -40,9 +40,14 @@ COUNTED = ("max_events", "max_steps")
 
 
 class Rhs(Protocol):
-    """ẏ(t, y), and the stepper that takes explicit steps along it."""
+    """ẏ(t, y), the stepper that takes explicit steps along it, and where states are led back to if they have to be."""
+
+    @property
+    def keeps(self) -> bool: ...
 
     def __call__(self, t: float, y: np.ndarray) -> np.ndarray: ...
+
+    def kept(self, t: float, y: np.ndarray) -> np.ndarray: ...
 
     def stepper(self, method: str) -> Stepper: ...
 
@@ -90,7 +95,29 @@ def pieces(
     """The motion from (t, y), a step at a time; ends at `until`, or by a Stop where the tolerance cannot be reached."""
     longest = min(longest, settings.max_step)
     taken = _implicit if settings.method in IMPLICIT else _explicit
+    if rhs.keeps:
+        return _kept(taken, rhs, t, y, until, settings, first_step, longest)
     return taken(rhs, t, y, until, settings, first_step, longest)
+
+
+def _kept(
+    taken: Callable[..., Iterator[Piece]],
+    rhs: Rhs,
+    t: float,
+    y: np.ndarray,
+    until: float,
+    settings: Settings,
+    first_step: float | None,
+    longest: float,
+) -> Iterator[Piece]:
+    """Steps that end where states belong; each begins there anew, with a rate of its own, which keeps the order."""
+    while t < until:
+        piece = next(taken(rhs, t, y, until, settings, first_step, longest))
+        piece = piece.bent(rhs.kept(piece.end, piece.at(piece.end)))
+        yield piece
+        t, y = piece.end, piece.at(piece.end)
+        explicit = settings.method in METHODS
+        first_step = rhs.stepper(settings.method).step if explicit else piece.end - piece.start
 
 
 def _explicit(

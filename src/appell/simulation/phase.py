@@ -183,14 +183,22 @@ class Phase:
         gaps = self.geometry.contacts.gaps(states)[:, self.members]
         return float(np.abs(gaps / self.geometry.at(piece.at(piece.start)).motion.slope[self.members]).max())
 
-    def pulled_back(self, y: np.ndarray) -> np.ndarray:
+    @property
+    def keeps(self) -> bool:
+        """Whether states have to be led back after a step."""
+        return self.flow.states.keeps
+
+    def kept(self, t: float, y: np.ndarray) -> np.ndarray:
+        return self.flow.kept(t, y)
+
+    def pulled_back(self, t: float, y: np.ndarray) -> np.ndarray:
         """The state with the resting points back on their walls, by the shortest way in the metric of M."""
         nq, geometry = self.flow.nq, self.geometry.at(y)
         rows = geometry.B[geometry.normal(self.members)]
         response = geometry.response(rows)
         stray = geometry.motion.gap[self.members] / geometry.motion.slope[self.members]
-        q = self.flow.system.integrate(y[:nq], -response @ least_norm(rows @ response, stray))
-        return np.concatenate([q, y[nq:]])
+        q = self.flow.states.integrate(y[:nq], -response @ least_norm(rows @ response, stray))
+        return self.flow.kept(t, np.concatenate([q, y[nq:]]))
 
     def refresh(self, y: np.ndarray) -> None:
         """Take the directions of sliding from the present state."""

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from appell.simulation.hybrid import Run
 
 SLOWEST = 1e-10  # relative: who approaches slower has an impulse below rounding, and is no event
+BLOCKED = 1e-12  # of the most that a unit impulse moves a point: one that it moves less is blocked
 FLAT = 1e-8  # a gradient shorter than this gives no normal
 
 
@@ -27,7 +28,7 @@ def react(run: Run, sighting: Sighting) -> None:
 
     Dry friction of a drive is bounded and gives no impulse: a stuck drive that an impact sets moving slips.
     """
-    before, old, nq = run.phase, run.y, run.flow.nq
+    before, old = run.phase, run.y
     near = _touching(run, sighting)
     speeds = before.geometry.normal_speed()[near]
     if (speeds < -SLOWEST * max(1.0, np.abs(speeds).max(initial=0.0))).any():
@@ -39,7 +40,7 @@ def react(run: Run, sighting: Sighting) -> None:
             raise
         run.y = _impact(run, near, caught)
         run.phase, run.y, end = settle(before, run.t, run.y, near, run.settings, Examination())
-    _tell(run, before, end, old[nq:])
+    _tell(run, before, end, run.flow.seen(old)[1])
     if run.y is not old:
         run.sample()
 
@@ -61,30 +62,43 @@ def _touching(run: Run, sighting: Sighting) -> np.ndarray:
     return np.flatnonzero(touching & geometry.active)
 
 
-def _touch(run: Run, near: np.ndarray) -> tuple[np.ndarray, np.ndarray, Touch]:
-    """Inertia, velocity, and the points that are near as an impact sees them."""
+def _touch(run: Run, near: np.ndarray) -> Touch:
+    """The points that are near as an impact sees them."""
     geometry = run.phase.geometry.at(run.y)
-    contacts, resting = geometry.contacts, np.isin(near, run.phase.members)
-    touch = Touch(geometry.motion.rows[near], contacts.restitution[near], contacts.friction[near], resting)
-    return geometry.M, run.y[run.flow.nq :], touch
+    contacts, resting, rows = geometry.contacts, np.isin(near, run.phase.members), geometry.motion.rows[near]
+    response = geometry.response(rows.reshape(-1, rows.shape[-1])).T.reshape(rows.shape)
+    return Touch(rows, response, contacts.restitution[near], contacts.friction[near], resting)
 
 
 def _collision(run: Run, near: np.ndarray) -> Collision:
-    outcome = collide(*_touch(run, near))
+    geometry, touch = run.phase.geometry, _touch(run, near)
+    v = run.y[run.flow.nq :]
+    _check_movable(run, near, touch, v)
+    outcome = collide(geometry.M, v, touch)
     if not outcome.residual <= SOLVED:
         names = ", ".join(run.phase.geometry.contacts.names[k] for k in near)
         raise Stop(Status.UNSOLVED, f"They concern the impact of {names} at t = {run.t:.9g}.")
     return outcome
 
 
+def _check_movable(run: Run, near: np.ndarray, touch: Touch, v: np.ndarray) -> None:
+    """A point that a mechanism blocks along the normal cannot be hit: no impulse changes its speed."""
+    moved = np.einsum("kn,kn->k", touch.normal, touch.response[:, 0])
+    blocked = (moved <= BLOCKED * moved.max(initial=0.0)) & (touch.normal @ v < -SLOWEST)
+    if blocked.any() or (len(moved) and not moved.max() > 0.0):
+        names = ", ".join(run.phase.geometry.contacts.describe(int(k)) for k in near[blocked])
+        told = f"At t = {run.t:.9g} constraints leave no motion along the normal of {names}."
+        raise Stop(Status.SINGULAR, told, final=True)
+
+
 def _catch(run: Run, near: np.ndarray) -> Collision | None:
-    return catch(*_touch(run, near)) if len(near) else None
+    return catch(run.y[run.flow.nq :], _touch(run, near)) if len(near) else None
 
 
 def _impact(run: Run, near: np.ndarray, outcome: Collision) -> np.ndarray:
     """The state after an impact of the points that are near, whose event is told."""
     geometry, nq = run.phase.geometry.at(run.y), run.flow.nq
-    contacts, motion, v = geometry.contacts, geometry.motion, run.y[nq:]
+    contacts, motion, after = geometry.contacts, geometry.motion, np.concatenate([run.y[:nq], outcome.v])
     hit = np.flatnonzero(outcome.impulses[:, 0] > 1e-12 * outcome.impulses[:, 0].max())
     normal_speed = motion.speed[near[hit], 0]
     speed = np.linalg.norm(motion.speed[near[hit]], axis=1)
@@ -99,11 +113,11 @@ def _impact(run: Run, near: np.ndarray, outcome: Collision) -> np.ndarray:
             normal_speeds=np.maximum(-normal_speed, 0.0),
             frictions=np.einsum("ki,kij->kj", outcome.impulses[hit, 1:], motion.frame[near[hit], 1:]),
             angles=np.degrees(np.arccos(np.minimum(cosine, 1.0))),
-            v_before=v.copy(),
-            v_after=outcome.v,
+            v_before=run.flow.seen(run.y)[1],
+            v_after=run.flow.seen(after)[1],
         )
     )
-    return np.concatenate([run.y[:nq], outcome.v])
+    return after
 
 
 def _tell(run: Run, old: Phase, end: float, v_before: np.ndarray) -> None:
@@ -134,7 +148,7 @@ def _tell(run: Run, old: Phase, end: float, v_before: np.ndarray) -> None:
                     normal_speeds=nothing,
                     frictions=np.zeros((len(points), 3)),
                     angles=nothing,
-                    v_before=v_before.copy(),
-                    v_after=run.y[run.flow.nq :].copy(),
+                    v_before=v_before,
+                    v_after=run.flow.seen(run.y)[1],
                 )
             )

@@ -22,7 +22,8 @@ from appell.simulation.inputs import Inputs
 from appell.simulation.integrate import Settings
 from appell.simulation.progress import Bar
 from appell.simulation.sampled import Sampled
-from appell.simulation.start import dynamics_of, initial_state, starting_geometry, starting_phase, wanted_times
+from appell.simulation.singularities import Singularities
+from appell.simulation.start import dynamics_of, initial_configuration, starting_geometry, starting_phase, wanted_times
 from appell.simulation.status import Interrupted, Status
 
 
@@ -35,6 +36,8 @@ def simulate(
     contacts: Contact | Iterable[Contact] | None = None,
     *,
     wrenches: Mapping[str, Any] | None = None,
+    prescribed: Mapping[str, Any] | None = None,
+    project: bool = False,
     stops: float | Mapping[str, float] | None = None,
     saturate: bool = False,
     stop: Callable | Mapping[str, Callable] | None = None,
@@ -47,14 +50,16 @@ def simulate(
     """The motion from (q0, v0) at time `start` to time `until`, both in seconds.
 
     `dyn` are Dynamics; a robot or mechanism stands for its Dynamics with friction, rotors and these wrenches. q0 is its
-    start if None, v0 is rest.
+    start if None, v0 is rest. A constrained robot starts on its manifold: v0 are its independent velocities, or all of
+    its tree's if they keep the constraints; with `project=True` the nearest state that does is taken.
 
     What acts: `torque` is None, an array, a function of (t, q, v), or a `Sampled` one that is held between its ticks;
     with `saturate=True` it is cut off at the limits of the actuators (`actuator.torque_limit`, N m or N).
     `wrenches` gives for every frame of `Dynamics(wrenches=...)` six numbers (force, moment; N, N m) or a function of
     (t, q, v) that does, in the axes that the Dynamics say. `contacts` say which points meet which walls, and when;
     `stops` makes stops of the limits of joints: the restitution (0 to 1) of all of them, or of some by name. Dry
-    friction of the actuators holds joints still if `dyn` counts friction.
+    friction of the actuators holds joints still if `dyn` counts friction. `prescribed` gives for every motion of a
+    constraint a function of time with position, velocity and acceleration, or a path of one coordinate.
 
     Where it ends: at `until`, or where `stop`, a function of (t, q, v) or several by name, first falls below zero.
 
@@ -69,7 +74,8 @@ def simulate(
     impacts are moved by up to a step and energy never grows; see `appell.simulation.crowd` and `.time_stepping`.
 
     The record has q, v, tau (what acted) and energy at every step, the events between them, and the motion at any time;
-    an event has two rows at its time, before and after. With `t_eval` it has rows at these times only, after the event
+    an event has two rows at its time, before and after. Of a constrained robot it also has the velocities w of its
+    tree, and all rows keep the constraints to 1e-12. With `t_eval` it has rows at these times only, after the event
     if there is one. A run that stops early says so in `record.status` and `record.message`; with `throw=True` it raises
     `Interrupted`, which carries the record up to there. An input that a run cannot go on with, such as a torque that is
     not a number, always raises. An exception of the user's own function arrives as it is, with the record up to there
@@ -77,10 +83,11 @@ def simulate(
     """
     options = _settings(settings)
     dyn = dynamics_of(dyn, wrenches)
-    t, y = initial_state(dyn, q0, v0, start, until)
-    flow = FreeMotion(dyn, Inputs(dyn, torque, wrenches, saturate, t))
+    t, q = initial_configuration(dyn, q0, start, until)
+    flow = FreeMotion(dyn, Inputs(dyn, torque, wrenches, saturate, t, prescribed))
+    y = flow.states.start(t, q, np.zeros(dyn.system.nv) if v0 is None else v0, project)
     geometry = starting_geometry(flow, contacts, stops, t, y, options.tolerance)
-    endings = Endings(Conditions(stop, flow, t, y), Reaches(dyn, flow))
+    endings = Endings(Conditions(stop, flow, t, y), Reaches(dyn, flow), Singularities(flow.states))
     history = History(flow, wanted_times(t_eval, t, until))
     state = Run(flow, starting_phase(flow, geometry, y), t, y, float(until), options, history, endings)
     try:
@@ -107,20 +114,25 @@ def _settings(given: dict[str, Any]) -> Settings:
 
 def _record(done: Run) -> Record:
     flow, kept, end = done.flow, done.history, done.stop
-    t, states = np.array(kept.times), np.array(kept.states).reshape(-1, flow.nq + flow.nv)
-    q, v = flow.split(states)
+    t, y = np.array(kept.times), np.array(kept.states).reshape(-1, flow.nq + flow.nw)
+    q, w = flow.split(y)
     tau = np.array(kept.forces).reshape(-1, flow.nu)
-    kinetic, potential = flow.dyn.energy(q, v)
+    kinetic, potential = flow.states.moving.energy(q, w)
     status = Status.FINISHED if end is None else end.status
+    groups = flow.states.units
     message = status.sentence if end is None else f"{status.sentence} {end.detail}".strip()
     return Record.of(
         t,
-        {"q": q, "v": v, "tau": tau, "energy": kinetic + potential},
-        record_names(flow.system),
+        flow.states.groups(q, w) | {"tau": tau, "energy": kinetic + potential},
+        record_names(flow.system) | {group: tuple(own) for group, own in groups.items()},
         dynamics=flow.dyn,
         walls=tuple(c.surface for c in done.phase.geometry.contacts.contacts) if done.phase.geometry else (),
-        units=record_units(flow.system),
+        units=record_units(flow.system)
+        | {f"{group}_{name}": unit for group, own in groups.items() for name, unit in own.items()},
         about={"robot": flow.system.name, "status": status.name, "message": message},
         events=tuple(kept.events),
-        between=Curve.of(kept.pieces, tuple((span.start, span.stop) for span in flow.system.quaternions)),
+        between=Curve.of(
+            [flow.states.shown(piece) for piece in kept.pieces],
+            tuple((span.start, span.stop) for span in flow.system.quaternions),
+        ),
     )

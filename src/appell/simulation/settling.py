@@ -56,7 +56,7 @@ def settle(
     slowest = [int(which[j]) for j in stays if trial.mu[j] > 0.0 and trial.slides[j] is None]
     end = max([t, *(t + _bounces(phase, trial, int(j), speeds[which[j]]) for j in stays)])
     y = np.concatenate([y[:nq], _stilled(following, slowest, v)])
-    return following, following.pulled_back(y) if rests else y, end
+    return following, following.pulled_back(t, y) if rests else y, end
 
 
 def _rest(geometry: Geometry, trial: Trial, j: int, examination: Examination) -> Rest:
@@ -78,7 +78,7 @@ def _stilled(phase: Phase, slow: list[int], v: np.ndarray) -> np.ndarray:
     if not len(phase.rows):
         return v
     rows = B[np.concatenate([place.normal(phase.members), place.tangents(slow), place.of_drives(phase.stuck)])]
-    phase.still = int(np.linalg.matrix_rank(B[phase.rows], tol=1e-9)) == len(v)
+    phase.still = place.states.stands(B[phase.rows])
     if phase.still:
         return np.zeros(len(v))
     v = _without(place, rows, v)

@@ -16,6 +16,7 @@ from appell.simulation.contact import Contact, Contacts
 from appell.simulation.flow import FreeMotion
 from appell.simulation.geometry import Geometry
 from appell.simulation.phase import Phase
+from appell.simulation.states import numbers
 
 
 def dynamics_of(given: Dynamics | System, wrenches: Mapping[str, Any] | None) -> Dynamics:
@@ -45,7 +46,8 @@ def wanted_times(given: Iterable[float] | None, start: float, until: float) -> n
     return times
 
 
-def initial_state(dyn: Dynamics, q0, v0, start: float, until: float) -> tuple[float, np.ndarray]:
+def initial_configuration(dyn: Dynamics, q0, start: float, until: float) -> tuple[float, np.ndarray]:
+    """When and where a run begins."""
     system = dyn.system
     if system.free:
         raise ArgumentError(
@@ -56,27 +58,14 @@ def initial_state(dyn: Dynamics, q0, v0, start: float, until: float) -> tuple[fl
         check_number(f"{name}, in s,", time)
     if not until > start:
         raise ArgumentError(f"a run cannot last from {start!r} to {until!r}.", expected="until > start, both finite")
-    q = _state(system.start if q0 is None else q0, system.nq, "q0", system.owner)
+    q = numbers(system.start if q0 is None else q0, system.nq, "q0", system.owner)
     if isinstance(system, Mechanism) and (sentence := system.out_of_reach(q.tolist())):
         raise ArgumentError(f"{system.owner} cannot start at q0: {sentence}.", hint="a pose nearer to home")
     if any(not q[span].any() for span in system.quaternions):
         raise ArgumentError(f"q0 of {system.owner} holds a quaternion of zeros.", expected="a length above zero")
     for span in system.quaternions:
         q[span] = unit_quaternion(q[span])
-    v = _state(np.zeros(system.nv) if v0 is None else v0, system.nv, "v0", system.owner)
-    return float(start), np.concatenate([q, v])
-
-
-def _state(given, size: int, name: str, owner: str) -> np.ndarray:
-    try:
-        found = np.array(given, dtype=float)
-    except (TypeError, ValueError):
-        raise ArgumentError(f"{name} is {given!r}.", expected=f"{size} numbers") from None
-    if found.shape != (size,):
-        raise ArgumentError(f"{name} has shape {found.shape}.", expected=f"({size},) for {owner}")
-    if not np.isfinite(found).all():
-        raise ArgumentError(f"{name} holds a value that is not finite: {found}.", expected="finite numbers")
-    return found
+    return float(start), q
 
 
 def starting_geometry(
@@ -91,7 +80,7 @@ def starting_geometry(
     if not isinstance(contacts, Contact | Iterable | None):
         raise ArgumentError(f"contacts is {contacts!r}.", expected="Contact(points, surface, ...), or several")
     found = () if contacts is None else (contacts,) if isinstance(contacts, Contact) else tuple(contacts)
-    geometry = Geometry(flow.dyn, Contacts(flow.dyn, found, stops), flow.drives).at(y)
+    geometry = Geometry(flow.states, Contacts(flow.states.moving, found, stops), flow.drives).at(y)
     if not len(geometry.contacts):
         return geometry
     geometry.active = geometry.contacts.active(t)

@@ -17,7 +17,7 @@ class Status(Enum):
     FINISHED = "The run reached its end."
     STOPPED = "A stop condition was met."
     TOLERANCE = "The tolerance cannot be reached: the step size has shrunk to the spacing of floating-point numbers."
-    SINGULAR = "The contact constraint is singular: no finite contact force keeps the points where they touch."
+    SINGULAR = "A constraint is singular: no finite force keeps it."
     UNSOLVED = "No contact forces were found that obey the laws of contact and friction together."
     EVENTS = "There were more events than max_events."
     STEPS = "There were more steps than max_steps."
@@ -45,8 +45,11 @@ class Interrupted(SimulationError):  # noqa: N818 - reads as what happened
 
 
 class Stop(Exception):  # noqa: N818 - a signal inside the chapter, not an error for users
-    """Raised anywhere below the loop to end a run: a status, and what there is to say beyond its sentence."""
+    """Raised anywhere below the loop to end a run: a status, and what there is to say beyond its sentence.
 
-    def __init__(self, status: Status, detail: str = "", *, expected: str = "", hint: str = ""):
+    `final` if there is no other way to go on.
+    """
+
+    def __init__(self, status: Status, detail: str = "", *, expected: str = "", hint: str = "", final: bool = False):
         super().__init__(detail)
-        self.status, self.detail, self.expected, self.hint = status, detail, expected, hint
+        self.status, self.detail, self.expected, self.hint, self.final = status, detail, expected, hint, final

@@ -1,7 +1,8 @@
 """Walls: surfaces given by a gap that is positive where a point may be, zero on the wall and negative inside it.
 
 The gap is a function over scalars, so that it is traced, differentiated twice and compiled with the robot. Near the
-wall φ/|∇φ| is the distance. The gaps of round walls are polynomials, (R² - r²) / 2R, with unit slope on the wall.
+wall φ/|∇φ| is the distance. The gaps of round walls are polynomials, (R² - r²) / 2R, with unit slope on the wall; what
+rolls on them asks for their distance, R - r, wherever it is.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
-from appell.algebra.scalar import Scalar
+from appell.algebra.scalar import Scalar, sqrt
 from appell.algebra.vector import Vec3
 from appell.compile.function import Function
 from appell.compile.tape import Array, Tape
@@ -47,9 +48,31 @@ class Plane(Surface):
     def gap(self, x, y, z):
         return Vec3.of(self.normal).dot(Vec3(x, y, z)) - self.offset
 
+    distance = gap
+
+
+class Round(Surface):
+    """A wall at a constant distance from a point or a line."""
+
+    radius: float
+    inside: bool
+
+    @abstractmethod
+    def square(self, x: Scalar, y: Scalar, z: Scalar) -> Scalar:
+        """r², the square of the distance from the point or line."""
+
+    def gap(self, x, y, z):
+        gap = 0.5 * self.radius - (0.5 / self.radius) * self.square(x, y, z)
+        return gap if self.inside else -gap
+
+    def distance(self, x: Scalar, y: Scalar, z: Scalar) -> Scalar:
+        """R - r, everywhere."""
+        distance = self.radius - sqrt(self.square(x, y, z))
+        return distance if self.inside else -distance
+
 
 @dataclass(frozen=True)
-class Sphere(Surface):
+class Sphere(Round):
     """A ball, free inside or outside."""
 
     radius: float
@@ -60,13 +83,13 @@ class Sphere(Surface):
         _radius(self.radius, "a sphere")
         object.__setattr__(self, "center", _vector(self.center, "the center of a sphere"))
 
-    def gap(self, x, y, z):
+    def square(self, x, y, z):
         d = Vec3(x, y, z) - Vec3.of(self.center)
-        return _round_gap(d.dot(d), self.radius, self.inside)
+        return d.dot(d)
 
 
 @dataclass(frozen=True)
-class Cylinder(Surface):
+class Cylinder(Round):
     """A round tube without ends about an axis through `center`, free inside or outside."""
 
     radius: float
@@ -79,13 +102,13 @@ class Cylinder(Surface):
         object.__setattr__(self, "center", _vector(self.center, "the center of a cylinder"))
         object.__setattr__(self, "axis", _direction(self.axis, "the axis of a cylinder"))
 
-    def gap(self, x, y, z):
+    def square(self, x, y, z):
         across = (Vec3(x, y, z) - Vec3.of(self.center)).cross(Vec3.of(self.axis))
-        return _round_gap(across.dot(across), self.radius, self.inside)
+        return across.dot(across)
 
 
 @dataclass(frozen=True)
-class Circle(Surface):
+class Circle(Round):
     """A circle in the x-y plane, for robots that move in it; `center` has two components, or three with z ignored."""
 
     radius: float
@@ -99,9 +122,9 @@ class Circle(Surface):
             self, "center", _vector((*center, 0.0) if len(center) == 2 else center, "the center of a circle")
         )
 
-    def gap(self, x, y, z):
+    def square(self, x, y, z):
         dx, dy, _ = Vec3(x, y, z) - Vec3.of(self.center)
-        return _round_gap(dx * dx + dy * dy, self.radius, self.inside)
+        return dx * dx + dy * dy
 
 
 @dataclass(frozen=True)
@@ -135,11 +158,6 @@ class Implicit(Surface):
 
     def gap(self, x, y, z):
         return self.function(x, y, z)
-
-
-def _round_gap(square: Scalar, radius: float, inside: bool) -> Scalar:
-    gap = 0.5 * radius - (0.5 / radius) * square
-    return gap if inside else -gap
 
 
 def _number(value, what: str) -> float:

@@ -55,7 +55,7 @@ class TimeStepping:
         self.nq = flow.nq
         self.directions = np.zeros(len(flow.drives))  # dry friction is among the impulses
         counted = flow.dyn.equations.friction
-        self.offsets = np.array([actuator.offset * counted for actuator in flow.system.actuators])
+        self.offsets = np.array([actuator.offset * counted for actuator in flow.states.moving.system.actuators])
         self.forces = np.zeros(len(geometry.B))  # of the last step, by row: where the next one starts
 
     def take(self, t: float, y: np.ndarray, h: float) -> Stride:
@@ -66,14 +66,15 @@ class TimeStepping:
         after, touched, bounced, solved = self._impulses(middle, v, free, h)
         mean = np.concatenate([middle[:nq], 0.5 * (v + after)])
         straight = flow.normalised(y[:nq] + h * flow(t + 0.5 * h, mean, self.directions)[:nq])
-        allowed = self._energy(y[:nq], v)[1] + h * self._power(middle, mean[nq:])
+        allowed = self._energy(y)[1] + h * self._power(middle, mean[nq:])
         for q in (self._brought_back(straight), straight):
-            kinetic, energy = self._energy(q, after)
+            found = flow.kept(t + h, np.concatenate([q, after]))
+            kinetic, energy = self._energy(found)
             if energy - allowed <= kinetic:
                 break
         if energy > allowed:
-            after = after * np.sqrt(max(0.0, 1.0 - (energy - allowed) / max(kinetic, 1e-300)))
-        return Stride(np.concatenate([q, after]), touched, bounced, solved)
+            found[nq:] *= np.sqrt(max(0.0, 1.0 - (energy - allowed) / max(kinetic, 1e-300)))
+        return Stride(found, touched, bounced, solved)
 
     def _impulses(self, middle: np.ndarray, v: np.ndarray, free: np.ndarray, h: float):
         """v⁺ of (2), which contacts pushed, whether any bounced, and whether it is a solution."""
@@ -126,7 +127,7 @@ class TimeStepping:
 
     def _brought_back(self, q: np.ndarray) -> np.ndarray:
         """The configuration without what is inside walls, by the shortest way in the metric of M."""
-        rest = np.zeros(self.flow.nv)
+        rest = np.zeros(self.flow.nw)
         for _ in range(RETURNS):
             geometry = self.geometry.at(np.concatenate([q, rest]))
             d = geometry.distance()
@@ -139,25 +140,29 @@ class TimeStepping:
             pushes = solve_complementarity(0.5 * (A + A.T), d[near])
             if pushes is None:
                 break
-            q = self.flow.normalised(self.flow.system.integrate(q, response @ pushes))
+            q = self.flow.normalised(self.flow.states.integrate(q, response @ pushes))
         return q
 
     def _kinetic(self, v: np.ndarray) -> float:
         """In the middle of the step."""
         return float(v @ self.geometry.M @ v)
 
-    def _energy(self, q: np.ndarray, v: np.ndarray) -> tuple[float, float]:
+    def _energy(self, y: np.ndarray) -> tuple[float, float]:
         """Kinetic energy, and all of it."""
-        kinetic, potential = self.flow.dyn.energy(q, v)
+        kinetic, potential = self.flow.states.moving.energy(y[: self.nq], y[self.nq :])
         return float(kinetic), float(kinetic + potential)
 
     def _power(self, middle: np.ndarray, mean: np.ndarray) -> float:
-        """Of inputs and offsets of the actuators: M (a - a°) are their forces, a° the acceleration without them."""
-        dyn, inputs = self.flow.dyn, self.flow.inputs
-        if not (inputs.tau.any() or inputs.wrench.any() or self.offsets.any()):
-            return 0.0
-        q, v = self.flow.split(middle)
-        wrenches = inputs.wrench.reshape(-1, 6)
-        driven = dyn.forward_dynamics(q, v, inputs.tau, *wrenches)
-        alone = dyn.forward_dynamics(q, v, self.offsets, *np.zeros_like(wrenches))
-        return float((driven - alone) @ dyn.mass_matrix(q) @ mean)
+        """Of inputs at a velocity, less what offsets of the actuators take."""
+        states, inputs = self.flow.states, self.flow.inputs
+        q, w = self.flow.split(middle)
+        power = 0.0
+        if inputs.tau.any():
+            power += float(inputs.tau @ states.actuator_rates(q, mean))
+        if self.offsets.any():
+            power -= float(self.offsets @ states.moving.actuator_jacobian(q) @ mean)
+        if inputs.wrench.any():
+            still, wrenches = np.zeros_like(w), inputs.wrench.reshape(-1, 6)
+            forces = states.moving.generalized_forces
+            power += float((forces(q, w, still, *np.zeros_like(wrenches)) - forces(q, w, still, *wrenches)) @ mean)
+        return power

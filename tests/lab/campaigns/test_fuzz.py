@@ -16,6 +16,7 @@ from appell.lab.campaigns.fuzz.arenas import Arena, arena
 from appell.lab.campaigns.fuzz.campaign import Bounds, run
 from appell.lab.campaigns.fuzz.hunts import HUNTS, chosen, robots
 from appell.lab.campaigns.fuzz.hunts.arrays import Arrays
+from appell.lab.campaigns.fuzz.hunts.constraints import Constraints
 from appell.lab.campaigns.fuzz.hunts.files import Files
 from appell.lab.campaigns.fuzz.hunts.kills import motion_file
 from appell.lab.campaigns.fuzz.hunts.motions import Motions, judge
@@ -102,6 +103,30 @@ def test_robots_are_judged_by_somebody_who_can_disagree(monkeypatch, function):
     wrong = [link | {"mass": link["mass"] * (1 + 1e-9)} for link in case["links"]]
     monkeypatch.setattr(robots, "our_robot", lambda _, gravity: our_robot(wrong, gravity))
     assert f"{function}, float64: error" in hunt.check(case).problem
+
+
+def test_constraints_are_judged_by_somebody_who_can_disagree(monkeypatch):
+    """A closure that is told a millionth of a metre elsewhere is found out, and so is a mass."""
+    from appell.lab.campaigns.fuzz.hunts import constraints
+    from appell.lab.judges.peer_tree import our_robot
+    from appell.lab.judges.plain_closures import framed
+
+    def shifted(robot, closures):
+        moved = [x | {"a": x["a"] | {"xyz": [y + 1e-6 for y in x["a"]["xyz"]]}} for x in closures]
+        return framed(robot, moved)
+
+    def heavier(links, gravity):
+        return our_robot([link | {"mass": link["mass"] * (1 + 1e-6)} for link in links], gravity)
+
+    hunt = Constraints()
+    cases = (case for seed in range(100) if (case := hunt.case(seed))["function"] == "motion")
+    case = next(case for case in cases if [closure["type"] for closure in case["closures"]] == ["point"])
+    assert not hunt.check(case).problem
+    with monkeypatch.context() as patch:
+        patch.setattr(constraints, "framed", shifted)
+        assert hunt.check(case).problem
+    monkeypatch.setattr(constraints, "our_robot", heavier)
+    assert "forces of the motion: error" in hunt.check(case).problem
 
 
 def test_files_that_raise_what_nobody_promised_are_findings(monkeypatch):

@@ -10,6 +10,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from appell.control.axes import wirable
 from appell.control.cabinet.puma600 import puma_600
 from appell.control.cabinet.wiring import Channel, Wiring
 from appell.dynamics import Dynamics
@@ -45,6 +46,7 @@ def coordinate_ranges(system: System) -> np.ndarray:
 
 def generic_wiring(system: System) -> Wiring:
     """A channel an actuator, strong enough for the torque that it states or, failing that, for slow motions."""
+    wirable(system)
     poses, positions = _poses(system)
     torques = _slow_torques(system, poses)
     low, high = positions.min(axis=0), positions.max(axis=0)

@@ -11,7 +11,8 @@ its bound allows:
     v⁺ = v + dt A Jᵀλ,   A = M⁻¹               |λₖ| ≤ Fₖ,   θ̇⁺ₖ = 0 or λₖ = -Fₖ sign(θ̇⁺ₖ)                    (2)
 
 solved by sweeps over the drives from the λ of the step before. A drive at rest stays at rest, up to rounding, for as
-long as the bound holds it: no creeping, and brakes cost no smaller steps. On a tree without mimic joints J = 1.
+long as the bound holds it: no creeping, and brakes cost no smaller steps. On a tree without mimic joints J = 1. Where
+there are loops, every step ends with one of Newton's method that closes them.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from appell.control.axes import per_axis
 from appell.control.cabinet.signals import Blocks
 from appell.control.friction_parts import FrictionParts
 from appell.model.system import System
+from appell.motion.assembly.closed import closed
 from appell.motion.mechanisms.pose_check import check_pose
 
 SWEEPS = 8
@@ -53,28 +55,28 @@ def plant_step(parts: FrictionParts, state: State, tau: Sequence, dt: Scalar, da
     brakes = dict(zip(parts.system.actuator_names, brake, strict=True))
     rows = zip(equations.drives, parts.dry, J, strict=True)
     bounds = [dry.level(_dot(row, v)) + brakes.get(drive.name, 0.0) for drive, dry, row in rows]
-    q, free = _runge_kutta(q, v, dt, acceleration, first)
+    q, free = _runge_kutta(q, v, dt, acceleration, equations.rate, first)
     if all(isinstance(bound, float) and bound == 0.0 for bound in bounds):
-        return q, free, list(hold)
+        return equations.closed(q), free, list(hold)
     hold, slowed = _friction(free, hold, bounds, J, [first.solve(row) for row in J], dt)
-    q = [x + 0.5 * dt * (after - before) for x, after, before in zip(q, slowed, free, strict=True)]
-    return q, slowed, hold
+    late = equations.rate(q, [after - before for after, before in zip(slowed, free, strict=True)])
+    return equations.closed([x + 0.5 * dt * rate for x, rate in zip(q, late, strict=True)]), slowed, hold
 
 
-def _runge_kutta(q, v, dt: Scalar, acceleration: Callable, first: LDL):
+def _runge_kutta(q, v, dt: Scalar, acceleration: Callable, rate: Callable, first: LDL):
     half, sixth = 0.5 * dt, dt * (1.0 / 6.0)
-    a1 = acceleration(q, v, first)
-    q2, v2 = _moved(q, v, half), _moved(v, a1, half)
-    a2 = acceleration(q2, v2)
-    q3, v3 = _moved(q, v2, half), _moved(v, a2, half)
-    a3 = acceleration(q3, v3)
-    q4, v4 = _moved(q, v3, dt), _moved(v, a3, dt)
-    a4 = acceleration(q4, v4)
+    a1, r1 = acceleration(q, v, first), rate(q, v)
+    q2, v2 = _moved(q, r1, half), _moved(v, a1, half)
+    a2, r2 = acceleration(q2, v2), rate(q2, v2)
+    q3, v3 = _moved(q, r2, half), _moved(v, a2, half)
+    a3, r3 = acceleration(q3, v3), rate(q3, v3)
+    q4, v4 = _moved(q, r3, dt), _moved(v, a3, dt)
+    a4, r4 = acceleration(q4, v4), rate(q4, v4)
 
     def combined(x, k1, k2, k3, k4):
         return [s + sixth * (a + 2.0 * (b + c) + d) for s, a, b, c, d in zip(x, k1, k2, k3, k4, strict=True)]
 
-    return combined(q, v, v2, v3, v4), combined(v, a1, a2, a3, a4)
+    return combined(q, r1, r2, r3, r4), combined(v, a1, a2, a3, a4)
 
 
 def _moved(x, rate, dt: Scalar) -> list[Scalar]:
@@ -120,25 +122,28 @@ class Plant:
     """A system that moves: call it with torques that are held for a while."""
 
     def __init__(self, system: System, longest_step: float = 1e-3):
-        self.system, self.n, self.longest_step = system, system.nq, longest_step
+        self.system, self.longest_step = system, longest_step
         self.parts = FrictionParts(system)
         self._bound: Any = plant_function(self.parts).bind()
         self.place(system.start)
 
     def place(self, q, v=0.0) -> None:
         """Put the system somewhere."""
-        n, state = self.n, self._bound.state_next
-        q, v = (per_axis(self.system, "coordinate", name, given) for name, given in (("q", q), ("v", v)))
+        nq, nv, state = self.system.nq, self.system.nv, self._bound.state_next
+        q = per_axis(self.system, "coordinate", "q", q) if nq == nv else self.system.sized("q", q, nq)
         check_pose(self.parts.smooth, q)
-        state[:n], state[n : 2 * n], state[2 * n :] = q, v, 0.0
+        q = closed(self.system, self.parts.smooth, np.array(q))
+        v = per_axis(self.system, "coordinate", "v", v)
+        state[:nq], state[nq : nq + nv], state[nq + nv :] = q, v, 0.0
 
     @property
     def q(self) -> np.ndarray:
-        return self._bound.state_next[: self.n].copy()
+        return self._bound.state_next[: self.system.nq].copy()
 
     @property
     def v(self) -> np.ndarray:
-        return self._bound.state_next[self.n : 2 * self.n].copy()
+        nq = self.system.nq
+        return self._bound.state_next[nq : nq + self.system.nv].copy()
 
     def __call__(self, tau, duration: float) -> None:
         """Move for `duration` seconds under the torques `tau`."""

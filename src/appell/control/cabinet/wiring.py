@@ -18,7 +18,7 @@ from functools import cached_property
 
 import numpy as np
 
-from appell.control.axes import word
+from appell.control.axes import wirable, word
 from appell.errors import ArgumentError, check_number
 from appell.model.actuator import Actuator
 from appell.model.system import System
@@ -127,7 +127,8 @@ class Wiring:
         return len(self.channels)
 
     def check(self, system: System) -> None:
-        """Raise unless the system has the actuators that are wired."""
+        """Raise unless the system has the actuators that are wired, and these tell where it is."""
+        wirable(system)
         if system.actuator_names != self.names:
             kind = word(system, "actuator")
             raise ArgumentError(

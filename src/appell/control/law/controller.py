@@ -19,8 +19,8 @@ from appell.control.law.design import Design
 
 def control_function(design: Design) -> Function:
     """(q, v, reference, integral, before) -> (tau, integral_next, demand), as one compiled function."""
-    n = design.model.nq
-    inputs = {"q": n, "v": n, "reference": (3, n), "integral": n, "before": design.model.nu}
+    n = design.model.nv
+    inputs = {"q": design.model.nq, "v": n, "reference": (3, n), "integral": n, "before": design.model.nu}
 
     def body(q, v, reference, integral, before):
         step = design.step(q, v, reference, integral, before)
@@ -59,7 +59,7 @@ class Controller:
     def continuous(self, trajectory: Callable) -> Callable[[float, np.ndarray, np.ndarray], np.ndarray]:
         """The law without sampling and limits in time, as a torque for `appell.simulate`; no integral action."""
         function, model = self.function, self.design.model
-        integral, before = np.zeros(model.nq), np.zeros(model.nu)
+        integral, before = np.zeros(model.nv), np.zeros(model.nu)
 
         def torque(t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
             return function(q, v, np.array(trajectory(t)), integral, before)[2]

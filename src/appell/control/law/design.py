@@ -30,7 +30,7 @@ import numpy as np
 
 from appell.algebra.piecewise import clamp
 from appell.algebra.scalar import Scalar, select
-from appell.control.axes import PerAxis, controllable, per_axis
+from appell.control.axes import PerAxis, controllable, led, per_axis
 from appell.control.friction_parts import FrictionParts
 from appell.control.law.gains import Gains
 from appell.control.law.laws import feedback, find_law
@@ -118,9 +118,8 @@ class Design:
             tau.append(clamp(clamp(wanted, -limit, limit), last - swing, last + swing))  # (2)
         missing = [given - wanted for given, wanted in zip(tau, demand, strict=True)]
         missing = self.parts.equations.along_coordinates(q, missing)
-        for position, target, sum_, lack, limit in zip(
-            q, reference[0], integral, missing, self.integral_limit, strict=True
-        ):
+        errors = zip(self._led(q), reference[0], integral, missing, self.integral_limit, strict=True)
+        for position, target, sum_, lack, limit in errors:
             error = position - target
             pushes = lack * error  # > 0 where the error asks for more than there is
             grown = clamp(sum_ + self.period * error, -limit, limit)
@@ -130,14 +129,15 @@ class Design:
     def _demand(self, q, v, reference, integral, stopping: Scalar) -> list[Scalar]:
         law, equations = self.law, self.parts.equations
         damping, stiffness = self.stop_damping + self.stop_holding, self.stop_damping * self.stop_holding
-        rows = zip(q, v, reference[0], strict=True)
+        rows = zip(self._led(q), v, reference[0], strict=True)
         brake = [-damping * rate - stiffness * (x - stand) for x, rate, stand in rows]  # (5)
-        given = feedback(law, self.gains, q, v, reference, integral)
+        given = feedback(law, self.gains, self._led(q), v, reference, integral)
         if law.model == "motion":
             dry = self._friction_ahead(q, reference[1])
             u = [select(stopping, slow, fast) for slow, fast in zip(brake, given, strict=True)]
             lead = self.ahead * self.period
-            q = [x + lead * rate + 0.5 * lead * lead * acc for x, rate, acc in zip(q, v, u, strict=True)]  # (4)
+            moved = zip(q, equations.rate(q, v), equations.rate(q, u), strict=True)
+            q = [x + lead * rate + 0.5 * lead * lead * acc for x, rate, acc in moved]  # (4)
             v = [rate + lead * acc for rate, acc in zip(v, u, strict=True)]
             tau = equations.tau(q, v, u, {})
             return [force + select(stopping, 0.0, extra) for force, extra in zip(tau, dry, strict=True)]
@@ -150,6 +150,10 @@ class Design:
             for force, extra in zip(model, pushed, strict=True)
         ]
 
+    def _led(self, q) -> list[Scalar]:
+        """The coordinates that are led."""
+        return [q[k] for k in led(self.model)]
+
     def _friction_ahead(self, q, v_wanted) -> list[Scalar]:
         """The actuators' part against the dry friction of the motion to come."""
         equations, dry = self.parts.equations, self.parts.dry
@@ -157,7 +161,7 @@ class Design:
             return [0.0] * self.model.nu
         rates = equations.drive_rates(q, v_wanted)
         ahead = [replace(own, width=own.width or SLOW).force(rate) for own, rate in zip(dry, rates, strict=True)]
-        return equations.on_actuators(ahead)
+        return equations.drives_at_actuators(q, ahead)
 
 
 def checked_period(period: float) -> float:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from appell.control.axes import names_of, word
+from appell.control.axes import led, names_of, word
 from appell.control.cabinet.plant import Plant
 from appell.control.law.controller import Controller
 from appell.control.loop.reference import Reference
@@ -22,13 +22,14 @@ class Response:
     v: np.ndarray
     tau: np.ndarray
     reference: Reference
+    led: tuple[int, ...]  # where the coordinates of the reference stand in q
 
     @property
     def error(self) -> np.ndarray:
         """q - q_d."""
         count = min(len(self.t), len(self.reference))
         wanted = np.vstack([self.reference.q[:count], np.repeat(self.reference.q[-1:], len(self.t) - count, axis=0)])
-        return self.q - wanted
+        return self.q[:, list(self.led)] - wanted
 
 
 def closed_loop(controller: Controller, plant: Plant, reference: Reference, settle: float = 0.0) -> Response:
@@ -41,7 +42,7 @@ def closed_loop(controller: Controller, plant: Plant, reference: Reference, sett
                 f"the plant has {word(real, axis)}s {', '.join(found)}, "
                 f"the controller's model has {', '.join(believed)}."
             )
-    n, kind = model.nq, word(model, "coordinate")
+    n, kind = model.nv, word(model, "coordinate")
     if reference.n != n or not np.isclose(reference.period, period):
         raise ArgumentError(
             f"the reference has {reference.n} {kind}s and a period of {reference.period:g} s.",
@@ -49,7 +50,7 @@ def closed_loop(controller: Controller, plant: Plant, reference: Reference, sett
         )
     ticks = len(reference) + round(settle / period)
     t = period * np.arange(ticks)
-    q, v, tau = (np.empty((ticks, size)) for size in (n, n, model.nu))
+    q, v, tau = (np.empty((ticks, size)) for size in (model.nq, n, model.nu))
     end = reference.end
     for k in range(ticks):
         q[k], v[k] = plant.q, plant.v
@@ -63,4 +64,4 @@ def closed_loop(controller: Controller, plant: Plant, reference: Reference, sett
             f"t = {t[k]:g} s; before, q was ({', '.join(f'{x:.4g}' for x in q[max(k - 1, 0)])}).",
             hint="keep away from singular poses and from the end of reach; gains that are stable at this period",
         )
-    return Response(t, q, v, tau, reference)
+    return Response(t, q, v, tau, reference, led(model))

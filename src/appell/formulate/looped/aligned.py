@@ -60,26 +60,26 @@ def _along_z(motion: Motion) -> Motion:
 def _frames(tree: Tree) -> dict[str | None, Pose]:
     """A for every link and for the world; the first child whose axis is not parallel decides on γ."""
     axes = {link.name: link.joint.motion.axis for link in tree.links if isinstance(link.joint.motion, OneAxis)}
-    upright: dict[str | None, Mat3] = {link.name: IDENTITY for link in tree.links}
-    upright |= {name: _upright(axis) for name, axis in axes.items()}
-    upright[WORLD] = IDENTITY
-    frames = {name: Pose(rotation) for name, rotation in upright.items()}
+    turned: dict[str | None, Mat3] = {link.name: IDENTITY for link in tree.links}
+    turned |= {name: upright(axis) for name, axis in axes.items()}
+    turned[WORLD] = IDENTITY
+    frames = {name: Pose(rotation) for name, rotation in turned.items()}
     open_to_choice: set[str | None] = {WORLD, *axes}
     for link in tree.links:
         if link.parent not in open_to_choice or link.name not in axes:
             continue
-        axis = upright[link.parent].T @ link.placement.rotation @ axes[link.name]
+        axis = turned[link.parent].T @ link.placement.rotation @ axes[link.name]
         x, y = snap(axis.x), snap(axis.y)
         if x or y:
-            frames[link.parent] = Pose(upright[link.parent] @ _about_z(math.atan2(-x, y)))
+            frames[link.parent] = Pose(turned[link.parent] @ _about_z(math.atan2(-x, y)))
             open_to_choice.remove(link.parent)
     return frames
 
 
-def _upright(axis: Vec3) -> Mat3:
+def upright(axis: Vec3) -> Mat3:
     """A rotation that takes z to a unit axis: the smallest one, for axes that point down that after a half turn."""
     if axis.z < 0.0:
-        return _upright(-axis) @ Mat3.of([[1.0, 0.0, 0.0], [0.0, -1.0, 0.0], [0.0, 0.0, -1.0]])
+        return upright(-axis) @ Mat3.of([[1.0, 0.0, 0.0], [0.0, -1.0, 0.0], [0.0, 0.0, -1.0]])
     x, y, z = axis
     k = 1.0 / (1.0 + z)
     return Mat3.of([[1.0 - k * x * x, -k * x * y, x], [-k * x * y, 1.0 - k * y * y, y], [-x, -y, z]])

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from appell.errors import ArgumentError
+from appell.model.constrained import ConstrainedRobot
 from appell.model.system import System
 
 SHARPNESS = 60.0  # ρ, for quantities divided by their limit
@@ -48,6 +49,12 @@ class MotionBounds:
         MotionBounds.of(load("puma"), velocity=1.0). In a tree, where actuators are coordinates, `velocity` and the
         actuators' speeds are the same; in a mechanism a coordinate without a limit may cross its range in a second.
         """
+        if isinstance(system, ConstrainedRobot):
+            raise ArgumentError(
+                f"{system.owner} has constraints, which a series of sines in all coordinates would break.",
+                expected="a tree, or a mechanism in closed form",
+                hint="ap.motion.lift(robot, Fourier(...)) for a series of its independent joints",
+            )
         if not system.is_flat:
             raise ArgumentError(
                 f"{system.owner} has joints that are not of one axis, which a series of sines does not describe.",

@@ -16,7 +16,7 @@ from appell.lab.counts.polynomial import Polynomial, polynomial
 
 
 @dataclass(frozen=True)
-class Row:
+class PublishedCount:
     """One line of a table: a label, what is counted by which method, and what is printed."""
 
     label: str
@@ -30,22 +30,22 @@ class Row:
 @dataclass(frozen=True)
 class Table:
     title: str
-    rows: tuple[Row, ...]
+    rows: tuple[PublishedCount, ...]
 
 
-def _inverse(label: str, name: str, mul: Polynomial, add: Polynomial, remark: str = "") -> Row:
-    return Row(label, INVERSE, INVERSE_DYNAMICS[name], mul, add, remark)
+def _inverse(label: str, name: str, mul: Polynomial, add: Polynomial, remark: str = "") -> PublishedCount:
+    return PublishedCount(label, INVERSE, INVERSE_DYNAMICS[name], mul, add, remark)
 
 
-def _inertia(label: str, name: str, mul: Polynomial, add: Polynomial, remark: str = "") -> Row:
-    return Row(label, INERTIA, MASS_MATRIX[name], mul, add, remark)
+def _inertia(label: str, name: str, mul: Polynomial, add: Polynomial, remark: str = "") -> PublishedCount:
+    return PublishedCount(label, INERTIA, MASS_MATRIX[name], mul, add, remark)
 
 
 def _forward(
     label: str, inverse: str, inertia: str, way: str, mul: Polynomial, add: Polynomial, remark: str = ""
-) -> Row:
+) -> PublishedCount:
     method = forward_method(way, INVERSE_DYNAMICS[inverse], MASS_MATRIX[inertia])
-    return Row(label, FORWARD, method, mul, add, remark)
+    return PublishedCount(label, FORWARD, method, mul, add, remark)
 
 
 def _factor(matrix):
@@ -79,7 +79,7 @@ MATA_2 = Table(
     (_inertia(*_CRBA, polynomial(-56, 67, 7)), _inertia(*_NOC), _inertia(*_GAH)),
 )
 _FACTORED = polynomial(0, Fraction(1, 3), Fraction(1, 2), Fraction(1, 6))
-_CHOLESKY = Row(
+_CHOLESKY = PublishedCount(
     "Cholesky",
     FACTOR,
     Method("cholesky", "H = Lᵀ L", _factor),
@@ -88,7 +88,7 @@ _CHOLESKY = Row(
     "One over each diagonal entry is taken once, n M, and divides nothing after that; printed are a root for each "
     "row and a division for each element, and as many A as M, where a factor needs n³/6 - n/6.",
 )
-_BACK = Row(
+_BACK = PublishedCount(
     "back-substitution",
     BACK,
     Method("back-substitution", "Lᵀ L x = b", lambda L, inverse, b: Cholesky(L, inverse).solve(b)),
@@ -100,7 +100,7 @@ MATA_3 = Table(
     "Mata 2002, Table 3: forward dynamics by Gibbs-Appell and Cholesky",
     (
         _inertia("inertia matrix", *_GAH[1:]),
-        Row("bias", BIAS, INVERSE_DYNAMICS["gibbs-appell"], polynomial(-108, 96), polynomial(-105, 83)),
+        PublishedCount("bias", BIAS, INVERSE_DYNAMICS["gibbs-appell"], polynomial(-108, 96), polynomial(-105, 83)),
         _CHOLESKY,
         _BACK,
         _forward("total", "gibbs-appell", "hessian-loops", "cholesky", *_TOTAL),

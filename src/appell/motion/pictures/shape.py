@@ -22,6 +22,11 @@ import numpy as np
 from appell.compile.function import Function
 from appell.dynamics import Dynamics
 from appell.model.body import Body
+from appell.model.constrained import ConstrainedRobot
+from appell.model.constraint import Distance, Rolling
+from appell.model.constraint.constraint import find_frame
+from appell.model.constraint.rolling import AXES
+from appell.model.frame import Frame
 from appell.model.joints import Prismatic
 from appell.model.mechanism import Mechanism
 from appell.model.mechanism_parts import Polyline
@@ -30,13 +35,14 @@ from appell.model.system import System
 from appell.motion.pictures.scene import Scene
 
 SHORT = 1e-9  # m: a line that is shorter cannot be seen
+ROUND = 24  # lines of a wheel
 
 
 @dataclass(frozen=True, eq=False)
 class Segment:
     """A straight line between points of bodies, or of the world (None); `branch` is the chain that it belongs to."""
 
-    bodies: tuple[str | None, str | None]  # of its two ends, the same but for slides
+    bodies: tuple[str | None, str | None]  # of its two ends, the same but for slides and rods
     ends: np.ndarray  # (2, 3), each in the axes of its body
     branch: int = 0
     thin: bool = False  # it only leads to a centre of mass
@@ -58,11 +64,12 @@ class Shape:
     def __init__(self, dyn: Dynamics):
         self.dyn, self.system = dyn, dyn.system
         self.names = list(self.system.body_names)
-        self.segments = _tree(self.system) if isinstance(self.system, Robot) else _outlines(self.system)
+        tree = self.system.tree
+        self.segments = _outlines(self.system) if tree is None else [*_tree(tree), *_constraints(self.system)]
         self.joints, self.anchors = _joints(self.system), _anchors(self.system)
         seen = {segment.bodies[0] for segment in self.segments}
         bodies = {name: body for name, body in self.system.bodies.items() if body is not None}
-        lined = isinstance(self.system, Robot) and bool(seen - {None})  # joints show where the other links are
+        lined = tree is not None and bool(seen - {None})  # joints show where the other links are
         self.ellipsoids = [_ellipsoid(name, body, not lined and name not in seen) for name, body in bodies.items()]
 
     @cached_property
@@ -132,6 +139,32 @@ def _tree(robot: Robot) -> list[Segment]:
     return found
 
 
+def _constraints(system: System) -> list[Segment]:
+    """Rods that keep two points apart, and wheels where they roll."""
+    if not isinstance(system, ConstrainedRobot):
+        return []
+    branch, found = _branches(system.tree), []
+    for own in system.constraints:
+        if isinstance(own, Distance):
+            a, b = find_frame(system.tree, own.a), find_frame(system.tree, own.b)
+            ends = np.array([[*a.pose.translation], [*b.pose.translation]], float)
+            found.append(Segment((a.body, b.body), ends, branch.get(a.body, 0), thin=True))
+        if isinstance(own, Rolling):
+            body, number = find_frame(system.tree, own.frame).body, AXES.index(own.axis)
+            rim = pairwise(_rim(find_frame(system.tree, own.frame), number, own.radius))
+            found += [Segment((body, body), np.array(ends), branch.get(body, 0)) for ends in rim]
+    return found
+
+
+def _rim(frame: Frame, axis: int, radius: float) -> np.ndarray:
+    """The points of a wheel about an axis of its frame, in the axes of its body."""
+    turns = np.linspace(0.0, 2.0 * np.pi, ROUND + 1)
+    rim = np.zeros((ROUND + 1, 3))
+    rim[:, (axis + 1) % 3], rim[:, (axis + 2) % 3] = radius * np.cos(turns), radius * np.sin(turns)
+    R = np.array([list(row) for row in frame.pose.rotation.rows], float)
+    return rim @ R.T + np.array([*frame.pose.translation], float)
+
+
 def _branches(robot: Robot) -> dict[str | None, int]:
     """A number for every chain: a link goes on with its parent's unless the parent carries several."""
     children = [link.parent for link in robot.links]
@@ -159,8 +192,8 @@ def _outlines(system: System) -> list[Segment]:
 
 def _joints(system: System) -> list[tuple[str | None, np.ndarray]]:
     """Where to put dots: the joints of a tree, the ends of a mechanism's lines with few corners."""
-    if isinstance(system, Robot):
-        return [(link.name, np.zeros(3)) for link in system.links if _is_matter(system, link)]
+    if (tree := system.tree) is not None:
+        return [(link.name, np.zeros(3)) for link in tree.links if _is_matter(tree, link)]
     if not isinstance(system, Mechanism):
         return []
     short = [part for part in system.parts if 0 < len(part.outline) < 9]
@@ -169,10 +202,10 @@ def _joints(system: System) -> list[tuple[str | None, np.ndarray]]:
 
 def _anchors(system: System) -> list[list[float]]:
     """Where a tree is bolted to the world: joints about or along one axis that carry a link with mass."""
-    if not isinstance(system, Robot):
+    if (tree := system.tree) is None:
         return []
-    feet = [link for link in system.links if link.parent is None and link.joint.motion.nv == 1]
-    return [[*link.joint.placement.translation] for link in feet if _is_matter(system, link)]
+    feet = [link for link in tree.links if link.parent is None and link.joint.motion.nv == 1]
+    return [[*link.joint.placement.translation] for link in feet if _is_matter(tree, link)]
 
 
 def _is_matter(robot: Robot, link: Link) -> bool:

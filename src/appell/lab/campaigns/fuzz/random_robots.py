@@ -86,19 +86,27 @@ def fewer_links(links: Tree) -> Iterator[Tree]:
             yield rest
 
 
+PLAINER_BODIES: tuple[Numbers, ...] = (
+    PLAIN_BODY,
+    {"rotor": 0.0},
+    {"tilt": PLAIN_BODY["tilt"]},
+    {"com": [0.0, 0.0, 0.0]},
+    {"mass": 1.0},
+)
+PLAINER_JOINTS: tuple[Numbers, ...] = (STILL, {"leader": None}, {"axis": [0.0, 0.0, 1.0]}, {"kind": "revolute"})
+
+
 def plainer_links(links: Tree) -> Iterator[Tree]:
     """The tree with something of one link made plain."""
-    changes: tuple[Numbers, ...] = (
-        PLAIN_BODY,
-        STILL,
-        {"leader": None},
-        {"rotor": 0.0},
-        {"tilt": PLAIN_BODY["tilt"]},
-        {"com": [0.0, 0.0, 0.0]},
-        {"axis": [0.0, 0.0, 1.0]},
-        {"mass": 1.0},
-        {"kind": "revolute"},
-    )
+    yield from _plainer(links, (*PLAINER_BODIES, *PLAINER_JOINTS))
+
+
+def plainer_bodies(links: Tree) -> Iterator[Tree]:
+    """The tree with something of one body made plain; its joints stay where they are."""
+    yield from _plainer(links, PLAINER_BODIES)
+
+
+def _plainer(links: Tree, changes: tuple[Numbers, ...]) -> Iterator[Tree]:
     for k, link in enumerate(links):
         for change in changes:
             if change.items() <= link.items() or ("kind" in change and link["kind"] not in ONE_AXIS):

@@ -6,13 +6,16 @@ from appell.errors import ArgumentError, unknown_name
 from appell.lab.campaigns.fuzz.hunt import Hunt
 from appell.lab.campaigns.fuzz.hunts.arrays import Arrays
 from appell.lab.campaigns.fuzz.hunts.cache import Cache
+from appell.lab.campaigns.fuzz.hunts.constraints import Constraints
 from appell.lab.campaigns.fuzz.hunts.files import Files
 from appell.lab.campaigns.fuzz.hunts.kills import Kills
 from appell.lab.campaigns.fuzz.hunts.mechanisms import Mechanisms
 from appell.lab.campaigns.fuzz.hunts.motions import Motions
 from appell.lab.campaigns.fuzz.hunts.robots import Robots
 
-HUNTS: dict[str, type[Hunt]] = {hunt.name: hunt for hunt in (Robots, Mechanisms, Files, Arrays, Motions, Kills, Cache)}
+HUNTS: dict[str, type[Hunt]] = {
+    hunt.name: hunt for hunt in (Robots, Mechanisms, Constraints, Files, Arrays, Motions, Kills, Cache)
+}
 
 
 def chosen(names: str = "") -> list[Hunt]:

@@ -1,0 +1,195 @@
+"""The rows of constraints on a tree: gap, K, b and drift of each, at a configuration and a velocity of the tree.
+
+What a constraint is made of is looked up by its kind. Rows come in the order of the constraints, and within one in the
+order of its labels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import singledispatch
+from typing import Any
+
+from appell.algebra.dual import value_and_rate
+from appell.algebra.scalar import Scalar, Vector
+from appell.algebra.vector import Vec3
+from appell.errors import ModelError
+from appell.formulate.constrained import contact as touch
+from appell.formulate.constrained.action import Action, Sides
+from appell.formulate.constrained.closures import along, closure_action, distance, length
+from appell.formulate.constrained.frame_motion import Viewpoint
+from appell.formulate.constrained.rolling import contact_actions, skate_action
+from appell.formulate.constrained.row import Row
+from appell.formulate.constrained.views import view_from, view_of_closure, view_of_wheel
+from appell.formulate.kinematics import frame_pose
+from appell.formulate.tree import Tree
+from appell.model.constraint.closures import POSITION, Closure, Distance
+from appell.model.constraint.constraint import Constraint, find_frame
+from appell.model.constraint.gear import Gear
+from appell.model.constraint.prescribed import Prescribed
+from appell.model.constraint.rolling import AXES, Rolling, Skate
+from appell.model.constraint.velocities import Velocities
+from appell.model.frame import Frame
+
+
+@dataclass(frozen=True)
+class Instant:
+    """A tree, where it is and how it moves."""
+
+    tree: Tree
+    q: Vector
+    w: Vector
+
+    def sides(self, view: Viewpoint, a: Frame, b: Frame) -> Sides:
+        return Sides.of(self.tree, view, a, b, self.q, self.w)
+
+
+def rows(tree: Tree, constraints: Sequence[Constraint], q: Vector, w: Vector, prescribed: Vector = ()) -> list[Row]:
+    """All rows; w is a velocity of the tree. `prescribed` holds (s, ṡ, s̈) of every motion, one after the other.
+
+    Without it motions rest at 0.
+    """
+    at, found, motions = Instant(tree, q, w), [], list(prescribed)
+    for constraint in constraints:
+        for row in rows_of(constraint, at):
+            if motions and row.label in constraint.motions:
+                row, motions = row.driven(*motions[:3]), motions[3:]
+            found.append(row)
+    return found
+
+
+def wrench(tree: Tree, constraint: Constraint, q: Vector, multipliers: Vector) -> tuple[Vec3, Vec3]:
+    """Force and moment on side a of a constraint between two frames, at the origin of a, in world axes."""
+    sides, actions = actions_of(constraint, Instant(tree, q, [0.0] * tree.robot.nv))
+    axes = frame_pose(tree, Frame("view", sides.view.link, sides.view.pose), q).rotation
+    force, moment = sides.wrench(actions, multipliers)
+    return axes @ force, axes @ moment
+
+
+@singledispatch
+def rows_of(constraint: Constraint, at: Instant) -> list[Row]:
+    """The rows of one constraint; by its actions, unless it is no tie between frames."""
+    sides, actions = actions_of(constraint, at)
+    return [sides.row(constraint.name, action) for action in actions]
+
+
+@singledispatch
+def actions_of(constraint: Constraint, at: Instant) -> tuple[Sides, list[Action]]:
+    """Both sides of a constraint between frames, and the action of each of its rows."""
+    raise ModelError(
+        f"{constraint.owner} does not act between two frames, so that it has no wrench.",
+        expected="a closure, a rolling body or a skate",
+    )
+
+
+# ---- closures
+
+
+@actions_of.register
+def _(constraint: Closure, at: Instant) -> tuple[Sides, list[Action]]:
+    sides = _sides(constraint, at)
+    return sides, [closure_action(label, sides) for label in constraint.row_labels]
+
+
+@actions_of.register
+def _(constraint: Distance, at: Instant) -> tuple[Sides, list[Action]]:
+    sides, rest = _sides(constraint, at), constraint.length
+    if rest is None:
+        start = replace(at, q=[float(x) for x in at.tree.robot.start], w=[0.0] * at.tree.robot.nv)
+        rest = distance(_sides(constraint, start))
+    return sides, [length(label, sides, rest) for label in constraint.row_labels]
+
+
+def _sides(constraint: Closure, at: Instant) -> Sides:
+    a, b = _frames(at, constraint.a, constraint.b)
+    return at.sides(view_of_closure(at.tree, a, b), a, b)
+
+
+def _frames(at: Instant, *places: Any) -> tuple[Frame, ...]:
+    return tuple(find_frame(at.tree.robot, place) for place in places)
+
+
+# ---- rolling
+
+
+@actions_of.register
+def _(constraint: Rolling, at: Instant) -> tuple[Sides, list[Action]]:
+    a, b = _frames(at, constraint.frame, constraint.ground)
+    still = constraint.ball or constraint.wall is not None
+    sides = at.sides(view_from(b) if still else view_of_wheel(at.tree, a, b), a, b)
+    contact = _contact(constraint, sides)
+    return sides, contact_actions(constraint.row_labels, sides, contact, constraint.turning)
+
+
+def _contact(constraint: Rolling, sides: Sides) -> touch.Touch:
+    wall, radius, axis = constraint.wall, constraint.radius, AXES.index(constraint.axis)
+    if wall is None:
+        if constraint.ball:
+            return touch.ball_on_plane(sides.a, sides.b, radius)
+        return touch.wheel_on_plane(sides.a, sides.b, axis, radius)
+    exact = getattr(wall, "distance", None)
+    gap = exact or wall.gap
+    field = touch.Field(lambda x: gap(*x))
+    if not constraint.ball:
+        return touch.wheel_on_surface(sides.a, field, axis, radius)
+    return (touch.ball_at_distance if exact else touch.ball_on_surface)(sides.a, field, radius)
+
+
+@actions_of.register
+def _(constraint: Skate, at: Instant) -> tuple[Sides, list[Action]]:
+    a, b = _frames(at, constraint.frame, constraint.on)
+    sides, axis = at.sides(view_from(a), a, b), AXES.index(constraint.across)
+    return sides, [skate_action(label, sides, axis) for label in constraint.row_labels]
+
+
+# ---- what is no tie between frames
+
+
+@rows_of.register
+def _(constraint: Gear, at: Instant) -> list[Row]:
+    """Σ cₖ qₖ = c₀; a mimic joint moves as its leader does."""
+    tree = at.tree
+    ratio = {link.name: constraint.ratios.get(link.joint.name, 0.0) for link in tree.links}
+    links = [link for link in tree.links if link.joint.name in constraint.ratios]
+    gap: Scalar = -constraint.offset
+    for link in links:
+        gap = gap + ratio[link.name] * tree.position(link, at.q)[0]
+    (K,) = tree.gather_columns({link.name: [[ratio[link.name]]] for link in links}, rows=1)
+    return [Row(constraint.name, label, gap, K, 0.0, 0.0) for label in constraint.row_labels]
+
+
+@rows_of.register
+def _(constraint: Velocities, at: Instant) -> list[Row]:
+    """A v - b = 0, with Ȧ v - ḃ as its drift."""
+    robot = at.tree.robot
+    values, rates = value_and_rate(constraint.table, at.q, robot.rate(at.q, at.w))
+    found = []
+    for label, (*A, b), (*A_rate, b_rate) in zip(constraint.row_labels, values, rates, strict=True):
+        drift = sum((x * v for x, v in zip(A_rate, at.w, strict=True)), start=-b_rate)
+        found.append(Row(constraint.name, label, None, A, -b, drift))
+    return found
+
+
+# ---- motions
+
+
+@actions_of.register
+def _(constraint: Prescribed, at: Instant) -> tuple[Sides, list[Action]]:
+    """A point is driven along the axes of b."""
+    sides, actions = actions_of(constraint.constraint, at)
+    ways = {label: f"along {k + 1}" for k, label in enumerate(POSITION)}
+    driven = [
+        replace(along(ways[action.label], sides), label=action.label) if action.label in POSITION else action
+        for action in actions
+    ]
+    return sides, driven
+
+
+@rows_of.register
+def _(constraint: Prescribed, at: Instant) -> list[Row]:
+    inner = constraint.constraint
+    if isinstance(inner, (Gear, Velocities)):
+        return [replace(row, constraint=constraint.name) for row in rows_of(inner, at)]
+    sides, actions = actions_of(constraint, at)
+    return [sides.row(constraint.name, action) for action in actions]

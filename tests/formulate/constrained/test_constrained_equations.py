@@ -1,0 +1,149 @@
+"""What is particular to constrained robots: their velocities, actuators and variations."""
+
+import pickle
+
+import numpy as np
+import pytest
+
+import appell as ap
+from appell.model.constraint import Gear, Velocities
+from constrained_cases import constrained, state
+
+
+def moving(name: str):
+    system, given = constrained(name), state(name)
+    names = system.tree.velocity_names
+    return system, given["q"], given["v"][[names.index(each) for each in system.velocity_names]], given
+
+
+def test_velocities_of_ones_own_give_the_same_motion():
+    system, q, v, given = moving("diff-drive-caster")
+    tree = system.tree
+
+    def forward_and_turn(q):
+        rows = [[0.0] * tree.nv, [0.0] * tree.nv]
+        rows[0][0], rows[1][2] = 2.0 * ap.cos(q[2]), 1.0  # no unit vectors, and their rates count
+        rows[0][2] = ap.sin(q[2])
+        return rows, [0.0, 0.0]
+
+    mine = tree.with_loops(
+        *system.constraints, independent=Velocities(forward_and_turn, ("go", "turn"), ("m", "rad")), home=q
+    )
+    assert mine.velocity_names == ("go", "turn")
+    dyn, usual = ap.Dynamics(mine), ap.Dynamics(system)
+    w = usual.tree_velocity(q, v)
+    u = dyn.independent_velocity(q, w)
+    np.testing.assert_allclose(dyn.tree_velocity(q, u), w, rtol=1e-12, atol=1e-12)
+    a = dyn.tree_acceleration(q, u, dyn.forward_dynamics(q, u, given["tau"]))
+    np.testing.assert_allclose(a, given["a"], rtol=1e-11, atol=1e-11 * np.abs(given["a"]).max())
+    gains = np.array([0.3, -0.7])
+    slope = dyn.gibbs_function.gradient("a")(q, u, gains)
+    np.testing.assert_allclose(dyn.generalized_forces(q, u, gains), slope, rtol=1e-11, atol=1e-11)
+
+
+def test_actuators_share_a_motion_by_their_weights():
+    system, q, v, _ = moving("five-bar")
+    a = np.array([0.4, -1.1])
+    forces = ap.Dynamics(system).generalized_forces(q, v, a)
+    weights = {"left1": 1.0, "left2": 4.0, "right1": 2.0}
+    driven = system.tree.with_loops(*system.constraints, actuated=weights, independent=system.velocity_names, home=q)
+    dyn = ap.Dynamics(driven)
+    tau, J = dyn.inverse_dynamics(q, v, a), dyn.actuator_jacobian(q)
+    np.testing.assert_allclose(J.T @ tau, forces, rtol=1e-11, atol=1e-12)
+    W = np.diag(list(weights.values()))
+    null = np.linalg.svd(J.T)[2][-1]  # the torques that move nothing
+    assert abs(null @ W @ tau) < 1e-12 * np.abs(tau).max()  # so no smaller ones do
+
+
+def test_too_few_actuators_are_named():
+    system, q, v, _ = moving("five-bar")
+    driven = system.tree.with_loops(*system.constraints, actuated=["left1"], home=q)
+    with pytest.raises(ap.ModelError, match="1 actuators for 2 freedoms"):
+        ap.Dynamics(driven).inverse_dynamics(q, v, v)
+
+
+def test_friction_and_rotors_of_joints_without_a_motor_count():
+    system, q, v, _ = moving("fourbar-grashof")
+    rubbing = system.with_actuators(
+        lambda name, own: ap.Actuator(rotor_inertia=0.02, gear=3.0, friction=ap.Friction(viscous=0.5))
+    )
+    dyn, bare = ap.Dynamics(rubbing, friction=True, rotors=True), ap.Dynamics(system)
+    N, w = bare.basis(q), bare.tree_velocity(q, v)
+    np.testing.assert_allclose(dyn.mass_matrix(q), bare.mass_matrix(q) + 0.18 * N.T @ N, rtol=1e-12)
+    np.testing.assert_allclose(dyn.friction(q, v), N.T @ (0.5 * w), rtol=1e-12)
+    a = dyn.forward_dynamics(q, v, np.zeros(3))
+    drift = bare.tree_acceleration(q, v, np.zeros(1))
+    left = bare.bias(q, v) + N.T @ (0.5 * w) + 0.18 * N.T @ drift
+    np.testing.assert_allclose(dyn.mass_matrix(q) @ a, -left, rtol=1e-12)
+    np.testing.assert_allclose(dyn.inverse_dynamics(q, v, a), 0.0, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["fourbar-grashof", "rolling-disk"])
+def test_it_travels_with_its_functions(name):
+    system, q, v, given = moving(name)
+    again = pickle.loads(pickle.dumps(ap.Dynamics(system)))
+    np.testing.assert_array_equal(
+        again.forward_dynamics(q, v, given["tau"]), ap.Dynamics(system).forward_dynamics(q, v, given["tau"])
+    )
+
+
+def test_a_gear_travels():
+    gear = Gear({"a": 1.0, "b": -2.0})
+    assert pickle.loads(pickle.dumps(gear)) == gear
+
+
+def test_it_moves_by_its_independent_velocities_and_back():
+    system, q, _, _ = moving("five-bar")
+    step = np.array([0.02, -0.03])
+    there = system.integrate(q, step)
+    assert np.abs(ap.Dynamics(system).gap(there)).max() < 1e-12
+    # along the tangent and back onto the loops: the same to second order
+    np.testing.assert_allclose(system.difference(q, there), step, atol=2e-3)
+
+
+def test_variations_keep_the_loops():
+    system, q, _, _ = moving("fourbar-grashof")
+    heavy = system.with_payload(2.0, "coupler")
+    light = ap.Dynamics(system)
+    assert ap.Dynamics(heavy).mass_matrix(q) > light.mass_matrix(q)
+    turned = ap.Dynamics(system.with_gravity((0.0, 0.0, -9.81)))
+    np.testing.assert_allclose(turned.gravity(q), 0.0, atol=1e-12)  # it moves in the x-y plane
+    assert ap.Dynamics(system.with_free("coupler")).mass_matrix.inputs[-1].name == "parameters"
+
+
+def test_free_parameters_of_a_constrained_robot_enter_linearly():
+    system, q, v, _ = moving("fourbar-grashof")
+    a = np.array([1.3])
+    dyn = ap.Dynamics(system.with_free("coupler"))
+    coupler = np.array(system.bodies["coupler"].parameters)
+    whole = ap.Dynamics(system)
+    np.testing.assert_allclose(dyn.generalized_forces(q, v, a, coupler), whole.generalized_forces(q, v, a), rtol=1e-12)
+    Y = whole.regressor(q, v, a)
+    np.testing.assert_allclose(Y @ whole.parameter_values, whole.inverse_dynamics(q, v, a), rtol=1e-10, atol=1e-12)
+
+
+def test_a_joint_that_is_held_takes_its_freedom_away():
+    system = constrained("five-bar")
+    held = system.locked("left1")
+    assert held.nv == 1
+    assert held.tree.nv == system.tree.nv - 1
+
+
+def test_functions_of_constraints_are_refused_by_name_elsewhere():
+    dyn = ap.Dynamics(ap.load("puma"))
+    for name in ("tree_velocity", "gap", "constrained_acceleration", "mobility"):
+        with pytest.raises(ap.ModelError, match=f"{name} is for constrained robots"):
+            getattr(dyn, name)
+
+
+def test_impossible_choices_are_named():
+    system, q, _, _ = moving("fourbar-grashof")
+    tree, loops = system.tree, system.constraints
+    with pytest.raises(ap.ModelError, match=r"has no velocity 'cramk'.*Did you mean 'crank'"):
+        tree.with_loops(*loops, independent="cramk", home=q)
+    with pytest.raises(ap.ModelError, match="cannot be the independent velocities"):
+        tree.with_loops(*loops, independent=("crank", "rocker"), home=q)
+    with pytest.raises(ap.ModelError, match="weight -1"):
+        tree.with_loops(*loops, actuated={"crank": -1.0}, home=q)
+    with pytest.raises(ap.ArgumentError, match="way to forward dynamics"):
+        ap.Dynamics(system, forward="articulated-body")

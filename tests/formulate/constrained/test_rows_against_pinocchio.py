@@ -1,0 +1,65 @@
+"""Rows on random trees, in the axes of their loops, against the same rows in world axes with Pinocchio's kinematics.
+
+Both hold the same velocities back: one set of rows is a matrix T times the other, and where the loop is closed and the
+velocity keeps it so, T turns one drift into the other.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from appell.formulate.constrained.rows import rows
+from appell.formulate.tree import Tree
+from appell.lab.campaigns.fuzz.random_closures import MADE, random_closures
+from appell.lab.campaigns.fuzz.random_robots import random_links
+from appell.lab.judges.held_rows import HeldTree
+from appell.lab.judges.peer_tree import PeerTree, our_robot
+from appell.lab.judges.plain_closures import constraints, framed
+
+CLOSE = 1e-12
+GRAVITY = (0.0, 0.0, -9.81)
+TREES = 10
+
+
+def closed_trees(kind):
+    """Trees with a closure of a kind, where it is closed and its rows are of condition 100 at most."""
+    seed = found = 0
+    while found < TREES:
+        seed += 1
+        rng = np.random.default_rng([seed, 17])
+        links = random_links(rng, 6, tame=True)
+        robot = our_robot(links, GRAVITY)
+        q = robot.random_configuration(rng, within_limits=False)
+        if len(links) < 2:
+            continue
+        if not (made := random_closures(rng, PeerTree(links, GRAVITY, robot), q, kinds=(kind,))):
+            continue
+        robot = framed(robot, made)
+        judge = HeldTree(PeerTree(links, GRAVITY, robot), made)
+        K = judge.rows(q, np.zeros(robot.nv)).K
+        _, sizes, V = np.linalg.svd(K)
+        kept = sizes > 1e-9 * sizes[0]
+        if not sizes[0] or sizes[kept][-1] < 1e-2 * sizes[0] or kept.sum() == robot.nv:
+            continue
+        found += 1
+        w = V[kept.sum() :].T @ rng.normal(size=robot.nv - kept.sum())
+        yield robot, constraints(made), judge.rows(q, w), q, w
+
+
+@pytest.mark.parametrize("kind", MADE)
+def test_rows_are_those_of_the_judge_in_other_axes(kind):
+    for robot, held, theirs, q, w in closed_trees(kind):
+        ours = rows(Tree.of(robot), held, q.tolist(), w.tolist())
+        K, drift, offset = (
+            np.array([getattr(row, part) for row in ours], float) for part in ("jacobian", "drift", "offset")
+        )
+        T = K @ np.linalg.pinv(theirs.K, rcond=1e-9)
+        np.testing.assert_allclose(T @ theirs.K, K, rtol=0, atol=CLOSE * np.abs(K).max())
+        np.testing.assert_allclose(T @ theirs.drift, drift, rtol=0, atol=CLOSE * max(1.0, np.abs(drift).max()))
+        np.testing.assert_array_equal(offset, 0.0)
+        assert len(ours) == len(theirs.gap)
+        assert max((abs(row.gap) for row in ours if row.gap is not None), default=0.0) < CLOSE
+        holonomic = [row.gap is not None for row in ours]
+        assert holonomic == [flag for constraint in held for flag in constraint.holonomic]
+        assert sum(holonomic) == np.isfinite(theirs.gap).sum()
