@@ -32,7 +32,7 @@ def facts(system: System, warnings: list[str], counts: bool) -> dict[str, Any]:
         "nv": system.nv,
         "mass": sum(body.mass for body in system.bodies.values() if body is not None),
         "gravity": list(system.gravity),
-        "home": None if system is tree and tree.home is None else system.start.tolist(),
+        "home": None if isinstance(system, Robot) and system.home is None else system.start.tolist(),
         "coordinates": [
             {"name": name, "unit": unit, "lower": _finite(lower), "upper": _finite(upper)}
             for name, unit, (lower, upper) in zip(
