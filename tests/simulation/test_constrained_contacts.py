@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -10,8 +11,13 @@ from scipy.integrate import cumulative_simpson
 
 import appell as ap
 from appell.lab.judges.plain_closures import constraints
-from appell.model.limits import NO_LIMITS
 from appell.model.constraint import Gear, Point, Prescribed, Rolling
+from appell.model.limits import NO_LIMITS
+from appell.simulation.contact import Contacts
+from appell.simulation.flow import FreeMotion
+from appell.simulation.geometry import Geometry
+from appell.simulation.inputs import Inputs
+from appell.simulation.time_stepping import TimeStepping
 from constrained_cases import CASES, constrained, state, tree
 
 FINE = {"rtol": 1e-11, "atol": 1e-12, "progress": False}
@@ -21,7 +27,10 @@ def four_bar(actuators=None, limits=None, **how):
     """The four-bar of the reference, with other actuators and other limits of some joints."""
     case = CASES["fourbar-grashof"]
     robot = tree(case["model"]).with_actuators(actuators or {})
-    links = (replace(link, joint=replace(link.joint, limits=(limits or {}).get(link.name, NO_LIMITS))) for link in robot.links)
+    links = (
+        replace(link, joint=replace(link.joint, limits=(limits or {}).get(link.name, NO_LIMITS)))
+        for link in robot.links
+    )
     robot = replace(robot, links=tuple(links))
     home = case["states"][0]["q"]
     return robot.with_loops(*constraints(case["model"]["closures"]), independent=["crank"], home=home, **how)
@@ -74,9 +83,7 @@ def test_a_five_bar_bounces_on_the_ground_as_the_closed_form_does():
     pin = loops.pose("0/a")(q0)[:3, 3]
     np.testing.assert_allclose(pin[:2], closed.start, atol=1e-9)
     ground = ap.Plane((0.0, 1.0, 0.0), pin[1] - 0.05)
-    theirs = ap.simulate(
-        ap.Dynamics(closed), closed.start, until=0.3, contacts=ap.Contact("pin", ground, 0.5), **FINE
-    )
+    theirs = ap.simulate(ap.Dynamics(closed), closed.start, until=0.3, contacts=ap.Contact("pin", ground, 0.5), **FINE)
     ours = ap.simulate(loops, q0, until=0.3, contacts=ap.Contact("0/a", ground, 0.5), **FINE)
     times = [[event.time for event in run.impacts] for run in (ours, theirs)]
     np.testing.assert_allclose(*times, rtol=0, atol=1e-8)
@@ -87,7 +94,9 @@ def wheel():
     """A wheel of 0.3 m that rolls along x on the ground, upright, on a carriage without mass."""
     made = ap.Builder("wheel", root=None)
     made.link("carriage", ap.Prismatic((1, 0, 0)), joint_name="carriage", xyz=(0, 0, 0.3), mass=0)
-    made.link("wheel", ap.Revolute((0, 1, 0)), parent="carriage", joint_name="wheel", mass=2.0, inertia=(0.05, 0.09, 0.05))
+    made.link(
+        "wheel", ap.Revolute((0, 1, 0)), parent="carriage", joint_name="wheel", mass=2.0, inertia=(0.05, 0.09, 0.05)
+    )
     return made.build().with_loops(Rolling("wheel", 0.3), independent=["carriage"])
 
 
@@ -157,7 +166,7 @@ def test_energy_of_a_leg_is_lost_at_impacts_and_in_its_dampers_only():
     run = ap.simulate(dyn, until=0.6, contacts=ground, **(FINE | {"max_step": 2e-3}))
     assert run.impacts
     edges = [0.0, *(event.time for event in run.events), 0.6]
-    for start, end in zip(edges[:-1], edges[1:], strict=True):
+    for start, end in pairwise(edges):
         inside = (run.t > start) & (run.t < end)
         if inside.sum() < 50 or any(event.kind != "impact" for event in run.events if event.time <= start):
             continue
@@ -232,3 +241,61 @@ def test_a_path_of_one_coordinate_drives_a_row_as_well():
     path = ap.motion.Spline([0.0, 1.0], [[0.0], [0.3]])
     run = ap.simulate(robot, until=1.0, prescribed={"motor": path}, progress=False)
     np.testing.assert_allclose(run["q_left1"][-1], q0[0] + 0.3, rtol=0, atol=1e-12)
+
+
+def test_a_linkage_that_is_driven_altogether_moves_as_its_loops_say():
+    """No velocity is left free; every configuration is the assembly with the crank where the motor has it."""
+    case = CASES["fourbar-grashof"]
+    q0 = np.array(case["states"][0]["q"])
+    drive = Prescribed(Gear({"crank": 1.0}, offset=q0[0]), name="motor")
+    robot = tree(case["model"]).with_loops(*constraints(case["model"]["closures"]), drive, home=q0)
+    assert robot.nv == 0
+    run = ap.simulate(robot, until=2.0, prescribed={"motor": lambda t: (3.0 * t, 3.0, 0.0)}, progress=False)
+    free = constrained("fourbar-grashof")
+    for k in range(0, len(run), 20):
+        np.testing.assert_allclose(ap.motion.assemble(free, run.q[k], hold="crank"), run.q[k], rtol=0, atol=1e-11)
+        np.testing.assert_allclose(ap.Dynamics(free).tree_velocity(run.q[k], [3.0]), run["w"][k], rtol=0, atol=1e-10)
+    np.testing.assert_allclose(run(1.7)[0][0], q0[0] + 5.1, atol=1e-7)
+
+
+# ---- time stepping, and outside forces
+
+
+def test_time_stepping_keeps_loops_closed_and_makes_no_energy():
+    """Steps that know no events, through bounces of the pin on the ground."""
+    dyn = ap.Dynamics(constrained("five-bar"))
+    flow = FreeMotion(dyn, Inputs(dyn, None, None, False, 0.0))
+    q = dyn.system.start
+    ground = ap.Contact("0/a", ap.Plane((0, 1, 0), float(dyn.pose("0/a")(q)[1, 3]) - 0.03), restitution=0.5)
+    geometry = Geometry(flow.states, Contacts(flow.states.moving, ground), flow.drives)
+    stepping = TimeStepping(flow, geometry, 1e-10)
+    y = flow.states.start(0.0, q, np.zeros(2), False)
+    energies = []
+    for k in range(400):
+        stride = stepping.take(3e-4 * k, y, 3e-4)
+        assert stride.solved
+        y = stride.y
+        assert np.abs(dyn.gap(y[:4])).max() <= 1e-12
+        assert np.abs(dyn.row_rates(y[:4], y[4:])).max() <= 1e-11
+        assert geometry.at(y).distance()[0] >= -1e-9
+        energies.append(sum(flow.states.moving.energy(y[:4], y[4:])))
+    assert np.diff(energies).max() <= 1e-12 * abs(energies[0])
+    assert energies[-1] < energies[0] - 1e-3
+
+
+def test_weights_on_frames_are_gravity():
+    """Without gravity, with the weight of every link at its centre of mass: the same motion."""
+    case = CASES["fourbar-grashof"]
+    model, q0 = case["model"], case["states"][0]["q"]
+    robot = tree(model)
+    marks = [ap.Frame(f"{link.name} com", link.name, at(*link.body.com)) for link in robot.links]
+    rows = constraints(model["closures"])
+    heavy = robot.with_loops(*rows, home=q0)
+    light = robot.with_frames(marks).with_gravity((0, 0, 0)).with_loops(*rows, home=q0)
+    dyn = ap.Dynamics(light, wrenches=[mark.name for mark in marks], reference="LOCAL_WORLD_ALIGNED")
+    weights = {
+        mark.name: [*(link.body.mass * x for x in robot.gravity), 0.0, 0.0, 0.0]
+        for mark, link in zip(marks, robot.links, strict=True)
+    }
+    runs = [ap.simulate(ap.Dynamics(heavy), until=0.5, **FINE), ap.simulate(dyn, until=0.5, wrenches=weights, **FINE)]
+    np.testing.assert_allclose(runs[0].q[-1], runs[1].q[-1], rtol=0, atol=1e-9)

@@ -90,7 +90,14 @@ def test_a_ball_on_a_turntable_goes_round_a_circle():
 def test_a_snakeboard_is_driven_by_its_rotor_and_wheels():
     def torque(t, q, v):
         rotor, (front, back) = 0.3 * np.sin(2 * t), (q[4] - 0.4 * np.cos(2 * t), q[5] + 0.4 * np.cos(2 * t))
-        return [0, 0, 0, rotor, -0.6 * front - 0.1 * v[names.index("front")], -0.6 * back - 0.1 * v[names.index("back")]]
+        return [
+            0,
+            0,
+            0,
+            rotor,
+            -0.6 * front - 0.1 * v[names.index("front")],
+            -0.6 * back - 0.1 * v[names.index("back")],
+        ]
 
     names = constrained("snakeboard").velocity_names
     run, points, dyn = moved("snakeboard", torque=torque)

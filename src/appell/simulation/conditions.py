@@ -1,4 +1,4 @@
-"""What ends a run on its way: conditions of the user that fall below zero, legs at the end of their reach, singular rows.
+"""What ends a run on its way: conditions of the user that fall below zero, ends of reach, singular rows.
 
 All are functions of time and state, watched on the dense output of every step and found there to rounding, as walls
 are. A leg counts as stretched when REACH is left: the coordinates of a mechanism have no velocity beyond that place,

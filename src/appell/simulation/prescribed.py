@@ -22,7 +22,7 @@ class Motions:
     """The prescribed motions of a system, three numbers each, in the order of its arguments."""
 
     def __init__(self, system: System, given: Mapping[str, Any] | None, start: float):
-        self.names = motion_names(system)
+        self.names, self.start = motion_names(system), start
         named = {} if given is None else given
         if not isinstance(named, Mapping):
             raise ArgumentError(f"prescribed is {given!r}.", expected=f"{{name: {EXPECTED}}}")

@@ -1,21 +1,12 @@
 """Where the states of a run belong, and how they are kept there.
 
 y = (q, w): coordinates, and the velocities in which the motion is integrated. For most systems these are v, and every
-pair is a state. Under constraints w are the velocities of the tree, more than there are freedoms, and of all pairs only
-those are states that keep the rows; then
-
-    after a step      q goes to the nearest closed configuration, w to the nearest velocity that keeps all rows     (1)
-    under impulses    w changes by P Jᵀf, P Jᵀ = Δ of [M Kᵀ; K 0] (Δ, ·) = (Jᵀ, 0): the rows take their share        (2)
-
-Which rows carry forces was decided when the robot was made, and never in a step: a row that others imply looks
-independent off the manifold, and would take the last freedom away. Coordinates, torques and results are those of the
-system: v are its independent velocities, read off w. Accelerations come from multipliers, which need no velocity to be
-independent; where links without mass leave the tree's own inertia matrix singular, from the independent velocities.
+pair is a state: nothing has to be kept. What else may be so is in `constrained_states`.
 """
 
 from __future__ import annotations
 
-from functools import cached_property, singledispatch
+from functools import cached_property
 
 import numpy as np
 from scipy.linalg import lapack
@@ -24,18 +15,8 @@ from appell.compile.function import Function
 from appell.compile.native.bound import Bound
 from appell.dynamics import Dynamics
 from appell.errors import ArgumentError
-from appell.model.constrained import ConstrainedRobot
-from appell.model.system import System
-from appell.motion.assembly.rows import ConstraintRows, saddle_solve, tree_dynamics
-from appell.motion.curve import Piece, fit_matrix
+from appell.motion.curve import Piece
 from appell.simulation.prescribed import Motions
-from appell.simulation.status import Status, Stop
-
-AIM = 1e-12  # of the robot's size (at least 1), and of speeds: what is left of gaps and rates
-ASTRAY = 1e-6  # the same: a step that leads farther away than its errors
-MET = 1e-9  # the same: what a start may leave open
-SINGULAR = 1e-6  # of the usual: a row whose pivot is smaller than this does not determine its force
-MASSLESS = 1e-12  # of the largest: an inertia that is none
 
 
 class States:
@@ -121,180 +102,6 @@ class States:
         return int(np.linalg.matrix_rank(rows, tol=1e-9)) == self.nw
 
 
-class ConstrainedStates(States):
-    """The states of a constrained robot: velocities of its tree that keep the rows, and closed configurations."""
-
-    keeps = True
-
-    def __init__(self, dyn: Dynamics, moving: Dynamics, motions: Motions):
-        super().__init__(dyn, moving, motions)
-        self.rows = ConstraintRows(dyn)
-        self.system = self.rows.system
-        names = self.system.tree.velocity_names
-        chosen = self.system.velocity_names
-        self._chosen = [names.index(name) for name in chosen] if set(chosen) <= {*names} else None
-        self.scale = max(1.0, self.rows.loops.size)
-        self.K = np.zeros((len(self.rows.kept), self.nw))
-        self.rows.at(motions(0.0))
-        self._volume = self._latest = -np.inf  # log det K Kᵀ about the last step, and at its end
-        self.usual = _pivots(self.rows.jacobian(self.system.start)[self.rows.kept])
-
-    def rate(self, slides: bool) -> Function:
-        place, nw, massless = self.system.actuated, self.nw, self._massless
-
-        def body(equations, q, w, tau, *others):
-            s, wrenches = (others[0] if slides else None), others[-1]
-            force = [0.0] * nw
-            for k, x in zip(place, tau, strict=True):
-                force[k] = x
-            if massless:
-                v = equations.independent_velocity(q, w)
-                a = equations.tree_acceleration(q, v, equations.acceleration(q, v, tau, wrenches, s))
-            else:
-                a = equations.constrained_acceleration(q, w, force, wrenches, s)[0]
-            return {"rate": equations.tree.rate(q, w), "a": a}
-
-        doc = "The equations of motion of a tree under constraints, in its own velocities."
-        return self.dyn.function("tree_state_rate", "q w tau s" if slides else "q w tau", body, doc, pushed=True)
-
-    @property
-    def _massless(self) -> bool:
-        sizes = np.linalg.eigvalsh(self.moving.mass_matrix(self.system.start))
-        return bool(sizes[0] <= MASSLESS * sizes[-1])
-
-    def velocities(self, q: np.ndarray, w: np.ndarray) -> np.ndarray:
-        if self._chosen is not None:
-            return w[..., self._chosen]
-        return self.dyn.independent_velocity(q, w, *self.rows.given)
-
-    def actuator_rates(self, q: np.ndarray, w: np.ndarray) -> np.ndarray:
-        return w[..., list(self.system.actuated)]
-
-    def groups(self, q: np.ndarray, w: np.ndarray) -> dict[str, np.ndarray]:
-        return {"q": q, "v": self.velocities(q, w), "w": w}
-
-    @property
-    def units(self) -> dict[str, dict[str, str]]:
-        tree = self.system.tree
-        return {"w": {name: f"{unit}/s" for name, unit in zip(tree.velocity_names, tree.velocity_units, strict=True)}}
-
-    def shown(self, piece: Piece) -> Piece:
-        degree = len(piece.series) - 1
-        values = piece.over(piece.start, piece.end, degree)
-        q, w = values[:, : self.nq], values[:, self.nq :]
-        return piece._replace(series=fit_matrix(degree) @ np.concatenate([q, self.velocities(q, w)], axis=1))
-
-    # ---- onto the manifold
-
-    def start(self, t: float, q: np.ndarray, v, project: bool) -> np.ndarray:
-        """A start on the manifold: what breaks a constraint is refused by name, or projected if that is asked for."""
-        rows, owner = self.rows, self.system.owner
-        rows.at(self.motions(t))
-        if rows.open_by(q) > MET * self.scale:
-            if not project:
-                name, size, unit = rows.loops.remaining(rows.gap(q))
-                raise ArgumentError(
-                    f"q0 of {owner} leaves constraint '{name}' open by {size:.4g} {unit}.",
-                    expected="a configuration in which all loops are closed",
-                    hint="project=True, or ap.motion.assemble(robot, q0)",
-                )
-            q = rows.system.assembled(q) if not rows.given else rows.nearest(q)
-        given = np.asarray(v, float) if np.ndim(v) == 1 else np.zeros(0)
-        if given.shape == (self.system.nv,) and self.system.nv != self.nw:
-            w = self.dyn.tree_velocity(q, numbers(v, self.system.nv, "v0", owner), *rows.given)
-        else:
-            w = self._tree_velocity(q, v, owner)
-        left = np.abs(rows.rates(q, w))
-        worst = int(np.argmax(left)) if len(left) else 0
-        if len(left) and not left[worst] <= MET * max(1.0, float(np.abs(w).max())) and not project:
-            raise ArgumentError(
-                f"v0 of {owner} breaks constraint '{rows.owner(worst)}': {left[worst]:.4g} are left along its row "
-                f"'{rows.labels[worst][1]}'.",
-                expected=f"velocities that keep all constraints, or the {self.system.nv} independent ones: "
-                f"{', '.join(self.system.velocity_names)}",
-                hint="project=True, or ap.motion.project_velocity(robot, q0, v0)",
-            )
-        return self.kept(t, np.concatenate([q, w]), strict=False)
-
-    def _tree_velocity(self, q: np.ndarray, v, owner: str) -> np.ndarray:
-        try:
-            return numbers(v, self.nw, "v0", owner)
-        except ArgumentError as error:
-            if np.shape(v) == (self.nw,):
-                raise
-            raise ArgumentError(
-                error.problem,
-                expected=f"{self.system.nv} independent velocities ({', '.join(self.system.velocity_names)}), or all "
-                f"{self.nw} of the tree",
-            ) from None
-
-    def kept(self, t: float, y: np.ndarray, strict: bool = True) -> np.ndarray:
-        """(1); a state that no step would have led to ends the run."""
-        rows, q, w = self.rows, y[: self.nq], y[self.nq :]
-        if not np.isfinite(y).all():
-            return y
-        rows.at(self.motions(t))
-        gap = rows.open_by(q)
-        if gap > AIM * self.scale:
-            q = rows.nearest(self._unit(q))
-            gap = rows.open_by(q) if strict and gap <= ASTRAY * self.scale else gap
-        self.place(q)
-        pivots = _pivots(self.K)
-        if strict and (not gap <= ASTRAY * self.scale or (pivots < SINGULAR * self.usual).any()):
-            more = "ap.motion.singularity(robot, q) tells more"
-            raise Stop(Status.SINGULAR, f"{self.blamed(q)} at t = {t:.9g}.", hint=more, final=True)
-        with np.errstate(all="ignore"):
-            latest = 2.0 * float(np.log(pivots).sum())
-        self._volume, self._latest = max(self._latest, latest), latest
-        left = rows.rates(q, w)[rows.kept]
-        if np.abs(left).max(initial=0.0) > 0.1 * AIM * max(1.0, float(np.abs(w).max())):
-            w = w + saddle_solve(self.mass.M, self.K, np.zeros((self.nw, 1)), -left)
-        return np.concatenate([q, w])
-
-    def _unit(self, q: np.ndarray) -> np.ndarray:
-        q = q.copy()
-        for span in self.system.quaternions:
-            q[span] /= np.linalg.norm(q[span])
-        return q
-
-    def volume(self, q: np.ndarray) -> np.ndarray:
-        """log det K Kᵀ of configurations, a batch, over the larger of those at both ends of a step."""
-        K = self.rows.jacobian(q)[..., self.rows.kept, :]
-        with np.errstate(all="ignore"):
-            return np.linalg.slogdet(K @ K.swapaxes(-1, -2))[1] - self._volume
-
-    def blamed(self, q: np.ndarray) -> str:
-        """The constraint whose rows say least that those before do not, as a message calls it."""
-        share = _pivots(self.rows.jacobian(q)[self.rows.kept]) / np.maximum(self.usual, 1e-300)
-        k = int(self.rows.kept[int(np.argmin(share))]) if len(share) else 0
-        name, label = self.rows.labels[k]
-        return f"It is row '{label}' of constraint '{name}' of {self.system.owner}"
-
-    # ---- impulses, by (2)
-
-    def place(self, q: np.ndarray) -> None:
-        super().place(q)
-        self.K = self.rows.jacobian(q)[self.rows.kept]
-
-    def response(self, rows: np.ndarray) -> np.ndarray:
-        return saddle_solve(self.mass.M, self.K, rows.T)
-
-    def stands(self, rows: np.ndarray) -> bool:
-        driven = bool(np.abs(self.rows.rates(self.mass.q, np.zeros(self.nw))).max(initial=0.0) > 0.0)
-        return not driven and super().stands(np.concatenate([rows, self.K]))
-
-
-@singledispatch
-def states_of(system: System, dyn: Dynamics, motions: Motions) -> States:
-    """The states of a system's motion."""
-    return States(dyn, dyn, motions)
-
-
-@states_of.register
-def _(system: ConstrainedRobot, dyn: Dynamics, motions: Motions) -> States:
-    return ConstrainedStates(dyn, tree_dynamics(dyn), motions)
-
-
 def numbers(given, size: int, name: str, owner: str) -> np.ndarray:
     """As many finite numbers, or an error that names them."""
     try:
@@ -306,8 +113,3 @@ def numbers(given, size: int, name: str, owner: str) -> np.ndarray:
     if not np.isfinite(found).all():
         raise ArgumentError(f"{name} holds a value that is not finite: {found}.", expected="finite numbers")
     return found
-
-
-def _pivots(K: np.ndarray) -> np.ndarray:
-    """What is left of every row by those before it."""
-    return np.abs(lapack.dgeqrf(K.T)[0].diagonal()) if len(K) else np.zeros(0)

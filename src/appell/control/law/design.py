@@ -118,8 +118,8 @@ class Design:
             tau.append(clamp(clamp(wanted, -limit, limit), last - swing, last + swing))  # (2)
         missing = [given - wanted for given, wanted in zip(tau, demand, strict=True)]
         missing = self.parts.equations.along_coordinates(q, missing)
-        rows = zip(self._led(q), reference[0], integral, missing, self.integral_limit, strict=True)
-        for position, target, sum_, lack, limit in rows:
+        errors = zip(self._led(q), reference[0], integral, missing, self.integral_limit, strict=True)
+        for position, target, sum_, lack, limit in errors:
             error = position - target
             pushes = lack * error  # > 0 where the error asks for more than there is
             grown = clamp(sum_ + self.period * error, -limit, limit)

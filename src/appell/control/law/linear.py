@@ -74,7 +74,7 @@ class LinearSystem:
         for name in wanted:
             if name not in self.states:
                 raise ArgumentError(unknown_name("state", str(name), self.states, "the linear system"))
-        own = [self.states.index(name) for name in wanted]
+        own = np.array([self.states.index(name) for name in wanted], int)
         others = np.setdiff1d(np.arange(len(self.A)), own)
         across = np.abs(self.A[np.ix_(own, others)]) > CYCLIC * np.abs(self.A).max(initial=0.0)
         if across.any():

@@ -55,7 +55,7 @@ def lqr(
     part = linear.part(named)
     Q = _weights("states", list(named.values()), len(named) if isinstance(states, Mapping) else len(linear.states), 0.0)
     count = len(linear.inputs)
-    R = _weights("inputs", [inputs] * count if np.ndim(inputs) == 0 else list(inputs), count, 1e-300)  # type: ignore[arg-type]
+    R = _weights("inputs", [inputs] * count if isinstance(inputs, int | float) else [*inputs], count, 1e-300)
     try:
         P = solve_continuous_are(part.A, part.B, np.diag(Q), np.diag(R))
     except (LinAlgError, ValueError) as error:
@@ -68,7 +68,7 @@ def lqr(
     return Regulator(part, K, tuple(linear.states.index(name) for name in part.states))
 
 
-def _weights(what: str, given: Sequence[float], count: int, least: float) -> np.ndarray:
+def _weights(what: str, given: list, count: int, least: float) -> np.ndarray:
     try:
         found = np.array(given, float)
     except (TypeError, ValueError):

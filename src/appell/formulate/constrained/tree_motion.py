@@ -66,7 +66,8 @@ class TreeMotion:
     def closing(self, q: Vector) -> list[Scalar]:
         """A step of Newton's method towards closed loops, along the velocities that are not independent."""
         basis = self.manifold.position_basis(self.tree.tree, q, self.prescribed)
-        return basis.lu.solve([*(-row.gap for row in basis.held), *([0.0] * basis.freedoms)])
+        gaps = [-row.gap for row in basis.held if row.gap is not None]
+        return basis.E.solve([*gaps, *([0.0] * basis.freedoms)])
 
     # ---- how it moves
 

@@ -21,9 +21,7 @@ from appell.motion.record import Record
 FARTHEST = 0.5  # rad or m: a dependent joint that goes farther between two times has changed its branch
 
 
-def lift(
-    robot: Dynamics | System, path: Path, samples: int = 501, *, period: float | None = None, q0=None
-) -> Record:
+def lift(robot: Dynamics | System, path: Path, samples: int = 501, *, period: float | None = None, q0=None) -> Record:
     """q, v, a, tau of a path of the independent joints, which it names; `q0` (home if None) tells the branch.
 
     tau are the torques of the motion. An error says when a loop cannot be closed on the way.

@@ -1,0 +1,140 @@
+"""Linear systems of constrained robots: published eigenvalues, differences of motions, feedback of least cost."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+import pytest
+
+import appell as ap
+from appell.control.law.directions import deviation
+from appell.control.law.linear import linearize
+from appell.errors import ArgumentError, ModelError
+from appell.lab.judges.plain_closures import constraints
+from appell.model.constraint import Gear, Prescribed
+from appell.motion.assembly.rows import ConstraintRows
+from constrained_cases import CASES, constrained, state, tree
+
+RADIUS = 0.3  # of the bicycle's rear wheel
+
+
+@cache
+def bicycle():
+    """Whipple's bicycle upright, its velocities those of lean, rear wheel and steer."""
+    model = CASES["whipple-bicycle"]["model"]
+    home = [0.0, 0.0, RADIUS, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0]
+    independent = ("frame_wx", "rear", "fork")
+    return tree(model).with_loops(*constraints(model["closures"]), independent=independent, home=home)
+
+
+@pytest.mark.parametrize("wanted", CASES["whipple-bicycle"]["eigenvalues"], ids=lambda wanted: f"{wanted['speed']}m/s")
+def test_the_bicycle_has_the_published_eigenvalues_and_zeros_of_its_cyclic_coordinates(wanted):
+    """Four of weave, capsize and castering; place, heading, angles of the wheels and speed are the six zeros."""
+    robot = bicycle()
+    found = linearize(robot, robot.home, [0.0, wanted["speed"] / RADIUS, 0.0])
+    poles = sorted(found.poles, key=abs)
+    assert len(poles) == 10
+    assert max(np.abs(poles[:6])) <= 1e-6  # a zero of multiplicity two is exact to the root of rounding
+    published = [complex(*value) for value in wanted["values"]]
+    for value in published:
+        assert min(abs(np.array(poles[6:]) - value)) <= 1e-12 * max(map(abs, published))
+    assert found.cyclic == ("q_frame_vx", "q_frame_vy", "q_frame_wz", "q_rear", "q_front")
+    apart = found.part(["q_frame_wx", "q_fork", "v_frame_wx", "v_fork"])
+    np.testing.assert_allclose(np.sort_complex(apart.poles), np.sort_complex(published), rtol=0, atol=1e-10)
+
+
+@pytest.mark.parametrize("name", ["floating-fourbar", "rolling-disk", "mobile-manipulator", "bricard", "rod-leg"])
+def test_the_matrix_is_the_slope_of_the_motion(name):
+    """By differences: of accelerations, and of the way from one moving configuration to a neighbour that moves, too.
+
+    A distance of 1e-5 leaves 1e-10 by curvature, and rounding of 1e-16 over distance and time 1e-7; motions with
+    constant velocity stand for the true ones, from which they differ by squares of time that cancel.
+    """
+    given, system = state(name), constrained(name)
+    q, tau, dyn = given["q"], given["tau"], ap.Dynamics(system)
+    v = dyn.independent_velocity(q, given["v"])
+    linear, T = linearize(system, q, v, tau), ConstraintRows(dyn).tangents(q)
+    tree, p, distance, time = system.tree, T.shape[1], 1e-5, 1e-4
+
+    def rate(at, speed):
+        w, own = dyn.tree_velocity(at, speed), dyn.tree_velocity(q, v)
+        ways = [tree.difference(tree.integrate(q, t * own), tree.integrate(at, t * w)) for t in (time, -time)]
+        xi = (ways[0] - ways[1])[list(system.manifold.positions)] / (2.0 * time)
+        return np.concatenate([xi, dyn.forward_dynamics(at, speed, tau)])
+
+    slopes = []
+    for step in distance * np.eye(len(linear.states)):
+        ends = [
+            rate(ap.motion.assemble(dyn, tree.integrate(q, sign * T @ step[:p])), v + sign * step[p:])
+            for sign in (1.0, -1.0)
+        ]
+        slopes.append((ends[0] - ends[1]) / (2.0 * distance))
+    np.testing.assert_allclose(np.array(slopes).T, linear.A, rtol=0, atol=1e-6 * max(1.0, np.abs(linear.A).max()))
+
+
+def test_equilibria_of_a_four_bar_have_the_eigenvalues_of_the_reference():
+    system = constrained("fourbar-grashof")
+    for wanted in CASES["fourbar-grashof"]["equilibria"]:
+        poles = linearize(system, wanted["q"], tau=np.zeros(3)).poles
+        np.testing.assert_allclose(poles**2, wanted["eigenvalue_squared"], rtol=1e-12)
+
+
+def test_a_bicycle_too_slow_to_stand_is_kept_upright_by_steering():
+    """Five lines; without them it falls at 3 m/s."""
+    robot = bicycle()
+    linear = ap.control.linearize(robot, robot.home, [0.0, 3.0 / RADIUS, 0.0], actuators=["fork"])
+    law = ap.control.lqr(linear, {"q_frame_wx": 1.0, "q_fork": 1.0, "v_frame_wx": 1.0, "v_fork": 1.0}, 0.01)
+    start = ap.motion.assemble(robot, robot.tree.integrate(robot.start, [0, 0, 0, 0.05, 0, 0, 0, 0, 0]))
+    run = ap.simulate(robot, start, [0.0, 3.0 / RADIUS, 0.0], 6.0, torque=law, progress=False)
+    alone = ap.simulate(robot, start, [0.0, 3.0 / RADIUS, 0.0], 2.0, progress=False)
+    leans = [2.0 * np.arcsin(r.q[-1, 3]) for r in (run, alone)]
+    assert abs(leans[0]) < 1e-3
+    assert abs(leans[1]) > 0.5
+    assert law.poles.real.max() < -0.5
+    assert linear.poles.real.max() > 1.0
+
+
+def test_a_mobile_robot_comes_back_to_its_line():
+    """Started beside the line and askew, two driven wheels bring it back, on the way with constant speed."""
+    model = CASES["diff-drive-caster"]["model"]
+    robot = tree(model)
+    system = robot.with_loops(
+        *constraints(model["closures"]), actuated=["left", "right"], independent=["body_vx", "body_w"], home=np.zeros(7)
+    )
+    steady = np.array([0.5, 0.0])
+    linear = ap.control.linearize(system, system.home, steady)
+    weights = {"q_body_vy": 4.0, "q_body_w": 4.0, "q_fork": 0.0, "v_body_vx": 1.0, "v_body_w": 1.0}
+    law = ap.control.lqr(linear, weights, 0.1)
+    start = system.start + np.array([0.0, 0.1, 0.2, 0.0, 0.0, 0.0, 0.0])
+    run = ap.simulate(system, start, steady, 15.0, torque=law, progress=False)
+    names = [system.tree.velocity_names[k] for k in system.manifold.positions]
+    left = dict(zip(names, deviation(system, system.start, steady, 15.0, run.q[-1]), strict=True))
+    assert abs(left["body_vy"]) < 5e-3
+    assert abs(left["body_w"]) < 5e-3
+    np.testing.assert_allclose(run.v[-1], steady, atol=5e-3)
+
+
+def test_states_that_depend_on_others_are_not_looked_at_alone():
+    robot = bicycle()
+    linear = linearize(robot, robot.home, [0.0, 10.0, 0.0])
+    with pytest.raises(ArgumentError, match=r"they depend on .*q_fork"):
+        linear.part(["q_frame_wx", "v_frame_wx"])
+    with pytest.raises(ArgumentError, match="has no state 'lean'"):
+        linear.part(["lean"])
+
+
+def test_a_feedback_that_cannot_be_is_refused_with_its_states():
+    """Steering does not change the speed."""
+    robot = bicycle()
+    linear = linearize(robot, robot.home, [0.0, 10.0, 0.0], actuators=["fork"])
+    with pytest.raises(ArgumentError, match=r"no feedback of .*v_rear"):
+        ap.control.lqr(linear, {"q_frame_wx": 1.0, "q_fork": 1.0, "v_frame_wx": 1.0, "v_fork": 1.0, "v_rear": 1.0})
+
+
+def test_prescribed_motions_are_refused_by_name():
+    case = CASES["five-bar"]
+    drive = Prescribed(Gear({"left1": 1.0}, offset=case["states"][0]["q"][0]), name="motor")
+    robot = tree(case["model"]).with_loops(*constraints(case["model"]["closures"]), drive, home=case["states"][0]["q"])
+    with pytest.raises(ModelError, match="has prescribed motions"):
+        linearize(robot, robot.home)
