@@ -30,7 +30,6 @@ TURN_STEP = 0.5  # rad: the longest step of an angle
 STARTS = 12  # beside the one that was given
 NEARBY = 0.2  # rad or robot's sizes: how far the first of them is away, the others farther
 MOST = 3.0  # the farthest
-LENGTHS = ("x", "y", "z", "length", "n")  # rows that are measured in m, with those along an axis
 
 
 @dataclass(frozen=True)
@@ -115,9 +114,14 @@ class Loops:
 
     def remaining(self, gaps: np.ndarray) -> tuple[str, float, str]:
         """The constraint that is open widest, by how much, and in which unit."""
+        units = {
+            (c.name, label): unit
+            for c in self.constraints
+            for label, unit in zip(c.row_labels, c.row_units, strict=True)
+        }
         sizes: dict[tuple[str, str], float] = {}
-        for (name, label), gap in zip(self.rows, gaps, strict=True):
-            key = name, "m" if label in LENGTHS or label.startswith("along") else "rad"
+        for row, gap in zip(self.rows, gaps, strict=True):
+            key = row[0], units[row]
             sizes[key] = float(np.hypot(sizes.get(key, 0.0), gap))
         (name, unit), size = max(sizes.items(), key=lambda item: item[1])
         return name, size, unit
