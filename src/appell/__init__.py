@@ -40,6 +40,25 @@ from appell.errors import (
 )
 from appell.model.actuator import Actuator
 from appell.model.body import Body, Inertia
+from appell.model.constraint import (
+    Constraint,
+    Cylindrical,
+    Distance,
+    Flat,
+    Gear,
+    Hinge,
+    OnLine,
+    OnPlane,
+    Orientation,
+    Point,
+    Prescribed,
+    Rolling,
+    Skate,
+    Slider,
+    Universal,
+    Velocities,
+    Weld,
+)
 from appell.model.frame import Frame
 from appell.model.friction import Friction
 from appell.model.joints import Continuous, Floating, Planar, Prismatic, Revolute, Spherical
@@ -60,6 +79,7 @@ _LATER: dict[str, tuple[str, str | None]] = {
     "Record": ("appell.motion", "Record"),
     "Sampled": ("appell.simulation", "Sampled"),
     "Sphere": ("appell.simulation", "Sphere"),
+    "constraint": ("appell.model.constraint", None),
     "control": ("appell.control", None),
     "draw": ("appell.motion", "draw"),
     "from_pinocchio": ("appell.describe.pinocchio", "from_pinocchio"),
@@ -77,7 +97,7 @@ if TYPE_CHECKING:  # so that a type checker knows them too
     from appell.describe import legs
     from appell.describe.pinocchio import from_pinocchio
     from appell.describe.write import to_toml, to_urdf
-    from appell.model import shapes
+    from appell.model import constraint, shapes
     from appell.motion import Path, Record, draw
     from appell.simulation import Circle, Contact, Cylinder, Implicit, Plane, Sampled, Sphere, simulate
 
@@ -94,15 +114,21 @@ __all__ = [
     "CacheWarning",
     "Circle",
     "CompileError",
+    "Constraint",
     "Contact",
     "Continuous",
     "Cylinder",
+    "Cylindrical",
     "DescriptionError",
+    "Distance",
     "Dynamics",
+    "Flat",
     "Floating",
     "Frame",
     "Friction",
     "Function",
+    "Gear",
+    "Hinge",
     "Implicit",
     "Inertia",
     "Joint",
@@ -114,25 +140,37 @@ __all__ = [
     "ModelError",
     "ModelWarning",
     "MovingBody",
+    "OnLine",
+    "OnPlane",
     "OpCount",
+    "Orientation",
     "Path",
     "Pin",
     "Planar",
     "Plane",
+    "Point",
     "Pose",
+    "Prescribed",
     "Prismatic",
     "Reach",
     "Record",
     "Revolute",
     "Robot",
+    "Rolling",
     "Sampled",
     "SimulationError",
+    "Skate",
+    "Slider",
     "Sphere",
     "Spherical",
     "Tape",
     "TraceError",
+    "Universal",
     "Vec3",
+    "Velocities",
+    "Weld",
     "atan2",
+    "constraint",
     "control",
     "cos",
     "draw",

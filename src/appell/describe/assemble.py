@@ -24,6 +24,8 @@ from appell.model.joints import Motion
 from appell.model.limits import NO_LIMITS, Limits
 from appell.model.robot import Joint, Link, Mimic
 
+LOOPS = "cut the loop into branches of a tree and close it: [[loop]] in TOML, robot.with_loops(...) in Python"
+
 
 @dataclass(frozen=True)
 class Part:
@@ -124,7 +126,8 @@ def _parents_first(parts: Sequence[Part], flaws: Flaws) -> list[Part]:
         while part.name not in done:
             if part.name in waiting:
                 cycle = " -> ".join([*list(waiting)[list(waiting).index(part.name) :], part.name])
-                flaws.add(DescriptionError(f"links carry each other in a circle: {cycle}.", source=part.where))
+                problem = f"links carry each other in a circle: {cycle}."
+                flaws.add(DescriptionError(problem, source=part.where, hint=LOOPS))
                 last = next(reversed(waiting))
                 waiting[last] = replace(waiting[last], parent=None)
                 break

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
@@ -14,6 +14,8 @@ from appell.describe.toml import read_toml
 from appell.describe.urdf import read_urdf
 from appell.describe.values import shortened
 from appell.errors import DescriptionError, unknown_name
+from appell.model.constrained import ConstrainedRobot
+from appell.model.constraint import Constraint
 from appell.model.robot import Robot
 from appell.model.system import System
 
@@ -23,13 +25,20 @@ SUFFIXES = {"urdf": "urdf", "toml": "toml", "xacro": "urdf"}  # what needs no pr
 
 
 def load(
-    source: str | Path, *, base: str = "fixed", physical: bool = True, mimic: bool = True, name: str | None = None
+    source: str | Path,
+    *,
+    base: str = "fixed",
+    physical: bool = True,
+    mimic: bool = True,
+    name: str | None = None,
+    loops: Iterable[Constraint] = (),
 ) -> System:
     """The robot or mechanism of a zoo name, of a .urdf or .toml file, or of the text of one: load("puma").
 
     `base` is how the root link stands on the world: fixed, floating, planar or spherical. With `physical=False` a link
     that lacks its inertia counts as massless, and bodies that cannot exist are accepted; one warning names them all.
-    With `mimic=False` every mimic joint gets a coordinate of its own. `base` and `mimic` are for trees.
+    With `mimic=False` every mimic joint gets a coordinate of its own. `loops` are constraints that the description does
+    not have: load("leg.urdf", loops=[ap.Point("rod", "heel")]). `base`, `mimic` and `loops` are for trees.
     """
     options: dict[str, Any] = {"base": base, "physical": physical, "mimic": mimic}
     system: Any
@@ -47,7 +56,22 @@ def load(
         if not format:
             raise _not_a_description(source, path)
         system = load_text(read_text(path), format, source=str(path), **options)
-    return system if name is None else replace(system, name=name)
+    return _closed(system if name is None else _renamed(system, name), tuple(loops))
+
+
+def _closed(system: System, loops: tuple[Constraint, ...]) -> System:
+    if not loops:
+        return system
+    if not isinstance(system, (Robot, ConstrainedRobot)):
+        problem = f"{system.owner} is a mechanism in closed form, for which loops= means nothing."
+        raise DescriptionError(problem, expected="no loops=, or a tree")
+    return system.with_loops(*loops)
+
+
+def _renamed(system: Any, name: str) -> System:
+    if isinstance(system, ConstrainedRobot):
+        return replace(system, tree=replace(system.tree, name=name))
+    return replace(system, name=name)
 
 
 def _format_of(source: str) -> str:

@@ -27,13 +27,18 @@ PLACE = ("xyz", "rpy", "rotation")
 MATTER = ("mass", "com", "inertia")
 LIMITS = ("lower", "upper")
 ABOUT = ("name", "description", "reference", "gravity", "home", "free")
+HELD = ("loop", "rolling", "skate", "gear", "actuated", "independent")  # what constraints are told by
 KEYS = {
-    "robot": (*ABOUT, "convention", "base", "tool", "root", "dh", "link", "frame"),
+    "robot": (*ABOUT, "convention", "base", "tool", "root", "dh", "link", "frame", *HELD),
     "mechanism": ("mechanism", *ABOUT, "options", "body", "actuator", "frame"),
     "root": ("name", *PLACE, *MATTER),
     "dh": ("name", "joint", "kind", "twist", "length", "offset", "angle", "actuator", *MATTER, *LIMITS),
     "link": ("name", "parent", "joint", "joint_name", "axis", "mimic", "actuator", *PLACE, *MATTER, *LIMITS),
     "frame": ("name", "on", *PLACE),
+    "loop": ("type", "frames", "length", "name", "prescribed", *PLACE),
+    "rolling": ("link", "radius", "axis", "ball", "on", "turning", "name", "prescribed"),
+    "skate": ("link", "across", "on", "name", "prescribed"),
+    "gear": ("ratios", "offset", "name", "prescribed"),
     "mimic": ("leader", "multiplier", "offset"),
     "base": PLACE,
     "tool": PLACE,
@@ -45,7 +50,9 @@ TEXTS = {
     *("mechanism", "name", "description", "reference", "convention"),
     *("joint", "joint_name", "kind", "parent", "on", "leader"),
 }
-NAMES = {"free"}
+OWN_TEXTS = {"loop": {"type"}, "rolling": {"link", "axis"}, "skate": {"link", "across"}}  # of these tables alone
+NAMES = {"free", "frames", "prescribed", "independent", "actuated"}
+WEIGHTS = {"actuated", "ratios"}  # numbers by names
 
 
 class TomlTable(dict[str, Any]):
@@ -89,11 +96,11 @@ class Tables:
     def _entry(self, key: str, value: Any, kind: str, who: str, place: Place) -> Any:
         if key not in KEYS[kind]:
             raise self.error(unknown_name("key", key, KEYS[kind], who), place)
-        if key in TEXTS:
+        if key in TEXTS or key in OWN_TEXTS.get(kind, ()):
             if not isinstance(value, str):
                 raise self.error(f"{key} of {who} is {shortened(value)}.", place, "a text")
             return value
-        if key in NAMES:
+        if key in NAMES and not (key == "actuated" and isinstance(value, Mapping)):
             if not (isinstance(value, list) and all(isinstance(name, str) for name in value)):
                 raise self.error(f"{key} of {who} is {shortened(value)}.", place, "a list of names")
             return value
@@ -110,6 +117,8 @@ class Tables:
     def numeric(self, value: Any, key: str, who: str, place: Place) -> Any:
         if isinstance(value, list):
             return [self.numeric(item, key, who, place) for item in value]
+        if key in WEIGHTS and isinstance(value, Mapping):
+            return {name: self.numeric(item, key, who, place) for name, item in value.items()}
         if not isinstance(value, str):
             return value
         result = quantity(value)

@@ -23,7 +23,8 @@
 
 `describe.drives` lists what an actuator can say. A serial arm may be given by `convention` and [[dh]] rows (twist,
 length, offset, angle, kind) instead, with [base] and [tool] places. [root] names the root link and gives it a mass, for
-a base that moves. A file that starts with `mechanism = ...` is a mechanism: see `describe.mechanism_toml`.
+a base that moves. Loops and wheels: see `describe.constraints_toml`. A file that starts with `mechanism = ...` is a
+mechanism: see `describe.mechanism_toml`.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ from typing import Any
 
 from appell.algebra.rotation import Pose
 from appell.describe.build import Builder
+from appell.describe.constraints_toml import constrained
 from appell.describe.dh import DH, add_rows, check_row
 from appell.describe.mechanism_toml import read_mechanism
 from appell.describe.tables import KEYS, LIMITS, Tables, TomlTable
@@ -39,7 +41,7 @@ from appell.describe.values import number, vector
 from appell.errors import DescriptionError
 from appell.model.joints import KINDS, Motion
 from appell.model.limits import Limits
-from appell.model.robot import GRAVITY, Mimic, Robot
+from appell.model.robot import GRAVITY, Mimic
 from appell.model.system import System
 
 
@@ -52,7 +54,7 @@ def read_toml(text: str, *, base: str = "fixed", physical: bool = True, mimic: b
     return system
 
 
-def _read_robot(tables: Tables, **options: Any) -> Robot:
+def _read_robot(tables: Tables, **options: Any) -> System:
     top, flaws = tables.top("robot"), tables.flaws
     if not top.get("name") and "name" not in top.left_out:
         problem, expected = "the robot has no name.", 'a line such as name = "arm" at the top'
@@ -84,7 +86,7 @@ def _read_robot(tables: Tables, **options: Any) -> Robot:
     robot = flaws.tried(None, builder.build) if builder.parts or not flaws.found else None
     flaws.tell()
     assert robot is not None
-    return robot
+    return constrained(robot, tables, top)
 
 
 def _add_table(tables: Tables, builder: Builder, rows: list[TomlTable], top: TomlTable, tool: Pose) -> None:

@@ -33,6 +33,8 @@ from appell.describe.xml import Element, parse
 from appell.errors import unknown_name
 from appell.model.robot import GRAVITY, Robot
 
+TREE = "a tree, whose loops are closed by ap.load(path, loops=[ap.Hinge(one_frame, another)])"
+
 
 def read_urdf(text: str, *, base: str = "fixed", physical: bool = True, mimic: bool = True, source: str = "") -> Robot:
     """The robot of a URDF document."""
@@ -120,7 +122,7 @@ def _edges(links: Mapping[str, Element], joints: Mapping[str, Element], flaws: F
         if child in carriers:
             first = f"'{carriers[child]}' (line {joints[carriers[child]].line})"
             problem = f"link '{child}' is the child of two joints, {first} and '{name}'."
-            flaws.add(joint.error(problem, expected="a tree"))
+            flaws.add(joint.error(problem, expected=TREE))
         elif child:
             carriers[child] = name
             edges[name] = Edge(joint, parent, child)

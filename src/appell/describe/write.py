@@ -9,12 +9,14 @@ from __future__ import annotations
 import warnings
 from pathlib import Path
 
+from appell.describe.constraints_toml import constraint_lines, settings_lines
 from appell.describe.edit_urdf import edited_urdf
 from appell.describe.files import read_text, write_text
 from appell.describe.mechanism_toml import mechanism_lines
 from appell.describe.write_toml import toml_lines
 from appell.describe.write_urdf import unseen, urdf_lines
 from appell.errors import ModelError, ModelWarning
+from appell.model.constrained import ConstrainedRobot
 from appell.model.mechanism import Mechanism
 from appell.model.robot import Robot
 from appell.model.system import System
@@ -49,12 +51,16 @@ def to_toml(system: System, path: str | Path | None = None) -> str:
     """The robot or mechanism in appell's own format; with a path, also in that file: to_toml(robot, "arm.toml")."""
     if isinstance(system, Mechanism):
         return _deliver(mechanism_lines(system), path)
+    if isinstance(system, ConstrainedRobot):
+        return _deliver([*toml_lines(system.tree, settings_lines(system)), *constraint_lines(system)], path)
     return _deliver(toml_lines(_tree(system)), path)
 
 
 def _tree(system: System) -> Robot:
     if not isinstance(system, Robot):
-        raise ModelError(f"{system.owner} is no tree of links, which is all that URDF describes.", hint="to_toml()")
+        inner = " or to_urdf(system.tree), without its loops" if isinstance(system, ConstrainedRobot) else ""
+        problem = f"{system.owner} is no tree of links, which is all that URDF describes."
+        raise ModelError(problem, hint=f"to_toml(){inner}")
     return system
 
 

@@ -15,7 +15,8 @@ from appell.model.frame import Frame
 from appell.model.robot import Joint, Link, Robot
 
 
-def toml_lines(robot: Robot) -> list[str]:
+def toml_lines(robot: Robot, settings: Iterable[str] = ()) -> list[str]:
+    """`settings` are further lines of the top."""
     lines = [f"name = {text(robot.name)}"]
     lines += [f"{key} = {text(about)}" for key in ("description", "reference") if (about := getattr(robot, key))]
     lines.append(f"gravity = {listed(robot.gravity)}")
@@ -23,6 +24,7 @@ def toml_lines(robot: Robot) -> list[str]:
         lines.append(f"home = {listed(robot.home)}")
     if robot.free:
         lines.append(f"free = [{', '.join(map(text, sorted(robot.free)))}]")
+    lines += settings
     for link in robot.links:
         lines += ["", *_link(link, missing=link.name in robot.missing)]
     for frame in robot.frames:
@@ -38,30 +40,30 @@ def _link(link: Link, missing: bool) -> list[str]:
     lines += [f"joint = {text(joint.motion.name)}", f"joint_name = {text(joint.name)}"]
     if hasattr(joint.motion, "axis"):
         lines.append(f"axis = {listed(joint.motion.axis)}")
-    lines += _place(joint.placement) + _options(joint)
+    lines += place_lines(joint.placement) + _options(joint)
     return lines if missing else lines + body_lines(link.body)
 
 
 def _options(joint: Joint) -> list[str]:
     limits = {key: getattr(joint.limits, key) for key in ("lower", "upper")}
-    lines = [f"{key} = {_number(value)}" for key, value in limits.items() if value is not None]
+    lines = [f"{key} = {number_text(value)}" for key, value in limits.items() if value is not None]
     if entries := actuator_entries(joint.actuator):
         lines.append(f"actuator = {{ {', '.join(entries)} }}")
     if joint.mimic is not None:
         leader, multiplier, offset = joint.mimic.leader, joint.mimic.multiplier, joint.mimic.offset
-        factors = f"multiplier = {_number(multiplier)}, offset = {_number(offset)}"
+        factors = f"multiplier = {number_text(multiplier)}, offset = {number_text(offset)}"
         lines.append(f"mimic = {{ leader = {text(leader)}, {factors} }}")
     return lines
 
 
 def actuator_entries(actuator: Actuator) -> list[str]:
-    return [f"{key} = {_number(value)}" for key, value in notable(actuator).items()]
+    return [f"{key} = {number_text(value)}" for key, value in notable(actuator).items()]
 
 
 def body_lines(body: Body | None) -> list[str]:
     if body is None:
         return ["mass = 0"]
-    return [f"mass = {_number(body.mass)}", f"com = {listed(body.com)}", f"inertia = {_inertia(body.inertia)}"]
+    return [f"mass = {number_text(body.mass)}", f"com = {listed(body.com)}", f"inertia = {_inertia(body.inertia)}"]
 
 
 def _inertia(inertia: Mat3) -> str:
@@ -75,10 +77,10 @@ def frame_lines(frame: Frame) -> list[str]:
     lines = ["[[frame]]", f"name = {text(frame.name)}"]
     if frame.body is not None:
         lines.append(f"on = {text(frame.body)}")
-    return lines + _place(frame.pose)
+    return lines + place_lines(frame.pose)
 
 
-def _place(pose: Pose) -> list[str]:
+def place_lines(pose: Pose) -> list[str]:
     lines = [f"xyz = {listed(pose.translation)}"] if any(pose.translation) else []
     rpy = rpy_of(pose.rotation)
     if not is_exact(rpy, pose.rotation):
@@ -91,10 +93,10 @@ def _rows(matrix: Mat3) -> str:
 
 
 def listed(numbers: Iterable[float]) -> str:
-    return "[" + ", ".join(_number(x) for x in numbers) + "]"
+    return "[" + ", ".join(number_text(x) for x in numbers) + "]"
 
 
-def _number(x: float) -> str:
+def number_text(x: float) -> str:
     return repr(float(x))
 
 

@@ -42,10 +42,11 @@ def constrained(
     rows = tuple(constraints)
     check_constraints(tree, rows)
     weights = _weights(tree, actuated)
-    start = tree.start if home is None else tree.sized("home", home, tree.nq)
+    if home is not None:
+        tree = replace(tree, home=tuple(tree.sized("home", home, tree.nq).tolist()))
     preferred = tuple(weights) if actuated is not None else ()
     chosen = (independent,) if isinstance(independent, str) else independent
-    found, q = manifold(tree, rows, chosen, preferred, start)
+    found, q = manifold(tree, rows, chosen, preferred, tree.start)
     return ConstrainedRobot(tree, rows, weights, tuple(q.tolist()), found, chosen, actuated is not None)
 
 

@@ -26,10 +26,10 @@ CLOSURES = (
     con.Weld,
     con.Hinge,
     con.Universal,
-    con.Cylinder,
+    con.Cylindrical,
     con.Slider,
-    con.Line,
-    con.Plane,
+    con.OnLine,
+    con.OnPlane,
     con.Flat,
     con.Distance,
 )

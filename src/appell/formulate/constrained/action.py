@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from appell.algebra.scalar import Scalar, Vector
 from appell.algebra.vector import ZERO, Vec3
-from appell.formulate.constrained.frame_motion import FrameMotion, View, dot_columns, frame_motion
+from appell.formulate.constrained.frame_motion import FrameMotion, Viewpoint, dot_columns, frame_motion
 from appell.formulate.constrained.row import Row
 from appell.formulate.tree import Tree
 from appell.model.frame import Frame
@@ -38,12 +38,12 @@ class Sides:
     """The two frames of a constraint, seen from one place."""
 
     tree: Tree
-    view: View
+    view: Viewpoint
     a: FrameMotion
     b: FrameMotion
 
     @staticmethod
-    def of(tree: Tree, view: View, a: Frame, b: Frame, q: Vector, v: Vector) -> Sides:
+    def of(tree: Tree, view: Viewpoint, a: Frame, b: Frame, q: Vector, v: Vector) -> Sides:
         return Sides(tree, view, frame_motion(tree, view, a, q, v), frame_motion(tree, view, b, q, v))
 
     def row(self, constraint: str, action: Action) -> Row:

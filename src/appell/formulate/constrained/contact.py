@@ -35,54 +35,54 @@ STEPS = 6  # of Newton's method: from a tenth of a radian, four reach rounding a
 
 
 @dataclass(frozen=True)
-class Turning:
+class MovingVector:
     """A vector and its rate."""
 
     d: Vec3
     rate: Vec3 = ZERO
 
-    def cross(self, other: Turning) -> Turning:
-        return Turning(self.d.cross(other.d), self.rate.cross(other.d) + self.d.cross(other.rate))
+    def cross(self, other: MovingVector) -> MovingVector:
+        return MovingVector(self.d.cross(other.d), self.rate.cross(other.d) + self.d.cross(other.rate))
 
-    def unit(self) -> Turning:
+    def unit(self) -> MovingVector:
         over = inverse_sqrt(self.d.dot(self.d))
         t = over * self.d
-        return Turning(t, over * (self.rate - t.dot(self.rate) * t))
+        return MovingVector(t, over * (self.rate - t.dot(self.rate) * t))
 
 
-def fixed(body: FrameMotion, axis: int) -> Turning:
+def fixed(body: FrameMotion, axis: int) -> MovingVector:
     """An axis of a frame."""
     d = body.axes[axis]
-    return Turning(d, body.rate(d))
+    return MovingVector(d, body.rate(d))
 
 
 @dataclass(frozen=True)
-class Contact:
+class Touch:
     """Of a round body, in axes of the view."""
 
     gap: Scalar
     rho: Vec3
     rho_rate: Vec3
-    n: Turning
-    heading: Turning  # along the surface: of a wheel that of its travel, of a ball any that turns smoothly
+    n: MovingVector
+    heading: MovingVector  # along the surface: of a wheel that of its travel, of a ball any that turns smoothly
 
     @property
-    def lateral(self) -> Turning:
+    def lateral(self) -> MovingVector:
         return self.n.cross(self.heading)
 
 
-def wheel_on_plane(a: FrameMotion, b: FrameMotion, axis: int, radius: float) -> Contact:
+def wheel_on_plane(a: FrameMotion, b: FrameMotion, axis: int, radius: float) -> Touch:
     """(1) and (2)"""
     k, n = fixed(a, axis), fixed(b, 2)
     t = k.cross(n).unit()
     e = t.cross(k)
     rho = -radius * e.d
-    return Contact((a.x + rho - b.x).dot(n.d), rho, -radius * e.rate, n, t)
+    return Touch((a.x + rho - b.x).dot(n.d), rho, -radius * e.rate, n, t)
 
 
-def ball_on_plane(a: FrameMotion, b: FrameMotion, radius: float) -> Contact:
+def ball_on_plane(a: FrameMotion, b: FrameMotion, radius: float) -> Touch:
     n, first = fixed(b, 2), fixed(b, 0)
-    return Contact((a.x - b.x).dot(n.d) - radius, -radius * n.d, -radius * n.rate, n, first)
+    return Touch((a.x - b.x).dot(n.d) - radius, -radius * n.d, -radius * n.rate, n, first)
 
 
 @dataclass(frozen=True)
@@ -104,12 +104,12 @@ class Field:
     def hessian(self, x: Vec3) -> Mat3:
         return Mat3.of(self.along(x, unit) for unit in UNITS)
 
-    def normal(self, x: Vec3, rate: Vec3) -> Turning:
+    def normal(self, x: Vec3, rate: Vec3) -> MovingVector:
         """At a place that moves."""
-        return Turning(self.gradient(x), self.along(x, rate)).unit()
+        return MovingVector(self.gradient(x), self.along(x, rate)).unit()
 
 
-def wheel_on_surface(a: FrameMotion, field: Field, axis: int, radius: float) -> Contact:
+def wheel_on_surface(a: FrameMotion, field: Field, axis: int, radius: float) -> Touch:
     """(3)"""
     k = fixed(a, axis)
     start = k.d.cross(field.gradient(a.x))
@@ -124,10 +124,10 @@ def wheel_on_surface(a: FrameMotion, field: Field, axis: int, radius: float) -> 
     mu = (bend.dot(y) + g.dot(a.omega.cross(tau))) / (g.dot(rho) - tau.dot(bend))
     rho_rate = a.omega.cross(rho) + mu * tau
     n = field.normal(place, a.velocity(a.x) + rho_rate)
-    return Contact(field.value(place) * inverse_sqrt(g.dot(g)), rho, rho_rate, n, k.cross(n).unit())
+    return Touch(field.value(place) * inverse_sqrt(g.dot(g)), rho, rho_rate, n, k.cross(n).unit())
 
 
-def ball_on_surface(a: FrameMotion, field: Field, radius: float) -> Contact:
+def ball_on_surface(a: FrameMotion, field: Field, radius: float) -> Touch:
     """(4)"""
     g = field.gradient(a.x)
     place, size = a.x - (radius * inverse_sqrt(g.dot(g))) * g, radius * inverse_sqrt(g.dot(g))
@@ -141,15 +141,15 @@ def ball_on_surface(a: FrameMotion, field: Field, radius: float) -> Contact:
     return _ball(size * sqrt(g.dot(g)), field.normal(place, rate), radius)
 
 
-def ball_at_distance(a: FrameMotion, field: Field, radius: float) -> Contact:
+def ball_at_distance(a: FrameMotion, field: Field, radius: float) -> Touch:
     """The end of (4): φ is the distance, its gradient a unit vector."""
-    n = Turning(field.gradient(a.x), field.along(a.x, a.velocity(a.x)))
+    n = MovingVector(field.gradient(a.x), field.along(a.x, a.velocity(a.x)))
     return _ball(field.value(a.x), n, radius)
 
 
-def _ball(distance: Scalar, n: Turning, radius: float) -> Contact:
-    heading = Turning(_beside(n.d)).cross(n).unit()
-    return Contact(distance - radius, -radius * n.d, -radius * n.rate, n, heading)
+def _ball(distance: Scalar, n: MovingVector, radius: float) -> Touch:
+    heading = MovingVector(_beside(n.d)).cross(n).unit()
+    return Touch(distance - radius, -radius * n.d, -radius * n.rate, n, heading)
 
 
 class _Bordered:

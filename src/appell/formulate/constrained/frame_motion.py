@@ -37,7 +37,7 @@ ROUNDING = 16.0 * 2.0**-52  # of products of a few rotations; no joint is tilted
 
 
 @dataclass(frozen=True)
-class View:
+class Viewpoint:
     """From where a loop is seen: a link (None is the world) and a constant pose in it."""
 
     link: str | None
@@ -119,7 +119,7 @@ class FrameMotion:
         return FrameMotion(R, self.x, omega, alpha, self.x, u, acc, columns), -pose.translation
 
 
-def frame_motion(tree: Tree, view: View, frame: Frame, q: Vector, v: Vector) -> FrameMotion:
+def frame_motion(tree: Tree, view: Viewpoint, frame: Frame, q: Vector, v: Vector) -> FrameMotion:
     """The motion of a frame as it is seen from a view."""
     inward, outward = route(tree, view.link, frame.body)
     moved, here, back = FrameMotion(), view.pose, ZERO

@@ -17,10 +17,10 @@ from dataclasses import dataclass
 from appell.algebra.scalar import Scalar
 from appell.algebra.vector import ZERO, Vec3
 from appell.formulate.constrained.action import Action, Sides
-from appell.formulate.constrained.contact import Contact, Turning, fixed
+from appell.formulate.constrained.contact import MovingVector, Touch, fixed
 
 
-def contact_actions(labels: Sequence[str], sides: Sides, contact: Contact, turning: float) -> list[Action]:
+def contact_actions(labels: Sequence[str], sides: Sides, contact: Touch, turning: float) -> list[Action]:
     """The rows of (3)."""
     slip = Slip.of(sides, contact.rho, contact.rho_rate).on_plate(sides, turning, contact.n)
     ways = zip(labels, (None, None, contact.gap), (contact.heading, contact.lateral, contact.n), strict=True)
@@ -36,7 +36,7 @@ def skate_action(label: str, sides: Sides, axis: int) -> Action:
 class Slip:
     """V and its rate, where two bodies touch."""
 
-    place: Turning  # c
+    place: MovingVector  # c
     V: Vec3
     rate: Vec3
     plate: Vec3 = ZERO  # the part of V that no velocity of the robot has
@@ -47,16 +47,16 @@ class Slip:
         a, b = sides.a, sides.b
         c, c_rate = a.x + rho, a.velocity(a.x) + rho_rate
         V = a.velocity(c) - b.velocity(c)
-        return Slip(Turning(c, c_rate), V, a.velocity_rate(c, c_rate) - b.velocity_rate(c, c_rate))
+        return Slip(MovingVector(c, c_rate), V, a.velocity_rate(c, c_rate) - b.velocity_rate(c, c_rate))
 
-    def on_plate(self, sides: Sides, turning: float, n: Turning) -> Slip:
+    def on_plate(self, sides: Sides, turning: float, n: MovingVector) -> Slip:
         """On one that turns about its normal, through the origin of b."""
         if not turning:
             return self
-        y = Turning(self.place.d - sides.b.x, self.place.rate - sides.b.velocity(sides.b.x))
+        y = MovingVector(self.place.d - sides.b.x, self.place.rate - sides.b.velocity(sides.b.x))
         moved = n.cross(y)
         return Slip(self.place, self.V - turning * moved.d, self.rate - turning * moved.rate, -turning * moved.d)
 
-    def action(self, label: str, gap: Scalar | None, way: Turning) -> Action:
+    def action(self, label: str, gap: Scalar | None, way: MovingVector) -> Action:
         drift, c = self.rate.dot(way.d) + self.V.dot(way.rate), self.place.d
         return Action(label, gap, drift, c, c, force=way.d, offset=self.plate.dot(way.d))

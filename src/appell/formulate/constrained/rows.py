@@ -18,7 +18,7 @@ from appell.errors import ModelError
 from appell.formulate.constrained import contact as touch
 from appell.formulate.constrained.action import Action, Sides
 from appell.formulate.constrained.closures import along, closure_action, distance, length
-from appell.formulate.constrained.frame_motion import View
+from appell.formulate.constrained.frame_motion import Viewpoint
 from appell.formulate.constrained.rolling import contact_actions, skate_action
 from appell.formulate.constrained.row import Row
 from appell.formulate.constrained.views import view_from, view_of_closure, view_of_wheel
@@ -41,7 +41,7 @@ class Instant:
     q: Vector
     w: Vector
 
-    def sides(self, view: View, a: Frame, b: Frame) -> Sides:
+    def sides(self, view: Viewpoint, a: Frame, b: Frame) -> Sides:
         return Sides.of(self.tree, view, a, b, self.q, self.w)
 
 
@@ -122,7 +122,7 @@ def _(constraint: Rolling, at: Instant) -> tuple[Sides, list[Action]]:
     return sides, contact_actions(constraint.row_labels, sides, contact, constraint.turning)
 
 
-def _contact(constraint: Rolling, sides: Sides) -> touch.Contact:
+def _contact(constraint: Rolling, sides: Sides) -> touch.Touch:
     wall, radius, axis = constraint.wall, constraint.radius, AXES.index(constraint.axis)
     if wall is None:
         if constraint.ball:

@@ -10,19 +10,19 @@ in axes of its link, so that its columns are units and its orientation stays out
 from __future__ import annotations
 
 from appell.algebra.rotation import Pose
-from appell.formulate.constrained.frame_motion import View, canonical, route
+from appell.formulate.constrained.frame_motion import Viewpoint, canonical, route
 from appell.formulate.tree import Tree, TreeLink
 from appell.model.frame import Frame
 from appell.model.joints import Revolute
 
 
-def view_of_closure(tree: Tree, a: Frame, b: Frame) -> View:
+def view_of_closure(tree: Tree, a: Frame, b: Frame) -> Viewpoint:
     back, sideways = route(tree, a.body, b.body)
     firsts = [side[0] for side in (back[::-1], sideways) if side]
     if len(firsts) == 1 and firsts[0].joint.motion.nv > 1:
-        return View(firsts[0].name)
+        return Viewpoint(firsts[0].name)
     first = next((link for link in firsts if link.joint.motion.nv == 1), firsts[0])
-    return View(first.parent, placed(first))
+    return Viewpoint(first.parent, placed(first))
 
 
 def placed(link: TreeLink) -> Pose:
@@ -30,7 +30,7 @@ def placed(link: TreeLink) -> Pose:
     return link.placement @ canonical(link.joint.motion)[0]
 
 
-def view_of_wheel(tree: Tree, wheel: Frame, plane: Frame) -> View:
+def view_of_wheel(tree: Tree, wheel: Frame, plane: Frame) -> Viewpoint:
     """The link on which a wheel turns, where its axis stands still; else the wheel itself.
 
     There the lateral rows of two wheels on one axle are one expression, and on a base that moves in a plane the normal
@@ -38,10 +38,10 @@ def view_of_wheel(tree: Tree, wheel: Frame, plane: Frame) -> View:
     """
     inward, _ = route(tree, wheel.body, plane.body)
     if inward and isinstance(inward[0].joint.motion, Revolute):
-        return View(inward[0].parent, placed(inward[0]))
-    return View(wheel.body, wheel.pose)
+        return Viewpoint(inward[0].parent, placed(inward[0]))
+    return Viewpoint(wheel.body, wheel.pose)
 
 
-def view_from(frame: Frame) -> View:
+def view_from(frame: Frame) -> Viewpoint:
     """The frame itself: a surface, on which normals stand still, or a blade."""
-    return View(frame.body, frame.pose)
+    return Viewpoint(frame.body, frame.pose)

@@ -15,7 +15,7 @@ from appell.lab.counts.polynomial import Polynomial, polynomial
 
 
 @dataclass(frozen=True)
-class Row:
+class PublishedCount:
     """One line of a table: a label, what is counted by which method, and what is printed."""
 
     label: str
@@ -29,22 +29,22 @@ class Row:
 @dataclass(frozen=True)
 class Table:
     title: str
-    rows: tuple[Row, ...]
+    rows: tuple[PublishedCount, ...]
 
 
-def _inverse(label: str, name: str, mul: Polynomial, add: Polynomial, remark: str = "") -> Row:
-    return Row(label, INVERSE, INVERSE_DYNAMICS[name], mul, add, remark)
+def _inverse(label: str, name: str, mul: Polynomial, add: Polynomial, remark: str = "") -> PublishedCount:
+    return PublishedCount(label, INVERSE, INVERSE_DYNAMICS[name], mul, add, remark)
 
 
-def _inertia(label: str, name: str, mul: Polynomial, add: Polynomial, remark: str = "") -> Row:
-    return Row(label, INERTIA, MASS_MATRIX[name], mul, add, remark)
+def _inertia(label: str, name: str, mul: Polynomial, add: Polynomial, remark: str = "") -> PublishedCount:
+    return PublishedCount(label, INERTIA, MASS_MATRIX[name], mul, add, remark)
 
 
 def _forward(
     label: str, inverse: str, inertia: str, way: str, mul: Polynomial, add: Polynomial, remark: str = ""
-) -> Row:
+) -> PublishedCount:
     method = forward_method(way, INVERSE_DYNAMICS[inverse], MASS_MATRIX[inertia])
-    return Row(label, FORWARD, method, mul, add, remark)
+    return PublishedCount(label, FORWARD, method, mul, add, remark)
 
 
 _NOC_REMARK = (
@@ -76,7 +76,7 @@ MATA_3 = Table(
     "Mata 2002, Table 3: forward dynamics by Gibbs-Appell and Cholesky",
     (
         _inertia("inertia matrix", *_GAH[1:]),
-        Row("bias", BIAS, INVERSE_DYNAMICS["gibbs-appell"], polynomial(-108, 96), polynomial(-105, 83)),
+        PublishedCount("bias", BIAS, INVERSE_DYNAMICS["gibbs-appell"], polynomial(-108, 96), polynomial(-105, 83)),
         _forward("total", "gibbs-appell", "hessian-loops", "cholesky", *_TOTAL),
     ),
 )

@@ -29,10 +29,10 @@ TIES: dict[str, type[constraint.Closure]] = {
         constraint.Weld,
         constraint.Hinge,
         constraint.Universal,
-        constraint.Cylinder,
+        constraint.Cylindrical,
         constraint.Slider,
-        constraint.Line,
-        constraint.Plane,
+        constraint.OnLine,
+        constraint.OnPlane,
         constraint.Flat,
     )
 }

@@ -14,7 +14,7 @@ from appell.lab.counts.clock import nanoseconds
 from appell.lab.counts.growth import Growth, growth, products
 from appell.lab.counts.kernels import kernel
 from appell.lab.counts.measure import as_written, simplified
-from appell.lab.counts.published import MATA_1, TABLES, Row
+from appell.lab.counts.published import MATA_1, TABLES, PublishedCount
 from appell.lab.counts.valera_steps import valera_steps
 from appell.lab.papers.page import Page
 
@@ -60,7 +60,7 @@ def run(page: Page) -> None:
     _branches(page)
 
 
-def _cells(row: Row, written: Growth, simple: Growth) -> list[object]:
+def _cells(row: PublishedCount, written: Growth, simple: Growth) -> list[object]:
     puma = kernel(load_tree("puma"), row.method, row.quantity)
     printed = bool(row.mul.coefficients)
     six = _n6(row.mul), _n6(row.add)
@@ -92,7 +92,7 @@ def _count(count: OpCount) -> str:
     return _pair(products(count), count.add)
 
 
-def _remarks(row: Row, written: Growth) -> list[str]:
+def _remarks(row: PublishedCount, written: Growth) -> list[str]:
     """A sentence where ours costs more than is printed, with the step that causes it."""
     ours = written.counts[JOINTS]
     dearer = [name for name, a, b in (("M", products(ours), row.mul(6)), ("A", ours.add, row.add(6))) if b and a > b]

@@ -77,7 +77,7 @@ class Universal(Closure):
     kind, labels = "universal", (*POSITION, "square 33")
 
 
-class Cylinder(Closure):
+class Cylindrical(Closure):
     """Axis z is shared, along which and about which b moves on a."""
 
     kind, labels = "cylinder", ("along 1", "along 2", *COAXIAL)
@@ -86,16 +86,16 @@ class Cylinder(Closure):
 class Slider(Closure):
     """Axis z is shared, along which b slides on a without a turn."""
 
-    kind, labels = "slider", (*Cylinder.labels, "square 12")
+    kind, labels = "slider", (*Cylindrical.labels, "square 12")
 
 
-class Line(Closure):
+class OnLine(Closure):
     """The origin of a stays on axis z of b."""
 
     kind, labels = "line", ("along 1", "along 2")
 
 
-class Plane(Closure):
+class OnPlane(Closure):
     """The origin of a stays in the x-y plane of b."""
 
     kind, labels = "plane", ("along 3",)
