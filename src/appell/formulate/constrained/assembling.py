@@ -116,14 +116,14 @@ class OpenLoops:
 
     def remaining(self, gaps: np.ndarray) -> tuple[str, float, str]:
         """The constraint that is open widest, by how much, and in which unit."""
-        sizes: dict[tuple[str, str], float] = {}
         units = {
-            (constraint.name, label): unit
-            for constraint in self.constraints
-            for label, unit in zip(constraint.row_labels, constraint.row_units, strict=True)
+            (c.name, label): unit
+            for c in self.constraints
+            for label, unit in zip(c.row_labels, c.row_units, strict=True)
         }
-        for (name, label), gap in zip(self.rows, gaps, strict=True):
-            key = name, units[name, label]
+        sizes: dict[tuple[str, str], float] = {}
+        for row, gap in zip(self.rows, gaps, strict=True):
+            key = row[0], units[row]
             sizes[key] = float(np.hypot(sizes.get(key, 0.0), gap))
         (name, unit), size = max(sizes.items(), key=lambda item: item[1])
         return name, size, unit
