@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from appell.describe.load import load, load_text, tree_names, zoo_names
+from appell.describe.load import constrained_names, load, load_text, tree_names, zoo_names
 from appell.describe.write import to_toml, to_urdf
 from appell.describe.zoo.mechanisms import MECHANISMS
 from appell.errors import DescriptionError
@@ -16,7 +16,7 @@ from robots import example_urdfs, zoo
 
 def test_the_zoo_has_its_robots():
     assert tree_names() == ("panda", "pendulum", "planar-2r", "puma", "stanford", "tree10", "two-body")
-    assert zoo_names() == tuple(sorted({*tree_names(), *MECHANISMS}))
+    assert zoo_names() == tuple(sorted({*tree_names(), *constrained_names(), *MECHANISMS}))
 
 
 @pytest.mark.parametrize("robot", zoo(), ids=str)

@@ -6,13 +6,9 @@ import numpy as np
 import pytest
 
 from answers import answer
-from appell.algebra.matrix import Mat3
-from appell.algebra.rotation import Pose
-from appell.algebra.vector import Vec3
 from appell.dynamics import Dynamics
-from appell.lab.bench.held_robots import FEET
+from appell.lab.bench.held_robots import FEET, standing
 from appell.lab.bench.subject import find
-from appell.model.constraint import Weld
 from constrained_cases import CASES
 
 EXACT = 1e-12  # of the largest entry; accelerations span 1e4, and the reference agrees with Pinocchio to 1e-15
@@ -33,11 +29,7 @@ def case(request):
     given, tree = STATES[request.param], find("talos").robot
     q, v, tau, a = (rearranged(tree, given["joints"], given[name]) for name in ("q", "v", "tau", "a"))
     soles = {foot: Dynamics(tree).pose(foot)(q) for foot in FEET}
-    held = [
-        Weld(foot, Pose(Mat3.of(place[:3, :3].tolist()), Vec3.of(place[:3, 3].tolist())), name=foot)
-        for foot, place in soles.items()
-    ]
-    return Dynamics(tree.with_loops(*held, home=q)), q, v, tau, a, soles, given
+    return Dynamics(tree.with_loops(*standing(tree, FEET, q), home=q)), q, v, tau, a, soles, given
 
 
 def test_accelerations(case):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from importlib.resources import files
+from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from appell.model.system import System
 
 READERS: dict[str, Callable[..., System]] = {"urdf": read_urdf, "toml": read_toml}
 BEFORE = "\ufeff \t\r\n"  # what may stand before a text
+CONSTRAINED = "constrained"  # the folder of the zoo for robots with loops and wheels
 SUFFIXES = {"urdf": "urdf", "toml": "toml", "xacro": "urdf"}  # what needs no processing by xacro is a URDF
 
 
@@ -45,9 +47,8 @@ def load(
     if isinstance(source, str) and source in makers():
         refuse_options(source, **options)
         system = replace(makers()[source](), source=f"the zoo's {source}", physical=physical)
-    elif isinstance(source, str) and source in tree_names():
-        text = (_zoo() / f"{source}.toml").read_text(encoding="utf-8")
-        system = load_text(text, "toml", source=f"the zoo's {source}.toml", **options)
+    elif isinstance(source, str) and (kept := {**_files(_zoo()), **_files(_zoo() / CONSTRAINED)}.get(source)):
+        system = load_text(kept.read_text(encoding="utf-8"), "toml", source=f"the zoo's {source}.toml", **options)
     elif isinstance(source, str) and (format := _format_of(source)):
         system = load_text(source.lstrip(BEFORE), format, **options)
     else:
@@ -109,16 +110,26 @@ def load_text(
 
 def zoo_names() -> tuple[str, ...]:
     """The robots and mechanisms that come with appell."""
-    return tuple(sorted((*tree_names(), *makers())))
+    return tuple(sorted((*tree_names(), *constrained_names(), *makers())))
 
 
 def tree_names() -> tuple[str, ...]:
     """Those of them that are trees."""
-    return tuple(sorted(entry.name.removesuffix(".toml") for entry in _zoo().iterdir() if entry.name.endswith(".toml")))
+    return tuple(sorted(_files(_zoo())))
 
 
-def _zoo():
+def constrained_names() -> tuple[str, ...]:
+    """Those of them that are trees with loops or wheels."""
+    return tuple(sorted(_files(_zoo() / CONSTRAINED)))
+
+
+def _zoo() -> Traversable:
     return files("appell.describe") / "zoo"
+
+
+def _files(folder: Traversable) -> dict[str, Traversable]:
+    """The TOML files of a folder by the names of their robots."""
+    return {x.name.removesuffix(".toml"): x for x in folder.iterdir() if x.name.endswith(".toml")}
 
 
 def _not_a_description(source: str | Path, path: Path) -> DescriptionError:

@@ -17,6 +17,7 @@ from appell.lab.bench import batch
 from appell.lab.bench.aims import AIMS
 from appell.lab.bench.clock import TURN, Contestant, compete, one_core
 from appell.lab.bench.figure import Figure, seconds_text
+from appell.lab.bench.held_robots import HELD
 from appell.lab.bench.report import Report
 from appell.lab.bench.run import PARTS, Plan, tasks
 from appell.lab.bench.start import starts
@@ -111,7 +112,8 @@ def test_every_aim_belongs_to_a_figure_that_is_measured():
     measured |= {f"{subject.name}/call/{name}" for subject in subjects for name in ("ufunc", "bound")}
     measured |= {f"{start.robot}/start/{start.name}" for start in starts(subjects)}
     measured |= {f"{subject.name}/counts/inverse_dynamics_{kind}" for subject in subjects for kind in ("mul", "add")}
-    assert {key for key in AIMS if key.split("/")[1] in ("batch", "call", "start", "counts")} <= measured
+    measured |= {f"{name}/loops/forward_dynamics" for name in HELD}
+    assert {key for key in AIMS if key.split("/")[1] in ("batch", "call", "start", "counts", "loops")} <= measured
     assert {key.split("/")[1] for key in AIMS} <= set(PARTS)
 
 

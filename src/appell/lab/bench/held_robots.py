@@ -8,7 +8,7 @@ closed form: by the triangle that closes a four-bar, by the legs that a pose of 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -53,10 +53,8 @@ class HeldRobot:
     def system(self) -> ConstrainedRobot:
         """Ours; the feet stand where they are in a first configuration."""
         home = self.configurations(np.random.default_rng(0), 1)[0]
-        places = {foot: Dynamics(self.tree).pose(foot)(home) for foot in self.feet}
-        held: list[Constraint] = [Point(a, b) for a, b in self.points]
-        held += [Weld(foot, _pose(place)) for foot, place in places.items()]
-        return self.tree.with_loops(*held, home=home)
+        points: list[Constraint] = [Point(a, b) for a, b in self.points]
+        return self.tree.with_loops(*points, *standing(self.tree, self.feet, home), home=home)
 
     @cached_property
     def contacts(self) -> Any:
@@ -75,8 +73,13 @@ class HeldRobot:
         return int(frame.parentJoint), frame.placement
 
 
-def _pose(matrix: np.ndarray) -> Pose:
-    return Pose(Mat3.of(matrix[:3, :3].tolist()), Vec3.of(matrix[:3, 3].tolist()))
+def standing(tree: Robot, feet: Sequence[str], q: np.ndarray) -> list[Constraint]:
+    """Feet that stay where they are at q."""
+    places = {foot: Dynamics(tree).pose(foot)(q) for foot in feet}
+    return [
+        Weld(foot, Pose(Mat3.of(place[:3, :3].tolist()), Vec3.of(place[:3, 3].tolist())), name=foot)
+        for foot, place in places.items()
+    ]
 
 
 class _Maker:

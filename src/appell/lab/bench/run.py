@@ -8,14 +8,15 @@ from datetime import UTC, datetime
 from functools import partial
 
 from appell.errors import ArgumentError, unknown_name
-from appell.lab.bench import batch, call, closed_loops, control, inverse_kinematics, operations, start
+from appell.lab.bench import batch, call, closed_loops, constrained, control, inverse_kinematics, operations, start
 from appell.lab.bench.clock import one_core
 from appell.lab.bench.figure import Figure
+from appell.lab.bench.held_robots import HELD
 from appell.lab.bench.machine import machine, versions
 from appell.lab.bench.report import Report
 from appell.lab.bench.subject import Subject, pinocchio
 
-PARTS = ("batch", "call", "start", "counts", "parallel", "kinematics", "control")
+PARTS = ("batch", "call", "start", "counts", "parallel", "loops", "kinematics", "control")
 BATCH = 10_000
 
 
@@ -70,6 +71,10 @@ def tasks(plan: Plan) -> list[Task]:
     if "parallel" in plan.parts:
         measure = partial(closed_loops.measure, plan.batch, plan.turns)
         found.append(Task("agile-wrist, torques", plan.turns, measure))
+    if "loops" in plan.parts:
+        for name in HELD:
+            measure = partial(constrained.measure, name, plan.batch, plan.turns)
+            found.append(Task(f"{name}, forward dynamics with loops", plan.turns, measure))
     if "kinematics" in plan.parts:
         ticks = 3 * len(inverse_kinematics.arms())
         measure = partial(inverse_kinematics.measure, plan.batch, plan.turns)
@@ -81,7 +86,7 @@ def tasks(plan: Plan) -> list[Task]:
 
 def run(plan: Plan, watch: Callable[[str], Callable[[], object]]) -> Report:
     """Measure everything; `watch(title)` gives what is to be called after each tick of a task."""
-    if {"batch", "call", "parallel", "kinematics"} & set(plan.parts):
+    if {"batch", "call", "parallel", "loops", "kinematics"} & set(plan.parts):
         pinocchio()
     figures: list[Figure] = []
     with one_core() as core:

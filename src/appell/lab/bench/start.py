@@ -19,6 +19,7 @@ from tempfile import TemporaryDirectory
 from appell.errors import AppellError
 from appell.lab.bench.aims import aim
 from appell.lab.bench.figure import Figure
+from appell.lab.bench.held_robots import FEET
 from appell.lab.bench.subject import Subject
 
 PROGRAM = """
@@ -26,13 +27,16 @@ import json, sys, time, warnings
 begin = time.perf_counter()
 import appell
 imported = time.perf_counter()
-source, base, physical, function = json.loads(sys.argv[1])
+source, base, physical, function, feet = json.loads(sys.argv[1])
 warnings.simplefilter("ignore", appell.ModelWarning)
 first = imported
 if source:
     robot = appell.load(source, base=base, physical=physical, mimic=False)
+    if feet:
+        from appell.lab.bench.held_robots import standing
+        robot = robot.with_loops(*standing(robot, feet, robot.start))
     call = getattr(appell.Dynamics(robot), function)
-    call(robot.start, [0.0] * robot.nv, [0.0] * robot.nv)
+    call(robot.start, [0.0] * robot.nv, [0.0] * robot.nu)
     first = time.perf_counter()
 print(json.dumps([imported - begin, first - imported]))
 """
@@ -47,6 +51,7 @@ class Start:
     subject: Subject | None
     function: str = ""
     cached: bool = False
+    feet: tuple[str, ...] = ()  # that stand on the ground
 
     @property
     def robot(self) -> str:
@@ -65,6 +70,9 @@ def starts(subjects: Sequence[Subject]) -> list[Start]:
             Start("inverse_dynamics_cached", "inverse dynamics, from cache", subject, "inverse_dynamics", True)
         )
         found.append(Start("forward_dynamics", "forward dynamics, first result", subject, "forward_dynamics"))
+        if set(FEET) <= set(subject.robot.frame_names):
+            title = "forward dynamics on two feet, first result"
+            found.append(Start("two_feet", title, subject, "forward_dynamics", feet=FEET))
     return found
 
 
@@ -94,7 +102,9 @@ def _bytecode() -> TemporaryDirectory:
 
 def _run(start: Start, bytecode: str, cache: str) -> float:
     subject = start.subject
-    asked = [subject.source, subject.base, subject.physical, start.function] if subject else ["", "", True, ""]
+    asked = ["", "", True, "", ()]
+    if subject:
+        asked = [subject.source, subject.base, subject.physical, start.function, start.feet]
     environment = os.environ | {"APPELL_CACHE": cache, "PYTHONPYCACHEPREFIX": bytecode}
     environment.pop("PYTHONDONTWRITEBYTECODE", None)
     done = subprocess.run(
