@@ -26,7 +26,14 @@ CONSTRAINED = ("floating-fourbar", "bricard", "rod-leg", "snakeboard")  # a loop
 def systems(trees: int = 10, links: int = 10, first_seed: int = 100) -> dict[str, System]:
     """Every system of the zoo, random trees, and constrained robots of the reference."""
     listed = [*map(load, zoo_names()), *random_trees(trees, links, first_seed), *map(constrained, CONSTRAINED)]
-    return {system.name: system for system in listed}
+    return {system.name: able(system) for system in listed}
+
+
+def able(system: System) -> System:
+    """With motors for every motion: a bicycle with one at its fork alone has no torques for most of its motions."""
+    if not isinstance(system, ConstrainedRobot) or system.nu >= system.nv:
+        return system
+    return system.tree.with_loops(*system.constraints, independent=system.velocity_names, home=system.start)
 
 
 def tree_of(system: System) -> Robot | None:

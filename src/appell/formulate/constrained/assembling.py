@@ -23,6 +23,7 @@ from appell.formulate.tree import Tree
 from appell.model.constraint import Constraint
 from appell.model.constraint.closures import COAXIAL, TURN, Closure
 from appell.model.constraint.constraint import find_frame
+from appell.model.constraint.prescribed import Prescribed
 from appell.model.robot import Robot
 
 EXACT = 1e-13  # of the robot's size, at least of 1 m: gaps smaller than this are closed
@@ -33,7 +34,7 @@ MOST = 3.0  # the farthest
 
 
 @dataclass(frozen=True)
-class Loops:
+class OpenLoops:
     """The rows on positions of a tree, as functions of numbers; `gaps` may be compiled, or the formulas themselves."""
 
     robot: Robot
@@ -42,7 +43,7 @@ class Loops:
     rows: tuple[tuple[str, str], ...]  # constraint and label of every gap
 
     @staticmethod
-    def of(robot: Robot, constraints: Sequence[Constraint], prescribed: Sequence[float] = ()) -> Loops:
+    def of(robot: Robot, constraints: Sequence[Constraint], prescribed: Sequence[float] = ()) -> OpenLoops:
         """By the formulas, on floats."""
         tree, still = Tree.of(robot), [0.0] * robot.nv
 
@@ -57,7 +58,7 @@ class Loops:
             for label, tied in zip(constraint.row_labels, constraint.holonomic, strict=True)
             if tied
         )
-        return Loops(robot, tuple(constraints), gaps, known)
+        return OpenLoops(robot, tuple(constraints), gaps, known)
 
     def longest(self, hold: Iterable[str] = ()) -> np.ndarray:
         """How far each velocity may go in a step; not at all if its joint is held."""
@@ -83,7 +84,8 @@ class Loops:
 
     def against(self, q: np.ndarray) -> str | None:
         """The constraint, if there is one, of which axes lie against each other that are to be one."""
-        tied = [c for c in self.constraints if isinstance(c, Closure) and shared_axes(c)]
+        known = [c.constraint if isinstance(c, Prescribed) else c for c in self.constraints]
+        tied = [c for c in known if isinstance(c, Closure) and shared_axes(c)]
         if not tied:
             return None
         tree = Tree.of(self.robot)
@@ -143,10 +145,10 @@ def assembled(
     prescribed: Sequence[float] = (),
 ) -> np.ndarray:
     """The configuration near q0 in which all loops are closed, with some joints held; or a ModelError."""
-    return assemble_loops(Loops.of(robot, constraints, prescribed), np.array(q0, float), hold)
+    return assemble_loops(OpenLoops.of(robot, constraints, prescribed), np.array(q0, float), hold)
 
 
-def assemble_loops(loops: Loops, q0: np.ndarray, hold: Iterable[str] = ()) -> np.ndarray:
+def assemble_loops(loops: OpenLoops, q0: np.ndarray, hold: Iterable[str] = ()) -> np.ndarray:
     """The same, of loops whose functions are known."""
     held = (hold,) if isinstance(hold, str) else tuple(hold)
     best = loops.root(q0, held)
@@ -161,7 +163,7 @@ def assemble_loops(loops: Loops, q0: np.ndarray, hold: Iterable[str] = ()) -> np
     raise _open(loops, best, held)
 
 
-def _open(loops: Loops, root: Root, held: Sequence[str]) -> ModelError:
+def _open(loops: OpenLoops, root: Root, held: Sequence[str]) -> ModelError:
     while_held = f" while {', '.join(repr(name) for name in held)} is held" if held else ""
     if root.size <= loops.exact:
         return ModelError(

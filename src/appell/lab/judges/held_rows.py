@@ -147,7 +147,7 @@ class HeldTree:
         robot, gap, K = self.peer.robot, -closure["offset"], np.zeros(self.peer.robot.nv)
         for name, ratio in closure["ratio"].items():
             joint = robot.joint(name)
-            gap += ratio * robot.joint_position(joint, q)[0]
+            gap += ratio * robot.joint_position(joint, q.tolist())[0]
             K[robot.span(joint)[1]] += ratio * joint.scale
         return Rows.of(gap, K, 0.0)
 
@@ -204,7 +204,7 @@ def _rolling(a: Place, b: Place, closure: Closure) -> Rows:
     return Rows.of(gap, K, drift - np.cross(turn, y1), -np.cross(turn, y))
 
 
-def _knife(a: Place, b: Place, _: Closure) -> Rows:
+def _knife(a: Place, b: Place, closure: Closure) -> Rows:
     side, rate, _ = a.fixed(1)
     return Rows.of(np.nan, side @ a.J, a.acc @ side + a.u @ rate)
 

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
+from appell.algebra.vector import Vec3
 from appell.describe.build import Builder
 from appell.model.constrained import ConstrainedRobot
 from appell.model.constraint import Hinge, Point, Rolling, Skate
 from appell.model.joints import Planar, Prismatic, Revolute
 
-Z = (0.0, 0.0, 1.0)
+X, Y, Z = Vec3(1.0, 0.0, 0.0), Vec3(0.0, 1.0, 0.0), Vec3(0.0, 0.0, 1.0)
+Matter = dict[str, Any]  # mass, com and inertia of a link
 FLAT = (0.0, 0.0, 0.0)
 
 # ---- Andrews' squeezer: seven bodies in a plane, a motor and a spring; units of the test set
@@ -44,7 +47,7 @@ def andrews_squeezer() -> ConstrainedRobot:
     """Its motor is at beta, its spring pulls at gamma; the ends of three bodies are held to the end of a fourth."""
     made = Builder("andrews-squeezer", root=None, gravity=FLAT)
     for name, parent, (x, y), mass, (cx, cy), inertia in BODIES:
-        matter = {"mass": mass, "com": (cx, cy, 0.0), "inertia": (inertia, inertia, inertia)}
+        matter: Matter = {"mass": mass, "com": (cx, cy, 0.0), "inertia": (inertia, inertia, inertia)}
         made.link(name, Revolute(Z), parent=parent, joint_name=name, xyz=(x, y, 0.0), **matter)
     made.frame("end", on="theta", xyz=(-0.028, 0.0, 0.0))
     for name, (x, y) in {"gamma": (0.0, -0.035), "phi": (0.0, -0.02), "omega": (0.02, 0.0)}.items():
@@ -69,13 +72,12 @@ def squeezing(t: float, q: np.ndarray, v: np.ndarray) -> list[float]:
 def bricard() -> ConstrainedRobot:
     """Five hinges carry the bars, the sixth closes them; one of its five rows is implied by the others."""
     made = Builder("bricard", root=None, gravity=(0.0, -9.81, 0.0))
-    axes = ((0, -1, 0), (0, 0, -1), (-1, 0, 0), (0, -1, 0), (0, 0, -1))
-    ways = ((1, 0, 0), (0, -1, 0), (0, 0, 1), (-1, 0, 0), (0, 1, 0))
-    parent, at = None, (0.0, 0.0, 0.0)
+    axes = (-Y, -Z, -X, -Y, -Z)
+    ways = (X, -Y, Z, -X, Y)
+    parent, at = None, Vec3(0.0, 0.0, 0.0)
     for k, (axis, way) in enumerate(zip(axes, ways, strict=True), start=1):
         thin = tuple(1e-4 if x else 1.0 / 12.0 for x in way)
-        middle = tuple(0.5 * x for x in way)
-        name = f"bar{k}"
+        name, middle = f"bar{k}", 0.5 * way
         made.link(name, Revolute(axis), parent=parent, joint_name=name, xyz=at, mass=1.0, com=middle, inertia=thin)
         parent, at = name, way
     turned = (0.0, math.pi / 2, math.pi)  # z of both frames along -x
@@ -102,9 +104,9 @@ class Disk:
         made = Builder("rolling-disk", root=None, gravity=(0.0, 0.0, -self.gravity))
         made.link("place", Planar(), joint_name="place", mass=0)
         made.link("height", Prismatic(Z), parent="place", joint_name="height", mass=0)
-        made.link("lean", Revolute((1, 0, 0)), parent="height", joint_name="lean", mass=0)
-        matter = {"mass": self.mass, "inertia": (self.across, self.about, self.across)}
-        made.link("disk", Revolute((0, 1, 0)), parent="lean", joint_name="spin", **matter)
+        made.link("lean", Revolute(X), parent="height", joint_name="lean", mass=0)
+        matter: Matter = {"mass": self.mass, "inertia": (self.across, self.about, self.across)}
+        made.link("disk", Revolute(Y), parent="lean", joint_name="spin", **matter)
         free, home = ("place_w", "lean", "spin"), [0.0, 0.0, 0.0, self.radius, 0.0, 0.0]
         return made.build().with_rolling(Rolling("disk", self.radius), independent=free, home=home)
 
@@ -139,7 +141,7 @@ class Sleigh:
 
     def robot(self) -> ConstrainedRobot:
         made = Builder("chaplygin-sleigh", root=None, gravity=FLAT)
-        matter = {"mass": self.mass, "com": (self.ahead, 0.0, 0.0), "inertia": (self.inertia,) * 3}
+        matter: Matter = {"mass": self.mass, "com": (self.ahead, 0.0, 0.0), "inertia": (self.inertia,) * 3}
         made.link("body", Planar(), joint_name="body", **matter)
         return made.build().with_rolling(Skate("body"), independent=("body_vx", "body_w"))
 
@@ -157,7 +159,7 @@ def snakeboard() -> ConstrainedRobot:
     made.link("board", Planar(), joint_name="board", mass=3.0, inertia=(0.12, 0.12, 0.12))
     made.link("rotor", Revolute(Z), parent="board", joint_name="rotor", mass=1.2, inertia=(0.08, 0.08, 0.08))
     for name, x in (("front", 0.3), ("back", -0.3)):
-        wheels = {"mass": 0.25, "inertia": (0.012, 0.012, 0.012)}
+        wheels: Matter = {"mass": 0.25, "inertia": (0.012, 0.012, 0.012)}
         made.link(name, Revolute(Z), parent="board", joint_name=name, xyz=(x, 0.0, 0.0), **wheels)
     free = ("board_vx", "rotor", "front", "back")
     return made.build().with_rolling(

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from decimal import Decimal
+from typing import Any
 
 import numpy as np
 
@@ -30,7 +31,7 @@ SOURCES = (
     "Ju. I. Neimark, N. A. Fufaev: Dynamics of Nonholonomic Systems. AMS 1972: rolling disk, sleigh of Chaplygin.",
     "J. Ostrowski, A. Lewis, R. Murray, J. Burdick: Nonholonomic mechanics and locomotion: the snakeboard. ICRA 1994.",
 )
-FINE = {"rtol": 1e-12, "atol": 1e-12, "progress": False}
+FINE: dict[str, Any] = {"rtol": 1e-12, "atol": 1e-12, "progress": False}
 
 SQUEEZED = (  # at 0.03 s: coordinate, the test set's solution, and quadrature of the energy at 40 digits
     ("beta", "15.81077119629904", "15.810771195153707097"),

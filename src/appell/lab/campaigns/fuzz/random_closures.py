@@ -44,7 +44,7 @@ def _closure(rng: np.random.Generator, kind: str, peer: PeerTree, q: np.ndarray,
         return _gear(rng, peer, q)
     first = int(rng.integers(len(peer.links)))
     second = int(rng.choice([k for k in places if k != first]))
-    R = rotation(rng.normal(size=4))
+    R = rotation(rng.normal(size=4).tolist())
     side = {"link": f"link{first}", "xyz": rng.uniform(-0.5, 0.5, 3).tolist(), "rpy": _rpy(peer, R)}
     if kind == "knife":
         return {"type": kind, "a": side}
@@ -76,7 +76,7 @@ def _about(k: int, angle: float) -> Turn:
 
 
 def _any(rng: np.random.Generator) -> Turn:
-    return rotation(rng.normal(size=4))
+    return rotation(rng.normal(size=4).tolist())
 
 
 def _slid(rng: np.random.Generator, x: np.ndarray, R: Turn, *axes: int) -> np.ndarray:

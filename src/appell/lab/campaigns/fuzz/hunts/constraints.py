@@ -72,9 +72,9 @@ class Constraints(Hunt):
             return Verdict(counts={"near a singular configuration": 1})
         counts = dict.fromkeys([case["function"], *(closure["type"] for closure in case["closures"])], 1)
         counts |= {"rows": len(system.row_names), "implied rows": len(system.idle_rows), "compiled and compared": 1}
-        for name, error in found.items():
-            if not error <= BOUND:
-                return Verdict(f"{name}: error {error:.3g}, bound {BOUND:.3g}", name, found)
+        for name, missed in found.items():
+            if not missed <= BOUND:
+                return Verdict(f"{name}: error {missed:.3g}, bound {BOUND:.3g}", name, found)
         return Verdict(figures=found, counts=counts)
 
     def smaller(self, case: Case) -> Iterator[Case]:
