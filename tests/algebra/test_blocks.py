@@ -2,10 +2,10 @@ import numpy as np
 import pytest
 
 import appell as ap
-from appell.algebra.blocks import Block, BlockTriangular
+from appell.algebra.blocks import BlockTriangular, MatrixBlock
 
 
-def random_system(rng: np.random.Generator, sizes: list[int]) -> tuple[np.ndarray, list[Block]]:
+def random_system(rng: np.random.Generator, sizes: list[int]) -> tuple[np.ndarray, list[MatrixBlock]]:
     """A block triangular matrix with its rows and columns in any order."""
     n = sum(sizes)
     A, blocks, start = np.zeros((n, n)), [], 0
@@ -14,7 +14,7 @@ def random_system(rng: np.random.Generator, sizes: list[int]) -> tuple[np.ndarra
         own, theirs = rows[start : start + size], columns[start : start + size]
         A[np.ix_(own, columns[: start + size])] = rng.normal(size=(size, start + size))
         norm = float(np.linalg.norm(A[np.ix_(own, theirs)]))
-        blocks.append(Block(tuple(map(int, own)), tuple(map(int, theirs)), norm))
+        blocks.append(MatrixBlock(tuple(map(int, own)), tuple(map(int, theirs)), norm))
         start += size
     return A, blocks
 
@@ -33,7 +33,7 @@ def test_blocks_solve_the_system_and_its_transpose(sizes):
 
 @pytest.mark.parametrize("n", [2, 3, 4, 6])
 def test_zeros_may_stand_anywhere_in_a_block(n):
-    block = [Block(tuple(range(n)), tuple(range(n)), float(np.sqrt(n)))]
+    block = [MatrixBlock(tuple(range(n)), tuple(range(n)), float(np.sqrt(n)))]
     solve = ap.Function.of("x", {"A": (n, n), "b": n}, lambda A, b: {"x": BlockTriangular(A, block).solve(b)})
     b = np.arange(1.0, n + 1.0)
     for seed in range(8):
@@ -42,14 +42,14 @@ def test_zeros_may_stand_anywhere_in_a_block(n):
 
 
 def test_a_block_that_is_singular_for_its_size_gives_nan_and_not_a_huge_number():
-    one = [Block((0,), (0,), 2.0)]
+    one = [MatrixBlock((0,), (0,), 2.0)]
     solve = ap.Function.of("x", {"A": (1, 1), "b": 1}, lambda A, b: {"x": BlockTriangular(A, one).solve(b)})
     assert solve(np.array([[1e-9]]), np.ones(1))[0] == pytest.approx(1e9)
     assert np.isnan(solve(np.array([[1e-11]]), np.ones(1))[0])
 
 
 def test_what_is_outside_the_blocks_costs_nothing():
-    blocks = [Block((k,), (k,), 1.0) for k in range(4)]
+    blocks = [MatrixBlock((k,), (k,), 1.0) for k in range(4)]
 
     def diagonal(d, b):
         rows = [[d[k] if k == i else 0.0 for k in range(4)] for i in range(4)]

@@ -19,7 +19,7 @@ LIMIT = 1e10  # the size of a block over what is left of it, beyond which it cou
 
 
 @dataclass(frozen=True)
-class Block:
+class MatrixBlock:
     """Rows and columns of a matrix that are solved together, and how large their entries usually are."""
 
     rows: tuple[int, ...]
@@ -32,14 +32,14 @@ class BlockTriangular:
     """A matrix and its blocks, each of which needs those before it."""
 
     matrix: Sequence[Vector]
-    blocks: Sequence[Block]
+    blocks: Sequence[MatrixBlock]
 
     @cached_property
     def inverses(self) -> list[list[list[Scalar]]]:
         """Of every block."""
         return [self._inverse(block) for block in self.blocks]
 
-    def _inverse(self, block: Block) -> list[list[Scalar]]:
+    def _inverse(self, block: MatrixBlock) -> list[list[Scalar]]:
         n = len(block.rows)
         entries = [[self.matrix[i][k] for k in block.columns] for i in block.rows]
         return solve(entries, [[float(i == k) for k in range(n)] for i in range(n)], LIMIT, block.size * block.size)

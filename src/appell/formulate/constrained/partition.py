@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from appell.algebra.blocks import LIMIT, Block
+from appell.algebra.blocks import LIMIT, MatrixBlock
 
 IMPLIED = 1e-7  # of a row's length: what is left of it by earlier rows, where samples are exact to 1e-12
 SINGULAR = 1e-6  # of the usual: the smallest singular value at a sample that tells nothing about others
@@ -36,7 +36,7 @@ class Partition:
     kept: tuple[int, ...]
     implied: tuple[int, ...]
     independent: tuple[int, ...]
-    blocks: tuple[Block, ...]
+    blocks: tuple[MatrixBlock, ...]
 
     @property
     def rank(self) -> int:
@@ -94,7 +94,7 @@ def partition(
     if pairs is None:
         return None
     free = tuple(k for k in range(K.shape[2]) if k not in pairs.values())
-    units = tuple(Block((len(kept) + k,), (column,), 1.0) for k, column in enumerate(free))
+    units = tuple(MatrixBlock((len(kept) + k,), (column,), 1.0) for k, column in enumerate(free))
     return Partition(kept, implied, free, (*units, *_blocks(A, pairs)))
 
 
@@ -130,7 +130,7 @@ def _pairs(
     return found
 
 
-def _blocks(A: np.ndarray, pairs: dict[int, int]) -> tuple[Block, ...]:
+def _blocks(A: np.ndarray, pairs: dict[int, int]) -> tuple[MatrixBlock, ...]:
     """Rows that need each other's velocities together, each block after those that it needs."""
     rows = list(pairs)
     columns = [pairs[row] for row in rows]
@@ -147,5 +147,5 @@ def _blocks(A: np.ndarray, pairs: dict[int, int]) -> tuple[Block, ...]:
         members = np.flatnonzero(together[k])
         own, theirs = tuple(rows[i] for i in members), tuple(columns[i] for i in members)
         size = np.linalg.norm(A[:, own][:, :, theirs], axis=(1, 2)).max()
-        found.append(Block(own, theirs, float(size)))
+        found.append(MatrixBlock(own, theirs, float(size)))
     return tuple(found)
