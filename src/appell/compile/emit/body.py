@@ -5,31 +5,27 @@
 `inputs` is a block of registers, one a scalar input, one sample a lane; `outputs` has one register a *distinct* result:
 a symmetric matrix has its mirrored elements computed and stored once, and `slots` tells which register holds which.
 
-A sample with an input that is not finite gets NaN for all its results, though folding may have dropped that input from
-the tape. 0 x is zero for a finite number and NaN for any other, so the sum of these products over all inputs tells
-whether a block needs the rare path that writes the NaNs.
+A sample with an input that is not finite gets NaN for all its results (`spoilt`).
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from appell.compile.emit.arithmetic import EMIT
 from appell.compile.emit.constants import Constants
-from appell.compile.emit.emitter import Emitter, Index, Value
+from appell.compile.emit.emitter import Emitter, Value
 from appell.compile.emit.lanes import Lanes
 from appell.compile.emit.payne_hanek import reduce_huge, sincos_careful
 from appell.compile.emit.residence import Residence, residence, step_defines, step_uses
 from appell.compile.emit.schedule import CHUNK, Group, Step, chunks, schedule
 from appell.compile.emit.sincos import beyond_mask, reduce, sine_and_cosine
+from appell.compile.emit.spoilt import poison, spoilt_samples, unless_finite, witnesses
 from appell.compile.ops import Op
 from appell.compile.tape import Tape
 
-_SUMS = 3  # sums of products that tell of spoilt samples: several, so that no addition has to wait for the one before
 FENCE = 40  # steps of a long tape between two fences, which keep the code generator to the order of the schedule
-UNROLL = 400  # inputs from which on they are summed in a loop, so that many inputs do not become a long program
 
 
 def slots(tape: Tape) -> dict[int, int]:
@@ -52,7 +48,6 @@ def body(tape: Tape, lanes: Lanes, fused: bool, chunk: int = CHUNK) -> str:
     functions = careful_functions(lanes, fused) if has_angles(tape) else []
     constants = Constants(lanes)
     emit = Emitter(lanes, fused, constants)
-    spoilt = spoilt_samples(emit, tape.input_size)
     writer.leaves(emit)
     if len(pieces) == 1:
         writer.chunk(emit, pieces[0])
@@ -65,7 +60,9 @@ def body(tape: Tape, lanes: Lanes, fused: bool, chunk: int = CHUNK) -> str:
             pointers = "ptr noalias %inputs, ptr noalias %outputs, ptr noalias %frame"
             functions.append(part.function(f"define internal void @chunk{number}({pointers}) noinline nounwind"))
             emit.do(f"call void @chunk{number}(ptr %inputs, ptr %outputs, ptr {waiting})")
-    poison(emit, spoilt, "%outputs", len(outputs))
+    results, inputs = witnesses(tape)
+    told = [emit.load("%outputs", outputs[node]) for node in results] + [read(emit, number) for number in inputs]
+    unless_finite(emit, told, lambda: poison(emit, spoilt_samples(emit, tape.input_size), "%outputs", len(outputs)))
     emit.do("ret void")
     header = "define internal void @body(ptr noalias %inputs, ptr noalias %outputs) noinline nounwind"
     return "\n".join([*constants.text(), *functions, emit.function(header)])
@@ -169,39 +166,3 @@ def _sincos_group(emit: Emitter, group: Group, values: dict[int, Value]) -> None
         for nodes, one, other in zip((angle.sines, angle.cosines), quick_pair, slow_pair, strict=True):
             if nodes:
                 values |= dict.fromkeys(nodes, emit.phi(emit.lanes.real, (one, fast), (other, careful)))
-
-
-def spoilt_samples(emit: Emitter, inputs: int) -> Value:
-    """Integers that are zero where all inputs of a sample are finite."""
-    sums = [emit.constant(0.0)] * _SUMS
-    rounds = inputs // _SUMS if inputs > UNROLL else 0
-
-    def add(number: Index, so_far: list[Value]) -> list[Value]:
-        at = emit.address("%inputs", emit.times(number, _SUMS * emit.lanes.bytes))
-        return [emit.fma(emit.load(at, k), emit.constant(0.0), so_far[k]) for k in range(_SUMS)]
-
-    if rounds:
-        sums = emit.fold(rounds, sums, add)
-    for number in range(rounds * _SUMS, inputs):
-        k = number % _SUMS
-        sums[k] = emit.fma(emit.load("%inputs", number), emit.constant(0.0), sums[k])
-    spoilt = emit.bits(sums[0])
-    for other in sums[1:]:
-        spoilt = emit.integer("or", spoilt, emit.bits(other))
-    return spoilt
-
-
-def poison(emit: Emitter, spoilt: Value, block: Value, count: int, place: Callable[[Index], Index] = lambda k: k):
-    """Write NaN over all results of spoilt samples: `count` registers of a block, at the places of their numbers."""
-    emit.branch(emit.any_bit(spoilt), "poison", "clean")
-
-    emit.enter("poison")
-    bad = emit.integer("icmp ne", spoilt, emit.pattern(0))
-
-    def spoil(number: Index) -> None:
-        slot = place(number)
-        emit.store(emit.select(bad, emit.constant(math.nan), emit.load(block, slot)), block, slot)
-
-    emit.repeat(count, spoil, unroll=False)
-    emit.jump("clean")
-    emit.enter("clean")

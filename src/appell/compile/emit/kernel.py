@@ -33,7 +33,7 @@ def single_kernel(tape: Formula, number: Format, fused: bool, form: Form) -> str
 
 def _module(tape: Formula, *functions: str) -> str:
     _, outputs = operands(tape, layout(tape).places)
-    metadata = ["!0 = !{i32 1}", "!1 = !{}", ""]
+    metadata = ["!0 = !{}", ""]
     return "\n".join([*(_table(operand) for operand in outputs), *functions, GLOBAL, *metadata])
 
 
@@ -51,7 +51,7 @@ def _loop(tape: Formula, emit: Emitter) -> str:
     count = emit.value("load i64, ptr %dims, align 8")
     last = emit.value(f"sub i64 {count}, 1")
     sources = [locate(emit, operand) for operand in inputs]
-    targets = [locate(emit, operand, count) for operand in outputs]
+    targets = [locate(emit, operand) for operand in outputs]
     before = emit.block
     emit.branch(emit.value(f"icmp eq i64 {count}, 0"), "end", "block")
 
@@ -73,8 +73,6 @@ def _loop(tape: Formula, emit: Emitter) -> str:
     emit.enter("written")
     emit.branch(emit.value(f"icmp ult i64 %next, {count}"), "block", "end")
     emit.enter("end")
-    if any(place.streamed for place in targets):
-        emit.do("fence seq_cst")  # what was streamed must be seen by whoever sees that the loop has ended
     memory.release()
     emit.do("ret void")
     return emit.function("define void @loop(ptr %args, ptr %dims, ptr %steps, ptr %data) nounwind")

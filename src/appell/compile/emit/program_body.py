@@ -8,10 +8,11 @@ The frame is a register a slot, one sample a lane. What changes from turn to tur
 
 from __future__ import annotations
 
-from appell.compile.emit.body import careful_functions, has_angles, poison, spoilt_samples
+from appell.compile.emit.body import careful_functions, has_angles
 from appell.compile.emit.constants import Constants
 from appell.compile.emit.emitter import Emitter, Index
 from appell.compile.emit.lanes import Lanes
+from appell.compile.emit.spoilt import poison, spoilt_samples
 from appell.compile.emit.turns import stage_functions
 from appell.compile.program import Program
 
