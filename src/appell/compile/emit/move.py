@@ -30,6 +30,7 @@ class LaneSamples:
     numbers: list[Value]  # the sample in each lane
     first: Value  # bytes from the beginning to the first sample, where neighbours are adjacent
     complete: Value  # whether every lane has a sample of its own
+    unroll: bool  # whether moves may be written out, which is faster if their code stays in the first cache
 
     def rows(self, emit: Emitter, place: Place) -> list[Value]:
         """Pointers to the sample of each lane."""
@@ -100,6 +101,7 @@ def scatter(emit: Emitter, place: Place, samples: LaneSamples, block: Value) -> 
 def _choose(emit: Emitter, place: Place, samples: LaneSamples, packed, column, scattered) -> None:
     """Branch on the layout and do the move that fits it."""
     size = place.operand.array.size
+    unroll = samples.unroll and size <= UNROLL
     labels = {name: emit.label(name) for name in ("packed", "loose", "column", "scattered", "moved")}
     if place.packed is not None:
         emit.branch(place.packed, labels["packed"], labels["loose"])
@@ -108,7 +110,7 @@ def _choose(emit: Emitter, place: Place, samples: LaneSamples, packed, column, s
         parts = groups(size, emit.lanes)
         each = parts[0][1]
         whole = sum(1 for k, part in enumerate(parts) if part == (k * each, each))
-        emit.repeat(whole, lambda k: packed(rows, emit.times(k, each), each), unroll=size <= UNROLL)
+        emit.repeat(whole, lambda k: packed(rows, emit.times(k, each), each), unroll=unroll)
         for start, width in parts[whole:]:
             packed(rows, start, width)
         emit.jump(labels["moved"])
@@ -116,7 +118,7 @@ def _choose(emit: Emitter, place: Place, samples: LaneSamples, packed, column, s
     emit.branch(emit.value(f"and i1 {place.columns}, {samples.complete}"), labels["column"], labels["scattered"])
     emit.enter(labels["column"])
     pointer = emit.address(place.base, samples.first)
-    emit.repeat(size, lambda element: column(pointer, element), unroll=size <= UNROLL)
+    emit.repeat(size, lambda element: column(pointer, element), unroll=unroll)
     emit.jump(labels["moved"])
     emit.enter(labels["scattered"])
     rows = samples.rows(emit, place)

@@ -88,8 +88,8 @@ def spoilt_samples(emit: Emitter, inputs: int) -> Value:
     return spoilt
 
 
-def poison(emit: Emitter, spoilt: Value, block: Value, count: int, place: Callable[[Index], Index] = lambda k: k):
-    """Write NaN over all results of spoilt samples: `count` registers of a block, at the places of their numbers."""
+def poison(emit: Emitter, spoilt: Value, count: int, place: Callable[[Index], Index] = lambda k: k) -> None:
+    """Write NaN over all results of spoilt samples: `count` registers of %outputs, at the places of their numbers."""
     spoil, clean = emit.label("poison"), emit.label("clean")
     emit.branch(emit.any_bit(spoilt), spoil, clean)
 
@@ -98,7 +98,7 @@ def poison(emit: Emitter, spoilt: Value, block: Value, count: int, place: Callab
 
     def overwrite(number: Index) -> None:
         slot = place(number)
-        emit.store(emit.select(bad, emit.constant(math.nan), emit.load(block, slot)), block, slot)
+        emit.store(emit.select(bad, emit.constant(math.nan), emit.load("%outputs", slot)), "%outputs", slot)
 
     emit.repeat(count, overwrite, unroll=False)
     emit.jump(clean)
