@@ -23,6 +23,7 @@ FORMS = st.builds(
     register=st.sampled_from([16, 32, 64]),
     chunk=st.sampled_from([30, 200, 100_000]),
     cache=st.sampled_from([0, EVERYTHING_FITS]),
+    code_cache=st.just(0),
 )
 LAYOUTS = st.sampled_from(["rows", "columns", "every second", "backwards"])
 kinds = pytest.mark.parametrize("kind", ["d", "f"])
@@ -75,7 +76,7 @@ def test_the_functions_of_a_robot_have_the_same_bits_in_every_form(name, kind):
     for function in (dyn.inverse_dynamics, dyn.mass_matrix, dyn.forward_dynamics):
         given = arguments[: len(function.inputs)]
         want = make_ufunc(function.fused, form=Form(chunk=100_000))(*given)
-        for form in (Form(16, 300), Form(32, 300), Form(64, 300), Form(64, 100_000), Form(64, 50, EVERYTHING_FITS)):
+        for form in (Form(16, 300), Form(32, 300), Form(64, 300), Form(64, 100_000), Form(64, 50, EVERYTHING_FITS, 0)):
             np.testing.assert_array_equal(make_ufunc(function.fused, form=form)(*given), want)
 
 
@@ -111,12 +112,10 @@ def test_a_form_is_in_the_text_of_its_kernel():
     assert "@chunk0(" not in loop_kernel(of, DOUBLE, True, Form(chunk=100_000))
 
 
-def test_samples_that_do_not_fill_two_blocks_are_computed_once(monkeypatch):
+def test_samples_that_do_not_fill_two_blocks_are_computed_once():
     """A turn that has only one block left runs on one: a single sample is no dearer than before."""
-    monkeypatch.setattr("appell.compile.emit.plan._FIRST", 0)
-    monkeypatch.setenv("APPELL_CACHE", "off")
     of = random_tape(3, length=400)
-    form = Form(64, 30, EVERYTHING_FITS)
+    form = Form(64, 30, EVERYTHING_FITS, code_cache=0)
     assert "call void @body(ptr %stack0, ptr %stack1, i64 %t" in loop_kernel(of, DOUBLE, True, form)
     ufunc, plain = make_ufunc(of, form=form), make_ufunc(of, form=Form(64, 100_000))
     for count in (0, 1, 7, 8, 9, 15, 16, 17, 24, 25, 40):

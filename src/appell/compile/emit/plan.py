@@ -25,7 +25,6 @@ _SEARCHED = 10_000  # nodes: in longer tapes, derivatives of large robots, no ot
 BLOCKS = 2  # on which a chunk is run
 _READ = 0.25  # the cost of a value that is read again, in values that are written
 _STEP = 14  # bytes of code, on average
-_FIRST = 32 << 10  # bytes of code that are at hand
 _CLEARLY = 0.9  # of the cost of the order of the tape: less, or it stays
 
 
@@ -62,5 +61,5 @@ def _arranged(tape: Tape, steps: list[Step], lanes: Lanes, form: Form) -> Plan:
     code = _STEP * sum(map(weight, steps))
     data = (2 * (tape.input_size + len(set(tape.results))) + frame.size) * lanes.bytes
     beyond, saved = BLOCKS * data - form.cache, code - code / BLOCKS
-    together = len(pieces) > 1 and form.cache and code > _FIRST and beyond <= saved
+    together = len(pieces) > 1 and form.cache and code > form.code_cache and beyond <= saved
     return Plan(pieces, frame, BLOCKS if together else 1)
