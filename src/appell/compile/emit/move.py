@@ -5,9 +5,9 @@ the machine predicts them. In the last, incomplete block the lanes beyond the en
 is there and write what is written anyway, and no mask is needed.
 
 A line of memory that is written without being in a cache is fetched first, and stores wait for it in their order; worst
-of all are those across the border of two lines. So rows of results are fetched ahead: what will be written soon into
-the first cache, the rows of the next block into the second, while the body of that block is still to come. Large
-results are written twice as fast, and writing past the caches, which spares the fetching, is never better.
+of all are those across the border of two lines. So large results are fetched ahead: what will be written soon into the
+first cache, the rows of the next block into the second, while the body of that block is still to come. They are written
+twice as fast; writing past the caches, which spares the fetching, is never better.
 """
 
 from __future__ import annotations
@@ -88,6 +88,8 @@ def scatter(emit: Emitter, place: Place, samples: LaneSamples, block: Value) -> 
     def column(pointer: Value, element: Index) -> None:
         at = emit.address(pointer, place.offset(emit, element))
         emit.do(f"store {lanes.real} {get(element)}, ptr {at}, align {lanes.itemsize}")
+        if long:
+            emit.prefetch(emit.address(at, LINE), soon=True)
 
     def scattered(rows: list[Value], element: Index) -> None:
         offset, register = place.offset(emit, element), get(element)
