@@ -17,6 +17,7 @@ import appell
 from appell.compile.count import COST
 from appell.compile.differentiate import DERIVATIVE
 from appell.compile.emit.arithmetic import EMIT
+from appell.compile.emit.spoilt import CARRIED
 from appell.compile.evaluate import MEANING
 from appell.compile.graph import CONSTRUCTORS
 from appell.compile.ops import ARITY, Op
@@ -59,8 +60,9 @@ def test_a_name_that_is_not_there_is_an_attribute_error():
         (CONSTRUCTORS, LEAVES | FUSED),
         (DERIVATIVE, LEAVES | FUSED),
         (EMIT, LEAVES | GROUPED),
+        (CARRIED, LEAVES),
     ],
-    ids=["ARITY", "COST", "MEANING", "CONSTRUCTORS", "DERIVATIVE", "EMIT"],
+    ids=["ARITY", "COST", "MEANING", "CONSTRUCTORS", "DERIVATIVE", "EMIT", "CARRIED"],
 )
 def test_every_op_is_in_every_table(table, apart):
     assert set(table) == set(Op) - apart

@@ -17,7 +17,14 @@ from appell.compile.native.kernels import load_kernel
 from appell.compile.native.target import describe
 from compile.emit.tapes import arm_like, random_tape
 
-FORMS = st.builds(Form, register=st.sampled_from([16, 32, 64]), chunk=st.sampled_from([30, 200, 100_000]))
+EVERYTHING_FITS = 1 << 30  # bytes of a first cache: long tapes are run on two blocks at once
+FORMS = st.builds(
+    Form,
+    register=st.sampled_from([16, 32, 64]),
+    chunk=st.sampled_from([30, 200, 100_000]),
+    cache=st.sampled_from([0, EVERYTHING_FITS]),
+    code_cache=st.just(0),
+)
 LAYOUTS = st.sampled_from(["rows", "columns", "every second", "backwards"])
 kinds = pytest.mark.parametrize("kind", ["d", "f"])
 
@@ -69,7 +76,7 @@ def test_the_functions_of_a_robot_have_the_same_bits_in_every_form(name, kind):
     for function in (dyn.inverse_dynamics, dyn.mass_matrix, dyn.forward_dynamics):
         given = arguments[: len(function.inputs)]
         want = make_ufunc(function.fused, form=Form(chunk=100_000))(*given)
-        for form in (Form(16, 300), Form(32, 300), Form(64, 300), Form(64, 100_000)):
+        for form in (Form(16, 300), Form(32, 300), Form(64, 300), Form(64, 100_000), Form(64, 50, EVERYTHING_FITS, 0)):
             np.testing.assert_array_equal(make_ufunc(function.fused, form=form)(*given), want)
 
 
@@ -105,13 +112,31 @@ def test_a_form_is_in_the_text_of_its_kernel():
     assert "@chunk0(" not in loop_kernel(of, DOUBLE, True, Form(chunk=100_000))
 
 
+def test_samples_that_do_not_fill_two_blocks_are_computed_once():
+    """A turn that has only one block left runs on one: a single sample is no dearer than before."""
+    of = random_tape(3, length=400)
+    form = Form(64, 30, EVERYTHING_FITS, code_cache=0)
+    assert "call void @body(ptr %stack0, ptr %stack1, i64 %t" in loop_kernel(of, DOUBLE, True, form)
+    ufunc, plain = make_ufunc(of, form=form), make_ufunc(of, form=Form(64, 100_000))
+    for count in (0, 1, 7, 8, 9, 15, 16, 17, 24, 25, 40):
+        x = [np.random.default_rng(count).uniform(-2, 2, (count, *array.shape)) for array in of.inputs]
+        x[0][count // 2 : count // 2 + 1] = np.nan
+        room = [np.full((count + 3, *array.shape), 7.0) for array in of.outputs]
+        with np.errstate(all="ignore"):
+            want = plain(*x)
+            ufunc(*x, out=tuple(each[:count] for each in room))
+        for got, wanted in zip(room, want, strict=True):
+            np.testing.assert_array_equal(got[:count], wanted)
+            assert (got[count:] == 7.0).all()
+
+
 def test_forms_of_one_tape_are_kept_apart(monkeypatch):
     keys = []
     monkeypatch.setattr("appell.compile.native.cache.fetch", lambda key, make: keys.append(key) or make())
-    for form in (Form(16), Form(32), Form(64), Form(32, 100), None):
+    for form in (Form(16), Form(32), Form(64), Form(32, 100), Form(32, cache=1), None):
         load_kernel(random_tape(0, 20), float, "loop", form)
         load_kernel(random_tape(0, 20), float, "single", form)
-    assert len(set(keys)) == 8  # no form is the machine's own, which is one of the others
+    assert len(set(keys)) == 11  # a single function has the form of narrow registers, which is one of the others
 
 
 @pytest.mark.parametrize("register", [16, 32, 64])

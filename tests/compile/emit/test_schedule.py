@@ -2,21 +2,41 @@
 
 import pytest
 
+from appell.compile.emit.depth_first import GROUP, depth_first
+from appell.compile.emit.form import Form
 from appell.compile.emit.lanes import DOUBLES
+from appell.compile.emit.plan import plan
 from appell.compile.emit.residence import ROOM, residence, step_defines, step_uses
 from appell.compile.emit.schedule import Group, chunks, schedule
 from appell.compile.ops import Op
 from compile.emit.tapes import random_tape, tape
 
+ORDERS = {
+    "of the tape": schedule,
+    "from the first": lambda of: depth_first(of, of.results),
+    "from the last": lambda of: depth_first(of, of.results[::-1]),
+}
+orders = pytest.mark.parametrize("order", ORDERS.values(), ids=ORDERS)
 
+
+@orders
 @pytest.mark.parametrize("seed", range(5))
-def test_every_step_comes_after_what_it_uses(seed):
+def test_every_step_comes_once_and_after_what_it_uses(seed, order):
     of = random_tape(seed, length=300)
     known = {k for k, (op, *_) in enumerate(of.nodes) if op in (Op.CONST, Op.INPUT)}
-    for step in schedule(of):
+    for step in order(of):
         assert set(step_uses(of, step)) <= known
+        assert not known & set(step_defines(step))
         known |= set(step_defines(step))
     assert set(of.results) <= known
+
+
+@orders
+@pytest.mark.parametrize("seed", range(5))
+def test_every_order_computes_the_same_values(seed, order):
+    of = random_tape(seed, length=300)
+    found = {node for step in order(of) for node in step_defines(step)}
+    assert found == {node for step in schedule(of) for node in step_defines(step)}
 
 
 def test_values_that_no_result_needs_are_left_out():
@@ -75,6 +95,48 @@ def test_a_value_is_written_once_and_the_one_needed_last_leaves_first():
     within = [node for entry in where.leaving[0][:-1] for node, _ in entry]
     assert within == list(range(2, 2 + len(within)))
     assert within
+
+
+def test_angles_that_are_inputs_share_groups_and_others_wait_for_their_own():
+    count = GROUP + 3
+    nodes = [(Op.INPUT, k) for k in range(count)] + [(Op.SIN, k) for k in range(count)]
+    nodes += [(Op.ADD, count, count + 1), (Op.COS, 2 * count), (Op.ADD, 2 * count + 1, 2 * count - 1)]
+    of = tape({"x": (count,)}, {"y": (count,)}, nodes, [2 * count + 2, *range(count + 1, 2 * count)])
+    sizes = [len(step.angles) for step in depth_first(of, of.results) if isinstance(step, Group)]
+    assert sizes == [GROUP, 1 + 3]  # the angle that is a sum comes after its terms, and takes the rest along
+
+
+def test_limbs_are_taken_one_after_the_other():
+    """Eight limbs, traced out along all of them and then back: one limb alone need wait."""
+    limbs, links = 8, 40
+    nodes = [(Op.INPUT, k) for k in range(limbs)]
+    out = {}
+    for link in range(links):
+        for limb in range(limbs):
+            before = out.get((limb, link - 1), limb)
+            nodes.append((Op.MUL, before, limb))
+            out[limb, link] = len(nodes) - 1
+    back = [out[limb, links - 1] for limb in range(limbs)]
+    for link in range(links - 1, -1, -1):
+        for limb in range(limbs):
+            nodes.append((Op.ADD, back[limb], out[limb, link]))
+            back[limb] = len(nodes) - 1
+    of = tape({"x": (limbs,)}, {"y": (limbs,)}, nodes, back)
+    form = Form(chunk=50)
+    assert residence(of, chunks(schedule(of), form.chunk), DOUBLES).size > limbs * links * 0.9
+    assert plan(of, DOUBLES, form).frame.size <= links
+
+
+def powers(count):
+    nodes = [(Op.INPUT, 0), *((Op.MUL, k, 0) for k in range(count))]
+    return tape({"x": ()}, {"y": ()}, nodes, [count])
+
+
+def test_two_blocks_are_taken_where_code_is_long_and_the_first_cache_has_room_for_them():
+    long, short = powers(5000), powers(1500)
+    assert plan(long, DOUBLES, Form(cache=32 << 10)).blocks == 2
+    assert plan(short, DOUBLES, Form(cache=32 << 10)).blocks == 1
+    assert plan(long, DOUBLES, Form()).blocks == 1
 
 
 def test_a_short_schedule_is_left_to_the_code_generator():

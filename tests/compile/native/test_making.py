@@ -12,7 +12,9 @@ import numpy as np
 import pytest
 
 import appell as ap
+from appell.compile.emit.lanes import NARROW
 from appell.compile.native import kernels
+from appell.compile.native.target import host
 from compile.emit.tapes import arm_like, arm_looped
 
 
@@ -44,7 +46,7 @@ def together(work, count: int = 16) -> list:
 def test_threads_that_call_one_function_at_once_compile_it_once(assembled, like):
     function, x = ap.Function(like()), np.linspace(-1.0, 1.0, 6)
     found = together(lambda: function(x, x, x))
-    assert len(assembled) == 1
+    assert len(assembled) == (1 if host().register == NARROW else 2)  # one sample has narrow registers
     assert all((result == found[0]).all() for result in found)
 
 

@@ -91,6 +91,14 @@ class Emitter:
         at = self.address(block, self.times(index, self.lanes.bytes))
         self.do(f"store {self.lanes.real} {value}, ptr {at}, align {self.lanes.bytes}")
 
+    def prefetch(self, pointer: Value, soon: bool) -> None:
+        """Fetch a line of memory that will be written: into the first cache, or the second if that is not soon.
+
+        Any address will do, also one that is not there.
+        """
+        write, locality = (1, 3) if soon else (0, 2)
+        self.do(f"call void @llvm.prefetch.p0(ptr {pointer}, i32 {write}, i32 {locality}, i32 1)")
+
     # arithmetic
 
     def constant(self, value: float) -> Value:
@@ -99,7 +107,7 @@ class Emitter:
         content, in_memory = self.constants.operand(value)
         if not in_memory:
             return content
-        return self.value(f"load {self.lanes.real}, ptr {content}, align {self.lanes.bytes}, !invariant.load !1")
+        return self.value(f"load {self.lanes.real}, ptr {content}, align {self.lanes.bytes}, !invariant.load !0")
 
     def add(self, x: Value, y: Value) -> Value:
         return self.value(f"fadd {self.lanes.real} {x}, {y}")
@@ -190,6 +198,12 @@ class Emitter:
         kind = self.lanes.integer
         gathered = self.value(f"call {kind} @llvm.vector.reduce.or.v{self.lanes.width}{kind}({self.lanes.bits} {bits})")
         return self.value(f"icmp ne {kind} {gathered}, 0")
+
+    def any(self, condition: Value) -> Value:
+        """Whether a condition holds in any lane."""
+        width = self.lanes.width
+        gathered = self.value(f"bitcast <{width} x i1> {condition} to i{width}")
+        return self.value(f"icmp ne i{width} {gathered}, 0")
 
     # loops
 

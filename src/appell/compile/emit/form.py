@@ -14,3 +14,5 @@ class Form:
 
     register: int = NARROW  # bytes of a register of samples
     chunk: int = CHUNK  # steps from which on a tape is cut into several functions
+    cache: int = 0  # bytes of the first cache for data, if there are so many samples that it is worth asking
+    code_cache: int = 32 << 10  # bytes of the first cache for code

@@ -9,6 +9,7 @@ so it has the bits that it would have in any batch.
 
 from __future__ import annotations
 
+from appell.compile.emit.body import Body
 from appell.compile.emit.emitter import Emitter, Index
 from appell.compile.emit.form import Form
 from appell.compile.emit.lanes import Format, Lanes
@@ -22,18 +23,19 @@ from appell.compile.formula import Formula
 def loop_kernel(tape: Formula, number: Format, fused: bool, form: Form) -> str:
     """The module of the ufunc's loop."""
     lanes = Lanes(number, form.register)
-    return _module(tape, body(tape, lanes, fused, form.chunk), _loop(tape, Emitter(lanes, fused)))
+    found = body(tape, lanes, fused, form)
+    return _module(tape, found.text, _loop(tape, Emitter(lanes, fused), found))
 
 
 def single_kernel(tape: Formula, number: Format, fused: bool, form: Form) -> str:
     """The module of the function for one sample."""
     lanes = Lanes(number, form.register)
-    return _module(tape, body(tape, lanes, fused, form.chunk), _single(tape, Emitter(lanes, fused)))
+    return _module(tape, body(tape, lanes, fused, form).text, _single(tape, Emitter(lanes, fused)))
 
 
 def _module(tape: Formula, *functions: str) -> str:
     _, outputs = operands(tape, layout(tape).places)
-    metadata = ["!0 = !{i32 1}", "!1 = !{}", ""]
+    metadata = ["!0 = !{}", ""]
     return "\n".join([*(_table(operand) for operand in outputs), *functions, GLOBAL, *metadata])
 
 
@@ -43,38 +45,55 @@ def _table(operand: Operand) -> str:
     return f"{operand.table} = private unnamed_addr constant [{len(operand.slots)} x i32] [{entries}], align 16"
 
 
-def _loop(tape: Formula, emit: Emitter) -> str:
+def _loop(tape: Formula, emit: Emitter, of: Body) -> str:
     lanes, shape = emit.lanes, layout(tape)
     inputs, outputs = operands(tape, shape.places)
     memory = Memory(emit)
-    taken, given = shape.blocks(memory)
+    taken, given = shape.reserve(memory, of.blocks)
     count = emit.value("load i64, ptr %dims, align 8")
     last = emit.value(f"sub i64 {count}, 1")
     sources = [locate(emit, operand) for operand in inputs]
-    targets = [locate(emit, operand, count) for operand in outputs]
+    targets = [locate(emit, operand) for operand in outputs]
     before = emit.block
-    emit.branch(emit.value(f"icmp eq i64 {count}, 0"), "end", "block")
+    emit.branch(emit.value(f"icmp eq i64 {count}, 0"), "end", "turn")
 
-    emit.enter("block")
+    emit.enter("turn")
     first = emit.phi("i64", ("0", before), ("%next", "written"))
-    emit.do(f"%next = add i64 {first}, {lanes.width}")
-    samples = LaneSamples(
-        numbers=[_smaller(emit, emit.value(f"add i64 {first}, {lane}"), last) for lane in range(lanes.width)],
-        first=emit.value(f"mul i64 {first}, {lanes.itemsize}"),
-        complete=emit.value(f"icmp ule i64 %next, {count}"),
-    )
-    for place in sources:
-        gather(emit, place, samples, taken)
-    emit.do(f"call void @body(ptr {taken}, ptr {given})")
-    for place in targets:
-        scatter(emit, place, samples, given)
+    emit.do(f"%next = add i64 {first}, {lanes.width * of.blocks}")
+    blocks: Index = 1
+    if of.blocks > 1:
+        left = emit.value(f"sub i64 {count}, {first}")
+        whole = emit.value(f"udiv i64 {emit.value(f'add i64 {left}, {lanes.width - 1}')}, {lanes.width}")
+        blocks = _smaller(emit, whole, str(of.blocks))
+
+    def samples(block: Index) -> LaneSamples:
+        start = emit.value(f"add i64 {first}, {emit.times(block, lanes.width)}")
+        numbers = [emit.value(f"add i64 {start}, {lane}") for lane in range(lanes.width)]
+        return LaneSamples(
+            numbers=[_smaller(emit, number, last) for number in numbers],
+            first=emit.value(f"mul i64 {start}, {lanes.itemsize}"),
+            complete=emit.value(f"icmp ult i64 {numbers[-1]}, {count}"),
+            unroll=not of.long,
+        )
+
+    def bring(block: Index) -> None:
+        here, at = samples(block), emit.address(taken, emit.times(block, shape.taken * lanes.bytes))
+        for place in sources:
+            gather(emit, place, here, at)
+
+    def carry_away(block: Index) -> None:
+        here, at = samples(block), emit.address(given, emit.times(block, (shape.given or 0) * lanes.bytes))
+        for place in targets:
+            scatter(emit, place, here, at)
+
+    emit.repeat(blocks, bring, unroll=True)
+    emit.do(f"call void @body(ptr {taken}, ptr {given}, i64 {blocks})")
+    emit.repeat(blocks, carry_away, unroll=True)
     emit.jump("written")
 
     emit.enter("written")
-    emit.branch(emit.value(f"icmp ult i64 %next, {count}"), "block", "end")
+    emit.branch(emit.value(f"icmp ult i64 %next, {count}"), "turn", "end")
     emit.enter("end")
-    if any(place.streamed for place in targets):
-        emit.do("fence seq_cst")  # what was streamed must be seen by whoever sees that the loop has ended
     memory.release()
     emit.do("ret void")
     return emit.function("define void @loop(ptr %args, ptr %dims, ptr %steps, ptr %data) nounwind")
@@ -88,7 +107,7 @@ def _single(tape: Formula, emit: Emitter) -> str:
     lanes, shape = emit.lanes, layout(tape)
     inputs, outputs = operands(tape, shape.places)
     memory = Memory(emit)
-    taken, given = shape.blocks(memory)
+    taken, given = shape.reserve(memory, 1)
     unroll = tape.input_size + len(tape.results) <= 200
 
     def number(operand: Operand, element: Index) -> str:
@@ -109,7 +128,7 @@ def _single(tape: Formula, emit: Emitter) -> str:
 
     for operand in inputs:
         emit.repeat(operand.array.size, lambda element, of=operand: fill(of, element), unroll)
-    emit.do(f"call void @body(ptr {taken}, ptr {given})")
+    emit.do(f"call void @body(ptr {taken}, ptr {given}, i64 1)")
     for operand in outputs:
         emit.repeat(operand.array.size, lambda element, of=operand: take(of, element), unroll)
     memory.release()

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from appell.compile.emit.body import Body, slots
 from appell.compile.emit.body import body as tape_body
-from appell.compile.emit.body import slots
 from appell.compile.emit.emitter import Value
+from appell.compile.emit.form import Form
 from appell.compile.emit.lanes import Lanes
-from appell.compile.emit.memory import LARGE, Memory
+from appell.compile.emit.memory import Memory
 from appell.compile.emit.program_body import program_body
 from appell.compile.formula import Formula
 from appell.compile.program import Program
@@ -22,13 +23,10 @@ class BlockLayout:
     given: int | None  # registers of the block of results; None if they lie in the block `taken`
     places: tuple[int, ...]  # where in its block each result lies
 
-    def borrows(self, lanes: Lanes) -> bool:
-        """Whether a block is too large for the stack."""
-        return max(self.taken, self.given or 0) * lanes.bytes > LARGE
-
-    def blocks(self, memory: Memory) -> tuple[Value, Value]:
-        taken = memory.block(self.taken)
-        return taken, taken if self.given is None else memory.block(self.given)
+    def reserve(self, memory: Memory, blocks: int) -> tuple[Value, Value]:
+        """Room for so many of them, one after the other."""
+        taken = memory.block(self.taken * blocks)
+        return taken, taken if self.given is None else memory.block(self.given * blocks)
 
 
 def layout(formula: Formula) -> BlockLayout:
@@ -39,8 +37,8 @@ def layout(formula: Formula) -> BlockLayout:
     return BlockLayout(formula.input_size, len(places), tuple(places[node] for node in formula.results))
 
 
-def body(formula: Formula, lanes: Lanes, fused: bool, chunk: int) -> str:
+def body(formula: Formula, lanes: Lanes, fused: bool, form: Form) -> Body:
     """All functions of the body."""
     if isinstance(formula, Program):
-        return program_body(formula, lanes, fused, chunk)
-    return tape_body(formula, lanes, fused, chunk)
+        return Body(program_body(formula, lanes, fused, form.chunk))
+    return tape_body(formula, lanes, fused, form)

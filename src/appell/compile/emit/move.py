@@ -3,6 +3,11 @@
 Every move has the ways of `operand`; which one is taken is settled by branches that never change in a call, so
 the machine predicts them. In the last, incomplete block the lanes beyond the end repeat the last sample: they read what
 is there and write what is written anyway, and no mask is needed.
+
+A line of memory that is written without being in a cache is fetched first, and stores wait for it in their order; worst
+of all are those across the border of two lines. So large results are fetched ahead: what will be written soon into the
+first cache, the rows of the next block into the second, while the body of that block is still to come. They are written
+twice as fast; writing past the caches, which spares the fetching, is never better.
 """
 
 from __future__ import annotations
@@ -10,9 +15,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from appell.compile.emit.emitter import Emitter, Index, Value
-from appell.compile.emit.operand import STREAM_ALIGNMENT, Place
-from appell.compile.emit.transpose import groups, lanes_to_rows, rows_to_lanes, split
+from appell.compile.emit.operand import Place
+from appell.compile.emit.transpose import groups, lanes_to_rows, rows_to_lanes
 
+LINE = 64  # bytes that caches hold together
+AHEAD = 4 * LINE  # bytes that the fetching of a row runs ahead of its writing
 UNROLL = 40  # elements; beyond it a move is a loop, so that a large matrix does not become a long program
 
 
@@ -23,6 +30,7 @@ class LaneSamples:
     numbers: list[Value]  # the sample in each lane
     first: Value  # bytes from the beginning to the first sample, where neighbours are adjacent
     complete: Value  # whether every lane has a sample of its own
+    unroll: bool  # whether moves may be written out, which is faster if their code stays in the first cache
 
     def rows(self, emit: Emitter, place: Place) -> list[Value]:
         """Pointers to the sample of each lane."""
@@ -63,25 +71,25 @@ def scatter(emit: Emitter, place: Place, samples: LaneSamples, block: Value) -> 
     def get(element: Index, plus: int = 0) -> Value:
         return emit.load(block, operand.slot(emit, element, plus))
 
+    long = operand.array.size * lanes.itemsize >= LINE
+    next_block = emit.value(f"mul i64 {place.step}, {lanes.width}") if long else ""
+
     def packed(rows: list[Value], start: Index, width: int) -> None:
         kind, offset = f"<{width} x {lanes.scalar}>", emit.times(start, lanes.itemsize)
         turned = lanes_to_rows(emit, [get(start, k) for k in range(width)])
+        fetch = long and (not isinstance(offset, int) or offset % LINE == 0)
         for value, row in zip(turned, rows, strict=True):
-            emit.do(f"store {kind} {value}, ptr {emit.address(row, offset)}, align {lanes.itemsize}")
-
-    def streamed(rows: list[Value], start: Index, width: int) -> None:
-        each = STREAM_ALIGNMENT // lanes.itemsize
-        turned = lanes_to_rows(emit, [get(start, k) for k in range(width)])
-        for value, row in zip(turned, rows, strict=True):
-            at = emit.address(row, emit.times(start, lanes.itemsize))
-            for k, part in enumerate(split(emit, value, width, each)):
-                target = emit.address(at, k * STREAM_ALIGNMENT)
-                kind = f"<{each} x {lanes.scalar}>"
-                emit.do(f"store {kind} {part}, ptr {target}, align {STREAM_ALIGNMENT}, !nontemporal !0")
+            at = emit.address(row, offset)
+            emit.do(f"store {kind} {value}, ptr {at}, align {lanes.itemsize}")
+            if fetch:
+                emit.prefetch(emit.address(at, AHEAD), soon=True)
+                emit.prefetch(emit.address(at, next_block), soon=False)
 
     def column(pointer: Value, element: Index) -> None:
         at = emit.address(pointer, place.offset(emit, element))
         emit.do(f"store {lanes.real} {get(element)}, ptr {at}, align {lanes.itemsize}")
+        if long:
+            emit.prefetch(emit.address(at, LINE), soon=True)
 
     def scattered(rows: list[Value], element: Index) -> None:
         offset, register = place.offset(emit, element), get(element)
@@ -89,12 +97,13 @@ def scatter(emit: Emitter, place: Place, samples: LaneSamples, block: Value) -> 
             number = emit.value(f"extractelement {lanes.real} {register}, i32 {lane}")
             emit.do(f"store {lanes.scalar} {number}, ptr {emit.address(row, offset)}, align {lanes.itemsize}")
 
-    _choose(emit, place, samples, packed, column, scattered, streamed)
+    _choose(emit, place, samples, packed, column, scattered)
 
 
-def _choose(emit: Emitter, place: Place, samples: LaneSamples, packed, column, scattered, streamed=None) -> None:
+def _choose(emit: Emitter, place: Place, samples: LaneSamples, packed, column, scattered) -> None:
     """Branch on the layout and do the move that fits it."""
     size = place.operand.array.size
+    unroll = samples.unroll and size <= UNROLL
     labels = {name: emit.label(name) for name in ("packed", "loose", "column", "scattered", "moved")}
     if place.packed is not None:
         emit.branch(place.packed, labels["packed"], labels["loose"])
@@ -103,17 +112,7 @@ def _choose(emit: Emitter, place: Place, samples: LaneSamples, packed, column, s
         parts = groups(size, emit.lanes)
         each = parts[0][1]
         whole = sum(1 for k, part in enumerate(parts) if part == (k * each, each))
-        if place.streamed is not None:
-            stream, plain, rest = (emit.label(name) for name in ("stream", "plain", "rest"))
-            emit.branch(place.streamed, stream, plain)
-            emit.enter(stream)
-            emit.repeat(whole, lambda k: streamed(rows, emit.times(k, each), each), unroll=False)
-            emit.jump(rest)
-            emit.enter(plain)
-        emit.repeat(whole, lambda k: packed(rows, emit.times(k, each), each), unroll=size <= UNROLL)
-        if place.streamed is not None:
-            emit.jump(rest)
-            emit.enter(rest)
+        emit.repeat(whole, lambda k: packed(rows, emit.times(k, each), each), unroll=unroll)
         for start, width in parts[whole:]:
             packed(rows, start, width)
         emit.jump(labels["moved"])
@@ -121,7 +120,7 @@ def _choose(emit: Emitter, place: Place, samples: LaneSamples, packed, column, s
     emit.branch(emit.value(f"and i1 {place.columns}, {samples.complete}"), labels["column"], labels["scattered"])
     emit.enter(labels["column"])
     pointer = emit.address(place.base, samples.first)
-    emit.repeat(size, lambda element: column(pointer, element), unroll=size <= UNROLL)
+    emit.repeat(size, lambda element: column(pointer, element), unroll=unroll)
     emit.jump(labels["moved"])
     emit.enter(labels["scattered"])
     rows = samples.rows(emit, place)

@@ -6,8 +6,7 @@ NumPy hands the loop a pointer, a step from sample to sample and a stride for ev
     columns     the same element of neighbouring samples is adjacent: one load a register
     scattered   anything else: one load a number
 
-The offsets of the elements of a sample are laid down in a table on the stack, except where the layout is packed. A
-packed result too large for any cache is streamed: written past the caches, which would only read it in to overwrite it.
+The offsets of the elements of a sample are laid down in a table on the stack, except where the layout is packed.
 """
 
 from __future__ import annotations
@@ -18,10 +17,6 @@ from appell.compile.emit.emitter import Emitter, Index
 from appell.compile.emit.transpose import groups
 from appell.compile.formula import Formula
 from appell.compile.tape import Array
-
-_STREAM_BYTES = 32 << 20  # of one result; about the size of a last-level cache
-_STREAM_SIZE = 16  # elements of a sample from which on a result can become so large
-STREAM_ALIGNMENT = 16
 
 
 @dataclass(frozen=True)
@@ -68,7 +63,6 @@ class Place:
     packed: str | None  # whether the layout is packed; None if a row is too short to gain by it
     columns: str
     offsets: str = ""  # the table of offsets
-    streamed: str | None = None  # whether a packed result is streamed; None if it never is
 
     def offset(self, emit: Emitter, element: Index) -> Index:
         """The bytes from the beginning of a sample to one of its elements."""
@@ -77,8 +71,8 @@ class Place:
         return emit.value(f"load i64, ptr {emit.address(self.offsets, emit.times(element, 8))}, align 8")
 
 
-def locate(emit: Emitter, operand: Operand, samples: str | None = None) -> Place:
-    """Find out the layout, and lay down the table of offsets where it is needed; `samples` counts those of a result."""
+def locate(emit: Emitter, operand: Operand) -> Place:
+    """Find out the layout, and lay down the table of offsets where it is needed."""
     array, lanes = operand.array, emit.lanes
     base = emit.value(f"load ptr, ptr {emit.address('%args', 8 * operand.position)}, align 8")
     step = _step(emit, operand.position)
@@ -102,17 +96,7 @@ def locate(emit: Emitter, operand: Operand, samples: str | None = None) -> Place
     _lay_down(emit, array, strides, offsets)
     emit.jump(ready)
     emit.enter(ready)
-    streamed = _is_streamed(emit, base, step, samples) if samples and array.size >= _STREAM_SIZE else None
-    return Place(operand, base, step, packed, columns, offsets, streamed)
-
-
-def _is_streamed(emit: Emitter, base: str, step: str, samples: str) -> str:
-    """Whether all rows are aligned and together too large for the caches."""
-    address = emit.value(f"ptrtoint ptr {base} to i64")
-    low_bits = emit.value(f"and i64 {emit.value(f'or i64 {address}, {step}')}, {STREAM_ALIGNMENT - 1}")
-    total = emit.value(f"mul i64 {samples}, {step}")
-    large = emit.value(f"icmp sgt i64 {total}, {_STREAM_BYTES}")
-    return emit.value(f"and i1 {emit.value(f'icmp eq i64 {low_bits}, 0')}, {large}")
+    return Place(operand, base, step, packed, columns, offsets)
 
 
 def _step(emit: Emitter, index: int) -> str:

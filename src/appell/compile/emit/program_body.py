@@ -1,6 +1,6 @@
 """The body of a program on one block of samples, in LLVM: one block of registers for inputs, results and all between.
 
-    void @body(frame, frame)        the stages one after the other
+    void @body(frame, frame, 1)     the stages one after the other
     void @stage3(frame)             its turns; a stage of one turn is straight code
 
 The frame is a register a slot, one sample a lane. What changes from turn to turn stands in a table (`turn_table`).
@@ -8,10 +8,11 @@ The frame is a register a slot, one sample a lane. What changes from turn to tur
 
 from __future__ import annotations
 
-from appell.compile.emit.body import careful_functions, has_angles, poison, spoilt_samples
+from appell.compile.emit.body import careful_functions, has_angles
 from appell.compile.emit.constants import Constants
 from appell.compile.emit.emitter import Emitter, Index
 from appell.compile.emit.lanes import Lanes
+from appell.compile.emit.spoilt import poison, spoilt_samples
 from appell.compile.emit.turns import stage_functions
 from appell.compile.program import Program
 
@@ -33,9 +34,9 @@ def program_body(program: Program, lanes: Lanes, fused: bool, chunk: int) -> str
     def place(number: Index) -> Index:
         return emit.value(f"load i64, ptr {emit.address('@results', emit.times(number, 8))}, align 8")
 
-    poison(emit, spoilt, "%inputs", len(results), place)
+    poison(emit, spoilt, len(results), place)
     emit.do("ret void")
-    header = "define internal void @body(ptr %inputs, ptr %outputs) noinline nounwind"
+    header = "define internal void @body(ptr %inputs, ptr %outputs, i64 %blocks) noinline nounwind"
     return "\n".join([*constants.text(), *functions, emit.function(header)])
 
 

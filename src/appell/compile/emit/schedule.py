@@ -82,31 +82,37 @@ def schedule(tape: Tape) -> list[Step]:
     steps: list[Step] = []
     for nodes, group in zip(before, groups, strict=True):
         steps += nodes
-        found = [SineCosine(angle, *(_of_op(tape, nodes, op) for op in _TRIG)) for angle, nodes in group.items()]
+        found = [sine_and_cosine_of(tape, angle, nodes) for angle, nodes in group.items()]
         largest = _WHOLE * CHUNK // _TRIG_WEIGHT
         steps += [Group(tuple(found[k : k + largest])) for k in range(0, len(found), largest)]
     return steps
 
 
+def weight(step: Step) -> int:
+    """What a step takes, in time and in code."""
+    return len(step.angles) * _TRIG_WEIGHT if isinstance(step, Group) else 1
+
+
 def chunks(steps: list[Step], size: int = CHUNK) -> list[list[Step]]:
     """The schedule cut into pieces of about equal weight, at most `size` each, or whole if it is short."""
-    weights = [len(step.angles) * _TRIG_WEIGHT if isinstance(step, Group) else 1 for step in steps]
+    weights = [weight(step) for step in steps]
     if sum(weights) <= _WHOLE * size:
         return [steps]
     count = -(-sum(weights) // size)
     pieces: list[list[Step]] = [[]]
     filled, target = 0, sum(weights) / count
-    for step, weight in zip(steps, weights, strict=True):
-        if pieces[-1] and filled + weight > target:
+    for step, added in zip(steps, weights, strict=True):
+        if pieces[-1] and filled + added > target:
             pieces.append([])
             filled = 0
         pieces[-1].append(step)
-        filled += weight
+        filled += added
     return pieces
 
 
-def _of_op(tape: Tape, nodes: list[int], op: Op) -> tuple[int, ...]:
-    return tuple(node for node in nodes if tape.nodes[node][0] == op)
+def sine_and_cosine_of(tape: Tape, angle: int, nodes: list[int]) -> SineCosine:
+    """An angle and those among the nodes that are its sine or its cosine."""
+    return SineCosine(angle, *(tuple(node for node in nodes if tape.nodes[node][0] == op) for op in _TRIG))
 
 
 def _ancestors(tape: Tape, nodes) -> list[bool]:

@@ -24,7 +24,7 @@ from dataclasses import dataclass
 
 from appell.compile.emit.circle import pieces
 from appell.compile.emit.emitter import Emitter, Value
-from appell.compile.emit.lanes import DOUBLE, FLOAT, Lanes
+from appell.compile.emit.lanes import DOUBLE, FLOAT, NARROW, Lanes
 
 
 @dataclass(frozen=True)
@@ -95,15 +95,15 @@ def reduce(emit: Emitter, x: Value) -> Reduced:
     """Equation (1)."""
     lanes = emit.lanes
     series = SERIES[lanes.format]
-    rounded = emit.fma(x, emit.constant(2 / math.pi), emit.constant(lanes.magic))
-    k = emit.sub(rounded, emit.constant(lanes.magic))
+    middle = lanes.magic + 2.0 ** limit(lanes, emit.fused)  # its two lowest bits are zero, like those of `magic`
+    rounded = emit.fma(x, emit.constant(2 / math.pi), emit.constant(middle))
+    k = emit.sub(rounded, emit.constant(middle))
     rest = x
     for piece in pieces(0.5, series.fused if emit.fused else series.unfused):
         rest = emit.fnma(k, emit.constant(piece), rest)
     quadrant = emit.bits(rounded)
-    # k + 2^limit, which lies in [0, 2^(limit+1)) for every k that is small enough
-    offset = lanes.pattern_of(lanes.magic) - (1 << limit(lanes, emit.fused))
-    return Reduced(rest, quadrant, emit.integer("sub", quadrant, emit.pattern(offset)))
+    # k + 2^limit, which lies in [0, 2^(limit+1)) for every k that is small enough: no bit of `magic` stands there
+    return Reduced(rest, quadrant, emit.integer("xor", quadrant, emit.pattern(lanes.pattern_of(lanes.magic))))
 
 
 def sine_and_cosine(emit: Emitter, r: Value, quadrant: Value) -> tuple[Value, Value]:
@@ -113,12 +113,24 @@ def sine_and_cosine(emit: Emitter, r: Value, quadrant: Value) -> tuple[Value, Va
     sine = emit.fma(emit.mul(z, emit.polynomial(z, series.sine)), r, r)
     cosine = emit.fma(z, emit.polynomial(z, series.cosine), emit.constant(1.0))
 
-    top = lanes.integer_bits - 1
-    odd = emit.integer("shl", quadrant, emit.pattern(top))
-    swap = emit.greater(emit.pattern(0), odd)
-    sine_sign = emit.signs(emit.integer("shl", quadrant, emit.pattern(top - 1)))
-    cosine_sign = emit.integer("xor", sine_sign, odd)
+    swap, sine_sign, cosine_sign = _signs(emit, quadrant)
     return (
         emit.flip(emit.select(swap, cosine, sine), sine_sign),
         emit.flip(emit.select(swap, sine, cosine), cosine_sign),
     )
+
+
+def _signs(emit: Emitter, quadrant: Value) -> tuple[Value, Value, Value]:
+    """Where the two change places, and the bits that change their signs, by equation (3).
+
+    Wide registers are selected by masks, which a test gives, and one instruction does three logical operations; others
+    are selected by sign bits.
+    """
+    top = emit.lanes.integer_bits - 1
+    second = emit.integer("shl", quadrant, emit.pattern(top - 1))
+    if emit.lanes.bytes > NARROW:
+        odd = emit.integer("and", quadrant, emit.pattern(1))
+        beside = emit.integer("add", second, emit.pattern(1 << (top - 1)))
+        return emit.integer("icmp ne", odd, emit.pattern(0)), emit.signs(second), emit.signs(beside)
+    odd, sine_sign = emit.integer("shl", quadrant, emit.pattern(top)), emit.signs(second)
+    return emit.greater(emit.pattern(0), odd), sine_sign, emit.integer("xor", sine_sign, odd)

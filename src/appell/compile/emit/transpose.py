@@ -47,11 +47,11 @@ def rows_to_lanes(emit: Emitter, rows: list[Value], elements: int) -> list[Value
 def lanes_to_rows(emit: Emitter, registers: list[Value]) -> list[Value]:
     """One register an element in, one row a sample out."""
     elements, width = len(registers), emit.lanes.width
-    pieces = [split(emit, register, width, elements) for register in _transpose(emit, registers)]
+    pieces = [_split(emit, register, width, elements) for register in _transpose(emit, registers)]
     return [piece for block in zip(*pieces, strict=True) for piece in block]
 
 
-def split(emit: Emitter, row: Value, size: int, width: int) -> list[Value]:
+def _split(emit: Emitter, row: Value, size: int, width: int) -> list[Value]:
     """A row of `size` elements in pieces of `width`."""
     if size == width:
         return [row]

@@ -13,11 +13,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from appell.compile.emit.body import Writer
 from appell.compile.emit.emitter import Emitter, Value
 from appell.compile.emit.residence import residence
 from appell.compile.emit.schedule import chunks, schedule
 from appell.compile.emit.turn_table import Anchor, RowShape, row_shape, turn_table
+from appell.compile.emit.writer import Writer, frame_on_stack
 from appell.compile.program import FrameStep, Stage
 
 
@@ -97,7 +97,7 @@ class _StepCode:
             writer.leaves(emit)
             writer.chunk(emit, pieces[0])
             return []
-        kept, frame = emit.stack(len(early)), emit.stack(waiting.size)
+        kept, frame = emit.stack(len(early)), frame_on_stack(emit, waiting)
         for k, value in enumerate(held.values()):
             emit.store(value, kept, k)
         operands.held = held

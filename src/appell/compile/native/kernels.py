@@ -46,7 +46,7 @@ def load_kernel(tape: Formula, dtype: DTypeLike, function: str, form: Form | Non
     if code not in FORMATS:
         raise ArgumentError(f"'{tape.name}' cannot compute in {np.dtype(dtype)}.", expected="float64 or float32")
     target = host()
-    form = form or (Form(target.register) if function == "loop" else Form(ALONE))
+    form = form or (Form(target.register, cache=target.cache) if function == "loop" else Form(ALONE))
     parts = [tape.digest, code, function, repr(form), target.identity, emitter_digest()]
     key = hashlib.sha256("\n".join(parts).encode()).hexdigest()
 

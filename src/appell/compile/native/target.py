@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import platform
 from dataclasses import dataclass
 from functools import cache
@@ -23,6 +24,7 @@ class Target:
     features: str  # what the processor can do and what it cannot: "+fma,-avx512f,…"
     has_fma: bool  # whether x y + z rounds once in hardware
     register: int = NARROW  # bytes of the widest SIMD register
+    cache: int = 32 << 10  # bytes of the first cache for data
 
     @property
     def identity(self) -> str:
@@ -36,10 +38,20 @@ def host() -> Target:
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     arm = platform.machine().lower() in ("aarch64", "arm64")
-    return describe(llvm.get_process_triple(), llvm.get_host_cpu_name(), llvm.get_host_cpu_features(), arm)
+    names = llvm.get_process_triple(), llvm.get_host_cpu_name()
+    return describe(*names, llvm.get_host_cpu_features(), arm, _first_cache())
 
 
-def describe(triple: str, cpu: str, features: llvm.FeatureMap, arm: bool) -> Target:
+def _first_cache() -> int:
+    """What the system says, if it says anything; what every processor of today has, if not."""
+    try:
+        found = os.sysconf("SC_LEVEL1_DCACHE_SIZE")
+    except (AttributeError, ValueError, OSError):
+        found = 0
+    return found if found > 0 else Target.cache
+
+
+def describe(triple: str, cpu: str, features: llvm.FeatureMap, arm: bool, cache: int = Target.cache) -> Target:
     """A processor by its features. LLVM splits the widest registers of some unless it is told to use them."""
     wide = bool(features.get("avx512f"))
     return Target(
@@ -48,4 +60,5 @@ def describe(triple: str, cpu: str, features: llvm.FeatureMap, arm: bool) -> Tar
         features=features.flatten() + (",-prefer-256-bit" if wide else ""),
         has_fma=arm or bool(features.get("fma")),
         register=_WIDE if wide else NARROW,
+        cache=cache,
     )
