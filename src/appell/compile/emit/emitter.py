@@ -91,6 +91,14 @@ class Emitter:
         at = self.address(block, self.times(index, self.lanes.bytes))
         self.do(f"store {self.lanes.real} {value}, ptr {at}, align {self.lanes.bytes}")
 
+    def spread(self, at: Value) -> Value:
+        """The number at an address, in every lane."""
+        lanes = self.lanes
+        value = self.value(f"load {lanes.scalar}, ptr {at}, align {lanes.itemsize}")
+        lane = self.value(f"insertelement {lanes.real} poison, {lanes.scalar} {value}, i32 0")
+        zeros = f"<{lanes.width} x i32> zeroinitializer"
+        return self.value(f"shufflevector {lanes.real} {lane}, {lanes.real} poison, {zeros}")
+
     # arithmetic
 
     def constant(self, value: float) -> Value:
