@@ -56,6 +56,18 @@ def test_single_precision_stays_single(function):
     assert function(np.float32([1, 2]), np.float32(3)).dtype == np.float32
 
 
+def test_what_is_derived_once_is_kept_by_the_function_and_goes_with_it(function):
+    for derive in (function.jacobian, function.pullback, function.directional, function.hessian):
+        assert derive("q") is derive("q")
+        assert derive("q") is not derive("s")
+    assert pickle.loads(pickle.dumps(function)).jacobian("q") is not function.jacobian("q")
+    copied = Function(function.formula)
+    derived = weakref.ref(copied.jacobian("q"))
+    del copied
+    gc.collect()
+    assert derived() is None
+
+
 def test_arguments_may_be_named(function):
     assert function(s=3.0, q=[1.0, 2.0]).tolist() == [3.0, 5.0, 3.0]
     assert function([1.0, 2.0], s=3.0).tolist() == [3.0, 5.0, 3.0]

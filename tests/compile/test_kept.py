@@ -16,6 +16,7 @@ import appell as ap
 from appell import catalogue, derivative_rules
 from appell.compile import function as functions
 from appell.compile import kept as keeping
+from appell.compile import readings
 from appell.compile import sources as reading
 from appell.compile.evaluate import evaluate
 from appell.compile.formula import fused
@@ -215,9 +216,9 @@ def test_sources_that_cannot_be_read_keep_nothing(sources, folder, monkeypatch):
 def always(folder, monkeypatch) -> list[str]:
     """Small robots are looked up as well; the names of what is traced or differentiated and not found."""
     monkeypatch.setattr(catalogue, "_QUICK", 0)
-    monkeypatch.setattr(functions, "SHORT", 0)
+    monkeypatch.setattr(readings, "SHORT", 0)
     names: list[str] = []
-    for module, name in ((catalogue, "trace"), (functions, "trace"), (functions, "jacobian")):
+    for module, name in ((catalogue, "trace"), (functions, "trace"), (readings, "jacobian")):
         real = getattr(module, name)
         monkeypatch.setattr(module, name, lambda *given, real=real: remember(names, real(*given)))
     return names

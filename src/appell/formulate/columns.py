@@ -11,13 +11,11 @@ from collections.abc import Mapping, Sequence
 
 from appell.algebra.scalar import Scalar
 from appell.formulate.inward import Wrench
-from appell.formulate.link_motion import Step
+from appell.formulate.link_motion import Steps
 from appell.formulate.tree import Tree
 
 
-def columns_from_wrenches(
-    tree: Tree, step: dict[str, Step], wrenches: Mapping[str, Sequence[Wrench]]
-) -> list[list[Scalar]]:
+def columns_from_wrenches(tree: Tree, step: Steps, wrenches: Mapping[str, Sequence[Wrench]]) -> list[list[Scalar]]:
     """M(q) from the wrenches at each link for its own partials, by (1)."""
     blocks: dict[tuple[str, str], list[list[Scalar]]] = {}
     for link in tree.links:

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from appell.algebra.matrix import Mat3, skew
 from appell.algebra.scalar import Scalar, Vector
 from appell.algebra.vector import Vec3
-from appell.formulate.link_motion import Step, combine
+from appell.formulate.link_motion import Step, Steps, combine
 from appell.formulate.tree import Tree
 from appell.model.body import Inertia
 from appell.model.frame import WORLD
@@ -91,6 +91,11 @@ class Placement:
     T: Mat4 = IDENTITY
     rate: Mat4 = NOTHING
     gain: Mat4 = NOTHING
+
+
+def transformations(tree: Tree, step: Steps) -> dict[str, Mat4]:
+    """X of every link."""
+    return {link.name: transformation(step[link.name]) for link in tree.links}
 
 
 def placements(tree: Tree, X: dict[str, Mat4], v: Vector, a: Vector) -> dict[str | None, Placement]:

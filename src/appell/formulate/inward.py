@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 
 from appell.algebra.scalar import Scalar, Vector
 from appell.algebra.vector import ZERO, Vec3
-from appell.formulate.link_motion import Step
+from appell.formulate.link_motion import Step, Steps
 from appell.formulate.tree import Tree
 from appell.model.frame import WORLD
 from appell.model.joints import Partial
@@ -21,16 +21,14 @@ Wrench = tuple[Vec3, Vec3]  # force and moment about the link's origin, in link 
 Outside = Mapping[str, Wrench] | None  # what acts on links from outside
 
 
-def joint_forces(
-    tree: Tree, step: dict[str, Step], asked: Mapping[str, Wrench], outside: Outside = None
-) -> list[Scalar]:
+def joint_forces(tree: Tree, step: Steps, asked: Mapping[str, Wrench], outside: Outside = None) -> list[Scalar]:
     """τ for the wrenches that the links ask for and those that act on them, by (1)."""
     gathered = outboard_wrenches(tree, step, asked, outside)
     return tree.gather({link.name: along(link.partials, gathered[link.name]) for link in tree.links})
 
 
 def outboard_wrenches(
-    tree: Tree, step: dict[str, Step], asked: Mapping[str, Wrench], outside: Outside = None
+    tree: Tree, step: Steps, asked: Mapping[str, Wrench], outside: Outside = None
 ) -> dict[str | None, Wrench]:
     """F and N of every link: what it and all outboard of it ask for; the world's entry is the wrench on the ground."""
     found: dict[str | None, Wrench] = {WORLD: (ZERO, ZERO), **dict(asked.items())}
@@ -54,7 +52,7 @@ def on_parent(step: Step, wrench: Wrench) -> Wrench:
     return force, step.R @ wrench[1] + step.s.cross(force)
 
 
-def less_outside(tree: Tree, step: dict[str, Step], tau: Vector, outside: Outside) -> list[Scalar]:
+def less_outside(tree: Tree, step: Steps, tau: Vector, outside: Outside) -> list[Scalar]:
     """τ less the share of wrenches from outside, for methods that do not gather forces themselves."""
     if not outside:
         return list(tau)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from appell.algebra.rotation import Pose
 from appell.algebra.scalar import Scalar, Vector
 from appell.algebra.vector import Vec3
-from appell.formulate.link_motion import Step, carried_partials, steps, velocities
+from appell.formulate.link_motion import Steps, carried_partials, steps, velocities
 from appell.formulate.tree import Tree, TreeLink
 from appell.model.frame import WORLD, Frame
 from appell.model.joints import Partial
@@ -30,7 +30,7 @@ REFERENCES: dict[str, Change] = {
 }
 
 
-def world_poses(tree: Tree, step: dict[str, Step]) -> dict[str | None, Pose]:
+def world_poses(tree: Tree, step: Steps) -> dict[str | None, Pose]:
     """The pose of every link in the world."""
     found: dict[str | None, Pose] = {WORLD: Pose()}
     for link in tree.links:
@@ -50,7 +50,7 @@ def frame_pose(tree: Tree, frame: Frame, q: Vector) -> Pose:
 def frame_jacobian(tree: Tree, frame: Frame, reference: str, q: Vector) -> list[list[Scalar]]:
     """J with (linear, angular) velocity of the frame = J v."""
     step = steps(tree, q)
-    path = tree.path(frame.body)
+    path = list(tree.path(frame.body))
     if len(path) > NEAR:
         partials, world = _partials_from_afar(path, step, frame)
     else:
@@ -62,9 +62,7 @@ def frame_jacobian(tree: Tree, frame: Frame, reference: str, q: Vector) -> list[
     return tree.gather_columns(columns, rows=6)
 
 
-def _partials_from_afar(
-    path: Sequence[TreeLink], step: dict[str, Step], frame: Frame
-) -> tuple[dict[str, list[Partial]], Pose]:
+def _partials_from_afar(path: Sequence[TreeLink], step: Steps, frame: Frame) -> tuple[dict[str, list[Partial]], Pose]:
     """The partials of all links on the way to a frame, at the frame, and the frame's pose: O(n).
 
     Carrying every partial over every link on the way is O(n²), and cheaper for few. Here the pose of the frame is

@@ -21,8 +21,8 @@ from appell.algebra.matrix import Mat3
 from appell.algebra.rotation import Pose, Rotation, compose
 from appell.algebra.scalar import Scalar, Vector
 from appell.algebra.vector import ZERO, Vec3, total
-from appell.formulate.tree import Tree
-from appell.model.frame import WORLD
+from appell.formulate.of_links import OfLinks
+from appell.formulate.tree import Tree, TreeLink
 from appell.model.joints import Partial
 
 
@@ -34,12 +34,12 @@ class Step:
     s: Vec3
 
 
-def steps(tree: Tree, q: Vector) -> dict[str, Step]:
+Steps = OfLinks[Step]
+
+
+def steps(tree: Tree, q: Vector) -> Steps:
     """Where every link stands in its parent."""
-    found = {}
-    for link in tree.links:
-        found[link.name] = step_of(link.placement, link.joint.motion.pose(tree.position(link, q)))
-    return found
+    return OfLinks(tree, lambda link: step_of(link.placement, link.joint.motion.pose(tree.position(link, q))))
 
 
 def step_of(placement: Pose, joint: Pose) -> Step:
@@ -49,16 +49,19 @@ def step_of(placement: Pose, joint: Pose) -> Step:
     )
 
 
-def carried_partials(tree: Tree, step: dict[str, Step]) -> dict[str | None, dict[str, list[Partial]]]:
+def carried_partials(tree: Tree, step: Steps) -> OfLinks[dict[str, list[Partial]]]:
     """For every link, how a unit of each v at it or inboard of it turns the link and moves its origin.
 
     In coordinates of the link; a partial is carried outward by b ← Rᵀ b, u ← Rᵀ (u + b × s).
     """
-    found: dict[str | None, dict[str, list[Partial]]] = {WORLD: {}}
-    for link in tree.links:
+
+    def carried(link: TreeLink) -> dict[str, list[Partial]]:
         inboard = found[link.parent].items()
-        found[link.name] = {name: [carry(step[link.name], p) for p in partials] for name, partials in inboard}
-        found[link.name][link.name] = list(link.partials)
+        return {name: [carry(step[link.name], p) for p in partials] for name, partials in inboard} | {
+            link.name: list(link.partials)
+        }
+
+    found: OfLinks[dict[str, list[Partial]]] = OfLinks(tree, carried, world={})
     return found
 
 
@@ -76,12 +79,13 @@ class Velocity:
     linear: Vec3 = ZERO
 
 
-def velocities(tree: Tree, step: dict[str, Step], v: Vector) -> dict[str | None, Velocity]:
+def velocities(tree: Tree, step: Steps, v: Vector) -> OfLinks[Velocity]:
     """The velocity of every link."""
-    found: dict[str | None, Velocity] = {WORLD: Velocity()}
-    for link in tree.links:
-        rates = tree.velocity(link, v)
-        found[link.name] = next_velocity(step[link.name], link.partials, found[link.parent], rates)
+
+    def moved(link: TreeLink) -> Velocity:
+        return next_velocity(step[link.name], link.partials, found[link.parent], tree.velocity(link, v))
+
+    found = OfLinks(tree, moved, world=Velocity())
     return found
 
 
@@ -129,14 +133,14 @@ def by_crosses(motion: Acceleration, r: Vec3) -> Vec3:
 Swing = Callable[[Acceleration, Vec3], Vec3]
 
 
-def accelerations(
-    tree: Tree, step: dict[str, Step], v: Vector, a: Vector, swing: Swing = by_tensor
-) -> dict[str | None, Acceleration]:
+def accelerations(tree: Tree, step: Steps, v: Vector, a: Vector, swing: Swing = by_tensor) -> OfLinks[Acceleration]:
     """The acceleration of every link; `swing` says how that of a point about the origin is computed."""
-    found: dict[str | None, Acceleration] = {WORLD: Acceleration(ZERO, ZERO, -tree.gravity)}
-    for link in tree.links:
+
+    def moved(link: TreeLink) -> Acceleration:
         rates, gains = tree.velocity(link, v), tree.velocity(link, a)
-        found[link.name] = next_acceleration(step[link.name], link.partials, found[link.parent], rates, gains, swing)
+        return next_acceleration(step[link.name], link.partials, found[link.parent], rates, gains, swing)
+
+    found = OfLinks(tree, moved, world=Acceleration(ZERO, ZERO, -tree.gravity))
     return found
 
 

@@ -6,7 +6,7 @@ inputs for parameters that are to stay free, or base parameters that give the sa
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -97,9 +97,11 @@ class Tree:
             link = self._by_name[link.parent]
             yield link
 
-    def path(self, name: str | None) -> list[TreeLink]:
+    def path(self, name: str | None) -> Iterator[TreeLink]:
         """A link and all between it and the world, nearest first; none for the world itself."""
-        return [] if name is None else [self._by_name[name], *self.ancestors(self._by_name[name])]
+        if name is not None:
+            yield self._by_name[name]
+            yield from self.ancestors(self._by_name[name])
 
     # ---- from joints to generalised coordinates; a mimic joint adds to its leader
 

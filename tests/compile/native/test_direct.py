@@ -167,23 +167,23 @@ def test_threads_may_share_it(function):
     assert not wrong
 
 
-def test_where_registers_are_wide_a_direct_call_makes_a_narrow_loop_of_the_same_bits(function, monkeypatch):
+def test_where_registers_are_wide_a_direct_call_makes_code_for_one_sample_of_the_same_bits(function, monkeypatch):
     want = function()(Q, M)
     wide = replace(host(), register=64)
     monkeypatch.setattr(kernels, "host", lambda: wide)
     monkeypatch.setattr(narrow, "host", lambda: wide)
     made, real = [], narrow.load_kernel
-    monkeypatch.setattr(narrow, "load_kernel", lambda *given: made.append(given[3].register) or real(*given))
+    monkeypatch.setattr(narrow, "load_kernel", lambda *given: made.append(given[2]) or real(*given))
     of = function()
     batch = of(np.stack([Q] * 9), np.stack([M] * 9))
     assert made == []
     for _ in range(3):
         np.testing.assert_array_equal(of(Q, M), want)
-    assert made == [32]
+    assert made == ["single"]
     np.testing.assert_array_equal(batch, np.stack([want] * 9))
 
 
-def test_where_no_narrow_loop_can_be_made_the_wide_one_is_run(function, monkeypatch):
+def test_where_no_code_for_one_sample_can_be_made_the_wide_loop_is_run(function, monkeypatch):
     want = function()(Q, M)
     wide = replace(host(), register=64)
     monkeypatch.setattr(kernels, "host", lambda: wide)

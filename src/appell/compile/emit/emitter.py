@@ -99,6 +99,14 @@ class Emitter:
         write, locality = (1, 3) if soon else (0, 2)
         self.do(f"call void @llvm.prefetch.p0(ptr {pointer}, i32 {write}, i32 {locality}, i32 1)")
 
+    def spread(self, at: Value) -> Value:
+        """The number at an address, in every lane."""
+        lanes = self.lanes
+        value = self.value(f"load {lanes.scalar}, ptr {at}, align {lanes.itemsize}")
+        lane = self.value(f"insertelement {lanes.real} poison, {lanes.scalar} {value}, i32 0")
+        zeros = f"<{lanes.width} x i32> zeroinitializer"
+        return self.value(f"shufflevector {lanes.real} {lane}, {lanes.real} poison, {zeros}")
+
     # arithmetic
 
     def constant(self, value: float) -> Value:

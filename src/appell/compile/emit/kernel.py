@@ -115,10 +115,7 @@ def _single(tape: Formula, emit: Emitter) -> str:
         return emit.address(base, emit.times(element, lanes.itemsize))
 
     def fill(operand: Operand, element: Index) -> None:
-        value = emit.value(f"load {lanes.scalar}, ptr {number(operand, element)}, align {lanes.itemsize}")
-        lane = emit.value(f"insertelement {lanes.real} poison, {lanes.scalar} {value}, i32 0")
-        zeros = f"<{lanes.width} x i32> zeroinitializer"
-        every = emit.value(f"shufflevector {lanes.real} {lane}, {lanes.real} poison, {zeros}")
+        every = emit.spread(number(operand, element))
         emit.store(every, emit.address(taken, operand.slots[0] * lanes.bytes), element)
 
     def take(operand: Operand, element: Index) -> None:

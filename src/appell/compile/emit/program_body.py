@@ -3,11 +3,13 @@
     void @body(frame, frame, 1)     the stages one after the other
     void @stage3(frame)             its turns; a stage of one turn is straight code
 
-The frame is a register a slot, one sample a lane. What changes from turn to turn stands in a table (`turn_table`).
+The frame is a register a slot, one sample a lane. What changes from turn to turn stands in a table (`turn_table`). With
+one sample only, turns that do not meet go `abreast`.
 """
 
 from __future__ import annotations
 
+from appell.compile.emit.abreast import abreast_functions, go_abreast
 from appell.compile.emit.body import careful_functions, has_angles
 from appell.compile.emit.constants import Constants
 from appell.compile.emit.emitter import Emitter, Index
@@ -26,7 +28,11 @@ def program_body(program: Program, lanes: Lanes, fused: bool, chunk: int) -> str
     emit = Emitter(lanes, fused, constants)
     spoilt = spoilt_samples(emit, program.input_size)
     for number, stage in enumerate(program.stages):
-        functions += stage_functions(f"stage{number}", stage, lambda: Emitter(lanes, fused, constants), chunk)
+        name = f"stage{number}"
+        if go_abreast(stage, lanes, chunk):
+            functions += abreast_functions(name, stage, lanes, fused, chunk)
+        else:
+            functions += stage_functions(name, stage, lambda: Emitter(lanes, fused, constants), chunk)
         emit.do(f"call void @stage{number}(ptr %inputs)")
     results = list(dict.fromkeys(program.results))
     functions.append(_table(results))

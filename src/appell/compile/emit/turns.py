@@ -33,7 +33,7 @@ def stage_functions(name: str, stage: Stage, emitter: Callable[[], Emitter], chu
         code = _StepCode(f"{name}_{kind}", stage.steps[kind], shapes[kind])
         functions.extend(code.write(emit, emitter, chunk))
 
-    functions.append(_constant(f"{name}_table", table))
+    functions.append(constant(f"{name}_table", table))
     if len(stage.order) == 1:
         emit.do(f"%row = getelementptr i8, ptr @{name}_table, i64 0")
         turn(0)
@@ -69,7 +69,8 @@ def _loop(emit: Emitter, table: str, size: int, shapes: list[RowShape], turn) ->
     emit.enter("ended")
 
 
-def _constant(name: str, content: bytes) -> str:
+def constant(name: str, content: bytes) -> str:
+    """Bytes that code reads, as a constant of its module."""
     text = content.hex("\\")
     return f'@{name} = private unnamed_addr constant [{len(content)} x i8] c"\\{text}", align 64'
 
@@ -160,12 +161,8 @@ class _Operands:
         if number < len(self._sources):
             anchor, offset = self._sources[number]
             return emit.load(self._pointers[anchor.entry], anchor.slot + offset)
-        lanes = emit.lanes
-        at = emit.address("%row", self.shape.numbers + (number - len(self._sources)) * lanes.itemsize)
-        value = emit.value(f"load {lanes.scalar}, ptr {at}, align {lanes.itemsize}")
-        lane = emit.value(f"insertelement {lanes.real} poison, {lanes.scalar} {value}, i32 0")
-        zeros = f"<{lanes.width} x i32> zeroinitializer"
-        return emit.value(f"shufflevector {lanes.real} {lane}, {lanes.real} poison, {zeros}")
+        ahead = (number - len(self._sources)) * emit.lanes.itemsize
+        return emit.spread(emit.address("%row", self.shape.numbers + ahead))
 
     def write(self, emit: Emitter, node: int, value: Value) -> None:
         for anchor, offset in self._targets[node]:

@@ -36,7 +36,7 @@ from appell.compile.tape import Tape
 from appell.errors import ArgumentError
 
 FORMATS = {"d": DOUBLE, "f": FLOAT}
-ALONE = 16  # bytes of a register of one sample: its frame is half as large as with 32, and nothing is lost
+ALONE = 8  # bytes of a register of one sample: its frame is small, and wide registers can take turns abreast
 KERNELS = {"loop": loop_kernel, "single": single_kernel}
 
 

@@ -16,13 +16,13 @@ Only velocities of joints enter, so that what a joint does not do costs nothing.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from appell.algebra.matrix import ZEROS, Mat3, symmetric_product
 from appell.algebra.scalar import Vector
 from appell.algebra.vector import ZERO, Vec3
 from appell.formulate.link_motion import Step, combine
-from appell.formulate.tree import Tree
 from appell.model.body import Inertia, rotational_of
 from appell.model.joints import Partial
 
@@ -47,22 +47,15 @@ class InnerFlow:
         return rotational_of(self.spread) @ b + self.L.cross(b)
 
 
-def inner_flows(tree: Tree, step: dict[str, Step], v: Vector, composite: dict[str, Inertia]) -> dict[str, InnerFlow]:
-    """The flow of every link's composite, by (2) and (3)."""
-    found = {link.name: InnerFlow() for link in tree.links}
-    for link in reversed(tree.links):
-        if link.parent is None:
-            continue
-        R, s, rates = step[link.name].R, step[link.name].s, tree.velocity(link, v)
-        moved = found[link.name] + _by_joint(link.partials, rates, composite[link.name])
-        p = R @ moved.p
-        found[link.parent] += InnerFlow(
-            p, R @ moved.L + s.cross(p), R.conjugate(moved.spread) + symmetric_product(s, p)
-        )
-    return found
+def handed_in(flow: InnerFlow, partials: Sequence[Partial], rates: Vector, body: Inertia, step: Step) -> InnerFlow:
+    """The flow of a child's composite as its parent sees it, by (2) and (3)."""
+    R, s = step.R, step.s
+    moved = flow + _by_joint(partials, rates, body)
+    p = R @ moved.p
+    return InnerFlow(p, R @ moved.L + s.cross(p), R.conjugate(moved.spread) + symmetric_product(s, p))
 
 
-def _by_joint(partials: tuple[Partial, ...], rates: Vector, body: Inertia) -> InnerFlow:
+def _by_joint(partials: Sequence[Partial], rates: Vector, body: Inertia) -> InnerFlow:
     """The flow that a joint makes of a rigid composite, by (2)."""
     spin, slide = combine((x.angular for x in partials), rates), combine((x.linear for x in partials), rates)
     p, L = ZERO, ZERO

@@ -1,7 +1,8 @@
 """Derivatives of inverse dynamics by q, v and a, along the tree.
 
 `shares` gives for every degree of freedom i the wrenches that a joint inboard of it feels, and (f, n), G that meet the
-fields of a joint inboard of it. All are carried inward as wrenches and moments are,
+fields of a joint inboard of it. One pass from the leaves inward gathers the composites, and carries all of these as
+wrenches and moments are,
 
     f ← R f            n ← R n + s × R f            G ← R G                                                      (1)
 
@@ -21,22 +22,23 @@ the differentiated recursion's for a humanoid.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 from appell.algebra.scalar import Scalar, Vector
-from appell.algebra.vector import ZERO, Vec3
-from appell.formulate.composite import composites
-from appell.formulate.derivatives.inner_flow import inner_flows
-from appell.formulate.derivatives.shares import Matter, Share, shares
-from appell.formulate.gibbs_appell.inverse import asked_by_all
-from appell.formulate.inward import Outside, Wrench, on_parent, outboard_wrenches
-from appell.formulate.link_motion import Acceleration, Step, Velocity, accelerations, by_tensor, steps, velocities
+from appell.algebra.vector import ZERO
+from appell.formulate.derivatives.matter import Matter
+from appell.formulate.derivatives.shares import AtJoint, Field, Share, fields, shares
+from appell.formulate.gibbs_appell.inverse import asked
+from appell.formulate.inward import Outside, Wrench, on_parent
+from appell.formulate.link_motion import Acceleration, Step, accelerations, by_tensor, steps, velocities
+from appell.formulate.of_links import OfLinks
 from appell.formulate.tree import Tree, TreeLink
 from appell.model.joints import Partial
 
 Matrix = list[list[Scalar]]
+Blocks = dict[tuple[str, str], Matrix]
 ALL = 6  # ways to move
 NOTHING = Partial(ZERO, ZERO)
 
@@ -51,21 +53,6 @@ class Derivatives(NamedTuple):
     own_v: Matrix | None = None
 
 
-@dataclass(frozen=True)
-class _Carried:
-    """What goes inward of one degree of freedom."""
-
-    q: Wrench
-    v: Wrench
-    a: Wrench
-    G: Vec3
-
-    def to_parent(self, step: Step) -> _Carried:
-        """(1)."""
-        q, v, a = (on_parent(step, wrench) for wrench in (self.q, self.v, self.a))
-        return _Carried(q, v, a, step.R @ self.G)
-
-
 def inverse_dynamics_derivatives(
     tree: Tree, q: Vector, v: Vector, a: Vector, wrenches: Outside = None, *, apart: bool = False
 ) -> Derivatives:
@@ -73,62 +60,75 @@ def inverse_dynamics_derivatives(
 
     With `apart`, those of free links as (4) says.
     """
-    step = steps(tree, q)
-    share = _all_shares(tree, step, v, a, wrenches)
+    moves = _Moves(tree, q, v, a)
+    by_q: Blocks = {}
+    by_v: Blocks = {}
+    by_a: Blocks = {}
     own_q = own_v = None
     if apart:
         free = [link for link in tree.links if link.parent is None and len(link.partials) == ALL]
-        blocks = [(link, share[link.name]) for link in free]
-        own_q = tree.gather_matrix({(link.name,) * 2: _own(link, [x.field_q for x in own]) for link, own in blocks})
-        own_v = tree.gather_matrix({(link.name,) * 2: _own(link, [x.field_v for x in own]) for link, own in blocks})
-        share |= {link.name: [replace(x, field_q=NOTHING, field_v=NOTHING) for x in own] for link, own in blocks}
-    by_q: dict[tuple[str, str], Matrix] = {}
-    by_v: dict[tuple[str, str], Matrix] = {}
-    by_a: dict[tuple[str, str], Matrix] = {}
-    for link in tree.links:
-        i = link.name
-        carried = [_Carried(own.wrench_q, own.wrench_v, own.wrench_a, own.G) for own in share[i]]
-        here = link
-        for inboard in (link, *tree.ancestors(link)):
+        own_q = tree.gather_matrix({(x.name,) * 2: _own(x, [f.by_q for f in moves.field[x.name]]) for x in free})
+        own_v = tree.gather_matrix({(x.name,) * 2: _own(x, [f.by_v for f in moves.field[x.name]]) for x in free})
+        for link in free:
+            moves.field[link.name] = [replace(f, by_q=NOTHING, by_v=NOTHING) for f in moves.field[link.name]]
+    for link, carried in moves.inward(wrenches or {}):
+        i, here = link.name, link
+        for inboard in tree.path(i):
             if inboard is not here:
-                carried = [each.to_parent(step[here.name]) for each in carried]
+                carried = [_to_parent(share, moves.step[here.name]) for share in carried]  # (1)
                 here = inboard
-            k = here.name
-            by_q[i, k] = [[_work(x.field_q, c.a) + x.psi.dot(c.G) for x in share[k]] for c in carried]  # (3)
-            by_v[i, k] = [[_work(x.field_v, c.a) + x.partial.angular.dot(c.G) for x in share[k]] for c in carried]
-            by_a[i, k] = [[_work(x.partial, c.a) for x in share[k]] for c in carried]
+            k, own = here.name, moves.field[here.name]
+            by_q[i, k] = [[_work(x.by_q, c.a) + x.psi.dot(c.G) for x in own] for c in carried]  # (3)
+            by_v[i, k] = [[_work(x.by_v, c.a) + x.partial.angular.dot(c.G) for x in own] for c in carried]
+            by_a[i, k] = [[_work(x.partial, c.a) for x in own] for c in carried]
             if here is not link:
-                by_q[k, i] = [[_work(x.partial, c.q) for c in carried] for x in share[k]]  # (2)
-                by_v[k, i] = [[_work(x.partial, c.v) for c in carried] for x in share[k]]
+                by_q[k, i] = [[_work(x.partial, c.q) for c in carried] for x in own]  # (2)
+                by_v[k, i] = [[_work(x.partial, c.v) for c in carried] for x in own]
                 by_a[k, i] = [list(column) for column in zip(*by_a[i, k], strict=True)]
     by = tree.gather_matrix(by_q), tree.gather_matrix(by_v), tree.gather_symmetric(by_a)
     return Derivatives(*by, own_q, own_v)
 
 
+class _Moves:
+    """How the tree moves, link by link."""
+
+    def __init__(self, tree: Tree, q: Vector, v: Vector, a: Vector):
+        self.tree, self.v = tree, v
+        self.step = steps(tree, q)
+        self.motion, self.velocity = accelerations(tree, self.step, v, a), velocities(tree, self.step, v)
+        self.joint: OfLinks[AtJoint] = OfLinks(tree, self._at_joint)
+        self.field: OfLinks[list[Field]] = OfLinks(tree, lambda x: fields(x.partials, self.joint[x.name]))
+
+    def _at_joint(self, link: TreeLink) -> AtJoint:
+        R, s = self.step[link.name].R, self.step[link.name].s
+        motion, velocity = self.motion[link.parent], self.velocity[link.parent]
+        at_origin = Acceleration(R.T @ motion.omega, R.T @ motion.alpha, R.T @ (motion.acc + by_tensor(motion, s)))
+        linear = R.T @ (velocity.linear + velocity.omega.cross(s))
+        return AtJoint(at_origin, linear, self.tree.velocity(link, self.v))
+
+    def inward(self, wrenches: Mapping[str, Wrench]) -> Iterator[tuple[TreeLink, list[Share]]]:
+        """The shares of every link, leaves first, with wrenches that act from outside."""
+        handed: dict[str | None, list[Matter]] = {}
+        for link in reversed(self.tree.links):
+            name, joint = link.name, self.joint[link.name]
+            force, moment = asked(link.inertia, self.motion[name])
+            outside = wrenches.get(name, (ZERO, ZERO))
+            matter = sum(handed.pop(name, ()), Matter(link.inertia, (force - outside[0], moment - outside[1])))
+            yield link, shares(link.partials, joint, self.velocity[name], matter)
+            if link.parent is not None:
+                carried = matter.on_parent(link.partials, joint.rates, self.step[name])
+                handed.setdefault(link.parent, []).append(carried)
+
+
+def _to_parent(share: Share, step: Step) -> Share:
+    """(1)."""
+    q, v, a = (on_parent(step, wrench) for wrench in (share.q, share.v, share.a))
+    return Share(q, v, a, step.R @ share.G)
+
+
 def _own(link: TreeLink, fields: Sequence[Partial]) -> Matrix:
     """The numbers x of (4): the fields in terms of the link's partials, which are six unit vectors."""
     return [[p.linear.dot(field.linear) + p.angular.dot(field.angular) for field in fields] for p in link.partials]
-
-
-def _all_shares(tree: Tree, step: dict[str, Step], v: Vector, a: Vector, wrenches: Outside) -> dict[str, list[Share]]:
-    motion, velocity = accelerations(tree, step, v, a), velocities(tree, step, v)
-    composite = composites(tree, step)
-    flow = inner_flows(tree, step, v, composite)
-    gathered = outboard_wrenches(tree, step, asked_by_all(tree, motion), wrenches)
-    found = {}
-    for link in tree.links:
-        name, parent = link.name, link.parent
-        acceleration, linear = _at_joint(step[name], motion[parent], velocity[parent])
-        matter = Matter(composite[name], flow[name], *gathered[name])
-        found[name] = shares(link.partials, tree.velocity(link, v), acceleration, linear, velocity[name], matter)
-    return found
-
-
-def _at_joint(step: Step, motion: Acceleration, velocity: Velocity) -> tuple[Acceleration, Vec3]:
-    """The motion of the parent at the link's origin, in link axes: its acceleration, and its linear velocity."""
-    R, s = step.R, step.s
-    carried = Acceleration(R.T @ motion.omega, R.T @ motion.alpha, R.T @ (motion.acc + by_tensor(motion, s)))
-    return carried, R.T @ (velocity.linear + velocity.omega.cross(s))
 
 
 def _work(field: Partial, wrench: Wrench) -> Scalar:

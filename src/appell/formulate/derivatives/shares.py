@@ -37,62 +37,78 @@ from dataclasses import dataclass
 
 from appell.algebra.scalar import Vector
 from appell.algebra.vector import Vec3
-from appell.formulate.derivatives.inner_flow import InnerFlow
+from appell.formulate.derivatives.matter import Matter
 from appell.formulate.inward import Wrench
 from appell.formulate.link_motion import Acceleration, Velocity, combine
-from appell.model.body import Inertia
 from appell.model.joints import Partial
 
 
 @dataclass(frozen=True)
-class Share:
-    """Of one degree of freedom, in its link's axes: the fields of (1), (2) as (d, c), and the wrenches of (4), (5)."""
+class Field:
+    """What a step of one degree of freedom changes, in its link's axes: (1) and (2) as (d, c)."""
 
     partial: Partial
     psi: Vec3
-    field_q: Partial
-    field_v: Partial
-    wrench_q: Wrench
-    wrench_v: Wrench
-    wrench_a: Wrench
+    by_q: Partial
+    by_v: Partial
+
+
+@dataclass(frozen=True)
+class Share:
+    """What one degree of freedom hands inward, in its link's axes: the wrenches of (4), (5), and G."""
+
+    q: Wrench
+    v: Wrench
+    a: Wrench
     G: Vec3
 
 
 @dataclass(frozen=True)
-class Matter:
-    """A composite: its inertia, its flow, and the force and moment that it asks for."""
+class AtJoint:
+    """How a joint moves: its parent at the link's origin, in link axes, and its own velocities."""
 
-    body: Inertia
-    flow: InnerFlow
-    force: Vec3
-    moment: Vec3
+    parent: Acceleration
+    parent_velocity: Vec3
+    rates: Vector
 
 
-def shares(
-    partials: Sequence[Partial], rates: Vector, parent: Acceleration, parent_velocity: Vec3, own: Velocity, all_: Matter
-) -> list[Share]:
-    """The share of each degree of freedom of one joint; `parent` is the parent's motion at the link's origin."""
-    w, slide = combine((x.angular for x in partials), rates), combine((x.linear for x in partials), rates)
-    body, flow, omega, W = all_.body, all_.flow, own.omega, parent.W
-    twice_u_parent, twice_u = 2.0 * parent_velocity, 2.0 * own.linear
+def fields(partials: Sequence[Partial], joint: AtJoint) -> list[Field]:
+    """The field of each degree of freedom of one joint."""
+    parent, twice_u = joint.parent, 2.0 * joint.parent_velocity
+    w, slide = _velocities(partials, joint.rates)
+    found = []
+    for partial in partials:
+        b, e = partial.angular, partial.linear
+        psi = parent.omega.cross(b)
+        still = parent.W @ e + parent.acc.cross(b)
+        by_q = Partial(parent.W @ b, still + twice_u.cross(psi))  # (1)
+        by_v = Partial(  # (2)
+            2.0 * psi + w.cross(b),
+            2.0 * parent.omega.cross(e) + twice_u.cross(b) + (w.cross(e) + slide.cross(b)),
+        )
+        found.append(Field(partial, psi, by_q, by_v))
+    return found
+
+
+def shares(partials: Sequence[Partial], joint: AtJoint, own: Velocity, all_: Matter) -> list[Share]:
+    """The share of each degree of freedom of one joint; `own` is the velocity of the link."""
+    w, slide = _velocities(partials, joint.rates)
+    body, flow, (asked_force, asked_moment) = all_.body, all_.flow, all_.wrench
+    omega, parent = own.omega, joint.parent
+    twice_u = 2.0 * own.linear
     momentum = 2.0 * (flow.p + omega.cross(body.first))
     found = []
     for partial in partials:
         b, e = partial.angular, partial.linear
         psi, turned = parent.omega.cross(b), w.cross(b)
-        spun = body.second @ (2.0 * psi)
-        still = W @ e + parent.acc.cross(b)
-        field_q = Partial(W @ b, still + twice_u_parent.cross(psi))  # (1)
-        field_v = Partial(  # (2)
-            2.0 * psi + turned,
-            2.0 * parent.omega.cross(e) + twice_u_parent.cross(b) + (w.cross(e) + slide.cross(b)),
-        )
+        still = parent.W @ e + parent.acc.cross(b)
 
-        force, moment = body.impulse(Partial(field_q.angular, still - 2.0 * slide.cross(psi)))  # (6)
+        force, moment = body.impulse(Partial(parent.W @ b, still - 2.0 * slide.cross(psi)))  # (6)
+        spun = body.second @ (2.0 * psi)
         stirred = flow.turned(psi)
         wrench_q = (
-            force + psi.cross(momentum) + b.cross(all_.force),  # (5)
-            moment - omega.cross(spun) + stirred + b.cross(all_.moment) + e.cross(all_.force),
+            force + psi.cross(momentum) + b.cross(asked_force),  # (5)
+            moment - omega.cross(spun) + stirred + b.cross(asked_moment) + e.cross(asked_force),
         )
 
         force, moment = body.impulse(Partial(-turned, 2.0 * omega.cross(e) - w.cross(e) + b.cross(slide)))  # (7)
@@ -103,5 +119,10 @@ def shares(
 
         wrench_a = body.impulse(partial)
         G = twice_u.cross(wrench_a[0]) + body.second @ (2.0 * omega.cross(b)) + flow.met(b) + momentum.cross(e)
-        found.append(Share(partial, psi, field_q, field_v, wrench_q, wrench_v, wrench_a, G))
+        found.append(Share(wrench_q, wrench_v, wrench_a, G))
     return found
+
+
+def _velocities(partials: Sequence[Partial], rates: Vector) -> tuple[Vec3, Vec3]:
+    """The angular and the linear velocity of a joint."""
+    return combine((x.angular for x in partials), rates), combine((x.linear for x in partials), rates)

@@ -28,7 +28,8 @@ from appell.algebra.matrix import IDENTITY, Mat3, outer, skew
 from appell.algebra.scalar import Scalar, Vector
 from appell.algebra.vector import Vec3
 from appell.formulate.composite import composites
-from appell.formulate.link_motion import Step, Velocity, carried_partials, carry, steps, velocities
+from appell.formulate.link_motion import Steps, Velocity, carried_partials, carry, steps, velocities
+from appell.formulate.of_links import OfLinks
 from appell.formulate.tree import Tree, TreeLink
 from appell.model.frame import WORLD
 from appell.model.joints import Partial
@@ -72,9 +73,7 @@ def coriolis(tree: Tree, q: Vector, v: Vector) -> list[list[Scalar]]:
     return tree.gather_matrix(blocks)
 
 
-def _carried_rates(
-    tree: Tree, step: dict[str, Step], velocity: dict[str | None, Velocity]
-) -> dict[str | None, dict[str, list[Partial]]]:
+def _carried_rates(tree: Tree, step: Steps, velocity: OfLinks[Velocity]) -> dict[str | None, dict[str, list[Partial]]]:
     """(d, c) of (2) for every joint at a link or inboard of it."""
     found: dict[str | None, dict[str, list[Partial]]] = {WORLD: {}}
     for link in tree.links:
@@ -89,7 +88,7 @@ def _rate(partial: Partial, velocity: Velocity) -> Partial:
     return Partial(velocity.omega.cross(b), velocity.omega.cross(e) - b.cross(velocity.linear))
 
 
-def _flows(tree: Tree, step: dict[str, Step], velocity: dict[str | None, Velocity]) -> dict[str, Flow]:
+def _flows(tree: Tree, step: Steps, velocity: OfLinks[Velocity]) -> dict[str, Flow]:
     """The momentum of each link with all outboard of it, by (3)."""
     found = {link.name: _flow(link, velocity[link.name]) for link in tree.links}
     for link in reversed(tree.links):

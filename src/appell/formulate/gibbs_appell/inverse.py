@@ -15,12 +15,11 @@ Cost O(n). Mata et al. 2002, §4.1, written about the joint origins so that base
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from appell.algebra.matrix import axial_of_product
 from appell.algebra.scalar import Scalar, Vector
 from appell.formulate.inward import Outside, Wrench, joint_forces
 from appell.formulate.link_motion import Acceleration, accelerations, steps
+from appell.formulate.of_links import OfLinks
 from appell.formulate.tree import Tree
 from appell.model.body import Inertia
 
@@ -31,7 +30,7 @@ def inverse_dynamics(tree: Tree, q: Vector, v: Vector, a: Vector, wrenches: Outs
     return joint_forces(tree, step, asked_by_all(tree, accelerations(tree, step, v, a)), wrenches)  # (3), (4)
 
 
-def asked_by_all(tree: Tree, motion: Mapping[str | None, Acceleration]) -> dict[str, Wrench]:
+def asked_by_all(tree: Tree, motion: OfLinks[Acceleration]) -> dict[str, Wrench]:
     """(2) for every link."""
     return {link.name: asked(link.inertia, motion[link.name]) for link in tree.links}
 

@@ -19,7 +19,7 @@ from __future__ import annotations
 from appell.algebra.matrix import ZEROS
 from appell.algebra.scalar import Scalar, Vector
 from appell.algebra.vector import ZERO, Vec3
-from appell.formulate.homogeneous import ORIGIN, Mat4, placements, transformation, twist
+from appell.formulate.homogeneous import ORIGIN, Mat4, placements, transformations, twist
 from appell.formulate.inward import Outside, less_outside
 from appell.formulate.link_motion import accelerations, steps
 from appell.formulate.tree import Tree
@@ -29,7 +29,7 @@ from appell.model.frame import WORLD
 def inverse_dynamics(tree: Tree, q: Vector, v: Vector, a: Vector, wrenches: Outside = None) -> list[Scalar]:
     """τ(q, v, a)."""
     step = steps(tree, q)
-    X = {name: transformation(own) for name, own in step.items()}
+    X = transformations(tree, step)
     place, motion = placements(tree, X, v, a), accelerations(tree, step, v, a)
     gravity = (*tree.gravity, 0.0)
 

@@ -11,7 +11,7 @@ way is `formulate.shafei`: branch by branch, rods in 4x4 matrices and what is be
 from __future__ import annotations
 
 from appell.algebra.scalar import Scalar, Vector
-from appell.formulate.homogeneous import Mat4, placements, pseudo_inertia, transformation, twist
+from appell.formulate.homogeneous import Mat4, placements, pseudo_inertia, transformations, twist
 from appell.formulate.link_motion import steps
 from appell.formulate.tree import Tree
 from appell.model.frame import WORLD
@@ -19,7 +19,7 @@ from appell.model.frame import WORLD
 
 def mass_matrix(tree: Tree, q: Vector) -> list[list[Scalar]]:
     """M(q)."""
-    X = {name: transformation(step) for name, step in steps(tree, q).items()}
+    X = transformations(tree, steps(tree, q))
     rest = [0.0] * tree.robot.nv
     place = placements(tree, X, rest, rest)
     F = {link.name: pseudo_inertia(link.inertia) for link in tree.links}

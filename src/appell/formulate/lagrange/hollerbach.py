@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from appell.algebra.scalar import Scalar, Vector
 from appell.algebra.vector import ZERO
-from appell.formulate.homogeneous import ORIGIN, placements, pseudo_inertia, transformation, twist
+from appell.formulate.homogeneous import ORIGIN, placements, pseudo_inertia, transformations, twist
 from appell.formulate.inward import Outside, less_outside
 from appell.formulate.link_motion import steps
 from appell.formulate.tree import Tree
@@ -24,7 +24,7 @@ from appell.formulate.tree import Tree
 def inverse_dynamics(tree: Tree, q: Vector, v: Vector, a: Vector, wrenches: Outside = None) -> list[Scalar]:
     """τ(q, v, a)."""
     step = steps(tree, q)
-    X = {name: transformation(own) for name, own in step.items()}
+    X = transformations(tree, step)
     place = placements(tree, X, v, a)
     gravity = (*tree.gravity, 0.0)
 

@@ -20,7 +20,7 @@ from appell.algebra.matrix import axial_of_product, outer
 from appell.algebra.scalar import Scalar, Vector
 from appell.algebra.vector import ZERO, Vec3
 from appell.formulate.inward import Outside, less_outside
-from appell.formulate.link_motion import Step, accelerations, steps
+from appell.formulate.link_motion import Steps, accelerations, steps
 from appell.formulate.tree import Tree
 from appell.model.body import Inertia
 from appell.model.frame import WORLD
@@ -51,7 +51,7 @@ def inverse_dynamics(tree: Tree, q: Vector, v: Vector, a: Vector, wrenches: Outs
     return less_outside(tree, step, tree.gather(tau), wrenches)
 
 
-def augmented(tree: Tree, step: dict[str, Step]) -> dict[str, tuple]:
+def augmented(tree: Tree, step: Steps) -> dict[str, tuple]:
     """(M, u, K) of every link, by (1)."""
     masses = {link.name: link.inertia.mass for link in tree.links}
     bodies = {link.name: link.inertia for link in tree.links}

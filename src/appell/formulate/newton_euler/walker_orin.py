@@ -22,7 +22,7 @@ from appell.algebra.scalar import Scalar, Vector, is_number
 from appell.algebra.vector import ZERO, Vec3
 from appell.formulate.centred import Centred, centred
 from appell.formulate.columns import columns_from_wrenches
-from appell.formulate.link_motion import Step, steps
+from appell.formulate.link_motion import Step, Steps, steps
 from appell.formulate.tree import Tree
 
 
@@ -39,7 +39,7 @@ def mass_matrix(tree: Tree, q: Vector) -> list[list[Scalar]]:
     return columns_from_wrenches(tree, step, wrenches)
 
 
-def composites(tree: Tree, step: dict[str, Step]) -> dict[str, Centred]:
+def composites(tree: Tree, step: Steps) -> dict[str, Centred]:
     """Each link with everything outboard of it."""
     children: dict[str | None, list[str]] = {}
     bodies: dict[str, Centred] = {}

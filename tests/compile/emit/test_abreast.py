@@ -1,0 +1,109 @@
+"""Turns that go abreast in one sample have the bits of turns that follow each other in a batch."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from appell.algebra.loops import Rows
+from appell.compile.emit.abreast import go_abreast
+from appell.compile.emit.lanes import DOUBLE, FLOAT, Lanes
+from appell.compile.emit.schedule import CHUNK
+from appell.compile.function import Function
+
+ONE = Lanes(DOUBLE, 8)
+
+
+def columns_solved(turns: int, width: int, extra: int):
+    """Each turn reads a row of its own and one that all share; some of what it writes are inputs, some is fixed."""
+
+    def step(shared, row):
+        total = row[0] * shared[0]
+        for k, x in enumerate(row):
+            total = total - x * shared[k % len(shared)]
+        return [[total + k * x for k, x in enumerate(row)] + [row[-1], shared[0], 1.5][:extra], [total, -total]]
+
+    def body(x, y, loops):
+        rows = loops.given([[x[k] * y[i] for i in range(width)] for k in range(turns)])
+        long, short = loops.table(turns, width + extra), loops.table(turns, 2)
+        first, each = [0] * turns, range(turns)
+        reads = [Rows(loops.given([list(y)]), first), Rows(rows, each)]
+        loops.each([step], first, reads, [Rows(long, each), Rows(short, list(each)[::-1])])
+        return {"long": loops.values(long), "short": loops.values(short)}
+
+    return Function.of("solved", {"x": turns, "y": width}, body, loops=True)
+
+
+def taken_abreast(function: Function, lanes: Lanes = ONE) -> list[bool]:
+    return [go_abreast(stage, lanes, CHUNK) for stage in function.fused.stages if len(stage.order) > 1]
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    turns=st.integers(3, 20),
+    width=st.integers(2, 17),
+    extra=st.integers(0, 3),
+    kind=st.sampled_from([np.float64, np.float32]),
+)
+def test_one_sample_has_the_bits_that_it_has_in_a_batch(turns, width, extra, kind):
+    function = columns_solved(turns, width, extra)
+    assert taken_abreast(function) == [True]
+    draw = np.random.default_rng(turns)
+    x, y = (draw.normal(size=(5, array.size)).astype(kind) for array in function.inputs)
+    alone = function.bind(kind)
+    batch = function(x, y)
+    for k in range(5):
+        alone.x[:], alone.y[:] = x[k], y[k]
+        alone()
+        np.testing.assert_array_equal(alone.long, batch[0][k])
+        np.testing.assert_array_equal(alone.short, batch[1][k])
+        for direct, want in zip(function(x[k], y[k]), batch, strict=True):
+            np.testing.assert_array_equal(direct, want[k])
+
+
+def test_a_sample_that_is_not_finite_spoils_all_its_results():
+    alone = columns_solved(9, 4, 2).bind()
+    alone.x[:], alone.y[:] = 1.0, 2.0
+    alone.x[3] = np.nan
+    alone()
+    assert np.isnan(alone.long).all()
+
+
+@pytest.mark.parametrize("lanes", [Lanes(DOUBLE, 16), Lanes(DOUBLE, 64), Lanes(FLOAT, 8)], ids=str)
+def test_where_lanes_are_samples_turns_follow_each_other(lanes):
+    assert taken_abreast(columns_solved(9, 4, 2), lanes) == [False]
+
+
+def loop_of(step, reads, writes, numbers=()):
+    def body(x, loops):
+        table = loops.given([[x[k], 2.0 * x[k]] for k in range(8)])
+        loops.each([step], [0] * 4, [Rows(table, reads)], [Rows(table, writes)], numbers)
+        return {"rows": loops.values(table)}
+
+    return Function.of("loop", {"x": 8}, body, loops=True)
+
+
+def swapped(row, numbers=(1.0,)):
+    return [[row[1], numbers[0] * row[0] * row[1]]]
+
+
+@pytest.mark.parametrize(
+    ("reads", "writes", "numbers", "abreast"),
+    [
+        ([0, 1, 2, 3], [4, 5, 6, 7], (), True),
+        ([0, 0, 0, 0], [4, 5, 6, 7], (), True),
+        ([0, 4, 5, 6], [4, 5, 6, 7], (), False),  # each reads what the one before wrote
+        ([1, 2, 3, 4], [0, 1, 2, 3], (), False),  # each overwrites what the one before has read
+        ([0, 1, 2, 3], [4, 5, 4, 5], (), False),  # the later turns are to win
+        ([0, 1, 2, 3], [4, 5, 6, 7], [[1.0], [2.0], [3.0], [4.0]], False),  # each has a number of its own
+    ],
+)
+def test_only_turns_that_do_not_meet_go_abreast(reads, writes, numbers, abreast):
+    function = loop_of(swapped, reads, writes, numbers)
+    assert taken_abreast(function) == [abreast]
+    x = np.linspace(-1, 1, 24).reshape(3, 8)
+    batch, alone = function(x), function.bind()
+    for k in range(3):
+        alone.x[:] = x[k]
+        alone()
+        np.testing.assert_array_equal(alone.rows, batch[k])
