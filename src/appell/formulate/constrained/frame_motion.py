@@ -138,7 +138,7 @@ def frame_motion(tree: Tree, view: Viewpoint, frame: Frame, q: Vector, v: Vector
 
 def route(tree: Tree, start: str | None, end: str | None) -> tuple[list[TreeLink], list[TreeLink]]:
     """The links whose joints lie between two links: those to be crossed inward, then those outward, in this order."""
-    up, down = tree.path(start), tree.path(end)
+    up, down = list(tree.path(start)), list(tree.path(end))
     while up and down and up[-1].name == down[-1].name:
         up, down = up[:-1], down[:-1]
     return up, down[::-1]
