@@ -50,7 +50,7 @@ def _(system: ConstrainedRobot, dyn: Dynamics, q: np.ndarray, v: np.ndarray) -> 
     if rows.open_by(q) > CLOSED * max(1.0, rows.loops.size):
         name, size, unit = rows.loops.remaining(rows.gap(q))
         raise ArgumentError(
-            f"q of {system.owner} leaves constraint '{name}' open by {size:.4g} {unit}: derivatives there mean nothing.",
+            f"q of {system.owner} leaves constraint '{name}' open by {size:.4g} {unit}: no derivatives there.",
             hint="ap.motion.assemble(robot, q)",
         )
     dw_dq, N = dyn.tree_velocity.jacobian("q", "v")(q, v)
