@@ -13,6 +13,11 @@ import appell as ap
 from appell.lab.judges.plain_closures import constraints
 from appell.model.constraint import Gear, Point, Prescribed, Rolling
 from appell.model.limits import NO_LIMITS
+from appell.simulation.contact import Contacts
+from appell.simulation.flow import FreeMotion
+from appell.simulation.geometry import Geometry
+from appell.simulation.inputs import Inputs
+from appell.simulation.time_stepping import TimeStepping
 from constrained_cases import CASES, constrained, state, tree
 
 FINE = {"rtol": 1e-11, "atol": 1e-12, "progress": False}
@@ -236,3 +241,61 @@ def test_a_path_of_one_coordinate_drives_a_row_as_well():
     path = ap.motion.Spline([0.0, 1.0], [[0.0], [0.3]])
     run = ap.simulate(robot, until=1.0, prescribed={"motor": path}, progress=False)
     np.testing.assert_allclose(run["q_left1"][-1], q0[0] + 0.3, rtol=0, atol=1e-12)
+
+
+def test_a_linkage_that_is_driven_altogether_moves_as_its_loops_say():
+    """No velocity is left free; every configuration is the assembly with the crank where the motor has it."""
+    case = CASES["fourbar-grashof"]
+    q0 = np.array(case["states"][0]["q"])
+    drive = Prescribed(Gear({"crank": 1.0}, offset=q0[0]), name="motor")
+    robot = tree(case["model"]).with_loops(*constraints(case["model"]["closures"]), drive, home=q0)
+    assert robot.nv == 0
+    run = ap.simulate(robot, until=2.0, prescribed={"motor": lambda t: (3.0 * t, 3.0, 0.0)}, progress=False)
+    free = constrained("fourbar-grashof")
+    for k in range(0, len(run), 20):
+        np.testing.assert_allclose(ap.motion.assemble(free, run.q[k], hold="crank"), run.q[k], rtol=0, atol=1e-11)
+        np.testing.assert_allclose(ap.Dynamics(free).tree_velocity(run.q[k], [3.0]), run["w"][k], rtol=0, atol=1e-10)
+    np.testing.assert_allclose(run(1.7)[0][0], q0[0] + 5.1, atol=1e-7)
+
+
+# ---- time stepping, and outside forces
+
+
+def test_time_stepping_keeps_loops_closed_and_makes_no_energy():
+    """Steps that know no events, through bounces of the pin on the ground."""
+    dyn = ap.Dynamics(constrained("five-bar"))
+    flow = FreeMotion(dyn, Inputs(dyn, None, None, False, 0.0))
+    q = dyn.system.start
+    ground = ap.Contact("0/a", ap.Plane((0, 1, 0), float(dyn.pose("0/a")(q)[1, 3]) - 0.03), restitution=0.5)
+    geometry = Geometry(flow.states, Contacts(flow.states.moving, ground), flow.drives)
+    stepping = TimeStepping(flow, geometry, 1e-10)
+    y = flow.states.start(0.0, q, np.zeros(2), False)
+    energies = []
+    for k in range(400):
+        stride = stepping.take(3e-4 * k, y, 3e-4)
+        assert stride.solved
+        y = stride.y
+        assert np.abs(dyn.gap(y[:4])).max() <= 1e-12
+        assert np.abs(dyn.row_rates(y[:4], y[4:])).max() <= 1e-11
+        assert geometry.at(y).distance()[0] >= -1e-9
+        energies.append(sum(flow.states.moving.energy(y[:4], y[4:])))
+    assert np.diff(energies).max() <= 1e-12 * abs(energies[0])
+    assert energies[-1] < energies[0] - 1e-3
+
+
+def test_weights_on_frames_are_gravity():
+    """Without gravity, with the weight of every link at its centre of mass: the same motion."""
+    case = CASES["fourbar-grashof"]
+    model, q0 = case["model"], case["states"][0]["q"]
+    robot = tree(model)
+    marks = [ap.Frame(f"{link.name} com", link.name, at(*link.body.com)) for link in robot.links]
+    rows = constraints(model["closures"])
+    heavy = robot.with_loops(*rows, home=q0)
+    light = robot.with_frames(marks).with_gravity((0, 0, 0)).with_loops(*rows, home=q0)
+    dyn = ap.Dynamics(light, wrenches=[mark.name for mark in marks], reference="LOCAL_WORLD_ALIGNED")
+    weights = {
+        mark.name: [*(link.body.mass * x for x in robot.gravity), 0.0, 0.0, 0.0]
+        for mark, link in zip(marks, robot.links, strict=True)
+    }
+    runs = [ap.simulate(ap.Dynamics(heavy), until=0.5, **FINE), ap.simulate(dyn, until=0.5, wrenches=weights, **FINE)]
+    np.testing.assert_allclose(runs[0].q[-1], runs[1].q[-1], rtol=0, atol=1e-9)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -22,9 +22,6 @@ from appell.model.body import Body
 from appell.model.frame import Frame
 from appell.model.limits import LimitArrays
 from appell.model.welding import welded
-
-if TYPE_CHECKING:
-    from appell.model.robot import Robot
 
 Rng = np.random.Generator | int | None  # a generator, the seed of one, or none
 
@@ -57,7 +54,7 @@ class System(ABC):
     description: str
     reference: str
     source: str
-    tree: Robot | None  # of links, that it is or is made of; None where there is none
+    tree: Any  # the Robot that it is or is made of; None where there is none
 
     # ---- q, v and the actuators
 

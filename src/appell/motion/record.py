@@ -199,7 +199,7 @@ class Record:
                 f"the record has no state at t = {t[~inside].flat[0]:g}.",
                 expected=f"times from {first:g} to {last:g} s",
             )
-        end = np.concatenate([self.q[-1], self.v[-1]]) if len(self) else np.zeros(0)
+        end = np.concatenate([self[key][-1] for key in "qv" if key in self]) if len(self) else np.zeros(0)
         y = self.between(t) if len(self.between) else np.broadcast_to(end, (*t.shape, len(end))).copy()
         if len(self) and self.t[-1] == last:
             y[t == last] = end  # the last event may have happened there

@@ -112,11 +112,7 @@ class ConstrainedStates(States):
                     hint="project=True, or ap.motion.assemble(robot, q0)",
                 )
             q = assemble_loops(rows.loops, q)
-        given = np.asarray(v, float) if np.ndim(v) == 1 else np.zeros(0)
-        if given.shape == (self.system.nv,) and self.system.nv != self.nw:
-            w = self.dyn.tree_velocity(q, numbers(v, self.system.nv, "v0", owner), *rows.given)
-        else:
-            w = self._tree_velocity(q, v, owner)
+        w = self._tree_velocity(q, v, owner)
         left = np.abs(rows.rates(q, w))
         worst = int(np.argmax(left)) if len(left) else 0
         if len(left) and not left[worst] <= MET * max(1.0, float(np.abs(w).max())) and not project:
@@ -136,6 +132,15 @@ class ConstrainedStates(States):
             raise ArgumentError(f"q0 of {self.system.owner} is singular. {stop.detail}", hint=stop.hint) from None
 
     def _tree_velocity(self, q: np.ndarray, v, owner: str) -> np.ndarray:
+        """w of a start, which is given as v or as w; where everything is driven, what drives it tells."""
+        nv = self.system.nv
+        if np.shape(v) == (0,) and nv == 0:
+            self.place(q)
+            still = np.zeros(self.nw)
+            left = self.rows.rates(q, still)[self.rows.kept]
+            return saddle_solve(self.mass.M, self.K, still[:, None], -left)
+        if np.shape(v) == (nv,) and nv != self.nw:
+            return self.dyn.tree_velocity(q, numbers(v, nv, "v0", owner), *self.rows.given)
         try:
             return numbers(v, self.nw, "v0", owner)
         except ArgumentError as error:
@@ -143,8 +148,8 @@ class ConstrainedStates(States):
                 raise
             raise ArgumentError(
                 error.problem,
-                expected=f"{self.system.nv} independent velocities ({', '.join(self.system.velocity_names)}), or all "
-                f"{self.nw} of the tree",
+                expected=f"{nv} independent velocities ({', '.join(self.system.velocity_names)}), or all {self.nw} of "
+                "the tree",
             ) from None
 
     def kept(self, t: float, y: np.ndarray) -> np.ndarray:
