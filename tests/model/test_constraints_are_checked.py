@@ -118,3 +118,10 @@ def test_rows_have_labels_units_and_flags():
         assert set(held.drivable) <= set(held.row_labels)
     assert con.Rolling("a", 0.1).holonomic == (False, False, True)
     assert con.Prescribed(con.Weld("a")).motions == ("x", "y", "z")
+
+
+def test_a_wheel_that_cannot_reach_its_plane_is_told_in_metres():
+    made = ap.Builder("cart", base="planar", root="chassis")
+    made.link("left", ap.Revolute((0.0, 1.0, 0.0)), parent="chassis", xyz=(0.0, 0.2, 0.3))
+    with pytest.raises(ap.ModelError, match=r"loop 'left' of robot 'cart' cannot be closed: 0\.2 m remain"):
+        made.build().with_loops(ap.Rolling("left", 0.1))

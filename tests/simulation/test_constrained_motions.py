@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import appell as ap
+from appell.model.constraint import Rolling, Velocities
 from constrained_cases import CASES, constrained, independent_part
 
 FINE = {"rtol": 1e-12, "atol": 1e-12, "progress": False}
@@ -146,3 +147,35 @@ def test_a_record_of_a_constrained_robot_is_written_and_read(tmp_path):
     np.testing.assert_array_equal(again["w"], run["w"])
     np.testing.assert_allclose(again(0.1)[0], run(0.1)[0], rtol=0, atol=1e-6)
     assert again(0.1)[1].shape == (1,)
+
+
+def test_a_linkage_passes_the_places_where_its_independent_velocity_says_nothing():
+    """The crank of this four-bar turns back at a dead centre, where it stands still while all else moves."""
+    dyn = dynamics("fourbar-non-grashof")
+    case = CASES["fourbar-non-grashof"]["states"][0]
+    run = ap.simulate(dyn, case["q"], [12.0], 2.0, **FINE)
+    assert run.finished
+    crank, others = run["w"][:, 0], np.abs(run["w"][:, 1:]).max(axis=1)
+    turns = np.flatnonzero(np.diff(np.sign(crank)))
+    assert any(others[k] > 1.0 for k in turns)  # it stood still, and the linkage did not
+    np.testing.assert_allclose(run.energy, run.energy[0], rtol=1e-10)
+    assert np.abs(dyn.gap(run.q)).max() <= KEPT
+
+
+def test_a_disk_on_a_carrier_without_mass_rolls_as_a_free_one_does():
+    """The tree's own inertia matrix is singular then; its motion is that of the disk on a floating joint."""
+    trajectory = CASES["rolling-disk"]["trajectory"]
+    disk = CASES["rolling-disk"]["model"]["links"][0]
+    radius = CASES["rolling-disk"]["model"]["closures"][0]["radius"]
+    made = ap.Builder("carried disk", root=None, gravity=CASES["rolling-disk"]["model"]["gravity"])
+    made.link("carrier", ap.Floating(), joint_name="carrier", mass=0)
+    matter = {key: disk[key] for key in ("mass", "com", "inertia")}
+    made.link("disk", ap.Revolute((0, 1, 0)), parent="carrier", joint_name="disk", **matter)
+    robot = made.build()
+    q0, w0 = np.array([*trajectory["q0"], 0.0]), np.array([*trajectory["v0"], 0.0])
+    w0[4], w0[6] = 0.0, w0[4]  # the carrier does not spin, the disk does
+    upright = Velocities(lambda q: ([[0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0]], [0.0]), name="no spin")
+    carried = ap.Dynamics(robot.with_loops(Rolling("disk", radius), upright, home=q0))
+    run = ap.simulate(carried, q0, w0, trajectory["points"][0]["t"], **FINE)
+    place = carried.pose("disk")(run.q[-1])[:3, 3]
+    np.testing.assert_allclose(place[:2], trajectory["points"][0]["centre"], rtol=0, atol=1e-10)

@@ -14,7 +14,7 @@ from appell.motion.assembly.assemble import assemble, assemblies
 from appell.motion.assembly.lift import lift
 from appell.motion.assembly.mobility import Mobility, Singularity, mobility, singularity
 from appell.motion.assembly.velocity import project_velocity
-from appell.motion.equilibrium import equilibrium
+from appell.motion.at_rest import equilibrium
 from appell.motion.event import Event
 from appell.motion.files.journal import JournalWriter
 from appell.motion.measurement import measured

@@ -24,7 +24,7 @@ from appell.model.constrained import ConstrainedRobot
 from appell.model.system import System
 from appell.motion.assembly.rows import ConstraintRows, saddle_solve, tree_dynamics
 from appell.motion.curve import Piece, fit_matrix
-from appell.simulation.prescribed import Motions
+from appell.simulation.prescribed import PrescribedMotions
 from appell.simulation.states import States, numbers
 from appell.simulation.status import Status, Stop
 
@@ -39,7 +39,7 @@ class ConstrainedStates(States):
 
     keeps = True
 
-    def __init__(self, dyn: Dynamics, moving: Dynamics, motions: Motions):
+    def __init__(self, dyn: Dynamics, moving: Dynamics, motions: PrescribedMotions):
         super().__init__(dyn, moving, motions)
         self.rows = ConstraintRows(dyn)
         self.system = self.rows.system
@@ -209,13 +209,13 @@ class ConstrainedStates(States):
 
 
 @singledispatch
-def states_of(system: System, dyn: Dynamics, motions: Motions) -> States:
+def states_of(system: System, dyn: Dynamics, motions: PrescribedMotions) -> States:
     """The states of a system's motion."""
     return States(dyn, dyn, motions)
 
 
 @states_of.register
-def _(system: ConstrainedRobot, dyn: Dynamics, motions: Motions) -> States:
+def _(system: ConstrainedRobot, dyn: Dynamics, motions: PrescribedMotions) -> States:
     return ConstrainedStates(dyn, tree_dynamics(dyn), motions)
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from appell.dynamics import Dynamics
 from appell.errors import ArgumentError, unknown_name
-from appell.simulation.prescribed import Motions
+from appell.simulation.prescribed import PrescribedMotions
 from appell.simulation.sampled import Sampled
 from appell.simulation.torque import checked, constant_torque, fixed
 
@@ -45,7 +45,7 @@ class Inputs:
         self.tau = np.zeros(system.nu) if self._law else self._cut(constant_torque(system, law))
         self.wrench = np.zeros(6 * len(dyn.wrenches))
         self._pushes = self._wrenches(dyn, wrenches or {})
-        self.motions = Motions(system, prescribed, start)
+        self.motions = PrescribedMotions(system, prescribed, start)
         self.prescribed = self.motions(start)
         self.asks = bool(self._pushes) or bool(self.motions) or (self._law is not None and self.sampled is None)
 

@@ -18,7 +18,7 @@ from appell.simulation.status import Status, Stop
 EXPECTED = "a function of time that gives position, velocity and acceleration, or a path of one coordinate"
 
 
-class Motions:
+class PrescribedMotions:
     """The prescribed motions of a system, three numbers each, in the order of its arguments."""
 
     def __init__(self, system: System, given: Mapping[str, Any] | None, start: float):

@@ -16,7 +16,7 @@ from appell.compile.native.bound import Bound
 from appell.dynamics import Dynamics
 from appell.errors import ArgumentError
 from appell.motion.curve import Piece
-from appell.simulation.prescribed import Motions
+from appell.simulation.prescribed import PrescribedMotions
 
 
 class States:
@@ -24,7 +24,7 @@ class States:
 
     keeps = False  # whether states have to be led back after a step
 
-    def __init__(self, dyn: Dynamics, moving: Dynamics, motions: Motions):
+    def __init__(self, dyn: Dynamics, moving: Dynamics, motions: PrescribedMotions):
         self.dyn, self.moving, self.motions = dyn, moving, motions  # `moving`: the catalogue in which w is the velocity
         self.nq, self.nw = moving.system.nq, moving.system.nv
 

@@ -31,7 +31,7 @@ HOLDS = 1e-9  # of the largest force: what may be left for a state to be held
 
 
 @dataclass(frozen=True)
-class Point:
+class OperatingPoint:
     """Where a system was linearised: its state, all of its torques, and the actuators that are inputs."""
 
     system: System
@@ -50,7 +50,7 @@ class LinearSystem:
     states: tuple[str, ...]
     inputs: tuple[str, ...]
     period: float = 0.0
-    point: Point | None = field(default=None, repr=False, compare=False)
+    point: OperatingPoint | None = field(default=None, repr=False, compare=False)
 
     @property
     def poles(self) -> np.ndarray:
@@ -122,7 +122,7 @@ def linearize(system: System, q, v=None, tau=None, *, actuators: Iterable[str] |
     A = np.block([[ways.D, ways.E], [da_dq, da_dv]])
     B = np.vstack([np.zeros((len(ways.names), len(chosen))), da_dtau[:, chosen]])
     states = (*titles("q", ways.names), *titles("v", system.velocity_names))
-    point = Point(system, q, v, full, tuple(chosen))
+    point = OperatingPoint(system, q, v, full, tuple(chosen))
     return LinearSystem(A, B, states, titles("tau", [system.actuator_names[k] for k in chosen]), point=point)
 
 

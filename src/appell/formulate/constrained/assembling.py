@@ -23,6 +23,7 @@ from appell.formulate.tree import Tree
 from appell.model.constraint import Constraint
 from appell.model.constraint.closures import COAXIAL, TURN, Closure
 from appell.model.constraint.constraint import find_frame
+from appell.model.constraint.prescribed import Prescribed
 from appell.model.robot import Robot
 
 EXACT = 1e-13  # of the robot's size, at least of 1 m: gaps smaller than this are closed
@@ -30,11 +31,10 @@ TURN_STEP = 0.5  # rad: the longest step of an angle
 STARTS = 12  # beside the one that was given
 NEARBY = 0.2  # rad or robot's sizes: how far the first of them is away, the others farther
 MOST = 3.0  # the farthest
-LENGTHS = ("x", "y", "z", "length", "n")  # rows that are measured in m, with those along an axis
 
 
 @dataclass(frozen=True)
-class Loops:
+class OpenLoops:
     """The rows on positions of a tree, as functions of numbers; `gaps` may be compiled, or the formulas themselves."""
 
     robot: Robot
@@ -43,7 +43,7 @@ class Loops:
     rows: tuple[tuple[str, str], ...]  # constraint and label of every gap
 
     @staticmethod
-    def of(robot: Robot, constraints: Sequence[Constraint], prescribed: Sequence[float] = ()) -> Loops:
+    def of(robot: Robot, constraints: Sequence[Constraint], prescribed: Sequence[float] = ()) -> OpenLoops:
         """By the formulas, on floats."""
         tree, still = Tree.of(robot), [0.0] * robot.nv
 
@@ -58,7 +58,7 @@ class Loops:
             for label, tied in zip(constraint.row_labels, constraint.holonomic, strict=True)
             if tied
         )
-        return Loops(robot, tuple(constraints), gaps, known)
+        return OpenLoops(robot, tuple(constraints), gaps, known)
 
     def longest(self, hold: Iterable[str] = ()) -> np.ndarray:
         """How far each velocity may go in a step; not at all if its joint is held."""
@@ -84,7 +84,8 @@ class Loops:
 
     def against(self, q: np.ndarray) -> str | None:
         """The constraint, if there is one, of which axes lie against each other that are to be one."""
-        tied = [c for c in self.constraints if isinstance(c, Closure) and shared_axes(c)]
+        known = [c.constraint if isinstance(c, Prescribed) else c for c in self.constraints]
+        tied = [c for c in known if isinstance(c, Closure) and shared_axes(c)]
         if not tied:
             return None
         tree = Tree.of(self.robot)
@@ -115,9 +116,14 @@ class Loops:
 
     def remaining(self, gaps: np.ndarray) -> tuple[str, float, str]:
         """The constraint that is open widest, by how much, and in which unit."""
+        units = {
+            (c.name, label): unit
+            for c in self.constraints
+            for label, unit in zip(c.row_labels, c.row_units, strict=True)
+        }
         sizes: dict[tuple[str, str], float] = {}
-        for (name, label), gap in zip(self.rows, gaps, strict=True):
-            key = name, "m" if label in LENGTHS or label.startswith("along") else "rad"
+        for row, gap in zip(self.rows, gaps, strict=True):
+            key = row[0], units[row]
             sizes[key] = float(np.hypot(sizes.get(key, 0.0), gap))
         (name, unit), size = max(sizes.items(), key=lambda item: item[1])
         return name, size, unit
@@ -139,10 +145,10 @@ def assembled(
     prescribed: Sequence[float] = (),
 ) -> np.ndarray:
     """The configuration near q0 in which all loops are closed, with some joints held; or a ModelError."""
-    return assemble_loops(Loops.of(robot, constraints, prescribed), np.array(q0, float), hold)
+    return assemble_loops(OpenLoops.of(robot, constraints, prescribed), np.array(q0, float), hold)
 
 
-def assemble_loops(loops: Loops, q0: np.ndarray, hold: Iterable[str] = ()) -> np.ndarray:
+def assemble_loops(loops: OpenLoops, q0: np.ndarray, hold: Iterable[str] = ()) -> np.ndarray:
     """The same, of loops whose functions are known."""
     held = (hold,) if isinstance(hold, str) else tuple(hold)
     best = loops.root(q0, held)
@@ -157,7 +163,7 @@ def assemble_loops(loops: Loops, q0: np.ndarray, hold: Iterable[str] = ()) -> np
     raise _open(loops, best, held)
 
 
-def _open(loops: Loops, root: Root, held: Sequence[str]) -> ModelError:
+def _open(loops: OpenLoops, root: Root, held: Sequence[str]) -> ModelError:
     while_held = f" while {', '.join(repr(name) for name in held)} is held" if held else ""
     if root.size <= loops.exact:
         return ModelError(

@@ -57,7 +57,7 @@ def fixed(body: FrameMotion, axis: int) -> MovingVector:
 
 
 @dataclass(frozen=True)
-class Touch:
+class RollingContact:
     """Of a round body, in axes of the view."""
 
     gap: Scalar
@@ -71,18 +71,18 @@ class Touch:
         return self.n.cross(self.heading)
 
 
-def wheel_on_plane(a: FrameMotion, b: FrameMotion, axis: int, radius: float) -> Touch:
+def wheel_on_plane(a: FrameMotion, b: FrameMotion, axis: int, radius: float) -> RollingContact:
     """(1) and (2)"""
     k, n = fixed(a, axis), fixed(b, 2)
     t = k.cross(n).unit()
     e = t.cross(k)
     rho = -radius * e.d
-    return Touch((a.x + rho - b.x).dot(n.d), rho, -radius * e.rate, n, t)
+    return RollingContact((a.x + rho - b.x).dot(n.d), rho, -radius * e.rate, n, t)
 
 
-def ball_on_plane(a: FrameMotion, b: FrameMotion, radius: float) -> Touch:
+def ball_on_plane(a: FrameMotion, b: FrameMotion, radius: float) -> RollingContact:
     n, first = fixed(b, 2), fixed(b, 0)
-    return Touch((a.x - b.x).dot(n.d) - radius, -radius * n.d, -radius * n.rate, n, first)
+    return RollingContact((a.x - b.x).dot(n.d) - radius, -radius * n.d, -radius * n.rate, n, first)
 
 
 @dataclass(frozen=True)
@@ -109,7 +109,7 @@ class Field:
         return MovingVector(self.gradient(x), self.along(x, rate)).unit()
 
 
-def wheel_on_surface(a: FrameMotion, field: Field, axis: int, radius: float) -> Touch:
+def wheel_on_surface(a: FrameMotion, field: Field, axis: int, radius: float) -> RollingContact:
     """(3)"""
     k = fixed(a, axis)
     start = k.d.cross(field.gradient(a.x))
@@ -124,10 +124,10 @@ def wheel_on_surface(a: FrameMotion, field: Field, axis: int, radius: float) -> 
     mu = (bend.dot(y) + g.dot(a.omega.cross(tau))) / (g.dot(rho) - tau.dot(bend))
     rho_rate = a.omega.cross(rho) + mu * tau
     n = field.normal(place, a.velocity(a.x) + rho_rate)
-    return Touch(field.value(place) * inverse_sqrt(g.dot(g)), rho, rho_rate, n, k.cross(n).unit())
+    return RollingContact(field.value(place) * inverse_sqrt(g.dot(g)), rho, rho_rate, n, k.cross(n).unit())
 
 
-def ball_on_surface(a: FrameMotion, field: Field, radius: float) -> Touch:
+def ball_on_surface(a: FrameMotion, field: Field, radius: float) -> RollingContact:
     """(4)"""
     g = field.gradient(a.x)
     place, size = a.x - (radius * inverse_sqrt(g.dot(g))) * g, radius * inverse_sqrt(g.dot(g))
@@ -141,15 +141,15 @@ def ball_on_surface(a: FrameMotion, field: Field, radius: float) -> Touch:
     return _ball(size * sqrt(g.dot(g)), field.normal(place, rate), radius)
 
 
-def ball_at_distance(a: FrameMotion, field: Field, radius: float) -> Touch:
+def ball_at_distance(a: FrameMotion, field: Field, radius: float) -> RollingContact:
     """The end of (4): φ is the distance, its gradient a unit vector."""
     n = MovingVector(field.gradient(a.x), field.along(a.x, a.velocity(a.x)))
     return _ball(field.value(a.x), n, radius)
 
 
-def _ball(distance: Scalar, n: MovingVector, radius: float) -> Touch:
+def _ball(distance: Scalar, n: MovingVector, radius: float) -> RollingContact:
     heading = MovingVector(_beside(n.d)).cross(n).unit()
-    return Touch(distance - radius, -radius * n.d, -radius * n.rate, n, heading)
+    return RollingContact(distance - radius, -radius * n.d, -radius * n.rate, n, heading)
 
 
 class _Bordered:

@@ -17,10 +17,10 @@ from dataclasses import dataclass
 from appell.algebra.scalar import Scalar
 from appell.algebra.vector import ZERO, Vec3
 from appell.formulate.constrained.action import Action, Sides
-from appell.formulate.constrained.contact import MovingVector, Touch, fixed
+from appell.formulate.constrained.contact import MovingVector, RollingContact, fixed
 
 
-def contact_actions(labels: Sequence[str], sides: Sides, contact: Touch, turning: float) -> list[Action]:
+def contact_actions(labels: Sequence[str], sides: Sides, contact: RollingContact, turning: float) -> list[Action]:
     """The rows of (3)."""
     slip = Slip.of(sides, contact.rho, contact.rho_rate).on_plate(sides, turning, contact.n)
     ways = zip(labels, (None, None, contact.gap), (contact.heading, contact.lateral, contact.n), strict=True)

@@ -122,7 +122,7 @@ def _(constraint: Rolling, at: Instant) -> tuple[Sides, list[Action]]:
     return sides, contact_actions(constraint.row_labels, sides, contact, constraint.turning)
 
 
-def _contact(constraint: Rolling, sides: Sides) -> touch.Touch:
+def _contact(constraint: Rolling, sides: Sides) -> touch.RollingContact:
     wall, radius, axis = constraint.wall, constraint.radius, AXES.index(constraint.axis)
     if wall is None:
         if constraint.ball:

@@ -20,7 +20,7 @@ import numpy as np
 
 from appell.dynamics import Dynamics
 from appell.errors import ArgumentError
-from appell.formulate.constrained.assembling import Loops
+from appell.formulate.constrained.assembling import OpenLoops
 from appell.formulate.constrained.manifold import TreeManifold
 from appell.model.constrained import ConstrainedRobot
 from appell.model.system import System
@@ -108,14 +108,14 @@ class ConstraintRows:
     # ---- onto the manifold
 
     @property
-    def loops(self) -> Loops:
+    def loops(self) -> OpenLoops:
         """The same for `formulate.constrained.assembling`."""
 
         def gaps(q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
             return self.gap(q), self.jacobian(q)[self.holonomic]
 
         known = tuple(self.labels[k] for k in self.holonomic)
-        return Loops(self.tree, self.system.constraints, gaps, known)
+        return OpenLoops(self.tree, self.system.constraints, gaps, known)
 
     def open_by(self, q: np.ndarray) -> float:
         """The largest gap."""
