@@ -30,7 +30,7 @@ class Gear(Constraint):
         super().__post_init__()
 
     def __hash__(self) -> int:
-        return hash((self.name, tuple(self.ratios.items()), self.offset))
+        return hash((self.name, frozenset(self.ratios.items()), self.offset))
 
     @property
     def usual_name(self) -> str:
