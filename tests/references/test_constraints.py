@@ -129,21 +129,17 @@ def test_forces_of_a_motion(case):
 
 
 @pytest.mark.parametrize("k", [0, 1])
-def test_torques_of_the_delta_s_motors(k):
-    given = state("delta-loops", k)
-    wanted = given["inverse_dynamics"]
-    dyn = Dynamics(constrained("delta-loops", tuple(wanted["actuated"])))
-    u, a = (independent_part(dyn.system, given["v"]), independent_part(dyn.system, wanted["a"]))
-    close(answer(dyn.inverse_dynamics, given["q"], u, a), wanted["tau_actuated"])
-
-
-@pytest.mark.parametrize("k", [0, 1])
-def test_three_motors_for_two_freedoms_share_the_work(k):
-    given = state("five-bar", k)
-    wanted = given["redundant_actuation"]
-    dyn = Dynamics(constrained("five-bar", tuple(wanted["actuated"])))
-    u, a = (independent_part(dyn.system, given["v"]), independent_part(dyn.system, wanted["a"]))
-    close(answer(dyn.inverse_dynamics, given["q"], u, a), wanted["smallest_tau"])
+@pytest.mark.parametrize(
+    ("name", "motion", "torques"),
+    [("delta-loops", "inverse_dynamics", "tau_actuated"), ("five-bar", "redundant_actuation", "smallest_tau")],
+)
+def test_torques_at_motors(name, motion, torques, k):
+    """Three motors for the Delta's three freedoms; three for the two of a five-bar, which share the work."""
+    given = state(name, k)
+    wanted = given[motion]
+    dyn = Dynamics(constrained(name, tuple(wanted["actuated"])))
+    u, a = (independent_part(dyn.system, w) for w in (given["v"], wanted["a"]))
+    close(answer(dyn.inverse_dynamics, given["q"], u, a), wanted[torques])
 
 
 @pytest.mark.parametrize("k", [0, 1])
