@@ -73,6 +73,18 @@ def test_the_matrix_is_the_slope_of_the_motion(name):
     np.testing.assert_allclose(np.array(slopes).T, linear.A, rtol=0, atol=1e-6 * max(1.0, np.abs(linear.A).max()))
 
 
+def test_a_robot_that_was_made_elsewhere_has_the_same_eigenvalues():
+    """Made leaning, the bicycle's yaw follows from its wheels, which it does not upright; other positions are taken."""
+    leaning, upright = constrained("whipple-bicycle"), bicycle()
+    found = linearize(
+        leaning, upright.home, ap.Dynamics(upright).tree_velocity(upright.home, [0.0, 10.0, 0.0])[[0, 1, 7]]
+    )
+    wanted = linearize(upright, upright.home, [0.0, 10.0, 0.0])
+    for pole in sorted(wanted.poles, key=abs)[6:]:
+        assert min(np.abs(found.poles - pole)) <= 1e-10
+    assert leaning.velocity_names == ("frame_vx", "frame_vy", "fork")
+
+
 def test_equilibria_of_a_four_bar_have_the_eigenvalues_of_the_reference():
     system = constrained("fourbar-grashof")
     for wanted in CASES["fourbar-grashof"]["equilibria"]:
@@ -130,6 +142,12 @@ def test_a_feedback_that_cannot_be_is_refused_with_its_states():
     linear = linearize(robot, robot.home, [0.0, 10.0, 0.0], actuators=["fork"])
     with pytest.raises(ArgumentError, match=r"no feedback of .*v_rear"):
         ap.control.lqr(linear, {"q_frame_wx": 1.0, "q_fork": 1.0, "v_frame_wx": 1.0, "v_fork": 1.0, "v_rear": 1.0})
+
+
+def test_a_configuration_off_the_manifold_has_no_derivatives():
+    system = constrained("fourbar-grashof")
+    with pytest.raises(ArgumentError, match="leaves constraint 'closure 0' open by"):
+        linearize(system, system.start + np.array([0.1, 0.0, 0.0]), tau=np.zeros(3))
 
 
 def test_prescribed_motions_are_refused_by_name():

@@ -15,6 +15,7 @@ from appell.dynamics import Dynamics
 from appell.errors import ArgumentError
 from appell.formulate.constrained.gauss_newton import nearest_root
 from appell.model.system import System
+from appell.motion.assembly.chart import charted
 from appell.motion.assembly.closed import closed, moved
 
 EXACT = 1e-12  # of the largest force, or of 1 N m or N: what may be left
@@ -28,6 +29,8 @@ def equilibrium(system: Dynamics | System, q0=None, tau=None) -> np.ndarray:
     """
     dyn = system if isinstance(system, Dynamics) else Dynamics(system)
     own = dyn.system
+    if q0 is not None and (other := charted(own, own.sized("q0", q0, own.nq))) is not own:
+        return equilibrium(other, q0, tau)
     if own.prescribed:
         raise ArgumentError(f"{own.owner} has prescribed motions, and stands still nowhere.", hint="leave them out")
     q = np.array(own.start if q0 is None else own.sized("q0", q0, own.nq))

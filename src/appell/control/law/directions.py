@@ -20,9 +20,12 @@ from functools import singledispatch
 import numpy as np
 
 from appell.dynamics import Dynamics
+from appell.errors import ArgumentError
 from appell.model.constrained import ConstrainedRobot
 from appell.model.system import System
 from appell.motion.assembly.rows import ConstraintRows
+
+CLOSED = 1e-9  # of the robot's size, at least of 1 m: a gap that is none
 
 
 @dataclass(frozen=True)
@@ -43,9 +46,15 @@ def directions(system: System, dyn: Dynamics, q: np.ndarray, v: np.ndarray) -> D
 @directions.register
 def _(system: ConstrainedRobot, dyn: Dynamics, q: np.ndarray, v: np.ndarray) -> Directions:
     """(2)."""
-    tree, free = system.tree, list(system.manifold.positions)
+    tree, free, rows = system.tree, list(system.manifold.positions), ConstraintRows(dyn)
+    if rows.open_by(q) > CLOSED * max(1.0, rows.loops.size):
+        name, size, unit = rows.loops.remaining(rows.gap(q))
+        raise ArgumentError(
+            f"q of {system.owner} leaves constraint '{name}' open by {size:.4g} {unit}: no derivatives there.",
+            hint="ap.motion.assemble(robot, q)",
+        )
     dw_dq, N = dyn.tree_velocity.jacobian("q", "v")(q, v)
-    turned = tree.bracket(dyn.tree_velocity(q, v)) @ ConstraintRows(dyn).tangents(q)
+    turned = tree.bracket(dyn.tree_velocity(q, v)) @ rows.tangents(q)
     return Directions((dw_dq - turned)[free], N[free], tuple(tree.velocity_names[k] for k in free))
 
 

@@ -24,6 +24,7 @@ from appell.control.law.directions import directions, tangents
 from appell.dynamics import Dynamics
 from appell.errors import ArgumentError, ModelError, unknown_name
 from appell.model.system import System
+from appell.motion.assembly.chart import charted
 from appell.motion.record import titles
 
 CYCLIC = 1e-10  # of the largest entry: below this nothing depends
@@ -113,8 +114,9 @@ def linearize(system: System, q, v=None, tau=None, *, actuators: Iterable[str] |
     others do nothing; None: what holds the state still or, with v, keeps its velocity.
     """
     chosen = _chosen(system, actuators)
-    dyn, n = smooth(_known(system)), system.nv
-    q, v = _state(system, "q", q, system.nq), _state(system, "v", np.zeros(n) if v is None else v, n)
+    n, q = system.nv, _state(system, "q", q, system.nq)
+    system = charted(_known(system), q)
+    dyn, v = smooth(system), _state(system, "v", np.zeros(n) if v is None else v, n)
     full = np.zeros(system.nu)
     full[chosen] = _holding(dyn, q, v, chosen) if tau is None else _state(system, "tau", tau, len(chosen))
     da_dq, da_dv, da_dtau = dyn.forward_dynamics.jacobian("q", "v", "tau")(q, v, full)

@@ -56,7 +56,7 @@ def nearest_root(gaps: Gaps, move: Move, q: np.ndarray, longest: np.ndarray, exa
     size = start = max(float(np.linalg.norm(phi)), exact)
     gain = GAIN
     for _ in range(STEPS):
-        if largest(phi) <= exact or gain > STUCK:
+        if largest(phi) <= exact or gain > STUCK or not np.isfinite(K).all():
             break
         U, s, Vt = np.linalg.svd(K * longest, full_matrices=False)
         along = U.T @ phi
