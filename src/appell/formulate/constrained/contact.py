@@ -86,7 +86,7 @@ def ball_on_plane(a: FrameMotion, b: FrameMotion, radius: float) -> RollingConta
 
 
 @dataclass(frozen=True)
-class Field:
+class SurfaceField:
     """φ as a function of the place, in axes of the view: of a surface that stands still there."""
 
     function: Callable[[Vector], Scalar]
@@ -109,7 +109,7 @@ class Field:
         return MovingVector(self.gradient(x), self.along(x, rate)).unit()
 
 
-def wheel_on_surface(a: FrameMotion, field: Field, axis: int, radius: float) -> RollingContact:
+def wheel_on_surface(a: FrameMotion, field: SurfaceField, axis: int, radius: float) -> RollingContact:
     """(3)"""
     k = fixed(a, axis)
     start = k.d.cross(field.gradient(a.x))
@@ -127,7 +127,7 @@ def wheel_on_surface(a: FrameMotion, field: Field, axis: int, radius: float) -> 
     return RollingContact(field.value(place) * inverse_sqrt(g.dot(g)), rho, rho_rate, n, k.cross(n).unit())
 
 
-def ball_on_surface(a: FrameMotion, field: Field, radius: float) -> RollingContact:
+def ball_on_surface(a: FrameMotion, field: SurfaceField, radius: float) -> RollingContact:
     """(4)"""
     g = field.gradient(a.x)
     place, size = a.x - (radius * inverse_sqrt(g.dot(g))) * g, radius * inverse_sqrt(g.dot(g))
@@ -141,7 +141,7 @@ def ball_on_surface(a: FrameMotion, field: Field, radius: float) -> RollingConta
     return _ball(size * sqrt(g.dot(g)), field.normal(place, rate), radius)
 
 
-def ball_at_distance(a: FrameMotion, field: Field, radius: float) -> RollingContact:
+def ball_at_distance(a: FrameMotion, field: SurfaceField, radius: float) -> RollingContact:
     """The end of (4): φ is the distance, its gradient a unit vector."""
     n = MovingVector(field.gradient(a.x), field.along(a.x, a.velocity(a.x)))
     return _ball(field.value(a.x), n, radius)
@@ -155,7 +155,7 @@ def _ball(distance: Scalar, n: MovingVector, radius: float) -> RollingContact:
 class _Bordered:
     """[B g; gᵀ 0] of (4)."""
 
-    def __init__(self, field: Field, place: Vec3, size: Scalar, g: Vec3):
+    def __init__(self, field: SurfaceField, place: Vec3, size: Scalar, g: Vec3):
         self.B, self.g = LDL.of([list(row) for row in (IDENTITY + size * field.hessian(place)).rows]), g
 
     def solve(self, right: Vec3, last: Scalar) -> tuple[Vec3, Scalar]:

@@ -130,7 +130,7 @@ def _contact(constraint: Rolling, sides: Sides) -> touch.RollingContact:
         return touch.wheel_on_plane(sides.a, sides.b, axis, radius)
     exact = getattr(wall, "distance", None)
     gap = exact or wall.gap
-    field = touch.Field(lambda x: gap(*x))
+    field = touch.SurfaceField(lambda x: gap(*x))
     if not constraint.ball:
         return touch.wheel_on_surface(sides.a, field, axis, radius)
     return (touch.ball_at_distance if exact else touch.ball_on_surface)(sides.a, field, radius)
