@@ -106,13 +106,7 @@ class _Operands:
     def read(self, emit: Emitter, number: int) -> Value:
         if number in self._held:
             return self._held[number]
-        lanes = emit.lanes
-        at = emit.address("%inputs", self._standing[number] * self._slot)
-        value = emit.value(f"load {lanes.scalar}, ptr {at}, align {lanes.itemsize}")
-        lane = emit.value(f"insertelement {lanes.real} poison, {lanes.scalar} {value}, i32 0")
-        return emit.value(
-            f"shufflevector {lanes.real} {lane}, {lanes.real} poison, <{lanes.width} x i32> zeroinitializer"
-        )
+        return emit.spread(emit.address("%inputs", self._standing[number] * self._slot))
 
     def write(self, emit: Emitter, node: int, value: Value) -> None:
         """Keep a result until its neighbours are there, then write them for all turns."""
