@@ -34,7 +34,7 @@ def slots(tape: Tape) -> dict[int, int]:
 
 
 @dataclass(frozen=True)
-class Body:
+class BodyCode:
     """The functions of a body; it is run on a number of blocks of samples at once, at most on `blocks`."""
 
     text: str
@@ -42,7 +42,7 @@ class Body:
     long: bool = False  # whether its code leaves no room for other code in the first cache
 
 
-def body(tape: Tape, lanes: Lanes, fused: bool, form: Form) -> Body:
+def body(tape: Tape, lanes: Lanes, fused: bool, form: Form) -> BodyCode:
     """The body of a tape."""
     planned, outputs = plan(tape, lanes, form), slots(tape)
     pieces = planned.pieces
@@ -82,7 +82,7 @@ def body(tape: Tape, lanes: Lanes, fused: bool, form: Form) -> Body:
     text = "\n".join(
         [*constants.text(), *functions, emit.function(f"define internal void @body({_BODY}) noinline nounwind")]
     )
-    return Body(text, planned.blocks, long=len(pieces) > 1)
+    return BodyCode(text, planned.blocks, long=len(pieces) > 1)
 
 
 def _call(emit: Emitter, number: int, sizes: dict[Value, int], block: Index) -> None:

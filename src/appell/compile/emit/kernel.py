@@ -9,7 +9,7 @@ so it has the bits that it would have in any batch.
 
 from __future__ import annotations
 
-from appell.compile.emit.body import Body
+from appell.compile.emit.body import BodyCode
 from appell.compile.emit.emitter import Emitter, Index
 from appell.compile.emit.form import Form
 from appell.compile.emit.lanes import Format, Lanes
@@ -45,7 +45,7 @@ def _table(operand: Operand) -> str:
     return f"{operand.table} = private unnamed_addr constant [{len(operand.slots)} x i32] [{entries}], align 16"
 
 
-def _loop(tape: Formula, emit: Emitter, of: Body) -> str:
+def _loop(tape: Formula, emit: Emitter, of: BodyCode) -> str:
     lanes, shape = emit.lanes, layout(tape)
     inputs, outputs = operands(tape, shape.places)
     memory = Memory(emit)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from appell.compile.emit.body import Body, slots
+from appell.compile.emit.body import BodyCode, slots
 from appell.compile.emit.body import body as tape_body
 from appell.compile.emit.emitter import Value
 from appell.compile.emit.form import Form
@@ -37,8 +37,8 @@ def layout(formula: Formula) -> BlockLayout:
     return BlockLayout(formula.input_size, len(places), tuple(places[node] for node in formula.results))
 
 
-def body(formula: Formula, lanes: Lanes, fused: bool, form: Form) -> Body:
+def body(formula: Formula, lanes: Lanes, fused: bool, form: Form) -> BodyCode:
     """All functions of the body."""
     if isinstance(formula, Program):
-        return Body(program_body(formula, lanes, fused, form.chunk))
+        return BodyCode(program_body(formula, lanes, fused, form.chunk))
     return tape_body(formula, lanes, fused, form)

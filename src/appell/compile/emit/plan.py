@@ -29,7 +29,7 @@ _CLEARLY = 0.9  # of the cost of the order of the tape: less, or it stays
 
 
 @dataclass(frozen=True)
-class Plan:
+class TapePlan:
     """How a tape is run."""
 
     pieces: list[list[Step]]
@@ -43,7 +43,7 @@ class Plan:
         return sum(left) + _READ * (len(left) - sum(left)) + self.frame.size
 
 
-def plan(tape: Tape, lanes: Lanes, form: Form) -> Plan:
+def plan(tape: Tape, lanes: Lanes, form: Form) -> TapePlan:
     """The best of the orders; a short tape is left as it is, for the code generator to arrange."""
     found = _arranged(tape, schedule(tape), lanes, form)
     if len(found.pieces) == 1 or len(tape) > _SEARCHED:
@@ -55,11 +55,11 @@ def plan(tape: Tape, lanes: Lanes, form: Form) -> Plan:
     return best if best.cost < _CLEARLY * found.cost else found
 
 
-def _arranged(tape: Tape, steps: list[Step], lanes: Lanes, form: Form) -> Plan:
+def _arranged(tape: Tape, steps: list[Step], lanes: Lanes, form: Form) -> TapePlan:
     pieces = chunks(steps, form.chunk)
     frame = residence(tape, pieces, lanes)
     code = _STEP * sum(map(weight, steps))
     data = (2 * (tape.input_size + len(set(tape.results))) + frame.size) * lanes.bytes
     beyond, saved = BLOCKS * data - form.cache, code - code / BLOCKS
     together = len(pieces) > 1 and form.cache and code > form.code_cache and beyond <= saved
-    return Plan(pieces, frame, BLOCKS if together else 1)
+    return TapePlan(pieces, frame, BLOCKS if together else 1)
