@@ -8,7 +8,7 @@ import pytest
 
 from answers import answer
 from appell.dynamics import Dynamics
-from appell.lab.bench.constrained import Peer
+from appell.lab.bench.constrained import ConstraintPeer
 from appell.lab.bench.held_robots import HELD, HeldRobot
 from appell.lab.judges.plain_closures import framed
 from cassie import cassie_leg
@@ -41,7 +41,7 @@ def case(request):
     q = [held.system.random_configuration(rng) for _ in range(SAMPLES)] if near else held.configurations(rng, SAMPLES)
     v, force = rng.normal(size=(SAMPLES, dyn.system.nv)), rng.normal(size=(SAMPLES, held.tree.nv))
     w = [answer(dyn.tree_velocity, *state) for state in zip(q, v, strict=True)]
-    return dyn, Peer(held), list(zip(q, v, w, force, strict=True))
+    return dyn, ConstraintPeer(held), list(zip(q, v, w, force, strict=True))
 
 
 def close(ours, theirs):

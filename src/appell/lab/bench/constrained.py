@@ -23,7 +23,7 @@ AGREEMENT = 1e-9  # of the largest acceleration
 JUDGED = 64
 
 
-class Peer:
+class ConstraintPeer:
     """`constraintDynamics` with all that it wants beside the state."""
 
     def __init__(self, held: HeldRobot):
@@ -54,7 +54,7 @@ class Peer:
 def measure(name: str, count: int, turns: int, tick: Callable[[], object]) -> list[Figure]:
     """Time for a sample, and its ratio to Pinocchio's."""
     held = HELD[name]()
-    dyn, peer, rng = Dynamics(held.system), Peer(held), np.random.default_rng(1)
+    dyn, peer, rng = Dynamics(held.system), ConstraintPeer(held), np.random.default_rng(1)
     q = held.configurations(rng, count)
     v, force = rng.normal(size=(count, dyn.system.nv)), rng.normal(size=(count, held.tree.nv))
     w = dyn.tree_velocity(q, v)

@@ -35,7 +35,7 @@ RANK = 1e-10  # singular values below this part of the largest belong to rows th
 Closure = dict[str, Any]
 
 
-class Peer(Protocol):
+class JudgedTree(Protocol):
     """A tree in Pinocchio with its answers in our layout."""
 
     model: Any
@@ -49,7 +49,7 @@ class Peer(Protocol):
 
 
 @dataclass(frozen=True)
-class Place:
+class WorldFrame:
     """A frame that moves: where, how fast, how its motion changes at a = 0, and by which Jacobians."""
 
     x: np.ndarray
@@ -69,7 +69,7 @@ class Place:
 
 
 @dataclass(frozen=True)
-class Rows:
+class WorldRows:
     """φ (NaN where only the velocity is held), K, b and γ of some rows."""
 
     gap: np.ndarray
@@ -78,17 +78,19 @@ class Rows:
     drift: np.ndarray
 
     @staticmethod
-    def of(gap, K, drift, offset=None) -> Rows:
+    def of(gap, K, drift, offset=None) -> WorldRows:
         gap, K, drift = (np.atleast_1d(np.asarray(part, float)) for part in (gap, K, drift))
-        return Rows(gap, np.reshape(K, (len(gap), -1)), np.zeros(len(gap)) if offset is None else offset, drift)
+        return WorldRows(gap, np.reshape(K, (len(gap), -1)), np.zeros(len(gap)) if offset is None else offset, drift)
 
     @staticmethod
-    def all(parts: Sequence[Rows]) -> Rows:
-        return Rows(*(np.concatenate([getattr(p, name) for p in parts]) for name in ("gap", "K", "offset", "drift")))
+    def all(parts: Sequence[WorldRows]) -> WorldRows:
+        return WorldRows(
+            *(np.concatenate([getattr(p, name) for p in parts]) for name in ("gap", "K", "offset", "drift"))
+        )
 
 
 @dataclass(frozen=True)
-class Motion:
+class HeldMotion:
     """A solution of (4): accelerations, forces of the rows along the velocities, and one of the possible λ."""
 
     a: np.ndarray
@@ -99,85 +101,85 @@ class Motion:
 class HeldTree:
     """A tree in Pinocchio and closures on it."""
 
-    def __init__(self, peer: Peer, closures: Sequence[Closure]):
+    def __init__(self, peer: JudgedTree, closures: Sequence[Closure]):
         self.pin, self.peer, self.closures = pinocchio(), peer, list(closures)
 
-    def rows(self, q, v) -> Rows:
+    def rows(self, q, v) -> WorldRows:
         """All rows at a state."""
         pin, peer = self.pin, self.peer
         full_q, full_v = peer.q(q), peer.G @ v
         pin.forwardKinematics(peer.model, peer.data, full_q, full_v, 0.0 * full_v)
         pin.computeJointJacobians(peer.model, peer.data, full_q)
-        return Rows.all([self._rows(closure, np.asarray(q, float)) for closure in self.closures])
+        return WorldRows.all([self._rows(closure, np.asarray(q, float)) for closure in self.closures])
 
-    def move(self, q, v, tau) -> Motion:
+    def move(self, q, v, tau) -> HeldMotion:
         """The motion under forces along the velocities, by (4)."""
         rows, M = self.rows(q, v), self.peer.mass_matrix(q)
         net = tau - self.peer.inverse_dynamics(q, v, 0.0 * np.asarray(v, float))
         solved = np.linalg.solve(M, np.column_stack([net, rows.K.T]))
         free, mobility = solved[:, 0], solved[:, 1:]
         multipliers = np.linalg.lstsq(rows.K @ mobility, -rows.drift - rows.K @ free, rcond=RANK)[0]
-        return Motion(free + mobility @ multipliers, rows.K.T @ multipliers, multipliers)
+        return HeldMotion(free + mobility @ multipliers, rows.K.T @ multipliers, multipliers)
 
-    def _rows(self, closure: Closure, q: np.ndarray) -> Rows:
+    def _rows(self, closure: Closure, q: np.ndarray) -> WorldRows:
         if closure["type"] == "gear":
             return self._gear(closure, q)
         a = self._place(closure["a"])
         b = self._place(closure.get("b", {"link": None}))
         return KINDS[closure["type"]](a, b, closure)
 
-    def _place(self, side: dict[str, Any]) -> Place:
+    def _place(self, side: dict[str, Any]) -> WorldFrame:
         pin, peer = self.pin, self.peer
         at = pin.SE3(
             pin.rpy.rpyToMatrix(*map(float, side.get("rpy", (0, 0, 0)))), np.array(side.get("xyz", (0, 0, 0)), float)
         )
         if side["link"] is None:
             zero, none = np.zeros(3), np.zeros((3, peer.robot.nv))
-            return Place(at.translation, at.rotation, zero, zero, zero, zero, none, none)
+            return WorldFrame(at.translation, at.rotation, zero, zero, zero, zero, none, none)
         joint = peer.model.getJointId(next(x.joint.name for x in peer.robot.links if x.name == side["link"]))
         where, axes = peer.data.oMi[joint] * at, pin.LOCAL_WORLD_ALIGNED
         speed = pin.getFrameVelocity(peer.model, peer.data, joint, at, axes)
         gain = pin.getFrameClassicalAcceleration(peer.model, peer.data, joint, at, axes)
         J = np.reshape(pin.getFrameJacobian(peer.model, peer.data, joint, at, axes), (6, -1)) @ peer.G
-        return Place(
+        return WorldFrame(
             where.translation, where.rotation, speed.linear, speed.angular, gain.linear, gain.angular, J[:3], J[3:]
         )
 
-    def _gear(self, closure: Closure, q: np.ndarray) -> Rows:
+    def _gear(self, closure: Closure, q: np.ndarray) -> WorldRows:
         robot, gap, K = self.peer.robot, -closure["offset"], np.zeros(self.peer.robot.nv)
         for name, ratio in closure["ratio"].items():
             joint = robot.joint(name)
             gap += ratio * robot.joint_position(joint, q.tolist())[0]
             K[robot.span(joint)[1]] += ratio * joint.scale
-        return Rows.of(gap, K, 0.0)
+        return WorldRows.of(gap, K, 0.0)
 
 
-def _point(a: Place, b: Place, _: Closure) -> Rows:
-    return Rows.of(a.x - b.x, a.J - b.J, a.acc - b.acc)
+def _point(a: WorldFrame, b: WorldFrame, _: Closure) -> WorldRows:
+    return WorldRows.of(a.x - b.x, a.J - b.J, a.acc - b.acc)
 
 
-def _orientation(a: Place, b: Place, _: Closure) -> Rows:
+def _orientation(a: WorldFrame, b: WorldFrame, _: Closure) -> WorldRows:
     turned = a.R @ b.R.T
     twist = (turned - turned.T) / 2
-    return Rows.of([twist[2, 1], twist[0, 2], twist[1, 0]], a.W - b.W, a.alpha - b.alpha)
+    return WorldRows.of([twist[2, 1], twist[0, 2], twist[1, 0]], a.W - b.W, a.alpha - b.alpha)
 
 
-def _square(a: Place, b: Place, i: int, k: int) -> Rows:
+def _square(a: WorldFrame, b: WorldFrame, i: int, k: int) -> WorldRows:
     (p, p1, p2), (s, s1, s2) = a.fixed(i), b.fixed(k)
-    return Rows.of(p @ s, np.cross(p, s) @ (a.W - b.W), p2 @ s + 2 * p1 @ s1 + p @ s2)  # (1)
+    return WorldRows.of(p @ s, np.cross(p, s) @ (a.W - b.W), p2 @ s + 2 * p1 @ s1 + p @ s2)  # (1)
 
 
-def _along(a: Place, b: Place, k: int) -> Rows:
+def _along(a: WorldFrame, b: WorldFrame, k: int) -> WorldRows:
     d, d1, d2 = a.x - b.x, a.u - b.u, a.acc - b.acc
     s, s1, s2 = b.fixed(k)
-    return Rows.of(d @ s, s @ (a.J - b.J) + np.cross(s, d) @ b.W, d2 @ s + 2 * d1 @ s1 + d @ s2)  # (2)
+    return WorldRows.of(d @ s, s @ (a.J - b.J) + np.cross(s, d) @ b.W, d2 @ s + 2 * d1 @ s1 + d @ s2)  # (2)
 
 
-def _distance(a: Place, b: Place, closure: Closure) -> Rows:
+def _distance(a: WorldFrame, b: WorldFrame, closure: Closure) -> WorldRows:
     d, d1, d2 = a.x - b.x, a.u - b.u, a.acc - b.acc
     D = np.linalg.norm(d)
     e = d / D
-    return Rows.of(D - closure["length"], e @ (a.J - b.J), e @ d2 + (d1 @ d1 - (e @ d1) ** 2) / D)
+    return WorldRows.of(D - closure["length"], e @ (a.J - b.J), e @ d2 + (d1 @ d1 - (e @ d1) ** 2) / D)
 
 
 def _cross(vector: np.ndarray) -> np.ndarray:
@@ -185,7 +187,7 @@ def _cross(vector: np.ndarray) -> np.ndarray:
     return np.array([[0, -z, y], [z, 0, -x], [-y, x, 0]])
 
 
-def _rolling(a: Place, b: Place, closure: Closure) -> Rows:
+def _rolling(a: WorldFrame, b: WorldFrame, closure: Closure) -> WorldRows:
     radius, W = closure["radius"], closure.get("spin", 0.0)
     n, n1, _ = b.fixed(2)
     if closure["type"] == "rolling-ball":
@@ -201,27 +203,29 @@ def _rolling(a: Place, b: Place, closure: Closure) -> Rows:
     drift = a.acc + np.cross(a.alpha, rho) + np.cross(a.omega, rho1)
     drift -= b.acc + np.cross(b.alpha, y) + np.cross(b.omega, y1)  # (3)
     gap, turn = np.array([np.nan, np.nan, y @ n]), W * n  # a plate that turns on b and is no link
-    return Rows.of(gap, K, drift - np.cross(turn, y1), -np.cross(turn, y))
+    return WorldRows.of(gap, K, drift - np.cross(turn, y1), -np.cross(turn, y))
 
 
-def _knife(a: Place, b: Place, closure: Closure) -> Rows:
+def _knife(a: WorldFrame, b: WorldFrame, closure: Closure) -> WorldRows:
     side, rate, _ = a.fixed(1)
-    return Rows.of(np.nan, side @ a.J, a.acc @ side + a.u @ rate)
+    return WorldRows.of(np.nan, side @ a.J, a.acc @ side + a.u @ rate)
 
 
-def _made_of(*parts: Callable[[Place, Place, Closure], Rows]) -> Callable[[Place, Place, Closure], Rows]:
-    return lambda a, b, closure: Rows.all([part(a, b, closure) for part in parts])
+def _made_of(
+    *parts: Callable[[WorldFrame, WorldFrame, Closure], WorldRows],
+) -> Callable[[WorldFrame, WorldFrame, Closure], WorldRows]:
+    return lambda a, b, closure: WorldRows.all([part(a, b, closure) for part in parts])
 
 
-def _squares(*pairs: tuple[int, int]) -> Callable[[Place, Place, Closure], Rows]:
-    return lambda a, b, _: Rows.all([_square(a, b, i, k) for i, k in pairs])
+def _squares(*pairs: tuple[int, int]) -> Callable[[WorldFrame, WorldFrame, Closure], WorldRows]:
+    return lambda a, b, _: WorldRows.all([_square(a, b, i, k) for i, k in pairs])
 
 
-def _alongs(*axes: int) -> Callable[[Place, Place, Closure], Rows]:
-    return lambda a, b, _: Rows.all([_along(a, b, k) for k in axes])
+def _alongs(*axes: int) -> Callable[[WorldFrame, WorldFrame, Closure], WorldRows]:
+    return lambda a, b, _: WorldRows.all([_along(a, b, k) for k in axes])
 
 
-KINDS: dict[str, Callable[[Place, Place, Closure], Rows]] = {
+KINDS: dict[str, Callable[[WorldFrame, WorldFrame, Closure], WorldRows]] = {
     "point": _point,
     "orientation": _orientation,
     "weld": _made_of(_point, _orientation),
