@@ -11,10 +11,12 @@ MINUTES ?= 5
 INSTALL := -m pip --disable-pip-version-check --quiet install --no-compile --editable
 
 # What every dependency is asked for: NumPy's C interface and element types, LLVM, SciPy, the command line, files, figures.
-FLOORS := tests/compile/native tests/compile/emit tests/compile/test_array_kinds.py tests/compile/test_function.py \
-	tests/cli tests/motion/test_records.py tests/motion/test_record_files.py tests/motion/test_drawing.py \
-	tests/simulation/test_integration.py tests/simulation/test_flight.py tests/control/test_linearize.py \
-	tests/describe/test_urdf_agrees_with_pinocchio.py tests/identify/test_measured_records.py tests/project
+FLOORS := tests/compile/native/test_gufunc.py tests/compile/native/test_bound.py tests/compile/native/test_direct.py \
+	tests/compile/emit/test_arithmetic.py tests/compile/emit/test_circle.py tests/compile/test_array_kinds.py \
+	tests/compile/test_function.py tests/cli tests/motion/test_records.py tests/motion/test_record_files.py \
+	tests/motion/test_drawing.py tests/simulation/test_integration.py tests/simulation/test_flight.py \
+	tests/control/test_linearize.py tests/describe/test_urdf_agrees_with_pinocchio.py \
+	tests/identify/test_measured_records.py tests/project/test_floors.py
 
 .PHONY: demo test floors bench fuzz lint clean
 

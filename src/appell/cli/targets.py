@@ -44,8 +44,17 @@ def _check_place(path: Path, force: bool) -> None:
         raise ArgumentError(f"'{path}' cannot be written: there is no folder '{path.parent}'.", hint="mkdir")
     if path.is_dir():
         raise ArgumentError(f"'{path}' cannot be written: it is a folder.", expected="the name of a file")
-    if path.exists() and not force and not _asked(path):
+    if _is_there(path) and not force and not _asked(path):
         raise ArgumentError(f"{path} is there already, and nothing is written over.", hint="another name, or --force")
+
+
+def _is_there(path: Path) -> bool:
+    """Whether a file has this name; that no file can have it is an error, which `Path.exists` keeps to itself."""
+    try:
+        path.stat()
+    except FileNotFoundError:
+        return False
+    return True
 
 
 def _asked(path: Path) -> bool:

@@ -20,11 +20,12 @@ from compile.emit.tapes import arm_like, arm_looped
 
 @pytest.fixture
 def assembled(monkeypatch) -> list[str]:
-    names = []
+    """The texts of all that is assembled."""
+    texts = []
     real = kernels.assemble
     monkeypatch.setenv("APPELL_CACHE", "off")
-    monkeypatch.setattr(kernels, "assemble", lambda text, target, name: names.append(name) or real(text, target, name))
-    return names
+    monkeypatch.setattr(kernels, "assemble", lambda text, target, name: texts.append(text) or real(text, target, name))
+    return texts
 
 
 def together(work, count: int = 16) -> list:
@@ -46,7 +47,7 @@ def together(work, count: int = 16) -> list:
 def test_threads_that_call_one_function_at_once_compile_it_once(assembled, like):
     function, x = ap.Function(like()), np.linspace(-1.0, 1.0, 6)
     found = together(lambda: function(x, x, x))
-    assert len(assembled) == (1 if host().register == NARROW else 2)  # one sample has narrow registers
+    assert len(assembled) == len(set(assembled)) <= 2  # the loop of batches, and the code for one sample
     assert all((result == found[0]).all() for result in found)
 
 
