@@ -12,9 +12,7 @@ import numpy as np
 import pytest
 
 import appell as ap
-from appell.compile.emit.lanes import NARROW
 from appell.compile.native import kernels
-from appell.compile.native.target import host
 from compile.emit.tapes import arm_like, arm_looped
 
 
