@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from appell.algebra.guarded import solve
-from appell.algebra.scalar import Scalar, Vector
+from appell.algebra.scalar import Scalar, Vector, dot
 
 LIMIT = 1e10  # the size of a block over what is left of it, beyond which it counts as singular
 
@@ -51,7 +51,7 @@ class BlockTriangular:
         for block, inverse in zip(self.blocks, self.inverses, strict=True):
             left = [_less(right[i], (self.matrix[i][k] * x[k] for k in known)) for i in block.rows]
             for k, row in zip(block.columns, inverse, strict=True):
-                x[k] = _dot(row, left)
+                x[k] = dot(row, left)
             known += block.columns
         return x
 
@@ -62,7 +62,7 @@ class BlockTriangular:
         for block, inverse in zip(reversed(self.blocks), reversed(self.inverses), strict=True):
             left = [_less(right[k], (self.matrix[i][k] * z[i] for i in known)) for k in block.columns]
             for i, column in zip(block.rows, zip(*inverse, strict=True), strict=True):
-                z[i] = _dot(column, left)
+                z[i] = dot(column, left)
             known += block.rows
         return z
 
@@ -71,7 +71,3 @@ def _less(x: Scalar, terms) -> Scalar:
     for term in terms:
         x = x - term
     return x
-
-
-def _dot(x: Vector, y: Vector) -> Scalar:
-    return sum((a * b for a, b in zip(x, y, strict=True)), start=0.0)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from appell.algebra.scalar import Scalar, is_number, select, sqrt
+from appell.algebra.scalar import Scalar, dot, is_number, select, sqrt
 
 Matrix = Sequence[Sequence[Scalar]]
 TINY = 1e-300  # so that a matrix of zeros counts as singular
@@ -29,11 +29,11 @@ def solve(matrix: Matrix, right: Matrix, limit: float, squares: Scalar | None = 
 
 def _by_adjugate(A: Matrix, right: Matrix, limit: float, squares: Scalar) -> list[list[Scalar]]:
     adjugate = _adjugate(A)
-    determinant = _dot(A[0], [row[0] for row in adjugate])
+    determinant = dot(A[0], [row[0] for row in adjugate])
     guard = limit * limit * (determinant * determinant) - squares * _squares(adjugate)
     scale = guarded_inverse(guard, determinant)
     columns = list(zip(*right, strict=True))
-    return [[scale * _dot(row, column) for column in columns] for row in adjugate]
+    return [[scale * dot(row, column) for column in columns] for row in adjugate]
 
 
 def _adjugate(A: Matrix) -> list[list[Scalar]]:
@@ -86,7 +86,3 @@ def guarded_inverse(guard: Scalar, divisor: Scalar) -> Scalar:
 
 def _squares(A: Matrix) -> Scalar:
     return sum((x * x for row in A for x in row), start=0.0)
-
-
-def _dot(x: Sequence[Scalar], y: Sequence[Scalar]) -> Scalar:
-    return sum((a * b for a, b in zip(x, y, strict=True)), start=0.0)

@@ -80,6 +80,11 @@ def level(x: Scalar) -> Scalar:
     return struct.unpack("<d", struct.pack("<q", bits & (0x7F8 << 52) | 4 << 52))[0]
 
 
+def dot(x: Vector, y: Vector) -> Scalar:
+    """Σ xₖ yₖ."""
+    return sum((a * b for a, b in zip(x, y, strict=True)), start=0.0)
+
+
 def select(condition: Scalar, if_positive: Scalar, otherwise: Scalar) -> Scalar:
     """`if_positive` where the condition is > 0, else `otherwise`: the branch that a tape can hold."""
     if is_number(condition):

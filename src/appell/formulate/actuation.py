@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from appell.algebra.guarded import solve
-from appell.algebra.scalar import Scalar, Vector
+from appell.algebra.scalar import Scalar, Vector, dot
 from appell.algebra.solve import LDL
 from appell.errors import ModelError
 
@@ -34,7 +34,7 @@ class Actuation:
 
     def forces(self, tau: Vector) -> list[Scalar]:
         """Q = Jᵀτ."""
-        return [_dot(column, tau) for column in self._columns]
+        return [dot(column, tau) for column in self._columns]
 
     def velocity(self, rates: Vector) -> list[Scalar]:
         """v."""
@@ -56,14 +56,10 @@ class Actuation:
         easy = [1.0 / weight for weight in self.weights] or [1.0] * len(self.J)
         gram = self._gram(easy)
         inner = [gram.solve(column) for column in zip(*forces, strict=True)]
-        return [[easy[k] * _dot(row, column) for column in inner] for k, row in enumerate(self.J)]
+        return [[easy[k] * dot(row, column) for column in inner] for k, row in enumerate(self.J)]
 
     def _gram(self, easy: Sequence[float]) -> LDL:
         """Jᵀ W⁻¹ J, factorised."""
         columns = self._columns
         weighted = [[w * x for w, x in zip(easy, column, strict=True)] for column in columns]
-        return LDL.of([[_dot(x, y) for y in columns] for x in weighted], self.limit * self.limit)
-
-
-def _dot(x: Vector, y: Vector) -> Scalar:
-    return sum((a * b for a, b in zip(x, y, strict=True)), start=0.0)
+        return LDL.of([[dot(x, y) for y in columns] for x in weighted], self.limit * self.limit)

@@ -14,7 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from appell.algebra.matrix import Mat3, skew
-from appell.algebra.scalar import Scalar, Vector
+from appell.algebra.scalar import Scalar, Vector, dot
 from appell.algebra.vector import Vec3
 from appell.formulate.link_motion import Step, Steps, combine
 from appell.formulate.tree import Tree
@@ -51,18 +51,14 @@ class Mat4:
 
     def __matmul__(self, other: Mat4) -> Mat4:
         columns = other.T.rows
-        return Mat4(tuple(tuple(_dot(row, column) for column in columns) for row in self.rows))
+        return Mat4(tuple(tuple(dot(row, column) for column in columns) for row in self.rows))
 
     def apply(self, vector: Vector) -> tuple[Scalar, ...]:
-        return tuple(_dot(row, vector) for row in self.rows)
+        return tuple(dot(row, vector) for row in self.rows)
 
     def trace_with(self, other: Mat4) -> Scalar:
         """Tr(self otherᵀ), the products that the trace needs and no others."""
-        return sum((_dot(a, b) for a, b in zip(self.rows, other.rows, strict=True)), start=0.0)
-
-
-def _dot(a: Vector, b: Vector) -> Scalar:
-    return sum((x * y for x, y in zip(a, b, strict=True)), start=0.0)
+        return sum((dot(a, b) for a, b in zip(self.rows, other.rows, strict=True)), start=0.0)
 
 
 NOTHING = Mat4(((0.0,) * 4,) * 4)

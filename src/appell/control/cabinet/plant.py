@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from appell.algebra.piecewise import clamp
-from appell.algebra.scalar import Scalar
+from appell.algebra.scalar import Scalar, dot
 from appell.algebra.solve import LDL
 from appell.compile.function import Function
 from appell.control.axes import per_axis
@@ -54,7 +54,7 @@ def plant_step(parts: FrictionParts, state: State, tau: Sequence, dt: Scalar, da
     J = equations.drive_jacobian(q)
     brakes = dict(zip(parts.system.actuator_names, brake, strict=True))
     rows = zip(equations.drives, parts.dry, J, strict=True)
-    bounds = [dry.level(_dot(row, v)) + brakes.get(drive.name, 0.0) for drive, dry, row in rows]
+    bounds = [dry.level(dot(row, v)) + brakes.get(drive.name, 0.0) for drive, dry, row in rows]
     q, free = _runge_kutta(q, v, dt, acceleration, equations.rate, first)
     if all(isinstance(bound, float) and bound == 0.0 for bound in bounds):
         return equations.closed(q), free, list(hold)
@@ -83,18 +83,14 @@ def _moved(x, rate, dt: Scalar) -> list[Scalar]:
     return [a + dt * b for a, b in zip(x, rate, strict=True)]
 
 
-def _dot(row: Sequence, v: Sequence) -> Scalar:
-    return sum((x * rate for x, rate in zip(row, v, strict=True)), start=0.0)
-
-
 def _friction(free, hold, bounds, J, response, dt: Scalar):
     """λ and v⁺ of (2); `response` has the columns of A Jᵀ."""
     hold = [clamp(before, -bound, bound) for before, bound in zip(hold, bounds, strict=True)]
-    v = [rate + dt * _dot(column, hold) for rate, column in zip(free, zip(*response, strict=True), strict=True)]
-    yielding = [1.0 / (dt * _dot(row, column) + TINY) for row, column in zip(J, response, strict=True)]
+    v = [rate + dt * dot(column, hold) for rate, column in zip(free, zip(*response, strict=True), strict=True)]
+    yielding = [1.0 / (dt * dot(row, column) + TINY) for row, column in zip(J, response, strict=True)]
     for _ in range(SWEEPS):
         for k, row in enumerate(J):
-            new = clamp(hold[k] - _dot(row, v) * yielding[k], -bounds[k], bounds[k])
+            new = clamp(hold[k] - dot(row, v) * yielding[k], -bounds[k], bounds[k])
             change = dt * (new - hold[k])
             v = [rate + change * gain for rate, gain in zip(v, response[k], strict=True)]
             hold[k] = new

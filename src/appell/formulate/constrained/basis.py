@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from appell.algebra.blocks import BlockTriangular
-from appell.algebra.scalar import Scalar, Vector
+from appell.algebra.scalar import Scalar, Vector, dot
 from appell.formulate.constrained.partition import Partition
 from appell.formulate.constrained.row import Row
 
@@ -81,7 +81,3 @@ class Basis:
         if not self.moved:
             return [w[k] for k in self.partition.independent]
         return [dot(row.jacobian, w) for row in self.moved]
-
-
-def dot(x: Vector, y: Vector) -> Scalar:
-    return sum((a * b for a, b in zip(x, y, strict=True)), start=0.0)

@@ -15,13 +15,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from appell.algebra.rotation import Pose
-from appell.algebra.scalar import Scalar, Vector
+from appell.algebra.scalar import Scalar, Vector, dot
 from appell.algebra.solve import LDL
 from appell.algebra.vector import Vec3
 from appell.errors import ModelError
 from appell.formulate.actuation import Actuation
 from appell.formulate.body_equations import Matrix, Wrenches
-from appell.formulate.constrained.basis import Basis, dot
+from appell.formulate.constrained.basis import Basis
 from appell.formulate.constrained.rows import wrench
 from appell.formulate.constrained.tree_motion import TreeMotion
 from appell.formulate.equations import Equations

@@ -14,9 +14,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from appell.algebra.scalar import Scalar, Vector
+from appell.algebra.scalar import Scalar, Vector, dot
 from appell.algebra.solve import LDL
-from appell.formulate.constrained.basis import dot
 
 Matrix = list[list[Scalar]]
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from functools import cached_property
 
-from appell.algebra.scalar import Scalar, Vector
+from appell.algebra.scalar import Scalar, Vector, dot
 from appell.algebra.solve import LDL
 from appell.formulate.body_equations import Matrix, Wrenches
-from appell.formulate.constrained.basis import Basis, dot
+from appell.formulate.constrained.basis import Basis
 from appell.formulate.constrained.manifold import TreeManifold
 from appell.formulate.constrained.schur import Schur
 from appell.formulate.mechanism_equations import Differentiate
