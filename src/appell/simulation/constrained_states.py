@@ -31,7 +31,6 @@ from appell.simulation.status import Status, Stop
 AIM = 1e-12  # of the robot's size (at least 1), and of speeds: what is left of gaps and rates
 MET = 1e-9  # the same: what a start, or Newton's method, may leave open
 SINGULAR = 1e-6  # of the usual: a row whose pivot is smaller than this does not determine its force
-MASSLESS = 1e-12  # of the largest: an inertia that is none
 
 
 class ConstrainedStates(States):
@@ -53,27 +52,18 @@ class ConstrainedStates(States):
         self.usual = _pivots(self.rows.jacobian(self.system.start)[self.rows.kept])
 
     def rate(self, slides: bool) -> Function:
-        place, nw, massless = self.system.actuated, self.nw, self._massless
+        place, nw = self.system.actuated, self.nw
 
         def body(equations, q, w, tau, *others):
             s, wrenches = (others[0] if slides else None), others[-1]
             force = [0.0] * nw
             for k, x in zip(place, tau, strict=True):
                 force[k] = x
-            if massless:
-                v = equations.independent_velocity(q, w)
-                a = equations.tree_acceleration(q, v, equations.acceleration(q, v, tau, wrenches, s))
-            else:
-                a = equations.constrained_acceleration(q, w, force, wrenches, s)[0]
+            a = equations.constrained_acceleration(q, w, force, wrenches, s)[0]
             return {"rate": equations.tree.rate(q, w), "a": a}
 
         doc = "The equations of motion of a tree under constraints, in its own velocities."
         return self.dyn.function("tree_state_rate", "q w tau s" if slides else "q w tau", body, doc, pushed=True)
-
-    @property
-    def _massless(self) -> bool:
-        sizes = np.linalg.eigvalsh(self.moving.mass_matrix(self.system.start))
-        return bool(sizes[0] <= MASSLESS * sizes[-1])
 
     def velocities(self, q: np.ndarray, w: np.ndarray) -> np.ndarray:
         if self._chosen is not None:
