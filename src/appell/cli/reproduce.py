@@ -44,8 +44,9 @@ def register(app: typer.Typer) -> None:
             import_module(SECTIONS[name].module).run(page)
             end_section(page, name)
             found[name] = (page.tally, time.monotonic() - began)
-        page.console.rule("[bold]what is in print", align="left")
-        end_papers(page.console, _papers(chosen))
+        if papers := _papers(chosen):
+            page.console.rule("[bold]what is in print", align="left")
+            end_papers(page.console, papers)
         _conclude(page.console, found, output)
 
 
