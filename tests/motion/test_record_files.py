@@ -228,3 +228,14 @@ def test_an_encrypted_archive_is_refused_by_name_and_a_broken_one_is_closed(tmp_
         Record.read(path)
     gc.collect()
     assert [str(warning.message) for warning in recwarn if warning.category is ResourceWarning] == []
+
+
+def test_a_description_in_no_known_letters_is_refused(tmp_path):
+    """One bit of a Parquet file's description turned: its text is no UTF-8 any more."""
+    import pyarrow as pa
+    import pyarrow.parquet
+
+    table = pa.table({"t": [0.0, 1.0], "q_a": [0.0, 1.0]}).replace_schema_metadata({b"appell robot": b"\xf2("})
+    pyarrow.parquet.write_table(table, tmp_path / "r.parquet")
+    with pytest.raises(DescriptionError, match=r"the record cannot be read: .*utf-8"):
+        Record.read(tmp_path / "r.parquet")

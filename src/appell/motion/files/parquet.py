@@ -34,9 +34,9 @@ def read(path: FilePath) -> dict[str, Any]:
     try:
         table = pyarrow.parquet.ParquetFile(path).read()  # the file alone, whatever its folder is called
         columns = [np.asarray(column.to_numpy(), float) for column in table.columns]
+        given, names = table.schema.metadata or {}, table.column_names
+        texts = {key[len(PREFIX) :].decode(): text.decode() for key, text in given.items() if key.startswith(PREFIX)}
     except (OSError, ValueError, TypeError) as error:
         raise DescriptionError(f"the record cannot be read: {error}.", source=str(path)) from None
-    given = table.schema.metadata or {}
-    texts = {key[len(PREFIX) :].decode(): text.decode() for key, text in given.items() if key.startswith(PREFIX)}
     data = np.column_stack(columns) if columns else np.zeros((0, 0))
-    return {"columns": table.column_names, "data": data, **understood(texts, str(path))}
+    return {"columns": names, "data": data, **understood(texts, str(path))}
