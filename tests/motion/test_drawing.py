@@ -35,4 +35,4 @@ def test_the_section_shows_tables_and_figures(tmp_path, monkeypatch):
     result = CliRunner().invoke(app, ["reproduce", "agile-wrist", "--output", str(tmp_path)])
     assert result.exit_code == 0, result.output
     assert "motor torques, N m" in result.output
-    assert len(list(tmp_path.glob("agile_wrist_*.png"))) == 3
+    assert len(list(tmp_path.glob("agile_wrist_*.png"))) == 5

@@ -17,7 +17,8 @@ def test_points_that_all_bounce_move_on_as_in_the_simulator(points, restitution)
     M, J = np.eye(6) + 0.02 * root @ root.T, rng.normal(size=(points, 3, 6))
     J[:, 0] = np.linalg.qr(rng.normal(size=(6, points)))[0].T  # points that hardly feel each other all bounce
     v = -np.linalg.lstsq(J[:, 0], rng.uniform(0.5, 1.0, points), rcond=None)[0]  # all approach
-    touch = Touch(J, np.full(points, restitution), np.zeros(points), np.zeros(points, bool))
+    response = np.linalg.solve(M, J.reshape(-1, 6).T).T.reshape(J.shape)
+    touch = Touch(J, response, np.full(points, restitution), np.zeros(points), np.zeros(points, bool))
     left, right = impact_equations(M, J[:, 0], restitution)
     solved = np.linalg.solve(left, right @ v)
     impulses = solved[6:]
