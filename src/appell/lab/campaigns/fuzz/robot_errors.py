@@ -3,7 +3,8 @@
 joint forces      Σ |Y π|, every parameter's share without its sign, and what Pinocchio, their judge, rounds itself
 inertia matrix    √(Mᵢᵢ Mⱼⱼ)
 energies          the same with speeds, and weights times heights
-forward dynamics  the joint forces that its answer misses; 12 decades of mass leave no other measure
+forward dynamics  the joint forces that its answer misses; 12 decades of mass leave no other measure. Where the inertia
+                  matrix is singular but for rounding in the format that is computed in, there is no answer to judge
 derivatives       `derivative_terms`, against long numbers: Pinocchio has them in the axes of the world, where a robot
                   far from its origin loses digits
 their forward     the forces that M ∂a/∂q + ∂τ/∂q misses, beside the terms of both; the second is taken at an answer a
@@ -44,7 +45,8 @@ class Measure:
         tau = theirs.astype(q.dtype)
         if function == "forward":
             found = self._called(self.dyn.forward_dynamics, q, v, tau)[0].astype(float)
-            return max(_missed(self.peer, *row) for row in zip(*exact[:2], tau.astype(float), found, strict=True))
+            rows = zip(*exact[:2], tau.astype(float), found, strict=True)
+            return max((_missed(self.peer, *row) for row in rows if self._solvable(row[0], q.dtype)), default=0.0)
         return self._forward_derivatives(q, v, tau)
 
     def _matrix(self, q, v, states) -> float:
@@ -72,6 +74,8 @@ class Measure:
         a, worst = self.long.forward_dynamics(q, v, tau), 0.0
         *by_state, M = self.long.inverse_derivatives(q, v, a)
         for k, (x, y, z) in enumerate(zip(*(x.astype(float) for x in (q, v, a)), strict=True)):
+            if not self._solvable(x, q.dtype):
+                continue
             size = np.sqrt(np.diag(M[k]))
             units = derivative_terms(self.peer, x, y, self._doubtful(ours[2][k], x, y, z))
             for J, forces, unit in zip(ours, by_state, units, strict=False):
@@ -80,6 +84,12 @@ class Measure:
             terms = (np.abs(scaled) @ np.abs(inverse)).max()  # of all columns: an inverse is symmetric, its errors too
             worst = max(worst, largest(scaled @ inverse - np.eye(len(size)), terms))
         return worst
+
+    def _solvable(self, q, kind: np.dtype) -> bool:
+        """Whether an inertia matrix can be told from a singular one in this format, its rows scaled to one size."""
+        M = self.peer.mass_matrix(q)
+        size = np.sqrt(np.diag(M))
+        return bool(np.linalg.cond(M / np.outer(size, size)) * np.finfo(kind).eps < 1.0)
 
     def _doubtful(self, inverse, q, v, a) -> np.ndarray:
         """Accelerations and all that a rounding of their forces could make of them, in units of the rounding."""
