@@ -84,7 +84,7 @@ def draw(report: Report, path: Path) -> None:
         for row, figure in enumerate(shown):
             _dumbbell(axes, row, figure)
         axes.set_xscale("log")
-        axes.set_xlim(4e-9, 1e-4)
+        axes.set_xlim(2.5e-9, 1e-4)
         axes.set_xticks([10.0**k for k in range(-8, -3)], [seconds_text(10.0**k) for k in range(-8, -3)])
         axes.set_ylim(-0.6, len(shown) - 0.4)
         axes.set_yticks(range(len(shown)), [f"{figure.robot}, {figure.title}" for figure in shown])
