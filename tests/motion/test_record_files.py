@@ -146,6 +146,7 @@ def test_csv_takes_comments_marks_and_empty_cells(tmp_path):
         ('t,"q_a\n0,1\n', "cannot be read"),
         ("t,q_a\n# about {\n0,1\n", "is damaged"),
         ('t,q_a\n# events [{"when": 1}]\n0,1\n', "is damaged"),
+        (f't,q_a\n# events [{{"impulses": [{"9" * 400}]}}]\n0,1\n', "is damaged"),
     ],
 )
 def test_a_text_that_is_no_record_is_told_with_file_and_line(tmp_path, text, problem):

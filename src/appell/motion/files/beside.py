@@ -25,5 +25,5 @@ def understood(texts: Mapping[str, str], source: str) -> dict[str, Any]:
         found = {name: json.loads(texts[name]) for name in KNOWN if name in texts}
         events = tuple(Event.of(event) for event in found.get("events", ()))
         return {"units": dict(found.get("units", {})), "about": dict(found.get("about", {})), "events": events}
-    except (TypeError, ValueError, RecursionError) as error:
+    except (TypeError, ValueError, OverflowError, RecursionError) as error:
         raise DescriptionError(f"what is said about the record is damaged: {error}.", source=source) from None
