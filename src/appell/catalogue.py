@@ -21,6 +21,7 @@ from appell.errors import ModelError
 from appell.formulate.equations import Equations
 from appell.formulate.systems import Choice, Maker, TreeMaker, maker
 from appell.model.body import inertias_of
+from appell.model.constrained import refuse_unconstrained
 from appell.model.system import System
 
 Body = Callable[..., Mapping[str, Any]]  # (equations, *arguments) -> results by name
@@ -103,10 +104,7 @@ class Catalogue:
         if argument == "s":
             return len(self.equations.dry_drives)
         if argument not in self.system.sizes:
-            raise ModelError(
-                f"{name} is for constrained robots; {self.system.owner} has no constraints.",
-                hint="robot.with_loops(...)",
-            )
+            refuse_unconstrained(self.system, name)
         return self.system.sizes[argument]
 
     def subject(self, *named: str) -> str | None:

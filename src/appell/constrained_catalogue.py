@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from appell.catalogue import Entry
 from appell.compile.function import Function
-from appell.errors import ModelError
 from appell.frame_catalogue import FrameCatalogue
-from appell.model.constrained import ConstrainedRobot
+from appell.model.constrained import refuse_unconstrained
 
 
 class ConstrainedCatalogue(FrameCatalogue):
@@ -105,9 +104,5 @@ class ConstrainedCatalogue(FrameCatalogue):
 
 def _constrained(equations, what: str):
     """The equations, if they are of a constrained robot."""
-    if not isinstance(equations.system, ConstrainedRobot):
-        raise ModelError(
-            f"{what} is for constrained robots; {equations.system.owner} has no constraints.",
-            hint="robot.with_loops(...)",
-        )
+    refuse_unconstrained(equations.system, what)
     return equations

@@ -16,7 +16,8 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from appell.errors import ModelError
+from appell.algebra.scalar import is_number
+from appell.errors import ArgumentError, ModelError
 from appell.model.actuator import Actuator
 from appell.model.body import Body
 from appell.model.closing import closed
@@ -45,7 +46,7 @@ def constrained(
     if home is not None:
         tree = replace(tree, home=tuple(tree.sized("home", home, tree.nq).tolist()))
     preferred = tuple(weights) if actuated is not None else ()
-    chosen = (independent,) if isinstance(independent, str) else independent
+    chosen = independent if isinstance(independent, Constraint | None) else _names("independent", independent)
     found, q = manifold(tree, rows, chosen, preferred, tree.start)
     return ConstrainedRobot(tree, rows, weights, tuple(q.tolist()), found, chosen, actuated is not None)
 
@@ -54,15 +55,30 @@ def _weights(tree: Robot, actuated: Iterable[str] | Mapping[str, float] | None) 
     """The velocities of the tree that carry a motor, and what a unit of force weighs there."""
     if actuated is None:
         return dict.fromkeys(tree.velocity_names, 1.0)
-    names = (actuated,) if isinstance(actuated, str) else actuated
-    weights = dict(names) if isinstance(names, Mapping) else dict.fromkeys(names, 1.0)
+    weights = dict(actuated) if isinstance(actuated, Mapping) else dict.fromkeys(_names("actuated", actuated), 1.0)
     for name, weight in weights.items():
         tree.find("velocity", name, dict.fromkeys(tree.velocity_names))
-        if not (np.isfinite(weight) and weight > 0.0):
+        if not (is_number(weight) and np.isfinite(weight) and weight > 0.0):
             raise ModelError(f"actuator '{name}' of {tree.owner} has weight {weight!r}.", expected="a positive number")
     if not weights:
         raise ModelError(f"{tree.owner} is to have no actuator.", expected="names of joints, or None for all of them")
     return weights
+
+
+def _names(what: str, given: Any) -> tuple[str, ...]:
+    """Names of velocities, or an error that says what was given."""
+    names = (given,) if isinstance(given, str) else tuple(given) if isinstance(given, Iterable) else ()
+    if (not names and given != ()) or not all(isinstance(name, str) for name in names):
+        raise ArgumentError(f"{what} is {given!r}.", expected="names of velocities of the tree, or None")
+    return names
+
+
+def refuse_unconstrained(system: System, what: str) -> None:
+    """Raise unless a system has constraints, of which `what` tells."""
+    if not isinstance(system, ConstrainedRobot):
+        raise ModelError(
+            f"{what} is for constrained robots; {system.owner} has no constraints.", hint="robot.with_loops(...)"
+        )
 
 
 @dataclass(frozen=True, repr=False)

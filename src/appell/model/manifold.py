@@ -31,10 +31,6 @@ class Manifold(ABC):
         """w = N v + n."""
 
     @abstractmethod
-    def independent_velocity(self, tree: Robot, q: Vector, w: Vector) -> list[Scalar]:
-        """v of a velocity of the tree."""
-
-    @abstractmethod
     def assembled(self, tree: Robot, q: np.ndarray) -> np.ndarray:
         """The configuration near q in which all loops are closed, or a ModelError."""
 

@@ -147,3 +147,13 @@ def test_impossible_choices_are_named():
         tree.with_loops(*loops, actuated={"crank": -1.0}, home=q)
     with pytest.raises(ap.ArgumentError, match="way to forward dynamics"):
         ap.Dynamics(system, forward="articulated-body")
+
+
+@pytest.mark.parametrize(
+    "given",
+    [{"actuated": 5}, {"independent": 5}, {"actuated": [1, 2]}, {"independent": [0]}, {"actuated": {"crank": "x"}}],
+)
+def test_choices_that_are_no_names_are_named(given):
+    system = constrained("fourbar-grashof")
+    with pytest.raises((ap.ArgumentError, ap.ModelError), match=r"is 5\.|is \[|weight 'x'"):
+        system.tree.with_loops(*system.constraints, home=system.home, **given)

@@ -125,9 +125,6 @@ class TreeManifold(Manifold):
     def tree_velocity(self, tree: Robot, q: Vector, v: Vector) -> list[Scalar]:
         return self.basis(Tree.of(tree), q, [0.0] * tree.nv).velocity(v)
 
-    def independent_velocity(self, tree: Robot, q: Vector, w: Vector) -> list[Scalar]:
-        return self.basis(Tree.of(tree), q, [0.0] * tree.nv).independent(w)
-
     def assembled(self, tree: Robot, q: np.ndarray) -> np.ndarray:
         return assembled(tree, self.constraints, q)
 

@@ -34,6 +34,7 @@ class Job(ABC):
     name: ClassVar[str]
     patience: ClassVar[float] = 0.003  # s that it goes on after its killer was told to act
     counts: ClassVar[bool] = True  # whether it says how far it has come
+    ends: ClassVar[tuple[int, ...]] = (0,)  # exit codes of one that came to its end
 
     @abstractmethod
     def work(self, folder: Path, said: np.ndarray) -> None:
@@ -199,6 +200,7 @@ class CommandJob(Job):
     """A command of the terminal that writes files, once, from the start of Python to the end."""
 
     counts = False
+    ends = (0, 3)  # with 3, its files are written and its verdict is FAIL
 
     def __init__(self, name: str, arguments: Sequence[str], outputs: Sequence[str]):
         self.name, self.arguments, self.outputs = name, list(arguments), tuple(outputs)  # type: ignore[misc]

@@ -133,7 +133,7 @@ class Kills(Hunt):
             code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
             done = int(said[0])
             try:
-                problem = "" if code in (0, -signal.SIGKILL) else "the process failed before it was killed"
+                problem = "" if code in (*job.ends, -signal.SIGKILL) else "the process failed before it was killed"
                 problem = problem or job.verify(folder, done)
             except Exception as error:
                 problem = f"afterwards: {fell_through(error).problem}"
