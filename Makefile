@@ -46,6 +46,11 @@ lint: .venv/lint
 	$(BIN)/mypy
 	$(BIN)/mypy tests/project/typed_face.py
 
+.venv/test: pyproject.toml
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(BIN)/python $(INSTALL) '.[test,exchange]'
+	@touch $@
+
 .venv/%: pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	$(BIN)/python $(INSTALL) '.[$*]'

@@ -11,6 +11,7 @@
     f.count()                    what it costs
     f.bind()                     the same on preallocated arrays, for control loops
     print(f.tape)                what it does
+    f.to_c(), f.to_jax(), ...    the same in another language: `export.face`
 
 Its formula is a tape, or a program where a loop in `body` is to stay a loop. What reads the formula another way (its
 derivatives, some of its columns) reads the tape of a program, with all its turns taken, which is made when it is asked
@@ -27,6 +28,7 @@ from typing import Any
 import numpy as np
 
 from appell.compile.arguments import Caller
+from appell.compile.export.face import Exports
 from appell.compile.formula import Formula
 from appell.compile.kept import kept
 from appell.compile.native.bound import Bound, bind
@@ -36,7 +38,7 @@ from appell.compile.native.kernels import load_kernel
 from appell.compile.native.machine import Code
 from appell.compile.native.making import once
 from appell.compile.packed import Packed, pack
-from appell.compile.readings import Readings, Rule
+from appell.compile.readings import Rule
 from appell.compile.rolling.roll import roll
 from appell.compile.tape import Array, Tape, arrays
 from appell.compile.trace import trace
@@ -46,7 +48,7 @@ NOTHING: Mapping[str, Tape] = MappingProxyType({})
 _ANY_CALL = signature(lambda *arguments, **options: None)
 
 
-class Function(Readings):
+class Function(Exports):
     """A function of NumPy arrays that wraps a universal function: `f(q, v, a)` is `f.ufunc(q, v, a)` with its checks.
 
     The ufunc is compiled at the first call and kept on disk, so that leading axes broadcast, `out=` and `dtype=` work
