@@ -74,6 +74,14 @@ class Program:
     def input_size(self) -> int:
         return sum(array.size for array in self.inputs)
 
+    def __len__(self) -> int:
+        """The nodes of one evaluation: those of every turn."""
+        return sum(
+            stage.order.count(number) * len(step.tape)
+            for stage in self.stages
+            for number, step in enumerate(stage.steps)
+        )
+
     def __str__(self) -> str:
         def signed(described: Program | Tape) -> str:
             sides = (", ".join(map(str, arrays)) for arrays in (described.inputs, described.outputs))
