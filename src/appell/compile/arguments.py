@@ -32,17 +32,22 @@ class Caller:
         self.ufunc, self.tape = ufunc, tape
         self.title = title(tape.name, owner)
 
-    def __call__(self, *arguments, threads=None, **options):
+    def __call__(self, *arguments, **options):
         if not _PLAIN.issuperset(map(type, arguments)):
             arguments = tuple(map(self._without_labels, arguments, self._names(len(arguments))))
         try:
-            if threads is None and SETTING.count == 1:
+            if not options and SETTING.count == 1:
+                return self.ufunc(*arguments)
+            if "threads" not in options and SETTING.count == 1:
                 return self.ufunc(*arguments, **options)
-            return spread(self.ufunc, arguments, options, threads, self._cost)
+            return self._spread(arguments, **options)
         except ArgumentError:
             raise
         except (TypeError, ValueError) as error:
-            return self._explain(error, arguments, options | {"threads": threads})
+            return self._explain(error, arguments, options)
+
+    def _spread(self, arguments: tuple, threads=None, **options):
+        return spread(self.ufunc, arguments, options, threads, self._cost)
 
     @cached_property
     def _cost(self) -> float:
