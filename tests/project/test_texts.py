@@ -52,8 +52,9 @@ def test_links_lead_somewhere(page):
     assert [link for link in links if not (page.parent / link).exists()] == []
 
 
-def test_the_tape_in_the_documentation_is_the_real_one():
-    result = doctest.testfile(str(ROOT / "docs" / "how-it-works.md"), module_relative=False)
+@pytest.mark.parametrize("page", ["how-it-works.md", "many-motions.md"])
+def test_what_the_documentation_shows_is_what_happens(page):
+    result = doctest.testfile(str(ROOT / "docs" / page), module_relative=False)
     assert result.attempted > 0
     assert result.failed == 0
 

@@ -4,7 +4,8 @@ NumPy's complaints about a call ("mismatch in core dimension 0 of operand 1") do
 and whose function it is. A call that the ufunc refuses comes here.
 
 A function goes by position. What has labels of its own (a pandas object, whose columns may stand in another order) is
-refused, and so are masked entries: all numbers of an argument count, so none can be missing.
+refused, and so are masked entries: all numbers of an argument count, so none can be missing. Dask and xarray bring
+functions to their arrays themselves.
 """
 
 from __future__ import annotations
@@ -23,6 +24,12 @@ from appell.errors import ArgumentError
 _PLAIN = frozenset({np.ndarray, list, tuple, float, int, np.float64, np.float32})
 A_NODE = 0.03  # ns in a batch, on one core
 _OPTIONS = ("threads", "out", "where", "axes", "axis", "keepdims", "order", "dtype", "subok", "signature", "casting")
+
+
+_BROUGHT = {  # by package: how its arrays get to a function
+    "dask": "dask.array.apply_gufunc(function, signature, ..., output_dtypes=float)",
+    "xarray": "xarray.apply_ufunc(function, ..., input_core_dims=..., output_core_dims=...)",
+}
 
 
 class Caller:
@@ -64,7 +71,14 @@ class Caller:
             if np.ma.getmaskarray(value).any():
                 raise ArgumentError(f"{self.title}: argument {name} has masked entries.", expected="all its numbers")
             return value.data
-        if type(value).__module__.partition(".")[0] == "pandas":
+        package = type(value).__module__.partition(".")[0]
+        if package in _BROUGHT:
+            raise ArgumentError(
+                f"{self.title}: argument {name} is a {package} {type(value).__name__}.",
+                expected="an array of numbers",
+                hint=f"{_BROUGHT[package]}; see docs/many-motions.md",
+            )
+        if package == "pandas":
             raise ArgumentError(
                 f"{self.title}: argument {name} is a pandas {type(value).__name__}, whose labels nobody looks at.",
                 expected="an array in the order of the system's names",

@@ -43,7 +43,8 @@ class Bound:
         raise AttributeError(f"'{name}' belongs to the machine code and cannot be deleted")
 
     def __reduce__(self):
-        return _bound_again, (self._formula, {name: getattr(self, name) for name in type(self).__slots__})
+        names: tuple[str, ...] = type(self).__slots__
+        return _bound_again, (self._formula, {name: getattr(self, name) for name in names})
 
     def __repr__(self) -> str:
         names: tuple[str, ...] = type(self).__slots__
