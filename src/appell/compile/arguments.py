@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 
 from appell.compile.formula import Formula, length
-from appell.compile.native.cores import A_NUMBER, spread
-from appell.compile.native.setting import SETTING
+from appell.compile.native.cores import A_NUMBER, is_small, spread
+from appell.compile.native.setting import SETTING, threads
 from appell.compile.tape import Array
 from appell.errors import ArgumentError
 
@@ -43,7 +43,7 @@ class Caller:
         if not _PLAIN.issuperset(map(type, arguments)):
             arguments = tuple(map(self._without_labels, arguments, self._names(len(arguments))))
         try:
-            if not options and SETTING.count == 1:
+            if not options and ((SETTING.count or threads()) == 1 or is_small(arguments, self._cost)):
                 return self.ufunc(*arguments)
             if "threads" not in options and SETTING.count == 1:
                 return self.ufunc(*arguments, **options)

@@ -48,9 +48,7 @@ def spread(
     Without a cost it is that of moving the numbers of a sample.
     """
     count = setting() if threads is None else threads_of(threads, "threads")
-    if count == 1 or (cost is not None and _is_small(arguments, cost)):
-        return ufunc(*arguments, **options)
-    batch = batch_of(ufunc, arguments, options)
+    batch = batch_of(ufunc, arguments, options) if count > 1 else None
     if batch is not None and not held():
         work = batch.samples * (A_NUMBER * batch.numbers if cost is None else cost)
         pieces = int(min(_BLOCKS * count, work // A_BLOCK, batch.samples)) if work >= WORTHWHILE else 1
@@ -61,18 +59,17 @@ def spread(
     return ufunc(*arguments, **options)
 
 
-def _is_small(arguments: Sequence[Any], cost: float) -> bool:
+def is_small(arguments: Sequence[Any], cost: float) -> bool:
     """Whether a glance tells that a batch is not worthwhile.
 
     Where no axis has length one, all arguments have the axes of the longest, and there are no more samples than it has
     numbers.
     """
-    most = 0
+    most = WORTHWHILE / cost
     for each in arguments:
-        if type(each) is not np.ndarray or 1 in each.shape:
+        if type(each) is not np.ndarray or each.size >= most or 1 in each.shape:
             return False
-        most = max(most, each.size)
-    return most * cost < WORTHWHILE
+    return True
 
 
 class _Work:
