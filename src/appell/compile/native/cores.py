@@ -66,7 +66,7 @@ def is_small(arguments: Sequence[Any], cost: float) -> bool:
     numbers.
     """
     most = WORTHWHILE / cost
-    for each in arguments:
+    for each in arguments:  # noqa: SIM110 - quicker than all()
         if type(each) is not np.ndarray or each.size >= most or 1 in each.shape:
             return False
     return True
