@@ -5,12 +5,14 @@ from __future__ import annotations
 import doctest
 import re
 import runpy
+import sys
 import tomllib
 from pathlib import Path
 
 import pytest
 
 import appell
+from appell.compile.native.setting import SETTING
 from appell.describe.load import load, zoo_names
 from appell.lab.bench.report import Report
 
@@ -19,6 +21,7 @@ RESULTS = ROOT / "benchmarks" / "results" / "against-pinocchio.json"
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("benchmarks/*.md")])
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 LONGEST_EXAMPLE = 60
+SMALLER = {"05_a_million_payloads": ["20000"]}  # arguments with which an example takes a moment
 
 
 def read(path: Path) -> str:
@@ -42,6 +45,8 @@ def test_there_are_examples_and_they_are_numbered():
 def test_an_example_is_short_and_runs(path, capsys, monkeypatch, tmp_path):
     assert len(read(path).splitlines()) < LONGEST_EXAMPLE
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "argv", [str(path), *SMALLER.get(path.stem, [])])
+    monkeypatch.setattr(SETTING, "count", None)  # an example may set it for itself
     runpy.run_path(str(path), run_name="__main__")
     assert capsys.readouterr().out
 
