@@ -6,9 +6,9 @@
       100 turns of outward (row0[9], row1[3], numbers[15]) -> (row0[9], row1[6])
       …
 
-The frame holds the scalar inputs first, in the order of a tape's, then whatever the turns write. A turn reads its
-windows of the frame, runs its tape and writes its windows; then the next turn begins. The results are slots of the
-frame. A tape by itself is a program of one turn.
+The frame holds the scalar inputs first, in the order of a tape's, which stay as they are, then whatever the turns
+write. A turn reads its windows of the frame, runs its tape and writes its windows; then the next turn begins. The
+results are slots of the frame. A tape by itself is a program of one turn.
 """
 
 from __future__ import annotations
@@ -133,6 +133,8 @@ def verify(program: Program) -> Program:
                     fail(f"turn {turn} of step '{tape.name}' reaches beyond the frame")
                 if len(set(written)) != len(written):
                     fail(f"turn {turn} of step '{tape.name}' writes a slot twice")
+                if written and min(written) < program.input_size:
+                    fail(f"turn {turn} of step '{tape.name}' writes over an input")
     if not all(0 <= slot < program.size for slot in program.results):
         fail("a result lies beyond the frame")
     if len(program.results) != sum(array.size for array in program.outputs):
