@@ -28,7 +28,9 @@ def at_height(robot, height):
 def test_the_restitution_of_a_damped_spring_is_that_of_its_motion(zeta):
     pulls = lambda t, x: x[0] + 2 * zeta * x[1]  # noqa: E731
     pulls.terminal, pulls.direction = True, -1.0
-    found = solve_ivp(lambda t, x: [x[1], -x[0] - 2 * zeta * x[1]], (0, 20), [0, 1], events=pulls, rtol=1e-11, atol=1e-13)
+    found = solve_ivp(
+        lambda t, x: [x[1], -x[0] - 2 * zeta * x[1]], (0, 20), [0, 1], events=pulls, rtol=1e-11, atol=1e-13
+    )
     assert restitution(zeta) == pytest.approx(-found.y[1, -1], rel=1e-8)
     assert damping_ratio(restitution(zeta)) == pytest.approx(zeta, rel=1e-9)
 
