@@ -73,7 +73,7 @@ def test_a_block_slides_down_an_incline_as_coulomb_says_or_creeps(angle):
     penalty = Penalty(dyn, ap.Contact([f"c{k}" for k in range(4)], slope, 0.0, mu))
     turned = [0.0, -np.sin(angle / 2), 0.0, np.cos(angle / 2)]
     q0 = np.array([-0.1 * np.sin(angle), 0.0, 0.1 * np.cos(angle), *turned])
-    q, v = travel(with_penalty(dyn, penalty), q0, np.zeros(6), h, 10_000, every=1000)
+    _, v = travel(with_penalty(dyn, penalty), q0, np.zeros(6), h, 10_000, every=1000)
     gained = (v[-1, 0] - v[-4, 0]) / 0.3
     if np.tan(angle) > mu:
         assert gained == pytest.approx(-G * np.sin(angle) + mu * G * np.cos(angle), rel=1e-3)

@@ -92,3 +92,15 @@ def test_a_quadruped_lands_on_its_feet_and_stands_under_a_law():
     T, U = dyn.energy(q, v)
     total = T + U + 30.0 * ((q[:, 7:] - stance) ** 2).sum(axis=-1)
     assert np.diff(total).max() <= 1e-3 * total[0]  # the springs are inputs, whose work is known to h² a step
+
+
+def test_a_parallel_robot_bounces_as_its_simulation_does():
+    delta = ap.load("delta")
+    dyn, h = ap.Dynamics(delta), 5e-4
+    floor = ap.Contact(["platform"], ap.Plane((0, 0, 1), delta.start[2] - 0.05), 0.5)
+    exact = ap.simulate(dyn, until=0.15, contacts=floor)
+    (impact,) = exact.events
+    q, v, _ = travel(with_impulses(dyn, Impulses(dyn, floor)), delta.start, np.zeros(3), h, round(0.15 / h))
+    speed, gain = abs(impact.v_before[2]), 12.0  # m/s, and m/s² of the fall, whose legs are heavier than its platform
+    np.testing.assert_allclose(q[-1], exact.q[-1], atol=2.0 * speed * h)
+    np.testing.assert_allclose(v[-1], exact.v[-1], atol=2.0 * gain * h)

@@ -8,8 +8,8 @@
 E is the energy and P the power of all inputs. Without contacts this is of second order. In a step with impulses (1) to
 (3) may make energy of the order of h, as the forces of (1) know nothing of the velocities after them, and of h³ in any
 other; (4) takes it away again, and keeps the signs of all laws: no motion without inputs ever gains energy. If the way
-back δ costs more than there is, it waits for a later step. A point that bounces without loss leaves as fast as it came, and one at rest stays where it is. Simulation
-by events it is not: see `impulses` for what is approximate.
+back δ costs more than there is, it waits for a later step. A point that bounces without loss leaves as fast as it came,
+and one at rest stays where it is. Simulation by events it is not: see `impulses` for what is approximate.
 """
 
 from __future__ import annotations
