@@ -36,6 +36,7 @@ class KernelLaw:
     telling: Telling | None = field(default=None, repr=False)
     period: float | None = None  # s; None: a step
     continuous: bool = False  # asked at every instant; it then has neither memory nor period, and is told nothing
+    source: Callable | None = field(default=None, repr=False)  # what a user wrote, if that is another function
 
     @property
     def memory(self) -> int:
@@ -45,8 +46,8 @@ class KernelLaw:
     def __call__(self, t: Scalar, q, v, memory, told, names: Sequence[str]) -> tuple[list[Scalar], list[Scalar]]:
         """Torques by these names, and what is remembered, checked."""
         what = f"law '{self.name}'"
-        pair = called(self.torque, what, t, list(q), list(v), list(memory), list(told))
-        tau, kept = pair
+        arguments = t, list(q), list(v), list(memory), list(told)
+        tau, kept = called(self.torque, what, *arguments, source=self.source)
         return scalars_of(tau, names, what), scalars_of(kept, [f"{k}" for k in range(self.memory)], f"{what}: memory")
 
 
@@ -80,34 +81,28 @@ def law_of(given: Any, reference: Any = None, memory: Any = None, period: float 
             raise ArgumentError(
                 f"law '{name_of(given)}' takes no memory, and there is one.", expected="law(t, q, v, memory)"
             )
-        return KernelLaw(name_of(given), _Plain(given), period=period, continuous=period is None)
+        return KernelLaw(name_of(given), _plain(given), period=period, continuous=period is None, source=given)
     try:
         begun = np.array(start, float)
     except (TypeError, ValueError):
         begun = np.zeros(())
     if begun.ndim not in (1, 2):
         raise ArgumentError(f"the memory of the law is {start!r}.", expected="numbers, or (members, numbers)")
-    return KernelLaw(name_of(given), _Remembering(given), begun, period=period)
+    return KernelLaw(name_of(given), _remembering(given), begun, period=period, source=given)
 
 
-@dataclass(frozen=True)
-class _Plain:
-    function: Callable
-
-    def __call__(self, t, q, v, memory, told):
-        return called(self.function, f"law '{name_of(self.function)}'", t, q, v), memory
+def _plain(law: Callable) -> Callable[..., tuple[Any, Any]]:
+    return lambda t, q, v, memory, told: (law(t, q, v), memory)
 
 
-@dataclass(frozen=True)
-class _Remembering:
-    function: Callable
-
-    def __call__(self, t, q, v, memory, told):
-        what = f"law '{name_of(self.function)}'"
-        pair = called(self.function, what, t, q, v, memory)
+def _remembering(law: Callable) -> Callable[..., tuple[Any, Any]]:
+    def torque(t, q, v, memory, told):
+        pair = law(t, q, v, memory)
         if not (isinstance(pair, (tuple, list)) and len(pair) == 2):
-            raise ArgumentError(f"{what} gave {pair!r}.", expected="(tau, memory)")
+            raise ArgumentError(f"law '{name_of(law)}' gave {pair!r}.", expected="(tau, memory)")
         return pair
+
+    return torque
 
 
 def _arguments(function: Callable) -> int:

@@ -21,8 +21,11 @@ HOUSE = str(Path(appell.__file__).parent)
 HINT = "ap.select(condition, if_positive, otherwise), ap.sin, ap.cos, ap.sqrt, ap.atan2 and arithmetic can be traced"
 
 
-def called(function: Callable, what: str, *arguments: Any) -> Any:
-    """What a user's function gives on traced scalars; `what` is how messages call it: "law 'hop'"."""
+def called(function: Callable, what: str, *arguments: Any, source: Callable | None = None) -> Any:
+    """What a function gives on traced scalars; `what` is how messages call it: "law 'hop'".
+
+    `source` is what a user wrote of it, if that is another function.
+    """
     try:
         return function(*arguments)
     except Exception as error:
@@ -30,7 +33,7 @@ def called(function: Callable, what: str, *arguments: Any) -> Any:
             raise
         reason = error.problem if isinstance(error, AppellError) else f"{type(error).__name__}: {error}"
         hint = (error.hint if isinstance(error, AppellError) else "") or HINT
-        where = _place(function, error.__traceback__)
+        where = _place(source or function, error.__traceback__)
         raise TraceError(f"{what} cannot be traced. {where}{reason}", hint=hint) from error
 
 
