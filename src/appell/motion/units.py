@@ -18,6 +18,7 @@ QUANTITIES = {
     "ad": "rad/s² or m/s²",
     "integral": "rad s or m s",
     "gap": "rad or m",
+    "memory": "",  # of a law
     "code": "1",
     "counts": "1",
     "index_counts": "1",
