@@ -19,6 +19,7 @@ QUANTITIES = {
     "integral": "rad s or m s",
     "gap": "rad or m",
     "memory": "",  # of a law
+    "impulse": "N s",
     "code": "1",
     "counts": "1",
     "index_counts": "1",

@@ -19,17 +19,24 @@ import numpy as np
 
 from appell.algebra.loops import UNROLLED, Loops
 from appell.algebra.piecewise import clamp
-from appell.algebra.scalar import Scalar, Vector, select, sqrt
+from appell.algebra.scalar import Scalar, Vector, dot, select, sqrt
 from appell.compile.marching.march import March
 from appell.dynamics import Dynamics
+from appell.formulate.body_equations import Wrenches
 from appell.formulate.equations import Equations
+from appell.simulation.rollouts.contacts.impulses import Impulses
+from appell.simulation.rollouts.contacts.moreau import input_power, moreau_step
+from appell.simulation.rollouts.contacts.penalty import Penalty
 from appell.simulation.rollouts.laws import KernelLaw
-from appell.simulation.rollouts.schemes import IN_LOOPS, find_scheme
+from appell.simulation.rollouts.schemes import IN_LOOPS, SCHEMES, Stepped
 from appell.simulation.rollouts.tracing import called, name_of, scalar_of
 
 
 class StepFormula:
-    """(1) to (3) of a system, over abstract scalars; `march` is the kernel."""
+    """(1) to (3) of a system, over abstract scalars; `march` is the kernel.
+
+    `touching` are contacts, stops and dry friction: as forces for any scheme, or as the impulses of Moreau's step.
+    """
 
     def __init__(
         self,
@@ -38,15 +45,21 @@ class StepFormula:
         law: KernelLaw | None = None,
         cost: Callable | None = None,
         saturate: bool = False,
+        touching: Penalty | Impulses | None = None,
     ):
+        self.touching = touching
         self.dyn, self.system, self.method, self.law, self.cost = dyn, dyn.system, method, law, cost
-        self.scheme = find_scheme(method)
         self.looped = "forward_dynamics" in dyn.looped
         limits = [actuator.torque_limit for actuator in dyn.system.actuators]
         self.limits = [limit if saturate and np.isfinite(limit) else None for limit in limits]
         self.ticks = law is not None and law.period is not None
         self._loops: Loops = UNROLLED
         self._known: tuple[Any, Any, Any] = (None, None, None)
+
+    @property
+    def _rolled(self) -> bool:
+        """Whether the equations run loops of their own: over links, or sweeps."""
+        return self.looped or isinstance(self.touching, Impulses)
 
     # ---- what a step is given
 
@@ -82,7 +95,7 @@ class StepFormula:
         """The kernel."""
         parts = self.carried, self.held, self.driven
         names = [name for part in parts for name in part]
-        in_loops = self.looped or IN_LOOPS[self.method]
+        in_loops = self.looped or IN_LOOPS[self.method]  # sweeps of impulses are loops too
 
         def body(*inputs):
             self._loops, self._known = (inputs[-1] if in_loops else UNROLLED), (None, None, None)
@@ -105,16 +118,41 @@ class StepFormula:
             around = [t, dt, *tau]
         around += [*given.get("wrenches", ()), *given.get("parameters", ())]
         around += [x for row in given.get("prescribed", ()) for x in row]
-        loops = self._loops if IN_LOOPS[self.method] and not self.looped else UNROLLED
-        after = self.scheme(loops, self, around, q, v)
+        after, noted = self._moved(around, q, v)
         found |= {"q": self._kept(around, after.q), "v": after.v}
         if self.cost is not None:
             what = f"cost '{name_of(self.cost)}'"
             found["cost"] = given["cost"] + dt * scalar_of(
                 called(self.cost, what, t, list(q), list(v), list(tau)), what
             )
-        found["tau"] = tau
-        return found | ({} if after.residual is None else {"residual": after.residual})
+        return found | {"tau": tau} | noted
+
+    def _moved(self, around: Vector, q: Vector, v: Vector) -> tuple[Stepped, dict[str, Any]]:
+        """(2), and what there is to be noted of it."""
+        if isinstance(self.touching, Impulses):
+            return self._kicked(self.touching, around, q, v)
+        loops = self._loops if IN_LOOPS[self.method] and not self.looped else UNROLLED
+        after = SCHEMES[self.method](loops, self, around, q, v)
+        return after, {} if after.residual is None else {"residual": after.residual}
+
+    def _kicked(self, impulses: Impulses, around: Vector, q: Vector, v: Vector) -> tuple[Stepped, dict[str, Any]]:
+        equations = self._equations(around, 0.5)
+
+        def power(q: Vector, v: Vector) -> Scalar:
+            total = input_power(equations, q, v, self._tau(around, 0.5, q, v))
+            for frame, wrench in self._wrenches(around).items():
+                total = total + dot(wrench, equations.velocity(frame, equations.reference, q, v))
+            return total
+
+        def moved(q: Vector, way: Vector) -> list[Scalar]:
+            return self._kept(around, [x + y for x, y in zip(q, equations.rate(q, way), strict=True)])
+
+        def acceleration(q: Vector, v: Vector) -> list[Scalar]:
+            return self.acceleration(around, 0.5, q, v)
+
+        end, kick = moreau_step(equations, impulses, q, v, around[1], acceleration, power, moved, around[0])
+        noted = {"impulse": [pushes[0] for pushes in kick.walls]} if kick.walls else {}
+        return Stepped(end, kick.v), noted
 
     def _law(self, t: Scalar, q: Vector, v: Vector, memory: Vector = (), told: Vector = ()) -> list[Scalar]:
         assert self.law is not None
@@ -152,13 +190,24 @@ class StepFormula:
         return self._equations(around, c).rate(q, v)
 
     def acceleration(self, around: Vector, c: Scalar, q: Vector, v: Vector) -> list[Scalar]:
-        system, dyn = self.system, self.dyn
-        tau, pushes = list(around[2 : 2 + system.nu]), list(around[2 + system.nu :][: 6 * len(dyn.wrenches)])
-        if self.law is not None and self.law.continuous:
-            asked = self._law(around[0] + c * around[1], q, v)
-            tau = self._cut([x + y for x, y in zip(asked, tau, strict=True)])
-        wrenches = {system.frame(name): pushes[6 * k : 6 * k + 6] for k, name in enumerate(dyn.wrenches)}
-        return self._equations(around, c).acceleration(q, v, tau, wrenches)
+        equations, tau, wrenches = self._equations(around, c), self._tau(around, c, q, v), self._wrenches(around)
+        if isinstance(self.touching, Penalty):
+            return self.touching.acceleration(equations, q, v, tau, wrenches, around[0] + c * around[1])
+        directions = self.touching.directions(equations) if self.touching else None
+        return equations.acceleration(q, v, tau, wrenches, directions)
+
+    def _tau(self, around: Vector, c: Scalar, q: Vector, v: Vector) -> list[Scalar]:
+        tau = list(around[2 : 2 + self.system.nu])
+        if self.law is None or not self.law.continuous:
+            return tau
+        asked = self._law(around[0] + c * around[1], q, v)
+        return self._cut([x + y for x, y in zip(asked, tau, strict=True)])
+
+    def _wrenches(self, around: Vector) -> Wrenches:
+        names, first = self.dyn.wrenches, 2 + self.system.nu
+        return {
+            self.system.frame(name): list(around[first + 6 * k : first + 6 * k + 6]) for k, name in enumerate(names)
+        }
 
     def _equations(self, around: Vector, c: Scalar) -> Equations:
         """The equations with what is around the state; the same object while that is the same."""
@@ -168,7 +217,7 @@ class StepFormula:
             rest = list(around[2 + self.system.nu + 6 * len(self.dyn.wrenches) :])
             samples = [rest[free + k * motions :][:motions] for k in range(3)] if motions else []
             equations = self.dyn.equations_with(rest[:free], _between(samples, c))
-            equations = equations.run_by(self._loops) if self.looped else equations
+            equations = equations.run_by(self._loops) if self._rolled else equations
             self._known = (around, c, equations)
         return equations
 

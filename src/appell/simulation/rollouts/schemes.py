@@ -26,11 +26,10 @@ from typing import NamedTuple, Protocol
 from appell.algebra.loops import Loops, Rows
 from appell.algebra.piecewise import largest, magnitude
 from appell.algebra.scalar import Scalar, Vector
-from appell.errors import ArgumentError, unknown_name
 
 TURNS = 6  # of (2)
 STAGES = ((0.0, 0.5, 1.0), (0.5, 0.5, 2.0), (0.5, 1.0, 2.0), (1.0, 0.0, 1.0))  # time, way to the next stage, weight
-IN_LOOPS = {"rk4": False, "euler": False, "midpoint": True}
+IN_LOOPS = {"rk4": False, "euler": False, "midpoint": True, "moreau": True}
 
 
 class Slopes(Protocol):
@@ -118,8 +117,3 @@ def midpoint(loops: Loops, slopes: Slopes, around: Vector, q: Vector, v: Vector)
 
 SCHEMES: dict[str, Scheme] = {"rk4": rk4, "euler": euler, "midpoint": midpoint}
 
-
-def find_scheme(name: str) -> Scheme:
-    if name not in SCHEMES:
-        raise ArgumentError(unknown_name("method", str(name), SCHEMES, "rollout"))
-    return SCHEMES[name]

@@ -1,7 +1,7 @@
 """Is the step short enough? Damping that a step takes explicitly makes it unstable if it is too strong for it.
 
     δv̇ = A δv        A = ∂v̇/∂v of all that acts, laws, friction and contacts included                             (1)
-    h |λ| < 2 (euler), 2.785 (rk4), 2 (midpoint, whose turns would not converge) for every real λ < 0 of A        (2)
+    h |λ| < 2.785 (rk4), 2 (euler, moreau; midpoint, whose turns would not converge) for every real λ < 0 of A     (2)
 
 A law that is held for a period has to keep to 2 with its period for h. A is read off the kernel itself: one very short
 step of a member, and of as many neighbours as it has velocities. It is a check at the start, and of one member: it sees
@@ -17,7 +17,7 @@ import numpy as np
 
 from appell.errors import StepWarning
 
-REACH = {"rk4": 2.785, "euler": 2.0, "midpoint": 2.0}
+REACH = {"rk4": 2.785, "euler": 2.0, "midpoint": 2.0, "moreau": 2.0}
 HELD = 2.0
 SHORT = 1e-4  # of the step
 CHANGE = 1e-4  # of the velocities, or of 1
@@ -56,3 +56,14 @@ def check_damping(
         StepWarning,
         stacklevel=4,
     )
+
+
+def check_springs(fastest: float, method: str, dt: float) -> None:
+    """Warn where contacts swing too fast for the step."""
+    if fastest * dt > REACH[method]:
+        warnings.warn(
+            f"contacts swing with {fastest:.4g} rad/s, and {method} with a step of {dt:g} s is stable up to "
+            f"{REACH[method] / dt:.4g} rad/s. Take a shorter step, a larger depth, or method='moreau'.",
+            StepWarning,
+            stacklevel=4,
+        )
