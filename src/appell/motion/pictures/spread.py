@@ -24,7 +24,7 @@ def plot_records(records: Records, quantities: str | Sequence[str], members: Seq
     if not len(records) or not len(records.t):
         raise ArgumentError("the records have no members or no rows, and there is nothing to draw.")
     if members is not None and not 0 < len(members) <= MOST:
-        raise ArgumentError(f"{len(members)} members are to be drawn.", expected=f"1 to {MOST} of them, or None for all")
+        raise ArgumentError(f"{len(members)} members are to be drawn.", expected=f"1 to {MOST}, or None for all")
     chosen = records if members is None else records[list(members)]
     said = f"{len(records)} members; median, middle half, middle nine tenths"
     message = said if members is None else f"members {', '.join(map(str, members))} of {len(records)}"

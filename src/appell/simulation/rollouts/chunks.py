@@ -36,14 +36,15 @@ def march_on(
         upto = min(rows, done + size)
         steps = slice(done * every, upto * every)
         begun = time.perf_counter()
-        march(
-            *state,
-            *held,
-            *(array[:, steps] for array in driven.values()),
-            every=every,
-            threads=threads,
-            out=tuple(array[:, done:upto] for array in out),
-        )
+        with np.errstate(all="ignore"):  # members that blow up are told of in the records
+            march(
+                *state,
+                *held,
+                *(array[:, steps] for array in driven.values()),
+                every=every,
+                threads=threads,
+                out=tuple(array[:, done:upto] for array in out),
+            )
         taken = max(time.perf_counter() - begun, 1e-6)
         state = [array[:, upto - 1] for array, _ in zip(out, carried, strict=False)]
         size = max(1, min(8 * (upto - done), int((upto - done) * CALL / taken)))

@@ -164,9 +164,7 @@ class StepFormula:
         if law is None or law.continuous:
             return [0.0] * self.system.nu, {}
         memory = given.get("memory", [])
-        tau, kept = law(
-            given["t"], given["q"], given["v"], memory, given.get("told", []), self.system.actuator_names
-        )
+        tau, kept = law(given["t"], given["q"], given["v"], memory, given.get("told", []), self.system.actuator_names)
         if self.ticks:
             tick = given["tick"]
             tau = [select(tick, new, old) for new, old in zip(tau, given["held"], strict=True)]

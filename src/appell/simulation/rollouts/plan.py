@@ -27,10 +27,12 @@ from appell.motion.names import record_names, record_units
 from appell.motion.records import Records
 from appell.simulation.progress import Bar
 from appell.simulation.rollouts.arguments import kind_of
+from appell.simulation.rollouts.changes import Change, change_of, dual_march
 from appell.simulation.rollouts.chunks import march_on
 from appell.simulation.rollouts.contacts.impulses import SWEEPS, Impulses
 from appell.simulation.rollouts.contacts.penalty import DEPTH, Penalty
 from appell.simulation.rollouts.formula import StepFormula
+from appell.simulation.rollouts.gradients import CostGradient, adjoint_march, gradient_of
 from appell.simulation.rollouts.laws import law_of
 from appell.simulation.rollouts.schemes import IN_LOOPS
 from appell.simulation.rollouts.stability import check_damping, check_springs
@@ -137,6 +139,48 @@ class Rollout:
             raise
         return run.records()
 
+    def gradient(
+        self,
+        q0: Any = None,
+        v0: Any = None,
+        torque: Any = None,
+        steps: int = 1000,
+        dt: float = 1e-3,
+        *,
+        threads: int | None = None,
+        **arrays: Any,
+    ) -> CostGradient:
+        """The cost and its gradient by all torques, by q0, v0 and parameters, backwards; arrays are those of a call."""
+        return gradient_of(self, task_of(self, q0, v0, torque, steps, dt, **arrays), threads)
+
+    def change(
+        self,
+        q0: Any = None,
+        v0: Any = None,
+        torque: Any = None,
+        steps: int = 1000,
+        dt: float = 1e-3,
+        *,
+        along: Mapping[str, Any],
+        threads: int | None = None,
+        **arrays: Any,
+    ) -> Change:
+        """The end and its change along directions of q0 (as velocities), v0, torque, parameters; (members, ...) each.
+
+        Directions have the shapes that the arrays themselves may have; those that are not named are zero.
+        """
+        return change_of(self, task_of(self, q0, v0, torque, steps, dt, **arrays), along, threads)
+
+    @cached_property
+    def adjoint(self) -> March:
+        """The kernel of `gradient`."""
+        return adjoint_march(self)
+
+    @cached_property
+    def dual(self) -> March:
+        """The kernel of `change`."""
+        return dual_march(self)
+
     def _check_step(self, task: Task) -> None:
         """Warn of damping and contacts that are too stiff for the step."""
         touching = self.formula.touching
@@ -185,7 +229,8 @@ class _Run:
         carried = [np.broadcast_to(array, self.found[name][:, 0].shape) for name, array in task.carried.items()]
         noted = [array.name for array in march.outputs if array.name not in task.carried]
         first = {name: array[:, :1] for name, array in task.driven.items()}
-        results = march(*carried, *task.held.values(), *first.values(), threads=threads)
+        with np.errstate(all="ignore"):
+            results = march(*carried, *task.held.values(), *first.values(), threads=threads)
         for array, result in zip(march.outputs, results, strict=True):
             if array.name in noted:
                 self.found[array.name][:, :1] = result

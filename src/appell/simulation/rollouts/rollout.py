@@ -50,8 +50,8 @@ def rollout(
     are those of `simulate`, and approximate, unlike there: springs of the given `depth` or `stiffness` with rk4, euler
     and midpoint, which also round dry friction off; with moreau impulses, by a fixed number of `sweeps`.
 
-    What it costs. `cost(t, q, v, tau)`, traced, is summed up as Σ dt cost at the beginnings of steps; `final_cost(q, v)`
-    is added at the end. `records["cost"]` is the sum so far, `records.cost` all of it.
+    What it costs. `cost(t, q, v, tau)`, traced, is summed up as Σ dt cost at the beginnings of steps; to this comes
+    `final_cost(q, v)` at the end. `records["cost"]` is the sum so far, `records.cost` all of it.
 
     The records have q, v and tau at t = `start` and after every `every`-th step, and energy with `energy=True`. tau is
     what acted in the step that led to a row (a continuous law's at its beginning); in the first row, in the first step.

@@ -64,9 +64,7 @@ def rk4(loops: Loops, slopes: Slopes, around: Vector, q: Vector, v: Vector) -> S
 
     start, outside = loops.given([x]), loops.given([around])
     states, totals = loops.table(5, len(x)), loops.table(5, len(x))
-    loops.each(
-        [lambda begun: (begun, [0.0] * len(x))], [0], [Rows(start, [0])], [Rows(states, [0]), Rows(totals, [0])]
-    )
+    loops.each([lambda begun: (begun, [0.0] * len(x))], [0], [Rows(start, [0])], [Rows(states, [0]), Rows(totals, [0])])
     four = range(4)
     loops.each(
         [turn],
@@ -116,4 +114,3 @@ def midpoint(loops: Loops, slopes: Slopes, around: Vector, q: Vector, v: Vector)
 
 
 SCHEMES: dict[str, Scheme] = {"rk4": rk4, "euler": euler, "midpoint": midpoint}
-
