@@ -19,6 +19,7 @@ from appell.algebra.vector import Vec3
 # its equations, compiled
 from appell.compile.count import OpCount
 from appell.compile.function import Function
+from appell.compile.native.setting import set_threads, threads
 from appell.compile.tape import Array, Tape
 from appell.compile.trace import trace
 from appell.describe.build import Builder
@@ -189,10 +190,12 @@ __all__ = [
     "motion",
     "rollout",
     "select",
+    "set_threads",
     "shapes",
     "simulate",
     "sin",
     "sqrt",
+    "threads",
     "to_toml",
     "to_urdf",
     "trace",

@@ -148,6 +148,9 @@ def _check(horizon: Horizon, outputs: tuple[Array, ...]) -> None:
         raise CompileError(
             f"{horizon.title} has no driven array, which tells the number of steps.", expected="a clock t, at least"
         )
+    names = [array.name for array in horizon.inputs]
+    if twice := [name for name in names if names.count(name) > 1]:
+        raise CompileError(f"{horizon.title} has two arguments {twice[0]}.", expected="a name for each")
     if len(outputs) < len(horizon.carried):
         raise CompileError(
             f"{horizon.title} has {len(outputs)} results for {len(horizon.carried)} carried arrays.",
