@@ -192,7 +192,7 @@ class Records:
     @property
     def finished(self) -> np.ndarray:
         """Which members came to the end with finite numbers."""
-        return self.finite.all(axis=1)
+        return np.asarray(self.finite.all(axis=1))
 
     @property
     def lost(self) -> np.ndarray:

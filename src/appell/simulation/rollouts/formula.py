@@ -144,13 +144,13 @@ class StepFormula:
                 total = total + dot(wrench, equations.velocity(frame, equations.reference, q, v))
             return total
 
-        def moved(q: Vector, way: Vector) -> list[Scalar]:
-            return self._kept(around, [x + y for x, y in zip(q, equations.rate(q, way), strict=True)])
+        def kept(q: Vector) -> list[Scalar]:
+            return self._kept(around, q)
 
         def acceleration(q: Vector, v: Vector) -> list[Scalar]:
             return self.acceleration(around, 0.5, q, v)
 
-        end, kick = moreau_step(equations, impulses, q, v, around[1], acceleration, power, moved, around[0])
+        end, kick = moreau_step(equations, impulses, q, v, around[1], acceleration, power, kept, around[0])
         noted = {"impulse": [pushes[0] for pushes in kick.walls]} if kick.walls else {}
         return Stepped(end, kick.v), noted
 

@@ -93,8 +93,8 @@ def gradient_of(plan: Rollout, task: Task, threads: int | None) -> CostGradient:
     states = {}
     for name in plan.formula.carried:
         if name != "cost":
-            first = np.broadcast_to(task.carried[name][:, None], after[name][:, :1].shape)
-            states[name] = np.concatenate([first, after[name][:, :-1]], axis=1)
+            begun = np.broadcast_to(task.carried[name][:, None], after[name][:, :1].shape)
+            states[name] = np.concatenate([begun, after[name][:, :-1]], axis=1)
     driven = [array[:, ::-1] for array in (states | task.driven).values()]
     with np.errstate(all="ignore"):
         found = plan.adjoint(*adjoints.values(), *task.held.values(), *driven, every=1, threads=threads)

@@ -94,10 +94,12 @@ class Rollout:
     @cached_property
     def last_cost(self) -> Function:
         """The final cost as a function of q and v."""
-        system, what = self.dyn.system, f"final_cost '{name_of(self.final_cost)}'" if self.final_cost else ""
+        system, cost = self.dyn.system, self.final_cost
+        assert cost is not None
+        what = f"final_cost '{name_of(cost)}'"
 
         def body(q, v):
-            return {"cost": scalar_of(called(self.final_cost, what, q, v), what)}
+            return {"cost": scalar_of(called(cost, what, q, v), what)}
 
         return Function.of("final_cost", {"q": system.nq, "v": system.nv}, body, "The final cost.", system.owner)
 
