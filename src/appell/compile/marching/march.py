@@ -15,14 +15,17 @@ state that is not finite becomes NaN, and no other. A march pickles by content, 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from appell.compile.arguments import title
 from appell.compile.function import Function
 from appell.compile.marching.horizon import Horizon
+from appell.compile.native.gufunc import UfuncLoops
+from appell.compile.native.making import once
 from appell.compile.tape import Array, arrays
 from appell.errors import ArgumentError, CompileError, TraceError
 
@@ -95,6 +98,26 @@ class March:
         """Carried and noted arrays, as one step gives them."""
         return self.step.outputs
 
+    @once
+    def _loops(self) -> UfuncLoops:
+        counts = len(self.horizon.carried), len(self.horizon.held)
+        return UfuncLoops(self.step.fused, self.__doc__ or "", march=counts)
+
+    @once
+    def _made(self) -> np.ufunc:
+        return self._loops.ufunc()
+
+    @once
+    def ufunc(self) -> np.ufunc:
+        """The march as NumPy sees it, with driven arrays of rows of steps; made on first use."""
+        self._loops.load(np.float64)
+        return self._made
+
+    def compile(self, dtype: DTypeLike = np.float64) -> March:
+        """Compile for float64 or float32 now and not at the first call; what was compiled before is found on disk."""
+        self._loops.load(dtype)
+        return self
+
     def __call__(
         self,
         *arguments: Any,
@@ -105,8 +128,9 @@ class March:
     ) -> Any:
         """The results after every `every`-th step, (..., rows, *shape) each; a tuple if there are several."""
         seen = self.horizon.seen(self.horizon.arguments(arguments, named), every)
+        self._loops.load(np.float32 if all(x.dtype == np.float32 for x in seen) else np.float64)
         try:
-            return self._advance(seen, out)
+            return self._made(*seen) if out is None else self._made(*seen, out=out)
         except (TypeError, ValueError) as error:
             if isinstance(error, ArgumentError):
                 raise
@@ -114,28 +138,6 @@ class March:
                 f"{self.horizon.title}: {str(error).rstrip('.')}.",
                 expected="batch axes that broadcast, numbers of at most 64 bits, `out` for all results",
             ) from error
-
-    def _advance(self, seen: Sequence[np.ndarray], out: Any) -> Any:
-        count, still = len(self.horizon.carried), len(self.horizon.carried) + len(self.horizon.held)
-        state, held, driven = seen[:count], seen[count:still], seen[still:]
-        axes = [x.ndim - 2 - len(array.shape) for x, array in zip(driven, self.horizon.driven, strict=True)]
-        rows, every = driven[0].shape[axes[0] : axes[0] + 2]
-        batch = np.broadcast_shapes(
-            *(x.shape[: x.ndim - len(a.shape)] for x, a in zip(seen, self.inputs[:still], strict=False)),
-            *(x.shape[:axis] for x, axis in zip(driven, axes, strict=True)),
-        )
-        kind = np.float32 if all(x.dtype == np.float32 for x in seen) else np.float64
-        given = out if isinstance(out, tuple) else (out,) * (out is not None)
-        found = given or tuple(np.empty((*batch, rows, *array.shape), kind) for array in self.outputs)
-        for row in range(rows):
-            for k in range(every):
-                now = [x[(slice(None),) * axis + (row, k)] for x, axis in zip(driven, axes, strict=True)]
-                results = self.step(*state, *held, *now)
-                results = results if isinstance(results, tuple) else (results,)
-                state = results[:count]
-            for target, result, array in zip(found, results, self.outputs, strict=True):
-                np.moveaxis(target, target.ndim - 1 - len(array.shape), 0)[row] = result
-        return found if len(found) > 1 else found[0]
 
 
 def _check(horizon: Horizon, outputs: tuple[Array, ...]) -> None:
@@ -146,6 +148,9 @@ def _check(horizon: Horizon, outputs: tuple[Array, ...]) -> None:
         raise CompileError(
             f"{horizon.title} has no driven array, which tells the number of steps.", expected="a clock t, at least"
         )
+    names = [array.name for array in horizon.inputs]
+    if twice := [name for name in names if names.count(name) > 1]:
+        raise CompileError(f"{horizon.title} has two arguments {twice[0]}.", expected="a name for each")
     if len(outputs) < len(horizon.carried):
         raise CompileError(
             f"{horizon.title} has {len(outputs)} results for {len(horizon.carried)} carried arrays.",
