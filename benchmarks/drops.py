@@ -1,9 +1,9 @@
 """Drops of the tree robot of Shafei 2018 in its round wall: rollouts with impulses against `simulate`.
 
-python benchmarks/drops.py. One thread. Random starts, half a second each, restitution 1 and no friction as in the paper,
-and once more with both. The rollout takes whole batches through one kernel, with steps of 1 ms, and moves every impact
-by up to a step; the simulator finds each exactly and takes one motion after the other. Processor time, the best of
-several turns; kernels are compiled before.
+python benchmarks/drops.py. One thread. Random starts, half a second each; restitution 1 and no friction as in the
+paper, then others. The rollout takes whole batches through one kernel, in steps of 1 ms, and moves impacts by up to
+a step; the simulator finds each exactly and takes one motion after the other. Processor time, the best of several
+turns; kernels are compiled before.
 """
 
 from __future__ import annotations
