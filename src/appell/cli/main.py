@@ -26,6 +26,7 @@ from appell.cli import (
     latency,
     reproduce,
     robots,
+    rollout,
     simulate,
     torques,
     trajectory,
@@ -80,6 +81,7 @@ for command in (
     control,
     latency,
     simulate,
+    rollout,
     reproduce,
     fuzz,
 ):
