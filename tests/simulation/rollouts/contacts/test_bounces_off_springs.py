@@ -28,7 +28,9 @@ def at_height(robot, height):
 def test_the_restitution_of_a_damped_spring_is_that_of_its_motion(zeta):
     pulls = lambda t, x: x[0] + 2 * zeta * x[1]  # noqa: E731
     pulls.terminal, pulls.direction = True, -1.0
-    found = solve_ivp(lambda t, x: [x[1], -x[0] - 2 * zeta * x[1]], (0, 20), [0, 1], events=pulls, rtol=1e-11, atol=1e-13)
+    found = solve_ivp(
+        lambda t, x: [x[1], -x[0] - 2 * zeta * x[1]], (0, 20), [0, 1], events=pulls, rtol=1e-11, atol=1e-13
+    )
     assert restitution(zeta) == pytest.approx(-found.y[1, -1], rel=1e-8)
     assert damping_ratio(restitution(zeta)) == pytest.approx(zeta, rel=1e-9)
 
@@ -71,7 +73,7 @@ def test_a_block_slides_down_an_incline_as_coulomb_says_or_creeps(angle):
     penalty = Penalty(dyn, ap.Contact([f"c{k}" for k in range(4)], slope, 0.0, mu))
     turned = [0.0, -np.sin(angle / 2), 0.0, np.cos(angle / 2)]
     q0 = np.array([-0.1 * np.sin(angle), 0.0, 0.1 * np.cos(angle), *turned])
-    q, v = travel(with_penalty(dyn, penalty), q0, np.zeros(6), h, 10_000, every=1000)
+    _, v = travel(with_penalty(dyn, penalty), q0, np.zeros(6), h, 10_000, every=1000)
     gained = (v[-1, 0] - v[-4, 0]) / 0.3
     if np.tan(angle) > mu:
         assert gained == pytest.approx(-G * np.sin(angle) + mu * G * np.cos(angle), rel=1e-3)

@@ -50,7 +50,8 @@ def test_a_range_pushes_at_its_ends_and_nowhere_else(seed):
     rng = np.random.default_rng(seed)
     A, b = problem(rng, [1] * 5)
     low, high = -rng.uniform(0.1, 0.5, 5), rng.uniform(0.1, 0.5, 5)
-    f = np.array(swept(UNROLLED, A.tolist(), (3 * b).tolist(), [Range(*ends) for ends in zip(low, high)], 400))
+    laws = [Range(*ends) for ends in zip(low, high, strict=True)]
+    f = np.array(swept(UNROLLED, A.tolist(), (3 * b).tolist(), laws, 400))
     u = A @ f + 3 * b
     assert (f != 0).any()
     np.testing.assert_allclose(u[f > 0], low[f > 0], atol=1e-9)

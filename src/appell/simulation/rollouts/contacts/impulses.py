@@ -51,12 +51,6 @@ class Kick:
     stops: list[Scalar]  # of every joint with stops; positive from the lower one
     dry: list[Scalar]  # of every dry drive
 
-    @property
-    def size(self) -> Scalar:
-        """Zero if nothing acts but dry friction, positive else."""
-        pushes = [*(axes[0] for axes in self.walls), *self.stops]
-        return dot(pushes, pushes)
-
 
 class Impulses:
     """Contacts, stops and dry friction of a system's catalogue, as impulses of a step.

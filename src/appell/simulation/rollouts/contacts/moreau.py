@@ -5,11 +5,11 @@
     q⁺ = q + N(qₘ) (½h (v + v') + δ)                                                                                (3)
     v⁺ = c v'                 c ≤ 1 so that E(q⁺, v⁺) ≤ E(q, v) + h P(qₘ, ½(v + v'))                                (4)
 
-E is the energy and P the power of the inputs. Without contacts this is of second order, and c = 1. In a step with
-impulses (1) to (3) may make energy of the order of h, as the forces of (1) know nothing of the velocities after them;
-(4) takes it away again, and keeps the signs of all laws. If the way back δ costs more than there is, it waits for a
-later step. A point that bounces without loss leaves as fast as it came, and one at rest stays where it is. Simulation
-by events it is not: see `impulses` for what is approximate.
+E is the energy and P the power of all inputs. Without contacts this is of second order. In a step with impulses (1) to
+(3) may make energy of the order of h, as the forces of (1) know nothing of the velocities after them, and of h³ in any
+other; (4) takes it away again, and keeps the signs of all laws: no motion without inputs ever gains energy. If the way
+back δ costs more than there is, it waits for a later step. A point that bounces without loss leaves as fast as it came,
+and one at rest stays where it is. Simulation by events it is not: see `impulses` for what is approximate.
 """
 
 from __future__ import annotations
@@ -52,8 +52,7 @@ def moreau_step(
     waits = energy - allowed - kinetic
     end = [select(waits, x, y) for x, y in zip(straight, back, strict=True)]
     kinetic, energy = (select(waits, x, y) for x, y in zip(without, (kinetic, energy), strict=True))
-    excess = select(kick.size, positive(energy - allowed), 0.0)
-    c = sqrt(positive(1.0 - excess / (kinetic + TINY)))
+    c = sqrt(positive(1.0 - positive(energy - allowed) / (kinetic + TINY)))
     return end, replace(kick, v=[c * x for x in kick.v])
 
 
