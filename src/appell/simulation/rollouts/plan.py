@@ -36,7 +36,7 @@ from appell.simulation.rollouts.gradients import CostGradient, adjoint_march, gr
 from appell.simulation.rollouts.laws import law_of
 from appell.simulation.rollouts.schemes import IN_LOOPS
 from appell.simulation.rollouts.stability import check_damping, check_springs
-from appell.simulation.rollouts.task import Task, task_of
+from appell.simulation.rollouts.task import RolloutTask, task_of
 from appell.simulation.rollouts.tracing import called, name_of, scalar_of
 from appell.simulation.start import dynamics_of
 
@@ -183,7 +183,7 @@ class Rollout:
         """The kernel of `change`."""
         return dual_march(self)
 
-    def _check_step(self, task: Task) -> None:
+    def _check_step(self, task: RolloutTask) -> None:
         """Warn of damping and contacts that are too stiff for the step."""
         touching = self.formula.touching
         finite = np.ones(task.members, bool)
@@ -208,7 +208,7 @@ class _Run:
     """One call of a plan: results as they are filled, row 0 being the start."""
 
     plan: Rollout
-    task: Task
+    task: RolloutTask
     energy: bool
     rows: int = 0
 
