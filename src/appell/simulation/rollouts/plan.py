@@ -71,6 +71,8 @@ class Rollout:
                 raise ArgumentError(f"{name} is {function!r}.", expected="a function over traced scalars, or None")
         self.final_cost = final_cost
         touching: Penalty | Impulses | None = None
+        dry = bool(dyn.equations_with(*_any(dyn)).dry_drives)
+        self._kicks = dry or contacts is not None or stops is not None
         if method == "moreau":
             if dyn.system.prescribed:
                 raise ArgumentError(
@@ -78,7 +80,7 @@ class Rollout:
                     expected=f"method {', '.join(name for name in IN_LOOPS if name != 'moreau')}",
                 )
             touching = Impulses(dyn, contacts, stops, sweeps=sweeps)
-        elif contacts is not None or stops is not None or dyn.equations_with(*_any(dyn)).dry_drives:
+        elif self._kicks:
             touching = Penalty(dyn, contacts, stops, depth=depth, stiffness=stiffness)
         self.formula = StepFormula(dyn, method, self.law, cost, saturate, touching)
         self.march: March = self.formula.march()
@@ -184,8 +186,10 @@ class Rollout:
         return dual_march(self)
 
     def _check_step(self, task: RolloutTask) -> None:
-        """Warn of damping and contacts that are too stiff for the step."""
+        """Warn of damping and contacts that are too stiff for the step; impulses are not, whatever they stop."""
         touching = self.formula.touching
+        if isinstance(touching, Impulses) and self._kicks:
+            return
         finite = np.ones(task.members, bool)
         for array in task.carried.values():
             finite &= np.isfinite(array.reshape(len(array), -1)).all(axis=1)
