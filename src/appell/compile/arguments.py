@@ -47,9 +47,7 @@ class Caller:
 
     @cached_property
     def _cost(self) -> float:
-        """ns of a sample in a batch, about."""
-        moved = sum(array.size for array in (*self.tape.inputs, *self.tape.outputs))
-        return A_NODE * length(self.tape) + A_NUMBER * moved
+        return sample_cost(self.tape)
 
     def _names(self, count: int) -> list[str]:
         """The names of so many arguments; those beyond the inputs are for results."""
@@ -100,6 +98,12 @@ class Caller:
                 f"{self.title}: argument {array.name} has shape {shape}.",
                 expected=f"a last {axes_text(array.shape)}, after any batch axes",
             )
+
+
+def sample_cost(formula: Formula) -> float:
+    """ns of a sample in a batch, about."""
+    moved = sum(array.size for array in (*formula.inputs, *formula.outputs))
+    return A_NODE * length(formula) + A_NUMBER * moved
 
 
 def title(name: str, owner: str) -> str:

@@ -13,6 +13,7 @@ from appell.algebra.scalar import select
 from appell.compile.emit.form import Form
 from appell.compile.function import Function
 from appell.compile.marching.march import March
+from appell.compile.native.blocks import Batch
 from appell.compile.native.gufunc import make_ufunc
 from appell.errors import CompileError, TraceError
 from compile.emit.tapes import random_tape
@@ -103,6 +104,26 @@ def test_a_batch_can_be_split_anywhere_and_run_by_several_threads(march):
         with ThreadPoolExecutor(len(slices)) as pool:
             parts = list(pool.map(lambda s: march(*(x[s] for x in arguments), every=5), slices))
         assert_same(tuple(np.concatenate(each) for each in zip(*parts, strict=True)), want)
+
+
+@marches
+@kinds
+def test_threads_do_not_show(march, kind):
+    """Enough steps that the batch is shared, down to a few samples; the number of threads changes no bit."""
+    for count, steps in ((3, 4000), (40, 1000), (301, 200)):
+        arguments = drawn(march, count, steps, kind)
+        arguments[2] = np.abs(arguments[2])  # friction that brakes
+        want = march(*arguments, every=50, threads=1)
+        for threads in (2, 3):
+            assert_same(march(*arguments, every=50, threads=threads), want)
+
+
+@pytest.mark.parametrize(("size", "pieces"), [(100, 8), (1000, 8), (17, 3), (8, 1), (20, 3)])
+def test_threads_get_whole_registers_of_samples(size, pieces):
+    """A register of eight that is filled by one sample takes as long as a full one."""
+    slices = [block[0] for block in Batch((size,), ()).blocks(pieces, 8)]
+    assert [k for part in slices for k in range(size)[part]] == list(range(size))
+    assert sum(-(-len(range(size)[part]) // 8) for part in slices) == -(-size // 8)
 
 
 def test_time_can_be_split_as_well():

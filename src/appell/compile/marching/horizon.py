@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -61,11 +62,16 @@ class Horizon:
         self._check_batches([x.shape[:axes] for x, axes in zip(arrays, batch, strict=True)])
         still = len(self.carried) + len(self.held)
         counts = [x.shape[axes] for x, axes in zip(arrays[still:], batch[still:], strict=True)]
-        rows = self._steps(counts, every) // every
+        rows = self._rows(counts, every)
         for number in range(still, len(arrays)):
             shape, axes = arrays[number].shape, batch[number]
             arrays[number] = arrays[number].reshape(*shape[:axes], rows, every, *shape[axes + 1 :])
         return arrays
+
+    def steps(self, seen: Sequence[np.ndarray]) -> int:
+        """The number of steps of arguments that have been seen."""
+        axis = seen[-1].ndim - len(self.driven[-1].shape) - 2
+        return prod(seen[-1].shape[axis : axis + 2])
 
     def _batch_axes(self, array: Array, x: np.ndarray) -> int:
         """How many axes of an argument come before its own."""
@@ -87,8 +93,8 @@ class Horizon:
                 expected="axes that broadcast, before all others",
             ) from None
 
-    def _steps(self, counts: Sequence[int], every: int) -> int:
-        """The number of steps, which all driven arrays share."""
+    def _rows(self, counts: Sequence[int], every: int) -> int:
+        """How often results are told; all driven arrays have the same number of steps."""
         if len(set(counts)) > 1:
             told = [f"{array.name} {count}" for array, count in zip(self.driven, counts, strict=True)]
             raise ArgumentError(
@@ -100,7 +106,7 @@ class Horizon:
                 f"{self.title}: {counts[0]} steps cannot be told every {every} steps.",
                 expected="a number of steps that `every` divides",
             )
-        return counts[0]
+        return counts[0] // every
 
     def _numbers(self, array: Array, value: Any) -> np.ndarray:
         try:

@@ -40,8 +40,11 @@ class Batch(NamedTuple):
         """Of one sample: all that goes in and comes out."""
         return sum(map(prod, self.cores))
 
-    def blocks(self, pieces: int) -> Iterator[Block]:
-        """About so many blocks: the longest axis is cut, and others with it if it is too short."""
+    def blocks(self, pieces: int, grain: int = 1) -> Iterator[Block]:
+        """About so many blocks: the longest axis is cut, and others with it if it is too short.
+
+        A long axis is cut at multiples of `grain`.
+        """
         cuts = [1] * len(self.shape)
         while prod(cuts) < pieces:
             longest = max(range(len(cuts)), key=lambda axis: self.shape[axis] / cuts[axis])
@@ -49,7 +52,7 @@ class Batch(NamedTuple):
             if wanted == cuts[longest]:
                 break
             cuts[longest] = wanted
-        return product(*map(_slices, self.shape, cuts))
+        return product(*(_slices(size, parts, grain) for size, parts in zip(self.shape, cuts, strict=True)))
 
     def part(self, operand: Any, core: tuple[int, ...]) -> Callable[[Block], Any]:
         """What belongs to a block in one operand."""
@@ -161,7 +164,8 @@ def _are_same(one: np.ndarray, core: tuple[int, ...], other: Any, its_core: tupl
     return (here, one.shape, one.strides) == (there, other.shape, other.strides)
 
 
-def _slices(size: int, parts: int) -> list[slice]:
+def _slices(size: int, parts: int, grain: int) -> list[slice]:
     """An axis in so many parts, as even as they can be."""
-    ends = [size * k // parts for k in range(parts + 1)]
+    unit = grain if parts * grain <= size else 1
+    ends = [*(size * k // (parts * unit) * unit for k in range(parts)), size]
     return [slice(start, stop) for start, stop in pairwise(ends)]

@@ -42,10 +42,11 @@ def spread(
     options: dict[str, Any],
     threads: int | str | None = None,
     cost: float | None = None,
+    grain: int = 1,
 ) -> Any:
     """`ufunc(*arguments, **options)` on several threads, if the batch is worth it; a sample takes about `cost` ns.
 
-    Without a cost it is that of moving the numbers of a sample.
+    Without a cost it is that of moving the numbers of a sample. `grain` samples take no longer than one.
     """
     count = setting() if threads is None else threads_of(threads, "threads")
     if count == 1 or (cost is not None and _is_small(arguments, cost)):
@@ -53,10 +54,11 @@ def spread(
     batch = batch_of(ufunc, arguments, options)
     if batch is not None and not held():
         work = batch.samples * (A_NUMBER * batch.numbers if cost is None else cost)
-        pieces = int(min(_BLOCKS * count, work // A_BLOCK, batch.samples)) if work >= WORTHWHILE else 1
+        most = -(-batch.samples // grain)
+        pieces = int(min(_BLOCKS * count, work // A_BLOCK, most)) if work >= WORTHWHILE else 1
         results = results_of(ufunc, arguments, options, batch) if pieces > 1 else None
         if results is not None:
-            _run(ufunc, arguments, options, results, batch, min(count, pieces), pieces)
+            _run(ufunc, arguments, options, results, batch, min(count, pieces), batch.blocks(pieces, grain))
             return results if len(results) > 1 else results[0]
     return ufunc(*arguments, **options)
 
@@ -171,7 +173,7 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_begin_anew)
 
 
-def _run(ufunc: np.ufunc, arguments, options, results, batch: Batch, threads: int, pieces: int) -> None:
+def _run(ufunc: np.ufunc, arguments, options, results, batch: Batch, threads: int, blocks: Iterator[Block]) -> None:
     given = [x if type(x) in (int, float) else np.asarray(x) for x in arguments]
     parts = [batch.part(each, core) for each, core in zip((*given, *results), batch.cores, strict=True)]
     ins, outs = parts[: ufunc.nin], parts[ufunc.nin :]
@@ -180,6 +182,6 @@ def _run(ufunc: np.ufunc, arguments, options, results, batch: Batch, threads: in
     def run(block: Block) -> None:
         ufunc(*[part(block) for part in ins], out=tuple([part(block) for part in outs]), **rest)
 
-    work = _Work(run, batch.blocks(pieces))
+    work = _Work(run, blocks)
     _helpers.finish(work, threads)
     answer_for(work.flags, ufunc.__name__)

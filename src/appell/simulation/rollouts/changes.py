@@ -24,7 +24,7 @@ from appell.simulation.rollouts.arguments import common, over_time, per_member
 
 if TYPE_CHECKING:
     from appell.simulation.rollouts.plan import Rollout
-    from appell.simulation.rollouts.task import Task
+    from appell.simulation.rollouts.task import RolloutTask
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ def dual_march(plan: Rollout) -> March:
     return March.of("rollout_change", *parts, body, owner=step.owner, doc="A step of a rollout and its change.")
 
 
-def change_of(plan: Rollout, task: Task, along: Mapping[str, Any], threads: int | None) -> Change:
+def change_of(plan: Rollout, task: RolloutTask, along: Mapping[str, Any], threads: int | None) -> Change:
     """The end of a task, and its change along these directions."""
     system, formula, owner = plan.dyn.system, plan.formula, plan.dyn.system.owner
     known = ("q0", "v0", "torque", *(("parameters",) if "parameters" in formula.held else ()))

@@ -23,7 +23,7 @@ from appell.simulation.rollouts.changes import tangent
 
 if TYPE_CHECKING:
     from appell.simulation.rollouts.plan import Rollout
-    from appell.simulation.rollouts.task import Task
+    from appell.simulation.rollouts.task import RolloutTask
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ def adjoint_march(plan: Rollout) -> March:
     return March.of("rollout_adjoint", carried, formula.held, driven, body, owner=step.owner, doc=doc)
 
 
-def gradient_of(plan: Rollout, task: Task, threads: int | None) -> CostGradient:
+def gradient_of(plan: Rollout, task: RolloutTask, threads: int | None) -> CostGradient:
     """(2) over a task."""
     if not plan.costs:
         raise ArgumentError("the rollout has no cost, and so no gradient.", expected="cost=, final_cost=, or both")

@@ -36,7 +36,7 @@ from appell.simulation.rollouts.gradients import CostGradient, adjoint_march, gr
 from appell.simulation.rollouts.laws import law_of
 from appell.simulation.rollouts.schemes import IN_LOOPS
 from appell.simulation.rollouts.stability import check_damping, check_springs
-from appell.simulation.rollouts.task import Task, task_of
+from appell.simulation.rollouts.task import RolloutTask, task_of
 from appell.simulation.rollouts.tracing import called, name_of, scalar_of
 from appell.simulation.start import dynamics_of
 
@@ -71,6 +71,8 @@ class Rollout:
                 raise ArgumentError(f"{name} is {function!r}.", expected="a function over traced scalars, or None")
         self.final_cost = final_cost
         touching: Penalty | Impulses | None = None
+        dry = bool(dyn.equations_with(*_any(dyn)).dry_drives)
+        self._kicks = dry or contacts is not None or stops is not None
         if method == "moreau":
             if dyn.system.prescribed:
                 raise ArgumentError(
@@ -78,7 +80,7 @@ class Rollout:
                     expected=f"method {', '.join(name for name in IN_LOOPS if name != 'moreau')}",
                 )
             touching = Impulses(dyn, contacts, stops, sweeps=sweeps)
-        elif contacts is not None or stops is not None or dyn.equations_with(*_any(dyn)).dry_drives:
+        elif self._kicks:
             touching = Penalty(dyn, contacts, stops, depth=depth, stiffness=stiffness)
         self.formula = StepFormula(dyn, method, self.law, cost, saturate, touching)
         self.march: March = self.formula.march()
@@ -183,9 +185,11 @@ class Rollout:
         """The kernel of `change`."""
         return dual_march(self)
 
-    def _check_step(self, task: Task) -> None:
-        """Warn of damping and contacts that are too stiff for the step."""
+    def _check_step(self, task: RolloutTask) -> None:
+        """Warn of damping and contacts that are too stiff for the step; impulses are not, whatever they stop."""
         touching = self.formula.touching
+        if isinstance(touching, Impulses) and self._kicks:
+            return
         finite = np.ones(task.members, bool)
         for array in task.carried.values():
             finite &= np.isfinite(array.reshape(len(array), -1)).all(axis=1)
@@ -208,7 +212,7 @@ class _Run:
     """One call of a plan: results as they are filled, row 0 being the start."""
 
     plan: Rollout
-    task: Task
+    task: RolloutTask
     energy: bool
     rows: int = 0
 

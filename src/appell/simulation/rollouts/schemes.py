@@ -29,7 +29,7 @@ from appell.algebra.scalar import Scalar, Vector
 
 TURNS = 6  # of (2)
 STAGES = ((0.0, 0.5, 1.0), (0.5, 0.5, 2.0), (0.5, 1.0, 2.0), (1.0, 0.0, 1.0))  # time, way to the next stage, weight
-IN_LOOPS = {"rk4": False, "euler": False, "midpoint": True, "moreau": True}
+IN_LOOPS = {"rk4": True, "euler": False, "midpoint": True, "moreau": True}
 
 
 class Slopes(Protocol):
