@@ -86,6 +86,7 @@ _LATER: dict[str, tuple[str, str | None]] = {
     "control": ("appell.control", None),
     "draw": ("appell.motion", "draw"),
     "from_pinocchio": ("appell.describe.pinocchio", "from_pinocchio"),
+    "gym_env": ("appell.learning", "gym_env"),
     "identify": ("appell.identify", None),
     "legs": ("appell.describe.legs", None),
     "motion": ("appell.motion", None),
@@ -101,6 +102,7 @@ if TYPE_CHECKING:  # so that a type checker knows them too
     from appell.describe import legs
     from appell.describe.pinocchio import from_pinocchio
     from appell.describe.write import to_toml, to_urdf
+    from appell.learning import gym_env
     from appell.model import constraint, shapes
     from appell.motion import Path, Record, Records, draw
     from appell.simulation import Circle, Contact, Cylinder, Implicit, Plane, Sampled, Sphere, rollout, simulate
@@ -182,6 +184,7 @@ __all__ = [
     "draw",
     "from_dh",
     "from_pinocchio",
+    "gym_env",
     "identify",
     "legs",
     "load",

@@ -42,7 +42,8 @@ def swept(
         free = [next(entries) for _ in range(size)]
         f = list(f)
         for law, rows, data in zip(laws, places, datas, strict=True):
-            u = [sum((lower[max(i, j)][min(i, j)] * x for j, x in enumerate(f)), start=0.0) + free[i] for i in rows]
+            latest_last = [*range(rows.start, size), *range(rows.start)]  # so that only the last sum has to wait for it
+            u = [sum((lower[max(i, j)][min(i, j)] * f[j] for j in latest_last), start=free[i]) for i in rows]
             f[rows.start : rows.stop] = law.solved([next(entries) for _ in data], [f[i] for i in rows], u)
         return [f]
 
