@@ -6,11 +6,11 @@ from functools import cache
 
 import numpy as np
 import pytest
-from constrained_cases import constrained
-from free_bodies import box
 
 import appell as ap
 from appell.simulation import Rollout
+from constrained_cases import constrained
+from free_bodies import box
 
 ORDERS = {"rk4": 4, "euler": 1, "midpoint": 2, "moreau": 2}
 # what moves, for how long, and in how many steps errors of order 4 are far from rounding

@@ -107,7 +107,7 @@ def test_a_regulator_does_in_a_kernel_what_it_does_in_simulate():
     robot = ap.load("planar-2r").with_gravity((0.0, -9.81, 0.0))
     up = np.array([np.pi / 2, 0.0])
     regulator = lqr(linearize(robot, up, np.zeros(2)), np.ones(4))
-    dyn, start = ap.Dynamics(robot, friction=True, rotors=True), up + [0.05, -0.1]
+    dyn, start = ap.Dynamics(robot, friction=True, rotors=True), up + np.array([0.05, -0.1])
     exact = ap.simulate(dyn, start, until=0.5, torque=regulator, rtol=1e-11, atol=1e-12)
     found = ap.rollout(dyn, start, law=regulator, steps=2000, dt=2.5e-4)
     assert np.abs(found.q[0, -1] - exact.q[-1]).max() < 1e-9

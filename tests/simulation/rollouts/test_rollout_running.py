@@ -80,7 +80,7 @@ def test_what_is_no_system_is_refused():
 
 
 def test_a_free_body_needs_its_parameters():
-    with pytest.raises(ArgumentError, match="no parameters are given for the free bodies of robot 'planar-2r': "):
+    with pytest.raises(ArgumentError, match="no parameters are given for the free bodies"):
         ap.rollout(ap.load("planar-2r").with_free(), steps=2)
 
 
@@ -89,7 +89,7 @@ def test_an_open_loop_is_named_with_its_member_or_closed_if_that_is_asked_for():
     q0 = np.tile(dyn.system.start, (3, 1))
     q0[1, 0] += 0.05
     plan = Rollout(dyn)
-    with pytest.raises(ArgumentError, match="q0 of member 1 of .* leaves constraint '.*' open by"):
+    with pytest.raises(ArgumentError, match=r"q0 of member 1 of .* leaves constraint '.*' open by"):
         plan(q0, None, None, 5, 1e-3)
     assert np.abs(dyn.gap(plan(q0, None, None, 5, 1e-3, project=True).q)).max() < 1e-12
 
