@@ -19,7 +19,7 @@ import numpy as np
 
 from appell.compile.function import Function
 from appell.dynamics import Dynamics
-from appell.errors import ArgumentError, check_number
+from appell.errors import ArgumentError
 from appell.learning.actions import Actions
 from appell.model.system import System
 from appell.simulation.rollouts.arguments import number_of_steps, step_length
@@ -41,7 +41,7 @@ class Members:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class Told:
     """What a step gave, a row a member."""
 
     observation: np.ndarray
@@ -92,12 +92,16 @@ class Episodes:
         return self.readout.outputs[0].size
 
     def _readout(self, reward: Callable, observation: Callable | None, terminated: Callable | None) -> Function:
-        what = {given: f"{name} '{name_of(given)}'" for name, given in (("reward", reward), ("ends", terminated)) if given}
+        what = {
+            given: f"{name} '{name_of(given)}'" for name, given in (("reward", reward), ("ends", terminated)) if given
+        }
 
         def body(q, v, tau):
             seen = [*q, *v] if observation is None else list(called(observation, "observation", q, v))
             rewarded = scalar_of(called(reward, what[reward], q, v, tau), what[reward])
-            ends = 0.0 if terminated is None else scalar_of(called(terminated, what[terminated], q, v), what[terminated])
+            ends = (
+                0.0 if terminated is None else scalar_of(called(terminated, what[terminated], q, v), what[terminated])
+            )
             named = [f"{k}" for k in range(len(seen))]
             return {"observation": scalars_of(seen, named, "observation"), "reward": rewarded, "terminated": ends}
 
@@ -119,7 +123,9 @@ class Episodes:
         return Members(q, v, parameters, np.zeros(len(rows), int))
 
     def _checked(self, given: Any) -> list[np.ndarray]:
-        sizes = {"q": self.system.nq, "v": self.system.nv} | ({"parameters": self._parameters} if self._parameters else {})
+        sizes = {"q": self.system.nq, "v": self.system.nv} | (
+            {"parameters": self._parameters} if self._parameters else {}
+        )
         try:
             found = [np.asarray(each, float) for each in given]
         except (TypeError, ValueError):
@@ -138,7 +144,7 @@ class Episodes:
         observation, _, _ = self.readout(members.q, members.v, np.zeros(self.system.nu))
         return np.asarray(observation, np.float32)
 
-    def step(self, members: Members, action: Any) -> Outcome:
+    def step(self, members: Members, action: Any) -> Told:
         """Move all members on, in place."""
         count, span = len(members.q), self.substeps
         acting = np.broadcast_to(self.actions.clipped(action, count)[:, None], (count, span, len(self.actions.low)))
@@ -155,7 +161,7 @@ class Episodes:
         members.q, members.v = (np.where(lost[:, None], x, y) for x, y in ((members.q, q), (members.v, v)))
         members.taken = members.taken + 1
         observation, reward, ends = self.readout(members.q, members.v, np.where(lost[:, None], 0.0, tau))
-        return Outcome(
+        return Told(
             np.asarray(observation, np.float32),
             np.where(lost, 0.0, reward),
             (np.asarray(ends) > 0.0) | lost,

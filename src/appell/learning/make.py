@@ -35,9 +35,9 @@ def gym_env(
 ) -> RobotEnv | RobotVectorEnv:
     """A system as a `gymnasium.Env`, or with `members` as a `gymnasium.vector.VectorEnv` of so many agents.
 
-    `reward(q, v, tau)`, `observation(q, v)` (all of q and v if None) and `terminated(q, v)` (positive: the episode ends)
-    are functions over traced scalars, asked after every action; write them with ap.sin, ap.cos, ap.select ... They and
-    the steps are machine code, and many agents are one call of it.
+    `reward(q, v, tau)`, `observation(q, v)` (all of q and v if None) and `terminated(q, v)` (positive: the end) are
+    functions over traced scalars, asked after every action; write them with ap.sin, ap.cos, ap.select ... They and the
+    steps are machine code, and many agents are one call of it.
 
     An action is held for `substeps` steps of `dt` seconds; an episode is cut off after `horizon` actions. Actions are
     torques (N m, N) of `actuators`, by default of all that have a torque limit, which bounds them; `action_limits`, a
@@ -45,8 +45,8 @@ def gym_env(
     torques of, such as positions for a proportional controller, which is then asked in every step.
 
     `reset(rng)` gives (q, v) for one agent from a NumPy generator, and the parameters of free bodies if there are any,
-    which makes every episode one of another robot; by default the system's start and rest, give or take 0.05. Seeds make
-    all of it repeatable.
+    which makes every episode one of another robot; by default the system's start and rest, give or take 0.05. Seeds
+    make all of it repeatable.
 
     `method`, `contacts`, `stops`, `depth`, `stiffness`, `sweeps` and `saturate` are those of `rollout`.
     """

@@ -16,11 +16,11 @@ from collections.abc import Sequence
 
 from appell.algebra.loops import Loops, Rows
 from appell.algebra.scalar import Scalar, Vector, is_number
-from appell.simulation.rollouts.contacts.impulse_laws import Law, Matrix
+from appell.simulation.rollouts.contacts.impulse_laws import ImpulseLaw, Matrix
 
 
 def swept(
-    loops: Loops, A: Matrix, b: Vector, laws: Sequence[Law], sweeps: int, start: Vector | None = None
+    loops: Loops, A: Matrix, b: Vector, laws: Sequence[ImpulseLaw], sweeps: int, start: Vector | None = None
 ) -> list[Scalar]:
     """f of (1) after so many sweeps, from `start` on, by default from 0."""
     size = len(b)

@@ -30,7 +30,7 @@ TINY = 1e-300
 Matrix = Sequence[Sequence[Scalar]]
 
 
-class Law(Protocol):
+class ImpulseLaw(Protocol):
     """One or more rows. `data` is all that changes with the state: what is computed once, before the sweeps."""
 
     @property
