@@ -10,7 +10,10 @@ import pytest
 import appell as ap
 from appell.errors import ArgumentError
 from appell.simulation import Rollout
+from appell.simulation.progress import Bar
 from appell.simulation.rollouts import chunks
+from free_bodies import box
+from robots import random_chain
 
 
 @pytest.fixture(scope="module")
@@ -135,8 +138,6 @@ def test_a_motion_that_blows_up_is_lost_when_it_does():
 
 
 def test_a_quaternion_without_direction_is_lost():
-    from free_bodies import box
-
     q0 = np.tile(box().start, (2, 1))
     q0[1, 3:] = 0.0
     assert ap.rollout(box(), q0, steps=3).lost.tolist() == [1]
@@ -191,9 +192,37 @@ def test_ctrl_c_leaves_what_there_is(arm, starts, monkeypatch):
     assert "3 rows were done" in caught.value.__notes__[0]
 
 
-def test_a_bar_shows_on_a_terminal_only(arm, starts, capsys):
-    arm(starts, steps=10)
-    assert capsys.readouterr().err == ""
+def test_a_rollout_tells_a_bar_how_far_it_is(arm, starts, monkeypatch):
+    monkeypatch.setattr(chunks, "FIRST", 1)
+    told = []
+    monkeypatch.setattr(Bar, "__call__", lambda self, t: told.append((self.label, self.until, t)))
+    arm(starts, steps=10, dt=0.1, check=False)
+    assert {(label, until) for label, until, _ in told} == {("rollout", 1.0)}
+    times = [t for *_, t in told]
+    assert times == sorted(times)
+    assert times[-1] == pytest.approx(1.0)
+
+
+def falling(t, q, v):
+    return [-x for x in v]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"law": falling}, {"contacts": ap.Contact("all", ap.Plane((0.0, 1.0, 0.0), -5.0))}],
+    ids=["law", "walls"],
+)
+def test_a_plan_pickles_as_what_it_was_made_from(starts, options):
+    plan = Rollout(ap.load("planar-2r"), **options)
+    again = pickle.loads(pickle.dumps(plan))
+    assert np.array_equal(again(starts, steps=5).q, plan(starts, steps=5).q)
+
+
+def test_long_trees_run_as_loops_over_their_links():
+    chain = random_chain(3, 20)
+    loops, straight = (ap.rollout(ap.Dynamics(chain, looped=looped), steps=10) for looped in (True, False))
+    assert np.abs(loops.q - straight.q).max() < 1e-12 * np.abs(straight.q).max()
+    assert np.abs(straight.v).max() > 1e-3
 
 
 def test_records_travel_without_their_dynamics(arm, starts):
