@@ -66,7 +66,6 @@ def test_what_is_wrong_with_a_call_is_named(arm, given, message):
     ("options", "message"),
     [
         ({"method": "rk5"}, "rollout has no method 'rk5'. Did you mean 'rk4'. It has: rk4, euler, midpoint, moreau"),
-        ({"methd": "rk4"}, "rollout has no option 'methd'"),
         ({"final_cost": 1.0}, "final_cost is 1.0"),
         ({"method": "moreau", "sweeps": 0}, "sweeps=0"),
         ({"contacts": ap.Contact("all", ap.Plane((0, 0, 1))), "depth": -1.0}, "the depth of a penalty"),

@@ -11,7 +11,7 @@ from call to call.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 from typing import Any
 
@@ -23,6 +23,7 @@ from appell.dynamics import Dynamics
 from appell.errors import ArgumentError, unknown_name
 from appell.model.system import System
 from appell.motion.records import Records
+from appell.simulation.contact import Contact
 from appell.simulation.progress import Bar
 from appell.simulation.rollouts.arguments import kind_of
 from appell.simulation.rollouts.changes import Change, change_of, dual_march
@@ -54,8 +55,8 @@ class Rollout:
         cost: Callable | None = None,
         final_cost: Callable | None = None,
         saturate: bool = False,
-        contacts: Any = None,
-        stops: Any = None,
+        contacts: Contact | Iterable[Contact] | None = None,
+        stops: float | Mapping[str, float] | None = None,
         depth: float = DEPTH,
         stiffness: float | None = None,
         sweeps: int = SWEEPS,
