@@ -28,7 +28,7 @@ from appell.compile.program import Program
 from appell.compile.sources import sources_digest
 from appell.compile.tape import Tape
 
-LONG = 3000  # nodes from which on a formula is kept
+LONG = 300  # nodes from which on a formula is kept
 _FACE = ("name", "inputs", "outputs", "digest")
 
 
