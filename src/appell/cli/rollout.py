@@ -14,7 +14,7 @@ ENDINGS = (".npz", ".zarr")
 
 def register(app: typer.Typer) -> None:
     @app.command(
-        epilog="Example: [bold]appell rollout puma --members 10000 --steps 500 --every 10 --spread 0.1 --plot fan.png[/]."
+        epilog="Example: [bold]appell rollout puma --members 10000 --steps 500 --spread 0.1 --plot fan.png[/]."
     )
     def rollout(
         robot: RobotName,
@@ -101,12 +101,13 @@ def _spread(found: Any) -> dict[str, tuple[float, float, float]]:
 def _text(found: Any, seconds: float) -> str:
     import json
 
+    labels = ("least", "median", "most")
     told = {
         **found.about,
         "members": len(found),
         "finished": int(found.finished.sum()),
         "seconds": seconds,
-        "end": {title: dict(zip(("least", "median", "most"), row, strict=True)) for title, row in _spread(found).items()},
+        "end": {title: dict(zip(labels, row, strict=True)) for title, row in _spread(found).items()},
     }
     return json.dumps(told, indent=2)
 

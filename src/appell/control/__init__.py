@@ -4,6 +4,7 @@ axes, friction_parts, clock                          what can be controlled, its
 law/      gains, laws, design, controller            a control law, from its formula to one compiled function
           linear, directions                         what it does to small errors, constraints kept
           regulator                                  feedback of least cost about a steady motion
+          in_rollouts, measured                      both in the kernel of a rollout
           io_system                                  the same systems for python-control
 cabinet/  wiring, generic, puma600, hardware         amplifiers, converters and sensors, and the interface to them
           signals, plant, cabinet_step, simulated    a simulated cabinet with a system behind it

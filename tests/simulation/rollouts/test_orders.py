@@ -6,18 +6,18 @@ from functools import cache
 
 import numpy as np
 import pytest
-from constrained_cases import constrained
-from free_bodies import box
 
 import appell as ap
 from appell.simulation import Rollout
+from constrained_cases import constrained
+from free_bodies import box
 
 ORDERS = {"rk4": 4, "euler": 1, "midpoint": 2, "moreau": 2}
 # what moves, for how long, and in how many steps errors of order 4 are far from rounding
 CASES = {
     "a body that spins": (box, 0.5, 20),
     "a mechanism in closed form": (lambda: ap.load("five-bar"), 0.1, 20),
-    "a closed loop": (lambda: ap.load("four-bar"), 0.4, 80),
+    "a closed loop": (lambda: ap.load("four-bar"), 0.3, 40),
     "wheels under a planar joint": (lambda: ap.load("differential-drive"), 0.5, 40),
     "a loop that flies": (lambda: constrained("floating-fourbar"), 0.4, 20),
 }
@@ -45,7 +45,7 @@ def error(plan: Rollout, name: str, finer: int) -> float:
 def test_errors_shrink_with_the_order_of_the_method(name, method):
     plan = Rollout(case(name)[0], method=method)
     coarse, fine = error(plan, name, 1), error(plan, name, 2)
-    # halving the step divides the error by 2^order, but for terms of the next order: a quarter of a power here
+    # halving the step divides the error by 2^order, but for terms of the next order: up to a third of a power here
     assert abs(np.log2(coarse / fine) - ORDERS[method]) < 0.35
 
 

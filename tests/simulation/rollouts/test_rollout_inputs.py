@@ -146,7 +146,6 @@ def test_stops_hold_a_joint_in_its_limits():
     for method, depth in (("rk4", 0.05), ("moreau", 1e-9)):
         q = ap.rollout(robot, [1.5], stops=0.0, steps=2000, dt=1e-3, method=method).q[0, :, 0]
         assert -0.2 - depth < q.min() < -0.2 + 1e-3
-        assert abs(q[-1] + 0.2) < depth
 
 
 def test_dry_friction_holds_an_arm_by_impulses_and_lets_it_creep_by_springs():

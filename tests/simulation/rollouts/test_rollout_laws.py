@@ -9,8 +9,12 @@ import pytest
 
 import appell as ap
 from appell.control import Controller, Design, Reference, critical, linearize, lqr
+from appell.control.law.directions import deviation
+from appell.control.law.measured import measures
 from appell.errors import ArgumentError, StepWarning, TraceError
 from appell.simulation import Rollout
+from free_bodies import box
+from robots import random_tree
 
 KP, KD = 300.0, 40.0
 AIM = (0.4, -0.6, 0.5, 0.2, 0.3, -0.4)
@@ -107,11 +111,43 @@ def test_a_regulator_does_in_a_kernel_what_it_does_in_simulate():
     robot = ap.load("planar-2r").with_gravity((0.0, -9.81, 0.0))
     up = np.array([np.pi / 2, 0.0])
     regulator = lqr(linearize(robot, up, np.zeros(2)), np.ones(4))
-    dyn, start = ap.Dynamics(robot, friction=True, rotors=True), up + [0.05, -0.1]
+    dyn, start = ap.Dynamics(robot, friction=True, rotors=True), up + np.array([0.05, -0.1])
     exact = ap.simulate(dyn, start, until=0.5, torque=regulator, rtol=1e-11, atol=1e-12)
     found = ap.rollout(dyn, start, law=regulator, steps=2000, dt=2.5e-4)
     assert np.abs(found.q[0, -1] - exact.q[-1]).max() < 1e-9
     assert np.abs(found.q[0, -1] - up).max() < np.abs(start - up).max()
+
+
+def test_a_bicycle_is_held_upright_by_its_regulator():
+    """Its lean is a turn of a floating base, while that base rolls on."""
+    robot, v = ap.load("whipple-bicycle"), [0.0, 10.0, 0.0]
+    fed = dict.fromkeys(["q_frame_wx", "q_fork", "v_frame_wx", "v_fork"], 1.0)
+    law = lqr(linearize(robot, robot.start, v), fed, 0.01)
+    leaning = ap.motion.assemble(robot, robot.tree.integrate(robot.start, [0, 0, 0, 0.1, 0, 0, 0, 0, 0]))
+    dyn = ap.Dynamics(robot, friction=True, rotors=True)
+    exact = ap.simulate(dyn, leaning, v, 0.4, torque=law, rtol=1e-10, atol=1e-11)
+    found = ap.rollout(dyn, leaning, v, steps=800, dt=5e-4, law=law)
+    assert np.abs(found.q[0, -1] - exact.q[-1]).max() < 1e-8
+    assert np.abs(found.tau[0, 0] - law(0.0, leaning, np.array(v))).max() < 1e-12 * np.abs(found.tau).max()
+
+
+@pytest.mark.parametrize("kind", ["spherical", "planar", "floating"])
+def test_a_kernel_measures_deviations_as_everybody_does(kind):
+    robot, rng = random_tree(4, 3, base=kind, kinds=("revolute", "spherical")), np.random.default_rng(0)
+    for _ in range(20):
+        q0, w, t = robot.random_configuration(rng), rng.normal(size=robot.nv), float(rng.uniform(0.0, 2.0))
+        q = robot.integrate(robot.integrate(q0, t * w), rng.normal(size=robot.nv))
+        wanted, known = deviation(robot, q0, w, t, q), measures(robot, q0.tolist(), w.tolist())
+        assert len(known) == robot.nv - {"spherical": 0, "planar": 2, "floating": 3}[kind]
+        for k, measure in known.items():
+            assert abs(measure(t, q.tolist()) - wanted[k]) < 1e-13
+
+
+def test_a_regulator_of_a_way_in_space_is_refused_by_name():
+    robot = box().with_gravity((0.0, 0.0, 0.0))
+    law = lqr(linearize(robot, robot.start, np.zeros(6)), np.ones(12))
+    with pytest.raises(ArgumentError, match=r"feeds back '.*vx', the way of a joint of several axes"):
+        ap.rollout(robot, law=law)
 
 
 # ---- laws that cannot be traced

@@ -98,8 +98,11 @@ class StepFormula:
         in_loops = self.looped or IN_LOOPS[self.method]  # sweeps of impulses are loops too
 
         def body(*inputs):
-            self._loops, self._known = (inputs[-1] if in_loops else UNROLLED), (None, None, None)
-            return self.step(dict(zip(names, inputs, strict=False)))
+            self._loops = inputs[-1] if in_loops else UNROLLED
+            try:
+                return self.step(dict(zip(names, inputs, strict=False)))
+            finally:  # what was traced is the kernel's, and does not travel with the formula
+                self._loops, self._known = UNROLLED, (None, None, None)
 
         doc = f"A step of a rollout by {self.method}."
         return March.of("rollout", *parts, body, owner=self.system.owner, doc=doc, loops=in_loops)
