@@ -13,6 +13,7 @@ from appell.algebra.scalar import select
 from appell.compile.emit.form import Form
 from appell.compile.function import Function
 from appell.compile.marching.march import March
+from appell.compile.native import cores
 from appell.compile.native.blocks import Batch
 from appell.compile.native.gufunc import make_ufunc
 from appell.errors import CompileError, TraceError
@@ -108,8 +109,9 @@ def test_a_batch_can_be_split_anywhere_and_run_by_several_threads(march):
 
 @marches
 @kinds
-def test_threads_do_not_show(march, kind):
-    """Enough steps that the batch is shared, down to a few samples; the number of threads changes no bit."""
+def test_threads_do_not_show(march, kind, monkeypatch):
+    """A batch that is shared, down to a few samples; the number of threads changes no bit."""
+    monkeypatch.setattr(cores, "WORTHWHILE", 0.0)
     for count, steps in ((3, 4000), (40, 1000), (301, 200)):
         arguments = drawn(march, count, steps, kind)
         arguments[2] = np.abs(arguments[2])  # friction that brakes

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import multiprocessing
-import os
 from concurrent.futures import ProcessPoolExecutor
 
 import pytest
@@ -33,7 +32,7 @@ def test_what_was_said_last_holds_and_a_block_gives_it_back():
     with ap.set_threads(5):
         assert ap.threads() == 5
         with ap.set_threads("all"):
-            assert ap.threads() == len(os.sched_getaffinity(0))
+            assert ap.threads() == setting.cores()
         with pytest.raises(ZeroDivisionError), ap.set_threads(7):
             _ = 1 / 0
         assert ap.threads() == 5

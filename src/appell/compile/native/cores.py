@@ -30,7 +30,7 @@ from appell.compile.native.setting import threads as setting
 from appell.compile.native.setting import threads_of
 from appell.compile.native.trouble import answer_for
 
-WORTHWHILE = 200_000.0  # ns that one thread takes: to hand out work costs 20 000, and a helper may come 50 000 late
+WORTHWHILE = 400_000.0  # ns that one thread takes: to hand out work costs 20 000, and a helper may come 50 000 late
 A_BLOCK = 25_000.0  # ns that a block takes at least
 _BLOCKS = 4  # a thread
 A_NUMBER = 0.3  # ns to move one in or out
