@@ -96,7 +96,7 @@ class Caller:
         if array.shape and shape[-len(array.shape) :] != array.shape:
             raise ArgumentError(
                 f"{self.title}: argument {array.name} has shape {shape}.",
-                expected=f"a last {_axes(array.shape)}, after any batch axes",
+                expected=f"a last {axes_text(array.shape)}, after any batch axes",
             )
 
 
@@ -105,5 +105,6 @@ def title(name: str, owner: str) -> str:
     return f"{name} of {owner}" if owner else name
 
 
-def _axes(shape: tuple[int, ...]) -> str:
+def axes_text(shape: tuple[int, ...]) -> str:
+    """The axes of a shape, for messages."""
     return f"axis of {shape[0]}" if len(shape) == 1 else f"{len(shape)} axes of {' x '.join(map(str, shape))}"
