@@ -38,6 +38,8 @@ def call_signature(function: Function) -> Signature:
 
 def in_order(function: Function, arguments: Sequence[Any], named: Mapping[str, Any]) -> list[Any]:
     """All arguments in the order of the function's inputs."""
+    if len(arguments) == len(function.inputs) and not named:
+        return list(arguments)
     names = [array.name for array in function.inputs]
     whose, expected = title(function.name, function.owner), ", ".join(map(str, function.inputs))
     given = dict(zip(names, arguments, strict=False))

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import reduce
+from inspect import signature
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,13 +22,13 @@ import numpy as np
 from appell.compile.arguments import title
 from appell.compile.export.calls import batch_of, call_signature, handed_over, in_order, library
 from appell.compile.export.differentiable import Differentiable
-from appell.compile.native.making import once
 from appell.errors import ArgumentError
 
 if TYPE_CHECKING:
     from appell.compile.function import Function
 
 torch = library("torch", "to_torch", "pip install 'appell[torch]'")
+_KINDS = (torch.float32, torch.float64)
 
 
 class Call(torch.autograd.Function):  # type: ignore[misc,name-defined]
@@ -35,10 +36,9 @@ class Call(torch.autograd.Function):  # type: ignore[misc,name-defined]
 
     @staticmethod
     def forward(of: Differentiable, *tensors: Any) -> tuple[Any, ...]:
-        batch = tensors[0].shape[: tensors[0].ndim - len(of.inputs[0].shape)]
-        results = tuple(torch.empty((*batch, *array.shape), dtype=tensors[0].dtype) for array in of.outputs)
-        of.function(*(x.detach().numpy() for x in tensors), out=tuple(x.numpy() for x in results))
-        return results
+        found = of.function(*[x.detach().numpy() for x in tensors])
+        results = found if len(of.outputs) > 1 else (found,)
+        return tuple([torch.from_numpy(np.asarray(x)) for x in results])
 
     @staticmethod
     def setup_context(ctx: Any, inputs: Sequence[Any], output: Any) -> None:
@@ -66,6 +66,9 @@ class Call(torch.autograd.Function):  # type: ignore[misc,name-defined]
         return Call.apply(of, *moved), (0,) * len(of.outputs)
 
 
+Call.forward.__signature__ = signature(Call.forward)  # or `apply` looks for it in every call, longer than most kernels run
+
+
 class TorchFunction:
     """A function of PyTorch tensors."""
 
@@ -74,16 +77,27 @@ class TorchFunction:
         self.__name__ = function.name
         self.__doc__ = function.__doc__
         self.__signature__ = call_signature(function)
-
-    @once
-    def _of(self) -> Differentiable:
-        return Differentiable(self.function)
+        self._of = Differentiable(function)
+        self._shapes = [array.shape for array in function.inputs]
 
     def __call__(self, *arguments: Any, **named: Any) -> Any:
-        tensors = self._tensors(in_order(self.function, arguments, named))
+        tensors = arguments if self._fit(arguments) and not named else self._fitted(in_order(self.function, arguments, named))
+        return handed_over(Call.apply(self._of, *tensors))
+
+    def _fit(self, arguments: Sequence[Any]) -> bool:
+        """Whether all arguments are tensors of one type and batch: what most calls in a loop are, quickly told."""
+        if len(arguments) != len(self._shapes) or not all(isinstance(x, torch.Tensor) and x.is_cpu for x in arguments):
+            return False
+        first = arguments[0]
+        kind, batch = first.dtype, first.shape[: first.ndim - len(self._shapes[0])]
+        return kind in _KINDS and all(
+            x.dtype is kind and x.shape == (*batch, *shape) for x, shape in zip(arguments, self._shapes, strict=True)
+        )
+
+    def _fitted(self, arguments: Sequence[Any]) -> list[Any]:
+        tensors = self._tensors(arguments)
         batch = batch_of(self.function, [tuple(x.shape) for x in tensors])
-        wide = [x.expand(*batch, *array.shape) for x, array in zip(tensors, self.function.inputs, strict=True)]
-        return handed_over(Call.apply(self._of, *wide))
+        return [x.expand(*batch, *shape) for x, shape in zip(tensors, self._shapes, strict=True)]
 
     def __repr__(self) -> str:
         return f"<kernel in PyTorch of {self.function!r}>"
@@ -99,7 +113,7 @@ class TorchFunction:
         if not (kind.is_floating_point or kind.is_complex):
             kind = torch.get_default_dtype()
         whose = title(self.function.name, self.function.owner)
-        if kind not in (torch.float32, torch.float64):
+        if kind not in _KINDS:
             raise ArgumentError(f"{whose} is called in {kind}.", expected="torch.float32, torch.float64")
         for x, array in zip(typed, self.function.inputs, strict=True):
             if isinstance(x, torch.Tensor) and x.device.type != "cpu":
