@@ -6,7 +6,6 @@ What is wrong with a call is said in the words of the function itself: which arg
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from importlib import import_module
 from inspect import Parameter, Signature
 from typing import TYPE_CHECKING, Any
 
@@ -19,14 +18,6 @@ if TYPE_CHECKING:
     from appell.compile.function import Function
 
 Shape = tuple[int, ...]
-
-
-def library(name: str, exporter: str, hint: str | None = None) -> Any:
-    """A package that an export needs, or an error that says how to get it."""
-    try:
-        return import_module(name)
-    except ImportError:
-        raise ArgumentError(f"{exporter} needs the package {name}.", hint=hint or f"pip install {name}") from None
 
 
 def call_signature(function: Function) -> Signature:
@@ -76,5 +67,3 @@ def batch_of(function: Function, shapes: Sequence[Shape]) -> Shape:
 def handed_over(results: Sequence[Any]) -> Any:
     """One result as it is, several as a tuple."""
     return results[0] if len(results) == 1 else tuple(results)
-
-

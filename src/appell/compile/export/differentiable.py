@@ -97,7 +97,7 @@ def _along(tape: Tape, moved: tuple[int, ...]) -> Tape:
 
 def _transposed(tape: Tape, taken: tuple[int, ...]) -> Tape:
     """∂(Σ G · results) by the arguments that are taken away; where nothing reads these any more, they go."""
-    whole = replace(tape, outputs=(Array("results", (len(tape.results),)),))
+    whole = Tape(tape.name, tape.inputs, (Array("results", (len(tape.results),)),), tape.nodes, tape.results)
     total = weighted(whole, f"{tape.name}_transposed")
     wrt = [tape.inputs[k] for k in taken]
     gradient = jacobian(total, total.name, [seed(total.inputs, array.name) for array in wrt], [w.name for w in wrt])

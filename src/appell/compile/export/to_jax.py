@@ -16,10 +16,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from appell.compile.arguments import title
-from appell.compile.export.calls import batch_of, call_signature, handed_over, in_order, library
+from appell.compile.export.calls import batch_of, call_signature, handed_over, in_order
 from appell.compile.export.differentiable import Differentiable
 from appell.compile.native.making import LOG
-from appell.errors import ArgumentError, CompileError
+from appell.errors import ArgumentError, CompileError, needed_package
 
 if TYPE_CHECKING:
     from appell.compile.function import Function
@@ -65,7 +65,7 @@ class JaxFunction:
 
 def jax_function(function: Function, native: bool | None = None) -> JaxFunction:
     """A function for JAX: by its kernel if that can be (None), by its kernel or not at all (True), without (False)."""
-    library("jax", "to_jax", "pip install 'appell[jax]'")
+    needed_package("jax", "to_jax", "appell[jax]")
     from appell.compile.export.xla.target import interface
 
     _, problem = interface()
@@ -81,7 +81,7 @@ def _kind(function: Function, arrays: list[Any]) -> Any:
     import jax.numpy as jnp
 
     kind = jnp.result_type(*arrays)
-    if jnp.issubdtype(kind, jnp.integer) or kind == bool:
+    if kind.kind in "iub":
         kind = jnp.result_type(float)
     if kind not in (jnp.float32, jnp.float64):
         raise ArgumentError(f"{title(function.name, function.owner)} is called in {kind}.", expected="float32, float64")

@@ -20,14 +20,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from appell.compile.arguments import title
-from appell.compile.export.calls import batch_of, call_signature, handed_over, in_order, library
+from appell.compile.export.calls import batch_of, call_signature, handed_over, in_order
 from appell.compile.export.differentiable import Differentiable
-from appell.errors import ArgumentError
+from appell.errors import ArgumentError, needed_package
 
 if TYPE_CHECKING:
     from appell.compile.function import Function
 
-torch = library("torch", "to_torch", "pip install 'appell[torch]'")
+torch = needed_package("torch", "to_torch", "appell[torch]")
 _KINDS = (torch.float32, torch.float64)
 
 
@@ -66,7 +66,8 @@ class Call(torch.autograd.Function):  # type: ignore[misc,name-defined]
         return Call.apply(of, *moved), (0,) * len(of.outputs)
 
 
-Call.forward.__signature__ = signature(Call.forward)  # or `apply` looks for it in every call, longer than most kernels run
+# else `apply` looks for it in every call, which takes longer than a kernel
+vars(Call)["forward"].__func__.__signature__ = signature(Call.forward)
 
 
 class TorchFunction:
@@ -81,7 +82,9 @@ class TorchFunction:
         self._shapes = [array.shape for array in function.inputs]
 
     def __call__(self, *arguments: Any, **named: Any) -> Any:
-        tensors = arguments if self._fit(arguments) and not named else self._fitted(in_order(self.function, arguments, named))
+        tensors = (
+            arguments if self._fit(arguments) and not named else self._fitted(in_order(self.function, arguments, named))
+        )
         return handed_over(Call.apply(self._of, *tensors))
 
     def _fit(self, arguments: Sequence[Any]) -> bool:

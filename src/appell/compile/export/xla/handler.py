@@ -202,7 +202,5 @@ def handler_plan(tape: Formula, itemsize: int, loop: int) -> np.ndarray:
     """What a handler must know of its kernel: the address of the loop, and how the operands lie in memory."""
     arrays = (*tape.inputs, *tape.outputs)
     sizes = [itemsize * array.size for array in arrays]
-    strides = [
-        itemsize * int(np.prod(array.shape[axis + 1 :])) for array in arrays for axis in range(len(array.shape))
-    ]
+    strides = [itemsize * int(np.prod(array.shape[axis + 1 :])) for array in arrays for axis in range(len(array.shape))]
     return np.array([loop, len(arrays), len(tape.inputs), len(strides), *sizes, *strides], dtype=np.uintp)

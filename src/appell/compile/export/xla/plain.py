@@ -22,13 +22,10 @@ from appell.compile.tape import Tape
 
 def _level(x: Any) -> Any:
     """The bits of the exponent above its lowest three, and the third of these set: see `algebra.scalar.level`."""
-    if x.dtype == jnp.float64:
-        kind, fraction, bits = np.int64, 52, 64
-    else:
-        kind, fraction, bits = np.int32, 23, 32
-    mask = kind((1 << (bits - 1)) - (1 << (fraction + 3)))
-    found = jax.lax.bitcast_convert_type(x, kind) & mask | kind(4 << fraction)
-    return jax.lax.bitcast_convert_type(found, x.dtype)
+    fraction, bits = jnp.finfo(x.dtype).nmant, jnp.finfo(x.dtype).bits
+    kind = np.dtype(f"int{bits}").type
+    kept = jax.lax.bitcast_convert_type(x, kind) & kind((1 << (bits - 1)) - (1 << (fraction + 3)))
+    return jax.lax.bitcast_convert_type(kept | kind(4 << fraction), x.dtype)
 
 
 OPERATIONS: Table = {
