@@ -11,6 +11,7 @@ import ctypes
 import hashlib
 import re
 from functools import cache
+from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -39,11 +40,11 @@ def interface() -> tuple[tuple[int, int], str]:
         text = header.read_text(encoding="utf-8")
         major, minor = (int(re.findall(rf"#define XLA_FFI_API_{part} (\d+)", text)[0]) for part in ("MAJOR", "MINOR"))
     except (AttributeError, OSError, IndexError):
-        return (0, 0), f"jaxlib {jax.lib.__version__} does not say which foreign-function interface it has"
+        return (0, 0), f"jaxlib {version('jaxlib')} does not say which foreign-function interface it has"
     if (major, minor) not in TRIED or ctypes.sizeof(ctypes.c_void_p) != 8:
         known = ", ".join(f"{major}.{minor}" for major, minor in TRIED)
         return (major, minor), (
-            f"the foreign-function interface of jaxlib {jax.lib.__version__} has version {major}.{minor}; "
+            f"the foreign-function interface of jaxlib {version('jaxlib')} has version {major}.{minor}; "
             f"kernels have been tried with {known}, on machines of 64 bits"
         )
     return (major, minor), ""
@@ -53,14 +54,14 @@ def target(function: Function, dtype: Any) -> str:
     """The name under which XLA finds the kernel of a function for float64 or float32."""
     import jax
 
-    kind, (version, _) = np.dtype(dtype), interface()
+    kind, (spoken, _) = np.dtype(dtype), interface()
     key = "\n".join([function.fused.digest, kind.str, host().identity])
     name = f"appell_{re.sub(r'[^A-Za-z0-9_]', '_', function.name)}_{hashlib.sha256(key.encode()).hexdigest()[:24]}"
     with MAKING:
         if name not in _registered:
             loop = function.loop(kind)
             plan = handler_plan(function.fused, kind.itemsize, loop.address)
-            code = Code(assemble(handler_text(version, plan), host(), name), "handler")
+            code = Code(assemble(handler_text(spoken, plan), host(), name), "handler")
             _registered[name] = (code, loop, plan)
             jax.ffi.register_ffi_target(name, _capsule(code.address), platform="cpu", api_version=1)
     return name
