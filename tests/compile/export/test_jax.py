@@ -6,6 +6,7 @@ import logging
 import pickle
 import re
 import sys
+from functools import partial
 
 import jax
 import jax.numpy as jnp
@@ -69,7 +70,13 @@ def test_float32_is_computed_in_float32_and_mixed_arguments_by_the_rules_of_jax(
 def test_batches_broadcast_as_those_of_the_compiled_function():
     function = ap.Dynamics(ap.load("planar-2r")).inverse_dynamics
     exported, rng = function.to_jax(), np.random.default_rng(2)
-    for batches in [((), (), ()), ((7,), (), (7,)), ((4, 1), (3,), ()), ((2, 1, 3), (5, 1), (2, 5, 3)), ((0,), (), (0,))]:
+    for batches in [
+        ((), (), ()),
+        ((7,), (), (7,)),
+        ((4, 1), (3,), ()),
+        ((2, 1, 3), (5, 1), (2, 5, 3)),
+        ((0,), (), (0,)),
+    ]:
         arguments = [rng.normal(size=(*batch, 2)) for batch in batches]
         assert np.array_equal(exported(*arguments), function(*arguments))
 
@@ -111,14 +118,12 @@ def test_derivatives_of_every_instruction_are_those_that_jax_finds_itself():
     weights = [jnp.asarray(rng.normal(size=array.shape)) for array in function.outputs]
     exported = function.to_jax()
 
-    def itself(*arguments):
-        return replayed(function.tape, *arguments)
+    @partial(jax.jit, static_argnums=0)
+    def both_ways(f):
+        return *jax.jvp(f, point, moved)[1], *jax.vjp(f, *point)[1](tuple(weights))
 
-    for found, expected in zip(jax.jvp(exported, point, moved)[1], jax.jvp(itself, point, moved)[1], strict=True):
-        assert relative(found, expected) <= DERIVATIVES
-    back = jax.vjp(exported, *point)[1](tuple(weights))
-    for found, expected in zip(back, jax.vjp(itself, *point)[1](weights), strict=True):
-        assert relative(found, expected) <= DERIVATIVES
+    pairs = zip(both_ways(exported), both_ways(lambda *x: tuple(replayed(function.tape, *x))), strict=True)
+    assert max(relative(found, expected) for found, expected in pairs) <= DERIVATIVES
 
 
 @pytest.mark.parametrize("native", [True, False])
@@ -151,7 +156,7 @@ def test_derivatives_of_any_order_are_those_that_jax_finds_itself():
 
 def test_derivatives_by_a_quaternion_are_along_its_four_numbers():
     """Along the velocities of the base they are appell's own; along the length of the quaternion nothing changes."""
-    robot = random_tree(3, 4, base="floating")
+    robot = random_tree(2, 4, base="floating")
     dyn = ap.Dynamics(robot)
     function = dyn.inverse_dynamics
     (q, v, a) = (x[0] for x in plain_arguments(function, dyn, 1))
