@@ -113,10 +113,10 @@ def case(robot: str, name: str, dyn: ap.Dynamics, function: Function, turns: int
     taken = times(function, arguments, turns)
     found |= {"errors": errors, "nanoseconds": taken}
     found |= {"jax_to_ufunc": taken["jax"] / taken["ufunc"], "torch_to_ufunc": taken["torch"] / taken["ufunc"]}
-    fresh = taken["ufunc_new"] / taken["ufunc"]
+    fresh, worst = taken["ufunc_new"] / taken["ufunc"], max(errors.values())
     print(
         f"{robot:12} {name:18} ufunc {taken['ufunc']:8.1f} ns   new results x{fresh:.2f}"
-        f"   JAX x{found['jax_to_ufunc']:.2f}   PyTorch x{found['torch_to_ufunc']:.2f}   errors {max(errors.values()):.0e}",
+        f"   JAX x{found['jax_to_ufunc']:.2f}   PyTorch x{found['torch_to_ufunc']:.2f}   errors {worst:.0e}",
         flush=True,
     )
     return found

@@ -19,6 +19,7 @@ from appell.algebra.vector import Vec3
 # its equations, compiled
 from appell.compile.count import OpCount
 from appell.compile.function import Function
+from appell.compile.native.setting import set_threads, threads
 from appell.compile.tape import Array, Tape
 from appell.compile.trace import trace
 from appell.describe.build import Builder
@@ -36,6 +37,7 @@ from appell.errors import (
     ModelError,
     ModelWarning,
     SimulationError,
+    StepWarning,
     TraceError,
 )
 from appell.model.actuator import Actuator
@@ -77,15 +79,18 @@ _LATER: dict[str, tuple[str, str | None]] = {
     "Path": ("appell.motion", "Path"),
     "Plane": ("appell.simulation", "Plane"),
     "Record": ("appell.motion", "Record"),
+    "Records": ("appell.motion", "Records"),
     "Sampled": ("appell.simulation", "Sampled"),
     "Sphere": ("appell.simulation", "Sphere"),
     "constraint": ("appell.model.constraint", None),
     "control": ("appell.control", None),
     "draw": ("appell.motion", "draw"),
     "from_pinocchio": ("appell.describe.pinocchio", "from_pinocchio"),
+    "gym_env": ("appell.learning", "gym_env"),
     "identify": ("appell.identify", None),
     "legs": ("appell.describe.legs", None),
     "motion": ("appell.motion", None),
+    "rollout": ("appell.simulation", "rollout"),
     "shapes": ("appell.model.shapes", None),
     "simulate": ("appell.simulation", "simulate"),
     "to_toml": ("appell.describe.write", "to_toml"),
@@ -97,9 +102,10 @@ if TYPE_CHECKING:  # so that a type checker knows them too
     from appell.describe import legs
     from appell.describe.pinocchio import from_pinocchio
     from appell.describe.write import to_toml, to_urdf
+    from appell.learning import gym_env
     from appell.model import constraint, shapes
-    from appell.motion import Path, Record, draw
-    from appell.simulation import Circle, Contact, Cylinder, Implicit, Plane, Sampled, Sphere, simulate
+    from appell.motion import Path, Record, Records, draw
+    from appell.simulation import Circle, Contact, Cylinder, Implicit, Plane, Sampled, Sphere, rollout, simulate
 
 __version__ = "0.1.0"
 
@@ -154,6 +160,7 @@ __all__ = [
     "Prismatic",
     "Reach",
     "Record",
+    "Records",
     "Revolute",
     "Robot",
     "Rolling",
@@ -163,6 +170,7 @@ __all__ = [
     "Slider",
     "Sphere",
     "Spherical",
+    "StepWarning",
     "Tape",
     "TraceError",
     "Universal",
@@ -176,17 +184,21 @@ __all__ = [
     "draw",
     "from_dh",
     "from_pinocchio",
+    "gym_env",
     "identify",
     "legs",
     "load",
     "load_text",
     "load_tree",
     "motion",
+    "rollout",
     "select",
+    "set_threads",
     "shapes",
     "simulate",
     "sin",
     "sqrt",
+    "threads",
     "to_toml",
     "to_urdf",
     "trace",
