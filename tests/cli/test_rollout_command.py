@@ -31,9 +31,7 @@ def test_records_and_pictures_are_written_and_the_end_is_told(tmp_path):
 
 
 def test_json_tells_the_spread_and_the_same_seed_the_same_numbers():
-    told = [
-        json.loads(run("pendulum", "--members", "5", "--steps", "10", "--seed", "3", "--json").stdout) for _ in "ab"
-    ]
+    told = [json.loads(run("pendulum", "--members", "5", "--steps", "10", "--seed", "3", "--json").stdout) for _ in "ab"]
     assert told[0]["end"] == told[1]["end"]
     assert told[0]["finished"] == told[0]["members"] == 5
     end = next(iter(told[0]["end"].values()))

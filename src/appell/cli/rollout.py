@@ -106,9 +106,7 @@ def _text(found: Any, seconds: float) -> str:
         "members": len(found),
         "finished": int(found.finished.sum()),
         "seconds": seconds,
-        "end": {
-            title: dict(zip(("least", "median", "most"), row, strict=True)) for title, row in _spread(found).items()
-        },
+        "end": {title: dict(zip(("least", "median", "most"), row, strict=True)) for title, row in _spread(found).items()},
     }
     return json.dumps(told, indent=2)
 

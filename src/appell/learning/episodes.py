@@ -92,16 +92,12 @@ class Episodes:
         return self.readout.outputs[0].size
 
     def _readout(self, reward: Callable, observation: Callable | None, terminated: Callable | None) -> Function:
-        what = {
-            given: f"{name} '{name_of(given)}'" for name, given in (("reward", reward), ("ends", terminated)) if given
-        }
+        what = {given: f"{name} '{name_of(given)}'" for name, given in (("reward", reward), ("ends", terminated)) if given}
 
         def body(q, v, tau):
             seen = [*q, *v] if observation is None else list(called(observation, "observation", q, v))
             rewarded = scalar_of(called(reward, what[reward], q, v, tau), what[reward])
-            ends = (
-                0.0 if terminated is None else scalar_of(called(terminated, what[terminated], q, v), what[terminated])
-            )
+            ends = 0.0 if terminated is None else scalar_of(called(terminated, what[terminated], q, v), what[terminated])
             named = [f"{k}" for k in range(len(seen))]
             return {"observation": scalars_of(seen, named, "observation"), "reward": rewarded, "terminated": ends}
 
@@ -123,9 +119,7 @@ class Episodes:
         return Members(q, v, parameters, np.zeros(len(rows), int))
 
     def _checked(self, given: Any) -> list[np.ndarray]:
-        sizes = {"q": self.system.nq, "v": self.system.nv} | (
-            {"parameters": self._parameters} if self._parameters else {}
-        )
+        sizes = {"q": self.system.nq, "v": self.system.nv} | ({"parameters": self._parameters} if self._parameters else {})
         try:
             found = [np.asarray(each, float) for each in given]
         except (TypeError, ValueError):

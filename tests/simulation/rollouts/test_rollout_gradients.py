@@ -91,7 +91,9 @@ def both_agree(plan: Rollout, q0, v0, torque, ways, **arrays) -> None:
 
     def cost(sign: float) -> float:
         moved = system.integrate(system.start if q0 is None else q0, sign * h * ways["q0"])
-        given = {name: array + sign * h * ways.get(name, 0.0) for name, array in arrays.items() if name == "parameters"}
+        given = {
+            name: array + sign * h * ways.get(name, 0.0) for name, array in arrays.items() if name == "parameters"
+        }
         return plan(moved, v0 + sign * h * ways["v0"], torque, steps, dt, **given).cost[0]
 
     assert (cost(1.0) - cost(-1.0)) / (2.0 * h) == pytest.approx(change.dcost[0], rel=1e-6)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from appell.compile.arguments import title
 from appell.compile.export.calls import batch_of, call_signature, handed_over, in_order
-from appell.compile.export.differentiable import Differentiable
+from appell.compile.export.derivable import Derivable
 from appell.compile.native.making import LOG
 from appell.errors import ArgumentError, CompileError, needed_package
 
@@ -35,7 +35,7 @@ class JaxFunction:
         self.__name__ = function.name
         self.__doc__ = function.__doc__
         self.__signature__ = call_signature(function)
-        self._of = Differentiable(function)
+        self._of = Derivable(function)
         self._jitted = jax.jit(self._called)
 
     def __call__(self, *arguments: Any, **named: Any) -> Any:

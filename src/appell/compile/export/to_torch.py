@@ -21,7 +21,7 @@ import numpy as np
 
 from appell.compile.arguments import title
 from appell.compile.export.calls import batch_of, call_signature, handed_over, in_order
-from appell.compile.export.differentiable import Differentiable
+from appell.compile.export.derivable import Derivable
 from appell.errors import ArgumentError, needed_package
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ class Call(torch.autograd.Function):  # type: ignore[misc,name-defined]
     """The call of a function as autograd sees it: all tensors of one type and one batch."""
 
     @staticmethod
-    def forward(of: Differentiable, *tensors: Any) -> tuple[Any, ...]:
+    def forward(of: Derivable, *tensors: Any) -> tuple[Any, ...]:
         found = of.function(*[x.detach().numpy() for x in tensors])
         results = found if len(of.outputs) > 1 else (found,)
         return tuple([torch.from_numpy(np.asarray(x)) for x in results])
@@ -58,7 +58,7 @@ class Call(torch.autograd.Function):  # type: ignore[misc,name-defined]
         return Call.apply(ctx.of.along(moved), *ctx.saved_tensors, *(tangents[k] for k in moved))
 
     @staticmethod
-    def vmap(info: Any, axes: Sequence[Any], of: Differentiable, *tensors: Any) -> tuple[Any, Any]:
+    def vmap(info: Any, axes: Sequence[Any], of: Derivable, *tensors: Any) -> tuple[Any, Any]:
         moved = [
             x.expand(info.batch_size, *x.shape) if axis is None else x.movedim(axis, 0)
             for x, axis in zip(tensors, axes[1:], strict=True)
@@ -78,7 +78,7 @@ class TorchFunction:
         self.__name__ = function.name
         self.__doc__ = function.__doc__
         self.__signature__ = call_signature(function)
-        self._of = Differentiable(function)
+        self._of = Derivable(function)
         self._shapes = [array.shape for array in function.inputs]
 
     def __call__(self, *arguments: Any, **named: Any) -> Any:

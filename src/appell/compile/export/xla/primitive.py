@@ -23,7 +23,7 @@ import numpy as np
 from jax.extend.core import Primitive
 from jax.interpreters import ad, batching, mlir
 
-from appell.compile.export.differentiable import Differentiable
+from appell.compile.export.derivable import Derivable
 from appell.compile.export.xla.plain import replayed
 from appell.compile.export.xla.target import target
 from appell.compile.tape import Array
@@ -34,27 +34,27 @@ call_p = Primitive("appell_call")
 call_p.multiple_results = True
 
 
-def call(of: Differentiable, native: bool, *arguments: Any) -> list[Any]:
+def call(of: Derivable, native: bool, *arguments: Any) -> list[Any]:
     """The results of a function on arrays of one type, whose batch axes are of one length or 1."""
     return call_p.bind(*arguments, of=of, native=native)
 
 
-def _batches(of: Differentiable, shapes: Sequence[Shape]) -> list[Shape]:
+def _batches(of: Derivable, shapes: Sequence[Shape]) -> list[Shape]:
     return [shape[: len(shape) - len(array.shape)] for shape, array in zip(shapes, of.inputs, strict=True)]
 
 
 @partial(jax.jit, static_argnames=("of", "native"))
-def _evaluated(*arguments: Any, of: Differentiable, native: bool) -> list[Any]:
+def _evaluated(*arguments: Any, of: Derivable, native: bool) -> list[Any]:
     return call_p.bind(*arguments, of=of, native=native)
 
 
 @call_p.def_abstract_eval
-def _shaped(*arguments: Any, of: Differentiable, native: bool) -> list[Any]:
+def _shaped(*arguments: Any, of: Derivable, native: bool) -> list[Any]:
     batch = np.broadcast_shapes(*_batches(of, [x.shape for x in arguments]))
     return [jax.core.ShapedArray((*batch, *array.shape), arguments[0].dtype) for array in of.outputs]
 
 
-def _batched(arguments: Sequence[Any], axes: Sequence[Any], *, of: Differentiable, native: bool) -> tuple[Any, Any]:
+def _batched(arguments: Sequence[Any], axes: Sequence[Any], *, of: Derivable, native: bool) -> tuple[Any, Any]:
     moved = [
         jax.numpy.expand_dims(x, 0) if axis is None else jax.numpy.moveaxis(x, axis, 0)
         for x, axis in zip(arguments, axes, strict=True)
@@ -62,13 +62,13 @@ def _batched(arguments: Sequence[Any], axes: Sequence[Any], *, of: Differentiabl
     return call(of, native, *moved), [0] * len(of.outputs)
 
 
-def _moved(primals: Sequence[Any], tangents: Sequence[Any], *, of: Differentiable, native: bool) -> tuple[Any, Any]:
+def _moved(primals: Sequence[Any], tangents: Sequence[Any], *, of: Derivable, native: bool) -> tuple[Any, Any]:
     results = call(of, native, *primals)
     moved = [k for k, tangent in enumerate(tangents) if not isinstance(tangent, ad.Zero)]
     return results, call(of.along(moved), native, *primals, *(tangents[k] for k in moved))
 
 
-def _turned_round(weights: Sequence[Any], *arguments: Any, of: Differentiable, native: bool) -> list[Any]:
+def _turned_round(weights: Sequence[Any], *arguments: Any, of: Derivable, native: bool) -> list[Any]:
     taken = [k for k, x in enumerate(arguments) if ad.is_undefined_primal(x)]
     stay = [x for x in arguments if not ad.is_undefined_primal(x)]
     given = [ad.instantiate_zeros(weight) for weight in weights]
@@ -88,11 +88,11 @@ def _summed(gradient: Any, shape: Shape) -> Any:
 # ---- lowering
 
 
-def _by_operations(*arguments: Any, of: Differentiable, native: bool) -> list[Any]:
+def _by_operations(*arguments: Any, of: Derivable, native: bool) -> list[Any]:
     return replayed(of.function.tape, *arguments)
 
 
-def _by_kernel(*arguments: Any, of: Differentiable, native: bool) -> list[Any]:
+def _by_kernel(*arguments: Any, of: Derivable, native: bool) -> list[Any]:
     if not native:
         return _by_operations(*arguments, of=of, native=native)
     batches = _batches(of, [x.shape for x in arguments])

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class Differentiable:
+class Derivable:
     """A function, and the arguments in which it is linear. Two are equal if they compute the same."""
 
     function: Function
@@ -41,13 +41,13 @@ class Differentiable:
     _derived: dict = field(default_factory=dict, init=False, repr=False)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Differentiable) and self._key == other._key
+        return isinstance(other, Derivable) and self._key == other._key
 
     def __hash__(self) -> int:
         return hash(self._key)
 
     def __reduce__(self):
-        return Differentiable, (self.function, self.linear)
+        return Derivable, (self.function, self.linear)
 
     @property
     def _key(self) -> tuple:
@@ -61,31 +61,31 @@ class Differentiable:
     def outputs(self) -> tuple[Array, ...]:
         return self.function.outputs
 
-    def along(self, moved: Sequence[int]) -> Differentiable:
+    def along(self, moved: Sequence[int]) -> Derivable:
         """The change of all results as the arguments at these positions move; the directions are further arguments."""
         return self._once("along", tuple(moved))
 
-    def transposed(self, taken: Sequence[int]) -> Differentiable:
+    def transposed(self, taken: Sequence[int]) -> Derivable:
         """The function turned round by the arguments at these positions, in which it is linear."""
         return self._once("transposed", tuple(taken))
 
-    def pulled_back(self, moved: Sequence[int]) -> Differentiable:
+    def pulled_back(self, moved: Sequence[int]) -> Derivable:
         """Weights of all results, which come last, brought back to the arguments at these positions."""
         ahead = self.along(moved)
         return ahead.transposed(ahead.linear)
 
-    def _once(self, kind: str, positions: tuple[int, ...]) -> Differentiable:
+    def _once(self, kind: str, positions: tuple[int, ...]) -> Derivable:
         with MAKING:
             if (kind, positions) not in self._derived:
                 self._derived[kind, positions] = self._derive(kind, positions)
             return self._derived[kind, positions]
 
-    def _derive(self, kind: str, positions: tuple[int, ...]) -> Differentiable:
+    def _derive(self, kind: str, positions: tuple[int, ...]) -> Derivable:
         of, make = self.function, {"along": _along, "transposed": _transposed}[kind]
         subject = content(kind, of.tape, positions) if len(of.tape) * len(of.inputs) > SHORT // 4 else None
         found = type(of)(kept(subject, lambda: make(of.tape, positions)), f"{kind} of {of.name}.", of.owner)
         rest = len(of.inputs) - (len(positions) if kind == "transposed" else 0)
-        return Differentiable(found, tuple(range(rest, len(found.inputs))))
+        return Derivable(found, tuple(range(rest, len(found.inputs))))
 
 
 def _along(tape: Tape, moved: tuple[int, ...]) -> Tape:
