@@ -1,0 +1,232 @@
+"""The two texts of an exported function: the header, and the file with the function for one sample and for batches.
+
+A batch is computed in blocks of lanes: a block is copied into arrays on the stack, where the compiler knows that nothing
+overlaps and how far neighbours are apart, and so makes vectors of it. If the block reports something unusual, a huge
+angle or a number that is not finite, its samples go through the function for one sample, one after the other. Both give
+the same bits, so nobody notices.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from appell.compile.count import OpCount
+from appell.compile.emit.lanes import Lanes
+from appell.compile.export.c.body import Body
+from appell.compile.export.c.library import fill, library
+from appell.compile.export.c.looped import looped
+from appell.compile.export.c.signature import Signature
+from appell.compile.export.c.straight import straight
+from appell.compile.formula import Formula
+from appell.compile.ops import Op
+from appell.compile.program import Program
+from appell.compile.tape import Tape
+
+BLOCK = 128  # bytes of the lanes of a block
+
+_SOURCE = """\
+/* @title@: see @P@.h.
+ *
+ * Written by appell @version@. @counts@
+ */
+
+#include "@P@.h"
+
+@library@
+#if defined(__GNUC__)
+#define @P@_APART static __attribute__((noinline))
+#else
+#define @P@_APART static
+#endif
+#if defined(__GNUC__) && !defined(__clang__)
+#define @P@_IVDEP _Pragma("GCC ivdep")
+#else
+#define @P@_IVDEP
+#endif
+@functions@
+/* Not a number in all results, if one argument is not finite. */
+@P@_APART void @P@_spoil(@pointers@)
+{
+    int spoilt_ = 0;
+    size_t k_;
+
+@finite@
+    if (!spoilt_)
+        return;
+@spoil@}
+
+void @P@(@single@)
+{
+    @word@ flag_ = 0;
+@one@    if (flag_ != 0u)
+        @P@_spoil(@addresses@);
+}
+
+/* One after the other, from blocks and into them. */
+@P@_APART void @P@_again(@blocks@)
+{
+@samples@    size_t k_, l_;
+
+    for (l_ = 0; l_ < @W@; ++l_) {
+@pick@        @P@(@values@);
+@put@    }
+}
+
+void @P@_batch(size_t n_, @pointers@)
+{
+@arrays@    size_t i_, k_, l_;
+
+    for (i_ = 0; i_ < n_; i_ += @W@) {
+        const size_t count_ = n_ - i_ < @W@ ? n_ - i_ : @W@;
+        @word@ flag_ = 0;
+
+        if (count_ == @W@) {
+@take@        } else {
+@take_tail@        }
+@lanes@        if (flag_ != 0u)
+            @P@_again(@block_names@);
+        if (count_ == @W@) {
+@give@        } else {
+@give_tail@        }
+    }
+    (void)l_;
+}
+"""
+
+_HEADER = """\
+/* @title@
+ *
+@doc@ *
+@arguments@ *
+ * @P@_batch computes n_ samples: element k of sample i is x[k * n_ + i] in every array.
+ * Arrays of one call must not overlap. An argument that is not finite makes all results of its sample NaN.
+ *
+ * The bits are those of the function that appell compiles on a machine with fused multiply-adds, if products are fused
+ * with sums nowhere else (gcc -ffp-contract=off) and the target has fused multiply-adds (x86: -mfma or -march=...;
+ * without them the library's fma() is called, which is slow).
+ *
+ * @counts@
+ * Written by appell @version@.
+ */
+
+#ifndef @P@_H
+#define @P@_H
+
+#include <stddef.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+void @P@(@single@);
+void @P@_batch(size_t n_, @pointers@);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
+"""
+
+
+@dataclass(frozen=True)
+class Page:
+    """The texts of a function."""
+
+    source: str
+    header: str
+
+
+def page(
+    prefix: str, formula: Formula, signature: Signature, lanes: Lanes, title: str, doc: str, count: OpCount
+) -> Page:
+    """Both texts."""
+    body = (looped if isinstance(formula, Program) else straight)(prefix, formula, signature, lanes)  # type: ignore
+    words = {
+        "library": library(prefix, lanes, _ops(formula)),
+        "functions": body.functions,
+        **_one(signature, body),
+        **_batch(signature, body),
+        "doc": "".join(f" * {line}\n" for line in doc.splitlines() if line),
+        "arguments": "".join(_described(signature)),
+        **words_of(prefix, lanes, title, count),
+    }
+    return Page(fill(_SOURCE, words), fill(_HEADER, words))
+
+
+def words_of(prefix: str, lanes: Lanes, title: str, count: OpCount) -> dict[str, str]:
+    """What every text of a file needs."""
+    from appell import __version__
+
+    return {
+        "title": title,
+        "counts": f"{count.mul} multiplications, {count.add} additions, {count.div} divisions, {count.sqrt} roots, "
+        f"{count.trig} sines, cosines or arctangents, {count.select} choices a call.",
+        "version": __version__,
+        "W": str(BLOCK // lanes.itemsize),
+        "P": prefix,
+        "real": lanes.scalar,
+        "word": f"uint{lanes.integer_bits}_t",
+    }
+
+
+def _described(signature: Signature):
+    for kind, arrays in (("takes", signature.inputs), ("gives", signature.outputs)):
+        for array in arrays:
+            shape = f", {' x '.join(map(str, array.shape))} row by row" if len(array.shape) > 1 else ""
+            yield f" * {kind} {array.name}[{array.size}]{shape}\n" if array.shape else f" * {kind} {array.name}\n"
+
+
+def _ops(formula: Formula) -> set[Op]:
+    tapes: list[Tape] = (
+        [step.tape for stage in formula.stages for step in stage.steps] if isinstance(formula, Program) else [formula]
+    )
+    return {Op(node[0]) for tape in tapes for node in tape.nodes}
+
+
+def _one(signature: Signature, body: Body) -> dict[str, str]:
+    finite = "    for (k_ = 0; k_ < {size}; ++k_)\n        spoilt_ |= !({name}[k_] - {name}[k_] == 0);\n"
+    spoil = "    for (k_ = 0; k_ < {size}; ++k_)\n        {name}[k_] = (@real@)NAN;\n"
+    return {
+        "finite": "".join(finite.format(size=array.size, name=array.name) for array in signature.inputs),
+        "spoil": "".join(spoil.format(size=array.size, name=array.name) for array in signature.outputs),
+        "one": body.one,
+        "single": signature.single,
+        "addresses": signature.addresses,
+        "pointers": signature.pointers,
+    }
+
+
+def _batch(signature: Signature, body: Body) -> dict[str, str]:
+    def every(text: str, arrays, joint: str = "") -> str:
+        return joint.join(text.format(n=array.name, size=array.size) for array in arrays)
+
+    inputs, outputs, arrays = signature.inputs, signature.outputs, signature.arrays
+    loop = "            for (k_ = 0; k_ < {size}; ++k_)\n                "
+    each = "for (l_ = 0; l_ < @W@; ++l_)\n                    "
+    frame = f"    @real@ frame_[{body.frame} * @W@];\n" if body.frame else ""
+    locals_ = "    @real@ {n}_[{size} * @W@];\n"
+    row = "            for (k_ = 0; k_ < {size}; ++k_)\n                "
+    passed = [f"x{k}[0]" if not array.shape else f"x{k}" for k, array in enumerate(inputs)]
+    passed += [f"y{k}" for k in range(len(outputs))]
+    samples = [f"    @real@ x{k}[{array.size}];\n" for k, array in enumerate(inputs)]
+    samples += [f"    @real@ y{k}[{array.size}];\n" for k, array in enumerate(outputs)]
+    move = "        for (k_ = 0; k_ < {size}; ++k_)\n            "
+    pick = [(move + "x{k}[k_] = {n}[k_ * @W@ + l_];\n").format(size=a.size, n=a.name, k=k) for k, a in enumerate(inputs)]
+    put = [(move + "{n}[k_ * @W@ + l_] = y{k}[k_];\n").format(size=a.size, n=a.name, k=k) for k, a in enumerate(outputs)]
+    return {
+        "blocks": signature.pointers,
+        "samples": "".join(samples),
+        "pick": "".join(pick),
+        "put": "".join(put),
+        "values": ", ".join(passed),
+        "arrays": every(locals_, arrays) + frame,
+        "take": every(row + "memcpy({n}_ + k_ * @W@, {n} + k_ * n_ + i_, @W@ * sizeof(@real@));\n", inputs),
+        "give": every(row + "memcpy({n} + k_ * n_ + i_, {n}_ + k_ * @W@, @W@ * sizeof(@real@));\n", outputs),
+        "take_tail": every(
+            loop + each + "{n}_[k_ * @W@ + l_] = {n}[k_ * n_ + i_ + (l_ < count_ ? l_ : 0)];\n", inputs
+        ),
+        "give_tail": every(row + "memcpy({n} + k_ * n_ + i_, {n}_ + k_ * @W@, count_ * sizeof(@real@));\n", outputs),
+        "lanes": body.lanes,
+        "block_names": every("{n}_", arrays, ", "),
+    }

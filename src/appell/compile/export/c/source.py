@@ -1,0 +1,82 @@
+"""A function as C99: one file and its header, which compute the bits of the compiled function.
+
+    code = dyn.inverse_dynamics.to_c("arm")
+    code.write("firmware")                     arm_inverse_dynamics.c, arm_inverse_dynamics.h
+
+No memory is asked for, nothing is kept between calls, and nothing but the standard headers is included. What is written
+is the fused formula that the machine code is made of, statement by statement; sine, cosine and arctangent come with it,
+so that no library decides about the last bit.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from appell.compile.count import OpCount
+from appell.compile.export.c.names import c_name, comment, identifier, quoted_owner
+from appell.compile.export.c.page import page
+from appell.compile.export.c.signature import Signature
+from appell.compile.export.c.statements import lanes_of
+from appell.errors import ArgumentError
+
+if TYPE_CHECKING:
+    from appell.compile.export.face import Exports
+
+
+@dataclass(frozen=True)
+class CSource:
+    """A file of C and its header; `name` is that of the function and of the files."""
+
+    name: str
+    source: str = field(repr=False)
+    header: str = field(repr=False)
+    count: OpCount
+
+    def write(self, folder: str | Path, overwrite: bool = False) -> tuple[Path, Path]:
+        """Write both files into a folder, which is made if need be; one that is there is kept unless `overwrite`."""
+        return write_files(folder, {f"{self.name}.c": self.source, f"{self.name}.h": self.header}, overwrite)
+
+
+def write_files(folder: str | Path, texts: dict[str, str], overwrite: bool) -> Any:
+    """Write texts as files of a folder, all or none of them."""
+    place = Path(folder)
+    if place.exists() and not place.is_dir():
+        raise ArgumentError(f"'{place}' is a file.", expected="a folder for the files of C")
+    paths = {place / name: text for name, text in texts.items()}
+    if not overwrite and (there := [str(path) for path in paths if path.exists()]):
+        raise ArgumentError(f"{', '.join(there)} exists already.", hint="overwrite=True, or another folder or name")
+    place.mkdir(parents=True, exist_ok=True)
+    for path, text in paths.items():
+        path.write_text(text, encoding="utf-8")
+    return tuple(paths)
+
+
+def checked_dtype(dtype: Any) -> np.dtype:
+    """float64 or float32."""
+    try:
+        kind = np.dtype(dtype)
+    except TypeError:
+        kind = np.dtype(object)
+    if kind not in (np.float64, np.float32):
+        raise ArgumentError(f"C code for {dtype!r} is not to be had.", expected="float64 (double) or float32 (float)")
+    return kind
+
+
+def symbol(function: Exports, name: str | None) -> str:
+    """What a function is called in C: `name`, by default that of the robot, and its own name."""
+    first = identifier(quoted_owner(function.owner) or "appell") if name is None else c_name("name", name)
+    return f"{first}_{identifier(function.name)}"
+
+
+def c_source(function: Exports, name: str | None = None, dtype: Any = np.float64) -> CSource:
+    """The function for one sample and for batches."""
+    lanes = lanes_of(checked_dtype(dtype))
+    prefix = symbol(function, name)
+    signature = Signature.of(function.fused, lanes.scalar)
+    said = comment(f"{function.name} of {function.owner}" if function.owner else function.name)
+    made = page(prefix, function.fused, signature, lanes, said, comment(function.__doc__ or ""), function.count())
+    return CSource(prefix, made.source, made.header, function.count())
