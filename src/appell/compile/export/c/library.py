@@ -32,8 +32,11 @@ _PRELUDE = """\
 #error "this machine computes with more digits than the type has: use SSE (-msse2 -mfpmath=sse)"
 #endif
 
-/* A product and a sum become one operation only where FMA says so. gcc: -ffp-contract=off, or any -std=c99. */
-#if defined(__clang__) || !defined(__GNUC__)
+/* A product and a sum become one operation only where FMA says so. gcc has no pragma of the standard, and its vectors of
+ * straight code are made with fused operations even if that is forbidden (seen in gcc 12), so they are switched off. */
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC optimize("fp-contract=off", "no-tree-slp-vectorize")
+#else
 #pragma STDC FP_CONTRACT OFF
 #endif
 

@@ -1,9 +1,8 @@
 """The two texts of an exported function: the header, and the file with the function for one sample and for batches.
 
 A batch is computed in blocks of lanes: a block is copied into arrays on the stack, where the compiler knows that nothing
-overlaps and how far neighbours are apart, and so makes vectors of it. If the block reports something unusual, a huge
-angle or a number that is not finite, its samples go through the function for one sample, one after the other. Both give
-the same bits, so nobody notices.
+overlaps and how far neighbours are apart, and so makes vectors of it. If the block reports a huge angle, its samples go
+through the function for one sample, one after the other; the others of them get the same bits as before.
 """
 
 from __future__ import annotations
@@ -45,7 +44,7 @@ _SOURCE = """\
 #endif
 @functions@
 /* Not a number in all results, if one argument is not finite. */
-@P@_APART void @P@_spoil(@pointers@)
+@P@_APART void @P@_spoil(@pointers@, const size_t s_)
 {
     int spoilt_ = 0;
     size_t k_;
@@ -59,7 +58,7 @@ void @P@(@single@)
 {
     @word@ flag_ = 0;
 @one@    if (flag_ != 0u)
-        @P@_spoil(@addresses@);
+        @P@_spoil(@addresses@, 1);
 }
 
 /* One after the other, from blocks and into them. */
@@ -83,8 +82,11 @@ void @P@_batch(size_t n_, @pointers@)
         if (count_ == @W@) {
 @take@        } else {
 @take_tail@        }
-@lanes@        if (flag_ != 0u)
+@lanes@        if (flag_ > 1u)
             @P@_again(@block_names@);
+        else if (flag_ != 0u)
+            for (l_ = 0; l_ < @W@; ++l_)
+                @P@_spoil(@lane_names@, @W@);
         if (count_ == @W@) {
 @give@        } else {
 @give_tail@        }
@@ -185,8 +187,8 @@ def _ops(formula: Formula) -> set[Op]:
 
 
 def _one(signature: Signature, body: Body) -> dict[str, str]:
-    finite = "    for (k_ = 0; k_ < {size}; ++k_)\n        spoilt_ |= !({name}[k_] - {name}[k_] == 0);\n"
-    spoil = "    for (k_ = 0; k_ < {size}; ++k_)\n        {name}[k_] = (@real@)NAN;\n"
+    finite = "    for (k_ = 0; k_ < {size}; ++k_)\n        spoilt_ |= !({name}[k_ * s_] - {name}[k_ * s_] == 0);\n"
+    spoil = "    for (k_ = 0; k_ < {size}; ++k_)\n        {name}[k_ * s_] = (@real@)NAN;\n"
     return {
         "finite": "".join(finite.format(size=array.size, name=array.name) for array in signature.inputs),
         "spoil": "".join(spoil.format(size=array.size, name=array.name) for array in signature.outputs),
@@ -229,4 +231,5 @@ def _batch(signature: Signature, body: Body) -> dict[str, str]:
         "give_tail": every(row + "memcpy({n} + k_ * n_ + i_, {n}_ + k_ * @W@, count_ * sizeof(@real@));\n", outputs),
         "lanes": body.lanes,
         "block_names": every("{n}_", arrays, ", "),
+        "lane_names": every("{n}_ + l_", arrays, ", "),
     }

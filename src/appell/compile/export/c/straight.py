@@ -4,8 +4,8 @@
 
 The text is written once and serves twice: with s_ = 1 for one sample, and inside a loop over the lanes of a block,
 which a compiler turns into vectors because there is no branch in it. There, what a careful caller would do at once is
-only reported: a value that is not zero says that an angle was too large for the short way, or that something is not
-finite, and the block is computed again sample by sample.
+only reported: the lowest bit says that something is not finite, any other that an angle was too large for the short
+way, and then the block is computed again sample by sample.
 
 What one function of a long tape computes for a later one waits in a frame; a slot is used again when its value has had
 its last use.
@@ -119,15 +119,15 @@ class TapeWriter:
                 self.value(node)
 
     def watch(self) -> None:
-        """Report a witness that is not finite: its exponent is the largest, and one more is a sign."""
+        """Report a witness that is not finite in the lowest bit: its exponent is the largest, and one more is a sign."""
         emit = self.emit
         nodes, numbers = witnesses(self.tape)
         bits = emit.lanes.integer_bits
         exponent = emit.pattern(emit.lanes.pattern_of(float("inf")))
-        one, sign = emit.pattern(1 << emit.lanes.fraction), emit.pattern(1 << (bits - 1))
+        one = emit.pattern(1 << emit.lanes.fraction)
         told = [self.value(node) for node in nodes] + [self.inputs[number] for number in numbers]
         for value in told:
-            emit.do(f"flag_ |= (({emit.prefix}_bits({value}) & {exponent}) + {one}) & {sign};")
+            emit.do(f"flag_ |= (({emit.prefix}_bits({value}) & {exponent}) + {one}) >> {bits - 1};")
 
     def _sines(self, group: Group) -> None:
         emit = self.emit
