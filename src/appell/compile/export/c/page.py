@@ -21,7 +21,7 @@ from appell.compile.ops import Op
 from appell.compile.program import Program
 from appell.compile.tape import Tape
 
-BLOCK = 128  # bytes of the lanes of a block
+BLOCK = 64  # bytes of the lanes of a block
 
 _SOURCE = """\
 /* @title@: see @P@.h.
