@@ -36,6 +36,7 @@ from appell.errors import (
     ModelError,
     ModelWarning,
     SimulationError,
+    StepWarning,
     TraceError,
 )
 from appell.model.actuator import Actuator
@@ -77,6 +78,7 @@ _LATER: dict[str, tuple[str, str | None]] = {
     "Path": ("appell.motion", "Path"),
     "Plane": ("appell.simulation", "Plane"),
     "Record": ("appell.motion", "Record"),
+    "Records": ("appell.motion", "Records"),
     "Sampled": ("appell.simulation", "Sampled"),
     "Sphere": ("appell.simulation", "Sphere"),
     "constraint": ("appell.model.constraint", None),
@@ -86,6 +88,7 @@ _LATER: dict[str, tuple[str, str | None]] = {
     "identify": ("appell.identify", None),
     "legs": ("appell.describe.legs", None),
     "motion": ("appell.motion", None),
+    "rollout": ("appell.simulation", "rollout"),
     "shapes": ("appell.model.shapes", None),
     "simulate": ("appell.simulation", "simulate"),
     "to_toml": ("appell.describe.write", "to_toml"),
@@ -98,8 +101,8 @@ if TYPE_CHECKING:  # so that a type checker knows them too
     from appell.describe.pinocchio import from_pinocchio
     from appell.describe.write import to_toml, to_urdf
     from appell.model import constraint, shapes
-    from appell.motion import Path, Record, draw
-    from appell.simulation import Circle, Contact, Cylinder, Implicit, Plane, Sampled, Sphere, simulate
+    from appell.motion import Path, Record, Records, draw
+    from appell.simulation import Circle, Contact, Cylinder, Implicit, Plane, Sampled, Sphere, rollout, simulate
 
 __version__ = "0.1.0"
 
@@ -154,6 +157,7 @@ __all__ = [
     "Prismatic",
     "Reach",
     "Record",
+    "Records",
     "Revolute",
     "Robot",
     "Rolling",
@@ -163,6 +167,7 @@ __all__ = [
     "Slider",
     "Sphere",
     "Spherical",
+    "StepWarning",
     "Tape",
     "TraceError",
     "Universal",
@@ -182,6 +187,7 @@ __all__ = [
     "load_text",
     "load_tree",
     "motion",
+    "rollout",
     "select",
     "shapes",
     "simulate",

@@ -30,7 +30,8 @@ class Caller:
 
     def __call__(self, *arguments, **options):
         if not _PLAIN.issuperset(map(type, arguments)):
-            arguments = tuple(map(self._without_labels, arguments, self._names(len(arguments))))
+            named = zip(arguments, self._names(len(arguments)), strict=True)
+            arguments = tuple(plain(value, name, self.title) for value, name in named)
         try:
             return self.ufunc(*arguments, **options)
         except (TypeError, ValueError) as error:
@@ -39,19 +40,6 @@ class Caller:
     def _names(self, count: int) -> list[str]:
         """The names of so many arguments; those beyond the inputs are for results."""
         return ([array.name for array in (*self.tape.inputs, *self.tape.outputs)] + ["?"] * count)[:count]
-
-    def _without_labels(self, value, name: str):
-        if isinstance(value, np.ma.MaskedArray):
-            if np.ma.getmaskarray(value).any():
-                raise ArgumentError(f"{self.title}: argument {name} has masked entries.", expected="all its numbers")
-            return value.data
-        if type(value).__module__.partition(".")[0] == "pandas":
-            raise ArgumentError(
-                f"{self.title}: argument {name} is a pandas {type(value).__name__}, whose labels nobody looks at.",
-                expected="an array in the order of the system's names",
-                hint=f"{name}[names].to_numpy(), with names such as robot.coordinate_names",
-            )
-        return value
 
     def _explain(self, error: Exception, arguments: tuple, options: dict[str, Any]):
         """Call again with named arguments put in order, or say which argument is wrong and how."""
@@ -96,7 +84,7 @@ class Caller:
         if array.shape and shape[-len(array.shape) :] != array.shape:
             raise ArgumentError(
                 f"{self.title}: argument {array.name} has shape {shape}.",
-                expected=f"a last {_axes(array.shape)}, after any batch axes",
+                expected=f"a last {axes_text(array.shape)}, after any batch axes",
             )
 
 
@@ -105,5 +93,21 @@ def title(name: str, owner: str) -> str:
     return f"{name} of {owner}" if owner else name
 
 
-def _axes(shape: tuple[int, ...]) -> str:
+def plain(value: Any, name: str, of: str) -> Any:
+    """An argument by its name, without labels of its own; what has some that matter is refused."""
+    if isinstance(value, np.ma.MaskedArray):
+        if np.ma.getmaskarray(value).any():
+            raise ArgumentError(f"{of}: argument {name} has masked entries.", expected="all its numbers")
+        return value.data
+    if type(value).__module__.partition(".")[0] == "pandas":
+        raise ArgumentError(
+            f"{of}: argument {name} is a pandas {type(value).__name__}, whose labels nobody looks at.",
+            expected="an array in the order of the system's names",
+            hint=f"{name}[names].to_numpy(), with names such as robot.coordinate_names",
+        )
+    return value
+
+
+def axes_text(shape: tuple[int, ...]) -> str:
+    """The core axes of an argument, in words."""
     return f"axis of {shape[0]}" if len(shape) == 1 else f"{len(shape)} axes of {' x '.join(map(str, shape))}"

@@ -33,9 +33,11 @@ from appell.algebra.scalar import Scalar, select
 from appell.control.axes import PerAxis, controllable, led, per_axis
 from appell.control.friction_parts import FrictionParts
 from appell.control.law.gains import Gains
+from appell.control.law.in_rollouts import design_law
 from appell.control.law.laws import feedback, find_law
 from appell.errors import ArgumentError
 from appell.model.system import System
+from appell.simulation.rollouts.laws import KernelLaw
 
 SLOW = 0.02  # rad/s or m/s; a model's friction goes through zero over this much velocity
 
@@ -94,6 +96,10 @@ class Design:
             raise ArgumentError(
                 "gain kp is zero for all joints.", expected="kp > 0: nothing would hold the arm in place"
             )
+
+    def kernel_law(self, reference: Any) -> KernelLaw:
+        """This law for `ap.rollout(..., law=design, reference=path)`."""
+        return design_law(self, reference)
 
     @cached_property
     def parts(self) -> FrictionParts:
