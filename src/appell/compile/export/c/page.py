@@ -8,18 +8,23 @@ through the function for one sample, one after the other; the others of them get
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from appell.compile.count import OpCount
 from appell.compile.emit.lanes import Lanes
 from appell.compile.export.c.body import Body
 from appell.compile.export.c.library import fill, library
 from appell.compile.export.c.looped import looped
+from appell.compile.export.c.names import comment
 from appell.compile.export.c.signature import Signature
 from appell.compile.export.c.straight import straight
 from appell.compile.formula import Formula
 from appell.compile.ops import Op
 from appell.compile.program import Program
 from appell.compile.tape import Tape
+
+if TYPE_CHECKING:
+    from appell.compile.export.face import Exports
 
 BLOCK = 64  # bytes of the lanes of a block
 
@@ -93,7 +98,7 @@ void @P@_batch(size_t n_, @pointers@)
     }
     (void)l_;
 }
-"""
+@defined@"""
 
 _HEADER = """\
 /* @title@
@@ -120,6 +125,7 @@ _HEADER = """\
 extern "C" {
 #endif
 
+@declared@/* One sample, and many. */
 void @P@(@single@);
 void @P@_batch(size_t n_, @pointers@);
 
@@ -139,19 +145,30 @@ class Page:
     header: str
 
 
-def page(
-    prefix: str, formula: Formula, signature: Signature, lanes: Lanes, title: str, doc: str, count: OpCount
-) -> Page:
-    """Both texts."""
+@dataclass(frozen=True)
+class More:
+    """What else stands in the header and in the file."""
+
+    declared: str = ""
+    defined: str = ""
+
+
+def page(prefix: str, function: Exports, lanes: Lanes, more: More) -> Page:
+    """Both texts of a function called `prefix`."""
+    formula = function.fused
+    signature = Signature.of(formula, lanes.scalar)
     body = (looped if isinstance(formula, Program) else straight)(prefix, formula, signature, lanes)  # type: ignore
+    title = f"{function.name} of {function.owner}" if function.owner else function.name
     words = {
         "library": library(prefix, lanes, _ops(formula)),
         "functions": body.functions,
+        "declared": more.declared,
+        "defined": more.defined,
         **_one(signature, body),
         **_batch(signature, body),
-        "doc": "".join(f" * {line}\n" for line in doc.splitlines() if line),
+        "doc": "".join(f" * {comment(line)}\n" for line in (function.__doc__ or "").splitlines() if line.strip()),
         "arguments": "".join(_described(signature)),
-        **words_of(prefix, lanes, title, count),
+        **words_of(prefix, lanes, comment(title), function.count()),
     }
     return Page(fill(_SOURCE, words), fill(_HEADER, words))
 

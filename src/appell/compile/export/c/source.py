@@ -1,7 +1,7 @@
 """A function as C99: one file and its header, which compute the bits of the compiled function.
 
-    code = dyn.inverse_dynamics.to_c("arm")
-    code.write("firmware")                     arm_inverse_dynamics.c, arm_inverse_dynamics.h
+    code = dyn.inverse_dynamics.to_c("arm_torques")
+    code.write("firmware")                                arm_torques.c, arm_torques.h
 
 No memory is asked for, nothing is kept between calls, and nothing but the standard headers is included. What is written
 is the fused formula that the machine code is made of, statement by statement; sine, cosine and arctangent come with it,
@@ -17,9 +17,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from appell.compile.count import OpCount
-from appell.compile.export.c.names import c_name, comment, identifier, quoted_owner
-from appell.compile.export.c.page import page
-from appell.compile.export.c.signature import Signature
+from appell.compile.export.c.names import c_name, identifier, quoted_owner
+from appell.compile.export.c.page import More, page
 from appell.compile.export.c.statements import lanes_of
 from appell.errors import ArgumentError
 
@@ -67,16 +66,16 @@ def checked_dtype(dtype: Any) -> np.dtype:
 
 
 def symbol(function: Exports, name: str | None) -> str:
-    """What a function is called in C: `name`, by default that of the robot, and its own name."""
-    first = identifier(quoted_owner(function.owner) or "appell") if name is None else c_name("name", name)
-    return f"{first}_{identifier(function.name)}"
+    """What a function is called in C: `name`, by default the names of the robot and of the function."""
+    if name is not None:
+        return c_name("name", name)
+    return identifier(f"{quoted_owner(function.owner) or 'appell'}_{function.name}")
 
 
-def c_source(function: Exports, name: str | None = None, dtype: Any = np.float64) -> CSource:
-    """The function for one sample and for batches."""
-    lanes = lanes_of(checked_dtype(dtype))
+def c_source(
+    function: Exports, name: str | None = None, dtype: Any = np.float64, more: More | None = None
+) -> CSource:
+    """The function for one sample and for batches, called `name`; by default by the names of the robot and its own."""
     prefix = symbol(function, name)
-    signature = Signature.of(function.fused, lanes.scalar)
-    said = comment(f"{function.name} of {function.owner}" if function.owner else function.name)
-    made = page(prefix, function.fused, signature, lanes, said, comment(function.__doc__ or ""), function.count())
+    made = page(prefix, function, lanes_of(checked_dtype(dtype)), more or More())
     return CSource(prefix, made.source, made.header, function.count())
