@@ -63,7 +63,9 @@ def _one(prefix: str, program: Program, signature: Signature, lanes: Lanes, stag
 def _lanes(prefix: str, program: Program, signature: Signature, lanes: Lanes, stages: str) -> str:
     text, place = "", 0
     for array in signature.inputs:
-        text += f"        memcpy(frame_ + {place} * @W@, {array.name}_, sizeof {array.name}_);\n"
+        target = f"frame_ + ({place} + k_) * @W@"
+        text += f"        for (k_ = 0; k_ < {array.size}; ++k_)\n"
+        text += f"            memcpy({target}, {array.name} + k_ * n_ + i_, @W@ * sizeof(@real@));\n"
         place += array.size
     text += f"        for (k_ = 0; k_ < {place} * @W@; ++k_)\n            {_suspect(lanes, 'frame_[k_]')}"
     text, place = text + stages, 0

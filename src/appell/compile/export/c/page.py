@@ -1,12 +1,13 @@
 """The two texts of an exported function: the header, and the file with the function for one sample and for batches.
 
-A batch is computed in blocks of lanes: a block is copied into arrays on the stack, where the compiler knows that nothing
-overlaps and how far neighbours are apart, and so makes vectors of it. If the block reports a huge angle, its samples go
-through the function for one sample, one after the other; the others of them get the same bits as before.
+A batch is computed in blocks of lanes, whose results lie on the stack until they are complete: the compiler knows that
+they meet nothing else, and so makes vectors of the lanes. If a block reports a huge angle, its samples go through the
+function for one sample, one after the other; the others of them get the same bits as before.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -21,7 +22,7 @@ from appell.compile.export.c.straight import straight
 from appell.compile.formula import Formula
 from appell.compile.ops import Op
 from appell.compile.program import Program
-from appell.compile.tape import Tape
+from appell.compile.tape import Array, Tape
 
 if TYPE_CHECKING:
     from appell.compile.export.face import Exports
@@ -48,8 +49,8 @@ _SOURCE = """\
 #define @P@_IVDEP
 #endif
 @functions@
-/* Not a number in all results, if one argument is not finite. */
-@P@_APART void @P@_spoil(@pointers@, const size_t s_)
+/* Not a number in all results, if one argument is not finite; neighbours are s_ apart, in results o_. */
+@P@_APART void @P@_spoil(@pointers@, const size_t s_, const size_t o_)
 {
     int spoilt_ = 0;
     size_t k_;
@@ -63,15 +64,15 @@ void @P@(@single@)
 {
     @word@ flag_ = 0;
 @one@    if (flag_ != 0u)
-        @P@_spoil(@addresses@, 1);
+        @P@_spoil(@addresses@, 1, 1);
 }
 
-/* One after the other, from blocks and into them. */
-@P@_APART void @P@_again(@blocks@)
+/* Some samples of a batch of n_, one after the other. */
+@P@_APART void @P@_each(const size_t count_, const size_t n_, @pointers@)
 {
 @samples@    size_t k_, l_;
 
-    for (l_ = 0; l_ < @W@; ++l_) {
+    for (l_ = 0; l_ < count_; ++l_) {
 @pick@        @P@(@values@);
 @put@    }
 }
@@ -80,23 +81,22 @@ void @P@_batch(size_t n_, @pointers@)
 {
 @arrays@    size_t i_, k_, l_;
 
+    if (n_ < @W@) {
+        @P@_each(n_, n_, @names@);
+        return;
+    }
     for (i_ = 0; i_ < n_; i_ += @W@) {
-        const size_t count_ = n_ - i_ < @W@ ? n_ - i_ : @W@;
         @word@ flag_ = 0;
 
-        if (count_ == @W@) {
-@take@        } else {
-@take_tail@        }
-@lanes@        if (flag_ > 1u)
-            @P@_again(@block_names@);
-        else if (flag_ != 0u)
-            for (l_ = 0; l_ < @W@; ++l_)
-                @P@_spoil(@lane_names@, @W@);
-        if (count_ == @W@) {
-@give@        } else {
-@give_tail@        }
-    }
-    (void)l_;
+        if (n_ - i_ < @W@) /* the last block begins in the one before */
+            i_ = n_ - @W@;
+@lanes@        if (flag_ > 1u) {
+            @P@_each(@W@, n_, @moved@);
+            continue;
+        }
+        for (l_ = 0; flag_ != 0u && l_ < @W@; ++l_)
+            @P@_spoil(@lane@, n_, @W@);
+@give@    }
 }
 @defined@"""
 
@@ -189,7 +189,7 @@ def words_of(prefix: str, lanes: Lanes, title: str, count: OpCount) -> dict[str,
     }
 
 
-def _described(signature: Signature):
+def _described(signature: Signature) -> Iterator[str]:
     for kind, arrays in (("takes", signature.inputs), ("gives", signature.outputs)):
         for array in arrays:
             shape = f", {' x '.join(map(str, array.shape))} row by row" if len(array.shape) > 1 else ""
@@ -204,11 +204,11 @@ def _ops(formula: Formula) -> set[Op]:
 
 
 def _one(signature: Signature, body: Body) -> dict[str, str]:
-    finite = "    for (k_ = 0; k_ < {size}; ++k_)\n        spoilt_ |= !({name}[k_ * s_] - {name}[k_ * s_] == 0);\n"
-    spoil = "    for (k_ = 0; k_ < {size}; ++k_)\n        {name}[k_ * s_] = (@real@)NAN;\n"
+    finite = "    for (k_ = 0; k_ < {size}; ++k_)\n        spoilt_ |= !({n}[k_ * s_] - {n}[k_ * s_] == 0);\n"
+    spoil = "    for (k_ = 0; k_ < {size}; ++k_)\n        {n}[k_ * o_] = (@real@)NAN;\n"
     return {
-        "finite": "".join(finite.format(size=array.size, name=array.name) for array in signature.inputs),
-        "spoil": "".join(spoil.format(size=array.size, name=array.name) for array in signature.outputs),
+        "finite": _every(finite, signature.inputs),
+        "spoil": _every(spoil, signature.outputs),
         "one": body.one,
         "single": signature.single,
         "addresses": signature.addresses,
@@ -217,36 +217,25 @@ def _one(signature: Signature, body: Body) -> dict[str, str]:
 
 
 def _batch(signature: Signature, body: Body) -> dict[str, str]:
-    def every(text: str, arrays, joint: str = "") -> str:
-        return joint.join(text.format(n=array.name, size=array.size) for array in arrays)
-
     inputs, outputs, arrays = signature.inputs, signature.outputs, signature.arrays
-    loop = "            for (k_ = 0; k_ < {size}; ++k_)\n                "
-    each = "for (l_ = 0; l_ < @W@; ++l_)\n                    "
     frame = f"    @real@ frame_[{body.frame} * @W@];\n" if body.frame else ""
-    locals_ = "    @real@ {n}_[{size} * @W@];\n"
-    row = "            for (k_ = 0; k_ < {size}; ++k_)\n                "
-    passed = [f"x{k}[0]" if not array.shape else f"x{k}" for k, array in enumerate(inputs)]
+    row = "        for (k_ = 0; k_ < {size}; ++k_)\n            "
+    passed = [f"x{k}" if array.shape else f"x{k}[0]" for k, array in enumerate(inputs)]
     passed += [f"y{k}" for k in range(len(outputs))]
-    samples = [f"    @real@ x{k}[{array.size}];\n" for k, array in enumerate(inputs)]
-    samples += [f"    @real@ y{k}[{array.size}];\n" for k, array in enumerate(outputs)]
-    move = "        for (k_ = 0; k_ < {size}; ++k_)\n            "
-    pick = [(move + "x{k}[k_] = {n}[k_ * @W@ + l_];\n").format(size=a.size, n=a.name, k=k) for k, a in enumerate(inputs)]
-    put = [(move + "{n}[k_ * @W@ + l_] = y{k}[k_];\n").format(size=a.size, n=a.name, k=k) for k, a in enumerate(outputs)]
     return {
-        "blocks": signature.pointers,
-        "samples": "".join(samples),
-        "pick": "".join(pick),
-        "put": "".join(put),
+        "samples": _every("    @real@ x{k}[{size}];\n", inputs) + _every("    @real@ y{k}[{size}];\n", outputs),
+        "pick": _every(row + "x{k}[k_] = {n}[k_ * n_ + l_];\n", inputs),
+        "put": _every(row + "{n}[k_ * n_ + l_] = y{k}[k_];\n", outputs),
         "values": ", ".join(passed),
-        "arrays": every(locals_, arrays) + frame,
-        "take": every(row + "memcpy({n}_ + k_ * @W@, {n} + k_ * n_ + i_, @W@ * sizeof(@real@));\n", inputs),
-        "give": every(row + "memcpy({n} + k_ * n_ + i_, {n}_ + k_ * @W@, @W@ * sizeof(@real@));\n", outputs),
-        "take_tail": every(
-            loop + each + "{n}_[k_ * @W@ + l_] = {n}[k_ * n_ + i_ + (l_ < count_ ? l_ : 0)];\n", inputs
-        ),
-        "give_tail": every(row + "memcpy({n} + k_ * n_ + i_, {n}_ + k_ * @W@, count_ * sizeof(@real@));\n", outputs),
+        "arrays": _every("    @real@ {n}_[{size} * @W@];\n", outputs) + frame,
         "lanes": body.lanes,
-        "block_names": every("{n}_", arrays, ", "),
-        "lane_names": every("{n}_ + l_", arrays, ", "),
+        "give": _every(row + "memcpy({n} + k_ * n_ + i_, {n}_ + k_ * @W@, @W@ * sizeof(@real@));\n", outputs),
+        "names": ", ".join(array.name for array in arrays),
+        "moved": ", ".join(f"{array.name} + i_" for array in arrays),
+        "lane": signature.lanes,
     }
+
+
+def _every(text: str, arrays: Sequence[Array]) -> str:
+    """A text for every array: with its name n, its size and its number k."""
+    return "".join(text.format(n=array.name, size=array.size, k=k) for k, array in enumerate(arrays))

@@ -65,6 +65,12 @@ class Signature:
         inputs = [array.name if array.shape else f"&{array.name}" for array in self.inputs]
         return ", ".join([*inputs, *(array.name for array in self.outputs)])
 
+    @property
+    def lanes(self) -> str:
+        """The same for lane l_ of a block: arguments where they are, results on the stack."""
+        inputs = [f"{array.name} + i_ + l_" for array in self.inputs]
+        return ", ".join([*inputs, *(f"{array.name}_ + l_" for array in self.outputs)])
+
     def elements(self) -> Iterator[tuple[Array, int]]:
         """The array and the place in it of every scalar input, in order."""
         for array in self.inputs:
@@ -76,6 +82,6 @@ class Signature:
             yield from ((array, k) for k in range(array.size))
 
 
-def element(array: Array, k: int) -> str:
-    """One number of an array of which the neighbours are s_ apart."""
-    return f"{array.name}[{k} * s_]" if k else f"{array.name}[0]"
+def element(array: Array, k: int, stride: str) -> str:
+    """One number of an array of which the neighbours are so far apart."""
+    return f"{array.name}[{k} * {stride}]" if k else f"{array.name}[0]"

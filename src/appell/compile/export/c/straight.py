@@ -1,8 +1,8 @@
 """A tape as straight code: one statement a node, sines first, a long tape in several functions.
 
-    puma_core(q, v, a, tau, s_, careful_)        neighbours in an array are s_ apart
+    puma_core(q, v, a, tau, s_, o_, careful_)      neighbours in arguments are s_ apart, in results and the frame o_
 
-The text is written once and serves twice: with s_ = 1 for one sample, and inside a loop over the lanes of a block,
+The text is written once and serves twice: with s_ = o_ = 1 for one sample, and inside a loop over the lanes of a block,
 which a compiler turns into vectors because there is no branch in it. There, what a careful caller would do at once is
 only reported: the lowest bit says that something is not finite, any other that an angle was too large for the short
 way, and then the block is computed again sample by sample.
@@ -17,7 +17,7 @@ from appell.compile.emit.lanes import Lanes
 from appell.compile.emit.residence import step_defines, step_uses
 from appell.compile.emit.schedule import Group, Step, chunks, schedule
 from appell.compile.emit.spoilt import witnesses
-from appell.compile.export.c.body import LANES, Body, restrict, restricted, unused
+from appell.compile.export.c.body import LANES, Body, restricted
 from appell.compile.export.c.signature import Signature, element
 from appell.compile.export.c.statements import OPERATIONS, Statements
 from appell.compile.ops import Op
@@ -30,49 +30,51 @@ def straight(prefix: str, tape: Tape, signature: Signature, lanes: Lanes) -> Bod
     """The body of a tape."""
     pieces = chunks(schedule(tape), CHUNK)
     slots, size = _slots(tape, pieces)
-    texts = [_piece(prefix, tape, signature, lanes, slots, pieces, number) for number in range(len(pieces))]
-    frame = f", {lanes.scalar} *frame_" if size else ""
-    names = [f"{prefix}_core{number if size else ''}" for number in range(len(pieces))]
-    inline = [
-        f"\n@P@_INLINE @word@ {name}({signature.pointers}{frame}, const size_t s_, const int careful_)\n{{\n"
-        f"    @word@ flag_ = 0;\n{unused(signature.arrays)}    (void)careful_;\n{text}    return flag_;\n}}\n"
-        for name, text in zip(names, texts, strict=True)
-    ]
     if not size:
-        one = f"    flag_ |= {names[0]}({signature.addresses}, 1, 1);\n"
-        every = ", ".join(f"{array.name}_ + l_" for array in signature.arrays)
-        return Body("".join(inline), one, f"{LANES}            flag_ |= {names[0]}({every}, @W@, 0);\n")
+        name = f"{prefix}_core"
+        one = f"    flag_ |= {name}({signature.addresses}, 1, 1, 1);\n"
+        every = f"{LANES}            flag_ |= {name}({signature.lanes}, n_, @W@, 0);\n"
+        return Body(_core(name, signature, "", _piece(prefix, tape, signature, lanes, slots, pieces, 0)), one, every)
+    frame, handed = ", @real@ *frame_", ", ".join(array.name for array in signature.arrays)
     moved = ", ".join(f"{array.name} + l_" for array in signature.arrays)
-    handed = ", ".join(array.name for array in signature.arrays)
-    apart = [
-        f"\n@P@_APART @word@ {name}_one({signature.pointers}{frame})\n{{\n"
-        f"    return {name}({handed}, frame_, 1, 1);\n}}\n"
-        f"\n@P@_APART @word@ {name}_lanes({restricted(signature)}{restrict(frame)})\n{{\n"
-        f"    @word@ flag_ = 0;\n    size_t l_;\n{LANES}        flag_ |= {name}({moved}, frame_ + l_, @W@, 0);\n"
-        f"    return flag_;\n}}\n"
-        for name in names
-    ]
-    blocks = ", ".join(f"{array.name}_" for array in signature.arrays)
-    return Body(
-        "".join(text for pair in zip(inline, apart, strict=True) for text in pair),
-        f"    {lanes.scalar} frame_[{size}];\n\n"
-        + "".join(f"    flag_ |= {name}_one({signature.addresses}, frame_);\n" for name in names),
-        "".join(f"        flag_ |= {name}_lanes({blocks}, frame_);\n" for name in names),
-        size,
+    functions, one, every = "", f"    @real@ frame_[{size}];\n\n", ""
+    blocks = ", ".join([*(f"{a.name} + i_" for a in signature.inputs), *(f"{a.name}_" for a in signature.outputs)])
+    for number in range(len(pieces)):
+        name = f"{prefix}_core{number}"
+        functions += _core(name, signature, frame, _piece(prefix, tape, signature, lanes, slots, pieces, number))
+        functions += (
+            f"\n@P@_APART @word@ {name}_one({signature.pointers}{frame})\n{{\n"
+            f"    return {name}({handed}, frame_, 1, 1, 1);\n}}\n"
+            f"\n@P@_APART @word@ {name}_lanes(const size_t n_, {restricted(signature)}, @real@ *restrict frame_)\n{{\n"
+            f"    @word@ flag_ = 0;\n    size_t l_;\n"
+            f"{LANES}            flag_ |= {name}({moved}, frame_ + l_, n_, @W@, 0);\n    return flag_;\n}}\n"
+        )
+        one += f"    flag_ |= {name}_one({signature.addresses}, frame_);\n"
+        every += f"        flag_ |= {name}_lanes(n_, {blocks}, frame_);\n"
+    return Body(functions, one, every, size)
+
+
+def _core(name: str, signature: Signature, frame: str, text: str) -> str:
+    """A function of the core around its statements."""
+    unused = "".join(f"    (void){array.name};\n" for array in signature.arrays)
+    return (
+        f"\n@P@_INLINE @word@ {name}({signature.pointers}{frame}, const size_t s_, const size_t o_, "
+        f"const int careful_)\n{{\n    @word@ flag_ = 0;\n{unused}    (void)s_;\n    (void)o_;\n    (void)careful_;\n"
+        f"{text}    return flag_;\n}}\n"
     )
 
 
 def _piece(prefix, tape: Tape, signature: Signature, lanes: Lanes, slots, pieces: list[list[Step]], number: int) -> str:
     """The statements of one function."""
     writer = TapeWriter(Statements(prefix, lanes), tape, slots)
-    writer.inputs = [element(array, k) for array, k in signature.elements()]
+    writer.inputs = [element(array, k, "s_") for array, k in signature.elements()]
     writer.run(pieces[number])
     last = number == len(pieces) - 1
     if last:
         writer.leaves()
     for (array, k), node in zip(signature.places(), tape.results, strict=True):
         if node in writer.values:
-            writer.emit.do(f"{element(array, k)} = {writer.values[node]};")
+            writer.emit.do(f"{element(array, k, 'o_')} = {writer.values[node]};")
     if last:
         writer.watch()
     return writer.emit.text()
@@ -96,7 +98,7 @@ class TapeWriter:
                 self.values[step] = OPERATIONS[Op(self.tape.nodes[step][0])](emit, *operands)
             made.update(step_defines(step))
         for node in sorted(made & self.slots.keys()):
-            emit.do(f"frame_[{self.slots[node]} * s_] = {self.values[node]};")
+            emit.do(f"frame_[{self.slots[node]} * o_] = {self.values[node]};")
         results = set(self.tape.results)
         self.values = {node: name for node, name in self.values.items() if node in made and node in results}
 
@@ -109,7 +111,7 @@ class TapeWriter:
             elif op == Op.INPUT:
                 self.values[node] = self.emit.real_value(self.inputs[content[0]])
             else:
-                self.values[node] = self.emit.real_value(f"frame_[{self.slots[node]} * s_]")
+                self.values[node] = self.emit.real_value(f"frame_[{self.slots[node]} * o_]")
         return self.values[node]
 
     def leaves(self) -> None:
