@@ -91,6 +91,7 @@ _LATER: dict[str, tuple[str, str | None]] = {
     "rollout": ("appell.simulation", "rollout"),
     "shapes": ("appell.model.shapes", None),
     "simulate": ("appell.simulation", "simulate"),
+    "to_fmu": ("appell.simulation", "to_fmu"),
     "to_toml": ("appell.describe.write", "to_toml"),
     "to_urdf": ("appell.describe.write", "to_urdf"),
 }
@@ -102,7 +103,7 @@ if TYPE_CHECKING:  # so that a type checker knows them too
     from appell.describe.write import to_toml, to_urdf
     from appell.model import constraint, shapes
     from appell.motion import Path, Record, Records, draw
-    from appell.simulation import Circle, Contact, Cylinder, Implicit, Plane, Sampled, Sphere, rollout, simulate
+    from appell.simulation import Circle, Contact, Cylinder, Implicit, Plane, Sampled, Sphere, rollout, simulate, to_fmu
 
 __version__ = "0.1.0"
 
@@ -193,6 +194,7 @@ __all__ = [
     "simulate",
     "sin",
     "sqrt",
+    "to_fmu",
     "to_toml",
     "to_urdf",
     "trace",

@@ -72,9 +72,7 @@ def symbol(function: Exports, name: str | None) -> str:
     return identifier(f"{quoted_owner(function.owner) or 'appell'}_{function.name}")
 
 
-def c_source(
-    function: Exports, name: str | None = None, dtype: Any = np.float64, more: More | None = None
-) -> CSource:
+def c_source(function: Exports, name: str | None = None, dtype: Any = np.float64, more: More | None = None) -> CSource:
     """The function for one sample and for batches, called `name`; by default by the names of the robot and its own."""
     prefix = symbol(function, name)
     made = page(prefix, function, lanes_of(checked_dtype(dtype)), more or More())
