@@ -68,6 +68,7 @@ from appell.model.mechanism import Mechanism
 from appell.model.mechanism_parts import LegJoint, MovingBody, Reach
 from appell.model.pin import Pin
 from appell.model.robot import Joint, Link, Mimic, Robot
+from appell.version import VERSION
 
 # chapters that need SciPy or more, and writers, are imported when first named: public name -> module, attribute
 _LATER: dict[str, tuple[str, str | None]] = {
@@ -105,7 +106,7 @@ if TYPE_CHECKING:  # so that a type checker knows them too
     from appell.motion import Path, Record, Records, draw
     from appell.simulation import Circle, Contact, Cylinder, Implicit, Plane, Sampled, Sphere, rollout, simulate, to_fmu
 
-__version__ = "0.1.0"
+__version__ = VERSION
 
 __all__ = [
     "DH",

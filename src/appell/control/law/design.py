@@ -136,7 +136,7 @@ class Design:
         return ControlStep(tau, total, demand)
 
     def to_c(self, name: str | None = None, *, dtype: Any = np.float64) -> CSource:
-        """One step with its state as C99, with the bits of `Controller`: `design.to_c("arm_control").write("folder")`."""
+        """One step and its state as C99, with the bits of `Controller`: `design.to_c("arm_control").write("here")`."""
         from appell.control.law.c_code import control_code
 
         return control_code(self, name, dtype)

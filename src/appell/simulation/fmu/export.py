@@ -33,6 +33,7 @@ from appell.simulation.fmu.interface import interface
 from appell.simulation.fmu.variables import Variable, variables
 from appell.simulation.rollouts.plan import Rollout
 from appell.simulation.rollouts.task import task_of
+from appell.version import VERSION
 
 FLAGS = ("-O2", "-std=c99", "-ffp-contract=off", "-fPIC", "-shared")
 _FOLDERS = {"linux": ("linux", ".so"), "darwin": ("darwin", ".dylib"), "win32": ("win", ".dll")}
@@ -71,7 +72,7 @@ def to_fmu(
     content = _sources(prefix, step, row, comment(model.owner))
     entries = {f"sources/{file}": text.encode() for file, text in content.texts.items()}
     files = [file for file in content.texts if file.endswith(".c")]
-    entries["modelDescription.xml"] = description(prefix, model.name, content.guid, _version(), files, row, task.dt)
+    entries["modelDescription.xml"] = description(prefix, model.name, content.guid, VERSION, files, row, task.dt)
     if compiler is not None:
         place, library = _library(prefix, content.texts, compiler, flags)
         entries[place] = library
@@ -138,8 +139,3 @@ def _zipped(entries: dict[str, bytes]) -> bytes:
             archive.writestr(entry, entries[name])
     return whole.getvalue()
 
-
-def _version() -> str:
-    from appell import __version__
-
-    return __version__

@@ -1,4 +1,4 @@
-"""What a formula is in C, be it a tape or a program, before it becomes a function for one sample and one for batches."""
+"""What a formula is in C, be it a tape or a program: statements for one sample, and for a block of a batch."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ LANES = "@P@_IVDEP\n        for (l_ = 0; l_ < @W@; ++l_)\n"  # the loop that bec
 class Body:
     """Functions, and the statements that call them; both set bits of `flag_` where something is not as usual.
 
-    The arrays are called as in the signature; a block of @W@ samples begins at sample i_ of n_, and its results have the
-    same names with a '_'.
+    The arrays are called as in the signature; a block of @W@ samples begins at sample i_ of n_, and its results have
+    the same names with a '_'.
     """
 
     functions: str

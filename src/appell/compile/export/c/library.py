@@ -32,8 +32,8 @@ _PRELUDE = """\
 #error "this machine computes with more digits than the type has: use SSE (-msse2 -mfpmath=sse)"
 #endif
 
-/* A product and a sum become one operation only where FMA says so. gcc has no pragma of the standard, and its vectors of
- * straight code are made with fused operations even if that is forbidden (seen in gcc 12), so they are switched off. */
+/* A product and a sum become one operation only where FMA says so. gcc does not know the pragma of the standard, and
+ * where it makes vectors of straight code it fuses even if that is forbidden (seen in gcc 12), so that is off too. */
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC optimize("fp-contract=off", "no-tree-slp-vectorize")
 #else

@@ -10,14 +10,15 @@ import re
 
 from appell.errors import ArgumentError
 
-RESERVED = frozenset(
-    "auto break case char const continue default do double else enum extern float for goto if inline int long register "
-    "restrict return short signed sizeof static struct switch typedef union unsigned void volatile while "
-    "_Bool _Complex _Imaginary asm main "
-    "alignas alignof bool catch class constexpr const_cast decltype delete dynamic_cast explicit export false friend "
-    "mutable namespace new noexcept nullptr operator private protected public reinterpret_cast static_assert "
-    "static_cast template this thread_local throw true try typeid typename using virtual wchar_t".split()
-)
+_WORDS = """
+auto break case char const continue default do double else enum extern float for goto if inline int long register
+restrict return short signed sizeof static struct switch typedef union unsigned void volatile while
+_Bool _Complex _Imaginary asm main
+alignas alignof bool catch class constexpr const_cast decltype delete dynamic_cast explicit export false friend
+mutable namespace new noexcept nullptr operator private protected public reinterpret_cast static_assert
+static_cast template this thread_local throw true try typeid typename using virtual wchar_t
+"""
+RESERVED = frozenset(_WORDS.split())
 _IDENTIFIER = re.compile(r"[A-Za-z][A-Za-z0-9_]*", re.ASCII)
 _OURS = re.compile(r"[a-z]+_|[txy][0-9]+")  # what the code calls its own variables
 _LONGEST = 200

@@ -23,6 +23,7 @@ from appell.compile.formula import Formula
 from appell.compile.ops import Op
 from appell.compile.program import Program
 from appell.compile.tape import Array, Tape
+from appell.version import VERSION
 
 if TYPE_CHECKING:
     from appell.compile.export.face import Exports
@@ -175,13 +176,11 @@ def page(prefix: str, function: Exports, lanes: Lanes, more: More) -> Page:
 
 def words_of(prefix: str, lanes: Lanes, title: str, count: OpCount) -> dict[str, str]:
     """What every text of a file needs."""
-    from appell import __version__
-
     return {
         "title": title,
         "counts": f"{count.mul} multiplications, {count.add} additions, {count.div} divisions, {count.sqrt} roots, "
         f"{count.trig} sines, cosines or arctangents, {count.select} choices a call.",
-        "version": __version__,
+        "version": VERSION,
         "W": str(BLOCK // lanes.itemsize),
         "P": prefix,
         "real": lanes.scalar,

@@ -121,7 +121,7 @@ class TapeWriter:
                 self.value(node)
 
     def watch(self) -> None:
-        """Report a witness that is not finite in the lowest bit: its exponent is the largest, and one more is a sign."""
+        """Report a witness that is not finite, in the lowest bit: the largest exponent and one more make a sign."""
         emit = self.emit
         nodes, numbers = witnesses(self.tape)
         bits = emit.lanes.integer_bits
