@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from appell.compile.export.c.carried import Memory, c_step
+from appell.compile.export.c.carried import StepMemory, c_step
 from appell.compile.export.c.names import identifier
 from appell.compile.export.c.source import CSource
 from appell.control.law.controller import control_function
@@ -22,4 +22,4 @@ REMEMBERED = {"integral": "integral_next", "before": "tau"}
 def control_code(design: Design, name: str | None, dtype: Any) -> CSource:
     """The step of a design; `name` is by default that of the model, and _control."""
     name = identifier(f"{design.model.name}_control") if name is None else name
-    return c_step(control_function(design), Memory(REMEMBERED, {}, given=("tau",)), name, dtype)
+    return c_step(control_function(design), StepMemory(REMEMBERED, {}, given=("tau",)), name, dtype)

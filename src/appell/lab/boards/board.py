@@ -27,7 +27,7 @@ LIMIT = 600.0  # seconds that a program may take
 
 
 @dataclass(frozen=True)
-class Job:
+class BoardJob:
     """An exported function and the samples that it is called on; the first axis of each array counts samples."""
 
     code: CSource
@@ -36,7 +36,7 @@ class Job:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class BoardOutcome:
     """Results by the names of the jobs, an array a result; on a Cortex-M also instructions a call."""
 
     one: dict[str, list[np.ndarray]]
@@ -63,7 +63,7 @@ class Board:
         absent = [tool for tool in tools if shutil.which(tool) is None]
         return f"{', '.join(absent)} not here: apt-get install {self.packages}" if absent else ""
 
-    def run(self, jobs: Mapping[str, Job], folder: Path, flags: Sequence[str] = ()) -> Outcome:
+    def run(self, jobs: Mapping[str, BoardJob], folder: Path, flags: Sequence[str] = ()) -> BoardOutcome:
         """Build one program of all jobs in a folder, run it, and read what it wrote."""
         folder.mkdir(parents=True, exist_ok=True)
         for job in jobs.values():
@@ -85,7 +85,7 @@ class Board:
         return done.stdout + done.stderr  # semihosting writes to the latter
 
 
-def _read(jobs: Mapping[str, Job], content: bytes, said: str) -> Outcome:
+def _read(jobs: Mapping[str, BoardJob], content: bytes, said: str) -> BoardOutcome:
     found: tuple[dict, dict] = ({}, {})
     place = 0
     for name, job in jobs.items():
@@ -99,7 +99,7 @@ def _read(jobs: Mapping[str, Job], content: bytes, said: str) -> Outcome:
                 part[name].append(rows.reshape(count, *array.shape))
     lines = [line.split() for line in said.splitlines() if line.startswith("instructions ")]
     symbols = {job.code.name: name for name, job in jobs.items()}
-    return Outcome(*found, {symbols[symbol]: int(number) for _, symbol, number in lines})
+    return BoardOutcome(*found, {symbols[symbol]: int(number) for _, symbol, number in lines})
 
 
 def cortex(name: str, processor: str, unit: str, machine: str, formats: tuple[str, ...]) -> Board:

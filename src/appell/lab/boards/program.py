@@ -14,7 +14,7 @@ import numpy as np
 from appell.compile.export.c.library import fill
 
 if TYPE_CHECKING:
-    from appell.lab.boards.board import Job
+    from appell.lab.boards.board import BoardJob
 
 _MAIN = """\
 #include <stdint.h>
@@ -71,7 +71,7 @@ static int run_@P@(FILE *file)
 """
 
 
-def main_text(jobs: Iterable[Job]) -> str:
+def main_text(jobs: Iterable[BoardJob]) -> str:
     """The text of the program."""
     made = list(jobs)
     names = [job.code.name for job in made]
@@ -85,7 +85,7 @@ def main_text(jobs: Iterable[Job]) -> str:
     )
 
 
-def _job(job: Job) -> str:
+def _job(job: BoardJob) -> str:
     count, kind = len(job.samples[0]), job.samples[0].dtype
     real, word = ("double", "uint64_t") if kind == np.float64 else ("float", "uint32_t")
     tables, arrays, unpack, turn = "", "", "", ""

@@ -66,7 +66,7 @@ def to_fmu(
     plan = Rollout(system, method=method, **options)
     model = plan.dyn.system
     step = _checked(plan)
-    task = task_of(plan, q0, v0, None, 1, dt)
+    task = task_of(plan, q0, v0, None, 1, dt, wrenches={frame: [0.0] * 6 for frame in plan.dyn.wrenches} or None)
     row = variables(model, plan.dyn.wrenches, task.carried["q"][0], task.carried["v"][0], task.dt)
     prefix = identifier(model.name) if name is None else c_name("name", name)
     content = _sources(prefix, step, row, comment(model.owner))
@@ -138,4 +138,3 @@ def _zipped(entries: dict[str, bytes]) -> bytes:
             entry.compress_type, entry.external_attr = zipfile.ZIP_DEFLATED, 0o644 << 16
             archive.writestr(entry, entries[name])
     return whole.getvalue()
-

@@ -10,7 +10,7 @@ LANES = "@P@_IVDEP\n        for (l_ = 0; l_ < @W@; ++l_)\n"  # the loop that bec
 
 
 @dataclass(frozen=True)
-class Body:
+class CBody:
     """Functions, and the statements that call them; both set bits of `flag_` where something is not as usual.
 
     The arrays are called as in the signature; a block of @W@ samples begins at sample i_ of n_, and its results have

@@ -24,7 +24,7 @@ import numpy as np
 from appell.compile.emit.lanes import Lanes
 from appell.compile.export.c.library import fill
 from appell.compile.export.c.names import c_name
-from appell.compile.export.c.page import More
+from appell.compile.export.c.page import PageExtras
 from appell.compile.export.c.signature import Signature
 from appell.compile.export.c.source import CSource, c_source, checked_dtype
 from appell.compile.export.c.statements import lanes_of, number
@@ -63,7 +63,7 @@ void @P@_step(@P@_state *state_, @parameters@)
 
 
 @dataclass(frozen=True)
-class Memory:
+class StepMemory:
     """What a step carries: its arguments by the results that they come from, and the numbers it begins with."""
 
     carried: Mapping[str, str]
@@ -91,14 +91,14 @@ class Memory:
                 )
 
 
-def c_step(function: Exports, memory: Memory, name: str, dtype: Any = np.float64) -> CSource:
+def c_step(function: Exports, memory: StepMemory, name: str, dtype: Any = np.float64) -> CSource:
     """The function `name`, and `name`_init and `name`_step with their struct."""
     memory.check(function)
     words = _words(c_name("name", name), function, memory, lanes_of(checked_dtype(dtype)))
-    return c_source(function, name, dtype, More(fill(_HEADER, words), fill(_SOURCE, words)))
+    return c_source(function, name, dtype, PageExtras(fill(_HEADER, words), fill(_SOURCE, words)))
 
 
-def _words(name: str, function: Exports, memory: Memory, lanes: Lanes) -> dict[str, str]:
+def _words(name: str, function: Exports, memory: StepMemory, lanes: Lanes) -> dict[str, str]:
     signature = Signature.of(function.fused, lanes.scalar)
     results = dict(zip((array.name for array in function.outputs), signature.outputs, strict=True))
     given = [array for key, array in results.items() if memory.given is None or key in memory.given]

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 from appell.compile.emit.lanes import Lanes
 from appell.compile.emit.schedule import schedule
-from appell.compile.export.c.body import LANES, Body
+from appell.compile.export.c.body import LANES, CBody
 from appell.compile.export.c.signature import Signature
 from appell.compile.export.c.statements import Statements, number
 from appell.compile.export.c.straight import TapeWriter
@@ -27,7 +27,7 @@ from appell.compile.program import FrameStep, Program, Stage, Window
 LARGEST = 1 << 18  # bytes of the frame of a block: larger ones are not laid on the stack, samples go one by one
 
 
-def looped(prefix: str, program: Program, signature: Signature, lanes: Lanes) -> Body:
+def looped(prefix: str, program: Program, signature: Signature, lanes: Lanes) -> CBody:
     """The body of a program."""
     texts, one, every = [], "", ""
     blocks = program.size * 64 <= LARGEST
@@ -37,7 +37,7 @@ def looped(prefix: str, program: Program, signature: Signature, lanes: Lanes) ->
         one += f"    flag_ |= {made.name}_one(frame_);\n"
         every += f"        flag_ |= {made.name}_lanes(frame_);\n"
     texts.append(_table("uint32_t", f"{prefix}_results", [map(str, program.results)]))
-    return Body(
+    return CBody(
         "".join(texts),
         _one(prefix, program, signature, lanes, one),
         _lanes(prefix, program, signature, lanes, every) if blocks else "        flag_ = 2;\n",

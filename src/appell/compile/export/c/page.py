@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from appell.compile.count import OpCount
 from appell.compile.emit.lanes import Lanes
-from appell.compile.export.c.body import Body
+from appell.compile.export.c.body import CBody
 from appell.compile.export.c.library import fill, library
 from appell.compile.export.c.looped import looped
 from appell.compile.export.c.names import comment
@@ -139,7 +139,7 @@ void @P@_batch(size_t n_, @pointers@);
 
 
 @dataclass(frozen=True)
-class Page:
+class CPage:
     """The texts of a function."""
 
     source: str
@@ -147,14 +147,14 @@ class Page:
 
 
 @dataclass(frozen=True)
-class More:
+class PageExtras:
     """What else stands in the header and in the file."""
 
     declared: str = ""
     defined: str = ""
 
 
-def page(prefix: str, function: Exports, lanes: Lanes, more: More) -> Page:
+def page(prefix: str, function: Exports, lanes: Lanes, more: PageExtras) -> CPage:
     """Both texts of a function called `prefix`."""
     formula = function.fused
     signature = Signature.of(formula, lanes.scalar)
@@ -171,7 +171,7 @@ def page(prefix: str, function: Exports, lanes: Lanes, more: More) -> Page:
         "arguments": "".join(_described(signature)),
         **words_of(prefix, lanes, comment(title), function.count()),
     }
-    return Page(fill(_SOURCE, words), fill(_HEADER, words))
+    return CPage(fill(_SOURCE, words), fill(_HEADER, words))
 
 
 def words_of(prefix: str, lanes: Lanes, title: str, count: OpCount) -> dict[str, str]:
@@ -202,7 +202,7 @@ def _ops(formula: Formula) -> set[Op]:
     return {Op(node[0]) for tape in tapes for node in tape.nodes}
 
 
-def _one(signature: Signature, body: Body) -> dict[str, str]:
+def _one(signature: Signature, body: CBody) -> dict[str, str]:
     finite = "    for (k_ = 0; k_ < {size}; ++k_)\n        spoilt_ |= !({n}[k_ * s_] - {n}[k_ * s_] == 0);\n"
     spoil = "    for (k_ = 0; k_ < {size}; ++k_)\n        {n}[k_ * o_] = (@real@)NAN;\n"
     return {
@@ -215,7 +215,7 @@ def _one(signature: Signature, body: Body) -> dict[str, str]:
     }
 
 
-def _batch(signature: Signature, body: Body) -> dict[str, str]:
+def _batch(signature: Signature, body: CBody) -> dict[str, str]:
     inputs, outputs, arrays = signature.inputs, signature.outputs, signature.arrays
     frame = f"    @real@ frame_[{body.frame} * @W@];\n" if body.frame else ""
     row = "        for (k_ = 0; k_ < {size}; ++k_)\n            "

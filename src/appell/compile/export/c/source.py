@@ -18,7 +18,7 @@ import numpy as np
 
 from appell.compile.count import OpCount
 from appell.compile.export.c.names import c_name, identifier, quoted_owner
-from appell.compile.export.c.page import More, page
+from appell.compile.export.c.page import PageExtras, page
 from appell.compile.export.c.statements import lanes_of
 from appell.errors import ArgumentError
 
@@ -72,8 +72,10 @@ def symbol(function: Exports, name: str | None) -> str:
     return identifier(f"{quoted_owner(function.owner) or 'appell'}_{function.name}")
 
 
-def c_source(function: Exports, name: str | None = None, dtype: Any = np.float64, more: More | None = None) -> CSource:
+def c_source(
+    function: Exports, name: str | None = None, dtype: Any = np.float64, more: PageExtras | None = None
+) -> CSource:
     """The function for one sample and for batches, called `name`; by default by the names of the robot and its own."""
     prefix = symbol(function, name)
-    made = page(prefix, function, lanes_of(checked_dtype(dtype)), more or More())
+    made = page(prefix, function, lanes_of(checked_dtype(dtype)), more or PageExtras())
     return CSource(prefix, made.source, made.header, function.count())

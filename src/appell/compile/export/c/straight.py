@@ -17,7 +17,7 @@ from appell.compile.emit.lanes import Lanes
 from appell.compile.emit.residence import step_defines, step_uses
 from appell.compile.emit.schedule import Group, Step, chunks, schedule
 from appell.compile.emit.spoilt import witnesses
-from appell.compile.export.c.body import LANES, Body, restricted
+from appell.compile.export.c.body import LANES, CBody, restricted
 from appell.compile.export.c.signature import Signature, element
 from appell.compile.export.c.statements import OPERATIONS, Statements
 from appell.compile.ops import Op
@@ -26,7 +26,7 @@ from appell.compile.tape import Tape
 CHUNK = 1000  # steps of one function; three of them stay together
 
 
-def straight(prefix: str, tape: Tape, signature: Signature, lanes: Lanes) -> Body:
+def straight(prefix: str, tape: Tape, signature: Signature, lanes: Lanes) -> CBody:
     """The body of a tape."""
     pieces = chunks(schedule(tape), CHUNK)
     slots, size = _slots(tape, pieces)
@@ -34,7 +34,7 @@ def straight(prefix: str, tape: Tape, signature: Signature, lanes: Lanes) -> Bod
         name = f"{prefix}_core"
         one = f"    flag_ |= {name}({signature.addresses}, 1, 1, 1);\n"
         every = f"{LANES}            flag_ |= {name}({signature.lanes}, n_, @W@, 0);\n"
-        return Body(_core(name, signature, "", _piece(prefix, tape, signature, lanes, slots, pieces, 0)), one, every)
+        return CBody(_core(name, signature, "", _piece(prefix, tape, signature, lanes, slots, pieces, 0)), one, every)
     frame, handed = ", @real@ *frame_", ", ".join(array.name for array in signature.arrays)
     moved = ", ".join(f"{array.name} + l_" for array in signature.arrays)
     functions, one, every = "", f"    @real@ frame_[{size}];\n\n", ""
@@ -51,7 +51,7 @@ def straight(prefix: str, tape: Tape, signature: Signature, lanes: Lanes) -> Bod
         )
         one += f"    flag_ |= {name}_one({signature.addresses}, frame_);\n"
         every += f"        flag_ |= {name}_lanes(n_, {blocks}, frame_);\n"
-    return Body(functions, one, every, size)
+    return CBody(functions, one, every, size)
 
 
 def _core(name: str, signature: Signature, frame: str, text: str) -> str:
