@@ -1,4 +1,4 @@
-"""Exported C, measured: python benchmarks/c_export.py [bits] [speed].
+"""Exported C, measured: python benchmarks/c_export.py [bits] [speed] [publish].
 
 bits    the whole matrix of robots, functions, formats and machines: whether the exported C gives the bits of the
         compiled function, one sample at a time and in batches; on a Cortex-M also instructions a call (the emulator's
@@ -6,7 +6,8 @@ bits    the whole matrix of robots, functions, formats and machines: whether the
 speed   gcc -O3 -march=native on this machine: one sample a call against CasADi's generated C, of a textbook recursion
         and of our own tape; batches against the ufunc on the same arrays, element k of sample i at x[k * n + i]
 
-Without a word both. Results go to benchmarks/results/c-export.json; a part that is not measured is kept.
+Without a word both. Results go to benchmarks/results/c-export.json, a part that is not measured is kept, and tables to
+docs/c-code.md; `publish` writes the tables alone.
 """
 
 from __future__ import annotations
@@ -44,19 +45,70 @@ COUNT = 19  # samples of the matrix
 BATCH, TURNS = 2000, 60
 AIMS = {"times faster than CasADi, one sample": 2.0, "times faster than the ufunc, batch": 1.0}
 RESULTS = Path(__file__).parent / "results" / "c-export.json"
+PAGE = Path(__file__).parents[1] / "docs" / "c-code.md"
+BEGIN, END = "<!-- figures: written by benchmarks/c_export.py -->\n", "<!-- end of figures -->\n"
+KINDS = {"float64": "double", "float32": "float"}
 FLAGS = ("-O3", "-march=native", "-ffp-contract=off", "-std=c99")
 
 
 def main() -> None:
     asked = sys.argv[1:] or ["bits", "speed"]
-    if unknown := {*asked} - {"bits", "speed"}:
-        raise SystemExit(f"unknown: {', '.join(unknown)}; known are bits and speed")
-    content = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else {}
-    content |= {"machine": machine(), "versions": versions(), "aims": AIMS}
+    if unknown := {*asked} - {"bits", "speed", "publish"}:
+        raise SystemExit(f"unknown: {', '.join(unknown)}; known are bits, speed and publish")
     for part in asked:
-        content[part] = {"bits": bits, "speed": speed}[part]()
-        save_results(RESULTS, content)
-    print(f"written {RESULTS.name}")
+        if part != "publish":
+            found = {"bits": bits, "speed": speed}[part]()
+            content = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else {}
+            content |= {"machine": machine(), "versions": versions(), "aims": AIMS, part: found}
+            save_results(RESULTS, content)
+    publish()
+
+
+# ---- figures
+
+
+def publish() -> None:
+    """Write the figures into the page."""
+    before, rest = PAGE.read_text(encoding="utf-8").split(BEGIN)
+    PAGE.write_text(before + BEGIN + figures() + END + rest.split(END)[1], encoding="utf-8")
+    print(f"written {RESULTS.name}, {PAGE.name}")
+
+
+def figures() -> str:
+    """What stands on the page."""
+    content = json.loads(RESULTS.read_text(encoding="utf-8"))
+    lines = []
+    if measured := content.get("bits"):
+        tried = [row for row in measured if row["equal"] is not None]
+        equal = sum(row["equal"] for row in tried)
+        lines += [f"Bits equal in {equal} of {len(tried)} combinations of robot, function, format and machine."]
+        lines += [
+            "",
+            "| on a Cortex-M | format | instructions a call | code, bytes | stack, bytes |",
+            "|---|---|---:|---:|---:|",
+        ]
+        for row in tried:
+            if "instructions" in row and row["function"] in ("inverse dynamics", "forward dynamics", "mass matrix"):
+                name = f"{row['robot']}, {row['function']}, {row['board'].removeprefix('cortex-').upper()}"
+                numbers = (f"{row[key]:,}" for key in ("instructions", "code", "stack"))
+                lines.append(f"| {name} | {KINDS[row['dtype']]} | {' | '.join(numbers)} |")
+        lines += ["", "Instructions are counted by the emulator; cycles are more.", ""]
+    if measured := content.get("speed"):
+        single = [row for row in measured if "CasADi" in row]
+        lines += [
+            "| one sample, gcc -O3, ns | exported | CasADi's C | CasADi's C of our tape |",
+            "|---|---:|---:|---:|",
+        ]
+        for row in single:
+            times = (f"{row[key]:.0f}" for key in ("ours", "CasADi", "CasADi of our tape"))
+            lines.append(f"| {row['robot']}, {row['function'].replace('_', ' ')} | {' | '.join(times)} |")
+        lines += ["", "| batch, gcc -O3, ns a sample | exported | ufunc on the same arrays |", "|---|---:|---:|"]
+        for row in measured:
+            if "ufunc" in row:
+                kind = KINDS[row["what"].split(", ")[1]]
+                name = f"{row['robot']}, {row['function'].replace('_', ' ')}, {kind}"
+                lines.append(f"| {name} | {row['ours']:.1f} | {row['ufunc']:.1f} |")
+    return "\n".join(lines) + "\n"
 
 
 # ---- bits

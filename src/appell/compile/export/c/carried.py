@@ -15,7 +15,7 @@ finite carries NaN on; `_init` begins anew.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -26,13 +26,14 @@ from appell.compile.export.c.library import fill
 from appell.compile.export.c.names import c_name
 from appell.compile.export.c.page import PageExtras
 from appell.compile.export.c.signature import Signature
-from appell.compile.export.c.source import CSource, c_source, checked_dtype
+from appell.compile.export.c.source import CSource, c_source, checked_dtype, symbol
 from appell.compile.export.c.statements import lanes_of, number
 from appell.compile.tape import Array
 from appell.errors import ArgumentError, unknown_name
 
 if TYPE_CHECKING:
     from appell.compile.export.face import Exports
+    from appell.compile.marching.march import March
 
 _HEADER = """\
 /* What a step remembers. */
@@ -72,10 +73,12 @@ class StepMemory:
 
     def check(self, function: Exports) -> None:
         inputs, outputs = ({array.name: array for array in side} for side in (function.inputs, function.outputs))
-        for kind, names, known in (
-            ("argument", [*self.carried, *self.start], inputs),
+        checks: tuple[tuple[str, Iterable[str], Iterable[str]], ...] = (
+            ("argument", self.carried, inputs),
+            ("carried argument", self.start, self.carried),
             ("result", [*self.carried.values(), *(self.given or ())], outputs),
-        ):
+        )
+        for kind, names, known in checks:
             if unknown := [name for name in names if name not in known]:
                 raise ArgumentError(unknown_name(kind, unknown[0], known, f"step {function.name}"))
         for name, result in self.carried.items():
@@ -96,6 +99,14 @@ def c_step(function: Exports, memory: StepMemory, name: str, dtype: Any = np.flo
     memory.check(function)
     words = _words(c_name("name", name), function, memory, lanes_of(checked_dtype(dtype)))
     return c_source(function, name, dtype, PageExtras(fill(_HEADER, words), fill(_SOURCE, words)))
+
+
+def march_code(march: March, name: str | None, start: Mapping[str, Any], dtype: Any) -> CSource:
+    """The step of a march: its carried arrays are remembered, what it notes is given."""
+    step, carried = march.step, march.horizon.carried
+    pairs = {before.name: after.name for before, after in zip(carried, step.outputs, strict=False)}
+    noted = [array.name for array in step.outputs[len(carried) :]]
+    return c_step(step, StepMemory(pairs, start, noted), symbol(step, name), dtype)
 
 
 def _words(name: str, function: Exports, memory: StepMemory, lanes: Lanes) -> dict[str, str]:
