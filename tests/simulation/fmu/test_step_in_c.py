@@ -37,5 +37,5 @@ def test_steps_in_c_lead_where_a_rollout_leads(method, dtype, tmp_path):
 
 
 def test_a_start_of_something_that_is_not_carried_is_refused():
-    with pytest.raises(ArgumentError, match="no carried argument 'torque'. It has: q, v"):
+    with pytest.raises(ArgumentError, match=r"no carried argument 'torque'\. It has: q, v"):
         Rollout(ap.load("pendulum")).march.to_c("arm", start={"torque": 1.0})

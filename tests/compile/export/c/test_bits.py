@@ -145,6 +145,20 @@ def test_frames_too_large_for_the_stack_of_a_batch_are_not_laid_there(tmp_path, 
     check(BOARDS["gcc"], {"chain": BoardJob(of.to_c("one_by_one"), of, given)}, tmp_path)
 
 
+@pytest.mark.parametrize("compiler", ["gcc", "clang"])
+def test_results_that_are_constants_or_arguments_are_results(compiler, tmp_path):
+    of = {
+        "constant": Function.of("constant", {"t": ()}, lambda t: {"y": [1.0, -0.0]}),
+        "swapped": Function.of("swapped", {"q": 2}, lambda q: {"q": [q[1], q[0]]}),
+    }
+    rng = np.random.default_rng(6)
+    jobs = {
+        name: BoardJob(each.to_c(f"some_{name}"), each, tuple(rng.normal(size=(COUNT, *a.shape)) for a in each.inputs))
+        for name, each in of.items()
+    }
+    check(BOARDS[compiler], jobs, tmp_path)
+
+
 def every_op(x, y, t):
     """Everything that a tape can ask for, inputs among the results and a result that stands twice."""
     turned = [sin(t), cos(t), sin(x[0] * x[1]), atan2(y[0][0], y[0][1])]

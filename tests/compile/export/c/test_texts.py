@@ -12,7 +12,7 @@ import appell as ap
 from appell.compile.export.c.carried import StepMemory, c_step
 from appell.compile.export.c.names import RESERVED, comment
 from appell.compile.function import Function
-from appell.errors import ArgumentError
+from appell.errors import ArgumentError, CompileError
 
 
 def area(name: str = "area", argument: str = "r", owner: str = "") -> Function:
@@ -56,10 +56,37 @@ def test_so_is_a_reserved_word(name):
         area().to_c(name)
 
 
+@pytest.mark.parametrize("name", ["step", "memcpy", "gamma"])
+def test_so_is_a_name_that_the_library_has(name):
+    with pytest.raises(ArgumentError, match=f"'{name}' is that of a function of C's library"):
+        area().to_c(name)
+
+
+def test_so_is_a_name_that_an_argument_has():
+    with pytest.raises(ArgumentError, match="'r' is that of an argument"):
+        area().to_c("r")
+
+
 @pytest.mark.parametrize("argument", ["double", "t3", "n_", "flag_", "x y"])
 def test_so_is_an_argument_that_c_or_the_code_has_another_use_for(argument):
     with pytest.raises(ArgumentError, match="argument or result of area"):
         area(argument=argument).to_c("disc")
+
+
+@pytest.mark.parametrize(
+    ("shapes", "body", "said"),
+    [
+        ({}, lambda: {"y": 1.0}, "no arguments"),
+        ({"t": ()}, lambda t: {}, "no results"),
+        ({"t": (), "x": 0}, lambda t, x: {"y": t}, "x.0. is empty"),
+    ],
+)
+def test_so_is_a_function_of_nothing_as_by_the_compiler(shapes, body, said):
+    function = Function.of("odd", shapes, body)
+    with pytest.raises(CompileError, match=said):
+        function.to_c("odd_one")
+    with pytest.raises(CompileError, match=said):
+        function.compile()
 
 
 @pytest.mark.parametrize("dtype", ["int32", "float16", "complex128", "longdouble", "nothing"])

@@ -23,7 +23,7 @@ import numpy as np
 
 from appell.compile.emit.lanes import Lanes
 from appell.compile.export.c.library import fill
-from appell.compile.export.c.names import c_name
+from appell.compile.export.c.names import function_name
 from appell.compile.export.c.page import PageExtras
 from appell.compile.export.c.signature import Signature
 from appell.compile.export.c.source import CSource, c_source, checked_dtype, symbol
@@ -97,7 +97,7 @@ class StepMemory:
 def c_step(function: Exports, memory: StepMemory, name: str, dtype: Any = np.float64) -> CSource:
     """The function `name`, and `name`_init and `name`_step with their struct."""
     memory.check(function)
-    words = _words(c_name("name", name), function, memory, lanes_of(checked_dtype(dtype)))
+    words = _words(function_name(name), function, memory, lanes_of(checked_dtype(dtype)))
     return c_source(function, name, dtype, PageExtras(fill(_HEADER, words), fill(_SOURCE, words)))
 
 

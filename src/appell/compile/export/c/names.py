@@ -18,7 +18,15 @@ alignas alignof bool catch class constexpr const_cast decltype delete dynamic_ca
 mutable namespace new noexcept nullptr operator private protected public reinterpret_cast static_assert
 static_cast template this thread_local throw true try typeid typename using virtual wchar_t
 """
+_LIBRARY = """
+abs acos acosh asin asinh atan atan2 atanh cbrt ceil copysign cos cosh erf erfc exp exp2 expm1 fabs fdim floor fma fmax
+fmin fmod frexp gamma hypot ilogb isfinite isinf isnan j0 j1 jn ldexp lgamma llrint llround log log10 log1p log2 logb
+lrint lround memchr memcmp memcpy memmove memset modf nan nearbyint nextafter nexttoward pow printf remainder remquo
+rint round scalbln scalbn signbit signgam sin sinh size_t sqrt step strcat strchr strcmp strcpy strlen tan tanh tgamma trunc
+y0 y1 yn
+"""
 RESERVED = frozenset(_WORDS.split())
+TAKEN = frozenset(_LIBRARY.split())  # by the headers and libraries of a program
 _IDENTIFIER = re.compile(r"[A-Za-z][A-Za-z0-9_]*", re.ASCII)
 _OURS = re.compile(r"[a-z]+_|[txy][0-9]+")  # what the code calls its own variables
 _LONGEST = 200
@@ -34,6 +42,13 @@ def c_name(what: str, name: object) -> str:
     if name in RESERVED:
         raise ArgumentError(f"{what} '{name}' is a reserved word of C or C++.", expected="another name")
     return name
+
+
+def function_name(name: object) -> str:
+    """The name of a function that is exported: none that the library of C has."""
+    if c_name("name", name) in TAKEN:
+        raise ArgumentError(f"name '{name}' is that of a function of C's library.", expected=f"such as 'arm_{name}'")
+    return str(name)
 
 
 def argument_name(what: str, name: str) -> str:

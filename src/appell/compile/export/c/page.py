@@ -56,6 +56,7 @@ _SOURCE = """\
     int spoilt_ = 0;
     size_t k_;
 
+    (void)s_;
 @finite@
     if (!spoilt_)
         return;

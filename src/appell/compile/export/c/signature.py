@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from appell.compile.export.c.names import argument_name
 from appell.compile.formula import Formula
 from appell.compile.tape import Array
+from appell.errors import CompileError
 
 
 @dataclass(frozen=True)
@@ -29,7 +30,13 @@ class Signature:
         """That of a formula; an argument and a result of one name are `q` and `q_next`."""
         taken: set[str] = set()
         arrays: list[Array] = []
+        if not formula.inputs or not formula.outputs:
+            raise CompileError(
+                f"'{formula.name}' has no {'results' if formula.inputs else 'arguments'}, as C needs them."
+            )
         for array in (*formula.inputs, *formula.outputs):
+            if array.size == 0:
+                raise CompileError(f"'{formula.name}': {array} is empty, and C has no empty arrays.")
             name = array.name
             while name in taken:
                 name += "_next"

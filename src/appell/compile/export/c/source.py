@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from appell.compile.count import OpCount
-from appell.compile.export.c.names import c_name, identifier, quoted_owner
+from appell.compile.export.c.names import function_name, identifier, quoted_owner
 from appell.compile.export.c.page import PageExtras, page
 from appell.compile.export.c.statements import lanes_of
 from appell.errors import ArgumentError
@@ -68,7 +68,7 @@ def checked_dtype(dtype: Any) -> np.dtype:
 def symbol(function: Exports, name: str | None) -> str:
     """What a function is called in C: `name`, by default the names of the robot and of the function."""
     if name is not None:
-        return c_name("name", name)
+        return function_name(name)
     return identifier(f"{quoted_owner(function.owner) or 'appell'}_{function.name}")
 
 
@@ -77,5 +77,7 @@ def c_source(
 ) -> CSource:
     """The function for one sample and for batches, called `name`; by default by the names of the robot and its own."""
     prefix = symbol(function, name)
+    if prefix in {array.name for array in (*function.inputs, *function.outputs)}:
+        raise ArgumentError(f"name '{prefix}' is that of an argument or a result.", expected="another name")
     made = page(prefix, function, lanes_of(checked_dtype(dtype)), more or PageExtras())
     return CSource(prefix, made.source, made.header, function.count())
