@@ -22,8 +22,8 @@ _LIBRARY = """
 abs acos acosh asin asinh atan atan2 atanh cbrt ceil copysign cos cosh erf erfc exp exp2 expm1 fabs fdim floor fma fmax
 fmin fmod frexp gamma hypot ilogb isfinite isinf isnan j0 j1 jn ldexp lgamma llrint llround log log10 log1p log2 logb
 lrint lround memchr memcmp memcpy memmove memset modf nan nearbyint nextafter nexttoward pow printf remainder remquo
-rint round scalbln scalbn signbit signgam sin sinh size_t sqrt step strcat strchr strcmp strcpy strlen tan tanh tgamma trunc
-y0 y1 yn
+rint round scalbln scalbn signbit signgam sin sinh size_t sqrt step strcat strchr strcmp strcpy strlen tan tanh tgamma
+trunc y0 y1 yn
 """
 RESERVED = frozenset(_WORDS.split())
 TAKEN = frozenset(_LIBRARY.split())  # by the headers and libraries of a program
