@@ -13,6 +13,7 @@ docs/c-code.md; `publish` writes the tables alone.
 from __future__ import annotations
 
 import ctypes
+import hashlib
 import json
 import re
 import subprocess
@@ -23,6 +24,7 @@ from pathlib import Path
 import numpy as np
 
 import appell as ap
+from appell.compile.export.c.source import CSource
 from appell.lab.bench.clock import Contestant, compete, one_core
 from appell.lab.bench.machine import machine, versions
 from appell.lab.bench.peers.casadi_c import CasadiC
@@ -40,7 +42,6 @@ FUNCTIONS = {
     "derivatives of inverse dynamics": lambda dyn: dyn.inverse_dynamics.jacobian("q", "v"),
     "derivatives of forward dynamics": lambda dyn: dyn.forward_dynamics.jacobian("q", "v", "tau"),
 }
-LARGEST = 3 << 20  # bytes of source: code for a board has four megabytes
 COUNT = 19  # samples of the matrix
 BATCH, TURNS = 2000, 60
 AIMS = {"times faster than CasADi, one sample": 2.0, "times faster than the ufunc, batch": 1.0}
@@ -57,11 +58,16 @@ def main() -> None:
         raise SystemExit(f"unknown: {', '.join(unknown)}; known are bits, speed and publish")
     for part in asked:
         if part != "publish":
-            found = {"bits": bits, "speed": speed}[part]()
-            content = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else {}
-            content |= {"machine": machine(), "versions": versions(), "aims": AIMS, part: found}
-            save_results(RESULTS, content)
+            store(**{part: {"bits": bits, "speed": speed}[part]()})
     publish()
+
+
+def stored() -> dict:
+    return json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else {}
+
+
+def store(**parts: list[dict]) -> None:
+    save_results(RESULTS, stored() | {"machine": machine(), "versions": versions(), "aims": AIMS} | parts)
 
 
 # ---- figures
@@ -76,8 +82,7 @@ def publish() -> None:
 
 def figures() -> str:
     """What stands on the page."""
-    content = json.loads(RESULTS.read_text(encoding="utf-8"))
-    lines = []
+    content, lines = stored(), []
     if measured := content.get("bits"):
         tried = [row for row in measured if row["equal"] is not None]
         equal = sum(row["equal"] for row in tried)
@@ -115,29 +120,33 @@ def figures() -> str:
 
 
 def bits() -> list[dict]:
-    rows = []
-    for robot in ROBOTS:
-        subject = find("talos").robot if robot == "talos" else ap.load(robot)
-        dyn = ap.Dynamics(subject)
-        for name, of in FUNCTIONS.items():
-            function = of(dyn)
+    """All cells; one that was measured on the same source and samples is not measured again."""
+    known = {row["digest"]: row for row in stored().get("bits", ())}
+    rows: list[dict] = []
+    for name, of in FUNCTIONS.items():
+        for robot in ROBOTS:
+            system = find("talos").robot if robot == "talos" else ap.load(robot)
+            function = of(ap.Dynamics(system))
             for board in BOARDS.values():
                 for dtype in board.formats:
                     row = {"robot": robot, "function": name, "board": board.name, "dtype": dtype}
-                    rows.append(row | cell(board, function, subject, dtype))
+                    code = function.to_c("exported", dtype=dtype)
+                    whole = "\n".join([*row.values(), *board.flags, code.source])
+                    row["digest"] = hashlib.sha256(whole.encode()).hexdigest()[:16]
+                    rows.append(known.get(row["digest"]) or row | cell(board, function, code, system, dtype))
                     print("  ".join(f"{value}" for value in rows[-1].values()), flush=True)
+            found = {row["digest"] for row in rows}
+            store(bits=rows + [row for digest, row in known.items() if digest not in found])
     return rows
 
 
-def cell(board: Board, function: ap.Function, system, dtype: str) -> dict:
+def cell(board: Board, function: ap.Function, code: CSource, system, dtype: str) -> dict:
     if board.missing:
         return {"equal": None, "why": board.missing}
-    code = function.to_c("exported", dtype=dtype)
-    if board.bare and len(code.source) > LARGEST:
-        return {"equal": None, "why": f"{len(code.source)} bytes of source are too much for the board"}
     given = samples(function, system, dtype)
     with tempfile.TemporaryDirectory() as place, np.errstate(all="ignore"):
-        outcome = board.run({"it": BoardJob(code, function, given)}, Path(place))
+        kept = ("-fstack-usage", "-save-temps=obj") if board.bare else ()
+        outcome = board.run({"it": BoardJob(code, function, given)}, Path(place), kept)
         wanted = function(*given)
         wanted = wanted if isinstance(wanted, tuple) else (wanted,)
         equal = [
@@ -145,7 +154,7 @@ def cell(board: Board, function: ap.Function, system, dtype: str) -> dict:
             for part in (outcome.one, outcome.batch)
             for found, want in zip(part["it"], wanted, strict=True)
         ]
-        more = {"instructions": outcome.instructions["it"], **sizes(board, Path(place))} if board.bare else {}
+        more = {"instructions": outcome.instructions["it"], **sizes(Path(place))} if board.bare else {}
     return {"equal": all(equal), "source": len(code.source)} | more
 
 
@@ -160,18 +169,17 @@ def samples(function: ap.Function, system, dtype: str) -> tuple[np.ndarray, ...]
     return tuple(arrays)
 
 
-def sizes(board: Board, folder: Path) -> dict[str, int]:
+def sizes(folder: Path) -> dict[str, int]:
     """Bytes of code and constants of what a call of one sample needs, and of its stack."""
-    flags = [flag for flag in board.flags if flag.startswith(("-m", "-O", "-f"))]
-    subprocess.run([board.compiler, *flags, "-std=c99", "-fstack-usage", "-c", "exported.c"], cwd=folder, check=True)
-    listed = subprocess.run(["arm-none-eabi-nm", "-S", "exported.o"], cwd=folder, check=True, capture_output=True)
+    [made], [usage] = folder.glob("*exported.o"), folder.glob("*exported.su")
+    listed = subprocess.run(["arm-none-eabi-nm", "-S", made.name], cwd=folder, check=True, capture_output=True)
     of_batches = re.compile(r"_batch$|_each\b|_lanes\b")
     code = stack = deeper = 0
     for line in listed.stdout.decode().splitlines():
         match line.split():
             case [_, size, _, name] if not of_batches.search(name):
                 code += int(size, 16)
-    for line in next(folder.glob("exported.su")).read_text().splitlines():
+    for line in usage.read_text().splitlines():
         name, size = line.split("\t")[0].rpartition(":")[2], int(line.split("\t")[1])
         if name == "exported":
             stack = size
