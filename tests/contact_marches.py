@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cache
-
 import numpy as np
 
 import appell as ap
@@ -27,7 +25,7 @@ def with_impulses(dyn: ap.Dynamics, impulses: Impulses, law=None, loops: bool = 
         def power(q, v):
             return input_power(equations, q, v, tau)
 
-        end, kick = moreau_step(equations, impulses, q, v, h, acceleration, power, _moved(dyn.system), t)
+        end, kick = moreau_step(equations, impulses, q, v, h, acceleration, power, _kept(dyn.system), t)
         noted = {"walls": kick.walls, "stops": kick.stops, "dry": kick.dry}
         return {"q": end, "v": kick.v} | {name: each for name, each in noted.items() if each}
 
@@ -36,13 +34,13 @@ def with_impulses(dyn: ap.Dynamics, impulses: Impulses, law=None, loops: bool = 
 
 def with_penalty(dyn: ap.Dynamics, penalty: Penalty, law=None) -> March:
     """march(q, v, h, t, tau) by the semi-implicit method of Euler."""
-    moved = _moved(dyn.system)
+    system, kept = dyn.system, _kept(dyn.system)
 
     def body(q, v, h, t, tau):
         tau = law(q, v) if law else tau
         a = penalty.acceleration(dyn.equations, q, v, tau, {}, t)
         after = [x + h * y for x, y in zip(v, a, strict=True)]
-        return {"q": moved(q, [h * x for x in after]), "v": after}
+        return {"q": kept([x + h * y for x, y in zip(q, system.rate(q, after), strict=True)]), "v": after}
 
     return _march(dyn, body, loops=False)
 
@@ -61,13 +59,14 @@ def _march(dyn: ap.Dynamics, body, loops: bool) -> March:
     return March.of("among_walls", state, {"h": ()}, {"t": (), "tau": system.nu}, body, loops=loops)
 
 
-@cache
-def _moved(system):
-    def moved(q, step):
-        found = [x + y for x, y in zip(q, system.rate(q, step), strict=True)]
+def _kept(system):
+    """Quaternions at unit length."""
+
+    def kept(q):
+        found = list(q)
         for span in system.quaternions:
             length = sqrt(sum(x * x for x in found[span]))
             found[span] = [x / length for x in found[span]]
         return found
 
-    return moved
+    return kept

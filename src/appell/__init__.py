@@ -19,6 +19,7 @@ from appell.algebra.vector import Vec3
 # its equations, compiled
 from appell.compile.count import OpCount
 from appell.compile.function import Function
+from appell.compile.native.setting import set_threads, threads
 from appell.compile.tape import Array, Tape
 from appell.compile.trace import trace
 from appell.describe.build import Builder
@@ -86,6 +87,7 @@ _LATER: dict[str, tuple[str, str | None]] = {
     "control": ("appell.control", None),
     "draw": ("appell.motion", "draw"),
     "from_pinocchio": ("appell.describe.pinocchio", "from_pinocchio"),
+    "gym_env": ("appell.learning", "gym_env"),
     "identify": ("appell.identify", None),
     "legs": ("appell.describe.legs", None),
     "motion": ("appell.motion", None),
@@ -102,6 +104,7 @@ if TYPE_CHECKING:  # so that a type checker knows them too
     from appell.describe import legs
     from appell.describe.pinocchio import from_pinocchio
     from appell.describe.write import to_toml, to_urdf
+    from appell.learning import gym_env
     from appell.model import constraint, shapes
     from appell.motion import Path, Record, Records, draw
     from appell.simulation import Circle, Contact, Cylinder, Implicit, Plane, Sampled, Sphere, rollout, simulate, to_fmu
@@ -183,6 +186,7 @@ __all__ = [
     "draw",
     "from_dh",
     "from_pinocchio",
+    "gym_env",
     "identify",
     "legs",
     "load",
@@ -191,10 +195,12 @@ __all__ = [
     "motion",
     "rollout",
     "select",
+    "set_threads",
     "shapes",
     "simulate",
     "sin",
     "sqrt",
+    "threads",
     "to_fmu",
     "to_toml",
     "to_urdf",

@@ -27,6 +27,7 @@ from appell.cli import (
     latency,
     reproduce,
     robots,
+    rollout,
     simulate,
     torques,
     trajectory,
@@ -82,6 +83,7 @@ for command in (
     control,
     latency,
     simulate,
+    rollout,
     reproduce,
     fuzz,
 ):

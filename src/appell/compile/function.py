@@ -124,7 +124,8 @@ class Function(Exports):
 
     def _first_call(self, *arguments, **options):
         """A call before there is machine code for float64; one in float32 alone does not need it."""
-        if set(options) <= {"out"} and arguments and all(getattr(x, "dtype", None) == np.float32 for x in arguments):
+        kinds = {getattr(x, "dtype", None) for x in arguments}
+        if kinds == {np.dtype(np.float32)} and set(options) <= {"out", "threads"}:
             self._loops.load(np.float32)
             return self._caller(*arguments, **options)
         _ = self.ufunc

@@ -138,9 +138,7 @@ class Records:
 
     def part(self, rows: slice) -> Records:
         """Some rows of all members, by a slice."""
-        return replace(
-            self, t=self.t[rows], blocks={name: block[:, rows] for name, block in self.blocks.items()}
-        )
+        return replace(self, t=self.t[rows], blocks={name: block[:, rows] for name, block in self.blocks.items()})
 
     def names(self, quantity: str) -> tuple[str, ...]:
         """The names of a block's columns."""
@@ -194,7 +192,7 @@ class Records:
     @property
     def finished(self) -> np.ndarray:
         """Which members came to the end with finite numbers."""
-        return self.finite.all(axis=1)
+        return np.asarray(self.finite.all(axis=1))
 
     @property
     def lost(self) -> np.ndarray:

@@ -3,9 +3,9 @@
     taken   the inputs, as the body reads them: carried, held, driven
     given   the results, the carried ones first
 
-After a step the carried results are copied to where the next one reads them. A program has one frame for both, and its
-turns write there as they like. So held inputs that they write over are kept aside and put back after each step, and
-carried results that lie among the inputs go through a block of their own.
+After a step the carried results are copied to where the next one reads them; what is held stays where it is, since no
+body writes over its inputs. A program has one frame for both, and a carried result may be an input of another name:
+then all of them go through a block of their own.
 """
 
 from __future__ import annotations
@@ -28,29 +28,16 @@ class CarriedBlock:
 
     emit: Emitter
     layout: BlockLayout
-    blocks: tuple[Value, Value]  # the first block of inputs, the first of results
-    aside: Value  # room for what is kept aside, if anything is
-    restored: Moves  # held inputs that have to be put back, from `aside`
-    crossing: Moves  # carried results that go through `aside`, if they do
-    carried: Moves  # carried results, to the inputs
+    first: tuple[Value, Value]  # the first block of inputs, the first of results
+    carried: int  # slots
+    aside: Value = ""  # where carried results go first, if they must
 
     @classmethod
-    def reserve(
-        cls, emit: Emitter, memory: Memory, layout: BlockLayout, blocks: int, carried: int, still: int
-    ) -> CarriedBlock:
-        """Room for so many blocks, of which so many slots are carried, and so many do not change in a step."""
-        found = layout.reserve(memory, blocks)
-        lost = [slot for slot in range(carried, still) if slot in layout.overwritten]
-        results = layout.places[:carried]
-        crossed = layout.given is None and min(results) < carried
-        aside = memory.block(len(lost) + carried * crossed) if lost or crossed else ""
-        through = range(len(lost), len(lost) + carried)
-        return cls(
-            *(emit, layout, found, aside),
-            restored=_runs(zip(range(len(lost)), lost, strict=True)),
-            crossing=_runs(zip(results, through, strict=True)) if crossed else [],
-            carried=_runs(zip(through if crossed else results, range(carried), strict=True)),
-        )
+    def reserve(cls, emit: Emitter, memory: Memory, layout: BlockLayout, blocks: int, carried: int) -> CarriedBlock:
+        """Room for so many blocks, of which so many slots are carried."""
+        first = layout.reserve(memory, blocks)
+        crossing = layout.given is None and min(layout.places[:carried]) < carried
+        return cls(emit, layout, first, carried, memory.block(carried) if crossing else "")
 
     def taken(self, block: Index) -> Value:
         return self._block(0, self.layout.taken, block)
@@ -58,26 +45,26 @@ class CarriedBlock:
     def given(self, block: Index) -> Value:
         return self._block(1, self.layout.given or 0, block)
 
-    def begin(self) -> None:
-        """Before the first step, with the inputs in their places: keep aside what will be lost."""
-        self._copy(self.taken(0), self.aside, [(there, here, length) for here, there, length in self.restored])
-
     def carry_on(self, block: Index) -> None:
         """After a step: what it carries is what the next one begins with."""
-        self._copy(self.given(block), self.aside, self.crossing)
-        self._copy(self.aside if self.crossing else self.given(block), self.taken(block), self.carried)
-        self._copy(self.aside, self.taken(block), self.restored)
+        places, inputs = self.layout.places[: self.carried], range(self.carried)
+        source, target = self.given(block), self.taken(block)
+        if self.aside:
+            self._copy(source, self.aside, places, inputs)
+            self._copy(self.aside, target, inputs, inputs)
+        else:
+            self._copy(source, target, places, inputs)
 
     def _block(self, side: int, registers: int, block: Index) -> Value:
-        return self.emit.address(self.blocks[side], self.emit.times(block, registers * self.emit.lanes.bytes))
+        return self.emit.address(self.first[side], self.emit.times(block, registers * self.emit.lanes.bytes))
 
-    def _copy(self, source: Value, target: Value, moves: Moves) -> None:
+    def _copy(self, source: Value, target: Value, here: Iterable[int], there: Iterable[int]) -> None:
         emit, width = self.emit, self.emit.lanes.bytes
-        for first, to, length in moves:
-            source_at, target_at = emit.address(source, first * width), emit.address(target, to * width)
+        for first, to, length in _runs(zip(here, there, strict=True)):
+            pointers = emit.address(source, first * width), emit.address(target, to * width)
 
-            def one(k: Index, here: Value = source_at, there: Value = target_at) -> None:
-                emit.store(emit.load(here, k), there, k)
+            def one(k: Index, of: tuple[Value, Value] = pointers) -> None:
+                emit.store(emit.load(of[0], k), of[1], k)
 
             emit.repeat(length, one, unroll=length <= _UNROLL)
 

@@ -40,12 +40,11 @@ class CoreAxes:
 
 def formula_axes(formula: Formula) -> CoreAxes:
     """The axes of a formula's arrays."""
-    inputs, outputs = ([array.shape for array in side] for side in (formula.inputs, formula.outputs))
-    return CoreAxes(tuple(inputs), tuple(outputs))
+    return CoreAxes(tuple(x.shape for x in formula.inputs), tuple(x.shape for x in formula.outputs))
 
 
 def march_axes(formula: Formula, still: int) -> CoreAxes:
     """The same if it is a step that is repeated; so many of its inputs stand still, and all others are driven."""
-    inputs, outputs = ([array.shape for array in side] for side in (formula.inputs, formula.outputs))
-    driven = [(ROWS, EVERY, *shape) for shape in inputs[still:]]
-    return CoreAxes((*inputs[:still], *driven), tuple((ROWS, *shape) for shape in outputs))
+    plain = formula_axes(formula)
+    driven: list[Axes] = [(ROWS, EVERY, *axes) for axes in plain.inputs[still:]]
+    return CoreAxes((*plain.inputs[:still], *driven), tuple((ROWS, *axes) for axes in plain.outputs))

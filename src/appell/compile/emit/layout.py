@@ -22,7 +22,6 @@ class BlockLayout:
     taken: int  # registers
     given: int | None  # registers of the block of results; None if they lie in the block `taken`
     places: tuple[int, ...]  # where in its block each result lies
-    overwritten: frozenset[int] = frozenset()  # the inputs that are lost while the body runs
 
     def reserve(self, memory: Memory, blocks: int) -> tuple[Value, Value]:
         """Room for so many of them, one after the other."""
@@ -33,15 +32,9 @@ class BlockLayout:
 def layout(formula: Formula) -> BlockLayout:
     """Where the body of a formula finds its inputs and leaves its results."""
     if isinstance(formula, Program):
-        return BlockLayout(formula.size, None, formula.results, _overwritten(formula))
+        return BlockLayout(formula.size, None, formula.results)
     places = slots(formula)
     return BlockLayout(formula.input_size, len(places), tuple(places[node] for node in formula.results))
-
-
-def _overwritten(program: Program) -> frozenset[int]:
-    windows = [window for stage in program.stages for step in stage.steps for window in step.writes]
-    written = {slot for window in windows for turn in range(len(window.starts)) for slot in window.slots(turn)}
-    return frozenset(written & set(range(program.input_size)))
 
 
 def body(formula: Formula, lanes: Lanes, fused: bool, form: Form) -> BodyCode:

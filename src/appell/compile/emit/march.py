@@ -46,8 +46,8 @@ def _march(tape: Formula, emit: Emitter, of: BodyCode, carried: int, still: int)
     shape, axes = layout(tape), march_axes(tape, still)
     inputs, outputs = operands(tape, shape.places, axes)
     memory = Memory(emit)
-    sizes = [sum(operand.array.size for operand in inputs[:end]) for end in (carried, still)]
-    state = CarriedBlock.reserve(emit, memory, shape, of.blocks, *sizes)
+    size = sum(operand.array.size for operand in inputs[:carried])
+    state = CarriedBlock.reserve(emit, memory, shape, of.blocks, size)
     count, rows, every = (
         emit.value(f"load i64, ptr {emit.address('%dims', 8 * k)}, align 8")
         for k in (0, axes.dimension(ROWS), axes.dimension(EVERY))
@@ -63,7 +63,6 @@ def _march(tape: Formula, emit: Emitter, of: BodyCode, carried: int, still: int)
         def begin(block: Index) -> None:
             for place in sources[:still]:
                 gather(emit, place, here(block), state.taken(block))
-            state.begin()
 
         def step(row: Index, k: Index) -> None:
             def bring(block: Index) -> None:
@@ -72,7 +71,7 @@ def _march(tape: Formula, emit: Emitter, of: BodyCode, carried: int, still: int)
 
             def carry_away(block: Index) -> None:
                 for place in targets:
-                    scatter(emit, place.at(emit, row), here(block), state.given(block), onward=place.along[0])
+                    scatter(emit, place.at(emit, row), here(block), state.given(block))
 
             emit.repeat(blocks, bring, unroll=True)
             emit.do(f"call void @body(ptr {state.taken(0)}, ptr {state.given(0)}, i64 {blocks})")

@@ -5,8 +5,9 @@ the machine predicts them.
 
 A line of memory that is written without being in a cache is fetched first, and stores wait for it in their order; worst
 of all are those across the border of two lines. So large results are fetched ahead: what will be written soon into the
-first cache, what is written after the next run of the body into the second, while that is still to come. They are
-written twice as fast; writing past the caches, which spares the fetching, is never better.
+first cache, the rows of the next block into the second, while the body of that block is still to come. They are written
+twice as fast; writing past the caches, which spares the fetching, is never better. In a march the rows of a sample
+follow each other as steps do, so that rows of any length are fetched ahead along them.
 """
 
 from __future__ import annotations
@@ -62,26 +63,27 @@ def gather(emit: Emitter, place: Place, samples: LaneSamples, block: Value) -> N
     emit.enter(moved)
 
 
-def scatter(emit: Emitter, place: Place, samples: LaneSamples, block: Value, onward: Value = "") -> None:
-    """Write the samples of one output from the block; the next ones lie so many bytes on, or in the next block."""
+def scatter(emit: Emitter, place: Place, samples: LaneSamples, block: Value) -> None:
+    """Write the samples of one output from the block."""
     lanes, operand = emit.lanes, place.operand
 
     def get(element: Index, plus: int = 0) -> Value:
         return emit.load(block, operand.slot(emit, element, plus))
 
-    long = operand.array.size * lanes.itemsize >= LINE
-    following = onward or (emit.value(f"mul i64 {place.step}, {lanes.width}") if long else "")
+    stream, long = bool(place.along), operand.array.size * lanes.itemsize >= LINE
+    next_block = emit.value(f"mul i64 {place.step}, {lanes.width}") if long and not stream else ""
 
     def packed(rows: list[Value], start: Index, width: int) -> None:
         kind, offset = f"<{width} x {lanes.scalar}>", emit.times(start, lanes.itemsize)
         turned = lanes_to_rows(emit, [get(start, k) for k in range(width)])
-        fetch = long and (not isinstance(offset, int) or offset % LINE == 0)
+        fetch = (long or stream) and (not isinstance(offset, int) or offset % LINE == 0)
         for value, row in zip(turned, rows, strict=True):
             at = emit.address(row, offset)
             emit.do(f"store {kind} {value}, ptr {at}, align {lanes.itemsize}")
             if fetch:
                 emit.prefetch(emit.address(at, AHEAD), soon=True)
-                emit.prefetch(emit.address(at, following), soon=False)
+                if next_block:
+                    emit.prefetch(emit.address(at, next_block), soon=False)
 
     def column(pointer: Value, element: Index) -> None:
         at = emit.address(pointer, place.offset(emit, element))

@@ -4,13 +4,14 @@
     held      (..., *shape)            the same in all steps
     driven    (..., steps, *shape)     one value a step; seen as (..., rows, every, *shape)
 
-A result is written after every `every`-th step: it has the shape (..., rows, *shape) with rows = steps / every.
+A result is told after every `every`-th step: it has the shape (..., rows, *shape) with rows = steps / every.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,7 @@ from appell.errors import ArgumentError
 
 @dataclass(frozen=True)
 class Horizon:
-    """The arrays of a march: by what happens to them in a step, and whose they are, for messages."""
+    """The arrays of a march, by what happens to them in a step, and what it is called in messages."""
 
     title: str
     carried: tuple[Array, ...]
@@ -36,18 +37,18 @@ class Horizon:
     def arguments(self, given: Sequence[Any], named: Mapping[str, Any]) -> list[Any]:
         """All arguments in their order, those by name put in place; no labels, no masked numbers."""
         names = [array.name for array in self.inputs]
-        expected = ", ".join([*map(str, self.carried + self.held), *map(self._over_time, self.driven)])
+        over_time = (f"{array.name}[{', '.join(['steps', *map(str, array.shape)])}]" for array in self.driven)
+        expected = ", ".join([*map(str, self.carried + self.held), *over_time])
         if len(given) > len(names):
             raise ArgumentError(f"{self.title} is given {len(given)} arguments.", expected=expected)
         found = dict(zip(names, given, strict=False))
-        for name, value in named.items():
-            if name not in names:
-                raise ArgumentError(
-                    f"{self.title} has no argument '{name}'.", expected=f"{expected}; every, threads or out"
-                )
-            if name in found:
-                raise ArgumentError(f"{self.title} is given {name} twice.")
-            found[name] = value
+        if unknown := [name for name in named if name not in names]:
+            raise ArgumentError(
+                f"{self.title} has no argument '{unknown[0]}'.", expected=f"{expected}; every, threads or out"
+            )
+        if repeated := [name for name in named if name in found]:
+            raise ArgumentError(f"{self.title} is given {repeated[0]} twice.")
+        found |= named
         if missing := [name for name in names if name not in found]:
             raise ArgumentError(f"{self.title} lacks {', '.join(missing)}.", expected=expected)
         return [plain(found[name], name, self.title) for name in names]
@@ -56,33 +57,58 @@ class Horizon:
         """The arguments as arrays of real numbers of the right shapes, with the steps of what is driven in rows."""
         if isinstance(every, bool) or not isinstance(every, (int, np.integer)) or every < 1:
             raise ArgumentError(f"{self.title}: every is {every!r}.", expected="a whole number from 1")
-        arrays = [self._array(array, x) for array, x in zip(self.inputs, arguments, strict=True)]
+        arrays = [self._numbers(array, x) for array, x in zip(self.inputs, arguments, strict=True)]
+        batch = [self._batch_axes(array, x) for array, x in zip(self.inputs, arrays, strict=True)]
+        self._check_batches([x.shape[:axes] for x, axes in zip(arrays, batch, strict=True)])
         still = len(self.carried) + len(self.held)
-        for array, x in zip(self.inputs[:still], arrays, strict=False):
-            self._check(array, x, array.shape, f"a last {axes_text(array.shape)}, after any batch axes")
-        steps: int | None = None
-        for array, x in zip(self.driven, arrays[still:], strict=True):
-            axis, inner = x.ndim - 1 - len(array.shape), axes_text(array.shape)
-            wanted = f"an axis of steps{f', then a last {inner}' if array.shape else ''}, after any batch axes"
-            self._check(array, x, array.shape, wanted, steps=True)
-            if steps is None:
-                steps, first = x.shape[axis], array.name
-            elif x.shape[axis] != steps:
-                raise ArgumentError(
-                    f"{self.title}: argument {array.name} has {x.shape[axis]} steps, and {first} has {steps}.",
-                    expected="equally many",
-                )
-        if steps is None or steps % every:
+        counts = [x.shape[axes] for x, axes in zip(arrays[still:], batch[still:], strict=True)]
+        rows = self._rows(counts, every)
+        for number in range(still, len(arrays)):
+            shape, axes = arrays[number].shape, batch[number]
+            arrays[number] = arrays[number].reshape(*shape[:axes], rows, every, *shape[axes + 1 :])
+        return arrays
+
+    def steps(self, seen: Sequence[np.ndarray]) -> int:
+        """The number of steps of arguments that have been seen."""
+        axis = seen[-1].ndim - len(self.driven[-1].shape) - 2
+        return prod(seen[-1].shape[axis : axis + 2])
+
+    def _batch_axes(self, array: Array, x: np.ndarray) -> int:
+        """How many axes of an argument come before its own."""
+        driven = array in self.driven
+        found = x.ndim - len(array.shape) - driven
+        if found < 0 or x.shape[found + driven :] != array.shape:
+            own = f"a last {axes_text(array.shape)}" if array.shape else ""
+            parts = [part for part in ("an axis of steps" * driven, own, "after any batch axes") if part]
+            raise ArgumentError(f"{self.title}: argument {array.name} has shape {x.shape}.", expected=", ".join(parts))
+        return found
+
+    def _check_batches(self, shapes: Sequence[tuple[int, ...]]) -> None:
+        try:
+            np.broadcast_shapes(*shapes)
+        except ValueError:
+            told = [f"{array.name} {shape}" for array, shape in zip(self.inputs, shapes, strict=True) if shape]
             raise ArgumentError(
-                f"{self.title}: {steps} steps cannot be told every {every} steps.",
+                f"{self.title}: the batch axes of the arguments do not fit together: {', '.join(told)}.",
+                expected="axes that broadcast, before all others",
+            ) from None
+
+    def _rows(self, counts: Sequence[int], every: int) -> int:
+        """How often results are told; all driven arrays have the same number of steps."""
+        if len(set(counts)) > 1:
+            told = [f"{array.name} {count}" for array, count in zip(self.driven, counts, strict=True)]
+            raise ArgumentError(
+                f"{self.title}: the driven arguments have different numbers of steps: {', '.join(told)}.",
+                expected="one value a step each",
+            )
+        if counts[0] % every:
+            raise ArgumentError(
+                f"{self.title}: {counts[0]} steps cannot be told every {every} steps.",
                 expected="a number of steps that `every` divides",
             )
-        return arrays[:still] + [
-            x.reshape(*x.shape[: x.ndim - 1 - len(array.shape)], steps // every, every, *array.shape)
-            for array, x in zip(self.driven, arrays[still:], strict=True)
-        ]
+        return counts[0] // every
 
-    def _array(self, array: Array, value: Any) -> np.ndarray:
+    def _numbers(self, array: Array, value: Any) -> np.ndarray:
         try:
             found = np.asarray(value)
         except ValueError:
@@ -92,11 +118,3 @@ class Horizon:
                 f"{self.title}: argument {array.name} holds {found.dtype} values.", expected="real numbers"
             )
         return found
-
-    def _check(self, array: Array, x: np.ndarray, shape: tuple[int, ...], expected: str, steps: bool = False) -> None:
-        if x.ndim < len(shape) + steps or x.shape[x.ndim - len(shape) :] != shape:
-            raise ArgumentError(f"{self.title}: argument {array.name} has shape {x.shape}.", expected=expected)
-
-    @staticmethod
-    def _over_time(array: Array) -> str:
-        return f"{array.name}[{', '.join(['steps', *map(str, array.shape)])}]"

@@ -21,11 +21,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import DTypeLike
 
-from appell.compile.arguments import title
+from appell.compile.arguments import sample_cost, title
 from appell.compile.function import Function
 from appell.compile.marching.horizon import Horizon
+from appell.compile.native.cores import spread
 from appell.compile.native.gufunc import UfuncLoops
 from appell.compile.native.making import once
+from appell.compile.native.target import host
 from appell.compile.tape import Array, arrays
 from appell.errors import ArgumentError, CompileError, TraceError
 
@@ -116,6 +118,10 @@ class March:
         self._loops.load(np.float64)
         return self._made
 
+    @once
+    def _cost(self) -> float:
+        return sample_cost(self.step.fused)
+
     def compile(self, dtype: DTypeLike = np.float64) -> March:
         """Compile for float64 or float32 now and not at the first call; what was compiled before is found on disk."""
         self._loops.load(dtype)
@@ -139,12 +145,15 @@ class March:
     ) -> Any:
         """The results after every `every`-th step, (..., rows, *shape) each; a tuple if there are several."""
         seen = self.horizon.seen(self.horizon.arguments(arguments, named), every)
-        self._loops.load(np.float32 if all(x.dtype == np.float32 for x in seen) else np.float64)
+        kind = np.dtype(np.float32 if all(x.dtype == np.float32 for x in seen) else np.float64)
+        self._loops.load(kind)
+        options = {} if out is None else {"out": out}
+        cost, lanes = self.horizon.steps(seen) * self._cost, host().register // kind.itemsize
         try:
-            return self._made(*seen) if out is None else self._made(*seen, out=out)
+            return spread(self._made, seen, options, threads, cost, lanes)
+        except ArgumentError:
+            raise
         except (TypeError, ValueError) as error:
-            if isinstance(error, ArgumentError):
-                raise
             raise ArgumentError(
                 f"{self.horizon.title}: {str(error).rstrip('.')}.",
                 expected="batch axes that broadcast, numbers of at most 64 bits, `out` for all results",
@@ -159,6 +168,9 @@ def _check(horizon: Horizon, outputs: tuple[Array, ...]) -> None:
         raise CompileError(
             f"{horizon.title} has no driven array, which tells the number of steps.", expected="a clock t, at least"
         )
+    names = [array.name for array in horizon.inputs]
+    if twice := [name for name in names if names.count(name) > 1]:
+        raise CompileError(f"{horizon.title} has two arguments {twice[0]}.", expected="a name for each")
     if len(outputs) < len(horizon.carried):
         raise CompileError(
             f"{horizon.title} has {len(outputs)} results for {len(horizon.carried)} carried arrays.",

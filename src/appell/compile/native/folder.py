@@ -89,6 +89,10 @@ class Folder:
         finally:
             self.remove(temporary)
 
+    def open_lock(self, name: str) -> int:
+        """The handle of a file that is there to be locked; whoever opens it closes it."""
+        return self._open(name, os.O_RDWR | os.O_CREAT)
+
     def remove(self, name: str) -> None:
         with contextlib.suppress(OSError):
             os.unlink(self._name(name), **self._within())

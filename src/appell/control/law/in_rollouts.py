@@ -43,10 +43,13 @@ def _telling(design: Design, reference: Any) -> Callable[[np.ndarray], np.ndarra
         )
     if not callable(reference):
         place = design.model.sized("reference", reference, n)
-        return lambda t: np.concatenate(
-            [np.broadcast_to(place[..., None, :], (*place.shape[:-1], len(t), n)), np.zeros((*place.shape[:-1], len(t), 2 * n))],
-            axis=-1,
-        )
+
+        def held(t: np.ndarray) -> np.ndarray:
+            found = np.zeros((*place.shape[:-1], len(t), 3 * n))
+            found[..., :n] = place[..., None, :]
+            return found
+
+        return held
     until = getattr(reference, "duration", np.inf)
 
     def told(t: np.ndarray) -> np.ndarray:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from appell.errors import ArgumentError
+from appell.motion.pictures.lines import FEW
 from appell.motion.pictures.look import COLORS, label
 from appell.motion.pictures.panels import Panel
 from appell.motion.pictures.plot import plot_record
@@ -24,18 +25,20 @@ def plot_records(records: Records, quantities: str | Sequence[str], members: Seq
     if not len(records) or not len(records.t):
         raise ArgumentError("the records have no members or no rows, and there is nothing to draw.")
     if members is not None and not 0 < len(members) <= MOST:
-        raise ArgumentError(f"{len(members)} members are to be drawn.", expected=f"1 to {MOST} of them, or None for all")
+        raise ArgumentError(f"{len(members)} members are to be drawn.", expected=f"1 to {MOST}, or None for all")
     chosen = records if members is None else records[list(members)]
     said = f"{len(records)} members; median, middle half, middle nine tenths"
     message = said if members is None else f"members {', '.join(map(str, members))} of {len(records)}"
+
+    style: dict[str, Any] = {"marker": "o", "markersize": 2.5} if len(records.t) <= FEW else {}
 
     def draw(axis: Any, record: Record, panel: Panel, samples: Samples | None) -> None:
         for k, title in enumerate(panel.columns):
             color, values = COLORS[k % len(COLORS)], chosen[title]
             if members is None:
-                axis.plot(records.t, _quantile(values, 0.5), color=color)
+                axis.plot(records.t, _quantile(values, 0.5), color=color, **style)
             else:
-                axis.plot(records.t, values[0], color=color)
+                axis.plot(records.t, values[0], color=color, **style)
         for k, title in enumerate(panel.columns):
             color, values = COLORS[k % len(COLORS)], chosen[title]
             for low, high, opacity in BANDS if members is None else ():

@@ -14,6 +14,7 @@ import numpy as np
 from appell.compile.marching.march import March
 
 CALL = 0.1  # s: how long a call is to take
+FIRST = 100_000  # steps of members in the first call, which tells how long they take
 
 
 def march_on(
@@ -30,20 +31,22 @@ def march_on(
 
     Carried and held arrays have an axis of members, driven ones one of members and one of steps.
     """
-    rows, done, size = out[0].shape[1], 0, 1
+    members, rows = out[0].shape[:2]
+    done, size = 0, max(1, FIRST // (max(1, members) * every))
     state = list(carried)
     while done < rows:
         upto = min(rows, done + size)
         steps = slice(done * every, upto * every)
         begun = time.perf_counter()
-        march(
-            *state,
-            *held,
-            *(array[:, steps] for array in driven.values()),
-            every=every,
-            threads=threads,
-            out=tuple(array[:, done:upto] for array in out),
-        )
+        with np.errstate(all="ignore"):  # members that blow up are told of in the records
+            march(
+                *state,
+                *held,
+                *(array[:, steps] for array in driven.values()),
+                every=every,
+                threads=threads,
+                out=tuple(array[:, done:upto] for array in out),
+            )
         taken = max(time.perf_counter() - begun, 1e-6)
         state = [array[:, upto - 1] for array, _ in zip(out, carried, strict=False)]
         size = max(1, min(8 * (upto - done), int((upto - done) * CALL / taken)))

@@ -98,8 +98,11 @@ class StepFormula:
         in_loops = self.looped or IN_LOOPS[self.method]  # sweeps of impulses are loops too
 
         def body(*inputs):
-            self._loops, self._known = (inputs[-1] if in_loops else UNROLLED), (None, None, None)
-            return self.step(dict(zip(names, inputs, strict=False)))
+            self._loops = inputs[-1] if in_loops else UNROLLED
+            try:
+                return self.step(dict(zip(names, inputs, strict=False)))
+            finally:  # what was traced is the kernel's, and does not travel with the formula
+                self._loops, self._known = UNROLLED, (None, None, None)
 
         doc = f"A step of a rollout by {self.method}."
         return March.of("rollout", *parts, body, owner=self.system.owner, doc=doc, loops=in_loops)
@@ -144,13 +147,13 @@ class StepFormula:
                 total = total + dot(wrench, equations.velocity(frame, equations.reference, q, v))
             return total
 
-        def moved(q: Vector, way: Vector) -> list[Scalar]:
-            return self._kept(around, [x + y for x, y in zip(q, equations.rate(q, way), strict=True)])
+        def kept(q: Vector) -> list[Scalar]:
+            return self._kept(around, q)
 
         def acceleration(q: Vector, v: Vector) -> list[Scalar]:
             return self.acceleration(around, 0.5, q, v)
 
-        end, kick = moreau_step(equations, impulses, q, v, around[1], acceleration, power, moved, around[0])
+        end, kick = moreau_step(equations, impulses, q, v, around[1], acceleration, power, kept, around[0])
         noted = {"impulse": [pushes[0] for pushes in kick.walls]} if kick.walls else {}
         return Stepped(end, kick.v), noted
 
@@ -164,9 +167,7 @@ class StepFormula:
         if law is None or law.continuous:
             return [0.0] * self.system.nu, {}
         memory = given.get("memory", [])
-        tau, kept = law(
-            given["t"], given["q"], given["v"], memory, given.get("told", []), self.system.actuator_names
-        )
+        tau, kept = law(given["t"], given["q"], given["v"], memory, given.get("told", []), self.system.actuator_names)
         if self.ticks:
             tick = given["tick"]
             tau = [select(tick, new, old) for new, old in zip(tau, given["held"], strict=True)]

@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from appell.dynamics import Dynamics
-from appell.errors import ArgumentError
 from appell.model.system import System
 from appell.motion.records import Records
+from appell.simulation.contact import Contact
+from appell.simulation.rollouts.contacts.impulses import SWEEPS
+from appell.simulation.rollouts.contacts.penalty import DEPTH
 from appell.simulation.rollouts.plan import Rollout
-
-PLANNED = (
-    *("method", "law", "reference", "memory", "period", "cost", "final_cost", "saturate"),
-    *("contacts", "stops", "depth", "stiffness", "sweeps"),
-)
-RUN = (
-    *("every", "parameters", "wrenches", "prescribed", "start", "project", "energy"),
-    *("threads", "dtype", "progress", "check"),
-)
 
 
 def rollout(
@@ -27,7 +21,31 @@ def rollout(
     torque: Any = None,
     steps: int = 1000,
     dt: float = 1e-3,
-    **options: Any,
+    *,
+    method: str = "rk4",
+    law: Any = None,
+    reference: Any = None,
+    memory: Any = None,
+    period: float | None = None,
+    cost: Callable | None = None,
+    final_cost: Callable | None = None,
+    saturate: bool = False,
+    contacts: Contact | Iterable[Contact] | None = None,
+    stops: float | Mapping[str, float] | None = None,
+    depth: float = DEPTH,
+    stiffness: float | None = None,
+    sweeps: int = SWEEPS,
+    parameters: Any = None,
+    wrenches: Mapping[str, Any] | None = None,
+    prescribed: Mapping[str, Any] | None = None,
+    every: int = 1,
+    start: float = 0.0,
+    project: bool = False,
+    energy: bool = False,
+    threads: int | None = None,
+    dtype: Any = float,
+    progress: bool | None = None,
+    check: bool = True,
 ) -> Records:
     """Many motions of one system, `steps` steps of `dt` seconds each, whole steps in machine code.
 
@@ -50,8 +68,8 @@ def rollout(
     are those of `simulate`, and approximate, unlike there: springs of the given `depth` or `stiffness` with rk4, euler
     and midpoint, which also round dry friction off; with moreau impulses, by a fixed number of `sweeps`.
 
-    What it costs. `cost(t, q, v, tau)`, traced, is summed up as Σ dt cost at the beginnings of steps; `final_cost(q, v)`
-    is added at the end. `records["cost"]` is the sum so far, `records.cost` all of it.
+    What it costs. `cost(t, q, v, tau)`, traced, is summed up as Σ dt cost at the beginnings of steps; to this comes
+    `final_cost(q, v)` at the end. `records["cost"]` is the sum so far, `records.cost` all of it.
 
     The records have q, v and tau at t = `start` and after every `every`-th step, and energy with `energy=True`. tau is
     what acted in the step that led to a row (a continuous law's at its beginning); in the first row, in the first step.
@@ -61,10 +79,38 @@ def rollout(
     there is as its attribute `records`. With `check` (the default) a `StepWarning` says if damping or contacts are too
     stiff for the step. Whoever calls again and again makes a `Rollout` once: it keeps the kernel.
     """
-    for name in options:
-        if name not in PLANNED + RUN:
-            raise ArgumentError(f"rollout has no option '{name}'.", expected=", ".join(PLANNED + RUN))
-    planned = {name: value for name, value in options.items() if name in PLANNED}
-    run = {name: value for name, value in options.items() if name in RUN}
-    plan = Rollout(dyn, wrenches=options.get("wrenches"), **planned)
-    return plan(q0, v0, torque, steps, dt, **run)
+    plan = Rollout(
+        dyn,
+        method=method,
+        law=law,
+        reference=reference,
+        memory=memory,
+        period=period,
+        cost=cost,
+        final_cost=final_cost,
+        saturate=saturate,
+        contacts=contacts,
+        stops=stops,
+        depth=depth,
+        stiffness=stiffness,
+        sweeps=sweeps,
+        wrenches=wrenches,
+    )
+    return plan(
+        q0,
+        v0,
+        torque,
+        steps,
+        dt,
+        every=every,
+        parameters=parameters,
+        wrenches=wrenches,
+        prescribed=prescribed,
+        start=start,
+        project=project,
+        energy=energy,
+        threads=threads,
+        dtype=dtype,
+        progress=progress,
+        check=check,
+    )

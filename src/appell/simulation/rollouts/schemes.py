@@ -29,7 +29,7 @@ from appell.algebra.scalar import Scalar, Vector
 
 TURNS = 6  # of (2)
 STAGES = ((0.0, 0.5, 1.0), (0.5, 0.5, 2.0), (0.5, 1.0, 2.0), (1.0, 0.0, 1.0))  # time, way to the next stage, weight
-IN_LOOPS = {"rk4": False, "euler": False, "midpoint": True, "moreau": True}
+IN_LOOPS = {"rk4": True, "euler": False, "midpoint": True, "moreau": True}
 
 
 class Slopes(Protocol):
@@ -64,9 +64,7 @@ def rk4(loops: Loops, slopes: Slopes, around: Vector, q: Vector, v: Vector) -> S
 
     start, outside = loops.given([x]), loops.given([around])
     states, totals = loops.table(5, len(x)), loops.table(5, len(x))
-    loops.each(
-        [lambda begun: (begun, [0.0] * len(x))], [0], [Rows(start, [0])], [Rows(states, [0]), Rows(totals, [0])]
-    )
+    loops.each([lambda begun: (begun, [0.0] * len(x))], [0], [Rows(start, [0])], [Rows(states, [0]), Rows(totals, [0])])
     four = range(4)
     loops.each(
         [turn],
@@ -116,4 +114,3 @@ def midpoint(loops: Loops, slopes: Slopes, around: Vector, q: Vector, v: Vector)
 
 
 SCHEMES: dict[str, Scheme] = {"rk4": rk4, "euler": euler, "midpoint": midpoint}
-

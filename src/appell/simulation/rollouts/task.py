@@ -31,7 +31,7 @@ NEAR = 1e-9  # of a step: a period that misses a whole number of steps by less i
 
 
 @dataclass(frozen=True)
-class Task:
+class RolloutTask:
     """Carried and held arrays (1 or members, ...), driven ones (1 or members, steps, ...), in the kernel's order."""
 
     members: int
@@ -51,7 +51,7 @@ class Task:
     def arrays(self) -> dict[str, np.ndarray]:
         return self.carried | self.held | self.driven
 
-    def as_kind(self, kind: np.dtype) -> Task:
+    def as_kind(self, kind: np.dtype) -> RolloutTask:
         """With all arrays as float64 or float32; one row in place of equal ones is cast alone."""
         parts = (
             {name: _cast(array, kind) for name, array in part.items()}
@@ -60,7 +60,7 @@ class Task:
         carried, held, driven = parts
         return replace(self, carried=carried, held=held, driven=driven)
 
-    def member(self, k: int) -> Task:
+    def member(self, k: int) -> RolloutTask:
         """The task of one member alone."""
         parts = (
             {name: array[k : k + 1] if len(array) > 1 else array for name, array in part.items()}
@@ -84,7 +84,7 @@ def task_of(
     prescribed: Mapping[str, Any] | None = None,
     start: float = 0.0,
     project: bool = False,
-) -> Task:
+) -> RolloutTask:
     """The arrays of a call, or an error that says which is wrong."""
     dyn, law, formula, system = plan.dyn, plan.law, plan.formula, plan.dyn.system
     owner, steps, dt, every = system.owner, number_of_steps("steps", steps), step_length(dt), int_of_rows(every)
@@ -133,7 +133,7 @@ def task_of(
         carried["cost"] = np.zeros(1)
     members = common(carried | held | driven)
     driven = {name: np.broadcast_to(x, (len(x), steps, *x.shape[2:])) for name, x in driven.items()}
-    return Task(members, steps, every, dt, float(start), carried, held, driven)
+    return RolloutTask(members, steps, every, dt, float(start), carried, held, driven)
 
 
 def int_of_rows(every: Any) -> int:

@@ -1,6 +1,6 @@
 """What users write over traced scalars, called so that whatever cannot be traced is told with its line and its reason.
 
-    TraceError: law 'hop' cannot be traced. Line 12 of hop.py, `if q[0] > 0.0:`: Python asked a traced scalar ...
+TraceError: law 'hop' cannot be traced. Line 12 of hop.py, `if q[0] > 0.0:`: Python asked a traced scalar ...
 """
 
 from __future__ import annotations
@@ -12,12 +12,11 @@ from pathlib import Path
 from types import CodeType, TracebackType
 from typing import Any
 
-import appell
 from appell.algebra.scalar import Scalar, is_number, plain
 from appell.compile.trace import Traced, flatten
 from appell.errors import AppellError, TraceError
 
-HOUSE = str(Path(appell.__file__).parent)
+HOUSE = str(Path(__file__).parents[2])
 HINT = "ap.select(condition, if_positive, otherwise), ap.sin, ap.cos, ap.sqrt, ap.atan2 and arithmetic can be traced"
 
 
@@ -65,7 +64,7 @@ def _code(function: Callable) -> CodeType | None:
     inner = function.func if isinstance(function, functools.partial) else function
     inner = getattr(inner, "__func__", inner)
     if not hasattr(inner, "__code__"):
-        inner = getattr(type(inner), "__call__", None)
+        inner = vars(type(inner)).get("__call__")
     return getattr(inner, "__code__", None)
 
 

@@ -58,7 +58,11 @@ class Facings:
         of_walls = slice(len(self.pairs))
         self.restitution: list[float] = self.known.restitution.tolist()[of_walls]
         self.friction: list[float] = self.known.friction.tolist()[of_walls]
-        self.names = tuple(self.known.names[of_walls])
+        points = self.known.names[of_walls]
+        self.names = tuple(  # a point before several walls bears their numbers
+            name if points.count(name) == 1 else f"{name}_{wall + 1}"
+            for name, (_, wall) in zip(points, self.pairs, strict=True)
+        )
 
     @property
     def timed(self) -> bool:

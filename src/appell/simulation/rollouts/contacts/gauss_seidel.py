@@ -16,11 +16,11 @@ from collections.abc import Sequence
 
 from appell.algebra.loops import Loops, Rows
 from appell.algebra.scalar import Scalar, Vector, is_number
-from appell.simulation.rollouts.contacts.impulse_laws import Law, Matrix
+from appell.simulation.rollouts.contacts.impulse_laws import ImpulseLaw, Matrix
 
 
 def swept(
-    loops: Loops, A: Matrix, b: Vector, laws: Sequence[Law], sweeps: int, start: Vector | None = None
+    loops: Loops, A: Matrix, b: Vector, laws: Sequence[ImpulseLaw], sweeps: int, start: Vector | None = None
 ) -> list[Scalar]:
     """f of (1) after so many sweeps, from `start` on, by default from 0."""
     size = len(b)
@@ -42,7 +42,8 @@ def swept(
         free = [next(entries) for _ in range(size)]
         f = list(f)
         for law, rows, data in zip(laws, places, datas, strict=True):
-            u = [sum((lower[max(i, j)][min(i, j)] * x for j, x in enumerate(f)), start=0.0) + free[i] for i in rows]
+            latest_last = [*range(rows.start, size), *range(rows.start)]  # so that only the last sum has to wait for it
+            u = [sum((lower[max(i, j)][min(i, j)] * f[j] for j in latest_last), start=free[i]) for i in rows]
             f[rows.start : rows.stop] = law.solved([next(entries) for _ in data], [f[i] for i in rows], u)
         return [f]
 

@@ -30,7 +30,7 @@ TINY = 1e-300
 Matrix = Sequence[Sequence[Scalar]]
 
 
-class Law(Protocol):
+class ImpulseLaw(Protocol):
     """One or more rows. `data` is all that changes with the state: what is computed once, before the sweeps."""
 
     @property
@@ -80,7 +80,7 @@ class Cone:
         ]
         factor = Cholesky.of(soft)
         units = [factor.solve([float(i == k) for i in range(self.size)]) for k in range(self.size)]
-        stick = [units[i][j] for i in range(self.size) for j in range(i + 1)]
+        stick = [select(trace, units[i][j], 0.0) for i in range(self.size) for j in range(i + 1)]
         return [self.low, _inverse(A[0][0]), _inverse(_largest([row[1:] for row in soft[1:]])), *stick]
 
     def solved(self, data: Vector, f: Vector, u: Vector) -> list[Scalar]:

@@ -11,9 +11,9 @@ nothing tells when it is badly so:
 
   - The sweeps (`gauss_seidel`) stop before (1) is solved to the end. Many points on one body need more of them.
   - Impacts and changes of contact are moved by up to a step: first order in h, however good the free motion is.
-  - Newton's law with e > 0 may make energy (Kane's paradox). With f₀ of walls that do not bounce and f of those that
-    do, f₀ + p (f - f₀) is taken; p ≤ 1 is the largest part with which the kinetic energy is no more than it was at v
-    or at v°, whichever is more.
+  - Newton's law with e > 0 may make energy (Kane's paradox). With f₀ of walls that do not bounce, by half of the
+    sweeps, and f of those that do, by the others from there on, f₀ + p (f - f₀) is taken; p ≤ 1 is the largest part
+    with which the kinetic energy is no more than it was at v or at v°, whichever is more.
 
 What ends inside a wall all the same is led back without giving it speed, by pushes g ≥ 0 along normals and stops:
 
@@ -38,6 +38,7 @@ from appell.simulation.rollouts.contacts.impulse_laws import TINY, Matrix
 from appell.simulation.rollouts.contacts.obeying import Obeying, Stretch, of_drives, of_stops, of_walls
 
 SWEEPS = 20
+SWEEPS_BACK = 5  # of (3): what they leave is led back in later steps
 
 
 @dataclass(frozen=True)
@@ -49,12 +50,6 @@ class Kick:
     walls: list[list[Scalar]]  # of every pair, along its normal and both tangents
     stops: list[Scalar]  # of every joint with stops; positive from the lower one
     dry: list[Scalar]  # of every dry drive
-
-    @property
-    def size(self) -> Scalar:
-        """Zero if nothing acts but dry friction, positive else."""
-        pushes = [*(axes[0] for axes in self.walls), *self.stops]
-        return dot(pushes, pushes)
 
 
 class Impulses:
@@ -157,10 +152,12 @@ class _Solver:
     def impulses(self, before: Vector, free: Vector, bounces: bool) -> list[Scalar]:
         """f of (1), as a part that makes no energy."""
         b = [dot(row, free) for row in self.rows]
-        held = swept(self.loops, self.A, b, [own.law for own in self.obeying], self.sweeps)
+        first = max(1, self.sweeps // 2) if bounces else self.sweeps
+        held = swept(self.loops, self.A, b, [own.law for own in self.obeying], first)
         if not bounces:
             return held
-        thrown = swept(self.loops, self.A, b, [own.bouncing for own in self.obeying], self.sweeps, held)
+        rest = max(1, self.sweeps - first)
+        thrown = swept(self.loops, self.A, b, [own.bouncing for own in self.obeying], rest, held)
         change = [x - y for x, y in zip(thrown, held, strict=True)]
         u = [dot(row, held) + x for row, x in zip(self.A, b, strict=True)]
         gain = 0.5 * (dot(held, u) + dot(held, b)) - positive(self._kinetic(before, free))
@@ -180,7 +177,7 @@ class _Solver:
             return [0.0] * len(v)
         laws = [own.way_back(s * dot(self.rows[k], v)) for k, own in sided]
         A = [[self.A[i][j] for j, _ in sided] for i, _ in sided]
-        g = swept(self.loops, A, [0.0] * len(A), laws, self.sweeps)
+        g = swept(self.loops, A, [0.0] * len(A), laws, SWEEPS_BACK)
         return self.moved(g, [self.raised[k] for k, _ in sided])
 
 

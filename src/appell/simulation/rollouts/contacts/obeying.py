@@ -17,7 +17,7 @@ from appell.algebra.piecewise import magnitude, positive
 from appell.algebra.scalar import Scalar, Vector, dot, select
 from appell.formulate.equations import Equations
 from appell.simulation.rollouts.contacts.facing import Facing, is_zero
-from appell.simulation.rollouts.contacts.impulse_laws import Box, Cone, Law, Matrix, Range
+from appell.simulation.rollouts.contacts.impulse_laws import Box, Cone, ImpulseLaw, Matrix, Range
 from appell.simulation.stops import JointStop
 
 SLOW = 2.0  # times what a step adds to the speed: slower points do not bounce
@@ -55,8 +55,8 @@ class Obeying:
     """
 
     rows: Matrix
-    law: Law
-    bouncing: Law
+    law: ImpulseLaw
+    bouncing: ImpulseLaw
     axes: tuple[int, ...] = (0,)
     below: Scalar | None = None
     above: Scalar | None = None
