@@ -69,6 +69,7 @@ from appell.model.mechanism import Mechanism
 from appell.model.mechanism_parts import LegJoint, MovingBody, Reach
 from appell.model.pin import Pin
 from appell.model.robot import Joint, Link, Mimic, Robot
+from appell.version import VERSION
 
 # chapters that need SciPy or more, and writers, are imported when first named: public name -> module, attribute
 _LATER: dict[str, tuple[str, str | None]] = {
@@ -93,6 +94,7 @@ _LATER: dict[str, tuple[str, str | None]] = {
     "rollout": ("appell.simulation", "rollout"),
     "shapes": ("appell.model.shapes", None),
     "simulate": ("appell.simulation", "simulate"),
+    "to_fmu": ("appell.simulation", "to_fmu"),
     "to_toml": ("appell.describe.write", "to_toml"),
     "to_urdf": ("appell.describe.write", "to_urdf"),
 }
@@ -105,9 +107,9 @@ if TYPE_CHECKING:  # so that a type checker knows them too
     from appell.learning import gym_env
     from appell.model import constraint, shapes
     from appell.motion import Path, Record, Records, draw
-    from appell.simulation import Circle, Contact, Cylinder, Implicit, Plane, Sampled, Sphere, rollout, simulate
+    from appell.simulation import Circle, Contact, Cylinder, Implicit, Plane, Sampled, Sphere, rollout, simulate, to_fmu
 
-__version__ = "0.1.0"
+__version__ = VERSION
 
 __all__ = [
     "DH",
@@ -199,6 +201,7 @@ __all__ = [
     "sin",
     "sqrt",
     "threads",
+    "to_fmu",
     "to_toml",
     "to_urdf",
     "trace",

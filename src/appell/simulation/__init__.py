@@ -1,6 +1,7 @@
 """Flight and impact: the motion of robots in time, with walls in their way; many motions in one kernel."""
 
 from appell.simulation.contact import Contact
+from appell.simulation.fmu.export import to_fmu
 from appell.simulation.rollouts.plan import Rollout
 from appell.simulation.rollouts.rollout import rollout
 from appell.simulation.run import simulate
@@ -22,4 +23,5 @@ __all__ = [
     "Surface",
     "rollout",
     "simulate",
+    "to_fmu",
 ]

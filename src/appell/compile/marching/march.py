@@ -16,7 +16,7 @@ state that is not finite becomes NaN, and no other. A march pickles by content, 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -30,6 +30,9 @@ from appell.compile.native.making import once
 from appell.compile.native.target import host
 from appell.compile.tape import Array, arrays
 from appell.errors import ArgumentError, CompileError, TraceError
+
+if TYPE_CHECKING:
+    from appell.compile.export.c.source import CSource
 
 
 class March:
@@ -123,6 +126,14 @@ class March:
         """Compile for float64 or float32 now and not at the first call; what was compiled before is found on disk."""
         self._loops.load(dtype)
         return self
+
+    def to_c(
+        self, name: str | None = None, *, start: Mapping[str, Any] | None = None, dtype: DTypeLike = np.float64
+    ) -> CSource:
+        """One step as C99 with the same bits; what it carries lies in a struct, and begins with `start` or zeros."""
+        from appell.compile.export.c.carried import march_code
+
+        return march_code(self, name, start or {}, dtype)
 
     def __call__(
         self,
