@@ -74,6 +74,7 @@ _LATER: dict[str, tuple[str, str | None]] = {
     "Contact": ("appell.simulation", "Contact"),
     "Cylinder": ("appell.simulation", "Cylinder"),
     "Implicit": ("appell.simulation", "Implicit"),
+    "MujocoStates": ("appell.describe.mjcf.states", "MujocoStates"),
     "Path": ("appell.motion", "Path"),
     "Plane": ("appell.simulation", "Plane"),
     "Record": ("appell.motion", "Record"),
@@ -82,12 +83,14 @@ _LATER: dict[str, tuple[str, str | None]] = {
     "constraint": ("appell.model.constraint", None),
     "control": ("appell.control", None),
     "draw": ("appell.motion", "draw"),
+    "from_mujoco": ("appell.describe.mjcf.read", "from_mujoco"),
     "from_pinocchio": ("appell.describe.pinocchio", "from_pinocchio"),
     "identify": ("appell.identify", None),
     "legs": ("appell.describe.legs", None),
     "motion": ("appell.motion", None),
     "shapes": ("appell.model.shapes", None),
     "simulate": ("appell.simulation", "simulate"),
+    "to_mjcf": ("appell.describe.write", "to_mjcf"),
     "to_toml": ("appell.describe.write", "to_toml"),
     "to_urdf": ("appell.describe.write", "to_urdf"),
 }
@@ -95,8 +98,10 @@ _LATER: dict[str, tuple[str, str | None]] = {
 if TYPE_CHECKING:  # so that a type checker knows them too
     from appell import control, identify, motion
     from appell.describe import legs
+    from appell.describe.mjcf.read import from_mujoco
+    from appell.describe.mjcf.states import MujocoStates
     from appell.describe.pinocchio import from_pinocchio
-    from appell.describe.write import to_toml, to_urdf
+    from appell.describe.write import to_mjcf, to_toml, to_urdf
     from appell.model import constraint, shapes
     from appell.motion import Path, Record, draw
     from appell.simulation import Circle, Contact, Cylinder, Implicit, Plane, Sampled, Sphere, simulate
@@ -140,6 +145,7 @@ __all__ = [
     "ModelError",
     "ModelWarning",
     "MovingBody",
+    "MujocoStates",
     "OnLine",
     "OnPlane",
     "OpCount",
@@ -175,6 +181,7 @@ __all__ = [
     "cos",
     "draw",
     "from_dh",
+    "from_mujoco",
     "from_pinocchio",
     "identify",
     "legs",
@@ -187,6 +194,7 @@ __all__ = [
     "simulate",
     "sin",
     "sqrt",
+    "to_mjcf",
     "to_toml",
     "to_urdf",
     "trace",

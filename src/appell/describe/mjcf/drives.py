@@ -65,7 +65,7 @@ def drive(found: Findings, joint: int, own: list[int]) -> Actuator:
         stiffness = 0.0
     if kind == "free" and armature:
         problem = f"{who} is free and has armature {armature:g}, in the axes of the world."
-        found.refuse("armature", problem, where, "<freejoint/>, or armature=\"0\"")
+        found.refuse("armature", problem, where, '<freejoint/>, or armature="0"')
         armature = 0.0
     if kind == "free" and dry:
         found.refuse("friction", f"{who} is free and has frictionloss {dry:g}, in the axes of the world.", where)
@@ -98,7 +98,7 @@ def _torque(found: Findings, joint: int, gears: dict[int, float]) -> float | Non
 
 def _strongest(found: Findings, k: int) -> float:
     """The largest force of an actuator, before its gear: its range, or what the range of its control makes."""
-    model, who =  found.model, f"actuator '{found.name('actuator', k)}'"
+    model, who = found.model, f"actuator '{found.name('actuator', k)}'"
     most = _reach(found, model.actuator_forcerange[k], who) if model.actuator_forcelimited[k] else math.inf
     plain = word("mjtGain", model.actuator_gaintype[k]) == "fixed" and not model.actuator_biasprm[k].any()
     direct = word("mjtDyn", model.actuator_dyntype[k]) in ("none", "filter", "filterexact")

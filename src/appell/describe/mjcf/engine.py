@@ -10,10 +10,12 @@ import re
 from pathlib import Path
 from typing import Any
 
+from appell.describe.mjcf.screen import Documents
 from appell.errors import DescriptionError
 
 PIP = "pip install 'appell[mjcf]'"
 LINE = re.compile(r"[Ll]ine[ =:]+(\d+)")
+CULPRIT = re.compile(r"Element (?:name )?'([^']+)'")
 NEEDED = ("nbody", "njnt", "jnt_type", "body_inertia", "qpos0", "opt")
 
 
@@ -27,7 +29,7 @@ def mujoco() -> Any:
     return mujoco
 
 
-def compiled(text: str, path: Path | None, source: str) -> Any:
+def compiled(text: str, path: Path | None, documents: Documents) -> Any:
     """The MjModel of a file, or of a text that names no files."""
     engine = mujoco()
     try:
@@ -36,9 +38,20 @@ def compiled(text: str, path: Path | None, source: str) -> Any:
         return engine.MjModel.from_xml_string(text)
     except (ValueError, RuntimeError, engine.FatalError, engine.UnexpectedError) as error:
         told = " ".join(str(error).split()).removeprefix("XML Error: ").removeprefix("Error: ")
-        line = LINE.search(told)
-        where = f"{source or 'the text'}, line {line[1]}" if line else source or "the text"
-        raise DescriptionError(f"MuJoCo refuses this: {told.rstrip('.')}.", source=where) from None
+        problem = f"MuJoCo refuses this: {told.rstrip('.')}."
+        raise DescriptionError(problem, source=_where(told, documents)) from None
+
+
+def _where(told: str, documents: Documents) -> str:
+    """The file and line of a complaint: MuJoCo tells the line, and of which element, but not of which file."""
+    source = documents.roots[0].source or "the text"
+    line, culprit = LINE.search(told), CULPRIT.search(told)
+    if line is None or line[1] == "0":
+        return source
+    for element in documents.elements() if culprit else ():
+        if element.line == int(line[1]) and culprit[1] in (element.tag, element.attributes.get("name")):  # type: ignore[index]
+            return element.where
+    return f"{source}, line {line[1]}" if len(documents.roots) == 1 else source
 
 
 def check_model(model: Any) -> None:

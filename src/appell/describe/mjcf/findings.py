@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from appell.describe.flaws import Flaws
-from appell.describe.mjcf.engine import is_off, mujoco
+from appell.describe.mjcf.engine import is_off, mujoco, word
 from appell.describe.mjcf.lines import Lines
 from appell.errors import DescriptionError, unknown_name
 
@@ -80,13 +80,26 @@ def check_whole(found: Findings) -> None:
         found.refuse("flex", problem, found.where("flex", k))
     for k in range(1, model.nbody):
         if model.body_mocapid[k] >= 0:
-            problem = f"body '{found.name('body', k)}' is a mocap body, whose motion is given from outside."
-            found.refuse("mocap", problem, found.where("body", k))
+            _check_mocap(found, k)
         if model.body_plugin[k] >= 0:
             problem = f"body '{found.name('body', k)}' is acted on by a plugin."
             found.refuse("plugin", problem, found.where("body", k))
     for k in range(model.ntendon):
         _check_tendon(found, k)
+
+
+def _check_mocap(found: Findings, k: int) -> None:
+    """A body that is moved from outside: refused if a constraint hands its motion on, else it stands still."""
+    model, who = found.model, f"body '{found.name('body', k)}' is a mocap body"
+    tied = set()
+    for e in range(model.neq):
+        if model.eq_active0[e]:
+            ends, kind = (int(model.eq_obj1id[e]), int(model.eq_obj2id[e])), word("mjtObj", model.eq_objtype[e])
+            tied |= {int(model.site_bodyid[end]) if kind == "site" else end for end in ends if kind in ("site", "body")}
+    if any(int(model.body_rootid[body]) == int(model.body_rootid[k]) for body in tied):
+        found.refuse("mocap", f"{who}, and what is tied to it moves as it is told to.", found.where("body", k))
+    else:
+        found.note(f"the motion of {who.replace(' is a mocap body', '')}, a mocap body, which stands still")
 
 
 FORCES = ("stiffness", "damping", "armature", "frictionloss", "stiffnesspoly", "dampingpoly")

@@ -21,7 +21,7 @@ from appell.algebra.vector import ZERO, Vec3
 from appell.describe.build import Builder
 from appell.describe.mjcf.engine import is_off, word
 from appell.describe.mjcf.findings import Findings
-from appell.describe.mjcf.tree import Stand, Tree, quaternion_pose
+from appell.describe.mjcf.tree import Stand, Tree, quaternion_pose, unique
 from appell.model.constraint import Closure, Constraint, Gear, Point, Weld
 
 WORLD_LINK = None
@@ -50,12 +50,12 @@ def equalities(found: Findings, tree: Tree, builder: Builder) -> Iterator[tuple[
 
 
 def _closure(found: Findings, tree: Tree, builder: Builder, k: int, kind: type[Closure], name: str) -> Constraint:
-    """Two frames of its own are added, so that the same site may be tied twice."""
+    """Between two sites, or between two frames that are added for it."""
     model = found.model
     data, first, second = model.eq_data[k], int(model.eq_obj1id[k]), int(model.eq_obj2id[k])
     if word("mjtObj", model.eq_objtype[k]) == "site":
-        one, other = tree.site(first), tree.site(second)
-    elif kind is Point:
+        return kind(tree.site_names[first], tree.site_names[second], name=name)
+    if kind is Point:
         one, other = (tree.place(body, _shift(data[at : at + 3])) for body, at in ((first, 0), (second, 3)))
     else:  # a point of the second body, and where that body is in the first
         one = tree.place(first, quaternion_pose(data[3:6], data[6:10]))
@@ -67,8 +67,10 @@ def _closure(found: Findings, tree: Tree, builder: Builder, k: int, kind: type[C
 
 
 def _end(builder: Builder, stand: Stand, name: str) -> str:
-    builder.frame(name, on=stand[0], at=stand[1])
-    return name
+    taken = {*(part.name for part in builder.parts), *(frame.name for frame in builder.frames)}
+    (free,) = unique([name], taken)
+    builder.frame(free, on=stand[0], at=stand[1])
+    return free
 
 
 def _shift(numbers: np.ndarray) -> Pose:

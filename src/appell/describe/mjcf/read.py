@@ -20,7 +20,7 @@ from appell.describe.mjcf.findings import Findings, check_whole, scaled_gravity
 from appell.describe.mjcf.lines import Lines
 from appell.describe.mjcf.loops import equalities
 from appell.describe.mjcf.screen import Documents
-from appell.describe.mjcf.tree import Tree, unique
+from appell.describe.mjcf.tree import Tree
 from appell.describe.urdf_leniency import warn_of
 from appell.errors import AppellError, DescriptionError
 from appell.model.constrained import ConstrainedRobot
@@ -43,7 +43,7 @@ def read_mjcf(
         problem = f"{option} means nothing for MJCF, which says itself what moves."
         raise DescriptionError(problem, expected="<freejoint/> in the file", source=source)
     documents = Documents.of(text, source, None if path is None else path.parent)
-    model = compiled(text, path, source)
+    model = compiled(text, path, documents)
     return _robot(model, Lines(documents, source), physical, without, "")
 
 
@@ -59,9 +59,7 @@ def from_mujoco(
     return _robot(model, Lines(None, ""), physical, without, name or "")
 
 
-def _robot(
-    model: Any, lines: Lines, physical: bool, without: Iterable[str], name: str
-) -> Robot | ConstrainedRobot:
+def _robot(model: Any, lines: Lines, physical: bool, without: Iterable[str], name: str) -> Robot | ConstrainedRobot:
     found = Findings(model, lines, without)
     check_whole(found)
     builder = Builder(
@@ -73,11 +71,6 @@ def _robot(
         source=lines.source or "a model of MuJoCo",
     )
     tree = Tree(found, builder, motors(found))
-    taken = {"world", *(part.name for part in builder.parts), *(frame.name for frame in builder.frames)}
-    names = unique((found.name("site", k) for k in range(model.nsite)), taken, "_site")
-    for k, site in enumerate(names):
-        carrier, place = tree.site(k)
-        builder.frame(site, on=carrier, at=place, where=found.where("site", k))
     constraints = list(equalities(found, tree, builder))
     found.flaws.tell()
     robot = builder.build()

@@ -40,6 +40,11 @@ class Tree:
         self.body_names = unique(found.name("body", k) for k in range(found.model.nbody))
         for body in range(1, found.model.nbody):
             self._add(body)
+        taken = {"world", *(part.name for part in builder.parts), *(frame.name for frame in builder.frames)}
+        self.site_names = unique((found.name("site", k) for k in range(found.model.nsite)), taken, "_site")
+        for k, name in enumerate(self.site_names):
+            carrier, place = self.site(k)
+            builder.frame(name, on=carrier, at=place, where=found.where("site", k))
 
     def _add(self, body: int) -> None:
         model, builder, found = self.found.model, self.builder, self.found
@@ -115,7 +120,9 @@ class Tree:
 
     def site(self, number: int) -> Stand:
         model = self.found.model
-        return self.place(int(model.site_bodyid[number]), quaternion_pose(model.site_pos[number], model.site_quat[number]))
+        return self.place(
+            int(model.site_bodyid[number]), quaternion_pose(model.site_pos[number], model.site_quat[number])
+        )
 
 
 def unique(names: Iterable[str], taken: Iterable[str] = (), suffix: str = "_") -> list[str]:
@@ -153,5 +160,7 @@ def _matter(model: Any, body: int) -> Body | None:
     mass, (xx, yy, zz) = float(model.body_mass[body]), (float(x) for x in model.body_inertia[body])
     if mass == 0.0 and not any((xx, yy, zz)):
         return None
-    principal = Body(mass, ZERO, Mat3.symmetric(xx, 0.0, 0.0, yy, 0.0, zz))
-    return principal.moved(quaternion_pose(model.body_ipos[body], model.body_iquat[body]))
+    w, x, y, z = (float(entry) for entry in model.body_iquat[body])
+    R = IDENTITY if (x, y, z) == (0.0, 0.0, 0.0) else (w * w + x * x + y * y + z * z) * of_quaternion(x, y, z, w)
+    inertia = R @ Mat3.symmetric(xx, 0.0, 0.0, yy, 0.0, zz) @ R.T  # as MuJoCo does it, whose quaternion may be off 1
+    return Body(mass, _vector(model.body_ipos[body]), Mat3.symmetric(*inertia.upper))
