@@ -41,7 +41,9 @@ LEFT_OUT = re.compile(r"without=\['(\w+)'\]")
 
 def main(packages: list[str]) -> None:
     results = json.loads(OUT.read_text()) if OUT.exists() else {}
-    print(f"| package | files | MuJoCo compiles | {' | '.join(OUTCOMES)} | read without it | agree | by | refused for |")
+    print(
+        f"| package | files | MuJoCo compiles | {' | '.join(OUTCOMES)} | read without it | agree | by | refused for |"
+    )
     print("|---" * (len(OUTCOMES) + 7) + "|")
     for name, _, folder in (package.partition("=") for package in packages):
         files = list(_random() if name == "random" else _package(Path(folder)))

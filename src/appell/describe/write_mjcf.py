@@ -1,9 +1,9 @@
 """A robot as the lines of an MJCF document.
 
 Links are bodies whose joint stands at their origin, frames are sites, home is a keyframe, and every joint of one axis
-has a motor. Links without mass share the body of the link they carry (`describe.mjcf.rows`). Rotor inertia becomes armature, with the gear worked in. A mimic joint is a joint and an equality constraint; a planar
-joint is two slides and a hinge. What MJCF has no words for is refused if motion depends on it, and else named in a
-warning.
+has a motor. Links without mass share the body of the link they carry (`describe.mjcf.rows`). Rotor inertia becomes
+armature, with the gear worked in. A mimic joint is a joint and an equality constraint; a planar joint is two slides and
+a hinge. What MJCF has no words for is refused if motion depends on it, and else named in a warning.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from appell.algebra.rotation import Pose
 from appell.algebra.vector import UNITS
 from appell.describe.drives import notable
 from appell.describe.mjcf.equality import Sites, equality_lines, equality_sites
-from appell.describe.mjcf.rows import Row, check_rows, rows_of
+from appell.describe.mjcf.rows import Row, check_rows, outward, rows_of
 from appell.describe.mjcf.words import listed, place_words, quaternion, tag
 from appell.model.body import Body
 from appell.model.constrained import ConstrainedRobot
@@ -78,6 +78,9 @@ def reworded(robot: Robot) -> str:
     told += [
         f"joint '{joint.name}' is two slides and a hinge, its velocity in the axes of the world" for joint in planar
     ]
+    order = [link.joint.name for row in outward(list(rows_of(robot))) for link in row.links]
+    if order != [link.joint.name for link in robot.links]:
+        told.append(f"joints stand in the order {', '.join(order)}")
     return "; ".join(told)
 
 
@@ -180,9 +183,8 @@ def _home(tree: Robot, robot: Robot | ConstrainedRobot) -> Iterator[str]:
     for at in tree.quaternions:
         q[at] = np.roll(q[at], 1)
     whole: list[float] = []
-    for link in tree.links:  # a mimic joint has a coordinate in MJCF
-        own = link.joint
-        whole += [float(x) for x in (tree.joint_position(own, q) if own.mimic else q[tree.span(own)[0]])]
+    for own in (link.joint for row in outward(list(rows_of(tree))) for link in row.links):
+        whole += [float(x) for x in tree.joint_position(own, q.tolist())]  # a mimic joint has a coordinate in MJCF
     yield tag("key", "/", name="home", qpos=listed(whole))
 
 

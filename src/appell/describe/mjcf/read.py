@@ -68,7 +68,7 @@ def _robot(model: Any, lines: Lines, physical: bool, without: Iterable[str], nam
         gravity=scaled_gravity(found),
         home=coordinates(model, _home(model)),
         physical=physical,
-        source=lines.source or "a model of MuJoCo",
+        source=lines.source,
     )
     tree = Tree(found, builder, motors(found))
     constraints = list(equalities(found, tree, builder))
@@ -79,15 +79,13 @@ def _robot(model: Any, lines: Lines, physical: bool, without: Iterable[str], nam
 
 
 def _closed(robot: Robot, constraints: list, lines: Lines) -> ConstrainedRobot:
-    places = {(constraint.kind, constraint.name): where for constraint, where in constraints}
     try:
         return robot.with_loops(*(constraint for constraint, _ in constraints))
     except AppellError as error:
-        parts = error.parts or (error,)
-        told = [part.problem.rstrip(".") for part in parts]
-        where = next((places[part.culprit] for part in parts if part.culprit in places), lines.source)
+        told = "; ".join(part.problem.rstrip(".") for part in error.parts or (error,))
+        named = [where for constraint, where in constraints if f"'{constraint.name}'" in told]
         hint = "without=['equality'] leaves out equality constraints"
-        raise DescriptionError(f"{'; '.join(told)}.", source=where, hint=hint) from error
+        raise DescriptionError(f"{told}.", source=named[0] if named else lines.source, hint=hint) from error
 
 
 def _home(model: Any) -> np.ndarray:

@@ -59,6 +59,20 @@ def rows_of(tree: Robot) -> Iterator[Row]:
         yield Row(tuple(row))
 
 
+def outward(rows: Sequence[Row]) -> Iterator[Row]:
+    """The rows in the order in which MuJoCo numbers bodies: each before what it carries, one branch after the other."""
+    below: dict[str | None, list[Row]] = {}
+    owner = {link.name: row.last.name for row in rows for link in row.links}
+    for row in rows:
+        parent = row.links[0].parent
+        below.setdefault(None if parent is None else owner[parent], []).append(row)
+    waiting = list(reversed(below.get(None, [])))
+    while waiting:
+        row = waiting.pop()
+        yield row
+        waiting += reversed(below.get(row.last.name, []))
+
+
 def _may_share(link: Link) -> bool:
     return not isinstance(link.joint.motion, (Floating, Spherical))
 

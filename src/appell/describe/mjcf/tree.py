@@ -160,7 +160,10 @@ def _matter(model: Any, body: int) -> Body | None:
     mass, (xx, yy, zz) = float(model.body_mass[body]), (float(x) for x in model.body_inertia[body])
     if mass == 0.0 and not any((xx, yy, zz)):
         return None
+    same = word("mjtSameFrame", model.body_sameframe[body])  # MuJoCo takes some nanometres for nothing
+    place = ZERO if same == "body" else _vector(model.body_ipos[body])
     w, x, y, z = (float(entry) for entry in model.body_iquat[body])
-    R = IDENTITY if (x, y, z) == (0.0, 0.0, 0.0) else (w * w + x * x + y * y + z * z) * of_quaternion(x, y, z, w)
+    unturned = same in ("body", "bodyrot") or (x, y, z) == (0.0, 0.0, 0.0)
+    R = IDENTITY if unturned else (w * w + x * x + y * y + z * z) * of_quaternion(x, y, z, w)
     inertia = R @ Mat3.symmetric(xx, 0.0, 0.0, yy, 0.0, zz) @ R.T  # as MuJoCo does it, whose quaternion may be off 1
-    return Body(mass, _vector(model.body_ipos[body]), Mat3.symmetric(*inertia.upper))
+    return Body(mass, place, Mat3.symmetric(*inertia.upper))

@@ -118,6 +118,8 @@ def _refuse_strangers(model: Element, places: Places, flaws: Flaws) -> None:
         for joint in inner.all("gripper"):
             flaws.add(joint.error("<gripper> fastens what it holds, which appell does not know."))
     for name, part in places.of_tag("link"):
+        if name == "world":
+            flaws.add(part.element.error("a link is named 'world', which SDF keeps for the world itself."))
         told = part.element.only("gravity")
         if told is not None and told.content.strip().lower() not in TRUE:
             flaws.add(told.error(f"link '{name}' has no gravity, and others have."))
@@ -206,7 +208,7 @@ def _add(
     motion = KINDS[kind]
     limits = NO_LIMITS if kind in ("continuous", "spherical") else tried(NO_LIMITS, limits_of, element, who)
     drive = _ball_drive(element, who) if kind == "spherical" else tried(Actuator(), actuator_of_axis, element, who)
-    moves = motion() if kind == "spherical" else tried(motion(), lambda: motion(axis_of(places, name, part, version)))
+    moves = motion() if kind == "spherical" else tried(motion(), lambda: motion(axis_of(places, name, part, version)))  # type: ignore[call-arg]
     builder.link(
         child if same else f"{child}/{name}",
         moves,

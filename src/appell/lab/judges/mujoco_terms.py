@@ -47,7 +47,7 @@ def stripped(model: Any, without: Iterable[str]) -> Any:
 
 
 def differences(model: Any, robot: Any, rng: np.random.Generator, compiled: bool = True) -> dict[str, float]:
-    """Relative to the largest entry of each: inverse dynamics, M and bias, at a random motion."""
+    """At a random motion: forces relative to the largest of them, M to its largest entry."""
     engine, tree = mujoco(), robot.tree
     tree = tree.with_actuators(lambda _, own: replace(own, friction=replace(own.friction, coulomb=0.0)))
     states, data = MujocoStates(tree), engine.MjData(model)
@@ -61,10 +61,11 @@ def differences(model: Any, robot: Any, rng: np.random.Generator, compiled: bool
     forces, M, h = _ours(tree, q, v, a, compiled)
     T = states.matrix(q)
     bias = data.qfrc_bias - data.qfrc_spring - data.qfrc_gravcomp
+    largest = max(np.abs(data.qfrc_inverse).max(), np.abs(bias).max(), SMALL)
     return {
-        "inverse dynamics": _apart(states.qfrc(q, forces), data.qfrc_inverse),
-        "mass matrix": _apart(T.T @ M @ T, full_matrix(model, data)),
-        "bias": _apart(states.qfrc(q, h + M @ _drift(states, q, v)), bias),
+        "inverse dynamics": _apart(states.qfrc(q, forces), data.qfrc_inverse, largest),
+        "mass matrix": _apart(T.T @ M @ T, full_matrix(model, data), None),
+        "bias": _apart(states.qfrc(q, h + M @ _drift(states, q, v)), bias, largest),
     }
 
 
@@ -117,5 +118,5 @@ def _dense(model: Any, data: Any) -> np.ndarray:
     return J
 
 
-def _apart(ours: np.ndarray, theirs: np.ndarray) -> float:
-    return float(np.abs(ours - theirs).max() / max(np.abs(theirs).max(), SMALL))
+def _apart(ours: np.ndarray, theirs: np.ndarray, scale: float | None) -> float:
+    return float(np.abs(ours - theirs).max() / (scale or max(np.abs(theirs).max(), SMALL)))
