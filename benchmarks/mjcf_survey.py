@@ -36,7 +36,7 @@ AGREE = 1e-9
 MOST = 40  # velocities of a robot whose functions are compiled
 STATES = 3
 RANDOM = 200
-LEFT_OUT = re.compile(r"without=\['(\w+)'\]")
+LEFT_OUT = re.compile(r"without='(\w+)'")
 
 
 def main(packages: list[str]) -> None:

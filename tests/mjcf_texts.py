@@ -26,7 +26,8 @@ HONOURED = {
         '<geom type="box" size=".1 .2 .3" density="500"/><geom type="ellipsoid" size=".1 .05 .02" mass=".3"/></body>'
     ),
     "fullinertia": mjcf(
-        '<body name="a"><joint axis="1 1 0"/><inertial pos=".1 0 0" mass="2" fullinertia=".3 .4 .5 .01 .02 .03"/></body>'
+        '<body name="a"><joint axis="1 1 0"/>'
+        '<inertial pos=".1 0 0" mass="2" fullinertia=".3 .4 .5 .01 .02 .03"/></body>'
     ),
     "joints off the origin": mjcf(
         '<body name="a" pos="1 0 0" euler=".3 .2 .1"><joint name="x" axis="1 0 0" pos=".1 .2 .3"/>'

@@ -5,10 +5,10 @@ from __future__ import annotations
 import mujoco
 import numpy as np
 import pytest
-from mjcf_texts import HONOURED, link, mjcf
 
 import appell as ap
 from appell.errors import ArgumentError, ModelError
+from mjcf_texts import HONOURED, link, mjcf
 
 TEXT = mjcf(
     '<body name="base"><freejoint/><geom size=".1" pos=".1 .2 .3"/>'
@@ -25,7 +25,6 @@ def pair():
 @pytest.fixture
 def rng():
     return np.random.default_rng(20)
-
 
 
 def drawn(robot, rng, *batch):
@@ -80,7 +79,7 @@ def test_wrong_sizes_and_systems_are_named(pair):
         states.q([1, 2, 3])
     with pytest.raises(ModelError, match="no tree of links"):
         ap.MujocoStates(ap.load("delta"))
-    with pytest.raises(ModelError, match="joints root_joint of robot .* are no joints of MuJoCo"):
+    with pytest.raises(ModelError, match=r"joints root_joint of robot .* are no joints of MuJoCo"):
         ap.MujocoStates(ap.load("pendulum", base="planar"))
 
 

@@ -9,7 +9,6 @@ import typer
 
 from appell.cli.options import Base, Physical
 from appell.cli.reading import told
-from appell.cli.screen import screen
 from appell.describe.convert import convert as written
 
 
@@ -33,4 +32,4 @@ def register(app: typer.Typer) -> None:
         """Convert a robot between URDF, MJCF and TOML; xacro and SDF can be read."""
         with told():
             robot = written(source, target, base=base, physical=physical, without=without or (), overwrite=force)
-        screen().print(f"{target}: {robot}", markup=False, highlight=False)
+        typer.echo(f"{target}: {robot}")

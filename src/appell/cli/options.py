@@ -10,7 +10,7 @@ import typer
 RobotName = Annotated[
     str,
     typer.Argument(
-        help="A robot or mechanism: a zoo name (see 'appell robots'), or a .urdf, .xacro, .xml (MJCF), .sdf, .toml file."
+        help="A robot or mechanism: a zoo name (see 'appell robots'), or a .urdf, .xml (MJCF), .sdf or .toml file."
     ),
 ]
 Base = Annotated[str, typer.Option(help="How its root stands: fixed, floating, planar or spherical.")]

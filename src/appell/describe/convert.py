@@ -43,7 +43,7 @@ def convert(
         raise ArgumentError(f"'{path}' is a directory.", expected="a file")
     if path.exists() and not overwrite:
         raise ArgumentError(f"'{path}' is there already.", hint="overwrite=True writes over it")
-    robot = load(source, base=base, physical=physical, without=tuple(without))
+    robot = load(source, base=base, physical=physical, without=without)
     text = WRITERS[format](robot)
     _check(text, format, physical, path)
     write_text(path, text)

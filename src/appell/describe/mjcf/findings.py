@@ -47,7 +47,7 @@ class Findings:
         if kind in self.without:
             self.note(problem)
             return
-        hint = f"without=['{kind}'] leaves out {KINDS[kind]}"
+        hint = f"without='{kind}' leaves out {KINDS[kind]}"
         self.flaws.add(DescriptionError(problem, expected=expected, source=where, hint=hint))
 
     def note(self, sentence: str) -> None:

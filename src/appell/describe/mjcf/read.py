@@ -84,7 +84,7 @@ def _closed(robot: Robot, constraints: list, lines: Lines) -> ConstrainedRobot:
     except AppellError as error:
         told = "; ".join(part.problem.rstrip(".") for part in error.parts or (error,))
         named = [where for constraint, where in constraints if f"'{constraint.name}'" in told]
-        hint = "without=['equality'] leaves out equality constraints"
+        hint = "without='equality' leaves out equality constraints"
         raise DescriptionError(f"{told}.", source=named[0] if named else lines.source, hint=hint) from error
 
 

@@ -4,8 +4,8 @@
     mj_fullM                               Tᵀ M T with rotors                                    (`MujocoStates`: T)
     qfrc_bias - qfrc_spring - qfrc_gravcomp    bias with rotors: springs are a part of it here
 
-Dry friction and limits are constraints in MuJoCo, whose terms it makes soft; they are compared as numbers when a file is
-read, not here. What was left out of a robot on request is taken out of the model as well (`stripped`).
+Dry friction and limits are constraints in MuJoCo, which makes them soft, and are not compared here. What was left out
+of a robot on request is taken out of the model as well (`stripped`).
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Defaults and classes, angles in degrees or radians, five forms of orientation, frames, replicas, inertia from shapes or
 by numbers, several joints on a body with anchors anywhere, `ref`, armature, damping, springs, limits, actuators of
-several kinds, sites, keyframes, equality constraints, and what has no part in motion. The same seed gives the same text.
+several kinds, sites, equality constraints, and what has no part in motion. The same seed gives the same text.
 """
 
 from __future__ import annotations
