@@ -33,8 +33,8 @@ from appell.lab.judges.random_mjcf import random_mjcf
 OUT = Path(__file__).parent / "results" / "mjcf-survey.json"
 OUTCOMES = ("at once", "with a warning", "with physical=False", "refused", "nothing moves")
 AGREE = 1e-9
-MOST = 40  # velocities of a robot whose functions are compiled
-STATES = 3
+MOST = 25  # velocities of a robot whose functions are compiled
+STATES = 2
 RANDOM = 200
 LEFT_OUT = re.compile(r"without='(\w+)'")
 
@@ -48,17 +48,22 @@ def main(packages: list[str]) -> None:
     for name, _, folder in (package.partition("=") for package in packages):
         files = list(_random() if name == "random" else _package(Path(folder)))
         counts = summary(files)
-        kept = [file for file in files if file["appell"] not in ("at once", "not compiled")]
+        kept = [file for file in files if file["appell"] not in ("at once", "not compiled") or _is_off(file)]
         results[name] = {"counts": counts, "files": kept}
         print(f"| {name} | {' | '.join(map(str, counts.values()))} |", flush=True)
         OUT.write_text(json.dumps(results, indent=1, ensure_ascii=False, sort_keys=True) + "\n", encoding="utf-8")
+
+
+def _is_off(file: dict) -> bool:
+    return not file.get("difference", 0.0) <= AGREE
 
 
 def _package(folder: Path) -> Iterator[dict]:
     for path in sorted([*folder.rglob("*.xml"), *folder.rglob("*.mjcf")]):
         text = path.read_text(encoding="utf-8", errors="replace")
         if "<mujoco" in text:
-            yield examine(path, folder)
+            report = examine(path, folder)
+            yield {key: x.replace(f"{folder}/", "") if isinstance(x, str) else x for key, x in report.items()}
 
 
 def _random() -> Iterator[dict]:
@@ -96,11 +101,9 @@ def examine(path: Path, folder: Path) -> dict:
         try:
             ap.load(path)
         except AppellError as error:
-            return report | {"appell": "not compiled", "message": str(error).replace(str(folder), "")}
+            return report | {"appell": "not compiled", "message": str(error)}
         return report | {"appell": "refused", "message": "appell reads what MuJoCo does not compile", "difference": 1.0}
-    found = report | _judged(lambda **options: ap.load(path, **options), model)
-    found["message"] = found["message"].replace(str(folder) + "/", "")
-    return found
+    return report | _judged(lambda **options: ap.load(path, **options), model)
 
 
 def _judged(read, model: mujoco.MjModel) -> dict:
@@ -144,7 +147,7 @@ def compare(model: mujoco.MjModel, robot) -> float:
     rng = np.random.default_rng(1)
     found = [max(differences(model, robot, rng, compiled=robot.tree.nv <= MOST).values()) for _ in range(STATES)]
     if robot.tree is not robot:
-        found += gaps(model, robot).values()
+        found += gaps(model, robot, rng).values()
     return float(max(found))
 
 

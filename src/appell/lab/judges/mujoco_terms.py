@@ -43,6 +43,8 @@ def stripped(model: Any, without: Iterable[str]) -> Any:
         free = [k for k in several if word("mjtJoint", model.jnt_type[k]) == "free"]
         for start in model.jnt_dofadr[free]:
             model.dof_armature[start : start + 6] = 0.0
+    engine = mujoco()
+    engine.mj_setConst(model, engine.MjData(model))  # what MuJoCo keeps of bodies that are simple
     return model
 
 
@@ -93,10 +95,10 @@ def full_matrix(model: Any, data: Any) -> np.ndarray:
     return M
 
 
-def gaps(model: Any, robot: ConstrainedRobot) -> dict[str, float]:
-    """How far MuJoCo sees the loops open at the robot's home, and the velocities that its rows do not allow."""
+def gaps(model: Any, robot: ConstrainedRobot, rng: np.random.Generator) -> dict[str, float]:
+    """How far MuJoCo sees the loops open near the robot's home, and the velocities that its rows do not allow."""
     engine, states, data = mujoco(), MujocoStates(robot), mujoco().MjData(model)
-    q = robot.start
+    q = robot.random_configuration(rng, within_limits=False)
     data.qpos[:] = states.qpos(q)
     engine.mj_forward(model, data)
     equal = data.efc_type == int(engine.mjtConstraint.mjCNSTR_EQUALITY)
