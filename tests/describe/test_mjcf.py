@@ -37,11 +37,11 @@ def test_dynamics_are_those_of_mujoco(name, rng):
 
 
 @pytest.mark.filterwarnings("ignore::appell.errors.ModelWarning")
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(30))
 def test_random_texts_have_the_dynamics_of_mujoco(seed, rng):
     text = random_mjcf(seed, loops=seed % 3 == 0)
     robot, model = read(text), mujoco.MjModel.from_xml_string(text)
-    found = differences(model, robot, rng, compiled=False)
+    found = differences(model, robot, rng, compiled=seed < 4)
     if robot.tree is not robot:
         found |= gaps(model, robot, rng)
     assert max(found.values()) < AGREE, found
