@@ -82,6 +82,16 @@ REFUSED = {
         6,
         "friction",
     ),
+    "a plugin": (
+        mjcf(
+            link(),
+            '<extension><plugin plugin="mujoco.pid"><instance name="p"/></plugin></extension>\n<actuator>\n'
+            '<plugin name="a" plugin="mujoco.pid" joint="j" instance="p"/></actuator>',
+        ),
+        "actuator 'a' is a plugin",
+        9,
+        "plugin",
+    ),
     "a soft body": (
         mjcf(link() + '\n<flexcomp name="cloth" type="grid" count="3 3 1" spacing=".1 .1 .1" radius=".01" dim="2"/>'),
         "flex 'cloth' is deformable",
