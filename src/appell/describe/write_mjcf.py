@@ -18,7 +18,7 @@ from appell.algebra.rotation import Pose
 from appell.algebra.vector import UNITS
 from appell.describe.drives import notable
 from appell.describe.mjcf.equality import Sites, equality_lines, equality_sites
-from appell.describe.mjcf.rows import Row, check_rows, outward, rows_of
+from appell.describe.mjcf.rows import LinkRow, check_rows, outward, rows_of
 from appell.describe.mjcf.words import listed, place_words, quaternion, tag
 from appell.model.body import Body
 from appell.model.constrained import ConstrainedRobot
@@ -87,7 +87,7 @@ def reworded(robot: Robot) -> str:
 # ---- bodies
 
 
-def _body(tree: Robot, row: Row, rows: Sequence[Row], sites: Sites, indent: str) -> list[str]:
+def _body(tree: Robot, row: LinkRow, rows: Sequence[LinkRow], sites: Sites, indent: str) -> list[str]:
     inside, link = indent + "  ", row.last
     lines = [indent + tag("body", name=link.name, **place_words(row.placement))]
     for own, rest in row.places():

@@ -21,13 +21,13 @@ from appell.algebra.vector import ZERO, Vec3
 from appell.describe.build import Builder
 from appell.describe.mjcf.engine import is_off, word
 from appell.describe.mjcf.findings import Findings
-from appell.describe.mjcf.tree import Stand, Tree, quaternion_pose, unique
+from appell.describe.mjcf.tree import Stand, ModelTree, quaternion_pose, unique
 from appell.model.constraint import Closure, Constraint, Gear, Point, Weld
 
 WORLD_LINK = None
 
 
-def equalities(found: Findings, tree: Tree, builder: Builder) -> Iterator[tuple[Constraint, str]]:
+def equalities(found: Findings, tree: ModelTree, builder: Builder) -> Iterator[tuple[Constraint, str]]:
     """Every constraint that holds at the start, and where it stands; the frames it ties are added to the builder."""
     model = found.model
     if is_off(model, "equality"):
@@ -49,7 +49,7 @@ def equalities(found: Findings, tree: Tree, builder: Builder) -> Iterator[tuple[
             found.refuse("equality", problem, where, "connect, weld or joint")
 
 
-def _closure(found: Findings, tree: Tree, builder: Builder, k: int, kind: type[Closure], name: str) -> Constraint:
+def _closure(found: Findings, tree: ModelTree, builder: Builder, k: int, kind: type[Closure], name: str) -> Constraint:
     """Between two sites, or between two frames that are added for it."""
     model = found.model
     data, first, second = model.eq_data[k], int(model.eq_obj1id[k]), int(model.eq_obj2id[k])
@@ -78,7 +78,7 @@ def _shift(numbers: np.ndarray) -> Pose:
     return Pose(IDENTITY, shift if any(shift) else ZERO)
 
 
-def _gear(found: Findings, tree: Tree, k: int, name: str, where: str) -> Gear | None:
+def _gear(found: Findings, tree: ModelTree, k: int, name: str, where: str) -> Gear | None:
     model, data = found.model, [float(x) for x in found.model.eq_data[k, :5]]
     first, second = int(model.eq_obj1id[k]), int(model.eq_obj2id[k])
     if second >= 0 and any(data[2:]):

@@ -20,7 +20,7 @@ from appell.describe.mjcf.findings import Findings, check_whole, scaled_gravity
 from appell.describe.mjcf.lines import Lines
 from appell.describe.mjcf.loops import equalities
 from appell.describe.mjcf.screen import Documents
-from appell.describe.mjcf.tree import Tree
+from appell.describe.mjcf.tree import ModelTree
 from appell.describe.urdf_leniency import warn_of
 from appell.errors import AppellError, DescriptionError
 from appell.model.constrained import ConstrainedRobot
@@ -70,7 +70,7 @@ def _robot(model: Any, lines: Lines, physical: bool, without: Iterable[str], nam
         physical=physical,
         source=lines.source,
     )
-    tree = Tree(found, builder, motors(found))
+    tree = ModelTree(found, builder, motors(found))
     constraints = list(equalities(found, tree, builder))
     found.flaws.tell()
     robot = builder.build()

@@ -20,7 +20,7 @@ SMALLEST = 1e-15  # what MuJoCo takes for a mass or a moment of inertia of a bod
 
 
 @dataclass(frozen=True)
-class Row:
+class LinkRow:
     """Links in a row that share a body: all but the last are without mass."""
 
     links: tuple[Link, ...]
@@ -44,7 +44,7 @@ class Row:
         return _joined(first.joint.placement, rest)
 
 
-def rows_of(tree: Robot) -> Iterator[Row]:
+def rows_of(tree: Robot) -> Iterator[LinkRow]:
     carried: dict[str | None, list[Link]] = {}
     for link in tree.links:
         carried.setdefault(link.parent, []).append(link)
@@ -56,12 +56,12 @@ def rows_of(tree: Robot) -> Iterator[Row]:
         while row[-1].body is None and len(carried.get(row[-1].name, ())) == 1 and _may_share(row[-1]):
             row.append(carried[row[-1].name][0])
             inner.add(row[-1].name)
-        yield Row(tuple(row))
+        yield LinkRow(tuple(row))
 
 
-def outward(rows: Sequence[Row]) -> Iterator[Row]:
+def outward(rows: Sequence[LinkRow]) -> Iterator[LinkRow]:
     """The rows in the order in which MuJoCo numbers bodies: each before what it carries, one branch after the other."""
-    below: dict[str | None, list[Row]] = {}
+    below: dict[str | None, list[LinkRow]] = {}
     owner = {link.name: row.last.name for row in rows for link in row.links}
     for row in rows:
         parent = row.links[0].parent
@@ -77,7 +77,7 @@ def _may_share(link: Link) -> bool:
     return not isinstance(link.joint.motion, (Floating, Spherical))
 
 
-def check_rows(tree: Robot, rows: Sequence[Row]) -> None:
+def check_rows(tree: Robot, rows: Sequence[LinkRow]) -> None:
     lacking = [name for name in tree.missing if name in {row.last.name for row in rows}]
     for row in rows:
         body, name = row.last.body, row.last.name

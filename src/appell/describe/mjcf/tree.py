@@ -30,7 +30,7 @@ from appell.model.limits import NO_LIMITS, Limits
 Stand = tuple[str | None, Pose]  # the link (or the world) that carries a body, and the body's place on it
 
 
-class Tree:
+class ModelTree:
     """Adds the bodies of a model to a builder, and remembers where each stands."""
 
     def __init__(self, found: Findings, builder: Builder, driven: Motors):
