@@ -182,3 +182,14 @@ def test_what_is_left_out_on_request_is_named():
         read(text, without=["water"])
     with pytest.raises(DescriptionError, match="without= means nothing for a description in urdf"):
         load('<robot name="r"/>', without=["fluid"])
+
+
+def test_an_xml_file_is_what_its_outermost_tag_says(tmp_path):
+    path = tmp_path / "robot.xml"
+    for text in (HONOURED["springs"], ap.to_urdf(ap.load("planar-2r")), "<!-- b --><sdf/>", "<!-- a --><robot/>"):
+        path.write_text(text)
+        if "/>" in text[-12:]:
+            with pytest.raises(DescriptionError, match=r"models that can move|has no name|no links"):
+                load(path)
+        else:
+            assert load(path).nv >= 1

@@ -25,6 +25,11 @@ def format_of_text(source: str) -> str:
     return ROOTS.get(_outermost(text), "urdf")
 
 
+def format_of_xml(text: str) -> str:
+    """The format of a file that is called .xml: MJCF, unless its outermost tag is another's."""
+    return {"robot": "urdf", "sdf": "sdf"}.get(_outermost(text.lstrip(BEFORE)), "mjcf")
+
+
 def _outermost(text: str) -> str:
     at = 0
     while before := PRELUDE.match(text, at):

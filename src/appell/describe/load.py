@@ -11,7 +11,7 @@ from typing import Any
 
 from appell.describe.catalogues import PREFIX, described
 from appell.describe.files import KINDS, is_directory, read_text
-from appell.describe.formats import BEFORE, format_of_file, format_of_text
+from appell.describe.formats import BEFORE, format_of_file, format_of_text, format_of_xml
 from appell.describe.mechanism_toml import makers, refuse_options
 from appell.describe.toml import read_toml
 from appell.describe.urdf import read_urdf
@@ -88,6 +88,8 @@ def _load_file(source: Any, path: Path, arguments: Mapping[str, str] | None, opt
     if not format:
         raise _not_a_description(source, path)
     text, label = read_text(path), str(path)
+    if path.suffix.lower() == ".xml":
+        format = format_of_xml(text)
     if format == "xacro":
         text, label = expanded(path, text, arguments)
         format = "urdf"

@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+import numpy as np
+
 from appell.describe.flaws import Flaws
 from appell.describe.mjcf.engine import is_off, mujoco, word
 from appell.describe.mjcf.lines import Lines
@@ -28,6 +30,7 @@ KINDS = {
     "spring": "springs that are not linear, or not at a joint of one axis",
     "tendon": "tendons",
 }
+FORCES = ("stiffness", "damping", "armature", "frictionloss", "stiffnesspoly", "dampingpoly")  # of a tendon
 
 
 class Findings:
@@ -57,15 +60,17 @@ class Findings:
 
     def name(self, kind: str, number: int) -> str:
         """The name of a part, or one made of its number."""
+        return self._known(kind, number) or f"{kind}{number}"
+
+    def _known(self, kind: str, number: int) -> str:
         engine = mujoco()
-        known = engine.mj_id2name(self.model, getattr(engine.mjtObj, f"mjOBJ_{kind.upper()}"), number)
-        return known or f"{kind}{number}"
+        return engine.mj_id2name(self.model, getattr(engine.mjtObj, f"mjOBJ_{kind.upper()}"), number) or ""
 
     def where(self, kind: str, number: int) -> str:
         sizes = {"body": "nbody", "joint": "njnt", "equality": "neq", "actuator": "nu", "flex": "nflex"}
         size = sizes.get(kind, f"n{kind}")
         count, shift = int(getattr(self.model, size)), 1 if kind == "body" else 0  # the world is no <body>
-        return self.lines.where(kind, self.name(kind, number), number - shift, count - shift)
+        return self.lines.where(kind, self._known(kind, number), number - shift, count - shift)
 
 
 def check_whole(found: Findings) -> None:
@@ -90,42 +95,32 @@ def check_whole(found: Findings) -> None:
 
 def _check_mocap(found: Findings, k: int) -> None:
     """A body that is moved from outside: refused if a constraint hands its motion on, else it stands still."""
-    model, who = found.model, f"body '{found.name('body', k)}' is a mocap body"
+    model, who = found.model, f"body '{found.name('body', k)}'"
     tied = set()
     for e in range(model.neq):
         if model.eq_active0[e]:
             ends, kind = (int(model.eq_obj1id[e]), int(model.eq_obj2id[e])), word("mjtObj", model.eq_objtype[e])
             tied |= {int(model.site_bodyid[end]) if kind == "site" else end for end in ends if kind in ("site", "body")}
     if any(int(model.body_rootid[body]) == int(model.body_rootid[k]) for body in tied):
-        found.refuse("mocap", f"{who}, and what is tied to it moves as it is told to.", found.where("body", k))
+        problem = f"{who} is a mocap body, and what is tied to it moves as it is told to."
+        found.refuse("mocap", problem, found.where("body", k))
     else:
-        found.note(f"the motion of {who.replace(' is a mocap body', '')}, a mocap body, which stands still")
-
-
-FORCES = ("stiffness", "damping", "armature", "frictionloss", "stiffnesspoly", "dampingpoly")
+        found.note(f"the motion of {who}, a mocap body, which stands still")
 
 
 def _check_tendon(found: Findings, k: int) -> None:
     model, who = found.model, f"tendon '{found.name('tendon', k)}'"
-    acting = [key for key in FORCES if bool(_entries(model, f"tendon_{key}", k))]
+    acting = [key for key in FORCES if has(model, f"tendon_{key}", k)]
     if acting:
         found.refuse("tendon", f"{who} has {', '.join(acting)}, a force along a tendon.", found.where("tendon", k))
     elif model.tendon_limited[k]:
         found.note(f"the limits of {who}")
 
 
-def _entries(model: Any, what: str, k: int) -> bool:
-    """Whether a number of a part, or one of several, is not 0; older models may not have it."""
-    values = getattr(model, what, None)
-    if values is None:
-        return False
-    own = values[k]
-    return bool(own.any()) if hasattr(own, "any") else bool(own)
-
-
 def has(model: Any, what: str, k: int) -> bool:
-    """Whether entry k of an array of the model is there and not 0."""
-    return _entries(model, what, k)
+    """Whether entry k of an array of the model, a number or several, is not 0; older models may lack the array."""
+    values = getattr(model, what, None)
+    return values is not None and bool(np.any(values[k]))
 
 
 def scaled_gravity(found: Findings) -> list[float]:

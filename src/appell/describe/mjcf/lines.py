@@ -7,7 +7,7 @@ prefix (of an attached model or a replica), then by its number if the texts hold
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from appell.describe.mjcf.screen import Documents
@@ -32,6 +32,7 @@ class Lines:
 
     documents: Documents | None = None
     source: str = ""
+    kinds: dict[str, list[Element]] = field(default_factory=dict, compare=False)  # the tags of a kind, once looked for
 
     def where(self, kind: str, name: str = "", number: int | None = None, count: int = -1) -> str:
         """File and line of a part: a body, a joint, an actuator."""
@@ -48,7 +49,9 @@ class Lines:
         return () if self.documents is None else self.documents.elements()
 
     def _find(self, kind: str, name: str, number: int | None, count: int) -> Element | None:
-        candidates = self._candidates(kind)
+        if kind not in self.kinds:
+            self.kinds[kind] = self._candidates(kind)
+        candidates = self.kinds[kind]
         for fits in (str.__eq__, str.endswith):
             for element in candidates:
                 own = element.attributes.get("name", "")

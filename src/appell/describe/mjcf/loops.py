@@ -3,7 +3,6 @@
     connect     Point      an anchor of one body on an anchor of another, or two sites
     weld        Weld       a pose of one body on a pose of another, or two sites
     joint       Gear       q₁ - ref₁ = c₀ + c₁ (q₂ - ref₂): two joints, or one that is held
-    distance    Distance   two points at a length
 
 MuJoCo lets its constraints give way like stiff springs; here they hold exactly. Those that are switched off at the
 start are passed over with a word, the other kinds are refused.
@@ -21,10 +20,8 @@ from appell.algebra.vector import ZERO, Vec3
 from appell.describe.build import Builder
 from appell.describe.mjcf.engine import is_off, word
 from appell.describe.mjcf.findings import Findings
-from appell.describe.mjcf.tree import Stand, ModelTree, quaternion_pose, unique
+from appell.describe.mjcf.tree import ModelTree, Stand, quaternion_pose, unique
 from appell.model.constraint import Closure, Constraint, Gear, Point, Weld
-
-WORLD_LINK = None
 
 
 def equalities(found: Findings, tree: ModelTree, builder: Builder) -> Iterator[tuple[Constraint, str]]:
@@ -60,7 +57,7 @@ def _closure(found: Findings, tree: ModelTree, builder: Builder, k: int, kind: t
     else:  # a point of the second body, and where that body is in the first
         one = tree.place(first, quaternion_pose(data[3:6], data[6:10]))
         other = tree.place(second, _shift(data[0:3]))
-    if one[0] is WORLD_LINK:
+    if one[0] is None:  # the world is side b of a closure
         one, other = other, one
     ends = [_end(builder, stand, f"{name}/{side}") for side, stand in zip("ab", (one, other), strict=True)]
     return kind(ends[0], ends[1], name=name)
