@@ -77,6 +77,7 @@ _LATER: dict[str, tuple[str, str | None]] = {
     "Contact": ("appell.simulation", "Contact"),
     "Cylinder": ("appell.simulation", "Cylinder"),
     "Implicit": ("appell.simulation", "Implicit"),
+    "MujocoStates": ("appell.describe.mjcf.states", "MujocoStates"),
     "Path": ("appell.motion", "Path"),
     "Plane": ("appell.simulation", "Plane"),
     "Record": ("appell.motion", "Record"),
@@ -86,6 +87,7 @@ _LATER: dict[str, tuple[str, str | None]] = {
     "constraint": ("appell.model.constraint", None),
     "control": ("appell.control", None),
     "draw": ("appell.motion", "draw"),
+    "from_mujoco": ("appell.describe.mjcf.read", "from_mujoco"),
     "from_pinocchio": ("appell.describe.pinocchio", "from_pinocchio"),
     "gym_env": ("appell.learning", "gym_env"),
     "identify": ("appell.identify", None),
@@ -95,6 +97,7 @@ _LATER: dict[str, tuple[str, str | None]] = {
     "shapes": ("appell.model.shapes", None),
     "simulate": ("appell.simulation", "simulate"),
     "to_fmu": ("appell.simulation", "to_fmu"),
+    "to_mjcf": ("appell.describe.write", "to_mjcf"),
     "to_toml": ("appell.describe.write", "to_toml"),
     "to_urdf": ("appell.describe.write", "to_urdf"),
 }
@@ -102,8 +105,10 @@ _LATER: dict[str, tuple[str, str | None]] = {
 if TYPE_CHECKING:  # so that a type checker knows them too
     from appell import control, identify, motion
     from appell.describe import legs
+    from appell.describe.mjcf.read import from_mujoco
+    from appell.describe.mjcf.states import MujocoStates
     from appell.describe.pinocchio import from_pinocchio
-    from appell.describe.write import to_toml, to_urdf
+    from appell.describe.write import to_mjcf, to_toml, to_urdf
     from appell.learning import gym_env
     from appell.model import constraint, shapes
     from appell.motion import Path, Record, Records, draw
@@ -148,6 +153,7 @@ __all__ = [
     "ModelError",
     "ModelWarning",
     "MovingBody",
+    "MujocoStates",
     "OnLine",
     "OnPlane",
     "OpCount",
@@ -185,6 +191,7 @@ __all__ = [
     "cos",
     "draw",
     "from_dh",
+    "from_mujoco",
     "from_pinocchio",
     "gym_env",
     "identify",
@@ -202,6 +209,7 @@ __all__ = [
     "sqrt",
     "threads",
     "to_fmu",
+    "to_mjcf",
     "to_toml",
     "to_urdf",
     "trace",

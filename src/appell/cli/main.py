@@ -17,6 +17,7 @@ from typer.core import TyperGroup
 from appell.cli import (
     bench,
     control,
+    convert,
     count,
     excite,
     export,
@@ -71,6 +72,7 @@ app = typer.Typer(
 for command in (
     robots,
     info,
+    convert,
     trajectory,
     torques,
     workspace,
