@@ -36,6 +36,7 @@ from appell.errors import (
     ModelError,
     ModelWarning,
     SimulationError,
+    SweepError,
     TraceError,
 )
 from appell.model.actuator import Actuator
@@ -83,23 +84,27 @@ _LATER: dict[str, tuple[str, str | None]] = {
     "control": ("appell.control", None),
     "draw": ("appell.motion", "draw"),
     "from_pinocchio": ("appell.describe.pinocchio", "from_pinocchio"),
+    "grid": ("appell.sweeps", "grid"),
     "identify": ("appell.identify", None),
     "legs": ("appell.describe.legs", None),
     "motion": ("appell.motion", None),
     "shapes": ("appell.model.shapes", None),
     "simulate": ("appell.simulation", "simulate"),
+    "sweep": ("appell.sweeps", "sweep"),
+    "sweeps": ("appell.sweeps", None),
     "to_toml": ("appell.describe.write", "to_toml"),
     "to_urdf": ("appell.describe.write", "to_urdf"),
 }
 
 if TYPE_CHECKING:  # so that a type checker knows them too
-    from appell import control, identify, motion
+    from appell import control, identify, motion, sweeps
     from appell.describe import legs
     from appell.describe.pinocchio import from_pinocchio
     from appell.describe.write import to_toml, to_urdf
     from appell.model import constraint, shapes
     from appell.motion import Path, Record, draw
     from appell.simulation import Circle, Contact, Cylinder, Implicit, Plane, Sampled, Sphere, simulate
+    from appell.sweeps import grid, sweep
 
 __version__ = "0.1.0"
 
@@ -163,6 +168,7 @@ __all__ = [
     "Slider",
     "Sphere",
     "Spherical",
+    "SweepError",
     "Tape",
     "TraceError",
     "Universal",
@@ -176,6 +182,7 @@ __all__ = [
     "draw",
     "from_dh",
     "from_pinocchio",
+    "grid",
     "identify",
     "legs",
     "load",
@@ -187,6 +194,8 @@ __all__ = [
     "simulate",
     "sin",
     "sqrt",
+    "sweep",
+    "sweeps",
     "to_toml",
     "to_urdf",
     "trace",

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import socket
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from appell.errors import SweepError
@@ -24,7 +24,8 @@ def locked(store: Path) -> Iterator[None]:
             handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
         except OSError as error:
             raise SweepError(
-                f"the store '{store}' cannot be made: {error.strerror or error}.", expected="a folder that can be written to"
+                f"the store '{store}' cannot be made: {error.strerror or error}.",
+                expected="a folder that can be written to",
             ) from None
         if not _lock(handle):
             holder = os.read(handle, 200).decode(errors="replace").strip() or "another process"
@@ -42,8 +43,9 @@ def locked(store: Path) -> Iterator[None]:
             break
         os.close(handle)
     try:
-        os.truncate(handle, 0)
-        os.write(handle, f"process {os.getpid()} on {socket.gethostname()}\n".encode())
+        with suppress(OSError):  # a full disk: the lock holds all the same
+            os.truncate(handle, 0)
+            os.write(handle, f"process {os.getpid()} on {socket.gethostname()}\n".encode())
         yield
     finally:
         if os.name != "nt":  # there, open files cannot be removed

@@ -93,7 +93,11 @@ class Outcomes:
             for start, part in zip(starts, parts, strict=False)
             for k, told in part.failures.items()
         }
-        values = {name: np.concatenate([part.values[name] for part in parts])[order] for name in layout.fields} if layout else {}
+        values = (
+            {name: np.concatenate([part.values[name] for part in parts])[order] for name in layout.fields}
+            if layout
+            else {}
+        )
         status = np.concatenate([part.status for part in parts])[order]
         return Outcomes(numbers[order], status, layout, values, failures, sum(part.seconds for part in parts))
 
@@ -147,21 +151,32 @@ def _arrays(result: Any) -> dict[str, np.ndarray]:
     if isinstance(result, Record):
         result = summary(result)
     if not isinstance(result, Mapping) or not result:
-        raise ArgumentError(f"the study returned {result!r:.200}.", expected="a dict of numbers and arrays, or a Record")
+        raise ArgumentError(
+            f"the study returned {result!r:.200}.", expected="a dict of numbers and arrays, or a Record"
+        )
     found = {}
     for name, value in result.items():
         if not isinstance(name, str) or not name.isidentifier() or name in RESERVED:
-            raise ArgumentError(f"the study calls a result {name!r}.", expected=f"a name, none of {', '.join(RESERVED)}")
+            raise ArgumentError(
+                f"the study calls a result {name!r}.", expected=f"a name, none of {', '.join(RESERVED)}"
+            )
         array = np.asarray(value)
         if array.dtype.kind not in "biufc":
-            raise ArgumentError(f"result '{name}' of the study is {value!r:.200}.", expected="a number, or an array of them")
+            raise ArgumentError(
+                f"result '{name}' of the study is {value!r:.200}.", expected="a number, or an array of them"
+            )
         found[name] = array
     return found
 
 
 def summary(record: Record) -> dict[str, Any]:
     """What is kept of a study that returns a record: where it ended, its events and its energy."""
-    found = {"finished": record.finished, "until": record.t[-1], "events": len(record.events), "impacts": len(record.impacts)}
+    found = {
+        "finished": record.finished,
+        "until": record.t[-1],
+        "events": len(record.events),
+        "impacts": len(record.impacts),
+    }
     found |= {key: record[key][-1] for key in ("q", "v") if key in record}
     if "energy" in record:
         found |= {"energy": record.energy[-1], "energy_change": record.energy[-1] - record.energy[0]}

@@ -77,7 +77,7 @@ def _tell(name: str, thing: Any, found: dict[str, str], seen: set[int]) -> None:
 
 
 def _text(thing: Any) -> str | None:
-    """The program of a function, a partial one or a class of the user's own, without comments; None if it is no such."""
+    """The program of a function or class of the user's own, without comments; None if it is no such."""
     if isinstance(thing, functools.partial):
         return "partial"
     if isinstance(thing, types.MethodType):
