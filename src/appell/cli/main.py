@@ -27,6 +27,7 @@ from appell.cli import (
     reproduce,
     robots,
     simulate,
+    sweep,
     torques,
     trajectory,
     workspace,
@@ -80,6 +81,7 @@ for command in (
     control,
     latency,
     simulate,
+    sweep,
     reproduce,
     fuzz,
 ):

@@ -8,12 +8,10 @@ another. A piece that has killed several workers comes back without outcomes.
 
 from __future__ import annotations
 
-import hashlib
 import logging
 import queue
 import time
 from collections.abc import Callable, Iterable, Iterator
-from functools import lru_cache
 from types import TracebackType
 from typing import Any, NoReturn
 
@@ -23,7 +21,7 @@ from appell.errors import SweepError
 from appell.sweeps.jobs import Jobs
 from appell.sweeps.needs import needed
 from appell.sweeps.outcomes import Layout, Outcomes, run_jobs
-from appell.sweeps.study_content import own_modules
+from appell.sweeps.packing import packed, unpacked
 
 AHEAD = 3  # pieces under way for every thread of the cluster
 LOOK = 0.5  # s between two looks at the scheduler, if nothing comes
@@ -46,7 +44,9 @@ class InProcess:
     def __exit__(self, kind: type | None, error: BaseException | None, trace: TracebackType | None) -> None:
         pass
 
-    def run(self, pieces: Iterable[np.ndarray], layout: Callable[[], Layout | None]) -> Iterator[Answer]:
+    def run(
+        self, pieces: Iterable[np.ndarray], layout: Callable[[], Layout | None], together: bool = False
+    ) -> Iterator[Answer]:
         for numbers in pieces:
             yield numbers, run_jobs(self.study, numbers, self.jobs.rows(numbers), self.seed, layout())
 
@@ -80,7 +80,10 @@ class OnCluster:
         if self.started is not None:
             self.started.close(timeout=10.0)
 
-    def run(self, pieces: Iterable[np.ndarray], layout: Callable[[], Layout | None]) -> Iterator[Answer]:
+    def run(
+        self, pieces: Iterable[np.ndarray], layout: Callable[[], Layout | None], together: bool = False
+    ) -> Iterator[Answer]:
+        """The answers as they come; `together` asks for all by the same worker, which is warm after the first."""
         waiting, ready = iter(pieces), queue.SimpleQueue[Any]()
         under_way: dict[Any, np.ndarray] = {}
         room, counted = 0, -np.inf
@@ -88,7 +91,7 @@ class OnCluster:
             if time.monotonic() - counted > COUNTED:
                 room, counted = AHEAD * max(1, self._threads()), time.monotonic()
             while len(under_way) < room and (numbers := next(waiting, None)) is not None:
-                future = self._submit(numbers, layout())
+                future = self._submit(numbers, layout(), together)
                 under_way[future.key] = numbers
                 future.add_done_callback(ready.put)
             if not under_way:
@@ -124,9 +127,10 @@ class OnCluster:
             ) from None
         return client
 
-    def _submit(self, numbers: np.ndarray, layout: Layout | None) -> Any:
-        rows = self.jobs.rows(numbers)
-        return self.client.submit(work, self.blob, self.key, numbers, rows, self.seed, layout, pure=False)
+    def _submit(self, numbers: np.ndarray, layout: Layout | None, together: bool) -> Any:
+        given = (self.blob, self.key, numbers, self.jobs.rows(numbers), self.seed, layout)
+        there = {"workers": min(self.client.nthreads()), "allow_other_workers": True} if together else {}
+        return self.client.submit(work, *given, pure=False, **there)
 
     def _outcomes(self, future: Any) -> Outcomes | None:
         """What a piece came to; None if it killed its workers."""
@@ -184,34 +188,8 @@ def _local_cluster(distributed: Any, workers: int) -> Any:
         ) from error
 
 
-def packed(study: Callable[..., Any]) -> tuple[bytes, str]:
-    """A study with the user's own modules as bytes, and their hash."""
-    cloudpickle = needed("cloudpickle", "A sweep on several workers")
-    modules = own_modules(study)
-    for module in modules:
-        cloudpickle.register_pickle_by_value(module)
-    try:
-        blob = cloudpickle.dumps(study)
-    except Exception as error:  # whatever the user's objects raise when they are asked for their state
-        name = getattr(study, "__name__", "study")
-        raise SweepError(
-            f"the study '{name}' cannot be sent to workers: {type(error).__name__}: {error}.",
-            expected="a function that names nothing open, such as files or locks",
-        ) from error
-    finally:
-        for module in modules:
-            cloudpickle.unregister_pickle_by_value(module)
-    return blob, hashlib.sha256(blob).hexdigest()
-
-
-@lru_cache(maxsize=4)
-def _unpacked(key: str, blob: bytes) -> Callable[..., Any]:
-    """The study in a worker, the same object for all pieces: what it keeps between its jobs is kept."""
-    return needed("cloudpickle", "A worker").loads(blob)
-
-
 def work(
     blob: bytes, key: str, numbers: np.ndarray, rows: dict[str, np.ndarray], seed: int | None, layout: Layout | None
 ) -> Outcomes:
     """What a worker does."""
-    return run_jobs(_unpacked(key, blob), numbers, rows, seed, layout)
+    return run_jobs(unpacked(key, blob), numbers, rows, seed, layout)

@@ -62,6 +62,11 @@ class SweepResults:
         return self._store.about["study"]
 
     @property
+    def block(self) -> int:
+        """How many jobs are stored at once."""
+        return self._store.block
+
+    @property
     def names(self) -> tuple[str, ...]:
         """Of the results."""
         return tuple(self._store.layout.fields) if self._store.layout else ()

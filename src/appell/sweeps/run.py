@@ -31,7 +31,7 @@ LONGEST_TASK = 60.0  # s, of those that are made longer to have fewer
 MOST_BLOCKS = 4096
 LARGEST_BLOCK = 16_000_000  # bytes of results
 BLOCKS_A_SECOND = 32  # that one process writes with ease
-TRIED, TRYING = 8, 2.0  # jobs, or s, after which trying ends if one of them succeeded
+TRIED, TRYING = 8, 5.0  # jobs, or s, after which trying ends if one of them succeeded
 HOPELESS = 32  # jobs: if so many have failed, the rest is done without knowing what results look like
 FEW = 16  # jobs a block, if nothing is known of their results
 SHARES = 4  # blocks at least for every worker
@@ -171,7 +171,7 @@ def _isolated(pool: Pool, numbers: np.ndarray, layout: Callable[[], Layout | Non
     """Jobs of which some may kill their workers, piece by piece with nothing beside them."""
     parts = []
     for piece in np.array_split(numbers, min(PIECES, len(numbers))):
-        for _, outcomes in pool.run([piece], layout):
+        for _, outcomes in pool.run([piece], layout, together=True):
             if outcomes is None and len(piece) > 1:
                 outcomes = _isolated(pool, piece, layout)
             parts.append(outcomes or Outcomes.failed(piece, layout(), KILLED))
