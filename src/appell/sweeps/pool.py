@@ -73,12 +73,16 @@ class OnCluster:
         return self
 
     def __exit__(self, kind: type | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        for log in ("distributed.client", "distributed.nanny", "distributed.worker", "distributed.scheduler"):
-            logging.getLogger(log).setLevel(logging.CRITICAL)  # on their way out they only complain
-        if self.client is not None and self.client is not self.cluster:
-            self.client.close(timeout=2.0)
-        if self.started is not None:
-            self.started.close(timeout=10.0)
+        log = logging.getLogger("distributed")
+        level = log.level
+        log.setLevel(logging.CRITICAL)  # who goes only complains that others have gone
+        try:
+            if self.client is not None and self.client is not self.cluster:
+                self.client.close(timeout=2.0)
+            if self.started is not None:
+                self.started.close(timeout=10.0)
+        finally:
+            log.setLevel(level)
 
     def run(
         self, pieces: Iterable[np.ndarray], layout: Callable[[], Layout | None], together: bool = False
@@ -129,7 +133,8 @@ class OnCluster:
 
     def _submit(self, numbers: np.ndarray, layout: Layout | None, together: bool) -> Any:
         given = (self.blob, self.key, numbers, self.jobs.rows(numbers), self.seed, layout)
-        there = {"workers": min(self.client.nthreads()), "allow_other_workers": True} if together else {}
+        here = min(self.client.nthreads(), default=None) if together else None
+        there = {"workers": here, "allow_other_workers": True} if here else {}
         return self.client.submit(work, *given, pure=False, **there)
 
     def _outcomes(self, future: Any) -> Outcomes | None:

@@ -100,7 +100,8 @@ class SweepResults:
     def table(self) -> dict[str, np.ndarray]:
         """The parameters of all jobs."""
         columns = dict(self._store.group["table"].arrays()) if "table" in self._store.group else {}
-        return {name: column[:] for name, column in columns.items()}
+        arrays = {name: column[:] for name, column in columns.items()}
+        return {name: np.array(list(x), str) if x.dtype.kind in "TO" else x for name, x in arrays.items()}
 
     @cached_property
     def failures(self) -> list[Failure]:

@@ -3,7 +3,7 @@
 A study is told by the text of its functions, without comments, and by all that this text names and that is the user's
 own: other functions, classes, modules, constants, what a closure holds. What is installed counts by its name alone. Not
 seen are files that a study reads and objects whose content cannot be told; a name that a function says to be `global`
-is one that it fills itself, and is left out.
+is one that it fills itself, and is left out, and so is a list or dict that is empty or holds what cannot be told.
 """
 
 from __future__ import annotations
@@ -30,20 +30,20 @@ _INSTALLED = tuple(str(Path(folder).resolve()) for folder in _FOLDERS)
 def told(study: Callable[..., Any]) -> dict[str, str]:
     """Hashes of a study and of what it names, by their names."""
     found: dict[str, str] = {}
-    _tell(getattr(study, "__name__", type(study).__name__), study, found, set())
+    _tell(getattr(study, "__name__", type(study).__name__), study, found, {})
     return found
 
 
 def own_modules(study: Callable[..., Any]) -> list[types.ModuleType]:
     """The user's modules in which the functions of a study live; workers may not have them."""
     found: dict[str, types.ModuleType] = {}
-    seen: set[int] = set()
+    seen: dict[int, Any] = {}
     waiting: list[Any] = [study]
     while waiting:
         thing = waiting.pop()
         if id(thing) in seen:
             continue
-        seen.add(id(thing))
+        seen[id(thing)] = thing
         name = thing.__name__ if isinstance(thing, types.ModuleType) else getattr(thing, "__module__", None)
         module = sys.modules.get(name or "")
         if module is not None and _is_own(module) and name != "__main__":
@@ -52,11 +52,11 @@ def own_modules(study: Callable[..., Any]) -> list[types.ModuleType]:
     return list(found.values())
 
 
-def _tell(name: str, thing: Any, found: dict[str, str], seen: set[int]) -> None:
+def _tell(name: str, thing: Any, found: dict[str, str], seen: dict[int, Any]) -> None:
     """Add the hashes of one thing and of all that it names; a second thing of a name is marked."""
     if id(thing) in seen:
         return
-    seen.add(id(thing))
+    seen[id(thing)] = thing  # kept, so that no other gets its id
     while name in found:
         name += "'"
     if isinstance(thing, types.ModuleType):
@@ -69,11 +69,21 @@ def _tell(name: str, thing: Any, found: dict[str, str], seen: set[int]) -> None:
         found[name] = f"{thing.__module__}.{thing.__qualname__}"
     elif isinstance(thing, Dynamics):
         found[name] = str(content(thing.system, thing.choice, thing.wrenches))
-    else:
-        kind = type(thing)
-        found[name] = content(thing) or f"{kind.__module__}.{kind.__qualname__}"
-        if _is_own(sys.modules.get(kind.__module__)):
-            _tell(kind.__name__, kind, found, seen)
+    elif (value := _value(thing)) is not None:
+        found[name] = value
+        if _is_own(sys.modules.get(type(thing).__module__)):
+            _tell(type(thing).__name__, type(thing), found, seen)
+
+
+def _value(thing: Any) -> str | None:
+    """What tells a value from others, None for what is, or may be, filled while jobs run: no part of the study."""
+    told = content(thing)
+    if isinstance(thing, (dict, list, set)) and (told is None or not thing):
+        return None
+    if told is None:
+        told = repr(thing)
+        told = type(thing).__qualname__ if " at 0x" in told else told
+    return told
 
 
 def _text(thing: Any) -> str | None:
