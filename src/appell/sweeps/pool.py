@@ -182,7 +182,7 @@ def _local_cluster(distributed: Any, workers: int) -> Any:
             n_workers=workers,
             threads_per_worker=1,
             processes=True,
-            dashboard_address=None,
+            dashboard_address=":0",
             silence_logs=logging.CRITICAL,
             env={"APPELL_THREADS": "1"},
         )

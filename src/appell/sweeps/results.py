@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     import xarray
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Failure:
     """A job that failed: its number, its parameters, its error and where that was raised."""
 

@@ -1,6 +1,6 @@
 """A sweep under siege: scheduler, workers and client as processes of their own, killed one after the other on the way.
 
-    worker      one of them is killed, and another one started; the sweep goes on by itself
+    worker      one of them is killed, and another one hired if asked for; the sweep goes on by itself
     scheduler   the client must end with an error that says so; all is started again, and the same command goes on
     client      nobody is left to write; the same command goes on
 
@@ -11,6 +11,7 @@ array for array. The judge looks at files and processes, and asks the sweep noth
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import signal
 import socket
@@ -76,10 +77,6 @@ class Cluster:
         )
         self.crew.append(self._process("distributed.cli.dask_worker", *own, "--local-directory", str(self.folder)))
 
-    def kill_worker(self) -> None:
-        killed(self.crew.pop(0))
-        self.hire()
-
     def stop(self) -> None:
         """Kill what is left."""
         for process in (*self.crew, *([self.scheduler] if self.scheduler else [])):
@@ -107,9 +104,10 @@ class Siege:
 
     study: Path
     out: Path
-    jobs: int
+    jobs: int  # the first so many of the study's table
     workers: int = 2
     kills: Sequence[tuple[str, float]] = KILLS
+    hires: bool = True  # another worker for one that was killed
 
     def run(self, tell: Callable[[str], None] = lambda _: None) -> list[Kill]:
         """All kills, then on to the end; what happened at each of them."""
@@ -121,7 +119,9 @@ class Siege:
                     stored = self._wait(client, part)
                     error = ""
                     if what == "worker":
-                        cluster.kill_worker()
+                        killed(cluster.crew.pop(0))
+                        if self.hires:
+                            cluster.hire()
                     else:
                         error = self._end(client, cluster, what)
                         client = self._client(cluster)
@@ -154,11 +154,13 @@ class Siege:
     def _wait(self, client: subprocess.Popen, part: float) -> int:
         """Until a part of all blocks is stored; how many are."""
         files = self.out / "jobs" / "status" / "c"
+        wanted = math.inf
         while client.poll() is None:
-            if files.is_dir() and (stored := sum(name.isdecimal() for name in os.listdir(files))):
-                blocks = -(-self.jobs // SweepResults(self.out).block)
-                if stored >= part * blocks:
-                    return stored
+            stored = sum(name.isdecimal() for name in os.listdir(files)) if files.is_dir() else 0
+            if stored and wanted == math.inf:
+                wanted = part * -(-self.jobs // SweepResults(self.out).block)
+            if stored >= wanted:
+                return stored
             time.sleep(GLANCE)
         raise SweepError(f"the client ended before {part:.0%} was stored: {client.communicate()[1].strip()}")
 
