@@ -24,6 +24,9 @@ from appell.sweeps.jobs import seed_of
 
 ROOT = Path(__file__).parents[1]
 STUDY = ROOT / "examples" / "studies" / "shafei_drops.py"
+RESULTS = ROOT / "benchmarks" / "results" / "drops.json"
+PAGE = ROOT / "docs" / "sweeps.md"
+BEGIN, END = "<!-- drops: written by benchmarks/drops.py -->\n", "<!-- end of drops -->"
 PICTURE = ROOT / "docs" / "images" / "drops.png"
 SUBSET = 2000
 ORDERS = (1, 2, 4, 8, 16)  # impacts whose times are drawn
@@ -61,8 +64,9 @@ def main() -> None:
     print(json.dumps(figures, indent=1))
     if wrong:
         raise SystemExit(1)
-    path = ROOT / "benchmarks" / "results" / "drops.json"
-    path.write_text(json.dumps({"machine": machine(), "versions": versions(), **figures}, indent=1) + "\n")
+    RESULTS.write_text(json.dumps({"machine": machine(), "versions": versions(), **figures}, indent=1) + "\n")
+    head, _, rest = PAGE.read_text("utf-8").partition(BEGIN)
+    PAGE.write_text(head + BEGIN + text() + END + rest.partition(END)[2], "utf-8")
     draw(results, PICTURE)
 
 
@@ -97,6 +101,32 @@ def told(results: ap.sweeps.SweepResults) -> dict[str, object]:
         "largest change of energy, J": float(np.abs(results["energy_change"][done]).max()),
         "not finished": int((~results["finished"][done]).sum()),
     }
+
+
+def text() -> str:
+    """The paragraph of the documentation, from the figures that were measured."""
+    found = json.loads(RESULTS.read_text("utf-8"))
+    impacts, first, impulse = (
+        found[name] for name in ("impacts", "time of the first impact, s", "largest impulse, N s")
+    )
+    kills = ", ".join(f"the {kill['what']} with {kill['blocks stored']:,} blocks stored" for kill in found["kills"])
+    blocks = -(-found["drops"] // found["drops a block"])
+    mean, energy, short = (
+        found[name] for name in ("mean number of impacts", "largest change of energy, J", "not finished")
+    )
+    lines = [
+        f"- **{found['drops']:,} drops**: {mean:.1f} impacts in the mean, {impacts[1]:.0f} to {impacts[3]:.0f} in nine",
+        f"  drops of ten, {impacts[4]:.0f} at most.",
+        f"- **The first impact** comes after {first[1]:.2f} to {first[3]:.2f} s in nine of ten, {first[2]:.2f} s in",
+        "  the median.",
+        f"- **The largest impulse** of a drop is {impulse[2]:.0f} N s in the median; {impulse[3]:.0f} N s are passed by",
+        f"  one of twenty, and {impulse[4]:.0f} N s is the hardest of all.",
+        f"- **Energy** changes by {energy:.1g} J at most; {short} runs ended before their time.",
+        f"- **Killed** with signal 9 on the way: {kills}, of {blocks:,}.",
+        f"  {found['compared with undisturbed drops']:,} drops were compared with undisturbed ones: no bit differs.",
+        f"- **{found['seconds'] / 60:.0f} minutes** on two workers; {found['machine']['cpu']}.",
+    ]
+    return "\n".join(lines) + "\n"
 
 
 def draw(results: ap.sweeps.SweepResults, path: Path) -> None:

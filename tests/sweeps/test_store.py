@@ -68,6 +68,7 @@ def test_killed_at_any_write_the_same_command_goes_on_to_the_same_store(tmp_path
                 np.testing.assert_array_equal(half[name][half.done], undisturbed[name][half.done])
         assert differences(ap.sweep(picky, TABLE, out), undisturbed) == []
         assert not list(out.rglob("*.partial"))
+        assert "consolidated_metadata" in (out / "zarr.json").read_text()
         assert not out.with_name(f".{out.name}.part").exists()
     assert deaths > 30  # the store's own files, then three blocks of seven
 

@@ -80,16 +80,18 @@ def sweep(
                 store.tidy()
                 if identity != store.identity:
                     store.accept(identity)
-            if store is None or store.pending(retry_failed):
+            pending = [] if store is None else store.pending(retry_failed)
+            if store is None or pending:
                 with _pool(study, jobs, seeded, cluster, workers, timeout) as pool:
-                    tried = [] if store is not None else _try(pool, jobs.count)
+                    tried: list[Outcomes] = []
                     if store is None:
+                        tried = _try(pool, jobs.count)
                         size = block_size(tried, jobs.count, pool.workers, task_seconds)
                         store = SweepStore.make(path, identity, jobs, seeded, size)
-                    pending = store.pending(retry_failed)
+                        pending = store.pending(retry_failed)
                     with SweepBar(jobs.count, jobs.count - sum(map(len, pending)), progress) as bar:
                         _work(pool, store, pending, tried, bar)
-                store.close()
+            store.close()
     except KeyboardInterrupt as error:
         error.add_note(f"What was done is stored in '{path}'; the same command goes on from there.")
         raise

@@ -155,6 +155,8 @@ class SweepStore:
     def close(self) -> None:
         """Gather the descriptions of all arrays in one file, so that others open the store at once."""
         zarr = needed("zarr", "A store of results")
+        if b"consolidated_metadata" in (self.path / "zarr.json").read_bytes():
+            return
         with _writing(self.path, self._stored), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # that this is not in the specification of Zarr yet
             zarr.consolidate_metadata(self.path)

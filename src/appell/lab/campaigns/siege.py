@@ -28,7 +28,7 @@ from appell.errors import SweepError
 from appell.sweeps import SweepResults
 
 GLANCE = 0.01  # s between two looks at the store
-PATIENCE = 60.0  # s for processes to come up or to go down
+PATIENCE = 120.0  # s for processes to come up or to go down
 KILLS = (("worker", 0.2), ("scheduler", 0.45), ("client", 0.7))
 
 
