@@ -18,7 +18,7 @@ import numpy as np
 
 import appell as ap
 from appell.lab.bench.machine import machine, versions
-from appell.lab.campaigns.siege import KILLS, Siege, differences
+from appell.lab.campaigns.siege import KILLS, BesiegedSweep, differences
 from appell.motion.pictures.look import BLUE, COLORS, WIDE, label, new_figure, save, styled
 from appell.sweeps.jobs import seed_of
 
@@ -46,7 +46,7 @@ def main() -> None:
     out, begun = given.folder / f"drops-{given.jobs}.zarr", time.monotonic()
     stored = (ap.sweeps.open(out).status != 0).mean() if out.exists() else 0.0
     kills = [kill for kill in KILLS if kill[1] > stored]
-    done = Siege(STUDY, out, given.jobs, kills=kills).run(lambda line: print(line, flush=True))
+    done = BesiegedSweep(STUDY, out, given.jobs, kills=kills).run(lambda line: print(line, flush=True))
     seconds = time.monotonic() - begun
     results = ap.sweeps.open(out)
     print(f"{results.told} in {seconds:.0f} s; compare", flush=True)
@@ -119,8 +119,8 @@ def text() -> str:
         f"  drops of ten, {impacts[4]:.0f} at most.",
         f"- **The first impact** comes after {first[1]:.2f} to {first[3]:.2f} s in nine of ten, {first[2]:.2f} s in",
         "  the median.",
-        f"- **The largest impulse** of a drop is {impulse[2]:.0f} N s in the median; {impulse[3]:.0f} N s are passed by",
-        f"  one of twenty, and {impulse[4]:.0f} N s is the hardest of all.",
+        f"- **The largest impulse** of a drop is {impulse[2]:.0f} N s in the median; {impulse[3]:.0f} N s are passed",
+        f"  by one of twenty, and {impulse[4]:.0f} N s is the hardest of all.",
         f"- **Energy** changes by {energy:.1g} J at most; {short} runs ended before their time.",
         f"- **Killed** with signal 9 on the way: {kills}, of {blocks:,}.",
         f"  {found['compared with undisturbed drops']:,} drops were compared with undisturbed ones: no bit differs.",

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import appell as ap
-from appell.lab.campaigns.siege import Siege, differences
+from appell.lab.campaigns.siege import BesiegedSweep, differences
 
 SOURCE = Path(__file__).resolve().parents[2] / "examples" / "studies" / "shafei_drops.py"
 DROPS, UNTIL = 200, 0.8  # s
@@ -29,7 +29,7 @@ def study(tmp_path):
 @pytest.mark.slow
 def test_a_sweep_survives_the_death_of_a_worker_the_scheduler_and_the_client(tmp_path, study):
     pytest.importorskip("distributed")
-    kills = Siege(Path(study.__file__), tmp_path / "besieged.zarr", DROPS, hires=False).run()
+    kills = BesiegedSweep(Path(study.__file__), tmp_path / "besieged.zarr", DROPS, hires=False).run()
     assert [kill.what for kill in kills] == ["worker", "scheduler", "client"]
     assert "SweepError: the Dask scheduler at" in kills[1].error
     assert "the same command goes on where it stopped" in kills[1].error

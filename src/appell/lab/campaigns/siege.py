@@ -99,7 +99,7 @@ def killed(process: subprocess.Popen) -> None:
 
 
 @dataclass(frozen=True)
-class Siege:
+class BesiegedSweep:
     """`appell sweep STUDY --out STORE --cluster ...` with kills on the way."""
 
     study: Path
