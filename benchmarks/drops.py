@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import json
 import runpy
+import textwrap
 import time
 from pathlib import Path
 
@@ -28,6 +29,9 @@ RESULTS = ROOT / "benchmarks" / "results" / "drops.json"
 PAGE = ROOT / "docs" / "sweeps.md"
 BEGIN, END = "<!-- drops: written by benchmarks/drops.py -->\n", "<!-- end of drops -->"
 PICTURE = ROOT / "docs" / "images" / "drops.png"
+IMPACTS, MEAN, FIRST = "impacts", "mean number of impacts", "time of the first impact, s"
+IMPULSE, ENERGY, SHORT = "largest impulse, N s", "largest change of energy, J", "not finished"
+COMPARED = "compared with undisturbed drops"
 SUBSET = 2000
 ORDERS = (1, 2, 4, 8, 16)  # impacts whose times are drawn
 
@@ -57,7 +61,7 @@ def main() -> None:
         "drops a block": results.block,
         "seconds": seconds,
         "resumed from": float(stored),
-        "compared with undisturbed drops": compared,
+        COMPARED: compared,
         "arrays that differ": wrong,
         **told(results),
     }
@@ -91,42 +95,34 @@ def whole(results: ap.sweeps.SweepResults, folder: Path) -> tuple[int, list[str]
 def told(results: ap.sweeps.SweepResults) -> dict[str, object]:
     """The distributions in a few numbers: least, 5 %, median, 95 %, most."""
     parts, done = (0.0, 0.05, 0.5, 0.95, 1.0), results.done
-    quantiles = {name: np.quantile(results[name][done], parts).tolist() for name in ("impacts", "largest_impulse")}
-    first = np.quantile(results["times"][done, 0], parts).tolist()
+    columns = {IMPACTS: results["impacts"], FIRST: results["times"][:, 0], IMPULSE: results["largest_impulse"]}
     return {
-        "impacts": quantiles["impacts"],
-        "mean number of impacts": float(results["impacts"][done].mean()),
-        "time of the first impact, s": first,
-        "largest impulse, N s": quantiles["largest_impulse"],
-        "largest change of energy, J": float(np.abs(results["energy_change"][done]).max()),
-        "not finished": int((~results["finished"][done]).sum()),
+        **{name: np.quantile(column[done], parts).tolist() for name, column in columns.items()},
+        MEAN: float(results["impacts"][done].mean()),
+        ENERGY: float(np.abs(results["energy_change"][done]).max()),
+        SHORT: int((~results["finished"][done]).sum()),
     }
 
 
 def text() -> str:
     """The paragraph of the documentation, from the figures that were measured."""
     found = json.loads(RESULTS.read_text("utf-8"))
-    impacts, first, impulse = (
-        found[name] for name in ("impacts", "time of the first impact, s", "largest impulse, N s")
-    )
+    impacts, first, impulse = (found[name] for name in (IMPACTS, FIRST, IMPULSE))
     kills = ", ".join(f"the {kill['what']} with {kill['blocks stored']:,} blocks stored" for kill in found["kills"])
-    blocks = -(-found["drops"] // found["drops a block"])
-    mean, energy, short = (
-        found[name] for name in ("mean number of impacts", "largest change of energy, J", "not finished")
-    )
+    blocks, minutes = -(-found["drops"] // found["drops a block"]), found["seconds"] / 60
     lines = [
-        f"- **{found['drops']:,} drops**: {mean:.1f} impacts in the mean, {impacts[1]:.0f} to {impacts[3]:.0f} in nine",
-        f"  drops of ten, {impacts[4]:.0f} at most.",
-        f"- **The first impact** comes after {first[1]:.2f} to {first[3]:.2f} s in nine of ten, {first[2]:.2f} s in",
-        "  the median.",
-        f"- **The largest impulse** of a drop is {impulse[2]:.0f} N s in the median; {impulse[3]:.0f} N s are passed",
-        f"  by one of twenty, and {impulse[4]:.0f} N s is the hardest of all.",
-        f"- **Energy** changes by {energy:.1g} J at most; {short} runs ended before their time.",
-        f"- **Killed** with signal 9 on the way: {kills}, of {blocks:,}.",
-        f"  {found['compared with undisturbed drops']:,} drops were compared with undisturbed ones: no bit differs.",
-        f"- **{found['seconds'] / 60:.0f} minutes** on two workers; {found['machine']['cpu']}.",
+        f"**{found['drops']:,} drops**: {found[MEAN]:.1f} impacts in the mean, "
+        f"{impacts[1]:.0f} to {impacts[3]:.0f} in nine of ten, {impacts[4]:.0f} at most.",
+        f"**The first impact** comes after {first[1]:.2f} to {first[3]:.2f} s in nine of ten, "
+        f"{first[2]:.2f} s in the median.",
+        f"**The largest impulse** of a drop is {impulse[2]:.0f} N s in the median; "
+        f"{impulse[3]:.0f} N s are passed by one of twenty, and {impulse[4]:.0f} N s is the hardest of all.",
+        f"**Energy** changes by {found[ENERGY]:.1g} J at most; {found[SHORT]} runs ended before their time.",
+        f"**Killed** with signal 9 on the way: {kills}, of {blocks:,}. "
+        f"{found[COMPARED]:,} drops were compared with undisturbed ones: no bit differs.",
+        f"**{minutes:.0f} minutes** on two workers; {found['machine']['cpu']}.",
     ]
-    return "\n".join(lines) + "\n"
+    return "\n".join(textwrap.fill(f"- {line}", 120, subsequent_indent="  ") for line in lines) + "\n"
 
 
 def draw(results: ap.sweeps.SweepResults, path: Path) -> None:

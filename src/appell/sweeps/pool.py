@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import logging
 import queue
+import signal
 import time
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from types import TracebackType
 from typing import Any, NoReturn
 
@@ -67,6 +69,8 @@ class OnCluster:
             if self.cluster is None:
                 self.started = _local_cluster(self.distributed, self.asked)
             self.client = self._connected(self.cluster if self.started is None else self.started.scheduler_address)
+            if self.started is not None:
+                self.client.register_plugin(_deaf(self.distributed))
         except BaseException:
             self.__exit__(None, None, None)
             raise
@@ -191,6 +195,17 @@ def _local_cluster(distributed: Any, workers: int) -> Any:
             f"the workers cannot be started: {error}.",
             expected='a program that calls ap.sweep under `if __name__ == "__main__":`, and room for its workers',
         ) from error
+
+
+def _deaf(distributed: Any) -> Any:
+    """What makes our workers leave Ctrl-C, which goes to all processes of a terminal, to the client."""
+
+    class Deaf(distributed.WorkerPlugin):
+        def setup(self, worker: Any) -> None:
+            with suppress(ValueError):  # not in the main thread
+                signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+    return Deaf()
 
 
 def work(

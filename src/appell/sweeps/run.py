@@ -1,7 +1,7 @@
 """The sweep: try a few jobs, make the store, then block after block until none is left.
 
 A block of jobs is what is computed by one task and written at once. It is to last `task_seconds`, by the time that the
-first jobs took, so that handing it out costs next to nothing; to be more than a ten-thousandth of a large sweep, unless
+first jobs took, so that handing it out costs next to nothing; to be at least a 4096th of a large sweep, unless
 it would last a minute; and to fit into memory many times. A block that kills its workers is set aside and looked at in
 the end, in ever smaller pieces and one at a time, until the jobs are found that do it: these have failed.
 """
@@ -31,7 +31,8 @@ LONGEST_TASK = 60.0  # s, of those that are made longer to have fewer
 MOST_BLOCKS = 4096
 LARGEST_BLOCK = 16_000_000  # bytes of results
 BLOCKS_A_SECOND = 32  # that one process writes with ease
-TRIED, TRYING = 8, 5.0  # jobs, or s, after which trying ends if one of them succeeded
+TRIED, WARM, TRYING = 8, 3, 5.0  # jobs that are tried; so many at least, and no more after so many s
+TOO_LONG = 60.0  # s after which it is known that a job is long
 HOPELESS = 32  # jobs: if so many have failed, the rest is done without knowing what results look like
 FEW = 16  # jobs a block, if nothing is known of their results
 SHARES = 4  # blocks at least for every worker
@@ -123,7 +124,8 @@ def _try(pool: Pool, count: int) -> list[Outcomes]:
     begun = time.monotonic()
     for number in range(min(count, HOPELESS)):
         tried.append(_isolated(pool, np.array([number]), lambda: next((x.layout for x in tried if x.layout), None)))
-        enough = len(tried) >= TRIED or time.monotonic() - begun > TRYING
+        spent = time.monotonic() - begun
+        enough = len(tried) >= (WARM if spent > TRYING else TRIED) or spent > TOO_LONG
         if enough and any(outcomes.layout for outcomes in tried):
             break
     return tried
