@@ -48,6 +48,12 @@ class Catalogue:
         """The functions that run as loops over the links: their code is as long as one step, however long the robot."""
         return self._make.looped
 
+    @property
+    def functions(self) -> tuple[str, ...]:
+        """The names of its functions of motion, forces and coordinates; those of frames are methods."""
+        kinds = (vars(kind) for kind in type(self).__mro__)
+        return tuple(name for entries in kinds for name, entry in entries.items() if isinstance(entry, Entry))
+
     @cached_property
     def equations(self) -> Equations:
         """The same over abstract scalars, for functions of one's own: see `Function.of`."""

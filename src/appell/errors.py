@@ -18,7 +18,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
+from importlib import import_module
 from numbers import Real
+from typing import Any
 
 SHOWN = 20  # names or flaws that a message lists at most
 LONGEST = 100  # characters of a name that it quotes
@@ -116,6 +118,18 @@ def unknown_name(kind: str, name: str, known: Iterable[str], owner: str) -> str:
     listed = ", ".join(names[:SHOWN]) + (f" and {len(names) - SHOWN} more" if len(names) > SHOWN else "")
     quoted = name if len(name) <= LONGEST else f"{name[: LONGEST - 3]}..."
     return f"{owner} has no {kind} '{quoted}'.{guess} It has: {listed or 'none'}."
+
+
+def needed_package(module: str, what: str, install: str) -> Any:
+    """A package that is not always there, or an error that says what needs it and how to get it."""
+    try:
+        return import_module(module)
+    except ImportError as error:
+        missing = getattr(error, "name", None) or module
+        raise ArgumentError(
+            f"{what} need{'s' * (not what.endswith('s'))} the package {missing.partition('.')[0]}, which is not there.",
+            hint=f"pip install '{install}'",
+        ) from None
 
 
 def check_number(
