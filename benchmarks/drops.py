@@ -68,6 +68,9 @@ def main() -> None:
     print(json.dumps(figures, indent=1))
     if wrong:
         raise SystemExit(1)
+    if json.loads(RESULTS.read_text("utf-8"))["drops"] > len(results):
+        print("fewer drops than are published: nothing is written over")
+        return
     RESULTS.write_text(json.dumps({"machine": machine(), "versions": versions(), **figures}, indent=1) + "\n")
     head, _, rest = PAGE.read_text("utf-8").partition(BEGIN)
     PAGE.write_text(head + BEGIN + text() + END + rest.partition(END)[2], "utf-8")

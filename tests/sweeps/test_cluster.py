@@ -8,15 +8,14 @@ import subprocess
 import sys
 import threading
 
+import dask
+import distributed
 import numpy as np
 import pytest
 
 import appell as ap
 from appell.lab.campaigns.siege import differences
 from studies import TABLE, deadly, picky
-
-distributed = pytest.importorskip("distributed")
-dask = pytest.importorskip("dask")
 
 
 @pytest.fixture(scope="module")

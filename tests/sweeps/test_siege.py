@@ -28,7 +28,6 @@ def study(tmp_path):
 
 @pytest.mark.slow
 def test_a_sweep_survives_the_death_of_a_worker_the_scheduler_and_the_client(tmp_path, study):
-    pytest.importorskip("distributed")
     kills = BesiegedSweep(Path(study.__file__), tmp_path / "besieged.zarr", DROPS, hires=False).run()
     assert [kill.what for kill in kills] == ["worker", "scheduler", "client"]
     assert "SweepError: the Dask scheduler at" in kills[1].error

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import xarray
 import zarr
 from zarr.storage import _local
 
@@ -224,7 +225,6 @@ def test_without_zarr_the_error_says_what_to_install(tmp_path, monkeypatch):
 
 
 def test_the_store_is_plain_zarr_that_others_open_without_a_warning(tmp_path):
-    xarray = pytest.importorskip("xarray")
     results = ap.sweep(picky, TABLE, tmp_path / "s.zarr")
     group = zarr.open_group(tmp_path / "s.zarr", mode="r")
     np.testing.assert_array_equal(group["draws"][:], results["draws"])

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import io
+import re
 from collections import Counter
 
 import numpy as np
+import pandas
 import pytest
+import xarray
 from rich.console import Console
 
 import appell as ap
 from appell.sweeps import run
 from appell.sweeps.bar import SweepBar
+from appell.sweeps.jobs import seed_of
 from appell.sweeps.outcomes import Outcomes, run_jobs
 from studies import TABLE, noted, picky, smooth
 
@@ -20,8 +24,6 @@ def test_every_job_is_called_with_its_row_and_its_seed(tmp_path):
     results = ap.sweep(smooth, TABLE, tmp_path / "s.zarr", seed=4)
     assert results.finished
     assert results.done.all()
-    from appell.sweeps.jobs import seed_of
-
     for k in range(30):
         alone = smooth(TABLE["x"][k], TABLE["start"][k], seed_of(4, k))
         for name, value in alone.items():
@@ -74,6 +76,7 @@ def test_retrying_computes_failed_jobs_only_and_mended_ones_are_done(tmp_path):
     results = ap.sweep(mended, TABLE, out, retry_failed=True, accept_study=True)
     assert calls == [3.0, 10.0, 17.0, 24.0]
     assert results.failures == []
+    assert [version["study"] for version in results.versions] == ["picky", "mended"]
     undisturbed = ap.sweep(smooth, TABLE, tmp_path / "u.zarr")
     for name in undisturbed:
         assert results[name].tobytes() == undisturbed[name].tobytes()
@@ -154,8 +157,6 @@ def test_a_sweep_in_which_every_job_fails_ends_and_tells_each_of_them(tmp_path):
 def test_a_result_unlike_the_first_is_a_failure_of_its_job_alone(odd, told):
     outcomes = run_jobs(lambda x: odd if x == 1 else {"y": float(x)}, np.arange(3), {"x": np.arange(3)}, None)
     assert outcomes.status.tolist() == [1, 2, 1]
-    import re
-
     assert re.search(told, outcomes.failures[1][0])
 
 
@@ -224,8 +225,6 @@ def test_bad_options_are_refused_by_name(tmp_path, given, told):
 
 
 def test_results_go_to_xarray_and_pandas_on_the_axes_of_the_grid(tmp_path):
-    xarray, pandas = pytest.importorskip("xarray"), pytest.importorskip("pandas")
-
     def study(mass, name):
         return {"y": mass * len(name), "pair": [mass, 0.0]}
 

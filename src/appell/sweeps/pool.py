@@ -28,6 +28,7 @@ from appell.sweeps.packing import packed, unpacked
 AHEAD = 3  # pieces under way for every thread of the cluster
 LOOK = 0.5  # s between two looks at the scheduler, if nothing comes
 COUNTED = 10.0  # s between two counts of the workers
+LOGS = [f"distributed.{part}" for part in ("client", "nanny", "worker", "scheduler", "core")]  # what they say, we say
 GO_ON = "start it again if it is gone, then the same command goes on where it stopped"
 Answer = tuple[np.ndarray, Outcomes | None]
 
@@ -63,8 +64,12 @@ class OnCluster:
         self.cluster, self.asked, self.timeout = cluster, workers, timeout
         self.client: Any = None
         self.started: Any = None  # the cluster, if it is ours
+        self.levels: dict[str, int] = {}  # of the logs
 
     def __enter__(self) -> OnCluster:
+        for log in LOGS:
+            self.levels[log] = logging.getLogger(log).level
+            logging.getLogger(log).setLevel(logging.CRITICAL)
         try:
             if self.cluster is None:
                 self.started = _local_cluster(self.distributed, self.asked)
@@ -77,16 +82,14 @@ class OnCluster:
         return self
 
     def __exit__(self, kind: type | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        log = logging.getLogger("distributed")
-        level = log.level
-        log.setLevel(logging.CRITICAL)  # who goes only complains that others have gone
         try:
             if self.client is not None and self.client is not self.cluster:
                 self.client.close(timeout=2.0)
             if self.started is not None:
                 self.started.close(timeout=10.0)
         finally:
-            log.setLevel(level)
+            for log, level in self.levels.items():
+                logging.getLogger(log).setLevel(level)
 
     def run(
         self, pieces: Iterable[np.ndarray], layout: Callable[[], Layout | None], together: bool = False

@@ -62,6 +62,11 @@ class SweepResults:
         return self._store.about["study"]
 
     @property
+    def versions(self) -> list[dict[str, Any]]:
+        """What has written it: names and hashes of the study, oldest first; several if another one was accepted."""
+        return [*self._store.about.get("before", []), vars(self._store.identity)]
+
+    @property
     def block(self) -> int:
         """How many jobs are stored at once."""
         return self._store.block

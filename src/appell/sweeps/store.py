@@ -125,8 +125,8 @@ class SweepStore:
             part.unlink(missing_ok=True)
 
     def accept(self, identity: Identity) -> None:
-        """Take another version of the study for the same."""
-        self._tell(vars(identity))
+        """Take another version of the study for the same; the old one is remembered."""
+        self._tell(vars(identity) | {"before": [*self.about.get("before", []), vars(self.identity)]})
 
     def commit(self, outcomes: Outcomes) -> Outcomes:
         """Store what became of the jobs of a block, or of some of them if it was stored before; as it was stored."""
