@@ -2,8 +2,9 @@
 
 Starts a Dask scheduler and two workers, kills a worker, the scheduler and the client with signal 9 on the way, goes on
 each time with the same command, and compares the store with undisturbed drops: a random subset computed anew in this
-process, or with --whole all of them in a second sweep on two workers. A run that was broken off goes on where it
-stopped, without the kills that are behind it. --draw STORE only draws the picture of the documentation.
+process, or with --whole all of them in a second sweep on two workers. Writes the results, the picture and the paragraph
+of the documentation. A run that was broken off goes on where it stopped, but publishes nothing. --draw STORE only draws
+the picture.
 """
 
 from __future__ import annotations
@@ -60,7 +61,6 @@ def main() -> None:
         "kills": [{"what": kill.what, "blocks stored": kill.stored} for kill in done],
         "drops a block": results.block,
         "seconds": seconds,
-        "resumed from": float(stored),
         COMPARED: compared,
         "arrays that differ": wrong,
         **told(results),
@@ -68,8 +68,8 @@ def main() -> None:
     print(json.dumps(figures, indent=1))
     if wrong:
         raise SystemExit(1)
-    if json.loads(RESULTS.read_text("utf-8"))["drops"] > len(results):
-        print("fewer drops than are published: nothing is written over")
+    if stored or json.loads(RESULTS.read_text("utf-8"))["drops"] > len(results):
+        print("a part of a run, or fewer drops than are published: nothing is written over")
         return
     RESULTS.write_text(json.dumps({"machine": machine(), "versions": versions(), **figures}, indent=1) + "\n")
     head, _, rest = PAGE.read_text("utf-8").partition(BEGIN)

@@ -33,7 +33,7 @@ def noted(x, log, wait):
 
 
 def deadly(x):
-    """Two jobs kill the process that runs them."""
-    if x in (5, 11):
+    """One job kills the process that runs it."""
+    if x == 11:
         os.kill(os.getpid(), signal.SIGKILL)
     return {"y": 2.0 * x}
