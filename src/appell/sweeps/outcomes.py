@@ -10,13 +10,15 @@ import time
 import traceback
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from appell.errors import ArgumentError
-from appell.motion.record import Record
 from appell.sweeps.jobs import parameters, seed_of
+
+if TYPE_CHECKING:
+    from appell.motion.record import Record
 
 PENDING, DONE, FAILED = 0, 1, 2
 RESERVED = ("table", "jobs")  # what the store calls its own
@@ -148,8 +150,10 @@ def run_jobs(
 
 def _arrays(result: Any) -> dict[str, np.ndarray]:
     """The result of a study as arrays by name."""
-    if isinstance(result, Record):
-        result = summary(result)
+    if not isinstance(result, Mapping):
+        from appell.motion.record import Record  # with SciPy, which most studies return nothing of
+
+        result = summary(result) if isinstance(result, Record) else result
     if not isinstance(result, Mapping) or not result:
         raise ArgumentError(
             f"the study returned {result!r:.200}.", expected="a dict of numbers and arrays, or a Record"
