@@ -38,6 +38,7 @@ from appell.errors import (
     ModelWarning,
     SimulationError,
     StepWarning,
+    SweepError,
     TraceError,
 )
 from appell.model.actuator import Actuator
@@ -89,6 +90,7 @@ _LATER: dict[str, tuple[str, str | None]] = {
     "draw": ("appell.motion", "draw"),
     "from_mujoco": ("appell.describe.mjcf.read", "from_mujoco"),
     "from_pinocchio": ("appell.describe.pinocchio", "from_pinocchio"),
+    "grid": ("appell.sweeps", "grid"),
     "gym_env": ("appell.learning", "gym_env"),
     "identify": ("appell.identify", None),
     "legs": ("appell.describe.legs", None),
@@ -96,6 +98,8 @@ _LATER: dict[str, tuple[str, str | None]] = {
     "rollout": ("appell.simulation", "rollout"),
     "shapes": ("appell.model.shapes", None),
     "simulate": ("appell.simulation", "simulate"),
+    "sweep": ("appell.sweeps", "sweep"),
+    "sweeps": ("appell.sweeps", None),
     "to_fmu": ("appell.simulation", "to_fmu"),
     "to_mjcf": ("appell.describe.write", "to_mjcf"),
     "to_toml": ("appell.describe.write", "to_toml"),
@@ -103,7 +107,7 @@ _LATER: dict[str, tuple[str, str | None]] = {
 }
 
 if TYPE_CHECKING:  # so that a type checker knows them too
-    from appell import control, identify, motion
+    from appell import control, identify, motion, sweeps
     from appell.describe import legs
     from appell.describe.mjcf.read import from_mujoco
     from appell.describe.mjcf.states import MujocoStates
@@ -113,6 +117,7 @@ if TYPE_CHECKING:  # so that a type checker knows them too
     from appell.model import constraint, shapes
     from appell.motion import Path, Record, Records, draw
     from appell.simulation import Circle, Contact, Cylinder, Implicit, Plane, Sampled, Sphere, rollout, simulate, to_fmu
+    from appell.sweeps import grid, sweep
 
 __version__ = VERSION
 
@@ -179,6 +184,7 @@ __all__ = [
     "Sphere",
     "Spherical",
     "StepWarning",
+    "SweepError",
     "Tape",
     "TraceError",
     "Universal",
@@ -193,6 +199,7 @@ __all__ = [
     "from_dh",
     "from_mujoco",
     "from_pinocchio",
+    "grid",
     "gym_env",
     "identify",
     "legs",
@@ -207,6 +214,8 @@ __all__ = [
     "simulate",
     "sin",
     "sqrt",
+    "sweep",
+    "sweeps",
     "threads",
     "to_fmu",
     "to_mjcf",

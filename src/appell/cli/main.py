@@ -30,6 +30,7 @@ from appell.cli import (
     robots,
     rollout,
     simulate,
+    sweep,
     torques,
     trajectory,
     workspace,
@@ -86,6 +87,7 @@ for command in (
     latency,
     simulate,
     rollout,
+    sweep,
     reproduce,
     fuzz,
 ):
