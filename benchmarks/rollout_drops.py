@@ -1,6 +1,6 @@
 """Drops of the tree robot of Shafei 2018 in its round wall: rollouts with impulses against `simulate`.
 
-python benchmarks/rollout_drops.py. One thread. Random starts, half a second each; restitution 1 and no friction as in the
+python benchmarks/rollout_drops.py. One thread, random starts, half a second each; restitution 1, no friction as in the
 paper, then others. The rollout takes whole batches through one kernel, in steps of 1 ms, and moves impacts by up to
 a step; the simulator finds each exactly and takes one motion after the other. Processor time, the best of several
 turns; kernels are compiled before.
