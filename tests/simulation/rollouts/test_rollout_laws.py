@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 
 import numpy as np
 import pytest
@@ -242,3 +243,13 @@ def test_damping_that_a_step_cannot_follow_is_warned_of(method, most):
         else:
             found = ap.rollout(dyn, None, [1.0], steps=200, dt=dt, law=law, method=method)
         assert (np.abs(found.v[0, -1, 0]) > 1.0) == grows
+
+
+def test_turns_that_do_not_come_to_rest_are_warned_of():
+    dyn = ap.Dynamics(ap.load("pendulum"))
+    with pytest.warns(StepWarning, match="still changed velocities by .* in 1 of 2 members") as caught:
+        ap.rollout(dyn, [[0.0], [2.0]], steps=4, dt=0.5, method="midpoint")
+    assert caught[0].filename == __file__
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", StepWarning)
+        ap.rollout(dyn, [[0.0], [2.0]], steps=40, dt=0.01, method="midpoint")
