@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 
 import numpy as np
 import pytest
@@ -118,17 +119,17 @@ def test_a_regulator_does_in_a_kernel_what_it_does_in_simulate():
     assert np.abs(found.q[0, -1] - up).max() < np.abs(start - up).max()
 
 
-def test_a_bicycle_is_held_upright_by_its_regulator():
-    """Its lean is a turn of a floating base, while that base rolls on."""
-    robot, v = ap.load("whipple-bicycle"), [0.0, 10.0, 0.0]
-    fed = dict.fromkeys(["q_frame_wx", "q_fork", "v_frame_wx", "v_fork"], 1.0)
-    law = lqr(linearize(robot, robot.start, v), fed, 0.01)
-    leaning = ap.motion.assemble(robot, robot.tree.integrate(robot.start, [0, 0, 0, 0.1, 0, 0, 0, 0, 0]))
+def test_a_regulator_turns_a_body_in_space_back():
+    """It feeds the turn of a floating base back, over a large angle, and leaves its place alone."""
+    robot = box(gravity=(0.0, 0.0, 0.0))
+    linear = linearize(robot, robot.start, np.zeros(6))
+    law = lqr(linear, {name: 1.0 for name in linear.states if name[-2:] in ("wx", "wy", "wz")}, 0.1)
+    start, v0 = robot.integrate(robot.start, [0.3, 0.0, 0.0, 1.0, -0.8, 1.2]), np.array([0.1, 0.0, 0.2, 1.0, 0.5, -0.7])
     dyn = ap.Dynamics(robot, friction=True, rotors=True)
-    exact = ap.simulate(dyn, leaning, v, 0.4, torque=law, rtol=1e-10, atol=1e-11)
-    found = ap.rollout(dyn, leaning, v, steps=800, dt=5e-4, law=law)
-    assert np.abs(found.q[0, -1] - exact.q[-1]).max() < 1e-8
-    assert np.abs(found.tau[0, 0] - law(0.0, leaning, np.array(v))).max() < 1e-12 * np.abs(found.tau).max()
+    exact = ap.simulate(dyn, start, v0, 0.5, torque=law, rtol=1e-11, atol=1e-12)
+    found = ap.rollout(dyn, start, v0, steps=500, dt=1e-3, law=law)
+    assert np.abs(found.q[0, -1] - exact.q[-1]).max() < 1e-9
+    assert np.abs(found.tau[0, 0] - law(0.0, start, v0)).max() < 1e-13 * np.abs(found.tau).max()
 
 
 @pytest.mark.parametrize("kind", ["spherical", "planar", "floating"])
@@ -242,3 +243,13 @@ def test_damping_that_a_step_cannot_follow_is_warned_of(method, most):
         else:
             found = ap.rollout(dyn, None, [1.0], steps=200, dt=dt, law=law, method=method)
         assert (np.abs(found.v[0, -1, 0]) > 1.0) == grows
+
+
+def test_turns_that_do_not_come_to_rest_are_warned_of():
+    dyn = ap.Dynamics(ap.load("pendulum"))
+    with pytest.warns(StepWarning, match="still changed velocities by .* in 1 of 2 members") as caught:
+        ap.rollout(dyn, [[0.0], [2.0]], steps=4, dt=0.5, method="midpoint")
+    assert caught[0].filename == __file__
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", StepWarning)
+        ap.rollout(dyn, [[0.0], [2.0]], steps=40, dt=0.01, method="midpoint")
