@@ -44,7 +44,7 @@ def test_several_results_and_derivatives_work_too():
     np.testing.assert_array_equal(found.compute(scheduler="threads"), slope(X[0]))
 
 
-@pytest.mark.parametrize("scheduler", [None, "threads", "processes"])
+@pytest.mark.parametrize("scheduler", [None, "threads"])
 def test_a_function_works_under_xarray(scheduler):
     arrays = labelled() if scheduler is None else [x.chunk(sample=10) for x in labelled()]
     cores = {"input_core_dims": [["joint"]] * 3, "output_core_dims": [["joint"]]}
