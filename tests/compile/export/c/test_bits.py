@@ -112,11 +112,17 @@ def test_so_do_emulated_machines(board, dtype, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "flags", [("-O0",), ("-Os", "-std=gnu11", "-ffp-contract=fast"), ("-O2", "-march=x86-64", "-mtune=generic")]
+    ("compiler", "flags"),
+    [
+        ("gcc", ("-O0",)),
+        ("gcc", ("-Os", "-std=gnu11", "-ffp-contract=fast")),
+        ("gcc", ("-O2", "-march=x86-64", "-mtune=generic")),
+        ("clang", ("-O2", "-std=gnu11", "-ffp-contract=on")),
+    ],
 )
-def test_other_flags_change_no_bit(flags, tmp_path):
-    """gcc would fuse by itself under gnu11; without fused multiply-adds in the target the library's are called."""
-    check(BOARDS["gcc"], jobs_of([("puma", "inverse_dynamics")], "float64"), tmp_path, flags)
+def test_other_flags_change_no_bit(compiler, flags, tmp_path):
+    """Both would fuse by themselves under gnu11; without fused multiply-adds in the target the library's are called."""
+    check(BOARDS[compiler], jobs_of([("puma", "inverse_dynamics")], "float64"), tmp_path, flags)
 
 
 def test_vectors_of_straight_code_are_not_fused(tmp_path, monkeypatch):
