@@ -19,6 +19,7 @@ from appell.compile.differentiate import DERIVATIVE
 from appell.compile.emit.arithmetic import EMIT
 from appell.compile.emit.spoilt import CARRIED
 from appell.compile.evaluate import MEANING
+from appell.compile.export.c.statements import OPERATIONS
 from appell.compile.graph import CONSTRUCTORS
 from appell.compile.ops import ARITY, Op
 
@@ -61,8 +62,9 @@ def test_a_name_that_is_not_there_is_an_attribute_error():
         (DERIVATIVE, LEAVES | FUSED),
         (EMIT, LEAVES | GROUPED),
         (CARRIED, LEAVES),
+        (OPERATIONS, LEAVES | GROUPED),
     ],
-    ids=["ARITY", "COST", "MEANING", "CONSTRUCTORS", "DERIVATIVE", "EMIT", "CARRIED"],
+    ids=["ARITY", "COST", "MEANING", "CONSTRUCTORS", "DERIVATIVE", "EMIT", "CARRIED", "OPERATIONS"],
 )
 def test_every_op_is_in_every_table(table, apart):
     assert set(table) == set(Op) - apart

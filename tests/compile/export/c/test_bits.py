@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import platform
 from functools import cache
 
 import numpy as np
@@ -20,6 +21,7 @@ COUNT = 19  # more than one block of floats, and no whole number of blocks
 FUSED = pytest.mark.skipif(
     not host().has_fma, reason="the compiled function rounds twice here: this machine has no fused multiply-add"
 )
+X86 = pytest.mark.skipif(platform.machine() != "x86_64", reason="other machines always have fused multiply-adds")
 pytestmark = FUSED
 
 
@@ -112,11 +114,17 @@ def test_so_do_emulated_machines(board, dtype, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "flags", [("-O0",), ("-Os", "-std=gnu11", "-ffp-contract=fast"), ("-O2", "-march=x86-64", "-mtune=generic")]
+    ("compiler", "flags"),
+    [
+        ("gcc", ("-O0",)),
+        ("gcc", ("-Os", "-std=gnu11", "-ffp-contract=fast")),
+        pytest.param("gcc", ("-O2", "-march=x86-64", "-mtune=generic"), marks=X86),
+        ("clang", ("-O2", "-std=gnu11", "-ffp-contract=on")),
+    ],
 )
-def test_other_flags_change_no_bit(flags, tmp_path):
-    """gcc would fuse by itself under gnu11; without fused multiply-adds in the target the library's are called."""
-    check(BOARDS["gcc"], jobs_of([("puma", "inverse_dynamics")], "float64"), tmp_path, flags)
+def test_other_flags_change_no_bit(compiler, flags, tmp_path):
+    """Both would fuse by themselves under gnu11; without fused multiply-adds in the target the library's are called."""
+    check(BOARDS[compiler], jobs_of([("puma", "inverse_dynamics")], "float64"), tmp_path, flags)
 
 
 def test_vectors_of_straight_code_are_not_fused(tmp_path, monkeypatch):

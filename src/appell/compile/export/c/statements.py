@@ -15,7 +15,6 @@ from collections.abc import Callable
 
 import numpy as np
 
-from appell.compile.emit.arithmetic import EMIT
 from appell.compile.emit.emitter import Emitter, Value
 from appell.compile.emit.lanes import DOUBLES, FLOAT, FLOATS, Lanes
 from appell.compile.ops import Op
@@ -131,14 +130,18 @@ def lanes_of(dtype: np.dtype) -> Lanes:
     return FLOATS if dtype == np.float32 else DOUBLES
 
 
-def _unfolded(op: Op) -> Callable[..., Value]:
-    """The row of the emitters' table, as statements."""
-    return lambda emit, *operands: getattr(emit, EMIT[op].__name__)(*operands)
-
-
-OPERATIONS: dict[Op, Callable[..., Value]] = {op: _unfolded(op) for op in EMIT} | {
+OPERATIONS: dict[Op, Callable[..., Value]] = {
+    Op.ADD: Statements.add,
+    Op.SUB: Statements.sub,
+    Op.MUL: Statements.mul,
+    Op.DIV: Statements.div,
+    Op.NEG: Statements.neg,
+    Op.SQRT: Statements.sqrt,
     Op.ATAN2: lambda emit, y, x: emit.call("atan2", y, x),
+    Op.SELECT: lambda emit, x, y, z: emit.real_value(f"{x} > {emit.constant(0.0)} ? {y} : {z}"),
     Op.ROUND: lambda emit, x: emit.call("round", x),
     Op.LEVEL: lambda emit, x: emit.call("level", x),
-    Op.SELECT: lambda emit, x, y, z: emit.real_value(f"{x} > {emit.constant(0.0)} ? {y} : {z}"),
+    Op.FMA: Statements.fma,
+    Op.FMS: Statements.fms,
+    Op.FNMA: Statements.fnma,
 }
