@@ -26,6 +26,7 @@ from appell.compile.function import Function
 from appell.compile.marching.horizon import Horizon
 from appell.compile.native.cores import spread
 from appell.compile.native.gufunc import UfuncLoops
+from appell.compile.native.machine import Code
 from appell.compile.native.making import once
 from appell.compile.native.target import host
 from appell.compile.tape import Array, arrays
@@ -123,6 +124,16 @@ class March:
         """Compile for float64 or float32 now and not at the first call; what was compiled before is found on disk."""
         self._loops.load(dtype)
         return self
+
+    def loop(self, dtype: DTypeLike = np.float64) -> Code:
+        """The machine code for batches, as the ufunc calls it."""
+        return self._loops.load(dtype)
+
+    def to_jax(self, *, native: bool | None = None) -> Any:
+        """A function of JAX arrays that tells every step; `native` as for functions."""
+        from appell.compile.export.to_jax import jax_march
+
+        return jax_march(self, native)
 
     def __call__(
         self,
