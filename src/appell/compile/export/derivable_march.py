@@ -30,6 +30,7 @@ class DerivableMarch:
 
     march: March
     linear: tuple[int, ...] = ()  # positions
+    backward: bool = False  # whether it begins with the last step
     _derived: dict = field(default_factory=dict, init=False, repr=False)
 
     def __eq__(self, other: object) -> bool:
@@ -40,7 +41,7 @@ class DerivableMarch:
 
     @property
     def _key(self) -> tuple:
-        return self.march.step.formula.digest, self.carried, self.held, self.linear
+        return self.march.step.formula.digest, self.carried, self.held, self.linear, self.backward
 
     @property
     def carried(self) -> int:
@@ -91,7 +92,7 @@ class DerivableMarch:
         order += [*range(self.carried), *driven, *(direction[k] for k in driven if k in direction)]
         step = Function(_reordered(ahead.function.tape, order), "A step, along directions.", self.march.owner)
         linear = tuple(place for place, k in enumerate(order) if k >= count)
-        return DerivableMarch(March(step, self.carried, still - self.carried), linear)
+        return DerivableMarch(March(step, self.carried, still - self.carried), linear, self.backward)
 
     def _transposed(self) -> DerivableMarch:
         back = Derivable(self.march.step).transposed(self.linear).function.tape
@@ -116,13 +117,13 @@ class DerivableMarch:
         name = f"{self.march.name}_transposed"
         march = March.of(name, carried, held, driven | weights, body, owner=self.march.owner, doc="Steps, backwards.")
         start = len(march.inputs) - len(weights)
-        return DerivableMarch(march, (*range(len(carried)), *range(start, len(march.inputs))))
+        return DerivableMarch(march, (*range(len(carried)), *range(start, len(march.inputs))), not self.backward)
 
 
 def _reordered(tape: Tape, order: Sequence[int]) -> Tape:
     """The same function with its arguments in another order."""
     starts = [sum(array.size for array in tape.inputs[:k]) for k in range(len(tape.inputs))]
-    number = {}
+    number: dict[int, int] = {}
     for k in order:
         for element in range(tape.inputs[k].size):
             number[starts[k] + element] = len(number)

@@ -26,7 +26,7 @@ from appell.compile.emit.core_axes import CoreAxes
 
 FRAME, SIDE, BUFFER = 168, 40, 48  # bytes of a frame down to its attributes, of arguments or results, of a buffer
 _MESSAGE = b"appell: the structures of XLA's foreign-function interface have other sizes than they had\0"
-_HEAD = ("loop", "operands", "inputs", "axes", "lengths")  # of the plan; then bytes of operands, core strides, lengths
+_HEAD = ("loop", "operands", "inputs", "axes", "lengths")  # of the plan; then see `handler_plan`
 
 _HANDLER = """
 @message = private unnamed_addr constant [{length} x i8] c"{message}"
@@ -87,6 +87,7 @@ read:
   %hops = alloca i64, i64 %operands, align 8
   %steps = alloca i64, i64 %all, align 8
   %known = getelementptr i64, ptr %strides, i64 %axes
+  %offsets = getelementptr i64, ptr %known, i64 %lengths
   %dimensions = add i64 %lengths, 1
   %count = alloca i64, i64 %dimensions, align 8
   %taken.at = getelementptr i8, ptr %frame, i64 72
@@ -108,7 +109,10 @@ operand:
   br i1 %buffer.fits, label %placed, label %refuse
 placed:
   %data.at = getelementptr i8, ptr %buffer, i64 24
-  %data = load ptr, ptr %data.at, align 8
+  %start = load ptr, ptr %data.at, align 8
+  %offset.at = getelementptr i64, ptr %offsets, i64 %i
+  %offset = load i64, ptr %offset.at, align 8
+  %data = getelementptr i8, ptr %start, i64 %offset
   %pointer.at = getelementptr ptr, ptr %pointers, i64 %i
   store ptr %data, ptr %pointer.at, align 8
   %dims.at = getelementptr i8, ptr %buffer, i64 40
@@ -218,14 +222,22 @@ def handler_text(version: tuple[int, int], plan: np.ndarray) -> str:
     )
 
 
-def handler_plan(axes: CoreAxes, lengths: Mapping[str, int], itemsize: int, loop: int) -> np.ndarray:
+def handler_plan(
+    axes: CoreAxes, lengths: Mapping[str, int], itemsize: int, loop: int, backward: str = ""
+) -> np.ndarray:
     """What a handler must know of its kernel: the address of the loop, and how the operands lie in memory.
 
-    `lengths` are those of axes that have names.
+    `lengths` are those of axes that have names; the one called `backward` is gone along from its end. After the head
+    come the bytes of every operand, the strides of core axes, their lengths, and where every operand begins.
     """
     shapes = [tuple(lengths[axis] if isinstance(axis, str) else axis for axis in own) for own in axes.operands]
     sizes = [itemsize * prod(shape) for shape in shapes]
-    strides = [itemsize * prod(shape[axis + 1 :]) for shape in shapes for axis in range(len(shape))]
+    strides, offsets = [], []
+    for own, shape in zip(axes.operands, shapes, strict=True):
+        steps = [itemsize * prod(shape[axis + 1 :]) for axis in range(len(shape))]
+        turned = [axis == backward for axis in own]
+        strides += [-step if back else step for step, back in zip(steps, turned, strict=True)]
+        offsets.append(sum((n - 1) * step for n, step, back in zip(shape, steps, turned, strict=True) if back))
     different = dict(zip([x for own in axes.operands for x in own], [x for own in shapes for x in own], strict=True))
     head = [loop, len(shapes), len(axes.inputs), len(strides), len(different)]
-    return np.array([*head, *sizes, *strides, *different.values()], dtype=np.uintp)
+    return np.array([*head, *sizes, *strides, *different.values(), *offsets], dtype=np.int64)

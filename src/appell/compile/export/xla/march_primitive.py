@@ -3,7 +3,8 @@
     march(x₀, …, p, …, u, …; of)      batch axes of one length or 1; what is driven has an axis of steps after them
 
 The results are told after every step. The rules are those of `primitive`: forward, the march along directions on the
-states that were met; backward, the linear march turned round, from the last step to the first.
+states that were met; backward, the linear march turned round, from the last step to the first. Nothing is reversed in
+memory for that: the kernel goes along its rows from their end.
 """
 
 from __future__ import annotations
@@ -66,39 +67,34 @@ def _moved(primals: Sequence[Any], tangents: Sequence[Any], *, of: DerivableMarc
     moved = [k for k, tangent in enumerate(tangents) if not isinstance(tangent, ad.Zero)]
     held = range(of.carried, of.carried + of.held)
     driven = range(of.carried + of.held, len(primals))
-    states = [_before(primals[k], results[k], len(of.inputs[k].shape)) for k in range(of.carried)]
+    states = [_before(of, primals[k], results[k], len(of.inputs[k].shape)) for k in range(of.carried)]
     arguments = [ad.instantiate_zeros(tangents[k]) for k in range(of.carried)]
     arguments += [primals[k] for k in held] + [tangents[k] for k in held if k in moved]
     arguments += [*states, *(primals[k] for k in driven), *(tangents[k] for k in driven if k in moved)]
     return results, marched(of.along(moved), native, *arguments)
 
 
-def _before(first: Any, after: Any, rank: int) -> Any:
+def _before(of: DerivableMarch, first: Any, after: Any, rank: int) -> Any:
     """The states before all steps, from the first one and those after them."""
     axis = after.ndim - rank - 1
     begun = jnp.broadcast_to(jnp.expand_dims(first, axis), (*after.shape[:axis], 1, *after.shape[axis + 1 :]))
-    return jnp.concatenate([begun, jax.lax.slice_in_dim(after, 0, after.shape[axis] - 1, axis=axis)], axis)
+    count = after.shape[axis]
+    if of.backward:
+        return jnp.concatenate([jax.lax.slice_in_dim(after, 1, count, axis=axis), begun], axis)
+    return jnp.concatenate([begun, jax.lax.slice_in_dim(after, 0, count - 1, axis=axis)], axis)
 
 
 def _turned_round(weights: Sequence[Any], *arguments: Any, of: DerivableMarch, native: bool) -> list[Any]:
     back, given = of.transposed(), [ad.instantiate_zeros(weight) for weight in weights]
     axis = given[0].ndim - len(of.outputs[0].shape) - 1
-    known = [k for k in range(len(arguments)) if k not in of.linear]
     zeros = [jnp.zeros((1,) * axis + array.shape, given[0].dtype) for array in back.march.horizon.carried]
-    driven = [jnp.flip(arguments[k], axis) for k in known if of.is_driven(k)]
-    found = marched(
-        back,
-        native,
-        *zeros,
-        *(arguments[k] for k in known if of.is_held(k)),
-        *driven,
-        *(jnp.flip(weight, axis) for weight in given),
-    )
+    known = [x for k, x in enumerate(arguments) if k not in of.linear]
+    found = marched(back, native, *zeros, *known, *given)
     results: list[Any] = [None] * len(arguments)
-    order = [k for k in of.linear if not of.is_driven(k)] + [k for k in of.linear if of.is_driven(k)]
-    for k, gradient in zip(order, found, strict=True):
+    end = -1 if of.backward else 0  # where the march that is turned round has its last step
+    for k, gradient in zip(of.linear, found, strict=True):
         if ad.is_undefined_primal(arguments[k]):
-            whole = jnp.flip(gradient, axis) if of.is_driven(k) else jnp.take(gradient, -1, axis)
+            whole = gradient if of.is_driven(k) else jnp.take(gradient, end, axis)
             results[k] = summed(whole, arguments[k].aval.shape)
     return results
 
@@ -116,7 +112,7 @@ def _by_operations(*arguments: Any, of: DerivableMarch, native: bool) -> list[An
         return tuple(found[: of.carried]), found
 
     rows = [jnp.moveaxis(x, len(batch), 0) for x in full[still:]]
-    _, results = jax.lax.scan(step, tuple(full[: of.carried]), rows)
+    _, results = jax.lax.scan(step, tuple(full[: of.carried]), rows, reverse=of.backward)
     return [jnp.moveaxis(x, 0, len(batch)) for x in results]
 
 
@@ -128,7 +124,7 @@ def _by_kernel(*arguments: Any, of: DerivableMarch, native: bool) -> list[Any]:
     taken = [folded(x, core, batch, cut) for x, core in zip(arguments, _cores(of, steps), strict=True)]
     outer, inner, kind = math.prod(batch[:cut]), math.prod(batch[cut:]), arguments[0].dtype
     shapes = [jax.ShapeDtypeStruct((outer, inner, steps, *array.shape), kind) for array in of.outputs]
-    results = jax.ffi.ffi_call(march_target(of.march, kind, steps), shapes)(*taken)
+    results = jax.ffi.ffi_call(march_target(of.march, kind, steps, of.backward), shapes)(*taken)
     return [x.reshape(*batch, steps, *array.shape) for x, array in zip(results, of.outputs, strict=True)]
 
 

@@ -59,11 +59,12 @@ def target(function: Function, dtype: Any) -> str:
     return _named(function.name, f"loop {function.fused.digest}", function.loop, np.dtype(dtype), axes, {})
 
 
-def march_target(march: March, dtype: Any, steps: int) -> str:
-    """The same of a march of so many steps, all of which are told."""
+def march_target(march: March, dtype: Any, steps: int, backward: bool) -> str:
+    """The same of a march of so many steps, all of which are told; `backward` begins with the last."""
     step, still = march.step.fused, len(march.horizon.carried) + len(march.horizon.held)
-    content = f"march {len(march.horizon.carried)} {still} {steps} {step.digest}"
-    return _named(march.name, content, march.loop, np.dtype(dtype), march_axes(step, still), {ROWS: steps, EVERY: 1})
+    content = f"march {len(march.horizon.carried)} {still} {steps} {backward} {step.digest}"
+    axes, lengths = march_axes(step, still), {ROWS: steps, EVERY: 1}
+    return _named(march.name, content, march.loop, np.dtype(dtype), axes, lengths, ROWS if backward else "")
 
 
 def _named(
@@ -73,6 +74,7 @@ def _named(
     kind: np.dtype,
     axes: CoreAxes,
     lengths: Mapping[str, int],
+    backward: str = "",
 ) -> str:
     import jax
 
@@ -82,7 +84,7 @@ def _named(
     with MAKING:
         if found not in _registered:
             kernel = loop(kind)
-            plan = handler_plan(axes, lengths, kind.itemsize, kernel.address)
+            plan = handler_plan(axes, lengths, kind.itemsize, kernel.address, backward)
             code = Code(assemble(handler_text(spoken, plan), host(), found), "handler")
             _registered[found] = (code, kernel, plan)
             jax.ffi.register_ffi_target(found, _capsule(code.address), platform="cpu", api_version=1)
