@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import appell as ap
+from appell.compile.emit.core_axes import formula_axes
 from appell.compile.export.xla.handler import handler_plan, handler_text
 from appell.compile.native.machine import Code, assemble
 from appell.compile.native.target import host
@@ -50,7 +51,7 @@ class Called:
     def __init__(self):
         self.function = ap.Dynamics(ap.load("planar-2r")).inverse_dynamics
         self.loop = self.function.loop(np.float64)
-        self.plan = handler_plan(self.function.fused, 8, self.loop.address)
+        self.plan = handler_plan(formula_axes(self.function.fused), {}, 8, self.loop.address)
         self.code = Code(assemble(handler_text((0, 3), self.plan), host(), "handler"), "handler")
         self.problems: list[Problem] = []
         self.alive: list = []

@@ -11,18 +11,22 @@ is one that all samples share: its step is zero, and nothing is copied. So a run
 
     for every outer index: loop(pointers, count, steps); the pointers move on by their outer steps
 
-with the loop of the ufunc itself. A frame whose structures have other sizes than those above is refused by an error.
+with the loop of the ufunc itself. Lengths of core axes, such as the steps of a march, are known to the plan. A frame
+whose structures have other sizes than those above is refused by an error.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from math import prod
+
 import numpy as np
 
-from appell.compile.formula import Formula
+from appell.compile.emit.core_axes import CoreAxes
 
 FRAME, SIDE, BUFFER = 168, 40, 48  # bytes of a frame down to its attributes, of arguments or results, of a buffer
 _MESSAGE = b"appell: the structures of XLA's foreign-function interface have other sizes than they had\0"
-_HEAD = ("loop", "operands", "inputs", "axes")  # of the plan; then the bytes of each operand, then core strides
+_HEAD = ("loop", "operands", "inputs", "axes", "lengths")  # of the plan; then see `handler_plan`
 
 _HANDLER = """
 @message = private unnamed_addr constant [{length} x i8] c"{message}"
@@ -74,13 +78,18 @@ read:
   %inputs = load i64, ptr %inputs.at, align 8
   %axes.at = getelementptr i64, ptr %plan, i64 3
   %axes = load i64, ptr %axes.at, align 8
+  %lengths.at = getelementptr i64, ptr %plan, i64 4
+  %lengths = load i64, ptr %lengths.at, align 8
   %sizes = getelementptr i64, ptr %plan, i64 {head}
   %strides = getelementptr i64, ptr %sizes, i64 %operands
   %all = add i64 %operands, %axes
   %pointers = alloca ptr, i64 %operands, align 8
   %hops = alloca i64, i64 %operands, align 8
   %steps = alloca i64, i64 %all, align 8
-  %count = alloca i64, align 8
+  %known = getelementptr i64, ptr %strides, i64 %axes
+  %offsets = getelementptr i64, ptr %known, i64 %lengths
+  %dimensions = add i64 %lengths, 1
+  %count = alloca i64, i64 %dimensions, align 8
   %taken.at = getelementptr i8, ptr %frame, i64 72
   %taken = load ptr, ptr %taken.at, align 8
   %given.at = getelementptr i8, ptr %frame, i64 112
@@ -100,7 +109,10 @@ operand:
   br i1 %buffer.fits, label %placed, label %refuse
 placed:
   %data.at = getelementptr i8, ptr %buffer, i64 24
-  %data = load ptr, ptr %data.at, align 8
+  %start = load ptr, ptr %data.at, align 8
+  %offset.at = getelementptr i64, ptr %offsets, i64 %i
+  %offset = load i64, ptr %offset.at, align 8
+  %data = getelementptr i8, ptr %start, i64 %offset
   %pointer.at = getelementptr ptr, ptr %pointers, i64 %i
   store ptr %data, ptr %pointer.at, align 8
   %dims.at = getelementptr i8, ptr %buffer, i64 40
@@ -129,7 +141,7 @@ prepare:
 axis:
   %k = phi i64 [ 0, %prepare ], [ %k.next, %copy ]
   %more = icmp ult i64 %k, %axes
-  br i1 %more, label %copy, label %turns
+  br i1 %more, label %copy, label %length
 copy:
   %stride.at = getelementptr i64, ptr %strides, i64 %k
   %stride = load i64, ptr %stride.at, align 8
@@ -139,8 +151,20 @@ copy:
   %k.next = add i64 %k, 1
   br label %axis
 
+length:
+  %m = phi i64 [ 0, %axis ], [ %m.next, %note ]
+  %longer = icmp ult i64 %m, %lengths
+  br i1 %longer, label %note, label %turns
+note:
+  %m.next = add i64 %m, 1
+  %known.at = getelementptr i64, ptr %known, i64 %m
+  %known.length = load i64, ptr %known.at, align 8
+  %noted.at = getelementptr i64, ptr %count, i64 %m.next
+  store i64 %known.length, ptr %noted.at, align 8
+  br label %length
+
 turns:
-  %turn = phi i64 [ 0, %axis ], [ %turn.next, %moved ]
+  %turn = phi i64 [ 0, %length ], [ %turn.next, %moved ]
   %left = icmp ult i64 %turn, %outer
   br i1 %left, label %run, label %done
 run:
@@ -198,9 +222,22 @@ def handler_text(version: tuple[int, int], plan: np.ndarray) -> str:
     )
 
 
-def handler_plan(tape: Formula, itemsize: int, loop: int) -> np.ndarray:
-    """What a handler must know of its kernel: the address of the loop, and how the operands lie in memory."""
-    arrays = (*tape.inputs, *tape.outputs)
-    sizes = [itemsize * array.size for array in arrays]
-    strides = [itemsize * int(np.prod(array.shape[axis + 1 :])) for array in arrays for axis in range(len(array.shape))]
-    return np.array([loop, len(arrays), len(tape.inputs), len(strides), *sizes, *strides], dtype=np.uintp)
+def handler_plan(
+    axes: CoreAxes, lengths: Mapping[str, int], itemsize: int, loop: int, backward: str = ""
+) -> np.ndarray:
+    """What a handler must know of its kernel: the address of the loop, and how the operands lie in memory.
+
+    `lengths` are those of axes that have names; the one called `backward` is gone along from its end. After the head
+    come the bytes of every operand, the strides of core axes, their lengths, and where every operand begins.
+    """
+    shapes = [tuple(lengths[axis] if isinstance(axis, str) else axis for axis in own) for own in axes.operands]
+    sizes = [itemsize * prod(shape) for shape in shapes]
+    strides, offsets = [], []
+    for own, shape in zip(axes.operands, shapes, strict=True):
+        steps = [itemsize * prod(shape[axis + 1 :]) for axis in range(len(shape))]
+        turned = [axis == backward for axis in own]
+        strides += [-step if back else step for step, back in zip(steps, turned, strict=True)]
+        offsets.append(sum((n - 1) * step for n, step, back in zip(shape, steps, turned, strict=True) if back))
+    different = dict(zip([x for own in axes.operands for x in own], [x for own in shapes for x in own], strict=True))
+    head = [loop, len(shapes), len(axes.inputs), len(strides), len(different)]
+    return np.array([*head, *sizes, *strides, *different.values(), *offsets], dtype=np.int64)

@@ -24,11 +24,9 @@ from jax.extend.core import Primitive
 from jax.interpreters import ad, batching, mlir
 
 from appell.compile.export.derivable import Derivable
+from appell.compile.export.xla.batches import Shape, batched, folded, place_to_cut, summed
 from appell.compile.export.xla.plain import replayed
 from appell.compile.export.xla.target import target
-from appell.compile.tape import Array
-
-Shape = tuple[int, ...]
 
 call_p = Primitive("appell_call")
 call_p.multiple_results = True
@@ -55,11 +53,7 @@ def _shaped(*arguments: Any, of: Derivable, native: bool) -> list[Any]:
 
 
 def _batched(arguments: Sequence[Any], axes: Sequence[Any], *, of: Derivable, native: bool) -> tuple[Any, Any]:
-    moved = [
-        jax.numpy.expand_dims(x, 0) if axis is None else jax.numpy.moveaxis(x, axis, 0)
-        for x, axis in zip(arguments, axes, strict=True)
-    ]
-    return call(of, native, *moved), [0] * len(of.outputs)
+    return call(of, native, *batched(arguments, axes)), [0] * len(of.outputs)
 
 
 def _moved(primals: Sequence[Any], tangents: Sequence[Any], *, of: Derivable, native: bool) -> tuple[Any, Any]:
@@ -75,14 +69,8 @@ def _turned_round(weights: Sequence[Any], *arguments: Any, of: Derivable, native
     found = call(of.transposed(taken), native, *stay, *given)
     results: list[Any] = [None] * len(arguments)
     for k, gradient in zip(taken, found, strict=True):
-        results[k] = _summed(gradient, arguments[k].aval.shape)
+        results[k] = summed(gradient, arguments[k].aval.shape)
     return results
-
-
-def _summed(gradient: Any, shape: Shape) -> Any:
-    """A gradient by something that all samples along some axes share: the sum along these."""
-    shared = tuple(k for k, (n, m) in enumerate(zip(gradient.shape, shape, strict=True)) if n != m)
-    return jax.numpy.sum(gradient, shared, keepdims=True) if shared else gradient
 
 
 # ---- lowering
@@ -97,39 +85,13 @@ def _by_kernel(*arguments: Any, of: Derivable, native: bool) -> list[Any]:
         return _by_operations(*arguments, of=of, native=native)
     batches = _batches(of, [x.shape for x in arguments])
     batch = np.broadcast_shapes(*batches)
-    cut = _cut(batch, batches)
-    taken = [_folded(x, array, batch, cut) for x, array in zip(arguments, of.inputs, strict=True)]
+    cut = place_to_cut(batch, batches)
+    taken = [folded(x, array.shape, batch, cut) for x, array in zip(arguments, of.inputs, strict=True)]
     outer, inner = math.prod(batch[:cut]), math.prod(batch[cut:])
     kind = arguments[0].dtype
     shapes = [jax.ShapeDtypeStruct((outer, inner, *array.shape), kind) for array in of.outputs]
     results = jax.ffi.ffi_call(target(of.function, kind), shapes)(*taken)
     return [x.reshape(*batch, *array.shape) for x, array in zip(results, of.outputs, strict=True)]
-
-
-def _cut(batch: Shape, batches: Sequence[Shape]) -> int:
-    """Where to divide the batch into outer and inner axes, so that least must be repeated; of two such places that
-    with the longer inner loop."""
-
-    def repeated(cut: int) -> int:
-        parts = [(own[:cut], batch[:cut], own[cut:], batch[cut:]) for own in batches]
-        return sum((not _whole(a, b)) or (not _whole(c, d)) for a, b, c, d in parts)
-
-    return min(range(len(batch) + 1), key=lambda cut: (repeated(cut), cut))
-
-
-def _whole(own: Shape, batch: Shape) -> bool:
-    """Whether axes can be seen as one: all of them the batch's, or all of length 1."""
-    return own == batch or math.prod(own) == 1
-
-
-def _folded(x: Any, array: Array, batch: Shape, cut: int) -> Any:
-    """An argument with two batch axes, each of length 1 if all samples along it share the argument."""
-    own = x.shape[: len(batch)]
-    axes = []
-    for part, whole in ((own[:cut], batch[:cut]), (own[cut:], batch[cut:])):
-        axes.append(part if _whole(part, whole) else whole)
-    x = jax.numpy.broadcast_to(x, (*axes[0], *axes[1], *array.shape))
-    return x.reshape(math.prod(axes[0]), math.prod(axes[1]), *array.shape)
 
 
 call_p.def_impl(lambda *arguments, of, native: _evaluated(*arguments, of=of, native=native))

@@ -10,6 +10,7 @@ from __future__ import annotations
 import ctypes
 import hashlib
 import re
+from collections.abc import Callable, Mapping
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
@@ -17,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from appell.compile.emit.core_axes import EVERY, ROWS, CoreAxes, formula_axes, march_axes
 from appell.compile.export.xla.handler import handler_plan, handler_text
 from appell.compile.native.machine import Code, assemble
 from appell.compile.native.making import MAKING
@@ -24,6 +26,7 @@ from appell.compile.native.target import host
 
 if TYPE_CHECKING:
     from appell.compile.function import Function
+    from appell.compile.marching.march import March
 
 TRIED = ((0, 1), (0, 2), (0, 3))  # versions of the interface, of jaxlib 0.5 to 0.10: their structures are the same
 
@@ -52,19 +55,40 @@ def interface() -> tuple[tuple[int, int], str]:
 
 def target(function: Function, dtype: Any) -> str:
     """The name under which XLA finds the kernel of a function for float64 or float32."""
+    axes = formula_axes(function.fused)
+    return _named(function.name, f"loop {function.fused.digest}", function.loop, np.dtype(dtype), axes, {})
+
+
+def march_target(march: March, dtype: Any, steps: int, backward: bool) -> str:
+    """The same of a march of so many steps, all of which are told; `backward` begins with the last."""
+    step, still = march.step.fused, len(march.horizon.carried) + len(march.horizon.held)
+    content = f"march {len(march.horizon.carried)} {still} {steps} {backward} {step.digest}"
+    axes, lengths = march_axes(step, still), {ROWS: steps, EVERY: 1}
+    return _named(march.name, content, march.loop, np.dtype(dtype), axes, lengths, ROWS if backward else "")
+
+
+def _named(
+    name: str,
+    content: str,
+    loop: Callable[[np.dtype], Code],
+    kind: np.dtype,
+    axes: CoreAxes,
+    lengths: Mapping[str, int],
+    backward: str = "",
+) -> str:
     import jax
 
-    kind, (spoken, _) = np.dtype(dtype), interface()
-    key = "\n".join([function.fused.digest, kind.str, host().identity])
-    name = f"appell_{re.sub(r'[^A-Za-z0-9_]', '_', function.name)}_{hashlib.sha256(key.encode()).hexdigest()[:24]}"
+    spoken, _ = interface()
+    key = hashlib.sha256("\n".join([content, kind.str, host().identity]).encode()).hexdigest()
+    found = f"appell_{re.sub(r'[^A-Za-z0-9_]', '_', name)}_{key[:24]}"
     with MAKING:
-        if name not in _registered:
-            loop = function.loop(kind)
-            plan = handler_plan(function.fused, kind.itemsize, loop.address)
-            code = Code(assemble(handler_text(spoken, plan), host(), name), "handler")
-            _registered[name] = (code, loop, plan)
-            jax.ffi.register_ffi_target(name, _capsule(code.address), platform="cpu", api_version=1)
-    return name
+        if found not in _registered:
+            kernel = loop(kind)
+            plan = handler_plan(axes, lengths, kind.itemsize, kernel.address, backward)
+            code = Code(assemble(handler_text(spoken, plan), host(), found), "handler")
+            _registered[found] = (code, kernel, plan)
+            jax.ffi.register_ffi_target(found, _capsule(code.address), platform="cpu", api_version=1)
+    return found
 
 
 def _capsule(address: int) -> Any:
