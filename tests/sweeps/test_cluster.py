@@ -15,6 +15,7 @@ import pytest
 
 import appell as ap
 from appell.lab.campaigns.siege import differences
+from appell.sweeps import pool
 from studies import TABLE, deadly, picky
 
 
@@ -112,14 +113,20 @@ def test_what_is_no_address_is_refused(tmp_path, address):
         ap.sweep(picky, TABLE, tmp_path / "s.zarr", cluster=address, timeout=0.5)
 
 
-def test_a_scheduler_without_workers_is_an_error_and_what_was_stored_stays(tmp_path, blocks_of):
+def test_a_scheduler_without_workers_is_an_error_and_what_was_stored_stays(tmp_path, blocks_of, monkeypatch):
     blocks_of(30)
     before = ap.sweep(picky, TABLE, tmp_path / "s.zarr")
-    with (
-        distributed.LocalCluster(n_workers=0, dashboard_address=":0", silence_logs=50) as idle,
-        pytest.raises(ap.SweepError, match="has no workers after 1 s"),
-    ):
-        ap.sweep(picky, TABLE, tmp_path / "s.zarr", cluster=idle, timeout=1.0, retry_failed=True)
+    monkeypatch.setattr(pool, "COUNTED", 0.1)
+    monkeypatch.setattr(pool, "DESERTED", 0.5)
+    given = (picky, TABLE, tmp_path / "s.zarr")
+    with distributed.LocalCluster(n_workers=0, dashboard_address=":0", silence_logs=50) as idle:
+        with pytest.raises(ap.SweepError, match="has no workers after 1 s"):
+            ap.sweep(*given, cluster=idle, timeout=1.0, retry_failed=True)
+        with (  # nobody waits for the workers of a client that was given: they may have left meanwhile
+            distributed.Client(idle, set_as_default=False) as client,
+            pytest.raises(ap.SweepError, match="has no workers any more"),
+        ):
+            ap.sweep(*given, cluster=client, timeout=0.1, retry_failed=True)
     assert differences(ap.sweeps.open(tmp_path / "s.zarr"), before) == []
 
 
