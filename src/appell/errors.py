@@ -81,6 +81,10 @@ class ModelWarning(UserWarning):
     """A description that was read, with something in it that no real robot has."""
 
 
+class StepWarning(UserWarning):
+    """A step that is too long for what it has to follow."""
+
+
 def gathered(
     flaws: Sequence[AppellError], owner: str, kind: type[AppellError] = DescriptionError, at_least: bool = False
 ) -> AppellError:

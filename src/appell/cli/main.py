@@ -17,6 +17,7 @@ from typer.core import TyperGroup
 from appell.cli import (
     bench,
     control,
+    convert,
     count,
     excite,
     export,
@@ -27,6 +28,7 @@ from appell.cli import (
     latency,
     reproduce,
     robots,
+    rollout,
     simulate,
     sweep,
     torques,
@@ -71,6 +73,7 @@ app = typer.Typer(
 for command in (
     robots,
     info,
+    convert,
     trajectory,
     torques,
     workspace,
@@ -83,6 +86,7 @@ for command in (
     control,
     latency,
     simulate,
+    rollout,
     sweep,
     reproduce,
     fuzz,
