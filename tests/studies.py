@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import signal
 import time
 
 import numpy as np
@@ -30,10 +28,3 @@ def noted(x, log, wait):
         file.write(f"{x}\n")
     time.sleep(wait)
     return {"y": float(x)}
-
-
-def deadly(x):
-    """One job kills the process that runs it."""
-    if x == 11:
-        os.kill(os.getpid(), signal.SIGKILL)
-    return {"y": 2.0 * x}

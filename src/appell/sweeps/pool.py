@@ -28,8 +28,9 @@ from appell.sweeps.packing import packed, unpacked
 AHEAD = 3  # pieces under way for every thread of the cluster
 LOOK = 0.5  # s between two looks at the scheduler, if nothing comes
 COUNTED = 10.0  # s between two counts of the workers
+DESERTED = 60.0  # s at least without any worker before a sweep ends
 LOGS = [f"distributed.{part}" for part in ("client", "nanny", "worker", "scheduler", "core")]  # what they say, we say
-GO_ON = "start it again if it is gone, then the same command goes on where it stopped"
+GO_ON = "start what is gone again, then the same command goes on where it stopped"
 Answer = tuple[np.ndarray, Outcomes | None]
 
 
@@ -97,10 +98,13 @@ class OnCluster:
         """The answers as they come; `together` asks for all by the same worker, which is warm after the first."""
         waiting, ready = iter(pieces), queue.SimpleQueue[Any]()
         under_way: dict[Any, np.ndarray] = {}
-        room, counted = 0, -np.inf
+        room, counted, seen = 0, -np.inf, time.monotonic()
         while True:
             if time.monotonic() - counted > COUNTED:
-                room, counted = AHEAD * max(1, self._threads()), time.monotonic()
+                threads, counted = self._threads(), time.monotonic()
+                room, seen = AHEAD * max(1, threads), counted if threads else seen
+                if counted - seen > max(self.timeout, DESERTED):
+                    raise SweepError(f"the Dask scheduler at {self._address!r} has no workers any more.", hint=GO_ON)
             while len(under_way) < room and (numbers := next(waiting, None)) is not None:
                 future = self._submit(numbers, layout(), together)
                 under_way[future.key] = numbers
@@ -118,6 +122,10 @@ class OnCluster:
     @property
     def workers(self) -> int:
         return max(1, self._threads())
+
+    @property
+    def _address(self) -> str:
+        return str(self.client.scheduler.address if self.client.scheduler is not None else self.cluster)
 
     def _connected(self, cluster: Any) -> Any:
         if isinstance(cluster, self.distributed.Client):
@@ -172,8 +180,7 @@ class OnCluster:
             self._lost()
 
     def _lost(self) -> NoReturn:
-        address = self.client.scheduler.address if self.client.scheduler is not None else self.cluster
-        raise SweepError(f"the Dask scheduler at {address!r} does not answer any more.", hint=GO_ON) from None
+        raise SweepError(f"the Dask scheduler at {self._address!r} does not answer any more.", hint=GO_ON) from None
 
 
 def _local_cluster(distributed: Any, workers: int) -> Any:
