@@ -63,7 +63,7 @@ def test_their_arrays_are_not_taken_directly_and_the_way_is_told(arrays, hint):
 
 def test_a_worker_of_a_cluster_gives_the_same_bits_and_keeps_to_its_share(monkeypatch):
     monkeypatch.setenv("APPELL_THREADS", "8")
-    options = {"n_workers": 1, "threads_per_worker": 1, "dashboard_address": None, "processes": True}
+    options = {"n_workers": 1, "threads_per_worker": 1, "dashboard_address": ":0", "processes": True}
     with LocalCluster(**options) as cluster, Client(cluster) as client:
         np.testing.assert_array_equal(lazy().compute(), WANT)
         assert client.submit(ap.threads).result() == 1
