@@ -199,3 +199,11 @@ def test_an_xml_file_is_what_its_outermost_tag_says(tmp_path):
                 load(path)
         else:
             assert load(path).nv >= 1
+
+
+def test_what_mujoco_remarks_is_a_warning_and_no_log(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    text = mjcf(link(), compiler='angle="radian" settotalmass="2"')
+    with pytest.warns(ModelWarning, match="MuJoCo says that compiler attribute 'settotalmass' is deprecated"):
+        assert read(text).link("arm").body.mass == pytest.approx(2.0)
+    assert not list(tmp_path.iterdir())
