@@ -30,7 +30,7 @@ def mujoco() -> Any:
 
 
 def compiled(text: str, path: Path | None, documents: Documents) -> tuple[Any, list[str]]:
-    """The MjModel of a file, or of a text that names no files; and what MuJoCo remarks, which it would log otherwise."""
+    """The MjModel of a file, or of a text that names no files, and what MuJoCo would write into a log."""
     engine, remarks = mujoco(), []
     before = engine.get_mju_user_warning()
     engine.set_mju_user_warning(lambda remark: remarks.append(f"MuJoCo says that {' '.join(remark.split())}"))
