@@ -19,6 +19,7 @@ from appell.algebra.vector import Vec3
 # its equations, compiled
 from appell.compile.count import OpCount
 from appell.compile.function import Function
+from appell.compile.native.setting import set_threads, threads
 from appell.compile.tape import Array, Tape
 from appell.compile.trace import trace
 from appell.describe.build import Builder
@@ -36,6 +37,8 @@ from appell.errors import (
     ModelError,
     ModelWarning,
     SimulationError,
+    StepWarning,
+    SweepError,
     TraceError,
 )
 from appell.model.actuator import Actuator
@@ -67,6 +70,7 @@ from appell.model.mechanism import Mechanism
 from appell.model.mechanism_parts import LegJoint, MovingBody, Reach
 from appell.model.pin import Pin
 from appell.model.robot import Joint, Link, Mimic, Robot
+from appell.version import VERSION
 
 # chapters that need SciPy or more, and writers, are imported when first named: public name -> module, attribute
 _LATER: dict[str, tuple[str, str | None]] = {
@@ -78,6 +82,7 @@ _LATER: dict[str, tuple[str, str | None]] = {
     "Path": ("appell.motion", "Path"),
     "Plane": ("appell.simulation", "Plane"),
     "Record": ("appell.motion", "Record"),
+    "Records": ("appell.motion", "Records"),
     "Sampled": ("appell.simulation", "Sampled"),
     "Sphere": ("appell.simulation", "Sphere"),
     "constraint": ("appell.model.constraint", None),
@@ -85,28 +90,36 @@ _LATER: dict[str, tuple[str, str | None]] = {
     "draw": ("appell.motion", "draw"),
     "from_mujoco": ("appell.describe.mjcf.read", "from_mujoco"),
     "from_pinocchio": ("appell.describe.pinocchio", "from_pinocchio"),
+    "grid": ("appell.sweeps", "grid"),
+    "gym_env": ("appell.learning", "gym_env"),
     "identify": ("appell.identify", None),
     "legs": ("appell.describe.legs", None),
     "motion": ("appell.motion", None),
+    "rollout": ("appell.simulation", "rollout"),
     "shapes": ("appell.model.shapes", None),
     "simulate": ("appell.simulation", "simulate"),
+    "sweep": ("appell.sweeps", "sweep"),
+    "sweeps": ("appell.sweeps", None),
+    "to_fmu": ("appell.simulation", "to_fmu"),
     "to_mjcf": ("appell.describe.write", "to_mjcf"),
     "to_toml": ("appell.describe.write", "to_toml"),
     "to_urdf": ("appell.describe.write", "to_urdf"),
 }
 
 if TYPE_CHECKING:  # so that a type checker knows them too
-    from appell import control, identify, motion
+    from appell import control, identify, motion, sweeps
     from appell.describe import legs
     from appell.describe.mjcf.read import from_mujoco
     from appell.describe.mjcf.states import MujocoStates
     from appell.describe.pinocchio import from_pinocchio
     from appell.describe.write import to_mjcf, to_toml, to_urdf
+    from appell.learning import gym_env
     from appell.model import constraint, shapes
-    from appell.motion import Path, Record, draw
-    from appell.simulation import Circle, Contact, Cylinder, Implicit, Plane, Sampled, Sphere, simulate
+    from appell.motion import Path, Record, Records, draw
+    from appell.simulation import Circle, Contact, Cylinder, Implicit, Plane, Sampled, Sphere, rollout, simulate, to_fmu
+    from appell.sweeps import grid, sweep
 
-__version__ = "0.1.0"
+__version__ = VERSION
 
 __all__ = [
     "DH",
@@ -160,6 +173,7 @@ __all__ = [
     "Prismatic",
     "Reach",
     "Record",
+    "Records",
     "Revolute",
     "Robot",
     "Rolling",
@@ -169,6 +183,8 @@ __all__ = [
     "Slider",
     "Sphere",
     "Spherical",
+    "StepWarning",
+    "SweepError",
     "Tape",
     "TraceError",
     "Universal",
@@ -183,17 +199,25 @@ __all__ = [
     "from_dh",
     "from_mujoco",
     "from_pinocchio",
+    "grid",
+    "gym_env",
     "identify",
     "legs",
     "load",
     "load_text",
     "load_tree",
     "motion",
+    "rollout",
     "select",
+    "set_threads",
     "shapes",
     "simulate",
     "sin",
     "sqrt",
+    "sweep",
+    "sweeps",
+    "threads",
+    "to_fmu",
     "to_mjcf",
     "to_toml",
     "to_urdf",

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 from typing import Any, overload
 
+from appell.algebra.scalar import Vector
 from appell.compile.content import content, is_ours
 from appell.compile.formula import Formula
 from appell.compile.function import Function
@@ -25,7 +26,7 @@ from appell.model.constrained import refuse_unconstrained
 from appell.model.system import System
 
 Body = Callable[..., Mapping[str, Any]]  # (equations, *arguments) -> results by name
-_QUICK = 9  # velocities up to which a function is traced in no more time than it takes to find its trace
+_QUICK = 3  # velocities up to which a function is traced in no more time than it takes to find its trace
 
 
 class Catalogue:
@@ -48,10 +49,22 @@ class Catalogue:
         """The functions that run as loops over the links: their code is as long as one step, however long the robot."""
         return self._make.looped
 
+    @property
+    def functions(self) -> tuple[str, ...]:
+        """The names of its functions of motion, forces and coordinates; those of frames are methods."""
+        kinds = (vars(kind) for kind in type(self).__mro__)
+        return tuple(name for entries in kinds for name, entry in entries.items() if isinstance(entry, Entry))
+
     @cached_property
     def equations(self) -> Equations:
         """The same over abstract scalars, for functions of one's own: see `Function.of`."""
         return self._make({})
+
+    def equations_with(self, parameters: Vector = (), prescribed: Vector = ()) -> Equations:
+        """The same with scalars for the inertial parameters of free bodies and for motions that are prescribed."""
+        if not (parameters or prescribed):
+            return self.equations
+        return self._make(inertias_of(self.free_bodies, parameters) if parameters else {}, prescribed)
 
     def function(
         self,
@@ -73,18 +86,15 @@ class Catalogue:
         inputs = [Array(argument, (self._size(name, argument),)) for argument in given]
         if pushed:
             inputs += [Array(f"wrench_{frame}", (6,)) for frame in self.wrenches]
-        free = self._free if inertial else []
+        free = self.free_bodies if inertial else []
         if free:
             inputs.append(Array("parameters", (10 * len(free),)))
         if system.prescribed:
             inputs.append(Array("prescribed", (3 * len(system.prescribed),)))
 
         def traced(values, loops=None):
-            equations = self.equations
-            if free or system.prescribed:
-                known = dict(zip((array.name for array in inputs), values, strict=True))
-                inertias = inertias_of(free, known["parameters"]) if free else {}
-                equations = self._make(inertias, known.get("prescribed", ()))
+            known = dict(zip((array.name for array in inputs), values, strict=True))
+            equations = self.equations_with(known.get("parameters", ()), known.get("prescribed", ()))
             outside = (dict(zip(self._pushed, values[len(given) :], strict=False)),) if pushed else ()
             return body(equations.run_by(loops) if loops else equations, *values[: len(given)], *outside)
 
@@ -124,7 +134,7 @@ class Catalogue:
         )
 
     @property
-    def _free(self) -> list[str]:
+    def free_bodies(self) -> list[str]:
         """The bodies whose parameters are arguments; an error if others lack theirs."""
         system = self.system
         if lacking := system.lacking():

@@ -18,7 +18,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
+from importlib import import_module
 from numbers import Real
+from typing import Any
 
 SHOWN = 20  # names or flaws that a message lists at most
 LONGEST = 100  # characters of a name that it quotes
@@ -67,12 +69,20 @@ class SimulationError(AppellError, RuntimeError):
     """A run that could not be carried to its end."""
 
 
+class SweepError(AppellError, RuntimeError):
+    """Many jobs that could not be carried on; what they had stored stays."""
+
+
 class CacheWarning(UserWarning):
     """The disk cache could not be used; results are right, only slower to come by."""
 
 
 class ModelWarning(UserWarning):
     """A description that was read, with something in it that no real robot has."""
+
+
+class StepWarning(UserWarning):
+    """A step that is too long for what it has to follow."""
 
 
 def gathered(
@@ -112,6 +122,18 @@ def unknown_name(kind: str, name: str, known: Iterable[str], owner: str) -> str:
     listed = ", ".join(names[:SHOWN]) + (f" and {len(names) - SHOWN} more" if len(names) > SHOWN else "")
     quoted = name if len(name) <= LONGEST else f"{name[: LONGEST - 3]}..."
     return f"{owner} has no {kind} '{quoted}'.{guess} It has: {listed or 'none'}."
+
+
+def needed_package(module: str, what: str, install: str) -> Any:
+    """A package that is not always there, or an error that says what needs it and how to get it."""
+    try:
+        return import_module(module)
+    except ImportError as error:
+        missing = getattr(error, "name", None) or module
+        raise ArgumentError(
+            f"{what} need{'s' * (not what.endswith('s'))} the package {missing.partition('.')[0]}, which is not there.",
+            hint=f"pip install '{install}'",
+        ) from None
 
 
 def check_number(

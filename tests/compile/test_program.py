@@ -46,6 +46,7 @@ def test_two_kinds_take_their_own_windows_in_turn():
     [
         (changed(reads=(Window((0, 3), 2), Window((1, 2), 1))), "reads"),
         (changed(writes=(Window((3, 3), 2),)), "other widths"),
+        (changed(writes=(Window((3, 2), 1),)), "writes over an input"),
         (changed(reads=(Window((0,), 1), Window((1, 2), 1))), "another number"),
         (changed(numbers=((10.0,),)), "row of 1 numbers for each of 2 turns"),
         (changed(numbers=((10.0,), (np.inf,))), "not finite"),

@@ -13,14 +13,23 @@ PROJECT = tomllib.loads(ROOT.joinpath("pyproject.toml").read_text(encoding="utf-
 floors = runpy.run_path(str(ROOT / ".ci" / "floors.py"))["floors"]
 
 
+EXTRAS = PROJECT["optional-dependencies"]
+EXCHANGE = {"exchange", "torch", *EXTRAS["exchange"][0].removeprefix("appell[").removesuffix("]").split(",")}
+
+
 def test_every_dependency_of_users_and_of_the_tests_has_a_floor():
-    """All extras are part of what the tests need, but those of the linters."""
+    """What the tests need is installed on its floors, but for the linters and for whom appell talks to."""
     requirements = [
         *PROJECT["dependencies"],
-        *(r for e, rs in PROJECT["optional-dependencies"].items() if e != "lint" for r in rs),
+        *(r for e, rs in EXTRAS.items() if e not in {"lint", *EXCHANGE} for r in rs),
     ]
     named = {r.partition(">=")[0] for r in requirements if not r.startswith("appell[")}
     assert set(floors(PROJECT)) == named
+
+
+@pytest.mark.parametrize("extra", sorted(EXCHANGE - {"exchange"}))
+def test_every_package_that_appell_talks_to_has_a_floor(extra):
+    assert floors(PROJECT, extra)
 
 
 @pytest.mark.parametrize("requirement", ["numpy", "numpy==2.0", "numpy>1", "numpy>=2.0,<3"])

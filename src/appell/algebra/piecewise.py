@@ -13,6 +13,11 @@ def clamp(x: Scalar, low: Scalar, high: Scalar) -> Scalar:
     return select(x - high, high, select(low - x, low, x))
 
 
+def positive(x: Scalar) -> Scalar:
+    """x where it is positive, else 0."""
+    return select(x, x, 0.0)
+
+
 def magnitude(x: Scalar) -> Scalar:
     return select(x, x, -x)
 

@@ -25,7 +25,8 @@ def register(app: typer.Typer) -> None:
         part: Annotated[
             list[str] | None,
             typer.Option(
-                help="batch, call, start, counts, parallel, loops, kinematics, control; repeatable. Without it: all."
+                help="batch, call, start, counts, parallel, loops, kinematics, control, rollouts; repeatable. "
+                "Without it: all."
             ),
         ] = None,
         batch: Annotated[int | None, typer.Option(help="Samples in a batch; 10,000 if not given.")] = None,

@@ -4,21 +4,32 @@ NumPy's complaints about a call ("mismatch in core dimension 0 of operand 1") do
 and whose function it is. A call that the ufunc refuses comes here.
 
 A function goes by position. What has labels of its own (a pandas object, whose columns may stand in another order) is
-refused, and so are masked entries: all numbers of an argument count, so none can be missing.
+refused, and so are masked entries: all numbers of an argument count, so none can be missing. Dask and xarray bring
+functions to their arrays themselves.
 """
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from appell.compile.formula import Formula
+from appell.compile.formula import Formula, length
+from appell.compile.native.cores import A_NUMBER, is_small, spread
+from appell.compile.native.setting import SETTING, threads
 from appell.compile.tape import Array
 from appell.errors import ArgumentError
 
 _PLAIN = frozenset({np.ndarray, list, tuple, float, int, np.float64, np.float32})
-_OPTIONS = ("out", "where", "axes", "axis", "keepdims", "order", "dtype", "subok", "signature", "casting")
+A_NODE = 0.03  # ns in a batch, on one core
+_OPTIONS = ("threads", "out", "where", "axes", "axis", "keepdims", "order", "dtype", "subok", "signature", "casting")
+
+
+_BROUGHT = {  # by package: how its arrays get to a function
+    "dask": "dask.array.apply_gufunc(function, signature, ..., output_dtypes=float)",
+    "xarray": "xarray.apply_ufunc(function, ..., input_core_dims=..., output_core_dims=...)",
+}
 
 
 class Caller:
@@ -30,28 +41,29 @@ class Caller:
 
     def __call__(self, *arguments, **options):
         if not _PLAIN.issuperset(map(type, arguments)):
-            arguments = tuple(map(self._without_labels, arguments, self._names(len(arguments))))
+            named = zip(arguments, self._names(len(arguments)), strict=True)
+            arguments = tuple(plain(value, name, self.title) for value, name in named)
         try:
-            return self.ufunc(*arguments, **options)
+            if not options and ((SETTING.count or threads()) == 1 or is_small(arguments, self._cost)):
+                return self.ufunc(*arguments)
+            if "threads" not in options and SETTING.count == 1:
+                return self.ufunc(*arguments, **options)
+            return self._spread(arguments, **options)
+        except ArgumentError:
+            raise
         except (TypeError, ValueError) as error:
             return self._explain(error, arguments, options)
+
+    def _spread(self, arguments: tuple, threads=None, **options):
+        return spread(self.ufunc, arguments, options, threads, self._cost)
+
+    @cached_property
+    def _cost(self) -> float:
+        return sample_cost(self.tape)
 
     def _names(self, count: int) -> list[str]:
         """The names of so many arguments; those beyond the inputs are for results."""
         return ([array.name for array in (*self.tape.inputs, *self.tape.outputs)] + ["?"] * count)[:count]
-
-    def _without_labels(self, value, name: str):
-        if isinstance(value, np.ma.MaskedArray):
-            if np.ma.getmaskarray(value).any():
-                raise ArgumentError(f"{self.title}: argument {name} has masked entries.", expected="all its numbers")
-            return value.data
-        if type(value).__module__.partition(".")[0] == "pandas":
-            raise ArgumentError(
-                f"{self.title}: argument {name} is a pandas {type(value).__name__}, whose labels nobody looks at.",
-                expected="an array in the order of the system's names",
-                hint=f"{name}[names].to_numpy(), with names such as robot.coordinate_names",
-            )
-        return value
 
     def _explain(self, error: Exception, arguments: tuple, options: dict[str, Any]):
         """Call again with named arguments put in order, or say which argument is wrong and how."""
@@ -69,7 +81,7 @@ class Caller:
             raise ArgumentError(f"{self.title} is given {len(arguments)} arguments.", expected=expected) from None
         if unknown := [key for key in options if key not in _OPTIONS]:
             raise ArgumentError(
-                f"{self.title} has no argument '{unknown[0]}'.", expected=f"{expected}; out, dtype or casting"
+                f"{self.title} has no argument '{unknown[0]}'.", expected=f"{expected}; out, dtype, casting or threads"
             ) from None
         for array in inputs:
             self._check(array, given[array.name])
@@ -96,8 +108,14 @@ class Caller:
         if array.shape and shape[-len(array.shape) :] != array.shape:
             raise ArgumentError(
                 f"{self.title}: argument {array.name} has shape {shape}.",
-                expected=f"a last {_axes(array.shape)}, after any batch axes",
+                expected=f"a last {axes_text(array.shape)}, after any batch axes",
             )
+
+
+def sample_cost(formula: Formula) -> float:
+    """ns of a sample in a batch, about."""
+    moved = sum(array.size for array in (*formula.inputs, *formula.outputs))
+    return A_NODE * length(formula) + A_NUMBER * moved
 
 
 def title(name: str, owner: str) -> str:
@@ -105,5 +123,28 @@ def title(name: str, owner: str) -> str:
     return f"{name} of {owner}" if owner else name
 
 
-def _axes(shape: tuple[int, ...]) -> str:
+def plain(value: Any, name: str, of: str) -> Any:
+    """An argument by its name, without labels of its own; what has some that matter is refused."""
+    if isinstance(value, np.ma.MaskedArray):
+        if np.ma.getmaskarray(value).any():
+            raise ArgumentError(f"{of}: argument {name} has masked entries.", expected="all its numbers")
+        return value.data
+    package = type(value).__module__.partition(".")[0]
+    if package in _BROUGHT:
+        raise ArgumentError(
+            f"{of}: argument {name} is a {package} {type(value).__name__}.",
+            expected="an array of numbers",
+            hint=f"{_BROUGHT[package]}; see docs/many-motions.md",
+        )
+    if package == "pandas":
+        raise ArgumentError(
+            f"{of}: argument {name} is a pandas {type(value).__name__}, whose labels nobody looks at.",
+            expected="an array in the order of the system's names",
+            hint=f"{name}[names].to_numpy(), with names such as robot.coordinate_names",
+        )
+    return value
+
+
+def axes_text(shape: tuple[int, ...]) -> str:
+    """The core axes of an argument, in words."""
     return f"axis of {shape[0]}" if len(shape) == 1 else f"{len(shape)} axes of {' x '.join(map(str, shape))}"

@@ -27,10 +27,7 @@ def fused(formula: Formula) -> Formula:
 
 def length(formula: Formula) -> int:
     """The nodes of one evaluation: of a program, those of every turn."""
-    if isinstance(formula, Tape):
-        return len(formula)
-    kinds = ((stage.order.count(k), step.tape) for stage in formula.stages for k, step in enumerate(stage.steps))
-    return sum(turns * len(tape) for turns, tape in kinds)
+    return len(formula)
 
 
 def count(formula: Formula) -> OpCount:

@@ -124,7 +124,8 @@ class Function(Exports):
 
     def _first_call(self, *arguments, **options):
         """A call before there is machine code for float64; one in float32 alone does not need it."""
-        if set(options) <= {"out"} and arguments and all(getattr(x, "dtype", None) == np.float32 for x in arguments):
+        kinds = {getattr(x, "dtype", None) for x in arguments}
+        if kinds == {np.dtype(np.float32)} and set(options) <= {"out", "threads"}:
             self._loops.load(np.float32)
             return self._caller(*arguments, **options)
         _ = self.ufunc
@@ -140,6 +141,10 @@ class Function(Exports):
         else:
             self._loops.load(dtype)
         return self
+
+    def loop(self, dtype=np.float64) -> Code:
+        """The machine code for batches, as the ufunc calls it."""
+        return self._loops.load(dtype)
 
     def bind(self, dtype=np.float64) -> Bound:
         """The function on arrays of its own: `f = function.bind(); f.q[:] = ...; f(); f.tau`."""

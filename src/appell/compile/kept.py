@@ -28,7 +28,7 @@ from appell.compile.program import Program
 from appell.compile.sources import sources_digest
 from appell.compile.tape import Tape
 
-LONG = 3000  # nodes from which on a formula is kept
+LONG = 300  # nodes from which on a formula is kept
 _FACE = ("name", "inputs", "outputs", "digest")
 
 
@@ -39,10 +39,22 @@ def kept(subject: str | None, make: Callable[[], Formula]) -> Formula:
         return make()
     begin = perf_counter()
     key = hashlib.sha256("\n".join(["formula", subject, sources, sys.version]).encode()).hexdigest()
-    if (entry := disk.find(key)) is not None:
-        found, size = _unpacked(entry)
-        LOG.info("%s: %d nodes found in the cache in %.3f s", found.name, size, perf_counter() - begin)
+    if (found := _found(key, begin)) is not None:
         return found
+    with disk.alone(key):
+        found = _found(key, begin)
+        return _made(key, make, begin) if found is None else found
+
+
+def _found(key: str, begin: float) -> Formula | None:
+    if (entry := disk.find(key)) is None:
+        return None
+    found, size = _unpacked(entry)
+    LOG.info("%s: %d nodes found in the cache in %.3f s", found.name, size, perf_counter() - begin)
+    return found
+
+
+def _made(key: str, make: Callable[[], Formula], begin: float) -> Formula:
     made = make()
     LOG.info("%s: %d nodes traced in %.3f s", made.name, length(made), perf_counter() - begin)
     if length(made) < LONG:
@@ -82,15 +94,15 @@ class Kept:
         vars(self)[name] = found = getattr(self.whole, name)
         return found
 
+    def __len__(self) -> int:
+        return self._size
+
     def __reduce__(self):
         return _same, (self.whole,)
 
 
 class KeptTape(Kept, Tape):
     """A tape that may still be on the disk."""
-
-    def __len__(self) -> int:
-        return self._size
 
 
 class KeptProgram(Kept, Program):

@@ -6,9 +6,9 @@
       100 turns of outward (row0[9], row1[3], numbers[15]) -> (row0[9], row1[6])
       …
 
-The frame holds the scalar inputs first, in the order of a tape's, then whatever the turns write. A turn reads its
-windows of the frame, runs its tape and writes its windows; then the next turn begins. The results are slots of the
-frame. A tape by itself is a program of one turn.
+The frame holds the scalar inputs first, in the order of a tape's, which stay as they are, then whatever the turns
+write. A turn reads its windows of the frame, runs its tape and writes its windows; then the next turn begins. The
+results are slots of the frame. A tape by itself is a program of one turn.
 """
 
 from __future__ import annotations
@@ -74,6 +74,14 @@ class Program:
     def input_size(self) -> int:
         return sum(array.size for array in self.inputs)
 
+    def __len__(self) -> int:
+        """The nodes of one evaluation: those of every turn."""
+        return sum(
+            stage.order.count(number) * len(step.tape)
+            for stage in self.stages
+            for number, step in enumerate(stage.steps)
+        )
+
     def __str__(self) -> str:
         def signed(described: Program | Tape) -> str:
             sides = (", ".join(map(str, arrays)) for arrays in (described.inputs, described.outputs))
@@ -125,6 +133,8 @@ def verify(program: Program) -> Program:
                     fail(f"turn {turn} of step '{tape.name}' reaches beyond the frame")
                 if len(set(written)) != len(written):
                     fail(f"turn {turn} of step '{tape.name}' writes a slot twice")
+                if written and min(written) < program.input_size:
+                    fail(f"turn {turn} of step '{tape.name}' writes over an input")
     if not all(0 <= slot < program.size for slot in program.results):
         fail("a result lies beyond the frame")
     if len(program.results) != sum(array.size for array in program.outputs):

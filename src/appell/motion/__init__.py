@@ -29,6 +29,7 @@ from appell.motion.paths.scaled import Scaled, time_optimal
 from appell.motion.paths.spline import Interpolated, Spline
 from appell.motion.pictures.drawing import draw
 from appell.motion.record import Record
+from appell.motion.records import Records
 
 __all__ = [
     "CartesianLine",
@@ -40,6 +41,7 @@ __all__ = [
     "Path",
     "Ramp",
     "Record",
+    "Records",
     "Scaled",
     "Singularity",
     "Spline",

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     import xarray
 
     from appell.motion.record import Record
+    from appell.motion.records import Records
 
 AXES = {"q": "coordinate", "qd": "coordinate", "v": "velocity", "a": "velocity", "vd": "velocity", "ad": "velocity"}
 
@@ -56,6 +57,26 @@ def to_xarray(record: Record) -> xarray.Dataset:
         data[quantity] = (dims, record[quantity])
     about = {**record.about, "events": [str(event) for event in record.events]}
     return _library("xarray").Dataset(data, coords=axes, attrs=about)
+
+
+def records_to_xarray(records: Records) -> xarray.Dataset:
+    """A Dataset over `member` and `time`, a variable a quantity, whose last axis has the names; `total_cost` a member.
+
+    records.to_xarray()["q"].sel(coordinate="elbow").quantile([0.05, 0.95], "member")
+    """
+    data: dict[str, Any] = {}
+    axes: dict[str, Any] = {"time": records.t}
+    for quantity, block in records.blocks.items():
+        dims: tuple[str, ...] = ("member", "time")
+        if records.titles[quantity]:
+            axis, names = AXES.get(quantity, "actuator"), list(records.names(quantity))
+            if axes.setdefault(axis, names) != names:
+                axes[axis := f"{quantity}_name"] = names
+            dims = (*dims, axis)
+        data[quantity] = (dims, block)
+    if records.cost is not None:
+        data["total_cost"] = (("member",), records.cost)
+    return _library("xarray").Dataset(data, coords=axes, attrs=records.about)
 
 
 def _library(name: str) -> Any:

@@ -68,7 +68,7 @@ class Record:
         data.setflags(write=False)
         for name, value in (("columns", tuple(self.columns)), ("data", data), ("events", tuple(self.events))):
             object.__setattr__(self, name, value)
-        object.__setattr__(self, "about", _plain(self.about))
+        object.__setattr__(self, "about", plain_about(self.about))
         _check(self)
 
     @staticmethod
@@ -268,7 +268,8 @@ class Record:
         return in_units(record, units).in_si() if units else record
 
 
-def _plain(about: Mapping[str, Any]) -> dict[str, Any]:
+def plain_about(about: Mapping[str, Any]) -> dict[str, Any]:
+    """What is said about a record, as files keep it."""
     try:
         return json.loads(json.dumps(dict(about)))
     except (TypeError, ValueError) as error:

@@ -18,6 +18,8 @@ QUANTITIES = {
     "ad": "rad/s² or m/s²",
     "integral": "rad s or m s",
     "gap": "rad or m",
+    "memory": "",  # of a law
+    "impulse": "N s",
     "code": "1",
     "counts": "1",
     "index_counts": "1",

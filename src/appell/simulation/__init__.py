@@ -1,6 +1,9 @@
-"""Flight and impact: the motion of robots in time, with walls in their way."""
+"""Flight and impact: the motion of robots in time, with walls in their way; many motions in one kernel."""
 
 from appell.simulation.contact import Contact
+from appell.simulation.fmu.export import to_fmu
+from appell.simulation.rollouts.plan import Rollout
+from appell.simulation.rollouts.rollout import rollout
 from appell.simulation.run import simulate
 from appell.simulation.sampled import Sampled
 from appell.simulation.status import Interrupted, Status
@@ -13,9 +16,12 @@ __all__ = [
     "Implicit",
     "Interrupted",
     "Plane",
+    "Rollout",
     "Sampled",
     "Sphere",
     "Status",
     "Surface",
+    "rollout",
     "simulate",
+    "to_fmu",
 ]

@@ -14,8 +14,15 @@ class Bar:
 
     PATIENCE = 1.0  # seconds of wall clock before anything is shown
 
-    def __init__(self, start: float, until: float, enabled: bool | None = None, console: Console | None = None):
-        self.start, self.until, self.enabled = start, until, enabled
+    def __init__(
+        self,
+        start: float,
+        until: float,
+        enabled: bool | None = None,
+        console: Console | None = None,
+        label: str = "simulate",
+    ):
+        self.start, self.until, self.enabled, self.label = start, until, enabled, label
         self.console = console or Console(stderr=True)
         self.begun = time.monotonic()
         self.progress: Progress | None = None
@@ -28,12 +35,12 @@ class Bar:
         if self.progress is None:
             if self.enabled is False or time.monotonic() - self.begun < self.PATIENCE:
                 return
-            columns = (TextColumn("simulate"), BarColumn(), TextColumn("{task.completed:.3g} of {task.total:.3g} s"))
+            columns = (TextColumn(self.label), BarColumn(), TextColumn("{task.completed:.3g} of {task.total:.3g} s"))
             if not self.console.is_terminal and not self.enabled:
                 self.enabled = False
                 return
             self.progress = Progress(*columns, TimeRemainingColumn(), console=self.console, transient=True)
-            self.task = self.progress.add_task("simulate", total=self.until - self.start)
+            self.task = self.progress.add_task(self.label, total=self.until - self.start)
             self.progress.start()
         self.progress.update(self.task, completed=t - self.start)
 

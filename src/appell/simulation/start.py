@@ -19,14 +19,14 @@ from appell.simulation.phase import Phase
 from appell.simulation.states import numbers
 
 
-def dynamics_of(given: Dynamics | System, wrenches: Mapping[str, Any] | None) -> Dynamics:
+def dynamics_of(given: Dynamics | System, wrenches: Mapping[str, Any] | None, what: str = "simulate") -> Dynamics:
     if wrenches is not None and not isinstance(wrenches, Mapping):
         raise ArgumentError(f"wrenches is {wrenches!r}.", expected="{frame: six numbers, or a function of (t, q, v)}")
     if isinstance(given, System):
         return Dynamics(given, friction=True, rotors=True, wrenches=tuple(wrenches or ()))
     if not isinstance(given, Dynamics):
         raise ArgumentError(
-            f"simulate was given {given!r}.", expected="Dynamics, or a robot or mechanism", hint='ap.load("puma")'
+            f"{what} was given {given!r}.", expected="Dynamics, or a robot or mechanism", hint='ap.load("puma")'
         )
     return given
 

@@ -130,19 +130,19 @@ def test_what_llvm_refuses_in_one_part_is_an_error_with_a_name():
 
 def test_threads_are_limited_by_the_processes_cores_and_by_the_environment(monkeypatch):
     monkeypatch.delenv("APPELL_THREADS", raising=False)
-    cores = objects.threads()
+    cores = objects.makers()
     assert cores >= 1
     monkeypatch.setenv("APPELL_THREADS", "1")
-    assert objects.threads() == 1
+    assert objects.makers() == 1
     monkeypatch.setenv("APPELL_THREADS", str(cores + 7))
-    assert objects.threads() == cores
+    assert objects.makers() == cores
 
 
 @pytest.mark.parametrize("limit", ["0", "-1", "two", "1.5"])
 def test_a_limit_that_is_no_number_of_threads_is_named(monkeypatch, limit):
     monkeypatch.setenv("APPELL_THREADS", limit)
     with pytest.raises(ArgumentError, match=f"APPELL_THREADS is '{limit}'"):
-        objects.threads()
+        objects.makers()
 
 
 def test_one_thread_makes_one_object(monkeypatch):

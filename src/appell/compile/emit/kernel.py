@@ -15,8 +15,9 @@ from appell.compile.emit.form import Form
 from appell.compile.emit.lanes import Format, Lanes
 from appell.compile.emit.layout import body, layout
 from appell.compile.emit.memory import GLOBAL, Memory
-from appell.compile.emit.move import LaneSamples, gather, scatter
+from appell.compile.emit.move import gather, scatter
 from appell.compile.emit.operand import Operand, locate, operands
+from appell.compile.emit.samples import Samples, over_samples
 from appell.compile.formula import Formula
 
 
@@ -24,16 +25,17 @@ def loop_kernel(tape: Formula, number: Format, fused: bool, form: Form) -> str:
     """The module of the ufunc's loop."""
     lanes = Lanes(number, form.register)
     found = body(tape, lanes, fused, form)
-    return _module(tape, found.text, _loop(tape, Emitter(lanes, fused), found))
+    return module(tape, found.text, _loop(tape, Emitter(lanes, fused), found))
 
 
 def single_kernel(tape: Formula, number: Format, fused: bool, form: Form) -> str:
     """The module of the function for one sample."""
     lanes = Lanes(number, form.register)
-    return _module(tape, body(tape, lanes, fused, form).text, _single(tape, Emitter(lanes, fused)))
+    return module(tape, body(tape, lanes, fused, form).text, _single(tape, Emitter(lanes, fused)))
 
 
-def _module(tape: Formula, *functions: str) -> str:
+def module(tape: Formula, *functions: str) -> str:
+    """The functions of a kernel, and what they refer to."""
     _, outputs = operands(tape, layout(tape).places)
     metadata = ["!0 = !{}", ""]
     return "\n".join([*(_table(operand) for operand in outputs), *functions, GLOBAL, *metadata])
@@ -51,56 +53,32 @@ def _loop(tape: Formula, emit: Emitter, of: BodyCode) -> str:
     memory = Memory(emit)
     taken, given = shape.reserve(memory, of.blocks)
     count = emit.value("load i64, ptr %dims, align 8")
-    last = emit.value(f"sub i64 {count}, 1")
     sources = [locate(emit, operand) for operand in inputs]
     targets = [locate(emit, operand) for operand in outputs]
-    before = emit.block
-    emit.branch(emit.value(f"icmp eq i64 {count}, 0"), "end", "turn")
+    emit.branch(emit.value(f"icmp eq i64 {count}, 0"), "end", "begin")
+    emit.enter("begin")
 
-    emit.enter("turn")
-    first = emit.phi("i64", ("0", before), ("%next", "written"))
-    emit.do(f"%next = add i64 {first}, {lanes.width * of.blocks}")
-    blocks: Index = 1
-    if of.blocks > 1:
-        left = emit.value(f"sub i64 {count}, {first}")
-        whole = emit.value(f"udiv i64 {emit.value(f'add i64 {left}, {lanes.width - 1}')}, {lanes.width}")
-        blocks = _smaller(emit, whole, str(of.blocks))
+    def turn(blocks: Index, samples: Samples) -> None:
+        def bring(block: Index) -> None:
+            here, at = samples(block), emit.address(taken, emit.times(block, shape.taken * lanes.bytes))
+            for place in sources:
+                gather(emit, place, here, at)
 
-    def samples(block: Index) -> LaneSamples:
-        start = emit.value(f"add i64 {first}, {emit.times(block, lanes.width)}")
-        numbers = [emit.value(f"add i64 {start}, {lane}") for lane in range(lanes.width)]
-        return LaneSamples(
-            numbers=[_smaller(emit, number, last) for number in numbers],
-            first=emit.value(f"mul i64 {start}, {lanes.itemsize}"),
-            complete=emit.value(f"icmp ult i64 {numbers[-1]}, {count}"),
-            unroll=not of.long,
-        )
+        def carry_away(block: Index) -> None:
+            here, at = samples(block), emit.address(given, emit.times(block, (shape.given or 0) * lanes.bytes))
+            for place in targets:
+                scatter(emit, place, here, at)
 
-    def bring(block: Index) -> None:
-        here, at = samples(block), emit.address(taken, emit.times(block, shape.taken * lanes.bytes))
-        for place in sources:
-            gather(emit, place, here, at)
+        emit.repeat(blocks, bring, unroll=True)
+        emit.do(f"call void @body(ptr {taken}, ptr {given}, i64 {blocks})")
+        emit.repeat(blocks, carry_away, unroll=True)
 
-    def carry_away(block: Index) -> None:
-        here, at = samples(block), emit.address(given, emit.times(block, (shape.given or 0) * lanes.bytes))
-        for place in targets:
-            scatter(emit, place, here, at)
-
-    emit.repeat(blocks, bring, unroll=True)
-    emit.do(f"call void @body(ptr {taken}, ptr {given}, i64 {blocks})")
-    emit.repeat(blocks, carry_away, unroll=True)
-    emit.jump("written")
-
-    emit.enter("written")
-    emit.branch(emit.value(f"icmp ult i64 %next, {count}"), "turn", "end")
+    over_samples(emit, of.blocks, not of.long, count, turn)
+    emit.jump("end")
     emit.enter("end")
     memory.release()
     emit.do("ret void")
     return emit.function("define void @loop(ptr %args, ptr %dims, ptr %steps, ptr %data) nounwind")
-
-
-def _smaller(emit: Emitter, x: str, y: str) -> str:
-    return emit.value(f"select i1 {emit.value(f'icmp ult i64 {x}, {y}')}, i64 {x}, i64 {y}")
 
 
 def _single(tape: Formula, emit: Emitter) -> str:

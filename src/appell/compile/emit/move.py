@@ -1,40 +1,25 @@
 """Moving samples between the user's arrays and the block that the body works on.
 
 Every move has the ways of `operand`; which one is taken is settled by branches that never change in a call, so
-the machine predicts them. In the last, incomplete block the lanes beyond the end repeat the last sample: they read what
-is there and write what is written anyway, and no mask is needed.
+the machine predicts them.
 
 A line of memory that is written without being in a cache is fetched first, and stores wait for it in their order; worst
 of all are those across the border of two lines. So large results are fetched ahead: what will be written soon into the
 first cache, the rows of the next block into the second, while the body of that block is still to come. They are written
-twice as fast; writing past the caches, which spares the fetching, is never better.
+twice as fast; writing past the caches, which spares the fetching, is never better. In a march the rows of a sample
+follow each other as steps do, so that rows of any length are fetched ahead along them.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from appell.compile.emit.emitter import Emitter, Index, Value
 from appell.compile.emit.operand import Place
+from appell.compile.emit.samples import LaneSamples
 from appell.compile.emit.transpose import groups, lanes_to_rows, rows_to_lanes
 
 LINE = 64  # bytes that caches hold together
 AHEAD = 4 * LINE  # bytes that the fetching of a row runs ahead of its writing
 UNROLL = 40  # elements; beyond it a move is a loop, so that a large matrix does not become a long program
-
-
-@dataclass(frozen=True)
-class LaneSamples:
-    """One register of samples, as names of LLVM values."""
-
-    numbers: list[Value]  # the sample in each lane
-    first: Value  # bytes from the beginning to the first sample, where neighbours are adjacent
-    complete: Value  # whether every lane has a sample of its own
-    unroll: bool  # whether moves may be written out, which is faster if their code stays in the first cache
-
-    def rows(self, emit: Emitter, place: Place) -> list[Value]:
-        """Pointers to the sample of each lane."""
-        return [emit.address(place.base, emit.value(f"mul i64 {n}, {place.step}")) for n in self.numbers]
 
 
 def gather(emit: Emitter, place: Place, samples: LaneSamples, block: Value) -> None:
@@ -61,7 +46,21 @@ def gather(emit: Emitter, place: Place, samples: LaneSamples, block: Value) -> N
             register = emit.value(f"insertelement {lanes.real} {register}, {lanes.scalar} {number}, i32 {lane}")
         emit.store(register, first, element)
 
+    def spread(element: Index) -> None:
+        emit.store(emit.spread(emit.address(place.base, place.offset(emit, element))), first, element)
+
+    if place.same is None:
+        _choose(emit, place, samples, packed, column, scattered)
+        return
+    same, own, moved = (emit.label(name) for name in ("same", "own", "brought"))
+    emit.branch(place.same, same, own)
+    emit.enter(same)
+    emit.repeat(place.operand.array.size, spread, unroll=place.operand.array.size <= UNROLL)
+    emit.jump(moved)
+    emit.enter(own)
     _choose(emit, place, samples, packed, column, scattered)
+    emit.jump(moved)
+    emit.enter(moved)
 
 
 def scatter(emit: Emitter, place: Place, samples: LaneSamples, block: Value) -> None:
@@ -71,19 +70,20 @@ def scatter(emit: Emitter, place: Place, samples: LaneSamples, block: Value) -> 
     def get(element: Index, plus: int = 0) -> Value:
         return emit.load(block, operand.slot(emit, element, plus))
 
-    long = operand.array.size * lanes.itemsize >= LINE
-    next_block = emit.value(f"mul i64 {place.step}, {lanes.width}") if long else ""
+    stream, long = bool(place.along), operand.array.size * lanes.itemsize >= LINE
+    next_block = emit.value(f"mul i64 {place.step}, {lanes.width}") if long and not stream else ""
 
     def packed(rows: list[Value], start: Index, width: int) -> None:
         kind, offset = f"<{width} x {lanes.scalar}>", emit.times(start, lanes.itemsize)
         turned = lanes_to_rows(emit, [get(start, k) for k in range(width)])
-        fetch = long and (not isinstance(offset, int) or offset % LINE == 0)
+        fetch = (long or stream) and (not isinstance(offset, int) or offset % LINE == 0)
         for value, row in zip(turned, rows, strict=True):
             at = emit.address(row, offset)
             emit.do(f"store {kind} {value}, ptr {at}, align {lanes.itemsize}")
             if fetch:
                 emit.prefetch(emit.address(at, AHEAD), soon=True)
-                emit.prefetch(emit.address(at, next_block), soon=False)
+                if next_block:
+                    emit.prefetch(emit.address(at, next_block), soon=False)
 
     def column(pointer: Value, element: Index) -> None:
         at = emit.address(pointer, place.offset(emit, element))

@@ -19,9 +19,9 @@ from appell.compile.emit.emitter import Emitter, Index, Value
 from appell.compile.emit.lanes import Lanes
 from appell.compile.emit.sincos import beyond_mask, reduce, sine_and_cosine
 
-_DIGITS = 1168  # bits of 2/π after the point: 190 beyond the largest exponent of a double, 971
+DIGITS = 1168  # bits of 2/π after the point: 190 beyond the largest exponent of a double, 971
 _TABLE_BYTES = 160  # the digits, and zeros above the point for angles near one
-_FRACTION = 190
+FRACTION = 190
 
 _REDUCE_HUGE = """
 @digits = private unnamed_addr constant [{bytes} x i8] [{digits}], align 32
@@ -87,11 +87,11 @@ nothing:
 
 def reduce_huge() -> str:
     """The routine on one double, any that is not small."""
-    table = two_over_pi(_DIGITS).to_bytes(_TABLE_BYTES, "little")
+    table = two_over_pi(DIGITS).to_bytes(_TABLE_BYTES, "little")
     return _REDUCE_HUGE.format(
         bytes=_TABLE_BYTES,
         digits=", ".join(f"i8 {byte}" for byte in table),
-        position=_DIGITS - _FRACTION + 1075,
+        position=DIGITS - FRACTION + 1075,
         half=1 << 253,
         half_pi=pi(62),
     )

@@ -5,6 +5,8 @@ The code is made with a secret that the user's folder holds: what is truncated, 
 by anybody else is never used, but made again and replaced. An entry is put in place whole, so two processes that
 make the same kernel at once both succeed.
 
+While one process makes an entry, others that want the same wait for it, on a lock in the folder: `one_maker`.
+
 The folder is `$APPELL_CACHE`, or the user's cache folder; "off" or "0" stands for none. It holds machine code, so it is
 made for its owner alone, and refused if somebody else owns it or may write to it; `folder` is how that is made sure of.
 No trouble with the disk ends a run: it costs one `CacheWarning` a process.
@@ -18,17 +20,21 @@ import os
 import secrets
 import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeVar
 
 from appell.compile.native.folder import NEW, Folder
+from appell.compile.native.making import MAKING
+from appell.compile.native.one_maker import one_maker
 from appell.errors import CacheWarning
 
 LIMIT = 1 << 30  # bytes of all entries
 _PRUNE_EVERY = 32  # entries written between two looks at the size of the folder
 _MAGIC = b"appell kernel 4\n"
 _SUFFIX = ".kernel"
+_LOCK = ".lock"
 _SECRET = "secret"
 _SECRET_SIZE = 32
 _HEAD = len(_MAGIC) + hashlib.sha256().digest_size
@@ -41,10 +47,12 @@ _written = 0
 
 def fetch(key: str, make: Callable[[], bytes]) -> bytes:
     """What has this key, from the disk or made now."""
-    found = find(key)
-    if found is None:
-        found = make()
-        keep(key, found)
+    if (found := find(key)) is not None:
+        return found
+    with alone(key):
+        if (found := find(key)) is None:
+            found = make()
+            keep(key, found)
     return found
 
 
@@ -56,6 +64,25 @@ def find(key: str) -> bytes | None:
 def keep(key: str, image: bytes) -> None:
     """Put something on the disk under its key, if there is a disk."""
     _in_folder(lambda folder, secret: _keep(folder, key, secret, image))
+
+
+@contextmanager
+def alone(key: str) -> Iterator[None]:
+    """As the only one on this machine who makes what has this key; whoever waited for that should look again.
+
+    Threads of one process take turns at `MAKING` first, so that none holds what another waits for.
+    """
+    with MAKING:
+        name = key + _LOCK
+        handle = _in_folder(lambda folder, secret: folder.open_lock(name))
+        if handle is None:
+            yield
+            return
+        try:
+            with one_maker(handle):
+                yield
+        finally:
+            _in_folder(lambda folder, secret: folder.remove(name))
 
 
 def _in_folder(use: Callable[[Folder, bytes], Found]) -> Found | None:
@@ -135,7 +162,7 @@ def _keep(folder: Folder, key: str, secret: bytes, image: bytes) -> None:
 
 def prune(folder: Folder, limit: int = LIMIT) -> None:
     """Delete the oldest entries until three quarters of the limit are left, if the folder has grown beyond it."""
-    entries = folder.files((_SUFFIX, NEW))
+    entries = folder.files((_SUFFIX, NEW, _LOCK))
     total = sum(size for _, size, _ in entries)
     if total <= limit:
         return

@@ -89,6 +89,13 @@ class Folder:
         finally:
             self.remove(temporary)
 
+    def open_lock(self, name: str) -> int | None:
+        """The handle of a file that is there to be locked, if it can be made; whoever opens it closes it."""
+        try:
+            return self._open(name, os.O_RDWR | os.O_CREAT)
+        except OSError:
+            return None
+
     def remove(self, name: str) -> None:
         with contextlib.suppress(OSError):
             os.unlink(self._name(name), **self._within())

@@ -2,6 +2,7 @@
 
 Core axes have fixed lengths in the signature, such as "(6),(6)->(6,6)", so NumPy itself refuses arrays of another size,
 and does all that it does for its own ufuncs: broadcasting, casting, `out=`, axes, errors of arithmetic, no lock held.
+A tape that is the step of a march has axes of steps besides: "(6),(r,e)->(r,6)".
 
 The loop for doubles stands first: NumPy takes the first loop to which all arguments can be cast, unless there is one of
 exactly their type. So float32 alone is computed in float32, and everything else in float64. A loop that nobody has
@@ -17,6 +18,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import DTypeLike
 
+from appell.compile.emit.core_axes import CoreAxes, formula_axes, march_axes
 from appell.compile.emit.form import Form
 from appell.compile.formula import Formula
 from appell.compile.native.kernels import load_kernel
@@ -29,20 +31,17 @@ _KINDS = (np.dtype(np.float64), np.dtype(np.float32))  # in the order of the loo
 _MOST_OPERANDS = 32  # of a ufunc in NumPy 1
 
 
-def make_ufunc(tape: Formula, doc: str = "", form: Form | None = None) -> np.ufunc:
+def make_ufunc(
+    tape: Formula, doc: str = "", form: Form | None = None, march: tuple[int, int] | None = None
+) -> np.ufunc:
     """Compile a tape for float64, or load it from the disk cache, and hand it over as a ufunc; float32 waits.
 
-    Their machine code has the form that suits the machine, unless another one is asked for.
+    Their machine code has the form that suits the machine, unless another one is asked for. With `march`, how many
+    inputs are carried and how many held, the tape is a step that is repeated.
     """
-    loops = UfuncLoops(tape, doc, form)
+    loops = UfuncLoops(tape, doc, form, march)
     loops.load(np.float64)
     return loops.ufunc()
-
-
-def signature(tape: Formula) -> str:
-    """The core shapes in NumPy's notation: "(6),(6)->(6,6)"."""
-    shapes = [f"({','.join(map(str, array.shape))})" for array in (*tape.inputs, *tape.outputs)]
-    return ",".join(shapes[: len(tape.inputs)]) + "->" + ",".join(shapes[len(tape.inputs) :])
 
 
 def _check(tape: Formula) -> None:
@@ -61,9 +60,12 @@ def _check(tape: Formula) -> None:
 class UfuncLoops:
     """Everything NumPy holds pointers to: the loops, their types, the names, and the code itself."""
 
-    def __init__(self, tape: Formula, doc: str = "", form: Form | None = None):
+    def __init__(self, tape: Formula, doc: str = "", form: Form | None = None, march: tuple[int, int] | None = None):
+        """`march` says how many inputs are carried and how many held, if the tape is a step that is repeated."""
         _check(tape)
         self._tape, self._form = tape, form
+        self._axes = formula_axes(tape) if march is None else march_axes(tape, sum(march))
+        self._settings = {} if march is None else {"carried": march[0], "held": march[1]}
         self._codes: dict[np.dtype, Code] = {}
         self._first_calls = [Loop(partial(self._first_call, kind)) for kind in _KINDS]
         operands = len(tape.inputs) + len(tape.outputs)
@@ -79,7 +81,8 @@ class UfuncLoops:
         kind = np.dtype(dtype)
         with MAKING:
             if kind not in self._codes:
-                self._codes[kind] = load_kernel(self._tape, kind, "loop", self._form)
+                function = "march" if self._settings else "loop"
+                self._codes[kind] = load_kernel(self._tape, kind, function, self._form, **self._settings)
                 self._functions[_KINDS.index(kind)] = self._codes[kind].address
         return self._codes[kind]
 
@@ -87,7 +90,7 @@ class UfuncLoops:
         """A ufunc with these loops, which live as long as it does."""
         tape, tables = self._tape, (self._functions, self._data, self._types)
         counts = len(tape.inputs), len(tape.outputs)
-        return gufunc(*tables, *counts, self._name, self._doc, signature(tape).encode(), owner=self)
+        return gufunc(*tables, *counts, self._name, self._doc, self._axes.signature.encode(), owner=self)
 
     def _first_call(self, kind: np.dtype, args, dims, steps, data) -> None:
         """A loop before there is one. An error leaves NaN and goes to `sys.unraisablehook`."""
@@ -96,17 +99,17 @@ class UfuncLoops:
             np.add(0.0, 0.0)  # clears the floating-point flags, for which NumPy would blame this call
             Loop(code.address)(args, dims, steps, data)
         except BaseException:
-            _fill_with_nan(self._tape, kind, args, dims, steps)
+            _fill_with_nan(self._axes, kind, args, dims, steps)
             raise
 
 
-def _fill_with_nan(tape: Formula, kind: np.dtype, args, dims, steps) -> None:
+def _fill_with_nan(axes: CoreAxes, kind: np.dtype, args, dims, steps) -> None:
     """What a loop gives that could not be made: no number."""
     number = ctypes.c_double if kind == np.float64 else ctypes.c_float
-    stride = len(tape.inputs) + len(tape.outputs) + sum(len(array.shape) for array in tape.inputs)
-    for position, array in enumerate(tape.outputs, start=len(tape.inputs)):
-        strides = [steps[position], *(steps[stride + axis] for axis in range(len(array.shape)))]
-        for index in np.ndindex(dims[0], *array.shape):
+    stride = len(axes.operands) + sum(map(len, axes.inputs))
+    for position, own in enumerate(axes.outputs, start=len(axes.inputs)):
+        strides = [steps[position], *(steps[stride + axis] for axis in range(len(own)))]
+        for index in np.ndindex(dims[0], *(dims[axes.dimension(axis)] for axis in own)):
             offset = sum(k * step for k, step in zip(index, strides, strict=True))
             number.from_address(args[position] + offset).value = np.nan
-        stride += len(array.shape)
+        stride += len(own)

@@ -12,6 +12,7 @@ from __future__ import annotations
 import hashlib
 import importlib
 import pkgutil
+from collections.abc import Callable
 from functools import cache
 from time import perf_counter
 from typing import Any
@@ -23,6 +24,7 @@ from appell.compile import emit
 from appell.compile.emit.form import Form
 from appell.compile.emit.kernel import loop_kernel, single_kernel
 from appell.compile.emit.lanes import DOUBLE, FLOAT
+from appell.compile.emit.march import march_kernel
 from appell.compile.formula import Formula
 from appell.compile.native import cache as disk
 from appell.compile.native.machine import Code, assemble
@@ -37,17 +39,20 @@ from appell.errors import ArgumentError
 
 FORMATS = {"d": DOUBLE, "f": FLOAT}
 ALONE = 8  # bytes of a register of one sample: its frame is small, and wide registers can take turns abreast
-KERNELS = {"loop": loop_kernel, "single": single_kernel}
+KERNELS: dict[str, Callable[..., str]] = {"loop": loop_kernel, "single": single_kernel, "march": march_kernel}
 
 
-def load_kernel(tape: Formula, dtype: DTypeLike, function: str, form: Form | None = None) -> Code:
-    """The function `loop` or `single` of a tape, ready to be called; in the form that suits the machine, or this."""
+def load_kernel(tape: Formula, dtype: DTypeLike, function: str, form: Form | None = None, **settings: int) -> Code:
+    """A function of a tape, one of `KERNELS`, ready to be called; in the form that suits the machine, or this.
+
+    The settings of a march are how many of its inputs are `carried` and how many `held`.
+    """
     code = np.dtype(dtype).char
     if code not in FORMATS:
         raise ArgumentError(f"'{tape.name}' cannot compute in {np.dtype(dtype)}.", expected="float64 or float32")
     target = host()
-    form = form or (Form(target.register, cache=target.cache) if function == "loop" else Form(ALONE))
-    parts = [tape.digest, code, function, repr(form), target.identity, emitter_digest()]
+    form = form or (Form(target.register, cache=target.cache) if function != "single" else Form(ALONE))
+    parts = [tape.digest, code, function, repr(sorted(settings.items())), repr(form), target.identity, emitter_digest()]
     key = hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
     begin, origin = perf_counter(), "found in the cache"
@@ -55,7 +60,7 @@ def load_kernel(tape: Formula, dtype: DTypeLike, function: str, form: Form | Non
     def make() -> bytes:
         nonlocal origin
         origin = "made"
-        return assemble(KERNELS[function](tape, FORMATS[code], target.has_fma, form), target, tape.name)
+        return assemble(KERNELS[function](tape, FORMATS[code], target.has_fma, form, **settings), target, tape.name)
 
     image = disk.fetch(key, make)
     loaded = Code(image, function)

@@ -18,6 +18,12 @@ LOG = logging.getLogger("appell")
 MAKING = threading.RLock()
 Made = TypeVar("Made")
 
+
+def held() -> bool:
+    """Whether this thread is making something: others then cannot, and it must not wait for them."""
+    return MAKING._is_owned()  # type: ignore[attr-defined]
+
+
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(before=MAKING.acquire, after_in_parent=MAKING.release, after_in_child=MAKING.release)
 

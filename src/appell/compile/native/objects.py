@@ -11,7 +11,6 @@ long modules are made at the level below, which leaves it out.
 from __future__ import annotations
 
 import ctypes
-import os
 import threading
 from collections import deque
 from typing import Any
@@ -19,23 +18,17 @@ from typing import Any
 import llvmlite.binding as llvm
 from llvmlite.binding import ffi
 
+from appell.compile.native.setting import cores, told
 from appell.compile.native.split import split
 from appell.compile.native.target import Target
-from appell.errors import ArgumentError
 
 _PARTS = 2  # a thread: one that is done early takes over from the others
 _LONG = 1_000_000  # characters, about six thousand steps
 
 
-def threads() -> int:
+def makers() -> int:
     """How many threads make machine code: one a core that this process may use, or fewer by `$APPELL_THREADS`."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    limit = os.environ.get("APPELL_THREADS", "")
-    if not limit:
-        return cores
-    if not limit.isdecimal() or int(limit) < 1:
-        raise ArgumentError(f"APPELL_THREADS is '{limit}'.", expected="a whole number from 1 on")
-    return min(cores, int(limit))
+    return min(cores(), told() or cores())
 
 
 def target_machine(target: Target, level: int = 2) -> llvm.TargetMachine:
@@ -49,7 +42,7 @@ def objects(text: str, target: Target) -> list[bytes]:
 
     No pass runs over the text: it is written as it should be executed.
     """
-    workers, level = threads(), 1 if len(text) > _LONG else 2
+    workers, level = makers(), 1 if len(text) > _LONG else 2
     parts = split(text, _PARTS * workers if workers > 1 else 1)
     found: dict[int, bytes] = {}
     waiting, problems = deque(enumerate(parts)), deque[BaseException]()

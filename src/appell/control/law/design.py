@@ -24,7 +24,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -33,9 +33,14 @@ from appell.algebra.scalar import Scalar, select
 from appell.control.axes import PerAxis, controllable, led, per_axis
 from appell.control.friction_parts import FrictionParts
 from appell.control.law.gains import Gains
+from appell.control.law.in_rollouts import design_law
 from appell.control.law.laws import feedback, find_law
 from appell.errors import ArgumentError
 from appell.model.system import System
+from appell.simulation.rollouts.laws import KernelLaw
+
+if TYPE_CHECKING:
+    from appell.compile.export.c.source import CSource
 
 SLOW = 0.02  # rad/s or m/s; a model's friction goes through zero over this much velocity
 
@@ -95,6 +100,10 @@ class Design:
                 "gain kp is zero for all joints.", expected="kp > 0: nothing would hold the arm in place"
             )
 
+    def kernel_law(self, reference: Any) -> KernelLaw:
+        """This law for `ap.rollout(..., law=design, reference=path)`."""
+        return design_law(self, reference)
+
     @cached_property
     def parts(self) -> FrictionParts:
         """The model's equations."""
@@ -125,6 +134,12 @@ class Design:
             grown = clamp(sum_ + self.period * error, -limit, limit)
             total.append(select(stopping, sum_, select(pushes, sum_, grown)))  # (3)
         return ControlStep(tau, total, demand)
+
+    def to_c(self, name: str | None = None, *, dtype: Any = np.float64) -> CSource:
+        """One step and its state as C99, with the bits of `Controller`: `design.to_c("arm_control").write("here")`."""
+        from appell.control.law.c_code import control_code
+
+        return control_code(self, name, dtype)
 
     def _demand(self, q, v, reference, integral, stopping: Scalar) -> list[Scalar]:
         law, equations = self.law, self.parts.equations

@@ -11,13 +11,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.linalg import LinAlgError, solve_continuous_are
 
 from appell.control.law.directions import deviation
+from appell.control.law.in_rollouts import regulator_law
 from appell.control.law.linear import LinearSystem
 from appell.errors import ArgumentError
+from appell.simulation.rollouts.laws import KernelLaw
 
 
 @dataclass(frozen=True)
@@ -35,6 +38,12 @@ class Regulator:
         tau = point.tau.copy()
         tau[list(point.inputs)] -= self.K @ x[list(self.places)]
         return tau
+
+    def kernel_law(self, reference: Any = None) -> KernelLaw:
+        """This law for `ap.rollout(..., law=regulator)`."""
+        if reference is not None:
+            raise ArgumentError("a regulator holds its own motion, and takes no reference.", expected="law= alone")
+        return regulator_law(self)
 
     @property
     def poles(self) -> np.ndarray:

@@ -8,12 +8,13 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Figure:
-    """`value` in `unit` ("x" for a ratio); `aim` is the least ratio, or the most of anything else, that is wanted.
+    """`value` in `unit` ("x" for how many times faster, "times" for how many times as long, "s", or a count); `aim` is
+    the least of the first, or the most of anything else, that is wanted.
 
     `ours` and `theirs` are seconds for one sample or one call, where the figure compares two.
     """
 
-    part: str  # batch, call, start or counts
+    part: str  # one of those of `run`
     robot: str
     name: str
     title: str
@@ -54,9 +55,11 @@ class Figure:
 
 
 def in_unit(value: float, unit: str) -> str:
-    """A number with its unit, to about three digits: 73x, 1.62x, 18.9 ns, 0.19 s, 173."""
+    """A number with its unit, to about three digits: 73x, 1.62x, 3.69 times, 18.9 ns, 0.19 s, 173."""
     if unit == "x":
         return f"{value:.0f}x" if value >= 20 else f"{value:.1f}x" if value >= 4 else f"{value:.2f}x"
+    if unit == "times":
+        return f"{value:.2f} times"
     return seconds_text(value) if unit == "s" else f"{value:.0f}"
 
 

@@ -1,14 +1,25 @@
-"""The whole measurement, in order, on one core."""
+"""The whole measurement, in order, on one core; only what measures threads has all of them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 
 from appell.errors import ArgumentError, unknown_name
-from appell.lab.bench import batch, call, closed_loops, constrained, control, inverse_kinematics, operations, start
+from appell.lab.bench import (
+    batch,
+    call,
+    closed_loops,
+    constrained,
+    control,
+    inverse_kinematics,
+    operations,
+    runge_kutta,
+    start,
+)
 from appell.lab.bench.clock import one_core
 from appell.lab.bench.figure import Figure
 from appell.lab.bench.held_robots import HELD
@@ -16,7 +27,7 @@ from appell.lab.bench.machine import machine, versions
 from appell.lab.bench.report import Report
 from appell.lab.bench.subject import Subject, pinocchio
 
-PARTS = ("batch", "call", "start", "counts", "parallel", "loops", "kinematics", "control")
+PARTS = ("batch", "call", "start", "counts", "parallel", "loops", "kinematics", "control", "rollouts")
 BATCH = 10_000
 
 
@@ -46,6 +57,7 @@ class Task:
     title: str
     ticks: int
     measure: Callable[[Callable[[], object]], list[Figure]]
+    alone: bool = True  # on one core
 
 
 def tasks(plan: Plan) -> list[Task]:
@@ -81,16 +93,23 @@ def tasks(plan: Plan) -> list[Task]:
         found.append(Task("inverse kinematics", ticks, measure))
     if "control" in plan.parts:
         found.append(Task("puma, control step", plan.turns, partial(control.measure, plan.turns)))
+    if "rollouts" in plan.parts:
+        measure = partial(runge_kutta.measure, plan.batch, plan.turns)
+        found.append(Task("puma, steps of Runge and Kutta", plan.turns, measure))
+        turns = runge_kutta.THREAD_TURNS * plan.turns
+        measure = partial(runge_kutta.measure_threads, plan.batch, turns)
+        found.append(Task("puma, two threads", turns, measure, alone=False))
     return found
 
 
 def run(plan: Plan, watch: Callable[[str], Callable[[], object]]) -> Report:
     """Measure everything; `watch(title)` gives what is to be called after each tick of a task."""
-    if {"batch", "call", "parallel", "loops", "kinematics"} & set(plan.parts):
+    if {"batch", "call", "parallel", "loops", "kinematics", "rollouts"} & set(plan.parts):
         pinocchio()
     figures: list[Figure] = []
-    with one_core() as core:
-        for task in tasks(plan):
+    core = None
+    for task in tasks(plan):
+        with one_core() if task.alone else nullcontext(core) as core:
             figures += task.measure(watch(task.title))
     return Report(
         tuple(figures),

@@ -8,7 +8,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Mapping
 from pathlib import Path as FilePath
@@ -16,6 +15,7 @@ from typing import Any
 
 from appell.errors import ArgumentError, DescriptionError, unknown_name
 from appell.motion.files import csv, journal, npz, parquet
+from appell.motion.files.whole import check_free, whole
 from appell.motion.record import Record
 
 FORMATS = {".csv": csv, ".npz": npz, ".parquet": parquet}
@@ -31,24 +31,14 @@ def check_target(path: FilePath, overwrite: bool = False) -> None:
         raise ArgumentError(
             f"'{path.name}' is no file that a record can be written to.", expected=f"a name in {', '.join(FORMATS)}"
         )
-    if path.exists() and not overwrite:
-        raise ArgumentError(
-            f"{path} is there already, and nothing is written over.", hint="another name, or overwrite=True"
-        )
+    check_free(path, overwrite)
 
 
 def write(record: Record, path: FilePath, overwrite: bool) -> None:
     """The record as a file, put in place when it is complete."""
     check_target(path, overwrite)
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        with part.open("wb") as file:
-            FORMATS[path.suffix.lower()].write(record, file)
-        part.replace(path)
-    except OSError as error:
-        raise ArgumentError(f"the record cannot be written to {path}: {error.strerror or error}.") from None
-    finally:
-        part.unlink(missing_ok=True)
+    with whole(path, "the record") as part, part.open("wb") as file:
+        FORMATS[path.suffix.lower()].write(record, file)
 
 
 def read(path: FilePath, columns: Mapping[str, str]) -> Record:

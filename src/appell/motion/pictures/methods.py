@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from appell.dynamics import Dynamics
     from appell.model.system import System
     from appell.motion.record import Record
+    from appell.motion.records import Records
 
 
 def plot(
@@ -29,6 +30,33 @@ def plot(
     if path is not None:
         check_picture(path)
     figure = plot_record(record, quantities, figure)
+    if path is not None:
+        save(figure, path)
+    return figure
+
+
+def plot_many(
+    records: Records,
+    path: str | FilePath | None = None,
+    quantities: str | Sequence[str] = (),
+    *,
+    members: Sequence[int] | None = None,
+    figure: Any = None,
+) -> Any:
+    """How all members spread over time: the median, the middle half and the middle nine tenths of every column.
+
+        records.plot("spread.png")
+        records.plot(quantities="q", members=[0, 7, 12])
+
+    With `members`, a line for each of these instead. Panels, figure and files are those of `Record.plot`; members that
+    were lost count as long as their numbers are finite.
+    """
+    from appell.motion.pictures.look import check_picture, save
+    from appell.motion.pictures.spread import plot_records
+
+    if path is not None:
+        check_picture(path)
+    figure = plot_records(records, quantities, members, figure)
     if path is not None:
         save(figure, path)
     return figure

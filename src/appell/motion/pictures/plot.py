@@ -6,7 +6,7 @@ can be read. Legends stand beside the panels and cover nothing.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import zip_longest
 from textwrap import fill
 from typing import Any
@@ -34,7 +34,12 @@ EVENTS: dict[str, tuple[str, Any]] = {
 Place = tuple[int, int]  # row and column; a panel that belongs to no joint stretches over all columns
 
 
-def plot_record(record: Record, quantities: str | Sequence[str] = (), figure: Any = None) -> Any:
+Draw = Callable[[Any, Record, Panel, Samples | None], None]  # the lines of a panel on an axis
+
+
+def plot_record(
+    record: Record, quantities: str | Sequence[str] = (), figure: Any = None, draw: Draw = draw_lines
+) -> Any:
     """The panels of these quantities, or of all usual ones that say something, in a matplotlib figure."""
     if not len(record):
         raise ArgumentError("the record has no rows, and there is nothing to draw.")
@@ -51,7 +56,7 @@ def plot_record(record: Record, quantities: str | Sequence[str] = (), figure: An
         for (row, column), panel in zip(places, panels, strict=True):
             place = grid[row, column] if panel.names else grid[row, :]
             axes.append(figure.add_subplot(place, sharex=axes[0] if axes else None))
-            draw_lines(axes[-1], record, panel, samples)
+            draw(axes[-1], record, panel, samples)
         _name_lines(axes, panels, places)
         _name_times(axes, panels, places, record)
         figure.align_ylabels(axes)

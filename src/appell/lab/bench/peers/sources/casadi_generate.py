@@ -11,7 +11,8 @@ Everything is in link axes with (m, h, I) about the link's origin, s the link's 
 
 for joints that move by (b, u), turning and sliding. Composite bodies give the inertia matrix, which is factored for
 forward dynamics of few joints; many are taken by articulated bodies. Derivatives are CasADi's own jacobian(), along the
-velocities of a free base; the regressor is the jacobian of (4) by (m, h, I).
+velocities of a free base; the regressor is the jacobian of (4) by (m, h, I). A step of Runge and Kutta, of `STEP`
+seconds, is forward dynamics four times in one function.
 """
 
 import sys
@@ -20,6 +21,7 @@ from typing import Any
 
 import casadi as ca
 
+STEP = 1e-3  # s
 FEW = 12  # degrees of freedom up to which factoring the inertia matrix is the cheaper way to forward dynamics
 
 
@@ -227,7 +229,7 @@ def tangent(joints, q):
 def quantity_of(name, joints, gravity, q, v, w):
     bodies = [(joint.mass, joint.h, joint.I) for joint in joints]
 
-    def forward():
+    def forward(q=q, v=v):
         if len(ca.vertsplit(v)) <= FEW:
             bias = inverse_dynamics(joints, gravity, q, v, ca.SX(v.shape[0], 1), bodies)
             return factored_solve(mass_matrix(joints, q, bodies), w - bias)
@@ -239,10 +241,24 @@ def quantity_of(name, joints, gravity, q, v, w):
         pi = [ca.SX.sym(f"pi{k}", 10) for k in range(len(joints))]
         free = [(x[0], x[1:4], symmetric(x[4:])) for x in pi]
         return [ca.jacobian(inverse_dynamics(joints, gravity, q, v, w, free), ca.vertcat(*pi))]
+    if name == "runge_kutta":
+        return runge_kutta(forward, q, v)
     f = forward() if name.startswith("forward") else inverse_dynamics(joints, gravity, q, v, w, bodies)
     if not name.endswith("derivatives"):
         return [f]
     return [ca.jacobian(f, q) @ tangent(joints, q), ca.jacobian(f, v), ca.jacobian(f, w)]
+
+
+def runge_kutta(forward, q, v):
+    """(q, v) after a step of the classical method, for joints that each have one coordinate."""
+    a1 = forward(q, v)
+    v2 = v + STEP / 2 * a1
+    a2 = forward(q + STEP / 2 * v, v2)
+    v3 = v + STEP / 2 * a2
+    a3 = forward(q + STEP / 2 * v2, v3)
+    v4 = v + STEP * a3
+    a4 = forward(q + STEP * v3, v4)
+    return [q + STEP / 6 * (v + 2 * v2 + 2 * v3 + v4), v + STEP / 6 * (a1 + 2 * a2 + 2 * a3 + a4)]
 
 
 def symmetric(x):

@@ -1,0 +1,295 @@
+"""Exported C, measured: python benchmarks/c_export.py [bits] [speed] [publish].
+
+bits    the whole matrix of robots, functions, formats and machines: whether the exported C gives the bits of the
+        compiled function, one sample at a time and in batches; on a Cortex-M also instructions a call (the emulator's
+        clock, not cycles), bytes of code and constants, and bytes of stack
+speed   gcc -O3 -march=native on this machine: one sample a call against CasADi's generated C, of a textbook recursion
+        and of our own tape; batches against the ufunc on the same arrays, element k of sample i at x[k * n + i]
+
+Without a word both. Results go to benchmarks/results/c-export.json, a part that is not measured is kept, and tables to
+docs/c-code.md; `publish` writes the tables alone.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import json
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+
+import appell as ap
+from appell.compile.export.c.source import CSource
+from appell.lab.bench.clock import Contestant, compete, one_core
+from appell.lab.bench.machine import machine, versions
+from appell.lab.bench.peers.casadi_c import CasadiC
+from appell.lab.bench.peers.library import bound
+from appell.lab.bench.peers.workshop import OPTIMISED, SOURCES, Workshop
+from appell.lab.bench.results import save_results
+from appell.lab.bench.subject import find, random_states
+from appell.lab.boards.board import BOARDS, Board, BoardJob
+
+ROBOTS = ("puma", "panda", "agile-wrist", "talos")
+FUNCTIONS = {
+    "inverse dynamics": lambda dyn: dyn.inverse_dynamics,
+    "forward dynamics": lambda dyn: dyn.forward_dynamics,
+    "mass matrix": lambda dyn: dyn.mass_matrix,
+    "derivatives of inverse dynamics": lambda dyn: dyn.inverse_dynamics.jacobian("q", "v"),
+    "derivatives of forward dynamics": lambda dyn: dyn.forward_dynamics.jacobian("q", "v", "tau"),
+}
+COUNT = 19  # samples of the matrix
+BATCH, TURNS = 2000, 60
+AIMS = {"times faster than CasADi, one sample": 2.0, "times faster than the ufunc, batch": 1.0}
+RESULTS = Path(__file__).parent / "results" / "c-export.json"
+PAGE = Path(__file__).parents[1] / "docs" / "c-code.md"
+BEGIN, END = "<!-- figures: written by benchmarks/c_export.py -->\n", "<!-- end of figures -->\n"
+KINDS = {"float64": "double", "float32": "float"}
+FLAGS = ("-O3", "-march=native", "-ffp-contract=off", "-std=c99")
+
+
+def main() -> None:
+    asked = sys.argv[1:] or ["bits", "speed"]
+    if unknown := {*asked} - {"bits", "speed", "publish"}:
+        raise SystemExit(f"unknown: {', '.join(unknown)}; known are bits, speed and publish")
+    for part in asked:
+        if part != "publish":
+            store(**{part: {"bits": bits, "speed": speed}[part]()})
+    publish()
+
+
+def stored() -> dict:
+    return json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else {}
+
+
+def store(**parts: list[dict]) -> None:
+    save_results(RESULTS, stored() | {"machine": machine(), "versions": versions(), "aims": AIMS} | parts)
+
+
+# ---- figures
+
+
+def publish() -> None:
+    """Write the figures into the page."""
+    before, rest = PAGE.read_text(encoding="utf-8").split(BEGIN)
+    PAGE.write_text(before + BEGIN + figures() + END + rest.split(END)[1], encoding="utf-8")
+    print(f"written {RESULTS.name}, {PAGE.name}")
+
+
+def figures() -> str:
+    """What stands on the page."""
+    content, lines = stored(), []
+    if measured := content.get("bits"):
+        tried = [row for row in measured if row["equal"] is not None]
+        equal = sum(row["equal"] for row in tried)
+        lines += [f"Bits equal in {equal} of {len(tried)} combinations of robot, function, format and machine."]
+        lines += [
+            "",
+            "| on a Cortex-M | format | instructions a call | code, bytes | stack, bytes |",
+            "|---|---|---:|---:|---:|",
+        ]
+        for row in tried:
+            if "instructions" in row and row["function"] in ("inverse dynamics", "forward dynamics", "mass matrix"):
+                name = f"{row['robot']}, {row['function']}, {row['board'].removeprefix('cortex-').upper()}"
+                numbers = (f"{row[key]:,}" for key in ("instructions", "code", "stack"))
+                lines.append(f"| {name} | {KINDS[row['dtype']]} | {' | '.join(numbers)} |")
+        lines += ["", "Instructions are counted by the emulator; cycles are more.", ""]
+    if measured := content.get("speed"):
+        single = [row for row in measured if "CasADi" in row]
+        lines += [
+            "| one sample, gcc -O3, ns | exported | CasADi's C | CasADi's C of our tape |",
+            "|---|---:|---:|---:|",
+        ]
+        for row in single:
+            times = (f"{row[key]:.0f}" for key in ("ours", "CasADi", "CasADi of our tape"))
+            lines.append(f"| {row['robot']}, {row['function'].replace('_', ' ')} | {' | '.join(times)} |")
+        lines += ["", "| batch, gcc -O3, ns a sample | exported | ufunc on the same arrays |", "|---|---:|---:|"]
+        for row in measured:
+            if "ufunc" in row:
+                kind = KINDS[row["what"].split(", ")[1]]
+                name = f"{row['robot']}, {row['function'].replace('_', ' ')}, {kind}"
+                lines.append(f"| {name} | {row['ours']:.1f} | {row['ufunc']:.1f} |")
+    return "\n".join(lines) + "\n"
+
+
+# ---- bits
+
+
+def bits() -> list[dict]:
+    """All cells; one that was measured on the same source and samples is not measured again."""
+    known = {row["digest"]: row for row in stored().get("bits", ())}
+    rows: list[dict] = []
+    for name, of in FUNCTIONS.items():
+        for robot in ROBOTS:
+            system = find("talos").robot if robot == "talos" else ap.load(robot)
+            function = of(ap.Dynamics(system))
+            for board in BOARDS.values():
+                for dtype in board.formats:
+                    row = {"robot": robot, "function": name, "board": board.name, "dtype": dtype}
+                    code = function.to_c("exported", dtype=dtype)
+                    whole = "\n".join([*row.values(), *board.flags, code.source])
+                    row["digest"] = hashlib.sha256(whole.encode()).hexdigest()[:16]
+                    rows.append(known.get(row["digest"]) or row | cell(board, function, code, system, dtype))
+                    print("  ".join(f"{value}" for value in rows[-1].values()), flush=True)
+            found = {row["digest"] for row in rows}
+            store(bits=rows + [row for digest, row in known.items() if digest not in found])
+    return rows
+
+
+def cell(board: Board, function: ap.Function, code: CSource, system, dtype: str) -> dict:
+    if board.missing:
+        return {"equal": None, "why": board.missing}
+    given = samples(function, system, dtype)
+    with tempfile.TemporaryDirectory() as place, np.errstate(all="ignore"):
+        kept = ("-fstack-usage", "-save-temps=obj") if board.bare else ()
+        outcome = board.run({"it": BoardJob(code, function, given)}, Path(place), kept)
+        wanted = function(*given)
+        wanted = wanted if isinstance(wanted, tuple) else (wanted,)
+        equal = [
+            np.array_equal(found, want, equal_nan=True)
+            for part in (outcome.one, outcome.batch)
+            for found, want in zip(part["it"], wanted, strict=True)
+        ]
+        more = {"instructions": outcome.instructions["it"], **sizes(Path(place))} if board.bare else {}
+    return {"equal": all(equal), "source": len(code.source)} | more
+
+
+def samples(function: ap.Function, system, dtype: str) -> tuple[np.ndarray, ...]:
+    """Random states; among them huge angles, NaN and infinity."""
+    rng = np.random.default_rng(7)
+    q = np.array([system.random_configuration(rng) for _ in range(COUNT)])
+    rest = [rng.uniform(-3.0, 3.0, (COUNT, *array.shape)) for array in function.inputs[1:]]
+    arrays = [array.astype(dtype) for array in (q, *rest)]
+    arrays[0][3, -1], arrays[0][5, -2] = 1e9, -7e30
+    arrays[-1][11, 1], arrays[0][16, 0] = np.nan, np.inf
+    return tuple(arrays)
+
+
+def sizes(folder: Path) -> dict[str, int]:
+    """Bytes of code and constants of what a call of one sample needs, and of its stack."""
+    [made], [usage] = folder.glob("*exported.o"), folder.glob("*exported.su")
+    listed = subprocess.run(["arm-none-eabi-nm", "-S", made.name], cwd=folder, check=True, capture_output=True)
+    of_batches = re.compile(r"_batch$|_each\b|_lanes\b")
+    code = stack = deeper = 0
+    for line in listed.stdout.decode().splitlines():
+        match line.split():
+            case [_, size, _, name] if not of_batches.search(name):
+                code += int(size, 16)
+    for line in usage.read_text().splitlines():
+        name, size = line.split("\t")[0].rpartition(":")[2], int(line.split("\t")[1])
+        if name == "exported":
+            stack = size
+        elif not of_batches.search(name):
+            deeper = max(deeper, size)
+    return {"code": code, "stack": stack + deeper}
+
+
+# ---- speed
+
+_ROWS = """
+#include "exported.c"
+void rows(long n, const @real@ *x, const @real@ *y, const @real@ *z, @real@ *r)
+{
+    for (long k = 0; k < n; ++k)
+        exported(x + k * @n@, y + k * @n@, z + k * @n@, r + k * @n@);
+}
+"""
+
+
+def speed() -> list[dict]:
+    rows = []
+    with one_core(), tempfile.TemporaryDirectory() as place:
+        for robot in ("puma", "panda"):
+            for name in ("inverse_dynamics", "forward_dynamics"):
+                rows += one(robot, name, Path(place, robot, name)), *batches(robot, name, Path(place, robot, name))
+    for row in rows:
+        print("  ".join(f"{key} {value}" for key, value in row.items()))
+    return rows
+
+
+def one(robot: str, name: str, folder: Path) -> dict:
+    """One sample a call, the loop over many of them in C."""
+    subject, dyn = find(robot), ap.Dynamics(ap.load(robot))
+    states, function = random_states(subject, BATCH), getattr(dyn, name)
+    arrays = [np.ascontiguousarray(states[array.name]) for array in function.inputs]
+    found = {key: np.zeros_like(arrays[0]) for key in ("ours", "CasADi of our tape")}
+    built = build(folder, function, np.float64)
+    theirs = CasadiC(Workshop()).prepare(subject, name, states)
+    runs = {
+        "ours": bound(built.rows, None, BATCH, [*arrays, found["ours"]]),
+        "CasADi": theirs.run,
+        "CasADi of our tape": bound(
+            generated(folder, function).batch, None, BATCH, [*arrays, found["CasADi of our tape"], *[np.zeros(1)] * 2]
+        ),
+    }
+    times = compete({key: Contestant("run()", {"run": run}) for key, run in runs.items()}, TURNS)
+    wanted = function(*arrays)
+    assert np.array_equal(found["ours"], wanted)
+    for other in (theirs.results()[0], found["CasADi of our tape"]):
+        assert np.allclose(other, wanted, rtol=1e-9, atol=1e-9)
+    taken = {key: round(timing.best / BATCH * 1e9, 1) for key, timing in times.items()}
+    return {"robot": robot, "function": name, "what": "one sample, ns", **taken} | {
+        "times faster": round(taken["CasADi"] / taken["ours"], 2)
+    }
+
+
+def batches(robot: str, name: str, folder: Path) -> list[dict]:
+    """All samples at once, ours and the ufunc's on the same arrays."""
+    rows = []
+    for dtype in (np.float64, np.float32):
+        dyn, rng = ap.Dynamics(ap.load(robot)), np.random.default_rng(1)
+        function = getattr(dyn, name)
+        arrays = [rng.uniform(-3.0, 3.0, (array.size, BATCH)).astype(dtype) for array in function.inputs]
+        ours, theirs = (np.zeros_like(arrays[0]) for _ in range(2))
+        built = build(folder, function, dtype)
+        pointers = [ctypes.c_void_p(array.ctypes.data) for array in (*arrays, ours)]
+        names = {"f": built.exported_batch, "a": (ctypes.c_size_t(BATCH), *pointers)}
+        views = {"u": function.ufunc, "x": [array.T for array in arrays], "out": theirs.T}
+        contestants = {"ours": Contestant("f(*a)", names), "ufunc": Contestant("u(*x, out=out)", views)}
+        times = compete(contestants, TURNS)
+        assert np.array_equal(ours, theirs)
+        taken = {key: round(timing.best / BATCH * 1e9, 2) for key, timing in times.items()}
+        kind = f"batch of {BATCH}, {np.dtype(dtype).name}, ns a sample"
+        faster = round(taken["ufunc"] / taken["ours"], 2)
+        rows.append({"robot": robot, "function": name, "what": kind, **taken, "times faster": faster})
+    return rows
+
+
+def build(folder: Path, function: ap.Function, dtype) -> ctypes.CDLL:
+    real, place = ("double" if dtype == np.float64 else "float"), folder / np.dtype(dtype).name
+    function.to_c("exported", dtype=dtype).write(place, overwrite=True)
+    text = _ROWS.replace("@real@", real).replace("@n@", str(function.inputs[0].size))
+    return compiled(place, text, "ours")
+
+
+def generated(folder: Path, function: ap.Function) -> ctypes.CDLL:
+    """CasADi's C of the same tape, by way of `to_casadi`."""
+    import casadi
+
+    place = folder / "casadi"
+    place.mkdir(parents=True, exist_ok=True)
+    generator = casadi.CodeGenerator("theirs.c", {"with_header": False})
+    generator.add(casadi.Function("kernel", *_ends(function.to_casadi())))
+    generator.generate(f"{place}/")
+    return compiled(place, (SOURCES / CasadiC.source).read_text(encoding="utf-8"), "theirs", *OPTIMISED)
+
+
+def _ends(function) -> tuple[list, list]:
+    inputs = function.sx_in()
+    return inputs, function.call(inputs)
+
+
+def compiled(place: Path, text: str, name: str, *flags: str) -> ctypes.CDLL:
+    (place / f"{name}_rows.c").write_text(text)
+    shared = ["-fPIC", "-shared", "-w", f'-DKERNEL="{name}.c"']
+    command = ["gcc", *(flags or FLAGS), *shared, f"{name}_rows.c", "-o", f"{name}.so", "-lm"]
+    subprocess.run(command, cwd=place, check=True)
+    return ctypes.CDLL(str(place / f"{name}.so"))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,71 @@
+"""Whole rollouts against forward dynamics, in one run: what `ap.rollout` costs with all that is around its kernel.
+
+    python benchmarks/rollouts.py [members] [steps]
+
+Processor time, the least of several turns, in ns a step of a member of the PUMA, and as multiples of one forward
+dynamics of the same batch. Records are new arrays every time, as users get them; kernels are compiled before. The
+gradient is that of a cost by all torques, forward run included.
+"""
+
+from __future__ import annotations
+
+import sys
+from time import process_time
+
+import numpy as np
+
+import appell as ap
+from appell.simulation import Rollout
+
+TURNS = 7
+PD = {"kp": 100.0, "kd": 5.0}
+
+
+def law(t, q, v):
+    return [-PD["kp"] * x - PD["kd"] * rate for x, rate in zip(q, v, strict=True)]
+
+
+def cost(t, q, v, tau):
+    return sum((x * x for x in (*q, *v)), start=0.0) + 1e-3 * sum((x * x for x in tau), start=0.0)
+
+
+def least(work) -> float:
+    work()
+    times = []
+    for _ in range(TURNS):
+        begun = process_time()
+        work()
+        times.append(process_time() - begun)
+    return min(times)
+
+
+def main(members: int = 10_000, steps: int = 100) -> None:
+    dyn, rng = ap.Dynamics(ap.load("puma")), np.random.default_rng(0)
+    q, v, tau = (0.3 * rng.normal(size=(members, 6)) for _ in range(3))
+    out = np.empty((members, 6))
+    unit = least(lambda: [dyn.forward_dynamics(q, v, tau, out=out) for _ in range(10)]) / 10 / members
+    print(f"forward dynamics: {1e9 * unit:.1f} ns")
+    options = {"dt": 1e-3, "check": False}
+    cases = {
+        "rk4, last row": (Rollout(dyn), {"every": steps}),
+        "rk4, every 10th row": (Rollout(dyn), {"every": 10}),
+        "rk4, all rows": (Rollout(dyn), {}),
+        "rk4 with a law": (Rollout(dyn, law=law), {"every": steps}),
+        "euler": (Rollout(dyn, method="euler"), {"every": steps}),
+        "midpoint": (Rollout(dyn, method="midpoint"), {"every": steps}),
+        "rk4 with a cost": (Rollout(dyn, cost=cost), {"every": steps}),
+    }
+    for name, (plan, more) in cases.items():
+        seconds = least(lambda plan=plan, more=more: plan(q, v, tau, steps, **options, **more)) / members / steps
+        print(f"{name}: {1e9 * seconds:.1f} ns, {seconds / unit:.2f} forward dynamics")
+    few = max(1, members // 20)
+    plan = Rollout(dyn, cost=cost)
+    seconds = least(lambda: plan.gradient(q[:few], v[:few], tau[:few], steps, 1e-3)) / few / steps
+    print(f"gradient by all torques: {1e9 * seconds:.1f} ns, {seconds / unit:.2f} forward dynamics")
+    ways = {"torque": tau[:few]}
+    seconds = least(lambda: plan.change(q[:few], v[:few], tau[:few], steps, 1e-3, along=ways)) / few / steps
+    print(f"change along one direction: {1e9 * seconds:.1f} ns, {seconds / unit:.2f} forward dynamics")
+
+
+if __name__ == "__main__":
+    main(*map(int, sys.argv[1:]))

@@ -1,0 +1,67 @@
+"""A tape as a `casadi.Function` of SX symbols, with the names of its arguments and results.
+
+Vectors are columns and matrices are matrices; of arrays with more axes, which CasADi does not have, the last axis are
+the columns and all others the rows. Powers of two that only keep squares from overflowing (LEVEL) are 1 there.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from appell.compile.export.replay import replay
+from appell.compile.ops import Op
+from appell.compile.readings import Readings
+from appell.compile.tape import Array
+from appell.errors import needed_package
+
+
+def casadi_function(function: Readings) -> Any:
+    """The function over SX symbols."""
+    casadi = needed_package("casadi", "CasADi's functions", "appell[casadi]")
+    tape = function.tape
+    symbols = [casadi.SX.sym(array.name, *_matrix(array)) for array in tape.inputs]
+    scalars = [x[k] for x in symbols for k in _by_row(x.shape)]
+    values = iter(replay(tape, _table(casadi), scalars))
+    results = [_shaped(casadi, array, [next(values) for _ in range(array.size)]) for array in tape.outputs]
+    names = ([array.name for array in arrays] for arrays in (tape.inputs, tape.outputs))
+    return casadi.Function(function.name, symbols, results, *names)
+
+
+def _table(casadi: Any) -> dict[Op, Any]:
+    return {
+        Op.ADD: lambda x, y: x + y,
+        Op.SUB: lambda x, y: x - y,
+        Op.MUL: lambda x, y: x * y,
+        Op.DIV: lambda x, y: x / y,
+        Op.NEG: lambda x: -x,
+        Op.SQRT: casadi.sqrt,
+        Op.SIN: casadi.sin,
+        Op.COS: casadi.cos,
+        Op.ATAN2: casadi.atan2,
+        Op.SELECT: lambda x, y, z: casadi.if_else(x > 0.0, y, z),
+        Op.ROUND: lambda x: half_to_even(x, casadi.floor, casadi.ceil),
+        Op.LEVEL: lambda x: 1.0,
+    }
+
+
+def half_to_even(x: Any, floor: Any, ceil: Any) -> Any:
+    """The nearest whole number, by what all languages have: one less than x + ½ rounded down, if x = 2k + ½."""
+    half = (2 * x - 1) / 4
+    return floor((2 * x + 1) / 2) + ceil(half) - floor(half) - 1
+
+
+def _matrix(array: Array) -> tuple[int, int]:
+    """Rows and columns."""
+    if len(array.shape) < 2:
+        return array.size, 1
+    return math.prod(array.shape[:-1]), array.shape[-1]
+
+
+def _by_row(shape: tuple[int, int]) -> list[tuple[int, int]]:
+    return [(i, j) for i in range(shape[0]) for j in range(shape[1])]
+
+
+def _shaped(casadi: Any, array: Array, scalars: list[Any]) -> Any:
+    rows, columns = _matrix(array)
+    return casadi.reshape(casadi.vertcat(*scalars), columns, rows).T

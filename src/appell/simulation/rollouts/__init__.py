@@ -1,0 +1,1 @@
+"""Rollouts: many motions of one system in one kernel."""

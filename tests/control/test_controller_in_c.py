@@ -1,0 +1,70 @@
+"""A controller in C: step by step the torques and the state of `Controller`, to the last bit."""
+
+from __future__ import annotations
+
+import ctypes
+import shutil
+import subprocess
+
+import numpy as np
+import pytest
+
+import appell as ap
+from appell.compile.native.target import host
+from appell.errors import ArgumentError
+
+STEPS = 400
+
+
+def library(code, folder, dtype):
+    if shutil.which("gcc") is None:
+        pytest.skip("gcc not here: apt-get install gcc")
+    code.write(folder)
+    flags = ["-O2", "-march=native", "-std=c99", "-pedantic", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC"]
+    subprocess.run(["gcc", *flags, f"{code.name}.c", "-o", "law.so", "-lm"], cwd=folder, check=True)
+    return ctypes.CDLL(str(folder / "law.so"))
+
+
+def address(array: np.ndarray) -> ctypes.c_void_p:
+    return ctypes.c_void_p(array.ctypes.data)
+
+
+@pytest.mark.skipif(not host().has_fma, reason="this machine has no fused multiply-add")
+@pytest.mark.parametrize(
+    ("robot", "law", "ki"),
+    [("puma", "tracking-integral", 300.0), ("agile-wrist", "tracking", 0.0), ("puma", "pid", 40.0)],
+)
+def test_a_controller_in_c_gives_the_bits_of_the_controller(robot, law, ki, tmp_path):
+    """The reference jumps about, so that limits, rates and the anti-windup all come into play."""
+    model, rng = ap.load(robot), np.random.default_rng(1)
+    gains = ap.control.Gains(kp=400.0, kd=40.0, ki=ki)
+    design = ap.control.Design(model, gains, law=law, torque_limit=30.0, torque_rate=2e4, integral_limit=0.002)
+    code = design.to_c("arm_control")
+    c, controller = library(code, tmp_path, np.float64), ap.control.Controller(design)
+    n, m = model.nv, model.nu
+    state, tau = np.full(n + m, np.nan), np.zeros(m)
+    c.arm_control_init(address(state))
+    controller.reset()
+    home = np.array(model.home) if robot == "agile-wrist" else np.zeros(n)
+    met = set()
+    for _ in range(STEPS):
+        q, v = home + rng.uniform(-0.1, 0.1, n), rng.uniform(-1.0, 1.0, n)
+        reference = np.array([home + rng.uniform(-0.2, 0.2, n), rng.uniform(-1.0, 1.0, n), rng.uniform(-5.0, 5.0, n)])
+        c.arm_control_step(address(state), address(q), address(v), address(reference), address(tau))
+        wanted = controller(q, v, reference)
+        assert np.array_equal(tau, wanted)
+        assert np.array_equal(state, [*controller.integral, *wanted])
+        met |= {"torque limit"} if (abs(tau) == 30.0).any() else set()
+        met |= {"integral limit"} if (abs(controller.integral) == 0.002).any() else set()
+    assert "torque limit" in met or robot == "agile-wrist"
+    assert "integral limit" in met or robot == "agile-wrist"
+
+
+def test_a_controller_is_called_after_its_model_and_says_its_law():
+    gains = ap.control.Gains(kp=400.0, kd=40.0)
+    code = ap.control.Design(ap.load("puma"), gains).to_c(dtype=np.float32)
+    assert code.name == "puma_control"
+    assert "law 'tracking'" in code.header
+    assert "float integral[6];\n    float before[6];\n} puma_control_state;" in code.header
+    with pytest.raises(ArgumentError, match="no identifier of C"):
+        ap.control.Design(ap.load("puma"), gains).to_c("my law")

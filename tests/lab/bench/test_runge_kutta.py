@@ -1,0 +1,96 @@
+"""Steps of Runge and Kutta: what is timed is what CasADi's C, MuJoCo and SciPy compute."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+
+import numpy as np
+import pytest
+from scipy.integrate import solve_ivp
+
+from appell.errors import AppellError
+from appell.lab.bench import runge_kutta
+from appell.lab.bench.figure import Figure
+from appell.lab.bench.peers.contest import disagreement
+from appell.lab.bench.peers.peer import UnableError
+from appell.lab.bench.peers.rollout_peers import STEP, CasadiRollouts, MujocoRollouts
+from appell.lab.bench.peers.workshop import Workshop
+from appell.lab.bench.runge_kutta import STEPS, measure, measure_threads, motions
+from appell.lab.bench.subject import find
+
+PUMA = find("puma")
+MARCH = runge_kutta.runge_kutta(PUMA.dynamics)
+GIVEN = motions(PUMA, 9)
+OURS = MARCH(GIVEN.q, GIVEN.v, STEP * np.arange(STEPS), GIVEN.torque, every=GIVEN.every)
+
+
+def test_a_motion_under_constant_torque_is_scipys():
+    """Each stretch of `STEP` seconds has its own torque; DOP853 at 1e-12 is exact beside steps of fourth order."""
+    dyn, state = PUMA.dynamics, np.concatenate([GIVEN.q[0], GIVEN.v[0]])
+    for k in range(10):
+        force = GIVEN.torque[0, k]
+
+        def rate(t, y, force=force):
+            return np.concatenate([y[6:], dyn.forward_dynamics(y[:6], y[6:], force)])
+
+        state = solve_ivp(rate, (0, STEP), state, "DOP853", rtol=1e-12, atol=1e-13).y[:, -1]
+    found = np.concatenate([OURS[0][0, 0], OURS[1][0, 0]])
+    np.testing.assert_allclose(found, state, rtol=0, atol=1e-10)  # (hω)⁵/120 with ω = 15 rad/s, ten times
+
+
+@pytest.mark.parametrize("build", ["forward dynamics in C", "the whole step"])
+def test_casadi_moves_the_same_way_where_there_is_a_compiler(build, tmp_path):
+    peer = CasadiRollouts(Workshop(tmp_path), build)
+    if shutil.which("gcc") is None:
+        with pytest.raises(UnableError, match="gcc is not installed"):
+            peer.motions(PUMA, GIVEN)
+        return
+    prepared = peer.motions(PUMA, GIVEN)
+    prepared.run()
+    assert disagreement(OURS, prepared.results()) < 1e-11
+
+
+def test_mujoco_moves_the_same_way():
+    prepared = MujocoRollouts().motions(PUMA, GIVEN)
+    prepared.run()
+    assert disagreement(OURS, prepared.results()) < 1e-11
+
+
+def test_a_peer_that_is_not_there_says_so(monkeypatch):
+    monkeypatch.setitem(sys.modules, "mujoco", None)
+    with pytest.raises(UnableError, match="mujoco is not installed"):
+        MujocoRollouts().motions(PUMA, GIVEN)
+
+
+def test_robots_of_other_joints_are_refused():
+    floating = find("puma", base="floating")
+    with pytest.raises(UnableError, match="a joint of several coordinates"):
+        MujocoRollouts().motions(floating, GIVEN)
+
+
+def test_what_is_measured_has_figures_and_what_is_not_a_reason(monkeypatch):
+    monkeypatch.setattr(runge_kutta, "BUILDS", {})
+    figures = {figure.name: figure for figure in measure(16, 1, lambda: None)}
+    assert list(figures) == ["step", "forward_dynamics", "mujoco"]
+    assert figures["mujoco"].value * figures["step"].value == pytest.approx(
+        figures["step"].details["mujoco.rollout_seconds"]
+    )
+    assert figures["forward_dynamics"].met in (True, False)
+    monkeypatch.setitem(sys.modules, "mujoco", None)
+    figures = {figure.name: figure for figure in measure(16, 1, lambda: None)}
+    assert "mujoco is not installed" in figures["step"].details["no_mujoco.rollout"]
+    (threads,) = measure_threads(16, 1, lambda: None)
+    assert threads.details["one_thread_seconds"] > 0
+
+
+def test_a_peer_that_goes_elsewhere_is_not_timed(monkeypatch):
+    monkeypatch.setattr(runge_kutta, "BUILDS", {})
+    monkeypatch.setattr(runge_kutta, "disagreement", lambda ours, theirs: 1e-3)
+    with pytest.raises(AppellError, match=r"motions of mujoco\.rollout are 1\.0e-03 from ours; they are not timed"):
+        measure(4, 1, lambda: None)
+
+
+def test_how_many_times_as_long_is_best_when_it_is_small():
+    figure = Figure("rollouts", "puma", "forward_dynamics", "step", 4.2, "times", 4.5)
+    assert (figure.met, figure.value_text, figure.aim_text) == (True, "4.20 times", "≤ 4.50 times")

@@ -1,0 +1,231 @@
+"""How rollouts run: bad input by name, members that are lost, pieces, threads, single precision, Ctrl-C."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+
+import appell as ap
+from appell.errors import ArgumentError
+from appell.simulation import Rollout
+from appell.simulation.progress import Bar
+from appell.simulation.rollouts import chunks
+from free_bodies import box
+from robots import random_chain
+
+
+@pytest.fixture(scope="module")
+def arm() -> Rollout:
+    return Rollout(ap.Dynamics(ap.load("planar-2r")))
+
+
+@pytest.fixture(scope="module")
+def starts() -> np.ndarray:
+    return np.random.default_rng(0).normal(size=(101, 2))
+
+
+# ---- bad input
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"dt": 0.0}, "dt, the length of a step, is 0.0"),
+        ({"dt": -1e-3}, "dt, the length of a step, is -0.001"),
+        ({"dt": np.nan}, "dt, the length of a step, is nan"),
+        ({"dt": "fast"}, "dt, the length of a step, is 'fast'"),
+        ({"steps": 0}, "steps is 0"),
+        ({"steps": 10.5}, "steps is 10.5"),
+        ({"steps": 10, "every": 3}, "10 steps cannot be told every 3 steps"),
+        ({"every": 0}, "every is 0"),
+        ({"q0": [0.0]}, r"q0 has shape \(1,\)"),
+        ({"q0": np.zeros((2, 3, 2))}, r"q0 has shape \(2, 3, 2\)"),
+        ({"q0": "home"}, "q0 is no array of numbers"),
+        ({"q0": [np.nan, 0.0]}, "q0 holds a value that is not finite"),
+        ({"v0": np.zeros((4, 3))}, r"v0 has shape \(4, 3\)"),
+        ({"q0": np.zeros((4, 2)), "v0": np.zeros((5, 2))}, "q has 4, v has 5"),
+        ({"torque": np.zeros(3)}, r"torque has shape \(3,\)"),
+        ({"torque": np.zeros((4, 7, 2))}, "torque has 7 steps, and the rollout 10"),
+        ({"torque": [np.inf, 0.0]}, "torque of 'shoulder' is not finite"),
+        ({"parameters": np.zeros(10)}, "has no free bodies, and there are parameters"),
+        ({"wrenches": {"tool": np.zeros(6)}}, "wrenches are given on tool"),
+        ({"prescribed": {"motor": lambda t: (0, 0, 0)}}, "has no prescribed motion 'motor'"),
+        ({"dtype": "int32"}, "dtype is 'int32'"),
+        ({"start": np.inf}, "start is inf"),
+    ],
+    ids=str,
+)
+def test_what_is_wrong_with_a_call_is_named(arm, given, message):
+    with pytest.raises(ArgumentError, match=message):
+        arm(**({"steps": 10} | given))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"method": "rk5"}, "rollout has no method 'rk5'. Did you mean 'rk4'. It has: rk4, euler, midpoint, moreau"),
+        ({"final_cost": 1.0}, "final_cost is 1.0"),
+        ({"method": "moreau", "sweeps": 0}, "sweeps=0"),
+        ({"contacts": ap.Contact("all", ap.Plane((0, 0, 1))), "depth": -1.0}, "the depth of a penalty"),
+    ],
+)
+def test_what_is_wrong_with_an_option_is_named(options, message):
+    with pytest.raises(ArgumentError, match=message):
+        ap.rollout(ap.load("planar-2r"), steps=2, **options)
+
+
+def test_what_is_no_system_is_refused():
+    with pytest.raises(ArgumentError, match="rollout was given 'puma'"):
+        ap.rollout("puma")
+
+
+def test_a_free_body_needs_its_parameters():
+    with pytest.raises(ArgumentError, match="no parameters are given for the free bodies"):
+        ap.rollout(ap.load("planar-2r").with_free(), steps=2)
+
+
+def test_an_open_loop_is_named_with_its_member_or_closed_if_that_is_asked_for():
+    dyn = ap.Dynamics(ap.load("four-bar"))
+    q0 = np.tile(dyn.system.start, (3, 1))
+    q0[1, 0] += 0.05
+    plan = Rollout(dyn)
+    with pytest.raises(ArgumentError, match=r"q0 of member 1 of .* leaves constraint '.*' open by"):
+        plan(q0, None, None, 5, 1e-3)
+    assert np.abs(dyn.gap(plan(q0, None, None, 5, 1e-3, project=True).q)).max() < 1e-12
+
+
+def test_impulses_do_not_follow_prescribed_motions():
+    tree = ap.load("planar-2r")
+    robot = tree.with_loops(ap.Prescribed(ap.Gear({tree.velocity_names[0]: 1.0}, name="motor")))
+    with pytest.raises(ArgumentError, match="moreau does not follow prescribed motions"):
+        ap.rollout(robot, method="moreau")
+
+
+# ---- members that are lost
+
+
+def test_a_start_that_is_not_finite_marks_its_member_and_no_other(arm, starts):
+    broken = starts.copy()
+    broken[3, 1], broken[7, 0] = np.nan, np.inf
+    found, whole = arm(broken, steps=20), arm(starts, steps=20)
+    assert found.lost.tolist() == [3, 7]
+    assert np.isnan(found.lasted[[3, 7]]).all()
+    others = np.setdiff1d(np.arange(len(starts)), [3, 7])
+    assert np.array_equal(found.q[others], whole.q[others])
+    assert found[3].status == "LOST"
+    assert found[2].finished
+
+
+def test_a_motion_that_blows_up_is_lost_when_it_does():
+    """v̇ grows like v³ for members that are pushed, which ends in finite time."""
+    dyn = ap.Dynamics(ap.load("planar-2r").with_gravity((0.0, 0.0, 0.0)))
+
+    def law(t, q, v):
+        return [50.0 * x * x * x for x in v]
+
+    v0 = np.zeros((4, 2))
+    v0[2] = 5.0
+    found = ap.rollout(dyn, None, v0, steps=300, dt=1e-3, law=law, check=False)
+    assert found.lost.tolist() == [2]
+    assert 0.0 < found.lasted[2] < 0.3
+    row = round(found.lasted[2] / 1e-3)
+    assert np.isfinite(found.q[2, row]).all()
+    assert not np.isfinite(np.append(found.q[2, row + 1], found.v[2, row + 1])).all()
+    assert "after t = " in found[2].message
+
+
+def test_a_quaternion_without_direction_is_lost():
+    q0 = np.tile(box().start, (2, 1))
+    q0[1, 3:] = 0.0
+    assert ap.rollout(box(), q0, steps=3).lost.tolist() == [1]
+
+
+# ---- pieces, threads, precision
+
+
+def test_pieces_threads_and_batches_give_the_same_bits(arm, starts, monkeypatch):
+    whole = arm(starts, steps=60, every=5)
+    monkeypatch.setattr(chunks, "CALL", 1e-9)
+    monkeypatch.setattr(chunks, "FIRST", 1)
+    pieces = arm(starts, steps=60, every=5)
+    assert np.array_equal(whole.q, pieces.q)
+    assert np.array_equal(whole.v, arm(starts, steps=60, every=5, threads=2).v)
+    assert np.array_equal(whole.q[40:43], arm(starts[40:43], steps=60, every=5).q)
+
+
+def test_single_precision_is_computed_and_kept_in_single_precision(arm, starts):
+    found, exact = arm(starts, steps=50, dtype="float32"), arm(starts, steps=50)
+    assert found.q.dtype == np.float32
+    assert 0.0 < np.abs(found.q - exact.q).max() < 1e-4
+
+
+def test_a_plan_is_called_again_with_other_steps(arm, starts):
+    first, second = arm(starts, steps=4, dt=2e-3), arm(starts, steps=8, dt=1e-3)
+    assert np.abs(first.q[:, -1] - second.q[:, -1]).max() < 1e-9
+    assert repr(arm) == "<Rollout of robot 'planar-2r' by rk4>"
+
+
+def test_energy_is_told_if_it_is_asked_for(arm, starts):
+    found = arm(starts, 0.1 * starts, steps=5, energy=True)
+    assert np.array_equal(found.energy, np.add(*arm.dyn.energy(found.q, found.v)))
+    assert "energy" not in arm(starts, steps=5)
+
+
+def test_ctrl_c_leaves_what_there_is(arm, starts, monkeypatch):
+    monkeypatch.setattr(chunks, "FIRST", 1)
+    monkeypatch.setattr(chunks, "CALL", 1e-9)
+    march, calls = type(arm.march).__call__, []
+
+    def interrupted(self, *arguments, **options):
+        calls.append(1)
+        if len(calls) == 4:  # the torques of the first row, and two rows
+            raise KeyboardInterrupt
+        return march(self, *arguments, **options)
+
+    monkeypatch.setattr(type(arm.march), "__call__", interrupted)
+    with pytest.raises(KeyboardInterrupt) as caught:
+        arm(starts, steps=10, check=False)
+    assert caught.value.records.q.shape == (101, 3, 2)
+    assert "3 rows were done" in caught.value.__notes__[0]
+
+
+def test_a_rollout_tells_a_bar_how_far_it_is(arm, starts, monkeypatch):
+    monkeypatch.setattr(chunks, "FIRST", 1)
+    told = []
+    monkeypatch.setattr(Bar, "__call__", lambda self, t: told.append((self.label, self.until, t)))
+    arm(starts, steps=10, dt=0.1, check=False)
+    assert {(label, until) for label, until, _ in told} == {("rollout", 1.0)}
+    times = [t for *_, t in told]
+    assert times == sorted(times)
+    assert times[-1] == pytest.approx(1.0)
+
+
+def falling(t, q, v):
+    return [-x for x in v]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"law": falling}, {"contacts": ap.Contact("all", ap.Plane((0.0, 1.0, 0.0), -5.0))}],
+    ids=["law", "walls"],
+)
+def test_a_plan_pickles_as_what_it_was_made_from(starts, options):
+    plan = Rollout(ap.load("planar-2r"), **options)
+    again = pickle.loads(pickle.dumps(plan))
+    assert np.array_equal(again(starts, steps=5).q, plan(starts, steps=5).q)
+
+
+def test_long_trees_run_as_loops_over_their_links():
+    chain = random_chain(3, 20)
+    loops, straight = (ap.rollout(ap.Dynamics(chain, looped=looped), steps=10) for looped in (True, False))
+    assert np.abs(loops.q - straight.q).max() < 1e-12 * np.abs(straight.q).max()
+    assert np.abs(straight.v).max() > 1e-3
+
+
+def test_records_travel_without_their_dynamics(arm, starts):
+    found = arm(starts, steps=3)
+    again = pickle.loads(pickle.dumps(found))
+    assert np.array_equal(again.q, found.q)
+    assert again.dynamics is None
