@@ -1,12 +1,12 @@
 """The methods by which a Function leaves for other languages.
 
-    f.to_c("pendulum")           C99 source and header, for a microcontroller or any program
-    f.to_casadi()                a casadi.Function of SX symbols, with the same names
-    f.to_jax()                   a function of JAX arrays: jit, vmap, grad
-    f.to_torch()                 a function of PyTorch tensors with autograd
-    f.to_sympy()                 SymPy expressions, common subexpressions as a list
-    f.to_latex()                 the same as text for a paper
-    f.to_json()                  the tape itself, for programs that read it
+f.to_c("pendulum")           C99 source and header, for a microcontroller or any program
+f.to_casadi()                a casadi.Function of SX symbols, with the same names
+f.to_jax()                   a function of JAX arrays: jit, vmap, grad
+f.to_torch()                 a function of PyTorch tensors with autograd
+f.to_sympy()                 SymPy expressions, common subexpressions as a list
+f.to_latex()                 the same as text for a paper
+f.to_json()                  the tape itself, for programs that read it
 """
 
 from __future__ import annotations
