@@ -5,12 +5,15 @@ from __future__ import annotations
 import sys
 from itertools import pairwise
 
+import mujoco
 import numpy as np
+import pinocchio as pin
 import pytest
 
 import appell as ap
 from appell.describe.convert import convert
 from appell.errors import ArgumentError, DescriptionError, ModelError
+from appell.lab.judges.mujoco_terms import full_matrix
 from mjcf_texts import HONOURED
 
 pytestmark = pytest.mark.filterwarnings("ignore::appell.errors.ModelWarning")
@@ -42,6 +45,26 @@ def test_mjcf_becomes_urdf_and_toml(name, tmp_path):
         convert(source, target)
         found, wanted = (terms(ap.load(path), np.random.default_rng(1)) for path in (target, source))
         np.testing.assert_allclose(found, wanted, rtol=0, atol=1e-12 * np.abs(wanted).max())
+
+
+@pytest.mark.parametrize("name", ["joints off the origin", "inertia from shapes", "frames and replicas"])
+def test_pinocchio_reads_of_the_urdf_what_mujoco_reads_of_the_mjcf(name, tmp_path):
+    """Two programs that share nothing with each other, each with its own format: the same inertia matrix and forces."""
+    (tmp_path / "a.xml").write_text(HONOURED[name])
+    robot = convert(tmp_path / "a.xml", tmp_path / "b.urdf")
+    theirs, ours = pin.buildModelFromUrdf(str(tmp_path / "b.urdf")), mujoco.MjModel.from_xml_string(HONOURED[name])
+    at = [theirs.joints[theirs.getJointId(joint)].idx_v for joint in robot.joint_names]
+    q, v, a = np.random.default_rng(2).uniform(-1, 1, (3, robot.nv))
+    turned = np.empty((3, robot.nv))
+    turned[:, at] = q, v, a
+    data, scratch = mujoco.MjData(ours), theirs.createData()
+    ours.opt.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_CONSTRAINT)
+    data.qpos[:], data.qvel[:], data.qacc[:] = q, v, a
+    mujoco.mj_inverse(ours, data)
+    theirs.gravity.linear = np.array([*robot.gravity])
+    np.testing.assert_allclose(pin.rnea(theirs, scratch, *turned)[at], data.qfrc_inverse, atol=1e-12)
+    M = pin.crba(theirs, scratch, turned[0])[np.ix_(at, at)]
+    np.testing.assert_allclose(np.triu(M) + np.triu(M, 1).T, full_matrix(ours, data), atol=1e-12)
 
 
 def test_loops_go_between_toml_and_mjcf(tmp_path):

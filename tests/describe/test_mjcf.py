@@ -131,6 +131,8 @@ LOOPS = {
     "sites": '<connect site1="p" site2="r"/>',
     "welded sites": '<weld site1="p" site2="r"/>',
     "two joints": '<joint joint1="x" joint2="y" polycoef=".1 .5 0 0 0"/>',
+    "two fixed tendons": '<tendon tendon1="t" tendon2="u" polycoef=".1 .7 0 0 0"/>',
+    "a fixed tendon that is held": '<tendon tendon1="t" polycoef=".1 0 0 0 0"/>',
     "a joint that is held": '<joint joint1="x" polycoef=".2 0 0 0 0"/>',
 }
 
@@ -144,7 +146,11 @@ def test_loops_are_closed_where_mujoco_has_them_closed(name, rng):
         '<site name="r" pos=".2 0 0" euler="0 .4 .1"/>',
         name="b",
     )
-    text = mjcf(free + other, f"<equality>{LOOPS[name]}</equality>")
+    tendons = (
+        '<tendon><fixed name="t"><joint joint="x" coef="2"/><joint joint="y" coef="-1"/></fixed>'
+        '<fixed name="u"><joint joint="y" coef=".5"/></fixed></tendon>'
+    )
+    text = mjcf(free + other, f"{tendons}<equality>{LOOPS[name]}</equality>")
     robot, model = read(text), mujoco.MjModel.from_xml_string(text)
     assert isinstance(robot, type(ap.load("four-bar")))
     assert max(gaps(model, robot, rng).values()) < 1e-10
@@ -193,3 +199,11 @@ def test_an_xml_file_is_what_its_outermost_tag_says(tmp_path):
                 load(path)
         else:
             assert load(path).nv >= 1
+
+
+def test_what_mujoco_remarks_is_a_warning_and_no_log(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    text = mjcf(link(), compiler='angle="radian" settotalmass="2"')
+    with pytest.warns(ModelWarning, match="MuJoCo says that compiler attribute 'settotalmass' is deprecated"):
+        assert read(text).link("arm").body.mass == pytest.approx(2.0)
+    assert not list(tmp_path.iterdir())

@@ -47,9 +47,13 @@ REFUSED = {
         "equality",
     ),
     "tendons that are tied": (
-        mjcf(link(), TENDON.format("") + '<equality>\n<tendon name="e" tendon1="t"/></equality>'),
-        "a tendon 'e', which appell cannot keep",
-        9,
+        mjcf(
+            link(more='<site name="s"/>') + '<site name="o" pos="1 0 0"/>',
+            '<tendon><spatial name="t"><site site="s"/><site site="o"/></spatial></tendon>\n'
+            '<equality><tendon name="e" tendon1="t"/></equality>',
+        ),
+        "ties tendon 't', which runs through space",
+        8,
         "equality",
     ),
     "a mocap body that drags": (

@@ -29,9 +29,18 @@ def mujoco() -> Any:
     return mujoco
 
 
-def compiled(text: str, path: Path | None, documents: Documents) -> Any:
-    """The MjModel of a file, or of a text that names no files."""
-    engine = mujoco()
+def compiled(text: str, path: Path | None, documents: Documents) -> tuple[Any, list[str]]:
+    """The MjModel of a file, or of a text that names no files, and what MuJoCo would write into a log."""
+    engine, remarks = mujoco(), []
+    before = engine.get_mju_user_warning()
+    engine.set_mju_user_warning(lambda remark: remarks.append(f"MuJoCo says that {' '.join(remark.split())}"))
+    try:
+        return _compiled(engine, text, path, documents), remarks
+    finally:
+        engine.set_mju_user_warning(before)
+
+
+def _compiled(engine: Any, text: str, path: Path | None, documents: Documents) -> Any:
     try:
         if path is not None:
             return engine.MjModel.from_xml_path(str(path))

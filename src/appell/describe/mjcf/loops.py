@@ -3,6 +3,7 @@
     connect     Point      an anchor of one body on an anchor of another, or two sites
     weld        Weld       a pose of one body on a pose of another, or two sites
     joint       Gear       q₁ - ref₁ = c₀ + c₁ (q₂ - ref₂): two joints, or one that is held
+    tendon      Gear       the same of two fixed tendons, which are sums of joints
 
 MuJoCo lets its constraints give way like stiff springs; here they hold exactly. Those that are switched off at the
 start are passed over with a word, the other kinds are refused.
@@ -38,12 +39,12 @@ def equalities(found: Findings, tree: ModelTree, builder: Builder) -> Iterator[t
             found.note(f"{kind} '{name}'")
         elif kind in ("connect", "weld"):
             yield _closure(found, tree, builder, k, Point if kind == "connect" else Weld, name), where
-        elif kind == "joint":
-            if gear := _gear(found, tree, k, name, where):
+        elif kind in ("joint", "tendon"):
+            if gear := _gear(found, tree, k, name, where, kind):
                 yield gear, where
         else:
             problem = f"<equality> has a {kind} '{name}', which appell cannot keep."
-            found.refuse("equality", problem, where, "connect, weld or joint")
+            found.refuse("equality", problem, where, "connect, weld, joint or tendon")
 
 
 def _closure(found: Findings, tree: ModelTree, builder: Builder, k: int, kind: type[Closure], name: str) -> Constraint:
@@ -75,14 +76,41 @@ def _shift(numbers: np.ndarray) -> Pose:
     return Pose(IDENTITY, shift if any(shift) else ZERO)
 
 
-def _gear(found: Findings, tree: ModelTree, k: int, name: str, where: str) -> Gear | None:
-    model, data = found.model, [float(x) for x in found.model.eq_data[k, :5]]
+Length = tuple[dict[str, float], float]  # what is added up of joints, by their names, and its value at qpos0
+
+
+def _joint_length(found: Findings, tree: ModelTree, joint: int) -> Length:
+    model = found.model
+    return {tree.joint_names[joint]: 1.0}, float(model.qpos0[model.jnt_qposadr[joint]])
+
+
+def _tendon_length(found: Findings, tree: ModelTree, tendon: int) -> Length | None:
+    """Of a fixed tendon, which adds up joints; None for one in space."""
+    model, start = found.model, int(found.model.tendon_adr[tendon])
+    ratios: dict[str, float] = {}
+    for k in range(start, start + int(model.tendon_num[tendon])):
+        if word("mjtWrap", model.wrap_type[k]) != "joint":
+            return None
+        name = tree.joint_names[int(model.wrap_objid[k])]
+        ratios[name] = ratios.get(name, 0.0) + float(model.wrap_prm[k])
+    return ratios, float(model.tendon_length0[tendon])
+
+
+def _gear(found: Findings, tree: ModelTree, k: int, name: str, where: str, kind: str) -> Gear | None:
+    """L₁ - L₁⁰ = c₀ + c₁ (L₂ - L₂⁰), of two joints or two fixed tendons; without a second, it is held."""
+    model, length = found.model, _joint_length if kind == "joint" else _tendon_length
+    constant, ratio, *higher = (float(x) for x in model.eq_data[k, :5])
     first, second = int(model.eq_obj1id[k]), int(model.eq_obj2id[k])
-    if second >= 0 and any(data[2:]):
-        problem = f"<equality> ties joint '{tree.joint_names[first]}' by a polynomial that is not linear."
-        found.refuse("equality", problem, where, 'polycoef="c0 c1 0 0 0"')
+    what = f"<equality> ties {kind} '{found.name(kind, first)}'"
+    if second >= 0 and any(higher):
+        found.refuse("equality", f"{what} by a polynomial that is not linear.", where, 'polycoef="c0 c1 0 0 0"')
         return None
-    refs = [float(model.qpos0[model.jnt_qposadr[joint]]) for joint in (first, second)]
-    ratio = data[1] if second >= 0 else 0.0
-    ratios = {tree.joint_names[first]: 1.0} | ({tree.joint_names[second]: -ratio} if ratio else {})
-    return Gear(ratios, refs[0] + data[0] - (ratio * refs[1] if ratio else 0.0), name=name)
+    one, other = length(found, tree, first), length(found, tree, second) if second >= 0 else ({}, 0.0)
+    if one is None or other is None:
+        found.refuse("equality", f"{what}, which runs through space.", where, "fixed tendons, which add up joints")
+        return None
+    ratios = dict(one[0])
+    for joint, share in other[0].items():
+        ratios[joint] = ratios.get(joint, 0.0) - ratio * share
+    offset = one[1] + constant - ratio * other[1]
+    return Gear({joint: share for joint, share in ratios.items() if share}, offset, name=name)

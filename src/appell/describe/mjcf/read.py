@@ -43,8 +43,8 @@ def read_mjcf(
         problem = f"{option} means nothing for MJCF, which says itself what moves."
         raise DescriptionError(problem, expected="<freejoint/> in the file", source=source)
     documents = Documents.of(text, source, None if path is None else path.parent)
-    model = compiled(text, path, documents)
-    return _robot(model, Lines(documents, source), physical, without, "")
+    model, remarks = compiled(text, path, documents)
+    return _robot(model, Lines(documents, source), physical, without, "", remarks)
 
 
 def from_mujoco(
@@ -59,7 +59,9 @@ def from_mujoco(
     return _robot(model, Lines(None, ""), physical, without, name or "")
 
 
-def _robot(model: Any, lines: Lines, physical: bool, without: Iterable[str], name: str) -> Robot | ConstrainedRobot:
+def _robot(
+    model: Any, lines: Lines, physical: bool, without: Iterable[str], name: str, remarks: Iterable[str] = ()
+) -> Robot | ConstrainedRobot:
     found = Findings(model, lines, without)
     check_whole(found)
     builder = Builder(
@@ -74,7 +76,7 @@ def _robot(model: Any, lines: Lines, physical: bool, without: Iterable[str], nam
     constraints = list(equalities(found, tree, builder))
     found.flaws.tell()
     robot = builder.build()
-    warn_of(found.notes, lines.source)
+    warn_of([*found.notes, *remarks], lines.source)
     return _closed(robot, constraints, lines) if constraints else robot
 
 
