@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from appell.algebra.scalar import select
 from appell.compile.emit.form import Form
+from appell.compile.emit.march import _abreast
 from appell.compile.function import Function
 from appell.compile.marching.march import March
 from appell.compile.native import cores
@@ -60,6 +61,16 @@ def test_a_batch_of_any_size_has_the_bits_of_a_loop_in_python(march, kind, count
     arguments = drawn(march, count, 12, kind)
     for every in (1, 4, 12):
         assert_same(march(*arguments, every=every), repeated(march, arguments, every))
+
+
+@kinds
+def test_short_steps_that_go_abreast_have_the_same_bits(kind):
+    """Registers of 16 to 64 bytes in up to four blocks: none of them full, some of them, all of them."""
+    march = pendulums("short", size=1)
+    assert _abreast(march.step.fused) > 1
+    for count in (1, 7, 8, 9, 31, 33, 65, 129):
+        arguments = drawn(march, count, 6, kind)
+        assert_same(march(*arguments, every=2), repeated(march, arguments, 2))
 
 
 @settings(max_examples=25, deadline=None)
