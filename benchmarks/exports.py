@@ -4,8 +4,8 @@ Before anything is timed, results must agree with the ufunc to 1e-13 and derivat
 compiled Jacobians to 1e-11, relative to the largest entry. A batch is 10,000 samples; JAX and PyTorch are called on
 arrays of their own and make new results; the ufunc writes into `out=`, and once more makes new ones. Memory that is
 given back stays with the process (`mallopt`): else the figures are those of the system, which hands new pages out, and
-differ from one run to the next. Times are processor time a sample, best of the turns. The rollouts are 100 steps of the
-PUMA by semi-implicit Euler, the gradient that of a cost by all torques.
+differ from one run to the next. Times are processor time a sample, of the fastest call. The rollouts are 100 steps of
+the PUMA by semi-implicit Euler, the gradient that of a cost by all torques.
 """
 
 from __future__ import annotations
@@ -13,8 +13,9 @@ from __future__ import annotations
 import ctypes
 import json
 import sys
+from collections.abc import Callable
 from pathlib import Path
-from time import perf_counter
+from time import perf_counter, process_time
 
 import jax
 import numpy as np
@@ -23,7 +24,7 @@ import torch
 import appell as ap
 from appell.compile.evaluate import evaluate
 from appell.compile.function import Function
-from appell.lab.bench.clock import Contestant, compete, one_core
+from appell.lab.bench.clock import one_core
 from appell.lab.bench.machine import machine, versions
 from appell.lab.bench.subject import find
 
@@ -72,26 +73,29 @@ def derivative_errors(function: Function, point: list[np.ndarray], rng) -> dict[
     }
 
 
+def minima(calls: dict[str, Callable[[], object]], turns: int) -> dict[str, float]:
+    """Seconds of processor time of the fastest call of each; calls take turns, several at a time."""
+    best = dict.fromkeys(calls, np.inf)
+    for _ in range(turns):
+        for name, call in calls.items():
+            for _ in range(6):
+                begin = process_time()
+                call()
+                best[name] = min(best[name], process_time() - begin)
+    return best
+
+
 def times(function: Function, arguments: list[np.ndarray], turns: int) -> dict[str, float]:
     """Nanoseconds a sample: the ufunc with old and with new results, JAX and PyTorch."""
-    results = function(*arguments)
-    names = {
-        "f": function,
-        "x": arguments,
-        "out": results,
-        "ready": jax.block_until_ready,
-        "fj": function.to_jax(),
-        "xj": [jax.numpy.asarray(x) for x in arguments],
-        "ft": function.to_torch(),
-        "xt": [torch.from_numpy(x) for x in arguments],
+    out, in_jax, in_torch = function(*arguments), function.to_jax(), function.to_torch()
+    arrays, tensors = [jax.numpy.asarray(x) for x in arguments], [torch.from_numpy(x) for x in arguments]
+    calls = {
+        "ufunc": lambda: function(*arguments, out=out),
+        "ufunc_new": lambda: function(*arguments),
+        "jax": lambda: jax.block_until_ready(in_jax(*arrays)),
+        "torch": lambda: in_torch(*tensors),
     }
-    contestants = {
-        "ufunc": Contestant("f(*x, out=out)", names),
-        "ufunc_new": Contestant("f(*x)", names),
-        "jax": Contestant("ready(fj(*xj))", names),
-        "torch": Contestant("ft(*xt)", names),
-    }
-    return {name: timing.best / len(arguments[0]) * 1e9 for name, timing in compete(contestants, turns).items()}
+    return {name: seconds / len(arguments[0]) * 1e9 for name, seconds in minima(calls, turns).items()}
 
 
 def case(robot: str, name: str, dyn: ap.Dynamics, function: Function, turns: int, derive: bool) -> dict[str, object]:
@@ -160,15 +164,14 @@ def rollouts() -> dict[str, float]:
     begin = perf_counter()
     ready(jax.jit(jax.grad(lambda u: cost(u, q[0], v[0])))(u[0]))
     first = perf_counter() - begin
-    names = {"c": costs, "g": gradients, "x": [jax.numpy.asarray(x) for x in (u, q, v)], "ready": ready, "t": by_torch}
-    contestants = {
-        "jax_costs": Contestant("ready(c(*x))", names),
-        "jax_gradients": Contestant("ready(g(*x))", names),
-        "torch_costs": Contestant("t(False)", names),
-        "torch_gradients": Contestant("t(True)", names),
+    x = [jax.numpy.asarray(x) for x in (u, q, v)]
+    calls = {
+        "jax_costs": lambda: ready(costs(*x)),
+        "jax_gradients": lambda: ready(gradients(*x)),
+        "torch_costs": lambda: by_torch(False),
+        "torch_gradients": lambda: by_torch(True),
     }
-    timings = compete(contestants, 3)
-    figures = {name: timing.best / BATCH / STEPS * 1e9 for name, timing in timings.items()}
+    figures = {name: seconds / BATCH / STEPS * 1e9 for name, seconds in minima(calls, 1).items()}
     for name, figure in figures.items():
         print(f"rollouts     {name:18} {figure:8.1f} ns a step and robot")
     return {**figures, "jax_first_gradient_seconds": first}
