@@ -22,6 +22,7 @@ CHAPTERS = {
     "simulation": ("Simulation", "appell.simulation", ""),
     "motion": ("Motion: paths, records, kinematics", "appell.motion", ""),
     "control": ("Control", "appell.control", ""),
+    "learning": ("Environments for learning", "appell.learning", ""),
     "identify": ("Identification", "appell.identify", ""),
     "sweeps": ("Sweeps", "appell.sweeps", ""),
     "errors": ("Errors and warnings", None, "appell.errors"),
