@@ -2,6 +2,7 @@
 # make test    set up and run the tests
 # make floors  set up the lowest versions that pyproject.toml declares, and run on them the tests that meet them
 # make bench   set up and measure against Pinocchio and other peers; writes benchmarks/results/
+# make docs    set up and build the documentation into docs/_build/html
 # make fuzz    set up and try to break it, for MINUTES (5)
 # make lint    set up and check style, types and the order of imports
 
@@ -18,7 +19,7 @@ FLOORS := tests/compile/native/test_gufunc.py tests/compile/native/test_bound.py
 	tests/control/test_linearize.py tests/describe/test_urdf_agrees_with_pinocchio.py \
 	tests/identify/test_measured_records.py tests/project/test_floors.py
 
-.PHONY: demo test floors bench fuzz lint clean
+.PHONY: demo test floors bench docs fuzz lint clean
 
 demo: .venv/demo
 	$(BIN)/appell reproduce
@@ -36,12 +37,16 @@ bench: .venv/test
 	$(BIN)/python benchmarks/simulation.py
 	$(BIN)/python benchmarks/publish.py
 
+docs: .venv/docs
+	$(BIN)/sphinx-build --fail-on-warning --keep-going --quiet -b html docs docs/_build/html
+	@echo "built docs/_build/html/index.html"
+
 fuzz: .venv/test
 	$(BIN)/appell fuzz --minutes $(MINUTES)
 
 lint: .venv/lint
-	$(BIN)/ruff check src tests benchmarks examples
-	$(BIN)/ruff format --check src tests benchmarks examples
+	$(BIN)/ruff check src tests benchmarks examples docs/site $(wildcard docs/*.py)
+	$(BIN)/ruff format --check src tests benchmarks examples docs/site $(wildcard docs/*.py)
 	$(BIN)/lint-imports
 	$(BIN)/mypy
 	$(BIN)/mypy tests/project/typed_face.py

@@ -1,43 +1,57 @@
-"""A million payloads through one kernel: the inertia of a link as an input, not as a constant.
+"""A million random payloads on a straight line of a PUMA: which torques do they need, and how many are too much?
 
-Run it with: python examples/05_a_million_payloads.py
+The line is Provenzano's, from rest to rest in one second: at its constant speed a payload would only weigh. A payload
+is a box of any size and density, gripped off its centre; its ten inertial parameters are an argument of the kernel.
+
+Run it with: python examples/05_a_million_payloads.py [COUNT]
 """
 
-from timeit import repeat
+import sys
+from time import perf_counter
 
 import numpy as np
 
 import appell as ap
 
-robot = ap.load("puma").with_free("link6")
-dyn = ap.Dynamics(robot)
-print(dyn.inverse_dynamics)
+PUMA = ap.load("puma")
+SPOTS, WAY = ((0.6, 0.175, 0.25), (0.244, 0.527, 0.25)), ap.motion.zyz(45, 60, 90)
+LINE = ap.motion.CartesianLine(PUMA, "tool", *SPOTS, WAY, 5.0, (1, 1, 1))
+DYNAMICS = ap.Dynamics(PUMA.with_free("link6"))
+LIMITS = np.array([drive.torque_limit for drive in PUMA.actuators])
 
-# Ten parameters: m, m c, then the inertia about the link's origin (xx, xy, yy, xz, yz, zz).
-bare = np.array(robot.link("link6").body.parameters)
-rng = np.random.default_rng(5)
-count = 1_000_000
-mass = rng.uniform(0.0, 5.0, count)
-reach = rng.uniform(0.05, 0.25, count)
 
-# A ball on the tool's axis: mass m at distance r, with its own inertia.
-payloads = np.zeros((count, 10))
-payloads[:, 0] = mass
-payloads[:, 3] = mass * reach
-payloads[:, 4] = payloads[:, 6] = mass * reach**2 + 1e-3 * mass
-payloads[:, 9] = 1e-3 * mass
-payloads += bare
+def boxes(count: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Masses, sides and centres of boxes in the hand."""
+    rng = np.random.default_rng(5)
+    mass, sides = rng.uniform(0.0, 15.0, count), rng.uniform(0.05, 0.3, (count, 3))
+    return mass, sides, rng.uniform(-0.25, 0.25, (count, 3)) * sides + (0.1 + 0.5 * sides) * [0.0, 0.0, 1.0]
 
-q = np.array([0.2, -0.7, 2.6, 0.1, 0.9, 0.0])
-v = np.array([0.5, 0.5, -0.5, 1.0, 1.0, 1.0])
-a = np.array([1.0, -1.0, 1.0, 2.0, 2.0, 2.0])
-tau = np.empty((count, 6))
-seconds = min(repeat(lambda: dyn.inverse_dynamics(q, v, a, payloads, out=tau), number=1, repeat=3))
-print(f"{count} payloads in {1e3 * seconds:.0f} ms, {1e9 * seconds / count:.0f} ns each")
 
-# The same numbers as a robot that carries the payload for good.
-heaviest = mass.argmax()
-loaded = ap.load("puma").with_bodies({"link6": ap.Body.from_parameters(payloads[heaviest].tolist())})
-assert np.allclose(ap.Dynamics(loaded).inverse_dynamics(q, v, a), tau[heaviest])
-least, most = np.abs(tau[:, 1]).min(), np.abs(tau[:, 1]).max()
-print(f"joint 2 needs from {least:.1f} N m to {most:.1f} N m")
+def motion(seconds: float = 1.0, instants: int = 21) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """q, v, a along the line with the least jerk from rest to rest."""
+    x, scale = np.linspace(0.0, 1.0, instants)[:, None], LINE.duration / seconds
+    q, slope, bend = LINE(LINE.duration * (x**3 * (10.0 - 15.0 * x + 6.0 * x**2))[:, 0])
+    rate, pull = scale * 30.0 * (x - x**2) ** 2, scale / seconds * 60.0 * (x - x**2) * (1.0 - 2.0 * x)
+    return q, slope * rate, bend * rate**2 + slope * pull
+
+
+def peaks(mass: np.ndarray, sides: np.ndarray, com: np.ndarray, block: int = 10_000) -> np.ndarray:
+    """The largest torque of every joint along the line, for every payload, a block of them at a time."""
+    (x, y, z), (xx, yy, zz) = com.T, (sides**2 / 12.0 + com**2).T
+    one = [np.ones_like(x), x, y, z, yy + zz, -x * y, xx + zz, -x * z, -y * z, xx + yy]  # m, m c, inertia at the origin
+    payloads = PUMA.link("link6").body.parameters + mass[:, None] * np.stack(one, axis=1)
+    along, blocks = motion(), (payloads[k : k + block, None] for k in range(0, len(mass), block))
+    torques = (DYNAMICS.inverse_dynamics(*along, each) for each in blocks)
+    return np.concatenate([np.maximum(tau.max(axis=1), -tau.min(axis=1)) for tau in torques])
+
+
+if __name__ == "__main__":
+    ap.set_threads("all")
+    given, begin = boxes(int(sys.argv[1]) if sys.argv[1:] else 1_000_000), perf_counter()
+    largest = peaks(*given)
+    print(f"{len(largest):,} payloads at 21 instants in {perf_counter() - begin:.2f} s, {ap.threads()} threads")
+    for name, limit, torque in zip(PUMA.joint_names, LIMITS, largest.T, strict=True):
+        low, middle, high = np.percentile(torque, [1, 50, 99])
+        share = np.mean(torque > limit)
+        print(f"{name}: {low:6.2f} {middle:6.2f} {high:6.2f} N m (1, 50, 99 %); {share:6.2%} beyond {limit} N m")
+    print(f"{(largest > LIMITS).any(axis=1).mean():.1%} of all payloads are too much for some joint")

@@ -38,6 +38,7 @@ from appell.errors import (
     ModelWarning,
     SimulationError,
     StepWarning,
+    SweepError,
     TraceError,
 )
 from appell.model.actuator import Actuator
@@ -77,6 +78,7 @@ _LATER: dict[str, tuple[str, str | None]] = {
     "Contact": ("appell.simulation", "Contact"),
     "Cylinder": ("appell.simulation", "Cylinder"),
     "Implicit": ("appell.simulation", "Implicit"),
+    "MujocoStates": ("appell.describe.mjcf.states", "MujocoStates"),
     "Path": ("appell.motion", "Path"),
     "Plane": ("appell.simulation", "Plane"),
     "Record": ("appell.motion", "Record"),
@@ -86,7 +88,9 @@ _LATER: dict[str, tuple[str, str | None]] = {
     "constraint": ("appell.model.constraint", None),
     "control": ("appell.control", None),
     "draw": ("appell.motion", "draw"),
+    "from_mujoco": ("appell.describe.mjcf.read", "from_mujoco"),
     "from_pinocchio": ("appell.describe.pinocchio", "from_pinocchio"),
+    "grid": ("appell.sweeps", "grid"),
     "gym_env": ("appell.learning", "gym_env"),
     "identify": ("appell.identify", None),
     "legs": ("appell.describe.legs", None),
@@ -94,20 +98,26 @@ _LATER: dict[str, tuple[str, str | None]] = {
     "rollout": ("appell.simulation", "rollout"),
     "shapes": ("appell.model.shapes", None),
     "simulate": ("appell.simulation", "simulate"),
+    "sweep": ("appell.sweeps", "sweep"),
+    "sweeps": ("appell.sweeps", None),
     "to_fmu": ("appell.simulation", "to_fmu"),
+    "to_mjcf": ("appell.describe.write", "to_mjcf"),
     "to_toml": ("appell.describe.write", "to_toml"),
     "to_urdf": ("appell.describe.write", "to_urdf"),
 }
 
 if TYPE_CHECKING:  # so that a type checker knows them too
-    from appell import control, identify, motion
+    from appell import control, identify, motion, sweeps
     from appell.describe import legs
+    from appell.describe.mjcf.read import from_mujoco
+    from appell.describe.mjcf.states import MujocoStates
     from appell.describe.pinocchio import from_pinocchio
-    from appell.describe.write import to_toml, to_urdf
+    from appell.describe.write import to_mjcf, to_toml, to_urdf
     from appell.learning import gym_env
     from appell.model import constraint, shapes
     from appell.motion import Path, Record, Records, draw
     from appell.simulation import Circle, Contact, Cylinder, Implicit, Plane, Sampled, Sphere, rollout, simulate, to_fmu
+    from appell.sweeps import grid, sweep
 
 __version__ = VERSION
 
@@ -148,6 +158,7 @@ __all__ = [
     "ModelError",
     "ModelWarning",
     "MovingBody",
+    "MujocoStates",
     "OnLine",
     "OnPlane",
     "OpCount",
@@ -173,6 +184,7 @@ __all__ = [
     "Sphere",
     "Spherical",
     "StepWarning",
+    "SweepError",
     "Tape",
     "TraceError",
     "Universal",
@@ -185,7 +197,9 @@ __all__ = [
     "cos",
     "draw",
     "from_dh",
+    "from_mujoco",
     "from_pinocchio",
+    "grid",
     "gym_env",
     "identify",
     "legs",
@@ -200,8 +214,11 @@ __all__ = [
     "simulate",
     "sin",
     "sqrt",
+    "sweep",
+    "sweeps",
     "threads",
     "to_fmu",
+    "to_mjcf",
     "to_toml",
     "to_urdf",
     "trace",

@@ -26,7 +26,7 @@ from appell.model.constrained import refuse_unconstrained
 from appell.model.system import System
 
 Body = Callable[..., Mapping[str, Any]]  # (equations, *arguments) -> results by name
-_QUICK = 9  # velocities up to which a function is traced in no more time than it takes to find its trace
+_QUICK = 3  # velocities up to which a function is traced in no more time than it takes to find its trace
 
 
 class Catalogue:

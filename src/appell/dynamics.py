@@ -24,8 +24,8 @@ from appell.model.system import System
 class Dynamics(ConstrainedCatalogue):
     """The equations of motion of a robot, constrained or not, or of a mechanism, as functions of NumPy arrays.
 
-    dyn = ap.Dynamics(ap.load("puma"))
-    tau = dyn.inverse_dynamics(q, v, a)
+        dyn = ap.Dynamics(ap.load("puma"))
+        tau = dyn.inverse_dynamics(q, v, a)
 
     `formulation` names a way to them (`appell formulations` lists all); `inertia` and `forward` choose another method
     for the inertia matrix and for forward dynamics of a tree. `friction=True` counts friction and offsets of the

@@ -69,6 +69,10 @@ class SimulationError(AppellError, RuntimeError):
     """A run that could not be carried to its end."""
 
 
+class SweepError(AppellError, RuntimeError):
+    """Many jobs that could not be carried on; what they had stored stays."""
+
+
 class CacheWarning(UserWarning):
     """The disk cache could not be used; results are right, only slower to come by."""
 

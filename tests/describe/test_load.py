@@ -53,7 +53,7 @@ def test_a_byte_order_mark_does_no_harm(tmp_path):
     ("source", "message"),
     [
         ("pumma", "The zoo has no robot 'pumma'. Did you mean 'puma'"),
-        ("robot.sdf", "'robot.sdf' is no description that appell can read.*\n.*puma"),
+        ("robot.step", "'robot.step' is no description that appell can read.*\n.*puma"),
         ("some/where", "'some/where' is no description"),
         (Path("nowhere.urdf"), "there is no such file.*\n.*nowhere.urdf"),
         ("", "directory"),

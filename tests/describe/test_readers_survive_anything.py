@@ -15,11 +15,13 @@ from appell.describe.tables import KEYS as TABLE_KEYS
 from appell.describe.urdf_parts import INERTIA
 from appell.describe.write import to_toml, to_urdf
 from appell.errors import DescriptionError, ModelError, ModelWarning
+from appell.lab.judges.random_mjcf import random_mjcf
 from appell.model.robot import Robot
 from robots import random_tree
+from sdf_texts import ARM
 
 ROBOT = random_tree(5, 3, actuators=True)
-TEXTS = {"urdf": to_urdf(ROBOT), "toml": to_toml(ROBOT)}
+TEXTS = {"urdf": to_urdf(ROBOT), "toml": to_toml(ROBOT), "mjcf": random_mjcf(3), "sdf": ARM}
 many = settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
 
 NUMBERS = st.sampled_from(
@@ -90,14 +92,14 @@ def nearly_urdf(draw) -> str:
     return tag("robot", link("a") + link("b") + link("c") + joints + transmission("j"), name="r")
 
 
-@pytest.mark.parametrize("format", ["urdf", "toml"])
+@pytest.mark.parametrize("format", TEXTS)
 @given(data=st.data())
 @many
 def test_damaged_files(format, data):
     survives(data.draw(damaged(TEXTS[format])), format)
 
 
-@pytest.mark.parametrize("format", ["urdf", "toml"])
+@pytest.mark.parametrize("format", TEXTS)
 @given(data=st.data())
 @settings(many, max_examples=60)
 def test_truncated_files(format, data):
@@ -105,7 +107,7 @@ def test_truncated_files(format, data):
     survives(text[: data.draw(st.integers(0, len(text)))], format)
 
 
-@pytest.mark.parametrize("format", ["urdf", "toml"])
+@pytest.mark.parametrize("format", TEXTS)
 @given(text=st.text())
 @many
 def test_texts_that_are_no_description_at_all(format, text):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 import warnings
 
@@ -63,7 +64,8 @@ def test_one_leftover_tag_does_not_refuse_a_file_that_is_whole(tag, attributes):
         urdf().replace('value="1"', 'value="$(arg mass)"'),
     ],
 )
-def test_a_file_that_needs_xacro_says_how_to_run_it(text, tmp_path):
+def test_a_file_that_needs_xacro_says_how_to_run_it(text, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "xacro", None)  # with the package it is run: test_xacro_files.py
     path = tmp_path / "arm.urdf.xacro"
     path.write_text(text)
     with pytest.raises(DescriptionError, match=r"(?s)this is a xacro file.*try       xacro arm.urdf.xacro > arm.urdf$"):

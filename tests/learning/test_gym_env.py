@@ -177,6 +177,8 @@ def test_every_episode_may_be_one_of_another_robot():
     def reset(rng):
         return [0.5], [0.0], nominal * rng.uniform(0.5, 2.0)
 
+    with pytest.raises(ArgumentError, match="nobody gives their parameters"):
+        ap.gym_env(robot, upright)
     env = ap.gym_env(robot, upright, members=4, reset=reset)
     env.reset(seed=0)
     torques = np.full((4, 1), 1.0, np.float32)

@@ -18,10 +18,10 @@ EXCHANGE = {"exchange", "torch", *EXTRAS["exchange"][0].removeprefix("appell[").
 
 
 def test_every_dependency_of_users_and_of_the_tests_has_a_floor():
-    """What the tests need is installed on its floors, but for the linters and for whom appell talks to."""
+    """What the tests need is installed on its floors, but for what builds the documentation, the linters and for whom appell talks to."""
     requirements = [
         *PROJECT["dependencies"],
-        *(r for e, rs in EXTRAS.items() if e not in {"lint", *EXCHANGE} for r in rs),
+        *(r for e, rs in EXTRAS.items() if e not in {"lint", "docs", *EXCHANGE} for r in rs),
     ]
     named = {r.partition(">=")[0] for r in requirements if not r.startswith("appell[")}
     assert set(floors(PROJECT)) == named

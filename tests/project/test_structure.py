@@ -158,7 +158,9 @@ def test_no_name_of_a_package_hides_a_module_of_it():
     assert hidden == []
 
 
-@pytest.mark.parametrize("chapter", ["", ".motion", ".motion.inverse", ".simulation", ".control", ".identify"])
+@pytest.mark.parametrize(
+    "chapter", ["", ".motion", ".motion.inverse", ".simulation", ".control", ".identify", ".sweeps"]
+)
 def test_every_public_class_and_function_says_what_it_is(chapter):
     module = importlib.import_module("appell" + chapter)
     named = {name: getattr(module, name) for name in module.__all__}

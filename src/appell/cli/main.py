@@ -17,6 +17,7 @@ from typer.core import TyperGroup
 from appell.cli import (
     bench,
     control,
+    convert,
     count,
     excite,
     export,
@@ -29,6 +30,7 @@ from appell.cli import (
     robots,
     rollout,
     simulate,
+    sweep,
     torques,
     trajectory,
     workspace,
@@ -71,6 +73,7 @@ app = typer.Typer(
 for command in (
     robots,
     info,
+    convert,
     trajectory,
     torques,
     workspace,
@@ -84,6 +87,7 @@ for command in (
     latency,
     simulate,
     rollout,
+    sweep,
     reproduce,
     fuzz,
 ):

@@ -8,7 +8,10 @@ from typing import Annotated
 import typer
 
 RobotName = Annotated[
-    str, typer.Argument(help="A robot or mechanism: a zoo name (see 'appell robots'), or a .urdf or .toml file.")
+    str,
+    typer.Argument(
+        help="A robot or mechanism: a zoo name (see 'appell robots'), or a .urdf, .xml (MJCF), .sdf or .toml file."
+    ),
 ]
 Base = Annotated[str, typer.Option(help="How its root stands: fixed, floating, planar or spherical.")]
 Physical = Annotated[bool, typer.Option(help="Refuse bodies that cannot exist; else accept them with a warning.")]

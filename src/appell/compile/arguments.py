@@ -4,7 +4,8 @@ NumPy's complaints about a call ("mismatch in core dimension 0 of operand 1") do
 and whose function it is. A call that the ufunc refuses comes here.
 
 A function goes by position. What has labels of its own (a pandas object, whose columns may stand in another order) is
-refused, and so are masked entries: all numbers of an argument count, so none can be missing.
+refused, and so are masked entries: all numbers of an argument count, so none can be missing. Dask and xarray bring
+functions to their arrays themselves.
 """
 
 from __future__ import annotations
@@ -15,14 +16,20 @@ from typing import Any
 import numpy as np
 
 from appell.compile.formula import Formula, length
-from appell.compile.native.cores import A_NUMBER, spread
-from appell.compile.native.setting import SETTING
+from appell.compile.native.cores import A_NUMBER, is_small, spread
+from appell.compile.native.setting import SETTING, threads
 from appell.compile.tape import Array
 from appell.errors import ArgumentError
 
 _PLAIN = frozenset({np.ndarray, list, tuple, float, int, np.float64, np.float32})
 A_NODE = 0.03  # ns in a batch, on one core
 _OPTIONS = ("threads", "out", "where", "axes", "axis", "keepdims", "order", "dtype", "subok", "signature", "casting")
+
+
+_BROUGHT = {  # by package: how its arrays get to a function
+    "dask": "dask.array.apply_gufunc(function, signature, ..., output_dtypes=float)",
+    "xarray": "xarray.apply_ufunc(function, ..., input_core_dims=..., output_core_dims=...)",
+}
 
 
 class Caller:
@@ -32,18 +39,23 @@ class Caller:
         self.ufunc, self.tape = ufunc, tape
         self.title = title(tape.name, owner)
 
-    def __call__(self, *arguments, threads=None, **options):
+    def __call__(self, *arguments, **options):
         if not _PLAIN.issuperset(map(type, arguments)):
             named = zip(arguments, self._names(len(arguments)), strict=True)
             arguments = tuple(plain(value, name, self.title) for value, name in named)
         try:
-            if threads is None and SETTING.count == 1:
+            if not options and ((SETTING.count or threads()) == 1 or is_small(arguments, self._cost)):
+                return self.ufunc(*arguments)
+            if "threads" not in options and SETTING.count == 1:
                 return self.ufunc(*arguments, **options)
-            return spread(self.ufunc, arguments, options, threads, self._cost)
+            return self._spread(arguments, **options)
         except ArgumentError:
             raise
         except (TypeError, ValueError) as error:
-            return self._explain(error, arguments, options | {"threads": threads})
+            return self._explain(error, arguments, options)
+
+    def _spread(self, arguments: tuple, threads=None, **options):
+        return spread(self.ufunc, arguments, options, threads, self._cost)
 
     @cached_property
     def _cost(self) -> float:
@@ -117,7 +129,14 @@ def plain(value: Any, name: str, of: str) -> Any:
         if np.ma.getmaskarray(value).any():
             raise ArgumentError(f"{of}: argument {name} has masked entries.", expected="all its numbers")
         return value.data
-    if type(value).__module__.partition(".")[0] == "pandas":
+    package = type(value).__module__.partition(".")[0]
+    if package in _BROUGHT:
+        raise ArgumentError(
+            f"{of}: argument {name} is a {package} {type(value).__name__}.",
+            expected="an array of numbers",
+            hint=f"{_BROUGHT[package]}; see docs/many-motions.md",
+        )
+    if package == "pandas":
         raise ArgumentError(
             f"{of}: argument {name} is a pandas {type(value).__name__}, whose labels nobody looks at.",
             expected="an array in the order of the system's names",

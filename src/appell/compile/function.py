@@ -142,6 +142,10 @@ class Function(Exports):
             self._loops.load(dtype)
         return self
 
+    def loop(self, dtype=np.float64) -> Code:
+        """The machine code for batches, as the ufunc calls it."""
+        return self._loops.load(dtype)
+
     def bind(self, dtype=np.float64) -> Bound:
         """The function on arrays of its own: `f = function.bind(); f.q[:] = ...; f(); f.tau`."""
         return bind(self.fused, dtype, self.kernel(dtype))

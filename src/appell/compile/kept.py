@@ -28,7 +28,7 @@ from appell.compile.program import Program
 from appell.compile.sources import sources_digest
 from appell.compile.tape import Tape
 
-LONG = 3000  # nodes from which on a formula is kept
+LONG = 300  # nodes from which on a formula is kept
 _FACE = ("name", "inputs", "outputs", "digest")
 
 
@@ -98,7 +98,8 @@ class Kept:
         return self._size
 
     def __reduce__(self):
-        return _same, (self.whole,)
+        """It travels as it lies on the disk: who finds the machine code there never unpacks it."""
+        return _arrived, (_packed(self.whole, self.fused),)
 
 
 class KeptTape(Kept, Tape):
@@ -109,8 +110,8 @@ class KeptProgram(Kept, Program):
     """A program that may still be on the disk."""
 
 
-def _same(formula: Formula) -> Formula:
-    return formula
+def _arrived(entry: bytes) -> Formula:
+    return _unpacked(entry)[0]
 
 
 def _kind(formula: Formula) -> type[KeptTape] | type[KeptProgram]:

@@ -4,6 +4,8 @@ axes, friction_parts, clock                          what can be controlled, its
 law/      gains, laws, design, controller            a control law, from its formula to one compiled function
           linear, directions                         what it does to small errors, constraints kept
           regulator                                  feedback of least cost about a steady motion
+          in_rollouts, measured                      both in the kernel of a rollout
+          io_system                                  the same systems for python-control
 cabinet/  wiring, generic, puma600, hardware         amplifiers, converters and sensors, and the interface to them
           signals, plant, cabinet_step, simulated    a simulated cabinet with a system behind it
           faults, shared, server                     what it can be told to suffer, and as a process of its own
@@ -26,6 +28,7 @@ from appell.control.clock import MonotonicClock, VirtualClock, real_time
 from appell.control.law.controller import Controller
 from appell.control.law.design import Design
 from appell.control.law.gains import Gains, critical, placed
+from appell.control.law.io_system import io_system
 from appell.control.law.laws import LAWS
 from appell.control.law.linear import LinearSystem, linearize, linearize_closed_loop
 from appell.control.law.regulator import Regulator, lqr
@@ -78,6 +81,7 @@ __all__ = [
     "first_difference",
     "generic_wiring",
     "index_search",
+    "io_system",
     "linearize",
     "linearize_closed_loop",
     "lqr",

@@ -12,6 +12,7 @@ from appell.describe.values import shortened
 from appell.errors import DescriptionError
 
 DECLARATION = '<?xml version="1.0" encoding="ISO-8859-1"?>'
+KINDS = "a .urdf, .xacro, .xml (MJCF), .sdf or .toml file"
 LARGEST = 64 * 2**20  # bytes; the largest humanoids with all their meshes named need less than one percent of it
 
 
@@ -19,7 +20,7 @@ def read_text(path: Path, largest: int = LARGEST) -> str:
     """The text of a file: UTF-8, or what an XML declaration or a byte order mark says it is."""
     source = shortened(str(path), 300).strip("'\"")
     if is_directory(path):
-        raise DescriptionError("this is a directory.", expected="a .urdf or .toml file", source=source)
+        raise DescriptionError("this is a directory.", expected=KINDS, source=source)
     try:
         with path.open("rb") as file:
             size = os.fstat(file.fileno()).st_size

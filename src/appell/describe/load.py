@@ -1,29 +1,48 @@
-"""One door to all descriptions: a name of the zoo, a URDF file or a TOML file."""
+"""One door to all descriptions: a name of the zoo, or a file in URDF, xacro, MJCF, SDF or TOML."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any
 
-from appell.describe.files import is_directory, read_text
+from appell.describe.catalogues import PREFIX, described
+from appell.describe.files import KINDS, is_directory, read_text
+from appell.describe.formats import BEFORE, format_of_file, format_of_text, format_of_xml
 from appell.describe.mechanism_toml import makers, refuse_options
 from appell.describe.toml import read_toml
 from appell.describe.urdf import read_urdf
 from appell.describe.values import shortened
+from appell.describe.xacro import expanded
 from appell.errors import DescriptionError, unknown_name
 from appell.model.constrained import ConstrainedRobot
 from appell.model.constraint import Constraint
 from appell.model.robot import Robot
 from appell.model.system import System
 
-READERS: dict[str, Callable[..., System]] = {"urdf": read_urdf, "toml": read_toml}
-BEFORE = "\ufeff \t\r\n"  # what may stand before a text
+
+def _read_mjcf(text: str, **options: Any) -> System:
+    from appell.describe.mjcf.read import read_mjcf
+
+    return read_mjcf(text, **options)
+
+
+def _read_sdf(text: str, **options: Any) -> System:
+    from appell.describe.sdf import read_sdf
+
+    return read_sdf(text, **options)
+
+
+READERS: dict[str, Callable[..., System]] = {
+    "urdf": read_urdf,
+    "toml": read_toml,
+    "mjcf": _read_mjcf,
+    "sdf": _read_sdf,
+}
 CONSTRAINED = "constrained"  # the folder of the zoo for robots with loops and wheels
-SUFFIXES = {"urdf": "urdf", "toml": "toml", "xacro": "urdf"}  # what needs no processing by xacro is a URDF
 
 
 def load(
@@ -34,30 +53,51 @@ def load(
     mimic: bool = True,
     name: str | None = None,
     loops: Iterable[Constraint] = (),
+    without: Iterable[str] = (),
+    arguments: Mapping[str, str] | None = None,
 ) -> System:
-    """The robot or mechanism of a zoo name, of a .urdf or .toml file, or of the text of one: load("puma").
+    """The robot or mechanism of a zoo name, of a file, or of the text of one: load("puma"), load("arm.urdf").
 
-    `base` is how the root link stands on the world: fixed, floating, planar or spherical. With `physical=False` a link
-    that lacks its inertia counts as massless, and bodies that cannot exist are accepted; one warning names them all.
-    With `mimic=False` every mimic joint gets a coordinate of its own. `loops` are constraints that the description does
-    not have: load("leg.urdf", loops=[ap.Point("rod", "heel")]). `base`, `mimic` and `loops` are for trees.
+    Files may be .urdf, .xacro, .xml and .mjcf (MJCF), .sdf or .toml; "robot_descriptions:panda_description" is a robot
+    of that package. `base` is how the root link stands on the world: fixed, floating, planar or spherical. With
+    `physical=False` a link that lacks its inertia counts as massless, and bodies that cannot exist are accepted; one
+    warning names them all. With `mimic=False` every mimic joint gets a coordinate of its own. `loops` are constraints
+    that the description does not have: load("leg.urdf", loops=[ap.Point("rod", "heel")]). `base`, `mimic` and `loops`
+    are for trees. `without` names what is to be left out of an MJCF instead of refused, such as "tendon" or "fluid";
+    `arguments` are those of a xacro file.
     """
     options: dict[str, Any] = {"base": base, "physical": physical, "mimic": mimic}
+    if without:
+        options["without"] = without
     system: Any
     if isinstance(source, str) and source in makers():
         refuse_options(source, **options)
         system = makers()[source](physical=physical).labelled(source=f"the zoo's {source}")
     elif isinstance(source, str) and (kept := {**_files(_zoo()), **_files(_zoo() / CONSTRAINED)}.get(source)):
         system = load_text(kept.read_text(encoding="utf-8"), "toml", source=f"the zoo's {source}.toml", **options)
-    elif isinstance(source, str) and (format := _format_of(source)):
+    elif isinstance(source, str) and (format := format_of_text(source)):
         system = load_text(source.lstrip(BEFORE), format, **options)
     else:
-        path = _path(source)
-        format = SUFFIXES.get(path.suffix.lower().lstrip("."), "")
-        if not format:
-            raise _not_a_description(source, path)
-        system = load_text(read_text(path), format, source=str(path), **options)
+        path = described(source) if isinstance(source, str) and source.startswith(PREFIX) else _path(source)
+        system = _load_file(source, path, arguments, options)
     return _closed(system if name is None else _renamed(system, name), tuple(loops))
+
+
+def _load_file(source: Any, path: Path, arguments: Mapping[str, str] | None, options: dict[str, Any]) -> System:
+    format = format_of_file(path)
+    if not format:
+        raise _not_a_description(source, path)
+    text, label = read_text(path), str(path)
+    if path.suffix.lower() == ".xml":
+        format = format_of_xml(text)
+    if format == "xacro":
+        text, label = expanded(path, text, arguments)
+        format = "urdf"
+    elif arguments:
+        raise DescriptionError("arguments are for xacro files.", expected="a .xacro file", source=str(path))
+    if format == "mjcf":
+        options["path"] = path
+    return load_text(text, format, source=label, **options)
 
 
 def _closed(system: System, loops: tuple[Constraint, ...]) -> System:
@@ -75,19 +115,15 @@ def _renamed(system: Any, name: str) -> System:
     return replace(system, name=name)
 
 
-def _format_of(source: str) -> str:
-    """The format of a text that was handed over in place of a path; empty if it looks like a path."""
-    start = source.lstrip(BEFORE)[:1]
-    return "urdf" if start == "<" else "toml" if "\n" in source.strip() else ""
-
-
 def _path(source: Any) -> Path:
     try:
         return Path(source)
     except TypeError:
-        expected = "a path, the text of a .urdf or .toml file, or a robot of the zoo: " + ", ".join(zoo_names())
-        hint = "ap.from_pinocchio(model)" if hasattr(source, "jointPlacements") else ""
-        problem = f"{'a model of Pinocchio' if hint else shortened(source)} is no description."
+        expected = f"a path, the text of {KINDS}, or a robot of the zoo: " + ", ".join(zoo_names())
+        made = {"jointPlacements": "Pinocchio", "jnt_qposadr": "MuJoCo"}
+        maker = next((name for mark, name in made.items() if hasattr(source, mark)), "")
+        hint = f"ap.from_{maker.lower()}(model)" if maker else ""
+        problem = f"{f'a model of {maker}' if maker else shortened(source)} is no description."
         raise DescriptionError(problem, expected=expected, hint=hint) from None
 
 
@@ -100,12 +136,25 @@ def load_tree(source: str | Path, **options: Any) -> Robot:
 
 
 def load_text(
-    text: str, format: str, *, base: str = "fixed", physical: bool = True, mimic: bool = True, source: str = ""
+    text: str,
+    format: str,
+    *,
+    base: str = "fixed",
+    physical: bool = True,
+    mimic: bool = True,
+    source: str = "",
+    **options: Any,
 ) -> System:
-    """The robot or mechanism of a description that is already in memory; `format` is "urdf" or "toml"."""
+    """The robot or mechanism of a description that is already in memory; `format` is urdf, mjcf, sdf or toml.
+
+    An MJCF may be told what is to be left out of it, as in `load`: without=["tendon"].
+    """
     if format not in READERS:
         raise DescriptionError(unknown_name("format", str(format), READERS, "appell"))
-    return READERS[format](text, base=base, physical=physical, mimic=mimic, source=source)
+    if options and format != "mjcf":
+        problem = f"{', '.join(f'{option}=' for option in options)} means nothing for a description in {format}."
+        raise DescriptionError(problem, expected="an MJCF", source=source)
+    return READERS[format](text, base=base, physical=physical, mimic=mimic, source=source, **options)
 
 
 def zoo_names() -> tuple[str, ...]:
@@ -134,10 +183,10 @@ def _files(folder: Traversable) -> dict[str, Traversable]:
 
 def _not_a_description(source: str | Path, path: Path) -> DescriptionError:
     if is_directory(path):
-        return DescriptionError("this is a directory.", expected="a .urdf or .toml file", source=shortened(str(path)))
+        return DescriptionError("this is a directory.", expected=KINDS, source=shortened(str(path)))
     if path.suffix or len(path.parts) != 1:
         problem = f"{shortened(str(source))} is no description that appell can read."
-        expected = "a .urdf or .toml file, or a robot of the zoo: " + ", ".join(zoo_names())
+        expected = f"{KINDS}, or a robot of the zoo: " + ", ".join(zoo_names())
         return DescriptionError(problem, expected=expected)
     problem = unknown_name("robot", str(source), zoo_names(), "The zoo")
-    return DescriptionError(problem, expected="one of these, or the path of a .urdf or .toml file")
+    return DescriptionError(problem, expected=f"one of these, or the path of {KINDS}")

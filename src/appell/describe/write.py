@@ -13,6 +13,7 @@ from appell.describe.constraints_toml import constraint_lines, settings_lines
 from appell.describe.edit_urdf import edited_urdf
 from appell.describe.files import read_text, write_text
 from appell.describe.mechanism_toml import mechanism_lines
+from appell.describe.write_mjcf import left_out, mjcf_lines, reworded
 from appell.describe.write_toml import toml_lines
 from appell.describe.write_urdf import unseen, urdf_lines
 from appell.errors import ModelError, ModelWarning
@@ -45,6 +46,24 @@ def to_urdf(robot: System, path: str | Path | None = None, *, like: str | Path |
             hint="to_urdf without like=, which writes the robot anew",
         )
     return _deliver(text.split("\n"), path, end="")
+
+
+def to_mjcf(system: System, path: str | Path | None = None) -> str:
+    """The robot in MJCF, for MuJoCo; with a path, also in that file: to_mjcf(robot, "arm.xml").
+
+    Points, welds and gears of two joints are written as equality constraints. Other constraints, bodies that MuJoCo
+    does not take and free joints that do not stand on the world are refused; what MJCF has no words for otherwise, or
+    says in other words, is named in one ModelWarning.
+    """
+    if not isinstance(system, (Robot, ConstrainedRobot)):
+        problem = f"{system.owner} is no tree of links, which is what MJCF describes."
+        raise ModelError(problem, hint="to_toml()")
+    lines = mjcf_lines(system)
+    if lost := left_out(system.tree):
+        warnings.warn(f"{system.owner}: MJCF has no words for {lost}.", ModelWarning, stacklevel=2)
+    if others := reworded(system.tree):
+        warnings.warn(f"{system.owner}: in MJCF {others}.", ModelWarning, stacklevel=2)
+    return _deliver(lines, path)
 
 
 def to_toml(system: System, path: str | Path | None = None) -> str:

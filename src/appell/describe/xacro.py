@@ -3,18 +3,48 @@
 xacro is the macro language that most URDFs are written in. Its definitions (property, arg, macro) change nothing by
 themselves. A tag that would have put something in its place (a macro's name, include, if) is passed over with a warning
 if the robot is whole without it. If it is not, the file has to be run through xacro first, and the error says how.
+
+A .xacro file is run through the package xacro where that is installed; lines are then those of the expansion. The text
+is screened first: what declares entities is refused before xacro sees it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import PurePath
+from collections.abc import Iterator, Mapping
+from pathlib import Path, PurePath
 
-from appell.describe.xml import Element
+from appell.describe.xml import Element, parse
+from appell.errors import DescriptionError
 
 DEFINITIONS = ("property", "arg", "macro")
 EXPRESSIONS = ("${", "$(")
 LISTED = 5
+
+
+def expanded(path: Path, text: str, arguments: Mapping[str, str] | None = None) -> tuple[str, str]:
+    """The URDF that xacro makes of a file, and how messages call it; the text as it is if there is nothing to expand.
+
+    Without the package the text is left as it is: one that is whole can be read, another says how to run xacro.
+    """
+    document = parse(text, str(path))
+    if not arguments and not any(True for _ in _calls(document)) and not any(map(_has_expression, _whole(document))):
+        return text, str(path)
+    try:
+        import xacro
+    except ImportError:
+        if arguments:
+            problem = "arguments are for the package xacro, which is not installed."
+            raise DescriptionError(problem, source=str(path), hint="pip install xacro") from None
+        return text, str(path)
+    mappings = {str(key): str(value) for key, value in (arguments or {}).items()}
+    try:
+        made = xacro.process_file(str(path), mappings=mappings).toprettyxml(indent="  ")
+    except SystemExit:
+        raise DescriptionError("xacro gave up on this file.", source=str(path)) from None
+    except Exception as error:  # it evaluates Python, which may fail in any way
+        told = " ".join(str(error).split()) or type(error).__name__
+        raise DescriptionError(f"xacro cannot expand this: {told.rstrip('.')}.", source=str(path)) from None
+    return made, f"the expansion of {path}"
 
 
 def refuse_unprocessed(document: Element) -> None:

@@ -31,7 +31,7 @@ def _spaces(episodes: Episodes) -> tuple[gymnasium.spaces.Box, gymnasium.spaces.
 class RobotEnv(gymnasium.Env):
     """One agent."""
 
-    metadata = {"render_modes": []}  # noqa: RUF012 - as Gymnasium has it
+    metadata: dict[str, Any] = {"render_modes": []}  # noqa: RUF012 - as Gymnasium has it
 
     def __init__(self, episodes: Episodes):
         self.episodes = episodes

@@ -81,10 +81,15 @@ class Episodes:
         self.dyn, self.system = self.plan.dyn, system
         if self.dyn.wrenches or system.prescribed:
             raise ArgumentError("an environment has neither wrenches nor prescribed motions.")
-        self.reset = self._start if reset is None else reset
+        self.reset = reset
         self.readout = self._readout(reward, observation, terminated)
         self._results = [array.name for array in self.plan.march.outputs]
         self._parameters = self.plan.formula.held.get("parameters", 0)
+        if self._parameters and reset is None:
+            raise ArgumentError(
+                f"{system.owner} has free bodies, and nobody gives their parameters.",
+                expected="reset=, a function of a generator that gives (q, v, parameters)",
+            )
 
     @property
     def observed(self) -> int:
@@ -111,16 +116,17 @@ class Episodes:
 
     # ---- starts
 
-    def _start(self, rng: np.random.Generator) -> Sequence[np.ndarray]:
-        n = self.system.nv
-        q = self.system.integrate(self.system.start, rng.uniform(-SPREAD, SPREAD, n))
-        return q, rng.uniform(-SPREAD, SPREAD, n)
-
     def begun(self, generators: Sequence[np.random.Generator]) -> Members:
         """A start for every generator."""
+        taken = np.zeros(len(generators), int)
+        if self.reset is None:
+            n = self.system.nv
+            spread = np.array([rng.uniform(-SPREAD, SPREAD, 2 * n) for rng in generators])
+            q = self.system.integrate(self.system.start, spread[:, :n])
+            return Members(q, spread[:, n:], np.zeros((len(q), 0)), taken)
         rows = [self._checked(self.reset(rng)) for rng in generators]
         q, v, parameters = (np.array([row[k] for row in rows]) for k in range(3))
-        return Members(q, v, parameters, np.zeros(len(rows), int))
+        return Members(q, v, parameters, taken)
 
     def _checked(self, given: Any) -> list[np.ndarray]:
         sizes = {"q": self.system.nq, "v": self.system.nv} | (

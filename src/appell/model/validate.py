@@ -116,8 +116,8 @@ def _joint(robot: Robot, joint: Joint) -> Iterator[Flaw]:
     if flaw := actuator_flaw(joint.actuator):
         yield Flaw(culprit, f"{who} {flaw}.", "an actuator that can exist")
     elif joint.motion.nv != 1:
-        if joint.actuator.rotor_inertia:
-            yield Flaw(culprit, f"{who} is {joint.motion.name}, but has a rotor.", "a joint of one axis")
+        if joint.actuator.rotor_inertia and joint.motion.name != "spherical":  # there the same about every axis
+            yield Flaw(culprit, f"{who} is {joint.motion.name}, but has a rotor.", "a joint of one axis, or a ball")
         if joint.actuator.stiffness:
             yield Flaw(culprit, f"{who} is {joint.motion.name}, but has a spring.", "a joint of one axis")
         if any(getattr(joint.actuator, limit) is not None for limit in LIMITS):

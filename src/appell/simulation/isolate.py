@@ -21,7 +21,7 @@ bracketed by two of those points, found by Brent's method to the spacing of time
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
+from functools import cache, partial
 
 import numpy as np
 from numpy.polynomial import chebyshev
@@ -97,8 +97,17 @@ def _falls(series: np.ndarray, depth: float, value: Callable[[float], float], lo
 
 def _turning_points(series: np.ndarray) -> np.ndarray:
     """Real parts of the roots of p' in (-1, 1), ascending; a point too many does no harm."""
-    slope = chebyshev.chebtrim(chebyshev.chebder(series), 1e-15 * np.abs(series).max())
+    slope = _slope_matrix(len(series) - 1) @ series
+    if abs(slope[0]) > np.abs(slope[1:]).sum():  # p' has no root there
+        return np.zeros(0)
+    slope = chebyshev.chebtrim(slope, 1e-15 * np.abs(series).max())
     if len(slope) < 2:
         return np.zeros(0)
     roots = np.real(chebyshev.chebroots(slope))
     return np.sort(roots[(roots > -1.0) & (roots < 1.0)])
+
+
+@cache
+def _slope_matrix(degree: int) -> np.ndarray:
+    """From the coefficients of p to those of p'."""
+    return chebyshev.chebder(np.eye(degree + 1))

@@ -86,10 +86,11 @@ def _crossing(piece: Piece, phase: Phase, floor: np.ndarray) -> Sighting | None:
     """Where a gap closes or a drive stops."""
     if not len(floor):
         return None
-    free = phase.free
+    free, slides = phase.free, phase.directions.any()
 
     def values(states: np.ndarray) -> np.ndarray:
-        return np.concatenate([_gaps(phase, states), _along(phase, states)], axis=1) - floor
+        gaps = _gaps(phase, states)
+        return (np.concatenate([gaps, _along(phase, states)], axis=1) if slides else gaps) - floor
 
     def sample(low: float, high: float, degree: int) -> np.ndarray:
         with np.errstate(all="ignore"):

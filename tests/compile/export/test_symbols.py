@@ -17,22 +17,7 @@ from appell.compile.export.to_sympy import sympy_text
 from appell.compile.function import Function
 from appell.errors import ArgumentError, DescriptionError
 from appell.lab.bench.subject import find
-
-EVERY_OP = {"x": 2, "y": (2, 2), "t": ()}
-
-
-def every_op(x, y, t):
-    """A function in which every instruction that a trace can have is met."""
-    from appell.algebra.scalar import atan2, cos, level, nearest, select, sin, sqrt
-
-    scale = level(x[0] + 4.0)
-    long = scale * sqrt((x[0] / scale) * (x[0] / scale) + (2.0 / scale) * (2.0 / scale))
-    angle = atan2(sin(y[0][1]) - 0.3, cos(y[1][0]) + 2.0)
-    return {
-        "m": [[long, angle], [select(t, x[1] / 3.0, -t), nearest(3.0 * x[1])], [0.0, t]],
-        "n": nearest(t) + select(-t, y[0][0], y[1][1]),
-        "cube": [[[x[0], 2.5]], [[x[1] * t, t * t]]],
-    }
+from export_cases import EVERY_OP, every_op
 
 
 @cache

@@ -11,8 +11,10 @@ from hypothesis import strategies as st
 
 from appell.algebra.scalar import select
 from appell.compile.emit.form import Form
+from appell.compile.emit.march import _abreast
 from appell.compile.function import Function
 from appell.compile.marching.march import March
+from appell.compile.native import cores
 from appell.compile.native.blocks import Batch
 from appell.compile.native.gufunc import make_ufunc
 from appell.errors import CompileError, TraceError
@@ -59,6 +61,16 @@ def test_a_batch_of_any_size_has_the_bits_of_a_loop_in_python(march, kind, count
     arguments = drawn(march, count, 12, kind)
     for every in (1, 4, 12):
         assert_same(march(*arguments, every=every), repeated(march, arguments, every))
+
+
+@kinds
+def test_short_steps_that_go_abreast_have_the_same_bits(kind):
+    """Registers of 16 to 64 bytes in up to four blocks: none of them full, some of them, all of them."""
+    march = pendulums("short", size=1)
+    assert _abreast(march.step.fused) > 1
+    for count in (1, 7, 8, 9, 31, 33, 65, 129):
+        arguments = drawn(march, count, 6, kind)
+        assert_same(march(*arguments, every=2), repeated(march, arguments, 2))
 
 
 @settings(max_examples=25, deadline=None)
@@ -108,8 +120,9 @@ def test_a_batch_can_be_split_anywhere_and_run_by_several_threads(march):
 
 @marches
 @kinds
-def test_threads_do_not_show(march, kind):
-    """Enough steps that the batch is shared, down to a few samples; the number of threads changes no bit."""
+def test_threads_do_not_show(march, kind, monkeypatch):
+    """A batch that is shared, down to a few samples; the number of threads changes no bit."""
+    monkeypatch.setattr(cores, "WORTHWHILE", 0.0)
     for count, steps in ((3, 4000), (40, 1000), (301, 200)):
         arguments = drawn(march, count, steps, kind)
         arguments[2] = np.abs(arguments[2])  # friction that brakes

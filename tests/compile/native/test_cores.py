@@ -277,9 +277,8 @@ def test_helpers_stay_away_while_there_are_callers_enough():
     go.set()
     for other in others:
         other.join()
-    work = cores._Work(lambda block: (time.sleep(0.001), taken.append(threading.get_ident())), iter([()] * 20))
-    helpers.finish(work, 4)
-    assert len(set(taken)) == 4
+    meeting = threading.Barrier(4)  # four blocks that nobody leaves before four threads have come
+    helpers.finish(cores._Work(lambda block: meeting.wait(30.0), iter([()] * 4)), 4)
 
 
 def test_a_call_by_whoever_makes_something_waits_for_nobody(everything_is_cut):

@@ -50,12 +50,12 @@ dyn.mass_matrix(np.ones(2))
 def test_workers_that_start_at_once_make_every_kernel_once(folder):
     together = str(time.time() + 3.0)
     command = [sys.executable, "-W", "error", "-c", WORKER, together]
-    running = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(6)]
+    running = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(4)]
     printed = "".join(process.communicate(timeout=120)[0] for process in running)
-    assert [process.returncode for process in running] == [0] * 6
+    assert [process.returncode for process in running] == [0] * 4
     kernels = re.findall(r"^(.*): \d+ bytes of machine code (made|found)", printed, flags=re.MULTILINE)
     made = [name for name, how in kernels if how == "made"]
-    assert len(kernels) == 6 * len(set(name for name, _ in kernels))
+    assert len(kernels) == 4 * len(set(name for name, _ in kernels))
     assert sorted(made) == sorted({name for name, _ in kernels})
     assert [name for name in names(folder) if not name.endswith(".kernel")] == ["secret"]
 
@@ -118,16 +118,12 @@ def test_a_lock_whose_owner_dies_is_free(folder, holder):
 
 @locks
 def test_an_owner_that_does_not_come_to_an_end_is_not_waited_for(folder, holder, monkeypatch):
+    assert cache.fetch("1" * 64, lambda: b"another") == b"another"  # other entries are not held up
     monkeypatch.setattr(one_maker, "PATIENCE", 0.3)
     begin = time.monotonic()
     assert cache.fetch(KEY, lambda: b"image") == b"image"
     assert 0.3 <= time.monotonic() - begin < 10.0
     assert cache.fetch(KEY, lambda: b"other") == b"image"
-
-
-@locks
-def test_other_entries_are_not_held_up(folder, holder):
-    assert cache.fetch("1" * 64, lambda: b"image") == b"image"
 
 
 @locks
@@ -153,11 +149,11 @@ def test_a_maker_that_fails_leaves_nothing_and_the_next_one_makes_it(folder):
     assert cache.fetch(KEY, lambda: b"image") == b"image"
 
 
-def test_a_folder_in_the_place_of_the_lock_costs_a_warning(folder):
+def test_a_lock_that_cannot_be_made_holds_nobody_up(folder):
     with Folder(folder):
         (folder / f"{KEY}.lock").mkdir()
-    with pytest.warns(cache.CacheWarning, match="Is a directory|cannot use"):
-        assert cache.fetch(KEY, lambda: b"image") == b"image"
+    assert cache.fetch(KEY, lambda: b"image") == b"image"
+    assert cache.fetch(KEY, lambda: b"other") == b"image"
 
 
 def test_threads_of_one_process_make_it_once(folder):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import multiprocessing
-import os
 from concurrent.futures import ProcessPoolExecutor
 
 import pytest
@@ -23,12 +22,17 @@ def test_without_a_word_it_is_one():
     assert ap.threads() == 1
 
 
+def test_a_call_asks_once():
+    ap.Dynamics(ap.load("pendulum")).energy([0.1], [0.2])
+    assert setting.SETTING.count == 1
+
+
 def test_what_was_said_last_holds_and_a_block_gives_it_back():
     ap.set_threads(3)
     with ap.set_threads(5):
         assert ap.threads() == 5
         with ap.set_threads("all"):
-            assert ap.threads() == len(os.sched_getaffinity(0))
+            assert ap.threads() == setting.cores()
         with pytest.raises(ZeroDivisionError), ap.set_threads(7):
             _ = 1 / 0
         assert ap.threads() == 5

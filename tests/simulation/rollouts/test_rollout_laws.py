@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import math
+import warnings
 
 import numpy as np
 import pytest
 
 import appell as ap
 from appell.control import Controller, Design, Reference, critical, linearize, lqr
+from appell.control.law.directions import deviation
+from appell.control.law.measured import measures
 from appell.errors import ArgumentError, StepWarning, TraceError
 from appell.simulation import Rollout
+from free_bodies import box
+from robots import random_tree
 
 KP, KD = 300.0, 40.0
 AIM = (0.4, -0.6, 0.5, 0.2, 0.3, -0.4)
@@ -114,6 +119,38 @@ def test_a_regulator_does_in_a_kernel_what_it_does_in_simulate():
     assert np.abs(found.q[0, -1] - up).max() < np.abs(start - up).max()
 
 
+def test_a_regulator_turns_a_body_in_space_back():
+    """It feeds the turn of a floating base back, over a large angle, and leaves its place alone."""
+    robot = box(gravity=(0.0, 0.0, 0.0))
+    linear = linearize(robot, robot.start, np.zeros(6))
+    law = lqr(linear, {name: 1.0 for name in linear.states if name[-2:] in ("wx", "wy", "wz")}, 0.1)
+    start, v0 = robot.integrate(robot.start, [0.3, 0.0, 0.0, 1.0, -0.8, 1.2]), np.array([0.1, 0.0, 0.2, 1.0, 0.5, -0.7])
+    dyn = ap.Dynamics(robot, friction=True, rotors=True)
+    exact = ap.simulate(dyn, start, v0, 0.5, torque=law, rtol=1e-11, atol=1e-12)
+    found = ap.rollout(dyn, start, v0, steps=500, dt=1e-3, law=law)
+    assert np.abs(found.q[0, -1] - exact.q[-1]).max() < 1e-9
+    assert np.abs(found.tau[0, 0] - law(0.0, start, v0)).max() < 1e-13 * np.abs(found.tau).max()
+
+
+@pytest.mark.parametrize("kind", ["spherical", "planar", "floating"])
+def test_a_kernel_measures_deviations_as_everybody_does(kind):
+    robot, rng = random_tree(4, 3, base=kind, kinds=("revolute", "spherical")), np.random.default_rng(0)
+    for _ in range(20):
+        q0, w, t = robot.random_configuration(rng), rng.normal(size=robot.nv), float(rng.uniform(0.0, 2.0))
+        q = robot.integrate(robot.integrate(q0, t * w), rng.normal(size=robot.nv))
+        wanted, known = deviation(robot, q0, w, t, q), measures(robot, q0.tolist(), w.tolist())
+        assert len(known) == robot.nv - {"spherical": 0, "planar": 2, "floating": 3}[kind]
+        for k, measure in known.items():
+            assert abs(measure(t, q.tolist()) - wanted[k]) < 1e-13
+
+
+def test_a_regulator_of_a_way_in_space_is_refused_by_name():
+    robot = box().with_gravity((0.0, 0.0, 0.0))
+    law = lqr(linearize(robot, robot.start, np.zeros(6)), np.ones(12))
+    with pytest.raises(ArgumentError, match=r"feeds back '.*vx', the way of a joint of several axes"):
+        ap.rollout(robot, law=law)
+
+
 # ---- laws that cannot be traced
 
 
@@ -206,3 +243,13 @@ def test_damping_that_a_step_cannot_follow_is_warned_of(method, most):
         else:
             found = ap.rollout(dyn, None, [1.0], steps=200, dt=dt, law=law, method=method)
         assert (np.abs(found.v[0, -1, 0]) > 1.0) == grows
+
+
+def test_turns_that_do_not_come_to_rest_are_warned_of():
+    dyn = ap.Dynamics(ap.load("pendulum"))
+    with pytest.warns(StepWarning, match="still changed velocities by .* in 1 of 2 members") as caught:
+        ap.rollout(dyn, [[0.0], [2.0]], steps=4, dt=0.5, method="midpoint")
+    assert caught[0].filename == __file__
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", StepWarning)
+        ap.rollout(dyn, [[0.0], [2.0]], steps=40, dt=0.01, method="midpoint")

@@ -213,7 +213,16 @@ class Emitter:
         gathered = self.value(f"bitcast <{width} x i1> {condition} to i{width}")
         return self.value(f"icmp ne i{width} {gathered}, 0")
 
-    # loops
+    # branches and loops
+
+    def when(self, condition: Value, body) -> None:
+        """Run `body()` if a condition holds."""
+        then, on = self.label("then"), self.label("on")
+        self.branch(condition, then, on)
+        self.enter(then)
+        body()
+        self.jump(on)
+        self.enter(on)
 
     def repeat(self, count: Index, body, unroll: bool) -> None:
         """Run `body(index)` for every index below `count`: written out, if it is known, or as a loop."""

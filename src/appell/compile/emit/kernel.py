@@ -9,8 +9,6 @@ so it has the bits that it would have in any batch.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from appell.compile.emit.body import BodyCode
 from appell.compile.emit.emitter import Emitter, Index
 from appell.compile.emit.form import Form
@@ -19,7 +17,7 @@ from appell.compile.emit.layout import body, layout
 from appell.compile.emit.memory import GLOBAL, Memory
 from appell.compile.emit.move import gather, scatter
 from appell.compile.emit.operand import Operand, locate, operands
-from appell.compile.emit.samples import LaneSamples, over_samples
+from appell.compile.emit.samples import Samples, over_samples
 from appell.compile.formula import Formula
 
 
@@ -60,7 +58,7 @@ def _loop(tape: Formula, emit: Emitter, of: BodyCode) -> str:
     emit.branch(emit.value(f"icmp eq i64 {count}, 0"), "end", "begin")
     emit.enter("begin")
 
-    def turn(blocks: Index, samples: Callable[[Index], LaneSamples]) -> None:
+    def turn(blocks: Index, samples: Samples) -> None:
         def bring(block: Index) -> None:
             here, at = samples(block), emit.address(taken, emit.times(block, shape.taken * lanes.bytes))
             for place in sources:
@@ -75,7 +73,7 @@ def _loop(tape: Formula, emit: Emitter, of: BodyCode) -> str:
         emit.do(f"call void @body(ptr {taken}, ptr {given}, i64 {blocks})")
         emit.repeat(blocks, carry_away, unroll=True)
 
-    over_samples(emit, of, count, turn)
+    over_samples(emit, of.blocks, not of.long, count, turn)
     emit.jump("end")
     emit.enter("end")
     memory.release()

@@ -13,17 +13,19 @@
 
 Samples come first and steps second, so that a state never leaves the first cache. Where samples begin in arrays is
 found once a block. A driven array that is the same for all samples, such as a clock, is read once and spread over the
-lanes.
+lanes. A very short step waits for the one before it longer than it computes; so a few blocks take it abreast, and the
+machine works on one while another waits. Longer ones have enough to do, and more samples at once are more places in
+memory at once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 from appell.compile.emit.body import BodyCode
 from appell.compile.emit.carried import CarriedBlock
 from appell.compile.emit.core_axes import EVERY, ROWS, march_axes
-from appell.compile.emit.emitter import Emitter, Index
+from appell.compile.emit.emitter import Emitter, Index, Value
 from appell.compile.emit.form import Form
 from appell.compile.emit.kernel import module
 from appell.compile.emit.lanes import Format, Lanes
@@ -31,8 +33,13 @@ from appell.compile.emit.layout import body, layout
 from appell.compile.emit.memory import Memory
 from appell.compile.emit.move import gather, scatter
 from appell.compile.emit.operand import Place, locate, operands
-from appell.compile.emit.samples import LaneSamples, over_samples
+from appell.compile.emit.samples import LaneSamples, Samples, over_samples
+from appell.compile.emit.schedule import schedule, weight
 from appell.compile.formula import Formula
+from appell.compile.tape import Tape
+
+ABREAST = 4  # blocks that take a short step before any takes the next
+SHORT = 100  # steps of a schedule: a pendulum, a cart with a pole
 
 
 def march_kernel(tape: Formula, number: Format, fused: bool, form: Form, carried: int, held: int) -> str:
@@ -43,51 +50,30 @@ def march_kernel(tape: Formula, number: Format, fused: bool, form: Form, carried
 
 
 def _march(tape: Formula, emit: Emitter, of: BodyCode, carried: int, still: int) -> str:
-    shape, axes = layout(tape), march_axes(tape, still)
+    axes, memory, shape = march_axes(tape, still), Memory(emit), layout(tape)
     inputs, outputs = operands(tape, shape.places, axes)
-    memory = Memory(emit)
+    abreast = of.blocks if of.blocks > 1 or of.long else _abreast(tape)
     size = sum(operand.array.size for operand in inputs[:carried])
-    state = CarriedBlock.reserve(emit, memory, shape, of.blocks, size)
+    state = CarriedBlock.reserve(emit, memory, shape, abreast, size)
+    begins = emit.stack(abreast * len(axes.operands) * emit.lanes.width, "i64")
     count, rows, every = (
         emit.value(f"load i64, ptr {emit.address('%dims', 8 * k)}, align 8")
         for k in (0, axes.dimension(ROWS), axes.dimension(EVERY))
     )
     sources, targets = ([locate(emit, operand) for operand in each] for each in (inputs, outputs))
+    code = _MarchCode(emit, state, every, begins, sources[:still], sources[still:], targets, of.blocks > 1)
     steps = emit.value(f"mul i64 {emit.value(f'mul i64 {count}, {rows}')}, {every}")
     emit.branch(emit.value(f"icmp eq i64 {steps}, 0"), "end", "begin")
     emit.enter("begin")
 
-    def turn(blocks: Index, samples: Callable[[Index], LaneSamples]) -> None:
-        here = _known(emit, samples, [*sources[still:], *targets]) if blocks == 1 else samples
+    def turn(blocks: Index, samples: Samples) -> None:
+        def step(row: Index) -> None:
+            emit.repeat(every, lambda k: code.step(blocks, samples, row, k), unroll=False)
 
-        def begin(block: Index) -> None:
-            for place in sources[:still]:
-                gather(emit, place, here(block), state.taken(block))
+        emit.repeat(blocks, lambda block: code.begin(samples(block), block), unroll=True)
+        emit.repeat(rows, step, unroll=False)
 
-        def step(row: Index, k: Index) -> None:
-            def bring(block: Index) -> None:
-                for place in sources[still:]:
-                    gather(emit, place.at(emit, row, k), here(block), state.taken(block))
-
-            def carry_away(block: Index) -> None:
-                for place in targets:
-                    scatter(emit, place.at(emit, row), here(block), state.given(block))
-
-            emit.repeat(blocks, bring, unroll=True)
-            emit.do(f"call void @body(ptr {state.taken(0)}, ptr {state.given(0)}, i64 {blocks})")
-            tell, on = emit.label("tell"), emit.label("on")
-            taken = emit.value(f"add i64 {k}, 1")
-            emit.branch(emit.value(f"icmp eq i64 {taken}, {every}"), tell, on)
-            emit.enter(tell)
-            emit.repeat(blocks, carry_away, unroll=True)
-            emit.jump(on)
-            emit.enter(on)
-            emit.repeat(blocks, state.carry_on, unroll=True)
-
-        emit.repeat(blocks, begin, unroll=True)
-        emit.repeat(rows, lambda row: emit.repeat(every, lambda k: step(row, k), unroll=False), unroll=False)
-
-    over_samples(emit, of, count, turn)
+    over_samples(emit, abreast, not of.long, count, turn)
     emit.jump("end")
     emit.enter("end")
     memory.release()
@@ -95,10 +81,63 @@ def _march(tape: Formula, emit: Emitter, of: BodyCode, carried: int, still: int)
     return emit.function("define void @march(ptr %args, ptr %dims, ptr %steps, ptr %data) nounwind")
 
 
-def _known(
-    emit: Emitter, samples: Callable[[Index], LaneSamples], places: list[Place]
-) -> Callable[[Index], LaneSamples]:
-    """The samples of the one block that there is, looked up now."""
-    only = samples(0)
-    only.know(emit, places)
-    return lambda block: only
+@dataclass(frozen=True)
+class _MarchCode:
+    """What is done with a block; where its samples begin in the arrays of every step is in its part of `begins`."""
+
+    emit: Emitter
+    state: CarriedBlock
+    every: Value
+    begins: Value
+    standing: list[Place]
+    driven: list[Place]
+    targets: list[Place]
+    together: bool  # whether the body runs on all blocks itself
+
+    def begin(self, samples: LaneSamples, block: Index) -> None:
+        samples.lay_down(self.emit, [*self.driven, *self.targets], self._table(block))
+        for place in self.standing:
+            gather(self.emit, place, samples, self.state.taken(block))
+
+    def step(self, blocks: Index, samples: Samples, row: Index, k: Index) -> None:
+        """Take a step with all blocks; after the last of a row, tell where it has led."""
+        emit = self.emit
+        last = emit.value(f"icmp eq i64 {emit.value(f'add i64 {k}, 1')}, {self.every}")
+
+        def here(block: Index) -> LaneSamples:
+            return replace(samples(block), table=self._table(block))
+
+        def bring(block: Index) -> None:
+            for place in self.driven:
+                gather(emit, place.at(emit, row, k), here(block), self.state.taken(block))
+
+        def tell(block: Index) -> None:
+            for place in self.targets:
+                scatter(emit, place.at(emit, row), here(block), self.state.given(block))
+
+        def whole(block: Index) -> None:
+            bring(block)
+            self._run(block, 1)
+            emit.when(last, lambda: tell(block))
+            self.state.carry_on(block)
+
+        if not self.together:
+            emit.repeat(blocks, whole, unroll=True)
+            return
+        emit.repeat(blocks, bring, unroll=False)
+        self._run(0, blocks)
+        emit.when(last, lambda: emit.repeat(blocks, tell, unroll=False))
+        emit.repeat(blocks, self.state.carry_on, unroll=False)
+
+    def _run(self, first: Index, blocks: Index) -> None:
+        self.emit.do(f"call void @body(ptr {self.state.taken(first)}, ptr {self.state.given(first)}, i64 {blocks})")
+
+    def _table(self, block: Index) -> Value:
+        operands = len(self.standing) + len(self.driven) + len(self.targets)
+        return self.emit.address(self.begins, self.emit.times(block, 8 * operands * self.emit.lanes.width))
+
+
+def _abreast(tape: Formula) -> int:
+    """How many blocks take a step before any of them takes the next."""
+    short = isinstance(tape, Tape) and sum(map(weight, schedule(tape))) <= SHORT
+    return ABREAST if short else 1

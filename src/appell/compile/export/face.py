@@ -11,7 +11,7 @@ f.to_json()                  the tape itself, for programs that read it
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from appell.compile.readings import Readings
 if TYPE_CHECKING:
     from appell.compile.export.c.source import CSource
     from appell.compile.export.to_sympy import Symbolic
+    from appell.compile.function import Function
 
 
 class Exports(Readings):
@@ -41,13 +42,13 @@ class Exports(Readings):
         """A function of JAX arrays, by the compiled kernel (`native=True`) or by JAX's own operations (False)."""
         from appell.compile.export.to_jax import jax_function
 
-        return jax_function(self, native)
+        return jax_function(cast("Function", self), native)
 
     def to_torch(self) -> Any:
         """A function of PyTorch tensors, batches by leading axes, with derivatives for autograd."""
         from appell.compile.export.to_torch import torch_function
 
-        return torch_function(self)
+        return torch_function(cast("Function", self))
 
     def to_sympy(self) -> Symbolic:
         """Expressions: `.expressions` by result, `.common` the pairs (symbol, expression) that they share."""

@@ -58,22 +58,28 @@ class Horizon:
         if isinstance(every, bool) or not isinstance(every, (int, np.integer)) or every < 1:
             raise ArgumentError(f"{self.title}: every is {every!r}.", expected="a whole number from 1")
         arrays = [self._numbers(array, x) for array, x in zip(self.inputs, arguments, strict=True)]
-        batch = [self._batch_axes(array, x) for array, x in zip(self.inputs, arrays, strict=True)]
-        self._check_batches([x.shape[:axes] for x, axes in zip(arrays, batch, strict=True)])
-        still = len(self.carried) + len(self.held)
-        counts = [x.shape[axes] for x, axes in zip(arrays[still:], batch[still:], strict=True)]
-        rows = self._rows(counts, every)
+        batch, still = [len(each) for each in self.batches(arrays)], len(self.carried) + len(self.held)
+        rows = self._rows([x.shape[axes] for x, axes in zip(arrays[still:], batch[still:], strict=True)], every)
         for number in range(still, len(arrays)):
             shape, axes = arrays[number].shape, batch[number]
             arrays[number] = arrays[number].reshape(*shape[:axes], rows, every, *shape[axes + 1 :])
         return arrays
+
+    def batches(self, arrays: Sequence[Any]) -> list[tuple[int, ...]]:
+        """The batch of each array; all of them fit together, and all that is driven has one number of steps."""
+        axes = [self._batch_axes(array, x) for array, x in zip(self.inputs, arrays, strict=True)]
+        found = [x.shape[:count] for x, count in zip(arrays, axes, strict=True)]
+        self._check_batches(found)
+        still = len(self.carried) + len(self.held)
+        self._rows([x.shape[count] for x, count in zip(arrays[still:], axes[still:], strict=True)], 1)
+        return found
 
     def steps(self, seen: Sequence[np.ndarray]) -> int:
         """The number of steps of arguments that have been seen."""
         axis = seen[-1].ndim - len(self.driven[-1].shape) - 2
         return prod(seen[-1].shape[axis : axis + 2])
 
-    def _batch_axes(self, array: Array, x: np.ndarray) -> int:
+    def _batch_axes(self, array: Array, x: Any) -> int:
         """How many axes of an argument come before its own."""
         driven = array in self.driven
         found = x.ndim - len(array.shape) - driven

@@ -26,6 +26,7 @@ from appell.compile.function import Function
 from appell.compile.marching.horizon import Horizon
 from appell.compile.native.cores import spread
 from appell.compile.native.gufunc import UfuncLoops
+from appell.compile.native.machine import Code
 from appell.compile.native.making import once
 from appell.compile.native.target import host
 from appell.compile.tape import Array, arrays
@@ -134,6 +135,16 @@ class March:
         from appell.compile.export.c.carried import march_code
 
         return march_code(self, name, start or {}, dtype)
+
+    def loop(self, dtype: DTypeLike = np.float64) -> Code:
+        """The machine code for batches, as the ufunc calls it."""
+        return self._loops.load(dtype)
+
+    def to_jax(self, *, native: bool | None = None) -> Any:
+        """A function of JAX arrays that tells every step; `native` as for functions."""
+        from appell.compile.export.to_jax import jax_march
+
+        return jax_march(self, native)
 
     def __call__(
         self,

@@ -6,12 +6,12 @@
     f.tau
 
 The arrays are allocated once; a call converts nothing, allocates nothing and enters no Python frame. The results have
-the bits that the ufunc gives for the same sample.
+the bits that the ufunc gives for the same sample. A binding pickles as its formula and the content of its arrays.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -27,6 +27,7 @@ class Bound:
     """Arrays by the names of the arguments and results of a tape; a call computes the results from the arguments."""
 
     __slots__ = ()
+    _formula: ClassVar[Formula]
 
     if TYPE_CHECKING:  # what every binding has in a class of its own
 
@@ -40,6 +41,10 @@ class Bound:
 
     def __delattr__(self, name: str) -> None:
         raise AttributeError(f"'{name}' belongs to the machine code and cannot be deleted")
+
+    def __reduce__(self):
+        names: tuple[str, ...] = type(self).__slots__
+        return _bound_again, (self._formula, {name: getattr(self, name) for name in names})
 
     def __repr__(self) -> str:
         names: tuple[str, ...] = type(self).__slots__
@@ -61,7 +66,15 @@ def bind(tape: Formula, dtype: DTypeLike = np.float64, kernel: Code | None = Non
     arrays = [np.zeros(array.shape, dtype) for array in described]
     call = make_builtin(tape.name, arrays, code)
     # A class of its own, because Python looks a call up in the class: there the built-in function is found directly.
-    bound = type(tape.name, (Bound,), {"__slots__": tuple(names), "__call__": staticmethod(call)})()
+    bound = type(tape.name, (Bound,), {"__slots__": tuple(names), "__call__": staticmethod(call), "_formula": tape})()
     for name, array in zip(names, arrays, strict=True):
         object.__setattr__(bound, name, array)
+    return bound
+
+
+def _bound_again(tape: Formula, arrays: dict[str, np.ndarray]) -> Bound:
+    """A binding that was sent from elsewhere."""
+    bound = bind(tape, next(iter(arrays.values())).dtype)
+    for name, array in arrays.items():
+        setattr(bound, name, array)
     return bound

@@ -30,7 +30,7 @@ from appell.compile.native.setting import threads as setting
 from appell.compile.native.setting import threads_of
 from appell.compile.native.trouble import answer_for
 
-WORTHWHILE = 150_000.0  # ns that one thread takes: to hand out work costs 20 000, and a helper may come 50 000 late
+WORTHWHILE = 400_000.0  # ns that one thread takes: to hand out work costs 20 000, and a helper may come 50 000 late
 A_BLOCK = 25_000.0  # ns that a block takes at least
 _BLOCKS = 4  # a thread
 A_NUMBER = 0.3  # ns to move one in or out
@@ -49,9 +49,7 @@ def spread(
     Without a cost it is that of moving the numbers of a sample. `grain` samples take no longer than one.
     """
     count = setting() if threads is None else threads_of(threads, "threads")
-    if count == 1 or (cost is not None and _is_small(arguments, cost)):
-        return ufunc(*arguments, **options)
-    batch = batch_of(ufunc, arguments, options)
+    batch = batch_of(ufunc, arguments, options) if count > 1 else None
     if batch is not None and not held():
         work = batch.samples * (A_NUMBER * batch.numbers if cost is None else cost)
         most = -(-batch.samples // grain)
@@ -63,18 +61,17 @@ def spread(
     return ufunc(*arguments, **options)
 
 
-def _is_small(arguments: Sequence[Any], cost: float) -> bool:
+def is_small(arguments: Sequence[Any], cost: float) -> bool:
     """Whether a glance tells that a batch is not worthwhile.
 
     Where no axis has length one, all arguments have the axes of the longest, and there are no more samples than it has
     numbers.
     """
-    most = 0
-    for each in arguments:
-        if type(each) is not np.ndarray or 1 in each.shape:
+    most = WORTHWHILE / cost
+    for each in arguments:  # noqa: SIM110 - quicker than all()
+        if type(each) is not np.ndarray or each.size >= most or 1 in each.shape:
             return False
-        most = max(most, each.size)
-    return most * cost < WORTHWHILE
+    return True
 
 
 class _Work:

@@ -89,9 +89,12 @@ class Folder:
         finally:
             self.remove(temporary)
 
-    def open_lock(self, name: str) -> int:
-        """The handle of a file that is there to be locked; whoever opens it closes it."""
-        return self._open(name, os.O_RDWR | os.O_CREAT)
+    def open_lock(self, name: str) -> int | None:
+        """The handle of a file that is there to be locked, if it can be made; whoever opens it closes it."""
+        try:
+            return self._open(name, os.O_RDWR | os.O_CREAT)
+        except OSError:
+            return None
 
     def remove(self, name: str) -> None:
         with contextlib.suppress(OSError):

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from appell.algebra.scalar import dot
+from appell.control.law.measured import measures
 from appell.errors import ArgumentError
 from appell.model.constrained import ConstrainedRobot
-from appell.model.robot import Robot
 from appell.simulation.rollouts.laws import KernelLaw
 
 if TYPE_CHECKING:
@@ -65,30 +66,33 @@ def _telling(design: Design, reference: Any) -> Callable[[np.ndarray], np.ndarra
 
 
 def regulator_law(regulator: Regulator) -> KernelLaw:
-    """The feedback of x = (ξ, v - v₀), for joints about or along one axis."""
+    """The feedback of x = (ξ, v - v₀), as far as a kernel measures ξ."""
     point = regulator.linear.point
     assert point is not None
-    system = point.system
-    tree = system.tree if isinstance(system, ConstrainedRobot) else system
-    if isinstance(tree, Robot) and not tree.is_flat:
-        raise ArgumentError(
-            f"a regulator of {system.owner} measures turns of joints of several axes, which no kernel does.",
-            expected="joints about or along one axis",
-            hint="simulate(system, torque=regulator)",
-        )
-    rate, places = point.v, list(range(system.nq))
+    system, w0, velocities = point.system, point.v.tolist(), list(range(point.system.nv))
+    names, q0, v0 = system.velocity_names, point.q.tolist(), point.v.tolist()
     if isinstance(system, ConstrainedRobot):
-        rate = np.array(system.manifold.tree_velocity(system.tree, point.q.tolist(), point.v.tolist()), float)
-        places = list(system.manifold.positions)
+        w0 = system.manifold.tree_velocity(system.tree, q0, v0)
+        velocities, names = list(system.manifold.positions), system.tree.velocity_names
+    known, count = measures(system, q0, w0), len(velocities)
+    for place in regulator.places:
+        if place < count and velocities[place] not in known:
+            raise ArgumentError(
+                f"the regulator of {system.owner} feeds back '{names[velocities[place]]}', the way of a joint of "
+                "several axes, which no kernel measures.",
+                expected="turns, and ways of joints of one axis",
+                hint="simulate(system, torque=regulator)",
+            )
     K, held, inputs = regulator.K.tolist(), point.tau.tolist(), list(point.inputs)
-    q0, v0, w0 = point.q.tolist(), point.v.tolist(), rate.tolist()
 
     def torque(t, q, v, memory, told):
-        x = [*(q[k] - (q0[k] + t * w0[k]) for k in places), *(a - b for a, b in zip(v, v0, strict=True))]
+        x = [
+            known[velocities[place]](t, q) if place < count else v[place - count] - v0[place - count]
+            for place in regulator.places
+        ]
         tau = list(held)
         for row, k in zip(K, inputs, strict=True):
-            for gain, place in zip(row, regulator.places, strict=True):
-                tau[k] = tau[k] - gain * x[place]
+            tau[k] = tau[k] - dot(row, x)
         return tau, memory
 
     return KernelLaw("regulator", torque, continuous=True)

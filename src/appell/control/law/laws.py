@@ -14,7 +14,7 @@ Table 4 prints Kd q̇ in (3) and (4); read as it stands it would brake every mot
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 
 from appell.algebra.scalar import Scalar
 from appell.control.law.gains import Gains
@@ -30,6 +30,12 @@ class Law:
     integral: bool
     tracks: bool  # follows a reference from where the arm stands; else jumps to the target
     feedback: Callable[..., Scalar] = field(repr=False)  # (e, v, ė, a_d, ∫e, kp, kd, ki)
+
+    def __reduce__(self):
+        """Those of the table travel by name."""
+        if LAWS.get(self.name) is self:
+            return find_law, (self.name,)
+        return Law, tuple(getattr(self, each.name) for each in fields(self))
 
 
 LAWS = {

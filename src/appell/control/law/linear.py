@@ -97,14 +97,20 @@ class LinearSystem:
 
     def to_control(self) -> Any:
         """The system as a state space of the python-control package; its outputs are its states."""
-        try:
-            import control
-        except ImportError:
-            raise ArgumentError("the package python-control is not installed.", hint="pip install control") from None
+        control = python_control()
         n, m = self.B.shape
         names = {"states": list(self.states), "outputs": [f"{s}_out" for s in self.states], "inputs": list(self.inputs)}
         time = (self.period,) if self.period else ()
         return control.ss(self.A, self.B, np.eye(n), np.zeros((n, m)), *time, **names)
+
+
+def python_control() -> Any:
+    """The package, or an error that says how to get it."""
+    try:
+        import control
+    except ImportError:
+        raise ArgumentError("the package python-control is not installed.", hint="pip install control") from None
+    return control
 
 
 def linearize(system: System, q, v=None, tau=None, *, actuators: Iterable[str] | None = None) -> LinearSystem:
@@ -115,7 +121,7 @@ def linearize(system: System, q, v=None, tau=None, *, actuators: Iterable[str] |
     """
     chosen = _chosen(system, actuators)
     n, q = system.nv, _state(system, "q", q, system.nq)
-    system = charted(_known(system), q)
+    system = charted(known(system), q)
     dyn, v = smooth(system), _state(system, "v", np.zeros(n) if v is None else v, n)
     full = np.zeros(system.nu)
     full[chosen] = _holding(dyn, q, v, chosen) if tau is None else _state(system, "tau", tau, len(chosen))
@@ -152,7 +158,7 @@ def _chosen(system: System, actuators: Iterable[str] | None) -> list[int]:
     return [system.find("actuator", name, known) for name in ([actuators] if isinstance(actuators, str) else actuators)]
 
 
-def _known(system: System) -> System:
+def known(system: System) -> System:
     """A system whose inertia is known and that nothing drives, as the numbers of (2) need it."""
     if system.prescribed:
         raise ModelError(

@@ -28,7 +28,7 @@ from appell.lab.bench.clock import Contestant, compete
 from appell.lab.bench.figure import Figure
 from appell.lab.bench.peers.contest import disagreement
 from appell.lab.bench.peers.peer import UnableError
-from appell.lab.bench.peers.rollout_peers import BUILDS, STEP, CasadiRollouts, Motions, MujocoRollouts
+from appell.lab.bench.peers.rollout_peers import BUILDS, STEP, CasadiRollouts, DrivenMotions, MujocoRollouts
 from appell.lab.bench.peers.workshop import Workshop
 from appell.lab.bench.subject import Subject, find, random_states
 
@@ -125,18 +125,20 @@ def measure_threads(count: int, turns: int, tick: Callable[[], object]) -> list[
     return [Figure(PART, ROBOT, "threads", title, one / two, "x", aim(PART, ROBOT, "threads"), details=details)]
 
 
-def motions(subject: Subject, count: int) -> Motions:
+def motions(subject: Subject, count: int) -> DrivenMotions:
     """Random starts and torques."""
     states, draw = random_states(subject, count), np.random.default_rng(2)
     torque = draw.uniform(-5.0, 5.0, (count, STEPS, subject.robot.nv))
-    return Motions(states["q"], states["v"], torque, EVERY)
+    return DrivenMotions(states["q"], states["v"], torque, EVERY)
 
 
 def _clock() -> np.ndarray:
     return STEP * np.arange(STEPS)
 
 
-def _peers(subject: Subject, march: March, given: Motions) -> tuple[dict[str, Callable[[], object]], dict[str, str]]:
+def _peers(
+    subject: Subject, march: March, given: DrivenMotions
+) -> tuple[dict[str, Callable[[], object]], dict[str, str]]:
     """Those that can and agree with us, by name; and why the others cannot."""
     ours = march(given.q, given.v, _clock(), given.torque, every=given.every)
     workshop = Workshop()

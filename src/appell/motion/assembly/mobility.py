@@ -37,7 +37,9 @@ class Mobility:
         return self.velocities - self.rank
 
     def __str__(self) -> str:
-        lines = [f"{self.freedoms} freedoms: {self.velocities} velocities, {self.rows} rows of rank {self.rank}"]
+        plural = "s" * (self.freedoms != 1)
+        told = f"{self.velocities} velocities, {self.rows} rows of rank {self.rank}"
+        lines = [f"{self.freedoms} freedom{plural}: {told}"]
         if self.idle:
             lines.append(f"rows without force: {', '.join(self.idle)}")
         lines += [f"forces are not unique among {', '.join(group)}" for group in self.undetermined]

@@ -34,7 +34,7 @@ from appell.simulation.rollouts.gradients import CostGradient, adjoint_march, gr
 from appell.simulation.rollouts.laws import law_of
 from appell.simulation.rollouts.results import Results
 from appell.simulation.rollouts.schemes import IN_LOOPS
-from appell.simulation.rollouts.stability import check_damping, check_springs
+from appell.simulation.rollouts.stability import check_damping, check_springs, check_turns
 from appell.simulation.rollouts.task import RolloutTask, task_of
 from appell.simulation.rollouts.tracing import called, name_of, scalar_of
 from appell.simulation.start import dynamics_of
@@ -144,6 +144,8 @@ class Rollout:
             error.records = run.records()  # type: ignore[attr-defined]
             error.add_note(f"{run.rows} rows were done; `records` of this exception are what there is of them.")
             raise
+        if check and "residual" in run.found:
+            check_turns(run.found["residual"], run.found["v"])
         return run.records()
 
     def gradient(

@@ -31,7 +31,7 @@ BUILDS = {
 
 
 @dataclass(frozen=True)
-class Motions:
+class DrivenMotions:
     """Where motions of joints with one coordinate each start, and the torques (samples, steps, nv) that drive them."""
 
     q: np.ndarray
@@ -48,8 +48,8 @@ class Motions:
         """Steps of all samples."""
         return len(self.q) * self.steps
 
-    def first(self, count: int) -> Motions:
-        return Motions(self.q[:count], self.v[:count], np.ascontiguousarray(self.torque[:count]), self.every)
+    def first(self, count: int) -> DrivenMotions:
+        return DrivenMotions(self.q[:count], self.v[:count], np.ascontiguousarray(self.torque[:count]), self.every)
 
     def room(self) -> tuple[np.ndarray, np.ndarray]:
         """For q and v after every `every`-th step."""
@@ -64,7 +64,7 @@ class CasadiRollouts(CasadiC):
         super().__init__(workshop)
         self.name, self.build = f"CasADi C, {build}", build
 
-    def motions(self, subject: Subject, given: Motions) -> Prepared:
+    def motions(self, subject: Subject, given: DrivenMotions) -> Prepared:
         """Raises UnableError where it cannot be built."""
         _refuse_others(subject)
         quantity, flags = BUILDS[self.build]
@@ -83,7 +83,7 @@ class MujocoRollouts:
 
     name = "mujoco.rollout"
 
-    def motions(self, subject: Subject, given: Motions) -> Prepared:
+    def motions(self, subject: Subject, given: DrivenMotions) -> Prepared:
         """Raises UnableError where it is not installed."""
         _refuse_others(subject)
         try:

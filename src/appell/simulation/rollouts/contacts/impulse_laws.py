@@ -25,7 +25,7 @@ from appell.algebra.piecewise import clamp, positive
 from appell.algebra.scalar import Scalar, Vector, dot, select, sqrt
 
 SOFT = 1e-10  # of the trace
-TINY = 1e-300
+TINY = 1e-30  # below all that matters, and a number in single precision too
 
 Matrix = Sequence[Sequence[Scalar]]
 
@@ -127,4 +127,4 @@ def _largest(A: Matrix) -> Scalar:
     if len(A) == 1:
         return A[0][0]
     half, mean = 0.5 * (A[0][0] - A[1][1]), 0.5 * (A[0][0] + A[1][1])
-    return mean + sqrt(half * half + A[0][1] * A[0][1])
+    return mean + sqrt(half * half + A[0][1] * A[0][1] + TINY)  # a root of 0 has no derivative

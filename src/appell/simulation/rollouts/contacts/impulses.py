@@ -184,6 +184,6 @@ class _Solver:
 def _fair(gain: Scalar, slope: Scalar, curvature: Scalar) -> Scalar:
     """The largest p ≤ 1 with gain + p slope + ½p² curvature ≤ 0; 0 if there is none."""
     most = positive(-gain)
-    root = sqrt(positive(slope * slope + 2.0 * curvature * most))
+    root = sqrt(positive(slope * slope + 2.0 * curvature * most) + TINY)
     part = select(slope, 2.0 * most / (slope + root + TINY), (root - slope) / (curvature + TINY))
     return select(gain + slope + 0.5 * curvature, select(1.0 - part, part, 1.0), 1.0)

@@ -52,7 +52,7 @@ def moreau_step(
     waits = energy - allowed - kinetic
     end = [select(waits, x, y) for x, y in zip(straight, back, strict=True)]
     kinetic, energy = (select(waits, x, y) for x, y in zip(without, (kinetic, energy), strict=True))
-    c = sqrt(positive(1.0 - positive(energy - allowed) / (kinetic + TINY)))
+    c = sqrt(positive(1.0 - positive(energy - allowed) / (kinetic + TINY)) + TINY)
     return end, replace(kick, v=[c * x for x in kick.v])
 
 

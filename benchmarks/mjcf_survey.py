@@ -1,0 +1,155 @@
+"""Every MJCF of some packages, and two hundred random ones: does MuJoCo compile it, does appell read it, do they agree?
+
+    python benchmarks/mjcf_survey.py gymnasium=FOLDER dm-control=FOLDER ...       names and unpacked packages
+    python benchmarks/mjcf_survey.py random                                       two hundred random texts
+
+A file that MuJoCo does not compile is a part of another, or lacks its meshes: it must be refused with MuJoCo's reason.
+One that appell refuses is read again with what it refuses left out (`without=`), on either side. Then inverse dynamics,
+M and bias of compiled functions are compared with mj_inverse, mj_fullM and qfrc_bias at random motions, relative to the
+largest entry; above MOST velocities the same formulas run in Python instead of machine code. Of robots with loops, the
+tree is compared, and MuJoCo's own rows must be closed and at rest along ours. Results of a package replace those of an
+earlier run in results/mjcf-survey.json; a table of the counts goes to the screen.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+import warnings
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import mujoco
+import numpy as np
+
+import appell as ap
+from appell.describe.mjcf.findings import KINDS
+from appell.errors import AppellError, ModelWarning
+from appell.lab.judges.mujoco_terms import differences, gaps, stripped
+from appell.lab.judges.random_mjcf import random_mjcf
+
+OUT = Path(__file__).parent / "results" / "mjcf-survey.json"
+OUTCOMES = ("at once", "with a warning", "with physical=False", "refused", "nothing moves")
+AGREE = 1e-9
+MOST = 25  # velocities of a robot whose functions are compiled
+STATES = 2
+RANDOM = 200
+LEFT_OUT = re.compile(r"without='(\w+)'")
+
+
+def main(packages: list[str]) -> None:
+    results = json.loads(OUT.read_text()) if OUT.exists() else {}
+    print(
+        f"| package | files | MuJoCo compiles | {' | '.join(OUTCOMES)} | read without it | agree | by | refused for |"
+    )
+    print("|---" * (len(OUTCOMES) + 7) + "|")
+    for name, _, folder in (package.partition("=") for package in packages):
+        files = list(_random() if name == "random" else _package(Path(folder)))
+        counts = summary(files)
+        kept = [file for file in files if file["appell"] not in ("at once", "not compiled") or _is_off(file)]
+        results[name] = {"counts": counts, "files": kept}
+        print(f"| {name} | {' | '.join(map(str, counts.values()))} |", flush=True)
+        OUT.write_text(json.dumps(results, indent=1, ensure_ascii=False, sort_keys=True) + "\n", encoding="utf-8")
+
+
+def _is_off(file: dict) -> bool:
+    return not file.get("difference", 0.0) <= AGREE
+
+
+def _package(folder: Path) -> Iterator[dict]:
+    for path in sorted([*folder.rglob("*.xml"), *folder.rglob("*.mjcf")]):
+        text = path.read_text(encoding="utf-8", errors="replace")
+        if "<mujoco" in text:
+            report = examine(path, folder)
+            yield {key: x.replace(f"{folder}/", "") if isinstance(x, str) else x for key, x in report.items()}
+
+
+def _random() -> Iterator[dict]:
+    for seed in range(RANDOM):
+        text = random_mjcf(seed, loops=seed % 4 == 0)
+        model = mujoco.MjModel.from_xml_string(text)
+        yield {"file": f"seed {seed}", "compiles": True} | _judged(lambda text=text, **o: ap.load(text, **o), model)
+
+
+def summary(files: list[dict]) -> dict:
+    """The counts of a package."""
+    outcomes = Counter(file["appell"] for file in files)
+    kinds = Counter(kind for file in files for kind in file.get("kinds", ()))
+    judged = [file for file in files if "difference" in file]
+    agreeing = sum(file["difference"] <= AGREE for file in judged)
+    return {
+        "files": len(files),
+        "MuJoCo compiles": sum(file["compiles"] for file in files),
+        **{outcome: outcomes[outcome] for outcome in OUTCOMES},
+        "read without it": sum(bool(file.get("without")) for file in files),
+        "agree": f"{agreeing} of {len(judged)}",
+        "largest difference": f"{max((file['difference'] for file in judged), default=0.0):.0e}",
+        "refused for": ", ".join(f"{kind} {count}" for kind, count in kinds.most_common()),
+    }
+
+
+def examine(path: Path, folder: Path) -> dict:
+    report: dict = {"file": str(path.relative_to(folder))}
+    try:
+        model = mujoco.MjModel.from_xml_path(str(path))
+    except (ValueError, mujoco.FatalError):
+        model = None
+    report["compiles"] = model is not None
+    if model is None:
+        try:
+            ap.load(path)
+        except AppellError as error:
+            return report | {"appell": "not compiled", "message": str(error)}
+        return report | {"appell": "refused", "message": "appell reads what MuJoCo does not compile", "difference": 1.0}
+    return report | _judged(lambda **options: ap.load(path, **options), model)
+
+
+def _judged(read, model: mujoco.MjModel) -> dict:
+    """What becomes of a text, and how far its robot is from the model."""
+    outcome, robot, message, kinds = _read(read)
+    report: dict = {"appell": outcome, "message": message, "nv": int(model.nv)}
+    if outcome == "refused":
+        report["kinds"] = kinds or ["other"]
+        if kinds:
+            again, robot, further, _ = _read(lambda **options: read(without=kinds, **options))
+            report |= {"without": kinds} if robot is not None else {"even so": f"{again}: {further}"}
+            stripped(model, kinds)
+    if robot is not None:
+        report["difference"] = compare(model, robot)
+    return report
+
+
+def _read(read) -> tuple[str, ap.Robot | None, str, list[str]]:
+    message, kinds = "", []
+    for physical in (True, False):
+        with warnings.catch_warnings(record=True) as warned:
+            warnings.simplefilter("always", ModelWarning)
+            try:
+                robot = read(physical=physical)
+            except AppellError as error:
+                hints = [flaw.hint for flaw in error.parts or (error,)]
+                kinds = sorted({kind for hint in hints for kind in LEFT_OUT.findall(hint)} & set(KINDS))
+                message = message or str(error)
+                if "no moving joint" in str(error):
+                    return "nothing moves", None, message, []
+                continue
+        if not physical:
+            return "with physical=False", robot, message, []
+        told = "; ".join(str(warning.message) for warning in warned)
+        return "with a warning" if warned else "at once", robot, told, []
+    return "refused", None, message, kinds
+
+
+def compare(model: mujoco.MjModel, robot) -> float:
+    """The largest difference of all terms and motions."""
+    rng = np.random.default_rng(1)
+    found = [max(differences(model, robot, rng, compiled=robot.tree.nv <= MOST).values()) for _ in range(STATES)]
+    if robot.tree is not robot:
+        found += gaps(model, robot, rng).values()
+    return float(max(found))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,55 @@
+"""The page of all commands: what `appell COMMAND --help` says, written anew at each build."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import typer
+
+
+def write(app) -> None:
+    from appell.cli.main import app as commands
+
+    group = typer.main.get_command(commands)
+    lines = ["Commands", "========", ""]
+    for name, command in sorted(group.commands.items()):
+        lines += section(f"appell {name}", command)
+    Path(app.srcdir, "reference").mkdir(exist_ok=True)
+    Path(app.srcdir, "reference", "commands.rst").write_text("\n".join(lines), encoding="utf-8")
+
+
+def section(name: str, command) -> list[str]:
+    lines = [name, "-" * len(name), "", plain(command.help or ""), ""]
+    if subcommands := getattr(command, "commands", None):
+        for sub, each in sorted(subcommands.items()):
+            title = f"{name} {sub}"
+            lines += [title, "~" * len(title), "", plain(each.help or ""), "", *options(each)]
+        return lines
+    return [*lines, *options(command)]
+
+
+def options(command) -> list[str]:
+    lines = [".. list-table::", "   :widths: 30 70", ""]
+    for parameter in command.params:
+        shown = ", ".join(parameter.opts) if parameter.param_type_name == "option" else parameter.name.upper()
+        default = parameter.default
+        told = "" if default in (None, False, "") or parameter.required else f" Default: {default}."
+        lines += [f"   * - ``{shown}``", f"     - {plain(getattr(parameter, 'help', '') or '')}{told}"]
+    lines.append("")
+    if command.epilog:
+        lines += [plain(command.epilog), ""]
+    return lines if command.params else []
+
+
+def plain(text: str) -> str:
+    """Without rich's tags, and with nothing that has a meaning in reStructuredText."""
+    text = re.sub(r"\[bold\](.*?)\[/\]", r"``\1``", " ".join(text.split()))
+    text = re.sub(r"\\?\[/?[a-z ]*\]", "", text)
+    parts = re.split(r"(``.*?``)", text)
+    return "".join(part if part.startswith("``") else re.sub(r"([*|`\\]|_\b)", r"\\\1", part) for part in parts)
+
+
+def setup(app):
+    app.connect("builder-inited", write)
+    return {"parallel_read_safe": True}

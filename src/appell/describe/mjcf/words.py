@@ -1,0 +1,39 @@
+"""The words of an MJCF: tags, lists of numbers, and places as a position and a quaternion w x y z."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from xml.sax.saxutils import quoteattr
+
+from appell.algebra.matrix import IDENTITY, Mat3
+from appell.algebra.rotation import Pose
+from appell.algebra.vector import Vec3
+
+
+def place_words(pose: Pose) -> dict[str, str]:
+    found = {"pos": listed(pose.translation)} if any(pose.translation) else {}
+    return found if pose.rotation == IDENTITY else {**found, "quat": listed(quaternion(pose.rotation))}
+
+
+def quaternion(R: Mat3) -> tuple[float, float, float, float]:
+    """w x y z of a rotation, by its largest component, so that nothing is divided by little."""
+    (xx, xy, xz), (yx, yy, yz), (zx, zy, zz) = (tuple(row) for row in R.rows)
+    rows = {
+        1.0 + xx + yy + zz: (1.0 + xx + yy + zz, zy - yz, xz - zx, yx - xy),
+        1.0 + xx - yy - zz: (zy - yz, 1.0 + xx - yy - zz, xy + yx, xz + zx),
+        1.0 - xx + yy - zz: (xz - zx, xy + yx, 1.0 - xx + yy - zz, yz + zy),
+        1.0 - xx - yy + zz: (yx - xy, xz + zx, yz + zy, 1.0 - xx - yy + zz),
+    }
+    row = rows[max(rows)]
+    size = math.hypot(*row)
+    w, x, y, z = (float(entry) / size for entry in row)
+    return w, x, y, z
+
+
+def tag(name: str, end: str = "", /, **attributes: str) -> str:
+    return f"<{name}" + "".join(f" {key}={quoteattr(value)}" for key, value in attributes.items()) + f"{end}>"
+
+
+def listed(values: Iterable[float] | Vec3) -> str:
+    return " ".join(repr(float(x)) for x in values)

@@ -1,0 +1,66 @@
+"""Functions that exports are tried on, and what is known of them without the exporter."""
+
+from __future__ import annotations
+
+import numpy as np
+
+import appell as ap
+from appell.algebra.scalar import atan2, cos, level, nearest, select, sin, sqrt
+from appell.compile.function import Function
+from appell.compile.splice import inline
+
+EVERY_OP = {"x": 2, "y": (2, 2), "t": ()}
+DT = 1e-3
+
+
+def every_op(x, y, t):
+    """A function in which every instruction that a trace can have is met."""
+    scale = level(x[0] + 4.0)
+    long = scale * sqrt((x[0] / scale) * (x[0] / scale) + (2.0 / scale) * (2.0 / scale))
+    angle = atan2(sin(y[0][1]) - 0.3, cos(y[1][0]) + 2.0)
+    return {
+        "m": [[long, angle], [select(t, x[1] / 3.0, -t), nearest(3.0 * x[1])], [0.0, t]],
+        "n": nearest(t) + select(-t, y[0][0], y[1][1]),
+        "cube": [[[x[0], 2.5]], [[x[1] * t, t * t]]],
+    }
+
+
+def rooted() -> Function:
+    """√x for x > 0, else 3 x."""
+    return Function.of("rooted", {"x": ()}, lambda x: {"y": select(x, sqrt(x), 3.0 * x)})
+
+
+def plain_arguments(function: Function, dyn: ap.Dynamics, count: int) -> list[np.ndarray]:
+    """Arguments of a function of a robot; its coordinates are some that it can have."""
+    rng = np.random.default_rng(0)
+    found = [rng.uniform(-0.7, 0.7, (count, *array.shape)) for array in function.inputs]
+    if not dyn.system.is_flat:
+        found[0] = np.array([dyn.system.random_configuration(rng) for _ in range(count)])
+    return found
+
+
+def arm_step() -> Function:
+    """One step of the PUMA by semi-implicit Euler under a torque: (q, v, u) -> (q, v)."""
+    formula = ap.Dynamics(ap.load("puma")).forward_dynamics.tape
+
+    def body(q, v, u):
+        [a] = inline(formula, q, v, u)
+        v = [x + DT * y for x, y in zip(v, a, strict=True)]
+        return {"q_next": [x + DT * y for x, y in zip(q, v, strict=True)], "v_next": v}
+
+    return Function.of("step", {"q": 6, "v": 6, "u": 6}, body)
+
+
+def backward_through_time(step: Function, q, v, u) -> tuple[float, np.ndarray]:
+    """Σ q² + Σ v² after the steps, and its gradient by all torques: Jacobians of one step, multiplied backward."""
+    states = [(q, v)]
+    for torque in u:
+        states.append(step(*states[-1], torque))
+    q, v = states[-1]
+    cost, adjoint = float(q @ q + v @ v), np.concatenate([2.0 * q, 2.0 * v])
+    jacobian, gradient = step.jacobian("q", "v", "u"), np.empty_like(u)
+    for k in reversed(range(len(u))):
+        q_q, v_q, q_v, v_v, q_u, v_u = jacobian(*states[k], u[k])
+        gradient[k] = adjoint @ np.vstack([q_u, v_u])
+        adjoint = adjoint @ np.block([[q_q, q_v], [v_q, v_v]])
+    return cost, gradient

@@ -1,0 +1,15 @@
+"""Blocks of a fixed size, whatever the time that jobs take."""
+
+from __future__ import annotations
+
+import pytest
+
+from appell.sweeps import run
+
+
+@pytest.fixture
+def blocks_of(monkeypatch):
+    def choose(size):
+        monkeypatch.setattr(run, "block_size", lambda tried, count, workers, seconds: size)
+
+    return choose

@@ -1,0 +1,23 @@
+"""The page about sweeps keeps its word: its examples run, its figures are the measured ones."""
+
+from __future__ import annotations
+
+import doctest
+import runpy
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def test_the_examples_of_the_page_run(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    result = doctest.testfile(str(ROOT / "docs" / "sweeps.md"), module_relative=False)
+    assert result.attempted > 5
+    assert result.failed == 0
+
+
+def test_figures_of_the_page_are_those_that_were_measured():
+    drops = runpy.run_path(str(ROOT / "benchmarks" / "drops.py"))
+    page = (ROOT / "docs" / "sweeps.md").read_text("utf-8")
+    shown = page.split(drops["BEGIN"])[1].split(drops["END"])[0]
+    assert shown == drops["text"](), "run: python benchmarks/drops.py"

@@ -1,0 +1,96 @@
+"""`appell sweep`: a study from a file, what its store holds, and what it refuses."""
+
+from __future__ import annotations
+
+import re
+import sys
+
+import pytest
+from typer.testing import CliRunner
+
+from appell.cli import sweep as command
+from appell.cli.main import app
+
+STUDY = """
+from helper import twice
+table = {"x": list(range(40)), "name": ["a"] * 40}
+
+def study(x, name):
+    if x == 7:
+        raise ValueError(f"no {x}")
+    return {"y": twice(x), "pair": [x, -x], "many": [x] * 20}
+"""
+
+
+def run(*arguments):
+    return CliRunner().invoke(app, ["sweep", *map(str, arguments)])
+
+
+@pytest.fixture
+def study(tmp_path, monkeypatch):
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    (tmp_path / "helper.py").write_text("def twice(x):\n    return 2.0 * x\n")
+    path = tmp_path / "a_study_to_sweep.py"
+    path.write_text(STUDY)
+    yield path
+    for name in ("helper", "a_study_to_sweep"):
+        sys.modules.pop(name, None)
+
+
+def test_a_study_of_a_file_is_swept_shown_and_gone_on_with(study, tmp_path):
+    out = tmp_path / "s.zarr"
+    first = run(study, "--out", out)
+    assert first.exit_code == 0, first.output
+    again, shown = run(study, "--out", out), run("--show", out)
+    for result in (first, again, shown):
+        assert "study: 40 jobs, 39 done, 1 failed" in result.output
+        assert re.search(r"y +0 +[\d.]+ +40 +[\d.]+ +78", result.output)
+        assert re.search(r"pair\[1\] +-39", result.output)
+        assert re.search(r"many, all +0", result.output)
+        assert "job 7 (name='a', x=7) failed: ValueError: no 7" in result.output
+
+
+def test_a_mended_study_retries_what_failed(study, tmp_path):
+    out = tmp_path / "s.zarr"
+    run(study, "--out", out)
+    study.write_text(STUDY.replace("x == 7", "x == 70"))
+    refused = run(study, "--out", out, "--retry-failed")
+    assert refused.exit_code == 1
+    assert "--accept-study" in refused.output
+    mended = run(study, "--out", out, "--retry-failed", "--accept-study")
+    assert "40 jobs, 40 done" in mended.output
+
+
+def test_the_first_jobs_alone_and_what_is_no_number_of_them(study, tmp_path):
+    assert "5 jobs, 5 done" in run(study, "--out", tmp_path / "s.zarr", "--first", 5).output
+    assert run(study, "--out", tmp_path / "t.zarr", "--first", 0).exit_code == 1
+
+
+def test_ctrl_c_leaves_a_store_and_says_how_to_go_on(study, tmp_path, monkeypatch):
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("appell.sweeps.sweep", interrupted)
+    result = run(study, "--out", tmp_path / "s.zarr")
+    assert result.exit_code == command.INTERRUPTED
+    assert "the same command goes on from there" in result.output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ((), "no study or no --out"),
+        (("missing.py", "--out", "s.zarr"), "no Python file"),
+        (("--show", "missing.zarr"), "there is no store"),
+        (("empty.py", "--out", "s.zarr"), "has no name 'study'"),
+        (("empty.py", "--out", "s.zarr", "--workers", "-1"), "has no name 'study'"),
+    ],
+)
+def test_what_cannot_be_swept_is_an_error_and_no_traceback(tmp_path, monkeypatch, arguments, told):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    (tmp_path / "empty.py").write_text("table = 5\n")
+    result = run(*arguments)
+    assert result.exit_code == 1
+    assert told in result.output
+    sys.modules.pop("empty", None)
