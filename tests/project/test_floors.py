@@ -18,7 +18,7 @@ EXCHANGE = {"exchange", "torch", *EXTRAS["exchange"][0].removeprefix("appell[").
 
 
 def test_every_dependency_of_users_and_of_the_tests_has_a_floor():
-    """What the tests need is installed on its floors, but for what builds the documentation, the linters and for whom appell talks to."""
+    """All else is installed on its floors: not the linters, what builds the documentation, and whom appell talks to."""
     requirements = [
         *PROJECT["dependencies"],
         *(r for e, rs in EXTRAS.items() if e not in {"lint", "docs", *EXCHANGE} for r in rs),
