@@ -129,9 +129,9 @@ def needed_package(module: str, what: str, install: str) -> Any:
     try:
         return import_module(module)
     except ImportError as error:
-        missing = getattr(error, "name", None) or module
+        missing = (getattr(error, "name", None) or module).partition(".")[0]
         raise ArgumentError(
-            f"{what} need{'s' * (not what.endswith('s'))} the package {missing.partition('.')[0]}, which is not there.",
+            f"{what} need{'s' * (not what.endswith('s'))} the package {missing}, which is not installed.",
             hint=f"pip install '{install}'",
         ) from None
 

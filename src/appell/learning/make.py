@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from appell.dynamics import Dynamics
-from appell.errors import ArgumentError
+from appell.errors import ArgumentError, needed_package
 from appell.learning.episodes import Episodes, Reset
 from appell.model.system import System
 from appell.simulation.rollouts.arguments import number_of_steps
@@ -53,14 +53,9 @@ def gym_env(
     for name in planned:
         if name not in PLANNED:
             raise ArgumentError(f"gym_env has no option '{name}'.", expected=", ".join(PLANNED))
-    try:
-        from appell.learning.environments import RobotEnv, RobotVectorEnv
-    except ModuleNotFoundError as error:
-        if error.name != "gymnasium":
-            raise
-        raise ArgumentError(
-            "gym_env needs the package gymnasium, which is not installed.", hint="pip install 'appell[gym]'"
-        ) from None
+    needed_package("gymnasium", "gym_env", "appell[gym]")
+    from appell.learning.environments import RobotEnv, RobotVectorEnv
+
     episodes = Episodes(
         dyn,
         reward,

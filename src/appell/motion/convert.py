@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from appell.errors import ArgumentError
+from appell.errors import ArgumentError, needed_package
 
 if TYPE_CHECKING:
     import pandas
@@ -34,7 +33,7 @@ def to_pandas(record: Record) -> pandas.DataFrame:
 
     record.to_pandas()["q_elbow"].plot()
     """
-    library = _library("pandas")
+    library = needed_package("pandas", "to_pandas", "appell[results]")
     table = library.DataFrame(record.data[:, 1:], library.Index(record.t, name="t"), list(record.columns[1:]))
     table.attrs |= record.about
     return table
@@ -56,7 +55,7 @@ def to_xarray(record: Record) -> xarray.Dataset:
             dims = ("time", axis)
         data[quantity] = (dims, record[quantity])
     about = {**record.about, "events": [str(event) for event in record.events]}
-    return _library("xarray").Dataset(data, coords=axes, attrs=about)
+    return needed_package("xarray", "to_xarray", "appell[results]").Dataset(data, coords=axes, attrs=about)
 
 
 def records_to_xarray(records: Records) -> xarray.Dataset:
@@ -76,11 +75,4 @@ def records_to_xarray(records: Records) -> xarray.Dataset:
         data[quantity] = (dims, block)
     if records.cost is not None:
         data["total_cost"] = (("member",), records.cost)
-    return _library("xarray").Dataset(data, coords=axes, attrs=records.about)
-
-
-def _library(name: str) -> Any:
-    try:
-        return import_module(name)
-    except ImportError:
-        raise ArgumentError(f"to_{name} needs the package {name}.", hint=f"pip install {name}") from None
+    return needed_package("xarray", "to_xarray", "appell[results]").Dataset(data, coords=axes, attrs=records.about)

@@ -12,14 +12,13 @@ import io
 from collections.abc import Callable
 from typing import Any
 
-from appell.errors import SweepError
-from appell.sweeps.needs import needed
+from appell.errors import SweepError, needed_package
 from appell.sweeps.study_content import own_modules
 
 
 def packed(study: Callable[..., Any]) -> tuple[bytes, str]:
     """The bytes, and their hash."""
-    cloudpickle = needed("cloudpickle", "A sweep on several workers")
+    cloudpickle = needed_package("cloudpickle", "a sweep on workers", "appell[clusters]")
 
     class Packer(cloudpickle.Pickler):  # type: ignore[name-defined,misc]
         def reducer_override(self, thing: Any) -> Any:
@@ -51,4 +50,4 @@ def cached_again(function: Callable[..., Any], parameters: dict[str, Any]) -> An
 @functools.lru_cache(maxsize=4)
 def unpacked(key: str, content: bytes) -> Callable[..., Any]:
     """The study in a worker, the same object for all of its work: what it keeps between jobs is kept."""
-    return needed("cloudpickle", "A worker").loads(content)
+    return needed_package("cloudpickle", "a worker", "appell[clusters]").loads(content)

@@ -19,9 +19,8 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from appell.errors import SweepError
+from appell.errors import SweepError, needed_package
 from appell.sweeps.jobs import Jobs
-from appell.sweeps.needs import needed
 from appell.sweeps.outcomes import Layout, Outcomes, run_jobs
 from appell.sweeps.packing import packed, unpacked
 
@@ -59,7 +58,7 @@ class OnCluster:
     """A pool of Dask workers: so many processes of one thread on this machine, or those of a scheduler's address."""
 
     def __init__(self, study: Callable[..., Any], jobs: Jobs, seeded: bool, cluster: Any, workers: int, timeout: float):
-        self.distributed = needed("distributed", "A sweep on several workers")
+        self.distributed = needed_package("distributed", "a sweep on workers", "appell[clusters]")
         self.jobs, self.seed = jobs, jobs.seed if seeded else None
         self.blob, self.key = packed(study)
         self.cluster, self.asked, self.timeout = cluster, workers, timeout

@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from appell.errors import ArgumentError, unknown_name
-from appell.sweeps.needs import needed
+from appell.errors import ArgumentError, needed_package, unknown_name
 from appell.sweeps.outcomes import DONE, FAILED, PENDING
 from appell.sweeps.store import SweepStore
 
@@ -123,7 +122,7 @@ class SweepResults:
 
     def to_xarray(self) -> xarray.Dataset:
         """A Dataset over `job`, with the table and the status as coordinates; of a grid, over its axes."""
-        library = needed("xarray", "to_xarray")
+        library = needed_package("xarray", "to_xarray", "appell[results]")
         axes = {name: np.asarray(values) for name, values in self._store.about["axes"].items()}
         lead = tuple(axes) or ("job",)
         shape = tuple(map(len, axes.values())) or (len(self),)
@@ -139,7 +138,7 @@ class SweepResults:
 
     def to_pandas(self) -> pandas.DataFrame:
         """A DataFrame with a row a job: table, status, results; an array has a column for each of its entries."""
-        library = needed("pandas", "to_pandas")
+        library = needed_package("pandas", "to_pandas", "appell[results]")
         columns: dict[str, np.ndarray] = {}
         for name, array in (*self.table.items(), ("status", self.status), *((name, self[name]) for name in self)):
             flat = array.reshape(len(array), -1)

@@ -23,10 +23,9 @@ from typing import Any
 
 import numpy as np
 
-from appell.errors import ArgumentError, SweepError
+from appell.errors import ArgumentError, SweepError, needed_package
 from appell.sweeps.identity import Identity
 from appell.sweeps.jobs import Jobs
-from appell.sweeps.needs import needed
 from appell.sweeps.outcomes import DONE, FAILED, PENDING, Layout, Outcomes, blank
 
 ABOUT = "appell"  # the attribute of the group that says what it is
@@ -43,7 +42,7 @@ class SweepStore:
     @staticmethod
     def find(path: Path, mode: str = "r") -> SweepStore | None:
         """The store at a place, None if nothing is there; raise if something else is."""
-        zarr = needed("zarr", "A store of results")
+        zarr = needed_package("zarr", "a store of results", "appell[clusters]")
         if not path.exists() or (path.is_dir() and not any(path.iterdir())):
             return None
         try:
@@ -58,7 +57,7 @@ class SweepStore:
     @staticmethod
     def make(path: Path, identity: Identity, jobs: Jobs, seeded: bool, block: int) -> SweepStore:
         """A new store of so many jobs a block, in place when it is complete."""
-        zarr = needed("zarr", "A store of results")
+        zarr = needed_package("zarr", "a store of results", "appell[clusters]")
         part = path.with_name(f".{path.name}.part")
         about = vars(identity) | {
             "format": FORMAT,
@@ -154,7 +153,7 @@ class SweepStore:
 
     def close(self) -> None:
         """Gather the descriptions of all arrays in one file, so that others open the store at once."""
-        zarr = needed("zarr", "A store of results")
+        zarr = needed_package("zarr", "a store of results", "appell[clusters]")
         if b"consolidated_metadata" in (self.path / "zarr.json").read_bytes():
             return
         with _writing(self.path, self._stored), warnings.catch_warnings():

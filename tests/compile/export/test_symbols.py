@@ -11,7 +11,7 @@ import pytest
 
 import appell as ap
 from appell.compile.export.python_text import LIBRARIES, python_text
-from appell.compile.export.to_casadi import half_to_even
+from appell.compile.export.replay import half_to_even
 from appell.compile.export.to_json import read_tape, schema
 from appell.compile.export.to_sympy import sympy_text
 from appell.compile.function import Function
@@ -235,5 +235,6 @@ def test_latex_of_a_large_robot_is_refused_with_what_to_do_instead():
 @pytest.mark.parametrize("package", ["casadi", "sympy"])
 def test_a_missing_package_is_named_with_the_way_to_get_it(package, monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, package, None)
-    with pytest.raises(ArgumentError, match=rf"{package}, which is not there.\n.*pip install 'appell\[{package}\]'"):
+    told = rf"{package}, which is not installed.\n.*pip install 'appell\[{package}\]'"
+    with pytest.raises(ArgumentError, match=told):
         getattr(dynamics("pendulum").gravity, f"to_{package}")()

@@ -8,6 +8,7 @@ What is replayed is the tape as it was traced: fused multiply-adds are an affair
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -15,6 +16,13 @@ from appell.compile.ops import Op
 from appell.compile.tape import Tape
 
 Table = Mapping[Op, Callable[..., Any]]
+ARITHMETIC: dict[Op, Callable[..., Any]] = {  # what all languages write alike
+    Op.ADD: operator.add,
+    Op.SUB: operator.sub,
+    Op.MUL: operator.mul,
+    Op.DIV: operator.truediv,
+    Op.NEG: operator.neg,
+}
 
 
 def replay(tape: Tape, table: Table, scalars: Sequence[Any]) -> list[Any]:
@@ -29,3 +37,9 @@ def replay(tape: Tape, table: Table, scalars: Sequence[Any]) -> list[Any]:
         else:
             values.append(table[Op(op)](*(values[k] for k in operands)))
     return [values[k] for k in tape.results]
+
+
+def half_to_even(x: Any, floor: Any, ceil: Any) -> Any:
+    """The nearest whole number, by what all languages have: one less than x + ½ rounded down, if x = 2k + ½."""
+    half = (2 * x - 1) / 4
+    return floor((2 * x + 1) / 2) + ceil(half) - floor(half) - 1

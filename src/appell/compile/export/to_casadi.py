@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from appell.compile.export.replay import replay
+from appell.compile.export.replay import ARITHMETIC, half_to_even, replay
 from appell.compile.ops import Op
 from appell.compile.readings import Readings
 from appell.compile.tape import Array
@@ -30,11 +30,7 @@ def casadi_function(function: Readings) -> Any:
 
 def _table(casadi: Any) -> dict[Op, Any]:
     return {
-        Op.ADD: lambda x, y: x + y,
-        Op.SUB: lambda x, y: x - y,
-        Op.MUL: lambda x, y: x * y,
-        Op.DIV: lambda x, y: x / y,
-        Op.NEG: lambda x: -x,
+        **ARITHMETIC,
         Op.SQRT: casadi.sqrt,
         Op.SIN: casadi.sin,
         Op.COS: casadi.cos,
@@ -43,12 +39,6 @@ def _table(casadi: Any) -> dict[Op, Any]:
         Op.ROUND: lambda x: half_to_even(x, casadi.floor, casadi.ceil),
         Op.LEVEL: lambda x: 1.0,
     }
-
-
-def half_to_even(x: Any, floor: Any, ceil: Any) -> Any:
-    """The nearest whole number, by what all languages have: one less than x + ½ rounded down, if x = 2k + ½."""
-    half = (2 * x - 1) / 4
-    return floor((2 * x + 1) / 2) + ceil(half) - floor(half) - 1
 
 
 def _matrix(array: Array) -> tuple[int, int]:

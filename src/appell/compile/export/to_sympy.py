@@ -16,7 +16,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from appell.compile.export.to_casadi import half_to_even
+from appell.compile.export.replay import ARITHMETIC, half_to_even
 from appell.compile.ops import Op
 from appell.compile.readings import Readings
 from appell.compile.tape import Array, Tape
@@ -104,11 +104,7 @@ def _exactly() -> Any:
 
 def _table(sympy: Any) -> dict[Op, Any]:
     return {
-        Op.ADD: lambda x, y: x + y,
-        Op.SUB: lambda x, y: x - y,
-        Op.MUL: lambda x, y: x * y,
-        Op.DIV: lambda x, y: x / y,
-        Op.NEG: lambda x: -x,
+        **ARITHMETIC,
         Op.SQRT: sympy.sqrt,
         Op.SIN: sympy.sin,
         Op.COS: sympy.cos,

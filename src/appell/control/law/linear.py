@@ -22,7 +22,7 @@ from appell.control.friction_parts import smooth
 from appell.control.law.controller import Controller
 from appell.control.law.directions import directions, tangents
 from appell.dynamics import Dynamics
-from appell.errors import ArgumentError, ModelError, unknown_name
+from appell.errors import ArgumentError, ModelError, needed_package, unknown_name
 from appell.model.system import System
 from appell.motion.assembly.chart import charted
 from appell.motion.record import titles
@@ -105,12 +105,8 @@ class LinearSystem:
 
 
 def python_control() -> Any:
-    """The package, or an error that says how to get it."""
-    try:
-        import control
-    except ImportError:
-        raise ArgumentError("the package python-control is not installed.", hint="pip install control") from None
-    return control
+    """The package python-control, or an error that says how to get it."""
+    return needed_package("control", "a system of python-control", "appell[tuning]")
 
 
 def linearize(system: System, q, v=None, tau=None, *, actuators: Iterable[str] | None = None) -> LinearSystem:

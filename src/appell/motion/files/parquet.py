@@ -7,7 +7,7 @@ from typing import IO, Any
 
 import numpy as np
 
-from appell.errors import ArgumentError, DescriptionError
+from appell.errors import DescriptionError, needed_package
 from appell.motion.files.beside import known, understood
 from appell.motion.record import Record
 
@@ -15,11 +15,8 @@ PREFIX = b"appell "
 
 
 def _pyarrow() -> Any:
-    try:
-        import pyarrow.parquet
-    except ImportError:
-        raise ArgumentError("Parquet files need pyarrow, which is not installed.", hint="pip install pyarrow") from None
-    return pyarrow
+    needed_package("pyarrow.parquet", "Parquet", "appell[results]")
+    return needed_package("pyarrow", "Parquet", "appell[results]")
 
 
 def write(record: Record, file: IO[bytes]) -> None:

@@ -15,7 +15,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from appell.compile.export.replay import Table, replay
+from appell.compile.export.replay import ARITHMETIC, Table, replay
 from appell.compile.ops import Op
 from appell.compile.tape import Tape
 
@@ -29,11 +29,7 @@ def _level(x: Any) -> Any:
 
 
 OPERATIONS: Table = {
-    Op.ADD: lambda x, y: x + y,
-    Op.SUB: lambda x, y: x - y,
-    Op.MUL: lambda x, y: x * y,
-    Op.DIV: lambda x, y: x / y,
-    Op.NEG: lambda x: -x,
+    **ARITHMETIC,
     Op.SQRT: jnp.sqrt,
     Op.SIN: jnp.sin,
     Op.COS: jnp.cos,
