@@ -131,8 +131,7 @@ def needed_package(module: str, what: str, install: str) -> Any:
     except ImportError as error:
         missing = (getattr(error, "name", None) or module).partition(".")[0]
         raise ArgumentError(
-            f"{what} need{'s' * (not what.endswith('s'))} the package {missing}, which is not installed.",
-            hint=f"pip install '{install}'",
+            f"{what} needs the package {missing}, which is not installed.", hint=f"pip install '{install}'"
         ) from None
 
 

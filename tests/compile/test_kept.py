@@ -103,6 +103,16 @@ def test_a_tape_from_the_disk_travels_like_any_other(folder):
     assert_same(found.fused, run(COMPILED, tape()))
 
 
+def test_a_function_from_the_disk_has_second_derivatives(folder):
+    subject = "twice"
+    for _ in range(2):  # made, then found
+        found = functions.Function(kept(subject, lambda: ap.Dynamics(ap.load("puma")).inverse_dynamics.tape))
+        assert isinstance(found.formula, KeptTape)
+        second = found.hessian("a")
+    x = np.random.default_rng(0).normal(size=(4, 6))
+    np.testing.assert_allclose(second(*x), 0.0, atol=1e-12)  # forces are linear in a
+
+
 def test_short_tapes_and_those_without_a_subject_are_not_kept(folder):
     short, unknown = Making(size=40), Making()
     for _ in range(2):

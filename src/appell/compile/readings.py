@@ -77,7 +77,7 @@ class Readings:
     @once
     def tape(self) -> Tape:
         """What it does, operation by operation."""
-        return unrolled(self.formula)
+        return unrolled(self.formula.whole if isinstance(self.formula, Kept) else self.formula)
 
     def count(self) -> OpCount:
         """The operations of one evaluation."""

@@ -11,8 +11,9 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
+from appell.compile.emit.core_axes import formula_axes
 from appell.compile.native import gufunc, kernels
-from appell.compile.native.gufunc import make_ufunc, signature
+from appell.compile.native.gufunc import make_ufunc
 from appell.compile.ops import Op
 from appell.compile.rolling.roll import roll
 from appell.compile.tape import Array, Tape, arrays
@@ -141,7 +142,7 @@ def test_it_is_a_ufunc_with_a_frozen_signature(arm):
     assert arm.types == ["ddd->d", "fff->f"]
     assert arm.__name__ == "arm0"
     assert "torques" in make_ufunc(arm_like(), "The torques.").__doc__
-    assert signature(random_tape(0)) == "(3),(3),(2,2)->(3),(3,3),()"
+    assert formula_axes(random_tape(0)).signature == "(3),(3),(2,2)->(3),(3,3),()"
 
 
 @kinds

@@ -54,7 +54,7 @@ def starts() -> np.ndarray:
         ({"torque": [np.inf, 0.0]}, "torque of 'shoulder' is not finite"),
         ({"parameters": np.zeros(10)}, "has no free bodies, and there are parameters"),
         ({"wrenches": {"tool": np.zeros(6)}}, "wrenches are given on tool"),
-        ({"prescribed": {"motor": lambda t: (0, 0, 0)}}, "has no prescribed motion 'motor'"),
+        ({"prescribed": {"motor": np.sin}}, "has no prescribed motion 'motor'"),
         ({"dtype": "int32"}, "dtype is 'int32'"),
         ({"start": np.inf}, "start is inf"),
     ],

@@ -18,7 +18,7 @@ from appell.errors import needed_package
 
 def casadi_function(function: Readings) -> Any:
     """The function over SX symbols."""
-    casadi = needed_package("casadi", "CasADi's functions", "appell[casadi]")
+    casadi = needed_package("casadi", "to_casadi", "appell[casadi]")
     tape = function.tape
     symbols = [casadi.SX.sym(array.name, *_matrix(array)) for array in tape.inputs]
     scalars = [x[k] for x in symbols for k in _by_row(x.shape)]

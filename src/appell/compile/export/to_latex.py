@@ -26,7 +26,7 @@ _DOTTED = {"v": r"\dot{q}", "a": r"\ddot{q}"}
 
 def latex(function: Readings, digits: int = DIGITS) -> str:
     """An align* environment, a line for each common symbol and each result that is not zero."""
-    sympy = needed_package("sympy", "LaTeX", "appell[sympy]")
+    sympy = needed_package("sympy", "to_latex", "appell[sympy]")
     found = symbolic(function)
     lines = _lines(found)
     if len(lines) > MOST:

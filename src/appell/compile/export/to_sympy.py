@@ -51,7 +51,7 @@ class Symbolic:
 
 def symbolic(function: Readings) -> Symbolic:
     """The expressions of a function."""
-    sympy = needed_package("sympy", "symbolic expressions", "appell[sympy]")
+    sympy = needed_package("sympy", "to_sympy", "appell[sympy]")
     tape, table = function.tape, _table(sympy)
     arguments = {array.name: _symbols(sympy, array) for array in tape.inputs}
     scalars = [x for array in tape.inputs for x in _flat(arguments[array.name], array)]
