@@ -10,6 +10,7 @@ from __future__ import annotations
 import ctypes
 import itertools
 import struct
+import sys
 from functools import cache
 from typing import Any
 
@@ -26,7 +27,12 @@ _numbers = itertools.count()
 
 @cache
 def _linker() -> llvm.LLJIT:
-    return llvm.create_lljit_compiler(target_machine(host()))
+    """JITLink, which asks for the memory of an object in one piece.
+
+    LLVM's older linker asks for code and constants one after the other. In a process with gigabytes in use they can end
+    up further apart than an instruction reaches, and LLVM then ends the process.
+    """
+    return llvm.create_lljit_compiler(target_machine(host()), use_jit_link=sys.platform != "win32")
 
 
 def assemble(text: str, target: Target, name: str) -> bytes:
