@@ -116,5 +116,5 @@ def test_what_cannot_be_is_named(monkeypatch):
     with pytest.raises(ap.ModelError, match="free inertial parameters"):
         io_system(puma.with_free("link6"))
     monkeypatch.setitem(sys.modules, "control", None)
-    with pytest.raises(ap.ArgumentError, match="pip install control"):
+    with pytest.raises(ap.ArgumentError, match=r"pip install .appell\[tuning\]"):
         io_system(puma)

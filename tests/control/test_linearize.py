@@ -53,7 +53,7 @@ def test_a_sampled_system_keeps_its_poles(puma):
 
 def test_without_python_control_its_name_is_given(puma, monkeypatch):
     monkeypatch.setitem(sys.modules, "control", None)
-    with pytest.raises(ArgumentError, match="pip install control"):
+    with pytest.raises(ArgumentError, match=r"pip install .appell\[tuning\]"):
         linearize(ideal(puma), START).to_control()
 
 
