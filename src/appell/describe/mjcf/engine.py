@@ -83,4 +83,8 @@ def word(enum: str, value: Any) -> str:
 
 def is_off(model: Any, what: str) -> bool:
     """Whether a file switches something off: gravity, spring, damper, limit, frictionloss, equality."""
-    return bool(int(model.opt.disableflags) & int(getattr(mujoco().mjtDisableBit, f"mjDSBL_{what.upper()}")))
+    bits = mujoco().mjtDisableBit
+    flag = getattr(bits, f"mjDSBL_{what.upper()}", None)
+    if flag is None:  # older versions switch springs and dampers together
+        flag = bits.mjDSBL_PASSIVE
+    return bool(int(model.opt.disableflags) & int(flag))
