@@ -46,6 +46,7 @@ def starts() -> np.ndarray:
         ({"q0": [0.0]}, r"q0 has shape \(1,\)"),
         ({"q0": np.zeros((2, 3, 2))}, r"q0 has shape \(2, 3, 2\)"),
         ({"q0": "home"}, "q0 is no array of numbers"),
+        ({"q0": np.zeros((0, 2))}, "there are no members"),
         ({"q0": [np.nan, 0.0]}, "q0 holds a value that is not finite"),
         ({"v0": np.zeros((4, 3))}, r"v0 has shape \(4, 3\)"),
         ({"q0": np.zeros((4, 2)), "v0": np.zeros((5, 2))}, "q has 4, v has 5"),

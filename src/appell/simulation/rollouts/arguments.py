@@ -122,6 +122,9 @@ def wrench_rows(
 
 def _numbers(what: str, given: Any, expected: str) -> np.ndarray:
     try:
-        return np.asarray(given, float)
+        found = np.asarray(given, float)
     except (TypeError, ValueError):
         raise ArgumentError(f"{what} is no array of numbers.", expected=expected) from None
+    if 0 in found.shape[:-1]:
+        raise ArgumentError(f"{what} has shape {found.shape}: there are no members.", expected=expected)
+    return found
