@@ -25,6 +25,7 @@ from appell.model.link import Joint, Link, Mimic
 from appell.model.locking import locked
 from appell.model.system import Rng, System, generator, vector_of
 from appell.model.validate import validate
+from appell.model.visual import Visual
 
 __all__ = ["GRAVITY", "Joint", "Link", "Mimic", "Robot"]
 
@@ -44,6 +45,7 @@ class Robot(System):
     free: frozenset[str] = frozenset()  # links whose inertial parameters stay inputs
     missing: tuple[str, ...] = ()  # links whose description lacks the inertia that dynamics needs
     physical: bool = True  # refuse bodies that cannot exist
+    visuals: tuple[Visual, ...] = field(default=(), compare=False)  # how its links look
     description: str = field(default="", compare=False)  # what the robot is, in a sentence
     reference: str = field(default="", compare=False)  # where its numbers come from
     source: str = field(default="", compare=False)  # the file it was read from
