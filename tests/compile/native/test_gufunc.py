@@ -3,6 +3,7 @@
 import gc
 import multiprocessing
 import os
+import signal
 import sys
 import threading
 import weakref
@@ -291,11 +292,16 @@ def test_a_kernel_works_in_a_forked_process(arm):
     want = arm(*x)
     ours, theirs = multiprocessing.Pipe()
     if (child := os.fork()) == 0:
-        theirs.send((arm(*x) == want).all() and make_ufunc(arm_like(7))(*x).shape == want.shape)
-        os._exit(0)
-    assert ours.poll(20)
-    assert ours.recv()
-    os.waitpid(child, 0)
+        try:
+            theirs.send((arm(*x) == want).all() and make_ufunc(arm_like(7))(*x).shape == want.shape)
+        finally:
+            os._exit(0)
+    try:
+        assert ours.poll(60)
+        assert ours.recv()
+    finally:
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
 
 
 def test_a_tape_that_no_ufunc_can_be_is_refused_by_name():

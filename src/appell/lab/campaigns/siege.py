@@ -29,6 +29,7 @@ from appell.sweeps import SweepResults
 
 GLANCE = 0.01  # s between two looks at the store
 PATIENCE = 120.0  # s for processes to come up or to go down
+STUCK = 300.0  # s in which nothing is stored
 KILLS = (("worker", 0.2), ("scheduler", 0.45), ("client", 0.7))
 
 
@@ -127,9 +128,9 @@ class BesiegedSweep:
                         client = self._client(cluster)
                     done.append(Kill(what, stored, error))
                     tell(f"killed the {what} with {stored:,} blocks stored{': ' if error else ''}{error}")
-                told = client.communicate()[1]
+                told = self._said(client)
                 if client.returncode:
-                    raise SweepError(f"the last client ended with code {client.returncode}: {told.strip()}")
+                    raise SweepError(f"the last client ended with code {client.returncode}: {told}")
             finally:
                 killed(client)
         return done
@@ -146,23 +147,39 @@ class BesiegedSweep:
             return ""
         assert cluster.scheduler is not None
         killed(cluster.scheduler)
-        told = client.communicate(timeout=PATIENCE)[1]
+        told = self._said(client)
         cluster.stop()
         cluster.start()
-        return told.strip()
+        return told
 
     def _wait(self, client: subprocess.Popen, part: float) -> int:
         """Until a part of all blocks is stored; how many are."""
         files = self.out / "jobs" / "status" / "c"
-        wanted = math.inf
+        wanted, last, changed = math.inf, 0, time.monotonic()
         while client.poll() is None:
             stored = sum(name.isdecimal() for name in os.listdir(files)) if files.is_dir() else 0
             if stored and wanted == math.inf:
                 wanted = part * -(-self.jobs // SweepResults(self.out).block)
             if stored >= wanted:
                 return stored
+            if stored != last:
+                last, changed = stored, time.monotonic()
+            if time.monotonic() > changed + STUCK:
+                raise SweepError(f"nothing was stored for {STUCK:g} s, with {stored:,} blocks of {wanted:g} wanted.")
             time.sleep(GLANCE)
-        raise SweepError(f"the client ended before {part:.0%} was stored: {client.communicate()[1].strip()}")
+        raise SweepError(f"the client ended before {part:.0%} was stored: {self._said(client)}")
+
+    def _said(self, client: subprocess.Popen) -> str:
+        """What a client says at its end, or an error if it comes to none while nothing is stored."""
+        files = self.out / "jobs" / "status" / "c"
+        while True:
+            before = len(os.listdir(files)) if files.is_dir() else 0
+            try:
+                return client.communicate(timeout=STUCK)[1].strip()
+            except subprocess.TimeoutExpired:
+                if files.is_dir() and len(os.listdir(files)) > before:
+                    continue
+                raise SweepError(f"the client came to no end, and nothing was stored for {STUCK:g} s.") from None
 
 
 @contextlib.contextmanager
