@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import multiprocessing
 import os
 import signal
@@ -117,6 +118,22 @@ def test_a_scheduler_that_does_not_answer_is_an_error_by_address(tmp_path):
 def test_what_is_no_address_is_refused(tmp_path, address):
     with pytest.raises(ap.SweepError, match="no Dask scheduler answers"):
         ap.sweep(picky, TABLE, tmp_path / "s.zarr", cluster=address, timeout=0.5)
+
+
+def clients_left():
+    return [kept for kept in gc.get_objects() if isinstance(kept, distributed.Client) and kept.status != "closed"]
+
+
+def test_a_client_that_could_not_be_made_is_not_left_to_the_garbage_collector(tmp_path):
+    """Its end takes a lock that the making of the next client holds: collected meanwhile, it would hang the sweep."""
+    before = len(clients_left())
+    gc.disable()
+    try:
+        with pytest.raises(ap.SweepError, match="no Dask scheduler answers"):
+            ap.sweep(picky, TABLE, tmp_path / "s.zarr", cluster="nonsense://x", timeout=0.5)
+        assert len(clients_left()) == before
+    finally:
+        gc.enable()
 
 
 def test_a_scheduler_without_workers_is_an_error_and_what_was_stored_stays(tmp_path, blocks_of, monkeypatch):

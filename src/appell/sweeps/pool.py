@@ -8,6 +8,7 @@ another. A piece that has killed several workers comes back without outcomes.
 
 from __future__ import annotations
 
+import gc
 import logging
 import queue
 import signal
@@ -130,7 +131,7 @@ class OnCluster:
         if isinstance(cluster, self.distributed.Client):
             return cluster
         address = cluster if isinstance(cluster, str) else getattr(cluster, "scheduler_address", cluster)
-        client = None
+        client, problem = None, ""
         try:
             client = self.distributed.Client(address, timeout=self.timeout, set_as_default=False)
             client.wait_for_workers(1, timeout=max(self.timeout, 1.0))
@@ -140,9 +141,12 @@ class OnCluster:
             else:
                 problem = f"the Dask scheduler at {address!r} has no workers after {self.timeout:g} s."
                 client.close(timeout=2.0)
-            raise SweepError(
-                problem, expected="the address of a scheduler with workers, such as tcp://10.0.0.1:8786"
-            ) from None
+        if problem:
+            # A client that could not be made is closed when it is collected, under a lock that the making of another
+            # one holds: if that is when it is collected, both wait for ever. So it is collected now.
+            gc.collect()
+            expected = "the address of a scheduler with workers, such as tcp://10.0.0.1:8786"
+            raise SweepError(problem, expected=expected)
         return client
 
     def _submit(self, numbers: np.ndarray, layout: Layout | None, together: bool) -> Any:
