@@ -1,4 +1,4 @@
-"""Carry the results of benchmarks into README.md, benchmarks/README.md and docs/images/speed.png.
+"""Carry the results of benchmarks into README.md, docs/measured.md, benchmarks/README.md and docs/images/speed.png.
 
 Figures in the texts stand between markers and come from here, never from a keyboard; tests/project holds them equal.
 """
@@ -10,7 +10,7 @@ import math
 import sys
 from pathlib import Path
 
-from appell.lab.bench.figure import Figure, seconds_text
+from appell.lab.bench.figure import Figure, in_unit, seconds_text
 from appell.lab.bench.peers.standing import Standing
 from appell.lab.bench.report import Report
 from appell.motion.pictures.look import BLUE, GREY, STYLE
@@ -19,32 +19,60 @@ ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "benchmarks" / "results" / "against-pinocchio.json"
 RUNS = ROOT / "benchmarks" / "results" / "simulation.json"
 PEERS = ROOT / "benchmarks" / "results" / "peers.json"
-BEGIN, END = "<!-- figures: written by benchmarks/publish.py -->", "<!-- end of figures -->"
-BEGIN_RUNS, END_RUNS = "<!-- runs: written by benchmarks/publish.py -->", "<!-- end of runs -->"
-BEGIN_PEERS, END_PEERS = "<!-- peers: written by benchmarks/publish.py -->", "<!-- end of peers -->"
+SHORT = ("inverse_dynamics", "forward_dynamics", "forward_dynamics_derivatives")  # of the first page
 
 
 def main() -> None:
     report = Report.read(RESULTS)
     if report.quick:
         sys.exit(f"{RESULTS.name} was measured with --quick, which is not good enough to publish; run make bench")
-    pages = {ROOT / "README.md": report.markdown(), ROOT / "benchmarks" / "README.md": report.markdown_with_aims()}
-    for path, figures in pages.items():
-        text = between_markers(path.read_text(encoding="utf-8"), figures)
-        if BEGIN_PEERS in text:
-            text = between_markers(text, peers_text(), BEGIN_PEERS, END_PEERS)
+    for page, figures in published().items():
+        path = ROOT / page
+        text = path.read_text(encoding="utf-8")
+        for name, figure in figures.items():
+            text = between_markers(text, name, figure)
         path.write_text(text, encoding="utf-8")
-    readme = ROOT / "README.md"
-    text = between_markers(readme.read_text(encoding="utf-8"), runs_text(), BEGIN_RUNS, END_RUNS)
-    readme.write_text(text, encoding="utf-8")
     draw(report, ROOT / "docs" / "images" / "speed.png")
 
 
-def between_markers(text: str, figures: str, begin: str = BEGIN, end: str = END) -> str:
-    """The text with new figures between its markers."""
+def published() -> dict[str, dict[str, str]]:
+    """What stands between markers, by page and by the name of the marker."""
+    report = Report.read(RESULTS)
+    return {
+        "README.md": {"summary": summary_text(report)},
+        "docs/measured.md": {"figures": report.markdown(), "runs": runs_text(), "peers": peers_text()},
+        "benchmarks/README.md": {"figures": report.markdown_with_aims(), "peers": peers_text()},
+    }
+
+
+def between_markers(text: str, name: str, figures: str) -> str:
+    """The text with new figures between its markers of a name."""
+    begin, end = f"<!-- {name}: written by benchmarks/publish.py -->", f"<!-- end of {name} -->"
     head, rest = text.split(begin)
-    tail = rest.split(end)[1]
-    return f"{head}{begin}\n{figures}\n{end}{tail}"
+    return f"{head}{begin}\n{figures}\n{end}{rest.split(end)[1]}"
+
+
+def summary_text(report: Report) -> str:
+    """What a newcomer wants to know: against the best compiled code, against a loop in Python, and from cold."""
+    standing = Standing.read(PEERS)
+    loops = {(figure.robot, figure.name): figure for figure in report.figures if figure.part == "batch"}
+    lines = [
+        "| one sample in a batch, one core | appell | best generated C or C++ | Pinocchio from Python |",
+        "|---|---:|---:|---:|",
+    ]
+    for contest in standing.contests:
+        row = contest.row
+        if row.one_call or row.quantity not in SHORT or contest.ratio is None:
+            continue
+        ours, loop = standing.seconds(contest, contest.ours), loops.get((row.robot, row.quantity))
+        against = "" if loop is None else f"{seconds_text(loop.theirs or 0.0)} ({loop.value_text})"
+        best = f"{seconds_text(ours * contest.ratio)} ({in_unit(contest.ratio, 'x')})"
+        lines.append(f"| {row.robot} {row.title} | {seconds_text(ours)} | {best} | {against} |")
+    start = {figure.key: figure.value for figure in report.figures if figure.part == "start"}
+    cold = {robot: start[f"{robot}/start/inverse_dynamics"] for robot in ("puma", "talos")}
+    told = ", ".join(f"{robot} {seconds:.2g} s" for robot, seconds in cold.items())
+    first = f"First torque of a robot never seen before, compiling included: {told}."
+    return "\n".join([*lines, "", f"{first} {standing.machine['cpu']}, {standing.date}."])
 
 
 def peers_text() -> str:

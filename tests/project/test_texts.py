@@ -64,27 +64,16 @@ def test_what_the_documentation_shows_is_what_happens(page):
     assert result.failed == 0
 
 
+PUBLISH = runpy.run_path(str(ROOT / "benchmarks" / "publish.py"))
+
+
 @pytest.mark.parametrize(
-    ("page", "render"), [("README.md", Report.markdown), ("benchmarks/README.md", Report.markdown_with_aims)]
+    ("page", "name"), [(page, name) for page, own in PUBLISH["published"]().items() for name in own]
 )
-def test_figures_in_the_texts_are_those_that_were_measured(page, render):
+def test_figures_in_the_texts_are_those_that_were_measured(page, name):
+    figures = PUBLISH["published"]()[page][name]
     text = read(ROOT / page)
-    shown = text.split("<!-- figures: written by benchmarks/publish.py -->\n")[1].split("\n<!-- end of figures -->")[0]
-    assert shown == render(Report.read(RESULTS)), "run: python benchmarks/publish.py"
-
-
-def test_runs_in_the_readme_are_those_that_were_measured():
-    publish = runpy.run_path(str(ROOT / "benchmarks" / "publish.py"))
-    shown = read(ROOT / "README.md").split(publish["BEGIN_RUNS"] + "\n")[1].split("\n" + publish["END_RUNS"])[0]
-    assert shown == publish["runs_text"](), "run: python benchmarks/publish.py"
-
-
-@pytest.mark.parametrize("page", ["README.md", "benchmarks/README.md"])
-def test_peers_in_the_texts_are_those_that_were_measured(page):
-    publish = runpy.run_path(str(ROOT / "benchmarks" / "publish.py"))
-    if page == "benchmarks/README.md" or publish["BEGIN_PEERS"] in read(ROOT / page):
-        shown = read(ROOT / page).split(publish["BEGIN_PEERS"] + "\n")[1].split("\n" + publish["END_PEERS"])[0]
-        assert shown == publish["peers_text"](), "run: python benchmarks/publish.py"
+    assert PUBLISH["between_markers"](text, name, figures) == text, "run: python benchmarks/publish.py"
 
 
 def test_published_figures_were_not_measured_in_a_hurry():
