@@ -8,6 +8,7 @@ import appell as ap
 from appell.algebra.scalar import atan2, cos, level, nearest, select, sin, sqrt
 from appell.compile.function import Function
 from appell.compile.splice import inline
+from appell.lab.bench.subject import find
 
 EVERY_OP = {"x": 2, "y": (2, 2), "t": ()}
 DT = 1e-3
@@ -37,6 +38,32 @@ def plain_arguments(function: Function, dyn: ap.Dynamics, count: int) -> list[np
     if not dyn.system.is_flat:
         found[0] = np.array([dyn.system.random_configuration(rng) for _ in range(count)])
     return found
+
+
+# robots and functions whose results keep their bits in other libraries
+SAME_BITS = [
+    ("puma", "inverse_dynamics"),
+    ("puma", "forward_dynamics"),
+    ("puma", "mass_matrix"),
+    ("panda", "inverse_dynamics"),
+    ("agile-wrist", "inverse_dynamics"),
+    ("talos", "inverse_dynamics"),
+    ("talos", "mass_matrix"),
+]
+
+
+def case_of(robot: str, name: str) -> tuple[Function, list]:
+    """A function of a robot, and arguments for it."""
+    dyn = ap.Dynamics(find("talos").robot if robot == "talos" else ap.load(robot))
+    function = getattr(dyn, name)
+    return function, plain_arguments(function, dyn, 5)
+
+
+def relative(found, expected) -> float:
+    """The largest difference, relative to the largest number."""
+    found, expected = np.asarray(found), np.asarray(expected)
+    assert found.shape == expected.shape
+    return float(abs(found - expected).max() / max(abs(expected).max(), 1e-300))
 
 
 def arm_step() -> Function:

@@ -19,8 +19,17 @@ from appell.compile.export.xla import target
 from appell.compile.export.xla.plain import replayed
 from appell.compile.function import Function
 from appell.errors import ArgumentError, CompileError
-from appell.lab.bench.subject import find
-from export_cases import EVERY_OP, arm_step, backward_through_time, every_op, plain_arguments, rooted
+from export_cases import (
+    EVERY_OP,
+    SAME_BITS,
+    arm_step,
+    backward_through_time,
+    case_of,
+    every_op,
+    plain_arguments,
+    relative,
+    rooted,
+)
 from robots import random_tree
 
 VALUES, DERIVATIVES = 1e-13, 1e-11  # of the issue; what is met is 4e-15
@@ -32,27 +41,10 @@ def doubles():
         yield
 
 
-def relative(found, expected) -> float:
-    found, expected = np.asarray(found), np.asarray(expected)
-    assert found.shape == expected.shape
-    return float(abs(found - expected).max() / max(abs(expected).max(), 1e-300))
-
-
-@pytest.mark.parametrize(
-    ("robot", "names"),
-    [
-        ("puma", ["inverse_dynamics", "forward_dynamics", "mass_matrix"]),
-        ("panda", ["inverse_dynamics"]),
-        ("agile-wrist", ["inverse_dynamics"]),
-        ("talos", ["inverse_dynamics", "mass_matrix"]),
-    ],
-)
-def test_results_have_the_bits_of_the_compiled_function(robot, names):
-    dyn = ap.Dynamics(find("talos").robot if robot == "talos" else ap.load(robot))
-    for name in names:
-        function = getattr(dyn, name)
-        arguments = plain_arguments(function, dyn, 5)
-        assert np.array_equal(function.to_jax()(*arguments), function(*arguments))
+@pytest.mark.parametrize(("robot", "name"), SAME_BITS)
+def test_results_have_the_bits_of_the_compiled_function(robot, name):
+    function, arguments = case_of(robot, name)
+    assert np.array_equal(function.to_jax()(*arguments), function(*arguments))
 
 
 def test_float32_is_computed_in_float32_and_mixed_arguments_by_the_rules_of_jax():

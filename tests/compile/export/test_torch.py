@@ -14,8 +14,17 @@ import appell as ap
 from appell.compile.evaluate import evaluate
 from appell.compile.function import Function
 from appell.errors import ArgumentError
-from appell.lab.bench.subject import find
-from export_cases import EVERY_OP, arm_step, backward_through_time, every_op, plain_arguments, rooted
+from export_cases import (
+    EVERY_OP,
+    SAME_BITS,
+    arm_step,
+    backward_through_time,
+    case_of,
+    every_op,
+    plain_arguments,
+    relative,
+    rooted,
+)
 from robots import random_tree
 
 
@@ -23,27 +32,10 @@ def tensors(arguments, grad: bool = False) -> list[torch.Tensor]:
     return [torch.from_numpy(np.array(x)).requires_grad_(grad) for x in arguments]
 
 
-def relative(found, expected) -> float:
-    found, expected = np.asarray(found), np.asarray(expected)
-    assert found.shape == expected.shape
-    return float(abs(found - expected).max() / max(abs(expected).max(), 1e-300))
-
-
-@pytest.mark.parametrize(
-    ("robot", "names"),
-    [
-        ("puma", ["inverse_dynamics", "forward_dynamics", "mass_matrix"]),
-        ("panda", ["inverse_dynamics"]),
-        ("agile-wrist", ["inverse_dynamics"]),
-        ("talos", ["inverse_dynamics", "mass_matrix"]),
-    ],
-)
-def test_results_have_the_bits_of_the_compiled_function(robot, names):
-    dyn = ap.Dynamics(find("talos").robot if robot == "talos" else ap.load(robot))
-    for name in names:
-        function = getattr(dyn, name)
-        arguments = plain_arguments(function, dyn, 5)
-        assert np.array_equal(function.to_torch()(*tensors(arguments)), function(*arguments))
+@pytest.mark.parametrize(("robot", "name"), SAME_BITS)
+def test_results_have_the_bits_of_the_compiled_function(robot, name):
+    function, arguments = case_of(robot, name)
+    assert np.array_equal(function.to_torch()(*tensors(arguments)), function(*arguments))
 
 
 @pytest.mark.parametrize("name", ["inverse_dynamics", "forward_dynamics", "mass_matrix"])
