@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator
 from rich import box
 from rich.console import Console
 from rich.markup import escape
-from rich.padding import Padding
 from rich.table import Table
 
 from appell.lab.papers.ledger import LEDGERS, Item, Ledger, Ruling
@@ -31,9 +30,7 @@ def end_section(page: Page, section: str) -> None:
         "refuted": list(_found(section, Ruling.REFUTED)),
     }
     for heading, entries in lists.items():
-        page.console.print(f"[bold]{heading}[/]" + ("" if entries else ": nothing"), highlight=False)
-        for paper, text, reason in entries:
-            page.console.print(Padding(escape(f"{paper}: {text}. {reason}"), (0, 2, 0, 4)), highlight=False)
+        page.listed(heading, entries)
     for paper, item in unshown(page, section):
         page.note(f"[red]{paper}, {item.name} was to be shown here, and was not: '{item.title}'[/]")
     page.console.print()
