@@ -32,10 +32,12 @@ figcaption { color: var(--soft); font-size: .87rem; margin-top: .3rem; }
 .scroll { overflow-x: auto; margin: .4rem 0; }
 table { border-collapse: collapse; font-size: .9rem; font-variant-numeric: tabular-nums; line-height: 1.4; }
 th, td { padding: .22rem .8rem .22rem 0; border-bottom: 1px solid var(--line); text-align: right; vertical-align: top;
-  white-space: pre-line; }
+  white-space: pre-wrap; }
+td > span { white-space: nowrap; } td > span.reason { white-space: normal; }
 th { font-weight: 600; border-bottom-color: var(--soft); }
 th:first-child, td:first-child { text-align: left; }
-table.text th, table.text td { text-align: left; }
+table.text th, table.text td, .left2 :is(th, td):nth-child(2) { text-align: left; }
+table.text :is(th, td):first-child { white-space: nowrap; }
 tfoot td { border-bottom: 0; font-weight: 600; }
 .note, .dim { color: var(--soft); }
 .note { font-size: .92rem; }
@@ -65,7 +67,8 @@ def document(title: str, body: Iterable[str], style: str = "") -> str:
 def html_table(
     columns: Sequence[str], rows: Iterable[Sequence[str]], footer: Sequence[str] = (), kind: str = ""
 ) -> str:
-    """Cells are HTML; a table of the kind 'text' has no numbers to be set to the right."""
+    """Cells are HTML. They are set to the right, but for the first column, the second too of the kind 'left2', and all
+    of the kind 'text'."""
     name = f' class="{kind}"' if kind else ""
     head = "".join(f"<th>{cell}</th>" for cell in columns)
     body = "\n".join(f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>" for row in rows)

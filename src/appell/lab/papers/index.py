@@ -23,16 +23,17 @@ from appell.motion.files.whole import whole
 INDEX = "index.html"
 HEAD = "The papers' results, computed anew"
 STYLE = """
-nav ul { columns: 2 20rem; column-gap: 2.5rem; padding-left: 1.1rem; margin: .3rem 0 1rem; }
+nav ul { columns: 2 22rem; column-gap: 2.5rem; padding: 0; margin: .3rem 0 1rem; list-style: none; }
 nav li { break-inside: avoid; margin: .12rem 0; }
-nav details ul { columns: 1; font-size: .9rem; }
+nav details ul { columns: 1; font-size: .9rem; padding-left: 1.2rem; }
+nav b { display: block; margin-top: .8rem; }
 summary { cursor: pointer; }
 .small { display: grid; grid-template-columns: repeat(auto-fill, minmax(11rem, 1fr)); gap: .8rem; margin: 1rem 0; }
 .small figure { margin: 0; }
 .small img { border: 1px solid var(--line); }
 dl { margin: .6rem 0; } dt { font-weight: 600; margin-top: .6rem; } dd { margin: .2rem 0 .2rem 1.2rem; }
 .reason { display: block; color: var(--soft); }
-td.wide { min-width: 16rem; }
+.text td:nth-child(2) { min-width: 13rem; }
 """
 Runs = Mapping[str, SectionRun]
 
@@ -85,10 +86,10 @@ def _where(run: SectionRun) -> list[str]:
 
 
 def _contents(runs: Runs) -> Iterator[str]:
-    yield '<nav aria-label="Contents"><ul>'
-    yield '<li><a href="#summary">What it came to</a></li>'
+    yield '<nav aria-label="Contents"><a href="#summary">What it came to</a><b>Papers</b><ul>'
     for book in LEDGERS:
         yield f'<li><a href="#{_anchor(book.paper)}">{escape(book.paper)}</a>: {_tally(book)}</li>'
+    yield "</ul><b>Sections</b><ul>"
     for name, section in SECTIONS.items():
         if name in runs:
             yield f'<li><details><summary><a href="#{name}">{name}</a>: {escape(section.shows)}</summary><ul>'
@@ -111,9 +112,10 @@ def _summary(runs: Runs) -> Iterator[str]:
     sums = [sum(getattr(tally, part) for tally in tallies) for part in ("tables", "agreed", "differed", "figures")]
     seconds = sum(run.seconds for run in runs.values())
     columns = ("section", "papers", "tables", "digits agree", "differ", "figures", "seconds", "finished")
-    yield html_table(columns, rows, ("together", "", *map(str, sums), f"{seconds:.0f}", ""))
+    yield html_table(columns, rows, ("together", "", *map(str, sums), f"{seconds:.0f}", ""), "left2")
     if sums[1] + sums[2]:
-        yield f"<p>{sums[1]} of {sums[1] + sums[2]} numbers held against the print agree to its last digit.</p>"
+        others = "; notes say what keeps the others away" if sums[2] else ""
+        yield f"<p>{sums[1]} of {sums[1] + sums[2]} numbers held against the print agree to its last digit{others}.</p>"
 
 
 def _paper(book: Ledger, runs: Runs, folder: Path) -> Iterator[str]:

@@ -136,7 +136,7 @@ def _colours(figure: Any) -> Iterator[str]:
     from matplotlib.lines import Line2D
 
     allowed = {to_hex(color) for color in COLORS} | {to_hex(darker(color)) for color in COLORS}
-    for axes in figure.axes:
+    for axes in (axes for axes in figure.axes if not hasattr(axes, "_colorbar")):
         parts: list[tuple[Any, Any]] = []
         for artist in (*axes.lines, *axes.texts):
             parts.append((artist, artist.get_color()))

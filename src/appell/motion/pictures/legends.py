@@ -18,7 +18,7 @@ def covered(figure: Any) -> list[str]:
     from matplotlib.legend import Legend
 
     figure.canvas.draw()  # places everything
-    legends = figure.findobj(Legend)
+    legends = [legend for legend in figure.findobj(Legend) if legend.get_visible()]
     boxes = [_cut(figure, legend.get_window_extent()) for legend in legends]
     if not boxes:
         return []
