@@ -55,7 +55,8 @@ MOTIONS = (
         "swing",
         "One motion: a panel a quantity, the energy as its change from the start.",
         """
-        record = ap.simulate(ap.load("puma"), [0.3, -0.5, 0.4, 0.0, 0.2, 0.0], until=1.0)
+        start = [0.3, -0.5, 0.4, 0.0, 0.2, 0.0]
+        record = ap.simulate(ap.load("puma"), start, until=1.0)
         figure = record.plot()
         """,
     ),
@@ -63,9 +64,11 @@ MOTIONS = (
         "bounces",
         "Events are marked; what says nothing is named below and has no panel.",
         """
-        box = ap.Builder("box", base="floating", root="box").root_body(1.0, (0, 0, 0), (0.1, 0.1, 0.1)).build()
+        box = ap.Builder("box", base="floating", root="box")
+        box.root_body(1.0, (0, 0, 0), (0.1, 0.1, 0.1))
         floor = ap.Contact("box", ap.Plane(), restitution=0.7)
-        record = ap.simulate(box, [0, 0, 1, 0, 0, 0, 1], until=2.0, contacts=floor)
+        above = [0, 0, 1, 0, 0, 0, 1]
+        record = ap.simulate(box.build(), above, until=2.0, contacts=floor)
         figure = record.plot()
         """,
     ),
@@ -85,7 +88,8 @@ MOTIONS = (
         t = np.linspace(0.0, 2.0, 41)
         wanted = np.stack([np.sin(2 * t), np.cos(t)], axis=-1)
         noise = 0.03 * np.random.default_rng(0).normal(size=wanted.shape)
-        record = ap.Record.of(t, {"q": wanted + noise, "qd": wanted}, ("shoulder", "elbow"))
+        blocks = {"q": wanted + noise, "qd": wanted}
+        record = ap.Record.of(t, blocks, ("shoulder", "elbow"))
         figure = record.plot()
         """,
     ),
@@ -94,7 +98,8 @@ MOTIONS = (
         "A thousand motions: the median, the middle half and the middle nine tenths.",
         """
         dyn = ap.Dynamics(ap.load("puma"))
-        starts = dyn.system.start + 0.1 * np.random.default_rng(0).normal(size=(1000, 6))
+        noise = np.random.default_rng(0).normal(size=(1000, 6))
+        starts = dyn.system.start + 0.1 * noise
         records = ap.rollout(dyn, starts, steps=500, dt=1e-3, every=10)
         figure = records.plot(quantities="q")
         """,
@@ -104,7 +109,8 @@ MOTIONS = (
         "Some of them, a line for each.",
         """
         dyn = ap.Dynamics(ap.load("planar-2r"))
-        starts = dyn.system.start + 0.3 * np.random.default_rng(0).normal(size=(100, 2))
+        noise = np.random.default_rng(0).normal(size=(100, 2))
+        starts = dyn.system.start + 0.3 * noise
         records = ap.rollout(dyn, starts, steps=1000, dt=1e-3, every=10)
         figure = records.plot(quantities=["q", "v"], members=[0, 7, 12])
         """,
@@ -159,16 +165,20 @@ EXPERIMENTS = (
         robot = ap.load("planar-2r")
         sought = identify.seek(robot, friction=True)
         drive = ap.Actuator(friction=ap.Friction(viscous=0.3, coulomb=0.8))
-        real = ap.Dynamics(robot.with_actuators(dict.fromkeys(robot.joint_names, drive)), friction=True)
-        logs = []
+        driven = robot.with_actuators(dict.fromkeys(robot.joint_names, drive))
+        real = ap.Dynamics(driven, friction=True)
+        limits, logs = {"velocity": 3.0, "acceleration": 12.0}, []
         for seed in (1, 2):
-            plan = identify.excite(sought, seed=seed, velocity=3.0, acceleration=12.0, starts=1)
+            plan = identify.excite(sought, seed=seed, starts=1, **limits)
             motion = plan.path.record(period=5e-3)
             tau = real.inverse_dynamics(motion.q, motion.v, motion.a)
             tau += 0.2 * np.random.default_rng(seed).normal(size=tau.shape)
-            logs.append(ap.Record.of(motion.t, {"q": motion.q, "tau": tau}, robot.joint_names))
-        fit = identify.LeastSquares(sought).fit_record(identify.process(logs[0]))
-        figure = identify.judge(fit, identify.process(logs[1], smooth=True)).plot()
+            blocks = {"q": motion.q, "tau": tau}
+            logs.append(ap.Record.of(motion.t, blocks, robot.joint_names))
+        data = identify.process(logs[0])
+        fit = identify.LeastSquares(sought).fit_record(data)
+        held_out = identify.process(logs[1], smooth=True)
+        figure = identify.judge(fit, held_out).plot()
         """,
     ),
 )

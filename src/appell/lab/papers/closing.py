@@ -10,6 +10,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from appell.lab.papers.ledger import LEDGERS, Item, Ledger, Ruling
+from appell.lab.papers.ledger.classics import CHOICES
 from appell.lab.papers.page import Page
 
 COLOURS = {
@@ -22,10 +23,9 @@ COLOURS = {
 
 def end_section(page: Page, section: str) -> None:
     """The three lists of a section, each entry with its reason, and items that it promised but did not show."""
+    assumed = [(book.paper, a) for book in LEDGERS for a in book.assumptions] + [("classics", a) for a in CHOICES]
     lists = {
-        "assumed": [
-            (book.paper, a.text, a.reason) for book in LEDGERS for a in book.assumptions if a.section == section
-        ],
+        "assumed": [(paper, a.text, a.reason) for paper, a in assumed if a.section == section],
         "not reached": list(_found(section, Ruling.NOT_REACHABLE)),
         "refuted": list(_found(section, Ruling.REFUTED)),
     }

@@ -54,5 +54,5 @@ def draw_arm(space, robot, paper: PaperLine, line: CartesianLine) -> None:
     space.set(**{f"{axis}label": label(axis, "m") for axis in "xyz"})
     limits = (space.get_xlim(), space.get_ylim(), space.get_zlim())
     space.set_box_aspect([high - low for low, high in limits], zoom=0.8)  # equal scales, and room for the labels
-    space.locator_params(nbins=4)
+    space.locator_params(nbins=3)
     space.view_init(*paper.view)

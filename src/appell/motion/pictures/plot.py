@@ -166,4 +166,4 @@ def _tell(figure: Any, record: Record, panels: list[Panel], notes: list[str], sa
             which = ", ".join(quantity for quantity, own in ways.items() if own == way)
             notes = [*notes, f"{which}: known at the dots, {way} between them"]
     if notes:
-        figure.supxlabel(fill("; ".join(notes) + ".", 125), x=0.01, ha="left", fontsize=NOTE, color=GREY)
+        figure.supxlabel(fill("; ".join(notes) + ".", 125), x=0.01, ha="left", fontsize=NOTE)
