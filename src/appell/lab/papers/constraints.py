@@ -176,7 +176,7 @@ def _sleigh(page: Page) -> None:
         f"Chaplygin's sleigh: within {error:.1e} m/s of its closed form, v = V tanh, ω = V √(m/J) / cosh, for 6 s."
     )
     page.figure(
-        "chaplygin-sleigh", lambda figure: _draw_path(figure, motion, "a sleigh that is pushed backwards turns round")
+        "chaplygin-sleigh", lambda figure: _draw_path(figure, motion, "A sleigh that is pushed backwards turns round")
     )
 
 
@@ -192,7 +192,7 @@ def _snakeboard(page: Page) -> None:
             rows.append([f"{t:g} s, {name}", f"{ours:.15g}", theirs, f"{digits(ours, theirs):.1f}"])
     page.table("A snakeboard that is pumped", ["", "appell", "reduced equations", "digits"], rows)
     long = simulate(Dynamics(robot), None, [0.5, 1.0, 0.0, 0.0], 20.0, torque=_pumping, progress=False)
-    page.figure("snakeboard", lambda figure: _draw_path(figure, long, "a snakeboard, pumped by its rotor"))
+    page.figure("snakeboard", lambda figure: _draw_path(figure, long, "A snakeboard, pumped by its rotor"))
 
 
 def _pumping(t: float, q: np.ndarray, v: np.ndarray) -> list[float]:
@@ -210,7 +210,7 @@ def _pumping(t: float, q: np.ndarray, v: np.ndarray) -> list[float]:
 def _angles(figure, motion, names, title: str) -> None:
     axis = figure.subplots()
     for k, name in enumerate(names):
-        width = 4.5 - 0.6 * k  # of angles that are equal, both are seen
+        width = 3.4 - 0.4 * k  # of angles that are equal, both are seen
         axis.plot(motion.t, motion.q[:, k], **series(k), linewidth=width, label=name)
     axis.set(title=title, xlabel=label("time t", "s"), ylabel=label("angle", "rad"))
     legend_beside(axis)
