@@ -13,7 +13,7 @@ import numpy as np
 from appell.describe.files import write_text
 from appell.display.document import document, html_table
 from appell.errors import ArgumentError
-from appell.motion.pictures.look import BLUE, GREY, RED, WIDE, label, new_figure, styled
+from appell.motion.pictures.look import BLUE, DPI, GREY, RED, WIDE, label, new_figure, styled
 
 if TYPE_CHECKING:
     from appell.identify.verdict import Assessment, Judgement
@@ -130,7 +130,7 @@ def html(verdict: Assessment, path: str | Path | None = None) -> str:
         import matplotlib  # noqa: F401 - a report is not lost for want of a picture
 
         picture = io.BytesIO()
-        verdict.plot().savefig(picture, format="png", dpi=110)
+        verdict.plot().savefig(picture, format="png", dpi=DPI)
         parts.append(f"<img alt='torques' src='data:image/png;base64,{base64.b64encode(picture.getvalue()).decode()}'>")
     except ImportError:
         parts.append("<p>No figures: matplotlib is not installed.</p>")
