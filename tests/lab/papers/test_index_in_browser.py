@@ -1,4 +1,4 @@
-"""The index of `appell reproduce` in a real browser, opened from disk: it fits, shows its figures and asks for nothing."""
+"""The index of `appell reproduce` in a real browser, opened from disk: it fits, shows its figures, fetches nothing."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typer.testing import CliRunner
 from appell.cli.main import app
 
 pytest.importorskip("browser", reason="tests/browser.py drives the browser")
+IMAGES = "#dynamics ~ figure img"
 
 
 @pytest.fixture(scope="module")
@@ -24,8 +25,8 @@ def test_the_page_fits_and_shows_its_figures(browser, index, width, dark):
     browser.open(index, (width, 800), dark=dark)
     assert browser.ask("document.documentElement.scrollWidth") <= width
     browser.do("document.querySelector('#dynamics').scrollIntoView()")
-    browser.wait("[...document.querySelectorAll('#dynamics ~ figure img')].every(i => i.complete && i.naturalWidth > 0)")
-    assert browser.ask("document.querySelectorAll('#dynamics ~ figure img').length") == 2
+    browser.wait(f"[...document.querySelectorAll('{IMAGES}')].every(i => i.complete && i.naturalWidth > 0)")
+    assert browser.ask(f"document.querySelectorAll('{IMAGES}').length") == 2
     paper = browser.ask("getComputedStyle(document.body).backgroundColor")
     assert paper == ("rgb(20, 23, 27)" if dark else "rgb(255, 255, 255)")
     assert all(url.startswith("file:") for url in browser.requests())
