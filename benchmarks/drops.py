@@ -133,11 +133,11 @@ def draw(results: ap.sweeps.SweepResults, path: Path) -> None:
     done = results.done
     impacts, times, impulse = (results[name][done] for name in ("impacts", "times", "largest_impulse"))
     with styled():
-        figure = new_figure(WIDE, 2.9)
+        figure = new_figure(WIDE, 3.2)
         counts, when, sizes = figure.subplots(1, 3)
         numbers = np.arange(impacts.max() + 1)
-        counts.bar(numbers, np.bincount(impacts) / len(impacts), color=BLUE, width=0.9)
-        counts.set(xlabel="impacts in 1.5 s", ylabel="part of all drops", title=f"{len(impacts):,} drops")
+        counts.bar(numbers, 100.0 * np.bincount(impacts) / len(impacts), color=BLUE, width=0.9)
+        counts.set(xlabel="impacts in 1.5 s", ylabel=label("drops", "%"), title=f"{len(impacts):,} drops")
         bins = int(np.clip(0.5 * len(impacts) ** 0.5, 20, 75))
         edges = np.linspace(0.0, 1.5, bins + 1)
         for order, color in zip(ORDERS, COLORS, strict=False):
@@ -145,7 +145,7 @@ def draw(results: ap.sweeps.SweepResults, path: Path) -> None:
             density = np.histogram(found, edges)[0] / len(impacts) / np.diff(edges)
             when.plot(0.5 * (edges[1:] + edges[:-1]), density, color=color, label=f"impact {order}")
         when.set(xlabel=label("time t", "s"), ylabel=label("density", "1/s"), title="when they come")
-        when.legend()
+        when.legend(loc="upper left", bbox_to_anchor=(0.55, 1.0))
         sizes.hist(impulse, bins=np.linspace(0.0, np.quantile(impulse, 0.999), bins + 1), density=True, color=BLUE)
         sizes.set(
             xlabel=label("largest impulse", "N s"), ylabel=label("density", "1/(N s)"), title="the hardest of each drop"

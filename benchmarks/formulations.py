@@ -24,6 +24,7 @@ from appell.lab.counts.clock import nanoseconds
 from appell.lab.counts.kernels import kernel
 from appell.lab.counts.measure import FORWARD, INERTIA, INVERSE
 from appell.model.robot import Robot
+from appell.motion.pictures.look import GREY, NOTE, WIDE, label, legend_beside, new_figure, save, series, styled
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "benchmarks" / "results" / "formulations.json"
@@ -31,6 +32,7 @@ FIGURE = ROOT / "docs" / "images" / "formulations.png"
 SIZES = (3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 16, 20, 25, 30, 40, 50, 60)
 SAMPLES = 512
 LIMIT = 100_000
+BESIDE = {"textcoords": "offset points", "fontsize": NOTE}
 TURNS, TURN = 6, 0.02  # all methods of one size in turn, seconds each
 
 GAH, BIAS = MASS_MATRIX["gibbs-appell"], INVERSE_DYNAMICS["gibbs-appell"]
@@ -100,28 +102,24 @@ def crossover(found: dict, first: str, second: str) -> int | None:
     return next((n for k, n in enumerate(sizes) if all(b[m] < a[m] for m in sizes[k:])), None)
 
 
-def draw(found: dict) -> None:
-    import matplotlib
-
-    matplotlib.use("Agg")
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(15, 6), layout="constrained")
-    for axes, (quantity, lines) in zip(figure.subplots(1, 3), found.items(), strict=True):
-        for k, (name, line) in enumerate(lines.items()):
-            axes.plot(line["n"], line["ns"], marker="os^vDPX*d"[k], markersize=4, linewidth=1.2, label=name)
-        axes.set(xscale="log", yscale="log", xlabel="joints", ylabel="ns a sample", title=quantity)
-        axes.set_xticks((3, 6, 10, 20, 30, 60), labels=("3", "6", "10", "20", "30", "60"))
-        axes.minorticks_off()
-        axes.grid(alpha=0.3, which="both")
-        axes.legend(fontsize=8)
-    forward = found["forward dynamics"]
-    meets = crossover(forward, "walker-orin, cholesky", "articulated-body")
-    if meets:
-        axes.axvline(meets, color="grey", linestyle=":")
-        axes.annotate(f"from {meets} joints on ABA\nis faster than CRBA", (meets, axes.get_ylim()[0] * 1.3), fontsize=8)
-    FIGURE.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(FIGURE, dpi=110)
+def draw(found: dict, path: Path = FIGURE) -> None:
+    """A panel a quantity, one below the other, with the name of every method beside it."""
+    with styled():
+        figure = new_figure(WIDE, 12.0)
+        for axes, (quantity, lines) in zip(figure.subplots(3, 1), found.items(), strict=True):
+            for k, (name, line) in enumerate(lines.items()):
+                axes.plot(line["n"], line["ns"], **series(k), marker="os^vDPX*d"[k % 9], markersize=4, label=name)
+            axes.set(xscale="log", yscale="log", xlabel="joints", ylabel=label("time a sample", "ns"), title=quantity)
+            axes.set_xticks((3, 6, 10, 20, 30, 60), labels=("3", "6", "10", "20", "30", "60"))
+            axes.minorticks_off()
+            legend_beside(axes)
+        meets = crossover(found["forward dynamics"], "walker-orin, cholesky", "articulated-body")
+        if meets:
+            axes.axvline(meets, color=GREY, linestyle=":")
+            place = (meets, axes.get_ylim()[0])
+            axes.annotate(f"from {meets} joints on\nABA is faster than CRBA", place, xytext=(5, 6), **BESIDE)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        save(figure, path)
 
 
 def main() -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 from appell.lab.bench.figure import Figure, in_unit, seconds_text
 from appell.lab.bench.peers.standing import Standing
 from appell.lab.bench.report import Report
-from appell.motion.pictures.look import BLUE, GREY, STYLE
+from appell.motion.pictures.look import BLUE, GREY, INK, WIDE, label, legend_beside, new_figure, save, styled
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "benchmarks" / "results" / "against-pinocchio.json"
@@ -101,39 +101,40 @@ def runs_text() -> str:
 
 def draw(report: Report, path: Path) -> None:
     """Ours and Pinocchio's time for one sample, as two dots on a logarithmic scale with the ratio between them."""
-    import matplotlib
-    from matplotlib.figure import Figure as Canvas
     from matplotlib.lines import Line2D
 
     shown = [figure for figure in report.figures if figure.part == "batch" and figure.name != "float32"][::-1]
-    with matplotlib.rc_context(STYLE | {"axes.grid.axis": "x", "ytick.left": False, "font.size": 11}):
-        canvas = Canvas(figsize=(9, 0.5 * len(shown) + 1.2), layout="constrained")
+    with styled():
+        canvas = new_figure(WIDE, 0.5 * len(shown) + 1.2)
         axes = canvas.subplots()
         for row, figure in enumerate(shown):
             _dumbbell(axes, row, figure)
         axes.set_xscale("log")
-        axes.set_xlim(2.5e-9, 1e-4)
-        axes.set_xticks([10.0**k for k in range(-8, -3)], [seconds_text(10.0**k) for k in range(-8, -3)])
+        axes.set_xlim(2.5e-9, 2e-4)
+        axes.set_xticks([10.0**k for k in range(-8, -3)], [f"{10 ** (k + 9):,}" for k in range(-8, -3)])
+        axes.set_xlabel(label("time for one sample", "ns"))
         axes.set_ylim(-0.6, len(shown) - 0.4)
         axes.set_yticks(range(len(shown)), [f"{figure.robot}, {figure.title}" for figure in shown])
+        axes.tick_params(left=False)
+        axes.grid(axis="y", visible=False)
         axes.spines["left"].set_visible(False)
         axes.set_title(f"Time for one sample, one core, batches of {report.batch:,}")
         dots = [Line2D([], [], marker="o", markersize=10, linestyle="", color=color) for color in (BLUE, GREY)]
-        axes.legend(dots, ["appell", "Pinocchio,\nin a Python loop"], loc="lower left")
+        legend_beside(axes, dots, ["appell", "Pinocchio,\nin a Python loop"])
         path.parent.mkdir(parents=True, exist_ok=True)
-        canvas.savefig(path, dpi=130)
+        save(canvas, path)
 
 
 def _dumbbell(axes, row: int, figure: Figure) -> None:
     ours, theirs = figure.ours or math.nan, figure.theirs or math.nan
-    axes.plot([ours, theirs], [row, row], color="#c9ced6", linewidth=2, zorder=1)
+    axes.plot([ours, theirs], [row, row], color=GREY, alpha=0.45, linewidth=2, zorder=1)
     for seconds, color, side in ((ours, BLUE, "right"), (theirs, GREY, "left")):
         axes.plot(seconds, row, "o", color=color, markersize=10)
         shift = (-10 if side == "right" else 10, 0)
         text = seconds_text(seconds)
         axes.annotate(text, (seconds, row), xytext=shift, textcoords="offset points", ha=side, va="center", color=color)
     middle = math.sqrt(ours * theirs)
-    axes.text(middle, row + 0.08, f"{figure.value:.0f}x", ha="center", va="bottom", fontweight="bold", color="#333333")
+    axes.text(middle, row + 0.08, f"{figure.value:.0f}x", ha="center", va="bottom", fontweight="bold", color=INK)
 
 
 if __name__ == "__main__":

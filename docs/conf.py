@@ -20,6 +20,8 @@ extensions = [
     "sphinx_design",
     "chapters",
     "commands",
+    "embed",
+    "gallery",
     "mathml",
     "prose",
 ]

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 import appell as ap
-from appell.motion.pictures.look import BLUE, GREY, RED, label, new_figure, save, styled
+from appell.motion.pictures.look import BLUE, GREY, RED, WIDE, head, label, new_figure, save, styled
 
 HERE = Path(__file__).parent
 STUDY = runpy.run_path(str(HERE.parent / "examples" / "05_a_million_payloads.py"))
@@ -21,7 +21,7 @@ def payloads(folder: Path, count: int = 1_000_000) -> None:
     with ap.set_threads("all"):
         largest = STUDY["peaks"](*boxes)
     with styled():
-        figure = new_figure(9.0, 4.6)
+        figure = new_figure(WIDE, 5.0)
         for axes, name, limit, torque in zip(
             figure.subplots(2, 3).flat, STUDY["PUMA"].joint_names, limits, largest.T, strict=True
         ):
@@ -31,14 +31,14 @@ def payloads(folder: Path, count: int = 1_000_000) -> None:
             axes.fill_between(middles, share, step="mid", color=BLUE, linewidth=0.0)
             axes.fill_between(middles, share, step="mid", color=RED, linewidth=0.0, where=middles > limit)
             axes.axvline(limit, color=GREY, linestyle="--", linewidth=1.0)
-            axes.set_title(f"{name}: {np.mean(torque > limit):.1%} beyond {limit:g} N m")
+            axes.set_title(f"{name}: {np.mean(torque > limit):.1%}\nbeyond {limit:g} N m")
             axes.set_xlabel(label("peak torque", "N m"))
             axes.set_xlim(0.0, edges[-1])
             axes.set_ylim(bottom=0.0)
         for row in figure.axes[::3]:
             row.set_ylabel(label("payloads", "%"))
         beyond = (largest > limits).any(axis=1).mean()
-        figure.suptitle(f"{count:,} payloads on a straight line of a PUMA: {beyond:.1%} are too much for some joint")
+        head(figure, f"{count:,} payloads on a straight line of a PUMA: {beyond:.1%} are too much for some joint")
         save(figure, folder / "payloads.png")
 
 

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 import appell as ap
-from appell.motion.pictures.look import new_figure, save, styled
+from appell.motion.pictures.look import WIDE, new_figure, save, styled
 from appell.motion.pictures.picture import Picture
 from appell.motion.pictures.shape import Shape
 
@@ -21,7 +21,7 @@ def ball(folder: Path) -> None:
 def systems(folder: Path) -> None:
     """Three systems side by side, each as `ap.draw` shows it."""
     with styled():
-        figure = new_figure(9.0, 3.4)
+        figure = new_figure(WIDE, 3.4)
         for axes, name in zip(figure.subplots(1, 3), ("panda", "agile-wrist", "stewart-gough"), strict=True):
             ap.draw(ap.load(name), axes=axes)
             axes.set_title(name)
@@ -33,7 +33,7 @@ def fall(folder: Path) -> None:
     dyn = ap.Dynamics(ap.load("tree10"))
     record = ap.simulate(dyn, until=1.1, contacts=ap.Contact("all", ap.Circle(2.5)))
     with styled():
-        figure = new_figure(9.0, 2.6)
+        figure = new_figure(WIDE, 2.6)
         for axes, t in zip(figure.subplots(1, 4), (0.0, 0.3852, 0.8, 1.0823), strict=True):
             picture = Picture(axes, Shape(dyn).at(record(t)[0]), dyn.system.gravity, record.walls)
             picture.show()

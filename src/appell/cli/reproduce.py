@@ -13,11 +13,14 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.table import Table
 
-from appell.cli.screen import screen
+from appell.cli.screen import say, screen
 from appell.errors import ArgumentError, unknown_name
 from appell.lab.papers import PAPERS, SECTIONS
 from appell.lab.papers.closing import end_papers, end_section
-from appell.lab.papers.page import Page, Tally
+from appell.lab.papers.index import write_index
+from appell.lab.papers.kept import check_folder, keep, kept
+from appell.lab.papers.page import Page
+from appell.lab.papers.shown import SectionRun
 
 
 def register(app: typer.Typer) -> None:
@@ -26,7 +29,7 @@ def register(app: typer.Typer) -> None:
         sections: Annotated[
             list[str] | None, typer.Argument(help=f"Any of {', '.join(SECTIONS)}; all if none.")
         ] = None,
-        output: Annotated[Path, typer.Option(help="Folder for the figures.")] = Path("out"),
+        output: Annotated[Path, typer.Option(help="Folder for figures and index.html.")] = Path("out"),
     ) -> None:
         """Compute the papers' published results anew and show them beside the printed values."""
         chosen = sections or list(SECTIONS)
@@ -35,19 +38,24 @@ def register(app: typer.Typer) -> None:
                 raise ArgumentError(unknown_name("section", name, SECTIONS, "appell reproduce"))
         if output.exists() and not output.is_dir():
             raise ArgumentError(f"'{output}' is a file.", expected="a folder for the figures", hint="another --output")
+        check_folder(output)
         page = Page(screen(), output)
         _introduce(page.console, chosen, output)
-        found = {}
+        found: dict[str, SectionRun] = {}
         for k, name in enumerate(chosen, start=1):
             began = time.monotonic()
             page.title(f"{name}, {k} of {len(chosen)}: {SECTIONS[name].shows}")
             import_module(SECTIONS[name].module).run(page)
             end_section(page, name)
-            found[name] = (page.tally, time.monotonic() - began)
+            found[name] = keep(page, name, time.monotonic() - began)
+            index = write_index(output, kept(output)[0])  # after each: a run that is broken off leaves a whole one
         if papers := _papers(chosen):
             page.console.rule("[bold]what is in print", align="left")
             end_papers(page.console, papers)
         _conclude(page.console, found, output)
+        for path in kept(output)[1]:
+            say(page.console, f"{path} is no file of this version, and not in the index; run its section again.")
+        say(page.console, f"Every table and figure, paper by paper: {index}")
 
 
 PARTS = ("tables", "agreed", "differed", "figures")
@@ -70,13 +78,13 @@ def _papers(chosen: list[str]) -> list[str]:
     return [paper for paper in PAPERS if any(paper in SECTIONS[name].papers for name in chosen)]
 
 
-def _conclude(console: Console, found: dict[str, tuple[Tally, float]], output: Path) -> None:
+def _conclude(console: Console, found: dict[str, SectionRun], output: Path) -> None:
     """What it came to, section by section."""
     console.rule("[bold]what it came to", align="left")
     table = Table(box=box.SIMPLE_HEAD, show_footer=True)
-    tallies = [tally for tally, _ in found.values()]
+    tallies = [run.tally for run in found.values()]
     tables, agreed, differed, figures = (sum(getattr(x, part) for x in tallies) for part in PARTS)
-    total = sum(seconds for _, seconds in found.values())
+    total = sum(run.seconds for run in found.values())
     for heading, footer in (
         ("section", "together"),
         ("papers", ""),
@@ -87,9 +95,9 @@ def _conclude(console: Console, found: dict[str, tuple[Tally, float]], output: P
         ("seconds", f"{total:.0f}"),
     ):
         table.add_column(heading, footer, justify="left" if heading in ("section", "papers") else "right")
-    for name, (tally, seconds) in found.items():
-        counts = (getattr(tally, part) for part in PARTS)
-        table.add_row(name, ", ".join(SECTIONS[name].papers), *map(str, counts), f"{seconds:.0f}")
+    for name, run in found.items():
+        counts = (getattr(run.tally, part) for part in PARTS)
+        table.add_row(name, ", ".join(SECTIONS[name].papers), *map(str, counts), f"{run.seconds:.0f}")
     console.print(table)
     others = "; the notes above say what keeps the others away" if differed else ""
     reached = f"{agreed} of {agreed + differed} numbers held against the print agree to its last digit{others}. "

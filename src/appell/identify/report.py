@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from appell.describe.files import write_text
+from appell.display.document import document, html_table
 from appell.errors import ArgumentError
-from appell.motion.pictures.look import BLUE, RED, label, new_figure, styled
+from appell.motion.pictures.look import BLUE, DPI, GREY, RED, WIDE, label, new_figure, styled
 
 if TYPE_CHECKING:
     from appell.identify.verdict import Assessment, Judgement
@@ -120,15 +121,8 @@ def markdown(verdict: Assessment) -> str:
 
 def html(verdict: Assessment, path: str | Path | None = None) -> str:
     """One file with tables and, if matplotlib is there, figures in it."""
-    name = escape(verdict.judgements[0].estimator.sought_.system.name)
-    style = (
-        "body{font:15px/1.5 system-ui,sans-serif;max-width:70em;margin:2em auto;padding:0 1em}"
-        "table{border-collapse:collapse}td,th{padding:.15em .8em;border-bottom:1px solid #ddd;text-align:right}"
-        "td:first-child,th:first-child{text-align:left}"
-        "pre{font-size:13px;overflow-x:auto}img{max-width:100%}"
-    )
-    parts = [f"<!doctype html><html lang='en'><meta charset='utf-8'><title>Identification of {name}</title>"]
-    parts += [f"<style>{style}</style><h1>Identification of {name}</h1>"]
+    title = f"Identification of {verdict.judgements[0].estimator.sought_.system.name}"
+    parts = [f"<h1>{escape(title)}</h1>"]
     parts += [f"<p>{escape(p)}</p>" for p in paragraphs(verdict)]
     for title, heading, rows in tables(verdict)[:2]:
         parts.append(_html_table(title, heading, rows))
@@ -136,15 +130,13 @@ def html(verdict: Assessment, path: str | Path | None = None) -> str:
         import matplotlib  # noqa: F401 - a report is not lost for want of a picture
 
         picture = io.BytesIO()
-        verdict.plot().savefig(picture, format="png", dpi=110)
+        verdict.plot().savefig(picture, format="png", dpi=DPI)
         parts.append(f"<img alt='torques' src='data:image/png;base64,{base64.b64encode(picture.getvalue()).decode()}'>")
     except ImportError:
         parts.append("<p>No figures: matplotlib is not installed.</p>")
     parts.append(_html_table(*tables(verdict)[2]))
-    parts.append(
-        f"<h2>What the base parameters mean</h2><pre>{escape(verdict.best.estimator.base_.describe())}</pre></html>"
-    )
-    text = "\n".join(parts)
+    parts.append(f"<h2>What the base parameters mean</h2><pre>{escape(verdict.best.estimator.base_.describe())}</pre>")
+    text = document(title, parts)
     if path is not None:
         if Path(path).exists():
             raise ArgumentError(f"{path} is there already; a report is not written over.", hint="another name")
@@ -153,9 +145,8 @@ def html(verdict: Assessment, path: str | Path | None = None) -> str:
 
 
 def _html_table(title: str, heading: list[str], rows: list[list[str]]) -> str:
-    head = "".join(f"<th>{escape(cell)}</th>" for cell in heading)
-    body = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
-    return f"<h2>{escape(title)}</h2><table><tr>{head}</tr>{body}</table>"
+    table = html_table([escape(cell) for cell in heading], ([escape(cell) for cell in row] for row in rows))
+    return f"<h2>{escape(title)}</h2>{table}"
 
 
 def draw(verdict: Assessment, figure=None):
@@ -167,16 +158,16 @@ def draw(verdict: Assessment, figure=None):
 def _draw(verdict: Assessment, figure):
     names = verdict.judgements[0].estimator.sought_.system.actuator_names
     rows = -(-len(names) // 2)
-    figure = figure or new_figure(11.0, 2.2 * rows + 0.9)
+    figure = figure or new_figure(WIDE, 1.9 * rows + 0.9)
     axes = np.atleast_1d(figure.subplots(rows, 2 if len(names) > 1 else 1, sharex=True)).ravel()
     for k, (axis, name) in enumerate(zip(axes, names, strict=False)):
-        axis.plot(verdict.t, verdict.tau[:, k], color="0.6", lw=2.5, label="measured, low-passed")
+        axis.plot(verdict.t, verdict.tau[:, k], color=GREY, lw=2.5, alpha=0.7, label="measured, low-passed")
         axis.plot(verdict.t, verdict.predicted[:, k], color=BLUE, lw=1.0, label="predicted")
         axis.plot(verdict.t, verdict.tau[:, k] - verdict.predicted[:, k], color=RED, lw=0.8, label="residual")
-        axis.set_title(name, fontsize=9)
+        axis.set_title(name)
     for axis in axes[len(names) :]:
         axis.set_visible(False)
     figure.legend(*axes[0].get_legend_handles_labels(), ncols=3, loc="outside upper right")
-    figure.supxlabel(label("time", "s"), fontsize=9)
-    figure.supylabel(label("torque", "N m or N"), fontsize=9)
+    figure.supxlabel(label("time t", "s"))
+    figure.supylabel(label("torque", "N m or N"))
     return figure

@@ -1,10 +1,11 @@
-"""Every section of `appell reproduce`, run whole: it shows what the lists say, warns of nothing, and hides no curve."""
+"""Every section of `appell reproduce`, run whole: it shows what the lists say, warns of nothing, draws as it should."""
 
 from __future__ import annotations
 
 import io
 import warnings
 from importlib import import_module
+from pathlib import Path
 
 import pytest
 from rich.console import Console
@@ -12,6 +13,9 @@ from rich.console import Console
 from appell.lab.papers import SECTIONS
 from appell.lab.papers.closing import end_section, unshown
 from appell.lab.papers.page import Page
+from appell.lab.papers.shown import Remark, ShownFigure
+
+IMAGES = Path(__file__).parents[3] / "docs" / "images" / "papers"  # the gallery
 
 SAID = {  # printed numbers and findings that a section must have
     "branch-by-branch": ("146n²+643n+165", "253.5n²+815.5n+297", "rod1, rod2, rod5", "1014n²+3262n+1188"),
@@ -22,7 +26,7 @@ SAID = {  # printed numbers and findings that a section must have
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", SECTIONS)
-def test_a_section_shows_what_the_lists_say_without_a_warning_or_a_covered_curve(name, tmp_path):
+def test_a_section_shows_what_the_lists_say_without_a_warning_or_a_flaw(name, tmp_path):
     page = Page(Console(file=io.StringIO(), width=160), tmp_path)
     with warnings.catch_warnings():
         warnings.simplefilter("error", RuntimeWarning)
@@ -30,8 +34,11 @@ def test_a_section_shows_what_the_lists_say_without_a_warning_or_a_covered_curve
     assert unshown(page, name) == []
     end_section(page, name)
     text = " ".join(page.console.file.getvalue().split())
-    assert "legend covers" not in text
+    assert [one.text for one in page.shown if isinstance(one, Remark) and "[red]" in one.text] == []
     assert "was to be shown" not in text
     assert [words for words in SAID.get(name, ()) if words not in text] == []
     assert all((tmp_path / f"{title}.png").stat().st_size > 10_000 for title in page.titles if " " not in title)
+    gallery = {path.name for path in (IMAGES / name).glob("*.png")}
+    drawn = {one.file for one in page.shown if isinstance(one, ShownFigure) and one.file.endswith(".png")}
+    assert drawn == gallery, "run: python docs/paper_figures.py"
     assert name != "impacts" or (tmp_path / "shafei_motion.gif").stat().st_size > 10_000

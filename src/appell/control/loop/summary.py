@@ -10,7 +10,7 @@ import numpy as np
 
 from appell.control.loop.states import Fault, State, sentences
 from appell.errors import ArgumentError
-from appell.motion.pictures.look import COLORS, label
+from appell.motion.pictures.look import darker, label, legend_beside, series
 from appell.motion.record import Record
 
 
@@ -71,14 +71,14 @@ def draw_run(figure: Any, log: Record) -> None:
     t = log["t"][rows] - log["t"][rows][0]
     positions, errors, torques = figure.subplots(3, 1, sharex=True)
     for k, name in enumerate(log.names("q")):
-        color = COLORS[k % len(COLORS)]
-        positions.plot(t, log["q"][rows, k], color=color, label=name)
-        positions.plot(t, log["qd"][rows, k], color=color, linestyle=":", linewidth=1.2)
-        errors.plot(t, 1e3 * (log["q"][rows, k] - log["qd"][rows, k]), color=color, linewidth=1.0)
-    for k, tau in enumerate(log["tau"][rows].T):
-        torques.plot(t, tau, color=COLORS[k % len(COLORS)], linewidth=1.0)
+        look = series(k)
+        positions.plot(t, log["q"][rows, k], **look, label=name)
+        positions.plot(t, log["qd"][rows, k], color=darker(look["color"]), linestyle=":", linewidth=1.1)
+        errors.plot(t, 1e3 * (log["q"][rows, k] - log["qd"][rows, k]), **look, linewidth=1.0)
+    for k, (name, tau) in enumerate(zip(log.names("tau"), log["tau"][rows].T, strict=True)):
+        torques.plot(t, tau, **series(k), linewidth=1.0, label=name)
     positions.set(ylabel=label("position q", "rad or m"), title=f"law '{log.about['law']}' (dotted: reference)")
-    positions.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
+    legend_beside(positions)
     errors.set(ylabel=label("following error", "mrad or mm"))
-    torques.set(ylabel=label("torque tau", "N m or N"), xlabel=label("time", "s"), xlim=(0.0, float(t[-1])))
-    torques.legend(log.names("tau"), loc="center left", bbox_to_anchor=(1.0, 0.5))
+    torques.set(ylabel=label("torque tau", "N m or N"), xlabel=label("time t", "s"), xlim=(0.0, float(t[-1])))
+    legend_beside(torques)

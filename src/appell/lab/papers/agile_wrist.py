@@ -12,6 +12,7 @@ from appell.lab.papers.page import Page
 from appell.lab.papers.wrist_passivity import show_passivity
 from appell.lab.papers.wrist_platform import show_platform
 from appell.lab.papers.wrist_structure import draw_structure
+from appell.motion.pictures.look import INK, label, legend_beside
 
 RADIUS = 0.1  # m, of the arcs
 UNTIL = 4.0  # s; the trajectory repeats after that
@@ -98,46 +99,58 @@ def _draw_angles(figure, found: Verification) -> None:
     for k in range(3):
         above.plot(found.t, np.degrees(found.platform[:, 0, k]), label=f"q{k + 1}, simulator")
         below.plot(found.t, np.degrees(found.simulated[:, 0, k]), label=f"θ{k + 1}, simulator")
-        below.plot(found.t[::20], np.degrees(found.computed[::20, 0, k]), "k.", label="closed form" if k == 2 else None)
-    above.set(ylabel="platform [deg]", title="Agile Wrist along the paper's trajectory (its Figure 5)")
-    below.set(ylabel="motors [deg]", xlabel="t [s]")
+        below.plot(
+            found.t[::20],
+            np.degrees(found.computed[::20, 0, k]),
+            ".",
+            color=INK,
+            label="closed form" if k == 2 else None,
+        )
+    above.set(ylabel=label("platform", "°"), title="Agile Wrist along the paper's trajectory (its Figure 5)")
+    below.set(ylabel=label("motors", "°"), xlabel=label("time t", "s"))
     for axes in (above, below):
-        axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), fontsize="small")
+        legend_beside(axes)
 
 
 def _draw_torques(figure, found: Verification) -> None:
     above, below = figure.subplots(2, sharex=True)
     for k in range(3):
         above.plot(found.t, found.simulated_torque[:, k], label=f"τ{k + 1}, simulator")
-        above.plot(found.t[::20], found.computed_torque[::20, k], "k.", label="closed form" if k == 2 else None)
+        above.plot(
+            found.t[::20], found.computed_torque[::20, k], ".", color=INK, label="closed form" if k == 2 else None
+        )
         below.semilogy(found.t, _visible(found.simulated_torque[:, k] - found.computed_torque[:, k]), label=f"τ{k + 1}")
-    below.axhline(1e-5, color="black", linestyle="--", linewidth=1, label="paper")
-    above.set(ylabel="torque [N m]", title="Motor torques (its Figure 6)")
-    below.set(ylabel="difference [N m]", xlabel="t [s]")
+    below.axhline(1e-5, color=INK, linestyle="--", linewidth=1, label="paper")
+    above.set(ylabel=label("torque", "N m"), title="Motor torques (its Figure 6)")
+    below.set(ylabel=label("difference", "N m"), xlabel=label("time t", "s"))
     for axes in (above, below):
-        axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), fontsize="small")
+        legend_beside(axes)
 
 
 def _draw_errors(figure, found: Verification) -> None:
     for k, (axes, name, printed) in enumerate(
         zip(
             figure.subplots(3, sharex=True),
-            ("position, rad", "velocity, rad/s", "acceleration, rad/s²"),
+            (label("position", "rad"), label("velocity", "rad/s"), label("acceleration", "rad/s²")),
             (1e-7, 1e-6, 1e-5),
             strict=True,
         )
     ):
         for joint in range(6):
-            label = f"{'θψ'[joint // 3]}{joint % 3 + 1}"
+            name_of_joint = f"{'θψ'[joint // 3]}{joint % 3 + 1}"
             axes.semilogy(
-                found.t, _visible(found.simulated[:, k, joint] - found.computed[:, k, joint]), label=label, linewidth=1
+                found.t,
+                _visible(found.simulated[:, k, joint] - found.computed[:, k, joint]),
+                label=name_of_joint,
+                linewidth=1,
             )
-        axes.axhline(printed, color="black", linestyle="--", linewidth=1, label="paper")
+        axes.axhline(printed, color=INK, linestyle="--", linewidth=1, label="paper")
         axes.set(ylabel=name)
         if k == 0:
             axes.set_title("Joint motions, simulator less closed form (its Figure 7)")
-            axes.legend(loc="center right", ncols=4, fontsize="x-small")
-    axes.set_xlabel("t [s]")
+            first = axes
+    axes.set_xlabel(label("time t", "s"))
+    legend_beside(first)
 
 
 def _visible(error: np.ndarray) -> np.ndarray:

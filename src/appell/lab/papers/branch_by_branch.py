@@ -24,7 +24,7 @@ from appell.lab.papers.branch_counts import show_counts
 from appell.lab.papers.page import Page
 from appell.lab.papers.patterns import draw_pattern, mirrored
 from appell.model.robot import Robot
-from appell.motion.pictures.look import COLORS
+from appell.motion.pictures.look import COLORS, head
 from appell.simulation.impact import impact_equations
 
 KINDS = {"A": COLORS[0], "B": COLORS[1], "C": COLORS[1], "D": COLORS[2], "E": COLORS[3], "F": COLORS[4]}
@@ -87,10 +87,11 @@ def _letters(part: BranchEquations) -> tuple[Cells, Cells]:
 def _draw_branches(figure, robot: Robot, parts: Sequence[BranchEquations], crossed: bool = False) -> None:
     rows, pairs = (1, 1) if len(parts) < 2 else (2, 2)
     grid = figure.subplots(rows, 2 * pairs, squeeze=False, width_ratios=(6, 1) * pairs).ravel()
-    figure.suptitle(
+    head(
+        figure,
         "Inertia matrix and right side of a branch, Figures 2 and 3"
         if crossed
-        else "Inertia matrices and right sides of the four branches, Figures 5 and 6"
+        else "Inertia matrices and right sides of the four branches, Figures 5 and 6",
     )
     for m, part in enumerate(parts):
         names, (matrix, vector) = _names(robot, part.order), _letters(part)
@@ -110,8 +111,8 @@ def _draw_whole(figure, robot: Robot, tree: Tree, parts: Sequence[BranchEquation
     vector = [[_members(forces, (i,)) if right[i] else ""] for i in order]
     colours = dict(zip("1234", (COLORS[0], COLORS[2], COLORS[3], COLORS[4]), strict=True))
     one, two = figure.subplots(1, 2, width_ratios=(5, 1))
-    draw_pattern(one, cells, names, names, colours, 6.5)
-    draw_pattern(two, vector, names, ["ℜ"], colours, 6.5)
+    draw_pattern(one, cells, names, names, colours)
+    draw_pattern(two, vector, names, ["ℜ"], colours)
     one.set_title("Inertia matrix (Figure 7) and right side (Figure 8): which branches add to an entry", pad=18)
 
 
@@ -135,7 +136,7 @@ def _draw_jacobian(figure, robot: Robot, q: np.ndarray) -> None:
     rows = [f"{name}, X{axis}" if axis == 1 else f"X{axis}" for name in points for axis in (1, 2, 3)]
     cells = [["j" if abs(x) > 1e-12 else "" for x in row] for row in J]
     axes = figure.subplots()
-    draw_pattern(axes, [list(column) for column in zip(*cells, strict=True)], names, rows, {"j": COLORS[0]}, 6.0)
+    draw_pattern(axes, [list(column) for column in zip(*cells, strict=True)], names, rows, {"j": COLORS[0]})
     axes.tick_params(axis="x", rotation=90)
     axes.set_title("Transpose of the Jacobian matrix (Figure 9): three columns a point", pad=34)
 
@@ -151,7 +152,7 @@ def _draw_impact(figure, robot: Robot, tree: Tree, parts: Sequence[BranchEquatio
         for i, row in enumerate(left)
     ]
     axes = figure.subplots()
-    draw_pattern(axes, cells, rows, rows, {"I": COLORS[0], "−": COLORS[1], "n": COLORS[2]}, 6.0)
+    draw_pattern(axes, cells, rows, rows, {"I": COLORS[0], "−": COLORS[1], "n": COLORS[2]})
     axes.set_title("Matrix of the impact of O5 and O9 together (Figure 11)", pad=18)
 
 

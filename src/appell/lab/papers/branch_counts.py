@@ -8,6 +8,7 @@ from appell.lab.counts.appendix import appendix_steps
 from appell.lab.counts.branches import BRANCHES, ROWS, Line, branch_growth, times
 from appell.lab.counts.polynomial import Polynomial
 from appell.lab.papers.page import Page
+from appell.motion.pictures.look import COLORS, legend_below
 
 SIZES = range(2, 7)
 
@@ -74,21 +75,26 @@ def _pair(mul: object, add: object) -> str:
 
 def _figure(parameter: str, label: str) -> Callable:
     def draw(figure):
-        axes = figure.subplots(1, 2)
+        axes = figure.subplots(1, 2, sharey=True)
         ways = [(BRANCHES, n) if parameter == "links" else (n, 4) for n in SIZES]
         full = appendix_steps()["all but (30)"]
         for k, (panel, kind) in enumerate(zip(axes, ("multiplications", "additions"), strict=True)):
-            for colour, line in zip(("C0", "C1", "C2"), _published(), strict=True):
+            for colour, line in zip(COLORS, _published(), strict=False):
                 ours, printed = [line.at(*way)[k] for way in ways], [line.printed(*way)[k] for way in ways]
                 panel.plot(SIZES, printed, color=colour, linestyle="--", label=f"{line.label}, printed")
                 panel.plot(SIZES, ours, color=colour, marker="o", label=f"{line.label}, ours")
             whole = [branches * float(full[k](links)) for branches, links in ways]
             panel.plot(
-                SIZES, whole, color="C2", marker="s", markerfacecolor="white", label="Appendix, full matrices, but (30)"
+                SIZES,
+                whole,
+                color=COLORS[3],
+                marker="s",
+                markerfacecolor="white",
+                label="Appendix, full matrices, but (30)",
             )
             panel.set(xlabel=label, ylabel=kind, yscale="log", xticks=list(SIZES))
-            panel.grid(alpha=0.3, which="both")
-        figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=3, fontsize=8)
+            panel.tick_params(labelleft=True)
+        legend_below(figure, axes[0], 2)
 
     return draw
 

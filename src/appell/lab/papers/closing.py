@@ -7,10 +7,10 @@ from collections.abc import Iterable, Iterator
 from rich import box
 from rich.console import Console
 from rich.markup import escape
-from rich.padding import Padding
 from rich.table import Table
 
 from appell.lab.papers.ledger import LEDGERS, Item, Ledger, Ruling
+from appell.lab.papers.ledger.classics import CHOICES
 from appell.lab.papers.page import Page
 
 COLOURS = {
@@ -23,17 +23,14 @@ COLOURS = {
 
 def end_section(page: Page, section: str) -> None:
     """The three lists of a section, each entry with its reason, and items that it promised but did not show."""
+    assumed = [(book.paper, a) for book in LEDGERS for a in book.assumptions] + [("classics", a) for a in CHOICES]
     lists = {
-        "assumed": [
-            (book.paper, a.text, a.reason) for book in LEDGERS for a in book.assumptions if a.section == section
-        ],
+        "assumed": [(paper, a.text, a.reason) for paper, a in assumed if a.section == section],
         "not reached": list(_found(section, Ruling.NOT_REACHABLE)),
         "refuted": list(_found(section, Ruling.REFUTED)),
     }
     for heading, entries in lists.items():
-        page.console.print(f"[bold]{heading}[/]" + ("" if entries else ": nothing"), highlight=False)
-        for paper, text, reason in entries:
-            page.console.print(Padding(escape(f"{paper}: {text}. {reason}"), (0, 2, 0, 4)), highlight=False)
+        page.listed(heading, entries)
     for paper, item in unshown(page, section):
         page.note(f"[red]{paper}, {item.name} was to be shown here, and was not: '{item.title}'[/]")
     page.console.print()

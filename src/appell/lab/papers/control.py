@@ -14,7 +14,7 @@ from appell.lab.papers.control_laws import printed_form, table_4
 from appell.lab.papers.page import Page
 from appell.lab.papers.puma_lines import VALERA_LINE, draw_arm
 from appell.motion import CartesianLine, Record
-from appell.motion.pictures.look import BLUE, GREY, RED
+from appell.motion.pictures.look import BLUE, GREY, INK, WIDE, head, label, legend_below
 
 PRINTED_STEP = {"Pentium, 150 MHz (Valera 2003)": 0.225, "Pentium II, 350 MHz (Valera 2003)": 0.061}  # ms
 
@@ -99,25 +99,27 @@ def _draw_torques(figure, robot, line: CartesianLine, driven: Record) -> None:
         axes.plot(t, tau[:, k], color=BLUE, label="required, no friction")
         low, high = np.percentile(np.append(driven["tau"][span, k], tau[:, k]), (0.5, 99.5))
         room = 0.15 * (high - low)
-        axes.set(title=f"joint {k + 1}, Nm", xlim=(0.0, line.duration), ylim=(low - room, high + room))
+        axes.set(title=f"joint {k + 1}", xlim=(0.0, line.duration), ylim=(low - room, high + room))
     for axes in figure.axes[3:]:
-        axes.set_xlabel("time [s]")
-    figure.legend(*figure.axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
-    figure.suptitle("Figure 4: torques along the line", x=0.01, ha="left", fontsize=11)
+        axes.set_xlabel(label("time t", "s"))
+    for axes in figure.axes[::3]:
+        axes.set_ylabel(label("torque", "N m"))
+    legend_below(figure, figure.axes[0], 2)
+    head(figure, "Figure 4: torques along the line")
 
 
 def _draw_positions(figure, runs: dict[str, Record]) -> None:
     grid = figure.subplots(6, len(runs), sharex="col")
-    figure.set_size_inches(9, 9)
+    figure.set_size_inches(WIDE, 9.0)
     for column, (name, log) in enumerate(runs.items()):
         span = last_motion(log)
         t = log["t"][span] - log["t"][span][0]
         for k in range(6):
             axes = grid[k, column]
-            axes.plot(t, log["q"][span, k], color=BLUE, label="arm")
-            axes.plot(t, log["qd"][span, k], color=RED, linestyle="--", linewidth=1.1, label="reference")
-            axes.set_ylabel(f"q{k + 1} [rad]" if column == 0 else "")
+            axes.plot(t, log["q"][span, k], color=BLUE, linewidth=2.5, alpha=0.6, label="arm")
+            axes.plot(t, log["qd"][span, k], color=INK, linestyle="--", linewidth=1.0, label="reference")
+            axes.set_ylabel(label(f"q{k + 1}", "rad") if column == 0 else "")
         grid[0, column].set_title(f"{name} reference")
-        grid[-1, column].set(xlabel="time [s]", xlim=(0.0, float(t[-1])))
-    figure.legend(*grid[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
-    figure.suptitle("Figure 5: positions on the simulated cabinet", x=0.01, ha="left", fontsize=11)
+        grid[-1, column].set(xlabel=label("time t", "s"), xlim=(0.0, float(t[-1])))
+    legend_below(figure, grid[0, 0], 2)
+    head(figure, "Figure 5: positions on the simulated cabinet")

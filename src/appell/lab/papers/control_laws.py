@@ -19,7 +19,7 @@ from appell.control.loop.summary import last_motion
 from appell.lab.papers.cabinet_run import HOLD, cabinet_run, ramp, spline
 from appell.lab.papers.page import Page
 from appell.motion import Record
-from appell.motion.pictures.look import BLUE, GREY, RED
+from appell.motion.pictures.look import BLUE, GREY, RED, head, label, legend_below
 
 LAWS = ("pid", "pd-gravity", "point-to-point", "tracking", "tracking-integral")
 PRINTED = {  # by the name of what is meant
@@ -97,7 +97,7 @@ def _draw(figure, meant: Mapping[str, Record], printed: Mapping[str, Record]) ->
             above.plot(t, logs[law]["q"][span, 0], color=colour, label=name)
             below.plot(t, 1e3 * _error(logs[law])[:, 0], color=colour)
         above.plot(t, printed[law]["qd"][span, 0], color=GREY, linestyle="--", linewidth=1.1, label="reference")
-        above.set(title=law, ylabel="" if column else "joint 1 [rad]")
-        below.set(xlabel="time [s]", ylabel="" if column else "error [mrad]")
-    figure.legend(*grid[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
-    figure.suptitle("Table 4: the damping as it is meant and as it is printed", x=0.01, ha="left", fontsize=11)
+        above.set(title=law, ylabel="" if column else label("joint 1", "rad"))
+        below.set(xlabel=label("time t", "s"), ylabel="" if column else label("error", "mrad"))
+    legend_below(figure, grid[0, 0], 3)
+    head(figure, "Table 4: the damping as it is meant and as it is printed")

@@ -13,6 +13,7 @@ from appell.lab.counts.kernels import kernel
 from appell.lab.counts.measure import FORWARD, as_written, simplified
 from appell.lab.papers.dynamics import general_arm
 from appell.lab.papers.page import Page
+from appell.motion.pictures.look import COLORS, INK, label, legend_below
 
 SIZES = (3, 4, 6, 8, 9, 10, 12, 16)
 QUOTED = 9
@@ -64,13 +65,13 @@ def _draw(figure, found: Crossover, times: dict[str, dict[int, float]]) -> None:
     n = range(3, 21)
     for k, name in enumerate(found.growths):
         style = "-" if name in LINEAR else "--"
-        left.plot(n, [found.operations(name, x) / x for x in n], style, color=f"C{k}", label=name)
+        left.plot(n, [found.operations(name, x) / x for x in n], style, color=COLORS[k], label=name)
         if name in times:
-            right.plot(SIZES, [times[name][x] / x for x in SIZES], style, color=f"C{k}", marker="o")
+            right.plot(SIZES, [times[name][x] / x for x in SIZES], style, color=COLORS[k], marker="o")
     for axes in (left, right):
-        axes.axvline(QUOTED, color="black", linewidth=1, linestyle=":", label="nine links, quoted")
+        axes.axvline(QUOTED, color=INK, linewidth=1, linestyle=":", label="nine links, quoted")
         axes.set(xlabel="joints", ylim=(0, 900 if axes is left else None))
         axes.set_xticks([3, 6, 9, 12, 16, 20][: 6 if axes is left else 5])
-    left.set(title="M + A for each joint, as written")
-    right.set(title="Time of the compiled code for each joint [ns]")
-    figure.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=4, fontsize=8)
+    left.set(title="Multiplications and additions, as written", ylabel="operations a joint")
+    right.set(title="Compiled code, by the clock", ylabel=label("time a joint", "ns"))
+    legend_below(figure, left, 3)

@@ -10,7 +10,7 @@ from appell.describe.load import load_tree
 from appell.dynamics import Dynamics
 from appell.lab.papers.page import Page
 from appell.model.robot import Robot
-from appell.motion.pictures.look import BLUE, GREY, RED
+from appell.motion.pictures.look import BLUE, GREY, RED, SMALL, label
 
 # multiplications and additions for six joints: Mata et al. 2002, tables 1 to 4
 PRINTED = {
@@ -104,9 +104,10 @@ def _two_body(page: Page) -> None:
 def _draw_two_body(figure, degrees, condition, error) -> None:
     above, below = figure.subplots(2, 1, sharex=True)
     above.plot(degrees, condition, color=BLUE)
-    above.set(title="Condition number of the inertia matrix", ylim=(0, None))
+    above.set(ylabel="condition number", title="Condition number of the inertia matrix", ylim=(0, None))
     below.plot(degrees, error, color=RED)
-    below.set(title="Error of float32 accelerations [rad/s²]", xlabel="q2 [degrees]", ylim=(0, None), xlim=(0, 358))
+    below.set(title="Error of float32 accelerations", ylabel=label("largest error", "rad/s²"), ylim=(0, None))
+    below.set(xlabel=label("q2", "°"), xlim=(0, 360))
     below.set_xticks(range(0, 361, 45))
 
 
@@ -122,14 +123,26 @@ def _draw_tree(figure, robot: Robot) -> None:
     dyn = Dynamics(robot)
     turn = np.linspace(0.0, 2.0 * np.pi, 200)
     axes.plot(WALL * np.cos(turn), WALL * np.sin(turn), color=GREY, linewidth=1.2)
-    for link in robot.links:
-        if link.body is not None:
-            pose = dyn.pose(link.name)(robot.start)
-            ends = pose[:2, 3], (pose @ [1.0, 0.0, 0.0, 1.0])[:2]
-            axes.plot(*zip(*ends, strict=True), color=BLUE, linewidth=4, solid_capstyle="round")
+    poses = [dyn.pose(link.name)(robot.start) for link in robot.links if link.body is not None]
+    rods = np.array([(pose[:2, 3], (pose @ [1.0, 0.0, 0.0, 1.0])[:2]) for pose in poses])
+    for rod in rods:
+        axes.plot(*rod.T, color=BLUE, linewidth=4, solid_capstyle="round")
     for frame in robot.frames:
         x, y = dyn.pose(frame.name)(robot.start)[:2, 3]
         axes.plot(x, y, "o", color="white", markeredgecolor=BLUE, markersize=5)
-        clear = {"boxstyle": "round,pad=0.1", "facecolor": "white", "edgecolor": "none", "alpha": 0.8}
-        axes.annotate(frame.name, (x, y), xytext=(7, 6), textcoords="offset points", fontsize=9, bbox=clear)
-    axes.set(title="Ten rods in a circular wall, at the start", aspect="equal", xlabel="X1 [m]", ylabel="X2 [m]")
+        axes.text(*_clear_of(rods, np.array([x, y])), frame.name, ha="center", va="center", fontsize=SMALL)
+    axes.set(
+        title="Ten rods in a circular wall, at the start",
+        aspect="equal",
+        xlabel=label("X1", "m"),
+        ylabel=label("X2", "m"),
+    )
+
+
+def _clear_of(rods: np.ndarray, joint: np.ndarray, away: float = 0.25) -> np.ndarray:
+    """The place around a joint that is farthest from all rods, where its name can be read."""
+    turns = np.linspace(0.0, 2.0 * np.pi, 16, endpoint=False)
+    places = joint + away * np.stack([np.cos(turns), np.sin(turns)], axis=-1)
+    along = np.linspace(0.0, 1.0, 30)[:, None, None]
+    matter = (rods[None, :, 0] * (1.0 - along) + rods[None, :, 1] * along).reshape(-1, 2)
+    return places[np.linalg.norm(places[:, None] - matter, axis=-1).min(axis=1).argmax()]

@@ -6,15 +6,13 @@ import time
 from itertools import pairwise
 
 import numpy as np
-from rich.markup import escape
 
 from appell.describe.load import load_tree
 from appell.dynamics import Dynamics
-from appell.errors import ArgumentError
 from appell.lab.papers.impact_times import TABLE_3, TIGHT, WALL
 from appell.lab.papers.page import Page
 from appell.lab.papers.printed_digits import show_printed_digits
-from appell.motion.pictures.look import COLORS, GREY, RED, label
+from appell.motion.pictures.look import COLORS, GREY, RED, label, legend_beside
 from appell.motion.pictures.picture import Picture
 from appell.motion.pictures.shape import Shape
 from appell.motion.record import Record
@@ -48,10 +46,10 @@ def run(page: Page) -> None:
     show_printed_digits(page, dyn, motion)
     points = Contacts(dyn, wall)
     for number, quantity, component, title in (
-        (14, "position", 0, "X₁ of the points [m]"),
-        (15, "velocity", 0, "velocity along X₁ [m/s]"),
-        (16, "position", 1, "X₂ of the points [m]"),
-        (17, "velocity", 1, "velocity along X₂ [m/s]"),
+        (14, "position", 0, label("X₁ of the points", "m")),
+        (15, "velocity", 0, label("velocity along X₁", "m/s")),
+        (16, "position", 1, label("X₂ of the points", "m")),
+        (17, "velocity", 1, label("velocity along X₂", "m/s")),
     ):
         page.figure(
             f"shafei_figure_{number}",
@@ -60,12 +58,7 @@ def run(page: Page) -> None:
     page.figure("shafei_figure_10", lambda figure: _draw_first_impact(figure, dyn, motion, points))
     page.figure("shafei_figure_18", lambda figure: _draw_configurations(figure, dyn, motion, points))
     page.figure("shafei_figure_19", lambda figure: _draw_energy(figure, dyn, motion))
-    try:
-        path = motion.movie(page.folder / "shafei_motion.gif", slower=2.0)
-    except ArgumentError as error:
-        page.note(f"[yellow]shafei_motion.gif is not drawn: {escape(str(error))}")
-    else:
-        page.note(f"motion  [bold]{path}[/]")
+    page.movie("shafei_motion", lambda path: motion.movie(path, slower=2.0))
 
 
 def _table(page: Page, motion: Record) -> None:
@@ -110,9 +103,10 @@ def _draw_points(figure, motion: Record, points: Contacts, quantity: str, compon
                 label=label_once,
             )
     _mark(axis, motion)
-    axis.set_xlabel(label("time", "s"))
+    axis.set_xlabel(label("time t", "s"))
     axis.set_ylabel(title)
-    axis.legend(ncols=1, fontsize=8, loc="center left", bbox_to_anchor=(1.0, 0.5))
+    axis.set_title("The eleven points; dashed are the right halves of pairs, dotted the impacts")
+    legend_beside(axis)
 
 
 def _flights(motion: Record) -> list[tuple[float, float]]:
@@ -141,7 +135,7 @@ def _draw_configurations(figure, dyn: Dynamics, motion: Record, points: Contacts
         for event in struck:
             x = picture.camera.project(points.motion(*motion(t))[place][[names.index(name) for name in event.points]])
             axis.plot(x[:, 0], x[:, 1], "o", color=RED, markersize=6, zorder=6)
-        axis.set_title(f"t = {t:.4f} s" + (f", {', '.join(struck[0].points)}" if struck else ""), fontsize=9)
+        axis.set_title(f"t = {t:.4f} s" + (f", {', '.join(struck[0].points)}" if struck else ""))
 
 
 def _draw_first_impact(figure, dyn: Dynamics, motion: Record, points: Contacts) -> None:
@@ -170,7 +164,7 @@ def _draw_first_impact(figure, dyn: Dynamics, motion: Record, points: Contacts) 
             f"{point}, α = {angle:.2f}°", picture.camera.project(place)[:2], (6, -14), textcoords="offset points"
         )
     axis.set_title(f"The first impact, t = {event.time:.4f} s")
-    axis.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
+    legend_beside(axis)
 
 
 def _draw_energy(figure, dyn: Dynamics, motion: Record) -> None:
@@ -181,8 +175,9 @@ def _draw_energy(figure, dyn: Dynamics, motion: Record) -> None:
         for k, (name, values) in enumerate(
             (("kinetic", kinetic), ("potential", potential), ("total", kinetic + potential))
         ):
-            axis.plot(t, values, color=f"C{k}", label=name if number == 0 else None)
+            axis.plot(t, values, color=COLORS[k], label=name if number == 0 else None)
     _mark(axis, motion)
-    axis.set_xlabel(label("time", "s"))
+    axis.set_xlabel(label("time t", "s"))
     axis.set_ylabel(label("energy", "J"))
-    axis.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
+    axis.set_title("Energy of the robot; dotted the impacts")
+    legend_beside(axis)

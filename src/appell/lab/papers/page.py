@@ -1,9 +1,8 @@
-"""Where a section writes: tables and remarks on the terminal, figures as PNG in one folder."""
+"""Where a section writes: tables and remarks on the terminal, figures as PNG in one folder, and all of it as data."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
 
@@ -13,55 +12,51 @@ from rich.markup import escape
 from rich.padding import Padding
 from rich.table import Table
 
-from appell.motion.pictures.legends import covered
-from appell.motion.pictures.look import WIDE, new_figure, save, styled
+from appell.errors import ArgumentError
+from appell.lab.papers.shown import Listed, Remark, Shown, ShownFigure, ShownTable, Tally
+from appell.motion.pictures.flaws import flaws
+from appell.motion.pictures.look import DPI, WIDE, new_figure, save, styled
 
 AGREES = "agrees"
 Row = tuple[str, float, str]  # what it is, our number, the printed one as it is printed
 
 
-@dataclass
-class Tally:
-    """What a section came to: tables, printed numbers that ours round to, those that they do not, and figures."""
-
-    tables: int = 0
-    agreed: int = 0
-    differed: int = 0
-    figures: int = 0
-
-
 class Page:
-    """The output of `appell reproduce`."""
+    """The output of `appell reproduce`: everything is `shown`, and printed as it comes."""
 
     def __init__(self, console: Console, folder: Path):
         self.console = console
         self.folder = folder
         self.tally = Tally()
-        self.titles: list[str] = []
+        self.shown: list[Shown] = []
+        self.titles: list[str] = []  # of the tables and figures of this section, drawn or not
 
     def title(self, text: str) -> None:
-        """The heading of a section, whose tally and titles begin here."""
+        """The heading of a section, whose tally and contents begin here."""
         self.tally = Tally()
-        self.titles = []
+        self.shown, self.titles = [], []
         self.console.rule(f"[bold]{text}", align="left")
         self.console.print()
 
     def note(self, text: str) -> None:
         """A remark, such as why a printed number is not reached."""
-        self.console.print(Padding(text, (0, 2)), highlight=False)
+        self.shown.append(Remark(text))
+        self._say(text)
 
     def table(self, title: str, columns: Sequence[str], rows: Sequence[Sequence[object]], note: str = "") -> None:
         """Text cells as they are, numbers to six digits."""
         self.tally.tables += 1
         self.titles.append(title)
+        cells = tuple(tuple(cell if isinstance(cell, str) else _number(cell) for cell in row) for row in rows)
+        self.shown.append(ShownTable(title, tuple(columns), cells, note))
         table = Table(title=f"[bold]{title}", title_justify="left", title_style="", box=box.SIMPLE_HEAD)
         for k, column in enumerate(columns):
             table.add_column(column, justify="left" if k == 0 else "right", overflow="fold")
-        for row in rows:
-            table.add_row(*(cell if isinstance(cell, str) else _number(cell) for cell in row))
+        for row in cells:
+            table.add_row(*row)
         self.console.print(table)
         if note:
-            self.note(f"[dim]{escape(note)}[/]")
+            self._say(f"[dim]{escape(note)}[/]")
             self.console.print()
 
     def compare(self, title: str, rows: Sequence[Row], note: str = "", against: str = "printed") -> None:
@@ -79,19 +74,44 @@ class Page:
         try:
             import matplotlib  # noqa: F401 - only asked for
         except ImportError:
-            self.note(f"[yellow]{name}.png is not drawn: pip install 'appell\\[plots]'")
+            self.note(f"[yellow]{name}.png is not drawn: pip install 'appell\\[plots]'[/]")
             return
         self.folder.mkdir(parents=True, exist_ok=True)
         with styled():
             figure = new_figure(WIDE, 5.5)
             draw(figure)
-            hidden = covered(figure)
+            wrong = flaws(figure)
             path = save(figure, self.folder / f"{name}.png")
-        self.tally.figures += 1
-        self.note(f"figure  [bold]{escape(str(path))}[/]")
-        if hidden:
-            self.note(f"[red]its legend covers {escape(', '.join(hidden))}[/]")
+        width, height = (round(DPI * inches) for inches in figure.get_size_inches())
+        self._picture(ShownFigure(name, path.name, (width, height)), path)
+        for flaw in wrong:
+            self.note(f"[red]{escape(flaw)}[/]")
         self.console.print()
+
+    def movie(self, name: str, write: Callable[[Path], Path]) -> None:
+        """Save what `write(path)` writes as `name`.gif; if that needs something that is lacking, say so and go on."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        try:
+            path = write(self.folder / f"{name}.gif")
+        except ArgumentError as error:
+            self.note(f"[yellow]{name}.gif is not drawn: {escape(str(error))}[/]")
+        else:
+            self._picture(ShownFigure(name, path.name), path)
+
+    def listed(self, heading: str, entries: Sequence[tuple[str, str, str]]) -> None:
+        """A list that ends a section: paper, what it is and the reason of each entry, or that there is nothing."""
+        self.shown.append(Listed(heading, tuple(entries)))
+        self.console.print(f"[bold]{heading}[/]" + ("" if entries else ": nothing"), highlight=False)
+        for paper, text, reason in entries:
+            self.console.print(Padding(escape(f"{paper}: {text}. {reason}"), (0, 2, 0, 4)), highlight=False)
+
+    def _picture(self, shown: ShownFigure, path: Path) -> None:
+        self.tally.figures += 1
+        self.shown.append(shown)
+        self._say(f"figure  [bold]{escape(str(path))}[/]")
+
+    def _say(self, text: str) -> None:
+        self.console.print(Padding(text, (0, 2)), highlight=False)
 
 
 def verdict(ours: float, printed: str) -> str:

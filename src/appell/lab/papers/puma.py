@@ -15,6 +15,7 @@ from appell.lab.papers.puma_open_loop import table_2, tables_6_and_7
 from appell.model.robot import Robot
 from appell.motion import CartesianLine, time_optimal, zyz
 from appell.motion.inverse import spherical_wrist
+from appell.motion.pictures.look import FAINT, label, legend_beside
 
 EFFORT = np.array([60.0, 100.0, 40.0, 3.0, 2.0, 1.0])  # N m, chosen here: no paper prints the motors' limits
 
@@ -157,31 +158,31 @@ def _fastest(page: Page, robot: Robot, line: CartesianLine) -> None:
         axes = figure.subplots()
         for k, name in enumerate(fast.names):
             axes.plot(t, tau[:, k] / EFFORT[k], label=name)
+        axes.axhspan(-1.0, 1.0, color=FAINT, alpha=0.5, zorder=0)
         axes.set(
-            xlabel="t [s]",
+            xlabel=label("time t", "s"),
             ylabel="torque / limit",
             title="Valera's line in the shortest time: one joint is always at its limit",
         )
-        axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
+        legend_beside(axes)
 
     page.figure("puma_fastest", draw)
 
 
 def _draw(figure, robot: Robot, paper: PaperLine, line: CartesianLine) -> None:
-    figure.set_size_inches(11, 5)
     grid = figure.add_gridspec(2, 2, width_ratios=(1.0, 1.1))
     space = figure.add_subplot(grid[:, 0], projection="3d")
     draw_arm(space, robot, paper, line)
-    space.set_title(f"{paper.paper}: {_list(paper.start)} to {_list(paper.end)} m")
-    space.legend(loc="upper center", bbox_to_anchor=(0.5, -0.08), ncols=4, fontsize="small")
+    space.set_title(f"{paper.paper}: from {_list(paper.start)}\nto {_list(paper.end)} m")
+    space.legend(loc="upper center", bbox_to_anchor=(0.5, -0.08), ncols=2)
     t = line.times()
     tau = Dynamics(robot).inverse_dynamics(*line(t))
     heavy = np.abs(tau).max(axis=0) > 5.0
     for row, (chosen, title) in enumerate(((heavy, "Torques along the line"), (~heavy, ""))):
         axes = figure.add_subplot(grid[row, 1])
         axes.plot(t, tau[:, chosen], label=[name for name, shown in zip(line.names, chosen, strict=True) if shown])
-        axes.set(xlabel="t [s]" if row else "", ylabel="torque [N m]", title=title)
-        axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), fontsize="small")
+        axes.set(xlabel=label("time t", "s") if row else "", ylabel=label("torque", "N m"), title=title)
+        legend_beside(axes)
 
 
 def _list(values) -> str:

@@ -8,7 +8,7 @@ import numpy as np
 
 from appell.dynamics import Dynamics
 from appell.motion import CartesianLine, zyz
-from appell.motion.pictures.look import BLUE, GREY, RED
+from appell.motion.pictures.look import BLUE, GREY, INK, RED, label
 
 HAND = 0.12  # m, drawn along the last axis; no tool is printed
 
@@ -50,9 +50,9 @@ def draw_arm(space, robot, paper: PaperLine, line: CartesianLine) -> None:
         points = skeleton(robot, line(part * line.duration)[0])
         space.plot(*points.T, color=colour, marker="o", markersize=4, linewidth=3, label=name)
     path = line.pose(line.times(50))[:, :3, 3]
-    space.plot(*path.T, color="black", linestyle="--", linewidth=1.2, label="line of the tool")
-    space.set(xlabel="x [m]", ylabel="y [m]", zlabel="z [m]")
+    space.plot(*path.T, color=INK, linestyle="--", linewidth=1.2, label="line of the tool")
+    space.set(**{f"{axis}label": label(axis, "m") for axis in "xyz"})
     limits = (space.get_xlim(), space.get_ylim(), space.get_zlim())
-    space.set_box_aspect([high - low for low, high in limits], zoom=0.88)  # equal scales, and room for the labels
-    space.locator_params(nbins=4)
+    space.set_box_aspect([high - low for low, high in limits], zoom=0.8)  # equal scales, and room for the labels
+    space.locator_params(nbins=3)
     space.view_init(*paper.view)

@@ -17,6 +17,7 @@ import numpy as np
 from appell.dynamics import Dynamics
 from appell.lab.papers.page import Page
 from appell.motion import CartesianLine
+from appell.motion.pictures.look import INK, label, legend_beside
 from appell.simulation.open_loop import METHODS, Replay, frame_motion, replay
 from appell.simulation.run import simulate
 
@@ -198,10 +199,10 @@ def _draw(figure, replays: Mapping[str, Replay]) -> None:
     for name, found in replays.items():
         axes.semilogy(found.t[1:], np.maximum(found.modulus_errors[0][1:], 1e-14), marker=".", label=name)
     largest = float(PRINTED["GA"][0][0])
-    axes.axhline(largest, color="black", linestyle="--", linewidth=1, label="largest printed")
+    axes.axhline(largest, color=INK, linestyle="--", linewidth=1, label="largest printed")
     axes.set(
-        xlabel="t [s]",
-        ylabel="error of |r| of the tool [m]",
+        xlabel=label("time t", "s"),
+        ylabel=label("error of |r| of the tool", "m"),
         title="An open loop forgets nothing: error along Provenzano's line",
     )
-    axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
+    legend_beside(axes)

@@ -24,7 +24,7 @@ from appell.lab.counts.kernels import kernel
 from appell.lab.counts.measure import FORWARD, INERTIA
 from appell.lab.papers.page import Page
 from appell.model.robot import Robot
-from appell.motion.pictures.look import BLUE, RED
+from appell.motion.pictures.look import BLUE, GREY, INK, RED, label, legend_below
 
 METHODS = {
     "ABA, link coordinates": FORWARD_DYNAMICS["articulated-body"],
@@ -173,23 +173,22 @@ def _draw_bodies(figure) -> None:
             corners = np.array([(0, -1), (1, -1), (1, 1), (0, 1), (0, -1)]) * (length, WIDTH / 2)
             x, y = (pose[:2, :2] @ corners.T) + pose[:2, 3:4]
             axes.fill(x, y, facecolor=colour, alpha=0.35, edgecolor=colour, label=f"{link.name}, {length:g} m")
-            axes.plot(*pose[:2, 3], "ko", markersize=3)
-        axes.set(title=title, aspect="equal", xlabel="x [m]", ylabel="y [m]")
+            axes.plot(*pose[:2, 3], "o", color=INK, markersize=3)
+        axes.set(title=title, aspect="equal", xlabel=label("x", "m"), ylabel=label("y", "m"))
         if half is not None:
             axes.set(xlim=(-half, half), ylim=(-half, half))
-    figure.legend(*whole.get_legend_handles_labels(), loc="outside lower center", ncols=2, fontsize=8)
+    legend_below(figure, whole, 2)
 
 
 def _draw(figure, exact: np.ndarray, condition: np.ndarray, found: dict[str, np.ndarray]) -> None:
     degrees = np.degrees(positions()[:, 1])
     above, below = figure.subplots(2, 1, sharex=True, height_ratios=(2, 1))
+    above.plot(degrees, exact[:, 0], color=GREY, linewidth=5.0, alpha=0.5, label="double precision")
     for name in ("CRBA, Walker-Orin", "GA, Mata", "ABA, base coordinates", "ABA, link coordinates"):
         above.plot(degrees, found[name][:, 0], linewidth=1.0, label=f"{name}, single precision")
-    above.plot(degrees, exact[:, 0], "k--", linewidth=1.2, label="double precision")
-    above.set(ylabel="acceleration of joint 1 [rad/s²]")
+    above.set(ylabel=label("acceleration of joint 1", "rad/s²"))
     above.set(title="Accelerations of joint 1 in single precision, and the condition number")
-    figure.legend(*above.get_legend_handles_labels(), loc="outside lower center", ncols=3, fontsize=8)
-    below.plot(degrees, condition, "k")
-    below.set(xlabel="q2 [degrees]", ylabel="condition number of M", yscale="log")
-    for axes in (above, below):
-        axes.grid(alpha=0.3)
+    legend_below(figure, above, 2)
+    below.plot(degrees, condition, color=INK)
+    below.set(xlabel=label("q2", "°"), ylabel="condition number", ylim=(0, None), xlim=(0, 360))
+    below.set_xticks(range(0, 361, 45))

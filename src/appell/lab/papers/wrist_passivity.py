@@ -18,7 +18,7 @@ from appell.formulate.spherical.matrices import HALVES, coriolis
 from appell.lab.judges.verification import paper_trajectory
 from appell.lab.papers.page import Page
 from appell.model.mechanism import Mechanism
-from appell.motion.pictures.look import label
+from appell.motion.pictures.look import label, legend_beside
 
 TIMES = np.linspace(0.0, 4.0, 401)
 
@@ -83,7 +83,7 @@ def _draw(figure, found: dict[str, Passivity]) -> None:
     axes = figure.subplots()
     for style, (name, one) in zip(("-", "--", "-"), found.items(), strict=True):
         axes.plot(TIMES, one.growth, style, label=name)
-    axes.set_xlabel(label("t", "s"))
+    axes.set_xlabel(label("time t", "s"))
     axes.set_ylabel(label("fastest growth of ½ xᵀM x by Ṁ - 2C", "1/s"))
     axes.set_title("A Coriolis matrix is passive if nothing grows")
-    axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
+    legend_beside(axes)

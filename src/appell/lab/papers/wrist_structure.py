@@ -27,9 +27,7 @@ def draw_structure(figure, wrist: Mechanism, radius: float) -> None:
         for name, axis, color in (("u", at.u, COLORS[0]), ("w", at.w, COLORS[1]), ("v", at.v, COLORS[2])):
             line = picture.camera.project(np.array([[0.0] * 3, [REACH * radius * x for x in axis]]))[:, :2]
             axes.plot(*(0.93 * line).T, color=color, linewidth=0.9, linestyle="--")
-            axes.annotate(
-                f"{name}{k}", line[1], color=color, fontsize=10, ha="center", va="center", annotation_clip=False
-            )
+            axes.annotate(f"{name}{k}", line[1], color=color, ha="center", va="center", annotation_clip=False)
     axes.set_title("The wrist (Figures 1 and 3): motors on u, arcs from u to w and from w to v, platform on v")
     axes.margins(0.1)
     axes.autoscale()

@@ -16,7 +16,7 @@ import numpy as np
 from appell.dynamics import Dynamics
 from appell.errors import ArgumentError, ModelError, unknown_name
 from appell.model.mechanism import Mechanism
-from appell.motion.pictures.look import label, new_figure, styled
+from appell.motion.pictures.look import INK, SCALE, label, new_figure, styled
 
 
 @dataclass(frozen=True)
@@ -44,22 +44,23 @@ class Workspace:
             raise ArgumentError(
                 f"a map over {', '.join(self.names)} cannot be drawn.", expected="a grid of two coordinates"
             )
+        units = dict(zip(self.mechanism.coordinate_names, self.mechanism.coordinate_units, strict=True))
+        shown = np.ma.masked_invalid(np.where(self.reachable, self.condition, np.nan))
         with styled():
             from matplotlib.colors import LogNorm
 
             figure = figure or new_figure(7.0, 5.5)
             axes = figure.add_subplot()
-        units = dict(zip(self.mechanism.coordinate_names, self.mechanism.coordinate_units, strict=True))
-        shown = np.ma.masked_invalid(np.where(self.reachable, self.condition, np.nan))
-        image = axes.pcolormesh(*self.values, shown.T, norm=LogNorm(1.0, highest), cmap="viridis_r", shading="nearest")
-        if self.reachable.any() and not self.reachable.all():
-            axes.contour(*self.values, self.reachable.T.astype(float), levels=[0.5], colors="black", linewidths=1)
-        figure.colorbar(image, ax=axes, label="condition number of the actuator Jacobian", extend="max")
-        axes.set(
-            xlabel=label(self.names[0], units[self.names[0]]),
-            ylabel=label(self.names[1], units[self.names[1]]),
-            title=f"{self.mechanism.name}: {self.share:.0%} of the grid is in reach",
-        )
+            look = {"norm": LogNorm(1.0, highest), "cmap": SCALE, "shading": "nearest"}
+            image = axes.pcolormesh(*self.values, shown.T, **look)
+            if self.reachable.any() and not self.reachable.all():
+                axes.contour(*self.values, self.reachable.T.astype(float), levels=[0.5], colors=INK, linewidths=1)
+            figure.colorbar(image, ax=axes, label="condition number", extend="max")
+            axes.set(
+                xlabel=label(self.names[0], units[self.names[0]]),
+                ylabel=label(self.names[1], units[self.names[1]]),
+                title=f"{self.mechanism.name}: {self.share:.0%} in reach; condition of the actuator Jacobian",
+            )
         return figure
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from appell.motion.pictures.look import label, prefixed
+from appell.motion.pictures.look import darker, label, prefixed
 from appell.motion.pictures.panels import Panel
 from appell.motion.pictures.sampling import Samples, envelope
 from appell.motion.record import Record, parse
@@ -38,8 +38,6 @@ def held(record: Record, panel: Panel) -> bool:
 
 def draw_lines(axis: Any, record: Record, panel: Panel, samples: Samples | None) -> None:
     """The lines of a panel with their references dotted, and the label of its axis."""
-    from matplotlib.colors import to_rgb
-
     whole = known_between(record, panel, samples)
     t, values = _values(record, panel, samples if whole else None)
     text, level = label(panel.what, panel.unit), LEVEL
@@ -57,8 +55,7 @@ def draw_lines(axis: Any, record: Record, panel: Panel, samples: Samples | None)
     for line, title in zip(lines, panel.columns, strict=True):
         quantity, name = parse(title)
         if (wanted := f"{quantity}d_{name}") in record.columns:
-            darker = 0.5 * np.array(to_rgb(line.get_color()))  # seen on the line itself, and still of its colour
-            axis.plot(*envelope(record.t, record[wanted]), color=darker, linewidth=1.1, linestyle=":")
+            axis.plot(*envelope(record.t, record[wanted]), color=darker(line.get_color()), linewidth=1.1, linestyle=":")
     axis.set_ylabel(text)
     axis.ticklabel_format(useOffset=False, scilimits=(-3, 4))
     _widen(axis, values, level)

@@ -15,9 +15,26 @@ from appell.errors import ArgumentError
 
 COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#4d4d4d")  # Okabe and Ito's, but yellow
 BLUE, RED, GREY = COLORS[0], COLORS[1], "#8a8f98"  # what it is about, what stands out, what is there for orientation
+INK, FAINT, SCALE = "#333333", "#e6e8eb", "viridis_r"  # letters and what is exact, grids, and numbers shown as colours
+DASHES = ("-", "--", ":", "-.")  # when there are more lines than colours
+TITLE, TEXT, SMALL, NOTE = 11.0, 10.0, 9.0, 8.0  # points: titles, axes, ticks and legends, remarks; there are no others
 DPI = 130
 WIDE = 9.0  # inches
 PREFIXES = {3 * k - 18: prefix for k, prefix in enumerate(("a", "f", "p", "n", "µ", "m", "", "k", "M", "G", "T"))}
+UNITLESS = frozenset(  # axes of pure numbers
+    {
+        "additions",
+        "branches of 4 links",
+        "condition number",
+        "impacts in 1.5 s",
+        "joints",
+        "links in each of 4 branches",
+        "multiplications",
+        "operations a joint",
+        "quaternion [1]",
+        "torque / limit",
+    }
+)
 
 STYLE: dict[Any, Any] = {
     "axes.spines.top": False,
@@ -25,17 +42,23 @@ STYLE: dict[Any, Any] = {
     "axes.grid": True,
     "axes.axisbelow": True,
     "axes.edgecolor": GREY,
-    "axes.labelcolor": "#333333",
-    "axes.labelsize": 9,
-    "axes.titlesize": 10,
+    "axes.labelcolor": INK,
+    "axes.labelsize": TEXT,
+    "axes.titlecolor": INK,
+    "axes.titlesize": TITLE,
     "axes.titlelocation": "left",
-    "figure.titlesize": 10,
-    "font.size": 9,
-    "grid.color": "#e6e8eb",
+    "figure.titlesize": TITLE,
+    "figure.labelsize": TEXT,
+    "font.size": TEXT,
+    "grid.color": FAINT,
     "legend.frameon": False,
-    "legend.fontsize": 8,
-    "xtick.color": "#333333",
-    "ytick.color": "#333333",
+    "legend.fontsize": SMALL,
+    "legend.title_fontsize": SMALL,
+    "text.color": INK,
+    "xtick.color": INK,
+    "xtick.labelsize": SMALL,
+    "ytick.color": INK,
+    "ytick.labelsize": SMALL,
     "lines.linewidth": 1.5,
 }
 
@@ -43,6 +66,35 @@ STYLE: dict[Any, Any] = {
 def label(what: str, unit: str = "") -> str:
     """The text of an axis: 'time t [s]'."""
     return f"{what} [{unit}]" if unit else what
+
+
+def darker(color: str) -> tuple[float, float, float]:
+    """A colour of the palette at half its brightness: seen on a line of the colour itself, and still of it."""
+    from matplotlib.colors import to_rgb
+
+    red, green, blue = to_rgb(color)
+    return 0.5 * red, 0.5 * green, 0.5 * blue
+
+
+def series(k: int) -> dict[str, str]:
+    """How the line number k is drawn, so that more lines than there are colours can be told apart."""
+    return {"color": COLORS[k % len(COLORS)], "linestyle": DASHES[k // len(COLORS) % len(DASHES)]}
+
+
+def head(figure: Any, text: str) -> None:
+    """The title of a whole figure, at its left edge."""
+    figure.suptitle(text, x=0.01, ha="left")
+
+
+def legend_beside(axes: Any, *lines_and_names: Any, **options: Any) -> None:
+    """A legend to the right of the axes, where it covers nothing."""
+    place = {"loc": "center left", "bbox_to_anchor": (1.01, 0.5), "borderaxespad": 0.0, "handlelength": 1.6}
+    axes.legend(*lines_and_names, **place | options)
+
+
+def legend_below(figure: Any, axes: Any, columns: int) -> None:
+    """The legend of all axes, whose lines are those of one of them, below the figure."""
+    figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=columns)
 
 
 def prefixed(size: float, unit: str) -> tuple[str, float]:

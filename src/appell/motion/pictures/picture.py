@@ -12,14 +12,14 @@ import numpy as np
 
 from appell.errors import ArgumentError
 from appell.motion.pictures.camera import placed
-from appell.motion.pictures.look import COLORS, GREY, label
+from appell.motion.pictures.look import COLORS, GREY, INK, SMALL, label
 from appell.motion.pictures.scene import Scene
 from appell.motion.pictures.walls import extent, floor_lines, spacing, wall_lines
 
 ROUND = np.linspace(0.0, 2.0 * np.pi, 49)
 GROUND, SHADE, WALL = "#4d4d4d", "#d5d9de", "#b9bfc7"
 MARGIN = 0.06
-LARGE, SMALL, TITLE = 6.4, 3.2, 0.6  # inches: the longer side, the shorter one at least, room for what is written
+LARGE, SHORT, HEAD = 6.4, 3.2, 0.6  # inches: the longer side, the shorter one at least, room for what is written
 TRIAD = 0.75  # inches
 
 
@@ -58,7 +58,7 @@ class Picture:
         self.bodies = axes.add_collection(PolyCollection([], alpha=0.35, linewidths=1.0, zorder=2))
         self.lines = axes.add_collection(LineCollection([], capstyle="round", zorder=3))
         self.centers = axes.scatter([], [], s=14, zorder=4)
-        self.joints = axes.scatter([], [], s=14, color="white", edgecolors="#333333", linewidths=0.9, zorder=5)
+        self.joints = axes.scatter([], [], s=14, color="white", edgecolors=INK, linewidths=0.9, zorder=5)
 
     def show(self, index: tuple[int, ...] = ()) -> None:
         """Draw one configuration of the scene."""
@@ -85,7 +85,7 @@ class Picture:
         """Give a figure with this picture alone the shape of what is on it."""
         (left, right), (low, high) = self.axes.get_xlim(), self.axes.get_ylim()
         wide, tall = LARGE * np.array([right - left, high - low]) / max(right - left, high - low)
-        figure.set_size_inches(round(max(wide, SMALL + TITLE), 1), round(max(tall, SMALL) + TITLE, 1))
+        figure.set_size_inches(round(max(wide, SHORT + HEAD), 1), round(max(tall, SHORT) + HEAD, 1))
 
     def _frame(self, seen: np.ndarray, gravity, step: float) -> None:
         """Equal scales, everything inside; axes with units face on, else the directions of the world in a corner."""
@@ -105,8 +105,8 @@ class Picture:
 
     def _triad(self, gravity) -> None:
         place, size = self.axes.get_position(), self.axes.figure.get_size_inches()
-        side = min(TRIAD / (size[0] * place.width), 0.4)
-        corner = self.axes.inset_axes((0.0, 0.0, side, side))
+        side, rise = (min(TRIAD / inches, 0.4) for inches in (size[0] * place.width, size[1] * place.height))
+        corner = self.axes.inset_axes((0.0, 0.0, side, rise))
         corner.set_axis_off()
         corner.set(xlim=(-1.5, 1.5), ylim=(-1.5, 1.5), aspect="equal")
         arrows = dict(zip("xyz", np.eye(3), strict=True))
@@ -115,7 +115,7 @@ class Picture:
         for name, direction in arrows.items():
             tip, color = self.camera.project(direction)[:2], COLORS[1] if name == "g" else GROUND
             corner.annotate("", tip, (0.0, 0.0), arrowprops={"arrowstyle": "->", "color": color, "linewidth": 0.9})
-            corner.text(*(1.25 * tip), name, ha="center", va="center", fontsize=8, color=color)
+            corner.text(*(1.25 * tip), name, ha="center", va="center", fontsize=SMALL, color=color)
 
 
 def _color(branch: int) -> str:

@@ -15,7 +15,7 @@ import numpy as np
 
 from appell.errors import ArgumentError
 from appell.motion.pictures.lines import FEW, draw_lines, held, known_between
-from appell.motion.pictures.look import COLORS, GREY, RED, WIDE, label, new_figure, styled
+from appell.motion.pictures.look import COLORS, GREY, NOTE, RED, WIDE, head, label, legend_beside, new_figure, styled
 from appell.motion.pictures.panels import Panel, arranged
 from appell.motion.pictures.sampling import Samples, finely
 from appell.motion.record import Record
@@ -96,7 +96,7 @@ def _name_lines(axes: list[Any], panels: list[Panel], places: list[Place]) -> No
         if texts and texts != before:
             most = max(range(len(here)), key=lambda k: len(names[k]))
             lines = axes[here[most]].lines[: len(texts)]
-            axes[last].legend(lines, texts, loc="center left", bbox_to_anchor=(1.01, 0.5), handlelength=1.4)
+            legend_beside(axes[last], lines, texts)
         before = texts or before
 
 
@@ -146,14 +146,14 @@ def _mark_events(figure: Any, axes: list[Any], record: Record) -> None:
         number = "" if len(times) == 1 else f" ({len(times)})"
         marks.append(Line2D([], [], color=color, linestyle=style, linewidth=0.8, label=kind + number))
     if marks:
-        figure.legend(handles=marks, loc="outside upper right", ncols=len(marks), fontsize=8)
+        figure.legend(handles=marks, loc="outside upper right", ncols=len(marks))
 
 
 def _tell(figure: Any, record: Record, panels: list[Panel], notes: list[str], samples: Samples | None) -> None:
     """Whose record it is above, and below what a reader has to know."""
     title = ": ".join(str(record.about[key]) for key in ("robot", "message") if record.about.get(key))
     if title:
-        figure.suptitle(fill(title, 100), x=0.01, ha="left")
+        head(figure, fill(title, 90))
     if any(f"{panel.quantity}d" in record for panel in panels):
         notes = [*notes, "dotted: reference"]
     told = [event for event in record.events if event.note]
@@ -166,4 +166,4 @@ def _tell(figure: Any, record: Record, panels: list[Panel], notes: list[str], sa
             which = ", ".join(quantity for quantity, own in ways.items() if own == way)
             notes = [*notes, f"{which}: known at the dots, {way} between them"]
     if notes:
-        figure.supxlabel(fill("; ".join(notes) + ".", 130), x=0.01, ha="left", fontsize=7.5, color=GREY)
+        figure.supxlabel(fill("; ".join(notes) + ".", 125), x=0.01, ha="left", fontsize=NOTE)

@@ -99,6 +99,16 @@ ABEDLOO = Ledger(
         Assumption("agile-wrist", "arcs of radius 0.1 m", "The paper prints a density by length and no radius."),
         Assumption(
             "agile-wrist",
+            "links are thin arcs from axis to axis, with nothing at the joints",
+            "Their angular lengths and a density by length are all that is printed.",
+        ),
+        Assumption(
+            "agile-wrist",
+            "the platform's inertia is about the centre of the wrist",
+            "The point is not printed; about a centre of mass elsewhere it would be larger there.",
+        ),
+        Assumption(
+            "agile-wrist",
             "the platform's centre of mass is the centre of the wrist",
             "None is printed; 0.05165 m above it, in every branch of the legs, is shown as well.",
         ),

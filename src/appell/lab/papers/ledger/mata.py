@@ -166,6 +166,22 @@ MATA = Ledger(
         Assumption("puma", "the PUMA of Valera 2003", "The paper prints no data of its arm."),
         Assumption("puma", "the tool is the frame of link 6", "No tool offset is printed."),
         Assumption(
+            "puma",
+            "shoulder +, elbow up, wrist +",
+            "Eight configurations reach the start; which one is drawn cannot be told from a perspective view.",
+        ),
+        Assumption("puma", "gravity of 9.81 m/s² against z", "It is printed for the two bodies of §5.1 only."),
+        Assumption(
+            "stability",
+            "uniform boxes, m (l² + w²)/12 about their centres, at rest, with q₁ = 0",
+            "Lengths, width and masses are printed, and that the second body is turned.",
+        ),
+        Assumption(
+            "stability",
+            "the average of Table 5 is that of |Δ| over the 180 positions",
+            "How it is taken is not printed; the signed average is shown beside it.",
+        ),
+        Assumption(
             "stability",
             "'the acceleration of joint 1' in the title of Table 5 is of joint 2, as its rows say",
             "Title and rows contradict each other; with joint 2 the printed maxima come out.",

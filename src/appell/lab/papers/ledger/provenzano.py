@@ -107,6 +107,8 @@ PROVENZANO = Ledger(
         ),
     ),
     assumptions=(
+        Assumption("puma", "masses, centres and inertias are those of Valera 2003", "No data of the arm are printed."),
+        Assumption("puma", "gravity of 9.81 m/s² against z", "Neither size nor direction is printed."),
         Assumption("puma", "the tool is the frame of link 6", "No tool offset is printed."),
         Assumption(
             "puma",

@@ -229,6 +229,7 @@ SHAFEI = Ledger(
             "the base starts at exactly -(1 + √3)/2 m",
             "The printed -1.366 breaks the symmetry of the start, and with it that of the impacts.",
         ),
+        Assumption("impacts", "gravity along -X₂", "Only its size is printed; so directed, the energy is 18.66 J."),
         Assumption(
             "branch-by-branch",
             "T¨ᵥ of (30) by a recursion",
@@ -251,6 +252,10 @@ SHAFEI = Ledger(
         Erratum("Appendix, step 5", "the trace of ℜ_X needs A₁: 2 Tr{U₃ A₁ Q₁}, as (42) has it."),
         Erratum("Appendix, steps 1 and 2", "make T and R of all pairs; later steps use Tᵢ, T^ᵢ and neighbours."),
         Erratum("Table 2", "5.89 is not 2 · 2.94: J' alone is no body by 0.2 %, with the line mass the rods are."),
+        Erratum(
+            "Table 3",
+            "|ṙ⁺ - ṙ⁻| is of the normal velocities: 6.32 m/s at the first impact, where the whole of it is 9.19 m/s.",
+        ),
         Erratum("§6", "the second impact is at 0.5695 s in the text and at 0.5698 s in Table 3; it is at 0.56973 s."),
         Erratum("§6", "1.08 s for the impact of O2 and O4 is 0.5698 s."),
     ),

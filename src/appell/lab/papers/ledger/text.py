@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from appell.lab.papers import PAPERS
-from appell.lab.papers.ledger import LEDGERS, Ledger, Ruling
+from appell.lab.papers.ledger import LEDGERS, Assumption, Erratum, Ledger, Ruling
+from appell.lab.papers.ledger.classics import CHOICES, CLASSICS
 
 HEAD = """# What the papers print: verdicts, assumptions, errata
 
@@ -19,7 +20,8 @@ drawing or a diagram. Assumptions are choices of ours where a paper is silent. T
 
 def markdown() -> str:
     """The whole page."""
-    return "\n".join([HEAD, *_summary(), *(line for book in LEDGERS for line in _paper(book))])
+    papers = (line for book in LEDGERS for line in _paper(book))
+    return "\n".join([HEAD, *_summary(), *papers, *_classics()])
 
 
 def _summary() -> Iterator[str]:
@@ -35,10 +37,19 @@ def _paper(book: Ledger) -> Iterator[str]:
         ("in print", "what", "verdict", "section", "reason"),
         ((item.name, item.prints, item.verdict, item.section, item.reason) for item in book.items),
     )
+    yield from _ending(book.assumptions, book.errata)
+
+
+def _classics() -> Iterator[str]:
+    yield from ("## Classics of constrained motion", "", "Linkages, wheels and blades, by other authors.", "")
+    yield from _ending(CHOICES, CLASSICS)
+
+
+def _ending(assumptions: Iterable[Assumption], errata: Iterable[Erratum]) -> Iterator[str]:
     yield from ("**Assumed**", "")
-    yield from (f"- {a.section}: {a.text}. {a.reason}" for a in book.assumptions)
+    yield from (f"- {a.section}: {a.text}. {a.reason}" for a in assumptions)
     yield from ("", "**Errata**", "")
-    yield from (f"- {erratum.place}: {erratum.text}" for erratum in book.errata)
+    yield from (f"- {erratum.place}: {erratum.text}" for erratum in errata)
     yield ""
 
 

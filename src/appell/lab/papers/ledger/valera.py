@@ -205,6 +205,8 @@ VALERA = Ledger(
     ),
     assumptions=(
         Assumption("puma", "the tool is the frame of link 6", "No tool offset is printed."),
+        Assumption("puma", "gravity of 9.81 m/s² against z", "Neither size nor direction is printed."),
+        Assumption("puma", "the limits of the torques in the fastest motion", "No paper prints those of the motors."),
         Assumption(
             "puma",
             "d3 = +0.15 m and d4 = +0.433 m in Craig's convention",

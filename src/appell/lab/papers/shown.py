@@ -1,0 +1,83 @@
+"""What a section shows, as data: the terminal, the index page and the file that keeps it are all made from this.
+
+Texts are rich's markup, as `[green]agrees[/]`; the note of a table and the entries of a list are plain.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True)
+class ShownTable:
+    title: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class ShownFigure:
+    """A picture in a file beside the index; `size` in pixels, if it is known."""
+
+    title: str
+    file: str
+    size: tuple[int, int] | None = None
+
+
+@dataclass(frozen=True)
+class Remark:
+    text: str
+
+
+@dataclass(frozen=True)
+class Listed:
+    """Entries under a heading: paper, what it is, and the reason."""
+
+    heading: str
+    entries: tuple[tuple[str, str, str], ...]
+
+
+Shown = ShownTable | ShownFigure | Remark | Listed
+KINDS: dict[str, type[Shown]] = {"table": ShownTable, "figure": ShownFigure, "remark": Remark, "list": Listed}
+
+
+@dataclass
+class Tally:
+    """What a section came to: tables, printed numbers that ours round to, those that they do not, and figures."""
+
+    tables: int = 0
+    agreed: int = 0
+    differed: int = 0
+    figures: int = 0
+
+
+@dataclass(frozen=True)
+class SectionRun:
+    """A section that was run: what it showed, what it came to, and when, where and how long it ran."""
+
+    name: str
+    shown: tuple[Shown, ...]
+    tally: Tally
+    seconds: float
+    finished: str  # UTC
+    machine: dict[str, Any] = field(default_factory=dict)
+    versions: dict[str, str] = field(default_factory=dict)
+
+    def to_json(self) -> dict[str, Any]:
+        kinds = {made: kind for kind, made in KINDS.items()}
+        return asdict(self) | {"shown": [{"kind": kinds[type(one)], **asdict(one)} for one in self.shown]}
+
+    @staticmethod
+    def from_json(data: dict[str, Any]) -> SectionRun:
+        """Raises KeyError, TypeError or ValueError if the data are of something else."""
+        shown = []
+        for one in data["shown"]:
+            made = KINDS[one["kind"]]
+            shown.append(made(**{key: _frozen(value) for key, value in one.items() if key != "kind"}))
+        return SectionRun(**data | {"shown": tuple(shown), "tally": Tally(**data["tally"])})
+
+
+def _frozen(value: Any) -> Any:
+    return tuple(map(_frozen, value)) if isinstance(value, list) else value
