@@ -97,7 +97,7 @@ def test_what_is_stored_is_never_computed_again(tmp_path, blocks_of):
 
     stopped.blocks = 0
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(SweepBar, "__call__", stopped)
+        patch.setattr(SweepBar, "count", stopped)
         with pytest.raises(Enough):
             ap.sweep(noted, table, out)
     half = ap.sweeps.open(out)
