@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-import click
+import typer
 
 Completion = Callable[[str], list[str]]
 
@@ -112,7 +112,7 @@ def _estimators() -> Iterable[str]:
     return METHODS
 
 
-def frames(ctx: click.Context, incomplete: str) -> list[str]:
+def frames(ctx: typer.Context, incomplete: str) -> list[str]:
     """The frames of the robot that was typed before."""
     from appell.describe.load import load
     from appell.errors import AppellError

@@ -25,7 +25,7 @@ Law = Annotated[
     ),
 ]
 Frequency = Annotated[float, typer.Option(help="All poles of the error lie at minus this, in 1/s.")]
-Period = Annotated[float, typer.Option(help="Seconds between two ticks.")]
+Period = Annotated[float, typer.Option(help="Between two ticks, in seconds.")]
 LogFile = Annotated[Path, typer.Argument(help="A log that 'appell control run' wrote.")]
 
 
@@ -55,7 +55,11 @@ def register(app: typer.Typer) -> None:
         model: Model = None,
         payload: Annotated[float, typer.Option(help="Mass in kg at the tool that the model does not know.")] = 0.0,
         fault: Annotated[
-            list[str] | None, typer.Option(help="A fault, KIND@SECONDS or KIND@SECONDS:ACTUATOR; may be repeated.")
+            list[str] | None,
+            typer.Option(
+                help="A fault, KIND@SECONDS or KIND@SECONDS:ACTUATOR, such as dropped-reads@1; may be repeated. "
+                "A wrong KIND is answered with all there are."
+            ),
         ] = None,
         real_time: Annotated[
             bool, typer.Option("--real-time", help="By the machine's clock, not a virtual one.")
@@ -116,7 +120,7 @@ def register(app: typer.Typer) -> None:
         heartbeat: Annotated[
             float, typer.Option(help="Seconds without a sign of life, then the outputs go off.")
         ] = 0.05,
-        seconds: Annotated[float, typer.Option(help="How long to serve; 0: until Ctrl-C.")] = 0.0,
+        seconds: Annotated[float, typer.Option(help="How long to serve, in seconds; 0: until Ctrl-C.")] = 0.0,
         seed: Annotated[int, typer.Option(help="Of noise and imperfections.")] = 0,
         physical: Physical = True,
         log: Annotated[Path | None, typer.Option(help="Write what the arm does to this .log.")] = None,

@@ -30,20 +30,35 @@ def register(app: typer.Typer) -> None:
     def excite(
         robot: RobotName,
         output: Output = None,
-        duration: Annotated[float, typer.Option(help="Seconds.")] = 10.0,
-        harmonics: Annotated[int, typer.Option(help="Sines a coordinate.")] = 5,
-        criterion: Annotated[str, typer.Option(help="condition or logdet.")] = "condition",
+        duration: Annotated[float, typer.Option(help="How long, in seconds.")] = 10.0,
+        harmonics: Annotated[int, typer.Option(help="Sines that the motion of a coordinate is made of.")] = 5,
+        criterion: Annotated[
+            str,
+            typer.Option(
+                help="What is made small: condition, the condition number, or logdet, the volume of uncertainty."
+            ),
+        ] = "condition",
         friction: Annotated[bool, typer.Option("--friction", help="Excite friction as well.")] = False,
         rotor: Annotated[bool, typer.Option("--rotor", help="Excite rotor inertias as well.")] = False,
         range_: Annotated[
-            float | None, typer.Option("--range", help="Largest angle or way either side of the start.")
+            float | None,
+            typer.Option(
+                "--range",
+                help="Largest angle or way either side of the start, rad or m; the system's limits if not given.",
+            ),
         ] = None,
-        velocity: Annotated[float | None, typer.Option(help="Largest velocity of all coordinates.")] = None,
-        acceleration: Annotated[float | None, typer.Option(help="Largest acceleration of all coordinates.")] = None,
-        speed: Annotated[float | None, typer.Option(help="Largest speed of all actuators.")] = None,
-        torque: Annotated[float | None, typer.Option(help="Largest torque or force of all actuators.")] = None,
+        velocity: Annotated[
+            float | None, typer.Option(help="Largest velocity of all coordinates, rad/s or m/s.")
+        ] = None,
+        acceleration: Annotated[
+            float | None, typer.Option(help="Largest acceleration of all coordinates, rad/s² or m/s².")
+        ] = None,
+        speed: Annotated[float | None, typer.Option(help="Largest speed of all actuators, rad/s or m/s.")] = None,
+        torque: Annotated[
+            float | None, typer.Option(help="Largest torque or force of all actuators, N m or N.")
+        ] = None,
         rate: Annotated[float, typer.Option(help="Rows a second in the record.")] = 1000.0,
-        iterations: Annotated[int, typer.Option(help="Of either stage of the optimiser.")] = 120,
+        iterations: Annotated[int, typer.Option(help="At most so many, of either stage of the optimiser.")] = 120,
         starts: Annotated[int, typer.Option(help="Random beginnings, of which the best end is taken.")] = 2,
         seed: Annotated[int, typer.Option(help="Of the random beginnings.")] = 0,
         base: Base = "fixed",

@@ -47,11 +47,17 @@ def register(app: typer.Typer) -> None:
             str | None,
             typer.Option(help="The frame, for pose, jacobian, velocity, ...", autocompletion=completions.frames),
         ] = None,
-        by: Annotated[str | None, typer.Option(help="Its derivatives by these arguments instead: q,v.")] = None,
+        by: Annotated[
+            str | None, typer.Option(help="Its derivatives by these arguments instead, with commas: q,v.")
+        ] = None,
         single: Annotated[bool, typer.Option("--float", help="Single precision; for C alone.")] = False,
         output: Annotated[
             Path | None,
-            typer.Option("--output", "-o", help="File to write, or - to print; by default named after both."),
+            typer.Option(
+                "--output",
+                "-o",
+                help="File to write, or - to print; if not given, named after robot and function, in this folder.",
+            ),
         ] = None,
         actuators: Actuators = False,
         base: Base = "fixed",

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 KINDS = {"ridge": "Ridge", "robust": "Robust", "total": "TotalLeastSquares", "consistent": "PhysicallyConsistent"}
 METHODS = ("qr", "svd", "pinv", *KINDS)
+NEGATIVE = ("refuse", "zero")
 FAILED = 3  # exit code
 
 
@@ -55,24 +56,37 @@ def register(app: typer.Typer) -> None:
         ] = False,
         rotor: Annotated[bool, typer.Option("--rotor", help="The rotor inertia of every actuator.")] = False,
         width: Annotated[
-            float | None, typer.Option(help="Speed within which Coulomb friction changes sign; found if not given.")
+            float | None,
+            typer.Option(help="Speed within which Coulomb friction changes sign, rad/s or m/s; found if not given."),
         ] = None,
         dead_zone: Annotated[
             float | None,
-            typer.Option(help="Leave out samples of an actuator slower than this; 5 % of its top speed if not given."),
+            typer.Option(
+                help="Leave out samples of an actuator slower than this, rad/s or m/s; if not given, 5 % of its top."
+            ),
         ] = None,
-        band: Annotated[float | None, typer.Option(help="Hz of the low-pass; from the spectrum if not given.")] = None,
-        held_out: Annotated[float, typer.Option(help="Share of the log, its end, to judge by.")] = 0.3,
+        band: Annotated[
+            float | None, typer.Option(help="Of the low-pass, in Hz; from the spectrum if not given.")
+        ] = None,
+        held_out: Annotated[float, typer.Option(help="Share of the log, its end, to judge by: 0 to 1.")] = 0.3,
         judge_on: Annotated[Path | None, typer.Option(help="Another log to judge by instead.")] = None,
-        units: Annotated[list[str] | None, typer.Option(help="Such as q=deg, tau=mNm.")] = None,
+        units: Annotated[
+            list[str] | None,
+            typer.Option(help="Units of the log where they are not SI, such as q=deg, tau=mNm; may be repeated."),
+        ] = None,
         columns: Annotated[
             list[str] | None, typer.Option(help="Where names do not tell: 'q=pos_{}', or q_joint1=shoulder_pos.")
         ] = None,
         hold: Annotated[bool, typer.Option("--hold", help="tau is a command that is held for one sample.")] = False,
-        report: Annotated[Path | None, typer.Option(help="Write .md or .html.")] = None,
-        export: Annotated[Path | None, typer.Option(help="Write the identified robot, .toml or .urdf.")] = None,
+        report: Annotated[Path | None, typer.Option(help="Report to write: .md or .html.")] = None,
+        export: Annotated[
+            Path | None, typer.Option(help="Robot to write, as it was identified: .toml or .urdf.")
+        ] = None,
         negative: Annotated[
-            str, typer.Option(help="Friction or rotors found below zero: refuse to export them, or take them as zero.")
+            str,
+            typer.Option(
+                help="Friction or rotors found below zero: refuse, to export nothing, or zero, to take them as zero."
+            ),
         ] = "refuse",
         force_export: Annotated[
             bool, typer.Option("--force-export", help="Export even if the verdict is FAIL.")
@@ -96,6 +110,8 @@ def register(app: typer.Typer) -> None:
         for name in chosen:
             if name not in METHODS:
                 raise ArgumentError(unknown_name("method", name, METHODS, "appell identify"))
+        if negative not in NEGATIVE:
+            raise ArgumentError(f"--negative is '{negative}'.", expected=" or ".join(NEGATIVE))
         console = screen(aside=json)
         system = read_system(robot, base, physical)
         names = {"columns": _pairs("columns", columns), "units": _pairs("units", units)}

@@ -25,7 +25,7 @@ def register(app: typer.Typer) -> None:
     )
     def latency(
         ticks: Annotated[int, typer.Option(help="How many ticks.")] = 5000,
-        period: Annotated[float, typer.Option(help="Seconds between two ticks.")] = 1e-3,
+        period: Annotated[float, typer.Option(help="Between two ticks, in seconds.")] = 1e-3,
         json: Json = False,
     ) -> None:
         """Histogram of a loop's wake-ups on this machine, with the PUMA's control step in every tick."""

@@ -39,11 +39,22 @@ from appell.cli.compiling import compiling_told
 from appell.cli.greeting import greet
 from appell.cli.hints import flags, in_flags
 from appell.cli.letters import LIKEST
+from appell.cli.narrow_help import suit_width
+from appell.cli.options import PANELS
 from appell.errors import AppellError
 
 
 class Commands(TyperGroup):
     """The group of all subcommands."""
+
+    def make_context(self, *given, **options):
+        suit_width(self)
+        return super().make_context(*given, **options)
+
+    def list_commands(self, ctx):
+        """In the order of the panels."""
+        panels = {name: getattr(command, "rich_help_panel", None) for name, command in self.commands.items()}
+        return sorted(panels, key=lambda name: PANELS.index(panels[name]) if panels[name] in PANELS else len(PANELS))
 
     def invoke(self, ctx):
         try:

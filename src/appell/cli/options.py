@@ -29,7 +29,7 @@ Base = Annotated[
     typer.Option(help="How its root stands: fixed, floating, planar or spherical.", autocompletion=completions.bases),
 ]
 Physical = Annotated[bool, typer.Option(help="Refuse bodies that cannot exist; else accept them with a warning.")]
-Actuators = Annotated[bool, typer.Option("--actuators", help="Count rotors and friction of the actuators.")]
+Actuators = Annotated[bool, typer.Option("--actuators", help="With the rotors and the friction of its actuators.")]
 Output = Annotated[Path | None, typer.Option("--output", "-o", help="Record to write: .csv, .npz or .parquet.")]
 Results = Annotated[
     Path | None, typer.Option("--output", "-o", help="Write machine, versions and figures to this .json.")

@@ -25,14 +25,18 @@ def register(app: typer.Typer) -> None:
         steps: Annotated[int, typer.Option(help="Steps of each.")] = 1000,
         dt: Annotated[float, typer.Option(help="Length of a step, in seconds.")] = 1e-3,
         spread: Annotated[float, typer.Option(help="Of the starts about --q: standard deviation, rad or m.")] = 0.1,
-        speed: Annotated[float, typer.Option(help="Of the velocities about rest: the same, per second.")] = 0.0,
-        q: Annotated[str, typer.Option(help="Middle of the starts, numbers with commas; home if none.")] = "",
-        torque: Annotated[str, typer.Option(help="Constant actuator forces; none if none.")] = "",
+        speed: Annotated[
+            float, typer.Option(help="Of the velocities about rest: standard deviation, rad/s or m/s.")
+        ] = 0.0,
+        q: Annotated[
+            str, typer.Option(help="Middle of the starts in rad or m, numbers with commas; home if not given.")
+        ] = "",
+        torque: Annotated[str, typer.Option(help="Constant actuator forces, N m or N; none if not given.")] = "",
         seed: Annotated[int, typer.Option(help="Of the random numbers.")] = 0,
         method: Annotated[str, typer.Option(help="rk4, euler, midpoint or moreau.")] = "rk4",
         every: Annotated[int, typer.Option(help="Keep every so many steps.")] = 10,
         stops: Annotated[
-            float | None, typer.Option(help="Restitution of the joints at their limits; no stops if not given.")
+            float | None, typer.Option(help="Restitution of the joints at their limits, 0 to 1; no stops if not given.")
         ] = None,
         saturate: Annotated[bool, typer.Option("--saturate", help="Cut torques off at the actuators' limits.")] = False,
         actuators: Actuators = False,

@@ -108,7 +108,8 @@ def _listed(table: Table, console: Console) -> RenderableType:
         for k, (head, cell) in enumerate(zip(heads, row, strict=True)):
             line = _text(cell, console)
             if line.plain.strip():
-                shown = Text.assemble((f"{head}  " if head and k else "", "dim"), line, overflow="fold")
+                named = head and (k or table.columns[0].justify == "right")  # a number does not say what it is
+                shown = Text.assemble((f"{head}  " if named else "", "dim"), line, overflow="fold")
                 listing.add_row(shown if k == 0 else Padding(shown, (0, 0, 0, 2)))
     if table.caption:
         listing.add_row(Padding(_text(table.caption, console), (1, 0, 0, 0)))

@@ -29,13 +29,16 @@ def register(app: typer.Typer) -> None:
     def simulate(
         robot: RobotName,
         until: Annotated[float, typer.Option(help="How long, in seconds.")] = 1.0,
-        q: Annotated[str, typer.Option(help="Start, numbers with commas; the robot's home if none.")] = "",
-        v: Annotated[str, typer.Option(help="Velocity at the start; rest if none.")] = "",
-        torque: Annotated[str, typer.Option(help="Constant actuator forces; none if none.")] = "",
+        q: Annotated[
+            str, typer.Option(help="Start in rad or m, numbers with commas: 0,0.5,1; the robot's home if not given.")
+        ] = "",
+        v: Annotated[str, typer.Option(help="Velocity at the start, rad/s or m/s; rest if not given.")] = "",
+        torque: Annotated[str, typer.Option(help="Constant actuator forces, N m or N; none if not given.")] = "",
         wall: Annotated[
             list[str] | None,
             typer.Option(
-                help="plane:nx,ny,nz[,offset], or sphere, circle, cylinder:radius[,center[,axis]]; may be repeated."
+                help="plane:nx,ny,nz or with its offset plane:nx,ny,nz,d; sphere:r, circle:r or cylinder:r, then the "
+                "center ,x,y,z (a circle ,x,y) and the axis ,ax,ay,az if wanted. In m; may be repeated."
             ),
         ] = None,
         outside: Annotated[bool, typer.Option(help="The robot is outside the round walls.")] = False,
@@ -53,7 +56,7 @@ def register(app: typer.Typer) -> None:
             str,
             typer.Option(help="DOP853, RK45, RK23, Radau, BDF or LSODA.", autocompletion=completions.integrators),
         ] = "DOP853",
-        rtol: Annotated[float, typer.Option(help="Relative tolerance.")] = 1e-8,
+        rtol: Annotated[float, typer.Option(help="Relative tolerance; the absolute one is a hundredth of it.")] = 1e-8,
         json: Json = False,
         output: Output = None,
         plot: Plot = None,
@@ -76,9 +79,9 @@ def register(app: typer.Typer) -> None:
         model = read_system(robot, base, physical)
         names = "all" if points == "all" else points.split(",")
         contacts = [Contact(names, _surface(text, not outside), restitution, friction) for text in wall or []]
-        start = {"q0": (q, model.nq), "v0": (v, model.nv), "torque": (torque, model.nu)}
+        start = {"q0": ("--q", q, model.nq), "v0": ("--v", v, model.nv), "torque": ("--torque", torque, model.nu)}
         given: dict[str, Any] = {
-            name: numbers(text, name, size) if text else None for name, (text, size) in start.items()
+            name: numbers(text, flag, size) if text else None for name, (flag, text, size) in start.items()
         }
         dyn = Dynamics(model, friction=actuators, rotors=actuators)
         options: dict[str, Any] = {"method": method, "rtol": rtol, "atol": 1e-2 * rtol}

@@ -24,7 +24,7 @@ def register(app: typer.Typer) -> None:
         motion: Annotated[
             Path, typer.Argument(help="Record with columns t, q_<coordinate>, and v_, a_ if they are known.")
         ],
-        samples: Annotated[int, typer.Option(min=2, help="Equally spaced times.")] = 201,
+        samples: Annotated[int, typer.Option(min=2, help="How many times, equally spaced over the motion.")] = 201,
         output: Output = None,
         plot: Plot = None,
         actuators: Actuators = False,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from appell.cli import completions
 from appell.cli.answers import table, tell
 from appell.cli.numbers import numbers
 from appell.cli.options import SIMULATE, Base, Force, Json, Output, Physical, Plot, RobotName
@@ -24,7 +25,10 @@ Samples = Annotated[int, typer.Option(min=2, help="Rows of the record.")]
 
 def register(app: typer.Typer) -> None:
     group = typer.Typer(
-        no_args_is_help=True, rich_markup_mode="rich", help="Make a trajectory: record, plot and a summary."
+        no_args_is_help=True,
+        rich_markup_mode="rich",
+        help="Make a trajectory: record, plot and a summary.",
+        epilog="Example: [bold]appell trajectory ramp pendulum --to 1 --output swing.csv[/].",
     )
 
     @group.command(
@@ -36,10 +40,14 @@ def register(app: typer.Typer) -> None:
         start: Annotated[str, typer.Option("--from", help="Start of the frame, x,y,z in m.")],
         end: Annotated[str, typer.Option("--to", help="End of the frame, x,y,z in m.")],
         zyz: Annotated[str, typer.Option(help="Orientation, angles about z, y, z in degrees.")],
-        duration: Annotated[float, typer.Option(help="Seconds.")],
-        frame: Annotated[str | None, typer.Option(help="The frame that moves; 'tool' if none.")] = None,
+        duration: Annotated[float, typer.Option(help="How long, in seconds.")],
+        frame: Annotated[
+            str | None,
+            typer.Option(help="The frame that moves; 'tool' if not given.", autocompletion=completions.frames),
+        ] = None,
         configuration: Annotated[
-            str | None, typer.Option(help="shoulder,elbow,wrist, each 1 or -1; or the joints of a start.")
+            str | None,
+            typer.Option(help="Signs of shoulder, elbow and wrist: 1,-1,1; or the joints of a start, in rad or m."),
         ] = None,
         base: Base = "fixed",
         physical: Physical = True,
@@ -67,13 +75,15 @@ def register(app: typer.Typer) -> None:
     @group.command(epilog="Example: [bold]appell trajectory ramp panda --to 0.5,-0.5,0,-2,0,1.5,0.8 --velocity 1[/].")
     def ramp(
         robot: RobotName,
-        end: Annotated[str, typer.Option("--to", help="Joints at the end, rad or m.")],
+        end: Annotated[str, typer.Option("--to", help="Joints at the end in rad or m, numbers with commas.")],
         start: Annotated[
-            str | None, typer.Option("--from", help="Joints at the start; the robot's home if none.")
+            str | None, typer.Option("--from", help="Joints at the start; the robot's home if not given.")
         ] = None,
-        velocity: Annotated[str, typer.Option(help="Limit, one number or one a joint.")] = "1",
-        acceleration: Annotated[str, typer.Option(help="Limit, one number or one a joint.")] = "2",
-        duration: Annotated[float | None, typer.Option(help="Seconds; the shortest possible if none.")] = None,
+        velocity: Annotated[str, typer.Option(help="Limit in rad/s or m/s, one number or one a joint.")] = "1",
+        acceleration: Annotated[str, typer.Option(help="Limit in rad/s² or m/s², the same.")] = "2",
+        duration: Annotated[
+            float | None, typer.Option(help="How long, in seconds; as short as the limits allow if not given.")
+        ] = None,
         base: Base = "fixed",
         physical: Physical = True,
         samples: Samples = 201,
@@ -96,7 +106,7 @@ def register(app: typer.Typer) -> None:
     @group.command(epilog="Example: [bold]appell trajectory spline points.csv --degree 5 --output smooth.csv[/].")
     def spline(
         points: Annotated[FilePath, typer.Argument(help="Record with columns t, q_<coordinate>...: the way-points.")],
-        degree: Annotated[int, typer.Option(help="3 or 5.")] = 3,
+        degree: Annotated[int, typer.Option(help="Of its polynomials, 3 or 5.")] = 3,
         samples: Samples = 201,
         output: Output = None,
         plot: Plot = None,
@@ -117,10 +127,13 @@ def register(app: typer.Typer) -> None:
         robot: RobotName,
         path: Annotated[FilePath, typer.Argument(help="Record whose path is travelled.")],
         velocity: Annotated[
-            str | None, typer.Option(help="Limit, one number or one a joint; the robot's if none.")
+            str | None, typer.Option(help="Limit in rad/s or m/s, one number or one a joint; the robot's if not given.")
         ] = None,
-        acceleration: Annotated[str | None, typer.Option(help="Limit, one number or one a joint.")] = None,
-        torque: Annotated[str | None, typer.Option(help="Limit of joint force, N m or N; the robot's if none.")] = None,
+        acceleration: Annotated[str | None, typer.Option(help="Limit in rad/s² or m/s²; none if not given.")] = None,
+        torque: Annotated[
+            str | None,
+            typer.Option(help="Limit of joint force, N m or N, one number or one a joint; the robot's if not given."),
+        ] = None,
         intervals: Annotated[int, typer.Option(min=10, help="Intervals into which the path is cut.")] = 1000,
         base: Base = "fixed",
         physical: Physical = True,

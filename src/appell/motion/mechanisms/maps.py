@@ -72,7 +72,7 @@ def workspace(dyn: Dynamics, axes: Mapping[str, Any], at=None) -> Workspace:
     if not isinstance(mechanism, Mechanism):
         raise ModelError(
             f"{mechanism.owner} is a tree: every q within its limits is in reach, and its drives hold it everywhere.",
-            expected="a mechanism, such as ap.load('delta')",
+            expected="a mechanism, such as 'delta'",
         )
     known = mechanism.coordinates
     if not axes:
