@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import re
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,7 +12,6 @@ from typer.testing import CliRunner
 import appell as ap
 from appell.cli import compiling
 from appell.cli.main import app
-from terminals import piped
 
 RAMP = ("trajectory", "ramp", "planar-2r", "--to", "1,1", "--output", "ramp.csv")
 TORQUES = ("torques", "planar-2r", "ramp.csv")
@@ -53,17 +51,6 @@ def test_without_a_cache_nothing_is_kept(monkeypatch):
     told = stderr(*TORQUES)
     assert "compiling inverse_dynamics of robot 'planar-2r' ... " in told
     assert "kept" not in told
-
-
-def test_a_process_tells_a_long_compilation():
-    done = piped("info", "pendulum")
-    assert done.stderr == b""  # which compiles nothing
-    chain = ap.from_dh([ap.DH(twist=1.0, length=0.1, offset=0.2, mass=1.0, com=(0.1, 0.2, 0.3),
-                              inertia=(0.2, 0.2, 0.2))] * 30)  # fmt: skip
-    Path("chain.toml").write_text(ap.to_toml(chain))
-    told = piped("simulate", "chain.toml", "--until", "0.001").stderr.decode()
-    assert re.search(r"compiling \w+ of robot '\w+' \.\.\. \d+\.\d\d s \(kept for next time\)", told), told
-    assert "compiling" not in piped("simulate", "chain.toml", "--until", "0.001").stderr.decode()
 
 
 def test_python_is_silent_and_logs_on_request(capfd, caplog):

@@ -31,7 +31,7 @@ DEAR = {  # minutes, other programs, another process, or a terminal of their own
     "appell export panda forward_dynamics --by q,v --to casadi",
 }
 ENDS = {"appell control run puma --fault encoder-loss@3.9": 2}  # the exit code that an example is about
-STUDY = "table = 3\ndef study(rng):\n    return {'x': rng.normal()}\n"
+STUDY = "table = {'x': [1.0, 2.0]}\ndef study(x):\n    return {'y': x}\n"
 TENDON = """<mujoco><worldbody><body><joint name="a"/><geom size=".1"/></body></worldbody>
 <actuator><motor joint="a"/></actuator></mujoco>"""
 
@@ -70,7 +70,10 @@ def test_every_cheap_example_runs(tmp_path, monkeypatch):
     assert len(lines) > 25
     assert set(lines) >= DEAR, DEAR - set(lines)
     first = ("trajectory line", "sweep study.py")  # others read what these write
-    cheap = sorted((line for line in lines if line not in DEAR), key=lambda line: not any(x in line for x in first))
+    cheap = [
+        line for line in lines if line not in DEAR and not line.startswith("appell view ")
+    ]  # which opens a browser
+    cheap.sort(key=lambda line: not any(x in line for x in first))
     for line in cheap:
         result = CliRunner().invoke(app, shlex.split(line)[1:], env={"COLUMNS": "100"})
         allowed = {ENDS.get(line, 0)} | ({0, 3} if "identify" in line else set())

@@ -117,11 +117,9 @@ def frames(ctx: typer.Context, incomplete: str) -> list[str]:
     from appell.describe.load import load
     from appell.errors import AppellError
 
-    given = ctx.params.get("robot") or next(
-        iter(ctx.args), ""
-    )  # what stands before an option without value is left over
+    left = next(iter(ctx.args), "")  # where words before an option without value go
     try:
-        names = load(given).frame_names
+        names = load(ctx.params.get("robot") or left).frame_names
     except (AppellError, OSError):  # no robot yet: there is nothing to offer
         return []
     return [name for name in names if name.startswith(incomplete)]
