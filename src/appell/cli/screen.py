@@ -33,7 +33,7 @@ class Screen(Console):
 
     def rule(self, title: Any = "", **options: Any) -> None:
         """A line with a title in it; a title that is too long for that stands alone."""
-        if self.render_str(title).cell_len > self.width - 4 if isinstance(title, str) else False:
+        if isinstance(title, str) and self.render_str(title).cell_len > self.width - 4:
             self.print(title)
         else:
             super().rule(title, **options)
