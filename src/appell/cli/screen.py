@@ -18,6 +18,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from appell.cli.letters import in_letters_of
 from appell.display.bar import Bar, paused
 
 PAGE = 100  # columns of a file or a pipe
@@ -30,6 +31,10 @@ class Screen(Console):
         with paused():
             for each in objects or ("",):
                 super().print(fitted(each, self) if isinstance(each, Table) else each, **options)
+
+    def render_str(self, text: str, **options: Any) -> Text:
+        """A string in letters that the terminal has, before it is measured for a column."""
+        return super().render_str(in_letters_of(self.encoding, text), **options)
 
     def rule(self, title: Any = "", **options: Any) -> None:
         """A line with a title in it; a title that is too long for that stands alone."""
