@@ -31,8 +31,8 @@ floors: .venv-floors/test
 	.venv-floors/bin/python -m pytest -n 2 --dist worksteal -m "not slow" $(FLOORS)
 
 bench: .venv/test
-	$(BIN)/appell bench --force --json benchmarks/results/against-pinocchio.json
-	$(BIN)/appell bench --peers --force --json benchmarks/results/peers.json
+	$(BIN)/appell bench --force --output benchmarks/results/against-pinocchio.json
+	$(BIN)/appell bench --peers --force --output benchmarks/results/peers.json
 	$(BIN)/python benchmarks/identification.py
 	$(BIN)/python benchmarks/simulation.py
 	$(BIN)/python benchmarks/publish.py
