@@ -156,7 +156,8 @@ def test_reproduce_shows_printed_values_and_saves_figures(tmp_path):
     assert result.exit_code == 0
     assert "18.66" in result.output
     assert "agrees" in result.output
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["tree10.png", "two-body.png"]
+    found = sorted(path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*.*"))
+    assert found == ["index.html", "sections/dynamics.json", "tree10.png", "two-body.png"]
 
 
 def test_reproduce_of_an_unknown_section_lists_the_known_ones():
