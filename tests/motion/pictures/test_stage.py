@@ -1,4 +1,4 @@
-"""Actors: bodies where the equations put them, parts where they belong, sliders and handles; judged by Pinocchio too."""
+"""Actors: bodies where the equations put them, parts where they belong, sliders, handles; judged by Pinocchio too."""
 
 from __future__ import annotations
 
