@@ -10,7 +10,7 @@ import pytest
 import appell as ap
 from appell.display.poses import rotations
 from appell.display.scene import LAYERS, WORLD, Actor, Part
-from appell.model.visual import Visual
+from appell.model.visual import Triangles, Visual
 from appell.motion.pictures.setting import Setting
 from appell.motion.pictures.stage import staged, staged_still
 from constrained_cases import constrained
@@ -261,6 +261,21 @@ def test_a_mesh_of_a_file_is_drawn_at_its_scale_and_travels_once(tmp_path):
     assert len(parts) == 6
     assert len({id(part.mesh) for part in parts}) == 1
     np.testing.assert_allclose(np.ptp(parts[0].mesh.vertices, axis=0), [1.0, 2.0, 3.0])
+
+
+def test_triangles_in_memory_and_shapes_without_thickness_are_drawn():
+    robot = ap.load("puma")
+    corner = Triangles(np.vstack([np.zeros(3), np.eye(3)]), np.array([(0, 2, 1), (0, 1, 3), (1, 2, 3), (0, 3, 2)]))
+    visuals = [
+        Visual("link1", "mesh", (1, 1, 1), triangles=corner),
+        Visual("link2", "mesh", (1, 1, -2), triangles=corner),
+    ]
+    upright, mirrored, sheet = of(staged(seen(robot, *visuals, Visual("link3", "box", (0.1, 0.2, 0.0)))), "links")
+    for part, sign in ((upright, 1.0), (mirrored, -2.0)):
+        a, b, c = np.moveaxis(part.mesh.vertices[part.mesh.faces], 1, 0)
+        assert np.einsum("ni,ni->n", a, np.cross(b, c)).sum() / 6.0 == pytest.approx(abs(sign) / 6.0)  # outwards
+        assert part.mesh.vertices[:, 2][np.argmax(np.abs(part.mesh.vertices[:, 2]))] == pytest.approx(sign)
+    assert 0.0 < np.ptp(sheet.mesh.vertices[:, 2]) < 1e-3
 
 
 # ---- what can be set

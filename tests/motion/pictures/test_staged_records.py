@@ -284,7 +284,7 @@ def test_a_record_of_another_robot_is_told_unless_it_knows_its_own(fallen):
     puma = ap.simulate(ap.Dynamics(ap.load("puma")), until=0.1)
     scene: Scene = staged_record(fallen, puma)
     assert [len(actor.bodies) for actor in scene.actors] == [12, 6]
-    with pytest.raises(ap.ArgumentError, match="6 coordinates: joint1, .*\n.*the 12 of robot 'tree10': X1, X2"):
+    with pytest.raises(ap.ArgumentError, match=r"6 coordinates: joint1, .*\n.*the 12 of robot 'tree10': X1, X2"):
         staged_record(fallen, replace(puma, dynamics=None))
     with pytest.raises(ap.ArgumentError, match="robot 'tree10'"):
         staged_record(puma, robot=ap.load("tree10"))

@@ -166,12 +166,12 @@ class Setting:
         return tuple(Handle(frame.name, self.index[frame.body or ""], pose_numbers(frame.pose)) for frame in frames)
 
     def _tips(self) -> list[str]:
-        """Links that carry no other; of a mechanism, what its legs hold: its last body."""
+        """Links that carry none but such as follow them; of a mechanism, what its legs hold: its last body."""
         tree = self.system.tree
         if tree is None:
             return self.shape.names[-1:]
-        parents = {link.parent for link in tree.links}
-        return [link.name for link in tree.links if link.name not in parents]
+        parents = {link.parent for link in tree.moving}
+        return [link.name for link in tree.moving if link.name not in parents]
 
     def _furthest(self, frames: list[Frame], tip: str) -> Frame | None:
         own = [frame for frame in frames if frame.body == tip]

@@ -34,6 +34,7 @@ SOLIDS: dict[str, Callable[..., Mesh]] = {
 LISTED = 6  # files that a note names
 
 Painted = list[tuple[Mesh, Color | None]]
+Key = tuple[str | int, tuple[float, ...]]
 
 
 def visual_parts(
@@ -54,7 +55,7 @@ def visual_parts(
             continue
         body = WORLD if visual.body is None else index[visual.body]
         usual = paint(GROUND) if visual.body is None else color_of(visual.body)
-        meshes = files[_key(visual)] if visual.shape == "mesh" else [(SOLIDS[visual.shape](*visual.size), None)]
+        meshes = files[_key(visual)] if visual.shape == "mesh" else [(_solid(visual, measure.least), None)]
         for mesh, own in meshes:
             shown = color or visual.color or own or usual
             found.append(Part(mesh, body, pose_numbers(visual.pose), shown, name=visual.name or visual.body or "world"))
@@ -68,19 +69,33 @@ def pose_numbers(pose: Pose) -> tuple[float, ...]:
     return tuple(poses(R, np.array([*pose.translation], float)).tolist())
 
 
-def _key(visual: Visual) -> tuple[str, tuple[float, ...]]:
-    return visual.file, tuple(visual.size)
+def _solid(visual: Visual, least: float) -> Mesh:
+    """A primitive shape; one without thickness is a thin one."""
+    return SOLIDS[visual.shape](*(max(size, least) for size in visual.size))
 
 
-def _files(visuals: tuple[Visual, ...]) -> tuple[dict, dict]:
+def _key(visual: Visual) -> Key:
+    """What is the same for visuals that share a mesh."""
+    return visual.file if visual.triangles is None else id(visual.triangles), tuple(visual.size)
+
+
+def _read(visual: Visual) -> Painted:
+    if visual.triangles is None:
+        return read_mesh(visual.file, visual.size)
+    turned = np.prod(visual.size) < 0.0
+    faces = visual.triangles.faces[:, ::-1] if turned else visual.triangles.faces
+    return [(Mesh(visual.triangles.vertices * np.array(visual.size, float), faces), None)]
+
+
+def _files(visuals: tuple[Visual, ...]) -> tuple[dict[Key, Painted], dict[Key, str]]:
     """What the files hold, by path and scale, thinned out to what all may have; and what is wrong with the others."""
-    files: dict[tuple[str, tuple[float, ...]], Painted] = {}
-    flaws: dict[tuple[str, tuple[float, ...]], str] = {}
-    for key in dict.fromkeys(_key(visual) for visual in visuals if visual.shape == "mesh"):
+    files: dict[Key, Painted] = {}
+    flaws: dict[Key, str] = {}
+    for key, visual in {_key(visual): visual for visual in visuals if visual.shape == "mesh"}.items():
         try:
-            files[key] = read_mesh(key[0], key[1])
+            files[key] = _read(visual)
         except AppellError as error:
-            flaws[key] = f"{key[0]} ({error.problem.rstrip('.')})"
+            flaws[key] = f"{visual.file} ({error.problem.rstrip('.')})"
     most = iter(shares([mesh for meshes in files.values() for mesh, _ in meshes]))
     return {key: [(thinned(mesh, next(most)), own) for mesh, own in meshes] for key, meshes in files.items()}, flaws
 
@@ -104,7 +119,7 @@ def _boxes(
     return found
 
 
-def _told(flaws: dict) -> list[str]:
+def _told(flaws: dict[Key, str]) -> list[str]:
     """One note for all files that could not be read, the first few by name."""
     if not flaws:
         return []
