@@ -11,7 +11,7 @@ import appell as ap
 from appell.display.poses import rotations
 from appell.display.scene import LAYERS, WORLD, Actor, Part
 from appell.model.visual import Triangles, Visual
-from appell.motion.pictures.setting import Setting
+from appell.motion.pictures.appearance import Appearance
 from appell.motion.pictures.stage import staged, staged_still
 from constrained_cases import constrained
 from free_bodies import box, free_body
@@ -63,8 +63,8 @@ def test_bodies_stand_where_pinocchio_puts_them(name, rng):
     system = SYSTEMS[name]
     judge = Oracle(system)
     q = system.random_configuration(rng)
-    setting = Setting(system)
-    for body, pose in zip(setting.shape.names, setting.poses(q), strict=True):
+    own = Appearance(system)
+    for body, pose in zip(own.shape.names, own.poses(q), strict=True):
         T = judge.pose(body, q)
         np.testing.assert_allclose(pose[:3], T[:3, 3], atol=1e-10)
         np.testing.assert_allclose(rotations(pose), T[:3, :3], atol=1e-10)
@@ -79,7 +79,7 @@ def test_rods_of_an_arm_reach_from_joint_to_joint_and_drums_lie_along_the_axes(n
     links = of(actor, "links")
     origins = np.array([judge.pose(link, q)[:3, 3] for link in dyn.system.link_names])
     covered = np.concatenate([in_world(actor, part, part.mesh.vertices) for part in links])
-    radius = Setting(dyn).measure.radius
+    radius = Appearance(dyn).proportions.radius
     for origin in origins:
         assert np.linalg.norm(covered - origin, axis=1).min() < 4.0 * radius
     for k, link in enumerate(dyn.system.links):

@@ -11,9 +11,9 @@ from scipy.spatial.transform import Rotation, Slerp
 import appell as ap
 from appell.display.scene import Motion, Scene
 from appell.motion import Event, Record
+from appell.motion.pictures.appearance import Appearance
 from appell.motion.pictures.keyframes import keyframes
 from appell.motion.pictures.marks import MOST
-from appell.motion.pictures.setting import Setting
 from appell.motion.pictures.stage import staged_record, staged_still
 from free_bodies import box
 
@@ -51,7 +51,7 @@ def test_between_frames_bodies_are_within_a_pixel_of_the_motion(name, request):
     record = request.getfixturevalue(name)
     actor = staged_record(record).actors[0]
     motion, dyn, rng = actor.motion, record.dynamics, np.random.default_rng(4)
-    size = Setting(dyn).measure_at(record.q).size
+    size = Appearance(dyn).proportions_at(record.q).size
     worst = 0.0
     for t in rng.uniform(record.t[0], record.t[-1], 60):
         q, _ = record(t)
@@ -147,7 +147,7 @@ def test_arrows_are_the_impulses_that_changed_the_velocities(name, request):
         np.testing.assert_allclose(total / scale, change, atol=1e-6 * np.abs(change).max())
         scales.append(scale)
     np.testing.assert_allclose(scales, scales[0], rtol=1e-6)
-    size = Setting(dyn).measure_at(record.q).size
+    size = Appearance(dyn).proportions_at(record.q).size
     longest = max(np.linalg.norm(vector) for mark in marks for _, vector in mark.arrows)
     assert longest == pytest.approx(0.25 * size, rel=0.05)
 
@@ -301,7 +301,7 @@ def test_rows_alone_move_straight_between_them_and_in_the_order_of_the_robot():
     a, b = robot.coordinate_names
     record = Record.of([0.0, 1.0], {"q": [[1.0, 0.0], [2.0, 1.0]]}, (b, a))  # the other way round
     motion = staged_record(record, robot=robot).actors[0].motion
-    np.testing.assert_allclose(motion.poses[-1], Setting(robot).poses([1.0, 2.0]), atol=1e-12)
+    np.testing.assert_allclose(motion.poses[-1], Appearance(robot).poses([1.0, 2.0]), atol=1e-12)
 
 
 def test_degrees_are_turned_into_radians():
@@ -309,7 +309,7 @@ def test_degrees_are_turned_into_radians():
     units = {f"q_{name}": "deg" for name in robot.coordinate_names}
     record = Record.of([0.0, 1.0], {"q": [[90.0, 0.0], [180.0, 45.0]]}, robot.coordinate_names, units=units)
     motion = staged_record(record, robot=robot).actors[0].motion
-    np.testing.assert_allclose(motion.poses[-1], Setting(robot).poses([np.pi, np.pi / 4]), atol=1e-12)
+    np.testing.assert_allclose(motion.poses[-1], Appearance(robot).poses([np.pi, np.pi / 4]), atol=1e-12)
     assert motion.charts[-1].unit == "rad"
 
 

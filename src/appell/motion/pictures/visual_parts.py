@@ -20,8 +20,8 @@ from appell.errors import AppellError
 from appell.model.robot import Robot
 from appell.model.visual import Visual
 from appell.motion.pictures.blocks import block
-from appell.motion.pictures.measure import Measure
 from appell.motion.pictures.paint import GROUND, paint
+from appell.motion.pictures.proportions import Proportions
 from appell.motion.pictures.shape import Ellipsoid
 
 SOLIDS: dict[str, Callable[..., Mesh]] = {
@@ -40,7 +40,7 @@ Key = tuple[str | int, tuple[float, ...]]
 def visual_parts(
     robot: Robot,
     ellipsoids: list[Ellipsoid],
-    measure: Measure,
+    proportions: Proportions,
     color_of: Callable[[str | None], Color],
     color: Color | None = None,
 ) -> tuple[list[Part], list[str]]:
@@ -55,11 +55,11 @@ def visual_parts(
             continue
         body = WORLD if visual.body is None else index[visual.body]
         usual = paint(GROUND) if visual.body is None else color_of(visual.body)
-        meshes = files[_key(visual)] if visual.shape == "mesh" else [(_solid(visual, measure.least), None)]
+        meshes = files[_key(visual)] if visual.shape == "mesh" else [(_solid(visual, proportions.least), None)]
         for mesh, own in meshes:
             shown = color or visual.color or own or usual
             found.append(Part(mesh, body, pose_numbers(visual.pose), shown, name=visual.name or visual.body or "world"))
-    found += _boxes(boxed, ellipsoids, index, measure, color_of)
+    found += _boxes(boxed, ellipsoids, index, proportions, color_of)
     return found, _told(flaws)
 
 
@@ -104,7 +104,7 @@ def _boxes(
     boxed: dict[str | None, Visual],
     ellipsoids: list[Ellipsoid],
     index: dict[str, int],
-    measure: Measure,
+    proportions: Proportions,
     color_of: Callable[[str | None], Color],
 ) -> list[Part]:
     """A box for every link whose mesh is missing; one of a tenth of the robot where a link has no mass."""
@@ -112,9 +112,9 @@ def _boxes(
     found = []
     for body, visual in boxed.items():
         if body in known:
-            found.append(block(known[body], index, measure, color_of(body)))
+            found.append(block(known[body], index, proportions, color_of(body)))
         else:
-            cube, at = solids.box(*(0.1 * measure.size,) * 3), pose_numbers(visual.pose)
+            cube, at = solids.box(*(0.1 * proportions.size,) * 3), pose_numbers(visual.pose)
             found.append(Part(cube, WORLD if body is None else index[body], at, color_of(body), name=visual.name))
     return found
 

@@ -22,10 +22,10 @@ from appell.model.system import System
 from appell.motion.mechanisms.pose_check import check_pose
 from appell.motion.pictures.drawing import catalogue_of
 from appell.motion.pictures.layers import center_parts, frame_parts, inertia_parts, loop_parts
-from appell.motion.pictures.legs import Legs
+from appell.motion.pictures.legs import Linkage
 from appell.motion.pictures.limbs import Limbs
-from appell.motion.pictures.measure import Measure, measured_shape
 from appell.motion.pictures.paint import numbered
+from appell.motion.pictures.proportions import Proportions, proportions_of
 from appell.motion.pictures.shape import Shape, branches
 from appell.motion.pictures.visual_parts import pose_numbers, visual_parts
 
@@ -33,7 +33,7 @@ TURN = math.pi  # a slider of an angle without limits goes so far to either side
 HANDLES = 12  # named frames up to which all can be taken hold of
 
 
-class Setting:
+class Appearance:
     """What is seen of a system, made once; actors at any configuration and in any motion share it."""
 
     def __init__(self, robot: System | Dynamics, *, layers: Iterable[str] = LAYERS, color: Color | None = None):
@@ -48,8 +48,8 @@ class Setting:
     # ---- what is seen
 
     @cached_property
-    def measure(self) -> Measure:
-        return measured_shape(self.shape, self.system.start)
+    def proportions(self) -> Proportions:
+        return proportions_of(self.shape, self.system.start)
 
     @property
     def parts(self) -> tuple[Part, ...]:
@@ -66,28 +66,28 @@ class Setting:
 
     @cached_property
     def _set(self) -> tuple[list[Part], list[Strut], list[str]]:
-        shape, measure = self.shape, self.measure
+        shape, proportions = self.shape, self.proportions
         parts, struts, notes = self._links()
-        closing, rods = loop_parts(self.system, self.index, measure)
-        parts = [*parts, *closing, *frame_parts(shape, measure), *center_parts(shape, measure)]
-        return [*parts, *inertia_parts(shape, measure)], [*struts, *rods], notes
+        closing, rods = loop_parts(self.system, self.index, proportions)
+        parts = [*parts, *closing, *frame_parts(shape, proportions), *center_parts(shape, proportions)]
+        return [*parts, *inertia_parts(shape, proportions)], [*struts, *rods], notes
 
     def _links(self) -> tuple[list[Part], list[Strut], list[str]]:
         shape, tree = self.shape, self.system.tree
         if tree is None:
-            legs = Legs(shape, self.measure, self.color)
+            legs = Linkage(shape, self.proportions, self.color)
             return legs.parts(), legs.struts(), []
         if tree.visuals:
             branch = branches(tree)
             parts, notes = visual_parts(
                 tree,
                 shape.ellipsoids,
-                self.measure,
+                self.proportions,
                 lambda body: self.color or numbered(branch.get(body, 0)),
                 self.color,
             )
             return parts, [], notes
-        limbs = Limbs(shape, self.measure, self.color)
+        limbs = Limbs(shape, self.proportions, self.color)
         return limbs.parts(), limbs.struts(), []
 
     @property
@@ -101,9 +101,9 @@ class Setting:
         R, x = self.shape.places(self.system.sized("q", q, self.system.nq))
         return poses(R, x)
 
-    def measure_at(self, q: np.ndarray) -> Measure:
+    def proportions_at(self, q: np.ndarray) -> Proportions:
         """Size and plane over some configurations, which may be more than the robot's own at its start."""
-        return measured_shape(self.shape, q)
+        return proportions_of(self.shape, q)
 
     def actor(self, q=None, *, motion: Motion | None = None, name: str = "") -> Actor:
         """At q, its start if None; a pose out of reach is an error that names the leg."""
@@ -145,7 +145,7 @@ class Setting:
     def sliders(self, q: np.ndarray) -> tuple[Slider, ...]:
         """One for every coordinate; without limits, a turn, or as far as the robot is large, about where it starts."""
         system, found = self.system, []
-        ways = {"rad": TURN, "m": max(1.0, self.measure.size), "1": 1.0}
+        ways = {"rad": TURN, "m": max(1.0, self.proportions.size), "1": 1.0}
         for k, (name, unit) in enumerate(zip(system.coordinate_names, system.coordinate_units, strict=True)):
             (lower, upper), middle = system.ranges[k], 0.0 if unit != "m" else float(system.start[k])
             way = ways.get(unit, 1.0)
