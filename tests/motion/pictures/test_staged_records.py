@@ -260,6 +260,21 @@ def test_the_wall_of_a_planar_robot_is_a_strip_that_begins_at_its_zero_set(falle
     assert len(part.mesh.faces) < 5000
 
 
+def test_a_surface_on_which_a_ball_rolls_is_a_wall():
+    """Once, though two balls roll on it."""
+    bowl = ap.Sphere(2.0)
+    builder = ap.Builder("marble", base="floating", root="ball")
+    builder.root_body(1.0, (0.0, 0.0, 0.0), (0.004, 0.004, 0.004))
+    marble = builder.build().with_loops(
+        ap.Rolling("ball", 0.1, on=bowl, ball=True), home=[0.0, 0.0, -1.9, 0.0, 0.0, 0.0, 1.0]
+    )
+    scene = staged_still(marble)
+    (part,) = scene.parts
+    np.testing.assert_allclose(np.linalg.norm(part.mesh.vertices, axis=1), 2.0, atol=1e-9)
+    balls = [p for p in scene.actors[0].parts if p.layer == "loops"]
+    assert np.ptp(balls[0].mesh.vertices[:, 2]) == pytest.approx(0.2)
+
+
 def test_a_wall_that_is_far_away_is_told():
     scene = staged_still(ap.load("puma"), walls=[ap.Plane((0, 0, 1), -100.0)])
     assert scene.parts == ()

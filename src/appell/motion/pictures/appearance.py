@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
@@ -15,7 +16,7 @@ import numpy as np
 from appell.display.poses import poses
 from appell.display.scene import LAYERS, SHOWN, Actor, Color, Handle, Motion, Part, Slider, Strut
 from appell.dynamics import Dynamics
-from appell.errors import ArgumentError, unknown_name
+from appell.errors import ArgumentError, ModelError, unknown_name
 from appell.model.frame import Frame
 from appell.model.mechanism import Mechanism
 from appell.model.system import System
@@ -30,6 +31,7 @@ from appell.motion.pictures.shape import Shape, branches
 from appell.motion.pictures.visual_parts import pose_numbers, visual_parts
 
 TURN = math.pi  # a slider of an angle without limits goes so far to either side
+TRIES = 3  # configurations that tell whether it lies in a plane wherever it goes
 HANDLES = 12  # named frames up to which all can be taken hold of
 
 
@@ -49,7 +51,16 @@ class Appearance:
 
     @cached_property
     def proportions(self) -> Proportions:
-        return proportions_of(self.shape, self.system.start)
+        """At its start; it lies in a plane if it does so wherever it may go."""
+        own = proportions_of(self.shape, self.system.start)
+        if own.normal is None:
+            return own
+        rng = np.random.default_rng(0)
+        try:
+            anywhere = [self.system.random_configuration(rng) for _ in range(TRIES)]
+        except ModelError:  # loops that can be closed nowhere else
+            return own
+        return replace(own, normal=proportions_of(self.shape, np.array([self.system.start, *anywhere])).normal)
 
     @property
     def parts(self) -> tuple[Part, ...]:

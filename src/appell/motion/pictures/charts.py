@@ -70,7 +70,7 @@ def _chart(record: Record, panel: Panel, samples: Samples | None, panels: list[P
     turning = panel.unit in ("rad", "N m")
     title = (TURNS if turning else WORDS)[panel.quantity]
     if sum((other.quantity, other.unit) == (panel.quantity, panel.unit) for other in panels) > 1:
-        title = f"{title}, {panel.names[0]} to {panel.names[-1]}"  # one of several
+        title = f"{title}, {' to '.join(dict.fromkeys((panel.names[0], panel.names[-1])))}"  # one of several
     return Chart(title, panel.unit, panel.names, *thin(t, values))
 
 

@@ -107,7 +107,8 @@ def _scene(
     places = np.concatenate([scene.places for scene in scenes])
     points = np.concatenate([scene.points(scene.bare) for scene in scenes])
     up = upwards(system.gravity)
-    camera = placed(places, system.gravity) if len(places) else None
+    planar = len(places) > 0 and all(seen.proportions.normal is not None for seen, _, _ in members)
+    camera = placed(places, system.gravity) if planar else None
     normal = camera.axes[2] if camera is not None and camera.flat else None
     parts, told = wall_parts(walls, points if len(points) else np.zeros((1, 3)), up, normal)
     missing = [note for seen, _, _ in members for note in seen.notes]
