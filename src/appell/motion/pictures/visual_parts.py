@@ -11,14 +11,13 @@ from collections.abc import Callable
 import numpy as np
 
 from appell.algebra.rotation import Pose
+from appell.compile.native.cache import fetch
 from appell.display import solids
-from appell.display.mesh_file import read_mesh
+from appell.display.mesh_shelf import Wanted, read_thinned
 from appell.display.poses import poses
 from appell.display.scene import WORLD, Color, Mesh, Part
-from appell.display.thinning import shares, thinned
-from appell.errors import AppellError
 from appell.model.robot import Robot
-from appell.model.visual import Visual
+from appell.model.visual import Triangles, Visual
 from appell.motion.pictures.blocks import block
 from appell.motion.pictures.paint import GROUND, paint
 from appell.motion.pictures.proportions import Proportions
@@ -34,7 +33,6 @@ SOLIDS: dict[str, Callable[..., Mesh]] = {
 LISTED = 6  # files that a note names
 
 Painted = list[tuple[Mesh, Color | None]]
-Key = tuple[str | int, tuple[float, ...]]
 
 
 def visual_parts(
@@ -46,21 +44,22 @@ def visual_parts(
 ) -> tuple[list[Part], list[str]]:
     """The parts of all visuals, and notes on files that are not there; `color` paints over what was described."""
     index = {name: k for k, name in enumerate(robot.link_names)}
-    files, flaws = _files(robot.visuals)
+    meshes, flaws = _meshes(robot.visuals)
     found: list[Part] = []
     boxed: dict[str | None, Visual] = {}
-    for visual in robot.visuals:
-        if visual.shape == "mesh" and _key(visual) in flaws:
+    for k, visual in enumerate(robot.visuals):
+        if visual.shape == "mesh" and not meshes[k]:
             boxed.setdefault(visual.body, visual)
-            continue
         body = WORLD if visual.body is None else index[visual.body]
         usual = paint(GROUND) if visual.body is None else color_of(visual.body)
-        meshes = files[_key(visual)] if visual.shape == "mesh" else [(_solid(visual, proportions.least), None)]
-        for mesh, own in meshes:
+        for mesh, own in meshes.get(k) or (
+            [] if visual.shape == "mesh" else [(_solid(visual, proportions.least), None)]
+        ):
             shown = color or visual.color or own or usual
-            found.append(Part(mesh, body, pose_numbers(visual.pose), shown, name=visual.name or visual.body or "world"))
+            name = visual.name or visual.body or "world"
+            found.append(Part(mesh, body, pose_numbers(visual.pose), shown, name=name))
     found += _boxes(boxed, ellipsoids, index, proportions, color_of)
-    return found, _told(flaws)
+    return [part for part in found if part.color[3] > 0.0], _told(flaws)
 
 
 def pose_numbers(pose: Pose) -> tuple[float, ...]:
@@ -74,30 +73,24 @@ def _solid(visual: Visual, least: float) -> Mesh:
     return SOLIDS[visual.shape](*(max(size, least) for size in visual.size))
 
 
-def _key(visual: Visual) -> Key:
-    """What is the same for visuals that share a mesh."""
-    return visual.file if visual.triangles is None else id(visual.triangles), tuple(visual.size)
+def _meshes(visuals: tuple[Visual, ...]) -> tuple[dict[int, Painted], list[str]]:
+    """The meshes of visuals by their number, none where a file cannot be read, and a sentence about each such file."""
+    held: dict[tuple[int, tuple[float, ...]], Mesh] = {}
+    wanted: dict[int, Wanted] = {}
+    for k, visual in enumerate(visuals):
+        if visual.shape == "mesh" and visual.triangles is not None:
+            key = id(visual.triangles), tuple(visual.size)
+            held[key] = wanted[k] = held.get(key) or _scaled(visual.triangles, visual.size)
+        elif visual.shape == "mesh":
+            wanted[k] = visual.file, visual.size
+    found, flaws = read_thinned(list(wanted.values()), keep=fetch)
+    return dict(zip(wanted, found, strict=True)), flaws
 
 
-def _read(visual: Visual) -> Painted:
-    if visual.triangles is None:
-        return read_mesh(visual.file, visual.size)
-    turned = np.prod(visual.size) < 0.0
-    faces = visual.triangles.faces[:, ::-1] if turned else visual.triangles.faces
-    return [(Mesh(visual.triangles.vertices * np.array(visual.size, float), faces), None)]
-
-
-def _files(visuals: tuple[Visual, ...]) -> tuple[dict[Key, Painted], dict[Key, str]]:
-    """What the files hold, by path and scale, thinned out to what all may have; and what is wrong with the others."""
-    files: dict[Key, Painted] = {}
-    flaws: dict[Key, str] = {}
-    for key, visual in {_key(visual): visual for visual in visuals if visual.shape == "mesh"}.items():
-        try:
-            files[key] = _read(visual)
-        except AppellError as error:
-            flaws[key] = f"{visual.file} ({error.problem.rstrip('.')})"
-    most = iter(shares([mesh for meshes in files.values() for mesh, _ in meshes]))
-    return {key: [(thinned(mesh, next(most)), own) for mesh, own in meshes] for key, meshes in files.items()}, flaws
+def _scaled(triangles: Triangles, size: tuple[float, ...]) -> Mesh:
+    """A mesh in memory at its scale; one that mirrors turns the triangles round, so that outside stays outside."""
+    faces = triangles.faces[:, ::-1] if np.prod(size) < 0.0 else triangles.faces
+    return Mesh(triangles.vertices * np.array(size, float), faces)
 
 
 def _boxes(
@@ -119,10 +112,10 @@ def _boxes(
     return found
 
 
-def _told(flaws: dict[Key, str]) -> list[str]:
+def _told(flaws: list[str]) -> list[str]:
     """One note for all files that could not be read, the first few by name."""
     if not flaws:
         return []
-    first = list(flaws.values())[:LISTED]
+    first = [sentence.rstrip(".") for sentence in flaws[:LISTED]]
     more = f"; and {len(flaws) - LISTED} more" if len(flaws) > LISTED else ""
     return [f"links whose mesh cannot be shown are boxes: {'; '.join(first)}{more}."]
