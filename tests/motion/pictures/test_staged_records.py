@@ -211,6 +211,15 @@ def test_the_energy_of_an_inelastic_impact_jumps(dropped):
     assert after < before - 0.1
 
 
+def test_energy_that_only_the_record_tells_is_shown_as_it_tells_it():
+    robot = ap.load("planar-2r")
+    blocks = {"q": np.zeros((3, 2)), "energy": np.array([1.0, 2.0, 3.0])}
+    record = Record.of([0.0, 0.5, 1.0], blocks, {"q": robot.coordinate_names})
+    energy = staged_record(record, robot=robot).actors[0].motion.charts[0]
+    assert (energy.title, energy.unit, energy.names) == ("energy", "J", ("total",))
+    np.testing.assert_array_equal(energy.values[:, 0], [1.0, 2.0, 3.0])
+
+
 def test_many_rows_keep_their_peaks():
     robot = ap.load("planar-2r")
     t = np.linspace(0.0, 1.0, 50_001)
