@@ -53,7 +53,7 @@ def test_between_frames_bodies_are_within_a_pixel_of_the_motion(name, request):
     motion, dyn, rng = actor.motion, record.dynamics, np.random.default_rng(4)
     size = Appearance(dyn).proportions_at(record.q).size
     worst = 0.0
-    for t in rng.uniform(record.t[0], record.t[-1], 60):
+    for t in rng.uniform(record.t[0], record.t[-1], 25):
         q, _ = record(t)
         x, R = shown_at(motion, t)
         for part in actor.parts:
