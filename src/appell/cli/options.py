@@ -19,3 +19,12 @@ Actuators = Annotated[bool, typer.Option("--actuators", help="Count rotors and f
 Output = Annotated[Path | None, typer.Option("--output", "-o", help="Record to write: .csv, .npz or .parquet.")]
 Plot = Annotated[Path | None, typer.Option(help="Picture to write: .png, .svg, .pdf or .jpg.")]
 Force = Annotated[bool, typer.Option("--force", help="Write over files that are there, unasked.")]
+Walls = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--wall", help="plane:nx,ny,nz[,offset], or sphere, circle, cylinder:radius[,center[,axis]]; may be repeated."
+    ),
+]
+Outside = Annotated[bool, typer.Option(help="The robot is outside the round walls.")]
+Port = Annotated[int, typer.Option(min=0, max=65535, help="Of the page on this machine; any that is free if 0.")]
+NoBrowser = Annotated[bool, typer.Option("--no-browser", help="Say where the page is, and open no browser.")]

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from difflib import get_close_matches
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any
 
-from appell.describe.catalogues import PREFIX, described
+from appell.describe.catalogues import described, example, examples
 from appell.describe.files import KINDS, is_directory, read_text
 from appell.describe.formats import BEFORE, format_of_file, format_of_text, format_of_xml
 from appell.describe.mechanism_toml import makers, refuse_options
@@ -58,8 +59,8 @@ def load(
 ) -> System:
     """The robot or mechanism of a zoo name, of a file, or of the text of one: load("puma"), load("arm.urdf").
 
-    Files may be .urdf, .xacro, .xml and .mjcf (MJCF), .sdf or .toml; "robot_descriptions:panda_description" is a robot
-    of that package. `base` is how the root link stands on the world: fixed, floating, planar or spherical. With
+    Files may be .urdf, .xacro, .xml and .mjcf (MJCF), .sdf or .toml; "robot_descriptions:panda_description" and
+    "example-robot-data:talos" are robots of these packages, and so is "talos" where the second is installed. `base` is how the root link stands on the world: fixed, floating, planar or spherical. With
     `physical=False` a link that lacks its inertia counts as massless, and bodies that cannot exist are accepted; one
     warning names them all. With `mimic=False` every mimic joint gets a coordinate of its own. `loops` are constraints
     that the description does not have: load("leg.urdf", loops=[ap.Point("rod", "heel")]). `base`, `mimic` and `loops`
@@ -78,8 +79,7 @@ def load(
     elif isinstance(source, str) and (format := format_of_text(source)):
         system = load_text(source.lstrip(BEFORE), format, **options)
     else:
-        path = described(source) if isinstance(source, str) and source.startswith(PREFIX) else _path(source)
-        system = _load_file(source, path, arguments, options)
+        system = _load_file(source, _installed(source) or _path(source), arguments, options)
     return _closed(system if name is None else _renamed(system, name), tuple(loops))
 
 
@@ -113,6 +113,14 @@ def _renamed(system: Any, name: str) -> System:
     if isinstance(system, ConstrainedRobot):
         return replace(system, tree=replace(system.tree, name=name))
     return replace(system, name=name)
+
+
+def _installed(source: Any) -> Path | None:
+    """The file of a robot of a package, by its name, or by its bare name if nothing else is called so."""
+    if not isinstance(source, str):
+        return None
+    is_word = bool(source) and not Path(source).suffix and len(Path(source).parts) == 1
+    return described(source) or (example(source) if is_word and not is_directory(Path(source)) else None)
 
 
 def _path(source: Any) -> Path:
@@ -189,4 +197,9 @@ def _not_a_description(source: str | Path, path: Path) -> DescriptionError:
         expected = f"{KINDS}, or a robot of the zoo: " + ", ".join(zoo_names())
         return DescriptionError(problem, expected=expected)
     problem = unknown_name("robot", str(source), zoo_names(), "The zoo")
-    return DescriptionError(problem, expected=f"one of these, or the path of {KINDS}")
+    known = {short for name in examples() for short in (name, name.partition("_")[0])}
+    close = get_close_matches(str(source), sorted(known), n=1)
+    hint = f"'{close[0]}', which is a robot of example-robot-data" if close else ""
+    if not known:
+        hint = "pip install example-robot-data, whose robots are found by their names too"
+    return DescriptionError(problem, expected=f"one of these, or the path of {KINDS}", hint=hint)

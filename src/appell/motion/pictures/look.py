@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import math
 import os
-import sys
-import webbrowser
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path as FilePath
@@ -121,10 +119,3 @@ def save(figure: Any, path: str | FilePath) -> FilePath:
     with styled(), replacing(found) as part:
         figure.savefig(part, dpi=DPI, format=found.suffix[1:].lower())
     return found
-
-
-def opened(path: FilePath) -> bool:
-    """Whether the machine has a screen, on which the file is then shown by the program that is there for it."""
-    if sys.platform.startswith("linux") and not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
-        return False
-    return webbrowser.open(path.resolve().as_uri())

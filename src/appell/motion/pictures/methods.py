@@ -7,6 +7,7 @@ from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from appell.display.viewer import Viewer
     from appell.dynamics import Dynamics
     from appell.model.system import System
     from appell.motion.record import Record
@@ -86,3 +87,24 @@ def movie(
     from appell.motion.pictures.movie import write_movie
 
     return write_movie(record, path, robot, walls, slower, view, inertia, progress)
+
+
+def view(
+    record: Record,
+    *others: Record,
+    robot: System | Dynamics | None = None,
+    walls: Iterable[Any] | None = None,
+    port: int = 0,
+    open_browser: bool = True,
+    wait: bool | None = None,
+) -> Viewer:
+    """The motion in a page of the browser: play, pause, scrub, events on the time line; others over it.
+
+        record.view()
+        Record.read("swing.csv").view(robot=ap.load("puma"))
+
+    Robot and walls are those of `movie`; `port`, `open_browser` and `wait` those of `ap.view`.
+    """
+    from appell.motion.pictures.view import view as shown
+
+    return shown(record, *others, robot=robot, walls=walls, port=port, open_browser=open_browser, wait=wait)
