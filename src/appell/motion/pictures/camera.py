@@ -30,7 +30,7 @@ class Camera:
     @property
     def ground(self) -> np.ndarray:
         """Three directions as rows, the last one up."""
-        return _level(self.up)
+        return level_axes(self.up)
 
     @property
     def labels(self) -> tuple[str, str]:
@@ -55,7 +55,7 @@ def placed(points: np.ndarray, gravity, view: tuple[float, float] | None = None)
         azimuth, elevation = np.radians([float(angle) for angle in (view or (AZIMUTH, ELEVATION))])
     except (TypeError, ValueError):
         raise ArgumentError(f"the view is {view!r}.", expected="(azimuth, elevation) in degrees") from None
-    first, second, _ = _level(up)
+    first, second, _ = level_axes(up)
     across = np.cos(azimuth) * first + np.sin(azimuth) * second
     near = np.cos(elevation) * across + np.sin(elevation) * up
     right = np.cross(up, across)
@@ -68,7 +68,7 @@ def _normal(points: np.ndarray) -> np.ndarray | None:
     return turn[2] if len(sizes) == 3 and sizes[2] <= FLAT * sizes[0] and sizes[1] > FLAT * sizes[0] else None
 
 
-def _level(up: np.ndarray) -> np.ndarray:
+def level_axes(up: np.ndarray) -> np.ndarray:
     """A right-handed system with `up` last, its first axis as near to x as can be."""
     first = np.eye(3)[0 if abs(up[0]) < 0.9 else 1]
     first = first - (first @ up) * up
@@ -80,7 +80,7 @@ def _face_on(normal: np.ndarray, up: np.ndarray) -> np.ndarray:
     """Right, up and towards the viewer, for a plane that is looked at from the side or from above."""
     along = up - (up @ normal) * normal
     if np.linalg.norm(along) < 0.1:
-        _, second, _ = _level(up)
+        _, second, _ = level_axes(up)
         near = normal if normal @ up > 0.0 else -normal
         upward = second - (second @ near) * near
     else:

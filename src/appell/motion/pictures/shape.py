@@ -46,6 +46,7 @@ class Segment:
     ends: np.ndarray  # (2, 3), each in the axes of its body
     branch: int = 0
     thin: bool = False  # it only leads to a centre of mass
+    rim: bool = False  # one of many that make a wheel
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,7 +123,7 @@ def _ellipsoid(name: str, body: Body, bare: bool) -> Ellipsoid:
 
 def _tree(robot: Robot) -> list[Segment]:
     """From every link's origin to the joints and frames that it carries, else to its centre of mass; and slides."""
-    branch, found = _branches(robot), []
+    branch, found = branches(robot), []
     carried = [(link.parent, link.joint.placement.translation) for link in robot.links]
     carried += [(frame.body, frame.pose.translation) for frame in robot.frames]
     for owner, place in carried:
@@ -133,7 +134,7 @@ def _tree(robot: Robot) -> list[Segment]:
         if link.body is not None and link.name not in owners and math.hypot(*link.body.com) > SHORT:
             ends = np.array([[0.0, 0.0, 0.0], [*link.body.com]], float)
             found.append(Segment((link.name, link.name), ends, branch[link.name], thin=True))
-        if isinstance(link.joint.motion, Prismatic) and _is_matter(robot, link):
+        if isinstance(link.joint.motion, Prismatic) and is_matter(robot, link):
             ends = np.array([[*link.joint.placement.translation], [0.0, 0.0, 0.0]], float)
             found.append(Segment((link.parent, link.name), ends, branch[link.name]))
     return found
@@ -143,7 +144,7 @@ def _constraints(system: System) -> list[Segment]:
     """Rods that keep two points apart, and wheels where they roll."""
     if not isinstance(system, ConstrainedRobot):
         return []
-    branch, found = _branches(system.tree), []
+    branch, found = branches(system.tree), []
     for own in system.constraints:
         if isinstance(own, Distance):
             a, b = find_frame(system.tree, own.a), find_frame(system.tree, own.b)
@@ -152,7 +153,7 @@ def _constraints(system: System) -> list[Segment]:
         if isinstance(own, Rolling):
             body, number = find_frame(system.tree, own.frame).body, AXES.index(own.axis)
             rim = pairwise(_rim(find_frame(system.tree, own.frame), number, own.radius))
-            found += [Segment((body, body), np.array(ends), branch.get(body, 0)) for ends in rim]
+            found += [Segment((body, body), np.array(ends), branch.get(body, 0), rim=True) for ends in rim]
     return found
 
 
@@ -165,7 +166,7 @@ def _rim(frame: Frame, axis: int, radius: float) -> np.ndarray:
     return rim @ R.T + np.array([*frame.pose.translation], float)
 
 
-def _branches(robot: Robot) -> dict[str | None, int]:
+def branches(robot: Robot) -> dict[str | None, int]:
     """A number for every chain: a link goes on with its parent's unless the parent carries several."""
     children = [link.parent for link in robot.links]
     branch: dict[str | None, int] = {}
@@ -193,7 +194,7 @@ def _outlines(system: System) -> list[Segment]:
 def _joints(system: System) -> list[tuple[str | None, np.ndarray]]:
     """Where to put dots: the joints of a tree, the ends of a mechanism's lines with few corners."""
     if (tree := system.tree) is not None:
-        return [(link.name, np.zeros(3)) for link in tree.links if _is_matter(tree, link)]
+        return [(link.name, np.zeros(3)) for link in tree.links if is_matter(tree, link)]
     if not isinstance(system, Mechanism):
         return []
     short = [part for part in system.parts if 0 < len(part.outline) < 9]
@@ -205,9 +206,9 @@ def _anchors(system: System) -> list[list[float]]:
     if (tree := system.tree) is None:
         return []
     feet = [link for link in tree.links if link.parent is None and link.joint.motion.nv == 1]
-    return [[*link.joint.placement.translation] for link in feet if _is_matter(tree, link)]
+    return [[*link.joint.placement.translation] for link in feet if is_matter(tree, link)]
 
 
-def _is_matter(robot: Robot, link: Link) -> bool:
+def is_matter(robot: Robot, link: Link) -> bool:
     """Whether a link is more than a step between two joints: it has mass, or its description forgot to say how much."""
     return link.body is not None or link.name in robot.missing

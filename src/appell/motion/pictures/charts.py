@@ -1,0 +1,82 @@
+"""Curves below a moving scene: energies, positions, forces, by unit, at most as many lines in one as there are colours.
+
+The motion of a simulation is drawn as it is between the rows. Many rows become the lowest and the highest of every
+stretch that a chart can show.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from appell.display.scene import Chart
+from appell.dynamics import Dynamics
+from appell.errors import AppellError
+from appell.motion.pictures.panels import Panel, arranged
+from appell.motion.pictures.sampling import Samples, finely
+from appell.motion.record import Record, parse
+
+ROWS = 1500  # of a chart
+WORDS = {"q": "position", "tau": "force"}
+TURNS = {"q": "angle", "tau": "torque"}  # where the unit says so
+SHOWN = ("q", "tau")
+
+
+def charts(record: Record, dyn: Dynamics) -> list[Chart]:
+    """Energy first, then forces and positions, of what moves."""
+    panels = [panel for panel in arranged(record, ())[0] if panel.quantity in SHOWN and panel.unit != "1"]
+    panels.sort(key=lambda panel: panel.quantity != "tau")
+    samples = _samples(record, panels)
+    return [*_energies(record, dyn, samples), *(_chart(record, panel, samples) for panel in panels)]
+
+
+def _samples(record: Record, panels: list[Panel]) -> Samples | None:
+    """The motion between the rows, where it is known."""
+    known = record.between is not None and "q" in record and "v" in record and np.ptp(record.t) > 0.0
+    return finely(record, [panel.columns for panel in panels]) if known else None
+
+
+def _energies(record: Record, dyn: Dynamics, samples: Samples | None) -> Iterator[Chart]:
+    """Kinetic, potential and total if the robot and its velocities are known, else the total if the record says it."""
+    system = dyn.system
+    if "v" in record and set(record.names("v")) == set(system.velocity_names):
+        q, v = (record.q, record.v) if samples is None else (samples.q, samples.v)
+        q = q[:, [record.names("q").index(name) for name in system.coordinate_names]]
+        v = v[:, [record.names("v").index(name) for name in system.velocity_names]]
+        try:
+            with np.errstate(invalid="ignore"):  # where a leg does not reach, there is no energy
+                kinetic, potential = dyn.energy(q, v)
+        except AppellError:  # masses that nobody described
+            return
+        names = ("kinetic", "potential", "total")
+        t, values = thin(
+            record.t if samples is None else samples.t, np.stack([kinetic, potential, kinetic + potential], -1)
+        )
+        yield Chart("energy", "J", names, t, values)
+    elif "energy" in record:
+        yield Chart("energy", record.unit("energy") or "J", ("total",), *thin(record.t, record.energy[:, None]))
+
+
+def _chart(record: Record, panel: Panel, samples: Samples | None) -> Chart:
+    t, values = record.t, np.column_stack([record[title] for title in panel.columns])
+    if panel.quantity == "q" and samples is not None:
+        names = record.names("q")
+        t, values = samples.t, samples.q[:, [names.index(parse(title)[1]) for title in panel.columns]]
+    turning = panel.unit in ("rad", "N m")
+    title = (TURNS if turning else WORDS)[panel.quantity]
+    return Chart(title, panel.unit, panel.names, *thin(t, values))
+
+
+def thin(t: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Rows (rows, names) without those that cannot be seen: the lowest and the highest of each name stay, by blocks."""
+    if len(t) <= ROWS:
+        return t, values
+    blocks = np.array_split(np.arange(len(t)), max(1, ROWS // (2 * values.shape[1])))
+    kept = {0, len(t) - 1}
+    for block in blocks:
+        part = values[block]
+        kept |= set((block[0] + np.where(np.isnan(part), np.inf, part).argmin(axis=0)).tolist())
+        kept |= set((block[0] + np.where(np.isnan(part), -np.inf, part).argmax(axis=0)).tolist())
+    rows = sorted(kept)
+    return t[rows], values[rows]

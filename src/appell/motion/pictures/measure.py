@@ -1,0 +1,44 @@
+"""How large things are drawn on a system of any size: rods in proportion to their lengths, frames to all of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from appell.motion.pictures.camera import placed
+from appell.motion.pictures.shape import Shape
+from appell.motion.pictures.walls import extent
+
+SLENDER = 0.085  # radius of a rod in its length
+THINNEST, THICKEST = 0.0015, 0.03  # and in the size of all
+SHORT = 0.04  # of the size of all: a shorter line says nothing about how thick rods are
+LEAST = 1e-4  # of the size of all: the thinnest sheet that is drawn
+
+
+@dataclass(frozen=True, eq=False)
+class Measure:
+    """The size of a system, the radius of its rods, and the normal of the plane that it lies in, if there is one."""
+
+    size: float
+    radius: float
+    normal: np.ndarray | None
+
+    @property
+    def least(self) -> float:
+        return LEAST * self.size
+
+
+def measured_shape(shape: Shape, q: np.ndarray) -> Measure:
+    """At one configuration (nq), or over several (..., nq)."""
+    scene = shape.at(q)
+    points = scene.points(scene.bare)
+    size = extent(points) if len(points) else 1.0
+    lines = [k for k, segment in enumerate(shape.segments) if not segment.rim]
+    lengths = np.linalg.norm(np.diff(scene.segments[..., lines, :, :], axis=-2), axis=-1)
+    long = lengths[np.isfinite(lengths) & (lengths > SHORT * size)]
+    all_of_them = long if long.size else lengths[np.isfinite(lengths) & (lengths > 0.0)]
+    middle = float(np.median(all_of_them)) if all_of_them.size else size
+    camera = placed(scene.places, shape.system.gravity) if len(scene.places) else None
+    normal = camera.axes[2] if camera is not None and camera.flat else None
+    return Measure(size, float(np.clip(SLENDER * middle, THINNEST * size, THICKEST * size)), normal)
