@@ -33,6 +33,7 @@ from appell.cli import (
     sweep,
     torques,
     trajectory,
+    view,
     workspace,
 )
 from appell.cli.hints import flags, in_flags
@@ -86,6 +87,7 @@ for command in (
     control,
     latency,
     simulate,
+    view,
     rollout,
     sweep,
     reproduce,

@@ -7,7 +7,19 @@ from typing import Annotated, Any
 
 import typer
 
-from appell.cli.options import Actuators, Base, Force, NoBrowser, Output, Outside, Physical, Plot, Port, RobotName, Walls
+from appell.cli.options import (
+    Actuators,
+    Base,
+    Force,
+    NoBrowser,
+    Output,
+    Outside,
+    Physical,
+    Plot,
+    Port,
+    RobotName,
+    Walls,
+)
 
 LONGEST = 20  # events listed
 

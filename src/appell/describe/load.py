@@ -60,12 +60,13 @@ def load(
     """The robot or mechanism of a zoo name, of a file, or of the text of one: load("puma"), load("arm.urdf").
 
     Files may be .urdf, .xacro, .xml and .mjcf (MJCF), .sdf or .toml; "robot_descriptions:panda_description" and
-    "example-robot-data:talos" are robots of these packages, and so is "talos" where the second is installed. `base` is how the root link stands on the world: fixed, floating, planar or spherical. With
-    `physical=False` a link that lacks its inertia counts as massless, and bodies that cannot exist are accepted; one
-    warning names them all. With `mimic=False` every mimic joint gets a coordinate of its own. `loops` are constraints
-    that the description does not have: load("leg.urdf", loops=[ap.Point("rod", "heel")]). `base`, `mimic` and `loops`
-    are for trees. `without` names what is to be left out of an MJCF instead of refused, such as "tendon" or "fluid";
-    `arguments` are those of a xacro file.
+    "example-robot-data:talos" are robots of these packages, and so is "talos" where the second is installed. `base` is
+    how the root link stands on the world: fixed, floating, planar or spherical. With `physical=False` a link that lacks
+    its inertia counts as massless, and bodies that cannot exist are accepted; one warning names them all. With
+    `mimic=False` every mimic joint gets a coordinate of its own. `loops` are constraints that the description does not
+    have: load("leg.urdf", loops=[ap.Point("rod", "heel")]). `base`, `mimic` and `loops` are for trees. `without` names
+    what is to be left out of an MJCF instead of refused, such as "tendon" or "fluid"; `arguments` are those of a xacro
+    file.
     """
     options: dict[str, Any] = {"base": base, "physical": physical, "mimic": mimic}
     if without:

@@ -12,9 +12,9 @@ from dataclasses import replace
 from typing import Any
 
 from appell.display.answer import Answer, Puppet
+from appell.display.encode import encoded
 from appell.display.news import News, plain
 from appell.display.page_text import page_text
-from appell.display.encode import encoded
 from appell.display.scene import Actor, Scene
 from appell.errors import ArgumentError, check_number
 

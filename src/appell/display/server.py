@@ -2,7 +2,7 @@
 
 It listens on 127.0.0.1. The address holds a random token, so that no other page or user of the machine finds it; the
 Host of a request must be this machine, so that no foreign name can be led here (DNS rebinding). Bodies are capped. What
-is malformed is answered by 400 and a sentence. The protocol, below /<token>/:
+is malformed is answered by 400 and {"error": a sentence}. The protocol, below /<token>/:
 
     GET              the page                                 POST pose   sliders -> values, poses, note
     GET scene        its scene, for one that changed          POST drag   a handle -> values, poses, note
@@ -63,7 +63,7 @@ class PageServer(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", port), Request)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        if not isinstance(sys.exception() if sys.version_info >= (3, 12) else sys.exc_info()[1], LOST):
+        if not isinstance(sys.exception(), LOST):
             super().handle_error(request, client_address)
 
 
@@ -142,7 +142,7 @@ class Request(BaseHTTPRequestHandler):
 
     def _refuse(self, status: int, sentence: str) -> None:
         self.close_connection = True  # what is left of its body is not read
-        self._send(status, sentence, "text/plain")
+        self._send(status, json.dumps({"error": sentence}, ensure_ascii=False), "application/json")
 
     def _send(self, status: int, text: str, kind: str) -> None:
         data = text.encode()

@@ -13,17 +13,17 @@ from appell.display.desk import Desk
 from appell.display.page_text import page_text
 from appell.errors import ArgumentError
 
-TICK = 0.1  # seconds between two looks at whether to end
+TICK = 0.05  # seconds between two looks at whether to end
 HEIGHT = 480  # pixels of the frame in a notebook
 
 
 class Viewer:
     """A live page at `url`, until it is closed or the program ends.
 
-        viewer = ap.view(robot)
-        viewer.show(q)                the robot in the open page moves there
-        viewer.show(record)           the page plays a record
-        viewer.wait()                 until Ctrl-C
+    viewer = ap.view(robot)
+    viewer.show(q)                the robot in the open page moves there
+    viewer.show(record)           the page plays a record
+    viewer.wait()                 until Ctrl-C
     """
 
     def __init__(self, desk: Desk, server: Any, port: int, url: str):

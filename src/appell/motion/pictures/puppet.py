@@ -18,9 +18,8 @@ from typing import Any
 
 import numpy as np
 
-from appell.compile.function import Function
 from appell.display.answer import Answer
-from appell.display.poses import poses, rotations
+from appell.display.poses import rotations
 from appell.display.scene import Scene
 from appell.dynamics import Dynamics
 from appell.errors import ArgumentError
@@ -30,7 +29,7 @@ from appell.motion.pictures.puppetry.following import Follower, Grip, follower
 from appell.motion.pictures.puppetry.handles import grips, handles
 from appell.motion.pictures.puppetry.sliders import Sliders
 from appell.motion.pictures.puppetry.sliding import slid
-from appell.motion.pictures.shape import Shape
+from appell.motion.pictures.setting import Setting
 from appell.motion.pictures.stage import staged_record, staged_still
 from appell.motion.record import Record
 
@@ -45,6 +44,7 @@ class SystemPuppet:
         self.sliders = Sliders(self.system)
         self.q = self._start() if q is None else self._checked(q)
         self.live = live  # whether it is its own scene that is on stage
+        self._setting = Setting(dyn)
         self._followers: dict[int, Follower] = {}
 
     def _start(self) -> np.ndarray:
@@ -78,19 +78,11 @@ class SystemPuppet:
     def scene(self) -> Scene:
         """The scene, with its live actor where it is now."""
         (actor,) = self._staged.actors
-        return replace(
-            self._staged, actors=(replace(actor, poses=self._poses(), sliders=self.sliders.at(self.q)),)
-        )
-
-    @cached_property
-    def _places(self) -> tuple[Function, list[int]]:
-        shape = Shape(self.dyn)
-        return shape.places, [shape.names.index(body) for body in self._staged.actors[0].bodies]
+        here = replace(actor, poses=self._poses(), sliders=self.sliders.at(self.q))
+        return replace(self._staged, actors=(here,))
 
     def _poses(self) -> np.ndarray:
-        places, order = self._places
-        R, x = places(self.q)
-        return poses(R, x)[order]
+        return self._setting.poses(self.q)
 
     def prepare(self) -> None:
         """Compile all that answers need."""
@@ -128,12 +120,15 @@ class SystemPuppet:
         """A scene or a record takes the stage; a configuration moves the system, which takes it again."""
         if isinstance(thing, Scene | Record):
             self.live = False
-            return thing if isinstance(thing, Scene) else self._recorded(thing)
+            return thing if isinstance(thing, Scene) else playing(thing, robot=thing.dynamics or self.dyn)
         self.q = self._checked(thing)
         if self.live:
             return Answer(self.sliders.values(self.q), self._poses())
         self.live = True
         return self.scene
 
-    def _recorded(self, record: Record) -> Scene:
-        return staged_record(record, robot=self.dyn if record.dynamics is None else None)
+
+def playing(record: Record, *others: Record, robot: Any = None, walls: Iterable[Any] | None = None) -> Scene:
+    """The scene of records, which nothing moves but time."""
+    scene = staged_record(record, *others, robot=robot, walls=walls)
+    return replace(scene, actors=tuple(replace(actor, sliders=(), handles=()) for actor in scene.actors))

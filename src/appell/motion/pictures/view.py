@@ -14,8 +14,7 @@ from appell.errors import ArgumentError
 from appell.model.system import System
 from appell.motion.pictures.drawing import catalogue_of
 from appell.motion.pictures.moved import moved
-from appell.motion.pictures.puppet import SystemPuppet
-from appell.motion.pictures.stage import staged_record
+from appell.motion.pictures.puppet import SystemPuppet, playing
 from appell.motion.record import Record
 
 
@@ -44,7 +43,7 @@ def view(
             raise ArgumentError("q is given, and a record to show.", hint="q= for a robot, or record.part(rows)")
         dyn = moved(shown, robot)
         puppet = SystemPuppet(dyn, live=False)
-        scene = staged_record(shown, *records, robot=robot, walls=walls)
+        scene = playing(shown, *records, robot=robot, walls=walls)
     else:
         if records or robot is not None:
             raise ArgumentError("a robot is shown by itself.", expected="ap.view(robot), or ap.view(record, ...)")
