@@ -17,7 +17,7 @@ from appell.display.scene import WORLD, Color, Mesh, Part
 from appell.errors import AppellError
 from appell.model.robot import Robot
 from appell.model.visual import Visual
-from appell.motion.pictures.limbs import boxes
+from appell.motion.pictures.blocks import block
 from appell.motion.pictures.measure import Measure
 from appell.motion.pictures.paint import GROUND, paint
 from appell.motion.pictures.shape import Ellipsoid
@@ -98,7 +98,7 @@ def _boxes(
     found = []
     for body, visual in boxed.items():
         if body in known:
-            found += boxes([known[body]], index, measure, color_of(body))
+            found.append(block(known[body], index, measure, color_of(body)))
         else:
             cube, at = solids.box(*(0.1 * measure.size,) * 3), pose_numbers(visual.pose)
             found.append(Part(cube, WORLD if body is None else index[body], at, color_of(body), name=visual.name))
