@@ -26,8 +26,8 @@ def run(*arguments: str):
     return CliRunner().invoke(app, list(arguments), env={"COLUMNS": "160"})
 
 
-def test_without_a_command_the_help_is_shown():
-    result = run()
+def test_the_help_lists_all_commands():
+    result = run("--help")
     assert all(command in result.output for command in ("robots", "info", "bench", "reproduce"))
 
 

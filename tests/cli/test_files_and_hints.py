@@ -53,7 +53,7 @@ def process(*arguments: str, **environment: str):
         ("trajectory", "ramp", "pendulum", "--to", "1", "--plot", "there.png"),
         ("workspace", "five-bar", "--points", "5", "--output", "there.png"),
         ("control", "run", "pendulum", "--log", "there.log"),
-        ("bench", "--json", "there.json"),
+        ("bench", "--output", "there.json"),
     ],
 )
 def test_nothing_is_written_over_unasked(command, tmp_path):

@@ -97,7 +97,7 @@ def test_what_is_stored_is_never_computed_again(tmp_path, blocks_of):
 
     stopped.blocks = 0
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(SweepBar, "__call__", stopped)
+        patch.setattr(SweepBar, "count", stopped)
         with pytest.raises(Enough):
             ap.sweep(noted, table, out)
     half = ap.sweeps.open(out)
@@ -196,12 +196,13 @@ def test_blocks_last_as_long_as_asked_but_fit_into_memory_and_leave_work_for_all
     assert run.block_size(tried(1e-5, 1_000_000), 1_000_000, 1, 0.5) == 2
 
 
-def test_the_bar_shows_rate_remaining_time_and_failures_and_only_on_a_terminal():
+def test_the_bar_shows_rate_remaining_time_and_failures_and_only_on_a_terminal(monkeypatch):
     for terminal in (True, False):
         console = Console(file=io.StringIO(), force_terminal=terminal, width=120)
+        monkeypatch.setattr("appell.display.bar.PATIENCE", 0.0)
         with SweepBar(100, 10, None, console) as bar:
-            bar(20, 0)
-            bar(20, 3)
+            bar.count(20, 0)
+            bar.count(20, 3)
         shown = console.file.getvalue()
         assert bool(shown) == terminal
         if terminal:

@@ -7,16 +7,25 @@ from typing import Annotated
 
 import typer
 
-from appell.cli.options import Force, Physical, RobotName
+from appell.cli import completions
+from appell.cli.options import CONTROL, Force, Json, Physical, RobotName
 
 Model = Annotated[
-    str | None, typer.Option(help="What the controller believes: another description with the same names.")
+    str | None,
+    typer.Option(
+        help="What the controller believes: another description with the same names; the robot itself if not given.",
+        autocompletion=completions.robots,
+    ),
 ]
 Law = Annotated[
-    str, typer.Option(help="point-to-point, tracking, tracking-integral, pd-gravity or pid (Valera 2003, Table 4).")
+    str,
+    typer.Option(
+        help="point-to-point, tracking, tracking-integral, pd-gravity or pid (Valera 2003, Table 4).",
+        autocompletion=completions.laws,
+    ),
 ]
 Frequency = Annotated[float, typer.Option(help="All poles of the error lie at minus this, in 1/s.")]
-Period = Annotated[float, typer.Option(help="Seconds between two ticks.")]
+Period = Annotated[float, typer.Option(help="Between two ticks, in seconds.")]
 LogFile = Annotated[Path, typer.Argument(help="A log that 'appell control run' wrote.")]
 
 
@@ -28,7 +37,7 @@ def register(app: typer.Typer) -> None:
         no_args_is_help=True,
         rich_markup_mode="rich",
     )
-    app.add_typer(group)
+    app.add_typer(group, rich_help_panel=CONTROL)
 
     @group.command(
         epilog="Examples: [bold]appell control run delta[/]; [bold]appell control run puma --reference motion.csv "
@@ -46,7 +55,11 @@ def register(app: typer.Typer) -> None:
         model: Model = None,
         payload: Annotated[float, typer.Option(help="Mass in kg at the tool that the model does not know.")] = 0.0,
         fault: Annotated[
-            list[str] | None, typer.Option(help="A fault, KIND@SECONDS or KIND@SECONDS:ACTUATOR; may be repeated.")
+            list[str] | None,
+            typer.Option(
+                help="A fault, KIND@SECONDS or KIND@SECONDS:ACTUATOR, such as dropped-reads@1; may be repeated. "
+                "A wrong KIND is answered with all there are."
+            ),
         ] = None,
         real_time: Annotated[
             bool, typer.Option("--real-time", help="By the machine's clock, not a virtual one.")
@@ -63,6 +76,7 @@ def register(app: typer.Typer) -> None:
         plot: Annotated[
             Path | None, typer.Option(help="Where the picture goes; if not given, to out/control.png, always anew.")
         ] = None,
+        json: Json = False,
         force: Force = False,
     ) -> None:
         """From power-on to rest: arm, find the index pulses, follow a reference, hold, stop."""
@@ -91,7 +105,7 @@ def register(app: typer.Typer) -> None:
             physical=physical,
         )
         outcome = carry_out(wanted, path)
-        report(path, picture)
+        report(path, picture, json)
         if not outcome.finished:
             typer.echo(
                 f"the task was not finished: {outcome.sentence}; the loop is in state {outcome.state.name}", err=True
@@ -106,7 +120,7 @@ def register(app: typer.Typer) -> None:
         heartbeat: Annotated[
             float, typer.Option(help="Seconds without a sign of life, then the outputs go off.")
         ] = 0.05,
-        seconds: Annotated[float, typer.Option(help="How long to serve; 0: until Ctrl-C.")] = 0.0,
+        seconds: Annotated[float, typer.Option(help="How long to serve, in seconds; 0: until Ctrl-C.")] = 0.0,
         seed: Annotated[int, typer.Option(help="Of noise and imperfections.")] = 0,
         physical: Physical = True,
         log: Annotated[Path | None, typer.Option(help="Write what the arm does to this .log.")] = None,
@@ -124,6 +138,7 @@ def register(app: typer.Typer) -> None:
         log: LogFile,
         plot: Annotated[Path | None, typer.Option(help="Draw positions, errors and torques to this file.")] = None,
         csv: Annotated[Path | None, typer.Option(help="Write all columns to this .csv, .npz or .parquet.")] = None,
+        json: Json = False,
         force: Force = False,
     ) -> None:
         """What a log says; it may be that of a loop that was killed."""
@@ -133,10 +148,10 @@ def register(app: typer.Typer) -> None:
 
         check_target(csv, force, RECORDS)
         check_target(plot, force, PICTURES)
-        report(log, plot)
+        report(log, plot, json)
         if csv is not None:
             Record.read(log).write(csv, overwrite=True)
-            typer.echo(f"written to {csv}")
+            typer.echo(f"written to {csv}", err=json)
 
     @group.command(epilog="Example: [bold]appell control replay out/control.log puma[/].")
     def replay(
@@ -167,9 +182,10 @@ def register(app: typer.Typer) -> None:
     def campaign(
         schedules: Annotated[int, typer.Option(help="How many seeded schedules of faults.", min=1)] = 1000,
         first: Annotated[int, typer.Option(help="The first seed.")] = 0,
+        json: Json = False,
     ) -> None:
         """Break the loop on purpose, many times, and check that it always stops well."""
         from appell.cli.control_campaign import run_and_show
 
-        if run_and_show(schedules, first):
+        if run_and_show(schedules, first, json):
             raise typer.Exit(1)

@@ -3,52 +3,72 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import asdict
+from typing import Any
 
-import numpy as np
-from rich import box
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-from rich.table import Table
+from appell.cli.answers import table, tell
+from appell.cli.screen import say, screen
+from appell.display.bar import Bar
+from appell.lab.campaigns.control import AMPLIFIERS, STOP_TIME, STRAY, Finding, run_campaign, standard_setting
 
-from appell.cli.screen import screen
-from appell.lab.campaigns.control import STOP_TIME, STRAY, Finding, run_campaign, standard_setting
+LISTED = 20  # broken schedules that are shown
 
 
-def run_and_show(schedules: int, first: int) -> int:
+def run_and_show(schedules: int, first: int, json: bool) -> int:
     """How many schedules broke a property."""
     findings: list[Finding] = []
-    columns = (TextColumn("breaking the loop"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        bar = progress.add_task("", total=schedules)
+    with Bar("breaking the loop", schedules, "schedules", patience=0.0) as bar:
         for finding in run_campaign(standard_setting(), range(first, first + schedules)):
             findings.append(finding)
-            progress.advance(bar)
+            bar.advance()
+    answer = _answer(findings)
+    if json:
+        tell(answer)
+    else:
+        _show(answer)
+    return len(answer["broken"])
+
+
+def _answer(findings: list[Finding]) -> dict[str, Any]:
+    """What was injected, where it ended, and the worst of each bounded quantity beside its bound."""
     broken = [finding for finding in findings if finding.broken]
-    _show(findings, broken)
-    return len(broken)
+    return {
+        "schedules": len(findings),
+        "faults": dict(sorted(Counter(fault.kind for finding in findings for fault in finding.injections).items())),
+        "states": dict(sorted(Counter(finding.state.name for finding in findings).items())),
+        "longest_stop": {"measured": max(x.stopping_time for x in findings), "bound": STOP_TIME, "unit": "s"},
+        "farthest_from_the_way": {"measured": max(x.stray for x in findings), "bound": STRAY, "unit": "rad"},
+        "torque_over_its_limit": {
+            "measured": max(x.torque_ratio for x in findings),
+            "bound": AMPLIFIERS,
+            "unit": "1",
+        },
+        "ticks": sum(x.ticks for x in findings),
+        "broken": [
+            {"seed": x.seed, "properties": x.broken, "injections": [asdict(fault) for fault in x.injections]}
+            for x in broken
+        ],
+    }
 
 
-def _show(findings: list[Finding], broken: list[Finding]) -> None:
-    kinds = Counter(fault.kind for finding in findings for fault in finding.injections)
-    ends = Counter(finding.state.name for finding in findings)
-    table = Table(box=box.SIMPLE_HEAD)
-    for name in ("", "measured", "bound"):
-        table.add_column(name, justify="left" if not name else "right")
-    table.add_row("schedules", str(len(findings)), "")
-    table.add_row("faults injected", ", ".join(f"{kind} {count}" for kind, count in sorted(kinds.items())), "")
-    table.add_row("states at the end", ", ".join(f"{state} {count}" for state, count in sorted(ends.items())), "")
-    table.add_row("longest stop, s", f"{max(v.stopping_time for v in findings):.3f}", f"{STOP_TIME:g}")
-    table.add_row("farthest from the way, rad", f"{max(v.stray for v in findings):.3f}", f"{STRAY:g}")
-    table.add_row(
-        "largest torque over its limit",
-        f"{max(v.torque_ratio for v in findings):.4f}",
-        "1.02, amplifier error included",
-    )
-    table.add_row("ticks", f"{int(np.sum([v.ticks for v in findings])):,}", "")
+def _show(answer: dict[str, Any]) -> None:
+    bounded = {
+        "longest_stop": ("longest stop, s", ".3f", ""),
+        "farthest_from_the_way": ("farthest from the way, rad", ".3f", ""),
+        "torque_over_its_limit": ("largest torque over its limit", ".4f", ", amplifier error included"),
+    }
+    rows = [{"what": "schedules", "measured": str(answer["schedules"])}]
+    for key, title in (("faults", "faults injected"), ("states", "states at the end")):
+        rows.append({"what": title, "measured": ", ".join(f"{name} {n}" for name, n in answer[key].items())})
+    for key, (title, form, remark) in bounded.items():
+        found = answer[key]
+        bound = f"{found['bound']:g}{remark}"
+        rows.append({"what": title, "measured": format(found["measured"], form), "bound": bound})
+    rows.append({"what": "ticks", "measured": f"{answer['ticks']:,}"})
     console = screen()
-    console.print(table)
-    for finding in broken[:20]:
-        console.print(f"[red]seed {finding.seed}: {', '.join(finding.broken)}[/] {finding.injections}")
-    console.print(
-        "[green]every property held in every schedule" if not broken else f"[red]{len(broken)} schedules failed"
-    )
+    console.print(table(rows, {"what": "", "measured": ("measured", ""), "bound": ("bound", "")}))
+    for each in answer["broken"][:LISTED]:
+        say(console, f"seed {each['seed']}: {', '.join(each['properties'])} {each['injections']}")
+    broken = len(answer["broken"])
+    verdict = f"{broken} schedules failed" if broken else "every property held in every schedule"
+    console.print(verdict, style="red" if broken else "green", highlight=False)

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass
+from itertools import zip_longest
 from pathlib import Path
+from typing import Any
 
 import numpy as np
-from rich import box
 from rich.console import Console
 from rich.live import Live
-from rich.markup import escape
-from rich.table import Table
 
+from appell.cli.answers import table, tell
 from appell.cli.reading import read_system
 from appell.cli.screen import say, screen
 from appell.control.cabinet.faults import Faults, Injection
@@ -170,32 +170,67 @@ def _shows(live: Live) -> Callable[[Loop], None]:
     return after_tick
 
 
-def report(log: Path, plot: Path | None) -> None:
-    """The summary of a log as a table, and its picture."""
+def report(log: Path, plot: Path | None, json: bool) -> None:
+    """The summary of a log as a table or as JSON, and its picture."""
     read = Record.read(log)
-    summary = summarize(read)
-    table = Table(
-        title=f"[bold]{escape(read.about['robot'])}, law '{read.about['law']}'",
-        title_justify="left",
-        title_style="",
-        box=box.SIMPLE_HEAD,
-    )
-    table.caption, table.caption_justify = "errors in mrad or mm, torques in N m or N", "left"
-    for column in ("coordinate", "largest error", "final error", "actuator", "largest torque"):
-        table.add_column(column, justify="left" if column in ("coordinate", "actuator") else "right")
-    for row in summary.rows():
-        table.add_row(*map(escape, row))
-    console = screen()
-    console.print(table)
-    console.print(
-        f"{summary.ticks} ticks in {summary.duration:.2f} s, {summary.skipped} skipped, latest wake-up "
-        f"{1e3 * summary.latest:.3f} ms after its time; {summary.fault}.",
-        highlight=False,
-        soft_wrap=True,
-    )
-    say(console, f"log     {log}")
+    answer, console = _answer(read, log), screen(aside=json)
+    if json:
+        tell(answer)
+    else:
+        _show(console, answer)
     if plot is not None and _draw(plot, read):
         say(console, f"figure  {plot}")
+
+
+def _answer(read: Record, log: Path) -> dict[str, Any]:
+    """Errors by coordinate, torques by actuator, deadlines and how it ended."""
+    found, about = summarize(read), read.about
+    errors = zip(found.coordinates, found.largest_error, found.final_error, strict=True)
+    return {
+        "robot": about["robot"],
+        "law": about["law"],
+        "coordinates": [{"name": name, "largest_error": most, "final_error": last} for name, most, last in errors],
+        "actuators": [
+            {"name": name, "largest_torque": most}
+            for name, most in zip(found.actuators, found.largest_torque, strict=True)
+        ],
+        "ticks": found.ticks,
+        "duration": found.duration,
+        "skipped": found.skipped,
+        "latest_wake_up": found.latest,
+        "fault": found.fault,
+        "log": log,
+        "units": {"errors": "rad or m", "largest_torque": "N m or N", "duration, latest_wake_up": "s"},
+    }
+
+
+def _show(console: Console, answer: dict[str, Any]) -> None:
+    nothing: dict[str, Any] = {}
+    rows = [
+        {
+            "coordinate": left.get("name"),
+            "largest": 1e3 * left["largest_error"] if left else None,
+            "final": 1e3 * left["final_error"] if left else None,
+            "actuator": right.get("name"),
+            "torque": right.get("largest_torque"),
+        }
+        for left, right in zip_longest(answer["coordinates"], answer["actuators"], fillvalue=nothing)
+    ]
+    heads = {
+        "coordinate": "coordinate",
+        "largest": ("largest error", ".3f"),
+        "final": ("final error", "+.3f"),
+        "actuator": "actuator",
+        "torque": ("largest torque", ".2f"),
+    }
+    title = f"{answer['robot']}, law '{answer['law']}'"
+    console.print(table(rows, heads, title, "errors in mrad or mm, torques in N m or N"))
+    say(
+        console,
+        f"{answer['ticks']} ticks in {answer['duration']:.2f} s, {answer['skipped']} skipped, latest wake-up "
+        f"{1e3 * answer['latest_wake_up']:.3f} ms after its time; {answer['fault']}.",
+    )
+    say(console, f"log     {answer['log']}")
 
 
 def _draw(path: Path, log) -> bool:

@@ -7,19 +7,25 @@ from typing import Annotated
 
 import typer
 
-from appell.cli.options import Base, Physical
+from appell.cli import completions
+from appell.cli.options import EXPORT, Base, Physical
 from appell.cli.reading import told
 from appell.describe.convert import convert as written
 
 
 def register(app: typer.Typer) -> None:
     @app.command(
+        rich_help_panel=EXPORT,
         epilog="Examples: [bold]appell convert arm.urdf arm.xml[/]; [bold]appell convert puma puma.toml[/]; "
-        "[bold]appell convert hand.xml hand.urdf --without tendon --without actuator[/]."
+        "[bold]appell convert hand.xml hand.urdf --without tendon --without actuator[/].",
     )
     def convert(
         source: Annotated[
-            str, typer.Argument(help="A zoo name, or a .urdf, .xacro, .xml or .mjcf (MJCF), .sdf or .toml file.")
+            str,
+            typer.Argument(
+                help="A zoo name, or a .urdf, .xacro, .xml or .mjcf (MJCF), .sdf or .toml file.",
+                autocompletion=completions.robots,
+            ),
         ],
         target: Annotated[Path, typer.Argument(help="The file to write: .urdf, .xml or .mjcf (MJCF), or .toml.")],
         base: Base = "fixed",

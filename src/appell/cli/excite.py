@@ -7,15 +7,15 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 from rich.console import Console
-from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-from rich.table import Table
 
-from appell.cli.options import Base, Force, Output, Physical, RobotName
+from appell.cli.answers import table, tell
+from appell.cli.options import IDENTIFY, Base, Force, Json, Output, Physical, RobotName
 from appell.cli.reading import read_system
 from appell.cli.screen import say, screen
 from appell.cli.targets import RECORDS, check_target
+from appell.display.bar import Bar
 from appell.errors import ArgumentError, check_number
+from appell.model.system import System
 from appell.motion.names import record_units
 
 ROWS = 1e7  # of a record
@@ -24,28 +24,46 @@ USUAL = 1.5  # rad/s, if the motors can do more
 
 
 def register(app: typer.Typer) -> None:
-    @app.command(epilog="Example: [bold]appell excite panda --output motion.csv --friction[/].")
+    @app.command(
+        rich_help_panel=IDENTIFY, epilog="Example: [bold]appell excite panda --output motion.csv --friction[/]."
+    )
     def excite(
         robot: RobotName,
         output: Output = None,
-        duration: Annotated[float, typer.Option(help="Seconds.")] = 10.0,
-        harmonics: Annotated[int, typer.Option(help="Sines a coordinate.")] = 5,
-        criterion: Annotated[str, typer.Option(help="condition or logdet.")] = "condition",
+        duration: Annotated[float, typer.Option(help="How long, in seconds.")] = 10.0,
+        harmonics: Annotated[int, typer.Option(help="Sines that the motion of a coordinate is made of.")] = 5,
+        criterion: Annotated[
+            str,
+            typer.Option(
+                help="What is made small: condition, the condition number, or logdet, the volume of uncertainty."
+            ),
+        ] = "condition",
         friction: Annotated[bool, typer.Option("--friction", help="Excite friction as well.")] = False,
         rotor: Annotated[bool, typer.Option("--rotor", help="Excite rotor inertias as well.")] = False,
         range_: Annotated[
-            float | None, typer.Option("--range", help="Largest angle or way either side of the start.")
+            float | None,
+            typer.Option(
+                "--range",
+                help="Largest angle or way either side of the start, rad or m; the system's limits if not given.",
+            ),
         ] = None,
-        velocity: Annotated[float | None, typer.Option(help="Largest velocity of all coordinates.")] = None,
-        acceleration: Annotated[float | None, typer.Option(help="Largest acceleration of all coordinates.")] = None,
-        speed: Annotated[float | None, typer.Option(help="Largest speed of all actuators.")] = None,
-        torque: Annotated[float | None, typer.Option(help="Largest torque or force of all actuators.")] = None,
+        velocity: Annotated[
+            float | None, typer.Option(help="Largest velocity of all coordinates, rad/s or m/s.")
+        ] = None,
+        acceleration: Annotated[
+            float | None, typer.Option(help="Largest acceleration of all coordinates, rad/s² or m/s².")
+        ] = None,
+        speed: Annotated[float | None, typer.Option(help="Largest speed of all actuators, rad/s or m/s.")] = None,
+        torque: Annotated[
+            float | None, typer.Option(help="Largest torque or force of all actuators, N m or N.")
+        ] = None,
         rate: Annotated[float, typer.Option(help="Rows a second in the record.")] = 1000.0,
-        iterations: Annotated[int, typer.Option(help="Of either stage of the optimiser.")] = 120,
+        iterations: Annotated[int, typer.Option(help="At most so many, of either stage of the optimiser.")] = 120,
         starts: Annotated[int, typer.Option(help="Random beginnings, of which the best end is taken.")] = 2,
         seed: Annotated[int, typer.Option(help="Of the random beginnings.")] = 0,
         base: Base = "fixed",
         physical: Physical = True,
+        json: Json = False,
         force: Force = False,
     ) -> None:
         """Optimise an exciting motion within the system's limits, and those of its cabinet if one is known."""
@@ -61,7 +79,6 @@ def register(app: typer.Typer) -> None:
         if duration * rate > ROWS:
             told = f"{duration:g} s at {rate:g} rows a second are too many rows."
             raise ArgumentError(told, expected=f"at most {ROWS:g}")
-        console = screen()
         system = read_system(robot, base, physical)
         limits: dict[str, Any] = {"velocity": velocity, "acceleration": acceleration, "speed": speed, "torque": torque}
         if range_ is not None:
@@ -69,12 +86,11 @@ def register(app: typer.Typer) -> None:
         elif system.name in WIRINGS:
             limits = _of_cabinet(WIRINGS[system.name](system)) | {key: x for key, x in limits.items() if x is not None}
         bounds = MotionBounds.of(system, **limits)
-        columns = [TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()]
-        with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-            task = bar.add_task("deriving")
+        with Bar("deriving", 2 * iterations * starts, "iterations", patience=0.0) as bar:
 
-            def tell(step: int, steps: int, condition: float) -> None:
-                bar.update(task, completed=step, total=steps, description=f"condition {condition:8.1f}")
+            def reached(step: int, steps: int, condition: float) -> None:
+                bar.total, bar.label = steps, f"condition {condition:8.1f}"
+                bar(step)
 
             found = optimise(
                 seek(system, friction=friction, rotor=rotor, width=0.02 if friction else None),
@@ -85,24 +101,43 @@ def register(app: typer.Typer) -> None:
                 iterations=iterations,
                 starts=starts,
                 seed=seed,
-                progress=tell,
+                progress=reached,
             )
-        console.print(f"condition number {found.condition:.1f} over {duration:g} s", highlight=False)
-        for names, quantities in (
-            (system.coordinate_names, ("position", "velocity", "acceleration")),
-            (system.actuator_names, ("speed", "torque")),
-        ):
-            used = {what: found.load[what] for what in quantities if what in found.load}
-            if used:
-                table = Table("share of the limit on", *map(escape, names))
-                for what, shares in used.items():
-                    table.add_row(what, *(f"{100 * x:.0f} %" for x in shares))
-                console.print(table)
-        for what in (what for what in found.load if what == "reach" or what.startswith("place")):
-            console.print(f"{what}: {100 * found.load[what].max():.0f} % of what is allowed", highlight=False)
+        answer, console = _answer(system, found, duration), screen(aside=json)
+        if json:
+            tell(answer)
+        else:
+            _show(console, answer)
         if output is not None:
             found.path.record(period=1.0 / rate, units=record_units(system)).write(output, overwrite=True)
             say(console, f"motion  {output}")
+
+
+def _answer(system: System, found: Any, duration: float) -> dict[str, Any]:
+    """The condition number, and how much of every limit the motion uses."""
+    shares: dict[str, Any] = {}
+    for kind, names, quantities in (
+        ("coordinates", system.coordinate_names, ("position", "velocity", "acceleration")),
+        ("actuators", system.actuator_names, ("speed", "torque")),
+    ):
+        used = {what: found.load[what] for what in quantities if what in found.load}
+        shares[kind] = [{"name": name} | {what: x[k] for what, x in used.items()} for k, name in enumerate(names)]
+    places = {what: x.max() for what, x in found.load.items() if what == "reach" or what.startswith("place")}
+    units = {"condition": "1", "duration": "s", "all others": "shares of the limit"}
+    answer = {"robot": system.name, "condition": found.condition, "duration": duration}
+    return answer | {"shares": shares | {"places": places}, "units": units}
+
+
+def _show(console: Console, answer: dict[str, Any]) -> None:
+    say(console, f"condition number {answer['condition']:.1f} over {answer['duration']:g} s")
+    shares = answer["shares"]
+    for kind in ("coordinates", "actuators"):
+        used = [what for what in shares[kind][0] if what != "name"]
+        if used:
+            heads = {"name": kind.removesuffix("s")} | {what: (what, ".0%") for what in used}
+            console.print(table(shares[kind], heads, "Share of the limit"))
+    for what, most in shares["places"].items():
+        say(console, f"{what}: {most:.0%} of what is allowed")
 
 
 def _of_cabinet(wiring) -> dict[str, Any]:

@@ -7,7 +7,9 @@ from typing import Annotated
 
 import typer
 
-from appell.cli.options import Actuators, Base, Force, Physical, RobotName
+from appell.cli import completions
+from appell.cli.answers import tell
+from appell.cli.options import EXPORT, Actuators, Base, Force, Json, Physical, RobotName
 
 LANGUAGES = {
     "c": "C99 source and header, no libraries, no allocation",
@@ -24,28 +26,49 @@ ENDINGS = {"c": ".c", "casadi": ".casadi", "latex": ".tex", "json": ".json"}  # 
 
 def register(app: typer.Typer) -> None:
     @app.command(
+        rich_help_panel=EXPORT,
         epilog="Examples: [bold]appell export puma inverse_dynamics --to c[/] writes puma_inverse_dynamics.c and .h; "
         "[bold]appell export planar-2r mass_matrix --to latex -o -[/] prints equations; "
-        "[bold]appell export panda forward_dynamics --by q,v --to casadi[/] exports derivatives."
+        "[bold]appell export panda forward_dynamics --by q,v --to casadi[/] exports derivatives.",
     )
     def export(
         robot: RobotName,
-        function: Annotated[str, typer.Argument(help="A function of ap.Dynamics, such as inverse_dynamics.")],
-        to: Annotated[str, typer.Option(help=f"The language: {', '.join(LANGUAGES)}.")] = "c",
-        frame: Annotated[str | None, typer.Option(help="The frame, for pose, jacobian, velocity, ...")] = None,
-        by: Annotated[str | None, typer.Option(help="Its derivatives by these arguments instead: q,v.")] = None,
+        function: Annotated[
+            str,
+            typer.Argument(
+                help="A function of ap.Dynamics, such as inverse_dynamics.", autocompletion=completions.functions
+            ),
+        ],
+        to: Annotated[
+            str,
+            typer.Option(help=f"The language: {', '.join(LANGUAGES)}.", autocompletion=completions.languages),
+        ] = "c",
+        frame: Annotated[
+            str | None,
+            typer.Option(help="The frame, for pose, jacobian, velocity, ...", autocompletion=completions.frames),
+        ] = None,
+        by: Annotated[
+            str | None, typer.Option(help="Its derivatives by these arguments instead, with commas: q,v.")
+        ] = None,
         single: Annotated[bool, typer.Option("--float", help="Single precision; for C alone.")] = False,
         output: Annotated[
             Path | None,
-            typer.Option("--output", "-o", help="File to write, or - to print; by default named after both."),
+            typer.Option(
+                "--output",
+                "-o",
+                help="File to write, or - to print; if not given, named after robot and function, in this folder.",
+            ),
         ] = None,
         actuators: Actuators = False,
         base: Base = "fixed",
         physical: Physical = True,
+        json: Json = False,
         force: Force = False,
     ) -> None:
         """Write a function of a robot in another language."""
         from appell.cli.reading import read_system
+        from appell.cli.screen import say, screen
+        from appell.display.bar import Bar
         from appell.dynamics import Dynamics
         from appell.errors import ArgumentError, unknown_name
 
@@ -53,10 +76,20 @@ def register(app: typer.Typer) -> None:
             raise ArgumentError(unknown_name("language", to, LANGUAGES, "appell export"))
         if single and to != "c":
             raise ArgumentError("--float is for --to c alone; other languages take numbers as they come.")
+        if json and str(output) == "-":
+            raise ArgumentError("--json and --output - would both print to stdout.", expected="one of them")
         system = read_system(robot, base, physical)
-        found = _function(Dynamics(system, friction=actuators, rotors=actuators), function, frame)
-        found = found.jacobian(*by.split(",")) if by else found
-        _write(found, to, _stem(system.name, found.name), single, output, force)
+        with Bar(f"exporting {function}", patience=0.0):
+            found = _function(Dynamics(system, friction=actuators, rotors=actuators), function, frame)
+            found = found.jacobian(*by.split(",")) if by else found
+            paths = _write(found, to, _stem(system.name, found.name), single, output, force)
+        written = [{"file": path, "bytes": path.stat().st_size} for path in paths]
+        if json:
+            sizes = {key: {x.name: list(x.shape) for x in getattr(found, key)} for key in ("inputs", "outputs")}
+            tell({"robot": system.name, "function": found.name, "language": to, **sizes, "written": written})
+            return
+        for each in written:
+            say(screen(), f"written {each['file']}, {each['bytes']:,} bytes")
 
 
 def _function(dyn, name: str, frame: str | None):
@@ -84,9 +117,10 @@ def _stem(robot: str, function: str) -> str:
     return letters if letters[0].isalpha() else f"robot_{letters}"
 
 
-def _write(found, to: str, stem: str, single: bool, output: Path | None, force: bool) -> None:
-    from appell.cli.screen import say, screen
+def _write(found, to: str, stem: str, single: bool, output: Path | None, force: bool) -> list[Path]:
+    """Write or print it; the files that were written."""
     from appell.cli.targets import check_target
+    from appell.display.bar import paused
     from appell.errors import ArgumentError
 
     ending = ENDINGS.get(to, ".py")
@@ -97,8 +131,9 @@ def _write(found, to: str, stem: str, single: bool, output: Path | None, force: 
         if not texts:
             raise ArgumentError("a casadi.Function is no text that could be printed.", hint="--output file.casadi")
         for text in texts.values():
-            typer.echo(text, nl=not text.endswith("\n"))
-        return
+            with paused():
+                typer.echo(text, nl=not text.endswith("\n"))
+        return []
     check_target(path, force, (ending,))
     paths = [path, *(path.with_suffix(suffix) for suffix in texts if suffix != ending)]
     for each in paths[1:]:
@@ -107,8 +142,7 @@ def _write(found, to: str, stem: str, single: bool, output: Path | None, force: 
         found.to_casadi().save(str(path))
     for suffix, text in texts.items():
         path.with_suffix(suffix).write_text(text, encoding="utf-8")
-    for each in paths:
-        say(screen(), f"written {each}, {each.stat().st_size:,} bytes")
+    return paths
 
 
 def _texts(found, to: str, stem: str, single: bool, ending: str) -> dict[str, str]:

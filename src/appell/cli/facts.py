@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from appell.describe.drives import table_of
+from appell.display.bar import Bar
 from appell.dynamics import Dynamics
 from appell.model.actuator import Actuator
 from appell.model.body import Body
@@ -16,11 +17,20 @@ from appell.model.constrained import ConstrainedRobot
 from appell.model.robot import Link, Robot
 from appell.model.system import System
 
+UNITS = {  # of what has no unit beside it
+    "mass": "kg",
+    "gravity": "m/s^2",
+    "com": "m",
+    "moments": "kg m^2",
+    "at": "m",
+    "home": "those of coordinates",
+    "limits": "position in the unit of the joint",
+}
 COUNTED = ("inverse_dynamics", "mass_matrix", "bias", "gravity", "forward_dynamics", "regressor")
 
 
-def facts(system: System, warnings: list[str], counts: bool) -> dict[str, Any]:
-    """Everything that `appell info` shows."""
+def facts(system: System, warnings: list[str], counts: bool, bar: Bar | None = None) -> dict[str, Any]:
+    """Everything that `appell info` shows; a bar is told of every function that was counted."""
     tree = system.tree
     return {
         "name": system.name,
@@ -50,8 +60,9 @@ def facts(system: System, warnings: list[str], counts: bool) -> dict[str, Any]:
         "frames": [
             {"name": frame.name, "body": frame.body, "at": list(frame.pose.translation)} for frame in system.frames
         ],
-        "operations": _operations(system) if counts and not system.lacking() else {},
+        "operations": _operations(system, bar) if counts and not system.lacking() else {},
         "warnings": [*warnings, *_lacking(system)],
+        "units": UNITS,
     }
 
 
@@ -126,6 +137,12 @@ def _lacking(system: System) -> list[str]:
     ]
 
 
-def _operations(system: System) -> dict[str, dict[str, int]]:
-    catalogue = Dynamics(system)
-    return {name: asdict(getattr(catalogue, name).count()) for name in COUNTED}
+def _operations(system: System, bar: Bar | None) -> dict[str, dict[str, int]]:
+    catalogue, found = Dynamics(system), {}
+    for name in COUNTED:
+        if bar is not None:
+            bar.say(f"deriving {name}")
+        found[name] = asdict(getattr(catalogue, name).count())
+        if bar is not None:
+            bar.advance()
+    return found

@@ -2,56 +2,72 @@
 
 from __future__ import annotations
 
-import typer
-from rich import box
-from rich.table import Table
+from typing import Any
 
+import typer
+
+from appell.cli.answers import table, tell
+from appell.cli.options import LOOK, Json
 from appell.cli.screen import screen
 from appell.formulate.formulations import FORMULATIONS
 from appell.formulate.methods import FORWARD_DYNAMICS, INVERSE_DYNAMICS, MASS_MATRIX, NEEDS, SOLVERS
 from appell.formulate.systems import CLOSED_FORMS
 
+FORMULATED = {
+    "inverse_dynamics": "inverse dynamics",
+    "inertia_matrix": "inertia matrix",
+    "forward_dynamics": "forward dynamics",
+}
+TITLES = {
+    "inverse_dynamics": "Inverse dynamics",
+    "inertia_matrix": "Inertia matrix: Dynamics(robot, …, inertia)",
+    "forward_dynamics": "Forward dynamics: Dynamics(robot, …, forward)",
+}
+
 
 def register(app: typer.Typer) -> None:
     @app.command(
+        rich_help_panel=LOOK,
         epilog="Example: [bold]appell formulations[/], then in Python "
-        "[bold]ap.Dynamics(robot, 'newton-euler', inertia='walker-orin', forward='cholesky')[/]."
+        "[bold]ap.Dynamics(robot, 'newton-euler', inertia='walker-orin', forward='cholesky')[/].",
     )
-    def formulations() -> None:
+    def formulations(json: Json = False) -> None:
         """List the formulations, and the methods that they are made of."""
+        known = _known()
+        if json:
+            tell(known)
+            return
         console = screen()
-        table = _table(
-            "Formulations: Dynamics(robot, formulation)", "inverse dynamics", "inertia matrix", "forward dynamics"
-        )
-        for name, way in FORMULATIONS.items():
-            methods = (way.inverse_dynamics, way.mass_matrix, way.forward_dynamics)
-            table.add_row(name, *(method.name for method in methods))
-        for name, source in CLOSED_FORMS.items():
-            table.add_row(name, source)
-        console.print(table)
-        for title, known in (
-            ("Inverse dynamics", INVERSE_DYNAMICS),
-            ("Inertia matrix: Dynamics(robot, …, inertia)", MASS_MATRIX),
-        ):
-            table = _table(title, "what it is", "only for")
-            for name, method in known.items():
-                table.add_row(name, method.source, _needs(method.needs))
-            console.print(table)
-        table = _table("Forward dynamics: Dynamics(robot, …, forward)", "what it is", "only for")
-        for name, source in SOLVERS.items():
-            table.add_row(name, source, "")
-        for name, method in FORWARD_DYNAMICS.items():
-            table.add_row(name, method.source, _needs(method.needs))
-        console.print(table)
+        heads = {"name": "name"} | FORMULATED
+        console.print(table(known["formulations"], heads, "Formulations: Dynamics(robot, formulation)"))
+        for key, title in TITLES.items():
+            console.print(table(known[key], {"name": "name", "source": "what it is", "only_for": "only for"}, title))
 
 
-def _needs(needs: tuple[str, ...]) -> str:
-    return "; ".join(NEEDS[need].wanted for need in needs)
+def _known() -> dict[str, list[dict[str, Any]]]:
+    """The formulations, and by what they are made of the methods for it."""
+    ways = [
+        {"name": name}
+        | {
+            key: method.name
+            for key, method in zip(
+                FORMULATED, (way.inverse_dynamics, way.mass_matrix, way.forward_dynamics), strict=True
+            )
+        }
+        for name, way in FORMULATIONS.items()
+    ]
+    ways += [{"name": name, "inverse_dynamics": source} for name, source in CLOSED_FORMS.items()]
+    solvers = [{"name": name, "source": source, "only_for": ""} for name, source in SOLVERS.items()]
+    return {
+        "formulations": ways,
+        "inverse_dynamics": _methods(INVERSE_DYNAMICS),
+        "inertia_matrix": _methods(MASS_MATRIX),
+        "forward_dynamics": solvers + _methods(FORWARD_DYNAMICS),
+    }
 
 
-def _table(title: str, *columns: str) -> Table:
-    table = Table(title=f"[bold]{title}", title_justify="left", title_style="", box=box.SIMPLE_HEAD)
-    table.add_column("name", style="bold", no_wrap=True)
-    for column in columns:
-        table.add_column(column)
-    return table
+def _methods(known: dict[str, Any]) -> list[dict[str, Any]]:
+    return [
+        {"name": name, "source": method.source, "only_for": "; ".join(NEEDS[need].wanted for need in method.needs)}
+        for name, method in known.items()
+    ]

@@ -2,72 +2,87 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
+from json import dumps
 from pathlib import Path
 
-from rich import box
-from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
-from rich.table import Table
-
+from appell.cli.answers import table, tell
 from appell.cli.screen import say, screen
-from appell.lab.campaigns.fuzz.campaign import Bag, Bounds, run
+from appell.display.bar import Bar
+from appell.lab.campaigns.fuzz.campaign import Bag, Bounds, content, run
 from appell.lab.campaigns.fuzz.hunt import Hunt
 from appell.lab.campaigns.fuzz.watched import Watched
 
 LONGEST = 2000  # characters of a case that are shown
 
 
-def show_hunts(hunts: Sequence[Hunt]) -> None:
-    table = Table("hunt", "what it tries", "a case may take", box=box.SIMPLE_HEAD)
-    for hunt in hunts:
-        table.add_row(hunt.name, hunt.about, f"{hunt.seconds:g} s, {hunt.megabytes} MB")
-    screen().print(table)
+def show_hunts(hunts: Sequence[Hunt], json: bool) -> None:
+    rows = [
+        {"hunt": hunt.name, "about": hunt.about, "seconds": hunt.seconds, "megabytes": hunt.megabytes} for hunt in hunts
+    ]
+    if json:
+        tell(rows)
+        return
+    heads = {"hunt": "hunt", "about": "what it tries"}
+    limits = {"seconds": ("a case may take, s", "g"), "megabytes": ("and MB", "")}
+    screen().print(table(rows, {**heads, **limits}))
 
 
-def carry_out(hunts: Sequence[Hunt], bounds: Bounds, path: Path | None) -> int:
+def carry_out(hunts: Sequence[Hunt], bounds: Bounds, path: Path | None, json: bool) -> int:
     """How many kinds of findings there are."""
-    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        bar = progress.add_task("", total=None)
+    done: dict[str, int] = {}
+    with Bar("hunting", None, "cases", patience=0.0) as bar:
 
-        def tell(bag: Bag) -> None:
-            found = f", [red]{len(bag.broken)} broken[/]" if bag.broken else ""
-            progress.update(bar, description=f"{bag.hunt}: {bag.cases:,} cases{found}")
+        def told(bag: Bag) -> None:
+            done[bag.hunt] = bag.cases
+            bar.label = bag.hunt + (f", {len(bag.broken)} broken" if bag.broken else "")
+            bar(sum(done.values()))
 
-        bags = run(hunts, bounds, tell, path)
-    show(bags)
+        bags = run(hunts, bounds, told, path)
+    if json:
+        tell(content(bags))
+    else:
+        show(bags)
     return sum(len(bag.broken) for bag in bags)
 
 
 def show(bags: Sequence[Bag]) -> None:
     console = screen()
-    table = Table(box=box.SIMPLE_HEAD)
-    for name in ("hunt", "cases", "processor, s", "slowest, s", "worst figures", "broken"):
-        table.add_column(name, justify="left" if name in ("hunt", "worst figures") else "right")
-    for bag in bags:
-        figures = "\n".join(f"{name} {value:.3g}" for name, (value, _) in sorted(bag.figures.items()))
-        numbers = (f"{bag.cases:,}", f"{bag.seconds:.1f}", f"{bag.slowest[0]:.2f}")
-        table.add_row(bag.hunt, *numbers, figures, str(len(bag.broken)))
-    console.print(table)
+    rows = [
+        {
+            "hunt": bag.hunt,
+            "cases": bag.cases,
+            "seconds": bag.seconds,
+            "slowest": bag.slowest[0],
+            "figures": "\n".join(f"{name} {value:.3g}" for name, (value, _) in sorted(bag.figures.items())),
+            "broken": len(bag.broken),
+        }
+        for bag in bags
+    ]
+    heads = {"hunt": "hunt", "cases": ("cases", ","), "seconds": ("processor, s", ".1f")}
+    heads |= {"slowest": ("slowest, s", ".2f"), "figures": "worst figures", "broken": ("broken", "")}
+    console.print(table(rows, heads))
     for bag in bags:
         told = ", ".join(f"{name} {count:,}" for name, count in sorted(bag.counts.items()))
         say(console, f"{bag.hunt}: {told or 'nothing to count'}")
     for broken in (broken for bag in bags for broken in bag.broken):
         say(console, f"\n{broken.hunt}, {broken.times} times: {broken.problem}")
         say(console, f"  repeat    {broken.command}")
-        say(console, f"  smallest  {json.dumps(broken.case)[:LONGEST]}")
+        say(console, f"  smallest  {dumps(broken.case)[:LONGEST]}")
     if not any(bag.broken for bag in bags):
         say(console, "nothing broke")
 
 
-def repeat(hunt: Hunt, seed: int) -> bool:
+def repeat(hunt: Hunt, seed: int, json: bool) -> bool:
     """One case again; whether it broke."""
     console, case = screen(), hunt.case(seed)
-    say(console, json.dumps(case)[:LONGEST])
     with Watched(hunt) as watched:
         verdict, seconds = watched.check(case)
+    if json:
+        answer = {"hunt": hunt.name, "seed": seed, "case": case, "figures": verdict.figures}
+        tell(answer | {"problem": verdict.problem, "seconds": seconds, "units": {"seconds": "s of processor time"}})
+        return bool(verdict.problem)
+    say(console, dumps(case)[:LONGEST])
     for name, value in verdict.figures.items():
         say(console, f"{name} {value:.6g}")
     say(console, f"{verdict.problem or 'all held'}, {seconds:.2f} s of processor time")

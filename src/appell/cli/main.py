@@ -36,16 +36,31 @@ from appell.cli import (
     view,
     workspace,
 )
+from appell.cli.compiling import compiling_told
+from appell.cli.greeting import greet
 from appell.cli.hints import flags, in_flags
+from appell.cli.letters import LIKEST
+from appell.cli.narrow_help import suit_width
+from appell.cli.options import PANELS
 from appell.errors import AppellError
 
 
 class Commands(TyperGroup):
     """The group of all subcommands."""
 
+    def make_context(self, *given, **options):
+        suit_width(self)
+        return super().make_context(*given, **options)
+
+    def list_commands(self, ctx):
+        """In the order of the panels."""
+        panels = {name: getattr(command, "rich_help_panel", None) for name, command in self.commands.items()}
+        return sorted(panels, key=lambda name: PANELS.index(panels[name]) if panels[name] in PANELS else len(PANELS))
+
     def invoke(self, ctx):
         try:
-            return super().invoke(ctx)
+            with compiling_told():
+                return super().invoke(ctx)
         except AppellError as error:
             command = self.get_command(ctx, ctx.invoked_subcommand or "")
             _tell(type(error).__name__, in_flags(str(error), flags(command) if command else set()))
@@ -65,31 +80,32 @@ app = typer.Typer(
     cls=Commands,
     name="appell",
     help="A robot-dynamics compiler: Gibbs-Appell equations of motion as compiled NumPy functions.",
-    epilog="Example: [bold]appell info puma[/] shows the joints, masses and operation counts of the PUMA 600.",
-    no_args_is_help=True,
+    epilog="Examples: [bold]appell view panda[/]; [bold]appell info my_robot.urdf[/]; [bold]appell COMMAND --help[/] "
+    "has more. Answers for programs: [bold]--json[/]. Tab completes names after [bold]appell --install-completion[/].",
+    invoke_without_command=True,
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (
+for command in (  # in the order of the panels of `options`, under which the help lists them
     robots,
     info,
-    convert,
-    trajectory,
-    torques,
+    view,
     workspace,
-    bench,
     formulations,
     count,
+    simulate,
+    rollout,
+    sweep,
+    trajectory,
+    torques,
+    control,
     excite,
     identify,
     export,
-    control,
+    convert,
+    bench,
     latency,
-    simulate,
-    view,
-    rollout,
-    sweep,
     reproduce,
     fuzz,
 ):
@@ -106,16 +122,18 @@ def _version(wanted: bool) -> None:
 
 @app.callback()
 def options(
+    ctx: typer.Context,
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
     ] = False,
 ) -> None:
-    pass
+    if ctx.invoked_subcommand is None:
+        greet()
 
 
 def main() -> None:
-    """The entry point; a terminal that lacks a letter gets a question mark in its place."""
+    """The entry point; a terminal that lacks a letter gets one like it."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="replace")
+            stream.reconfigure(errors=LIKEST)
     app()

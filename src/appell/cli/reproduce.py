@@ -13,7 +13,11 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.table import Table
 
+from appell.cli import completions
+from appell.cli.answers import tell
+from appell.cli.options import MEASURE, Json
 from appell.cli.screen import screen
+from appell.display.bar import counted
 from appell.errors import ArgumentError, unknown_name
 from appell.lab.papers import PAPERS, SECTIONS
 from appell.lab.papers.closing import end_papers, end_section
@@ -21,12 +25,14 @@ from appell.lab.papers.page import Page, Tally
 
 
 def register(app: typer.Typer) -> None:
-    @app.command(epilog="Example: [bold]appell reproduce dynamics --output figures[/].")
+    @app.command(rich_help_panel=MEASURE, epilog="Example: [bold]appell reproduce dynamics --output figures[/].")
     def reproduce(
         sections: Annotated[
-            list[str] | None, typer.Argument(help=f"Any of {', '.join(SECTIONS)}; all if none.")
+            list[str] | None,
+            typer.Argument(help=f"Any of {', '.join(SECTIONS)}; all if none.", autocompletion=completions.sections),
         ] = None,
         output: Annotated[Path, typer.Option(help="Folder for the figures.")] = Path("out"),
+        json: Json = False,
     ) -> None:
         """Compute the papers' published results anew and show them beside the printed values."""
         chosen = sections or list(SECTIONS)
@@ -35,10 +41,10 @@ def register(app: typer.Typer) -> None:
                 raise ArgumentError(unknown_name("section", name, SECTIONS, "appell reproduce"))
         if output.exists() and not output.is_dir():
             raise ArgumentError(f"'{output}' is a file.", expected="a folder for the figures", hint="another --output")
-        page = Page(screen(), output)
+        page = Page(screen(aside=json), output)
         _introduce(page.console, chosen, output)
         found = {}
-        for k, name in enumerate(chosen, start=1):
+        for k, name in enumerate(counted(chosen, unit="sections", patience=0.0), start=1):
             began = time.monotonic()
             page.title(f"{name}, {k} of {len(chosen)}: {SECTIONS[name].shows}")
             import_module(SECTIONS[name].module).run(page)
@@ -48,6 +54,9 @@ def register(app: typer.Typer) -> None:
             page.console.rule("[bold]what is in print", align="left")
             end_papers(page.console, papers)
         _conclude(page.console, found, output)
+        if json:
+            told = {name: vars(tally) | {"seconds": seconds} for name, (tally, seconds) in found.items()}
+            tell({"sections": told, "output": output, "units": {"seconds": "s"}})
 
 
 PARTS = ("tables", "agreed", "differed", "figures")

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from appell.cli.answers import table, tell
+from appell.cli.options import SIMULATE, Json
 from appell.errors import ArgumentError, unknown_name
 
 if TYPE_CHECKING:
@@ -19,18 +21,22 @@ if TYPE_CHECKING:
 INTERRUPTED = 130  # the exit code after Ctrl-C, as shells have it
 LISTED = 5  # failures that are shown
 MOST_ENTRIES = 12  # of an array that are shown one by one
-PARTS = (0.0, 0.05, 0.5, 0.95, 1.0)
+PARTS = {"least": 0.0, "low": 0.05, "median": 0.5, "high": 0.95, "most": 1.0}
+HEADINGS = {"low": "5 %", "high": "95 %"}
 
 
 def register(app: typer.Typer) -> None:
     @app.command(
+        rich_help_panel=SIMULATE,
         epilog="Example: [bold]appell sweep study.py --out results.zarr --workers 4[/], where study.py defines "
         "[bold]study[/], a function, and [bold]table[/], a number of jobs, columns by name or ap.grid(...); "
-        "[bold]appell sweep --show results.zarr[/] shows what came of it."
+        "[bold]appell sweep --show results.zarr[/] shows what came of it.",
     )
     def sweep(
         study: Annotated[Path | None, typer.Argument(help="A Python file that defines study and table.")] = None,
-        out: Annotated[Path | None, typer.Option(help="The store: made, or gone on with.")] = None,
+        out: Annotated[
+            Path | None, typer.Option("--output", "--out", "-o", help="The store: made, or gone on with.")
+        ] = None,
         workers: Annotated[int, typer.Option(help="Processes on this machine; 1 is this one alone.")] = 1,
         cluster: Annotated[str, typer.Option(help="The address of a Dask scheduler, tcp://host:8786.")] = "",
         seed: Annotated[int, typer.Option(help="Of the sweep, from which every job has its own.")] = 0,
@@ -41,23 +47,32 @@ def register(app: typer.Typer) -> None:
         ] = False,
         timeout: Annotated[float, typer.Option(help="Seconds to wait for the scheduler and its workers.")] = 10.0,
         show: Annotated[Path | None, typer.Option(help="Show what a store holds, and do nothing.")] = None,
+        json: Json = False,
     ) -> None:
         """Run a study over a table of parameters; the same command goes on after a crash."""
         from appell.cli.screen import say, screen
         from appell.sweeps import open as open_store
         from appell.sweeps import sweep as run
 
-        console = screen()
+        console = screen(aside=json)
+
+        def told(results: SweepResults) -> None:
+            answer = _answer(results)
+            if json:
+                tell(answer)
+            else:
+                _show(console, answer)
+
         if show is not None:
-            _show(console, open_store(show))
+            told(open_store(show))
             return
         if study is None or out is None:
             raise ArgumentError("appell sweep was given no study or no --out.", expected="STUDY.py --out results.zarr")
-        function, table = _read(study)
+        function, jobs = _read(study)
         try:
             results = run(
                 function,
-                table if first is None else _first(table, first),
+                jobs if first is None else _first(jobs, first),
                 out,
                 cluster=cluster or None,
                 workers=workers,
@@ -69,7 +84,7 @@ def register(app: typer.Typer) -> None:
         except KeyboardInterrupt:
             say(console, f"interrupted; what was done is stored in {out}, and the same command goes on from there")
             raise typer.Exit(INTERRUPTED) from None
-        _show(console, results)
+        told(results)
 
 
 def _read(path: Path) -> tuple[Any, Any]:
@@ -92,36 +107,50 @@ def _read(path: Path) -> tuple[Any, Any]:
     return module.study, module.table
 
 
-def _first(table: Any, count: int) -> Any:
-    if count < 1 or not isinstance(table, (int, Mapping)):
+def _first(jobs: Any, count: int) -> Any:
+    if count < 1 or not isinstance(jobs, (int, Mapping)):
         raise ArgumentError(f"--first is {count}.", expected="one job at least, of a number of jobs or of columns")
-    return min(table, count) if isinstance(table, int) else {name: column[:count] for name, column in table.items()}
+    return min(jobs, count) if isinstance(jobs, int) else {name: column[:count] for name, column in jobs.items()}
 
 
-def _show(console: Console, results: SweepResults) -> None:
+def _answer(results: SweepResults) -> dict[str, Any]:
+    """How far it came, the spread of every number that jobs gave, and what failed."""
     import numpy as np
-    from rich import box
-    from rich.table import Table
 
-    from appell.cli.screen import say
-
-    say(console, f"{results.study}: {results.told}")
-    table = Table(box=box.SIMPLE_HEAD)
-    for title in ("result", "least", "5 %", "median", "95 %", "most"):
-        table.add_column(title, justify="left" if title == "result" else "right")
+    rows = []
     for name in results if results.done.any() else ():
         values = results[name][results.done]
         single = values[0].size <= MOST_ENTRIES
         for index in np.ndindex(values.shape[1:]) if single else [()]:
             column = np.abs(values[:, *index]) if values.dtype.kind == "c" else values[:, *index]
             known = column[np.isfinite(column)].astype(float)
-            cells = [f"{x:.6g}" for x in np.quantile(known, PARTS)] if len(known) else [""] * len(PARTS)
+            shares = np.quantile(known, list(PARTS.values())) if len(known) else [None] * len(PARTS)
             title = f"{name}[{', '.join(map(str, index))}]" if index else name if single else f"{name}, all"
-            table.add_row(title, *cells)
-    if table.row_count:
-        console.print(table)
-    for failure in results.failures[:LISTED]:
-        given = ", ".join(f"{name}={value!r}" for name, value in failure.parameters.items())
-        say(console, f"job {failure.number} ({given}) failed: {failure.error.splitlines()[0]}")
-    if len(results.failures) > LISTED:
-        say(console, f"and {len(results.failures) - LISTED} more")
+            rows.append({"result": title} | dict(zip(PARTS, shares, strict=True)))
+    failures = [
+        {"job": failure.number, "parameters": failure.parameters, "error": failure.error.splitlines()[0]}
+        for failure in results.failures
+    ]
+    return {
+        "study": results.study,
+        "told": results.told,
+        "jobs": len(results.done),
+        "done": int(results.done.sum()),
+        "results": rows,
+        "failures": failures,
+        "units": "those of the study",
+    }
+
+
+def _show(console: Console, answer: dict[str, Any]) -> None:
+    from appell.cli.screen import say
+
+    say(console, f"{answer['study']}: {answer['told']}")
+    if rows := answer["results"]:
+        console.print(table(rows, {"result": "result"} | {key: (HEADINGS.get(key, key), ".6g") for key in PARTS}))
+    failures = answer["failures"]
+    for failure in failures[:LISTED]:
+        given = ", ".join(f"{name}={value!r}" for name, value in failure["parameters"].items())
+        say(console, f"job {failure['job']} ({given}) failed: {failure['error']}")
+    if len(failures) > LISTED:
+        say(console, f"and {len(failures) - LISTED} more")

@@ -3,26 +3,34 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from appell.cli.options import Actuators, Base, Force, Output, Physical, Plot, RobotName
+from appell.cli.answers import Markup, table, tell
+from appell.cli.options import SIMULATE, Actuators, Base, Force, Json, Output, Physical, Plot, RobotName
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from appell.dynamics import Dynamics
+    from appell.motion.record import Record
 
 
 def register(app: typer.Typer) -> None:
-    @app.command(epilog="Example: [bold]appell torques puma line.csv --plot torques.png[/].")
+    @app.command(rich_help_panel=SIMULATE, epilog="Example: [bold]appell torques puma line.csv --plot torques.png[/].")
     def torques(
         robot: RobotName,
         motion: Annotated[
             Path, typer.Argument(help="Record with columns t, q_<coordinate>, and v_, a_ if they are known.")
         ],
-        samples: Annotated[int, typer.Option(min=2, help="Equally spaced times.")] = 201,
+        samples: Annotated[int, typer.Option(min=2, help="How many times, equally spaced over the motion.")] = 201,
         output: Output = None,
         plot: Plot = None,
         actuators: Actuators = False,
         base: Base = "fixed",
         physical: Physical = True,
+        json: Json = False,
         force: Force = False,
     ) -> None:
         """The joint forces that a motion takes."""
@@ -48,8 +56,11 @@ def register(app: typer.Typer) -> None:
         if (lost := np.flatnonzero(~np.isfinite(tau).all(axis=-1))).size:
             check_pose(dyn, asked.q[lost[0]])
         found = Record.of(asked.t, moves | {"tau": tau}, names, units=record_units(arm), about={"robot": arm.name})
-        console = screen()
-        console.print(_table(dyn, found))
+        answer, console = _answer(dyn, found), screen(aside=json)
+        if json:
+            tell(answer)
+        else:
+            console.print(_table(answer))
         if output is not None:
             found.write(output, overwrite=True)
             say(console, f"written {output}, {samples} samples")
@@ -58,26 +69,38 @@ def register(app: typer.Typer) -> None:
             say(console, f"drawn {plot}")
 
 
-def _table(dyn, found):
+def _answer(dyn: Dynamics, found: Record) -> dict[str, Any]:
     """Extremes of every actuator, beside its limit where it has one."""
     import numpy as np
-    from rich import box
-    from rich.markup import escape
-    from rich.table import Table
-    from rich.text import Text
 
     from appell.motion.names import FORCES
 
     system, tau = dyn.system, found.tau
     power = np.abs(tau * np.einsum("tij,tj->ti", dyn.actuator_jacobian(found.q), found.v)).max(axis=0)
-    title = Text(f"{system.name}: actuator forces over {found.t[-1]:.6g} s")
-    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD)
-    for k, column in enumerate(("actuator", "lowest", "highest", "rms", "limit", "unit", "highest power, W")):
-        table.add_column(column, justify="left" if k in (0, 5) else "right")
-    for k, (name, actuator) in enumerate(zip(system.actuator_names, system.actuators, strict=True)):
-        limit, force = actuator.torque_limit, tau[:, k]
-        cells = [f"{x:.5g}" for x in (force.min(), force.max(), np.sqrt(np.mean(force**2)), power[k])]
-        over = np.abs(force).max() > limit
-        bound = "" if limit == np.inf else f"[red]{limit:g} exceeded[/]" if over else f"{limit:g}"
-        table.add_row(escape(name), *cells[:3], bound, FORCES[system.actuator_units[k]], cells[3])
-    return table
+    rows = [
+        {
+            "actuator": name,
+            "lowest": force.min(),
+            "highest": force.max(),
+            "rms": np.sqrt(np.mean(force**2)),
+            "limit": None if actuator.torque_limit == np.inf else actuator.torque_limit,
+            "exceeded": bool(np.abs(force).max() > actuator.torque_limit),
+            "unit": FORCES[unit],
+            "highest_power": most,
+        }
+        for name, actuator, unit, force, most in zip(
+            system.actuator_names, system.actuators, system.actuator_units, tau.T, power, strict=True
+        )
+    ]
+    units = {"duration": "s", "lowest, highest, rms, limit": "unit of the row", "highest_power": "W"}
+    return {"robot": system.name, "duration": found.t[-1] - found.t[0], "actuators": rows, "units": units}
+
+
+def _table(answer: dict[str, Any]) -> Table:
+    rows = [
+        row | {"limit": Markup(f"[red]{row['limit']:g} exceeded[/]") if row["exceeded"] else row["limit"]}
+        for row in answer["actuators"]
+    ]
+    heads = {"actuator": "actuator", **{key: (key, ".5g") for key in ("lowest", "highest", "rms")}}
+    heads |= {"limit": ("limit", "g"), "unit": "unit", "highest_power": ("highest power, W", ".5g")}
+    return table(rows, heads, f"{answer['robot']}: actuator forces over {answer['duration']:.6g} s")

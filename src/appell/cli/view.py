@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from appell.cli.options import Base, Force, NoBrowser, Outside, Physical, Port, Walls
+from appell.cli import completions
+from appell.cli.options import LOOK, Base, Force, NoBrowser, Outside, Physical, Port, Walls
 from appell.errors import ArgumentError, DescriptionError
 
 if TYPE_CHECKING:
@@ -19,8 +20,9 @@ PAGES = (".html", ".htm")
 
 def register(app: typer.Typer) -> None:
     @app.command(
+        rich_help_panel=LOOK,
         epilog="Examples: [bold]appell view panda[/]; [bold]appell view arm.urdf --q 0,0.5,0[/]; "
-        "[bold]appell view fall.npz --html fall.html[/]; [bold]appell view one.csv two.csv --robot puma[/]."
+        "[bold]appell view fall.npz --html fall.html[/]; [bold]appell view one.csv two.csv --robot puma[/].",
     )
     def view(
         shown: Annotated[
@@ -30,10 +32,19 @@ def register(app: typer.Typer) -> None:
                 help="A robot: a zoo name, a .urdf, .xml (MJCF), .sdf or .toml file, a robot of an installed package "
                 "(talos, robot_descriptions:go2_description). Or records to play over each other: .csv, .npz, "
                 ".parquet, .log.",
+                autocompletion=completions.robots,
             ),
         ],
-        robot: Annotated[str, typer.Option(help="Whose motion the records are; if none, whose they say.")] = "",
-        q: Annotated[str, typer.Option(help="Where a robot stands, numbers with commas; its home if none.")] = "",
+        robot: Annotated[
+            str,
+            typer.Option(
+                help="Whose motion the records are; as they say themselves if not given.",
+                autocompletion=completions.robots,
+            ),
+        ] = "",
+        q: Annotated[
+            str, typer.Option(help="Where a robot stands, numbers with commas: 0,0.5,1; its home if not given.")
+        ] = "",
         wall: Walls = None,
         outside: Outside = False,
         base: Base = "fixed",

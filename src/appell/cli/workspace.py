@@ -8,7 +8,9 @@ from typing import Annotated
 
 import typer
 
-from appell.cli.options import Force, Physical
+from appell.cli import completions
+from appell.cli.answers import tell
+from appell.cli.options import LOOK, Force, Json, Physical
 from appell.errors import ArgumentError
 
 RANGES = {  # the two coordinates of a map if none are named, and from where to where
@@ -21,9 +23,17 @@ RANGES = {  # the two coordinates of a map if none are named, and from where to 
 
 
 def register(app: typer.Typer) -> None:
-    @app.command(epilog="Example: [bold]appell workspace five-bar --over x=-0.6:0.6 --over y=0:0.7[/].")
+    @app.command(
+        rich_help_panel=LOOK,
+        epilog="Example: [bold]appell workspace five-bar --over x=-0.6:0.6 --over y=0:0.7[/].",
+    )
     def workspace(
-        robot: Annotated[str, typer.Argument(help="A mechanism of the zoo, or a .toml file of one.")],
+        robot: Annotated[
+            str,
+            typer.Argument(
+                help="A mechanism of the zoo, or a .toml file of one.", autocompletion=completions.mechanisms
+            ),
+        ],
         over: Annotated[
             list[str] | None, typer.Option(help="A coordinate and its range, name=from:to, in m or rad; give two.")
         ] = None,
@@ -32,6 +42,7 @@ def register(app: typer.Typer) -> None:
             Path | None, typer.Option("--output", "-o", help="Picture to write; ROBOT-workspace.png if none.")
         ] = None,
         physical: Physical = True,
+        json: Json = False,
         force: Force = False,
     ) -> None:
         """Draw reach and condition number of a parallel robot over two coordinates."""
@@ -53,9 +64,17 @@ def register(app: typer.Typer) -> None:
             axes[name] = np.linspace(low, high, points)
         found = survey(Dynamics(system), axes)
         save(found.plot(), path)
-        least = f"{found.condition.min():.3g}" if found.share else "-"
+        least = found.condition.min() if found.share else None
+        if json:
+            ranges = {name: [values[0], values[-1]] for name, values in axes.items()}
+            units = dict(zip(system.coordinate_names, system.coordinate_units, strict=True))
+            answer = {"robot": system.name, "over": ranges, "poses": found.condition.size, "share": found.share}
+            units = {name: units[name] for name in axes} | {"share": "1", "least_condition": "1"}
+            tell(answer | {"least_condition": least, "map": path, "units": units})
+            return
         reached = f"{found.share:.1%} of {found.condition.size:,} poses in reach"
-        say(screen(), f"{reached}, least condition number {least}; map in {path}")
+        lowest = "-" if least is None else f"{least:.3g}"
+        say(screen(), f"{reached}, least condition number {lowest}; map in {path}")
 
 
 def _usual(system) -> tuple[str, ...]:

@@ -108,7 +108,7 @@ class Function(Exports):
 
     @once
     def _loops(self) -> UfuncLoops:
-        return UfuncLoops(self.fused, self.__doc__ or "")
+        return UfuncLoops(self.fused, self.__doc__ or "", owner=self.owner)
 
     @once
     def _caller(self) -> Caller:
@@ -154,7 +154,7 @@ class Function(Exports):
         """The machine code for one sample; loaded once, however many bindings there are."""
         kind = np.dtype(dtype)
         if kind not in self._kernels:
-            self._kernels[kind] = load_kernel(self.fused, kind, "single")
+            self._kernels[kind] = load_kernel(self.fused, kind, "single", owner=self.owner)
         return self._kernels[kind]
 
     def packed(self) -> Packed:

@@ -56,12 +56,13 @@ def _found(key: str, begin: float) -> Formula | None:
 
 def _made(key: str, make: Callable[[], Formula], begin: float) -> Formula:
     made = make()
-    LOG.info("%s: %d nodes traced in %.3f s", made.name, length(made), perf_counter() - begin)
-    if length(made) < LONG:
-        return made
-    run = fused(made)
-    disk.keep(key, _packed(made, run))
-    return _kind(made)(_face(made), length(made), lambda: made, lambda: run)
+    seconds = perf_counter() - begin
+    run = fused(made) if length(made) >= LONG else None
+    if run is not None:
+        disk.keep(key, _packed(made, run))
+    about = {"work": "deriving", "function": made.name, "owner": "", "seconds": seconds, "made": True, "key": key}
+    LOG.info("%s: %d nodes traced in %.3f s", made.name, length(made), seconds, extra=about)
+    return made if run is None else _kind(made)(_face(made), length(made), lambda: made, lambda: run)
 
 
 class Kept:

@@ -20,29 +20,67 @@ if TYPE_CHECKING:
 Table = tuple[str, list[str], list[list[str]]]  # title, heading, rows
 
 
+def facts(verdict: Assessment) -> dict[str, Any]:
+    """All that a report tells, as plain data: numbers in full, torques in N m or N, shares of the torque's range."""
+    names = verdict.judgements[0].estimator.sought_.system.actuator_names
+    best = verdict.best
+    e, unsure = best.estimator, set(best.unsure)
+    values = zip(e.base_.names, e.base_parameters_, e.std_, e.intervals(), strict=True)
+    return {
+        "passed": verdict.passed,
+        "best": best.title,
+        "methods": [
+            {
+                "method": j.title,
+                "relative": dict(zip(names, j.errors["relative"], strict=True)),
+                "r2": float(np.mean(j.errors["r2"])),
+                "condition": j.estimator.condition_,
+                "can_exist": exists(j),
+                "passed": j.passed,
+            }
+            for j in (*verdict.judgements, verdict.described)
+        ],
+        "joints": [
+            {"joint": name} | {key: best.errors[key][k] for key in ("rms", "max", "relative", "r2", "counted")}
+            for k, name in enumerate(names)
+        ],
+        "parameters": [
+            {"parameter": name, "value": value, "std": std, "low": low, "high": high, "unsure": name in unsure}
+            for name, value, std, (low, high) in values
+        ],
+        "told": paragraphs(verdict),
+        "units": {
+            "rms, max": "N m or N",
+            "relative": "of the torque's range",
+            "counted": "of the rows",
+            "value, std, low, high": "SI",
+        },
+    }
+
+
 def tables(verdict: Assessment) -> list[Table]:
-    names = list(verdict.judgements[0].estimator.sought_.system.actuator_names)
+    found = facts(verdict)
+    best, names = found["best"], [row["joint"] for row in found["joints"]]
     compare = [
-        [j.title, *(f"{100 * x:.2f}" for x in j.errors["relative"]), f"{np.mean(j.errors['r2']):.5f}",
-         f"{j.estimator.condition_:.3g}", exists(j),
-         "pass" if j.passed else "FAIL"]
-        for j in (*verdict.judgements, verdict.described)
+        [row["method"], *(f"{100 * x:.2f}" for x in row["relative"].values()), f"{row['r2']:.5f}",
+         f"{row['condition']:.3g}", row["can_exist"], "pass" if row["passed"] else "FAIL"]
+        for row in found["methods"]
     ]  # fmt: skip
     heading = ["method", *(f"{name} %" for name in names), "R²", "condition", "can exist", "verdict"]
-    best = verdict.best
     joints = [
-        [name, *(f"{best.errors[key][k]:.4g}" for key in ("rms", "max")), f"{100 * best.errors['relative'][k]:.3f}",
-         f"{best.errors['r2'][k]:.5f}", f"{100 * best.errors['counted'][k]:.0f}"]
-        for k, name in enumerate(names)
+        [row["joint"], f"{row['rms']:.4g}", f"{row['max']:.4g}", f"{100 * row['relative']:.3f}", f"{row['r2']:.5f}",
+         f"{100 * row['counted']:.0f}"]
+        for row in found["joints"]
+    ]  # fmt: skip
+    values = [
+        [str(k), row["parameter"], f"{row['value']:.6g}", f"{row['std']:.2g}", f"{row['low']:.5g} … {row['high']:.5g}",
+         "unsure" if row["unsure"] else ""]
+        for k, row in enumerate(found["parameters"], start=1)
     ]  # fmt: skip
     return [
         ("Held-out motion: rms error in percent of the torque's range", heading, compare),
-        (f"Joint by joint: {best.title}", ["joint", "rms", "largest", "% of range", "R²", "% of rows"], joints),
-        (
-            f"Base parameters: {best.title}",
-            ["", "parameter", "value", "standard deviation", "95 % interval", ""],
-            _values(best),
-        ),
+        (f"Joint by joint: {best}", ["joint", "rms", "largest", "% of range", "R²", "% of rows"], joints),
+        (f"Base parameters: {best}", ["", "parameter", "value", "standard deviation", "95 % interval", ""], values),
     ]
 
 
@@ -50,15 +88,6 @@ def exists(judgement: Judgement) -> str:
     """Whether what was found can exist, and what cannot."""
     wrong = [*judgement.impossible, *(parameter.name for parameter in judgement.negative)]
     return "no: " + ", ".join(wrong) if wrong else "yes"
-
-
-def _values(judgement: Judgement) -> list[list[str]]:
-    e, unsure = judgement.estimator, set(judgement.unsure)
-    rows = zip(e.base_.names, e.base_parameters_, e.std_, e.intervals(), strict=True)
-    return [
-        [str(k + 1), name, f"{value:.6g}", f"{std:.2g}", f"{low:.5g} … {high:.5g}", "unsure" if name in unsure else ""]
-        for k, (name, value, std, (low, high)) in enumerate(rows)
-    ]
 
 
 def paragraphs(verdict: Assessment) -> list[str]:

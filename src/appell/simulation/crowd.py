@@ -21,11 +21,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from appell.display.bar import Bar
 from appell.motion.curve import Piece
 from appell.motion.event import Event
 from appell.simulation.examination import Examination
 from appell.simulation.phase import Phase
-from appell.simulation.progress import Bar
 from appell.simulation.reaction import react
 from appell.simulation.status import Status, Stop
 from appell.simulation.time_stepping import Stride, TimeStepping

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from appell.display.bar import Bar
 from appell.motion.curve import Piece
 from appell.motion.event import Event
 from appell.simulation.conditions import Ending, Endings
@@ -20,7 +21,6 @@ from appell.simulation.flow import FreeMotion
 from appell.simulation.history import History
 from appell.simulation.integrate import Settings, pieces, still_pieces
 from appell.simulation.phase import Phase
-from appell.simulation.progress import Bar
 from appell.simulation.reaction import react
 from appell.simulation.status import Status, Stop
 from appell.simulation.watch import MIDDLE, SHORT, Sighting, first_event, floors, in_the_middle

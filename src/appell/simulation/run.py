@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from appell.display.bar import Bar
 from appell.dynamics import Dynamics
 from appell.errors import ArgumentError
 from appell.model.system import System
@@ -20,7 +21,6 @@ from appell.simulation.history import History
 from appell.simulation.hybrid import Run, run
 from appell.simulation.inputs import Inputs
 from appell.simulation.integrate import Settings
-from appell.simulation.progress import Bar
 from appell.simulation.sampled import Sampled
 from appell.simulation.singularities import Singularities
 from appell.simulation.start import dynamics_of, initial_configuration, starting_geometry, starting_phase, wanted_times
@@ -91,7 +91,7 @@ def simulate(
     history = History(flow, wanted_times(t_eval, t, until))
     state = Run(flow, starting_phase(flow, geometry, y), t, y, float(until), options, history, endings)
     try:
-        with Bar(t, until, progress) as bar:
+        with Bar("simulate", until, "s", start=t, enabled=progress) as bar:
             run(state, bar)
     except (Exception, KeyboardInterrupt) as error:
         error.record = _record(state)  # type: ignore[union-attr]

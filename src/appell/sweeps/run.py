@@ -152,7 +152,7 @@ def _work(pool: Pool, store: SweepStore, pending: list[np.ndarray], tried: list[
         span = range(block * store.block, min((block + 1) * store.block, store.count))
         parts = [known.pop(number) for number in span if number in known]
         stored = store.commit(Outcomes.joined([*parts, *([outcomes] if outcomes else [])]))
-        bar(len(stored.numbers), int((stored.status == FAILED).sum()))
+        bar.count(len(stored.numbers), int((stored.status == FAILED).sum()))
 
     def pieces() -> Iterator[np.ndarray]:
         for numbers in pending:

@@ -133,7 +133,7 @@ def test_pinocchio_computes_the_same_before_anything_is_timed(name):
 def test_bench_measures_shows_and_saves(tmp_path):
     path = tmp_path / "results.json"
     parts = ["--part", "batch", "--part", "call", "--part", "counts"]
-    result = run("--robot", "pendulum", "--quick", "--batch", "64", *parts, "--json", str(path))
+    result = run("--robot", "pendulum", "--quick", "--batch", "64", *parts, "--output", str(path))
     assert result.exit_code == 0
     assert "pendulum inverse dynamics" in result.output
     found = Report.read(path)
@@ -146,7 +146,7 @@ def test_bench_measures_shows_and_saves(tmp_path):
 
 def test_time_to_first_result_is_taken_in_fresh_processes(tmp_path):
     path = tmp_path / "results.json"
-    result = run("--robot", "pendulum", "--quick", "--part", "start", "--json", str(path))
+    result = run("--robot", "pendulum", "--quick", "--part", "start", "--output", str(path))
     assert result.exit_code == 0
     found = {figure.key: figure.value for figure in Report.read(path).figures}
     assert found["appell/start/import"] > 0

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 import appell as ap
+from appell.display.bar import Bar
 from appell.errors import ArgumentError
 from appell.simulation import Rollout
-from appell.simulation.progress import Bar
 from appell.simulation.rollouts import chunks
 from free_bodies import box
 from robots import random_chain
@@ -198,7 +198,7 @@ def test_ctrl_c_leaves_what_there_is(arm, starts, monkeypatch):
 def test_a_rollout_tells_a_bar_how_far_it_is(arm, starts, monkeypatch):
     monkeypatch.setattr(chunks, "FIRST", 1)
     told = []
-    monkeypatch.setattr(Bar, "__call__", lambda self, t: told.append((self.label, self.until, t)))
+    monkeypatch.setattr(Bar, "__call__", lambda self, t: told.append((self.label, self.total, t)))
     arm(starts, steps=10, dt=0.1, check=False)
     assert {(label, until) for label, until, _ in told} == {("rollout", 1.0)}
     times = [t for *_, t in told]

@@ -107,7 +107,7 @@ class March:
     @once
     def _loops(self) -> UfuncLoops:
         counts = len(self.horizon.carried), len(self.horizon.held)
-        return UfuncLoops(self.step.fused, self.__doc__ or "", march=counts)
+        return UfuncLoops(self.step.fused, self.__doc__ or "", march=counts, owner=self.owner)
 
     @once
     def _made(self) -> np.ufunc:

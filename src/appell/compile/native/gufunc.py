@@ -60,10 +60,17 @@ def _check(tape: Formula) -> None:
 class UfuncLoops:
     """Everything NumPy holds pointers to: the loops, their types, the names, and the code itself."""
 
-    def __init__(self, tape: Formula, doc: str = "", form: Form | None = None, march: tuple[int, int] | None = None):
+    def __init__(
+        self,
+        tape: Formula,
+        doc: str = "",
+        form: Form | None = None,
+        march: tuple[int, int] | None = None,
+        owner: str = "",
+    ):
         """`march` says how many inputs are carried and how many held, if the tape is a step that is repeated."""
         _check(tape)
-        self._tape, self._form = tape, form
+        self._tape, self._form, self._owner = tape, form, owner
         self._axes = formula_axes(tape) if march is None else march_axes(tape, sum(march))
         self._settings = {} if march is None else {"carried": march[0], "held": march[1]}
         self._codes: dict[np.dtype, Code] = {}
@@ -82,7 +89,7 @@ class UfuncLoops:
         with MAKING:
             if kind not in self._codes:
                 function = "march" if self._settings else "loop"
-                self._codes[kind] = load_kernel(self._tape, kind, function, self._form, **self._settings)
+                self._codes[kind] = load_kernel(self._tape, kind, function, self._form, self._owner, **self._settings)
                 self._functions[_KINDS.index(kind)] = self._codes[kind].address
         return self._codes[kind]
 

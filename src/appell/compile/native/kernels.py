@@ -4,7 +4,9 @@ The key of a kernel covers all that its machine code depends on: the tape, the n
 form, the target and LLVM, and the sources of everything that turns a tape into an object, to the last coefficient of
 the sine. A loop has the widest registers of the machine; one sample alone gains nothing by them.
 
-How long it took, and whether it was made or found, is logged: `logging.getLogger("appell")`, level INFO.
+How long it took, and whether it was made or found, is logged: `logging.getLogger("appell")`, level INFO; that it begins
+to be made, level DEBUG. The records have the same as attributes: `work`, `function`, `owner`, `made`,
+`seconds`, `key`.
 """
 
 from __future__ import annotations
@@ -42,10 +44,12 @@ ALONE = 8  # bytes of a register of one sample: its frame is small, and wide reg
 KERNELS: dict[str, Callable[..., str]] = {"loop": loop_kernel, "single": single_kernel, "march": march_kernel}
 
 
-def load_kernel(tape: Formula, dtype: DTypeLike, function: str, form: Form | None = None, **settings: int) -> Code:
+def load_kernel(
+    tape: Formula, dtype: DTypeLike, function: str, form: Form | None = None, owner: str = "", **settings: int
+) -> Code:
     """A function of a tape, one of `KERNELS`, ready to be called; in the form that suits the machine, or this.
 
-    The settings of a march are how many of its inputs are `carried` and how many `held`.
+    The settings of a march are how many of its inputs are `carried` and how many `held`. The log names the `owner`.
     """
     code = np.dtype(dtype).char
     if code not in FORMATS:
@@ -56,17 +60,21 @@ def load_kernel(tape: Formula, dtype: DTypeLike, function: str, form: Form | Non
     key = hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
     begin, origin = perf_counter(), "found in the cache"
+    about = {"work": "compiling", "function": tape.name, "owner": owner}
 
     def make() -> bytes:
         nonlocal origin
         origin = "made"
+        LOG.debug("%s, %s for %s: to be made", tape.name, function, np.dtype(code), extra=about)
         return assemble(KERNELS[function](tape, FORMATS[code], target.has_fma, form, **settings), target, tape.name)
 
     image = disk.fetch(key, make)
     loaded = Code(image, function)
+    seconds = perf_counter() - begin
     LOG.info(
         "%s, %s for %s: %d bytes of machine code %s in %.3f s",
-        *(tape.name, function, np.dtype(code), len(image), origin, perf_counter() - begin),
+        *(tape.name, function, np.dtype(code), len(image), origin, seconds),
+        extra=about | {"seconds": seconds, "made": origin == "made", "key": key},
     )
     return loaded
 

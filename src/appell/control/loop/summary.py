@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import zip_longest
 from typing import Any
 
 import numpy as np
@@ -28,13 +27,6 @@ class Summary:
     skipped: int  # ticks that were slept through
     latest: float  # the latest wake-up after its time
     fault: str
-
-    def rows(self) -> list[list[str]]:
-        """Name, largest and final error in mrad or mm; and beside them an actuator and its largest torque."""
-        errors = zip(self.coordinates, self.largest_error, self.final_error, strict=True)
-        left = [[name, f"{1e3 * most:.3f}", f"{1e3 * last:+.3f}"] for name, most, last in errors]
-        right = [[name, f"{most:.2f}"] for name, most in zip(self.actuators, self.largest_torque, strict=True)]
-        return [a + b for a, b in zip_longest(left, right, fillvalue=[""] * 3)]
 
 
 def last_motion(log: Record) -> slice:

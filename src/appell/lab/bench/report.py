@@ -27,8 +27,10 @@ class Report:
     batch: int
     quick: bool = False
 
-    def save(self, path: Path) -> None:
-        content = {
+    @property
+    def content(self) -> dict[str, Any]:
+        """All of it as plain data; times are in s."""
+        return {
             "date": self.date,
             "batch": self.batch,
             "quick": self.quick,
@@ -36,7 +38,9 @@ class Report:
             "versions": self.versions,
             "figures": [figure.to_json() for figure in self.figures],
         }
-        save_results(path, content)
+
+    def save(self, path: Path) -> None:
+        save_results(path, self.content)
 
     @staticmethod
     def read(path: Path) -> Report:

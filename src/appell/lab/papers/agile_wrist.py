@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from rich.progress import Progress
 
 from appell.describe.zoo.mechanisms import agile_wrist
+from appell.display.bar import Bar
 from appell.dynamics import Dynamics
 from appell.lab.judges.verification import Verification, paper_trajectory, verify
 from appell.lab.papers.page import Page
@@ -24,9 +24,8 @@ def run(page: Page) -> None:
     _formulations(page, Dynamics(wrist), Dynamics(wrist, "explicit"))
     show_passivity(page, wrist)
     show_platform(page)
-    with Progress(console=page.console, transient=True) as bar:
-        task = bar.add_task("simulating the wrist with its loops closed by forces", total=UNTIL)
-        found = verify(wrist, UNTIL, progress=lambda t: bar.update(task, completed=t))
+    with Bar("simulating the wrist with its loops closed by forces", UNTIL, "s") as bar:
+        found = verify(wrist, UNTIL, progress=bar)
     _errors(page, found)
     page.figure("agile_wrist_trajectory", lambda figure: _draw_angles(figure, found))
     page.figure("agile_wrist_torques", lambda figure: _draw_torques(figure, found))

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from rich.progress import track
-
 from appell.compile.count import OpCount
 from appell.describe.load import load_tree
+from appell.display.bar import counted
 from appell.formulate.methods import INVERSE_DYNAMICS
 from appell.lab.counts.clock import nanoseconds
 from appell.lab.counts.growth import Growth, growth, products
@@ -31,7 +30,7 @@ def run(page: Page) -> None:
     page.note(RULE)
     for table in TABLES:
         rows, remarks = [], []
-        for row in track(table.rows, description=table.title, console=page.console, transient=True):
+        for row in counted(table.rows, table.title, "rows"):
             written, simple = growth(as_written, row.method, row.quantity), growth(simplified, row.method, row.quantity)
             rows.append(_cells(row, written, simple))
             remarks += _remarks(row, written)

@@ -5,8 +5,7 @@ Provenzano and Mata 2002 quote from the literature that O(n) methods win only be
 
 from __future__ import annotations
 
-from rich.progress import track
-
+from appell.display.bar import counted
 from appell.lab.counts.clock import nanoseconds
 from appell.lab.counts.crossover import CUBIC, LINEAR, Crossover, crossover
 from appell.lab.counts.kernels import kernel
@@ -22,7 +21,7 @@ TIMED = ("ABA, link coordinates", "CRBA, Featherstone", "Gibbs-Appell")
 def show(page: Page) -> None:
     """The table and the figure."""
     written, simple = crossover(as_written), crossover(simplified)
-    times = _times(page)
+    times = _times()
     rows = []
     for linear in LINEAR:
         for cubic in CUBIC:
@@ -40,9 +39,9 @@ def show(page: Page) -> None:
     page.figure("crossover", lambda figure: _draw(figure, written, times))
 
 
-def _times(page: Page) -> dict[str, dict[int, float]]:
+def _times() -> dict[str, dict[int, float]]:
     found: dict[str, dict[int, float]] = {name: {} for name in TIMED}
-    for n in track(SIZES, description="arms of many joints", console=page.console, transient=True):
+    for n in counted(SIZES, "arms of many joints", "arms"):
         robot = general_arm(n)
         for name in TIMED:
             found[name][n] = nanoseconds(kernel(robot, (LINEAR | CUBIC)[name], FORWARD), samples=512)

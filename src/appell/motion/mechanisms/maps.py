@@ -1,7 +1,7 @@
 """Maps of the workspace: where all legs reach, and how near to singular the actuator Jacobian is there.
 
-One call of the compiled `survey` covers the whole grid. The condition number of J grows without bound both where a leg
-is stretched (J infinite) and where the actuators lose hold of the platform (J singular). It compares metres with
+Calls of the compiled `survey` cover the grid block by block. The condition number of J grows without bound both where
+a leg is stretched (J infinite) and where the actuators lose hold of the platform (J singular). It compares metres with
 radians if the coordinates do.
 """
 
@@ -13,10 +13,13 @@ from typing import Any
 
 import numpy as np
 
+from appell.display.bar import Bar
 from appell.dynamics import Dynamics
 from appell.errors import ArgumentError, ModelError, unknown_name
 from appell.model.mechanism import Mechanism
 from appell.motion.pictures.look import label, new_figure, styled
+
+BLOCK = 10_000  # poses a call
 
 
 @dataclass(frozen=True)
@@ -69,7 +72,7 @@ def workspace(dyn: Dynamics, axes: Mapping[str, Any], at=None) -> Workspace:
     if not isinstance(mechanism, Mechanism):
         raise ModelError(
             f"{mechanism.owner} is a tree: every q within its limits is in reach, and its drives hold it everywhere.",
-            expected="a mechanism, such as ap.load('delta')",
+            expected="a mechanism, such as 'delta'",
         )
     known = mechanism.coordinates
     if not axes:
@@ -88,10 +91,23 @@ def workspace(dyn: Dynamics, axes: Mapping[str, Any], at=None) -> Workspace:
     q[...] = mechanism.start if at is None else at
     for name, grid in zip(values, grids, strict=True):
         q[..., known.index(name)] = grid
+    poses = q.reshape(-1, mechanism.nq)
+    margin, condition = np.full((2, len(poses)), np.inf)
+    with Bar("workspace", len(poses), "poses") as bar:
+        for begin in range(0, len(poses), BLOCK):
+            block = slice(begin, begin + BLOCK)
+            margin[block], condition[block] = _surveyed(dyn, bool(mechanism.reaches), poses[block])
+            bar(min(begin + BLOCK, len(poses)))
+    shape = grids[0].shape
+    return Workspace(mechanism, tuple(values), tuple(values.values()), margin.reshape(shape), condition.reshape(shape))
+
+
+def _surveyed(dyn: Dynamics, reaches: bool, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The margin of reach and the condition number of poses; infinite where there is none."""
     with np.errstate(invalid="ignore"):
-        *margins, J = dyn.survey(q) if mechanism.reaches else (dyn.actuator_jacobian(q),)
-    margin = margins[0].min(axis=-1) if margins else np.full(grids[0].shape, np.inf)
+        *margins, J = dyn.survey(q) if reaches else (dyn.actuator_jacobian(q),)
+    margin = margins[0].min(axis=-1) if margins else np.full(len(q), np.inf)
     inside = np.isfinite(J).all(axis=(-2, -1)) & (margin >= 0.0)
-    condition = np.full(grids[0].shape, np.inf)
+    condition = np.full(len(q), np.inf)
     condition[inside] = np.linalg.cond(J[inside])
-    return Workspace(mechanism, tuple(values), tuple(values.values()), margin, condition)
+    return margin, condition

@@ -11,7 +11,7 @@ Everything that an answer needs is compiled by `prepare`, so that each takes a f
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
@@ -84,11 +84,18 @@ class SystemPuppet:
     def _poses(self) -> np.ndarray:
         return self._setting.poses(self.q)
 
-    def prepare(self) -> None:
-        """Compile all that answers need."""
+    @property
+    def steps(self) -> int:
+        """Of `prepare`."""
+        return 1 + len(self._grips)
+
+    def prepare(self, done: Callable[[], None] = lambda: None) -> None:
+        """Compile all that answers need; `done` is called after each of the steps."""
         self._poses()
+        done()
         for k, grip in enumerate(self._grips):
             self._follower(k).follow(self.dyn.pose(grip.body)(self.q) @ np.array(grip.pose.matrix, float), self.q)
+            done()
 
     # ---- what a page asks
 

@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterable
 from typing import Any
 
+from appell.display.bar import Bar
 from appell.display.server import serve
 from appell.display.viewer import Viewer
 from appell.dynamics import Dynamics
@@ -16,6 +17,8 @@ from appell.motion.pictures.drawing import catalogue_of
 from appell.motion.pictures.moved import moved
 from appell.motion.pictures.puppet import SystemPuppet, playing
 from appell.motion.record import Record
+
+NOTICED = 1.0  # s from which on compiling is worth a line
 
 
 def view(
@@ -58,14 +61,12 @@ def view(
 
 
 def _prepare(puppet: SystemPuppet) -> None:
-    """Compile what answers need, and say so where a person looks on."""
-    seen = sys.stderr.isatty()
-    if seen:
-        print(f"compiling {puppet.system.name} ...", end="", flush=True, file=sys.stderr)
+    """Compile what answers need, with a bar; if it took long, say how long."""
     start = time.perf_counter()
-    puppet.prepare()
-    if seen:
-        print(f" {time.perf_counter() - start:.1f} s", file=sys.stderr)
+    with Bar(f"compiling {puppet.system.name}", puppet.steps, "functions") as bar:
+        puppet.prepare(bar.advance)
+    if (spent := time.perf_counter() - start) >= NOTICED:
+        print(f"compiled {puppet.system.name} in {spent:.1f} s", file=sys.stderr)
 
 
 def _is_script() -> bool:

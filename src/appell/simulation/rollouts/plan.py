@@ -19,12 +19,12 @@ import numpy as np
 
 from appell.compile.function import Function
 from appell.compile.marching.march import March
+from appell.display.bar import Bar
 from appell.dynamics import Dynamics
 from appell.errors import ArgumentError, unknown_name
 from appell.model.system import System
 from appell.motion.records import Records
 from appell.simulation.contact import Contact
-from appell.simulation.progress import Bar
 from appell.simulation.rollouts.arguments import kind_of
 from appell.simulation.rollouts.changes import Change, change_of, dual_march
 from appell.simulation.rollouts.contacts.impulses import SWEEPS, Impulses
@@ -138,7 +138,7 @@ class Rollout:
             self._check_step(task)
         run = Results(self, task.as_kind(kind), energy)
         try:
-            with Bar(0.0, steps * dt, progress, label="rollout") as bar:
+            with Bar("rollout", steps * dt, "s", enabled=progress) as bar:
                 run.march(threads, bar)
         except KeyboardInterrupt as error:
             error.records = run.records()  # type: ignore[attr-defined]

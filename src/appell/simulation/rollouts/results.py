@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from appell.display.bar import Bar
 from appell.errors import ArgumentError
 from appell.motion.names import record_names, record_units
 from appell.motion.records import Records
-from appell.simulation.progress import Bar
 from appell.simulation.rollouts.chunks import march_on
 from appell.simulation.rollouts.contacts.impulses import Impulses
 from appell.simulation.rollouts.task import RolloutTask

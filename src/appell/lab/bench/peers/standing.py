@@ -51,8 +51,10 @@ class Standing:
         """The best time of a contestant, as it would be at the fastest anchor."""
         return timing.best * self.anchor / contest.anchor.best
 
-    def save(self, path: Path) -> None:
-        content = {
+    @property
+    def content(self) -> dict[str, Any]:
+        """All of it as plain data; times are in s."""
+        return {
             "date": self.date,
             "quick": self.quick,
             "machine": self.machine,
@@ -61,7 +63,9 @@ class Standing:
             "anchor": self.anchor,
             "contests": [contest.to_json() for contest in self.contests],
         }
-        save_results(path, content)
+
+    def save(self, path: Path) -> None:
+        save_results(path, self.content)
 
     @staticmethod
     def read(path: Path) -> Standing:

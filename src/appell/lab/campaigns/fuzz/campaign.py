@@ -103,11 +103,15 @@ def run(
     return bags
 
 
-def save(bags: Sequence[Bag], path: Path) -> None:
-    """Machine, versions and figures as JSON, put in place whole."""
+def content(bags: Sequence[Bag]) -> dict[str, Any]:
+    """Machine, versions and figures as plain data; times are in s."""
     when = datetime.now(UTC).strftime("%Y-%m-%d")
     found = [asdict(bag) for bag in bags]
-    content: dict[str, Any] = {"date": when, "machine": machine(), "versions": versions(), "hunts": found}
+    return {"date": when, "machine": machine(), "versions": versions(), "hunts": found}
+
+
+def save(bags: Sequence[Bag], path: Path) -> None:
+    """The content as JSON, put in place whole."""
     part = path.with_name(f"{path.name}.part")
-    part.write_text(json.dumps(content, indent=1, ensure_ascii=False, default=str) + "\n", encoding="utf-8")
+    part.write_text(json.dumps(content(bags), indent=1, ensure_ascii=False, default=str) + "\n", encoding="utf-8")
     part.replace(path)
