@@ -15,6 +15,7 @@ from appell.describe.files import KINDS, is_directory, read_text
 from appell.describe.formats import BEFORE, format_of_file, format_of_text, format_of_xml
 from appell.describe.looks import MeshFiles
 from appell.describe.mechanism_toml import makers, refuse_options
+from appell.describe.srdf import with_posture
 from appell.describe.toml import read_toml
 from appell.describe.urdf import read_urdf
 from appell.describe.values import shortened
@@ -85,7 +86,10 @@ def load(
     elif isinstance(source, str) and (format := format_of_text(source)):
         system = load_text(source.lstrip(BEFORE), format, **options)
     else:
-        system = _load_file(source, _installed(source) or _path(source), arguments, options)
+        path = _installed(source)
+        system = _load_file(source, path or _path(source), arguments, options)
+        if path in examples().values() and isinstance(system, Robot):
+            system = with_posture(system, path)
     return _closed(system if name is None else _renamed(system, name), tuple(loops))
 
 

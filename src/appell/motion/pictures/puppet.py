@@ -87,12 +87,13 @@ class SystemPuppet:
     @property
     def steps(self) -> int:
         """Of `prepare`."""
-        return 1 + len(self._grips)
+        return 2 + len(self._grips)
 
     def prepare(self, done: Callable[[], None] = lambda: None) -> None:
-        """Compile all that answers need; `done` is called after each of the steps."""
-        self._poses()
-        done()
+        """Read meshes and compile all that answers need; `done` is called after each of the steps."""
+        for first in (lambda: self._staged, self._poses):
+            first()
+            done()
         for k, grip in enumerate(self._grips):
             self._follower(k).follow(self.dyn.pose(grip.body)(self.q) @ np.array(grip.pose.matrix, float), self.q)
             done()

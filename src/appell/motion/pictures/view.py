@@ -61,12 +61,12 @@ def view(
 
 
 def _prepare(puppet: SystemPuppet) -> None:
-    """Compile what answers need, with a bar; if it took long, say how long."""
+    """Read meshes and compile what answers need, with a bar; if it took long, say how long."""
     start = time.perf_counter()
-    with Bar(f"compiling {puppet.system.name}", puppet.steps, "functions") as bar:
+    with Bar(f"preparing {puppet.system.name}", puppet.steps, "parts") as bar:
         puppet.prepare(bar.advance)
     if (spent := time.perf_counter() - start) >= NOTICED:
-        print(f"compiled {puppet.system.name} in {spent:.1f} s", file=sys.stderr)
+        print(f"prepared {puppet.system.name} in {spent:.1f} s: meshes read, answers compiled", file=sys.stderr)
 
 
 def _is_script() -> bool:
