@@ -75,7 +75,7 @@ def register(app: typer.Typer) -> None:
             if len(shown) > 1 or robot:
                 raise ArgumentError(f"'{shown[0]}' is a robot.", expected="one robot by itself, or records")
             records, system = [], _robot(shown[0], base, physical, console)
-            given = {"walls": walls, "q": _configuration(q, system)}
+            given = {"walls": walls or (), "q": _configuration(q, system)}
         written = _write(records, system, given, html, movie)
         for path in written:
             say(console, f"written {path}")
@@ -137,7 +137,7 @@ def _write(
     if html is not None and records:
         records[0].to_html(html, *records[1:], **given, overwrite=True)
     elif html is not None:
-        from appell.motion.pictures.page import to_html
+        from appell.motion.pictures.pages import to_html
 
         to_html(system, html, **given, overwrite=True)
     if movie is not None:

@@ -68,14 +68,12 @@ class Limbs:
             return []
         start, end = segment.ends
         at_end = (*end, 0.0, 0.0, 0.0, 1.0)
+        color, body, name = self._color(owner), self._body(owner), owner or "world"
         if owner in self.loose and not self._carries(segment):
-            return [
-                Part(solids.sphere(KNOB * self.measure.radius), self._body(owner), at_end, paint(METAL), name=owner)
-            ]
+            return [Part(solids.sphere(KNOB * self.measure.radius), body, at_end, paint(METAL), name=name)]
         length = float(np.linalg.norm(end - start))
         pose = turned_to(end - start, (*(0.5 * (start + end)), 0.0, 0.0, 0.0, 1.0))
         first, last = self._radius(owner), self._radius(owner, 1)
-        color, body, name = self._color(owner), self._body(owner), owner or "world"
         if not segment.thin:
             return [Part(solids.rod(first, last, length), body, pose, color, name=name)]
         return [

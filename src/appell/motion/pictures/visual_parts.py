@@ -12,8 +12,10 @@ import numpy as np
 
 from appell.algebra.rotation import Pose
 from appell.display import solids
+from appell.display.mesh_file import read_mesh
 from appell.display.poses import poses
 from appell.display.scene import WORLD, Color, Mesh, Part
+from appell.display.thinning import shares, thinned
 from appell.errors import AppellError
 from appell.model.robot import Robot
 from appell.model.visual import Visual
@@ -72,9 +74,6 @@ def _key(visual: Visual) -> tuple[str, tuple[float, ...]]:
 
 def _files(visuals: tuple[Visual, ...]) -> tuple[dict, dict]:
     """What the files hold, by path and scale, thinned out to what all may have; and what is wrong with the others."""
-    from appell.display.mesh_file import read_mesh
-    from appell.display.thinning import shares, thinned
-
     files: dict[tuple[str, tuple[float, ...]], Painted] = {}
     flaws: dict[tuple[str, tuple[float, ...]], str] = {}
     for key in dict.fromkeys(_key(visual) for visual in visuals if visual.shape == "mesh"):
