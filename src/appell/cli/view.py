@@ -90,7 +90,7 @@ def _robot(name: str, base: str, physical: bool, console: Any) -> System:
     """The robot of a name or a file; one of the zoo with the meshes of its namesake, where these are installed."""
     from appell.cli.reading import read_system
     from appell.cli.screen import say
-    from appell.describe.catalogues import EXAMPLES, example
+    from appell.describe.catalogues import EXAMPLES, example, examples
     from appell.describe.load import zoo_names
 
     if name in zoo_names() and example(name) is not None:
@@ -99,6 +99,8 @@ def _robot(name: str, base: str, physical: bool, console: Any) -> System:
     system = read_system(name, base, physical)
     if not getattr(system.tree, "visuals", ()):
         say(console, f"{system.name}: drawn from its geometry, for its description says nothing of its looks")
+        if name in zoo_names() and not examples():
+            say(console, "some robots have meshes in the package example-robot-data: pip install example-robot-data")
     return system
 
 

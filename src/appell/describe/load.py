@@ -88,7 +88,7 @@ def load(
     else:
         path = _installed(source)
         system = _load_file(source, path or _path(source), arguments, options)
-        if path in examples().values() and isinstance(system, Robot):
+        if path is not None and path in examples().values() and isinstance(system, Robot):
             system = with_posture(system, path)
     return _closed(system if name is None else _renamed(system, name), tuple(loops))
 
