@@ -127,8 +127,9 @@ class SystemPuppet:
     def shown(self, thing: Any) -> Scene | Answer:
         """A scene or a record takes the stage; a configuration moves the system, which takes it again."""
         if isinstance(thing, Scene | Record):
+            scene = thing if isinstance(thing, Scene) else playing(thing, robot=thing.dynamics or self.dyn)
             self.live = False
-            return thing if isinstance(thing, Scene) else playing(thing, robot=thing.dynamics or self.dyn)
+            return scene
         self.q = self._checked(thing)
         if self.live:
             return Answer(self.sliders.values(self.q), self._poses())
