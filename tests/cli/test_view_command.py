@@ -20,10 +20,10 @@ from appell.cli.main import app
 from appell.describe import catalogues
 from appell.display.viewer import Viewer
 
-HOLLOW = """<robot name="look"><link name="base"/><link name="arm"><inertial><mass value="1"/><inertia ixx="0.1"
-iyy="0.1" izz="0.1" ixy="0" ixz="0" iyz="0"/></inertial><visual><geometry><mesh filename="missing/arm.stl"/></geometry>
-</visual></link><joint name="hinge" type="continuous"><parent link="base"/><child link="arm"/><axis xyz="0 1 0"/></joint>
-</robot>"""
+HOLLOW = """<robot name="look"><link name="base"/>
+<link name="arm"><inertial><mass value="1"/><inertia ixx="0.1" iyy="0.1" izz="0.1" ixy="0" ixz="0" iyz="0"/></inertial>
+<visual><geometry><mesh filename="missing/arm.stl"/></geometry></visual></link>
+<joint name="hinge" type="continuous"><parent link="base"/><child link="arm"/><axis xyz="0 1 0"/></joint></robot>"""
 
 
 @pytest.fixture
@@ -120,7 +120,8 @@ def test_simulate_shows_its_motion_with_walls_and_impacts(shown):
 
 
 def test_a_dropped_box_comes_to_rest_on_the_ground(shown):
-    command = "simulate box --wall plane:0,0,1 --restitution 0.5 --friction 0.4 --until 2 --view --no-browser".split()
+    drop = ["--wall", "plane:0,0,1", "--restitution", "0.5", "--friction", "0.4", "--until", "2"]
+    command = ["simulate", "box", *drop, "--view", "--no-browser"]
     assert CliRunner().invoke(app, command).exit_code == 0
     poses = shown[0].actors[0].motion.poses
     assert poses[0, 0, 2] == pytest.approx(1.0)

@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 from appell.display.scene import AT_ORIGIN, Actor, Handle, Scene, Slider
-from appell.display.server import LARGEST, Answer, serve
+from appell.display.server import LARGEST, Reply, serve
 from appell.errors import ArgumentError
 
 SLIDERS = (Slider("x", "m", -1.0, 1.0, 0.25), Slider("y", "m", -1.0, 1.0, 0.5))
@@ -42,13 +42,13 @@ class Drum:
         self.inside -= 1
         if values[0] == 0.125:
             raise ZeroDivisionError("a bug of the puppet")
-        return Answer(values, at(*values), "so be it")
+        return Reply(values, at(*values), "so be it")
 
     def dragged(self, actor, handle, pose, values):
-        return Answer(pose[:2], at(*pose[:2]))
+        return Reply(pose[:2], at(*pose[:2]))
 
     def shown(self, thing):
-        return thing if isinstance(thing, Scene) else Answer(thing, at(*thing))
+        return thing if isinstance(thing, Scene) else Reply(thing, at(*thing))
 
 
 @pytest.fixture

@@ -11,10 +11,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from appell.display.answer import Answer, Puppet
 from appell.display.encode import encoded
 from appell.display.news import News, plain
 from appell.display.page_text import page_text
+from appell.display.puppets import Puppet, Reply
 from appell.display.scene import Actor, Scene
 from appell.errors import ArgumentError, check_number
 
@@ -90,7 +90,7 @@ class Desk:
                 self.news.moved(found)
 
 
-def _moved(scene: Scene, answer: Answer) -> Scene:
+def _moved(scene: Scene, answer: Reply) -> Scene:
     """The scene with its first actor where the answer has it, for pages that are opened later."""
     first, *others = scene.actors
     sliders = [replace(slider, value=float(x)) for slider, x in zip(first.sliders, answer.values, strict=True)]

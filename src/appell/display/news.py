@@ -9,12 +9,12 @@ from __future__ import annotations
 import threading
 from typing import Any
 
-from appell.display.answer import Answer
+from appell.display.puppets import Reply
 
 PATIENCE = 20.0  # seconds until a page is told that there is nothing new
 
 
-def plain(answer: Answer) -> dict[str, Any]:
+def plain(answer: Reply) -> dict[str, Any]:
     """An answer as JSON has it."""
     poses = [[float(x) for x in pose] for pose in answer.poses]
     return {"values": [float(x) for x in answer.values], "poses": poses, "note": answer.note}
@@ -37,7 +37,7 @@ class News:
             self._staged, self._moved = self.number, None
             self._changed.notify_all()
 
-    def moved(self, answer: Answer) -> None:
+    def moved(self, answer: Reply) -> None:
         """The first actor of the scene is elsewhere."""
         with self._changed:
             self.number += 1

@@ -21,13 +21,13 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-from appell.display.answer import Answer, Puppet
 from appell.display.desk import Desk
+from appell.display.puppets import Puppet, Reply
 from appell.display.scene import Scene
 from appell.display.viewer import Viewer
 from appell.errors import AppellError, ArgumentError
 
-__all__ = ["Answer", "Puppet", "serve"]
+__all__ = ["Puppet", "Reply", "serve"]
 
 LOCAL = ("127.0.0.1", "localhost", "::1")
 LARGEST = 64 * 2**10  # bytes of a body; the sliders of the largest robots need a tenth of it
@@ -60,14 +60,14 @@ class PageServer(ThreadingHTTPServer):
 
     def __init__(self, desk: Desk, port: int):
         self.desk, self.token, self.closing = desk, secrets.token_urlsafe(12), False
-        super().__init__(("127.0.0.1", port), Request)
+        super().__init__(("127.0.0.1", port), PageRequest)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         if not isinstance(sys.exception(), LOST):
             super().handle_error(request, client_address)
 
 
-class Request(BaseHTTPRequestHandler):
+class PageRequest(BaseHTTPRequestHandler):
     """One request of a page."""
 
     server: PageServer

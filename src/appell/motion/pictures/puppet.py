@@ -18,8 +18,8 @@ from typing import Any
 
 import numpy as np
 
-from appell.display.answer import Answer
 from appell.display.poses import rotations
+from appell.display.puppets import Reply
 from appell.display.scene import Scene
 from appell.dynamics import Dynamics
 from appell.errors import ArgumentError
@@ -100,18 +100,18 @@ class SystemPuppet:
 
     # ---- what a page asks
 
-    def posed(self, actor: int, values: Sequence[float]) -> Answer:
+    def posed(self, actor: int, values: Sequence[float]) -> Reply:
         note = self._slide(values)
-        return Answer(self.sliders.values(self.q, values), self._poses(), note)
+        return Reply(self.sliders.values(self.q, values), self._poses(), note)
 
-    def dragged(self, actor: int, handle: int, pose: Sequence[float], values: Sequence[float]) -> Answer:
+    def dragged(self, actor: int, handle: int, pose: Sequence[float], values: Sequence[float]) -> Reply:
         if not np.allclose(values, self.sliders.values(self.q), rtol=SAME, atol=SAME):
             self._slide(values)
         target = np.eye(4)
         target[:3, :3], target[:3, 3] = rotations(np.array(pose)), pose[:3]
         found = self._follower(handle).follow(target, self.q)
         self.q = found.q
-        return Answer(self.sliders.values(self.q), self._poses(), found.note)
+        return Reply(self.sliders.values(self.q), self._poses(), found.note)
 
     def _slide(self, values: Sequence[float]) -> str:
         self.q, note = slid(self.system, self.dyn, self.q, self.sliders.put(values, self.q))
@@ -124,7 +124,7 @@ class SystemPuppet:
 
     # ---- what Python shows
 
-    def shown(self, thing: Any) -> Scene | Answer:
+    def shown(self, thing: Any) -> Scene | Reply:
         """A scene or a record takes the stage; a configuration moves the system, which takes it again."""
         if isinstance(thing, Scene | Record):
             scene = thing if isinstance(thing, Scene) else playing(thing, robot=thing.dynamics or self.dyn)
@@ -132,7 +132,7 @@ class SystemPuppet:
             return scene
         self.q = self._checked(thing)
         if self.live:
-            return Answer(self.sliders.values(self.q), self._poses())
+            return Reply(self.sliders.values(self.q), self._poses())
         self.live = True
         return self.scene
 

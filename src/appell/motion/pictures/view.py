@@ -5,18 +5,18 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from appell.display.bar import Bar
-from appell.display.server import serve
-from appell.display.viewer import Viewer
 from appell.dynamics import Dynamics
 from appell.errors import ArgumentError
 from appell.model.system import System
 from appell.motion.pictures.drawing import catalogue_of
 from appell.motion.pictures.moved import moved
-from appell.motion.pictures.puppet import SystemPuppet, playing
 from appell.motion.record import Record
+
+if TYPE_CHECKING:
+    from appell.display.viewer import Viewer
+    from appell.motion.pictures.puppet import SystemPuppet
 
 NOTICED = 1.0  # s from which on compiling is worth a line
 
@@ -41,6 +41,9 @@ def view(
     by `robot` and `walls`. The page is served to this machine alone, at a free port if `port` is 0. `wait=True` returns
     after Ctrl-C; None means that in scripts that are run in a terminal, which else would end and take the page along.
     """
+    from appell.display.server import serve
+    from appell.motion.pictures.puppet import SystemPuppet, playing
+
     if isinstance(shown, Record):
         if q is not None:
             raise ArgumentError("q is given, and a record to show.", hint="q= for a robot, or record.part(rows)")
@@ -62,6 +65,8 @@ def view(
 
 def _prepare(puppet: SystemPuppet) -> None:
     """Read meshes and compile what answers need, with a bar; if it took long, say how long."""
+    from appell.display.bar import Bar
+
     start = time.perf_counter()
     with Bar(f"preparing {puppet.system.name}", puppet.steps, "parts") as bar:
         puppet.prepare(bar.advance)

@@ -123,15 +123,15 @@ class TreeFollower(Follower):
         return Followed(whole, found.position, found.rotation)
 
     @cached_property
-    def turning(self) -> LeastSquares:
-        return LeastSquares(self.dyn, self.grip)
+    def turning(self) -> NewtonFollower:
+        return NewtonFollower(self.dyn, self.grip)
 
     def _solved(self, target: np.ndarray, q: np.ndarray) -> Followed:
         found = self.solver(target, q, tolerance=TOLERANCE, starts=1)
         return Followed(found.q, float(found.position_error), float(found.rotation_error) * self.solver.weight)
 
 
-class LeastSquares(Follower):
+class NewtonFollower(Follower):
     """For mechanisms and trees with loops, and to turn what a short chain holds."""
 
     def __init__(self, dyn: Dynamics, grip: Grip):
@@ -188,7 +188,7 @@ class LeastSquares(Follower):
 def follower(dyn: Dynamics, grip: Grip) -> Follower:
     """What brings a place of a system to where it is dragged."""
     system = dyn.system
-    return TreeFollower(dyn, system, grip) if isinstance(system, Robot) else LeastSquares(dyn, grip)
+    return TreeFollower(dyn, system, grip) if isinstance(system, Robot) else NewtonFollower(dyn, grip)
 
 
 def _root(robot: Robot, body: str) -> str:

@@ -73,7 +73,7 @@ READABLE: dict[type[Motion], Readable] = {
 
 
 @dataclass(frozen=True)
-class Group:
+class SliderGroup:
     """The sliders of one joint, or one coordinate of a mechanism."""
 
     name: str
@@ -136,15 +136,15 @@ def _slider(
     return Slider(name, unit, min(low, value), max(high, value), value)
 
 
-def _groups(system: System) -> tuple[Group, ...]:
+def _groups(system: System) -> tuple[SliderGroup, ...]:
     tree = system.tree
     if tree is None:
-        return tuple(Group(name, slice(k, k + 1)) for k, name in enumerate(system.coordinate_names))
+        return tuple(SliderGroup(name, slice(k, k + 1)) for k, name in enumerate(system.coordinate_names))
     told = range(tree.nv) if not isinstance(system, ConstrainedRobot) else system.manifold.positions
     found = []
     for link in tree.moving:
         q, v = tree.span(link.joint)
         if {*range(v.start, v.stop)} & {*told}:
             readable = READABLE.get(type(link.joint.motion))
-            found.append(Group(link.joint.name, q, readable))
+            found.append(SliderGroup(link.joint.name, q, readable))
     return tuple(found)

@@ -12,7 +12,7 @@ from appell.display.scene import Scene
 
 
 @dataclass(frozen=True, eq=False)
-class Answer:
+class Reply:
     """Where an actor is now, and what there is to say about it."""
 
     values: Sequence[float]  # of its sliders
@@ -23,11 +23,11 @@ class Answer:
 class Puppet(Protocol):
     """What answers for the actors of a scene; nobody asks it two things at a time."""
 
-    def posed(self, actor: int, values: Sequence[float]) -> Answer:
+    def posed(self, actor: int, values: Sequence[float]) -> Reply:
         """Where an actor is with its sliders at these values."""
 
-    def dragged(self, actor: int, handle: int, pose: Sequence[float], values: Sequence[float]) -> Answer:
+    def dragged(self, actor: int, handle: int, pose: Sequence[float], values: Sequence[float]) -> Reply:
         """Where an actor is with a handle dragged to a pose, from where these values of its sliders have it."""
 
-    def shown(self, thing: Any) -> Scene | Answer:
+    def shown(self, thing: Any) -> Scene | Reply:
         """What is to be seen when Python shows something: another scene, or the first actor elsewhere."""
