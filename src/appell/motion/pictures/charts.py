@@ -7,12 +7,14 @@ stretch that a chart can show.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 
 from appell.display.scene import Chart
 from appell.dynamics import Dynamics
 from appell.errors import AppellError
+from appell.motion.names import record_units
 from appell.motion.pictures.panels import Panel, arranged
 from appell.motion.pictures.sampling import Samples, finely
 from appell.motion.record import Record, parse
@@ -25,6 +27,7 @@ SHOWN = ("q", "tau")
 
 def charts(record: Record, dyn: Dynamics) -> list[Chart]:
     """Energy first, then forces and positions, of what moves."""
+    record = replace(record, units=record_units(dyn.system) | dict(record.units))
     panels = [panel for panel in arranged(record, ())[0] if panel.quantity in SHOWN and panel.unit != "1"]
     panels.sort(key=lambda panel: panel.quantity != "tau")
     samples = _samples(record, panels)

@@ -10,8 +10,8 @@ from appell.motion.pictures.camera import placed
 from appell.motion.pictures.shape import Shape
 from appell.motion.pictures.walls import extent
 
-SLENDER = 0.09  # radius of a rod in its length
-THINNEST, THICKEST = 0.003, 0.03  # and in the size of all
+SLENDER = 0.1  # radius of a rod in its length
+THINNEST, THICKEST = 0.003, 0.045  # and in the size of all
 SHORT = 0.04  # of the size of all: a shorter line says nothing about how thick rods are
 LEAST = 1e-4  # of the size of all: the thinnest sheet that is drawn
 

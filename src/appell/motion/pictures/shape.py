@@ -21,6 +21,9 @@ import numpy as np
 
 from appell.compile.function import Function
 from appell.dynamics import Dynamics
+from appell.formulate.kinematics import world_poses
+from appell.formulate.link_motion import steps
+from appell.formulate.tree import Tree
 from appell.model.body import Body
 from appell.model.constrained import ConstrainedRobot
 from appell.model.constraint import Distance, Rolling
@@ -77,9 +80,11 @@ class Shape:
     def places(self) -> Function:
         """(R, x)(q): axes and origins of all bodies."""
         frames, equations = [self.system.frame(name) for name in self.names], self.dyn.equations
+        tree = None if self.system.tree is None else Tree.of(self.system.tree)
 
         def body(q):
-            poses = [equations.pose(frame, q) for frame in frames]
+            links = None if tree is None else world_poses(tree, steps(tree, q))  # all of them in one pass
+            poses = [equations.pose(frame, q) if links is None else links[frame.name] for frame in frames]
             turns = [[list(row) for row in pose.rotation.rows] for pose in poses]
             return {"R": turns, "x": [list(pose.translation) for pose in poses]}
 

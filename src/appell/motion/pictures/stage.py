@@ -60,12 +60,13 @@ def staged_record(
     unless they know their own. Frames are as many as it takes for straight lines between them to be the motion to less
     than a pixel, or as many as a mail can carry; a note then says how far off they are.
     """
-    records, dyn = (record, *others), moved(record, robot)
+    for own in (record, *others):
+        if not isinstance(own, Record):
+            raise ArgumentError(f"{own!r} cannot be shown.", expected="records")
+    records, dyn = [own.in_si() for own in (record, *others)], moved(record, robot)
     members: list[tuple[Setting, Actor, np.ndarray]] = []
     notes: list[str] = []
     for k, own in enumerate(records):
-        if not isinstance(own, Record):
-            raise ArgumentError(f"{own!r} cannot be shown.", expected="records")
         own_dyn = dyn if k == 0 else moved(own, own.dynamics or dyn)
         setting = Setting(own_dyn, layers=layers, color=numbered(k) if others else None)
         q = configurations(own, np.linspace(own.t[0], own.t[-1], GLANCES), own_dyn.system)
