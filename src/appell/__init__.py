@@ -101,6 +101,7 @@ _LATER: dict[str, tuple[str, str | None]] = {
     "sweep": ("appell.sweeps", "sweep"),
     "sweeps": ("appell.sweeps", None),
     "to_fmu": ("appell.simulation", "to_fmu"),
+    "to_html": ("appell.motion", "to_html"),
     "to_mjcf": ("appell.describe.write", "to_mjcf"),
     "to_toml": ("appell.describe.write", "to_toml"),
     "to_urdf": ("appell.describe.write", "to_urdf"),
@@ -115,7 +116,7 @@ if TYPE_CHECKING:  # so that a type checker knows them too
     from appell.describe.write import to_mjcf, to_toml, to_urdf
     from appell.learning import gym_env
     from appell.model import constraint, shapes
-    from appell.motion import Path, Record, Records, draw
+    from appell.motion import Path, Record, Records, draw, to_html
     from appell.simulation import Circle, Contact, Cylinder, Implicit, Plane, Sampled, Sphere, rollout, simulate, to_fmu
     from appell.sweeps import grid, sweep
 
@@ -218,6 +219,7 @@ __all__ = [
     "sweeps",
     "threads",
     "to_fmu",
+    "to_html",
     "to_mjcf",
     "to_toml",
     "to_urdf",

@@ -61,6 +61,6 @@ def _tell(value: Any, lines: list[str]) -> bool:
 
 @cache
 def _fields(kind: Any) -> tuple[str, ...] | None:
-    """The fields of a dataclass of ours; a tape has a hash instead."""
+    """The fields of a dataclass of ours, but for those that say that nothing follows from them; a tape has a hash."""
     told = not issubclass(kind, Tape) and is_dataclass(kind) and is_ours(kind)
-    return tuple(field.name for field in fields(kind)) if told else None
+    return tuple(field.name for field in fields(kind) if field.metadata.get("content", True)) if told else None

@@ -23,6 +23,7 @@ from appell.model.frame import IN_PLACE, Frame
 from appell.model.joints import Motion
 from appell.model.limits import NO_LIMITS, Limits
 from appell.model.robot import Joint, Link, Mimic
+from appell.model.visual import Stand
 
 LOOPS = "cut the loop into branches of a tree and close it: [[loop]] in TOML, robot.with_loops(...) in Python"
 
@@ -55,13 +56,10 @@ class FramePart:
     where: str = ""
 
 
-Stand = tuple[str | None, Pose]  # the moving link (or the world) that carries a part, and the part's place on it
-
-
 def assemble(
     parts: Sequence[Part], places: Sequence[FramePart], flaws: Flaws
-) -> tuple[tuple[Link, ...], tuple[Frame, ...], tuple[str, ...]]:
-    """Links, frames, and the names of the links whose mass is missing."""
+) -> tuple[tuple[Link, ...], tuple[Frame, ...], tuple[str, ...], dict[str | None, Stand]]:
+    """Links, frames, the names of the links whose mass is missing, and where every part and frame stands."""
     parts = _parents_first(_unique(parts, flaws), flaws)
     leaders = _last_leaders(parts, flaws)
     stand: dict[str | None, Stand] = {None: (None, IN_PLACE)}
@@ -88,6 +86,7 @@ def assemble(
             missing.append(part.name)
         joint = Joint(part.joint, motion, place, part.limits, leaders.get(part.joint), part.actuator)
         links.append(Link(part.name, carrier, joint, body))
+    stands = dict(stand)  # frames carry shapes, but no other frames
     for frame in places:
         if frame.on not in stand:
             sentence = unknown_name("link", str(frame.on), [part.name for part in parts], "The robot")
@@ -95,8 +94,10 @@ def assemble(
             flaws.add(DescriptionError(problem, source=frame.where))
             continue
         carrier, place = stand[frame.on]
-        frames.append(Frame(frame.name, carrier, _compose(place, frame.pose)))
-    return tuple(links), tuple(frames), tuple(missing)
+        here = _compose(place, frame.pose)
+        stands.setdefault(frame.name, (carrier, here))
+        frames.append(Frame(frame.name, carrier, here))
+    return tuple(links), tuple(frames), tuple(missing), stands
 
 
 def _unique(parts: Sequence[Part], flaws: Flaws) -> list[Part]:

@@ -6,6 +6,7 @@
     arm.link("lower", Revolute(), parent="upper", xyz=(1, 0, 0), mass=1.0, inertia=(0.01, 0.1, 0.1), actuator=drive)
     arm.fixed("hand", parent="lower", xyz=(1, 0, 0), rpy=(0, pi / 2, 0), mass=0.5, inertia=(0.01, 0.01, 0.01))
     arm.frame("tip", on="hand", xyz=(0, 0, 0.1))
+    arm.visual("upper", "box", (1, 0.1, 0.1), xyz=(0.5, 0, 0), color=(0.2, 0.4, 0.8))
     robot = arm.build()
 
 Every reader of files drives this same builder. A link whose mass is not given is reported by the first dynamics call;
@@ -14,13 +15,14 @@ Every reader of files drives this same builder. A link whose mass is not given i
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from appell.algebra.rotation import Pose
 from appell.describe.assemble import FramePart, Part, assemble
 from appell.describe.drives import checked
 from appell.describe.flaws import Flaws
+from appell.describe.looks import visual
 from appell.describe.values import matter, numbers, place, vector
 from appell.errors import DescriptionError, ModelError, unknown_name
 from appell.model.actuator import IDEAL, Actuator
@@ -29,6 +31,7 @@ from appell.model.frame import IN_PLACE
 from appell.model.joints import Floating, Motion, Planar, Spherical
 from appell.model.limits import NO_LIMITS, Limits
 from appell.model.robot import GRAVITY, Mimic, Robot
+from appell.model.visual import Stand, Visual, moved
 
 BASES: Mapping[str, type[Motion] | None] = {
     "fixed": None,
@@ -61,6 +64,7 @@ class Builder:
     free: frozenset[str] = frozenset()
     parts: list[Part] = field(default_factory=list, init=False, repr=False)
     frames: list[FramePart] = field(default_factory=list, init=False, repr=False)
+    visuals: list[Visual] = field(default_factory=list, init=False, repr=False)  # on parts or frames, as described
 
     def __post_init__(self):
         if self.base not in BASES:
@@ -177,6 +181,30 @@ class Builder:
         self.frames.append(FramePart(name, on, place(at, xyz, rpy, f"frame '{name}'", where), where))
         return self
 
+    def visual(
+        self,
+        on: str | None,
+        shape: str,
+        size: Iterable[float] | None = None,
+        *,
+        at: Pose | None = None,
+        xyz: Iterable[float] | None = None,
+        rpy: Iterable[float] | None = None,
+        color: Iterable[float] | None = None,
+        file: str = "",
+        name: str = "",
+        where: str = "",
+    ) -> Builder:
+        """A shape on a link or frame, or on the world (None), for those who look: visual("arm", "box", (1, 0.1, 0.1)).
+
+        Sizes are metres: a box its three sides, a sphere its radius, a cylinder or capsule radius and length along z,
+        an ellipsoid its half axes. A "mesh" has a `file` and may have a scale. `color` is red, green, blue and perhaps
+        opacity, from 0 to 1.
+        """
+        pose = place(at, xyz, rpy, f"a visual of '{on}'", where)
+        self.visuals.append(visual(on, shape, size, pose, color, file, name or on or "", where))
+        return self
+
     def build(self) -> Robot:
         """The robot, or one error with all that keeps these parts from being one."""
         with Flaws(self.source or f"robot '{self.name}'") as flaws:
@@ -186,7 +214,7 @@ class Builder:
 
     def _robot(self, flaws: Flaws) -> Robot | None:
         parts = self.parts if self.mimic else [replace(part, mimic=None) for part in self.parts]
-        links, frames, missing = assemble(parts, self.frames, flaws)
+        links, frames, missing, stands = assemble(parts, self.frames, flaws)
         if self.hidden_root and self.base == "fixed":
             frames = tuple(frame for frame in frames if frame.name != self.root)
         home = None if flaws.found else flaws.tried(None, self._home)  # a mimic that fails has a coordinate too many
@@ -201,6 +229,7 @@ class Builder:
                 free=self.free,
                 missing=missing,
                 physical=self.physical,
+                visuals=moved(self._visuals(stands, flaws), stands.__getitem__),
                 description=self.description,
                 reference=self.reference,
                 source=self.source,
@@ -210,6 +239,15 @@ class Builder:
                 where = self._where(flaw.culprit) or flaw.source
                 flaws.add(type(flaw)(flaw.problem, expected=flaw.expected, source=where, hint=flaw.hint))
             return None
+
+    def _visuals(self, stands: Mapping[str | None, Stand], flaws: Flaws) -> Iterator[Visual]:
+        for each in self.visuals:
+            if each.body in stands:
+                yield each
+            else:
+                names = [name for name in stands if name is not None]
+                sentence = unknown_name("link or frame", str(each.body), names, "The robot")
+                flaws.add(DescriptionError(f"a visual is on '{each.body}'. {sentence}", source=self.source))
 
     def _where(self, culprit: tuple[str, str]) -> str:
         """Where a link's body, a joint or a frame was described."""

@@ -12,6 +12,7 @@ from typing import Any
 from appell.describe.catalogues import PREFIX, described
 from appell.describe.files import KINDS, is_directory, read_text
 from appell.describe.formats import BEFORE, format_of_file, format_of_text, format_of_xml
+from appell.describe.looks import MeshFiles
 from appell.describe.mechanism_toml import makers, refuse_options
 from appell.describe.toml import read_toml
 from appell.describe.urdf import read_urdf
@@ -55,6 +56,7 @@ def load(
     loops: Iterable[Constraint] = (),
     without: Iterable[str] = (),
     arguments: Mapping[str, str] | None = None,
+    package_dirs: Iterable[str | Path] = (),
 ) -> System:
     """The robot or mechanism of a zoo name, of a file, or of the text of one: load("puma"), load("arm.urdf").
 
@@ -64,9 +66,12 @@ def load(
     warning names them all. With `mimic=False` every mimic joint gets a coordinate of its own. `loops` are constraints
     that the description does not have: load("leg.urdf", loops=[ap.Point("rod", "heel")]). `base`, `mimic` and `loops`
     are for trees. `without` names what is to be left out of an MJCF instead of refused, such as "tendon" or "fluid";
-    `arguments` are those of a xacro file.
+    `arguments` are those of a xacro file. `package_dirs` are folders in which mesh files are looked for, package://
+    names among them, before those that ROS knows and those beside and above the robot's file.
     """
     options: dict[str, Any] = {"base": base, "physical": physical, "mimic": mimic}
+    folders = (package_dirs,) if isinstance(package_dirs, (str, Path)) else tuple(package_dirs)
+    options["files"] = MeshFiles(packages=tuple(map(Path, folders)))
     if without:
         options["without"] = without
     system: Any
@@ -97,6 +102,7 @@ def _load_file(source: Any, path: Path, arguments: Mapping[str, str] | None, opt
         raise DescriptionError("arguments are for xacro files.", expected="a .xacro file", source=str(path))
     if format == "mjcf":
         options["path"] = path
+    options["files"] = replace(options["files"], folder=path.parent)
     return load_text(text, format, source=label, **options)
 
 
@@ -143,6 +149,7 @@ def load_text(
     physical: bool = True,
     mimic: bool = True,
     source: str = "",
+    files: MeshFiles | None = None,
     **options: Any,
 ) -> System:
     """The robot or mechanism of a description that is already in memory; `format` is urdf, mjcf, sdf or toml.
@@ -154,6 +161,8 @@ def load_text(
     if options and format != "mjcf":
         problem = f"{', '.join(f'{option}=' for option in options)} means nothing for a description in {format}."
         raise DescriptionError(problem, expected="an MJCF", source=source)
+    if format != "mjcf":  # whose compiler finds its files itself
+        options["files"] = files
     return READERS[format](text, base=base, physical=physical, mimic=mimic, source=source, **options)
 
 

@@ -29,12 +29,13 @@ LIMITS = ("lower", "upper")
 ABOUT = ("name", "description", "reference", "gravity", "home", "free")
 HELD = ("loop", "rolling", "skate", "gear", "actuated", "independent")  # what constraints are told by
 KEYS = {
-    "robot": (*ABOUT, "convention", "base", "tool", "root", "dh", "link", "frame", *HELD),
+    "robot": (*ABOUT, "convention", "base", "tool", "root", "dh", "link", "frame", "visual", *HELD),
     "mechanism": ("mechanism", *ABOUT, "options", "body", "actuator", "frame"),
     "root": ("name", *PLACE, *MATTER),
     "dh": ("name", "joint", "kind", "twist", "length", "offset", "angle", "actuator", *MATTER, *LIMITS),
-    "link": ("name", "parent", "joint", "joint_name", "axis", "mimic", "actuator", *PLACE, *MATTER, *LIMITS),
+    "link": ("name", "parent", "joint", "joint_name", "axis", "mimic", "actuator", "visual", *PLACE, *MATTER, *LIMITS),
     "frame": ("name", "on", *PLACE),
+    "visual": ("name", "on", "shape", "size", "file", "color", *PLACE),
     "loop": ("type", "frames", "length", "name", "prescribed", *PLACE),
     "rolling": ("link", "radius", "axis", "ball", "on", "turning", "name", "prescribed"),
     "skate": ("link", "across", "on", "name", "prescribed"),
@@ -50,7 +51,12 @@ TEXTS = {
     *("mechanism", "name", "description", "reference", "convention"),
     *("joint", "joint_name", "kind", "parent", "on", "leader"),
 }
-OWN_TEXTS = {"loop": {"type"}, "rolling": {"link", "axis"}, "skate": {"link", "across"}}  # of these tables alone
+OWN_TEXTS = {  # of these tables alone
+    "loop": {"type"},
+    "rolling": {"link", "axis"},
+    "skate": {"link", "across"},
+    "visual": {"shape", "file"},
+}
 NAMES = {"free", "frames", "prescribed", "independent", "actuated"}
 WEIGHTS = {"actuated", "ratios"}  # numbers by names
 

@@ -23,8 +23,8 @@
 
 `describe.drives` lists what an actuator can say. A serial arm may be given by `convention` and [[dh]] rows (twist,
 length, offset, angle, kind) instead, with [base] and [tool] places. [root] names the root link and gives it a mass, for
-a base that moves. Loops and wheels: see `describe.constraints_toml`. A file that starts with `mechanism = ...` is a
-mechanism: see `describe.mechanism_toml`.
+a base that moves. Shapes: see `describe.toml_visuals`. Loops and wheels: see `describe.constraints_toml`. A file that
+starts with `mechanism = ...` is a mechanism: see `describe.mechanism_toml`.
 """
 
 from __future__ import annotations
@@ -35,8 +35,11 @@ from appell.algebra.rotation import Pose
 from appell.describe.build import Builder
 from appell.describe.constraints_toml import constrained
 from appell.describe.dh import DH, add_rows, check_row
+from appell.describe.looks import MeshFiles
 from appell.describe.mechanism_toml import read_mechanism
 from appell.describe.tables import KEYS, LIMITS, Tables, TomlTable
+from appell.describe.toml_visuals import read_visuals
+from appell.describe.urdf_leniency import warn_of
 from appell.describe.values import number, vector
 from appell.errors import DescriptionError
 from appell.model.joints import KINDS, Motion
@@ -45,16 +48,24 @@ from appell.model.robot import GRAVITY, Mimic
 from appell.model.system import System
 
 
-def read_toml(text: str, *, base: str = "fixed", physical: bool = True, mimic: bool = True, source: str = "") -> System:
-    """The robot or mechanism of a TOML document."""
-    tables = Tables(text, source)
-    read = read_mechanism if "mechanism" in tables.document else _read_robot
+def read_toml(
+    text: str,
+    *,
+    base: str = "fixed",
+    physical: bool = True,
+    mimic: bool = True,
+    source: str = "",
+    files: MeshFiles | None = None,
+) -> System:
+    """The robot or mechanism of a TOML document; `files` finds the meshes that it names."""
+    tables, options = Tables(text, source), {"base": base, "physical": physical, "mimic": mimic}
     with tables.flaws:
-        system = read(tables, base=base, physical=physical, mimic=mimic)
-    return system
+        if "mechanism" in tables.document:
+            return read_mechanism(tables, **options)
+        return _read_robot(tables, files or MeshFiles(), **options)
 
 
-def _read_robot(tables: Tables, **options: Any) -> System:
+def _read_robot(tables: Tables, files: MeshFiles, **options: Any) -> System:
     top, flaws = tables.top("robot"), tables.flaws
     if not top.get("name") and "name" not in top.left_out:
         problem, expected = "the robot has no name.", 'a line such as name = "arm" at the top'
@@ -83,9 +94,11 @@ def _read_robot(tables: Tables, **options: Any) -> System:
         if name := tables.name(frame):
             pose = tables.pose(frame, f"frame '{name}'")
             builder.frame(name, on=frame.get("on"), at=pose, where=tables.where(frame))
+    notes = read_visuals(tables, builder, top, files)
     robot = flaws.tried(None, builder.build) if builder.parts or not flaws.found else None
     flaws.tell()
     assert robot is not None
+    warn_of(notes, tables.source)
     return constrained(robot, tables, top)
 
 

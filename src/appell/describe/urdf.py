@@ -4,8 +4,9 @@
 - Fixed joints are lumped and every link stays addressable as a frame; mimic joints have no coordinate of their own.
 - A moving link without an <inertial> is listed as missing: kinematics work, and so do dynamics where something outboard
   of it has inertia.
-- Tags that say nothing about motion (visual, collision, gazebo) are passed over; an optional tag that is
-  only half written counts as not written. Everything else that is wrong is a flaw with its line.
+- Shapes are read for those who look (`describe.urdf_visuals`). Other tags that say nothing about motion are passed
+  over; an optional tag that is only half written counts as not written. Everything else that is wrong is a flaw with
+  its line.
 - Leftovers of xacro are passed over while the rest is whole (`describe.xacro`), and so is what every reader forgives
   (`describe.urdf_leniency`), with a warning.
 
@@ -25,9 +26,11 @@ from typing import Any, NamedTuple
 
 from appell.describe.build import Builder
 from appell.describe.flaws import Flaws
+from appell.describe.looks import MeshFiles
 from appell.describe.urdf_drives import Gearing, read_gearings
 from appell.describe.urdf_leniency import tidied, warn_of
 from appell.describe.urdf_parts import matter_of, read_joint
+from appell.describe.urdf_visuals import read_visuals
 from appell.describe.xacro import passed_over, refuse_unprocessed
 from appell.describe.xml import Element, parse
 from appell.errors import unknown_name
@@ -36,15 +39,23 @@ from appell.model.robot import GRAVITY, Robot
 TREE = "a tree, whose loops are closed by ap.load(path, loops=[ap.Hinge(one_frame, another)])"
 
 
-def read_urdf(text: str, *, base: str = "fixed", physical: bool = True, mimic: bool = True, source: str = "") -> Robot:
-    """The robot of a URDF document."""
+def read_urdf(
+    text: str,
+    *,
+    base: str = "fixed",
+    physical: bool = True,
+    mimic: bool = True,
+    source: str = "",
+    files: MeshFiles | None = None,
+) -> Robot:
+    """The robot of a URDF document; `files` finds the meshes that it names."""
     document = parse(text, source)
     if document.tag != "robot":
         raise document.error(f"the outermost tag is <{document.tag}>.", expected="<robot>")
     notes = tidied(document)
     with Flaws(source or "the text") as flaws:
         try:
-            robot = _read(document, flaws, base=base, physical=physical, mimic=mimic)
+            robot = _read(document, flaws, files or MeshFiles(), notes, base=base, physical=physical, mimic=mimic)
         finally:
             if flaws.found:
                 refuse_unprocessed(document)
@@ -61,7 +72,7 @@ class Edge(NamedTuple):
     child: str
 
 
-def _read(document: Element, flaws: Flaws, **options: Any) -> Robot | None:
+def _read(document: Element, flaws: Flaws, files: MeshFiles, notes: list[str], **options: Any) -> Robot | None:
     links, joints = _by_name(document, "link", flaws), _by_name(document, "joint", flaws)
     if not links:
         flaws.add(document.error("the robot has no links."))
@@ -78,6 +89,7 @@ def _read(document: Element, flaws: Flaws, **options: Any) -> Robot | None:
     for name, edge in edges.items():
         parent, gearing = edge.parent or root, gearings.get(name, {})
         read_joint(builder, name, edge.joint, links[edge.child], parent, gearing, flaws)
+    read_visuals(builder, document, links, files, notes)
     moves = any(part.motion is not None for part in builder.parts)
     return flaws.tried(None, builder.build) if moves or not flaws.found else None
 

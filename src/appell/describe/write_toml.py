@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from appell.algebra.matrix import Mat3
 from appell.algebra.rotation import Pose
@@ -13,6 +13,7 @@ from appell.model.actuator import Actuator
 from appell.model.body import Body
 from appell.model.frame import Frame
 from appell.model.robot import Joint, Link, Robot
+from appell.model.visual import Visual
 
 
 def toml_lines(robot: Robot, settings: Iterable[str] = ()) -> list[str]:
@@ -26,10 +27,10 @@ def toml_lines(robot: Robot, settings: Iterable[str] = ()) -> list[str]:
         lines.append(f"free = [{', '.join(map(text, sorted(robot.free)))}]")
     lines += settings
     for link in robot.links:
-        lines += ["", *_link(link, missing=link.name in robot.missing)]
+        lines += ["", *_link(link, missing=link.name in robot.missing), *_visuals(robot.visuals, link.name)]
     for frame in robot.frames:
         lines += ["", *frame_lines(frame)]
-    return lines
+    return [*lines, *_visuals(robot.visuals, None)]
 
 
 def _link(link: Link, missing: bool) -> list[str]:
@@ -42,6 +43,22 @@ def _link(link: Link, missing: bool) -> list[str]:
         lines.append(f"axis = {listed(joint.motion.axis)}")
     lines += place_lines(joint.placement) + _options(joint)
     return lines if missing else lines + body_lines(link.body)
+
+
+def _visuals(visuals: tuple[Visual, ...], body: str | None) -> Iterator[str]:
+    """The shapes of a link, or of the world; meshes without a file cannot be written."""
+    for own in visuals:
+        if own.body != body or own.triangles is not None:
+            continue
+        yield from ("", "[[visual]]" if body is None else "[[link.visual]]", f"shape = {text(own.shape)}")
+        if own.name and own.name != body:
+            yield f"name = {text(own.name)}"
+        if own.file:
+            yield f"file = {text(own.file)}"
+        yield f"size = {listed(own.size)}"
+        yield from place_lines(own.pose)
+        if own.color is not None:
+            yield f"color = {listed(own.color)}"
 
 
 def _options(joint: Joint) -> list[str]:

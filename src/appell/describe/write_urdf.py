@@ -6,7 +6,7 @@ because URDF needs one is marked as hidden.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from xml.sax.saxutils import quoteattr
 
 from appell.algebra.rotation import Pose
@@ -20,6 +20,7 @@ from appell.model.body import Body
 from appell.model.frame import IN_PLACE, Frame
 from appell.model.joints import Planar
 from appell.model.robot import Joint, Link, Robot
+from appell.model.visual import SIZES
 
 UNLIMITED = 1e9  # written where nothing is known but URDF wants a number
 
@@ -33,9 +34,9 @@ def urdf_lines(robot: Robot) -> list[str]:
 
     lines = ['<?xml version="1.0" encoding="utf-8"?>', _tag("robot", name=robot.name)]
     lines += _settings(robot, hidden_root=not shown)
-    lines.append("  " + _tag("link", "/", name=root))
+    lines += _whole_link(root, list(_visuals(robot, None)))
     for link in robot.links:
-        lines += _link(link, missing=link.name in robot.missing)
+        lines += _link(robot, link)
         lines += _joint(link.joint, link.parent or root, link.name)
     for joint in (link.joint for link in robot.links):
         lines += _transmission(joint)
@@ -59,11 +60,38 @@ def _settings(robot: Robot, hidden_root: bool) -> list[str]:
     return ["  " + _tag("appell", **notes), *free, "  </appell>"]
 
 
-def _link(link: Link, missing: bool) -> list[str]:
-    if link.body is None and missing:
-        return ["  " + _tag("link", "/", name=link.name)]
-    inside = ['    <appell massless="true"/>'] if link.body is None else _inertial(link.body)
-    return ["  " + _tag("link", name=link.name), *inside, "  </link>"]
+def _link(robot: Robot, link: Link) -> list[str]:
+    massless = [] if link.name in robot.missing else ['    <appell massless="true"/>']
+    inside = massless if link.body is None else _inertial(link.body)
+    return _whole_link(link.name, [*inside, *_visuals(robot, link.name)])
+
+
+def _whole_link(name: str, inside: list[str]) -> list[str]:
+    if not inside:
+        return ["  " + _tag("link", "/", name=name)]
+    return ["  " + _tag("link", name=name), *inside, "  </link>"]
+
+
+def _visuals(robot: Robot, body: str | None) -> Iterator[str]:
+    """The shapes of a link; URDF knows no ellipsoids, and of meshes none without a file."""
+    for own in robot.visuals:
+        if own.body != body or own.triangles is not None or own.shape == "ellipsoid":
+            continue
+        name = {"name": own.name} if own.name and own.name != body else {}
+        yield from ("    " + _tag("visual", **name), "      " + _origin(own.pose), "      <geometry>")
+        if own.shape == "mesh":
+            file = f"file://{own.file}" if own.file.startswith("/") else own.file
+            yield "        " + _tag("mesh", "/", filename=file, scale=_numbers(own.size))
+        elif own.shape == "box":
+            yield "        " + _tag("box", "/", size=_numbers(own.size))
+        else:
+            sizes = zip(SIZES[own.shape], own.size, strict=True)
+            yield "        " + _tag(own.shape, "/", **{key: repr(float(x)) for key, x in sizes})
+        yield "      </geometry>"
+        if own.color is not None:
+            color = _numbers(own.color)
+            yield "      " + _tag("material", name=color) + _tag("color", "/", rgba=color) + "</material>"
+        yield "    </visual>"
 
 
 def _inertial(body: Body) -> list[str]:

@@ -1,8 +1,8 @@
 """Joints that are held, so that they are none.
 
 A link on a held joint stands on the nearest moving link inboard of it: its matter is welded to that link, its place is
-kept as a frame. Matter that stands on the world is dropped, as it never moves. Since v = a = 0 at a held joint, the
-forces of all others are those of the full robot.
+kept as a frame, and its look goes along. Matter that stands on the world is dropped, as it never moves. Since v = a = 0
+at a held joint, the forces of all others are those of the full robot.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from appell.algebra.rotation import Pose
 from appell.errors import ArgumentError, ModelError
 from appell.model.body import Body
 from appell.model.frame import IN_PLACE, WORLD, Frame
+from appell.model.visual import moved
 from appell.model.welding import welded
 
 if TYPE_CHECKING:
@@ -56,6 +57,7 @@ def locked(robot: Robot, joints: str | Iterable[str] | Mapping[str, object]) -> 
         frames=tuple(frames),
         home=_home(robot, held),
         free=frozenset(name for name in free if name is not None),
+        visuals=moved(robot.visuals, stand.__getitem__),
         missing=tuple(link.name for link in links if link.name in robot.missing and bodies[link.name] is None),
     )
 

@@ -30,6 +30,7 @@ from appell.model.visual import Visual
 __all__ = ["GRAVITY", "Joint", "Link", "Mimic", "Robot"]
 
 GRAVITY = Vec3(0.0, 0.0, -9.81)
+UNTOLD = {"content": False}  # of a field that no hash of a robot needs to tell (`compile.content`)
 
 
 @dataclass(frozen=True, repr=False)
@@ -45,7 +46,7 @@ class Robot(System):
     free: frozenset[str] = frozenset()  # links whose inertial parameters stay inputs
     missing: tuple[str, ...] = ()  # links whose description lacks the inertia that dynamics needs
     physical: bool = True  # refuse bodies that cannot exist
-    visuals: tuple[Visual, ...] = field(default=(), compare=False)  # how its links look
+    visuals: tuple[Visual, ...] = field(default=(), compare=False, metadata=UNTOLD)  # how its links look
     description: str = field(default="", compare=False)  # what the robot is, in a sentence
     reference: str = field(default="", compare=False)  # where its numbers come from
     source: str = field(default="", compare=False)  # the file it was read from

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+
+import numpy as np
 
 from appell.algebra.rotation import Pose
 from appell.errors import ArgumentError, unknown_name
@@ -19,6 +23,14 @@ SIZES = {
 }
 
 
+@dataclass(frozen=True, eq=False)
+class Triangles:
+    """A mesh in memory; visuals may share one."""
+
+    vertices: np.ndarray  # (vertices, 3), metres
+    faces: np.ndarray  # (triangles, 3), numbers of vertices that turn left about the normal outwards
+
+
 @dataclass(frozen=True)
 class Visual:
     """A shape on a body, or on the world (None)."""
@@ -30,10 +42,33 @@ class Visual:
     color: tuple[float, float, float, float] | None = None  # red, green, blue, opacity, 0 to 1; None: nobody said
     file: str = ""  # of a mesh: its path, as found or as it was written if it was not
     name: str = ""  # as its description calls it, or the link that it was described on
+    triangles: Triangles | None = None  # of a mesh without a file, as MuJoCo's compiler makes it
 
     def __post_init__(self):
         if self.shape not in SIZES:
             raise ArgumentError(unknown_name("shape", str(self.shape), SIZES, "a visual"))
-        if len(self.size) != len(SIZES[self.shape]):
-            wanted = ", ".join(SIZES[self.shape])
+        wanted = ", ".join(SIZES[self.shape])
+        if len(self.size) != len(SIZES[self.shape]) or not all(map(math.isfinite, self.size)):
             raise ArgumentError(f"the size of a {self.shape} is {self.size!r}.", expected=f"({wanted})")
+        if self.shape != "mesh" and min(self.size) < 0.0:
+            raise ArgumentError(f"the size of a {self.shape} is {self.size!r}.", expected="no negative numbers")
+        if self.color is not None and not (len(self.color) == 4 and all(0.0 <= x <= 1.0 for x in self.color)):
+            expected = "red, green, blue and opacity from 0 to 1"
+            raise ArgumentError(f"the color of a {self.shape} is {self.color!r}.", expected=expected)
+        if self.shape == "mesh" and not self.file and self.triangles is None:
+            raise ArgumentError("a mesh has neither a file nor triangles.", expected='file="..."')
+
+
+Stand = tuple[str | None, Pose]  # a body, or the world, and a place on it
+
+
+def moved(visuals: Iterable[Visual], stand: Callable[[str | None], Stand]) -> tuple[Visual, ...]:
+    """Visuals on other bodies: `stand` tells which body carries one now, and where the old one's axes are on it."""
+
+    def placed(visual: Visual) -> Visual:
+        body, place = stand(visual.body)
+        if place == IN_PLACE:
+            return visual if body == visual.body else replace(visual, body=body)
+        return replace(visual, body=body, pose=place @ visual.pose)
+
+    return tuple(map(placed, visuals))

@@ -28,6 +28,7 @@ from appell.motion.paths.ramp import Ramp
 from appell.motion.paths.scaled import Scaled, time_optimal
 from appell.motion.paths.spline import Interpolated, Spline
 from appell.motion.pictures.drawing import draw
+from appell.motion.pictures.pages import to_html
 from appell.motion.record import Record
 from appell.motion.records import Records
 
@@ -59,6 +60,7 @@ __all__ = [
     "project_velocity",
     "singularity",
     "time_optimal",
+    "to_html",
     "workspace",
     "zyz",
 ]

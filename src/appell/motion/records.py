@@ -19,7 +19,7 @@ import numpy as np
 
 from appell.errors import ArgumentError, DescriptionError, unknown_name
 from appell.motion.convert import records_to_xarray
-from appell.motion.pictures.methods import plot_many
+from appell.motion.pictures.methods import plot_many, to_html_many
 from appell.motion.record import Record, parse, plain_about
 from appell.motion.units import QUANTITIES, SCALARS
 
@@ -209,7 +209,7 @@ class Records:
     # ---- other forms
 
     to_xarray = records_to_xarray
-    plot = plot_many
+    plot, to_html = plot_many, to_html_many
 
     def write(self, path: str | FilePath, *, overwrite: bool = False) -> None:
         """To .npz, or to .zarr where the package zarr is installed."""

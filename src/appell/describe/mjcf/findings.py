@@ -60,9 +60,9 @@ class Findings:
 
     def name(self, kind: str, number: int) -> str:
         """The name of a part, or one made of its number."""
-        return self._known(kind, number) or f"{kind}{number}"
+        return self.known(kind, number) or f"{kind}{number}"
 
-    def _known(self, kind: str, number: int) -> str:
+    def known(self, kind: str, number: int) -> str:
         engine = mujoco()
         return engine.mj_id2name(self.model, getattr(engine.mjtObj, f"mjOBJ_{kind.upper()}"), number) or ""
 
@@ -70,7 +70,7 @@ class Findings:
         sizes = {"body": "nbody", "joint": "njnt", "equality": "neq", "actuator": "nu", "flex": "nflex"}
         size = sizes.get(kind, f"n{kind}")
         count, shift = int(getattr(self.model, size)), 1 if kind == "body" else 0  # the world is no <body>
-        return self.lines.where(kind, self._known(kind, number), number - shift, count - shift)
+        return self.lines.where(kind, self.known(kind, number), number - shift, count - shift)
 
 
 def check_whole(found: Findings) -> None:

@@ -21,6 +21,7 @@ from appell.describe.mjcf.lines import Lines
 from appell.describe.mjcf.loops import equalities
 from appell.describe.mjcf.screen import Documents
 from appell.describe.mjcf.tree import ModelTree
+from appell.describe.mjcf.visuals import read_visuals
 from appell.describe.urdf_leniency import warn_of
 from appell.errors import AppellError, DescriptionError
 from appell.model.constrained import ConstrainedRobot
@@ -74,6 +75,7 @@ def _robot(
     )
     tree = ModelTree(found, builder, motors(found))
     constraints = list(equalities(found, tree, builder))
+    read_visuals(found, tree, builder)
     found.flaws.tell()
     robot = builder.build()
     warn_of([*found.notes, *remarks], lines.source)

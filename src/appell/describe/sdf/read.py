@@ -2,8 +2,8 @@
 
 A joint stands anywhere on its child, so the link that moves is placed at the joint, and bears the name of the child
 where the two coincide; where they do not, the child is a frame of it. What acts on motion and is not known here
-(a second axis, a screw, a gearbox, added mass, a link without gravity) is refused with its line. Shapes, sensors and
-plugins are passed over, as in URDF.
+(a second axis, a screw, a gearbox, added mass, a link without gravity) is refused with its line. Shapes are read for
+those who look, sensors and plugins are passed over, as in URDF.
 """
 
 from __future__ import annotations
@@ -14,9 +14,11 @@ from typing import Any
 from appell.algebra.rotation import Pose
 from appell.describe.build import Builder
 from appell.describe.flaws import Flaws
+from appell.describe.looks import MeshFiles
 from appell.describe.quantity import plain
 from appell.describe.sdf.parts import actuator_of_axis, axis_of, body_of, limits_of, mimic_of, number_in
 from appell.describe.sdf.poses import Named, Places, child_text, composed, numbers_of, pose_of
+from appell.describe.sdf.visuals import read_visuals
 from appell.describe.urdf_leniency import warn_of
 from appell.describe.values import shortened
 from appell.describe.xml import Element, parse
@@ -33,8 +35,16 @@ WORLD_GRAVITY = (0.0, 0.0, -9.8)  # of a <world> that does not say
 TRUE = ("true", "1")
 
 
-def read_sdf(text: str, *, base: str = "fixed", physical: bool = True, mimic: bool = True, source: str = "") -> Robot:
-    """The robot of an SDF document."""
+def read_sdf(
+    text: str,
+    *,
+    base: str = "fixed",
+    physical: bool = True,
+    mimic: bool = True,
+    source: str = "",
+    files: MeshFiles | None = None,
+) -> Robot:
+    """The robot of an SDF document; `files` finds the meshes that it names."""
     document = parse(text, source)
     if document.tag != "sdf":
         raise document.error(f"the outermost tag is <{document.tag}>.", expected="<sdf>")
@@ -42,9 +52,8 @@ def read_sdf(text: str, *, base: str = "fixed", physical: bool = True, mimic: bo
     model, gravity = _the_model(document)
     notes: list[str] = []
     with Flaws(source or "the text") as flaws:
-        robot = flaws.tried(
-            None, _read, model, version, flaws, notes, base=base, physical=physical, mimic=mimic, gravity=gravity
-        )
+        options = {"base": base, "physical": physical, "mimic": mimic, "gravity": gravity}
+        robot = flaws.tried(None, _read, model, version, flaws, notes, files or MeshFiles(), **options)
     assert robot is not None
     warn_of(notes, source)
     return robot
@@ -72,7 +81,15 @@ def _is_true(element: Element, tag: str) -> bool:
 
 
 def _read(
-    model: Element, version: float, flaws: Flaws, notes: list[str], *, base: str, gravity: Any, **options: Any
+    model: Element,
+    version: float,
+    flaws: Flaws,
+    notes: list[str],
+    files: MeshFiles,
+    *,
+    base: str,
+    gravity: Any,
+    **options: Any,
 ) -> Robot:
     places = Places.of(model)
     _refuse_strangers(model, places, flaws)
@@ -108,6 +125,8 @@ def _read(
         if carrier in stands:
             link, there = stands[carrier]
             builder.frame(name, on=link, at=composed(there.inverse, places.pose(name, part.element)))
+    for name, part in links.items():
+        read_visuals(builder, places, name, part, files, notes)
     return builder.build()
 
 

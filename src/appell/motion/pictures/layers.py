@@ -14,7 +14,7 @@ from appell.model.constraint.constraint import find_frame
 from appell.model.constraint.rolling import AXES
 from appell.model.frame import Frame
 from appell.model.system import System
-from appell.motion.pictures.limbs import upright
+from appell.motion.pictures.blocks import upright
 from appell.motion.pictures.look import COLORS
 from appell.motion.pictures.measure import Measure
 from appell.motion.pictures.paint import LIGHT, METAL, numbered, paint

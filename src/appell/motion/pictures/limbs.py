@@ -1,36 +1,30 @@
 """Links of a tree drawn from its geometry: tapered rods between joints, drums along joint axes, boxes of free bodies.
 
-Rods become thinner outwards, as those of arms do. A slide is a rod between two bodies, as long as they are apart. A
-body of mass m with principal moments I, of which nothing else is seen, is the box with the same mass and moments,
-
-    lᵢ² = 6 (Iⱼ + Iₖ - Iᵢ) / m                                                                               (1)
-
-which has √(12 / 5) times the half axes of the ellipsoid that Shape knows as its edges.
+Rods become thinner outwards, as those of arms do. A slide is a rod between two bodies, as long as they are apart.
 """
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from appell.display import solids
-from appell.display.poses import poses, turned_to
+from appell.display.poses import turned_to
 from appell.display.scene import WORLD, Color, Part, Strut
 from appell.model.joints import Prismatic, Revolute
 from appell.model.joints.one_axis import OneAxis
 from appell.model.robot import Link, Robot
+from appell.motion.pictures.blocks import boxes, trunk
 from appell.motion.pictures.measure import Measure
 from appell.motion.pictures.paint import GROUND, METAL, numbered, paint
-from appell.motion.pictures.shape import Ellipsoid, Segment, Shape, branches, is_matter
+from appell.motion.pictures.shape import Segment, Shape, branches, is_matter
 
 TAPER = 0.45  # how much of its radius a rod has lost at the end of the longest chain
 STEPS = 10  # of the taper, so that many links share their meshes
 DRUM, WIDTH = 1.45, 3.1  # radius and length of a joint, in radii of the rod
 FOOT = 2.2  # radius of what a robot is bolted to the world by
 SLIDE = 0.6  # radius of a slide
+KNOB = 0.8  # radius of a named point on what flies
 BOB = 1.6  # radius of the ball at the end of a line that only leads to a centre of mass
-EDGES = math.sqrt(12.0 / 5.0)  # by (1)
 
 
 class Limbs:
@@ -42,13 +36,17 @@ class Limbs:
         self.index = {name: k for k, name in enumerate(shape.names)}
         self.branch = branches(self.tree)
         self.depth = _depths(self.tree)
+        self.loose = {link.name for link in self.tree.links if link.parent is None and link.joint.motion.nv > 1}
         self.longest = max(1, *self.depth.values()) if self.depth else 1
 
     def parts(self) -> list[Part]:
         found = [part for segment in self.shape.segments for part in self._rod(segment)]
         found += [self._drum(link) for link in self.tree.links if is_matter(self.tree, link) and _is_jointed(link)]
         found += [self._foot(link) for link in self.tree.links if self._is_bolted(link)]
-        return found + boxes([e for e in self.shape.ellipsoids if e.bare], self.index, self.measure, self.color)
+        loose = [e for e in self.shape.ellipsoids if e.body in self.loose]
+        found += [trunk(e, self.tree, self.index, self.measure, self._color(e.body)) for e in loose]
+        bare = [e for e in self.shape.ellipsoids if e.bare and e.body not in self.loose]
+        return found + boxes(bare, self.index, self.measure, self.color)
 
     def struts(self) -> list[Strut]:
         """Slides."""
@@ -66,19 +64,21 @@ class Limbs:
 
     def _rod(self, segment: Segment) -> list[Part]:
         owner = segment.bodies[0]
-        if segment.bodies[1] != owner or segment.rim:
+        if segment.bodies[1] != owner or segment.rim or (owner is None and not self._is_bracket(segment)):
             return []
         start, end = segment.ends
+        at_end = (*end, 0.0, 0.0, 0.0, 1.0)
+        color, body, name = self._color(owner), self._body(owner), owner or "world"
+        if owner in self.loose and not self._carries(segment):
+            return [Part(solids.sphere(KNOB * self.measure.radius), body, at_end, paint(METAL), name=name)]
         length = float(np.linalg.norm(end - start))
         pose = turned_to(end - start, (*(0.5 * (start + end)), 0.0, 0.0, 0.0, 1.0))
         first, last = self._radius(owner), self._radius(owner, 1)
-        color, body, name = self._color(owner), self._body(owner), owner or "world"
         if not segment.thin:
             return [Part(solids.rod(first, last, length), body, pose, color, name=name)]
-        bob = (*end, 0.0, 0.0, 0.0, 1.0)
         return [
             Part(solids.rod(0.5 * first, 0.5 * first, length), body, pose, color, name=name),
-            Part(solids.sphere(BOB * first), body, bob, color, name=name),
+            Part(solids.sphere(BOB * first), body, at_end, color, name=name),
         ]
 
     def _drum(self, link: Link) -> Part:
@@ -103,6 +103,16 @@ class Limbs:
         """Whether the world carries it by a joint with an axis, as the anchors of a shape are."""
         return link.parent is None and isinstance(link.joint.motion, OneAxis) and is_matter(self.tree, link)
 
+    def _is_bracket(self, segment: Segment) -> bool:
+        """Whether a line of the world holds a joint, or a frame: it does not hold what flies or drives."""
+        free = [link for link in self.tree.links if link.parent is None and not self._is_bolted(link)]
+        return all(np.any(segment.ends[1] != [*link.joint.placement.translation]) for link in free)
+
+    def _carries(self, segment: Segment) -> bool:
+        """Whether a line of a link leads to another link, and not to a frame or a centre of mass only."""
+        own = [link for link in self.tree.links if link.parent == segment.bodies[0]]
+        return any(np.all(segment.ends[1] == [*link.joint.placement.translation]) for link in own)
+
     def _radius(self, owner: str | None, further: int = 0) -> float:
         """Of a rod that begins at the joint of a link, or so many joints on."""
         share = min(1.0, (self.depth.get(owner, 0) + further) / self.longest)
@@ -115,42 +125,6 @@ class Limbs:
 
     def _body(self, owner: str | None) -> int:
         return WORLD if owner is None else self.index[owner]
-
-
-def boxes(
-    ellipsoids: list[Ellipsoid], index: dict[str, int], measure: Measure, color: Color | None, layer: str = "links"
-) -> list[Part]:
-    """Boxes with the mass and moments of bodies."""
-    return [_box(solid, k, index, measure, color, layer) for k, solid in enumerate(ellipsoids)]
-
-
-def _box(solid: Ellipsoid, k: int, index: dict[str, int], measure: Measure, color: Color | None, layer: str) -> Part:
-    edges = np.maximum(EDGES * np.linalg.norm(solid.axes, axis=0), measure.least)
-    edges = np.full(3, 0.3 * measure.size) if not solid.axes.any() else edges  # a point is seen too
-    return Part(
-        solids.box(*(float(f"{edge:.6g}") for edge in edges)),
-        index[solid.body],
-        upright(solid),
-        color or numbered(k),
-        layer,
-        solid.body,
-    )
-
-
-def upright(solid: Ellipsoid) -> tuple[float, ...]:
-    """The pose of an ellipsoid on its body, its axes along the half axes."""
-    return tuple(poses(right_handed(solid.axes), solid.center).tolist())
-
-
-def right_handed(axes: np.ndarray) -> np.ndarray:
-    """Unit vectors along orthogonal columns, some of which may be zero."""
-    sizes = np.linalg.norm(axes, axis=0)
-    found = np.where(sizes > 0.0, axes / np.where(sizes > 0.0, sizes, 1.0), 0.0)
-    if (sizes == 0.0).any():
-        u, _, vt = np.linalg.svd(found)
-        found = u @ vt
-    found[:, 2] *= np.sign(np.linalg.det(found))
-    return found
 
 
 def _depths(robot: Robot) -> dict[str | None, int]:

@@ -10,8 +10,8 @@ from appell.motion.pictures.camera import placed
 from appell.motion.pictures.shape import Shape
 from appell.motion.pictures.walls import extent
 
-SLENDER = 0.085  # radius of a rod in its length
-THINNEST, THICKEST = 0.0015, 0.03  # and in the size of all
+SLENDER = 0.09  # radius of a rod in its length
+THINNEST, THICKEST = 0.003, 0.03  # and in the size of all
 SHORT = 0.04  # of the size of all: a shorter line says nothing about how thick rods are
 LEAST = 1e-4  # of the size of all: the thinnest sheet that is drawn
 
@@ -38,7 +38,7 @@ def measured_shape(shape: Shape, q: np.ndarray) -> Measure:
     lengths = np.linalg.norm(np.diff(scene.segments[..., lines, :, :], axis=-2), axis=-1)
     long = lengths[np.isfinite(lengths) & (lengths > SHORT * size)]
     all_of_them = long if long.size else lengths[np.isfinite(lengths) & (lengths > 0.0)]
-    middle = float(np.median(all_of_them)) if all_of_them.size else size
+    usual = float(np.quantile(all_of_them, 0.7)) if all_of_them.size else size
     camera = placed(scene.places, shape.system.gravity) if len(scene.places) else None
     normal = camera.axes[2] if camera is not None and camera.flat else None
-    return Measure(size, float(np.clip(SLENDER * middle, THINNEST * size, THICKEST * size)), normal)
+    return Measure(size, float(np.clip(SLENDER * usual, THINNEST * size, THICKEST * size)), normal)

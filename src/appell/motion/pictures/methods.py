@@ -88,3 +88,43 @@ def movie(
     from appell.motion.pictures.movie import write_movie
 
     return write_movie(record, path, robot, walls, slower, view, inertia, size, progress)
+
+
+def to_html(
+    record: Record,
+    path: str | FilePath,
+    *others: Record,
+    robot: System | Dynamics | None = None,
+    walls: Iterable[Any] | None = None,
+    title: str = "",
+    overwrite: bool = False,
+) -> FilePath:
+    """One file that plays the motion in any browser, with no server and no network; returns its path.
+
+        record.to_html("swing.html")
+        gentle.to_html("both.html", hard, title="gentle and hard")
+        Record.read("swing.csv").to_html("swing.html", robot=ap.load("puma"))
+
+    Events are marked on its time line, impacts with their impulses as arrows in space; energies, forces and positions
+    run along. `others` are shown over it, each in a colour of its own. Records of `simulate` know their robot and their
+    walls; others are told.
+    """
+    from appell.motion.pictures.pages import write_record_page
+
+    return write_record_page((record, *others), path, robot, walls, title, overwrite)
+
+
+def to_html_many(
+    records: Records,
+    path: str | FilePath,
+    members: Sequence[int] = (0,),
+    *,
+    robot: System | Dynamics | None = None,
+    walls: Iterable[Any] | None = None,
+    title: str = "",
+    overwrite: bool = False,
+) -> FilePath:
+    """One file that plays some members over each other: records.to_html("three.html", [0, 7, 12])."""
+    from appell.motion.pictures.pages import write_record_page
+
+    return write_record_page([records[int(k)] for k in members], path, robot, walls, title, overwrite)

@@ -22,7 +22,7 @@ from appell.model.system import System
 from appell.motion.mechanisms.pose_check import check_pose
 from appell.motion.pictures.drawing import catalogue_of
 from appell.motion.pictures.layers import center_parts, frame_parts, inertia_parts, loop_parts
-from appell.motion.pictures.legs import leg_parts
+from appell.motion.pictures.legs import Legs
 from appell.motion.pictures.limbs import Limbs
 from appell.motion.pictures.measure import Measure, measured_shape
 from appell.motion.pictures.paint import numbered
@@ -75,7 +75,8 @@ class Setting:
     def _links(self) -> tuple[list[Part], list[Strut], list[str]]:
         shape, tree = self.shape, self.system.tree
         if tree is None:
-            return leg_parts(shape, self.measure, self.color), [], []
+            legs = Legs(shape, self.measure, self.color)
+            return legs.parts(), legs.struts(), []
         if tree.visuals:
             branch = branches(tree)
             parts, notes = visual_parts(

@@ -12,12 +12,14 @@ import numpy as np
 
 from appell.algebra.rotation import Pose
 from appell.display import solids
+from appell.display.mesh_file import read_mesh
 from appell.display.poses import poses
 from appell.display.scene import WORLD, Color, Mesh, Part
+from appell.display.thinning import shares, thinned
 from appell.errors import AppellError
 from appell.model.robot import Robot
 from appell.model.visual import Visual
-from appell.motion.pictures.limbs import boxes
+from appell.motion.pictures.blocks import block
 from appell.motion.pictures.measure import Measure
 from appell.motion.pictures.paint import GROUND, paint
 from appell.motion.pictures.shape import Ellipsoid
@@ -72,9 +74,6 @@ def _key(visual: Visual) -> tuple[str, tuple[float, ...]]:
 
 def _files(visuals: tuple[Visual, ...]) -> tuple[dict, dict]:
     """What the files hold, by path and scale, thinned out to what all may have; and what is wrong with the others."""
-    from appell.display.mesh_file import read_mesh
-    from appell.display.thinning import shares, thinned
-
     files: dict[tuple[str, tuple[float, ...]], Painted] = {}
     flaws: dict[tuple[str, tuple[float, ...]], str] = {}
     for key in dict.fromkeys(_key(visual) for visual in visuals if visual.shape == "mesh"):
@@ -98,7 +97,7 @@ def _boxes(
     found = []
     for body, visual in boxed.items():
         if body in known:
-            found += boxes([known[body]], index, measure, color_of(body))
+            found.append(block(known[body], index, measure, color_of(body)))
         else:
             cube, at = solids.box(*(0.1 * measure.size,) * 3), pose_numbers(visual.pose)
             found.append(Part(cube, WORLD if body is None else index[body], at, color_of(body), name=visual.name))

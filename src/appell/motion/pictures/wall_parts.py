@@ -18,8 +18,9 @@ from appell.display.scene import Mesh, Part
 from appell.errors import ArgumentError
 from appell.motion.pictures.camera import level_axes
 from appell.motion.pictures.paint import LIGHT, paint
-from appell.motion.pictures.walls import LARGEST, ROOM, extent
+from appell.motion.pictures.walls import LARGEST, extent
 
+ROOM = (0.3, 1.0, 2.0, 4.0)  # of the robot's size about it, until a wall is in the box
 CELLS, FLAT_CELLS = 26, 72  # along the longest side of the box
 STRIP = 0.03  # of the robot's size: half the width of a strip, and its thickness
 CLEAR, SOLID = 0.28, 0.85  # opacity of surfaces that are looked through, and of strips

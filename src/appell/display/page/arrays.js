@@ -1,0 +1,23 @@
+// Arrays as they travel: base64 of zlib of bytes, all first bytes first (appell/display/encode.py).
+
+const KINDS = { uint16: Uint16Array, uint32: Uint32Array, float32: Float32Array, float64: Float64Array };
+
+async function inflated(text) {
+  const shrunk = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
+  const stream = new Blob([shrunk]).stream().pipeThrough(new DecompressionStream("deflate"));
+  return new Uint8Array(await new Response(stream).arrayBuffer());
+}
+
+// the numbers of an array, row by row
+export async function unpacked(array) {
+  const planes = await inflated(array.data);
+  const width = KINDS[array.type].BYTES_PER_ELEMENT, count = planes.length / width;
+  const bytes = new Uint8Array(planes.length);
+  for (let k = 0; k < width; k++) {
+    for (let i = 0, at = k, from = k * count; i < count; i++, at += width) bytes[at] = planes[from + i];
+  }
+  const values = new KINDS[array.type](bytes.buffer);
+  if (!array.scale) return values;
+  const { offset, scale } = array;
+  return Float32Array.from(values, (value, i) => offset[i % 3] + scale[i % 3] * value);
+}

@@ -1,0 +1,56 @@
+// The arrows of marks: there at the time of their mark, gone after LASTING seconds of the viewer's own time.
+
+import { batch, new_slots } from "./batch.js";
+import { write_rod } from "./matrix.js";
+import { curve_color, kind_number, numbers_of } from "./palette.js";
+import { last_at } from "./performer.js";
+import { WORLD } from "./scene.js";
+import { rod, tip } from "./solids.js";
+
+const LASTING = 0.3;
+const MOST = 100; // arrows at once
+
+export class Arrows {
+  constructor(marks, radius) {
+    this.marks = marks.filter((mark) => mark.arrows.length).sort((a, b) => a.time - b.time);
+    this.times = Float64Array.from(this.marks, (mark) => mark.time);
+    this.radius = radius;
+    const shapes = [rod(), tip()], items = [];
+    for (let slot = 0; slot < 2 * MOST; slot++) {
+      items.push({ mesh: shapes[slot % 2], pose: WORLD, color: [1, 1, 1, 1], layer: "events", slot });
+    }
+    const made = batch(this.marks.length ? items : []);
+    this.thing = {
+      batch: made, slots: new_slots(2 * MOST), used: 0, hidden: new Set(), shown: false,
+      tint: [0, 0, 0, 0], opacity: 1,
+    };
+  }
+
+  // show what strikes at a time, or struck shortly before
+  at(time, speed) {
+    const lasting = Math.max(LASTING * speed, 1e-9);
+    let count = 0;
+    if (this.times.length) {
+      for (let k = last_at(this.times, time); k >= 0 && count < MOST && time - this.times[k] < lasting; k--) {
+        if (this.times[k] > time) break;
+        const fresh = 1 - (time - this.times[k]) / lasting;
+        for (const arrow of this.marks[k].arrows) if (count < MOST) this.write(count++, arrow, this.marks[k].kind, fresh);
+      }
+    }
+    this.thing.used = 2 * count;
+    this.thing.shown = count > 0;
+  }
+
+  write(number, [x, y, z, dx, dy, dz], kind, fresh) {
+    const { slots } = this.thing, length = Math.hypot(dx, dy, dz) || 1e-9;
+    const thick = Math.min(0.016 * this.radius, 0.06 * length), head = Math.min(0.09 * this.radius, 0.4 * length);
+    const neck = 1 - head / length, nx = x + neck * dx, ny = y + neck * dy, nz = z + neck * dz;
+    write_rod(slots, 2 * number, x, y, z, nx, ny, nz, thick);
+    write_rod(slots, 2 * number + 1, nx, ny, nz, x + dx, y + dy, z + dz, 2.4 * thick);
+    const color = numbers_of(curve_color(kind_number(kind)));
+    for (const slot of [2 * number, 2 * number + 1]) {
+      slots.set(color, 16 * slot + 12);
+      slots[16 * slot + 15] = fresh;
+    }
+  }
+}

@@ -1,0 +1,26 @@
+// Making elements of the page. Names from a scene come in as text, never as markup.
+
+export function element(tag, attributes = {}, ...children) {
+  const made = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (name.startsWith("on")) made.addEventListener(name.slice(2), value);
+    else if (value === true) made.setAttribute(name, "");
+    else if (value !== false && value !== null) made.setAttribute(name, value);
+  }
+  made.append(...children);
+  return made;
+}
+
+export const by_id = (id) => document.getElementById(id);
+
+// write text only where it changes, because the browser lays out anew even for the same
+export function write_text(node, text) {
+  if (node.textContent !== text) node.textContent = text;
+}
+
+// a number as people write it: a few digits, no noise
+export function short_number(value, digits = 4) {
+  if (!Number.isFinite(value)) return "–";
+  if (value !== 0 && (Math.abs(value) >= 1e5 || Math.abs(value) < 1e-3)) return value.toExponential(Math.max(digits - 2, 0));
+  return Number(value.toPrecision(digits)).toString().replace("-", "−");
+}

@@ -1,0 +1,76 @@
+// Normals of a mesh, corner by corner. A smooth mesh is shaded across edges, but not across those that fold by more than
+// CREASE: a cylinder is round, and its lids are flat. Vertices at one place count as one, as files often repeat them.
+
+const CREASE = Math.cos(48 * Math.PI / 180);
+
+// the number of the first vertex at the same place, for every vertex
+function welded(vertices) {
+  const first = new Map(), found = new Uint32Array(vertices.length / 3);
+  for (let i = 0; i < found.length; i++) {
+    const key = `${vertices[3 * i]},${vertices[3 * i + 1]},${vertices[3 * i + 2]}`;
+    if (!first.has(key)) first.set(key, i);
+    found[i] = first.get(key);
+  }
+  return found;
+}
+
+function face_normals(vertices, faces) {
+  const found = new Float32Array(faces.length); // as long as twice the area
+  for (let f = 0; f < faces.length; f += 3) {
+    const a = 3 * faces[f], b = 3 * faces[f + 1], c = 3 * faces[f + 2];
+    const ux = vertices[b] - vertices[a], uy = vertices[b + 1] - vertices[a + 1], uz = vertices[b + 2] - vertices[a + 2];
+    const vx = vertices[c] - vertices[a], vy = vertices[c + 1] - vertices[a + 1], vz = vertices[c + 2] - vertices[a + 2];
+    found[f] = uy * vz - uz * vy;
+    found[f + 1] = uz * vx - ux * vz;
+    found[f + 2] = ux * vy - uy * vx;
+  }
+  return found;
+}
+
+// the corners of faces about each vertex: those of vertex i are list[start[i]] to list[start[i + 1] - 1]
+function corners_about(vertex, faces, count) {
+  const start = new Uint32Array(count + 1), list = new Uint32Array(faces.length);
+  for (let c = 0; c < faces.length; c++) start[vertex[faces[c]] + 1]++;
+  for (let i = 0; i < count; i++) start[i + 1] += start[i];
+  const next = start.slice();
+  for (let c = 0; c < faces.length; c++) list[next[vertex[faces[c]]]++] = c;
+  return { start, list };
+}
+
+// vertices and faces for drawing, with a normal for each vertex: {vertices, normals, faces}; the normal of a vertex of
+// flat faces is 0, and the renderer takes that of the face
+export function shaded(mesh) {
+  const { vertices, faces } = mesh;
+  if (!mesh.smooth) return { vertices, normals: new Float32Array(vertices.length), faces };
+  const flat = face_normals(vertices, faces), vertex = welded(vertices);
+  const lengths = new Float32Array(faces.length / 3);
+  for (let f = 0; f < lengths.length; f++) lengths[f] = Math.hypot(flat[3 * f], flat[3 * f + 1], flat[3 * f + 2]);
+  const { start, list } = corners_about(vertex, faces, vertices.length / 3);
+  const places = [], normals = [], corners = new Uint32Array(faces.length);
+  const made = new Map(); // the drawn vertices at a place, as [x, y, z, number] in one list
+  for (let c = 0; c < faces.length; c++) {
+    const i = vertex[faces[c]], f = c - c % 3, own = lengths[f / 3] || 1;
+    let x = 0, y = 0, z = 0;
+    for (let k = start[i]; k < start[i + 1]; k++) {
+      const g = list[k] - list[k] % 3;
+      const along = flat[f] * flat[g] + flat[f + 1] * flat[g + 1] + flat[f + 2] * flat[g + 2];
+      if (along >= CREASE * own * lengths[g / 3]) { x += flat[g]; y += flat[g + 1]; z += flat[g + 2]; }
+    }
+    const length = Math.sqrt(x * x + y * y + z * z) || 1;
+    x /= length; y /= length; z /= length;
+    let here = made.get(i);
+    if (!here) made.set(i, here = []);
+    let number = -1;
+    for (let k = 0; k < here.length; k += 4) {
+      if (here[k] * x + here[k + 1] * y + here[k + 2] * z > 0.9995) { number = here[k + 3]; break; }
+    }
+    if (number < 0) {
+      number = normals.length / 3;
+      here.push(x, y, z, number);
+      places.push(vertices[3 * i], vertices[3 * i + 1], vertices[3 * i + 2]);
+      normals.push(x, y, z);
+    }
+    corners[c] = number;
+  }
+  return { vertices: Float32Array.from(places), normals: Float32Array.from(normals), faces: corners };
+}

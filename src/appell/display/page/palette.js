@@ -1,0 +1,34 @@
+// Colours that colour-blind readers tell apart (Okabe and Ito's, but yellow), the same as in all figures, and the light.
+
+export const COLORS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#4d4d4d"];
+const DARK_COLORS = ["#4aa8e0", "#f07f2f", "#2fc498", "#e09bc3", "#f0b429", "#8fd0f5", "#b4bac2"]; // lighter, in that order
+
+const wishes = matchMedia("(prefers-color-scheme: dark)");
+
+export const is_dark = () => wishes.matches;
+
+export function when_theme_changes(tell) {
+  wishes.addEventListener("change", tell);
+}
+
+// the colour of curve or actor number k, as the style sheet writes it
+export function curve_color(k) {
+  return (is_dark() ? DARK_COLORS : COLORS)[k % COLORS.length];
+}
+
+export function numbers_of(color) {
+  return [1, 3, 5].map((at) => parseInt(color.slice(at, at + 2), 16) / 255);
+}
+
+// impacts always have the same colour; other kinds take the next that is free
+const kinds = new Map([["impact", 1]]);
+export function kind_number(kind) {
+  if (!kinds.has(kind)) kinds.set(kind, kinds.size === 1 ? 0 : kinds.size);
+  return kinds.get(kind);
+}
+
+export function stage_light() {
+  return is_dark()
+    ? { background: [0.071, 0.082, 0.102], ink: [0.62, 0.7, 0.8, 0.42], sky: [0.5, 0.53, 0.6], ground: [0.16, 0.16, 0.19], lamplight: 0.62, dark: 0.55 }
+    : { background: [0.957, 0.965, 0.975], ink: [0.33, 0.4, 0.5, 0.5], sky: [0.62, 0.65, 0.7], ground: [0.3, 0.3, 0.31], lamplight: 0.55, dark: 0.26 };
+}

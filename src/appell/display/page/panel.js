@@ -1,0 +1,136 @@
+// The panel beside the stage: who is who, what is shown, the joints, and what a viewer should know.
+
+import { by_id, element, short_number, write_text } from "./dom.js";
+import { curve_color } from "./palette.js";
+
+const LAYERS = {
+  links: "Links", walls: "Walls", loops: "Loops", frames: "Frames", centers: "Centres of mass", inertia: "Inertia",
+  events: "Arrows", grid: "Grid", shadow: "Shadow",
+};
+const DEGREES = 180 / Math.PI;
+
+export class Panel {
+  constructor(scene, stage, act, live) {
+    Object.assign(this, { scene, stage, act });
+    this.notes = [...scene.notes];
+    this.sliders = scene.actors.map(() => []);
+    this.list_actors();
+    this.list_layers();
+    this.list_joints(live);
+    this.tell();
+  }
+
+  list_actors() {
+    const holder = by_id("actors");
+    holder.hidden = this.scene.actors.length < 2;
+    holder.querySelector("ul").replaceChildren(...this.scene.actors.map((actor, number) => {
+      const box = element("input", { type: "checkbox", checked: true, "data-actor": number });
+      box.addEventListener("change", () => this.act.show_actor(number, box.checked));
+      const swatch = element("i", { class: "swatch block" });
+      swatch.style.setProperty("--color", number ? curve_color(number) : own_color(actor));
+      return element("li", {}, element("label", {}, box, swatch, element("span", { class: "name" }, actor.name)));
+    }));
+  }
+
+  list_layers() {
+    const found = new Set(["grid"]);
+    const look = (part) => found.add(part.layer);
+    this.scene.parts.forEach(look);
+    for (const actor of this.scene.actors) {
+      actor.parts.forEach(look);
+      actor.struts.forEach(look);
+      if (actor.motion && actor.motion.marks.some((mark) => mark.arrows.length)) found.add("events");
+    }
+    if (!this.stage.floor.paper && this.scene.actors.length) found.add("shadow");
+    const order = [...Object.keys(LAYERS).filter((layer) => found.has(layer)), ...[...found].filter((layer) => !(layer in LAYERS))];
+    by_id("layers").replaceChildren(...order.map((layer) => {
+      const box = element("input", { type: "checkbox", checked: !this.stage.hidden.has(layer), "data-layer": layer });
+      box.addEventListener("change", () => this.act.show(layer, box.checked));
+      return element("li", {}, element("label", {}, box, element("span", {}, LAYERS[layer] ?? layer)));
+    }));
+  }
+
+  // the box of a layer follows what a program asked for
+  tick(layer, on) {
+    for (const box of by_id("layers").querySelectorAll("input")) if (box.dataset.layer === layer) box.checked = on;
+  }
+
+  list_joints(live) {
+    const holder = by_id("joints"), several = this.scene.actors.filter((actor) => actor.sliders.length).length > 1;
+    const rows = [];
+    this.scene.actors.forEach((actor, number) => {
+      if (several && actor.sliders.length) rows.push(element("h3", {}, actor.name));
+      this.sliders[number] = actor.sliders.map((slider) => new SliderRow(slider, () => this.act.pose(number)));
+      rows.push(...this.sliders[number].map((row) => row.row));
+    });
+    holder.hidden = !live || !this.sliders.some((list) => list.length);
+    by_id("sliders").replaceChildren(...rows);
+  }
+
+  values(actor) {
+    return this.sliders[actor].map((slider) => slider.value);
+  }
+
+  set_values(actor, values, held) {
+    this.sliders[actor].forEach((slider, k) => { if (k < values.length && slider.range !== held) slider.set(values[k]); });
+  }
+
+  // notes that stand, and one of the moment
+  tell(note = "") {
+    const lines = note ? [...this.notes, note] : this.notes;
+    const holder = by_id("notes");
+    holder.hidden = !lines.length;
+    const items = holder.querySelector("ul");
+    if (items.textContent !== lines.join("")) items.replaceChildren(...lines.map((line) => element("li", {}, line)));
+    const panel = by_id("panel");
+    panel.classList.toggle("empty", [...panel.children].every((part) => part.hidden));
+  }
+}
+
+// the colour most of the actor's surface has, in short that of its first part
+function own_color(actor) {
+  const part = actor.parts.find((one) => one.layer === "links") ?? actor.struts[0];
+  return part ? `rgb(${part.color.slice(0, 3).map((value) => Math.round(255 * value)).join(" ")})` : curve_color(0);
+}
+
+class SliderRow {
+  constructor(slider, tell) {
+    const turns = slider.unit === "rad", full = turns ? Math.PI : 1;
+    this.scale = turns ? DEGREES : 1;
+    this.value = slider.value;
+    const lower = slider.lower ?? Math.min(-full, slider.value), upper = slider.upper ?? Math.max(full, slider.value);
+    const unit = turns ? "°" : slider.unit === "1" ? "" : slider.unit;
+    this.unit = unit;
+    this.range = element("input", { type: "range", min: lower, max: upper, step: "any", "aria-label": slider.name });
+    this.number = element("input", {
+      type: "number", step: "any", min: round(lower * this.scale), max: round(upper * this.scale),
+      "aria-label": `${slider.name} in ${turns ? "degrees" : slider.unit}`,
+    });
+    this.range.addEventListener("input", () => { this.set(Number(this.range.value)); tell(); });
+    this.number.addEventListener("change", () => {
+      const wanted = this.number.value === "" ? NaN : Number(this.number.value) / this.scale;
+      this.set(Number.isFinite(wanted) ? Math.min(Math.max(wanted, lower), upper) : this.value);
+      tell();
+    });
+    this.row = element("div", { class: "slider", "data-name": slider.name },
+      element("span", { class: "name", title: slider.name }, slider.name), this.range, this.number, element("span", { class: "unit" }, unit));
+    this.set(slider.value);
+  }
+
+  set(value) {
+    this.value = value;
+    this.range.value = value;
+    const text = round(value * this.scale);
+    if (document.activeElement !== this.number || Number(this.number.value) !== Number(text)) this.number.value = text;
+    this.range.setAttribute("aria-valuetext", `${short_number(value * this.scale)} ${this.unit === "°" ? "degrees" : this.unit}`);
+  }
+}
+
+function round(value) {
+  return Number(value.toFixed(Math.abs(value) >= 10 ? 1 : 3));
+}
+
+// the speed of drawing, in a corner
+export function tell_rate(rate, busy) {
+  write_text(by_id("rate"), busy && rate > 0 ? `${Math.round(rate)} fps` : "");
+}

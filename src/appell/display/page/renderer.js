@@ -1,0 +1,189 @@
+// Draws things on a canvas with WebGL 2: solid ones, the floor, ghosts over them, clear ones last, handles and arrows on
+// top of all. A thing is {batch, slots, used, hidden, shown, tint, opacity}; of its slots, those from `used` on are not drawn.
+
+import { STRIDE } from "./batch.js";
+import { GRID_FRAGMENT, GRID_VERTEX, SHADOW_FRAGMENT, SOLID_FRAGMENT, SOLID_VERTEX } from "./shaders.js";
+
+const SHADOW_SIZE = 512;
+const PLACES = { place: 0, normal: 1, color: 2, corner: 0 };
+
+export class Renderer {
+  constructor(canvas) {
+    const wanted = { alpha: false, antialias: false, depth: true, stencil: false, powerPreference: "high-performance" };
+    this.gl = canvas.getContext("webgl2", wanted);
+    if (!this.gl) throw new Error("no WebGL 2");
+    this.canvas = canvas;
+    const gl = this.gl, name = gl.getExtension("WEBGL_debug_renderer_info");
+    this.software = name !== null && /swiftshader|llvmpipe|software|basic render/i.test(gl.getParameter(name.UNMASKED_RENDERER_WEBGL));
+    this.solid = this.program(SOLID_VERTEX, SOLID_FRAGMENT);
+    this.cover = this.program(SOLID_VERTEX, SHADOW_FRAGMENT);
+    this.grid = this.program(GRID_VERTEX, GRID_FRAGMENT);
+    this.known = new Map(); // what has been sent to the graphics processor, by thing
+    this.make_floor();
+    gl.enable(gl.DEPTH_TEST);
+    gl.blendFuncSeparate(gl.SRC_ALPHA, gl.ONE_MINUS_SRC_ALPHA, gl.ONE, gl.ONE_MINUS_SRC_ALPHA);
+  }
+
+  program(vertex, fragment) {
+    const gl = this.gl, made = gl.createProgram();
+    for (const [kind, text] of [[gl.VERTEX_SHADER, vertex], [gl.FRAGMENT_SHADER, fragment]]) {
+      const shader = gl.createShader(kind);
+      gl.shaderSource(shader, text);
+      gl.compileShader(shader);
+      gl.attachShader(made, shader);
+    }
+    for (const [name, place] of Object.entries(PLACES)) gl.bindAttribLocation(made, place, name);
+    gl.linkProgram(made);
+    if (!gl.getProgramParameter(made, gl.LINK_STATUS) && !gl.isContextLost()) throw new Error(gl.getProgramInfoLog(made));
+    const at = {};
+    for (let k = 0; k < gl.getProgramParameter(made, gl.ACTIVE_UNIFORMS); k++) {
+      const { name } = gl.getActiveUniform(made, k);
+      at[name.replace("[0]", "")] = gl.getUniformLocation(made, name);
+    }
+    return { made, at };
+  }
+
+  make_floor() {
+    const gl = this.gl;
+    this.floor = gl.createVertexArray();
+    gl.bindVertexArray(this.floor);
+    gl.bindBuffer(gl.ARRAY_BUFFER, gl.createBuffer());
+    gl.bufferData(gl.ARRAY_BUFFER, Float32Array.of(-1, -1, 1, -1, -1, 1, 1, 1), gl.STATIC_DRAW);
+    gl.enableVertexAttribArray(PLACES.corner);
+    gl.vertexAttribPointer(PLACES.corner, 2, gl.FLOAT, false, 0, 0);
+    this.shadow = gl.createTexture();
+    gl.bindTexture(gl.TEXTURE_2D, this.shadow);
+    gl.texStorage2D(gl.TEXTURE_2D, 1, gl.R8, SHADOW_SIZE, SHADOW_SIZE);
+    for (const [key, value] of [[gl.TEXTURE_MIN_FILTER, gl.LINEAR], [gl.TEXTURE_MAG_FILTER, gl.LINEAR],
+      [gl.TEXTURE_WRAP_S, gl.CLAMP_TO_EDGE], [gl.TEXTURE_WRAP_T, gl.CLAMP_TO_EDGE]]) gl.texParameteri(gl.TEXTURE_2D, key, value);
+    this.shadow_frame = gl.createFramebuffer();
+    gl.bindFramebuffer(gl.FRAMEBUFFER, this.shadow_frame);
+    gl.framebufferTexture2D(gl.FRAMEBUFFER, gl.COLOR_ATTACHMENT0, gl.TEXTURE_2D, this.shadow, 0);
+    gl.bindFramebuffer(gl.FRAMEBUFFER, null);
+  }
+
+  // the buffers of a thing, made when it is first drawn
+  sent(thing) {
+    let found = this.known.get(thing);
+    const gl = this.gl;
+    if (!found) {
+      found = { vao: gl.createVertexArray(), vertices: gl.createBuffer(), faces: gl.createBuffer() };
+      gl.bindVertexArray(found.vao);
+      gl.bindBuffer(gl.ARRAY_BUFFER, found.vertices);
+      gl.bufferData(gl.ARRAY_BUFFER, thing.batch.vertices, gl.STATIC_DRAW);
+      gl.bindBuffer(gl.ELEMENT_ARRAY_BUFFER, found.faces);
+      gl.bufferData(gl.ELEMENT_ARRAY_BUFFER, thing.batch.faces, gl.STATIC_DRAW);
+      for (const place of [PLACES.place, PLACES.normal, PLACES.color]) gl.enableVertexAttribArray(place);
+      gl.vertexAttribPointer(PLACES.place, 3, gl.FLOAT, false, STRIDE, 0);
+      gl.vertexAttribPointer(PLACES.normal, 3, gl.BYTE, true, STRIDE, 12);
+      gl.vertexAttribPointer(PLACES.color, 4, gl.UNSIGNED_BYTE, true, STRIDE, 16);
+      gl.bindVertexArray(null);
+      this.known.set(thing, found);
+    }
+    return found;
+  }
+
+  forget(thing) {
+    const found = this.known.get(thing);
+    if (!found) return;
+    this.known.delete(thing);
+    this.gl.deleteVertexArray(found.vao);
+    for (const buffer of [found.vertices, found.faces]) this.gl.deleteBuffer(buffer);
+  }
+
+  // the triangles of a thing that are clear, or that are not
+  ranges(thing, clear, at) {
+    const gl = this.gl;
+    gl.bindVertexArray(this.sent(thing).vao);
+    for (const range of thing.batch.ranges) {
+      if (range.clear !== clear || range.slot >= thing.used || thing.hidden.has(range.layer)) continue;
+      gl.uniform4fv(at.slot, thing.slots, 16 * range.slot, 16);
+      gl.drawElements(gl.TRIANGLES, range.count, gl.UNSIGNED_INT, 4 * range.first);
+    }
+  }
+
+  paint(thing, clear) {
+    const gl = this.gl, at = this.solid.at;
+    gl.uniform4fv(at.tint, thing.tint);
+    gl.uniform1f(at.opacity, thing.opacity);
+    this.ranges(thing, clear, at);
+  }
+
+  // one frame: `things` in the scene, `top` over everything, `look` of the camera, the floor and the theme
+  draw(things, top, look) {
+    const gl = this.gl, shown = things.filter((thing) => thing.shown);
+    if (look.dark > 0) this.draw_shadow(shown, look);
+    gl.viewport(0, 0, this.canvas.width, this.canvas.height);
+    gl.clearColor(...look.background, 1);
+    gl.clear(gl.COLOR_BUFFER_BIT | gl.DEPTH_BUFFER_BIT);
+    gl.useProgram(this.solid.made);
+    this.light(this.solid.at, look);
+    for (const thing of shown) if (thing.opacity === 1) this.paint(thing, false);
+    gl.enable(gl.BLEND);
+    if (look.grid) this.draw_floor(look);
+    gl.useProgram(this.solid.made);
+    for (const thing of shown) if (thing.opacity < 1) this.paint_ghost(thing);
+    gl.enable(gl.CULL_FACE);
+    gl.depthMask(false);
+    for (const thing of shown) this.paint(thing, true);
+    gl.depthMask(true);
+    gl.disable(gl.CULL_FACE);
+    if (top.some((thing) => thing.shown)) gl.clear(gl.DEPTH_BUFFER_BIT);
+    for (const thing of top) if (thing.shown) this.paint_ghost(thing);
+    gl.disable(gl.BLEND);
+  }
+
+  // only its nearest surface, so that what is inside does not shine through
+  paint_ghost(thing) {
+    const gl = this.gl;
+    gl.colorMask(false, false, false, false);
+    this.paint(thing, false);
+    gl.colorMask(true, true, true, true);
+    gl.depthFunc(gl.LEQUAL);
+    this.paint(thing, false);
+    gl.depthFunc(gl.LESS);
+  }
+
+  light(at, look) {
+    const gl = this.gl;
+    gl.uniformMatrix4fv(at.seen, false, look.seen);
+    gl.uniform4fv(at.eye, look.eye);
+    for (const name of ["lamp", "up", "sky", "ground"]) gl.uniform3fv(at[name], look[name]);
+    gl.uniform1f(at.lamplight, look.lamplight);
+  }
+
+  draw_floor(look) {
+    const gl = this.gl, at = this.grid.at;
+    gl.useProgram(this.grid.made);
+    gl.uniformMatrix4fv(at.seen, false, look.seen);
+    gl.uniform3fv(at.middle, look.floor.middle);
+    gl.uniform3fv(at.right, look.floor.right);
+    gl.uniform3fv(at.ahead, look.floor.ahead);
+    gl.uniform2fv(at.shift, look.floor.shift);
+    gl.uniform1f(at.reach, look.floor.reach);
+    gl.uniform1f(at.spacing, look.floor.spacing);
+    gl.uniform4fv(at.ink, look.ink);
+    gl.uniform1f(at.dark, look.dark);
+    gl.uniform4fv(at.shadow_place, look.shadow_place);
+    gl.bindTexture(gl.TEXTURE_2D, this.shadow);
+    gl.depthMask(false);
+    gl.bindVertexArray(this.floor);
+    gl.drawArrays(gl.TRIANGLE_STRIP, 0, 4);
+    gl.depthMask(true);
+  }
+
+  // the floor seen from above: 1 where something stands over it
+  draw_shadow(shown, look) {
+    const gl = this.gl;
+    gl.bindFramebuffer(gl.FRAMEBUFFER, this.shadow_frame);
+    gl.viewport(0, 0, SHADOW_SIZE, SHADOW_SIZE);
+    gl.clearColor(0, 0, 0, 0);
+    gl.clear(gl.COLOR_BUFFER_BIT);
+    gl.useProgram(this.cover.made);
+    gl.uniformMatrix4fv(this.cover.at.seen, false, look.from_above);
+    gl.disable(gl.DEPTH_TEST);
+    for (const thing of shown) if (thing.casts) this.ranges(thing, false, this.cover.at);
+    gl.enable(gl.DEPTH_TEST);
+    gl.bindFramebuffer(gl.FRAMEBUFFER, null);
+  }
+}

@@ -1,0 +1,82 @@
+// The scene that came with the page or from the server, with its arrays unpacked and the points a camera has to see.
+
+import { unpacked } from "./arrays.js";
+import { composed, placed } from "./matrix.js";
+
+const FORMAT = 1;
+const LOOKS = 40; // times of a motion that the camera takes into account
+export const WORLD = [0, 0, 0, 0, 0, 0, 1];
+
+export async function unpacked_scene(text) {
+  const scene = typeof text === "string" ? JSON.parse(text) : text;
+  if (scene.format !== FORMAT) throw new Error("this scene was written by another version of appell");
+  await Promise.all(scene.meshes.map(unpack_mesh));
+  await Promise.all(scene.actors.map(unpack_actor));
+  for (const part of scene.parts) part.mesh = scene.meshes[part.mesh];
+  for (const actor of scene.actors) for (const part of actor.parts) part.mesh = scene.meshes[part.mesh];
+  return scene;
+}
+
+async function unpack_mesh(mesh) {
+  [mesh.vertices, mesh.faces] = await Promise.all([unpacked(mesh.vertices), unpacked(mesh.faces)]);
+  mesh.vertices = Float32Array.from(mesh.vertices);
+  const lower = [Infinity, Infinity, Infinity], upper = [-Infinity, -Infinity, -Infinity];
+  for (let i = 0; i < mesh.vertices.length; i++) {
+    lower[i % 3] = Math.min(lower[i % 3], mesh.vertices[i]);
+    upper[i % 3] = Math.max(upper[i % 3], mesh.vertices[i]);
+  }
+  mesh.lower = lower;
+  mesh.upper = upper;
+}
+
+async function unpack_actor(actor) {
+  actor.poses = Float32Array.from(await unpacked(actor.poses));
+  const motion = actor.motion;
+  if (!motion) return;
+  [motion.t, motion.poses] = await Promise.all([unpacked(motion.t), unpacked(motion.poses)]);
+  for (const chart of motion.charts) {
+    [chart.t, chart.values] = await Promise.all([unpacked(chart.t), unpacked(chart.values)]);
+  }
+}
+
+function corners(mesh) {
+  const { lower, upper } = mesh, found = [];
+  if (!(lower[0] <= upper[0])) return found;
+  for (let k = 0; k < 8; k++) found.push([0, 1, 2].map((axis) => (k >> axis & 1 ? upper : lower)[axis]));
+  return found;
+}
+
+// corners of the boxes about all parts of an actor, at times spread over its motion
+export function seen_points(actor) {
+  const found = [], motion = actor.motion, frames = motion ? motion.t.length : 1;
+  const bodies = actor.bodies.length;
+  const boxes = actor.parts.filter((part) => part.layer !== "frames").map((part) => {
+    return { body: part.body, points: corners(part.mesh).map((point) => placed(part.pose, 0, point)) };
+  });
+  for (const strut of actor.struts) {
+    for (const k of [0, 1]) boxes.push({ body: strut.bodies[k], points: [strut.ends.slice(3 * k, 3 * k + 3)] });
+  }
+  const looks = Math.min(frames, LOOKS);
+  for (let look = 0; look < looks; look++) {
+    const frame = looks > 1 ? Math.round(look * (frames - 1) / (looks - 1)) : 0;
+    const poses = motion ? motion.poses : actor.poses, start = frame * bodies * 7;
+    for (const box of boxes) {
+      for (const point of box.points) found.push(box.body < 0 ? point : placed(poses, start + 7 * box.body, point));
+    }
+    if (!boxes.length) {
+      for (let body = 0; body < bodies; body++) found.push(Array.from(poses.subarray(start + 7 * body, start + 7 * body + 3)));
+    }
+  }
+  return found;
+}
+
+// corners of the boxes about what stands still
+export function standing_points(parts) {
+  return parts.flatMap((part) => corners(part.mesh).map((point) => placed(part.pose, 0, point)));
+}
+
+// where a handle is, when the bodies of its actor are at `poses`
+export function handle_pose(handle, poses) {
+  const body = handle.body < 0 ? WORLD : Array.from(poses.subarray(7 * handle.body, 7 * handle.body + 7));
+  return composed(body, handle.pose);
+}

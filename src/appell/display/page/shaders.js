@@ -1,0 +1,109 @@
+// What the graphics processor runs. Light comes from the sky, from the ground, and from one lamp behind the viewer's
+// shoulder; colours are mixed as light, that is squared. Flat faces take their normal from how their place changes.
+
+export const SOLID_VERTEX = `#version 300 es
+precision highp float;
+uniform vec4 slot[4]; // three rows of a matrix, and a colour
+uniform mat4 seen;
+uniform vec4 tint;
+uniform float opacity;
+in vec3 place;
+in vec3 normal;
+in vec4 color;
+out vec3 facing;
+out vec3 where;
+out vec4 paint;
+void main() {
+  vec4 p = vec4(place, 1.0);
+  where = vec3(dot(slot[0], p), dot(slot[1], p), dot(slot[2], p));
+  vec3 x = slot[0].xyz, y = slot[1].xyz, z = slot[2].xyz; // each row of the matrix of normals is at right angles to two
+  facing = vec3(dot(cross(y, z), normal), dot(cross(z, x), normal), dot(cross(x, y), normal));
+  vec4 c = color * slot[3];
+  c.rgb = mix(c.rgb, tint.rgb, tint.a);
+  paint = vec4(c.rgb * c.rgb, c.a * opacity);
+  gl_Position = seen * vec4(where, 1.0);
+}`;
+
+export const SOLID_FRAGMENT = `#version 300 es
+precision highp float;
+uniform vec4 eye;
+uniform vec3 lamp;
+uniform vec3 up;
+uniform vec3 sky;
+uniform vec3 ground;
+uniform float lamplight;
+in vec3 facing;
+in vec3 where;
+in vec4 paint;
+out vec4 seen_color;
+void main() {
+  vec3 face = cross(dFdx(where), dFdy(where));
+  vec3 n = normalize(dot(facing, facing) > 0.0 ? facing : face);
+  vec3 to_eye = normalize(eye.xyz - eye.w * where);
+  float frontal = dot(n, to_eye);
+  n = frontal < 0.0 ? -n : n;
+  float lit = max(dot(n, lamp), 0.0);
+  float shine = max(dot(n, normalize(lamp + to_eye)), 0.0);
+  shine *= shine; shine *= shine; shine *= shine; shine *= shine; shine *= shine;
+  float edge = 1.0 - abs(frontal);
+  vec3 light = mix(ground, sky, 0.5 + 0.5 * dot(n, up)) + lamplight * lit;
+  vec3 c = paint.rgb * light + 0.10 * shine + 0.10 * edge * edge * edge * sky;
+  seen_color = vec4(sqrt(c), paint.a);
+}`;
+
+export const GRID_VERTEX = `#version 300 es
+precision highp float;
+uniform mat4 seen;
+uniform vec3 middle;
+uniform vec3 right;
+uniform vec3 ahead;
+uniform float reach;
+uniform vec2 shift;
+in vec2 corner;
+out vec2 from_middle;
+out vec2 along;
+void main() {
+  from_middle = corner;
+  along = shift + reach * corner;
+  gl_Position = seen * vec4(middle + reach * (corner.x * right + corner.y * ahead), 1.0);
+}`;
+
+export const GRID_FRAGMENT = `#version 300 es
+precision highp float;
+uniform vec4 ink;
+uniform float spacing;
+uniform float dark;
+uniform sampler2D shadow;
+uniform vec4 shadow_place;
+in vec2 from_middle;
+in vec2 along;
+out vec4 seen_color;
+float line(vec2 x, vec2 width) {
+  vec2 d = abs(fract(x - 0.5) - 0.5) / max(width, vec2(1e-6));
+  vec2 thin = clamp(1.2 - d, 0.0, 1.0) * clamp(0.7 / max(width, vec2(1e-6)) - 1.0, 0.0, 1.0);
+  return max(thin.x, thin.y);
+}
+void main() {
+  float r = dot(from_middle, from_middle);
+  if (r >= 1.0) discard;
+  vec2 x = along / spacing, width = fwidth(x);
+  float a = max(0.42 * line(x, width), line(0.2 * x, 0.2 * width)) * ink.a * (1.0 - r) * (1.0 - r);
+  vec4 c = vec4(ink.rgb, a);
+  if (dark > 0.0) {
+    vec2 s = (along - shadow_place.xy) * shadow_place.z + 0.5;
+    float soft = shadow_place.w, covered = 0.0;
+    for (int i = 0; i < 8; i++) {
+      float turn = 0.7854 * float(i), far = i % 2 == 0 ? soft : 0.45 * soft;
+      covered += texture(shadow, s + far * vec2(cos(turn), sin(turn))).r;
+    }
+    float b = dark * covered / 8.0 * (1.0 - r);
+    c = vec4(mix(c.rgb * c.a, vec3(0.0), b), a + b - a * b);
+    c.rgb /= max(c.a, 1e-4);
+  }
+  seen_color = c;
+}`;
+
+export const SHADOW_FRAGMENT = `#version 300 es
+precision mediump float;
+out vec4 covered;
+void main() { covered = vec4(1.0); }`;

@@ -1,0 +1,138 @@
+// The stage: the actors, what stands about them, the floor, the light and the camera, drawn when something has changed.
+
+import { Arrows } from "./arrows.js";
+import { batch, new_slots } from "./batch.js";
+import { Camera } from "./camera.js";
+import { add, dot, minus, scaled, size } from "./matrix.js";
+import { curve_color, numbers_of, stage_light } from "./palette.js";
+import { Performer } from "./performer.js";
+import { picked } from "./pick.js";
+import { Renderer } from "./renderer.js";
+import { seen_points, standing_points } from "./scene.js";
+
+const PIXELS = 8e6; // of a still picture, at most
+const HIDDEN = ["frames", "centers", "inertia"]; // until somebody wants to see them
+
+export class Stage {
+  constructor(canvas, scene) {
+    this.canvas = canvas;
+    this.scene = scene;
+    this.hidden = new Set(HIDDEN);
+    this.performers = scene.actors.map((actor, k) => new Performer(actor, k, numbers_of(curve_color(k))));
+    this.walls = {
+      batch: batch(scene.parts.map((part) => ({ ...part, slot: 0 }))), slots: new_slots(1), used: 1,
+      hidden: this.hidden, shown: true, casts: false, tint: [0, 0, 0, 0], opacity: 1,
+    };
+    for (const performer of this.performers) performer.thing.hidden = this.hidden;
+    this.things = [...this.performers.map((performer) => performer.thing), this.walls];
+    this.top = []; // drawn over everything
+    this.points = scene.actors.flatMap(seen_points);
+    if (!this.points.length) this.points = standing_points(scene.parts);
+    this.camera = new Camera(scene);
+    this.measure();
+    this.camera.fit(this.points);
+    this.add_walls();
+    this.arrows = new Arrows(scene.actors.flatMap((actor) => (actor.motion ? actor.motion.marks : [])), this.camera.radius);
+    this.arrows.thing.hidden = this.hidden;
+    this.top.push(this.arrows.thing);
+    this.set_floor();
+    this.slow = false; // too slow to draw moving pictures in full quality
+    this.renderer = null;
+    this.start();
+  }
+
+  // the graphics processor, at the beginning and after it was taken away; without one the rest of the page goes on
+  start() {
+    try {
+      this.renderer = new Renderer(this.canvas);
+      this.slow = this.renderer.software;
+    } catch (error) {
+      this.renderer = null;
+      this.why = error.message;
+    }
+  }
+
+  // the size that the page gives to the picture
+  measure() {
+    this.camera.width = Math.max(1, this.canvas.clientWidth);
+    this.camera.height = Math.max(1, this.canvas.clientHeight);
+  }
+
+  // what stands about the actors is in the picture too, unless it is much larger than they are
+  add_walls() {
+    const { target, radius } = this.camera, near = 2.5 * radius;
+    const found = this.scene.parts.filter((part) => standing_points([part]).every((point) => size(minus(point, target)) < near));
+    if (this.scene.actors.length && found.length) {
+      this.points = this.points.concat(standing_points(found));
+      this.camera.fit(this.points);
+    }
+  }
+
+  set_floor() {
+    const { up, east, north, flat, radius } = this.camera;
+    const least = (axis) => this.points.reduce((low, point) => Math.min(low, dot(point, axis)), Infinity);
+    const middle = this.points.reduce((sum, point) => add(sum, scaled(point, 1 / this.points.length)), [0, 0, 0]);
+    const floor = { reach: 5 * radius, spacing: 10 ** Math.floor(Math.log10(0.45 * radius)) };
+    if (flat && Math.abs(dot(this.camera.back, flat)) > 0.99) { // paper behind a flat mechanism
+      const { back, right, upward } = this.camera;
+      const behind = Math.min(0, least(back)) - 0.02 * radius;
+      Object.assign(floor, { right, ahead: upward, normal: back, height: behind, paper: true });
+    } else {
+      const lowest = this.points.length ? least(up) : 0;
+      const height = lowest > 0 && lowest < 2 * radius ? 0 : lowest;
+      Object.assign(floor, { right: east, ahead: north, normal: up, height: height - 0.002 * radius, paper: false });
+    }
+    floor.middle = add(middle, scaled(floor.normal, floor.height - dot(middle, floor.normal)));
+    floor.shift = [dot(floor.middle, floor.right), dot(floor.middle, floor.ahead)];
+    this.floor = floor;
+    const wide = 1.1 * this.points.reduce((most, point) => {
+      const from = minus(point, floor.middle);
+      return Math.max(most, size(minus(from, scaled(up, dot(from, up)))));
+    }, 0.1 * radius);
+    this.shadow_place = [floor.shift[0], floor.shift[1], 0.5 / wide, 0.012];
+    const rows = [floor.right, floor.ahead].map((axis, k) => [...scaled(axis, 1 / wide), -floor.shift[k] / wide]);
+    this.from_above = Float32Array.from([0, 1, 2, 3].flatMap((k) => [rows[0][k], rows[1][k], 0, k === 3 ? 1 : 0]));
+  }
+
+  show(layer, on) {
+    if (on) this.hidden.delete(layer); else this.hidden.add(layer);
+  }
+
+  // pixels of the drawing for each of the page: still pictures are drawn finer than the screen, which smooths edges
+  fineness(moving) {
+    if (moving && this.slow) return 1;
+    const { width, height } = this.camera;
+    return Math.min(Math.max(2, devicePixelRatio), Math.sqrt(PIXELS / (width * height)));
+  }
+
+  draw(moving) {
+    if (!this.renderer) return;
+    this.measure();
+    const { camera, canvas } = this, fine = this.fineness(moving);
+    const width = Math.round(camera.width * fine), height = Math.round(camera.height * fine);
+    if (canvas.width !== width || canvas.height !== height) [canvas.width, canvas.height] = [width, height];
+    const light = stage_light(), { right, upward, back, up } = camera;
+    const lamp = add(add(scaled(right, -0.42), scaled(upward, 0.66)), scaled(back, 0.62));
+    this.renderer.draw(this.things, this.top, {
+      ...light, lamp, up, seen: camera.matrix(), eye: camera.parallel ? [...back, 0] : [...camera.eye, 1],
+      floor: this.floor, grid: !this.hidden.has("grid"), shadow_place: this.shadow_place, from_above: this.from_above,
+      dark: this.floor.paper || this.hidden.has("shadow") ? 0 : light.dark,
+    });
+  }
+
+  // what is at a place of the picture: {actor, part, point} or null
+  pick(x, y) {
+    return picked(this.camera.ray(x, y), this.performers, this.scene.parts, this.hidden);
+  }
+
+  recolor() {
+    for (const performer of this.performers) {
+      performer.color = numbers_of(curve_color(performer.number));
+      if (performer.number) performer.thing.tint = [...performer.color, performer.thing.tint[3]];
+    }
+  }
+
+  drop() {
+    if (this.renderer) for (const thing of [...this.things, ...this.top]) this.renderer.forget(thing);
+  }
+}
