@@ -74,8 +74,8 @@ def _with_cuts(values: np.ndarray, depth: np.ndarray) -> np.ndarray:
     """Three corners, then where the sides 01, 12 and 20 cross the plane of depth 0: (n, 6, 3)."""
     after, behind = np.roll(values, -1, axis=1), np.roll(depth, -1, axis=1)
     with np.errstate(invalid="ignore", divide="ignore"):
-        share = (depth / (depth - behind))[..., None]
-    return np.concatenate([values, values + share * (after - values)], axis=1)
+        cuts = values + (depth / (depth - behind))[..., None] * (after - values)  # of no use where none is crossed
+    return np.concatenate([values, cuts], axis=1)
 
 
 def placed(points: np.ndarray, axes: np.ndarray, frame: tuple[float, float, float, float], far: bool = False) -> Eye:

@@ -50,9 +50,10 @@ class Studio:
         sample, lit, self.veils = self.canvas.draw(self.cast.still, self.keys)
         self.colors[sample] = lit
         self.free = self.keys == FREE
-        whole = self.colors.copy()
+        whole, dark = self.colors.copy(), np.where(self.free[:, None], np.float32(0.0), self.colors)
         self.veils.over(whole)
-        self.plate, self.floor = self._pixels(whole), self._pixels(self.free[:, None].astype(np.float32))
+        self.veils.over(dark)
+        self.plate, self.floor = self._pixels(whole), self._pixels(whole - dark)  # and what the ground has in it
 
     def at(self, t: float) -> np.ndarray:
         """The picture at a time, (height, width, 3), with nothing written on it."""
@@ -61,7 +62,7 @@ class Studio:
         arrows = self.cast.struck(t)
         on_top, bright, _ = self.canvas.draw(arrows, np.full_like(keys, FREE) if len(arrows.corners) else keys)
         light = self._light(moving)
-        picture = self.plate if light is None else self.plate * (1.0 - self.floor * (1.0 - light))
+        picture = self.plate if light is None else self.plate - self.floor * (1.0 - light)
         picture = (picture * 255.0 + 0.5).astype(np.uint8)
 
         touched = Touched(np.concatenate([sample, veils.sample, on_top]), self.size, self.fine)
