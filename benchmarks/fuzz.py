@@ -1,4 +1,4 @@
-"""Add up campaigns of `appell fuzz --json`, keep them as results/fuzz.json, and carry the figures into docs/tried.md.
+"""Add up campaigns of `appell fuzz --output`, keep them as results/fuzz.json, and carry the figures into docs/tried.md.
 
     python benchmarks/fuzz.py robots.json files.json ...
 

@@ -50,7 +50,7 @@ def between_markers(text: str, figures: str, begin: str = BEGIN, end: str = END)
 def peers_text() -> str:
     """Against the best generated C and C++, as a table."""
     if not PEERS.exists():
-        return "Not measured yet: `appell bench --peers --json benchmarks/results/peers.json`."
+        return "Not measured yet: `appell bench --peers --output benchmarks/results/peers.json`."
     standing = Standing.read(PEERS)
     if standing.quick:
         sys.exit(f"{PEERS.name} was measured with --quick, which is not good enough to publish; run make bench")

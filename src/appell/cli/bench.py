@@ -72,7 +72,7 @@ def register(app: typer.Typer) -> None:
         with watched(sum(task.ticks for task in tasks(plan))) as watch:
             report = run(plan, watch)
         if json:
-            tell(report.content)
+            tell(report.content | {"units": {"ours, theirs": "s", "value, aim": "unit of the figure"}})
         else:
             console.print(report.table())
             console.print(report.verdict())
@@ -106,7 +106,7 @@ def _against_peers(robots: list[str], build_limit: float, quick: bool, output: P
     with watched(turns * len(rows)) as watch:
         standing = play(rows, peers, turns, watch, quick)
     if json:
-        tell(standing.content)
+        tell(standing.content | {"units": {"anchor, contests": "s"}})
     else:
         console.print(standing.table())
         for line in standing.refusals():

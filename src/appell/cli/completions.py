@@ -117,8 +117,9 @@ def frames(ctx: typer.Context, incomplete: str) -> list[str]:
     from appell.describe.load import load
     from appell.errors import AppellError
 
+    left = next(iter(ctx.args), "")  # where words before an option without value go
     try:
-        names = load(ctx.params.get("robot") or "").frame_names
+        names = load(ctx.params.get("robot") or left).frame_names
     except (AppellError, OSError):  # no robot yet: there is nothing to offer
         return []
     return [name for name in names if name.startswith(incomplete)]

@@ -40,7 +40,7 @@ def carry_out(hunts: Sequence[Hunt], bounds: Bounds, path: Path | None, json: bo
 
         bags = run(hunts, bounds, told, path)
     if json:
-        tell(content(bags))
+        tell(content(bags) | {"units": {"seconds, slowest": "s of processor time"}})
     else:
         show(bags)
     return sum(len(bag.broken) for bag in bags)

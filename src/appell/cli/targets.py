@@ -11,6 +11,7 @@ from pathlib import Path
 
 import typer
 
+from appell.display.bar import paused
 from appell.errors import ArgumentError
 from appell.motion.files.formats import FORMATS
 from appell.motion.pictures.look import styled
@@ -61,4 +62,5 @@ def _asked(path: Path) -> bool:
     """What the user at the terminal says; no, if there is none."""
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         return False
-    return typer.confirm(f"{path} is there already. Write over it?", err=True)
+    with paused():
+        return typer.confirm(f"{path} is there already. Write over it?", err=True)

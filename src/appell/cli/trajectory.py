@@ -15,6 +15,7 @@ from appell.cli.options import SIMULATE, Base, Force, Json, Output, Physical, Pl
 from appell.cli.reading import read_system, read_tree
 from appell.cli.screen import say, screen
 from appell.cli.targets import PICTURES, RECORDS, check_target
+from appell.display.bar import Bar
 
 if TYPE_CHECKING:
     from appell.motion import Path as Motion
@@ -153,7 +154,9 @@ def register(app: typer.Typer) -> None:
         sizes = {"velocity": arm.nv, "acceleration": arm.nv, "torque": arm.nu}
         limits = {key: numbers(text, f"--{key}", sizes[key]) for key, text in given.items() if text is not None}
         asked = Record.read(path).path(record_names(arm)["q"])
-        _show(time_optimal(asked, arm, intervals=intervals, **limits), record_units(arm), samples, output, plot, json)
+        with Bar(f"fastest motion, {intervals:,} intervals", patience=0.0):
+            found = time_optimal(asked, arm, intervals=intervals, **limits)
+        _show(found, record_units(arm), samples, output, plot, json)
 
     app.add_typer(group, name="trajectory", rich_help_panel=SIMULATE)
 

@@ -1,0 +1,81 @@
+"""The examples that helps end with run as they stand, one after the other, in a folder of their own."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+from typer.main import get_command
+from typer.testing import CliRunner
+
+import appell as ap
+from appell.cli.main import app
+
+EXAMPLE = re.compile(r"\[bold\](appell [^\[]+)\[/\]")
+DEAR = {  # minutes, other programs, another process, or a terminal of their own
+    "appell COMMAND --help",
+    "appell --install-completion",
+    "appell view panda",
+    "appell bench --robot puma --part batch --quick",
+    "appell bench --peers",
+    "appell latency --ticks 20000",
+    "appell fuzz --minutes 60 --output fuzz.json",
+    "appell control campaign --schedules 200",
+    "appell control run puma --attach appell-cabinet",
+    "appell control cabinet puma",
+    "appell control cabinet puma --payload 2",
+    "appell excite panda --output motion.csv --friction",
+    "appell rollout puma --members 10000 --steps 500 --spread 0.1 --plot fan.png",
+    "appell export panda forward_dynamics --by q,v --to casadi",
+}
+ENDS = {"appell control run puma --fault encoder-loss@3.9": 2}  # the exit code that an example is about
+STUDY = "table = {'x': [1.0, 2.0]}\ndef study(x):\n    return {'y': x}\n"
+TENDON = """<mujoco><worldbody><body><joint name="a"/><geom size=".1"/></body></worldbody>
+<actuator><motor joint="a"/></actuator></mujoco>"""
+
+
+def examples(command) -> list[str]:
+    own = EXAMPLE.findall(command.epilog or "")
+    return own + [line for below in getattr(command, "commands", {}).values() for line in examples(below)]
+
+
+def files() -> None:
+    """What the examples read: a robot of one's own, a motion, a log, way-points and a study."""
+    for name in ("my_robot.urdf", "arm.urdf"):
+        Path(name).write_text(ap.to_urdf(ap.load("planar-2r")))
+    for name, text in {"identified.toml": ap.to_toml(ap.load("puma")), "study.py": STUDY, "hand.xml": TENDON}.items():
+        Path(name).write_text(text)
+    puma = ap.load("puma")
+    path = ap.motion.Ramp(puma.start, puma.start + 0.3, 1.0, 2.0, names=puma.coordinate_names)
+    path.record(101).write("motion.csv")
+    path.record(5).write("points.csv")
+    moved = path.record(801)
+    tau = ap.Dynamics(puma).inverse_dynamics(moved.q, moved.v, moved.a)
+    names = {
+        "q": puma.coordinate_names,
+        "v": puma.coordinate_names,
+        "a": puma.coordinate_names,
+        "tau": puma.actuator_names,
+    }
+    ap.Record.of(moved.t, {"q": moved.q, "v": moved.v, "a": moved.a, "tau": tau}, names).write("log.csv")
+
+
+@pytest.mark.slow
+def test_every_cheap_example_runs(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    files()
+    lines = list(dict.fromkeys(examples(get_command(app))))
+    assert len(lines) > 25
+    assert set(lines) >= DEAR, DEAR - set(lines)
+    first = ("trajectory line", "sweep study.py")  # others read what these write
+    cheap = [
+        line for line in lines if line not in DEAR and not line.startswith("appell view ")
+    ]  # which opens a browser
+    cheap.sort(key=lambda line: not any(x in line for x in first))
+    for line in cheap:
+        result = CliRunner().invoke(app, shlex.split(line)[1:], env={"COLUMNS": "100"})
+        allowed = {ENDS.get(line, 0)} | ({0, 3} if "identify" in line else set())
+        assert result.exit_code in allowed, f"{line}\n{result.output}"
+        assert result.exception is None or isinstance(result.exception, SystemExit), line
