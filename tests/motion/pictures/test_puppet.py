@@ -177,6 +177,20 @@ def test_values_that_a_page_sends_along_are_where_the_drag_begins():
     assert np.allclose(puppet.dragged(0, 0, target, q.tolist()).values, other.dragged(0, 0, target, q.tolist()).values)
 
 
+def test_what_takes_long_to_get_ready_is_made_when_it_is_dragged(monkeypatch):
+    puppet, ready = puppet_of("tree10"), puppet_of("tree10")
+    monkeypatch.setattr("appell.motion.pictures.puppet.LONGEST", 0.0)
+    steps = []
+    puppet.prepare(lambda: steps.append(None))
+    assert len(steps) == puppet.steps == 2 + 4
+    assert puppet._followers == {}
+    monkeypatch.undo()
+    ready.prepare()
+    assert set(ready._followers) == {0, 1, 2, 3}
+    target = shifted(held(puppet, 2), 0.1, 0.1, 0.0)
+    assert drag(puppet, target, 2).values == drag(ready, target, 2).values
+
+
 # ---- loops and legs
 
 

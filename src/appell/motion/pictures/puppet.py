@@ -6,11 +6,12 @@
     puppet.shown(q)                          where it goes when Python says so
 
 It keeps the last configuration that it could take, and stays there if it cannot follow; the note of an answer says why.
-Everything that an answer needs is compiled by `prepare`, so that each takes a few milliseconds.
+What answers need is compiled by `prepare`, so that each takes a few milliseconds.
 """
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -33,6 +34,7 @@ from appell.motion.pictures.setting import Setting
 from appell.motion.pictures.stage import staged_record, staged_still
 from appell.motion.record import Record
 
+LONGEST = 10.0  # s of getting ready, after which handles wait until they are dragged
 SAME = 1e-9  # of a slider's value: what a page may lose of it on the way
 
 
@@ -90,12 +92,19 @@ class SystemPuppet:
         return 2 + len(self._grips)
 
     def prepare(self, done: Callable[[], None] = lambda: None) -> None:
-        """Read meshes and compile all that answers need; `done` is called after each of the steps."""
+        """Read meshes and compile what answers need; `done` is called after each of the steps.
+
+        Handles are compiled as long as that does not last too long, the outermost first, which a page offers first; the
+        others when they are dragged.
+        """
+        start = time.perf_counter()
         for first in (lambda: self._staged, self._poses):
             first()
             done()
-        for k, grip in enumerate(self._grips):
-            self._follower(k).follow(self.dyn.pose(grip.body)(self.q) @ np.array(grip.pose.matrix, float), self.q)
+        for k, grip in reversed([*enumerate(self._grips)]):
+            if time.perf_counter() - start < LONGEST:
+                here = self.dyn.pose(grip.body)(self.q) @ np.array(grip.pose.matrix, float)
+                self._follower(k).follow(here, self.q)
             done()
 
     # ---- what a page asks
