@@ -157,6 +157,19 @@ def test_a_request_without_length_is_refused(viewer):
         assert line.recv(4096).startswith(b"HTTP/1.1 400")
 
 
+def test_noise_on_the_line_harms_nobody(steady):
+    """Random bytes, whole or cut off requests with random bytes in them: answered or dropped, and it serves on."""
+    place, rng = urlsplit(steady.url), np.random.default_rng(11)
+    for k in range(60):
+        noise = rng.bytes(int(rng.integers(1, 300)))
+        head = f"POST {place.path}pose HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(noise)}\r\n\r\n".encode()
+        with socket.create_connection(("127.0.0.1", place.port), timeout=10) as line:
+            line.sendall(noise if k % 3 == 0 else head + noise if k % 3 == 1 else (head + noise)[: len(head) + 1])
+            if k % 3 == 1:
+                assert line.recv(4096).startswith(b"HTTP/1.1 400")
+    assert told(steady, "POST", "pose", GOOD)
+
+
 @pytest.mark.parametrize("host", ["evil.example", "evil.example:80", "127.0.0.1.evil.example", "[::1", ""])
 def test_a_foreign_name_is_refused(host, steady):
     """A page elsewhere may lead its own name to this machine; then the Host is that name."""
@@ -317,10 +330,11 @@ def test_without_a_screen_the_way_through_ssh_is_told(monkeypatch, capsys):
 
 
 PROGRAM = """
+import threading
 from appell.display.scene import Scene
 from appell.display.server import serve
 with serve(Scene("", ()), open_browser=False) as viewer:
-    print("ready", flush=True)
+    threading.Timer(0.5, print, ["ready"], {"flush": True}).start()
     viewer.wait()
 print("over", flush=True)
 """
