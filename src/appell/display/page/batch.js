@@ -55,30 +55,50 @@ export function coarser(made, cell) {
   return joined(made.pieces, lists);
 }
 
+// the faces that are left when of all vertices in a cell, which face the same way, the one nearest to their mean stays
 function clustered(mesh, cell) {
-  const { vertices, normals, faces } = mesh, first = new Map(), of = new Uint32Array(vertices.length / 3);
-  let extent = 0;
-  for (let k = 0; k < 3; k++) {
-    let low = Infinity, high = -Infinity;
-    for (let i = k; i < vertices.length; i += 3) { low = Math.min(low, vertices[i]); high = Math.max(high, vertices[i]); }
-    extent = Math.max(extent, high - low);
-  }
-  const size = Math.min(cell, extent / FINEST) || 1;
-  for (let i = 0; i < of.length; i++) {
-    let key = 0; // a cell is one of 2^15 along each axis, a direction one of three
-    for (let k = 0; k < 3; k++) key = key * 32768 + (Math.floor(vertices[3 * i + k] / size) & 32767);
-    let way = 0;
-    for (let k = 0; k < 3; k++) way = way * 3 + Math.round(normals[3 * i + k] * 0.8) + 1;
+  const { vertices, normals, faces } = mesh, count = vertices.length / 3;
+  const size = Math.min(cell, extent(vertices) / FINEST) || 1;
+  const numbers = new Map(), of = new Uint32Array(count), sums = [];
+  for (let i = 0; i < count; i++) {
+    let key = 0, way = 0; // a cell is one of 2^15 along each axis, a direction one of three
+    for (let k = 0; k < 3; k++) {
+      key = key * 32768 + (Math.floor(vertices[3 * i + k] / size) & 32767);
+      way = way * 3 + Math.round(normals[3 * i + k] * 0.8) + 1;
+    }
     key = key * 32 + way;
-    if (!first.has(key)) first.set(key, i);
-    of[i] = first.get(key);
+    if (!numbers.has(key)) {
+      numbers.set(key, sums.length / 4);
+      sums.push(0, 0, 0, 0);
+    }
+    const n = of[i] = numbers.get(key);
+    for (let k = 0; k < 3; k++) sums[4 * n + k] += vertices[3 * i + k];
+    sums[4 * n + 3]++;
+  }
+  const best = new Uint32Array(sums.length / 4), least = new Float64Array(best.length).fill(Infinity);
+  for (let i = 0; i < count; i++) {
+    const n = of[i], weight = sums[4 * n + 3];
+    let far = 0;
+    for (let k = 0; k < 3; k++) far += (vertices[3 * i + k] - sums[4 * n + k] / weight) ** 2;
+    if (far < least[n]) { least[n] = far; best[n] = i; }
   }
   const kept = [];
   for (let f = 0; f < faces.length; f += 3) {
     const a = of[faces[f]], b = of[faces[f + 1]], c = of[faces[f + 2]];
-    if (a !== b && b !== c && c !== a) kept.push(a, b, c);
+    if (a !== b && b !== c && c !== a) kept.push(best[a], best[b], best[c]);
   }
   return kept;
+}
+
+// the longest side of a box about all vertices
+function extent(vertices) {
+  let most = 0;
+  for (let k = 0; k < 3; k++) {
+    let low = Infinity, high = -Infinity;
+    for (let i = k; i < vertices.length; i += 3) { low = Math.min(low, vertices[i]); high = Math.max(high, vertices[i]); }
+    most = Math.max(most, high - low);
+  }
+  return most;
 }
 
 function write_vertices(view, mesh, item) {

@@ -1,5 +1,5 @@
 // Normals of a mesh, corner by corner. A smooth mesh is shaded across edges, but not across those that fold by more than
-// CREASE: a cylinder is round, and its lids are flat. Vertices at one place count as one, as files often repeat them.
+// CREASE, nor where its vertices are doubled: a cylinder is round, and its lids are flat.
 // Of a closed mesh only the faces towards the viewer need be drawn; if all its faces look inwards, they are turned over.
 
 const OPEN = 0.02; // share of edges with a face on one side only, at most, if a mesh is to be closed
@@ -30,12 +30,12 @@ function face_normals(vertices, faces) {
 }
 
 // the corners of faces about each vertex: those of vertex i are list[start[i]] to list[start[i + 1] - 1]
-function corners_about(vertex, faces, count) {
+function corners_about(faces, count) {
   const start = new Uint32Array(count + 1), list = new Uint32Array(faces.length);
-  for (let c = 0; c < faces.length; c++) start[vertex[faces[c]] + 1]++;
+  for (let c = 0; c < faces.length; c++) start[faces[c] + 1]++;
   for (let i = 0; i < count; i++) start[i + 1] += start[i];
   const next = start.slice();
-  for (let c = 0; c < faces.length; c++) list[next[vertex[faces[c]]]++] = c;
+  for (let c = 0; c < faces.length; c++) list[next[faces[c]]++] = c;
   return { start, list };
 }
 
@@ -72,11 +72,11 @@ export function shaded(mesh) {
   const flat = face_normals(vertices, faces);
   const lengths = new Float32Array(faces.length / 3);
   for (let f = 0; f < lengths.length; f++) lengths[f] = Math.hypot(flat[3 * f], flat[3 * f + 1], flat[3 * f + 2]);
-  const { start, list } = corners_about(vertex, faces, vertices.length / 3);
+  const { start, list } = corners_about(faces, vertices.length / 3);
   const places = [], normals = [], corners = new Uint32Array(faces.length);
   const made = new Map(); // the drawn vertices at a place, as [x, y, z, number] in one list
   for (let c = 0; c < faces.length; c++) {
-    const i = vertex[faces[c]], f = c - c % 3, own = lengths[f / 3] || 1;
+    const i = faces[c], f = c - c % 3, own = lengths[f / 3] || 1;
     let x = 0, y = 0, z = 0;
     for (let k = start[i]; k < start[i + 1]; k++) {
       const g = list[k] - list[k] % 3;

@@ -83,7 +83,7 @@ export class Panel {
     const items = holder.querySelector("ul");
     if (items.textContent !== lines.join("")) items.replaceChildren(...lines.map((line) => element("li", {}, line)));
     const panel = by_id("panel");
-    panel.classList.toggle("empty", [...panel.children].every((part) => part.hidden));
+    panel.classList.toggle("slim", ["actors", "joints", "charts"].every((id) => by_id(id).hidden));
   }
 }
 

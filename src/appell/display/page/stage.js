@@ -8,12 +8,11 @@ import { curve_color, numbers_of, stage_light } from "./palette.js";
 import { Performer } from "./performer.js";
 import { picked } from "./pick.js";
 import { Renderer } from "./renderer.js";
-import { seen_points, standing_points } from "./scene.js";
+import { HIDDEN, seen_points, standing_points } from "./scene.js";
 
 const PIXELS = 8e6; // of a still picture, at most
 const TRIANGLES = 22000; // of a moving picture on a slow machine
 const COARSEST = 1 / 30; // cells of a coarse mesh, of the radius of the scene
-const HIDDEN = ["frames", "centers", "inertia"]; // until somebody wants to see them
 
 export class Stage {
   constructor(canvas, scene) {
@@ -126,7 +125,8 @@ export class Stage {
 
   // fewer triangles for moving pictures on a slow machine, made when they are first needed
   make_coarse() {
-    const count = (list) => list.reduce((sum, { faces }) => sum + faces.length / 3, 0);
+    const shown = (ranges) => ranges.filter((range) => !HIDDEN.includes(range.layer));
+    const count = (lists) => lists.flatMap(({ ranges }) => shown(ranges)).reduce((sum, range) => sum + range.count / 3, 0);
     let lists = this.things.map((thing) => thing.batch);
     for (let cell = COARSEST / 8; cell <= COARSEST && count(lists) > TRIANGLES; cell *= 1.5) {
       lists = this.things.map((thing) => coarser(thing.batch, cell * this.camera.radius));
