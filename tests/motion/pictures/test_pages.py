@@ -30,9 +30,9 @@ def test_shafeis_figure_can_be_mailed(fallen, tmp_path):
 def test_a_page_is_not_written_over_unless_that_is_said(fallen, tmp_path):
     path = tmp_path / "kept.html"
     path.write_text("mine", encoding="utf-8")
-    with pytest.raises(ap.ArgumentError, match="kept.html is there already"):
+    with pytest.raises(ap.ArgumentError, match=r"kept\.html is there already"):
         fallen.to_html(path)
-    with pytest.raises(ap.ArgumentError, match="kept.html is there already"):
+    with pytest.raises(ap.ArgumentError, match=r"kept\.html is there already"):
         ap.to_html(ap.load("puma"), path)
     assert path.read_text(encoding="utf-8") == "mine"
     ap.to_html(ap.load("puma"), path, overwrite=True)
@@ -56,7 +56,7 @@ def test_a_page_that_fails_leaves_nothing_behind(fallen, tmp_path, monkeypatch):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("pathlib.Path.write_text", full)
-    with pytest.raises(ap.ArgumentError, match="the page cannot be written to .*No space left"):
+    with pytest.raises(ap.ArgumentError, match=r"the page cannot be written to .*No space left"):
         fallen.to_html(tmp_path / "swing.html")
     assert list(tmp_path.iterdir()) == []
 

@@ -10,8 +10,8 @@ import pytest
 import appell as ap
 from appell.display.poses import rotations
 from appell.display.scene import LAYERS, WORLD, Actor, Part
-from appell.model.visual import Visual
-from appell.motion.pictures.setting import Setting
+from appell.model.visual import Triangles, Visual
+from appell.motion.pictures.appearance import Appearance
 from appell.motion.pictures.stage import staged, staged_still
 from constrained_cases import constrained
 from free_bodies import box, free_body
@@ -63,8 +63,8 @@ def test_bodies_stand_where_pinocchio_puts_them(name, rng):
     system = SYSTEMS[name]
     judge = Oracle(system)
     q = system.random_configuration(rng)
-    setting = Setting(system)
-    for body, pose in zip(setting.shape.names, setting.poses(q), strict=True):
+    own = Appearance(system)
+    for body, pose in zip(own.shape.names, own.poses(q), strict=True):
         T = judge.pose(body, q)
         np.testing.assert_allclose(pose[:3], T[:3, 3], atol=1e-10)
         np.testing.assert_allclose(rotations(pose), T[:3, :3], atol=1e-10)
@@ -79,7 +79,7 @@ def test_rods_of_an_arm_reach_from_joint_to_joint_and_drums_lie_along_the_axes(n
     links = of(actor, "links")
     origins = np.array([judge.pose(link, q)[:3, 3] for link in dyn.system.link_names])
     covered = np.concatenate([in_world(actor, part, part.mesh.vertices) for part in links])
-    radius = Setting(dyn).measure.radius
+    radius = Appearance(dyn).proportions.radius
     for origin in origins:
         assert np.linalg.norm(covered - origin, axis=1).min() < 4.0 * radius
     for k, link in enumerate(dyn.system.links):
@@ -263,6 +263,21 @@ def test_a_mesh_of_a_file_is_drawn_at_its_scale_and_travels_once(tmp_path):
     np.testing.assert_allclose(np.ptp(parts[0].mesh.vertices, axis=0), [1.0, 2.0, 3.0])
 
 
+def test_triangles_in_memory_and_shapes_without_thickness_are_drawn():
+    robot = ap.load("puma")
+    corner = Triangles(np.vstack([np.zeros(3), np.eye(3)]), np.array([(0, 2, 1), (0, 1, 3), (1, 2, 3), (0, 3, 2)]))
+    visuals = [
+        Visual("link1", "mesh", (1, 1, 1), triangles=corner),
+        Visual("link2", "mesh", (1, 1, -2), triangles=corner),
+    ]
+    upright, mirrored, sheet = of(staged(seen(robot, *visuals, Visual("link3", "box", (0.1, 0.2, 0.0)))), "links")
+    for part, sign in ((upright, 1.0), (mirrored, -2.0)):
+        a, b, c = np.moveaxis(part.mesh.vertices[part.mesh.faces], 1, 0)
+        assert np.einsum("ni,ni->n", a, np.cross(b, c)).sum() / 6.0 == pytest.approx(abs(sign) / 6.0)  # outwards
+        assert part.mesh.vertices[:, 2][np.argmax(np.abs(part.mesh.vertices[:, 2]))] == pytest.approx(sign)
+    assert 0.0 < np.ptp(sheet.mesh.vertices[:, 2]) < 1e-3
+
+
 # ---- what can be set
 
 
@@ -307,6 +322,7 @@ def test_up_is_against_gravity_and_a_planar_robot_is_flat():
     assert scene.up == (0.0, 1.0, 0.0)
     np.testing.assert_allclose(np.abs(scene.flat), (0, 0, 1), atol=1e-12)
     assert staged_still(ap.load("puma")).flat is None
+    assert staged_still(ap.load("whipple-bicycle")).flat is None  # it stands in a plane, and may lean
 
 
 def test_what_cannot_be_staged_is_told():

@@ -11,9 +11,9 @@ from scipy.spatial.transform import Rotation, Slerp
 import appell as ap
 from appell.display.scene import Motion, Scene
 from appell.motion import Event, Record
+from appell.motion.pictures.appearance import Appearance
 from appell.motion.pictures.keyframes import keyframes
 from appell.motion.pictures.marks import MOST
-from appell.motion.pictures.setting import Setting
 from appell.motion.pictures.stage import staged_record, staged_still
 from free_bodies import box
 
@@ -51,7 +51,7 @@ def test_between_frames_bodies_are_within_a_pixel_of_the_motion(name, request):
     record = request.getfixturevalue(name)
     actor = staged_record(record).actors[0]
     motion, dyn, rng = actor.motion, record.dynamics, np.random.default_rng(4)
-    size = Setting(dyn).measure_at(record.q).size
+    size = Appearance(dyn).proportions_at(record.q).size
     worst = 0.0
     for t in rng.uniform(record.t[0], record.t[-1], 60):
         q, _ = record(t)
@@ -147,7 +147,7 @@ def test_arrows_are_the_impulses_that_changed_the_velocities(name, request):
         np.testing.assert_allclose(total / scale, change, atol=1e-6 * np.abs(change).max())
         scales.append(scale)
     np.testing.assert_allclose(scales, scales[0], rtol=1e-6)
-    size = Setting(dyn).measure_at(record.q).size
+    size = Appearance(dyn).proportions_at(record.q).size
     longest = max(np.linalg.norm(vector) for mark in marks for _, vector in mark.arrows)
     assert longest == pytest.approx(0.25 * size, rel=0.05)
 
@@ -260,6 +260,21 @@ def test_the_wall_of_a_planar_robot_is_a_strip_that_begins_at_its_zero_set(falle
     assert len(part.mesh.faces) < 5000
 
 
+def test_a_surface_on_which_a_ball_rolls_is_a_wall():
+    """Once, though two balls roll on it."""
+    bowl = ap.Sphere(2.0)
+    builder = ap.Builder("marble", base="floating", root="ball")
+    builder.root_body(1.0, (0.0, 0.0, 0.0), (0.004, 0.004, 0.004))
+    marble = builder.build().with_loops(
+        ap.Rolling("ball", 0.1, on=bowl, ball=True), home=[0.0, 0.0, -1.9, 0.0, 0.0, 0.0, 1.0]
+    )
+    scene = staged_still(marble)
+    (part,) = scene.parts
+    np.testing.assert_allclose(np.linalg.norm(part.mesh.vertices, axis=1), 2.0, atol=1e-9)
+    balls = [p for p in scene.actors[0].parts if p.layer == "loops"]
+    assert np.ptp(balls[0].mesh.vertices[:, 2]) == pytest.approx(0.2)
+
+
 def test_a_wall_that_is_far_away_is_told():
     scene = staged_still(ap.load("puma"), walls=[ap.Plane((0, 0, 1), -100.0)])
     assert scene.parts == ()
@@ -284,7 +299,7 @@ def test_a_record_of_another_robot_is_told_unless_it_knows_its_own(fallen):
     puma = ap.simulate(ap.Dynamics(ap.load("puma")), until=0.1)
     scene: Scene = staged_record(fallen, puma)
     assert [len(actor.bodies) for actor in scene.actors] == [12, 6]
-    with pytest.raises(ap.ArgumentError, match="6 coordinates: joint1, .*\n.*the 12 of robot 'tree10': X1, X2"):
+    with pytest.raises(ap.ArgumentError, match=r"6 coordinates: joint1, .*\n.*the 12 of robot 'tree10': X1, X2"):
         staged_record(fallen, replace(puma, dynamics=None))
     with pytest.raises(ap.ArgumentError, match="robot 'tree10'"):
         staged_record(puma, robot=ap.load("tree10"))
@@ -301,7 +316,7 @@ def test_rows_alone_move_straight_between_them_and_in_the_order_of_the_robot():
     a, b = robot.coordinate_names
     record = Record.of([0.0, 1.0], {"q": [[1.0, 0.0], [2.0, 1.0]]}, (b, a))  # the other way round
     motion = staged_record(record, robot=robot).actors[0].motion
-    np.testing.assert_allclose(motion.poses[-1], Setting(robot).poses([1.0, 2.0]), atol=1e-12)
+    np.testing.assert_allclose(motion.poses[-1], Appearance(robot).poses([1.0, 2.0]), atol=1e-12)
 
 
 def test_degrees_are_turned_into_radians():
@@ -309,7 +324,7 @@ def test_degrees_are_turned_into_radians():
     units = {f"q_{name}": "deg" for name in robot.coordinate_names}
     record = Record.of([0.0, 1.0], {"q": [[90.0, 0.0], [180.0, 45.0]]}, robot.coordinate_names, units=units)
     motion = staged_record(record, robot=robot).actors[0].motion
-    np.testing.assert_allclose(motion.poses[-1], Setting(robot).poses([np.pi, np.pi / 4]), atol=1e-12)
+    np.testing.assert_allclose(motion.poses[-1], Appearance(robot).poses([np.pi, np.pi / 4]), atol=1e-12)
     assert motion.charts[-1].unit == "rad"
 
 

@@ -31,7 +31,8 @@ def charts(record: Record, dyn: Dynamics) -> list[Chart]:
     panels = [panel for panel in arranged(record, ())[0] if panel.quantity in SHOWN and panel.unit != "1"]
     panels.sort(key=lambda panel: panel.quantity != "tau")
     samples = _samples(record, panels)
-    return [*_energies(record, dyn, samples), *(_chart(record, panel, samples) for panel in panels)]
+    moving = [panel for panel in panels if any(np.ptp(record[title]) > 0.0 for title in panel.columns)]
+    return [*_energies(record, dyn, samples), *(_chart(record, panel, samples, panels) for panel in moving or panels)]
 
 
 def _samples(record: Record, panels: list[Panel]) -> Samples | None:
@@ -61,13 +62,15 @@ def _energies(record: Record, dyn: Dynamics, samples: Samples | None) -> Iterato
         yield Chart("energy", record.unit("energy") or "J", ("total",), *thin(record.t, record.energy[:, None]))
 
 
-def _chart(record: Record, panel: Panel, samples: Samples | None) -> Chart:
+def _chart(record: Record, panel: Panel, samples: Samples | None, panels: list[Panel]) -> Chart:
     t, values = record.t, np.column_stack([record[title] for title in panel.columns])
     if panel.quantity == "q" and samples is not None:
         names = record.names("q")
         t, values = samples.t, samples.q[:, [names.index(parse(title)[1]) for title in panel.columns]]
     turning = panel.unit in ("rad", "N m")
     title = (TURNS if turning else WORDS)[panel.quantity]
+    if sum((other.quantity, other.unit) == (panel.quantity, panel.unit) for other in panels) > 1:
+        title = f"{title}, {' to '.join(dict.fromkeys((panel.names[0], panel.names[-1])))}"  # one of several
     return Chart(title, panel.unit, panel.names, *thin(t, values))
 
 

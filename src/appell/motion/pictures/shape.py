@@ -35,7 +35,7 @@ from appell.model.mechanism import Mechanism
 from appell.model.mechanism_parts import Polyline
 from appell.model.robot import Link, Robot
 from appell.model.system import System
-from appell.motion.pictures.scene import Scene
+from appell.motion.pictures.sketch import Sketch
 
 SHORT = 1e-9  # m: a line that is shorter cannot be seen
 ROUND = 24  # lines of a wheel
@@ -90,7 +90,7 @@ class Shape:
 
         return Function.of("places", {"q": self.system.nq}, body, "Where all bodies are.", self.system.owner)
 
-    def at(self, q) -> Scene:
+    def at(self, q) -> Sketch:
         """The scene at configurations (..., nq)."""
         R, x = self.places(self.system.sized("q", q, self.system.nq))
         batch = R.shape[:-3]
@@ -106,7 +106,7 @@ class Shape:
         lines, solids = self.segments, self.ellipsoids
         ends = [put([s.bodies[k] for s in lines], [s.ends[k] for s in lines]) for k in range(2)]
         half = np.array([e.axes for e in solids]).reshape(-1, 3, 3)
-        return Scene(
+        return Sketch(
             np.stack(ends, axis=-2),
             np.array([-1 if s.bodies[0] is None else s.branch for s in lines], int),
             np.array([s.thin for s in lines], bool),
