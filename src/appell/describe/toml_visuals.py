@@ -36,7 +36,8 @@ def read_visuals(tables: Tables, builder: Builder, top: TomlTable, files: MeshFi
             on = table.get("on", builder.root) if on is None else on
             pose, file = tables.pose(table, who), files.find(table["file"]) if "file" in table else ""
             given = (table.get("shape", ""), table.get("size"), pose, table.get("color"))
-            builder.visuals.append(visual(on, *given, file, table.get("name", on or ""), tables.where(table)))
+            found = visual(on, *given, file, table.get("name", on or ""), tables.where(table))
+            builder.visuals += [found] if len(tables.flaws.found) == before else []
         except AppellError as error:
             tables.flaws.found.append(error)
         for flaw in tables.flaws.found[before:]:
