@@ -98,7 +98,7 @@ class _Shots:
     """Pictures of a scene with what is written on them."""
 
     def __init__(self, scene: Scene, size: tuple[int, int], layers: Sequence[str], slower: float):
-        self.studio = Studio(scene, size, layers)
+        self.studio = Studio(scene, size, layers, slower)
         ground = self.studio.ground
         self.letters = Letters(scene, size, None if ground is None else ground.step, slower)
 

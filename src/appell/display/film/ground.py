@@ -10,7 +10,7 @@ The shadow is what lies straight below, drawn soft.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.ndimage import gaussian_filter
@@ -77,8 +77,9 @@ class Ground:
 
 
 def below(points: np.ndarray, up) -> Ground:
-    """The level ground that touches points (n, 3) from below."""
-    return _about(points, level_axes(np.asarray(up, float)), low=True)
+    """The level ground under points (n, 3): at height 0 if they are not far above it, else where the lowest are."""
+    own = _about(points, level_axes(np.asarray(up, float)), low=True)
+    return replace(own, height=0.0) if 0.0 < own.height < own.size else own
 
 
 def behind(points: np.ndarray, axes: np.ndarray) -> Ground:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from appell.display.film.marks import color_of, marks
+from appell.display.film.marks import kind_colors, marks
 from appell.display.scene import Color, Part, Scene, Strut
 from appell.errors import needed_package
 
@@ -24,7 +24,8 @@ class Letters:
         self.first, self.last = scene.span
         self.pace = "" if slower == 1.0 else f"{slower:g} × slower" if slower > 1.0 else f"{1 / slower:g} × faster"
         self.line = self.height - 16
-        self.marks = sorted({(color_of(mark.kind), round(self._x(mark.time))) for mark in marks(scene)})
+        colors = kind_colors(scene)
+        self.marks = sorted({(colors[mark.kind], round(self._x(mark.time))) for mark in marks(scene)})
 
     def write(self, picture: np.ndarray, t: float) -> np.ndarray:
         """The picture (height, width, 3) with its writing."""

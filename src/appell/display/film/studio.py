@@ -23,9 +23,9 @@ HEADER, FOOTER, MARGIN = 34, 44, 14  # pixels that are kept free above, below an
 class Studio:
     """A scene before an eye that stands still."""
 
-    def __init__(self, scene: Scene, size: tuple[int, int], layers: Sequence[str] = SHOWN, fine: int = FINE):
-        self.scene, self.size, self.fine = scene, size, fine
-        self.cast = Cast(scene, layers)
+    def __init__(self, scene: Scene, size: tuple[int, int], layers: Sequence[str] = SHOWN, slower: float = 1.0):
+        self.scene, self.size, self.fine = scene, size, FINE
+        self.cast = Cast(scene, layers, slower)
         points = self.cast.reach()
         axes = bearing(scene.up, scene.flat, scene.view)
         face_on = scene.flat is not None and scene.view is None
@@ -36,7 +36,7 @@ class Studio:
         self.ground: Ground | None = None
         if len(points) and (face_on or self.shaded):
             self.ground = behind(points, axes) if face_on else below(points, scene.up)
-        self.canvas = Canvas(self.eye, Light(axes, scene.up), size, fine)
+        self.canvas = Canvas(self.eye, Light(axes, scene.up), size, FINE)
         self._stand_still()
 
     def _stand_still(self) -> None:
