@@ -20,7 +20,7 @@ from appell.errors import ArgumentError, check_number, needed_package, unknown_n
 
 FILMS, ENDINGS = (".gif", ".mp4"), (".gif", ".mp4", ".png")
 SIZE = (800, 600)
-SMALLEST, LARGEST = 120, 8192  # pixels a side
+SMALLEST, LARGEST = 120, 4096  # pixels a side
 EXAMPLES = 5  # frames from which the colours of a GIF are taken, besides those at marks
 
 

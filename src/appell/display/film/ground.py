@@ -59,12 +59,14 @@ class Ground:
         before = np.isfinite(share) & (share > 0.0)
         return e[:2] + np.where(before, share, 0.0) * rays[..., :2], before[..., 0]
 
+    def under(self, points: np.ndarray) -> np.ndarray:
+        """The places (..., 3) on the plane that are straight below points, or above them."""
+        return points - (points @ self.axes[2] - self.height)[..., None] * self.axes[2]
+
     def shadow(self, corners: np.ndarray, eye: Eye, width: int, height: int) -> np.ndarray:
         """How much of the light from above is kept from the ground at pixels (height, width) by triangles."""
-        normal = self.axes[2]
-        fallen = corners - (corners @ normal - self.height)[..., None] * normal
         dark = np.zeros((height, width), np.float32)
-        for found in fragments(eye.project(fallen) - [0.5, 0.5, 0.0], width, height):
+        for found in fragments(eye.project(self.under(corners)) - [0.5, 0.5, 0.0], width, height):
             dark.ravel()[found.sample] = 1.0
         rows, columns = np.flatnonzero(dark.any(axis=1)), np.flatnonzero(dark.any(axis=0))
         if len(rows):

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
+from appell.display.palette import numbered
 from appell.display.scene import Color, Mark, Scene
-
-# Okabe and Ito's colours without yellow, which colour-blind readers tell apart, as in all figures
-COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#4d4d4d")
 
 
 def marks(scene: Scene) -> list[Mark]:
@@ -19,9 +17,4 @@ def kind_colors(scene: Scene) -> dict[str, Color]:
     numbers = {"impact": 1}
     for mark in marks(scene):
         numbers.setdefault(mark.kind, 0 if len(numbers) == 1 else len(numbers))
-    return {kind: _color(COLORS[k % len(COLORS)]) for kind, k in numbers.items()}
-
-
-def _color(text: str) -> Color:
-    red, green, blue = (int(text[k : k + 2], 16) / 255.0 for k in (1, 3, 5))
-    return red, green, blue, 1.0
+    return {kind: numbered(k) for kind, k in numbers.items()}

@@ -31,11 +31,14 @@ class Studio:
         face_on = scene.flat is not None and scene.view is None
         width, height = size
         frame = (MARGIN, HEADER + MARGIN, width - MARGIN, height - FOOTER - MARGIN)
-        self.eye = placed(points, axes, frame, far=face_on)
         self.shaded = len(points) > 0 and not face_on and bool(axes[2] @ np.asarray(scene.up, float) > 0.0)
         self.ground: Ground | None = None
-        if len(points) and (face_on or self.shaded):
-            self.ground = behind(points, axes) if face_on else below(points, scene.up)
+        if self.shaded:
+            self.ground = below(points, scene.up)
+            points = np.concatenate([points, self.ground.under(points)])  # their shadows are in the picture too
+        elif len(points) and face_on:
+            self.ground = behind(points, axes)
+        self.eye = placed(points, axes, frame, far=face_on)
         self.canvas = Canvas(self.eye, Light(axes, scene.up), size, FINE)
         self._stand_still()
 
