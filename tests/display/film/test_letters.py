@@ -9,9 +9,10 @@ import pytest
 
 from appell.display.film import letters
 from appell.display.film.film import image
+from appell.display.palette import numbered
 from appell.display.scene import Actor, Part, Scene
 from appell.display.solids import box
-from film_scenes import BLUE, RED, SIZE, at, impact, moving, standing
+from film_scenes import BLUE, SIZE, at, impact, moving
 
 BLOCK = Part(box(0.5, 0.5, 0.5), 0, color=BLUE)
 FRAMES = [at(0, 0, 0), at(0, 0, 0.01)]
@@ -53,14 +54,18 @@ def test_a_long_title_ends_before_the_time():
     assert (long[:40, start - 60 : start - 10] < 120).any()
 
 
-def test_several_actors_are_named_in_their_colours():
-    one = standing(Part(box(1, 1, 1), color=RED)).actors[0]
-    two = Actor("the other", (), np.empty((0, 7)), (Part(box(1, 1, 1), color=BLUE),))
-    corner = image(Scene("", (one, two)), 0.0, SIZE)[30:80, :30].reshape(-1, 3)
-    for color in (RED, BLUE):
-        assert (np.abs(corner - 255 * np.array(color[:3])).max(axis=-1) < 2).sum() > 80
-    alone = image(Scene("", (one,)), 0.0, SIZE)[30:80, :30].reshape(-1, 3)
-    assert (np.abs(alone - 255 * np.array(RED[:3])).max(axis=-1) < 2).sum() == 0
+def test_several_actors_are_named_in_the_colours_of_their_numbers():
+    part = Part(box(1, 1, 1), color=(0.5, 0.5, 0.5, 1.0))
+    actors = tuple(Actor(f"number {k}", (), np.empty((0, 7)), (part,)) for k in range(30))
+
+    def patches(count):
+        corner = image(Scene("", actors[:count]), 0.0, SIZE)[30:120, 14:24]
+        return [(np.abs(corner - 255 * np.array(numbered(k)[:3])).max(axis=-1) < 2).sum() for k in range(3)]
+
+    assert patches(1) == [0, 0, 0]
+    assert min(patches(2)[:2]) > 80
+    assert patches(2)[2] == 0
+    assert min(patches(30)) > 80
 
 
 @pytest.mark.parametrize("missing", [False, True])

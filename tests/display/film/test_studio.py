@@ -114,7 +114,7 @@ def test_a_round_surface_is_lit_by_its_own_normals():
         paint = np.tile(np.array(RED[:3], np.float32), (len(r), 1))
         expected = 255 * Light(studio.eye.axes, (0, 0, 1)).on(paint, normals.astype(np.float32), r.astype(np.float32))
         apart = np.abs(studio.at(0.0)[inside] - expected).max(axis=-1)
-        assert apart.max() < 6 if smooth else np.mean(apart > 6) > 0.05
+        assert apart.max() < 2 if smooth else np.mean(apart > 2) > 0.3  # of 256
 
 
 def test_a_surface_has_two_sides_that_look_alike():
@@ -228,8 +228,8 @@ def test_arrows_are_seen_from_their_time_on_and_over_everything():
 
     assert orange(4.99) == 0
     assert orange(5.0) > 100
-    assert orange(5.3) > 100
-    assert orange(6.0) == 0
+    assert orange(5.29) > 100
+    assert orange(5.31) == 0
 
 
 def test_layers_are_shown_by_name():

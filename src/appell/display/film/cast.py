@@ -13,12 +13,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from appell.display.film.course import moves, poses_at
-from appell.display.film.marks import color_of, marks
+from appell.display.film.marks import kind_colors, marks
 from appell.display.poses import rotations, turned_to
-from appell.display.scene import AT_ORIGIN, WORLD, Color, Mark, Mesh, Scene, Strut
+from appell.display.scene import AT_ORIGIN, WORLD, Actor, Color, Mark, Mesh, Scene, Strut
 from appell.display.solids import arrow, cylinder
 
-LINGER = 0.04  # of the whole time: how long the arrows of a mark are seen after it
+LINGER = 0.3  # seconds of the viewer's own time for which the arrows of a mark are seen
+WITHIN = 2.5  # of the size of actors: what stands about them further away need not be in the picture
 THICK, STOUT = 0.05, 0.25  # radius of all arrows in the longest of them, and the most in the length of one
 LOOKED_AT = 500  # times at which it is asked how far everything goes
 
@@ -83,27 +84,29 @@ def joined(solids: Iterable[Solid]) -> Solid:
 class Cast:
     """The solids of a scene in the world: `still`, and `at` a time those that move."""
 
-    def __init__(self, scene: Scene, layers: Sequence[str]):
-        self.scene, (self.first, self.last) = scene, scene.span
+    def __init__(self, scene: Scene, layers: Sequence[str], slower: float = 1.0):
+        self.scene, self.linger, (self.first, self.last) = scene, LINGER / slower, scene.span
         groups: dict[tuple[int, int], list[Solid]] = defaultdict(list)
-        owned = [(WORLD, scene.parts), *((k, actor.parts) for k, actor in enumerate(scene.actors))]
-        for owner, parts in owned:
+        for owner, parts in ((WORLD, scene.parts), *((k, actor.parts) for k, actor in enumerate(scene.actors))):
             for part in parts:
                 if part.layer in layers and part.color[3] > 0.0 and len(part.mesh.faces):
-                    key = (owner, part.body) if owner != WORLD and part.body != WORLD else (WORLD, WORLD)
-                    groups[key].append(solid(part.mesh, part.color).placed(part.pose))
-        restless = [moves(actor) for actor in scene.actors]
-        moving = {key for key in groups if key[0] != WORLD and restless[key[0]][key[1]]}
-        start = self._poses(self.first)
-        self.still = joined(
-            own.placed(start[key]) for key, group in groups.items() if key not in moving for own in group
-        )
+                    body = WORLD if owner == WORLD else part.body
+                    groups[owner, body].append(solid(part.mesh, part.color).placed(part.pose))
+        restless, start = [moves(actor) for actor in scene.actors], self._poses(self.first)
+        moving = {(k, body) for k, body in groups if body != WORLD and restless[k][body]}
+        still = {key: joined(group).placed(start[key]) for key, group in groups.items() if key not in moving}
+        self.still = joined(still.values())
+        self.resting = [
+            own.box for (owner, _), own in still.items() if owner != WORLD
+        ]  # boxes of what actors have there
+        self.about = [own.box for own in groups[WORLD, WORLD]]  # and of each of the walls
         self.moving = {key: joined(groups[key]) for key in sorted(moving)}
         struts = [(k, strut) for k, actor in enumerate(scene.actors) for strut in actor.struts]
         self.struts = [(k, strut) for k, strut in struts if strut.layer in layers and strut.color[3] > 0.0]
         struck = [mark for mark in marks(scene) if mark.arrows]
         longest = max((float(np.linalg.norm(vector)) for mark in struck for _, vector in mark.arrows), default=0.0)
-        self.arrows = [(mark.time, _arrows(mark, THICK * longest)) for mark in struck]
+        colors = kind_colors(scene)
+        self.arrows = [(mark.time, _arrows(mark, THICK * longest, colors[mark.kind])) for mark in struck]
 
     def at(self, t: float) -> Solid:
         """All that moves, at a time."""
@@ -113,25 +116,30 @@ class Cast:
 
     def struck(self, t: float) -> Solid:
         """The arrows of what has just happened."""
-        linger = LINGER * (self.last - self.first)
-        return joined(own for time, own in self.arrows if time <= t <= time + linger)
+        return joined(own for time, own in self.arrows if time <= t < time + self.linger)
 
     def reach(self) -> np.ndarray:
-        """Points (n, 3) about everything that is seen, at all times."""
+        """Points (n, 3) about the actors at all times, and about what stands there, unless that is much larger."""
+        found = [np.empty((0, 3)), *self.resting]
         boxes = {key: own.box for key, own in self.moving.items()}
-        found = [np.empty((0, 3)), self.still.box] if len(self.still.corners) else [np.empty((0, 3))]
-        for t in np.unique(np.concatenate([self._times(k) for k in range(len(self.scene.actors))] or [np.zeros(1)])):
+        for t in np.unique(np.concatenate([np.empty(0), *map(self._times, self.scene.actors)])):
             poses = self._poses(t)
             found += [box @ rotations(poses[key]).T + poses[key][:3] for key, box in boxes.items()]
             found += [_ends(strut, [poses[k, body] for body in strut.bodies]) for k, strut in self.struts]
         points = np.concatenate(found)
-        return points[np.isfinite(points).all(axis=1)]
+        points = points[np.isfinite(points).all(axis=1)]
+        if not len(points):
+            return np.concatenate([points, *self.about])
+        middle = (points.min(axis=0) + points.max(axis=0)) / 2.0
+        far = WITHIN * float(np.linalg.norm(points - middle, axis=1).max())
+        near = [box for box in self.about if (np.linalg.norm(box - middle, axis=1) < far).all()]
+        return np.concatenate([points, *near])
 
-    def _times(self, k: int) -> np.ndarray:
-        motion = self.scene.actors[k].motion
-        if motion is None or not len(motion.t):
+    def _times(self, actor: Actor) -> np.ndarray:
+        """Some at which it is looked how far an actor goes."""
+        if actor.motion is None or not len(actor.motion.t):
             return np.array([self.first])
-        return np.asarray(motion.t, float)[:: max(1, len(motion.t) // LOOKED_AT)]
+        return np.asarray(actor.motion.t, float)[:: max(1, len(actor.motion.t) // LOOKED_AT)]
 
     def _poses(self, t: float) -> dict[tuple[int, int], np.ndarray]:
         """Of all bodies of all actors, and of the world."""
@@ -155,13 +163,13 @@ def _ends(strut: Strut, poses: Sequence[np.ndarray]) -> np.ndarray:
     return np.array([rotations(pose) @ end + pose[:3] for pose, end in ends])
 
 
-def _arrows(mark: Mark, radius: float) -> Solid:
+def _arrows(mark: Mark, radius: float, color: Color) -> Solid:
     found = []
     for place, vector in mark.arrows:
         length = float(np.linalg.norm(vector))
         if np.isfinite(length) and length > 0.0:
             found.append(
-                solid(arrow(length, min(radius, STOUT * length)), color_of(mark.kind)).placed(
+                solid(arrow(length, min(radius, STOUT * length)), color).placed(
                     _aimed(np.asarray(place, float), vector)
                 )
             )

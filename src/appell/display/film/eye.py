@@ -46,8 +46,9 @@ class Eye:
 
     def rays(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
         """Directions in the world (..., 3), not of unit length, in which pixels look."""
-        seen = [(x - self.center[0]) / self.focal, (self.center[1] - y) / self.focal, np.full_like(x, -1.0)]
-        return np.stack(seen, axis=-1) @ self.axes.astype(x.dtype)
+        right, up, back = self.axes.astype(x.dtype)
+        x, y = ((x - self.center[0]) / self.focal)[..., None], ((self.center[1] - y) / self.focal)[..., None]
+        return x * right + y * up - back
 
     def cut(self, corners: np.ndarray, normals: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Triangles before the eye: those that reach behind it are cut; corners, normals, and which they were."""

@@ -20,7 +20,7 @@ from appell.errors import ArgumentError, check_number, needed_package, unknown_n
 
 FILMS, ENDINGS = (".gif", ".mp4"), (".gif", ".mp4", ".png")
 SIZE = (800, 600)
-SMALLEST, LARGEST = 120, 8192  # pixels a side
+SMALLEST, LARGEST = 120, 4096  # pixels a side
 EXAMPLES = 5  # frames from which the colours of a GIF are taken, besides those at marks
 
 
@@ -98,7 +98,7 @@ class _Shots:
     """Pictures of a scene with what is written on them."""
 
     def __init__(self, scene: Scene, size: tuple[int, int], layers: Sequence[str], slower: float):
-        self.studio = Studio(scene, size, layers)
+        self.studio = Studio(scene, size, layers, slower)
         ground = self.studio.ground
         self.letters = Letters(scene, size, None if ground is None else ground.step, slower)
 

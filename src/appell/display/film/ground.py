@@ -10,7 +10,7 @@ The shadow is what lies straight below, drawn soft.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.ndimage import gaussian_filter
@@ -59,12 +59,14 @@ class Ground:
         before = np.isfinite(share) & (share > 0.0)
         return e[:2] + np.where(before, share, 0.0) * rays[..., :2], before[..., 0]
 
+    def under(self, points: np.ndarray) -> np.ndarray:
+        """The places (..., 3) on the plane that are straight below points, or above them."""
+        return points - (points @ self.axes[2] - self.height)[..., None] * self.axes[2]
+
     def shadow(self, corners: np.ndarray, eye: Eye, width: int, height: int) -> np.ndarray:
         """How much of the light from above is kept from the ground at pixels (height, width) by triangles."""
-        normal = self.axes[2]
-        fallen = corners - (corners @ normal - self.height)[..., None] * normal
         dark = np.zeros((height, width), np.float32)
-        for found in fragments(eye.project(fallen) - [0.5, 0.5, 0.0], width, height):
+        for found in fragments(eye.project(self.under(corners)) - [0.5, 0.5, 0.0], width, height):
             dark.ravel()[found.sample] = 1.0
         rows, columns = np.flatnonzero(dark.any(axis=1)), np.flatnonzero(dark.any(axis=0))
         if len(rows):
@@ -77,8 +79,9 @@ class Ground:
 
 
 def below(points: np.ndarray, up) -> Ground:
-    """The level ground that touches points (n, 3) from below."""
-    return _about(points, level_axes(np.asarray(up, float)), low=True)
+    """The level ground under points (n, 3): at height 0 if they are not far above it, else where the lowest are."""
+    own = _about(points, level_axes(np.asarray(up, float)), low=True)
+    return replace(own, height=0.0) if 0.0 < own.height < own.size else own
 
 
 def behind(points: np.ndarray, axes: np.ndarray) -> Ground:

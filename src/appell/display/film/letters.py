@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from appell.display.film.marks import color_of, marks
-from appell.display.scene import Color, Part, Scene, Strut
+from appell.display.film.marks import kind_colors, marks
+from appell.display.palette import numbered
+from appell.display.scene import Color, Scene
 from appell.errors import needed_package
 
 INK, FAINT, LINE = (51, 51, 51), (138, 143, 152), (205, 209, 214)
 EDGE = 14  # pixels between letters and the rim
-SIZE, SMALL = 15, 12  # pixels that letters are high
+SIZE, SMALL, LEADING = 15, 12, 16  # pixels that letters are high, and from line to line of small ones
 
 
 class Letters:
@@ -24,7 +25,8 @@ class Letters:
         self.first, self.last = scene.span
         self.pace = "" if slower == 1.0 else f"{slower:g} × slower" if slower > 1.0 else f"{1 / slower:g} × faster"
         self.line = self.height - 16
-        self.marks = sorted({(color_of(mark.kind), round(self._x(mark.time))) for mark in marks(scene)})
+        colors = kind_colors(scene)
+        self.marks = sorted({(colors[mark.kind], round(self._x(mark.time))) for mark in marks(scene)})
 
     def write(self, picture: np.ndarray, t: float) -> np.ndarray:
         """The picture (height, width, 3) with its writing."""
@@ -47,13 +49,14 @@ class Letters:
         """Who is who, if there are several."""
         if len(self.scene.actors) < 2:
             return
-        for k, actor in enumerate(self.scene.actors):
-            y = EDGE + 24 + 16 * k
-            seen: list[Part | Strut] = [*actor.parts, *actor.struts]
-            color = seen[0].color if seen else (0.6, 0.6, 0.6, 1.0)
-            pen.rectangle((EDGE, y + 1, EDGE + 10, y + 11), _bytes(color))
+        room = max(1, (self.height // 2 - EDGE) // LEADING - 2)
+        for k, actor in enumerate(self.scene.actors[:room]):
+            y = EDGE + (k + 1.5) * LEADING
+            pen.rectangle((EDGE, y + 1, EDGE + 10, y + 11), _bytes(numbered(k)))
             name = _cut(actor.name, self.width / 2, pen, _font(SMALL))
             pen.text((EDGE + 16, y), name, INK, _font(SMALL), anchor="la")
+        if (more := len(self.scene.actors) - room) > 0:
+            pen.text((EDGE + 16, EDGE + (room + 1.5) * LEADING), f"and {more} more", INK, _font(SMALL), anchor="la")
 
     def _time_line(self, pen: Any, t: float) -> None:
         y, now = self.line, self._x(t)

@@ -1,8 +1,8 @@
-"""The colour of a surface: light from the sky and the ground, one lamp over the viewer's shoulder, a gloss and a rim.
+"""The colour of a surface: sky and ground, one lamp over the viewer's shoulder, a gloss and a rim; as on the page.
 
 Colours c are mixed as light, that is squared, with the normal n, the lamp l, the viewer v and h halfway between them:
 
-    c'² = c² (ground + (sky - ground) (1 + n·up) / 2 + lamp max(n·l, 0)) + gloss max(n·h, 0)³² + rim (1 - n·v)³
+    c'² = c² (ground + (sky - ground) (1 + n·up) / 2 + lamp max(n·l, 0)) + gloss max(n·h, 0)³² + rim (1 - n·v)³ sky
 
 Surfaces have no inside: what is seen from behind is lit as if it were turned around.
 """
@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import numpy as np
 
-SKY, GROUND, LAMP, GLOSS, RIM = 0.62, 0.22, 0.62, 0.10, 0.06
-SHOULDER = (-0.40, 0.55, 0.73)  # where the lamp is: right, up and towards the viewer
+SKY, GROUND = np.array([0.62, 0.65, 0.70], np.float32), np.array([0.30, 0.30, 0.31], np.float32)
+LAMP, GLOSS, RIM = 0.55, 0.10, 0.10
+SHOULDER = (-0.42, 0.66, 0.62)  # where the lamp is: right, up and towards the viewer
 
 
 class Light:
@@ -31,9 +32,13 @@ class Light:
         gloss = np.maximum(np.einsum("ni,ni->n", n, _unit(view + self.lamp)), 0.0)
         for _ in range(5):
             gloss *= gloss  # to the power of 32
-        rim = 1.0 - np.abs(front)
-        light = GROUND + (SKY - GROUND) * 0.5 * (1.0 + n @ self.up) + LAMP * np.maximum(n @ self.lamp, 0.0)
-        mixed = colors * colors * light[:, None] + (GLOSS * gloss + RIM * rim * rim * rim)[:, None]
+        rim, high, lit = (
+            1.0 - np.abs(front),
+            0.5 + 0.5 * (np.einsum("ni,i->n", n, self.up)),
+            LAMP * np.maximum(np.einsum("ni,i->n", n, self.lamp), 0.0),
+        )
+        light = GROUND + (SKY - GROUND) * high[:, None] + lit[:, None]
+        mixed = colors * colors * light + (GLOSS * gloss)[:, None] + (RIM * rim * rim * rim)[:, None] * SKY
         return np.sqrt(np.minimum(mixed, 1.0))
 
 

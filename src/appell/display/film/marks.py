@@ -1,23 +1,20 @@
-"""The marks of a scene: what happens, when, and in which colour."""
+"""The marks of a scene: what happens, and in which colour; the same as on its page."""
 
 from __future__ import annotations
 
+from appell.display.palette import numbered
 from appell.display.scene import Color, Mark, Scene
-
-# of Okabe and Ito's colours, which colour-blind readers tell apart
-STRIKES, ENDS, HOLDS, OTHERS = (
-    (0.835, 0.369, 0.0, 1.0),
-    (0.8, 0.475, 0.655, 1.0),
-    (0.0, 0.62, 0.451, 1.0),
-    (0.3, 0.3, 0.3, 1.0),
-)
-COLORS: dict[str, Color] = {"impact": STRIKES, "stop": ENDS, "rest": HOLDS, "stick": HOLDS}
 
 
 def marks(scene: Scene) -> list[Mark]:
-    """Of all actors."""
-    return [mark for actor in scene.actors if actor.motion is not None for mark in actor.motion.marks]
+    """Of all actors, in the order of their times."""
+    found = [mark for actor in scene.actors if actor.motion is not None for mark in actor.motion.marks]
+    return sorted(found, key=lambda mark: mark.time)
 
 
-def color_of(kind: str) -> Color:
-    return COLORS.get(kind, OTHERS)
+def kind_colors(scene: Scene) -> dict[str, Color]:
+    """Impacts always have the same colour; other kinds take the next that is free, as they come."""
+    numbers = {"impact": 1}
+    for mark in marks(scene):
+        numbers.setdefault(mark.kind, 0 if len(numbers) == 1 else len(numbers))
+    return {kind: numbered(k) for kind, k in numbers.items()}

@@ -23,20 +23,23 @@ HEADER, FOOTER, MARGIN = 34, 44, 14  # pixels that are kept free above, below an
 class Studio:
     """A scene before an eye that stands still."""
 
-    def __init__(self, scene: Scene, size: tuple[int, int], layers: Sequence[str] = SHOWN, fine: int = FINE):
-        self.scene, self.size, self.fine = scene, size, fine
-        self.cast = Cast(scene, layers)
+    def __init__(self, scene: Scene, size: tuple[int, int], layers: Sequence[str] = SHOWN, slower: float = 1.0):
+        self.scene, self.size, self.fine = scene, size, FINE
+        self.cast = Cast(scene, layers, slower)
         points = self.cast.reach()
         axes = bearing(scene.up, scene.flat, scene.view)
         face_on = scene.flat is not None and scene.view is None
         width, height = size
         frame = (MARGIN, HEADER + MARGIN, width - MARGIN, height - FOOTER - MARGIN)
-        self.eye = placed(points, axes, frame, far=face_on)
         self.shaded = len(points) > 0 and not face_on and bool(axes[2] @ np.asarray(scene.up, float) > 0.0)
         self.ground: Ground | None = None
-        if len(points) and (face_on or self.shaded):
-            self.ground = behind(points, axes) if face_on else below(points, scene.up)
-        self.canvas = Canvas(self.eye, Light(axes, scene.up), size, fine)
+        if self.shaded:
+            self.ground = below(points, scene.up)
+            points = np.concatenate([points, self.ground.under(points)])  # their shadows are in the picture too
+        elif len(points) and face_on:
+            self.ground = behind(points, axes)
+        self.eye = placed(points, axes, frame, far=face_on)
+        self.canvas = Canvas(self.eye, Light(axes, scene.up), size, FINE)
         self._stand_still()
 
     def _stand_still(self) -> None:

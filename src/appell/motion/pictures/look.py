@@ -8,10 +8,10 @@ from contextlib import contextmanager
 from pathlib import Path as FilePath
 from typing import Any
 
+from appell.display.palette import COLORS
 from appell.display.target import check_target, replacing
 from appell.errors import ArgumentError
 
-COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#4d4d4d")  # Okabe and Ito's, but yellow
 BLUE, RED, GREY = COLORS[0], COLORS[1], "#8a8f98"  # what it is about, what stands out, what is there for orientation
 DPI = 130
 WIDE = 9.0  # inches
