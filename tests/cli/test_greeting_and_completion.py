@@ -90,6 +90,13 @@ def test_all_of_the_zoo_all_sections_and_all_frames_are_offered():
     assert completed("export", "no-robot", "pose", "--frame", "") == []
 
 
+def test_the_tab_key_does_not_wait_for_packages_that_only_some_commands_need():
+    slow = ("scipy.interpolate", "scipy.optimize", "scipy.integrate", "matplotlib", "pandas")
+    asked = f"import sys, appell.cli.main; print(*set(sys.modules) & set({slow!r}))"
+    done = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == ""
+
+
 def test_completion_can_be_installed(tmp_path):
     install = [sys.executable, "-m", "appell", "--install-completion", "bash"]
     given = os.environ | {"HOME": str(tmp_path), "_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION": "1"}

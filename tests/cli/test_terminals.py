@@ -128,6 +128,8 @@ def test_letters_that_a_terminal_lacks_are_replaced_by_their_likest():
     assert done.returncode == 0
     assert b"-3.072 ... -0.0698 rad" in done.stdout
     assert b"|tau| <=" in done.stdout
+    joints = [line for line in done.stdout.splitlines() if b"revolute z" in line]
+    assert len({len(line) for line in joints}) == 1  # words longer than the letters shift no column
     assert b"?" not in done.stdout
 
 

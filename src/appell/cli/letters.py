@@ -14,6 +14,11 @@ LIKE = str.maketrans(
 )
 
 
+def in_letters_of(encoding: str, text: str) -> str:
+    """The text as it will be read where it is written in this encoding."""
+    return text if encoding.startswith("utf") else text.encode(encoding, LIKEST).decode(encoding)
+
+
 def _likest(error: UnicodeError) -> tuple[str, int]:
     """What stands in for the letters that could not be written."""
     if not isinstance(error, UnicodeEncodeError):

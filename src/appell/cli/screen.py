@@ -18,6 +18,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from appell.cli.letters import in_letters_of
 from appell.display.bar import Bar, paused
 
 PAGE = 100  # columns of a file or a pipe
@@ -31,9 +32,13 @@ class Screen(Console):
             for each in objects or ("",):
                 super().print(fitted(each, self) if isinstance(each, Table) else each, **options)
 
+    def render_str(self, text: str, **options: Any) -> Text:
+        """A string in letters that the terminal has, before it is measured for a column."""
+        return super().render_str(in_letters_of(self.encoding, text), **options)
+
     def rule(self, title: Any = "", **options: Any) -> None:
         """A line with a title in it; a title that is too long for that stands alone."""
-        if self.render_str(title).cell_len > self.width - 4 if isinstance(title, str) else False:
+        if isinstance(title, str) and self.render_str(title).cell_len > self.width - 4:
             self.print(title)
         else:
             super().rule(title, **options)

@@ -115,8 +115,10 @@ def _answer(motion: Any) -> dict[str, Any]:
     ]
     stopped = {point for event in motion.events for point in event.points} & set(motion.names("tau"))
     units = {"start, end, time": "s", "energy": "J"}
-    units |= {"impulses": "N s or N m s", "normal_speeds": "m/s or rad/s"} if stopped else {}
-    units |= {} if stopped else {"impulses": "N s", "normal_speeds": "m/s"}
+    units |= {
+        "impulses": "N s or N m s" if stopped else "N s",
+        "normal_speeds": "m/s or rad/s" if stopped else "m/s",
+    }
     return {
         "robot": motion.about["robot"],
         "start": motion.t[0],

@@ -67,9 +67,9 @@ def register(app: typer.Typer) -> None:
         least = found.condition.min() if found.share else None
         if json:
             ranges = {name: [values[0], values[-1]] for name, values in axes.items()}
-            units = dict(zip(system.coordinate_names, system.coordinate_units, strict=True))
+            unit = dict(zip(system.coordinate_names, system.coordinate_units, strict=True))
             answer = {"robot": system.name, "over": ranges, "poses": found.condition.size, "share": found.share}
-            units = {name: units[name] for name in axes} | {"share": "1", "least_condition": "1"}
+            units = {name: unit[name] for name in axes} | {"share": "1", "least_condition": "1"}
             tell(answer | {"least_condition": least, "map": path, "units": units})
             return
         reached = f"{found.share:.1%} of {found.condition.size:,} poses in reach"

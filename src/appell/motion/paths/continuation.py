@@ -10,7 +10,6 @@ dense output, when the path is made.
 from __future__ import annotations
 
 import numpy as np
-from scipy.integrate import solve_ivp
 
 from appell.compile.function import Function
 from appell.errors import SimulationError
@@ -47,6 +46,8 @@ class Continuation:
         return q
 
     def _solve(self, robot: Robot, frame: str, start: np.ndarray) -> None:
+        from scipy.integrate import solve_ivp  # slow to import, and seldom wanted
+
         twist = self.path.twist
 
         def rate(t, q):

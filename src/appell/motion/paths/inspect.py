@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from scipy.optimize import minimize_scalar
 
 from appell.compile.function import Function
 from appell.errors import SimulationError
@@ -16,6 +15,7 @@ SINGULAR = 1e-6  # smallest to largest singular value of the Jacobian
 
 def check_rank(robot: Robot, frame: str, follow: Callable, t: np.ndarray, jacobian: Function) -> None:
     """Raise if the Jacobian loses rank on the path: at a knot, or at a minimum between knots."""
+    from scipy.optimize import minimize_scalar  # slow to import, and seldom wanted
 
     def rank(t):
         values = np.linalg.svd(jacobian(follow(np.atleast_1d(t))), compute_uv=False)

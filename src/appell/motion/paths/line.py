@@ -18,7 +18,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.spatial.transform import Rotation
 
 from appell.dynamics import Dynamics
 from appell.errors import ArgumentError, ModelError
@@ -32,6 +31,8 @@ from appell.motion.paths.continuation import Continuation
 
 def zyz(first: float, second: float, third: float) -> np.ndarray:
     """The rotation Rz(first) Ry(second) Rz(third), angles in degrees, as the papers give orientations."""
+    from scipy.spatial.transform import Rotation  # slow to import, and seldom wanted
+
     return Rotation.from_euler("ZYZ", [first, second, third], degrees=True).as_matrix()
 
 
@@ -46,6 +47,8 @@ class LinePath:
     duration: float
 
     def pose(self, t: np.ndarray) -> np.ndarray:
+        from scipy.spatial.transform import Rotation
+
         fraction = np.asarray(t)[..., None] / self.duration
         T = np.zeros((*np.shape(t), 4, 4))
         T[..., :3, 3] = self.start + fraction * (self.end - self.start)
@@ -148,4 +151,6 @@ def _path(start, end, orientation, duration: float) -> LinePath:
     checked_poses(T, "orientation")
     if turns.ndim == 2:
         return LinePath(ends[0], ends[1], turns, np.zeros(3), duration)
+    from scipy.spatial.transform import Rotation
+
     return LinePath(ends[0], ends[1], turns[0], Rotation.from_matrix(turns[0].T @ turns[1]).as_rotvec(), duration)

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.interpolate import BPoly, BSpline, CubicSpline, PPoly, make_interp_spline
 
 from appell.errors import ArgumentError
 from appell.motion.path import QVA, Numbers, Path, checked_points, checked_times
+
+if TYPE_CHECKING:
+    from scipy.interpolate import BPoly, BSpline, CubicSpline, PPoly
 
 
 class Spline(Path):
     """The spline of a degree, 3 or 5, through way-points at given times, from rest to rest."""
 
     def __init__(self, times: Numbers, points, degree: int = 3, names: Sequence[str] | None = None):
+        from scipy.interpolate import CubicSpline, make_interp_spline  # slow to import, and seldom wanted
+
         self.knots = checked_times(times)
         self.points, self.names = checked_points(points, len(self.knots), names)
         self.degree, self.duration = degree, float(self.knots[-1])
@@ -35,6 +40,8 @@ class Interpolated(Path):
     """The motion through samples of q, v and a: a quintic between each two, exact in all three at the samples."""
 
     def __init__(self, times: Numbers, q, v, a, names: Sequence[str] | None = None):
+        from scipy.interpolate import BPoly
+
         self.knots = checked_times(times)
         self.points, self.names = checked_points(q, len(self.knots), names)
         given = [self.points, *(checked_points(x, len(self.knots), self.names)[0] for x in (v, a))]
