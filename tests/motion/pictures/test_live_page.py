@@ -106,6 +106,8 @@ def test_dragging_the_tool_brings_it_there_and_the_sliders_along(browser, shown,
 
 def test_out_of_reach_the_page_says_by_how_much(browser, shown, panda):
     viewer = shown(panda)
+    browser.press("-" * 8)  # so small that the edge of the page is far away
+    browser.settled()
     x, y = browser.ask("appell.project(...appell.gizmo().slice(0, 3))")
     browser.drag((x, y), (5.0, y))
     told = browser.wait("document.getElementById('notes').textContent.match(/out of reach by [0-9.]+ m/)")

@@ -26,11 +26,11 @@ from appell.dynamics import Dynamics
 from appell.errors import ArgumentError
 from appell.model.mechanism import Mechanism
 from appell.motion.mechanisms.pose_check import check_pose
+from appell.motion.pictures.appearance import Appearance
 from appell.motion.pictures.puppetry.following import Follower, Grip, follower
 from appell.motion.pictures.puppetry.handles import grips, handles
 from appell.motion.pictures.puppetry.sliders import Sliders
 from appell.motion.pictures.puppetry.sliding import slid
-from appell.motion.pictures.setting import Setting
 from appell.motion.pictures.stage import staged_record, staged_still
 from appell.motion.record import Record
 
@@ -46,7 +46,7 @@ class SystemPuppet:
         self.sliders = Sliders(self.system)
         self.q = self._start() if q is None else self._checked(q)
         self.live = live  # whether it is its own scene that is on stage
-        self._setting = Setting(dyn)
+        self._appearance = Appearance(dyn)
         self._followers: dict[int, Follower] = {}
 
     def _start(self) -> np.ndarray:
@@ -84,7 +84,7 @@ class SystemPuppet:
         return replace(self._staged, actors=(here,))
 
     def _poses(self) -> np.ndarray:
-        return self._setting.poses(self.q)
+        return self._appearance.poses(self.q)
 
     @property
     def steps(self) -> int:
