@@ -100,6 +100,7 @@ def test_dragging_the_tool_brings_it_there_and_the_sliders_along(browser, shown,
     assert np.hypot(seen[0] - x - 40, seen[1] - y - 30) < 0.1  # pixels: it is below the mouse
     assert np.allclose(tool[:3, :3], start[:3, :3], atol=1e-5)  # and was not turned
     assert comes_to(browser, panda, q)
+    browser.settled()  # the gizmo goes there with the next picture
     assert np.allclose(browser.ask("appell.gizmo()")[:3], tool[:3, 3], atol=1e-5)
     assert browser.ask("document.getElementById('notes').hidden")
 
