@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 from rich.console import Console
@@ -24,7 +25,7 @@ def write_pictures(record: Record, plot: Path | None, movie: Path | None) -> Ite
 
 def stay(viewer: Viewer, console: Console) -> None:
     """Say where a page is, and keep it there until Ctrl-C."""
-    say(console, f"shown at {viewer.url}")
-    say(console, "Ctrl-C ends it.")
-    with viewer:
+    with viewer, suppress(KeyboardInterrupt):
+        say(console, f"shown at {viewer.url}")
+        say(console, "Ctrl-C ends it.")
         viewer.wait()

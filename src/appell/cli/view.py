@@ -9,7 +9,8 @@ import typer
 
 from appell.cli import completions
 from appell.cli.options import LOOK, Base, Force, NoBrowser, Outside, Physical, Port, Walls
-from appell.errors import ArgumentError, DescriptionError
+from appell.describe.values import shortened
+from appell.errors import ArgumentError
 
 if TYPE_CHECKING:
     from appell.model.system import System
@@ -120,16 +121,24 @@ def _records(paths: list[str], robot: str, base: str, physical: bool) -> tuple[l
         if Path(path).suffix.lower() not in READERS:
             raise ArgumentError(f"'{path}' is no record.", expected=f"names in {', '.join(READERS)}, as the first")
     records = [Record.read(path) for path in paths]
-    named = robot or next((record.about["robot"] for record in records if "robot" in record.about), "")
-    if not named:
-        raise ArgumentError(f"{paths[0]} does not say which robot moved.", hint="--robot, a zoo name or a file")
-    try:
-        return records, read_system(named, base, physical)
-    except DescriptionError as error:
-        if robot:
-            raise
-        problem = f"{paths[0]} is of robot '{named}', which is not known here: {error.problem}"
-        raise ArgumentError(problem, hint="--robot, the file that describes it") from None
+    return records, read_system(robot or _named(records), base, physical)
+
+
+def _named(records: list[Record]) -> str:
+    """The robot that records say they are of, if it is one that comes by its name: no file opens another."""
+    from appell.describe.catalogues import example
+    from appell.describe.load import zoo_names
+
+    first = next((record for record in records if "robot" in record.about), None)
+    if first is None:
+        raise ArgumentError(
+            f"{records[0].source} does not say which robot moved.", hint="--robot, a zoo name or a file"
+        )
+    name = first.about["robot"]
+    if not isinstance(name, str) or (name not in zoo_names() and example(name) is None):
+        problem = f"{first.source} is of robot {shortened(name)}, which does not come with appell."
+        raise ArgumentError(problem, hint="--robot, the file that describes it")
+    return name
 
 
 def _write(
@@ -143,7 +152,8 @@ def _write(
 
         to_html(system, html, **given, overwrite=True)
     if movie is not None:
-        if not records:
-            raise ArgumentError("a robot that stands makes no movie.", expected="records", hint="--html FILE")
+        if len(records) != 1:
+            what = "records over each other make" if records else "a robot that stands makes"
+            raise ArgumentError(f"{what} no movie.", expected="one record", hint="--html FILE")
         records[0].movie(movie, **given)
     return [path for path in (html, movie) if path is not None]

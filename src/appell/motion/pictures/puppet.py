@@ -25,6 +25,7 @@ from appell.display.scene import Scene
 from appell.dynamics import Dynamics
 from appell.errors import ArgumentError
 from appell.model.mechanism import Mechanism
+from appell.model.robot import Robot
 from appell.motion.mechanisms.pose_check import check_pose
 from appell.motion.pictures.appearance import Appearance
 from appell.motion.pictures.puppetry.following import Follower, Grip, follower
@@ -52,7 +53,7 @@ class SystemPuppet:
     def _start(self) -> np.ndarray:
         """Where the system starts; a tree within its limits, which its neutral configuration may be outside of."""
         limits, q = self.system.limits, self.system.start
-        return np.clip(q, limits.lower, limits.upper) if self.system.is_flat else q
+        return np.clip(q, limits.lower, limits.upper) if isinstance(self.system, Robot) else q
 
     def _checked(self, q) -> np.ndarray:
         q = np.array(self.system.sized("q", q, self.system.nq))
