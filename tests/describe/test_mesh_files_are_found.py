@@ -8,6 +8,7 @@ import pytest
 
 import appell as ap
 from appell.describe.looks import MeshFiles
+from appell.errors import DescriptionError
 
 URDF = """<robot name="r"><link name="base"/><joint name="j" type="continuous"><parent link="base"/><child link="arm"/>
 </joint><link name="arm"><visual><geometry><mesh filename="{}"/></geometry></visual></link></robot>"""
@@ -91,3 +92,17 @@ def test_a_robot_in_a_file_finds_its_meshes_beside_it(home):
     mesh = put(home / "meshes/a.stl")
     (home / "r.urdf").write_text(URDF.format("meshes/a.stl"))
     assert ap.load(home / "r.urdf", physical=False).visuals[0].file == mesh
+
+
+def test_robots_are_found_in_packages_too(home, monkeypatch):
+    put(home / "ws/pkg/a.stl")
+    (home / "ws/pkg/r.urdf").write_text(URDF.format("package://pkg/a.stl"))
+    monkeypatch.chdir(home)
+    robot = ap.load("package://pkg/r.urdf", package_dirs=[home / "ws"], physical=False)
+    assert robot.visuals[0].file == str(home / "ws/pkg/a.stl")
+    monkeypatch.setenv("ROS_PACKAGE_PATH", str(home / "ws"))
+    assert ap.load("package://pkg/r.urdf", physical=False) == robot
+    with pytest.raises(DescriptionError, match=r"(?s)'package://pkg/no.urdf' is in no package.*package_dirs"):
+        ap.load("package://pkg/no.urdf")
+    panda = ap.load("package://example-robot-data/robots/panda_description/urdf/panda.urdf")
+    assert len(panda.visuals) == 11

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import appell as ap
+from appell.errors import ModelWarning
 from places import visual_places
 
 # a tetrahedron off its centre, which MuJoCo recentres; joints off the origin; bodies that are fixed, to the world too
@@ -86,7 +87,8 @@ def test_a_model_with_nothing_but_collision_geoms_shows_these():
 
 def test_shapes_that_need_no_file_are_written_as_geoms_and_change_no_motion(rng):
     robot = ap.load(ARM)
-    text = ap.to_mjcf(robot)
+    with pytest.warns(ModelWarning, match="2 of 7 shapes are not written to MJCF: meshes"):
+        text = ap.to_mjcf(robot)
     again = ap.load(text)
     kept = [visual for visual in robot.visuals if visual.shape != "mesh"]
     sizes = [sorted(visual.size for visual in visuals) for visuals in (again.visuals, kept)]
@@ -98,3 +100,11 @@ def test_shapes_that_need_no_file_are_written_as_geoms_and_change_no_motion(rng)
         assert min(np.abs(place - other).max() for other in theirs) < 1e-12
     bare = mujoco.MjModel.from_xml_string(ap.to_mjcf(ap.Robot(robot.name, robot.links, robot.frames)))
     np.testing.assert_allclose(mujoco.MjModel.from_xml_string(text).body_mass, bare.body_mass)
+
+
+def test_shapes_that_cannot_be_written_are_told():
+    robot = ap.load(ARM)
+    with pytest.warns(ModelWarning, match="2 of 7 shapes are not written to TOML: meshes"):
+        assert len(ap.load(ap.to_toml(robot)).visuals) == 5
+    with pytest.warns(ModelWarning, match="3 of 7 shapes are not written to URDF: ellipsoids and meshes"):
+        assert len(ap.load(ap.to_urdf(robot)).visuals) == 4

@@ -45,6 +45,7 @@ READERS: dict[str, Callable[..., System]] = {
     "mjcf": _read_mjcf,
     "sdf": _read_sdf,
 }
+PACKAGE = "package://"
 CONSTRAINED = "constrained"  # the folder of the zoo for robots with loops and wheels
 
 
@@ -63,14 +64,15 @@ def load(
     """The robot or mechanism of a zoo name, of a file, or of the text of one: load("puma"), load("arm.urdf").
 
     Files may be .urdf, .xacro, .xml and .mjcf (MJCF), .sdf or .toml; "robot_descriptions:panda_description" and
-    "example-robot-data:talos" are robots of these packages, and so is "talos" where the second is installed. `base` is
-    how the root link stands on the world: fixed, floating, planar or spherical. With `physical=False` a link that lacks
-    its inertia counts as massless, and bodies that cannot exist are accepted; one warning names them all. With
-    `mimic=False` every mimic joint gets a coordinate of its own. `loops` are constraints that the description does not
-    have: load("leg.urdf", loops=[ap.Point("rod", "heel")]). `base`, `mimic` and `loops` are for trees. `without` names
-    what is to be left out of an MJCF instead of refused, such as "tendon" or "fluid"; `arguments` are those of a xacro
-    file. `package_dirs` are folders in which mesh files are looked for, package:// names among them, before those that
-    ROS knows and those beside and above the robot's file.
+    "example-robot-data:talos" are robots of these packages, and so is "talos" where the second is installed;
+    "package://talos_data/robots/talos.urdf" is a file of a package of ROS. `base` is how the root link stands on the
+    world: fixed, floating, planar or spherical. With `physical=False` a link that lacks its inertia counts as massless,
+    and bodies that cannot exist are accepted; one warning names them all. With `mimic=False` every mimic joint gets a
+    coordinate of its own. `loops` are constraints that the description does not have:
+    load("leg.urdf", loops=[ap.Point("rod", "heel")]). `base`, `mimic` and `loops` are for trees. `without` names what
+    is to be left out of an MJCF instead of refused, such as "tendon" or "fluid"; `arguments` are those of a xacro file.
+    `package_dirs` are folders in which mesh files are looked for, package:// names among them, before those that ROS
+    knows and those beside and above the robot's file.
     """
     options: dict[str, Any] = {"base": base, "physical": physical, "mimic": mimic}
     folders = (package_dirs,) if isinstance(package_dirs, (str, Path)) else tuple(package_dirs)
@@ -87,7 +89,7 @@ def load(
         system = load_text(source.lstrip(BEFORE), format, **options)
     else:
         path = _installed(source)
-        system = _load_file(source, path or _path(source), arguments, options)
+        system = _load_file(source, path or _path(source, options["files"]), arguments, options)
         if path is not None and path in examples().values() and isinstance(system, Robot):
             system = with_posture(system, path)
     return _closed(system if name is None else _renamed(system, name), tuple(loops))
@@ -134,7 +136,13 @@ def _installed(source: Any) -> Path | None:
     return described(source) or (example(source) if is_word and not is_directory(Path(source)) else None)
 
 
-def _path(source: Any) -> Path:
+def _path(source: Any, files: MeshFiles) -> Path:
+    """The file that a path, or a package://... name, stands for."""
+    if isinstance(source, str) and source.startswith(PACKAGE):
+        if (found := files.find(source)) == source:
+            hint = "package_dirs=[...] names folders that hold packages, ROS_PACKAGE_PATH too"
+            raise DescriptionError(f"{shortened(source)} is in no package that can be found.", hint=hint)
+        return Path(found)
     try:
         return Path(source)
     except TypeError:

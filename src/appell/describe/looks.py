@@ -14,7 +14,7 @@ from pathlib import Path
 
 from appell.algebra.rotation import Pose
 from appell.describe.values import numbers
-from appell.errors import AppellError, DescriptionError
+from appell.errors import AppellError, DescriptionError, unknown_name
 from appell.model.frame import IN_PLACE
 from appell.model.visual import SIZES, Visual
 
@@ -96,12 +96,12 @@ def visual(
 ) -> Visual:
     """A shape on a link, checked; a colour of three numbers is opaque."""
     who = f"a visual of link '{on}'" if on is not None else "a visual of the world"
-    if size is None and shape == "mesh":
-        size = (1.0, 1.0, 1.0)
-    if shape in SIZES:
-        size = numbers(size, len(SIZES[shape]), f"the size of {who}", where)
+    if shape not in SIZES:
+        raise DescriptionError(unknown_name("shape", str(shape), SIZES, who), source=where)
+    given = (1.0, 1.0, 1.0) if size is None and shape == "mesh" else size
+    sizes = numbers(given, len(SIZES[shape]), f"the size of {who}", where)
     try:
-        return Visual(on, shape, tuple(size or ()), pose, _color(color, who, where), file, name)
+        return Visual(on, shape, sizes, pose, _color(color, who, where), file, name)
     except DescriptionError:
         raise
     except AppellError as error:

@@ -60,5 +60,5 @@ def _color(model: Any, k: int) -> Any:
 def _triangles(model: Any, mesh: int) -> Triangles:
     first, count = int(model.mesh_vertadr[mesh]), int(model.mesh_vertnum[mesh])
     start, faces = int(model.mesh_faceadr[mesh]), int(model.mesh_facenum[mesh])
-    vertices = np.array(model.mesh_vert[first : first + count], float)
-    return Triangles(vertices, np.array(model.mesh_face[start : start + faces], np.int64))
+    vertices = np.array(model.mesh_vert[first : first + count], np.float32)  # as the model has them
+    return Triangles(vertices, np.array(model.mesh_face[start : start + faces], np.int32))

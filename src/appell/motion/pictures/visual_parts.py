@@ -113,9 +113,13 @@ def _boxes(
 
 
 def _told(flaws: list[str]) -> list[str]:
-    """One note for all files that could not be read, the first few by name."""
+    """One note for all files that could not be read, the first few by name, those with the same flaw together."""
     if not flaws:
         return []
-    first = [sentence.rstrip(".") for sentence in flaws[:LISTED]]
+    files: dict[str, list[str]] = {}
+    for sentence in flaws[:LISTED]:
+        problem, _, source = sentence.rstrip(".").partition(" (")
+        files.setdefault(problem, []).append(source.removesuffix(")"))
+    told = [f"{problem}: {', '.join(own)}" if any(own) else problem for problem, own in files.items()]
     more = f"; and {len(flaws) - LISTED} more" if len(flaws) > LISTED else ""
-    return [f"links whose mesh cannot be shown are boxes: {'; '.join(first)}{more}."]
+    return [f"links whose mesh cannot be shown are boxes; {'; '.join(told)}{more}."]
