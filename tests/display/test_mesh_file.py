@@ -12,7 +12,7 @@ import coal
 import numpy as np
 import pytest
 
-from appell.display import mesh_file
+from appell.display import collada, mesh_file
 from appell.display.mesh_file import read_mesh
 from appell.errors import ArgumentError, DescriptionError
 
@@ -259,11 +259,23 @@ def test_files_that_cannot_be_opened_are_named(tmp_path):
 def test_caps_on_bytes_and_triangles(tmp_path, monkeypatch):
     (tmp_path / "a.stl").write_bytes(binary_stl())
     monkeypatch.setattr(mesh_file, "MOST", 3)
-    with pytest.raises(DescriptionError, match=r"has 4 triangles\.\n  expected  at most 3"):
+    with pytest.raises(DescriptionError, match=r"has 4 triangles or more\.\n  expected  at most 3"):
         read_mesh(tmp_path / "a.stl")
     monkeypatch.setattr(mesh_file, "LARGEST", 100)
     with pytest.raises(DescriptionError, match="the mesh file has 0 MB"):
         read_mesh(tmp_path / "a.stl")
+
+
+def test_one_mesh_shown_a_thousand_times_is_refused_before_it_is_made(tmp_path, monkeypatch):
+    many = '<instance_geometry url="#g"/>' * 2000
+    text = DAE.format(unit=1, primitive=PRIMITIVES["triangles"]).replace("<scale>", f"{many}<scale>")
+    (tmp_path / "a.dae").write_text(text)
+    monkeypatch.setattr(mesh_file, "MOST", 100)
+    made, real = [], collada._Document.positions
+    monkeypatch.setattr(collada._Document, "positions", lambda *given: made.append(1) or real(*given))
+    with pytest.raises(DescriptionError, match="102 triangles or more"):
+        read_mesh(tmp_path / "a.dae")
+    assert len(made) == 51
 
 
 @pytest.mark.parametrize("scale", [(1.0, 2.0), (1.0, 1.0, np.nan), ("a", 1, 1)])

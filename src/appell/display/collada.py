@@ -25,8 +25,8 @@ NODES = 10_000  # of a scene, counting those that are shown twice
 Found = tuple[np.ndarray, np.ndarray, Color | None]
 
 
-def pieces(data: bytes, path: Path) -> list[Found]:
-    """Every primitive of the scene, placed in it."""
+def pieces(data: bytes, path: Path) -> Iterator[Found]:
+    """Every primitive of the scene, placed in it, one after the other."""
     return _Document(_parsed(data)).pieces()
 
 
@@ -70,14 +70,14 @@ class _Document:
         self.unit = float((unit.get("meter") or "1") if unit is not None else "1")
         self.shown = 0
 
-    def pieces(self) -> list[Found]:
+    def pieces(self) -> Iterator[Found]:
         start = np.diag([self.unit, self.unit, self.unit, 1.0])
         scene = self.target(self.root.find("scene/instance_visual_scene"))
         if scene is None:
             scene = self.root.find("library_visual_scenes/visual_scene")
         if scene is None:
-            return [found for shape in self.root.iter("geometry") for found in self.placed(shape, start, {})]
-        return [found for node in scene.findall("node") for found in self.of_node(node, start, 0)]
+            return (found for shape in self.root.iter("geometry") for found in self.placed(shape, start, {}))
+        return (found for node in scene.findall("node") for found in self.of_node(node, start, 0))
 
     def target(self, element: Element | None, key: str = "url") -> Element | None:
         """What an element points at, if it is there."""

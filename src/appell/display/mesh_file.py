@@ -28,7 +28,7 @@ MOST = 5_000_000  # triangles of a file
 # what a reader finds: pieces of one colour each, vertices (n, 3), faces (m, 3), colour or None
 Piece = tuple[np.ndarray, np.ndarray, Color | None]
 
-OWN: dict[str, Callable[[bytes, Path], Sequence[Piece]]] = {
+OWN: dict[str, Callable[[bytes, Path], Iterable[Piece]]] = {
     ".stl": stl.pieces,
     ".obj": wavefront.pieces,
     ".dae": collada.pieces,
@@ -47,7 +47,7 @@ def read_mesh(path: str | Path, scale: Sequence[float] = (1.0, 1.0, 1.0)) -> lis
     data = _data(path)
     try:
         pieces = OWN[ending](data, path) if ending in OWN else _borrowed(path)
-        found = _by_color(_sound(*piece) for piece in pieces)
+        found = _by_color(pieces)
     except AppellError as error:
         raise type(error)(
             error.problem, expected=error.expected, source=error.source or str(path), hint=error.hint
@@ -88,8 +88,6 @@ def _data(path: Path) -> bytes:
 def _sound(vertices: np.ndarray, faces: np.ndarray, color: Color | None) -> Piece:
     """A piece whose triangles all have three corners, finite ones, and an area."""
     vertices, faces = np.asarray(vertices, float).reshape(-1, 3), np.asarray(faces, np.int64).reshape(-1, 3)
-    if len(faces) > MOST:
-        raise DescriptionError(f"the mesh has {len(faces)} triangles.", expected=f"at most {MOST}")
     if len(faces) and (faces.min() < 0 or faces.max() >= len(vertices)):
         wrong = int(faces.min()) if faces.min() < 0 else int(faces.max())
         raise DescriptionError(f"a triangle of the mesh has corner {wrong}.", expected=f"0 to {len(vertices) - 1}")
@@ -104,9 +102,14 @@ def _sound(vertices: np.ndarray, faces: np.ndarray, color: Color | None) -> Piec
 def _by_color(pieces: Iterable[Piece]) -> list[Piece]:
     """One piece a colour, the one with the most triangles first."""
     groups: dict[Color | None, list[Piece]] = {}
+    total = 0
     for piece in pieces:
-        if len(piece[1]):
-            groups.setdefault(piece[2], []).append(piece)
+        total += len(piece[1])
+        if total > MOST:  # before the next one is made: a scene may show one mesh a thousand times
+            raise DescriptionError(f"the mesh has {total} triangles or more.", expected=f"at most {MOST}")
+        sound = _sound(*piece)
+        if len(sound[1]):
+            groups.setdefault(sound[2], []).append(sound)
     if not groups:
         raise DescriptionError("the mesh file holds no triangles.")
     joined = [_joined(group, color) for color, group in groups.items()]
@@ -116,8 +119,6 @@ def _by_color(pieces: Iterable[Piece]) -> list[Piece]:
 def _joined(pieces: Sequence[Piece], color: Color | None) -> Piece:
     starts = np.cumsum([0, *(len(vertices) for vertices, _, _ in pieces)])
     faces = np.concatenate([faces + start for (_, faces, _), start in zip(pieces, starts, strict=False)])
-    if len(faces) > MOST:
-        raise DescriptionError(f"the mesh has {len(faces)} triangles.", expected=f"at most {MOST}")
     return np.concatenate([vertices for vertices, _, _ in pieces]), faces, color
 
 
