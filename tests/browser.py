@@ -109,7 +109,13 @@ class Browser:
 
     def mouse(self, kind: str, x: float, y: float, **more: Any) -> None:
         """A real event of the mouse at a place of the page: mousePressed, mouseMoved, mouseReleased, mouseWheel."""
-        event = {"type": kind, "x": x, "y": y, "button": "none" if kind == "mouseWheel" else "left", **more}
+        event = {
+            "type": kind,
+            "x": float(x),
+            "y": float(y),
+            "button": "none" if kind == "mouseWheel" else "left",
+            **more,
+        }
         event.setdefault("buttons", 0 if kind in ("mouseWheel", "mouseReleased") else 1)
         event.setdefault("clickCount", 1 if kind in ("mousePressed", "mouseReleased") else 0)
         self.driver.execute_cdp_cmd("Input.dispatchMouseEvent", event)

@@ -13,11 +13,11 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
-from appell.algebra.rotation import Pose
 from appell.describe.load import load, load_text
 from appell.describe.write import to_urdf
 from appell.errors import ModelError, ModelWarning
 from appell.model.robot import Joint, Robot
+from places import homogeneous, link_poses, same_configuration
 from robots import example_cases, example_urdfs
 
 # Both sides multiply the same few numbers in another order: some tens of roundings of entries of the order of 1.
@@ -38,37 +38,6 @@ def quietly(path: Path, **options) -> Robot:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ModelWarning)
         return load(path, physical=False, **options)
-
-
-def matrix(rows) -> np.ndarray:
-    return np.array([list(row) for row in rows])
-
-
-def homogeneous(pose: Pose) -> np.ndarray:
-    result = np.eye(4)
-    result[:3, :3], result[:3, 3] = matrix(pose.rotation.rows), list(pose.translation)
-    return result
-
-
-def link_poses(robot: Robot, q: np.ndarray) -> dict[str | None, Pose]:
-    poses: dict[str | None, Pose] = {None: Pose()}
-    for link in robot.links:
-        joint = link.joint
-        moved = joint.motion.pose([float(x) for x in robot.joint_position(joint, q)])
-        poses[link.name] = poses[link.parent] @ joint.placement @ moved
-    return poses
-
-
-def same_configuration(robot: Robot, model, q: np.ndarray) -> np.ndarray:
-    """q of the robot, in the order of the model, with the (cos, sin) of its unbounded and planar joints."""
-    result = pin.neutral(model)
-    for joint in [link.joint for link in robot.moving]:
-        other = model.joints[model.getJointId(joint.name)]
-        own = robot.joint_position(joint, q)
-        if other.nq == len(own) + 1:
-            own = [*own[:-1], np.cos(own[-1]), np.sin(own[-1])]
-        result[other.idx_q : other.idx_q + other.nq] = own
-    return result
 
 
 def test_the_package_of_examples_is_there():

@@ -3,7 +3,7 @@
     scene = {format, title, up, notes, flat, view, span, meshes, parts, actors}
     array = {type, shape, data}, and for vertices in small whole numbers k also offset and scale: v = offset + scale k
 
-`data` are the bytes of the numbers, little-endian, first all first bytes, then all second bytes and so on, because equal
+`data` are the bytes of the numbers, little-endian, first all first bytes, then all second bytes and so on, because like
 bytes side by side shrink well; shrunk by zlib, written in base64. Meshes that parts share travel once.
 """
 

@@ -68,6 +68,8 @@ def _checked(scale: Sequence[float]) -> Sequence[float]:
 
 def _data(path: Path) -> bytes:
     """All bytes of a file, unless it is too large."""
+    if path.exists() and not path.is_file():
+        raise DescriptionError("this is no file that can be read.", expected="a mesh file", source=str(path))
     try:
         with path.open("rb") as file:
             size = os.fstat(file.fileno()).st_size

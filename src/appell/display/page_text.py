@@ -1,8 +1,8 @@
 """The page of a scene as one text: style, program and scene inside, so that a file of it plays with no network.
 
 The program is written as modules. A file opened from disk may not import others, so they are joined: each becomes a
-function that returns what it exports, in the order of their imports. The policy in the head of the page lets nothing run
-but this program and nothing be fetched, whatever is written in the names of a scene.
+function that returns what it exports, in the order of their imports. The policy in the head of the page lets nothing
+run but this program and nothing be fetched, whatever is written in the names of a scene.
 """
 
 from __future__ import annotations

@@ -108,7 +108,7 @@ def triad(
 ) -> tuple[Part, ...]:
     """The axes x, y, z of a frame as arrows in red, green and blue."""
     colors: tuple[Color, ...] = (RED, GREEN, BLUE)
-    shaft = arrow(length, 0.09 * length)
+    shaft = arrow(length, 0.07 * length)
     return tuple(
         Part(shaft, body, turned_to(axis, pose), color, layer, name)
         for axis, color in zip(np.eye(3), colors, strict=True)

@@ -3,7 +3,7 @@
     binary   80 bytes of anything, the number n of triangles, n times 50 bytes: normal, three corners, two bytes more
     text     solid NAME ... facet normal x y z outer loop vertex x y z (three times) endloop endfacet ... endsolid
 
-Binary files may begin with "solid" too, so their size decides. The normals say nothing that the corners do not.
+Binary files may begin with "solid" too, so a text has to have a facet. The normals say nothing that the corners do not.
 """
 
 from __future__ import annotations
@@ -22,10 +22,11 @@ VERTEX = re.compile(rb"\bvertex\s+(\S+)\s+(\S+)\s+(\S+)", re.IGNORECASE)
 
 def pieces(data: bytes, path: Path) -> list[tuple[np.ndarray, np.ndarray, None]]:
     """All triangles, without a colour."""
-    is_text = data[:300].lstrip()[:5].lower() == b"solid"
+    start = data[:1000].lstrip().lower()
+    is_text = start.startswith(b"solid") and (b"facet" in start or b"endsolid" in start)
     count = int.from_bytes(data[80:HEAD], "little") if len(data) >= HEAD else 0
     size = HEAD + RECORD.itemsize * count
-    if len(data) == size or (len(data) >= HEAD and not is_text):
+    if len(data) >= HEAD and not is_text:
         if len(data) < size:
             held = (len(data) - HEAD) // RECORD.itemsize
             raise DescriptionError(f"the STL file is cut short: it says {count} triangles and holds {held}.")

@@ -3,7 +3,7 @@
 First vertices at one place become one (`welded`), then triangles go. If fast-simplification is there, edges collapse at
 the least quadric error. If it is not, or if the outcome strays, vertices are clustered: those in one cell of a grid
 become their mean, and a triangle stays where its corners are in three cells; the grid is as fine as the wanted number
-T of triangles allows, and what is too thin for it (a rod in one row of cells) is put back from a finer one.
+T of triangles allows, and what is too thin for it (a rod in one row of cells) is put back from grids of its own.
 
     no old triangle is farther from the new surface, and no new one from the old, than  2 / √T  of the mesh's size,
     the diagonal of its box, as far as T allows: 2 % for 10 000 triangles, 6 % for 1000
@@ -114,13 +114,15 @@ def _fewer(
     """So many triangles, none of the old ones farther from them than `reach`, as far as that can be had."""
     if len(faces) <= triangles:
         return vertices, faces
-    points, kept = _clustered(vertices, faces, triangles)
+    grid = _common_grid(vertices) if rounds == ROUNDS else _own_grids(vertices, faces)
+    points, kept = _clustered(vertices, faces, triangles, *grid)
     lost = _lost(vertices, faces, points, kept, reach)
     if not lost.any() or rounds == 0 or triangles < 2 * FEWEST:
         return points, kept
-    points, kept = _clustered(vertices, faces, int(KEPT * triangles))
+    points, kept = _clustered(vertices, faces, int(KEPT * triangles), *grid)
     lost = _lost(vertices, faces, points, kept, reach)
-    more, others = _fewer(vertices, faces[lost], triangles - len(kept), reach, rounds - 1)
+    used, others = np.unique(faces[lost], return_inverse=True)
+    more, others = _fewer(vertices[used], others.reshape(-1, 3), triangles - len(kept), reach, rounds - 1)
     return np.concatenate([points, more]), np.concatenate([kept, others + len(points)])
 
 
@@ -157,14 +159,49 @@ def _collapsed(vertices: np.ndarray, faces: np.ndarray, triangles: int) -> tuple
     return points[used], kept.reshape(-1, 3)
 
 
-def _clustered(vertices: np.ndarray, faces: np.ndarray, triangles: int) -> tuple[np.ndarray, np.ndarray]:
-    """Vertices of a cell as one, on the finest grid that leaves few enough triangles."""
-    corner, extent = vertices.min(axis=0), max(size(vertices), 1e-300)
+def _common_grid(vertices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Coordinates from 0 to 1 along the size, and the one piece that all vertices belong to."""
+    extent = max(size(vertices), 1e-300)
+    return (vertices - vertices.min(axis=0)) / extent, np.zeros(len(vertices), np.int64)
+
+
+def _own_grids(vertices: np.ndarray, faces: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Coordinates from 0 to 1 along the principal axes of each piece that hangs together, and the pieces.
+
+    However thin a rod is, its cells are as thin.
+    """
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    ends = np.concatenate([faces[:, 0], faces[:, 1]]), np.concatenate([faces[:, 1], faces[:, 2]])
+    graph = coo_array((np.ones(len(ends[0]), np.int8), ends), shape=(len(vertices), len(vertices)))
+    count, piece = connected_components(graph, directed=False)
+    numbers = np.bincount(piece)[:, None]
+    middle = np.column_stack([np.bincount(piece, weights=x) for x in vertices.T]) / numbers
+    arms = vertices - middle[piece]
+    second = [np.bincount(piece, weights=arms[:, i] * arms[:, j]) for i in range(3) for j in range(3)]
+    _, axes = np.linalg.eigh(np.stack(second, axis=-1).reshape(-1, 3, 3))
+    along = np.einsum("ij,ijk->ik", arms, axes[piece])
+    low, high = np.full((count, 3), np.inf), np.full((count, 3), -np.inf)
+    np.minimum.at(low, piece, along)
+    np.maximum.at(high, piece, along)
+    return (along - low[piece]) / np.maximum(high - low, 1e-300)[piece], piece
+
+
+def _clustered(
+    vertices: np.ndarray, faces: np.ndarray, triangles: int, coordinates: np.ndarray, piece: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Vertices of a piece in one cell as one, on the finest grid that leaves few enough triangles."""
+
+    def on_grid(cells: float) -> tuple[np.ndarray, np.ndarray]:
+        inside = np.minimum(np.floor(coordinates * cells), math.ceil(cells) - 1).astype(np.int64)
+        return _merged(vertices, faces, np.column_stack([piece, inside]))
+
     coarse, fine = 1.0, max(2.0, 4.0 * math.sqrt(triangles))  # cells along the size
-    best = _merged(vertices, faces, np.floor((vertices - corner) / extent).astype(np.int64))
+    best = on_grid(coarse)
     while fine / coarse > 1.02:
         cells = math.sqrt(fine * coarse)
-        found = _merged(vertices, faces, np.floor((vertices - corner) * (cells / extent)).astype(np.int64))
+        found = on_grid(cells)
         if len(found[1]) <= triangles:
             coarse, best = cells, found
         else:
@@ -174,8 +211,9 @@ def _clustered(vertices: np.ndarray, faces: np.ndarray, triangles: int) -> tuple
 
 def _merged(vertices: np.ndarray, faces: np.ndarray, cells: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """One vertex a cell, the mean of those in it; triangles between three cells, each once, facing where they did."""
-    span = cells.max(axis=0) + 1
-    key = (cells[:, 0] * span[1] + cells[:, 1]) * span[2] + cells[:, 2]
+    key = cells[:, 0]
+    for column in cells.T[1:]:
+        key = np.unique(key, return_inverse=True)[1] * (column.max() + 1) + column
     _, which, counts = np.unique(key, return_inverse=True, return_counts=True)
     points = np.column_stack([np.bincount(which, weights=column) for column in vertices.T]) / counts[:, None]
     kept = which[faces]

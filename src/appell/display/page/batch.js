@@ -1,11 +1,12 @@
 // Many parts in one buffer, sorted by what is drawn together: one call for all parts of a body that are shown together.
-// A slot is the matrix of a body and a colour. (A matrix for each vertex, out of a table, would need fewer calls; but a
-// processor that draws in software then takes twice as long.)
+// A slot is the matrix of a body and a colour. (With a table of matrices and a number in each vertex one call would do for
+// all bodies; in software it takes as long, and it limits their number.)
 
 import { placed, turned } from "./matrix.js";
 import { shaded } from "./normals.js";
 
 export const STRIDE = 20; // bytes of a vertex: place 3 float32, normal 4 int8, color 4 uint8
+const FINEST = 8; // cells that the longest side of a mesh has, at least
 const CLEAR = 0.99; // less opacity than this is drawn after all solid things
 
 const shading = new WeakMap(); // of meshes that parts share
@@ -15,30 +16,89 @@ function shaded_once(mesh) {
   return shading.get(mesh);
 }
 
-// items are {mesh, pose, color, layer, slot}; the batch has vertices, faces, and ranges {layer, clear, slot, first, count}
+// items are {mesh, pose, color, layer, slot}; the batch has vertices, faces, and ranges of faces, each
+// {layer, clear, closed, slot, first, count}; pieces are what it was made of
 export function batch(items) {
-  const key = (item) => `${item.color[3] < CLEAR ? 1 : 0}|${item.layer}|${String(item.slot).padStart(6, "0")}`;
-  const sorted = items.map((item, order) => ({ ...item, key: key(item), order }));
-  sorted.sort((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : a.order - b.order));
-  const meshes = sorted.map((item) => shaded_once(item.mesh));
-  const sum = (list, count) => list.reduce((total, mesh) => total + count(mesh), 0);
-  const vertices = new ArrayBuffer(STRIDE * sum(meshes, (mesh) => mesh.vertices.length / 3));
-  const faces = new Uint32Array(sum(meshes, (mesh) => mesh.faces.length));
-  const ranges = [];
-  let vertex = 0, corner = 0;
-  sorted.forEach((item, i) => {
-    const mesh = meshes[i];
-    write_vertices(new DataView(vertices, STRIDE * vertex), mesh, item);
-    for (let c = 0; c < mesh.faces.length; c++) faces[corner + c] = vertex + mesh.faces[c];
-    if (ranges.length && ranges[ranges.length - 1].key === item.key) ranges[ranges.length - 1].count += mesh.faces.length;
-    else {
-      const { layer, slot } = item;
-      ranges.push({ key: item.key, clear: item.color[3] < CLEAR, layer, slot, first: corner, count: mesh.faces.length });
-    }
-    vertex += mesh.vertices.length / 3;
-    corner += mesh.faces.length;
+  const pieces = items.map((item, order) => {
+    const mesh = shaded_once(item.mesh), clear = item.color[3] < CLEAR;
+    return { item, mesh, clear, order, key: [clear, item.layer, String(item.slot).padStart(6, "0"), mesh.closed].join() };
   });
-  return { vertices, faces, ranges };
+  pieces.sort((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : a.order - b.order));
+  let count = 0;
+  for (const piece of pieces) {
+    piece.start = count;
+    count += piece.mesh.vertices.length / 3;
+  }
+  const vertices = new ArrayBuffer(STRIDE * count);
+  for (const { mesh, item, start } of pieces) write_vertices(new DataView(vertices, STRIDE * start), mesh, item);
+  return { vertices, pieces, ...joined(pieces, pieces.map((piece) => piece.mesh.faces)) };
+}
+
+// the faces of all pieces in one list, and the ranges in it that are drawn at once
+function joined(pieces, lists) {
+  const faces = new Uint32Array(lists.reduce((sum, list) => sum + list.length, 0)), ranges = [];
+  let corner = 0, last = null;
+  pieces.forEach(({ key, item, clear, mesh, start }, k) => {
+    const list = lists[k];
+    for (let c = 0; c < list.length; c++) faces[corner + c] = start + list[c];
+    if (key !== last) ranges.push({ layer: item.layer, slot: item.slot, clear, closed: mesh.closed, first: corner, count: 0 });
+    ranges[ranges.length - 1].count += list.length;
+    corner += list.length;
+    last = key;
+  });
+  return { faces, ranges };
+}
+
+// the same batch with fewer triangles: vertices within a cell of some size, that face the same way, become one
+export function coarser(made, cell) {
+  const lists = made.pieces.map(({ mesh }) => clustered(mesh, cell));
+  return joined(made.pieces, lists);
+}
+
+// the faces that are left when of all vertices in a cell, which face the same way, the one nearest to their mean stays
+function clustered(mesh, cell) {
+  const { vertices, normals, faces } = mesh, count = vertices.length / 3;
+  const size = Math.min(cell, extent(vertices) / FINEST) || 1;
+  const numbers = new Map(), of = new Uint32Array(count), sums = [];
+  for (let i = 0; i < count; i++) {
+    let key = 0, way = 0; // a cell is one of 2^15 along each axis, a direction one of three
+    for (let k = 0; k < 3; k++) {
+      key = key * 32768 + (Math.floor(vertices[3 * i + k] / size) & 32767);
+      way = way * 3 + Math.round(normals[3 * i + k] * 0.8) + 1;
+    }
+    key = key * 32 + way;
+    if (!numbers.has(key)) {
+      numbers.set(key, sums.length / 4);
+      sums.push(0, 0, 0, 0);
+    }
+    const n = of[i] = numbers.get(key);
+    for (let k = 0; k < 3; k++) sums[4 * n + k] += vertices[3 * i + k];
+    sums[4 * n + 3]++;
+  }
+  const best = new Uint32Array(sums.length / 4), least = new Float64Array(best.length).fill(Infinity);
+  for (let i = 0; i < count; i++) {
+    const n = of[i], weight = sums[4 * n + 3];
+    let far = 0;
+    for (let k = 0; k < 3; k++) far += (vertices[3 * i + k] - sums[4 * n + k] / weight) ** 2;
+    if (far < least[n]) { least[n] = far; best[n] = i; }
+  }
+  const kept = [];
+  for (let f = 0; f < faces.length; f += 3) {
+    const a = of[faces[f]], b = of[faces[f + 1]], c = of[faces[f + 2]];
+    if (a !== b && b !== c && c !== a) kept.push(best[a], best[b], best[c]);
+  }
+  return kept;
+}
+
+// the longest side of a box about all vertices
+function extent(vertices) {
+  let most = 0;
+  for (let k = 0; k < 3; k++) {
+    let low = Infinity, high = -Infinity;
+    for (let i = k; i < vertices.length; i += 3) { low = Math.min(low, vertices[i]); high = Math.max(high, vertices[i]); }
+    most = Math.max(most, high - low);
+  }
+  return most;
 }
 
 function write_vertices(view, mesh, item) {

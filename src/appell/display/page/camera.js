@@ -6,7 +6,8 @@ import { across, add, cross, dot, minus, multiply, scaled, size, unit } from "./
 const HALF = Math.tan(15 * Math.PI / 180); // half the height of the picture, seen from a distance of 1
 const MARGIN = 1.12;
 const STEEPEST = Math.PI / 2;
-const AZIMUTH = -55 * Math.PI / 180, ELEVATION = 18 * Math.PI / 180;
+const LEVEL = 1.47; // a plane whose normal is steeper than this is level
+const AZIMUTH = -55 * Math.PI / 180, ELEVATION = 20 * Math.PI / 180;
 
 export class Camera {
   constructor(scene) {
@@ -20,6 +21,7 @@ export class Camera {
     this.target = [0, 0, 0];
     this.distance = 5;
     this.radius = 1;
+    this.steered = false; // whether the viewer has chosen what to see
     this.seen = new Float32Array(16);
     this.lens = new Float32Array(16);
     this.stand = new Float32Array(16);
@@ -37,10 +39,11 @@ export class Camera {
   face_flat() {
     const look = (normal) => {
       const steep = Math.asin(Math.max(-1, Math.min(1, dot(normal, this.up))));
-      const level = Math.abs(steep) < 1.5; // from straight above, the second axis shows upwards
+      const level = Math.abs(steep) < LEVEL; // from straight above, the second axis shows upwards
       this.elevation = steep;
       this.azimuth = level ? Math.atan2(dot(normal, this.north), dot(normal, this.east)) : -Math.PI / 2;
       this.turn();
+      if (!level) return steep; // from above, not from below
       return this.right.reduce((most, part) => (Math.abs(part) > Math.abs(most) + 1e-9 ? part : most), 0);
     };
     if (look(this.flat) < 0) look(scaled(this.flat, -1)); // from the side from which its axis goes to the right
@@ -62,6 +65,7 @@ export class Camera {
 
   // so near that all points are in the picture, and the middle of them in its middle
   fit(points) {
+    this.steered = false;
     this.radius = 1;
     if (points.length) {
       const axes = [this.right, this.upward, this.back].map((axis) => {
@@ -143,18 +147,21 @@ export class Camera {
   }
 
   orbit(dx, dy) {
+    this.steered = true;
     this.azimuth -= dx * 0.008;
     this.elevation += dy * 0.008;
     this.turn();
   }
 
   pan(dx, dy) {
+    this.steered = true;
     const step = this.pixel(this.target);
     this.target = add(this.target, add(scaled(this.right, -dx * step), scaled(this.upward, dy * step)));
   }
 
   // nearer by a factor, and what is at the place of the picture stays there
   zoom(factor, x = this.width / 2, y = this.height / 2) {
+    this.steered = true;
     const next = Math.max(this.radius * 1e-3, Math.min(this.radius * 200, this.distance * factor));
     const step = this.pixel(this.target) * (1 - next / this.distance);
     const aside = add(scaled(this.right, (x - this.width / 2) * step), scaled(this.upward, (this.height / 2 - y) * step));

@@ -34,7 +34,7 @@ function gathered(actors) {
   actors.forEach((actor, number) => {
     for (const chart of actor.motion ? actor.motion.charts : []) {
       const key = JSON.stringify([chart.title, chart.unit]);
-      if (!found.has(key)) found.set(key, { title: chart.title, unit: chart.unit, curves: [] });
+      if (!found.has(key)) found.set(key, { title: chart.title, unit: chart.unit, several, curves: [] });
       const { curves } = found.get(key), width = chart.names.length;
       chart.names.forEach((name, column) => curves.push({
         name: several ? `${name}, ${actor.name}` : name, actor: number, t: chart.t, values: chart.values, width, column,
@@ -56,7 +56,7 @@ class ChartView {
     const unit = this.unit && this.unit !== "1" ? [" ", element("span", { class: "unit" }, `[${this.unit}]`)] : [];
     const caption = element("figcaption", {}, this.title, ...unit);
     this.figure = element("figure", { class: "chart", "data-title": this.title }, caption, this.plot,
-      element("ul", { class: "legend" }, ...this.entries.map((entry) => entry.item)));
+      element("ul", { class: this.several ? "legend several" : "legend" }, ...this.entries.map((entry) => entry.item)));
     this.plot.addEventListener("pointerdown", (event) => {
       if (event.button !== 0) return;
       this.plot.setPointerCapture(event.pointerId);

@@ -242,9 +242,9 @@ function listen() {
   Timeline.listen(() => show.timeline);
   new Hands(canvas, () => show, act);
   new ResizeObserver(() => {
-    const { camera } = show.stage, before = camera.width / camera.height;
+    const { camera, points } = show.stage;
     show.stage.measure();
-    if (Math.abs(before - camera.width / camera.height) > 0.01 && !show.turned) camera.fit(show.stage.points);
+    if (!camera.steered) camera.fit(points);
     changed();
   }).observe(canvas);
   when_theme_changes(() => {

@@ -1,6 +1,8 @@
 // Normals of a mesh, corner by corner. A smooth mesh is shaded across edges, but not across those that fold by more than
-// CREASE: a cylinder is round, and its lids are flat. Vertices at one place count as one, as files often repeat them.
+// CREASE, nor where its vertices are doubled: a cylinder is round, and its lids are flat.
+// Of a closed mesh only the faces towards the viewer need be drawn; if all its faces look inwards, they are turned over.
 
+const OPEN = 0.02; // share of edges with a face on one side only, at most, if a mesh is to be closed
 const CREASE = Math.cos(48 * Math.PI / 180);
 
 // the number of the first vertex at the same place, for every vertex
@@ -28,28 +30,53 @@ function face_normals(vertices, faces) {
 }
 
 // the corners of faces about each vertex: those of vertex i are list[start[i]] to list[start[i + 1] - 1]
-function corners_about(vertex, faces, count) {
+function corners_about(faces, count) {
   const start = new Uint32Array(count + 1), list = new Uint32Array(faces.length);
-  for (let c = 0; c < faces.length; c++) start[vertex[faces[c]] + 1]++;
+  for (let c = 0; c < faces.length; c++) start[faces[c] + 1]++;
   for (let i = 0; i < count; i++) start[i + 1] += start[i];
   const next = start.slice();
-  for (let c = 0; c < faces.length; c++) list[next[vertex[faces[c]]]++] = c;
+  for (let c = 0; c < faces.length; c++) list[next[faces[c]]++] = c;
   return { start, list };
 }
 
-// vertices and faces for drawing, with a normal for each vertex: {vertices, normals, faces}; the normal of a vertex of
-// flat faces is 0, and the renderer takes that of the face
+// whether a mesh bounds a solid
+function is_closed(vertex, faces) {
+  const edges = new Set(), count = vertex.length;
+  const each = (tell) => {
+    for (let c = 0; c < faces.length; c++) tell(vertex[faces[c]], vertex[faces[c % 3 === 2 ? c - 2 : c + 1]]);
+  };
+  each((a, b) => edges.add(a * count + b));
+  let open = 0;
+  each((a, b) => { if (!edges.has(b * count + a)) open++; });
+  return open <= OPEN * faces.length;
+}
+
+function volume(vertices, faces) {
+  let sum = 0;
+  for (let f = 0; f < faces.length; f += 3) {
+    const [a, b, c] = [3 * faces[f], 3 * faces[f + 1], 3 * faces[f + 2]];
+    sum += vertices[a] * (vertices[b + 1] * vertices[c + 2] - vertices[b + 2] * vertices[c + 1])
+      + vertices[a + 1] * (vertices[b + 2] * vertices[c] - vertices[b] * vertices[c + 2])
+      + vertices[a + 2] * (vertices[b] * vertices[c + 1] - vertices[b + 1] * vertices[c]);
+  }
+  return sum;
+}
+
+// vertices and faces for drawing, with a normal for each vertex: {vertices, normals, faces, closed}; the normal of a
+// vertex of flat faces is 0, and the renderer takes that of the face
 export function shaded(mesh) {
-  const { vertices, faces } = mesh;
-  if (!mesh.smooth) return { vertices, normals: new Float32Array(vertices.length), faces };
-  const flat = face_normals(vertices, faces), vertex = welded(vertices);
+  const { vertices } = mesh, vertex = welded(vertices), closed = is_closed(vertex, mesh.faces);
+  const inward = closed && volume(vertices, mesh.faces) < 0;
+  const faces = inward ? mesh.faces.map((_, c) => mesh.faces[c % 3 === 0 ? c : c % 3 === 1 ? c + 1 : c - 1]) : mesh.faces;
+  if (!mesh.smooth) return { vertices, normals: new Float32Array(vertices.length), faces, closed };
+  const flat = face_normals(vertices, faces);
   const lengths = new Float32Array(faces.length / 3);
   for (let f = 0; f < lengths.length; f++) lengths[f] = Math.hypot(flat[3 * f], flat[3 * f + 1], flat[3 * f + 2]);
-  const { start, list } = corners_about(vertex, faces, vertices.length / 3);
+  const { start, list } = corners_about(faces, vertices.length / 3);
   const places = [], normals = [], corners = new Uint32Array(faces.length);
   const made = new Map(); // the drawn vertices at a place, as [x, y, z, number] in one list
   for (let c = 0; c < faces.length; c++) {
-    const i = vertex[faces[c]], f = c - c % 3, own = lengths[f / 3] || 1;
+    const i = faces[c], f = c - c % 3, own = lengths[f / 3] || 1;
     let x = 0, y = 0, z = 0;
     for (let k = start[i]; k < start[i + 1]; k++) {
       const g = list[k] - list[k] % 3;
@@ -72,5 +99,5 @@ export function shaded(mesh) {
     }
     corners[c] = number;
   }
-  return { vertices: Float32Array.from(places), normals: Float32Array.from(normals), faces: corners };
+  return { vertices: Float32Array.from(places), normals: Float32Array.from(normals), faces: corners, closed };
 }

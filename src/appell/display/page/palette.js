@@ -29,6 +29,6 @@ export function kind_number(kind) {
 
 export function stage_light() {
   return is_dark()
-    ? { background: [0.071, 0.082, 0.102], ink: [0.62, 0.7, 0.8, 0.42], sky: [0.5, 0.53, 0.6], ground: [0.16, 0.16, 0.19], lamplight: 0.62, dark: 0.55 }
-    : { background: [0.957, 0.965, 0.975], ink: [0.33, 0.4, 0.5, 0.5], sky: [0.62, 0.65, 0.7], ground: [0.3, 0.3, 0.31], lamplight: 0.55, dark: 0.26 };
+    ? { background: [0.071, 0.082, 0.102], ink: [0.62, 0.7, 0.8, 0.42], sky: [0.44, 0.47, 0.53], ground: [0.14, 0.14, 0.17], lamplight: 0.52, dark: 0.55 }
+    : { background: [0.957, 0.965, 0.975], ink: [0.33, 0.4, 0.5, 0.5], sky: [0.54, 0.57, 0.62], ground: [0.25, 0.25, 0.27], lamplight: 0.47, dark: 0.26 };
 }

@@ -83,14 +83,19 @@ export class Panel {
     const items = holder.querySelector("ul");
     if (items.textContent !== lines.join("")) items.replaceChildren(...lines.map((line) => element("li", {}, line)));
     const panel = by_id("panel");
-    panel.classList.toggle("empty", [...panel.children].every((part) => part.hidden));
+    panel.classList.toggle("slim", ["actors", "joints", "charts"].every((id) => by_id(id).hidden));
   }
 }
 
-// the colour most of the actor's surface has, in short that of its first part
+// the colour that most parts of an actor have
 function own_color(actor) {
-  const part = actor.parts.find((one) => one.layer === "links") ?? actor.struts[0];
-  return part ? `rgb(${part.color.slice(0, 3).map((value) => Math.round(255 * value)).join(" ")})` : curve_color(0);
+  const counts = new Map();
+  for (const part of [...actor.parts, ...actor.struts]) {
+    if (part.layer !== "links") continue;
+    const color = `rgb(${part.color.slice(0, 3).map((value) => Math.round(255 * value)).join(" ")})`;
+    counts.set(color, (counts.get(color) ?? 0) + 1);
+  }
+  return [...counts].reduce((best, entry) => (entry[1] > best[1] ? entry : best), [curve_color(0), 0])[0];
 }
 
 class SliderRow {

@@ -36,7 +36,7 @@ export class Performer {
     const used = actor.bodies.length + 1 + actor.struts.length;
     this.thing = {
       batch: batch(items_of(actor)), slots: new_slots(used), used, hidden: new Set(), shown: true, casts: true,
-      tint: number ? [...color, TINT] : [0, 0, 0, 0], opacity: number ? GHOST : 1,
+      tint: number ? [...color, TINT] : [0, 0, 0, 0], opacity: number ? GHOST : 1, behind: number,
     };
     this.write();
   }

@@ -5,6 +5,7 @@ import { STRIDE } from "./batch.js";
 import { GRID_FRAGMENT, GRID_VERTEX, SHADOW_FRAGMENT, SOLID_FRAGMENT, SOLID_VERTEX } from "./shaders.js";
 
 const SHADOW_SIZE = 512;
+const LATER = 3; // pictures for which a shadow does on a slow machine
 const PLACES = { place: 0, normal: 1, color: 2, corner: 0 };
 
 export class Renderer {
@@ -18,6 +19,8 @@ export class Renderer {
     this.solid = this.program(SOLID_VERTEX, SOLID_FRAGMENT);
     this.cover = this.program(SOLID_VERTEX, SHADOW_FRAGMENT);
     this.grid = this.program(GRID_VERTEX, GRID_FRAGMENT);
+    this.age = 0; // of the shadow, in pictures
+    this.coarse = false; // whether to draw fewer triangles, where a thing has a `coarse` list of them
     this.known = new Map(); // what has been sent to the graphics processor, by thing
     this.make_floor();
     gl.enable(gl.DEPTH_TEST);
@@ -62,44 +65,54 @@ export class Renderer {
     gl.bindFramebuffer(gl.FRAMEBUFFER, null);
   }
 
-  // the buffers of a thing, made when it is first drawn
-  sent(thing) {
-    let found = this.known.get(thing);
+  // the buffers of a thing, made when it is first drawn: its vertices, and lists of faces of them
+  sent(thing, list) {
     const gl = this.gl;
+    let found = this.known.get(thing);
     if (!found) {
-      found = { vao: gl.createVertexArray(), vertices: gl.createBuffer(), faces: gl.createBuffer() };
-      gl.bindVertexArray(found.vao);
+      found = { vertices: gl.createBuffer(), lists: new Map() };
       gl.bindBuffer(gl.ARRAY_BUFFER, found.vertices);
       gl.bufferData(gl.ARRAY_BUFFER, thing.batch.vertices, gl.STATIC_DRAW);
-      gl.bindBuffer(gl.ELEMENT_ARRAY_BUFFER, found.faces);
-      gl.bufferData(gl.ELEMENT_ARRAY_BUFFER, thing.batch.faces, gl.STATIC_DRAW);
+      this.known.set(thing, found);
+    }
+    if (!found.lists.has(list)) {
+      const vao = gl.createVertexArray(), faces = gl.createBuffer();
+      gl.bindVertexArray(vao);
+      gl.bindBuffer(gl.ELEMENT_ARRAY_BUFFER, faces);
+      gl.bufferData(gl.ELEMENT_ARRAY_BUFFER, list.faces, gl.STATIC_DRAW);
+      gl.bindBuffer(gl.ARRAY_BUFFER, found.vertices);
       for (const place of [PLACES.place, PLACES.normal, PLACES.color]) gl.enableVertexAttribArray(place);
       gl.vertexAttribPointer(PLACES.place, 3, gl.FLOAT, false, STRIDE, 0);
       gl.vertexAttribPointer(PLACES.normal, 3, gl.BYTE, true, STRIDE, 12);
       gl.vertexAttribPointer(PLACES.color, 4, gl.UNSIGNED_BYTE, true, STRIDE, 16);
       gl.bindVertexArray(null);
-      this.known.set(thing, found);
+      found.lists.set(list, { vao, faces });
     }
-    return found;
+    return found.lists.get(list).vao;
   }
 
   forget(thing) {
-    const found = this.known.get(thing);
+    const gl = this.gl, found = this.known.get(thing);
     if (!found) return;
     this.known.delete(thing);
-    this.gl.deleteVertexArray(found.vao);
-    for (const buffer of [found.vertices, found.faces]) this.gl.deleteBuffer(buffer);
+    gl.deleteBuffer(found.vertices);
+    for (const { vao, faces } of found.lists.values()) {
+      gl.deleteVertexArray(vao);
+      gl.deleteBuffer(faces);
+    }
   }
 
-  // the triangles of a thing that are clear, or that are not
+  // the triangles of a thing that are clear, or that are not; of closed meshes those towards the viewer
   ranges(thing, clear, at) {
-    const gl = this.gl;
-    gl.bindVertexArray(this.sent(thing).vao);
-    for (const range of thing.batch.ranges) {
+    const gl = this.gl, list = (this.coarse && thing.coarse) || thing.batch;
+    gl.bindVertexArray(this.sent(thing, list));
+    for (const range of list.ranges) {
       if (range.clear !== clear || range.slot >= thing.used || thing.hidden.has(range.layer)) continue;
+      if (range.closed || clear) gl.enable(gl.CULL_FACE); else gl.disable(gl.CULL_FACE);
       gl.uniform4fv(at.slot, thing.slots, 16 * range.slot, 16);
       gl.drawElements(gl.TRIANGLES, range.count, gl.UNSIGNED_INT, 4 * range.first);
     }
+    gl.disable(gl.CULL_FACE);
   }
 
   paint(thing, clear) {
@@ -112,7 +125,8 @@ export class Renderer {
   // one frame: `things` in the scene, `top` over everything, `look` of the camera, the floor and the theme
   draw(things, top, look) {
     const gl = this.gl, shown = things.filter((thing) => thing.shown);
-    if (look.dark > 0) this.draw_shadow(shown, look);
+    this.coarse = look.coarse;
+    if (look.dark > 0 && (!look.coarse || this.age++ % LATER === 0)) this.draw_shadow(shown, look);
     gl.viewport(0, 0, this.canvas.width, this.canvas.height);
     gl.clearColor(...look.background, 1);
     gl.clear(gl.COLOR_BUFFER_BIT | gl.DEPTH_BUFFER_BIT);
@@ -123,11 +137,9 @@ export class Renderer {
     if (look.grid) this.draw_floor(look);
     gl.useProgram(this.solid.made);
     for (const thing of shown) if (thing.opacity < 1) this.paint_ghost(thing);
-    gl.enable(gl.CULL_FACE);
     gl.depthMask(false);
     for (const thing of shown) this.paint(thing, true);
     gl.depthMask(true);
-    gl.disable(gl.CULL_FACE);
     if (top.some((thing) => thing.shown)) gl.clear(gl.DEPTH_BUFFER_BIT);
     for (const thing of top) if (thing.shown) this.paint_ghost(thing);
     gl.disable(gl.BLEND);
@@ -136,12 +148,15 @@ export class Renderer {
   // only its nearest surface, so that what is inside does not shine through
   paint_ghost(thing) {
     const gl = this.gl;
+    gl.enable(gl.POLYGON_OFFSET_FILL); // behind what it coincides with
+    gl.polygonOffset(thing.behind ?? 0, 4 * (thing.behind ?? 0));
     gl.colorMask(false, false, false, false);
     this.paint(thing, false);
     gl.colorMask(true, true, true, true);
     gl.depthFunc(gl.LEQUAL);
     this.paint(thing, false);
     gl.depthFunc(gl.LESS);
+    gl.disable(gl.POLYGON_OFFSET_FILL);
   }
 
   light(at, look) {
@@ -164,6 +179,7 @@ export class Renderer {
     gl.uniform1f(at.spacing, look.floor.spacing);
     gl.uniform4fv(at.ink, look.ink);
     gl.uniform1f(at.dark, look.dark);
+    gl.uniform1i(at.taps, look.coarse ? 1 : 8);
     gl.uniform4fv(at.shadow_place, look.shadow_place);
     gl.bindTexture(gl.TEXTURE_2D, this.shadow);
     gl.depthMask(false);

@@ -6,6 +6,7 @@ import { composed, placed } from "./matrix.js";
 const FORMAT = 1;
 const LOOKS = 40; // times of a motion that the camera takes into account
 export const WORLD = [0, 0, 0, 0, 0, 0, 1];
+export const HIDDEN = ["frames", "centers", "inertia"]; // layers that are not seen until somebody wants to
 
 export async function unpacked_scene(text) {
   const scene = typeof text === "string" ? JSON.parse(text) : text;
@@ -50,7 +51,8 @@ function corners(mesh) {
 export function seen_points(actor) {
   const found = [], motion = actor.motion, frames = motion ? motion.t.length : 1;
   const bodies = actor.bodies.length;
-  const boxes = actor.parts.filter((part) => part.layer !== "frames").map((part) => {
+  const seen = actor.parts.filter((part) => !HIDDEN.includes(part.layer));
+  const boxes = (seen.length ? seen : actor.parts).map((part) => {
     return { body: part.body, points: corners(part.mesh).map((point) => placed(part.pose, 0, point)) };
   });
   for (const strut of actor.struts) {

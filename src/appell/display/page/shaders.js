@@ -73,6 +73,7 @@ precision highp float;
 uniform vec4 ink;
 uniform float spacing;
 uniform float dark;
+uniform int taps; // looks at the shadow, each at another place about the point
 uniform sampler2D shadow;
 uniform vec4 shadow_place;
 in vec2 from_middle;
@@ -89,14 +90,15 @@ void main() {
   vec2 x = along / spacing, width = fwidth(x);
   float a = max(0.42 * line(x, width), line(0.2 * x, 0.2 * width)) * ink.a * (1.0 - r) * (1.0 - r);
   vec4 c = vec4(ink.rgb, a);
-  if (dark > 0.0) {
-    vec2 s = (along - shadow_place.xy) * shadow_place.z + 0.5;
-    float soft = shadow_place.w, covered = 0.0;
-    for (int i = 0; i < 8; i++) {
-      float turn = 0.7854 * float(i), far = i % 2 == 0 ? soft : 0.45 * soft;
-      covered += texture(shadow, s + far * vec2(cos(turn), sin(turn))).r;
+  vec2 s = (along - shadow_place.xy) * shadow_place.z + 0.5, out_by = abs(s - 0.5);
+  if (dark > 0.0 && max(out_by.x, out_by.y) < 0.5) {
+    float covered = 0.0;
+    vec2 aside = taps > 1 ? vec2(shadow_place.w, 0.0) : vec2(0.0);
+    for (int i = 0; i < taps; i++) {
+      covered += textureLod(shadow, s + (i % 2 == 0 ? 1.0 : 0.45) * aside, 0.0).r;
+      aside = mat2(0.7071, 0.7071, -0.7071, 0.7071) * aside; // an eighth of a turn
     }
-    float b = dark * covered / 8.0 * (1.0 - r);
+    float b = dark * covered / float(taps) * (1.0 - r);
     c = vec4(mix(c.rgb * c.a, vec3(0.0), b), a + b - a * b);
     c.rgb /= max(c.a, 1e-4);
   }

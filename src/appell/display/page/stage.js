@@ -1,17 +1,18 @@
 // The stage: the actors, what stands about them, the floor, the light and the camera, drawn when something has changed.
 
 import { Arrows } from "./arrows.js";
-import { batch, new_slots } from "./batch.js";
+import { batch, coarser, new_slots } from "./batch.js";
 import { Camera } from "./camera.js";
 import { add, dot, minus, scaled, size } from "./matrix.js";
 import { curve_color, numbers_of, stage_light } from "./palette.js";
 import { Performer } from "./performer.js";
 import { picked } from "./pick.js";
 import { Renderer } from "./renderer.js";
-import { seen_points, standing_points } from "./scene.js";
+import { HIDDEN, seen_points, standing_points } from "./scene.js";
 
 const PIXELS = 8e6; // of a still picture, at most
-const HIDDEN = ["frames", "centers", "inertia"]; // until somebody wants to see them
+const TRIANGLES = 22000; // of a moving picture on a slow machine
+const COARSEST = 1 / 30; // cells of a coarse mesh, of the radius of the scene
 
 export class Stage {
   constructor(canvas, scene) {
@@ -108,6 +109,7 @@ export class Stage {
   draw(moving) {
     if (!this.renderer) return;
     this.measure();
+    if (moving && this.slow && !this.things[0].coarse) this.make_coarse();
     const { camera, canvas } = this, fine = this.fineness(moving);
     const width = Math.round(camera.width * fine), height = Math.round(camera.height * fine);
     if (canvas.width !== width || canvas.height !== height) [canvas.width, canvas.height] = [width, height];
@@ -116,8 +118,20 @@ export class Stage {
     this.renderer.draw(this.things, this.top, {
       ...light, lamp, up, seen: camera.matrix(), eye: camera.parallel ? [...back, 0] : [...camera.eye, 1],
       floor: this.floor, grid: !this.hidden.has("grid"), shadow_place: this.shadow_place, from_above: this.from_above,
+      coarse: moving && this.slow,
       dark: this.floor.paper || this.hidden.has("shadow") ? 0 : light.dark,
     });
+  }
+
+  // fewer triangles for moving pictures on a slow machine, made when they are first needed
+  make_coarse() {
+    const shown = (ranges) => ranges.filter((range) => !HIDDEN.includes(range.layer));
+    const count = (lists) => lists.flatMap(({ ranges }) => shown(ranges)).reduce((sum, range) => sum + range.count / 3, 0);
+    let lists = this.things.map((thing) => thing.batch);
+    for (let cell = COARSEST / 8; cell <= COARSEST && count(lists) > TRIANGLES; cell *= 1.5) {
+      lists = this.things.map((thing) => coarser(thing.batch, cell * this.camera.radius));
+    }
+    this.things.forEach((thing, k) => { thing.coarse = lists[k]; });
   }
 
   // what is at a place of the picture: {actor, part, point} or null

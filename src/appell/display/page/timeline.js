@@ -24,7 +24,7 @@ export class Timeline {
     range.max = playback.last;
     range.value = playback.time;
     write_text(by_id("last"), `/ ${playback.last.toFixed(this.digits)} s`);
-    for (const id of ["before", "after"]) by_id(id).hidden = !this.marks.length;
+    for (const id of ["before", "after", "event"]) by_id(id).hidden = !this.marks.length;
     this.place_marks();
     this.show(true);
   }

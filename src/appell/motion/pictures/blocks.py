@@ -18,8 +18,8 @@ from appell.display import solids
 from appell.display.poses import poses
 from appell.display.scene import Color, Part
 from appell.model.robot import Robot
-from appell.motion.pictures.measure import Measure
 from appell.motion.pictures.paint import numbered
+from appell.motion.pictures.proportions import Proportions
 from appell.motion.pictures.shape import Ellipsoid
 
 EDGES = math.sqrt(12.0 / 5.0)  # by (1)
@@ -28,29 +28,33 @@ TRUNK = 0.45  # of the robot's size: the longest edge of a base that carries lin
 ALIKE = 4.0  # the ratio of edges up to which two boxes are of about one size
 
 
-def boxes(ellipsoids: list[Ellipsoid], index: dict[str, int], measure: Measure, color: Color | None) -> list[Part]:
+def boxes(
+    ellipsoids: list[Ellipsoid], index: dict[str, int], proportions: Proportions, color: Color | None
+) -> list[Part]:
     """Boxes with the mass and moments of bodies, a colour each."""
-    return [block(solid, index, measure, color or numbered(k)) for k, solid in enumerate(ellipsoids)]
+    return [block(solid, index, proportions, color or numbered(k)) for k, solid in enumerate(ellipsoids)]
 
 
-def block(solid: Ellipsoid, index: dict[str, int], measure: Measure, color: Color, most: float = math.inf) -> Part:
+def block(
+    solid: Ellipsoid, index: dict[str, int], proportions: Proportions, color: Color, most: float = math.inf
+) -> Part:
     """The box of one body, no edge longer than `most`."""
-    edges = np.maximum(_edges(solid), measure.least) if solid.axes.any() else np.full(3, POINT * measure.size)
+    edges = np.maximum(_edges(solid), proportions.least) if solid.axes.any() else np.full(3, POINT * proportions.size)
     edges = edges * min(1.0, most / edges.max())
     return Part(solids.box(*map(_short, edges)), index[solid.body], upright(solid), color, name=solid.body)
 
 
-def trunk(solid: Ellipsoid, robot: Robot, index: dict[str, int], measure: Measure, color: Color) -> Part:
+def trunk(solid: Ellipsoid, robot: Robot, index: dict[str, int], proportions: Proportions, color: Color) -> Part:
     """The box of a base that flies or drives; one that its named points span, if it carries nothing."""
     if any(link.parent == solid.body for link in robot.links):
-        return block(solid, index, measure, color, TRUNK * measure.size)
+        return block(solid, index, proportions, color, TRUNK * proportions.size)
     points = np.array([[*frame.pose.translation] for frame in robot.frames if frame.body == solid.body], float)
     spanned = 2.0 * np.abs(points - solid.center).max(axis=0) if len(points) > 2 else np.zeros(3)
     across = np.abs(right_handed(solid.axes)) @ _edges(solid)
     if (spanned * ALIKE > across).all() and (spanned < ALIKE * across).all():
         pose = (*solid.center.tolist(), 0.0, 0.0, 0.0, 1.0)
         return Part(solids.box(*map(_short, spanned)), index[solid.body], pose, color, name=solid.body)
-    return block(solid, index, measure, color)
+    return block(solid, index, proportions, color)
 
 
 def upright(solid: Ellipsoid) -> tuple[float, ...]:

@@ -7,12 +7,14 @@ stretch that a chart can show.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 
 from appell.display.scene import Chart
 from appell.dynamics import Dynamics
 from appell.errors import AppellError
+from appell.motion.names import record_units
 from appell.motion.pictures.panels import Panel, arranged
 from appell.motion.pictures.sampling import Samples, finely
 from appell.motion.record import Record, parse
@@ -25,10 +27,12 @@ SHOWN = ("q", "tau")
 
 def charts(record: Record, dyn: Dynamics) -> list[Chart]:
     """Energy first, then forces and positions, of what moves."""
+    record = replace(record, units=record_units(dyn.system) | dict(record.units))
     panels = [panel for panel in arranged(record, ())[0] if panel.quantity in SHOWN and panel.unit != "1"]
     panels.sort(key=lambda panel: panel.quantity != "tau")
     samples = _samples(record, panels)
-    return [*_energies(record, dyn, samples), *(_chart(record, panel, samples) for panel in panels)]
+    moving = [panel for panel in panels if any(np.ptp(record[title]) > 0.0 for title in panel.columns)]
+    return [*_energies(record, dyn, samples), *(_chart(record, panel, samples, panels) for panel in moving or panels)]
 
 
 def _samples(record: Record, panels: list[Panel]) -> Samples | None:
@@ -58,13 +62,15 @@ def _energies(record: Record, dyn: Dynamics, samples: Samples | None) -> Iterato
         yield Chart("energy", record.unit("energy") or "J", ("total",), *thin(record.t, record.energy[:, None]))
 
 
-def _chart(record: Record, panel: Panel, samples: Samples | None) -> Chart:
+def _chart(record: Record, panel: Panel, samples: Samples | None, panels: list[Panel]) -> Chart:
     t, values = record.t, np.column_stack([record[title] for title in panel.columns])
     if panel.quantity == "q" and samples is not None:
         names = record.names("q")
         t, values = samples.t, samples.q[:, [names.index(parse(title)[1]) for title in panel.columns]]
     turning = panel.unit in ("rad", "N m")
     title = (TURNS if turning else WORDS)[panel.quantity]
+    if sum((other.quantity, other.unit) == (panel.quantity, panel.unit) for other in panels) > 1:
+        title = f"{title}, {' to '.join(dict.fromkeys((panel.names[0], panel.names[-1])))}"  # one of several
     return Chart(title, panel.unit, panel.names, *thin(t, values))
 
 

@@ -16,30 +16,30 @@ from appell.model.frame import Frame
 from appell.model.system import System
 from appell.motion.pictures.blocks import upright
 from appell.motion.pictures.look import COLORS
-from appell.motion.pictures.measure import Measure
 from appell.motion.pictures.paint import LIGHT, METAL, numbered, paint
+from appell.motion.pictures.proportions import Proportions
 from appell.motion.pictures.shape import Shape
 from appell.motion.pictures.visual_parts import pose_numbers
 
-AXIS = 0.09  # length of the axes of a frame, in the robot's size
+AXIS = 0.13  # length of the axes of a frame, in the robot's size
 HEAVIEST = 0.03  # radius of the ball at the centre of the heaviest body
 CLEAR = 0.3  # opacity of ellipsoids
 SPOKES = 5
 TURNING = ("hinge", "cylinder", "slider")  # closures with an axis, which is z of their frames
 
 
-def frame_parts(shape: Shape, measure: Measure) -> list[Part]:
+def frame_parts(shape: Shape, proportions: Proportions) -> list[Part]:
     """Axes at the origin of every body and at every named frame, those of frames smaller."""
     index = {name: k for k, name in enumerate(shape.names)}
     bodies = [Frame(name, name) for name in shape.names]
-    found = [part for own in bodies for part in solids.triad(AXIS * measure.size, index[own.name], name=own.name)]
+    found = [part for own in bodies for part in solids.triad(AXIS * proportions.size, index[own.name], name=own.name)]
     for frame in shape.system.frames:
         body = WORLD if frame.body is None else index[frame.body]
-        found += solids.triad(0.7 * AXIS * measure.size, body, pose_numbers(frame.pose), name=frame.name)
+        found += solids.triad(0.75 * AXIS * proportions.size, body, pose_numbers(frame.pose), name=frame.name)
     return found
 
 
-def center_parts(shape: Shape, measure: Measure) -> list[Part]:
+def center_parts(shape: Shape, proportions: Proportions) -> list[Part]:
     """Balls at centres of mass, their volumes as the masses."""
     index = {name: k for k, name in enumerate(shape.names)}
     masses = {name: float(body.mass) for name, body in shape.system.bodies.items() if body is not None}
@@ -48,19 +48,19 @@ def center_parts(shape: Shape, measure: Measure) -> list[Part]:
     for solid in shape.ellipsoids:
         mass = masses.get(solid.body, 0.0)
         if 0.0 < mass <= most:
-            radius = HEAVIEST * measure.size * max(0.15, (mass / most) ** (1.0 / 3.0))
+            radius = HEAVIEST * proportions.size * max(0.15, (mass / most) ** (1.0 / 3.0))
             at, name = (*solid.center.tolist(), 0.0, 0.0, 0.0, 1.0), f"{solid.body}: {mass:.4g} kg"
             ball = solids.sphere(float(f"{radius:.3g}"), 14)
             found.append(Part(ball, index[solid.body], at, paint(COLORS[4]), "centers", name))
     return found
 
 
-def inertia_parts(shape: Shape, measure: Measure) -> list[Part]:
+def inertia_parts(shape: Shape, proportions: Proportions) -> list[Part]:
     """The ellipsoids with the mass and moments of all bodies, to look through."""
     index = {name: k for k, name in enumerate(shape.names)}
     found = []
     for k, solid in enumerate(shape.ellipsoids):
-        half = np.maximum(np.linalg.norm(solid.axes, axis=0), 10.0 * measure.least)
+        half = np.maximum(np.linalg.norm(solid.axes, axis=0), 10.0 * proportions.least)
         if solid.axes.any() and np.isfinite(half).all():
             mesh = solids.ellipsoid(*(float(f"{x:.6g}") for x in half))
             color = (*numbered(k)[:3], CLEAR)
@@ -68,7 +68,7 @@ def inertia_parts(shape: Shape, measure: Measure) -> list[Part]:
     return found
 
 
-def loop_parts(system: System, index: dict[str, int], measure: Measure) -> tuple[list[Part], list[Strut]]:
+def loop_parts(system: System, index: dict[str, int], proportions: Proportions) -> tuple[list[Part], list[Strut]]:
     """Rods of constant length, wheels and balls that roll, and joints that close loops."""
     parts: list[Part] = []
     struts: list[Strut] = []
@@ -83,30 +83,30 @@ def loop_parts(system: System, index: dict[str, int], measure: Measure) -> tuple
             ends = [find_frame(system.tree, place) for place in (own.a, own.b)]
             places = np.array([[*frame.pose.translation] for frame in ends], float)
             pair = (body(ends[0]), body(ends[1]))
-            struts.append(Strut(pair, places, 0.5 * measure.radius, paint(METAL), "loops", own.name))
+            struts.append(Strut(pair, places, 0.5 * proportions.radius, paint(METAL), "loops", own.name))
             pinned = zip(pair, places, strict=True)
-            ball = solids.sphere(0.8 * measure.radius)
+            ball = solids.sphere(0.8 * proportions.radius)
             parts += [Part(ball, k, (*at, 0.0, 0.0, 0.0, 1.0), paint(METAL), "loops", own.name) for k, at in pinned]
         elif isinstance(own, Closure):
             frame = find_frame(system.tree, own.a)
-            at, knob = pose_numbers(frame.pose), solids.sphere(1.25 * measure.radius)
+            at, knob = pose_numbers(frame.pose), solids.sphere(1.25 * proportions.radius)
             if own.kind in TURNING:
-                knob = solids.cylinder(1.25 * measure.radius, 3.4 * measure.radius)
+                knob = solids.cylinder(1.25 * proportions.radius, 3.4 * proportions.radius)
             parts.append(Part(knob, body(frame), at, paint(COLORS[4]), "loops", own.name))
         elif isinstance(own, Rolling):
             frame = find_frame(system.tree, own.frame)
-            parts += _wheel(own, frame, body(frame), measure)
+            parts += _wheel(own, frame, body(frame), proportions)
     return parts, struts
 
 
-def _wheel(own: Rolling, frame: Frame, body: int, measure: Measure) -> list[Part]:
+def _wheel(own: Rolling, frame: Frame, body: int, proportions: Proportions) -> list[Part]:
     """A rim whose outermost points are those that roll, a hub, and spokes that let its turning be seen."""
     at, rubber, metal = pose_numbers(frame.pose), paint("#3a3d42"), paint(LIGHT)
     if own.ball:
         band = solids.tube(_circle(1.005 * own.radius, 32), 0.03 * own.radius, 6)
         rims = [Part(band, body, turned_to(axis, at), metal, "loops", own.name) for axis in np.eye(3)[:2]]
         return [Part(solids.sphere(own.radius), body, at, numbered(1), "loops", own.name), *rims]
-    thick = min(0.12 * own.radius, measure.radius)
+    thick = min(0.12 * own.radius, proportions.radius)
     pose = turned_to(np.eye(3)[AXES.index(own.axis)], at)
     hub = solids.cylinder(2.0 * thick, 4.0 * thick)
     rim = solids.tube(_circle(own.radius - thick, 48), thick, 10)

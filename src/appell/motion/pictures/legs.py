@@ -16,15 +16,15 @@ from appell.display.scene import WORLD, Color, Mesh, Part, Strut
 from appell.model.mechanism import Mechanism
 from appell.model.mechanism_parts import Polyline
 from appell.motion.pictures.blocks import boxes
-from appell.motion.pictures.measure import Measure
 from appell.motion.pictures.paint import GROUND, METAL, numbered, paint
+from appell.motion.pictures.proportions import Proportions
 from appell.motion.pictures.shape import SHORT, Shape
 
 FLAT = 1e-6  # how far from its plane the corners of a plate are, in its size
 MEET = 1e-6  # how near to each other corners meet, in the size of the mechanism
 CORNERS = 8  # of an outline that may be joints
 PLATE = 1.2  # its thickness in radii of the rods
-BALL, DRUM, WIDTH, SLIDE = 1.5, 1.4, 2.8, 0.6  # joints and slides in radii of the rods
+BALL, DRUM, WIDTH, SLIDE = 1.4, 1.4, 2.8, 0.6  # joints and slides in radii of the rods
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,33 +36,33 @@ class Corner:
     place: np.ndarray
 
 
-class Legs:
+class Linkage:
     """The parts and struts of a mechanism."""
 
-    def __init__(self, shape: Shape, measure: Measure, color: Color | None):
+    def __init__(self, shape: Shape, proportions: Proportions, color: Color | None):
         assert isinstance(shape.system, Mechanism)
-        self.shape, self.measure, self.color, self.system = shape, measure, color, shape.system
+        self.shape, self.proportions, self.color, self.system = shape, proportions, color, shape.system
         self.index = {name: k for k, name in enumerate(shape.names)}
         self.leg = _legs(self.system)
         corners = _corners(shape)
         others = [[c.place for c in corners if c.body != own.body] for own in corners]
         pairs = zip(corners, others, strict=True)
         near = [min((np.linalg.norm(x - own.place) for x in far), default=np.inf) for own, far in pairs]
-        meets = [distance <= MEET * measure.size for distance in near]
+        meets = [distance <= MEET * proportions.size for distance in near]
         self.joints = [corner for corner, met in zip(corners, meets, strict=True) if met and corner.body is not None]
         self.ends = [corner for corner, met in zip(corners, meets, strict=True) if not met and corner.body is not None]
 
     def parts(self) -> list[Part]:
         """Tubes and plates, joints, and boxes of bodies without an outline."""
-        ground = [mesh for line in self.system.outlines for mesh in _drawn(line, self.measure.radius)]
+        ground = [mesh for line in self.system.outlines for mesh in _drawn(line, self.proportions.radius)]
         found = [Part(mesh, WORLD, color=paint(GROUND), name="world") for mesh in ground]
         for part in self.system.parts:
             color = self.color or numbered(self.leg[part.name])
-            meshes = _drawn(part.outline, self.measure.radius)
+            meshes = _drawn(part.outline, self.proportions.radius)
             found += [Part(mesh, self.index[part.name], color=color, name=part.name) for mesh in meshes]
         found += [self._joint(corner) for corner in self.joints]
         bare = [solid for solid in self.shape.ellipsoids if solid.bare]
-        return found + boxes(bare, self.index, self.measure, self.color)
+        return found + boxes(bare, self.index, self.proportions, self.color)
 
     def struts(self) -> list[Strut]:
         """Between the open ends of two bodies of one leg."""
@@ -71,16 +71,16 @@ class Legs:
             open_ = [corner for corner in self.ends if self.leg[corner.body or ""] == leg]
             if len(open_) == 2 and open_[0].body != open_[1].body:
                 bodies = (self.index[open_[0].body or ""], self.index[open_[1].body or ""])
-                ends, radius = np.array([corner.point for corner in open_]), SLIDE * self.measure.radius
+                ends, radius = np.array([corner.point for corner in open_]), SLIDE * self.proportions.radius
                 found.append(Strut(bodies, ends, radius, paint(METAL), name=f"slide of {open_[1].body}"))
         return found
 
     def _joint(self, corner: Corner) -> Part:
-        body, radius = self.index[corner.body or ""], self.measure.radius
+        body, radius = self.index[corner.body or ""], self.proportions.radius
         at = (*corner.point.tolist(), 0.0, 0.0, 0.0, 1.0)
         knob, pose = solids.sphere(BALL * radius), at
-        if self.measure.normal is not None:  # of a planar mechanism all joints turn about one axis
-            knob, pose = solids.cylinder(DRUM * radius, WIDTH * radius), turned_to(self.measure.normal, at)
+        if self.proportions.normal is not None:  # of a planar mechanism all joints turn about one axis
+            knob, pose = solids.cylinder(DRUM * radius, WIDTH * radius), turned_to(self.proportions.normal, at)
         return Part(knob, body, pose, paint(METAL), name=corner.body or "")
 
 

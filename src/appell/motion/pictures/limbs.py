@@ -14,8 +14,8 @@ from appell.model.joints import Prismatic, Revolute
 from appell.model.joints.one_axis import OneAxis
 from appell.model.robot import Link, Robot
 from appell.motion.pictures.blocks import boxes, trunk
-from appell.motion.pictures.measure import Measure
 from appell.motion.pictures.paint import GROUND, METAL, numbered, paint
+from appell.motion.pictures.proportions import Proportions
 from appell.motion.pictures.shape import Segment, Shape, branches, is_matter
 
 TAPER = 0.45  # how much of its radius a rod has lost at the end of the longest chain
@@ -30,8 +30,8 @@ BOB = 1.6  # radius of the ball at the end of a line that only leads to a centre
 class Limbs:
     """The parts and struts of a tree of which nobody said how it looks."""
 
-    def __init__(self, shape: Shape, measure: Measure, color: Color | None):
-        self.shape, self.measure, self.color = shape, measure, color
+    def __init__(self, shape: Shape, proportions: Proportions, color: Color | None):
+        self.shape, self.proportions, self.color = shape, proportions, color
         self.tree: Robot = shape.system.tree
         self.index = {name: k for k, name in enumerate(shape.names)}
         self.branch = branches(self.tree)
@@ -44,9 +44,9 @@ class Limbs:
         found += [self._drum(link) for link in self.tree.links if is_matter(self.tree, link) and _is_jointed(link)]
         found += [self._foot(link) for link in self.tree.links if self._is_bolted(link)]
         loose = [e for e in self.shape.ellipsoids if e.body in self.loose]
-        found += [trunk(e, self.tree, self.index, self.measure, self._color(e.body)) for e in loose]
+        found += [trunk(e, self.tree, self.index, self.proportions, self._color(e.body)) for e in loose]
         bare = [e for e in self.shape.ellipsoids if e.bare and e.body not in self.loose]
-        return found + boxes(bare, self.index, self.measure, self.color)
+        return found + boxes(bare, self.index, self.proportions, self.color)
 
     def struts(self) -> list[Strut]:
         """Slides."""
@@ -70,7 +70,7 @@ class Limbs:
         at_end = (*end, 0.0, 0.0, 0.0, 1.0)
         color, body, name = self._color(owner), self._body(owner), owner or "world"
         if owner in self.loose and not self._carries(segment):
-            return [Part(solids.sphere(KNOB * self.measure.radius), body, at_end, paint(METAL), name=name)]
+            return [Part(solids.sphere(KNOB * self.proportions.radius), body, at_end, paint(METAL), name=name)]
         length = float(np.linalg.norm(end - start))
         pose = turned_to(end - start, (*(0.5 * (start + end)), 0.0, 0.0, 0.0, 1.0))
         first, last = self._radius(owner), self._radius(owner, 1)
@@ -116,7 +116,7 @@ class Limbs:
     def _radius(self, owner: str | None, further: int = 0) -> float:
         """Of a rod that begins at the joint of a link, or so many joints on."""
         share = min(1.0, (self.depth.get(owner, 0) + further) / self.longest)
-        return self.measure.radius * (1.0 - TAPER * round(STEPS * share) / STEPS)
+        return self.proportions.radius * (1.0 - TAPER * round(STEPS * share) / STEPS)
 
     def _color(self, owner: str | None) -> Color:
         if owner is None:

@@ -15,8 +15,8 @@ from appell.compile.function import Function
 from appell.display.poses import rotations
 from appell.display.scene import Mark
 from appell.motion.event import Event
+from appell.motion.pictures.appearance import Appearance
 from appell.motion.pictures.moved import configurations
-from appell.motion.pictures.setting import Setting
 from appell.motion.record import Record
 
 LARGEST = 0.25  # the longest arrow in the robot's size
@@ -26,23 +26,23 @@ NAMED = 6  # points that a label names
 Arrow = tuple[np.ndarray, np.ndarray]
 
 
-def marks(record: Record, setting: Setting, walls: Sequence[Any], size: float) -> tuple[list[Mark], list[str]]:
+def marks(record: Record, seen: Appearance, walls: Sequence[Any], size: float) -> tuple[list[Mark], list[str]]:
     """The marks of all events inside the record's time, and notes on what has none."""
     inside = [event for event in record.events if record.t[0] <= event.time <= record.t[-1]]
     chosen = _strongest(inside)
     told = [] if len(chosen) == len(inside) else [f"{len(chosen)} of {len(inside)} events are marked, the strongest."]
-    impulses = _impulses(record, setting, walls, chosen)
+    impulses = _impulses(record, seen, walls, chosen)
     most = max((float(np.linalg.norm(vector)) for own in impulses for _, vector in own), default=0.0)
     scale = LARGEST * size / most if most > 0.0 else 0.0
     return [
-        Mark(float(event.time), event.kind, told_of(event, setting), tuple((place, scale * p) for place, p in own))
+        Mark(float(event.time), event.kind, told_of(event, seen), tuple((place, scale * p) for place, p in own))
         for event, own in zip(chosen, impulses, strict=True)
     ], told
 
 
-def told_of(event: Event, setting: Setting) -> str:
+def told_of(event: Event, seen: Appearance) -> str:
     """An event in words: what met, how hard, how fast."""
-    joints = {link.joint.name: link.joint.motion for link in (setting.system.tree.links if setting.system.tree else ())}
+    joints = {link.joint.name: link.joint.motion for link in (seen.system.tree.links if seen.system.tree else ())}
     told = []
     for k, name in enumerate(event.points[:NAMED]):
         stopped = k < len(event.surfaces) and event.surfaces[k] < 0
@@ -70,28 +70,28 @@ def _strongest(events: list[Event]) -> list[Event]:
     return [events[k] for k in kept]
 
 
-def _impulses(record: Record, setting: Setting, walls: Sequence[Any], events: Sequence[Event]) -> list[list[Arrow]]:
+def _impulses(record: Record, seen: Appearance, walls: Sequence[Any], events: Sequence[Event]) -> list[list[Arrow]]:
     """For each event, where in the world its points are and the impulses on them, in N s."""
     struck = [event for event in events if event.kind == "impact" and len(event.impulses)]
     if not struck or not walls:
         return [[] for _ in events]
     times = np.array([event.time for event in struck])
-    poses = setting.poses(configurations(record, times, setting.system))
+    poses = seen.poses(configurations(record, times, seen.system))
     normals = [_normal_of(wall) for wall in walls]
-    rows = {id(event): _arrows(event, setting, own, normals) for event, own in zip(struck, poses, strict=True)}
+    rows = {id(event): _arrows(event, seen, own, normals) for event, own in zip(struck, poses, strict=True)}
     return [rows.get(id(event), []) for event in events]
 
 
-def _arrows(event: Event, setting: Setting, poses: np.ndarray, normals: list[Function]) -> list[Arrow]:
+def _arrows(event: Event, seen: Appearance, poses: np.ndarray, normals: list[Function]) -> list[Arrow]:
     found = []
     for k, (name, surface) in enumerate(zip(event.points, event.surfaces, strict=False)):
-        known = name in setting.system.frame_names and 0 <= surface < len(normals) and k < len(event.impulses)
+        known = name in seen.system.frame_names and 0 <= surface < len(normals) and k < len(event.impulses)
         if not known:
             continue
-        frame = setting.system.frame(name)
+        frame = seen.system.frame(name)
         if frame.body is None:
             continue
-        pose = poses[setting.index[frame.body]]
+        pose = poses[seen.index[frame.body]]
         place = rotations(pose) @ np.array([*frame.pose.translation], float) + pose[:3]
         gradient = normals[surface](place)
         size = np.linalg.norm(gradient)

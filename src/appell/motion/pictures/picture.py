@@ -13,7 +13,7 @@ import numpy as np
 from appell.errors import ArgumentError
 from appell.motion.pictures.camera import placed
 from appell.motion.pictures.look import COLORS, GREY, label
-from appell.motion.pictures.scene import Scene
+from appell.motion.pictures.sketch import Sketch
 from appell.motion.pictures.walls import extent, floor_lines, spacing, wall_lines
 
 ROUND = np.linspace(0.0, 2.0 * np.pi, 49)
@@ -29,7 +29,7 @@ class Picture:
     def __init__(
         self,
         axes: Any,
-        scene: Scene,
+        scene: Sketch,
         gravity,
         walls: Sequence[Any] = (),
         view: tuple[float, float] | None = None,

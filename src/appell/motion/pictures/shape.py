@@ -21,6 +21,9 @@ import numpy as np
 
 from appell.compile.function import Function
 from appell.dynamics import Dynamics
+from appell.formulate.kinematics import world_poses
+from appell.formulate.link_motion import steps
+from appell.formulate.tree import Tree
 from appell.model.body import Body
 from appell.model.constrained import ConstrainedRobot
 from appell.model.constraint import Distance, Rolling
@@ -32,7 +35,7 @@ from appell.model.mechanism import Mechanism
 from appell.model.mechanism_parts import Polyline
 from appell.model.robot import Link, Robot
 from appell.model.system import System
-from appell.motion.pictures.scene import Scene
+from appell.motion.pictures.sketch import Sketch
 
 SHORT = 1e-9  # m: a line that is shorter cannot be seen
 ROUND = 24  # lines of a wheel
@@ -77,15 +80,17 @@ class Shape:
     def places(self) -> Function:
         """(R, x)(q): axes and origins of all bodies."""
         frames, equations = [self.system.frame(name) for name in self.names], self.dyn.equations
+        tree = None if self.system.tree is None else Tree.of(self.system.tree)
 
         def body(q):
-            poses = [equations.pose(frame, q) for frame in frames]
+            links = None if tree is None else world_poses(tree, steps(tree, q))  # all of them in one pass
+            poses = [equations.pose(frame, q) if links is None else links[frame.name] for frame in frames]
             turns = [[list(row) for row in pose.rotation.rows] for pose in poses]
             return {"R": turns, "x": [list(pose.translation) for pose in poses]}
 
         return Function.of("places", {"q": self.system.nq}, body, "Where all bodies are.", self.system.owner)
 
-    def at(self, q) -> Scene:
+    def at(self, q) -> Sketch:
         """The scene at configurations (..., nq)."""
         R, x = self.places(self.system.sized("q", q, self.system.nq))
         batch = R.shape[:-3]
@@ -101,7 +106,7 @@ class Shape:
         lines, solids = self.segments, self.ellipsoids
         ends = [put([s.bodies[k] for s in lines], [s.ends[k] for s in lines]) for k in range(2)]
         half = np.array([e.axes for e in solids]).reshape(-1, 3, 3)
-        return Scene(
+        return Sketch(
             np.stack(ends, axis=-2),
             np.array([-1 if s.bodies[0] is None else s.branch for s in lines], int),
             np.array([s.thin for s in lines], bool),

@@ -16,34 +16,34 @@ from appell.display.scene import LAYERS, Actor, Color, Motion, Scene
 from appell.dynamics import Dynamics
 from appell.errors import ArgumentError
 from appell.model.system import System
+from appell.motion.pictures.appearance import Appearance
 from appell.motion.pictures.camera import placed, upwards
 from appell.motion.pictures.charts import charts
 from appell.motion.pictures.keyframes import keyframes
 from appell.motion.pictures.marks import marks
 from appell.motion.pictures.moved import configurations, moved
 from appell.motion.pictures.paint import numbered
-from appell.motion.pictures.setting import Setting
-from appell.motion.pictures.wall_parts import wall_parts
+from appell.motion.pictures.wall_parts import rolled_on, wall_parts
 from appell.motion.record import Record
 
-__all__ = ["Setting", "staged", "staged_record", "staged_still"]
+__all__ = ["Appearance", "staged", "staged_record", "staged_still"]
 
 GLANCES = 60  # at a motion, for how much room it takes
 
 
 def staged(robot: System | Dynamics, q=None, *, layers: Iterable[str] = LAYERS, color: Color | None = None) -> Actor:
     """A robot or a mechanism at q, its start if None, with what belongs to these layers."""
-    return Setting(robot, layers=layers, color=color).actor(q)
+    return Appearance(robot, layers=layers, color=color).actor(q)
 
 
 def staged_still(
     robot: System | Dynamics, q=None, *, walls: Iterable[Any] = (), title: str = "", layers: Iterable[str] = LAYERS
 ) -> Scene:
     """The scene of a robot that stands still at q, its start if None."""
-    setting = Setting(robot, layers=layers)
-    actor = setting.actor(q)
-    here = setting.system.start if q is None else np.asarray(q, float)
-    return _scene([(setting, actor, here)], tuple(walls), title, ())
+    seen = Appearance(robot, layers=layers)
+    actor = seen.actor(q)
+    here = seen.system.start if q is None else np.asarray(q, float)
+    return _scene([(seen, actor, here)], tuple(walls), title, ())
 
 
 def staged_record(
@@ -60,55 +60,58 @@ def staged_record(
     unless they know their own. Frames are as many as it takes for straight lines between them to be the motion to less
     than a pixel, or as many as a mail can carry; a note then says how far off they are.
     """
-    records, dyn = (record, *others), moved(record, robot)
-    members: list[tuple[Setting, Actor, np.ndarray]] = []
-    notes: list[str] = []
-    for k, own in enumerate(records):
+    for own in (record, *others):
         if not isinstance(own, Record):
             raise ArgumentError(f"{own!r} cannot be shown.", expected="records")
+    records, dyn = [own.in_si() for own in (record, *others)], moved(record, robot)
+    members: list[tuple[Appearance, Actor, np.ndarray]] = []
+    notes: list[str] = []
+    for k, own in enumerate(records):
         own_dyn = dyn if k == 0 else moved(own, own.dynamics or dyn)
-        setting = Setting(own_dyn, layers=layers, color=numbered(k) if others else None)
+        seen = Appearance(own_dyn, layers=layers, color=numbered(k) if others else None)
         q = configurations(own, np.linspace(own.t[0], own.t[-1], GLANCES), own_dyn.system)
         q = q[np.isfinite(q).all(axis=-1)]
         if not len(q):
             raise ArgumentError(f"the record of {own_dyn.system.owner} has no row of finite numbers to show.")
         named = _name(own, own_dyn.system, k, len(records))
         shown = own.walls if walls is None or k else tuple(walls)
-        motion, told = _motion(setting, own, q, tuple(shown))
+        motion, told = _motion(seen, own, q, tuple(shown))
         notes += [f"{named}: {note}" if others else note for note in told]
-        actor = setting.actor(q[0], motion=motion, name=named)
-        members.append((setting, actor, q))
+        actor = seen.actor(q[0], motion=motion, name=named)
+        members.append((seen, actor, q))
     every = [wall for own in records for wall in own.walls] if walls is None else list(walls)
-    return _scene(members, tuple(_once(every)), title, tuple(notes))
+    return _scene(members, tuple(every), title, tuple(notes))
 
 
-def _motion(setting: Setting, record: Record, q: np.ndarray, walls: tuple[Any, ...]) -> tuple[Motion, list[str]]:
+def _motion(seen: Appearance, record: Record, q: np.ndarray, walls: tuple[Any, ...]) -> tuple[Motion, list[str]]:
     """Frames, marks and charts of a record, and notes on what was left out."""
-    system, size = setting.system, setting.measure_at(q).size
-    found, noted = marks(record, setting, walls, size)
+    system, size = seen.system, seen.proportions_at(q).size
+    found, noted = marks(record, seen, walls, size)
     t, poses, told = keyframes(
-        lambda at: setting.poses(configurations(record, at, system)),
+        lambda at: seen.poses(configurations(record, at, system)),
         (record.t[0], record.t[-1]),
         [mark.time for mark in found],
-        setting.levers,
+        seen.levers,
         size,
     )
-    return Motion(t, poses, tuple(found), tuple(charts(record, setting.dyn))), [*noted, *told]
+    return Motion(t, poses, tuple(found), tuple(charts(record, seen.dyn))), [*noted, *told]
 
 
 def _scene(
-    members: list[tuple[Setting, Actor, np.ndarray]], walls: tuple[Any, ...], title: str, notes: tuple[str, ...]
+    members: list[tuple[Appearance, Actor, np.ndarray]], walls: tuple[Any, ...], title: str, notes: tuple[str, ...]
 ) -> Scene:
     """Actors with what stands about them."""
     system = members[0][0].system
-    scenes = [setting.shape.at(q) for setting, _, q in members]
+    walls = tuple(_once([*walls, *(wall for seen, _, _ in members for wall in rolled_on(seen.system))]))
+    scenes = [seen.shape.at(q) for seen, _, q in members]
     places = np.concatenate([scene.places for scene in scenes])
     points = np.concatenate([scene.points(scene.bare) for scene in scenes])
     up = upwards(system.gravity)
-    camera = placed(places, system.gravity) if len(places) else None
+    planar = len(places) > 0 and all(seen.proportions.normal is not None for seen, _, _ in members)
+    camera = placed(places, system.gravity) if planar else None
     normal = camera.axes[2] if camera is not None and camera.flat else None
     parts, told = wall_parts(walls, points if len(points) else np.zeros((1, 3)), up, normal)
-    missing = [note for setting, _, _ in members for note in setting.notes]
+    missing = [note for seen, _, _ in members for note in seen.notes]
     return Scene(
         title or system.name,
         tuple(actor for _, actor, _ in members),

@@ -11,17 +11,16 @@ from collections.abc import Callable
 import numpy as np
 
 from appell.algebra.rotation import Pose
+from appell.compile.native.cache import fetch
 from appell.display import solids
-from appell.display.mesh_file import read_mesh
+from appell.display.mesh_shelf import Wanted, read_thinned
 from appell.display.poses import poses
 from appell.display.scene import WORLD, Color, Mesh, Part
-from appell.display.thinning import shares, thinned
-from appell.errors import AppellError
 from appell.model.robot import Robot
-from appell.model.visual import Visual
+from appell.model.visual import Triangles, Visual
 from appell.motion.pictures.blocks import block
-from appell.motion.pictures.measure import Measure
 from appell.motion.pictures.paint import GROUND, paint
+from appell.motion.pictures.proportions import Proportions
 from appell.motion.pictures.shape import Ellipsoid
 
 SOLIDS: dict[str, Callable[..., Mesh]] = {
@@ -39,27 +38,28 @@ Painted = list[tuple[Mesh, Color | None]]
 def visual_parts(
     robot: Robot,
     ellipsoids: list[Ellipsoid],
-    measure: Measure,
+    proportions: Proportions,
     color_of: Callable[[str | None], Color],
     color: Color | None = None,
 ) -> tuple[list[Part], list[str]]:
     """The parts of all visuals, and notes on files that are not there; `color` paints over what was described."""
     index = {name: k for k, name in enumerate(robot.link_names)}
-    files, flaws = _files(robot.visuals)
+    meshes, flaws = _meshes(robot.visuals)
     found: list[Part] = []
     boxed: dict[str | None, Visual] = {}
-    for visual in robot.visuals:
-        if visual.shape == "mesh" and _key(visual) in flaws:
+    for k, visual in enumerate(robot.visuals):
+        if visual.shape == "mesh" and not meshes[k]:
             boxed.setdefault(visual.body, visual)
-            continue
         body = WORLD if visual.body is None else index[visual.body]
         usual = paint(GROUND) if visual.body is None else color_of(visual.body)
-        meshes = files[_key(visual)] if visual.shape == "mesh" else [(SOLIDS[visual.shape](*visual.size), None)]
-        for mesh, own in meshes:
+        for mesh, own in meshes.get(k) or (
+            [] if visual.shape == "mesh" else [(_solid(visual, proportions.least), None)]
+        ):
             shown = color or visual.color or own or usual
-            found.append(Part(mesh, body, pose_numbers(visual.pose), shown, name=visual.name or visual.body or "world"))
-    found += _boxes(boxed, ellipsoids, index, measure, color_of)
-    return found, _told(flaws)
+            name = visual.name or visual.body or "world"
+            found.append(Part(mesh, body, pose_numbers(visual.pose), shown, name=name))
+    found += _boxes(boxed, ellipsoids, index, proportions, color_of)
+    return [part for part in found if part.color[3] > 0.0], _told(flaws)
 
 
 def pose_numbers(pose: Pose) -> tuple[float, ...]:
@@ -68,28 +68,36 @@ def pose_numbers(pose: Pose) -> tuple[float, ...]:
     return tuple(poses(R, np.array([*pose.translation], float)).tolist())
 
 
-def _key(visual: Visual) -> tuple[str, tuple[float, ...]]:
-    return visual.file, tuple(visual.size)
+def _solid(visual: Visual, least: float) -> Mesh:
+    """A primitive shape; one without thickness is a thin one."""
+    return SOLIDS[visual.shape](*(max(size, least) for size in visual.size))
 
 
-def _files(visuals: tuple[Visual, ...]) -> tuple[dict, dict]:
-    """What the files hold, by path and scale, thinned out to what all may have; and what is wrong with the others."""
-    files: dict[tuple[str, tuple[float, ...]], Painted] = {}
-    flaws: dict[tuple[str, tuple[float, ...]], str] = {}
-    for key in dict.fromkeys(_key(visual) for visual in visuals if visual.shape == "mesh"):
-        try:
-            files[key] = read_mesh(key[0], key[1])
-        except AppellError as error:
-            flaws[key] = f"{key[0]} ({error.problem.rstrip('.')})"
-    most = iter(shares([mesh for meshes in files.values() for mesh, _ in meshes]))
-    return {key: [(thinned(mesh, next(most)), own) for mesh, own in meshes] for key, meshes in files.items()}, flaws
+def _meshes(visuals: tuple[Visual, ...]) -> tuple[dict[int, Painted], list[str]]:
+    """The meshes of visuals by their number, none where a file cannot be read, and a sentence about each such file."""
+    held: dict[tuple[int, tuple[float, ...]], Mesh] = {}
+    wanted: dict[int, Wanted] = {}
+    for k, visual in enumerate(visuals):
+        if visual.shape == "mesh" and visual.triangles is not None:
+            key = id(visual.triangles), tuple(visual.size)
+            held[key] = wanted[k] = held.get(key) or _scaled(visual.triangles, visual.size)
+        elif visual.shape == "mesh":
+            wanted[k] = visual.file, visual.size
+    found, flaws = read_thinned(list(wanted.values()), keep=fetch)
+    return dict(zip(wanted, found, strict=True)), flaws
+
+
+def _scaled(triangles: Triangles, size: tuple[float, ...]) -> Mesh:
+    """A mesh in memory at its scale; one that mirrors turns the triangles round, so that outside stays outside."""
+    faces = triangles.faces[:, ::-1] if np.prod(size) < 0.0 else triangles.faces
+    return Mesh(triangles.vertices * np.array(size, float), faces)
 
 
 def _boxes(
     boxed: dict[str | None, Visual],
     ellipsoids: list[Ellipsoid],
     index: dict[str, int],
-    measure: Measure,
+    proportions: Proportions,
     color_of: Callable[[str | None], Color],
 ) -> list[Part]:
     """A box for every link whose mesh is missing; one of a tenth of the robot where a link has no mass."""
@@ -97,17 +105,21 @@ def _boxes(
     found = []
     for body, visual in boxed.items():
         if body in known:
-            found.append(block(known[body], index, measure, color_of(body)))
+            found.append(block(known[body], index, proportions, color_of(body)))
         else:
-            cube, at = solids.box(*(0.1 * measure.size,) * 3), pose_numbers(visual.pose)
+            cube, at = solids.box(*(0.1 * proportions.size,) * 3), pose_numbers(visual.pose)
             found.append(Part(cube, WORLD if body is None else index[body], at, color_of(body), name=visual.name))
     return found
 
 
-def _told(flaws: dict) -> list[str]:
-    """One note for all files that could not be read, the first few by name."""
+def _told(flaws: list[str]) -> list[str]:
+    """One note for all files that could not be read, the first few by name, those with the same flaw together."""
     if not flaws:
         return []
-    first = list(flaws.values())[:LISTED]
+    files: dict[str, list[str]] = {}
+    for sentence in flaws[:LISTED]:
+        problem, _, source = sentence.rstrip(".").partition(" (")
+        files.setdefault(problem, []).append(source.removesuffix(")"))
+    told = [f"{problem}: {', '.join(own)}" if any(own) else problem for problem, own in files.items()]
     more = f"; and {len(flaws) - LISTED} more" if len(flaws) > LISTED else ""
-    return [f"links whose mesh cannot be shown are boxes: {'; '.join(first)}{more}."]
+    return [f"links whose mesh cannot be shown are boxes; {'; '.join(told)}{more}."]

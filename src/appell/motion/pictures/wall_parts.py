@@ -16,6 +16,9 @@ from appell.compile.function import Function
 from appell.display.level_set import level_set, thickened
 from appell.display.scene import Mesh, Part
 from appell.errors import ArgumentError
+from appell.model.constrained import ConstrainedRobot
+from appell.model.constraint import Rolling
+from appell.model.system import System
 from appell.motion.pictures.camera import level_axes
 from appell.motion.pictures.paint import LIGHT, paint
 from appell.motion.pictures.walls import LARGEST, extent
@@ -42,6 +45,13 @@ def wall_parts(
             color = paint(LIGHT, SOLID if normal is not None else CLEAR)
             parts.append(Part(mesh, color=color, layer="walls", name=name))
     return parts, notes
+
+
+def rolled_on(system: System) -> list[Any]:
+    """The curved surfaces on which wheels or balls of a system roll."""
+    if not isinstance(system, ConstrainedRobot):
+        return []
+    return [own.wall for own in system.constraints if isinstance(own, Rolling) and own.wall is not None]
 
 
 def wall_mesh(wall: Any, points: np.ndarray, up: np.ndarray, normal: np.ndarray | None) -> Mesh | None:

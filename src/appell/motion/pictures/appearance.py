@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
@@ -15,25 +16,26 @@ import numpy as np
 from appell.display.poses import poses
 from appell.display.scene import LAYERS, SHOWN, Actor, Color, Handle, Motion, Part, Slider, Strut
 from appell.dynamics import Dynamics
-from appell.errors import ArgumentError, unknown_name
+from appell.errors import ArgumentError, ModelError, unknown_name
 from appell.model.frame import Frame
 from appell.model.mechanism import Mechanism
 from appell.model.system import System
 from appell.motion.mechanisms.pose_check import check_pose
 from appell.motion.pictures.drawing import catalogue_of
 from appell.motion.pictures.layers import center_parts, frame_parts, inertia_parts, loop_parts
-from appell.motion.pictures.legs import Legs
+from appell.motion.pictures.legs import Linkage
 from appell.motion.pictures.limbs import Limbs
-from appell.motion.pictures.measure import Measure, measured_shape
 from appell.motion.pictures.paint import numbered
+from appell.motion.pictures.proportions import Proportions, proportions_of
 from appell.motion.pictures.shape import Shape, branches
 from appell.motion.pictures.visual_parts import pose_numbers, visual_parts
 
 TURN = math.pi  # a slider of an angle without limits goes so far to either side
+TRIES = 3  # configurations that tell whether it lies in a plane wherever it goes
 HANDLES = 12  # named frames up to which all can be taken hold of
 
 
-class Setting:
+class Appearance:
     """What is seen of a system, made once; actors at any configuration and in any motion share it."""
 
     def __init__(self, robot: System | Dynamics, *, layers: Iterable[str] = LAYERS, color: Color | None = None):
@@ -48,8 +50,17 @@ class Setting:
     # ---- what is seen
 
     @cached_property
-    def measure(self) -> Measure:
-        return measured_shape(self.shape, self.system.start)
+    def proportions(self) -> Proportions:
+        """At its start; it lies in a plane if it does so wherever it may go."""
+        own = proportions_of(self.shape, self.system.start)
+        if own.normal is None:
+            return own
+        rng = np.random.default_rng(0)
+        try:
+            anywhere = [self.system.random_configuration(rng) for _ in range(TRIES)]
+        except ModelError:  # loops that can be closed nowhere else
+            return own
+        return replace(own, normal=proportions_of(self.shape, np.array([self.system.start, *anywhere])).normal)
 
     @property
     def parts(self) -> tuple[Part, ...]:
@@ -66,28 +77,28 @@ class Setting:
 
     @cached_property
     def _set(self) -> tuple[list[Part], list[Strut], list[str]]:
-        shape, measure = self.shape, self.measure
+        shape, proportions = self.shape, self.proportions
         parts, struts, notes = self._links()
-        closing, rods = loop_parts(self.system, self.index, measure)
-        parts = [*parts, *closing, *frame_parts(shape, measure), *center_parts(shape, measure)]
-        return [*parts, *inertia_parts(shape, measure)], [*struts, *rods], notes
+        closing, rods = loop_parts(self.system, self.index, proportions)
+        parts = [*parts, *closing, *frame_parts(shape, proportions), *center_parts(shape, proportions)]
+        return [*parts, *inertia_parts(shape, proportions)], [*struts, *rods], notes
 
     def _links(self) -> tuple[list[Part], list[Strut], list[str]]:
         shape, tree = self.shape, self.system.tree
         if tree is None:
-            legs = Legs(shape, self.measure, self.color)
+            legs = Linkage(shape, self.proportions, self.color)
             return legs.parts(), legs.struts(), []
         if tree.visuals:
             branch = branches(tree)
             parts, notes = visual_parts(
                 tree,
                 shape.ellipsoids,
-                self.measure,
+                self.proportions,
                 lambda body: self.color or numbered(branch.get(body, 0)),
                 self.color,
             )
             return parts, [], notes
-        limbs = Limbs(shape, self.measure, self.color)
+        limbs = Limbs(shape, self.proportions, self.color)
         return limbs.parts(), limbs.struts(), []
 
     @property
@@ -101,9 +112,9 @@ class Setting:
         R, x = self.shape.places(self.system.sized("q", q, self.system.nq))
         return poses(R, x)
 
-    def measure_at(self, q: np.ndarray) -> Measure:
+    def proportions_at(self, q: np.ndarray) -> Proportions:
         """Size and plane over some configurations, which may be more than the robot's own at its start."""
-        return measured_shape(self.shape, q)
+        return proportions_of(self.shape, q)
 
     def actor(self, q=None, *, motion: Motion | None = None, name: str = "") -> Actor:
         """At q, its start if None; a pose out of reach is an error that names the leg."""
@@ -145,7 +156,7 @@ class Setting:
     def sliders(self, q: np.ndarray) -> tuple[Slider, ...]:
         """One for every coordinate; without limits, a turn, or as far as the robot is large, about where it starts."""
         system, found = self.system, []
-        ways = {"rad": TURN, "m": max(1.0, self.measure.size), "1": 1.0}
+        ways = {"rad": TURN, "m": max(1.0, self.proportions.size), "1": 1.0}
         for k, (name, unit) in enumerate(zip(system.coordinate_names, system.coordinate_units, strict=True)):
             (lower, upper), middle = system.ranges[k], 0.0 if unit != "m" else float(system.start[k])
             way = ways.get(unit, 1.0)
@@ -166,12 +177,12 @@ class Setting:
         return tuple(Handle(frame.name, self.index[frame.body or ""], pose_numbers(frame.pose)) for frame in frames)
 
     def _tips(self) -> list[str]:
-        """Links that carry no other; of a mechanism, what its legs hold: its last body."""
+        """Links that carry none but such as follow them; of a mechanism, what its legs hold: its last body."""
         tree = self.system.tree
         if tree is None:
             return self.shape.names[-1:]
-        parents = {link.parent for link in tree.links}
-        return [link.name for link in tree.links if link.name not in parents]
+        parents = {link.parent for link in tree.moving}
+        return [link.name for link in tree.moving if link.name not in parents]
 
     def _furthest(self, frames: list[Frame], tip: str) -> Frame | None:
         own = [frame for frame in frames if frame.body == tip]

@@ -10,14 +10,18 @@ from appell.motion.pictures.camera import placed
 from appell.motion.pictures.shape import Shape
 from appell.motion.pictures.walls import extent
 
-SLENDER = 0.09  # radius of a rod in its length
-THINNEST, THICKEST = 0.003, 0.03  # and in the size of all
+SLENDER = 0.1  # radius of a rod in its length
+THINNEST, THICKEST, LEGS = (
+    0.003,
+    0.045,
+    0.028,
+)  # and in the size of all; legs of mechanisms are no thicker than the last
 SHORT = 0.04  # of the size of all: a shorter line says nothing about how thick rods are
 LEAST = 1e-4  # of the size of all: the thinnest sheet that is drawn
 
 
 @dataclass(frozen=True, eq=False)
-class Measure:
+class Proportions:
     """The size of a system, the radius of its rods, and the normal of the plane that it lies in, if there is one."""
 
     size: float
@@ -29,7 +33,7 @@ class Measure:
         return LEAST * self.size
 
 
-def measured_shape(shape: Shape, q: np.ndarray) -> Measure:
+def proportions_of(shape: Shape, q: np.ndarray) -> Proportions:
     """At one configuration (nq), or over several (..., nq)."""
     scene = shape.at(q)
     points = scene.points(scene.bare)
@@ -41,4 +45,5 @@ def measured_shape(shape: Shape, q: np.ndarray) -> Measure:
     usual = float(np.quantile(all_of_them, 0.7)) if all_of_them.size else size
     camera = placed(scene.places, shape.system.gravity) if len(scene.places) else None
     normal = camera.axes[2] if camera is not None and camera.flat else None
-    return Measure(size, float(np.clip(SLENDER * usual, THINNEST * size, THICKEST * size)), normal)
+    thickest = LEGS if shape.system.tree is None else THICKEST
+    return Proportions(size, float(np.clip(SLENDER * usual, THINNEST * size, thickest * size)), normal)

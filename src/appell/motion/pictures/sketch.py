@@ -1,6 +1,6 @@
 """Where everything that can be seen of a system is: lines, joints, ellipsoids of inertia, at configurations.
 
-Whatever draws a system, as a still, a movie or a page, needs a `Scene` and nothing more; `Shape(dyn).at(q)` gives it.
+Whatever draws a system in lines needs a `Sketch` and nothing more; `Shape(dyn).at(q)` gives it.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import numpy as np
 
 
 @dataclass(frozen=True, eq=False)
-class Scene:
+class Sketch:
     """Where everything is: leading axes are those of the configurations."""
 
     segments: np.ndarray  # (..., segments, 2, 3) in the world
