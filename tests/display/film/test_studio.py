@@ -149,6 +149,24 @@ def test_a_clear_wall_tints_what_is_behind_it_and_nothing_else():
     np.testing.assert_allclose(picture(behind), (1 - opacity) * picture(bare) + opacity * picture(opaque), atol=2.5)
 
 
+def test_a_ball_that_comes_through_a_clear_wall_is_tinted_until_it_is_through():
+    """The wall stands, the ball moves towards the eye; where the ball is by then, by the ray of each pixel."""
+    opacity, options = 0.4, {"view": (-90, 0)}
+
+    def seen(color, t):
+        scene = moving(Part(sphere(0.3, 96), 0, color=RED), [0, 1], [at(0, 1, 0), at(0, -1, 0)], **options)
+        studio = Studio(Scene("", scene.actors, (sheet(3.0, 2.0, color),), **options), SIZE)
+        return studio, studio.at(t).astype(float)
+
+    for t, through in ((0.0, False), (0.25, False), (0.75, True), (1.0, True)):
+        studio, mixed = seen((*BLUE[:3], opacity), t)
+        bare, wall = seen((*BLUE[:3], 1e-3), t)[1], seen(BLUE, 0.0)[1]
+        inside = ~binary_dilation(np.isnan(met(studio, np.array([0.0, 1.0 - 2.0 * t, 0.0]), 0.3)), iterations=2)
+        assert inside.sum() > 500
+        expected = bare if through else (1 - opacity) * bare + opacity * wall
+        np.testing.assert_allclose(mixed[inside], expected[inside], atol=2.0)
+
+
 def test_veils_are_laid_from_far_to_near_whatever_their_order():
     near, far = sheet(1.0, 1.0, (*RED[:3], 0.5), at(0, -1, 0)), sheet(3.0, 3.0, (*BLUE[:3], 0.5), at(0, 1, 0))
     pictures = [picture(standing(*parts, view=(-90, 0))) for parts in ((near, far), (far, near))]
