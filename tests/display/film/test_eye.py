@@ -62,6 +62,9 @@ def test_what_reaches_behind_the_eye_is_cut():
     )
     corners, _, which = EYE.cut(floor, np.zeros_like(floor))
     assert set(which) == {0, 1}
+    turns = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])[:, 2]
+    before = np.cross(floor[:, 1] - floor[:, 0], floor[:, 2] - floor[:, 0])[:, 2]
+    assert (turns * before[which] > 0.0).all()  # a front stays a front
     count = np.zeros(320 * 240, int)
     for piece in fragments(EYE.project(corners) - [0.5, 0.5, 0.0], 320, 240):
         np.add.at(count, piece.sample, 1)

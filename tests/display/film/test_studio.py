@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.ndimage import binary_dilation
@@ -11,7 +13,7 @@ from appell.display.bearing import bearing
 from appell.display.film.canvas import FREE
 from appell.display.film.light import Light
 from appell.display.film.studio import Studio
-from appell.display.scene import SHOWN, Part, Scene
+from appell.display.scene import SHOWN, Part, Scene, Strut
 from appell.display.solids import box, sphere
 from film_scenes import BLUE, GREEN, RED, SIZE, at, ball, block, impact, moving, picture, sheet, standing
 
@@ -149,6 +151,24 @@ def test_a_clear_wall_tints_what_is_behind_it_and_nothing_else():
     np.testing.assert_allclose(picture(behind), (1 - opacity) * picture(bare) + opacity * picture(opaque), atol=2.5)
 
 
+def test_a_ball_that_comes_through_a_clear_wall_is_tinted_until_it_is_through():
+    """The wall stands, the ball moves towards the eye; where the ball is by then, by the ray of each pixel."""
+    opacity, options = 0.4, {"view": (-90, 0)}
+
+    def seen(color, t):
+        scene = moving(Part(sphere(0.3, 96), 0, color=RED), [0, 1], [at(0, 1, 0), at(0, -1, 0)], **options)
+        studio = Studio(Scene("", scene.actors, (sheet(3.0, 2.0, color),), **options), SIZE)
+        return studio, studio.at(t).astype(float)
+
+    for t, through in ((0.0, False), (0.25, False), (0.75, True), (1.0, True)):
+        studio, mixed = seen((*BLUE[:3], opacity), t)
+        bare, wall = seen((*BLUE[:3], 1e-3), t)[1], seen(BLUE, 0.0)[1]
+        inside = ~binary_dilation(np.isnan(met(studio, np.array([0.0, 1.0 - 2.0 * t, 0.0]), 0.3)), iterations=2)
+        assert inside.sum() > 500
+        expected = bare if through else (1 - opacity) * bare + opacity * wall
+        np.testing.assert_allclose(mixed[inside], expected[inside], atol=2.0)
+
+
 def test_veils_are_laid_from_far_to_near_whatever_their_order():
     near, far = sheet(1.0, 1.0, (*RED[:3], 0.5), at(0, -1, 0)), sheet(3.0, 3.0, (*BLUE[:3], 0.5), at(0, 1, 0))
     pictures = [picture(standing(*parts, view=(-90, 0))) for parts in ((near, far), (far, near))]
@@ -248,3 +268,20 @@ def test_the_view_is_as_chosen_else_face_on_else_aslant():
 
 def test_a_scene_of_nothing_is_white():
     assert (picture(Scene("", ())) == 255).all()
+
+
+def test_a_strut_reaches_from_body_to_body():
+    """Between a point of a body that moves and one of the world: as long as they are apart, and as thick as it is."""
+    scene = moving(Part(sphere(0.01), 0, color=BLUE), [0, 1], [at(0, 0, 0.5), at(0, 0, 2.0)], flat=(0.0, 1.0, 0.0))
+    ends = np.array([[0.0, 0.0, 0.0], [0.0, 0.0, 0.0]])
+    actor = replace(scene.actors[0], struts=(Strut((-1, 0), ends, 0.1, RED),))
+    studio = Studio(replace(scene, actors=(actor,)), SIZE)
+    scale = studio.eye.focal / np.linalg.norm(studio.eye.place)  # pixels a metre
+    for t, length in ((0.0, 0.5), (0.5, 1.25), (1.0, 2.0)):
+        red, _, blue = np.moveaxis(studio.at(t).astype(float), -1, 0)
+        rows, columns = np.nonzero(red > blue + 40)
+        assert abs(np.ptp(rows) + 1 - length * scale) < 2.0
+        assert abs(np.ptp(columns) + 1 - 0.2 * scale) < 2.0
+    nowhere = replace(actor, motion=replace(actor.motion, poses=np.full_like(actor.motion.poses, np.nan)))
+    nothing = picture(replace(scene, actors=(nowhere,)))
+    assert np.ptp(nothing, axis=-1).max() < 20  # grey lines of the grid, and no colour

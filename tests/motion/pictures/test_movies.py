@@ -80,7 +80,7 @@ def test_a_free_body_and_the_floor_that_it_falls_on_are_seen(tmp_path):
     assert record.walls == (ap.Plane(),)
     with_floor = frames(record.movie(tmp_path / "a.gif", slower=1.0, size=SIZE))
     far = frames(record.movie(tmp_path / "b.gif", walls=[ap.Plane((1, 0, 0), -0.6)], slower=1.0, size=SIZE))
-    assert np.abs(with_floor - far).max() > 50
+    assert (np.abs(with_floor - far)[0].max(axis=-1) > 15).sum() > 1000  # pixels
     free = ap.simulate(ap.Dynamics(free_body([], gravity=(0, 0, 0))), v0=[1, 0, 0, 0, 1, 0], until=0.1)
     assert len(frames(free.movie(tmp_path / "c.gif", slower=1.0, size=SIZE))) == 4  # 0, 0.04, 0.08, 0.1
 

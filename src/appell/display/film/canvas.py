@@ -41,17 +41,17 @@ class Canvas:
         corners, normals, which = self.eye.cut(solid.corners, solid.normals)
         flat = self.eye.project(corners) * [self.fine, self.fine, 1.0] - [0.5, 0.5, 0.0]
         colors = solid.colors[which]
-        surface = Surface(flat, normals, colors)
-        hidden = solid.closed[which] & (surface.area > 0.0)  # y is downwards
+        facets = Facets(flat, normals, colors)
+        hidden = solid.closed[which] & (facets.area > 0.0)  # y is downwards
         dense, clear = np.flatnonzero((colors[:, 3] >= 1.0) & ~hidden), np.flatnonzero(colors[:, 3] < 1.0)
         found = self._before(flat, dense, keys, first)
         np.maximum.at(keys, *found)
         won = np.flatnonzero(keys[found[0]] == found[1])
         sample, key = found[0][won], found[1][won]
-        lit = self._lit(surface, sample, (key & NUMBER) - first)
+        lit = self._lit(facets, sample, (key & NUMBER) - first)
         veiled, near = self._before(flat, clear, keys, first)
         number = (near & NUMBER) - first
-        veil = np.column_stack([self._lit(surface, veiled, number), colors[number, 3]])
+        veil = np.column_stack([self._lit(facets, veiled, number), colors[number, 3]])
         return sample, lit, sorted_veils(Veils(veiled, near, veil))
 
     def _before(self, flat: np.ndarray, which: np.ndarray, keys: np.ndarray, first: int):
@@ -65,15 +65,15 @@ class Canvas:
             found.append(key[before])
         return np.concatenate(samples), np.concatenate(found)
 
-    def _lit(self, surface: Surface, sample: np.ndarray, triangle: np.ndarray) -> np.ndarray:
+    def _lit(self, facets: Facets, sample: np.ndarray, triangle: np.ndarray) -> np.ndarray:
         """The colours (n, 3) of triangles at samples."""
         y, x = np.divmod(sample, self.width)
-        normals = surface.normals_at(triangle, x.astype(np.float32), y.astype(np.float32))
+        normals = facets.normals_at(triangle, x.astype(np.float32), y.astype(np.float32))
         rays = self.eye.rays(*self.positions(sample))
-        return self.light.on(surface.colors[triangle, :3], normals, rays)
+        return self.light.on(facets.colors[triangle, :3], normals, rays)
 
 
-class Surface:
+class Facets:
     """Normals all over triangles, from those at the corners: in a central projection these count by their nearness."""
 
     def __init__(self, flat: np.ndarray, normals: np.ndarray, colors: np.ndarray):

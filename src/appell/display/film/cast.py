@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -96,13 +96,16 @@ class Cast:
         moving = {(k, body) for k, body in groups if body != WORLD and restless[k][body]}
         still = {key: joined(group).placed(start[key]) for key, group in groups.items() if key not in moving}
         self.still = joined(still.values())
-        self.resting = [
-            own.box for (owner, _), own in still.items() if owner != WORLD
-        ]  # boxes of what actors have there
-        self.about = [own.box for own in groups[WORLD, WORLD]]  # and of each of the walls
+        # boxes of what actors have there, and of each of the walls
+        self.resting = [own.box for (owner, _), own in still.items() if owner != WORLD]
+        self.about = [own.box for own in groups[WORLD, WORLD]]
         self.moving = {key: joined(groups[key]) for key in sorted(moving)}
         struts = [(k, strut) for k, actor in enumerate(scene.actors) for strut in actor.struts]
-        self.struts = [(k, strut) for k, strut in struts if strut.layer in layers and strut.color[3] > 0.0]
+        self.struts = [
+            (k, strut, solid(cylinder(strut.radius, 1.0), strut.color))  # of unit length, to be stretched
+            for k, strut in struts
+            if strut.layer in layers and strut.color[3] > 0.0
+        ]
         struck = [mark for mark in marks(scene) if mark.arrows]
         longest = max((float(np.linalg.norm(vector)) for mark in struck for _, vector in mark.arrows), default=0.0)
         colors = kind_colors(scene)
@@ -112,7 +115,7 @@ class Cast:
         """All that moves, at a time."""
         poses = self._poses(t)
         found = [own.placed(poses[key]) for key, own in self.moving.items()]
-        return joined([*found, *(_rod(strut, [poses[k, body] for body in strut.bodies]) for k, strut in self.struts)])
+        return joined([*found, *(_rod(rod, _ends(k, strut, poses)) for k, strut, rod in self.struts)])
 
     def struck(self, t: float) -> Solid:
         """The arrows of what has just happened."""
@@ -125,7 +128,7 @@ class Cast:
         for t in np.unique(np.concatenate([np.empty(0), *map(self._times, self.scene.actors)])):
             poses = self._poses(t)
             found += [box @ rotations(poses[key]).T + poses[key][:3] for key, box in boxes.items()]
-            found += [_ends(strut, [poses[k, body] for body in strut.bodies]) for k, strut in self.struts]
+            found += [_ends(k, strut, poses) for k, strut, _ in self.struts]
         points = np.concatenate(found)
         points = points[np.isfinite(points).all(axis=1)]
         if not len(points):
@@ -149,18 +152,19 @@ class Cast:
         return found
 
 
-def _rod(strut: Strut, poses: Sequence[np.ndarray]) -> Solid:
-    """The strut where its bodies are; nothing if its ends are in one place, or nowhere."""
-    start, end = _ends(strut, poses)
-    length = float(np.linalg.norm(end - start))
+def _rod(rod: Solid, ends: np.ndarray) -> Solid:
+    """A rod of unit length along z, stretched between two ends; nothing if these are in one place, or nowhere."""
+    way = ends[1] - ends[0]
+    length = float(np.linalg.norm(way))
     if not (np.isfinite(length) and length > 0.0):
         return joined([])
-    return solid(cylinder(strut.radius, length), strut.color).placed(_aimed((start + end) / 2.0, end - start))
+    return replace(rod, corners=rod.corners * [1.0, 1.0, length]).placed(_aimed(ends.mean(axis=0), way))
 
 
-def _ends(strut: Strut, poses: Sequence[np.ndarray]) -> np.ndarray:
-    ends = zip(poses, np.asarray(strut.ends, float), strict=True)
-    return np.array([rotations(pose) @ end + pose[:3] for pose, end in ends])
+def _ends(actor: int, strut: Strut, poses: dict[tuple[int, int], np.ndarray]) -> np.ndarray:
+    """Of a strut of an actor, in the world: (2, 3)."""
+    own = [poses[actor, body] for body in strut.bodies]
+    return np.array([rotations(pose) @ end + pose[:3] for pose, end in zip(own, np.asarray(strut.ends), strict=True)])
 
 
 def _arrows(mark: Mark, radius: float, color: Color) -> Solid:

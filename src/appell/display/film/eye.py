@@ -53,20 +53,21 @@ class Eye:
     def cut(self, corners: np.ndarray, normals: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Triangles before the eye: those that reach behind it are cut; corners, normals, and which they were."""
         depth = (self.place - corners) @ self.axes[2] - self.near
-        inside = (depth > 0.0).sum(axis=1)
-        whole = np.flatnonzero(inside == 3)
-        if len(whole) + int((inside == 0).sum()) == len(corners):
-            return corners[whole], normals[whole], whole
+        inside = depth > 0.0
+        count = inside.sum(axis=1)
+        whole = np.flatnonzero(count == 3)
         pieces = [(corners[whole], normals[whole], whole)]
-        for count, picks in ((1, ((0, 3, 5),)), (2, ((0, 1, 4), (0, 4, 5)))):
-            found = np.flatnonzero(inside == count)
-            order = np.argsort(-depth[found], axis=1, kind="stable")  # what is before the eye comes first
+        for least, picks in ((1, ((0, 3, 5),)), (2, ((0, 1, 4), (0, 4, 5)))):
+            found = np.flatnonzero(count == least)
+            if not len(found):
+                continue
+            start = np.argmax(inside[found], axis=1) if least == 1 else np.argmin(inside[found], axis=1) + 1
+            order = (start[:, None] + np.arange(3)) % 3  # those before the eye come first, and turn as before
             d = np.take_along_axis(depth[found], order, axis=1)
-            for pick in picks:
-                own = [
-                    _with_cuts(np.take_along_axis(a[found], order[:, :, None], axis=1), d) for a in (corners, normals)
-                ]
-                pieces.append((own[0][:, pick], own[1][:, pick], found))
+            own = [_with_cuts(np.take_along_axis(a[found], order[:, :, None], axis=1), d) for a in (corners, normals)]
+            pieces += [(own[0][:, pick], own[1][:, pick], found) for pick in picks]
+        if len(pieces) == 1:
+            return pieces[0]
         joined = [np.concatenate(parts) for parts in zip(*pieces, strict=True)]
         return joined[0], joined[1], joined[2]
 
