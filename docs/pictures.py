@@ -5,10 +5,13 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+import numpy as np
+from PIL import Image
+
 import appell as ap
+from appell.display.film.film import image
 from appell.motion.pictures.look import WIDE, new_figure, save, styled
-from appell.motion.pictures.picture import Picture
-from appell.motion.pictures.shape import Shape
+from appell.motion.pictures.stage import staged_record
 
 
 def ball(folder: Path) -> None:
@@ -30,16 +33,10 @@ def systems(folder: Path) -> None:
 
 def fall(folder: Path) -> None:
     """Four instants of a movie: the tree robot of Shafei and Shafei 2018 in a round wall."""
-    dyn = ap.Dynamics(ap.load("tree10"))
-    record = ap.simulate(dyn, until=1.1, contacts=ap.Contact("all", ap.Circle(2.5)))
-    with styled():
-        figure = new_figure(WIDE, 2.6)
-        for axes, t in zip(figure.subplots(1, 4), (0.0, 0.3852, 0.8, 1.0823), strict=True):
-            picture = Picture(axes, Shape(dyn).at(record(t)[0]), dyn.system.gravity, record.walls)
-            picture.show()
-            axes.set_axis_off()
-            axes.set_title(f"t = {t:.3f} s")
-        save(figure, folder / "fall.png")
+    record = ap.simulate(ap.Dynamics(ap.load("tree10")), until=1.1, contacts=ap.Contact("all", ap.Circle(2.5)))
+    scene = staged_record(record)
+    shots = [image(scene, t, (300, 320)) for t in (0.0, 0.3852, 0.8, 1.0823)]
+    Image.fromarray(np.concatenate(shots, axis=1)).quantize(128).save(folder / "fall.png", optimize=True)
 
 
 if __name__ == "__main__":

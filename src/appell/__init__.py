@@ -105,6 +105,7 @@ _LATER: dict[str, tuple[str, str | None]] = {
     "to_mjcf": ("appell.describe.write", "to_mjcf"),
     "to_toml": ("appell.describe.write", "to_toml"),
     "to_urdf": ("appell.describe.write", "to_urdf"),
+    "view": ("appell.motion", "view"),
 }
 
 if TYPE_CHECKING:  # so that a type checker knows them too
@@ -116,7 +117,7 @@ if TYPE_CHECKING:  # so that a type checker knows them too
     from appell.describe.write import to_mjcf, to_toml, to_urdf
     from appell.learning import gym_env
     from appell.model import constraint, shapes
-    from appell.motion import Path, Record, Records, draw, to_html
+    from appell.motion import Path, Record, Records, draw, to_html, view
     from appell.simulation import Circle, Contact, Cylinder, Implicit, Plane, Sampled, Sphere, rollout, simulate, to_fmu
     from appell.sweeps import grid, sweep
 
@@ -225,6 +226,7 @@ __all__ = [
     "to_urdf",
     "trace",
     "tree_names",
+    "view",
     "zoo_names",
 ]
 

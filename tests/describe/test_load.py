@@ -15,7 +15,7 @@ from robots import example_urdfs, zoo
 
 
 def test_the_zoo_has_its_robots():
-    assert tree_names() == ("panda", "pendulum", "planar-2r", "puma", "stanford", "tree10", "two-body")
+    assert tree_names() == ("box", "panda", "pendulum", "planar-2r", "puma", "stanford", "tree10", "two-body")
     assert zoo_names() == tuple(sorted({*tree_names(), *constrained_names(), *MECHANISMS}))
 
 

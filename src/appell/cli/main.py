@@ -33,6 +33,7 @@ from appell.cli import (
     sweep,
     torques,
     trajectory,
+    view,
     workspace,
 )
 from appell.cli.compiling import compiling_told
@@ -89,6 +90,7 @@ app = typer.Typer(
 for command in (  # in the order of the panels of `options`, under which the help lists them
     robots,
     info,
+    view,
     workspace,
     formulations,
     count,

@@ -39,3 +39,14 @@ Force = Annotated[bool, typer.Option("--force", help="Write over files that are 
 Json = Annotated[
     bool, typer.Option("--json", help="The answer as JSON on stdout, in full and in SI units; remarks on stderr.")
 ]
+Walls = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--wall",
+        help="plane:nx,ny,nz or with its offset plane:nx,ny,nz,d; sphere:r, circle:r or cylinder:r, then the "
+        "center ,x,y,z (a circle ,x,y) and the axis ,ax,ay,az if wanted. In m; may be repeated.",
+    ),
+]
+Outside = Annotated[bool, typer.Option(help="The robot is outside the round walls.")]
+Port = Annotated[int, typer.Option(min=0, max=65535, help="Of the page on this machine; any that is free if 0.")]
+NoBrowser = Annotated[bool, typer.Option("--no-browser", help="Say where the page is, and open no browser.")]

@@ -9,15 +9,22 @@ import typer
 
 from appell.cli import completions
 from appell.cli.answers import table, tell
-from appell.cli.options import SIMULATE, Actuators, Base, Force, Json, Output, Physical, Plot, RobotName
-from appell.errors import ArgumentError, unknown_name
+from appell.cli.options import (
+    SIMULATE,
+    Actuators,
+    Base,
+    Force,
+    Json,
+    NoBrowser,
+    Output,
+    Outside,
+    Physical,
+    Plot,
+    Port,
+    RobotName,
+    Walls,
+)
 
-WALLS = {
-    "plane": "nx,ny,nz,offset",
-    "sphere": "radius,x,y,z",
-    "circle": "radius,x,y",
-    "cylinder": "radius,x,y,z,ax,ay,az",
-}
 LONGEST = 20  # events listed
 
 
@@ -34,14 +41,8 @@ def register(app: typer.Typer) -> None:
         ] = "",
         v: Annotated[str, typer.Option(help="Velocity at the start, rad/s or m/s; rest if not given.")] = "",
         torque: Annotated[str, typer.Option(help="Constant actuator forces, N m or N; none if not given.")] = "",
-        wall: Annotated[
-            list[str] | None,
-            typer.Option(
-                help="plane:nx,ny,nz or with its offset plane:nx,ny,nz,d; sphere:r, circle:r or cylinder:r, then the "
-                "center ,x,y,z (a circle ,x,y) and the axis ,ax,ay,az if wanted. In m; may be repeated."
-            ),
-        ] = None,
-        outside: Annotated[bool, typer.Option(help="The robot is outside the round walls.")] = False,
+        wall: Walls = None,
+        outside: Outside = False,
         points: Annotated[str, typer.Option(help="Frames that meet the walls, with commas.")] = "all",
         restitution: Annotated[float, typer.Option(help="0: no bounce, 1: no loss.")] = 1.0,
         friction: Annotated[float, typer.Option(help="Coulomb's coefficient at the walls.")] = 0.0,
@@ -61,15 +62,18 @@ def register(app: typer.Typer) -> None:
         output: Output = None,
         plot: Plot = None,
         movie: Annotated[Path | None, typer.Option(help="GIF or MP4 to write.")] = None,
-        view: Annotated[bool, typer.Option("--view", help="Show the pictures, or a plot, on the screen.")] = False,
+        view: Annotated[bool, typer.Option("--view", help="Show the motion in the browser, until Ctrl-C.")] = False,
+        port: Port = 0,
+        no_browser: NoBrowser = False,
         force: Force = False,
     ) -> None:
         """The motion of a robot from a start, with walls in its way."""
         from appell.cli.numbers import numbers
-        from appell.cli.pictures import write_pictures
+        from appell.cli.pictures import stay, write_pictures
         from appell.cli.reading import read_system
         from appell.cli.screen import say, screen
         from appell.cli.targets import MOVIES, PICTURES, RECORDS, check_target
+        from appell.cli.walls import surface
         from appell.dynamics import Dynamics
         from appell.simulation import Contact
         from appell.simulation import simulate as run
@@ -78,7 +82,7 @@ def register(app: typer.Typer) -> None:
             check_target(path, force, endings)
         model = read_system(robot, base, physical)
         names = "all" if points == "all" else points.split(",")
-        contacts = [Contact(names, _surface(text, not outside), restitution, friction) for text in wall or []]
+        contacts = [Contact(names, surface(text, not outside), restitution, friction) for text in wall or []]
         start = {"q0": ("--q", q, model.nq), "v0": ("--v", v, model.nv), "torque": ("--torque", torque, model.nu)}
         given: dict[str, Any] = {
             name: numbers(text, flag, size) if text else None for name, (flag, text, size) in start.items()
@@ -94,33 +98,12 @@ def register(app: typer.Typer) -> None:
         if output is not None:
             motion.write(output, overwrite=True)
             say(console, f"written {output}")
-        for told in write_pictures(motion, plot, movie, view):
+        for told in write_pictures(motion, plot, movie):
             say(console, told)
+        if view:
+            stay(motion.view(port=port, open_browser=not no_browser, wait=False), console)
         if not motion.finished:
             raise typer.Exit(1)
-
-
-def _surface(text: str, inside: bool):
-    """A wall from its text, kind:numbers."""
-    from appell.cli.numbers import numbers
-    from appell.simulation import Circle, Cylinder, Plane, Sphere
-
-    kind, _, rest = text.partition(":")
-    if kind not in WALLS:
-        raise ArgumentError(unknown_name("wall", kind, WALLS, "appell simulate"))
-    given = numbers(rest, f"--wall {kind}")
-    most = WALLS[kind].count(",") + 1
-    if len(given) > most or (kind == "plane" and len(given) < 3):
-        raise ArgumentError(f"--wall is '{text}'.", expected=f"{kind}:{WALLS[kind]}, the last ones optional")
-    if kind == "plane":
-        return Plane(given[:3], float(given[3]) if len(given) > 3 else 0.0)
-    radius, center = float(given[0]), tuple(given[1 : 3 if kind == "circle" else 4])
-    if center and len(center) < (2 if kind == "circle" else 3):
-        raise ArgumentError(f"--wall is '{text}'.", expected=f"{kind}:{WALLS[kind]}, the center whole or not at all")
-    place = {"center": center} if center else {}
-    if kind == "cylinder" and len(given) > 4:
-        return Cylinder(radius, center, axis=given[4:], inside=inside)
-    return {"sphere": Sphere, "circle": Circle, "cylinder": Cylinder}[kind](radius, inside=inside, **place)
 
 
 def _answer(motion: Any) -> dict[str, Any]:

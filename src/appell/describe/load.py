@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from difflib import get_close_matches
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any
 
-from appell.describe.catalogues import PREFIX, described
+from appell.describe.catalogues import described, example, examples
 from appell.describe.files import KINDS, is_directory, read_text
 from appell.describe.formats import BEFORE, format_of_file, format_of_text, format_of_xml
 from appell.describe.looks import MeshFiles
 from appell.describe.mechanism_toml import makers, refuse_options
+from appell.describe.srdf import with_posture
 from appell.describe.toml import read_toml
 from appell.describe.urdf import read_urdf
 from appell.describe.values import shortened
@@ -61,11 +63,12 @@ def load(
 ) -> System:
     """The robot or mechanism of a zoo name, of a file, or of the text of one: load("puma"), load("arm.urdf").
 
-    Files may be .urdf, .xacro, .xml and .mjcf (MJCF), .sdf or .toml; "robot_descriptions:panda_description" is a robot
-    of that package, "package://talos_data/robots/talos.urdf" a file of a package of ROS. `base` is how the root link
-    stands on the world: fixed, floating, planar or spherical. With `physical=False` a link that lacks its inertia
-    counts as massless, and bodies that cannot exist are accepted; one warning names them all. With `mimic=False` every
-    mimic joint gets a coordinate of its own. `loops` are constraints that the description does not have:
+    Files may be .urdf, .xacro, .xml and .mjcf (MJCF), .sdf or .toml; "robot_descriptions:panda_description" and
+    "example-robot-data:talos" are robots of these packages, and so is "talos" where the second is installed;
+    "package://talos_data/robots/talos.urdf" is a file of a package of ROS. `base` is how the root link stands on the
+    world: fixed, floating, planar or spherical. With `physical=False` a link that lacks its inertia counts as massless,
+    and bodies that cannot exist are accepted; one warning names them all. With `mimic=False` every mimic joint gets a
+    coordinate of its own. `loops` are constraints that the description does not have:
     load("leg.urdf", loops=[ap.Point("rod", "heel")]). `base`, `mimic` and `loops` are for trees. `without` names what
     is to be left out of an MJCF instead of refused, such as "tendon" or "fluid"; `arguments` are those of a xacro file.
     `package_dirs` are folders in which mesh files are looked for, package:// names among them, before those that ROS
@@ -85,7 +88,10 @@ def load(
     elif isinstance(source, str) and (format := format_of_text(source)):
         system = load_text(source.lstrip(BEFORE), format, **options)
     else:
-        system = _load_file(source, _where(source, options["files"]), arguments, options)
+        path = _installed(source)
+        system = _load_file(source, path or _path(source, options["files"]), arguments, options)
+        if path is not None and path in examples().values() and isinstance(system, Robot):
+            system = with_posture(system, path)
     return _closed(system if name is None else _renamed(system, name), tuple(loops))
 
 
@@ -122,19 +128,21 @@ def _renamed(system: Any, name: str) -> System:
     return replace(system, name=name)
 
 
-def _where(source: Any, files: MeshFiles) -> Path:
-    """The file that a path, a package://... name or a catalogue's name stands for."""
-    if not isinstance(source, str) or not source.startswith((PREFIX, PACKAGE)):
-        return _path(source)
-    if source.startswith(PREFIX):
-        return described(source)
-    if (found := files.find(source)) == source:
-        hint = "package_dirs=[...] names folders that hold packages, ROS_PACKAGE_PATH too"
-        raise DescriptionError(f"{shortened(source)} is in no package that can be found.", hint=hint)
-    return Path(found)
+def _installed(source: Any) -> Path | None:
+    """The file of a robot of a package, by its name, or by its bare name if nothing else is called so."""
+    if not isinstance(source, str):
+        return None
+    is_word = bool(source) and not Path(source).suffix and len(Path(source).parts) == 1
+    return described(source) or (example(source) if is_word and not is_directory(Path(source)) else None)
 
 
-def _path(source: Any) -> Path:
+def _path(source: Any, files: MeshFiles) -> Path:
+    """The file that a path, or a package://... name, stands for."""
+    if isinstance(source, str) and source.startswith(PACKAGE):
+        if (found := files.find(source)) == source:
+            hint = "package_dirs=[...] names folders that hold packages, ROS_PACKAGE_PATH too"
+            raise DescriptionError(f"{shortened(source)} is in no package that can be found.", hint=hint)
+        return Path(found)
     try:
         return Path(source)
     except TypeError:
@@ -211,4 +219,9 @@ def _not_a_description(source: str | Path, path: Path) -> DescriptionError:
         expected = f"{KINDS}, or a robot of the zoo: " + ", ".join(zoo_names())
         return DescriptionError(problem, expected=expected)
     problem = unknown_name("robot", str(source), zoo_names(), "The zoo")
-    return DescriptionError(problem, expected=f"one of these, or the path of {KINDS}")
+    known = {short for name in examples() for short in (name, name.partition("_")[0])}
+    close = get_close_matches(str(source), sorted(known), n=1)
+    hint = f"'{close[0]}', which is a robot of example-robot-data" if close else ""
+    if not known:
+        hint = "pip install example-robot-data, whose robots are found by their names too"
+    return DescriptionError(problem, expected=f"one of these, or the path of {KINDS}", hint=hint)

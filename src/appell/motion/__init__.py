@@ -29,6 +29,7 @@ from appell.motion.paths.scaled import Scaled, time_optimal
 from appell.motion.paths.spline import Interpolated, Spline
 from appell.motion.pictures.drawing import draw
 from appell.motion.pictures.pages import to_html
+from appell.motion.pictures.view import view
 from appell.motion.record import Record
 from appell.motion.records import Records
 
@@ -61,6 +62,7 @@ __all__ = [
     "singularity",
     "time_optimal",
     "to_html",
+    "view",
     "workspace",
     "zyz",
 ]

@@ -29,7 +29,7 @@ from appell.motion.convert import to_csv, to_pandas, to_xarray
 from appell.motion.curve import Curve
 from appell.motion.event import Event
 from appell.motion.paths.spline import Interpolated, Spline
-from appell.motion.pictures.methods import movie, plot, to_html
+from appell.motion.pictures.methods import movie, plot, to_html, view
 from appell.motion.units import QUANTITIES, SCALARS, in_si
 
 if TYPE_CHECKING:
@@ -244,7 +244,7 @@ class Record:
         return replace(self, data=self.data if (factors == 1.0).all() else self.data * factors, units=units)
 
     to_csv, to_pandas, to_xarray = to_csv, to_pandas, to_xarray
-    plot, movie, to_html = plot, movie, to_html
+    plot, movie, to_html, view = plot, movie, to_html, view
 
     def write(self, path: str | FilePath, *, overwrite: bool = False) -> None:
         """To .csv, .npz (all of it, the motion between samples included) or .parquet."""

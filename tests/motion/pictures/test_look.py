@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -44,9 +43,9 @@ def test_the_ending_chooses_the_format(ending, tmp_path):
     assert (tmp_path / f"a.{ending}").read_bytes().startswith(begin)
 
 
-def test_without_matplotlib_the_error_says_what_to_install(monkeypatch, tmp_path):
+def test_without_matplotlib_the_error_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    for write in (RECORD.plot, lambda: RECORD.plot("a.png"), lambda: RECORD.movie(tmp_path / "a.gif")):
+    for write in (RECORD.plot, lambda: RECORD.plot("a.png")):
         with pytest.raises(ap.ArgumentError, match=r"matplotlib(.|\n)*pip install 'appell\[plots\]'"):
             write()
 
@@ -99,21 +98,3 @@ def test_the_command_line_refuses_a_picture_before_the_run(tmp_path):
     assert run("--plot", tmp_path / "a.png").exit_code == 1
     assert (tmp_path / "a.png").read_text() == "kept"
     assert run("--plot", tmp_path / "a.png", "--force").exit_code == 0
-
-
-def test_view_shows_the_picture_or_says_where_it_is(monkeypatch, tmp_path):
-    for name in ("DISPLAY", "WAYLAND_DISPLAY"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setattr(sys, "platform", "linux")
-    result = run("--view")
-    assert "no screen" in result.output
-    path = Path(result.output.split("drawn ")[1].split("\n")[0].strip())
-    assert path.stat().st_size > 10_000
-    path.unlink()
-    path.parent.rmdir()
-    shown = []
-    monkeypatch.setenv("DISPLAY", ":0")
-    monkeypatch.setattr("webbrowser.open", lambda url: bool(shown.append(url)) or True)
-    result = run("--view", "--plot", tmp_path / "a.png")
-    assert "no screen" not in result.output
-    assert shown == [(tmp_path / "a.png").as_uri()]

@@ -9,9 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from appell.errors import ArgumentError
+from appell.display.bearing import bearing, level_axes
 
-AZIMUTH, ELEVATION = -55.0, 20.0  # degrees
 FLAT = 1e-6  # thickness of a scene in one plane, relative to its size
 
 
@@ -50,46 +49,14 @@ def placed(points: np.ndarray, gravity, view: tuple[float, float] | None = None)
     up = upwards(gravity)
     normal = _normal(points) if view is None else None
     if normal is not None:
-        return Camera(_face_on(normal, up), up, flat=True)
-    try:
-        azimuth, elevation = np.radians([float(angle) for angle in (view or (AZIMUTH, ELEVATION))])
-    except (TypeError, ValueError):
-        raise ArgumentError(f"the view is {view!r}.", expected="(azimuth, elevation) in degrees") from None
-    first, second, _ = level_axes(up)
-    across = np.cos(azimuth) * first + np.sin(azimuth) * second
-    near = np.cos(elevation) * across + np.sin(elevation) * up
-    right = np.cross(up, across)
-    return Camera(np.array([right, np.cross(near, right), near]), up)
+        return Camera(bearing(up, normal), up, flat=True)
+    return Camera(bearing(up, view=view), up)
 
 
 def _normal(points: np.ndarray) -> np.ndarray | None:
     """The normal of the plane in which all points lie, if there is one and only one."""
     _, sizes, turn = np.linalg.svd(points - points.mean(axis=0), full_matrices=False)
     return turn[2] if len(sizes) == 3 and sizes[2] <= FLAT * sizes[0] and sizes[1] > FLAT * sizes[0] else None
-
-
-def level_axes(up: np.ndarray) -> np.ndarray:
-    """A right-handed system with `up` last, its first axis as near to x as can be."""
-    first = np.eye(3)[0 if abs(up[0]) < 0.9 else 1]
-    first = first - (first @ up) * up
-    first /= np.linalg.norm(first)
-    return np.array([first, np.cross(up, first), up])
-
-
-def _face_on(normal: np.ndarray, up: np.ndarray) -> np.ndarray:
-    """Right, up and towards the viewer, for a plane that is looked at from the side or from above."""
-    along = up - (up @ normal) * normal
-    if np.linalg.norm(along) < 0.1:
-        _, second, _ = level_axes(up)
-        near = normal if normal @ up > 0.0 else -normal
-        upward = second - (second @ near) * near
-    else:
-        near, upward = normal, along
-    upward = upward / np.linalg.norm(upward)
-    right = np.cross(upward, near)
-    if np.linalg.norm(along) >= 0.1 and right[np.argmax(np.abs(right))] < 0.0:
-        right, near = -right, -near
-    return np.array([right, upward, near])
 
 
 def _axis(direction: np.ndarray) -> str:

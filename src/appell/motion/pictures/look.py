@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import math
-import os
-import sys
-import webbrowser
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path as FilePath
 from typing import Any
 
+from appell.display.palette import COLORS
+from appell.display.target import check_target, replacing
 from appell.errors import ArgumentError
 
-COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#4d4d4d")  # Okabe and Ito's, but yellow
 BLUE, RED, GREY = COLORS[0], COLORS[1], "#8a8f98"  # what it is about, what stands out, what is there for orientation
 INK, FAINT, SCALE = "#333333", "#e6e8eb", "viridis_r"  # letters and what is exact, grids, and numbers shown as colours
 DASHES = ("-", "--", ":", "-.")  # when there are more lines than colours
@@ -131,19 +129,7 @@ def new_figure(width: float, height: float) -> Any:
 
 def check_picture(path: str | FilePath, endings: tuple[str, ...] = ()) -> FilePath:
     """The path of a picture, or an error if none can be written there; worth asking before the work."""
-    if not isinstance(path, (str, FilePath)):
-        raise ArgumentError(f"a picture cannot be written to {path!r}.", expected="the name of a file")
-    known, found = endings or _endings(), FilePath(path)
-    if found.suffix.lower() not in known:
-        raise ArgumentError(
-            f"'{found.name}' is no file that this picture can be written to.",
-            expected=f"a name that ends in {', '.join(known)}",
-        )
-    if not found.parent.is_dir():
-        raise ArgumentError(f"there is no folder '{found.parent}' to write '{found.name}' to.", hint="make it first")
-    if found.is_dir():
-        raise ArgumentError(f"{found} is a folder.", expected="the name of a file")
-    return found
+    return check_target(path, endings or _endings())
 
 
 def _endings() -> tuple[str, ...]:
@@ -154,29 +140,9 @@ def _endings() -> tuple[str, ...]:
         return tuple(sorted(f".{ending}" for ending in FigureCanvasAgg.get_supported_filetypes()))
 
 
-@contextmanager
-def replacing(path: FilePath) -> Iterator[FilePath]:
-    """A file to write to that takes the place of `path` when it is whole, and leaves nothing behind if it fails."""
-    part = path.with_name(f".{path.stem}.{os.getpid()}.part{path.suffix}")
-    try:
-        yield part
-        part.replace(path)
-    except OSError as error:
-        raise ArgumentError(f"the picture cannot be written to {path}: {error.strerror or error}.") from None
-    finally:
-        part.unlink(missing_ok=True)
-
-
 def save(figure: Any, path: str | FilePath) -> FilePath:
     """Write a figure in the format of the file's ending; a file that is there is replaced."""
     found = check_picture(path)
     with styled(), replacing(found) as part:
         figure.savefig(part, dpi=DPI, format=found.suffix[1:].lower())
     return found
-
-
-def opened(path: FilePath) -> bool:
-    """Whether the machine has a screen, on which the file is then shown by the program that is there for it."""
-    if sys.platform.startswith("linux") and not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
-        return False
-    return webbrowser.open(path.resolve().as_uri())

@@ -7,6 +7,7 @@ from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from appell.display.viewer import Viewer
     from appell.dynamics import Dynamics
     from appell.model.system import System
     from appell.motion.record import Record
@@ -71,6 +72,7 @@ def movie(
     slower: float | None = None,
     view: tuple[float, float] | None = None,
     inertia: bool = False,
+    size: tuple[int, int] = (800, 600),
     progress: bool | None = None,
 ) -> FilePath:
     """The motion in space as GIF, or as MP4 where ffmpeg is installed; returns the path.
@@ -78,14 +80,36 @@ def movie(
         record.movie("swing.gif")
         Record.read("swing.csv").movie("swing.gif", ap.load("puma"))
 
-    Upright against gravity (z up if there is none), equal scales, the time in the title; aslant, or face on if
-    everything lies in one plane; `view` is (azimuth, elevation) in degrees. Records of `simulate` know their robot and
-    their walls; others are told. `slower` than life by a factor; if None, so that the movie lasts 2 to 20 s.
-    `inertia=True` shows the ellipsoids of all bodies, and not only of those of which nothing else is seen.
+    The scene that `record.view()` shows, drawn with no screen: upright against gravity (z up if there is none), events
+    on a time line, impulses as arrows where they strike; aslant, or face on if everything lies in one plane; `view` is
+    (azimuth, elevation) in degrees. Records of `simulate` know their robot and their walls; others are told. `slower`
+    than life by a factor; if None, so that the movie lasts 2 to 20 s. `inertia=True` shows the ellipsoids of all
+    bodies, and not only of those of which nothing else is seen. `size` is (width, height) in pixels.
     """
     from appell.motion.pictures.movie import write_movie
 
-    return write_movie(record, path, robot, walls, slower, view, inertia, progress)
+    return write_movie(record, path, robot, walls, slower, view, inertia, size, progress)
+
+
+def view(
+    record: Record,
+    *others: Record,
+    robot: System | Dynamics | None = None,
+    walls: Iterable[Any] | None = None,
+    port: int = 0,
+    open_browser: bool = True,
+    wait: bool | None = None,
+) -> Viewer:
+    """The motion in a page of the browser: play, pause, scrub, events on the time line; others over it.
+
+        record.view()
+        Record.read("swing.csv").view(robot=ap.load("puma"))
+
+    Robot and walls are those of `movie`; `port`, `open_browser` and `wait` those of `ap.view`.
+    """
+    from appell.motion.pictures.view import view as shown
+
+    return shown(record, *others, robot=robot, walls=walls, port=port, open_browser=open_browser, wait=wait)
 
 
 def to_html(

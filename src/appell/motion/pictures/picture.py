@@ -24,7 +24,7 @@ TRIAD = 0.75  # inches
 
 
 class Picture:
-    """What stands still is drawn once; `show` draws a configuration of the scene."""
+    """A scene at one configuration: the frame, walls and grid, and `show` draws what is in them."""
 
     def __init__(
         self,
@@ -60,10 +60,10 @@ class Picture:
         self.centers = axes.scatter([], [], s=14, zorder=4)
         self.joints = axes.scatter([], [], s=14, color="white", edgecolors=INK, linewidths=0.9, zorder=5)
 
-    def show(self, index: tuple[int, ...] = ()) -> None:
-        """Draw one configuration of the scene."""
+    def show(self) -> None:
+        """Draw the configuration of the scene."""
         scene, project = self.scene, self.camera.project
-        segments = scene.segments[index]
+        segments = scene.segments
         seen = project(segments)
         order = np.argsort(seen[..., 2].mean(axis=-1))  # what is nearer covers what is behind
         self.lines.set_segments(list(seen[order][..., :2]))
@@ -72,14 +72,14 @@ class Picture:
         if self.shaded:
             fall = (segments @ self.camera.up - self.level)[..., None] * self.camera.up
             self.shadow.set_segments(list(project(segments - fall)[..., :2]))
-        centers = project(scene.centers[index])[self.solid, :2]
-        half = self.camera.axes[:2] @ scene.axes[index][self.solid]
+        centers = project(scene.centers)[self.solid, :2]
+        half = self.camera.axes[:2] @ scene.axes[self.solid]
         colors = [COLORS[k % len(COLORS)] for k in np.flatnonzero(self.solid)]
         self.bodies.set_verts([_ellipse(c, h) for c, h in zip(centers, half, strict=True)])
         self.bodies.set_color(colors)
         self.centers.set_offsets(centers)
         self.centers.set_color(colors)
-        self.joints.set_offsets(project(scene.joints[index])[:, :2])
+        self.joints.set_offsets(project(scene.joints)[:, :2])
 
     def fit(self, figure: Any) -> None:
         """Give a figure with this picture alone the shape of what is on it."""

@@ -1,0 +1,54 @@
+"""The pictures of docs/viewing.md: pages of live robots and of records in a real Chromium, as a user has them.
+
+    python docs/screenshots.py
+
+Needs chromium and chromium-driver of the system, selenium, pillow and the package example-robot-data.
+"""
+
+from __future__ import annotations
+
+import io
+import sys
+import tempfile
+from pathlib import Path
+
+from PIL import Image
+
+import appell as ap
+
+HERE = Path(__file__).resolve().parent
+COLORS = 160  # of a file; shades of a robot need no more
+
+
+def main() -> None:
+    sys.path.insert(0, str(HERE.parent / "tests"))
+    from browser import start_browser
+
+    tree = ap.Dynamics(ap.load("tree10"))
+    box = ap.Dynamics(ap.load("box"))
+    ground = ap.Contact("all", ap.Plane(), 0.5, 0.4)
+    shown = {
+        "view-talos": (ap.load("talos"), 0.0),
+        "view-tree10": (ap.simulate(tree, until=1.5, contacts=ap.Contact("all", ap.Circle(2.5))), 0.59),
+        "view-box": (ap.simulate(box, until=2.0, contacts=ground), 0.68),
+    }
+    with tempfile.TemporaryDirectory() as folder:
+        browser = start_browser(Path(folder))
+        for name, (thing, time) in shown.items():
+            with ap.view(thing, open_browser=False, wait=False) as viewer:
+                browser.open(viewer.url, (960, 600))
+                browser.ready()
+                browser.do("appell.seek(arguments[0])", time)
+                browser.ask(
+                    "new Promise((done) => setTimeout(() => done(true), 500))"
+                )  # still pictures are drawn finer
+                browser.settled()
+                shot = Image.open(io.BytesIO(browser.driver.get_screenshot_as_png())).convert("RGB")
+                path = HERE / "images" / f"{name}.png"
+                shot.quantize(COLORS, dither=Image.Dither.NONE).save(path, optimize=True)
+                print(f"{path.name}: {path.stat().st_size // 1024} kB")
+        browser.driver.quit()
+
+
+if __name__ == "__main__":
+    main()

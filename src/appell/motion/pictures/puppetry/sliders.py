@@ -1,0 +1,150 @@
+"""The sliders of a system, and how their values and its coordinates q go into each other.
+
+A joint about or along one axis, and a coordinate of a mechanism, has one slider: the coordinate, in rad or m. Joints of
+several coordinates have sliders that people can read:
+
+    floating     x y z in m, roll pitch yaw in degrees             planar     x y in m, angle in degrees
+    spherical    roll pitch yaw in degrees
+
+Roll, pitch and yaw turn about the fixed axes x, y, z of the joint's placement, in that order, as in URDF. A joint that
+mimics another has none: it follows. Of a constrained robot only those joints have sliders in which its configurations
+are told apart; the others close the loops.
+
+A slider goes as far as the limits, or where there are none half a turn about zero or two metres about where it stands;
+and always as far as the value that it has.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from appell.algebra.rotation import Pose, of_quaternion
+from appell.algebra.vector import Vec3
+from appell.describe.rpy import rpy_of
+from appell.display.poses import quaternions
+from appell.display.scene import Slider
+from appell.model.constrained import ConstrainedRobot
+from appell.model.joints import Floating, Motion, Planar, Spherical
+from appell.model.system import System
+
+SAME = 1e-12  # of coordinates that angles mean
+AROUND = 2.0  # m about where something without limits stands
+TURN = (("roll", "deg", 180.0), ("pitch", "deg", 90.0), ("yaw", "deg", 180.0))
+PLACE = (("x", "m", math.inf), ("y", "m", math.inf), ("z", "m", math.inf))
+
+
+def angles(quaternion: np.ndarray) -> np.ndarray:
+    """Roll, pitch and yaw of a quaternion, in degrees."""
+    return np.degrees([*rpy_of(of_quaternion(*(float(x) for x in quaternion)))])
+
+
+def quaternion(angles: np.ndarray) -> np.ndarray:
+    """The other way."""
+    turn = Pose.from_rpy(Vec3.of(np.radians(angles).tolist())).rotation
+    return quaternions(np.array([[*row] for row in turn.rows], float))
+
+
+@dataclass(frozen=True)
+class Readable:
+    """How the coordinates of a joint of several are told to people: (name, unit, farthest) of each, there and back."""
+
+    sliders: tuple[tuple[str, str, float], ...]  # infinite: AROUND where it stands
+    values: Callable[[np.ndarray], np.ndarray]
+    coordinates: Callable[[np.ndarray], np.ndarray]
+
+
+READABLE: dict[type[Motion], Readable] = {
+    Floating: Readable(
+        PLACE + TURN,
+        lambda q: np.concatenate([q[:3], angles(q[3:])]),
+        lambda x: np.concatenate([x[:3], quaternion(x[3:])]),
+    ),
+    Planar: Readable(
+        (*PLACE[:2], ("angle", "deg", 180.0)),
+        lambda q: np.array([q[0], q[1], np.degrees(q[2])]),
+        lambda x: np.array([x[0], x[1], np.radians(x[2])]),
+    ),
+    Spherical: Readable(TURN, angles, quaternion),
+}
+
+
+@dataclass(frozen=True)
+class SliderGroup:
+    """The sliders of one joint, or one coordinate of a mechanism."""
+
+    name: str
+    span: slice  # in q
+    readable: Readable | None = None  # None: the coordinate itself
+
+
+class Sliders:
+    """All sliders of a system."""
+
+    def __init__(self, system: System):
+        self.system = system
+        self.groups = _groups(system)
+        self.limits = system.limits
+
+    def at(self, q: np.ndarray) -> tuple[Slider, ...]:
+        """The sliders, with the values of a configuration."""
+        found = []
+        for group in self.groups:
+            own = group.readable
+            if own is None:
+                k = group.span.start
+                unit = self.system.coordinate_units[k]
+                limits = float(self.limits.lower[k]), float(self.limits.upper[k])
+                far = math.pi if unit == "rad" else math.inf
+                found.append(_slider(group.name, unit, far, float(q[k]), limits))
+            else:
+                for (label, unit, far), value in zip(own.sliders, own.values(q[group.span]), strict=True):
+                    found.append(_slider(f"{group.name}_{label}", unit, far, float(value)))
+        return tuple(found)
+
+    def values(self, q: np.ndarray, asked: Sequence[float] = ()) -> list[float]:
+        """Where the sliders stand at a configuration; of angles that mean the same, those that were asked for."""
+        parts = [q[g.span] if g.readable is None else g.readable.values(q[g.span]) for g in self.groups]
+        if len(asked):
+            for k, (group, told) in enumerate(zip(self.groups, self._by_group(asked), strict=True)):
+                own = group.readable
+                if own is not None and np.allclose(own.coordinates(told), q[group.span], 0.0, SAME):
+                    parts[k] = told
+        return [float(x) for part in parts for x in part]
+
+    def put(self, values: Sequence[float], q: np.ndarray) -> np.ndarray:
+        """The configuration with the sliders at some values, within its limits; what has no slider stays."""
+        found = np.array(q, float)
+        for group, told in zip(self.groups, self._by_group(values), strict=True):
+            found[group.span] = told if group.readable is None else group.readable.coordinates(told)
+        return np.clip(found, self.limits.lower, self.limits.upper)
+
+    def _by_group(self, values: Sequence[float]) -> list[np.ndarray]:
+        counts = [1 if group.readable is None else len(group.readable.sliders) for group in self.groups]
+        return np.split(np.array(values, float), np.cumsum(counts)[:-1]) if counts else []
+
+
+def _slider(
+    name: str, unit: str, far: float, value: float, limits: tuple[float, float] = (-math.inf, math.inf)
+) -> Slider:
+    """Within its limits, or as far as this about zero, AROUND where it stands if that is infinite."""
+    low, high = (-far, far) if math.isfinite(far) else (value - AROUND, value + AROUND)
+    low, high = (limit if math.isfinite(limit) else end for limit, end in zip(limits, (low, high), strict=True))
+    return Slider(name, unit, min(low, value), max(high, value), value)
+
+
+def _groups(system: System) -> tuple[SliderGroup, ...]:
+    tree = system.tree
+    if tree is None:
+        return tuple(SliderGroup(name, slice(k, k + 1)) for k, name in enumerate(system.coordinate_names))
+    told = range(tree.nv) if not isinstance(system, ConstrainedRobot) else system.manifold.positions
+    found = []
+    for link in tree.moving:
+        q, v = tree.span(link.joint)
+        if {*range(v.start, v.stop)} & {*told}:
+            readable = READABLE.get(type(link.joint.motion))
+            found.append(SliderGroup(link.joint.name, q, readable))
+    return tuple(found)

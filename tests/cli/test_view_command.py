@@ -1,0 +1,259 @@
+"""`appell view` and `simulate --view`: what is shown, what is written, and what users get wrong."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import urllib.request
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import appell as ap
+from appell.cli.main import app
+from appell.describe import catalogues
+from appell.display.viewer import Viewer
+
+HOLLOW = """<robot name="look"><link name="base"/>
+<link name="arm"><inertial><mass value="1"/><inertia ixx="0.1" iyy="0.1" izz="0.1" ixy="0" ixz="0" iyz="0"/></inertial>
+<visual><geometry><mesh filename="missing/arm.stl"/></geometry></visual></link>
+<joint name="hinge" type="continuous"><parent link="base"/><child link="arm"/><axis xyz="0 1 0"/></joint></robot>"""
+
+
+@pytest.fixture
+def shown(monkeypatch):
+    """The scenes of all viewers that commands opened; none of them waits, and no browser is there."""
+    scenes = []
+    monkeypatch.setattr(Viewer, "wait", lambda viewer: scenes.append(viewer._desk.scene))
+    monkeypatch.setattr("webbrowser.open", lambda url: False)
+    monkeypatch.setenv("DISPLAY", ":0")
+    monkeypatch.delenv("SSH_CONNECTION", raising=False)
+    return scenes
+
+
+@pytest.fixture
+def bare(monkeypatch):
+    """A machine without example-robot-data."""
+    monkeypatch.setattr(catalogues.sys, "path", [])
+    monkeypatch.setattr(catalogues.sys, "prefix", os.devnull)
+    catalogues.examples.cache_clear()
+    yield
+    monkeypatch.undo()
+    catalogues.examples.cache_clear()
+
+
+@pytest.fixture
+def swing(tmp_path):
+    """A record of the planar arm as a file, which knows its robot."""
+    path = tmp_path / "swing.csv"
+    ap.simulate(ap.Dynamics(ap.load("planar-2r")), until=0.1).write(path)
+    return path
+
+
+def run(*arguments):
+    return CliRunner().invoke(app, ["view", *map(str, arguments)], env={"COLUMNS": "200"})
+
+
+def refused(*arguments):
+    """What is said about arguments that cannot be served."""
+    result = run(*arguments)
+    assert result.exit_code == 1
+    assert "Traceback" not in result.output
+    return result.output
+
+
+def test_a_robot_is_shown_and_its_address_told(shown):
+    result = run("agile-wrist", "--q", "0.1,0.2,0.3")
+    assert result.exit_code == 0
+    assert re.search(r"shown at http://127\.0\.0\.1:\d+/[\w-]{16,}/\n", result.output)
+    (scene,) = shown
+    assert [slider.value for slider in scene.actors[0].sliders] == [0.1, 0.2, 0.3]
+    assert "no browser could be opened" in result.output  # and it goes on
+
+
+def test_no_browser_means_that_none_is_looked_for(shown, monkeypatch):
+    monkeypatch.setattr("webbrowser.open", lambda url: pytest.fail("it was asked not to"))
+    assert run("pendulum", "--no-browser").exit_code == 0
+
+
+def test_panda_has_the_meshes_of_example_robot_data_where_these_are(shown):
+    pytest.importorskip("pinocchio")  # comes with them
+    result = run("panda", "--no-browser")
+    assert "panda: as example-robot-data describes it, with its meshes" in result.output
+    names = {part.name for part in shown[0].actors[0].parts if part.layer == "links"}
+    assert "panda_link3" in names
+    assert sum(len(part.mesh.faces) for part in shown[0].actors[0].parts if part.layer == "links") > 10_000
+    assert shown[0].notes == ()
+
+
+def test_panda_is_drawn_from_its_geometry_elsewhere(shown, bare):
+    result = run("panda", "--no-browser")
+    assert result.exit_code == 0
+    assert "panda: drawn from its geometry" in result.output
+    assert "pip install example-robot-data" in result.output
+    assert len(shown[0].actors[0].sliders) == 7
+
+
+def test_records_play_over_each_other_in_the_walls_that_are_told(shown, swing):
+    result = run(swing, swing, "--wall", "circle:3", "--no-browser")
+    assert result.exit_code == 0
+    (scene,) = shown
+    assert [actor.name for actor in scene.actors] == ["planar-2r 1", "planar-2r 2"]
+    assert scene.span == pytest.approx((0.0, 0.1))
+    assert [part.layer for part in scene.parts] == ["walls"]
+
+
+def test_simulate_shows_its_motion_with_walls_and_impacts(shown):
+    command = ["simulate", "tree10", "--wall", "circle:2.5", "--until", "0.5", "--view", "--no-browser"]
+    result = CliRunner().invoke(app, command)
+    assert result.exit_code == 0
+    (scene,) = shown
+    assert [mark.kind for mark in scene.actors[0].motion.marks] == ["impact"]
+    assert scene.parts
+    assert "shown at http://127.0.0.1:" in result.output
+
+
+def test_a_dropped_box_comes_to_rest_on_the_ground(shown):
+    drop = ["--wall", "plane:0,0,1", "--restitution", "0.5", "--friction", "0.4", "--until", "2"]
+    command = ["simulate", "box", *drop, "--view", "--no-browser"]
+    assert CliRunner().invoke(app, command).exit_code == 0
+    poses = shown[0].actors[0].motion.poses
+    assert poses[0, 0, 2] == pytest.approx(1.0)
+    assert poses[-1, 0, 2] == pytest.approx(0.1, abs=1e-6)  # it lies on its largest face
+
+
+def test_a_page_is_written_instead(shown, swing, tmp_path):
+    assert run("puma", "--html", tmp_path / "puma.html").exit_code == 0
+    assert run(swing, "--html", tmp_path / "swing.html").exit_code == 0
+    assert shown == []
+    assert all("<html" in (tmp_path / name).read_text() for name in ("puma.html", "swing.html"))
+    assert "is there already" in refused("puma", "--html", tmp_path / "puma.html")
+    assert run("puma", "--html", tmp_path / "puma.html", "--force").exit_code == 0
+
+
+def test_a_movie_is_written_instead(shown, swing, tmp_path, monkeypatch):
+    asked = []
+    monkeypatch.setattr(ap.Record, "movie", lambda record, path, **given: asked.append((record, path, given)))
+    assert run(swing, "--movie", tmp_path / "swing.gif").exit_code == 0
+    ((record, path, given),) = asked
+    assert (record.source, path) == (str(swing), tmp_path / "swing.gif")
+    assert given["robot"].name == "planar-2r"
+    assert shown == []
+    assert "a robot that stands makes no movie" in refused("puma", "--movie", tmp_path / "puma.gif")
+    assert "records over each other make no movie" in refused(swing, swing, "--movie", tmp_path / "both.gif")
+
+
+def test_missing_meshes_are_named_in_a_note_and_drawn_as_boxes(shown, tmp_path):
+    (tmp_path / "look.urdf").write_text(HOLLOW)
+    assert run(tmp_path / "look.urdf", "--no-browser").exit_code == 0
+    (scene,) = shown
+    assert any("missing/arm.stl" in note for note in scene.notes)
+    assert any(part.layer == "links" for part in scene.actors[0].parts)
+
+
+# ---- what users get wrong
+
+
+def test_a_port_in_use_is_named_with_what_to_do(shown):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        said = refused("pendulum", "--port", port)
+    assert f"port {port} of this machine is in use" in said
+    assert "--port 0" in said
+
+
+@pytest.mark.parametrize("port", ["-1", "65536", "x"])
+def test_a_port_that_is_none_is_refused_by_the_usage(port):
+    assert run("pendulum", "--port", port).exit_code == 2
+
+
+def test_an_unknown_robot_gets_a_suggestion():
+    said = refused("pumma")
+    assert "The zoo has no robot 'pumma'. Did you mean 'puma'?" in said
+    assert "'talos', which is a robot of example-robot-data" in refused("tallos")
+
+
+def test_an_unknown_robot_gets_the_pip_line_where_the_package_is_missing(bare):
+    assert "pip install example-robot-data" in refused("talos")
+    assert "pip install example-robot-data" in refused("example-robot-data:talos")
+
+
+def test_a_record_of_another_robot_is_told_by_the_names_on_both_sides(swing):
+    said = refused(swing, "--robot", "puma")
+    assert "the record moves 2 coordinates: shoulder, elbow" in said
+    assert "the 6 of robot 'puma': joint1, joint2" in said
+
+
+def test_a_record_that_does_not_know_its_robot_says_what_to_add(tmp_path):
+    path = tmp_path / "log.csv"
+    path.write_text("t,q_shoulder,q_elbow\n0,0,0\n1,1,1\n")
+    said = refused(path)
+    assert "does not say which robot moved" in said
+    assert "--robot" in said
+
+
+@pytest.mark.parametrize("name", ["my-arm", "arm.urdf", "robot_descriptions:go2_description", "<robot/>"])
+def test_a_record_opens_no_robot_but_those_that_come_by_their_names(name, swing):
+    """What a file says of its robot is not a path to follow, and nothing to fetch."""
+    swing.write_text(swing.read_text().replace("planar-2r", name))
+    said = refused(swing)
+    assert f"is of robot '{name}', which does not come with appell" in said
+    assert "--robot, the file that describes it" in said
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("puma", "panda"), "one robot by itself, or records"),
+        (("puma", "--robot", "panda"), "one robot by itself, or records"),
+        (("puma", "--q", "1,2"), "--q is '1,2'"),
+        (("puma", "--q", "a"), "6 numbers"),
+        (("five-bar", "--q", "0,9"), "cannot reach"),
+        (("puma", "--wall", "cube:1"), "has no wall 'cube'"),
+        (("puma", "--html", "a.png"), "a name in .html"),
+        (("missing.urdf",), "there is no such file"),
+        (("missing.csv",), "the record cannot be read"),
+        (("missing.csv", "--q", "1"), "--q is for a robot that stands"),
+        ((".",), "this is a directory"),
+    ],
+)
+def test_bad_arguments_are_named(arguments, words, shown):
+    assert words in refused(*arguments)
+    assert shown == []
+
+
+def test_a_robot_among_records_is_named(swing):
+    assert "'puma' is no record" in refused(swing, "puma")
+
+
+def test_without_a_screen_the_way_through_ssh_is_told(shown, monkeypatch):
+    for name in ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(sys, "platform", "linux")
+    result = run("pendulum")
+    assert result.exit_code == 0
+    assert re.search(r"ssh -L (\d+):127\.0\.0\.1:\1 ", result.output)
+
+
+def test_ctrl_c_ends_the_command_quietly():
+    """The whole command as a user starts it: it serves, and ends with 0 and no traceback."""
+    command = [sys.executable, "-m", "appell", "view", "pendulum", "--no-browser"]
+    process = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=os.environ | {"PYTHONUNBUFFERED": "1"}
+    )
+    lines = iter(process.stdout.readline, "")
+    address = next(line for line in lines if "shown at" in line).split()[-1]
+    with urllib.request.urlopen(f"{address}scene", timeout=30) as answer:
+        scene = json.loads(answer.read())
+    assert scene["actors"][0]["sliders"][0]["name"] == "hinge"
+    assert np.isclose(scene["actors"][0]["sliders"][0]["value"], np.pi / 4)
+    process.send_signal(signal.SIGINT)
+    _, error = process.communicate(timeout=30)
+    assert process.returncode == 0
+    assert "Traceback" not in error
