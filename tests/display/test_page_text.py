@@ -26,6 +26,20 @@ def test_every_module_is_joined_once_behind_those_it_imports():
             assert order.index(needed) < order.index(module)
 
 
+def test_every_imported_name_is_exported_there_and_used_here():
+    folder = files("appell.display") / "page"
+    texts = {entry.name[:-3]: entry.read_text() for entry in folder.iterdir() if entry.name.endswith(".js")}
+    for module, text in texts.items():
+        for names, source in writing.IMPORT.findall(text):
+            for name in names.replace(" ", "").split(","):
+                assert name in writing.EXPORT.findall(texts[source]), f"{source}.js exports no {name}"
+                assert len(re.findall(rf"\b{name}\b", text)) > 1, f"{module}.js does not use {name}"
+    for module, text in texts.items():
+        for name in writing.EXPORT.findall(text):
+            users = [other for other, there in texts.items() if other != module and re.search(rf"\b{name}\b", there)]
+            assert users, f"nobody uses {name} of {module}.js"
+
+
 def test_modules_that_import_each_other_are_refused(monkeypatch):
     texts = {"main.js": 'import { a } from "./other.js";\n', "other.js": 'import { b } from "./main.js";\n'}
     monkeypatch.setattr(writing, "_text_of", texts.get)

@@ -43,6 +43,7 @@ READERS: dict[str, Callable[..., System]] = {
     "mjcf": _read_mjcf,
     "sdf": _read_sdf,
 }
+PACKAGE = "package://"
 CONSTRAINED = "constrained"  # the folder of the zoo for robots with loops and wheels
 
 
@@ -61,13 +62,14 @@ def load(
     """The robot or mechanism of a zoo name, of a file, or of the text of one: load("puma"), load("arm.urdf").
 
     Files may be .urdf, .xacro, .xml and .mjcf (MJCF), .sdf or .toml; "robot_descriptions:panda_description" is a robot
-    of that package. `base` is how the root link stands on the world: fixed, floating, planar or spherical. With
-    `physical=False` a link that lacks its inertia counts as massless, and bodies that cannot exist are accepted; one
-    warning names them all. With `mimic=False` every mimic joint gets a coordinate of its own. `loops` are constraints
-    that the description does not have: load("leg.urdf", loops=[ap.Point("rod", "heel")]). `base`, `mimic` and `loops`
-    are for trees. `without` names what is to be left out of an MJCF instead of refused, such as "tendon" or "fluid";
-    `arguments` are those of a xacro file. `package_dirs` are folders in which mesh files are looked for, package://
-    names among them, before those that ROS knows and those beside and above the robot's file.
+    of that package, "package://talos_data/robots/talos.urdf" a file of a package of ROS. `base` is how the root link
+    stands on the world: fixed, floating, planar or spherical. With `physical=False` a link that lacks its inertia
+    counts as massless, and bodies that cannot exist are accepted; one warning names them all. With `mimic=False` every
+    mimic joint gets a coordinate of its own. `loops` are constraints that the description does not have:
+    load("leg.urdf", loops=[ap.Point("rod", "heel")]). `base`, `mimic` and `loops` are for trees. `without` names what
+    is to be left out of an MJCF instead of refused, such as "tendon" or "fluid"; `arguments` are those of a xacro file.
+    `package_dirs` are folders in which mesh files are looked for, package:// names among them, before those that ROS
+    knows and those beside and above the robot's file.
     """
     options: dict[str, Any] = {"base": base, "physical": physical, "mimic": mimic}
     folders = (package_dirs,) if isinstance(package_dirs, (str, Path)) else tuple(package_dirs)
@@ -83,8 +85,7 @@ def load(
     elif isinstance(source, str) and (format := format_of_text(source)):
         system = load_text(source.lstrip(BEFORE), format, **options)
     else:
-        path = described(source) if isinstance(source, str) and source.startswith(PREFIX) else _path(source)
-        system = _load_file(source, path, arguments, options)
+        system = _load_file(source, _where(source, options["files"]), arguments, options)
     return _closed(system if name is None else _renamed(system, name), tuple(loops))
 
 
@@ -119,6 +120,18 @@ def _renamed(system: Any, name: str) -> System:
     if isinstance(system, ConstrainedRobot):
         return replace(system, tree=replace(system.tree, name=name))
     return replace(system, name=name)
+
+
+def _where(source: Any, files: MeshFiles) -> Path:
+    """The file that a path, a package://... name or a catalogue's name stands for."""
+    if not isinstance(source, str) or not source.startswith((PREFIX, PACKAGE)):
+        return _path(source)
+    if source.startswith(PREFIX):
+        return described(source)
+    if (found := files.find(source)) == source:
+        hint = "package_dirs=[...] names folders that hold packages, ROS_PACKAGE_PATH too"
+        raise DescriptionError(f"{shortened(source)} is in no package that can be found.", hint=hint)
+    return Path(found)
 
 
 def _path(source: Any) -> Path:

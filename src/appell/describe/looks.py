@@ -7,20 +7,28 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
 from appell.algebra.rotation import Pose
 from appell.describe.values import numbers
-from appell.errors import AppellError, DescriptionError
+from appell.errors import AppellError, DescriptionError, unknown_name
 from appell.model.frame import IN_PLACE
 from appell.model.visual import SIZES, Visual
 
 SCHEMES = ("package://", "model://")  # a package or a model of Gazebo, and a path in it
 FOLDERS = ("ROS_PACKAGE_PATH", "GAZEBO_MODEL_PATH", "GZ_SIM_RESOURCE_PATH", "IGN_GAZEBO_RESOURCE_PATH")
 PREFIXES = ("AMENT_PREFIX_PATH", "COLCON_PREFIX_PATH", "CMAKE_PREFIX_PATH")  # what they name holds a folder share
+
+HALVES = {  # by what the numbers of MuJoCo and of coal are to be multiplied, which are half sides and half lengths
+    "box": (2.0, 2.0, 2.0),
+    "sphere": (1.0,),
+    "cylinder": (1.0, 2.0),
+    "capsule": (1.0, 2.0),
+    "ellipsoid": (1.0, 1.0, 1.0),
+}
 
 
 @dataclass(frozen=True)
@@ -61,9 +69,8 @@ class MeshFiles:
 
     def _package(self, name: str) -> list[Path]:
         if name not in self.known:
-            here = [root for root in self._roots if root.name == name]  # the root is the package
-            inside = [root / name for root in self._roots]
-            self.known[name] = [folder for folder in (*here, *inside) if os.path.isdir(folder)]
+            folders = [root if root.name == name else root / name for root in self._roots]
+            self.known[name] = [folder for folder in folders if os.path.isdir(folder)]
         return self.known[name]
 
 
@@ -89,12 +96,12 @@ def visual(
 ) -> Visual:
     """A shape on a link, checked; a colour of three numbers is opaque."""
     who = f"a visual of link '{on}'" if on is not None else "a visual of the world"
-    if size is None and shape == "mesh":
-        size = (1.0, 1.0, 1.0)
-    if shape in SIZES:
-        size = numbers(size, len(SIZES[shape]), f"the size of {who}", where)
+    if shape not in SIZES:
+        raise DescriptionError(unknown_name("shape", str(shape), SIZES, who), source=where)
+    given = (1.0, 1.0, 1.0) if size is None and shape == "mesh" else size
+    sizes = numbers(given, len(SIZES[shape]), f"the size of {who}", where)
     try:
-        return Visual(on, shape, tuple(size or ()), pose, _color(color, who, where), file, name)
+        return Visual(on, shape, sizes, pose, _color(color, who, where), file, name)
     except DescriptionError:
         raise
     except AppellError as error:
@@ -104,8 +111,8 @@ def visual(
 def _color(color: Iterable[float] | None, who: str, where: str) -> tuple[float, float, float, float] | None:
     if color is None:
         return None
-    given = tuple(color) if not isinstance(color, str) else color
-    red, green, blue, opacity = numbers((*given, 1.0) if len(given) == 3 else given, 4, f"the color of {who}", where)
+    given = (*color, 1.0) if isinstance(color, Sequence) and len(color) == 3 else color  # opaque, if nobody says
+    red, green, blue, opacity = numbers(given, 4, f"the color of {who}", where)
     return red, green, blue, opacity
 
 

@@ -22,6 +22,7 @@ from appell.algebra.matrix import Mat3
 from appell.algebra.rotation import Pose
 from appell.algebra.scalar import snap
 from appell.algebra.vector import Vec3
+from appell.describe.pinocchio_visuals import visuals_of
 from appell.errors import DescriptionError
 from appell.model.actuator import Actuator
 from appell.model.body import Body
@@ -43,8 +44,11 @@ DROPPED = (
 )  # frames of joints: those that move are their links, others carry a BODY of their own
 
 
-def from_pinocchio(model: Any, *, name: str | None = None, physical: bool = True) -> Robot:
-    """The robot of a Pinocchio model: from_pinocchio(pinocchio.buildModelFromUrdf("arm.urdf"))."""
+def from_pinocchio(model: Any, *, geometry: Any = None, name: str | None = None, physical: bool = True) -> Robot:
+    """The robot of a Pinocchio model: from_pinocchio(pinocchio.buildModelFromUrdf("arm.urdf")).
+
+    `geometry` is its geometry model, if there is one: pinocchio.buildGeomFromUrdf(model, ..., GeometryType.VISUAL).
+    """
     if lacking := [what for what in NEEDED if not hasattr(model, what)]:
         raise DescriptionError(
             f"a {type(model).__name__} is no model of Pinocchio: it has no {', '.join(lacking)}.",
@@ -60,6 +64,7 @@ def from_pinocchio(model: Any, *, name: str | None = None, physical: bool = True
         frames=tuple(_frames(model, links)),
         gravity=Vec3.of(model.gravity.linear.tolist()),
         physical=physical,
+        visuals=() if geometry is None else tuple(visuals_of(geometry, links, _pose)),
         source="a model of Pinocchio",
     )
 

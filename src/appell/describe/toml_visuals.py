@@ -23,20 +23,24 @@ from appell.describe.build import Builder
 from appell.describe.looks import MeshFiles, visual
 from appell.describe.tables import Tables, TomlTable
 from appell.describe.toml_lines import Place
-from appell.errors import AppellError
+from appell.errors import AppellError, unknown_name
 
 
 def read_visuals(tables: Tables, builder: Builder, top: TomlTable, files: MeshFiles) -> list[str]:
     """Add all shapes of a document; what is told of those that cannot be read."""
     notes: list[str] = []
+    known = [*(part.name for part in builder.parts), *(frame.name for frame in builder.frames)]
     for on, entries, place in _entries(top):
         who, before = f"a visual of link '{on}'" if on is not None else "a visual", len(tables.flaws.found)
         try:
             table = tables.table(entries, "visual", who, place)
             on = table.get("on", builder.root) if on is None else on
+            if on is not None and on not in known:
+                raise tables.error(unknown_name("link or frame", on, known, "The robot"), place)
             pose, file = tables.pose(table, who), files.find(table["file"]) if "file" in table else ""
             given = (table.get("shape", ""), table.get("size"), pose, table.get("color"))
-            builder.visuals.append(visual(on, *given, file, table.get("name", on or ""), tables.where(table)))
+            found = visual(on, *given, file, table.get("name", on or ""), tables.where(table))
+            builder.visuals += [found] if len(tables.flaws.found) == before else []
         except AppellError as error:
             tables.flaws.found.append(error)
         for flaw in tables.flaws.found[before:]:

@@ -7,6 +7,7 @@ same matrix, and with the matrix itself where they do not.
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 
 from appell.describe.constraints_toml import constraint_lines, settings_lines
@@ -21,6 +22,7 @@ from appell.model.constrained import ConstrainedRobot
 from appell.model.mechanism import Mechanism
 from appell.model.robot import Robot
 from appell.model.system import System
+from appell.model.visual import Visual
 
 
 def to_urdf(robot: System, path: str | Path | None = None, *, like: str | Path | None = None) -> str:
@@ -38,6 +40,7 @@ def to_urdf(robot: System, path: str | Path | None = None, *, like: str | Path |
         told = f"{tree.owner}: URDF has no words for these, which readers other than appell will not see: {lost}."
         warnings.warn(told, ModelWarning, stacklevel=2)
     if like is None:
+        _warn_of_looks(tree, "URDF", lambda own: own.triangles is None and own.shape != "ellipsoid")
         return _deliver(urdf_lines(tree), path)
     text = edited_urdf(read_text(Path(like)), tree)
     if text is None:
@@ -63,6 +66,7 @@ def to_mjcf(system: System, path: str | Path | None = None) -> str:
         warnings.warn(f"{system.owner}: MJCF has no words for {lost}.", ModelWarning, stacklevel=2)
     if others := reworded(system.tree):
         warnings.warn(f"{system.owner}: in MJCF {others}.", ModelWarning, stacklevel=2)
+    _warn_of_looks(system.tree, "MJCF", lambda own: own.shape != "mesh")
     return _deliver(lines, path)
 
 
@@ -70,9 +74,20 @@ def to_toml(system: System, path: str | Path | None = None) -> str:
     """The robot or mechanism in appell's own format; with a path, also in that file: to_toml(robot, "arm.toml")."""
     if isinstance(system, Mechanism):
         return _deliver(mechanism_lines(system), path)
+    if isinstance(system, (Robot, ConstrainedRobot)):
+        _warn_of_looks(system.tree, "TOML", lambda own: own.triangles is None)
     if isinstance(system, ConstrainedRobot):
         return _deliver([*toml_lines(system.tree, settings_lines(system)), *constraint_lines(system)], path)
     return _deliver(toml_lines(_tree(system)), path)
+
+
+def _warn_of_looks(tree: Robot, format: str, is_written: Callable[[Visual], bool]) -> None:
+    """Say which shapes a format, or its writer, has no words for."""
+    lost = [own for own in tree.visuals if not is_written(own)]
+    if lost:
+        kinds = " and ".join(sorted({"meshes" if own.shape == "mesh" else f"{own.shape}s" for own in lost}))
+        told = f"{tree.owner}: {len(lost)} of {len(tree.visuals)} shapes are not written to {format}: {kinds}."
+        warnings.warn(told, ModelWarning, stacklevel=3)
 
 
 def _tree(system: System) -> Robot:

@@ -1,9 +1,10 @@
 """A robot as the lines of an MJCF document.
 
-Links are bodies whose joint stands at their origin, frames are sites, home is a keyframe, and every joint of one axis
-has a motor. Links without mass share the body of the link they carry (`describe.mjcf.rows`). Rotor inertia becomes
-armature, with the gear worked in. A mimic joint is a joint and an equality constraint; a planar joint is two slides and
-a hinge. What MJCF has no words for is refused if motion depends on it, and else named in a warning.
+Links are bodies whose joint stands at their origin, frames are sites, shapes that need no file are geoms, home is a
+keyframe, and every joint of one axis has a motor. Links without mass share the body of the link they carry
+(`describe.mjcf.rows`). Rotor inertia becomes armature, with the gear worked in. A mimic joint is a joint and an
+equality constraint; a planar joint is two slides and a hinge. What MJCF has no words for is refused if motion depends
+on it, and else named in a warning.
 """
 
 from __future__ import annotations
@@ -17,8 +18,10 @@ from appell.algebra.matrix import Mat3
 from appell.algebra.rotation import Pose
 from appell.algebra.vector import UNITS
 from appell.describe.drives import notable
+from appell.describe.looks import HALVES
 from appell.describe.mjcf.equality import Sites, equality_lines, equality_sites
 from appell.describe.mjcf.rows import LinkRow, check_rows, outward, rows_of
+from appell.describe.mjcf.visuals import SHOWN
 from appell.describe.mjcf.words import listed, place_words, quaternion, tag
 from appell.model.body import Body
 from appell.model.constrained import ConstrainedRobot
@@ -42,6 +45,7 @@ def mjcf_lines(robot: Robot | ConstrainedRobot) -> list[str]:
         "  " + tag("option", "/", gravity=listed(tree.gravity)),
         "  <worldbody>",
         *_sites(tree, None, IN_PLACE, sites, "    "),
+        *_geoms(tree, None, "    "),
     ]
     for row in (row for row in rows if row.links[0].parent is None):
         lines += _body(tree, row, rows, sites, "    ")
@@ -94,7 +98,7 @@ def _body(tree: Robot, row: LinkRow, rows: Sequence[LinkRow], sites: Sites, inde
         lines += [inside + joint for joint in _joints(own.joint, rest.inverse)]
     assert link.body is not None
     lines.append(inside + _inertial(link.body))
-    lines += _sites(tree, link.name, IN_PLACE, sites, inside)
+    lines += [*_sites(tree, link.name, IN_PLACE, sites, inside), *_geoms(tree, link.name, inside)]
     for own, rest in row.places():
         if own is not link:
             lines += [
@@ -162,6 +166,16 @@ def _inertial(body: Body) -> str:
 def _sites(tree: Robot, link: str | None, place: Pose, extra: Sites, indent: str) -> list[str]:
     own = [(frame.name, frame.pose) for frame in tree.frames if frame.body == link] + extra.get(link, [])
     return [indent + tag("site", "/", name=name, **place_words(place @ pose)) for name, pose in own]
+
+
+def _geoms(tree: Robot, link: str | None, indent: str) -> Iterator[str]:
+    """Shapes that nothing collides with, in the group of what is seen; meshes are not written."""
+    for own in tree.visuals:
+        if own.body == link and own.shape in HALVES and min(own.size) > 0.0:
+            size = listed(x / factor for x, factor in zip(own.size, HALVES[own.shape], strict=True))
+            look = {} if own.color is None else {"rgba": listed(own.color)}
+            seen = {"contype": "0", "conaffinity": "0", "group": str(SHOWN), "mass": "0"}
+            yield indent + tag("geom", "/", type=own.shape, size=size, **place_words(own.pose), **look, **seen)
 
 
 # ---- what stands beside the bodies

@@ -67,6 +67,7 @@ def welded(vertices: np.ndarray, faces: np.ndarray) -> tuple[np.ndarray, np.ndar
     """Vertices at one place as one; triangles that lose a corner by it, or stand twice, are left out."""
     if not len(faces):
         return vertices, faces
+    vertices, faces = np.asarray(vertices, float), np.asarray(faces, np.int64)
     cell = max(WELD * size(vertices), 1e-300)
     return _merged(vertices, faces, np.round((vertices - vertices.min(axis=0)) / cell).astype(np.int64))
 

@@ -234,6 +234,15 @@ def test_primitive_shapes_stand_as_they_were_described():
     np.testing.assert_allclose(parts[0].pose, (0.1, 0.2, 0.3, 0, 0, 0, 1))
 
 
+def test_links_that_most_were_not_described_are_drawn_from_the_geometry():
+    robot = ap.load("puma")
+    ball = Visual("link1", "sphere", (0.1,))
+    few, most = of(staged(seen(robot, ball)), "links"), [replace(ball, body=link) for link in robot.link_names[:4]]
+    assert {part.body for part in few} == set(range(6))
+    assert len([part for part in few if part.body == 0]) == 1
+    assert {part.body for part in of(staged(seen(robot, *most)), "links")} == set(range(4))
+
+
 def test_a_mesh_that_is_missing_is_told_and_its_link_is_a_box(tmp_path):
     robot = ap.load("puma")
     broken = tmp_path / "broken.stl"
@@ -243,7 +252,7 @@ def test_a_mesh_that_is_missing_is_told_and_its_link_is_a_box(tmp_path):
     (note,) = scene.notes
     assert "meshes/upper_arm.stl" in note
     assert "broken.stl" in note
-    parts = of(scene.actors[0], "links")
+    parts = [part for part in of(scene.actors[0], "links") if part.body in (1, 2)]
     assert [part.name for part in parts] == ["link2", "link3"]
     body = robot.link("link2").body
     np.testing.assert_allclose(parts[0].pose[:3], [*body.com], atol=1e-12)

@@ -53,7 +53,7 @@ def test_between_frames_bodies_are_within_a_pixel_of_the_motion(name, request):
     motion, dyn, rng = actor.motion, record.dynamics, np.random.default_rng(4)
     size = Appearance(dyn).proportions_at(record.q).size
     worst = 0.0
-    for t in rng.uniform(record.t[0], record.t[-1], 60):
+    for t in rng.uniform(record.t[0], record.t[-1], 25):
         q, _ = record(t)
         x, R = shown_at(motion, t)
         for part in actor.parts:
@@ -209,6 +209,15 @@ def test_the_energy_of_an_inelastic_impact_jumps(dropped):
     first = dropped.impacts[0].time
     before, after = energy.values[energy.t == first][:, 2]
     assert after < before - 0.1
+
+
+def test_energy_that_only_the_record_tells_is_shown_as_it_tells_it():
+    robot = ap.load("planar-2r")
+    blocks = {"q": np.zeros((3, 2)), "energy": np.array([1.0, 2.0, 3.0])}
+    record = Record.of([0.0, 0.5, 1.0], blocks, {"q": robot.coordinate_names})
+    energy = staged_record(record, robot=robot).actors[0].motion.charts[0]
+    assert (energy.title, energy.unit, energy.names) == ("energy", "J", ("total",))
+    np.testing.assert_array_equal(energy.values[:, 0], [1.0, 2.0, 3.0])
 
 
 def test_many_rows_keep_their_peaks():

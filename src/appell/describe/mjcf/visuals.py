@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from appell.describe.build import Builder
-from appell.describe.looks import within
+from appell.describe.looks import HALVES, within
 from appell.describe.mjcf.engine import word
 from appell.describe.mjcf.findings import Findings
 from appell.describe.mjcf.tree import ModelTree, quaternion_pose
@@ -22,19 +22,12 @@ from appell.model.visual import Triangles, Visual
 
 SHOWN = 2  # the last group that is
 UNSAID = (0.5, 0.5, 0.5, 1.0)  # the colour of what nobody coloured
-FACTORS = {
-    "box": (2.0, 2.0, 2.0),  # half sides
-    "sphere": (1.0,),
-    "cylinder": (1.0, 2.0),  # radius and half a length
-    "capsule": (1.0, 2.0),
-    "ellipsoid": (1.0, 1.0, 1.0),
-}
 
 
 def read_visuals(found: Findings, tree: ModelTree, builder: Builder) -> None:
     """Add the shapes of all bodies."""
     model = found.model
-    solid = [k for k in range(model.ngeom) if _shape(model, k) in (*FACTORS, "mesh") and model.geom_rgba[k][3] > 0.0]
+    solid = [k for k in range(model.ngeom) if _shape(model, k) in (*HALVES, "mesh") and model.geom_rgba[k][3] > 0.0]
     seen = [k for k in solid if model.geom_group[k] <= SHOWN] or solid
     triangles = cache(lambda mesh: _triangles(model, mesh))
     for k in seen:
@@ -46,7 +39,7 @@ def read_visuals(found: Findings, tree: ModelTree, builder: Builder) -> None:
             mesh = triangles(int(model.geom_dataid[k]))
             builder.visuals.append(Visual(link, shape, (1.0, 1.0, 1.0), pose, color, name=name, triangles=mesh))
         else:
-            factors = FACTORS[shape]
+            factors = HALVES[shape]
             size = tuple(float(x) * f for x, f in zip(model.geom_size[k], factors, strict=False))
             builder.visuals.append(Visual(link, shape, size, pose, color, name=name))
 
@@ -67,5 +60,5 @@ def _color(model: Any, k: int) -> Any:
 def _triangles(model: Any, mesh: int) -> Triangles:
     first, count = int(model.mesh_vertadr[mesh]), int(model.mesh_vertnum[mesh])
     start, faces = int(model.mesh_faceadr[mesh]), int(model.mesh_facenum[mesh])
-    vertices = np.array(model.mesh_vert[first : first + count], float)
-    return Triangles(vertices, np.array(model.mesh_face[start : start + faces], np.int64))
+    vertices = np.array(model.mesh_vert[first : first + count], np.float32)  # as the model has them
+    return Triangles(vertices, np.array(model.mesh_face[start : start + faces], np.int32))

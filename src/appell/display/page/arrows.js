@@ -12,7 +12,7 @@ const MOST = 100; // arrows at once
 
 export class Arrows {
   constructor(marks, radius) {
-    this.marks = marks.filter((mark) => mark.arrows.length).sort((a, b) => a.time - b.time);
+    this.marks = marks.filter((mark) => mark.arrows.length);
     this.times = Float64Array.from(this.marks, (mark) => mark.time);
     this.radius = radius;
     const shapes = [rod(), tip()], items = [];
@@ -34,7 +34,9 @@ export class Arrows {
       for (let k = last_at(this.times, time); k >= 0 && count < MOST && time - this.times[k] < lasting; k--) {
         if (this.times[k] > time) break;
         const fresh = 1 - (time - this.times[k]) / lasting;
-        for (const arrow of this.marks[k].arrows) if (count < MOST) this.write(count++, arrow, this.marks[k].kind, fresh);
+        for (const arrow of this.marks[k].arrows) {
+          if (count < MOST) this.write(count++, arrow, this.marks[k].kind, fresh);
+        }
       }
     }
     this.thing.used = 2 * count;

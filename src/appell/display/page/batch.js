@@ -1,6 +1,6 @@
 // Many parts in one buffer, sorted by what is drawn together: one call for all parts of a body that are shown together.
-// A slot is the matrix of a body and a colour. (With a table of matrices and a number in each vertex one call would do for
-// all bodies; in software it takes as long, and it limits their number.)
+// A slot is the matrix of a body and a colour. (With a table of matrices and a number in each vertex one call would do
+// for all bodies; in software it takes as long, and it limits their number.)
 
 import { placed, turned } from "./matrix.js";
 import { shaded } from "./normals.js";
@@ -21,7 +21,8 @@ function shaded_once(mesh) {
 export function batch(items) {
   const pieces = items.map((item, order) => {
     const mesh = shaded_once(item.mesh), clear = item.color[3] < CLEAR;
-    return { item, mesh, clear, order, key: [clear, item.layer, String(item.slot).padStart(6, "0"), mesh.closed].join() };
+    const key = [clear, item.layer, String(item.slot).padStart(6, "0"), mesh.closed].join();
+    return { item, mesh, clear, order, key };
   });
   pieces.sort((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : a.order - b.order));
   let count = 0;
@@ -41,7 +42,8 @@ function joined(pieces, lists) {
   pieces.forEach(({ key, item, clear, mesh, start }, k) => {
     const list = lists[k];
     for (let c = 0; c < list.length; c++) faces[corner + c] = start + list[c];
-    if (key !== last) ranges.push({ layer: item.layer, slot: item.slot, clear, closed: mesh.closed, first: corner, count: 0 });
+    const { layer, slot } = item;
+    if (key !== last) ranges.push({ layer, slot, clear, closed: mesh.closed, first: corner, count: 0 });
     ranges[ranges.length - 1].count += list.length;
     corner += list.length;
     last = key;
@@ -95,7 +97,10 @@ function extent(vertices) {
   let most = 0;
   for (let k = 0; k < 3; k++) {
     let low = Infinity, high = -Infinity;
-    for (let i = k; i < vertices.length; i += 3) { low = Math.min(low, vertices[i]); high = Math.max(high, vertices[i]); }
+    for (let i = k; i < vertices.length; i += 3) {
+      low = Math.min(low, vertices[i]);
+      high = Math.max(high, vertices[i]);
+    }
     most = Math.max(most, high - low);
   }
   return most;

@@ -70,7 +70,11 @@ export class Camera {
     if (points.length) {
       const axes = [this.right, this.upward, this.back].map((axis) => {
         let least = Infinity, most = -Infinity;
-        for (const point of points) { const x = dot(point, axis); least = Math.min(least, x); most = Math.max(most, x); }
+        for (const point of points) {
+          const x = dot(point, axis);
+          least = Math.min(least, x);
+          most = Math.max(most, x);
+        }
         return { axis, middle: (least + most) / 2 };
       });
       this.target = axes.reduce((sum, { axis, middle }) => add(sum, scaled(axis, middle)), [0, 0, 0]);
@@ -133,8 +137,8 @@ export class Camera {
 
   // the line of sight through a place of the picture: {from, along}
   ray(x, y) {
-    const across_view = (2 * x / this.width - 1) * HALF * this.width / this.height, up_view = (1 - 2 * y / this.height) * HALF;
-    const aside = add(scaled(this.right, across_view), scaled(this.upward, up_view));
+    const wide = (2 * x - this.width) * HALF / this.height, high = (this.height - 2 * y) * HALF / this.height;
+    const aside = add(scaled(this.right, wide), scaled(this.upward, high));
     if (!this.parallel) return { from: this.eye, along: unit(minus(aside, this.back)) };
     const start = add(this.target, scaled(aside, this.distance));
     return { from: add(start, scaled(this.back, this.reach())), along: scaled(this.back, -1) };
@@ -164,8 +168,8 @@ export class Camera {
     this.steered = true;
     const next = Math.max(this.radius * 1e-3, Math.min(this.radius * 200, this.distance * factor));
     const step = this.pixel(this.target) * (1 - next / this.distance);
-    const aside = add(scaled(this.right, (x - this.width / 2) * step), scaled(this.upward, (this.height / 2 - y) * step));
-    this.target = add(this.target, aside);
+    const wide = (x - this.width / 2) * step, high = (this.height / 2 - y) * step;
+    this.target = add(this.target, add(scaled(this.right, wide), scaled(this.upward, high)));
     this.distance = next;
   }
 }

@@ -10,16 +10,18 @@ const DASHES = [[], [6, 3], [2, 2], [8, 2, 2, 2]];
 const OVERDUE = 100; // milliseconds between two writings of the values while the time runs
 
 // round numbers across a range, about as many as wanted
-export function ticks(low, high, wanted) {
+function ticks(low, high, wanted) {
   const rough = (high - low) / wanted, power = 10 ** Math.floor(Math.log10(rough));
   const step = [1, 2, 5, 10].map((k) => k * power).filter((size) => size <= 1.5 * rough).pop();
   const found = [];
-  for (let k = Math.ceil(low / step - 1e-6); k * step <= high + 1e-6 * step; k++) found.push(Number((k * step).toPrecision(12)));
+  for (let k = Math.ceil(low / step - 1e-6); k * step <= high + 1e-6 * step; k++) {
+    found.push(Number((k * step).toPrecision(12)));
+  }
   return found;
 }
 
 // the value of a curve at a time, on the straight line between its rows
-export function value_at(curve, time) {
+function value_at(curve, time) {
   const { t, values, width, column } = curve;
   if (!t.length || time < t[0]) return NaN;
   const row = last_at(t, time), here = values[row * width + column];

@@ -21,6 +21,8 @@ export function write_text(node, text) {
 // a number as people write it: a few digits, no noise
 export function short_number(value, digits = 4) {
   if (!Number.isFinite(value)) return "–";
-  if (value !== 0 && (Math.abs(value) >= 1e5 || Math.abs(value) < 1e-3)) return value.toExponential(Math.max(digits - 2, 0));
-  return Number(value.toPrecision(digits)).toString().replace("-", "−");
+  const size = Math.abs(value);
+  const long = size >= 1e5 || (size > 0 && size < 1e-3);
+  const text = long ? value.toExponential(Math.max(digits - 2, 0)) : String(Number(value.toPrecision(digits)));
+  return text.replace(/-/g, "−");
 }

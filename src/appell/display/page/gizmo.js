@@ -1,5 +1,5 @@
-// What a viewer takes hold of to drag a frame: three arrows that move it along its axes, a ball that moves it in the plane
-// of the picture, and three rings that turn it. It has the same size on the screen however far away it is.
+// What a viewer takes hold of to drag a frame: three arrows that move it along its axes, a ball that moves it in the
+// plane of the picture, and three rings that turn it. It has the same size on the screen however far away it is.
 
 import { batch, new_slots } from "./batch.js";
 import { add, composed, cross, dot, minus, product, scaled, turned, unit, write_pose, write_rod } from "./matrix.js";
@@ -74,7 +74,7 @@ export class Gizmo {
     };
     for (const k of [0, 1, 2]) {
       consider("move", k, [0.2, 1.08].map((part) => this.camera.project(add(c, scaled(this.axis(k), part * long)))));
-      const u = scaled(this.axis((k + 1) % 3), RING * long), v = scaled(this.axis((k + 2) % 3), RING * long), points = [];
+      const [u, v] = [1, 2].map((next) => scaled(this.axis((k + next) % 3), RING * long)), points = [];
       for (let i = 0; i <= 40; i++) {
         const angle = 2 * Math.PI * i / 40;
         points.push(this.camera.project(add(c, add(scaled(u, Math.cos(angle)), scaled(v, Math.sin(angle))))));

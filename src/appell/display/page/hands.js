@@ -87,9 +87,9 @@ export class Hands {
 
   key(event) {
     if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest?.(TYPING)) return;
-    const joint = event.target.matches?.("input[type=range]:not(#time)"), button = event.target.closest?.("button, summary, a");
-    const done = this.steer(event, joint, button);
-    if (done) event.preventDefault();
+    const joint = event.target.matches?.("input[type=range]:not(#time)");
+    const button = event.target.closest?.("button, summary, a");
+    if (this.steer(event, joint, button)) event.preventDefault();
   }
 
   // whether the key meant something

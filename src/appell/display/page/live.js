@@ -68,7 +68,8 @@ export class Live {
     this.number = news.number;
     const actors = new Set([...Object.keys(news.poses ?? {}), ...Object.keys(news.values ?? {})]);
     for (const actor of actors) {
-      this.hear.answered(Number(actor), { poses: news.poses?.[actor], values: news.values?.[actor], note: news.note ?? "" }, "news");
+      const answer = { poses: news.poses?.[actor], values: news.values?.[actor], note: news.note ?? "" };
+      this.hear.answered(Number(actor), answer, "news");
     }
   }
 }

@@ -2,6 +2,7 @@
 
 import { Charts } from "./charts.js";
 import { by_id, element, write_text } from "./dom.js";
+import { face } from "./face.js";
 import { Gizmo } from "./gizmo.js";
 import { Hands } from "./hands.js";
 import { Live } from "./live.js";
@@ -86,7 +87,8 @@ const act = {
     if (!(value > 0 && Number.isFinite(value))) return;
     show.playback.speed = value;
     const choice = by_id("speed");
-    if (![...choice.options].some((option) => Number(option.value) === value)) choice.append(element("option", { value }, `${value}×`));
+    const known = [...choice.options].some((option) => Number(option.value) === value);
+    if (!known) choice.append(element("option", { value }, `${value}×`));
     choice.value = String(value);
     changed();
   },
@@ -141,7 +143,9 @@ const hear = {
 
 function list_handles() {
   const choice = by_id("handle"), found = [];
-  show.scene.actors.forEach((actor, k) => actor.handles.forEach((handle, number) => found.push({ actor: k, number, handle })));
+  show.scene.actors.forEach(({ handles }, actor) => {
+    handles.forEach((handle, number) => found.push({ actor, number, handle }));
+  });
   choice.replaceChildren(element("option", { value: -1 }, "nothing"), ...found.map(({ actor, handle }, k) => {
     const owner = show.scene.actors.length > 1 ? `, ${show.scene.actors[actor].name}` : "";
     return element("option", { value: k }, handle.name + owner);
@@ -177,65 +181,8 @@ function put_on(scene) {
   show.panel.tell();
   by_id("sentence").hidden = stage.renderer !== null;
   list_handles();
-  window.appell = face();
+  window.appell = face(canvas, show, act, rate);
   changed();
-}
-
-// for programs and tests
-function face() {
-  const { scene, stage, playback } = show, box = () => canvas.getBoundingClientRect();
-  const list = (poses) => Array.from({ length: poses.length / 7 }, (_, body) => Array.from(poses.subarray(7 * body, 7 * body + 7)));
-  return {
-    ready: false,
-    scene: {
-      title: scene.title, span: scene.span, notes: scene.notes,
-      actors: scene.actors.map((actor) => ({ name: actor.name, bodies: actor.bodies, parts: actor.parts.length })),
-      triangles: stage.things.reduce((sum, thing) => sum + thing.batch.faces.length / 3, 0),
-    },
-    get time() { return playback.time; },
-    get playing() { return playback.playing; },
-    get speed() { return playback.speed; },
-    set speed(value) { act.speed(value); },
-    seek: act.seek,
-    play: act.play,
-    pause: act.pause,
-    show: act.show,
-    fit: act.fit,
-    look(azimuth, elevation) {
-      Object.assign(stage.camera, { azimuth: azimuth * Math.PI / 180, elevation: elevation * Math.PI / 180 });
-      stage.camera.turn();
-      changed();
-    },
-    actors: stage.performers.map((performer) => ({
-      name: performer.actor.name,
-      get poses() { return list(performer.poses); },
-      get shown() { return performer.thing.shown; },
-    })),
-    frames_per_second: () => rate.now(),
-    // places of the page, in pixels, as a screenshot has them
-    pick(x, y) {
-      const found = stage.pick(x - box().left, y - box().top);
-      return found ? `${found.actor ? found.actor.name : "scene"}/${found.part.name}` : null;
-    },
-    project(x, y, z) {
-      const [left, top] = stage.camera.project([x, y, z]);
-      return [left + box().left, top + box().top];
-    },
-    gizmo: () => (show.gizmo.thing.shown ? [...show.gizmo.pose] : null),
-    // milliseconds that a moving picture takes to draw and to be there, the mean of several
-    measure(frames) {
-      const pixel = new Uint8Array(4), gl = stage.renderer.gl;
-      const draw = () => { stage.draw(true); gl.readPixels(0, 0, 1, 1, gl.RGBA, gl.UNSIGNED_BYTE, pixel); };
-      draw();
-      const start = performance.now();
-      for (let k = 0; k < frames; k++) {
-        for (const performer of stage.performers) performer.at(playback.first + playback.length * k / frames);
-        draw();
-      }
-      changed();
-      return (performance.now() - start) / frames;
-    },
-  };
 }
 
 function listen() {

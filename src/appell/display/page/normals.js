@@ -1,6 +1,6 @@
-// Normals of a mesh, corner by corner. A smooth mesh is shaded across edges, but not across those that fold by more than
-// CREASE, nor where its vertices are doubled: a cylinder is round, and its lids are flat.
-// Of a closed mesh only the faces towards the viewer need be drawn; if all its faces look inwards, they are turned over.
+// Normals of a mesh, corner by corner. A smooth mesh is shaded across edges, but not across those that fold by more
+// than CREASE, nor where its vertices are doubled: a cylinder is round, and its lids are flat.
+// Of a closed mesh only faces towards the viewer need be drawn; if all its faces look inwards, they are turned over.
 
 const OPEN = 0.02; // share of edges with a face on one side only, at most, if a mesh is to be closed
 const CREASE = Math.cos(48 * Math.PI / 180);
@@ -20,8 +20,9 @@ function face_normals(vertices, faces) {
   const found = new Float32Array(faces.length); // as long as twice the area
   for (let f = 0; f < faces.length; f += 3) {
     const a = 3 * faces[f], b = 3 * faces[f + 1], c = 3 * faces[f + 2];
-    const ux = vertices[b] - vertices[a], uy = vertices[b + 1] - vertices[a + 1], uz = vertices[b + 2] - vertices[a + 2];
-    const vx = vertices[c] - vertices[a], vy = vertices[c + 1] - vertices[a + 1], vz = vertices[c + 2] - vertices[a + 2];
+    const x = vertices[a], y = vertices[a + 1], z = vertices[a + 2];
+    const ux = vertices[b] - x, uy = vertices[b + 1] - y, uz = vertices[b + 2] - z;
+    const vx = vertices[c] - x, vy = vertices[c + 1] - y, vz = vertices[c + 2] - z;
     found[f] = uy * vz - uz * vy;
     found[f + 1] = uz * vx - ux * vz;
     found[f + 2] = ux * vy - uy * vx;
@@ -62,12 +63,16 @@ function volume(vertices, faces) {
   return sum;
 }
 
+function turned_over(faces) {
+  return faces.map((_, c) => faces[c + [0, 1, -1][c % 3]]);
+}
+
 // vertices and faces for drawing, with a normal for each vertex: {vertices, normals, faces, closed}; the normal of a
 // vertex of flat faces is 0, and the renderer takes that of the face
 export function shaded(mesh) {
   const { vertices } = mesh, vertex = welded(vertices), closed = is_closed(vertex, mesh.faces);
   const inward = closed && volume(vertices, mesh.faces) < 0;
-  const faces = inward ? mesh.faces.map((_, c) => mesh.faces[c % 3 === 0 ? c : c % 3 === 1 ? c + 1 : c - 1]) : mesh.faces;
+  const faces = inward ? turned_over(mesh.faces) : mesh.faces;
   if (!mesh.smooth) return { vertices, normals: new Float32Array(vertices.length), faces, closed };
   const flat = face_normals(vertices, faces);
   const lengths = new Float32Array(faces.length / 3);

@@ -1,11 +1,11 @@
-// Colours that colour-blind readers tell apart (Okabe and Ito's, but yellow), the same as in all figures, and the light.
+// Colours that colour-blind readers tell apart (Okabe and Ito's, but yellow), as in all figures, and the light.
 
-export const COLORS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#4d4d4d"];
-const DARK_COLORS = ["#4aa8e0", "#f07f2f", "#2fc498", "#e09bc3", "#f0b429", "#8fd0f5", "#b4bac2"]; // lighter, in that order
+const COLORS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#4d4d4d"];
+const DARK_COLORS = ["#4aa8e0", "#f07f2f", "#2fc498", "#e09bc3", "#f0b429", "#8fd0f5", "#b4bac2"]; // the same, lighter
 
 const wishes = matchMedia("(prefers-color-scheme: dark)");
 
-export const is_dark = () => wishes.matches;
+const is_dark = () => wishes.matches;
 
 export function when_theme_changes(tell) {
   wishes.addEventListener("change", tell);
@@ -27,8 +27,14 @@ export function kind_number(kind) {
   return kinds.get(kind);
 }
 
-export function stage_light() {
-  return is_dark()
-    ? { background: [0.071, 0.082, 0.102], ink: [0.62, 0.7, 0.8, 0.42], sky: [0.44, 0.47, 0.53], ground: [0.14, 0.14, 0.17], lamplight: 0.52, dark: 0.55 }
-    : { background: [0.957, 0.965, 0.975], ink: [0.33, 0.4, 0.5, 0.5], sky: [0.54, 0.57, 0.62], ground: [0.25, 0.25, 0.27], lamplight: 0.47, dark: 0.26 };
-}
+// colours of the stage, and how strong its lights are; `dark` is the depth of shadows
+const LIGHT = {
+  background: [0.957, 0.965, 0.975], ink: [0.33, 0.4, 0.5, 0.5],
+  sky: [0.54, 0.57, 0.62], ground: [0.25, 0.25, 0.27], lamplight: 0.47, dark: 0.26,
+};
+const DARK = {
+  background: [0.071, 0.082, 0.102], ink: [0.62, 0.7, 0.8, 0.42],
+  sky: [0.44, 0.47, 0.53], ground: [0.14, 0.14, 0.17], lamplight: 0.52, dark: 0.55,
+};
+
+export const stage_light = () => (is_dark() ? DARK : LIGHT);

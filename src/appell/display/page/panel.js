@@ -42,7 +42,8 @@ export class Panel {
       if (actor.motion && actor.motion.marks.some((mark) => mark.arrows.length)) found.add("events");
     }
     if (!this.stage.floor.paper && this.scene.actors.length) found.add("shadow");
-    const order = [...Object.keys(LAYERS).filter((layer) => found.has(layer)), ...[...found].filter((layer) => !(layer in LAYERS))];
+    const known = Object.keys(LAYERS).filter((layer) => found.has(layer));
+    const order = [...known, ...[...found].filter((layer) => !known.includes(layer))];
     by_id("layers").replaceChildren(...order.map((layer) => {
       const box = element("input", { type: "checkbox", checked: !this.stage.hidden.has(layer), "data-layer": layer });
       box.addEventListener("change", () => this.act.show(layer, box.checked));
@@ -72,7 +73,9 @@ export class Panel {
   }
 
   set_values(actor, values, held) {
-    this.sliders[actor].forEach((slider, k) => { if (k < values.length && slider.range !== held) slider.set(values[k]); });
+    this.sliders[actor].forEach((slider, k) => {
+      if (k < values.length && slider.range !== held) slider.set(values[k]);
+    });
   }
 
   // notes that stand, and one of the moment
@@ -117,8 +120,9 @@ class SliderRow {
       this.set(Number.isFinite(wanted) ? Math.min(Math.max(wanted, lower), upper) : this.value);
       tell();
     });
-    this.row = element("div", { class: "slider", "data-name": slider.name },
-      element("span", { class: "name", title: slider.name }, slider.name), this.range, this.number, element("span", { class: "unit" }, unit));
+    const name = element("span", { class: "name", title: slider.name }, slider.name);
+    this.row = element("div", { class: "slider", "data-name": slider.name }, name, this.range, this.number,
+      element("span", { class: "unit" }, unit));
     this.set(slider.value);
   }
 
@@ -127,7 +131,8 @@ class SliderRow {
     this.range.value = value;
     const text = round(value * this.scale);
     if (document.activeElement !== this.number || Number(this.number.value) !== Number(text)) this.number.value = text;
-    this.range.setAttribute("aria-valuetext", `${short_number(value * this.scale)} ${this.unit === "°" ? "degrees" : this.unit}`);
+    const unit = this.unit === "°" ? "degrees" : this.unit;
+    this.range.setAttribute("aria-valuetext", `${short_number(value * this.scale)} ${unit}`);
   }
 }
 

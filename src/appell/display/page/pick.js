@@ -44,7 +44,7 @@ function into(line, pose, o) {
   return { from: turned_back(pose, o, minus(line.from, origin)), along: turned_back(pose, o, line.along) };
 }
 
-// the nearest part on a line of sight: {actor, part, point} or null; `hidden` are layers, `walls` what belongs to nobody
+// the nearest part on a line of sight: {actor, part, point} or null; `hidden` are layers, `walls` parts of no actor
 export function picked(line, performers, walls, hidden) {
   let best = null, least = Infinity;
   const try_part = (part, poses, actor) => {

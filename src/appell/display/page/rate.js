@@ -16,7 +16,8 @@ export class Rate {
   }
 
   count(clock, moving) {
-    if (moving && this.last !== null && clock - this.last < PAUSE) this.lengths[this.count_of++ % KEPT] = clock - this.last;
+    const length = this.last === null ? Infinity : clock - this.last;
+    if (moving && length < PAUSE) this.lengths[this.count_of++ % KEPT] = length;
     this.last = moving ? clock : null;
   }
 

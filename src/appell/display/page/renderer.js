@@ -1,9 +1,10 @@
-// Draws things on a canvas with WebGL 2: solid ones, the floor, ghosts over them, clear ones last, handles and arrows on
-// top of all. A thing is {batch, slots, used, hidden, shown, tint, opacity}; of its slots, those from `used` on are not drawn.
+// Draws things on a canvas with WebGL 2: solid ones, the floor, ghosts over them, clear ones last, handles and arrows
+// on top of all. A thing is {batch, slots, used, hidden, shown, tint, opacity}; slots from `used` on are not drawn.
 
 import { STRIDE } from "./batch.js";
 import { GRID_FRAGMENT, GRID_VERTEX, SHADOW_FRAGMENT, SOLID_FRAGMENT, SOLID_VERTEX } from "./shaders.js";
 
+const SOFTWARE = /swiftshader|llvmpipe|software|basic render/i;
 const SHADOW_SIZE = 512;
 const LATER = 3; // pictures for which a shadow does on a slow machine
 const PLACES = { place: 0, normal: 1, color: 2, corner: 0 };
@@ -15,7 +16,7 @@ export class Renderer {
     if (!this.gl) throw new Error("no WebGL 2");
     this.canvas = canvas;
     const gl = this.gl, name = gl.getExtension("WEBGL_debug_renderer_info");
-    this.software = name !== null && /swiftshader|llvmpipe|software|basic render/i.test(gl.getParameter(name.UNMASKED_RENDERER_WEBGL));
+    this.software = name !== null && SOFTWARE.test(gl.getParameter(name.UNMASKED_RENDERER_WEBGL));
     this.solid = this.program(SOLID_VERTEX, SOLID_FRAGMENT);
     this.cover = this.program(SOLID_VERTEX, SHADOW_FRAGMENT);
     this.grid = this.program(GRID_VERTEX, GRID_FRAGMENT);
@@ -37,7 +38,8 @@ export class Renderer {
     }
     for (const [name, place] of Object.entries(PLACES)) gl.bindAttribLocation(made, place, name);
     gl.linkProgram(made);
-    if (!gl.getProgramParameter(made, gl.LINK_STATUS) && !gl.isContextLost()) throw new Error(gl.getProgramInfoLog(made));
+    const linked = gl.getProgramParameter(made, gl.LINK_STATUS) || gl.isContextLost();
+    if (!linked) throw new Error(gl.getProgramInfoLog(made));
     const at = {};
     for (let k = 0; k < gl.getProgramParameter(made, gl.ACTIVE_UNIFORMS); k++) {
       const { name } = gl.getActiveUniform(made, k);
@@ -57,8 +59,9 @@ export class Renderer {
     this.shadow = gl.createTexture();
     gl.bindTexture(gl.TEXTURE_2D, this.shadow);
     gl.texStorage2D(gl.TEXTURE_2D, 1, gl.R8, SHADOW_SIZE, SHADOW_SIZE);
-    for (const [key, value] of [[gl.TEXTURE_MIN_FILTER, gl.LINEAR], [gl.TEXTURE_MAG_FILTER, gl.LINEAR],
-      [gl.TEXTURE_WRAP_S, gl.CLAMP_TO_EDGE], [gl.TEXTURE_WRAP_T, gl.CLAMP_TO_EDGE]]) gl.texParameteri(gl.TEXTURE_2D, key, value);
+    gl.texParameteri(gl.TEXTURE_2D, gl.TEXTURE_MIN_FILTER, gl.LINEAR);
+    gl.texParameteri(gl.TEXTURE_2D, gl.TEXTURE_WRAP_S, gl.CLAMP_TO_EDGE);
+    gl.texParameteri(gl.TEXTURE_2D, gl.TEXTURE_WRAP_T, gl.CLAMP_TO_EDGE);
     this.shadow_frame = gl.createFramebuffer();
     gl.bindFramebuffer(gl.FRAMEBUFFER, this.shadow_frame);
     gl.framebufferTexture2D(gl.FRAMEBUFFER, gl.COLOR_ATTACHMENT0, gl.TEXTURE_2D, this.shadow, 0);

@@ -66,7 +66,7 @@ export function seen_points(actor) {
       for (const point of box.points) found.push(box.body < 0 ? point : placed(poses, start + 7 * box.body, point));
     }
     if (!boxes.length) {
-      for (let body = 0; body < bodies; body++) found.push(Array.from(poses.subarray(start + 7 * body, start + 7 * body + 3)));
+      for (let o = start; o < start + 7 * bodies; o += 7) found.push(Array.from(poses.subarray(o, o + 3)));
     }
   }
   return found;
@@ -75,6 +75,12 @@ export function seen_points(actor) {
 // corners of the boxes about what stands still
 export function standing_points(parts) {
   return parts.flatMap((part) => corners(part.mesh).map((point) => placed(part.pose, 0, point)));
+}
+
+// everything that happens, in the order of time
+export function all_marks(scene) {
+  const found = scene.actors.flatMap((actor) => (actor.motion ? actor.motion.marks : []));
+  return found.sort((a, b) => a.time - b.time);
 }
 
 // where a handle is, when the bodies of its actor are at `poses`

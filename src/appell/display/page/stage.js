@@ -8,10 +8,10 @@ import { curve_color, numbers_of, stage_light } from "./palette.js";
 import { Performer } from "./performer.js";
 import { picked } from "./pick.js";
 import { Renderer } from "./renderer.js";
-import { HIDDEN, seen_points, standing_points } from "./scene.js";
+import { HIDDEN, all_marks, seen_points, standing_points } from "./scene.js";
 
 const PIXELS = 8e6; // of a still picture, at most
-const TRIANGLES = 22000; // of a moving picture on a slow machine
+const TRIANGLES = 15000; // of a moving picture on a slow machine
 const COARSEST = 1 / 30; // cells of a coarse mesh, of the radius of the scene
 
 export class Stage {
@@ -33,7 +33,7 @@ export class Stage {
     this.measure();
     this.camera.fit(this.points);
     this.add_walls();
-    this.arrows = new Arrows(scene.actors.flatMap((actor) => (actor.motion ? actor.motion.marks : [])), this.camera.radius);
+    this.arrows = new Arrows(all_marks(scene), this.camera.radius);
     this.arrows.thing.hidden = this.hidden;
     this.top.push(this.arrows.thing);
     this.set_floor();
@@ -62,7 +62,8 @@ export class Stage {
   // what stands about the actors is in the picture too, unless it is much larger than they are
   add_walls() {
     const { target, radius } = this.camera, near = 2.5 * radius;
-    const found = this.scene.parts.filter((part) => standing_points([part]).every((point) => size(minus(point, target)) < near));
+    const is_near = (point) => size(minus(point, target)) < near;
+    const found = this.scene.parts.filter((part) => standing_points([part]).every(is_near));
     if (this.scene.actors.length && found.length) {
       this.points = this.points.concat(standing_points(found));
       this.camera.fit(this.points);
@@ -125,8 +126,10 @@ export class Stage {
 
   // fewer triangles for moving pictures on a slow machine, made when they are first needed
   make_coarse() {
-    const shown = (ranges) => ranges.filter((range) => !HIDDEN.includes(range.layer));
-    const count = (lists) => lists.flatMap(({ ranges }) => shown(ranges)).reduce((sum, range) => sum + range.count / 3, 0);
+    const count = (lists) => {
+      const shown = lists.flatMap(({ ranges }) => ranges.filter((range) => !HIDDEN.includes(range.layer)));
+      return shown.reduce((sum, range) => sum + range.count / 3, 0);
+    };
     let lists = this.things.map((thing) => thing.batch);
     for (let cell = COARSEST / 8; cell <= COARSEST && count(lists) > TRIANGLES; cell *= 1.5) {
       lists = this.things.map((thing) => coarser(thing.batch, cell * this.camera.radius));

@@ -2,6 +2,7 @@
 
 import { by_id, element, write_text } from "./dom.js";
 import { curve_color, kind_number } from "./palette.js";
+import { all_marks } from "./scene.js";
 
 const MOST_MARKS = 2000; // elements on the line; more than a screen has pixels
 const OVERDUE = 100; // milliseconds between two writings of the time while it runs
@@ -11,7 +12,7 @@ export class Timeline {
     this.playback = playback;
     this.act = act;
     this.bar = by_id("transport");
-    this.marks = scene.actors.flatMap((actor) => (actor.motion ? actor.motion.marks : [])).sort((a, b) => a.time - b.time);
+    this.marks = all_marks(scene);
     this.times = this.marks.map((mark) => mark.time);
     this.frames = frame_times(scene.actors);
     this.digits = Math.min(6, Math.max(2, 3 - Math.floor(Math.log10(playback.length || 1))));

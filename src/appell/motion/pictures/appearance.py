@@ -19,6 +19,7 @@ from appell.dynamics import Dynamics
 from appell.errors import ArgumentError, ModelError, unknown_name
 from appell.model.frame import Frame
 from appell.model.mechanism import Mechanism
+from appell.model.robot import Robot
 from appell.model.system import System
 from appell.motion.mechanisms.pose_check import check_pose
 from appell.motion.pictures.drawing import catalogue_of
@@ -27,7 +28,7 @@ from appell.motion.pictures.legs import Linkage
 from appell.motion.pictures.limbs import Limbs
 from appell.motion.pictures.paint import numbered
 from appell.motion.pictures.proportions import Proportions, proportions_of
-from appell.motion.pictures.shape import Shape, branches
+from appell.motion.pictures.shape import Shape, branches, is_matter
 from appell.motion.pictures.visual_parts import pose_numbers, visual_parts
 
 TURN = math.pi  # a slider of an angle without limits goes so far to either side
@@ -97,9 +98,17 @@ class Appearance:
                 lambda body: self.color or numbered(branch.get(body, 0)),
                 self.color,
             )
-            return parts, [], notes
+            return [*parts, *self._undescribed(tree)], [], notes
         limbs = Limbs(shape, self.proportions, self.color)
         return limbs.parts(), limbs.struts(), []
+
+    def _undescribed(self, tree: Robot) -> list[Part]:
+        """Links without a visual, drawn from the geometry if they are most of the robot; else they are hidden parts."""
+        covered = {visual.body for visual in tree.visuals}
+        bare = {self.index[link.name] for link in tree.links if is_matter(tree, link) and link.name not in covered}
+        if 2 * len(bare) <= sum(is_matter(tree, link) for link in tree.links):
+            return []
+        return [part for part in Limbs(self.shape, self.proportions, self.color).parts() if part.body in bare]
 
     @property
     def index(self) -> dict[str, int]:

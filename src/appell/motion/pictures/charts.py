@@ -6,7 +6,6 @@ stretch that a chart can show.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -41,25 +40,33 @@ def _samples(record: Record, panels: list[Panel]) -> Samples | None:
     return finely(record, [panel.columns for panel in panels]) if known else None
 
 
-def _energies(record: Record, dyn: Dynamics, samples: Samples | None) -> Iterator[Chart]:
-    """Kinetic, potential and total if the robot and its velocities are known, else the total if the record says it."""
+def _energies(record: Record, dyn: Dynamics, samples: Samples | None) -> list[Chart]:
+    """Kinetic, potential and total if the robot and its velocities tell them, else the total if the record says it."""
+    known = _both_energies(record, dyn, samples)
+    if known is not None:
+        t, kinetic, potential = known
+        names, values = ("kinetic", "potential", "total"), np.stack([kinetic, potential, kinetic + potential], axis=-1)
+        return [Chart("energy", "J", names, *thin(t, values))]
+    if "energy" not in record:
+        return []
+    return [Chart("energy", record.unit("energy") or "J", ("total",), *thin(record.t, record.energy[:, None]))]
+
+
+def _both_energies(
+    record: Record, dyn: Dynamics, samples: Samples | None
+) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
+    """Times, kinetic and potential energy; None if a mass is missing, or a motion is prescribed that nobody kept."""
     system = dyn.system
-    if "v" in record and set(record.names("v")) == set(system.velocity_names):
-        q, v = (record.q, record.v) if samples is None else (samples.q, samples.v)
-        q = q[:, [record.names("q").index(name) for name in system.coordinate_names]]
-        v = v[:, [record.names("v").index(name) for name in system.velocity_names]]
-        try:
-            with np.errstate(invalid="ignore"):  # where a leg does not reach, there is no energy
-                kinetic, potential = dyn.energy(q, v)
-        except AppellError:  # masses that nobody described
-            return
-        names = ("kinetic", "potential", "total")
-        t, values = thin(
-            record.t if samples is None else samples.t, np.stack([kinetic, potential, kinetic + potential], -1)
-        )
-        yield Chart("energy", "J", names, t, values)
-    elif "energy" in record:
-        yield Chart("energy", record.unit("energy") or "J", ("total",), *thin(record.t, record.energy[:, None]))
+    if "v" not in record or set(record.names("v")) != set(system.velocity_names):
+        return None
+    t, q, v = (record.t, record.q, record.v) if samples is None else (samples.t, samples.q, samples.v)
+    q = q[:, [record.names("q").index(name) for name in system.coordinate_names]]
+    v = v[:, [record.names("v").index(name) for name in system.velocity_names]]
+    try:
+        with np.errstate(invalid="ignore"):  # where a leg does not reach, there is no energy
+            return t, *dyn.energy(q, v)
+    except AppellError:
+        return None
 
 
 def _chart(record: Record, panel: Panel, samples: Samples | None, panels: list[Panel]) -> Chart:

@@ -8,7 +8,7 @@ from appell.display import solids
 from appell.display.poses import turned_to
 from appell.display.scene import WORLD, Part, Strut
 from appell.model.constrained import ConstrainedRobot
-from appell.model.constraint import Distance, Rolling
+from appell.model.constraint import Distance, Prescribed, Rolling
 from appell.model.constraint.closures import Closure
 from appell.model.constraint.constraint import find_frame
 from appell.model.constraint.rolling import AXES
@@ -78,7 +78,8 @@ def loop_parts(system: System, index: dict[str, int], proportions: Proportions) 
     def body(frame: Frame) -> int:
         return WORLD if frame.body is None else index[frame.body]
 
-    for own in system.constraints:
+    for each in system.constraints:
+        own = each.constraint if isinstance(each, Prescribed) else each
         if isinstance(own, Distance):
             ends = [find_frame(system.tree, place) for place in (own.a, own.b)]
             places = np.array([[*frame.pose.translation] for frame in ends], float)

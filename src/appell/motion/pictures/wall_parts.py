@@ -17,7 +17,7 @@ from appell.display.level_set import level_set, thickened
 from appell.display.scene import Mesh, Part
 from appell.errors import ArgumentError
 from appell.model.constrained import ConstrainedRobot
-from appell.model.constraint import Rolling
+from appell.model.constraint import Prescribed, Rolling
 from appell.model.system import System
 from appell.motion.pictures.camera import level_axes
 from appell.motion.pictures.paint import LIGHT, paint
@@ -51,7 +51,8 @@ def rolled_on(system: System) -> list[Any]:
     """The curved surfaces on which wheels or balls of a system roll."""
     if not isinstance(system, ConstrainedRobot):
         return []
-    return [own.wall for own in system.constraints if isinstance(own, Rolling) and own.wall is not None]
+    plain = [own.constraint if isinstance(own, Prescribed) else own for own in system.constraints]
+    return [own.wall for own in plain if isinstance(own, Rolling) and own.wall is not None]
 
 
 def wall_mesh(wall: Any, points: np.ndarray, up: np.ndarray, normal: np.ndarray | None) -> Mesh | None:
