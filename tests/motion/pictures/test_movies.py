@@ -55,8 +55,8 @@ def test_a_pendulum_swings_below_its_joint(gravity, hanging, tmp_path):
     record = ap.Record.of([0.0, 0.04, 0.08], {"q": q}, robot.coordinate_names)
     path = record.movie(tmp_path / "a.gif", robot, slower=1.0, size=SIZE)
     left, middle, right = (_lowest(frame) for frame in frames(path))
-    assert middle > left + 20  # pixels, counted from the top
-    assert middle > right + 20
+    assert middle > left + 8  # pixels, counted from the top
+    assert middle > right + 8
 
 
 def _lowest(frame):
