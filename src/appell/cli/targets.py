@@ -27,13 +27,17 @@ def check_target(path: Path | None, force: bool, endings: Iterable[str] = (), fo
         return
     if endings and path.suffix.lower() not in endings:
         raise ArgumentError(f"'{path.name}' cannot be written.", expected=f"a name in {', '.join(endings)}")
-    if endings in (PICTURES, MOVIES):
+    if endings == PICTURES:
         with styled():  # say before the work, and not after it, that matplotlib is lacking
             pass
     try:
         if folder:
             path.parent.mkdir(parents=True, exist_ok=True)
         _check_place(path, force)
+        if endings == MOVIES:
+            from appell.display.film.film import check_film
+
+            check_film(path)  # or that ffmpeg or Pillow is
     except ArgumentError:
         raise
     except (OSError, ValueError) as error:  # a name too long, a folder that may not be entered, a NUL

@@ -121,9 +121,15 @@ class Bar:
             self.progress.start()
 
 
-def counted(items: Sequence[Item], label: str = "", unit: str = "", patience: float | None = None) -> Iterator[Item]:
+def counted(
+    items: Sequence[Item],
+    label: str = "",
+    unit: str = "",
+    patience: float | None = None,
+    enabled: bool | None = None,
+) -> Iterator[Item]:
     """The items, with a bar while one does something with each; without a label it shows the item."""
-    with Bar(label, len(items), unit, patience=patience) as bar:
+    with Bar(label, len(items), unit, patience=patience, enabled=enabled) as bar:
         for item in items:
             if not label:
                 bar.say(str(item))

@@ -1,4 +1,4 @@
-"""How fast a film is: some seconds long, by a round factor, with a frame at its end; and a bar while it is made."""
+"""How fast a film is: some seconds long, by a round factor, with a frame at its end."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import appell as ap
-from appell.display.film import progress
 from appell.display.film.pace import frame_times, pace
 
 
@@ -30,20 +29,3 @@ def test_the_last_frame_is_the_end():
     np.testing.assert_allclose(frame_times(1.0, 1.1, 1.0), [1.0, 1.04, 1.08, 1.1])
     np.testing.assert_allclose(frame_times(0.0, 0.08, 2.0), [0.0, 0.02, 0.04, 0.06, 0.08])
     np.testing.assert_allclose(frame_times(5.0, 5.0, 1.0), [5.0])
-
-
-def test_a_bar_with_a_rate_is_shown_for_long_films_on_a_terminal(monkeypatch, capsys):
-    clock = iter(np.arange(0.0, 1e6, 0.5))
-    monkeypatch.setattr("appell.display.film.progress.time.monotonic", lambda: next(clock))  # two frames a second
-    for terminal, frames, wish, shown in (
-        (True, 3, None, False),
-        (True, 40, None, True),
-        (False, 40, None, False),
-        (True, 40, False, False),
-        (True, 3, True, True),
-    ):
-        monkeypatch.setattr("rich.console.Console.is_terminal", terminal)
-        assert list(progress.counted(range(frames), frames, wish)) == list(range(frames))
-        told = capsys.readouterr().err
-        assert ("film" in told) == shown
-        assert ("2.0 frames/s" in told) == shown

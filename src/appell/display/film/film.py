@@ -7,12 +7,12 @@ from pathlib import Path
 
 import numpy as np
 
+from appell.display.bar import counted
 from appell.display.film.gif import write_gif
 from appell.display.film.letters import Letters
 from appell.display.film.marks import marks
 from appell.display.film.mp4 import ffmpeg, write_mp4
 from appell.display.film.pace import frame_times, pace
-from appell.display.film.progress import counted
 from appell.display.film.studio import Studio
 from appell.display.scene import LAYERS, SHOWN, Scene
 from appell.display.target import check_target, replacing
@@ -72,7 +72,7 @@ def write_film(
     shots = _Shots(scene, size, layers, slower)
 
     def frames() -> Iterator[np.ndarray]:
-        return (shots.at(float(t)) for t in counted(times, len(times), progress))
+        return (shots.at(t) for t in counted(times.tolist(), "film", "frames", enabled=progress))
 
     with replacing(target) as part:
         if kind == ".mp4":
