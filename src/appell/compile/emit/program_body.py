@@ -1,7 +1,7 @@
 """The body of a program on one block of samples, in LLVM: one block of registers for inputs, results and all between.
 
-    void @body(frame, frame, 1)     the stages one after the other
-    void @stage3(frame)             its turns; a stage of one turn is straight code
+    void @body(frame, frame, null, 1)     the stages one after the other
+    void @stage3(frame)                   its turns; a stage of one turn is straight code
 
 The frame is a register a slot, one sample a lane. What changes from turn to turn stands in a table (`turn_table`). With
 one sample only, turns that do not meet go `abreast`.
@@ -42,7 +42,7 @@ def program_body(program: Program, lanes: Lanes, fused: bool, chunk: int) -> str
 
     poison(emit, spoilt, len(results), place)
     emit.do("ret void")
-    header = "define internal void @body(ptr %inputs, ptr %outputs, i64 %blocks) noinline nounwind"
+    header = "define internal void @body(ptr %inputs, ptr %outputs, ptr %near, i64 %blocks) noinline nounwind"
     return "\n".join([*constants.text(), *functions, emit.function(header)])
 
 

@@ -35,6 +35,7 @@ class Writer:
     frame: Residence
     read: Callable[[Emitter, int], Value]  # a scalar input, by its number
     write: Callable[[Emitter, int, Value], None]  # the value of a node that is a result
+    after_step: Callable[[Emitter], None] = lambda emit: None  # what else is done, step by step
 
     def chunk(self, emit: Emitter, steps: list[Step], number: int = 0) -> None:
         """One piece of the schedule; where there are several, `number` tells which."""
@@ -53,6 +54,7 @@ class Writer:
             for node in step_defines(step):
                 if node in outputs:
                     self.write(emit, node, values[node])
+            self.after_step(emit)
         self._depart(emit, values, number, len(steps))
 
     def _depart(self, emit: Emitter, values: dict[int, Value], number: int, count: int) -> None:
