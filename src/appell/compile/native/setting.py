@@ -17,6 +17,8 @@ import multiprocessing
 import os
 from types import TracebackType
 
+import numpy as np
+
 from appell.errors import ArgumentError
 
 ALL = "all"
@@ -25,9 +27,21 @@ _SHARE = "OMP_NUM_THREADS"
 
 
 class _Setting:
-    """The number of threads of this process; None until somebody asks or says."""
+    """The number of threads of this process; None until somebody asks or says.
 
-    count: int | None = None
+    Machine code reads it in a cell of memory, where nobody's word is a zero.
+    """
+
+    def __init__(self) -> None:
+        self.cell = np.zeros(1, np.int64)
+
+    @property
+    def count(self) -> int | None:
+        return int(self.cell[0]) or None
+
+    @count.setter
+    def count(self, count: int | None) -> None:
+        self.cell[0] = count or 0
 
 
 SETTING = _Setting()
