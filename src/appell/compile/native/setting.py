@@ -16,6 +16,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 from types import TracebackType
+from typing import Any
 
 import numpy as np
 
@@ -32,16 +33,15 @@ class _Setting:
     Machine code reads it in a cell of memory, where nobody's word is a zero.
     """
 
+    count: int | None = None
+
     def __init__(self) -> None:
         self.cell = np.zeros(1, np.int64)
 
-    @property
-    def count(self) -> int | None:
-        return int(self.cell[0]) or None
-
-    @count.setter
-    def count(self, count: int | None) -> None:
-        self.cell[0] = count or 0
+    def __setattr__(self, name: str, value: Any) -> None:
+        super().__setattr__(name, value)
+        if name == "count":
+            self.cell[0] = value or 0
 
 
 SETTING = _Setting()
