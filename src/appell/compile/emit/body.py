@@ -59,7 +59,14 @@ def body(tape: Tape, lanes: Lanes, fused: bool, form: Form, ahead: bool = False)
     def write(emit: Emitter, node: int, value: Value) -> None:
         emit.store(value, "%outputs", outputs[node])
 
-    writer = Writer(tape, planned.frame, read, write, fetching.after_step)
+    def reread(emit: Emitter, node: int) -> Value:
+        return emit.load("%outputs", outputs[node])
+
+    def prepare(emit: Emitter, node: int) -> None:
+        emit.prefetch(emit.address("%outputs", outputs[node] * lanes.bytes))
+
+    large = 0 < form.cache < len(outputs) * lanes.bytes
+    writer = Writer(tape, planned.frame, read, write, reread, fetching.after_step, prepare if large else None)
 
     def piece(emit: Emitter, number: int) -> None:
         fetching.enter()

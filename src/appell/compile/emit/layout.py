@@ -40,5 +40,5 @@ def layout(formula: Formula) -> BlockLayout:
 def body(formula: Formula, lanes: Lanes, fused: bool, form: Form, ahead: bool = False) -> BodyCode:
     """All functions of the body; with `ahead` it is told where its results go, and may fetch what lies there."""
     if isinstance(formula, Program):
-        return BodyCode(program_body(formula, lanes, fused, form.chunk))
+        return BodyCode(program_body(formula, lanes, fused, form))
     return tape_body(formula, lanes, fused, form, ahead)

@@ -18,7 +18,8 @@ from appell.compile.emit.operand import Place
 from appell.compile.emit.samples import LaneSamples
 from appell.compile.emit.transpose import groups, is_square, lanes_to_rows, rows_to_lanes, square_to_rows
 
-AHEAD = 4 * LINE  # bytes that the fetching of a row runs ahead of its writing
+AHEAD = 2 * LINE  # bytes that the fetching of a row runs ahead of its writing
+AHEAD_OF_STEPS = 4 * LINE  # the same in a march, where it is the next steps that are fetched
 UNROLL = 40  # elements; beyond it a move is a loop, so that a large matrix does not become a long program
 
 
@@ -88,7 +89,7 @@ def scatter(emit: Emitter, place: Place, samples: LaneSamples, block: Value, fet
             at = emit.address(row, offset)
             emit.do(f"store {kind} {value}, ptr {at}, align {lanes.itemsize}")
             if fetch:
-                emit.prefetch(emit.address(at, AHEAD))
+                emit.prefetch(emit.address(at, AHEAD_OF_STEPS if stream else AHEAD))
 
     def column(pointer: Value, element: Index) -> None:
         at = emit.address(pointer, place.offset(emit, element))

@@ -13,14 +13,16 @@ from appell.compile.emit.abreast import abreast_functions, go_abreast
 from appell.compile.emit.body import careful_functions, has_angles
 from appell.compile.emit.constants import Constants
 from appell.compile.emit.emitter import Emitter, Index
+from appell.compile.emit.form import Form
 from appell.compile.emit.lanes import Lanes
 from appell.compile.emit.spoilt import poison, spoilt_samples
 from appell.compile.emit.turns import stage_functions
 from appell.compile.program import Program
 
 
-def program_body(program: Program, lanes: Lanes, fused: bool, chunk: int) -> str:
+def program_body(program: Program, lanes: Lanes, fused: bool, form: Form) -> str:
     """All functions and constants of the body of a program."""
+    chunk, large = form.chunk, 0 < form.cache < program.size * lanes.bytes
     functions = []
     if any(has_angles(step.tape) for stage in program.stages for step in stage.steps):
         functions += careful_functions(lanes, fused)
@@ -32,7 +34,7 @@ def program_body(program: Program, lanes: Lanes, fused: bool, chunk: int) -> str
         if go_abreast(stage, lanes, chunk):
             functions += abreast_functions(name, stage, lanes, fused, chunk)
         else:
-            functions += stage_functions(name, stage, lambda: Emitter(lanes, fused, constants), chunk)
+            functions += stage_functions(name, stage, lambda: Emitter(lanes, fused, constants), chunk, large)
         emit.do(f"call void @stage{number}(ptr %inputs)")
     results = list(dict.fromkeys(program.results))
     functions.append(_table(results))
