@@ -116,7 +116,7 @@ def test_samples_that_do_not_fill_two_blocks_are_computed_once():
     """A turn that has only one block left runs on one: a single sample is no dearer than before."""
     of = random_tape(3, length=400)
     form = Form(64, 30, EVERYTHING_FITS, code_cache=0)
-    assert "call void @body(ptr %stack0, ptr %stack1, i64 %t" in loop_kernel(of, DOUBLE, True, form)
+    assert "call void @body(ptr %stack0, ptr %stack1, ptr %stack2, i64 %t" in loop_kernel(of, DOUBLE, True, form)
     ufunc, plain = make_ufunc(of, form=form), make_ufunc(of, form=Form(64, 100_000))
     for count in (0, 1, 7, 8, 9, 15, 16, 17, 24, 25, 40):
         x = [np.random.default_rng(count).uniform(-2, 2, (count, *array.shape)) for array in of.inputs]
@@ -143,8 +143,9 @@ def test_forms_of_one_tape_are_kept_apart(monkeypatch):
 @pytest.mark.parametrize("register", [16, 32, 64])
 @pytest.mark.parametrize("number", [DOUBLE, FLOAT], ids=["doubles", "floats"])
 @pytest.mark.parametrize("size", range(1, 60))
-def test_groups_cover_a_row_and_nothing_else(number, register, size):
-    found = groups(size, Lanes(number, register))
+@pytest.mark.parametrize("squares", [False, True], ids=["groups", "squares"])
+def test_groups_cover_a_row_and_nothing_else(number, register, size, squares):
+    found = groups(size, Lanes(number, register), squares)
     covered = {k for start, elements in found for k in range(start, start + elements)}
     assert covered == (set(range(size)) if found else set())
     assert bool(found) == (size >= 16 // number.itemsize)

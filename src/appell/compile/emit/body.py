@@ -1,10 +1,11 @@
 """The body: a tape on one block of samples, in LLVM.
 
-    void @body(inputs, outputs, blocks)
+    void @body(inputs, outputs, near, blocks)
 
 `inputs` is a block of registers, one a scalar input, one sample a lane; `outputs` has one register a *distinct* result:
 a symmetric matrix has its mirrored elements computed and stored once, and `slots` tells which register holds which.
-Where the `plan` says so, several blocks follow each other, and every chunk of the tape is run on all of them.
+Where the `plan` says so, several blocks follow each other, and every chunk of the tape is run on all of them. `near`
+tells where the results will be written, for what is fetched `ahead`.
 
 A sample with an input that is not finite gets NaN for all its results (`spoilt`).
 """
@@ -13,6 +14,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from appell.compile.emit.ahead import ENTRY, LineFetching, fetched_lines
 from appell.compile.emit.constants import Constants
 from appell.compile.emit.emitter import Emitter, Index, Value
 from appell.compile.emit.form import Form
@@ -24,8 +26,9 @@ from appell.compile.emit.writer import Writer, frame_on_stack
 from appell.compile.ops import Op
 from appell.compile.tape import Tape
 
-_BODY = "ptr noalias %inputs, ptr noalias %outputs, i64 %blocks"
-_CHUNK = "ptr noalias %inputs, ptr noalias %outputs, ptr noalias %frame"
+_BODY = "ptr noalias %inputs, ptr noalias %outputs, ptr noalias %near, i64 %blocks"
+_ROOM = 2 / 3  # of the first cache: what is fetched ahead must still be there when it is written
+_CHUNK = "ptr noalias %inputs, ptr noalias %outputs, ptr noalias %near, ptr noalias %frame"
 
 
 def slots(tape: Tape) -> dict[int, int]:
@@ -40,12 +43,15 @@ class BodyCode:
     text: str
     blocks: int = 1
     long: bool = False  # whether its code leaves no room for other code in the first cache
+    ahead: bool = False  # whether it fetches the lines that its results will be written to
 
 
-def body(tape: Tape, lanes: Lanes, fused: bool, form: Form) -> BodyCode:
-    """The body of a tape."""
+def body(tape: Tape, lanes: Lanes, fused: bool, form: Form, ahead: bool = False) -> BodyCode:
+    """The body of a tape; with `ahead` it may fetch lines of the arrays that its results go to."""
     planned, outputs = plan(tape, lanes, form), slots(tape)
     pieces = planned.pieces
+    lines = fetched_lines(tape, lanes) if ahead and planned.data * planned.blocks <= _ROOM * form.cache else []
+    fetching = LineFetching(lines, sum(map(len, pieces)))
 
     def read(emit: Emitter, number: int) -> Value:
         return emit.load("%inputs", number)
@@ -53,9 +59,17 @@ def body(tape: Tape, lanes: Lanes, fused: bool, form: Form) -> BodyCode:
     def write(emit: Emitter, node: int, value: Value) -> None:
         emit.store(value, "%outputs", outputs[node])
 
-    writer = Writer(tape, planned.frame, read, write)
+    def reread(emit: Emitter, node: int) -> Value:
+        return emit.load("%outputs", outputs[node])
+
+    def prepare(emit: Emitter, node: int) -> None:
+        emit.prefetch(emit.address("%outputs", outputs[node] * lanes.bytes))
+
+    large = 0 < form.cache < len(outputs) * lanes.bytes
+    writer = Writer(tape, planned.frame, read, write, reread, fetching.after_step, prepare if large else None)
 
     def piece(emit: Emitter, number: int) -> None:
+        fetching.enter()
         if number == 0:
             writer.leaves(emit)
         writer.chunk(emit, pieces[number], number)
@@ -72,7 +86,13 @@ def body(tape: Tape, lanes: Lanes, fused: bool, form: Form) -> BodyCode:
         piece(emit, 0)
     else:
         frame, blocks = frame_on_stack(emit, planned.frame, planned.blocks), 1 if planned.blocks == 1 else "%blocks"
-        sizes = {"%inputs": tape.input_size, "%outputs": len(outputs), frame: planned.frame.size}
+        width = lanes.bytes
+        sizes = {
+            "%inputs": tape.input_size * width,
+            "%outputs": len(outputs) * width,
+            "%near": len(tape.outputs) * ENTRY,
+            frame: planned.frame.size * width,
+        }
         for number in range(len(pieces)):
             part = Emitter(lanes, fused, constants)
             piece(part, number)
@@ -82,13 +102,12 @@ def body(tape: Tape, lanes: Lanes, fused: bool, form: Form) -> BodyCode:
     text = "\n".join(
         [*constants.text(), *functions, emit.function(f"define internal void @body({_BODY}) noinline nounwind")]
     )
-    return BodyCode(text, planned.blocks, long=len(pieces) > 1)
+    return BodyCode(text, planned.blocks, long=len(pieces) > 1, ahead=bool(lines))
 
 
 def _call(emit: Emitter, number: int, sizes: dict[Value, int], block: Index) -> None:
-    """Run a chunk on one of several blocks; `sizes` are registers of a block, by the pointers to the first."""
-    width = emit.lanes.bytes
-    pointers = [emit.address(first, emit.times(block, size * width)) for first, size in sizes.items()]
+    """Run a chunk on one of several blocks; `sizes` are bytes of a block, by the pointers to the first."""
+    pointers = [emit.address(first, emit.times(block, size)) for first, size in sizes.items()]
     emit.do(f"call void @chunk{number}({', '.join(f'ptr {pointer}' for pointer in pointers)})")
 
 

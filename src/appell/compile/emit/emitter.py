@@ -91,13 +91,12 @@ class Emitter:
         at = self.address(block, self.times(index, self.lanes.bytes))
         self.do(f"store {self.lanes.real} {value}, ptr {at}, align {self.lanes.bytes}")
 
-    def prefetch(self, pointer: Value, soon: bool) -> None:
-        """Fetch a line of memory that will be written: into the first cache, or the second if that is not soon.
+    def prefetch(self, pointer: Value) -> None:
+        """Fetch a line of memory that will be written into the first cache.
 
         Any address will do, also one that is not there.
         """
-        write, locality = (1, 3) if soon else (0, 2)
-        self.do(f"call void @llvm.prefetch.p0(ptr {pointer}, i32 {write}, i32 {locality}, i32 1)")
+        self.do(f"call void @llvm.prefetch.p0(ptr {pointer}, i32 1, i32 3, i32 1)")
 
     def spread(self, at: Value) -> Value:
         """The number at an address, in every lane."""

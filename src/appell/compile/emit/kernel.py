@@ -9,6 +9,7 @@ so it has the bits that it would have in any batch.
 
 from __future__ import annotations
 
+from appell.compile.emit.ahead import ENTRY, tell_near
 from appell.compile.emit.body import BodyCode
 from appell.compile.emit.emitter import Emitter, Index
 from appell.compile.emit.form import Form
@@ -24,7 +25,7 @@ from appell.compile.formula import Formula
 def loop_kernel(tape: Formula, number: Format, fused: bool, form: Form) -> str:
     """The module of the ufunc's loop."""
     lanes = Lanes(number, form.register)
-    found = body(tape, lanes, fused, form)
+    found = body(tape, lanes, fused, form, ahead=True)
     return module(tape, found.text, _loop(tape, Emitter(lanes, fused), found))
 
 
@@ -52,6 +53,7 @@ def _loop(tape: Formula, emit: Emitter, of: BodyCode) -> str:
     inputs, outputs = operands(tape, shape.places)
     memory = Memory(emit)
     taken, given = shape.reserve(memory, of.blocks)
+    near = emit.stack(of.blocks * len(outputs) * ENTRY // 8, "i64") if of.ahead else "null"
     count = emit.value("load i64, ptr %dims, align 8")
     sources = [locate(emit, operand) for operand in inputs]
     targets = [locate(emit, operand) for operand in outputs]
@@ -63,14 +65,16 @@ def _loop(tape: Formula, emit: Emitter, of: BodyCode) -> str:
             here, at = samples(block), emit.address(taken, emit.times(block, shape.taken * lanes.bytes))
             for place in sources:
                 gather(emit, place, here, at)
+            if of.ahead:
+                tell_near(emit, targets, here, emit.address(near, emit.times(block, len(targets) * ENTRY)), given)
 
         def carry_away(block: Index) -> None:
             here, at = samples(block), emit.address(given, emit.times(block, (shape.given or 0) * lanes.bytes))
             for place in targets:
-                scatter(emit, place, here, at)
+                scatter(emit, place, here, at, fetched=of.ahead)
 
         emit.repeat(blocks, bring, unroll=True)
-        emit.do(f"call void @body(ptr {taken}, ptr {given}, i64 {blocks})")
+        emit.do(f"call void @body(ptr {taken}, ptr {given}, ptr {near}, i64 {blocks})")
         emit.repeat(blocks, carry_away, unroll=True)
 
     over_samples(emit, of.blocks, not of.long, count, turn)
@@ -103,7 +107,7 @@ def _single(tape: Formula, emit: Emitter) -> str:
 
     for operand in inputs:
         emit.repeat(operand.array.size, lambda element, of=operand: fill(of, element), unroll)
-    emit.do(f"call void @body(ptr {taken}, ptr {given}, i64 1)")
+    emit.do(f"call void @body(ptr {taken}, ptr {given}, ptr null, i64 1)")
     for operand in outputs:
         emit.repeat(operand.array.size, lambda element, of=operand: take(of, element), unroll)
     memory.release()

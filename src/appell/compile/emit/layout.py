@@ -37,8 +37,8 @@ def layout(formula: Formula) -> BlockLayout:
     return BlockLayout(formula.input_size, len(places), tuple(places[node] for node in formula.results))
 
 
-def body(formula: Formula, lanes: Lanes, fused: bool, form: Form) -> BodyCode:
-    """All functions of the body."""
+def body(formula: Formula, lanes: Lanes, fused: bool, form: Form, ahead: bool = False) -> BodyCode:
+    """All functions of the body; with `ahead` it is told where its results go, and may fetch what lies there."""
     if isinstance(formula, Program):
-        return BodyCode(program_body(formula, lanes, fused, form.chunk))
-    return tape_body(formula, lanes, fused, form)
+        return BodyCode(program_body(formula, lanes, fused, form))
+    return tape_body(formula, lanes, fused, form, ahead)

@@ -130,7 +130,8 @@ class _MarchCode:
         emit.repeat(blocks, self.state.carry_on, unroll=False)
 
     def _run(self, first: Index, blocks: Index) -> None:
-        self.emit.do(f"call void @body(ptr {self.state.taken(first)}, ptr {self.state.given(first)}, i64 {blocks})")
+        pointers = self.state.taken(first), self.state.given(first), "null"
+        self.emit.do(f"call void @body({', '.join(f'ptr {each}' for each in pointers)}, i64 {blocks})")
 
     def _table(self, block: Index) -> Value:
         operands = len(self.standing) + len(self.driven) + len(self.targets)

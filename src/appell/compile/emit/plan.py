@@ -35,6 +35,7 @@ class TapePlan:
     pieces: list[list[Step]]
     frame: Residence
     blocks: int = 1
+    data: int = 0  # bytes of a block: its inputs and results, also as rows of the user's arrays, and its frame
 
     @property
     def cost(self) -> float:
@@ -62,4 +63,4 @@ def _arranged(tape: Tape, steps: list[Step], lanes: Lanes, form: Form) -> TapePl
     data = (2 * (tape.input_size + len(set(tape.results))) + frame.size) * lanes.bytes
     beyond, saved = BLOCKS * data - form.cache, code - code / BLOCKS
     together = len(pieces) > 1 and form.cache and code > form.code_cache and beyond <= saved
-    return TapePlan(pieces, frame, BLOCKS if together else 1)
+    return TapePlan(pieces, frame, BLOCKS if together else 1, data)

@@ -1,7 +1,7 @@
 """The body of a program on one block of samples, in LLVM: one block of registers for inputs, results and all between.
 
-    void @body(frame, frame, 1)     the stages one after the other
-    void @stage3(frame)             its turns; a stage of one turn is straight code
+    void @body(frame, frame, null, 1)     the stages one after the other
+    void @stage3(frame)                   its turns; a stage of one turn is straight code
 
 The frame is a register a slot, one sample a lane. What changes from turn to turn stands in a table (`turn_table`). With
 one sample only, turns that do not meet go `abreast`.
@@ -13,14 +13,16 @@ from appell.compile.emit.abreast import abreast_functions, go_abreast
 from appell.compile.emit.body import careful_functions, has_angles
 from appell.compile.emit.constants import Constants
 from appell.compile.emit.emitter import Emitter, Index
+from appell.compile.emit.form import Form
 from appell.compile.emit.lanes import Lanes
 from appell.compile.emit.spoilt import poison, spoilt_samples
 from appell.compile.emit.turns import stage_functions
 from appell.compile.program import Program
 
 
-def program_body(program: Program, lanes: Lanes, fused: bool, chunk: int) -> str:
+def program_body(program: Program, lanes: Lanes, fused: bool, form: Form) -> str:
     """All functions and constants of the body of a program."""
+    chunk, large = form.chunk, 0 < form.cache < program.size * lanes.bytes
     functions = []
     if any(has_angles(step.tape) for stage in program.stages for step in stage.steps):
         functions += careful_functions(lanes, fused)
@@ -32,7 +34,7 @@ def program_body(program: Program, lanes: Lanes, fused: bool, chunk: int) -> str
         if go_abreast(stage, lanes, chunk):
             functions += abreast_functions(name, stage, lanes, fused, chunk)
         else:
-            functions += stage_functions(name, stage, lambda: Emitter(lanes, fused, constants), chunk)
+            functions += stage_functions(name, stage, lambda: Emitter(lanes, fused, constants), chunk, large)
         emit.do(f"call void @stage{number}(ptr %inputs)")
     results = list(dict.fromkeys(program.results))
     functions.append(_table(results))
@@ -42,7 +44,7 @@ def program_body(program: Program, lanes: Lanes, fused: bool, chunk: int) -> str
 
     poison(emit, spoilt, len(results), place)
     emit.do("ret void")
-    header = "define internal void @body(ptr %inputs, ptr %outputs, i64 %blocks) noinline nounwind"
+    header = "define internal void @body(ptr %inputs, ptr %outputs, ptr %near, i64 %blocks) noinline nounwind"
     return "\n".join([*constants.text(), *functions, emit.function(header)])
 
 

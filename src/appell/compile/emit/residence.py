@@ -7,7 +7,8 @@ the whole schedule in view: whenever registers run out, the value leaves that is
 being written a second time. Between functions, and where sines are computed, nothing stays in a register.
 
 A slot of memory is given to a value when it leaves and taken back after its last use, so the frame is as large as the
-widest cut through the tape, not as the tape. Constants and inputs lie in memory anyway.
+widest cut through the tape, not as the tape. Constants and inputs lie in memory anyway, and so do results, from the
+step that makes them: they need no slot and are not written again.
 """
 
 from __future__ import annotations
@@ -49,13 +50,13 @@ def residence(tape: Tape, chunks: list[list[Step]], lanes: Lanes) -> Residence:
     if len(chunks) == 1:
         return found
     room = ROOM if lanes.bytes <= NARROW else WIDE_ROOM
-    uses = _uses(tape, chunks)
+    uses, results = _uses(tape, chunks), frozenset(tape.results)
     held: dict[int, int] = {}  # the values in registers, and when they are needed next
     free: list[int] = []
 
     def leave(node: int, entry: list[tuple[int, bool]]) -> None:
         del held[node]
-        fresh = node not in found.slots
+        fresh = node not in found.slots and node not in results
         if fresh:
             if not free:
                 free.append(found.size)

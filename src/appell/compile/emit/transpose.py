@@ -15,6 +15,8 @@ across the diagonal, which moves them whole. A transposition is its own inverse,
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from appell.compile.emit.emitter import Emitter, Value
 from appell.compile.emit.lanes import Lanes
 
@@ -22,21 +24,31 @@ _CHEAP = 16  # bytes inside of which the machine shuffles cheaply
 _LARGEST = 32  # bytes of a row that are moved at once
 
 
-def groups(size: int, lanes: Lanes) -> list[tuple[int, int]]:
+def groups(size: int, lanes: Lanes, squares: bool = False) -> list[tuple[int, int]]:
     """First element and number of elements of the groups that cover a row; the last two may overlap.
 
-    Empty if the row is too short to be worth a transposition.
+    Empty if the row is too short to be worth a transposition. With `squares` there are first groups of as many elements
+    as there are lanes.
     """
     small, large = _CHEAP // lanes.itemsize, min(_LARGEST, lanes.bytes) // lanes.itemsize
     if size < small:
         return []
-    found = [(start, large) for start in range(0, size - large + 1, large)]
-    rest = size - len(found) * large
+    found: list[tuple[int, int]] = []
+    if squares and is_square(lanes.width, lanes):
+        found = [(start, lanes.width) for start in range(0, size - lanes.width + 1, lanes.width)]
+    done = len(found) * lanes.width
+    found += [(start, large) for start in range(done, size - large + 1, large)]
+    rest = (size - done) % large
     if 0 < rest <= small:
         found.append((size - small, small))
     elif rest:
         found += [(size - large, large)] if size >= large else [(0, small), (size - small, small)]
     return found
+
+
+def is_square(elements: int, lanes: Lanes) -> bool:
+    """Whether so many elements of a register of samples are turned by `square_to_rows`."""
+    return elements == lanes.width and lanes.bytes >= 2 * _CHEAP
 
 
 def rows_to_lanes(emit: Emitter, rows: list[Value], elements: int) -> list[Value]:
@@ -49,6 +61,19 @@ def lanes_to_rows(emit: Emitter, registers: list[Value]) -> list[Value]:
     elements, width = len(registers), emit.lanes.width
     pieces = [_split(emit, register, width, elements) for register in _transpose(emit, registers)]
     return [piece for block in zip(*pieces, strict=True) for piece in block]
+
+
+def square_to_rows(emit: Emitter, read: Callable[[int, int], Value]) -> list[Value]:
+    """As many elements as there are lanes: `read(element, half)` reads half a register, one row a sample comes out.
+
+    Half a register is put beside another while it is read, which takes no shuffle; what is left are two rows of blocks.
+    """
+    half = emit.lanes.width // 2
+    found: list[Value] = []
+    for side in (0, 1):
+        pairs = [[read(k, side), read(k + half, side)] for k in range(half)]
+        found += _transpose(emit, [_side_by_side(emit, pair, half) for pair in pairs])
+    return found
 
 
 def _split(emit: Emitter, row: Value, size: int, width: int) -> list[Value]:

@@ -21,8 +21,13 @@ from appell.compile.emit.writer import Writer, frame_on_stack
 from appell.compile.program import FrameStep, Stage
 
 
-def stage_functions(name: str, stage: Stage, emitter: Callable[[], Emitter], chunk: int) -> list[str]:
-    """The function @name(frame) that takes all turns of a stage, and what it calls and reads."""
+def stage_functions(
+    name: str, stage: Stage, emitter: Callable[[], Emitter], chunk: int, large: bool = False
+) -> list[str]:
+    """The function @name(frame) that takes all turns of a stage, and what it calls and reads.
+
+    Slots of a `large` frame are not in the first cache, and are fetched before they are written.
+    """
     emit = emitter()
     lanes, several = emit.lanes, len(stage.steps) > 1
     shapes = [row_shape(step, several, lanes) for step in stage.steps]
@@ -31,7 +36,7 @@ def stage_functions(name: str, stage: Stage, emitter: Callable[[], Emitter], chu
 
     def turn(kind: int) -> None:
         code = _StepCode(f"{name}_{kind}", stage.steps[kind], shapes[kind])
-        functions.extend(code.write(emit, emitter, chunk))
+        functions.extend(code.write(emit, emitter, chunk, large))
 
     functions.append(constant(f"{name}_table", table))
     if len(stage.order) == 1:
@@ -83,18 +88,19 @@ class _StepCode:
     step: FrameStep
     shape: RowShape
 
-    def write(self, emit: Emitter, emitter: Callable[[], Emitter], chunk: int) -> list[str]:
+    def write(self, emit: Emitter, emitter: Callable[[], Emitter], chunk: int, large: bool) -> list[str]:
         """Write the turn, and hand back the functions that it calls."""
         tape = self.step.tape
         pieces = chunks(schedule(tape), chunk)
         waiting = residence(tape, pieces, emit.lanes)
         early = self._overwritten()
         operands = _Operands(self.step, self.shape)
+        prepare = operands.prepare if large else None
+        writer = Writer(tape, waiting, operands.read, operands.write, operands.reread, prepare=prepare)
         operands.enter(emit)
         held = {number: operands.read(emit, number) for number in early}
         if len(pieces) == 1:
             operands.held = held
-            writer = Writer(tape, waiting, operands.read, operands.write)
             writer.leaves(emit)
             writer.chunk(emit, pieces[0])
             return []
@@ -102,13 +108,13 @@ class _StepCode:
         for k, value in enumerate(held.values()):
             emit.store(value, kept, k)
         operands.held = held
-        Writer(tape, waiting, operands.read, operands.write).leaves(emit)
+        writer.leaves(emit)
         functions = []
         for number, piece in enumerate(pieces):
             part = emitter()
             operands.enter(part)
             operands.held = {number: part.load("%kept", k) for k, number in enumerate(early)}
-            Writer(tape, waiting, operands.read, operands.write).chunk(part, piece, number)
+            writer.chunk(part, piece, number)
             part.do("ret void")
             pointers = "ptr %inputs, ptr %row, ptr noalias %kept, ptr noalias %frame"
             functions.append(part.function(f"define internal void @{self.name}_{number}({pointers}) noinline nounwind"))
@@ -167,3 +173,12 @@ class _Operands:
     def write(self, emit: Emitter, node: int, value: Value) -> None:
         for anchor, offset in self._targets[node]:
             emit.store(value, self._pointers[anchor.entry], anchor.slot + offset)
+
+    def reread(self, emit: Emitter, node: int) -> Value:
+        anchor, offset = self._targets[node][0]
+        return emit.load(self._pointers[anchor.entry], anchor.slot + offset)
+
+    def prepare(self, emit: Emitter, node: int) -> None:
+        for anchor, offset in self._targets[node]:
+            slot = (anchor.slot + offset) * emit.lanes.bytes
+            emit.prefetch(emit.address(self._pointers[anchor.entry], slot))

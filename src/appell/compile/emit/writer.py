@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 from appell.compile.emit.arithmetic import EMIT
 from appell.compile.emit.emitter import Emitter, Value
@@ -19,6 +20,7 @@ from appell.compile.ops import Op
 from appell.compile.tape import Tape
 
 FENCE = 40  # steps of a long tape between two fences, which keep the code generator to the order of the schedule
+SOON = 60  # steps before a result is written, in which its place can be fetched
 MIDDLE = 128  # the slot at which %frame points
 
 
@@ -35,12 +37,21 @@ class Writer:
     frame: Residence
     read: Callable[[Emitter, int], Value]  # a scalar input, by its number
     write: Callable[[Emitter, int, Value], None]  # the value of a node that is a result
+    reread: Callable[[Emitter, int], Value] | None = None  # a result that has been written; for several pieces
+    after_step: Callable[[Emitter], None] = lambda emit: None  # what else is done, step by step
+    prepare: Callable[[Emitter, int], None] | None = None  # fetches the memory that a result will be written to
+
+    @cached_property
+    def _outputs(self) -> frozenset[int]:
+        return frozenset(self.tape.results)
 
     def chunk(self, emit: Emitter, steps: list[Step], number: int = 0) -> None:
         """One piece of the schedule; where there are several, `number` tells which."""
         values: dict[int, Value] = {}
-        nodes, outputs = self.tape.nodes, frozenset(self.tape.results)
+        nodes, outputs = self.tape.nodes, self._outputs
+        self._prepare(emit, steps[:SOON])
         for count, step in enumerate(steps):
+            self._prepare(emit, steps[count + SOON : count + SOON + 1])
             self._depart(emit, values, number, count)
             for node in step_uses(self.tape, step):
                 if node not in values:
@@ -53,6 +64,7 @@ class Writer:
             for node in step_defines(step):
                 if node in outputs:
                     self.write(emit, node, values[node])
+            self.after_step(emit)
         self._depart(emit, values, number, len(steps))
 
     def _depart(self, emit: Emitter, values: dict[int, Value], number: int, count: int) -> None:
@@ -71,6 +83,12 @@ class Writer:
             for node in [node for node in values if self.tape.nodes[node][0] <= Op.INPUT]:
                 del values[node]
 
+    def _prepare(self, emit: Emitter, steps: list[Step]) -> None:
+        if self.prepare is not None:
+            for node in [node for step in steps for node in step_defines(step)]:
+                if node in self._outputs:
+                    self.prepare(emit, node)
+
     def leaves(self, emit: Emitter) -> None:
         """Results that are constants or inputs."""
         for node in dict.fromkeys(self.tape.results):
@@ -84,6 +102,8 @@ class Writer:
             return emit.constant(operands[0])
         if op == Op.INPUT:
             return self.read(emit, operands[0])
+        if self.reread is not None and node in self._outputs:
+            return self.reread(emit, node)
         return emit.load("%frame", self.frame.slots[node] - MIDDLE)
 
 

@@ -7,14 +7,16 @@ code that
     compares type, element type, layout and shape of every argument,
     makes the result arrays, and runs the ufunc's own loop on one sample,
 
-and anything else (a batch, a list, `out=`, another element type, a wrong shape) goes on to the ufunc. The bits are the
-same. What is not the same: errors of arithmetic are not looked for, so `numpy.errstate` has no say over a direct call.
+and anything else (a batch, a list, `out=`, another element type, a wrong shape) goes on to `direct_batch`, and from
+there to the ufunc. The bits are the same. What is not the same: errors of arithmetic are not looked for in one sample,
+so `numpy.errstate` has no say over it.
 """
 
 from __future__ import annotations
 
 import ctypes
 import hashlib
+import sys
 import sysconfig
 from collections.abc import Callable
 from functools import cache
@@ -24,10 +26,12 @@ import numpy as np
 
 from appell.compile.formula import Formula
 from appell.compile.native import cache as disk
+from appell.compile.native.direct_batch import batch_text
 from appell.compile.native.entry import builtin
 from appell.compile.native.machine import Code, assemble
 from appell.compile.native.narrow import NarrowLoop
 from appell.compile.native.numpy_api import array_function, loop_address
+from appell.compile.native.setting import SETTING
 from appell.compile.native.target import host
 from appell.compile.tape import Array
 
@@ -35,10 +39,11 @@ _METH_FASTCALL_KEYWORDS = 0x82
 _PYARRAY_EMPTY = 184  # in the table of NumPy 1 and 2
 _PLAIN = 0x101  # C-contiguous and aligned
 _OPERANDS = 32
+_AXES = 65  # NumPy has no more than 64, and a batch has one more
 
 # The plan: addresses and counts that the machine code reads, in this order, then one shape for each operand.
-_OBJECTS = ("ndarray", "float64", "empty", "incref", "decref", "tuple", "vectorcall")
-_PLAN = (*_OBJECTS, "loop", "dims", "steps", "ins", "outs")
+_OBJECTS = ("ndarray", "float64", "tuple_type", "out_name", "empty", "incref", "decref", "tuple", "vectorcall")
+_PLAN = (*_OBJECTS, "save", "restore", "threads", "loop", "wide", "dims", "steps", "ins", "outs")
 
 _CALL = """
 define ptr @call(ptr %self, ptr %args, i64 %given, ptr %keywords) nounwind {{
@@ -160,7 +165,7 @@ failed:
   ret ptr null
 
 other:
-  %passed = call ptr %vectorcall(ptr %slow, ptr %args, i64 %given, ptr %keywords)
+  %passed = call ptr @batch(ptr %plan, ptr %slow, ptr %args, i64 %given, ptr %keywords)
   ret ptr %passed
 }}
 """
@@ -184,12 +189,18 @@ def direct_call(tape: Formula, ufunc: np.ufunc, otherwise: Callable) -> Callable
     known = {
         "ndarray": id(np.ndarray),
         "float64": id(np.dtype(np.float64)),
+        "tuple_type": id(tuple),
+        "out_name": id(sys.intern("out")),
         "empty": array_function(_PYARRAY_EMPTY),
         "incref": _address(python.Py_IncRef),
         "decref": _address(python.Py_DecRef),
         "tuple": _address(python.PyTuple_New),
         "vectorcall": _address(python.PyObject_Vectorcall),
+        "save": _address(python.PyEval_SaveThread),
+        "restore": _address(python.PyEval_RestoreThread),
+        "threads": SETTING.cell.ctypes.data,
         "loop": loop.address,
+        "wide": loop_address(ufunc, 0),
         "dims": dims.ctypes.data,
         "steps": steps.ctypes.data,
         "ins": len(tape.inputs),
@@ -198,7 +209,7 @@ def direct_call(tape: Formula, ufunc: np.ufunc, otherwise: Callable) -> Callable
     plan = np.array([*(known[name] for name in _PLAN), *(shape.ctypes.data for shape in shapes)], dtype=np.uintp)
     loop.settle(plan, _PLAN.index("loop"))
     code = _code()
-    kept = (otherwise, plan, code, ufunc, loop, dims, steps, *shapes)
+    kept = (otherwise, plan, code, ufunc, loop, dims, steps, SETTING.cell, *shapes)
     return builtin(tape.name, code.address, _METH_FASTCALL_KEYWORDS, kept)
 
 
@@ -220,17 +231,21 @@ def _code() -> Code:
             f"%{name}.in = getelementptr i8, ptr %plan, i64 {8 * number}",
             f"%{name} = load {kind}, ptr %{name}.in, align 8",
         ]
-    text = _CALL.format(
-        operands=_OPERANDS,
-        items=tuple.__basicsize__,
-        data=head,
-        nd=head + 8,
-        sizes=head + 16,
-        descr=head + 40,
-        flags=head + 48,
-        plain=_PLAIN,
-        fields="\n  ".join(fields),
-        shapes=8 * len(_PLAN),
-    )
+    known: dict[str, int | str] = {
+        "operands": _OPERANDS,
+        "axes": _AXES,
+        "items": tuple.__basicsize__,
+        "length": head,
+        "data": head,
+        "nd": head + 8,
+        "sizes": head + 16,
+        "descr": head + 40,
+        "flags": head + 48,
+        "plain": _PLAIN,
+        "fields": "\n  ".join(fields),
+        "shapes": 8 * len(_PLAN),
+    }
+    x86 = host().triple.startswith("x86_64")
+    text = _CALL.format(**known) + batch_text(x86, _PLAIN, known)
     key = hashlib.sha256("\n".join([text, host().identity]).encode()).hexdigest()
     return Code(disk.fetch(key, lambda: assemble(text, host(), "direct call")), "call")

@@ -16,6 +16,9 @@ from __future__ import annotations
 import multiprocessing
 import os
 from types import TracebackType
+from typing import Any
+
+import numpy as np
 
 from appell.errors import ArgumentError
 
@@ -25,9 +28,20 @@ _SHARE = "OMP_NUM_THREADS"
 
 
 class _Setting:
-    """The number of threads of this process; None until somebody asks or says."""
+    """The number of threads of this process; None until somebody asks or says.
+
+    Machine code reads it in a cell of memory, where nobody's word is a zero.
+    """
 
     count: int | None = None
+
+    def __init__(self) -> None:
+        self.cell = np.zeros(1, np.int64)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        super().__setattr__(name, value)
+        if name == "count":
+            self.cell[0] = value or 0
 
 
 SETTING = _Setting()

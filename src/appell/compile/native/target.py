@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import platform
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 
 import llvmlite
 import llvmlite.binding as llvm
@@ -45,10 +45,10 @@ def host() -> Target:
 def _first_cache() -> int:
     """What the system says, if it says anything; what every processor of today has, if not."""
     try:
-        found = os.sysconf("SC_LEVEL1_DCACHE_SIZE")
-    except (AttributeError, ValueError, OSError):
-        found = 0
-    return found if found > 0 else Target.cache
+        told = Path("/sys/devices/system/cpu/cpu0/cache/index0/size").read_text()
+        return int(told.strip().removesuffix("K")) << 10
+    except (OSError, ValueError):
+        return Target.cache
 
 
 def describe(triple: str, cpu: str, features: llvm.FeatureMap, arm: bool, cache: int = Target.cache) -> Target:
