@@ -38,6 +38,7 @@ def test_play_runs_at_the_speed_stops_at_the_end_and_begins_anew(opened):
     browser = opened(scene())
     set_value(browser, "#speed", "0.25", "change")
     browser.element("#play").click()
+    browser.settled()
     assert browser.element("#play").get_attribute("aria-label") == "Pause"
     browser.wait("appell.time > 1.02")
     moments = []

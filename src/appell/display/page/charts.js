@@ -2,7 +2,7 @@
 // actors are dashed. A curve is drawn once; only the cursor and the values beside the names follow the time.
 
 import { element, short_number, write_text } from "./dom.js";
-import { curve_color } from "./palette.js";
+import { CURVES, curve_color } from "./palette.js";
 import { last_at } from "./performer.js";
 
 const LEFT = 46, RIGHT = 10, TOP = 8, BOTTOM = 18; // pixels about the curves
@@ -40,7 +40,8 @@ function gathered(actors) {
       const { curves } = found.get(key), width = chart.names.length;
       chart.names.forEach((name, column) => curves.push({
         name: several ? `${name}, ${actor.name}` : name, actor: number, t: chart.t, values: chart.values, width, column,
-        color: several && width === 1 ? number : column, dash: DASHES[number % DASHES.length], shown: true,
+        color: several && width === 1 ? number : column, shown: true,
+        dash: DASHES[(number + Math.floor(column / CURVES)) % DASHES.length], // as colours come again after a while
       }));
     }
   });
