@@ -103,6 +103,17 @@ class Browser:
         """The first element of a selector of the style sheet, to click and to type into."""
         return self.driver.find_element("css selector", selector)
 
+    def fill(self, selector: str, value: Any, event: str = "input") -> None:
+        """Set an input or a choice as a user does: its value, and the event that tells of it."""
+        self.do(
+            "const e = document.querySelector(arguments[0]); e.value = arguments[1];"
+            "e.dispatchEvent(new Event(arguments[2], {bubbles: true}))",
+            selector,
+            value,
+            event,
+        )
+        self.settled()
+
     def press(self, keys: str, selector: str = "body") -> None:
         """Type keys (of selenium's `Keys`) into an element."""
         self.element(selector).send_keys(keys)

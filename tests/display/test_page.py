@@ -22,8 +22,7 @@ def at(browser, *point: float) -> tuple[int, int]:
 
 def seen(browser) -> np.ndarray:
     """What is on the screen when the page has come to rest."""
-    browser.settled()
-    time.sleep(0.2)  # until the still picture replaces the moving one
+    browser.wait("appell.still")
     browser.settled()
     return browser.picture().astype(int)
 

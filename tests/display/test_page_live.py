@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 import queue
@@ -54,7 +55,8 @@ class Python:
                 self.send_response(status)
                 self.send_header("Content-Type", kind)
                 self.end_headers()
-                self.wfile.write(text.encode())
+                with contextlib.suppress(OSError):  # of a page that is closed
+                    self.wfile.write(text.encode())
 
             def log_message(self, *args):
                 pass
@@ -87,16 +89,6 @@ def live(browser, python):
     browser.driver.get("about:blank")
 
 
-def set_slider(browser, selector: str, value: float, event: str = "input") -> None:
-    browser.do(
-        "const e = document.querySelector(arguments[0]); e.value = arguments[1];"
-        "e.dispatchEvent(new Event(arguments[2], {bubbles: true}))",
-        selector,
-        value,
-        event,
-    )
-
-
 def angle_is(angle: float) -> str:
     return f"Math.abs(appell.actors[0].poses[1][4] - {math.sin(angle / 2)}) < 1e-6"
 
@@ -104,12 +96,12 @@ def angle_is(angle: float) -> str:
 def test_a_slider_moves_the_robot(live, python):
     inputs = "[...document.querySelectorAll('.slider[data-name=joint] input')].map((e) => [e.type, Number(e.value)])"
     assert live.ask(inputs) == [["range", 0.25], ["number", pytest.approx(math.degrees(0.25), abs=0.05)]]
-    set_slider(live, ".slider[data-name=joint] input", 1.0)
+    live.fill(".slider[data-name=joint] input", 1.0)
     live.wait(angle_is(1.0))
     assert python.asked[-1] == ("/key/pose", {"actor": 0, "values": [1.0, 0.0]})
     assert live.ask(inputs)[1][1] == pytest.approx(57.3)  # degrees
     live.wait("document.querySelector('.slider[data-name=rail] input').value == 0.5")  # what Python answered
-    set_slider(live, ".slider[data-name=joint] input[type=number]", -30, "change")
+    live.fill(".slider[data-name=joint] input[type=number]", -30, "change")
     live.wait(angle_is(-math.pi / 6))
     assert python.asked[-1][1]["values"] == [pytest.approx(-math.pi / 6), 0.5]
     assert live.complaints() == []
@@ -117,7 +109,7 @@ def test_a_slider_moves_the_robot(live, python):
 
 
 def test_a_refusal_is_told_in_the_notes(live):
-    set_slider(live, ".slider[data-name=joint] input", 1.45)
+    live.fill(".slider[data-name=joint] input", 1.45)
     live.wait("document.getElementById('notes').textContent.includes('ends at 1.4 rad')")
     assert "a note" in live.element("#notes").text
 
@@ -190,7 +182,7 @@ def test_news_bring_poses_and_scenes(live, python):
 
 def test_when_python_is_gone_the_page_says_so(live, python):
     python.close()
-    set_slider(live, ".slider[data-name=joint] input", 0.4)
+    live.fill(".slider[data-name=joint] input", 0.4)
     live.wait("document.getElementById('notes').textContent.includes('no longer answers')")
     time.sleep(0.1)
     assert live.ask("appell.ready")

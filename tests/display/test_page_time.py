@@ -15,18 +15,6 @@ from page_scenes import scene, swing
 LEFT, RIGHT = 46, 10  # pixels about the curves of a chart
 
 
-def set_value(browser, selector: str, value, event: str = "input") -> None:
-    """As if the user had set an input or a choice."""
-    browser.do(
-        "const e = document.querySelector(arguments[0]); e.value = arguments[1];"
-        "e.dispatchEvent(new Event(arguments[2], {bubbles: true}))",
-        selector,
-        value,
-        event,
-    )
-    browser.settled()
-
-
 def test_the_page_starts_at_the_first_time_and_stands(opened):
     browser = opened(scene())
     assert browser.ask("[appell.time, appell.playing, appell.speed]") == [1.0, False, 1]
@@ -36,8 +24,9 @@ def test_the_page_starts_at_the_first_time_and_stands(opened):
 
 def test_play_runs_at_the_speed_stops_at_the_end_and_begins_anew(opened):
     browser = opened(scene())
-    set_value(browser, "#speed", "0.25", "change")
+    browser.fill("#speed", "0.25", "change")
     browser.element("#play").click()
+    browser.settled()
     assert browser.element("#play").get_attribute("aria-label") == "Pause"
     browser.wait("appell.time > 1.02")
     moments = []
@@ -62,7 +51,7 @@ def test_play_runs_at_the_speed_stops_at_the_end_and_begins_anew(opened):
 
 def test_the_line_seeks_and_shows_the_time(opened):
     browser = opened(scene())
-    set_value(browser, "#time", "2.25")
+    browser.fill("#time", "2.25")
     assert browser.ask("appell.time") == 2.25
     assert browser.element("#now").text == "2.250"
     browser.do("appell.seek(99)")

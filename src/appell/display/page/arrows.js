@@ -45,7 +45,8 @@ export class Arrows {
 
   write(number, [x, y, z, dx, dy, dz], kind, fresh) {
     const { slots } = this.thing, length = Math.hypot(dx, dy, dz) || 1e-9;
-    const thick = Math.min(0.016 * this.radius, 0.06 * length), head = Math.min(0.09 * this.radius, 0.4 * length);
+    const thick = Math.max(0.007 * this.radius, Math.min(0.016 * this.radius, 0.06 * length));
+    const head = Math.min(5.6 * thick, 0.6 * length);
     const neck = 1 - head / length, nx = x + neck * dx, ny = y + neck * dy, nz = z + neck * dz;
     write_rod(slots, 2 * number, x, y, z, nx, ny, nz, thick);
     write_rod(slots, 2 * number + 1, nx, ny, nz, x + dx, y + dy, z + dz, 2.4 * thick);

@@ -6,7 +6,7 @@ import { placed, turned } from "./matrix.js";
 import { shaded } from "./normals.js";
 
 export const STRIDE = 20; // bytes of a vertex: place 3 float32, normal 4 int8, color 4 uint8
-const FINEST = 8; // cells that the longest side of a mesh has, at least
+const FINEST = 6; // cells that the longest side of a mesh has, at least
 const CLEAR = 0.99; // less opacity than this is drawn after all solid things
 
 const shading = new WeakMap(); // of meshes that parts share
@@ -63,12 +63,13 @@ function clustered(mesh, cell) {
   const size = Math.min(cell, extent(vertices) / FINEST) || 1;
   const numbers = new Map(), of = new Uint32Array(count), sums = [];
   for (let i = 0; i < count; i++) {
-    let key = 0, way = 0; // a cell is one of 2^15 along each axis, a direction one of three
+    let key = 0, way = 0, most = 0; // a cell is one of 2^15 along each axis, a way one of six
     for (let k = 0; k < 3; k++) {
       key = key * 32768 + (Math.floor(vertices[3 * i + k] / size) & 32767);
-      way = way * 3 + Math.round(normals[3 * i + k] * 0.8) + 1;
+      const along = normals[3 * i + k];
+      if (Math.abs(along) > most) { most = Math.abs(along); way = 2 * k + (along > 0 ? 2 : 1); }
     }
-    key = key * 32 + way;
+    key = key * 8 + way;
     if (!numbers.has(key)) {
       numbers.set(key, sums.length / 4);
       sums.push(0, 0, 0, 0);
@@ -84,10 +85,15 @@ function clustered(mesh, cell) {
     for (let k = 0; k < 3; k++) far += (vertices[3 * i + k] - sums[4 * n + k] / weight) ** 2;
     if (far < least[n]) { least[n] = far; best[n] = i; }
   }
-  const kept = [];
+  const kept = [], known = new Set();
   for (let f = 0; f < faces.length; f += 3) {
-    const a = of[faces[f]], b = of[faces[f + 1]], c = of[faces[f + 2]];
-    if (a !== b && b !== c && c !== a) kept.push(best[a], best[b], best[c]);
+    const [a, b, c] = [of[faces[f]], of[faces[f + 1]], of[faces[f + 2]]];
+    if (a === b || b === c || c === a) continue;
+    const least = Math.min(a, b, c), [second, third] = least === a ? [b, c] : least === b ? [c, a] : [a, b];
+    const key = (least * best.length + second) * best.length + third;
+    if (known.has(key)) continue;
+    known.add(key);
+    kept.push(best[a], best[b], best[c]);
   }
   return kept;
 }

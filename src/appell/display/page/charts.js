@@ -2,11 +2,12 @@
 // actors are dashed. A curve is drawn once; only the cursor and the values beside the names follow the time.
 
 import { element, short_number, write_text } from "./dom.js";
-import { curve_color } from "./palette.js";
+import { CURVES, curve_color } from "./palette.js";
 import { last_at } from "./performer.js";
 
 const LEFT = 46, RIGHT = 10, TOP = 8, BOTTOM = 18; // pixels about the curves
 const DASHES = [[], [6, 3], [2, 2], [8, 2, 2, 2]];
+const LONG = 9; // letters of a name that has a line of its own
 const OVERDUE = 100; // milliseconds between two writings of the values while the time runs
 
 // round numbers across a range, about as many as wanted
@@ -36,11 +37,12 @@ function gathered(actors) {
   actors.forEach((actor, number) => {
     for (const chart of actor.motion ? actor.motion.charts : []) {
       const key = JSON.stringify([chart.title, chart.unit]);
-      if (!found.has(key)) found.set(key, { title: chart.title, unit: chart.unit, several, curves: [] });
+      if (!found.has(key)) found.set(key, { title: chart.title, unit: chart.unit, curves: [] });
       const { curves } = found.get(key), width = chart.names.length;
       chart.names.forEach((name, column) => curves.push({
         name: several ? `${name}, ${actor.name}` : name, actor: number, t: chart.t, values: chart.values, width, column,
-        color: several && width === 1 ? number : column, dash: DASHES[number % DASHES.length], shown: true,
+        color: several && width === 1 ? number : column, shown: true,
+        dash: DASHES[(number + Math.floor(column / CURVES)) % DASHES.length], // as colours come again after a while
       }));
     }
   });
@@ -57,8 +59,9 @@ class ChartView {
     this.entries = this.curves.map((curve) => this.entry(curve));
     const unit = this.unit && this.unit !== "1" ? [" ", element("span", { class: "unit" }, `[${this.unit}]`)] : [];
     const caption = element("figcaption", {}, this.title, ...unit);
-    this.figure = element("figure", { class: "chart", "data-title": this.title }, caption, this.plot,
-      element("ul", { class: this.several ? "legend several" : "legend" }, ...this.entries.map((entry) => entry.item)));
+    const long = this.curves.some((curve) => curve.name.length > LONG);
+    const legend = element("ul", { class: long ? "legend long" : "legend" }, ...this.entries.map((entry) => entry.item));
+    this.figure = element("figure", { class: "chart", "data-title": this.title }, caption, this.plot, legend);
     this.plot.addEventListener("pointerdown", (event) => {
       if (event.button !== 0) return;
       this.plot.setPointerCapture(event.pointerId);

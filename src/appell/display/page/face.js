@@ -12,6 +12,7 @@ export function face(canvas, show, act, rate) {
     },
     get time() { return playback.time; },
     get playing() { return playback.playing; },
+    get still() { return show.still; }, // whether what is seen is there in full quality, and nothing moves
     get speed() { return playback.speed; },
     set speed(value) { act.speed(value); },
     seek: act.seek,

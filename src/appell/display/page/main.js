@@ -17,12 +17,13 @@ import { Timeline } from "./timeline.js";
 const STILL = 140; // milliseconds without a change until the picture is drawn in full quality
 const canvas = by_id("stage");
 const rate = new Rate();
-let show = null; // what is on: scene, stage, playback, timeline, charts, panel, gizmo, handle
+let show = null; // what is on: scene, stage, playback, timeline, charts, panel, gizmo, handle, still
 let live = null;
 let asked = false, moving = false, settling = 0;
 
 function changed() {
   moving = true;
+  show.still = false;
   if (asked) return;
   asked = true;
   requestAnimationFrame(frame);
@@ -37,6 +38,7 @@ function frame(clock) {
   stage.arrows.at(playback.time, playback.speed);
   if (gizmo.thing.shown) place_gizmo();
   stage.draw(moving);
+  show.still = !moving;
   timeline.show(ran !== playback.playing || !ran);
   charts.show(ran !== playback.playing || !ran);
   rate.count(clock, moving);

@@ -2,7 +2,8 @@
 // than CREASE, nor where its vertices are doubled: a cylinder is round, and its lids are flat.
 // Of a closed mesh only faces towards the viewer need be drawn; if all its faces look inwards, they are turned over.
 
-const OPEN = 0.02; // share of edges with a face on one side only, at most, if a mesh is to be closed
+const OPEN = 0.12; // share of edges with a face on one side only, at most, if a mesh is to be closed
+const ONE_SIDED = 0.05; // share of its area that may look one way more than the other
 const CREASE = Math.cos(48 * Math.PI / 180);
 
 // the number of the first vertex at the same place, for every vertex
@@ -40,8 +41,16 @@ function corners_about(faces, count) {
   return { start, list };
 }
 
-// whether a mesh bounds a solid
-function is_closed(vertex, faces) {
+// whether a mesh bounds a solid, but for small holes: few edges are open, and as much area looks one way as the other,
+// which is not so of a sheet
+function is_closed(vertex, faces, flat) {
+  const sum = [0, 0, 0];
+  let area = 0;
+  for (let f = 0; f < faces.length; f += 3) {
+    for (let k = 0; k < 3; k++) sum[k] += flat[f + k];
+    area += Math.hypot(flat[f], flat[f + 1], flat[f + 2]);
+  }
+  if (Math.hypot(...sum) > ONE_SIDED * area) return false;
   const edges = new Set(), count = vertex.length;
   const each = (tell) => {
     for (let c = 0; c < faces.length; c++) tell(vertex[faces[c]], vertex[faces[c % 3 === 2 ? c - 2 : c + 1]]);
@@ -70,7 +79,8 @@ function turned_over(faces) {
 // vertices and faces for drawing, with a normal for each vertex: {vertices, normals, faces, closed}; the normal of a
 // vertex of flat faces is 0, and the renderer takes that of the face
 export function shaded(mesh) {
-  const { vertices } = mesh, vertex = welded(vertices), closed = is_closed(vertex, mesh.faces);
+  const { vertices } = mesh, vertex = welded(vertices);
+  const closed = is_closed(vertex, mesh.faces, face_normals(vertices, mesh.faces));
   const inward = closed && volume(vertices, mesh.faces) < 0;
   const faces = inward ? turned_over(mesh.faces) : mesh.faces;
   if (!mesh.smooth) return { vertices, normals: new Float32Array(vertices.length), faces, closed };

@@ -1,6 +1,7 @@
 // Colours that colour-blind readers tell apart (Okabe and Ito's, but yellow), as in all figures, and the light.
 
 const COLORS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#4d4d4d"];
+export const CURVES = COLORS.length; // colours before they come again
 const DARK_COLORS = ["#4aa8e0", "#f07f2f", "#2fc498", "#e09bc3", "#f0b429", "#8fd0f5", "#b4bac2"]; // the same, lighter
 
 const wishes = matchMedia("(prefers-color-scheme: dark)");

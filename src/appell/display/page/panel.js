@@ -111,7 +111,7 @@ class SliderRow {
     this.unit = unit;
     this.range = element("input", { type: "range", min: lower, max: upper, step: "any", "aria-label": slider.name });
     this.number = element("input", {
-      type: "number", step: "any", min: round(lower * this.scale), max: round(upper * this.scale),
+      type: "number", step: "any", min: this.text(lower), max: this.text(upper),
       "aria-label": `${slider.name} in ${turns ? "degrees" : slider.unit}`,
     });
     this.range.addEventListener("input", () => { this.set(Number(this.range.value)); tell(); });
@@ -126,18 +126,19 @@ class SliderRow {
     this.set(slider.value);
   }
 
+  // as in the box of numbers: tenths of degrees, or a few digits
+  text(value) {
+    return this.scale === 1 ? Number(value.toPrecision(4)).toString() : (value * this.scale).toFixed(1);
+  }
+
   set(value) {
     this.value = value;
     this.range.value = value;
-    const text = round(value * this.scale);
+    const text = this.text(value);
     if (document.activeElement !== this.number || Number(this.number.value) !== Number(text)) this.number.value = text;
     const unit = this.unit === "°" ? "degrees" : this.unit;
     this.range.setAttribute("aria-valuetext", `${short_number(value * this.scale)} ${unit}`);
   }
-}
-
-function round(value) {
-  return Number(value.toFixed(Math.abs(value) >= 10 ? 1 : 3));
 }
 
 // the speed of drawing, in a corner

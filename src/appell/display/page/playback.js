@@ -1,5 +1,7 @@
 // The time that is shown: it stands, it is set, or it runs at a speed until the end.
 
+const LONGEST = 500; // milliseconds of a picture; what is longer was a sleep, as of a page that nobody looked at
+
 export class Playback {
   constructor([first, last]) {
     this.first = first;
@@ -37,7 +39,7 @@ export class Playback {
   // let the time go on to a moment of the clock
   advance(clock) {
     if (!this.playing) return;
-    if (this.clock !== null) this.time += this.speed * (clock - this.clock) / 1000;
+    if (this.clock !== null) this.time += this.speed * Math.min(clock - this.clock, LONGEST) / 1000;
     this.clock = clock;
     if (this.time >= this.last) {
       this.time = this.last;

@@ -21,7 +21,7 @@ export class Renderer {
     this.cover = this.program(SOLID_VERTEX, SHADOW_FRAGMENT);
     this.grid = this.program(GRID_VERTEX, GRID_FRAGMENT);
     this.age = 0; // of the shadow, in pictures
-    this.coarse = false; // whether to draw fewer triangles, where a thing has a `coarse` list of them
+    this.coarse = false; // whether to draw fewer triangles, where a thing has lists `coarse` and `coarsest` of them
     this.known = new Map(); // what has been sent to the graphics processor, by thing
     this.make_floor();
     gl.enable(gl.DEPTH_TEST);
@@ -106,8 +106,8 @@ export class Renderer {
   }
 
   // the triangles of a thing that are clear, or that are not; of closed meshes those towards the viewer
-  ranges(thing, clear, at) {
-    const gl = this.gl, list = (this.coarse && thing.coarse) || thing.batch;
+  ranges(thing, clear, at, list = (this.coarse && thing.coarse) || thing.batch) {
+    const gl = this.gl;
     gl.bindVertexArray(this.sent(thing, list));
     for (const range of list.ranges) {
       if (range.clear !== clear || range.slot >= thing.used || thing.hidden.has(range.layer)) continue;
@@ -201,7 +201,8 @@ export class Renderer {
     gl.useProgram(this.cover.made);
     gl.uniformMatrix4fv(this.cover.at.seen, false, look.from_above);
     gl.disable(gl.DEPTH_TEST);
-    for (const thing of shown) if (thing.casts) this.ranges(thing, false, this.cover.at);
+    const list = (thing) => (this.coarse && thing.coarsest) || thing.batch;
+    for (const thing of shown) if (thing.casts) this.ranges(thing, false, this.cover.at, list(thing));
     gl.enable(gl.DEPTH_TEST);
     gl.bindFramebuffer(gl.FRAMEBUFFER, null);
   }

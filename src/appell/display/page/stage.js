@@ -11,8 +11,9 @@ import { Renderer } from "./renderer.js";
 import { HIDDEN, all_marks, seen_points, standing_points } from "./scene.js";
 
 const PIXELS = 8e6; // of a still picture, at most
-const TRIANGLES = 15000; // of a moving picture on a slow machine
+const TRIANGLES = 12000; // of a moving picture on a slow machine
 const COARSEST = 1 / 30; // cells of a coarse mesh, of the radius of the scene
+const SHADOW = 1 / 10; // cells of the mesh that casts the shadow then
 
 export class Stage {
   constructor(canvas, scene) {
@@ -134,7 +135,10 @@ export class Stage {
     for (let cell = COARSEST / 8; cell <= COARSEST && count(lists) > TRIANGLES; cell *= 1.5) {
       lists = this.things.map((thing) => coarser(thing.batch, cell * this.camera.radius));
     }
-    this.things.forEach((thing, k) => { thing.coarse = lists[k]; });
+    this.things.forEach((thing, k) => {
+      thing.coarse = lists[k];
+      thing.coarsest = coarser(thing.batch, SHADOW * this.camera.radius);
+    });
   }
 
   // what is at a place of the picture: {actor, part, point} or null
