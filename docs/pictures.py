@@ -11,7 +11,7 @@ from PIL import Image
 import appell as ap
 from appell.display.film.film import image
 from appell.motion.pictures.look import WIDE, new_figure, save, styled
-from appell.motion.pictures.stage import staged_record
+from appell.motion.staging.stage import staged_record
 
 
 def ball(folder: Path) -> None:

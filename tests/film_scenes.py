@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from appell.display.film.studio import Studio
-from appell.display.scene import AT_ORIGIN, SHOWN, Actor, Mark, Mesh, Motion, Part, Scene
+from appell.display.scene import AT_ORIGIN, SHOWN, Actor, Mark, Mesh, Scene, SceneMotion, ScenePart
 from appell.display.solids import box, sphere
 
 SIZE = (320, 240)
@@ -23,14 +23,14 @@ def standing(*parts, **options):
 
 def moving(part, t, poses, marks=(), **options):
     """A scene of one body that moves, with a part on it."""
-    motion = Motion(np.array(t, float), np.array(poses, float)[:, None], tuple(marks))
+    motion = SceneMotion(np.array(t, float), np.array(poses, float)[:, None], tuple(marks))
     return Scene("move", (Actor("it", ("body",), motion.poses[0], (part,), motion=motion),), **options)
 
 
 def sheet(width, height, color, pose=AT_ORIGIN):
     """A rectangle without thickness, across y."""
     x, z = width / 2, height / 2
-    return Part(
+    return ScenePart(
         Mesh(np.array([[-x, 0, -z], [x, 0, -z], [x, 0, z], [-x, 0, z]]), np.array([[0, 1, 2], [0, 2, 3]])),
         pose=pose,
         color=color,
@@ -38,11 +38,11 @@ def sheet(width, height, color, pose=AT_ORIGIN):
 
 
 def ball(radius, color, pose=AT_ORIGIN, body=-1):
-    return Part(sphere(radius, 96), body, pose, color)
+    return ScenePart(sphere(radius, 96), body, pose, color)
 
 
 def block(x, y, z, color, pose=AT_ORIGIN, body=-1):
-    return Part(box(x, y, z), body, pose, color)
+    return ScenePart(box(x, y, z), body, pose, color)
 
 
 def impact(t):

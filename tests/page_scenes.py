@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from appell.display.scene import Actor, Chart, Handle, Mark, Mesh, Motion, Part, Scene, Slider, Strut
+from appell.display.scene import Actor, Chart, Handle, Mark, Mesh, Scene, SceneMotion, ScenePart, SceneSlider, Strut
 
 CORNERS = np.array([[x, y, z] for x in (-0.5, 0.5) for y in (-0.5, 0.5) for z in (-0.5, 0.5)])
 SIDES = np.array(
@@ -50,17 +50,17 @@ def swing(name: str = "arm", phase: float = 0.0, **more) -> Actor:
         Mark(2.75, "impact", "second impact"),
     )
     parts = (
-        Part(box(0.2, 0.2, 0.5), 0, (0, 0, 0.25, 0, 0, 0, 1), GREY, name="post"),
-        Part(box(0.2, 0.2, 0.6), 1, (0, 0, 0.3, 0, 0, 0, 1), RED, name="bar"),
-        Part(ball(0.1), 1, (0, 0, 0.6, 0, 0, 0, 1), BLUE, name="tip"),
-        Part(box(0.5, 0.02, 0.02), 1, color=(0.0, 0.8, 0.0, 1.0), layer="frames", name="axis"),
+        ScenePart(box(0.2, 0.2, 0.5), 0, (0, 0, 0.25, 0, 0, 0, 1), GREY, name="post"),
+        ScenePart(box(0.2, 0.2, 0.6), 1, (0, 0, 0.3, 0, 0, 0, 1), RED, name="bar"),
+        ScenePart(ball(0.1), 1, (0, 0, 0.6, 0, 0, 0, 1), BLUE, name="tip"),
+        ScenePart(box(0.5, 0.02, 0.02), 1, color=(0.0, 0.8, 0.0, 1.0), layer="frames", name="axis"),
     )
     chart = Chart("Energy", "J", ("kinetic", "potential"), t, energy)
     made = {
         "parts": parts,
         "struts": (Strut((0, 1), np.array([[0.3, 0.0, 0.0], [0.0, 0.0, 0.6]]), 0.02, name="rope"),),
-        "motion": Motion(t, poses, marks, (chart,)),
-        "sliders": (Slider("joint", "rad", -1.5, 1.5, 0.25), Slider("rail", "m", -np.inf, np.inf, 0.0)),
+        "motion": SceneMotion(t, poses, marks, (chart,)),
+        "sliders": (SceneSlider("joint", "rad", -1.5, 1.5, 0.25), SceneSlider("rail", "m", -np.inf, np.inf, 0.0)),
         "handles": (Handle("tool", 1, (0, 0, 0.6, 0, 0, 0, 1)),),
     }
     return Actor(name, ("base", "bar"), poses[0], **{**made, **more})
@@ -68,5 +68,5 @@ def swing(name: str = "arm", phase: float = 0.0, **more) -> Actor:
 
 def scene(*actors: Actor, **more) -> Scene:
     place, glass = (0.9, 0, 0.3, 0, 0, 0, 1), (0.5, 0.6, 0.7, 0.4)
-    wall = Part(box(0.05, 0.6, 0.6), pose=place, color=glass, layer="walls", name="wall")
+    wall = ScenePart(box(0.05, 0.6, 0.6), pose=place, color=glass, layer="walls", name="wall")
     return Scene(**{"title": "Swing", "actors": actors or (swing(),), "parts": (wall,), "notes": ("a note",), **more})

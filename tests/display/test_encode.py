@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from appell.display.encode import continuous, encoded
-from appell.display.scene import Chart, Mark, Mesh, Motion, Part, Slider
+from appell.display.scene import Chart, Mark, Mesh, SceneMotion, ScenePart, SceneSlider
 from appell.errors import ArgumentError
 from page_scenes import ball, box, scene, swing
 
@@ -46,7 +46,7 @@ def test_everything_of_a_scene_travels():
 
 def test_a_mesh_that_parts_share_travels_once():
     shared = ball(0.1)
-    actor = swing(parts=(Part(shared, 0), Part(shared, 1), Part(ball(0.1), 1)))
+    actor = swing(parts=(ScenePart(shared, 0), ScenePart(shared, 1), ScenePart(ball(0.1), 1)))
     found = encoded(scene(actor, actor, parts=()))
     assert [part["mesh"] for part in found["actors"][1]["parts"]] == [0, 0, 1]
     assert len(found["meshes"]) == 2
@@ -55,7 +55,7 @@ def test_a_mesh_that_parts_share_travels_once():
 def test_vertices_are_rounded_by_half_a_step_of_sixteen_bits():
     rng, mesh = np.random.default_rng(1), ball(1.0)
     mesh = Mesh(mesh.vertices * (1.0, 3.0, 0.2) + rng.normal(size=3), mesh.faces)
-    found = encoded(scene(parts=(Part(mesh),)))["meshes"][0]["vertices"]
+    found = encoded(scene(parts=(ScenePart(mesh),)))["meshes"][0]["vertices"]
     assert found["type"] == "uint16"
     step = np.ptp(mesh.vertices, axis=0) / 65535
     assert (np.abs(unpacked(found) - mesh.vertices) <= 0.5001 * step).all()
@@ -65,7 +65,7 @@ def test_vertices_stay_exact_where_rounding_would_turn_faces():
     tiny = ball(1e-4)  # beside a face that is a kilometre away: a step is larger than its triangles
     far = np.array([[1e3, 0, 0], [1e3, 1, 0], [1e3, 0, 1e-9]])
     mesh = Mesh(np.vstack([tiny.vertices, far]), np.vstack([tiny.faces, len(tiny.vertices) + np.arange(3)]))
-    found = encoded(scene(parts=(Part(mesh),)))["meshes"][0]["vertices"]
+    found = encoded(scene(parts=(ScenePart(mesh),)))["meshes"][0]["vertices"]
     assert found["type"] == "float32"
     np.testing.assert_allclose(unpacked(found), mesh.vertices, rtol=1e-7)
 
@@ -98,12 +98,12 @@ def broken(**more):
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        (lambda: broken(parts=(Part(box(1, 1, 1), 5, name="hand"),)), "part 'hand' of actor 'arm' is on body 5"),
-        (lambda: broken(parts=(Part(box(1, 1, 1), 0, (0, 0, 0), name="hand"),)), "pose of part 'hand' .*7 finite"),
+        (lambda: broken(parts=(ScenePart(box(1, 1, 1), 5, name="hand"),)), "part 'hand' of actor 'arm' is on body 5"),
+        (lambda: broken(parts=(ScenePart(box(1, 1, 1), 0, (0, 0, 0), name="hand"),)), "pose of part 'hand' .*7 finite"),
         (
             lambda: broken(
                 parts=(
-                    Part(
+                    ScenePart(
                         Mesh(np.ones((3, 3)), np.array([[0, 1, 3]])),
                     ),
                 )
@@ -113,22 +113,25 @@ def broken(**more):
         (
             lambda: broken(
                 parts=(
-                    Part(
+                    ScenePart(
                         Mesh(np.full((3, 3), np.nan), np.array([[0, 1, 2]])),
                     ),
                 )
             ),
             "no finite points",
         ),
-        (lambda: broken(motion=Motion(np.array([1.0, 0.0]), np.zeros((2, 2, 7)))), "motion of actor 'arm' do not go"),
-        (lambda: broken(motion=Motion(np.array([0.0, 1.0]), np.zeros((2, 3, 7)))), r"shape \(2, 3, 7\)"),
-        (lambda: broken(motion=Motion(np.zeros(1), np.full((1, 2, 7), np.inf))), "poses that are not finite"),
+        (
+            lambda: broken(motion=SceneMotion(np.array([1.0, 0.0]), np.zeros((2, 2, 7)))),
+            "motion of actor 'arm' do not go",
+        ),
+        (lambda: broken(motion=SceneMotion(np.array([0.0, 1.0]), np.zeros((2, 3, 7)))), r"shape \(2, 3, 7\)"),
+        (lambda: broken(motion=SceneMotion(np.zeros(1), np.full((1, 2, 7), np.inf))), "poses that are not finite"),
         (lambda: broken(motion=replace(swing().motion, marks=(Mark(np.nan, "impact"),))), "time of mark 'impact'"),
         (
             lambda: broken(motion=replace(swing().motion, charts=(Chart("E", "J", ("a",), np.zeros(2), np.zeros(2)),))),
             r"chart 'E' has values of shape \(2,\)",
         ),
-        (lambda: broken(sliders=(Slider("elbow", "rad", -1, 1, np.nan),)), "value of slider 'elbow'"),
+        (lambda: broken(sliders=(SceneSlider("elbow", "rad", -1, 1, np.nan),)), "value of slider 'elbow'"),
         (lambda: scene(up=(0.0, np.nan, 1.0)), "'up' of the scene"),
     ],
 )

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation, Slerp
 
-from appell.display.scene import Actor, Mesh, Motion, Part, Scene
+from appell.display.scene import Actor, Mesh, Scene, SceneMotion, ScenePart
 from page_scenes import BLUE, RED, ball, box, scene, swing
 
 NAMES = '<b>bold</b> & "quoted" \'</script><img src=x onerror=window.hacked=1>'
@@ -35,7 +35,7 @@ def count_calls(browser) -> None:
     )
 
 
-def poses_at(motion: Motion, t: float) -> np.ndarray:
+def poses_at(motion: SceneMotion, t: float) -> np.ndarray:
     """(bodies, 7) by SciPy: straight and the short way between frames, the later of two at one time."""
     frame = int(np.searchsorted(motion.t, t, side="right")) - 1
     if frame + 1 >= len(motion.t):
@@ -81,7 +81,9 @@ def test_poses_in_the_page_are_those_between_the_frames(opened):
 def test_bodies_turn_the_short_way(opened):
     quats = Rotation.from_euler("z", [[170], [-170]], degrees=True).as_quat()
     poses = np.concatenate([np.zeros((2, 1, 3)), (quats * [[1], [-1]])[:, None]], axis=2)
-    turning = Actor("top", ("top",), poses[0], (Part(box(1, 0.1, 0.1), 0),), motion=Motion(np.array([0.0, 1.0]), poses))
+    turning = Actor(
+        "top", ("top",), poses[0], (ScenePart(box(1, 0.1, 0.1), 0),), motion=SceneMotion(np.array([0.0, 1.0]), poses)
+    )
     browser = opened(scene(turning))
     browser.do("appell.seek(0.5)")
     browser.settled()
@@ -156,7 +158,7 @@ def test_what_is_under_the_mouse_has_a_name(opened):
 
 
 def test_names_are_never_markup(opened):
-    actor = swing(NAMES, parts=(Part(box(1, 1, 1), 0, name=NAMES, layer=NAMES),))
+    actor = swing(NAMES, parts=(ScenePart(box(1, 1, 1), 0, name=NAMES, layer=NAMES),))
     browser = opened(scene(actor, swing(), title=NAMES, notes=(NAMES,)))
     assert browser.ask("document.title") == NAMES
     assert browser.element("#title").text == NAMES
@@ -171,9 +173,9 @@ EMPTY = {
     "a wall": scene(actors=()),
     "no parts": scene(Actor("ghost", ("body",), np.array([[0, 0, 1, 0, 0, 0, 1.0]]))),
     "no bodies": scene(Actor("nobody", (), np.zeros((0, 7)))),
-    "one frame": scene(swing(motion=Motion(np.zeros(1), swing().poses[None]))),
-    "no frames": scene(swing(motion=Motion(np.zeros(0), np.zeros((0, 2, 7))))),
-    "no triangles": scene(swing(parts=(Part(Mesh(np.zeros((0, 3)), np.zeros((0, 3), int)), 0),), motion=None)),
+    "one frame": scene(swing(motion=SceneMotion(np.zeros(1), swing().poses[None]))),
+    "no frames": scene(swing(motion=SceneMotion(np.zeros(0), np.zeros((0, 2, 7))))),
+    "no triangles": scene(swing(parts=(ScenePart(Mesh(np.zeros((0, 3)), np.zeros((0, 3), int)), 0),), motion=None)),
 }
 
 
@@ -187,7 +189,7 @@ def test_little_or_nothing_to_see_is_a_page_all_the_same(opened, given):
 
 
 def test_flat_scenes_are_seen_face_on(opened):
-    parts = (Part(ball(0.1), 0, (1, 0, 0, 0, 0, 0, 1), RED), Part(ball(0.1), 0, (0, 0, 1, 0, 0, 0, 1), BLUE))
+    parts = (ScenePart(ball(0.1), 0, (1, 0, 0, 0, 0, 0, 1), RED), ScenePart(ball(0.1), 0, (0, 0, 1, 0, 0, 0, 1), BLUE))
     for normal in ((0.0, 1.0, 0.0), (0.0, -1.0, 0.0)):
         actor = Actor("planar", ("body",), np.array([[0, 0, 0, 0, 0, 0, 1.0]]), parts)
         browser = opened(Scene("", (actor,), flat=normal))
@@ -242,8 +244,8 @@ def test_moving_pictures_of_large_scenes_are_drawn_with_fewer_triangles_and_look
     poses = np.tile([0, 0, 0, 0, 0, 0, 1.0], (2, 12, 1))
     poses[:, :, 0] = np.arange(12) % 4
     poses[:, :, 2] = np.arange(12) // 4
-    parts = tuple(Part(ball(0.6, 72), body, color=(0.7, 0.7, 0.2 + 0.06 * body, 1)) for body in range(12))
-    actor = Actor("many", tuple("abcdefghijkl"), poses[0], parts, motion=Motion(np.array([0.0, 1e3]), poses))
+    parts = tuple(ScenePart(ball(0.6, 72), body, color=(0.7, 0.7, 0.2 + 0.06 * body, 1)) for body in range(12))
+    actor = Actor("many", tuple("abcdefghijkl"), poses[0], parts, motion=SceneMotion(np.array([0.0, 1e3]), poses))
     browser = opened(Scene("", (actor,)), size=(640, 480))
     browser.do("appell.show('shadow', false)")
     still = seen(browser)

@@ -16,11 +16,11 @@ from urllib.parse import urlsplit
 import numpy as np
 import pytest
 
-from appell.display.scene import AT_ORIGIN, Actor, Handle, Scene, Slider
+from appell.display.scene import AT_ORIGIN, Actor, Handle, Scene, SceneSlider
 from appell.display.server import LARGEST, Reply, serve
 from appell.errors import ArgumentError
 
-SLIDERS = (Slider("x", "m", -1.0, 1.0, 0.25), Slider("y", "m", -1.0, 1.0, 0.5))
+SLIDERS = (SceneSlider("x", "m", -1.0, 1.0, 0.25), SceneSlider("y", "m", -1.0, 1.0, 0.5))
 DRUM = Actor("drum", ("skin",), np.array([AT_ORIGIN]), sliders=SLIDERS, handles=(Handle("rim", 0),))
 SCENE = Scene("a drum", (DRUM, Actor("still", ("stone",), np.array([AT_ORIGIN]))))
 

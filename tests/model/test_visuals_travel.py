@@ -11,7 +11,7 @@ import pytest
 import appell as ap
 from appell.compile.content import content
 from appell.errors import ArgumentError
-from appell.model.visual import Triangles, Visual
+from appell.model.visual import Visual, VisualMesh
 from places import visual_places
 
 UNIT = (1.0, 1.0, 1.0)
@@ -54,7 +54,7 @@ def test_neither_equality_nor_digests_see_the_looks():
     assert hash(bare) == hash(robot)
     assert content(bare) == content(robot)
     assert content(replace(robot, name="other")) != content(robot)
-    solid = Triangles(np.zeros((3, 3)), np.zeros((1, 3), int))
+    solid = VisualMesh(np.zeros((3, 3)), np.zeros((1, 3), int))
     meshed = replace(robot, visuals=(Visual("a", "mesh", UNIT, triangles=solid),))
     assert content(meshed) == content(robot)
     assert pickle.loads(pickle.dumps(meshed)).visuals[0].triangles.vertices.shape == (3, 3)

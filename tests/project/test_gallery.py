@@ -63,7 +63,6 @@ SCRIPTS = {
     "payloads.png": lambda path: module("docs", "payloads").payloads(path.parent, 5000),
     "ball.png": lambda path: module("docs", "pictures").ball(path.parent),
     "systems.png": lambda path: module("docs", "pictures").systems(path.parent),
-    "fall.png": lambda path: module("docs", "pictures").fall(path.parent),
 }
 
 
@@ -84,7 +83,7 @@ def test_every_picture_of_the_documentation_is_in_the_registry():
     screens = set((DOCS / "images").glob("view-*.png"))  # the viewer's page, which is no figure
     kept = {path.name for path in set((DOCS / "images").glob("*.png")) - screens}
     assert {figure.file for figure in exhibits.SCRIPTS} == kept
-    assert kept - set(SCRIPTS) == {"impacts.png"}  # of a section of `appell reproduce`
+    assert kept - set(SCRIPTS) == {"impacts.png", "fall.png"}  # of a section of `appell reproduce`, and of a film
 
 
 def test_every_section_has_its_figures_in_the_gallery():

@@ -81,7 +81,7 @@ def register(app: typer.Typer) -> None:
         for path in written:
             say(console, f"written {path}")
         if not written:
-            from appell.motion.pictures.view import view as opened
+            from appell.motion.staging.view import view as opened
 
             given |= {"port": port, "open_browser": not no_browser, "wait": False}
             stay(opened(records[0], *records[1:], **given) if records else opened(system, **given), console)
@@ -148,7 +148,7 @@ def _write(
     if html is not None and records:
         records[0].to_html(html, *records[1:], **given, overwrite=True)
     elif html is not None:
-        from appell.motion.pictures.pages import to_html
+        from appell.motion.staging.pages import to_html
 
         to_html(system, html, **given, overwrite=True)
     if movie is not None:

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from appell.display.scene import Actor, Chart, Mark, Mesh, Motion, Part, Scene, Slider, Strut
+from appell.display.scene import Actor, Chart, Mark, Mesh, Scene, SceneMotion, ScenePart, SceneSlider, Strut
 from appell.errors import ArgumentError
 
 FORMAT = 1  # of the dictionary; the page refuses another
@@ -92,7 +92,7 @@ def _normals(vertices: np.ndarray, faces: np.ndarray) -> np.ndarray:
     return np.cross(b - a, c - a)
 
 
-def _part(part: Part, owner: str, bodies: int, numbers: dict[int, int]) -> dict[str, Any]:
+def _part(part: ScenePart, owner: str, bodies: int, numbers: dict[int, int]) -> dict[str, Any]:
     name = f"part '{part.name}' of {owner}"
     return {
         "mesh": numbers[id(part.mesh)],
@@ -139,7 +139,7 @@ def _actor(actor: Actor, numbers: dict[int, int]) -> dict[str, Any]:
     }
 
 
-def _motion(motion: Motion, owner: str, bodies: int) -> dict[str, Any]:
+def _motion(motion: SceneMotion, owner: str, bodies: int) -> dict[str, Any]:
     t, poses = np.asarray(motion.t, float), np.asarray(motion.poses, float)
     _check_times(f"the motion of {owner}", t)
     _check_poses(f"the motion of {owner}", poses, (len(t), bodies, 7))
@@ -197,7 +197,7 @@ def _curve_kind(values: np.ndarray) -> str:
     return "float32" if error <= CURVE_ERROR * np.ptp(known) else "float64"
 
 
-def _slider(slider: Slider) -> dict[str, Any]:
+def _slider(slider: SceneSlider) -> dict[str, Any]:
     bounds = [float(bound) if math.isfinite(bound) else None for bound in (slider.lower, slider.upper)]
     value = _numbers(f"the value of slider '{slider.name}'", [slider.value], 1)[0]
     return {"name": str(slider.name), "unit": str(slider.unit), "lower": bounds[0], "upper": bounds[1], "value": value}

@@ -31,7 +31,7 @@ class Mesh:
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
+class ScenePart:
     """A mesh on a body of its actor."""
 
     mesh: Mesh  # parts may share one; it travels once
@@ -76,7 +76,7 @@ class Chart:
 
 
 @dataclass(frozen=True, eq=False)
-class Motion:
+class SceneMotion:
     """Where the bodies of an actor are over time; between two frames they go straight and turn the short way."""
 
     t: np.ndarray  # (frames), a time twice where something jumps
@@ -86,7 +86,7 @@ class Motion:
 
 
 @dataclass(frozen=True, eq=False)
-class Slider:
+class SceneSlider:
     """A number that a viewer may set: a coordinate of a joint."""
 
     name: str
@@ -112,10 +112,10 @@ class Actor:
     name: str
     bodies: tuple[str, ...]
     poses: np.ndarray  # (bodies, 7), where they stand as long as nothing moves them
-    parts: tuple[Part, ...] = ()
+    parts: tuple[ScenePart, ...] = ()
     struts: tuple[Strut, ...] = ()
-    motion: Motion | None = None
-    sliders: tuple[Slider, ...] = ()  # only a page with somebody behind it can answer to these
+    motion: SceneMotion | None = None
+    sliders: tuple[SceneSlider, ...] = ()  # only a page with somebody behind it can answer to these
     handles: tuple[Handle, ...] = ()
 
 
@@ -125,7 +125,7 @@ class Scene:
 
     title: str
     actors: tuple[Actor, ...]
-    parts: tuple[Part, ...] = ()  # walls and floors; their body is the world
+    parts: tuple[ScenePart, ...] = ()  # walls and floors; their body is the world
     up: tuple[float, float, float] = (0.0, 0.0, 1.0)
     notes: tuple[str, ...] = ()  # what a viewer should know: a mesh that was not found, ...
     flat: tuple[float, float, float] | None = None  # the normal of the plane in which everything moves, to look along

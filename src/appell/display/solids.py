@@ -15,7 +15,7 @@ from itertools import pairwise
 import numpy as np
 
 from appell.display.poses import turned_to
-from appell.display.scene import AT_ORIGIN, WORLD, Color, Mesh, Part
+from appell.display.scene import AT_ORIGIN, WORLD, Color, Mesh, ScenePart
 from appell.errors import ArgumentError, check_number
 
 SIDES = 20  # of what is round
@@ -105,12 +105,12 @@ def arrow(length: float, radius: float = 0.0, sides: int = 12) -> Mesh:
 
 def triad(
     length: float, body: int = WORLD, pose: Sequence[float] = AT_ORIGIN, layer: str = "frames", name: str = ""
-) -> tuple[Part, ...]:
+) -> tuple[ScenePart, ...]:
     """The axes x, y, z of a frame as arrows in red, green and blue."""
     colors: tuple[Color, ...] = (RED, GREEN, BLUE)
     shaft = arrow(length, 0.07 * length)
     return tuple(
-        Part(shaft, body, turned_to(axis, pose), color, layer, name)
+        ScenePart(shaft, body, turned_to(axis, pose), color, layer, name)
         for axis, color in zip(np.eye(3), colors, strict=True)
     )
 

@@ -24,7 +24,7 @@ SIZES = {
 
 
 @dataclass(frozen=True, eq=False)
-class Triangles:
+class VisualMesh:
     """A mesh in memory; visuals may share one."""
 
     vertices: np.ndarray  # (vertices, 3), metres
@@ -42,7 +42,7 @@ class Visual:
     color: tuple[float, float, float, float] | None = None  # red, green, blue, opacity, 0 to 1; None: nobody said
     file: str = ""  # of a mesh: its path, as found or as it was written if it was not
     name: str = ""  # as its description calls it, or the link that it was described on
-    triangles: Triangles | None = None  # of a mesh without a file, as MuJoCo's compiler makes it
+    triangles: VisualMesh | None = None  # of a mesh without a file, as MuJoCo's compiler makes it
 
     def __post_init__(self):
         if self.shape not in SIZES:

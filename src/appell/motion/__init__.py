@@ -28,10 +28,10 @@ from appell.motion.paths.ramp import Ramp
 from appell.motion.paths.scaled import Scaled, time_optimal
 from appell.motion.paths.spline import Interpolated, Spline
 from appell.motion.pictures.drawing import draw
-from appell.motion.pictures.pages import to_html
-from appell.motion.pictures.view import view
 from appell.motion.record import Record
 from appell.motion.records import Records
+from appell.motion.staging.pages import to_html
+from appell.motion.staging.view import view
 
 __all__ = [
     "CartesianLine",

@@ -14,11 +14,11 @@ from PIL import Image
 
 import appell as ap
 from appell.display.film.film import image, write_film
-from appell.display.scene import Part
+from appell.display.scene import ScenePart
 from appell.display.solids import sphere
 from film_scenes import RED, SIZE, at, impact, moving
 
-BALL = moving(Part(sphere(0.2), 0, color=RED), [0, 0.4], [at(0, 0, 0), at(1, 0, 0.5)], [impact(0.2)])
+BALL = moving(ScenePart(sphere(0.2), 0, color=RED), [0, 0.4], [at(0, 0, 0), at(1, 0, 0.5)], [impact(0.2)])
 needs_ffmpeg = pytest.mark.skipif(shutil.which("ffmpeg") is None, reason="ffmpeg is not installed")
 
 
@@ -39,7 +39,7 @@ def test_a_gif_has_every_frame_and_its_colours(tmp_path):
 
 
 def test_frames_that_are_alike_are_frames_all_the_same(tmp_path):
-    still = moving(Part(sphere(0.2), 0, color=RED), [0, 1e-4], [at(0, 0, 0), at(0, 0, 0)])
+    still = moving(ScenePart(sphere(0.2), 0, color=RED), [0, 1e-4], [at(0, 0, 0), at(0, 0, 0)])
     with Image.open(write_film(still, tmp_path / "a.gif", size=SIZE, slower=2000.0)) as film:
         assert film.n_frames == 6
         assert sum(_duration(film, k) for k in range(6)) == 240

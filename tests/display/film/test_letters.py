@@ -10,11 +10,11 @@ import pytest
 from appell.display.film import letters
 from appell.display.film.film import image
 from appell.display.palette import numbered
-from appell.display.scene import Actor, Part, Scene
+from appell.display.scene import Actor, Scene, ScenePart
 from appell.display.solids import box
 from film_scenes import BLUE, SIZE, at, impact, moving
 
-BLOCK = Part(box(0.5, 0.5, 0.5), 0, color=BLUE)
+BLOCK = ScenePart(box(0.5, 0.5, 0.5), 0, color=BLUE)
 FRAMES = [at(0, 0, 0), at(0, 0, 0.01)]
 
 
@@ -55,7 +55,7 @@ def test_a_long_title_ends_before_the_time():
 
 
 def test_several_actors_are_named_in_the_colours_of_their_numbers():
-    part = Part(box(1, 1, 1), color=(0.5, 0.5, 0.5, 1.0))
+    part = ScenePart(box(1, 1, 1), color=(0.5, 0.5, 0.5, 1.0))
     actors = tuple(Actor(f"number {k}", (), np.empty((0, 7)), (part,)) for k in range(30))
 
     def patches(count):

@@ -13,7 +13,7 @@ from appell.display.bearing import bearing
 from appell.display.film.canvas import FREE
 from appell.display.film.light import Light
 from appell.display.film.studio import Studio
-from appell.display.scene import SHOWN, Part, Scene, Strut
+from appell.display.scene import SHOWN, Scene, ScenePart, Strut
 from appell.display.solids import box, sphere
 from film_scenes import BLUE, GREEN, RED, SIZE, at, ball, block, impact, moving, picture, sheet, standing
 
@@ -107,7 +107,7 @@ def test_a_round_surface_is_lit_by_its_own_normals():
     """A ball of triangles, smooth, has the colours of a ball; taken flat it has those of its facets."""
     for smooth in (True, False):
         mesh = sphere(0.5, 48)
-        part = Part(type(mesh)(mesh.vertices, mesh.faces, smooth), color=RED)
+        part = ScenePart(type(mesh)(mesh.vertices, mesh.faces, smooth), color=RED)
         studio = Studio(standing(part), SIZE)
         depth = met(studio, np.zeros(3), 0.5)
         inside = ~binary_dilation(np.isnan(depth), iterations=4)
@@ -156,7 +156,7 @@ def test_a_ball_that_comes_through_a_clear_wall_is_tinted_until_it_is_through():
     opacity, options = 0.4, {"view": (-90, 0)}
 
     def seen(color, t):
-        scene = moving(Part(sphere(0.3, 96), 0, color=RED), [0, 1], [at(0, 1, 0), at(0, -1, 0)], **options)
+        scene = moving(ScenePart(sphere(0.3, 96), 0, color=RED), [0, 1], [at(0, 1, 0), at(0, -1, 0)], **options)
         studio = Studio(Scene("", scene.actors, (sheet(3.0, 2.0, color),), **options), SIZE)
         return studio, studio.at(t).astype(float)
 
@@ -194,7 +194,7 @@ def test_what_moves_is_drawn_as_what_stands():
                 "it",
                 ("body",),
                 actor.poses,
-                tuple(Part(p.mesh, 0, p.pose, p.color) for p in parts),
+                tuple(ScenePart(p.mesh, 0, p.pose, p.color) for p in parts),
                 motion=actor.motion,
             ),
         ),
@@ -205,7 +205,9 @@ def test_what_moves_is_drawn_as_what_stands():
 
 
 def test_at_a_time_a_body_is_between_its_frames():
-    scene = moving(Part(sphere(0.1), 0, color=RED), [0, 1, 1, 2], [at(0, 0, 0), at(1, 0, 0), at(1, 0, 1), at(1, 0, 1)])
+    scene = moving(
+        ScenePart(sphere(0.1), 0, color=RED), [0, 1, 1, 2], [at(0, 0, 0), at(1, 0, 0), at(1, 0, 1), at(1, 0, 1)]
+    )
     studio = Studio(scene, SIZE)
     for t, place in ((-1, (0, 0, 0)), (0.25, (0.25, 0, 0)), (0.999999, (1, 0, 0)), (1, (1, 0, 1)), (5, (1, 0, 1))):
         red, _, blue = np.moveaxis(studio.at(t).astype(float), -1, 0)
@@ -218,7 +220,7 @@ def test_at_a_time_a_body_is_between_its_frames():
 def test_between_two_frames_a_body_turns_the_short_way_at_an_even_rate():
     """A third of the way from 0 to 90 degrees is 30 degrees, though the quaternion there has the other sign."""
     quarter = (0, 0, 0, 0, -np.sin(np.pi / 4), 0, -np.cos(np.pi / 4))
-    stick = Part(box(2.0, 0.02, 0.02), 0, color=RED)
+    stick = ScenePart(box(2.0, 0.02, 0.02), 0, color=RED)
     studio = Studio(moving(stick, [0, 3], [at(0, 0, 0), quarter], flat=(0, 1, 0)), SIZE)
     red, _, blue = np.moveaxis(studio.at(1.0).astype(float), -1, 0)
     rows, columns = np.nonzero(red > blue + 80)
@@ -227,7 +229,7 @@ def test_between_two_frames_a_body_turns_the_short_way_at_an_even_rate():
 
 
 def test_the_shadow_is_below():
-    high = moving(Part(sphere(0.2), 0, color=RED), [0, 1], [at(0, 0, 1), at(1, 0, 0.2)])
+    high = moving(ScenePart(sphere(0.2), 0, color=RED), [0, 1], [at(0, 0, 1), at(1, 0, 0.2)])
     studio = Studio(high, SIZE)
     x, y, _ = studio.eye.project(np.array([0.0, 0.0, 0.0]))
     lit, shaded = studio.at(1.0), studio.at(0.0)
@@ -239,7 +241,7 @@ def test_the_shadow_is_below():
 
 
 def test_arrows_are_seen_from_their_time_on_and_over_everything():
-    scene = moving(Part(box(0.5, 0.5, 0.5), 0, color=BLUE), [0, 10], [at(0, 0, 0), at(0, 0, 0.01)], [impact(5.0)])
+    scene = moving(ScenePart(box(0.5, 0.5, 0.5), 0, color=BLUE), [0, 10], [at(0, 0, 0), at(0, 0, 0.01)], [impact(5.0)])
     studio = Studio(scene, SIZE)
 
     def orange(t):
@@ -253,7 +255,7 @@ def test_arrows_are_seen_from_their_time_on_and_over_everything():
 
 
 def test_layers_are_shown_by_name():
-    hidden = Part(box(0.2, 0.2, 0.2), color=RED, layer="inertia")
+    hidden = ScenePart(box(0.2, 0.2, 0.2), color=RED, layer="inertia")
     scene = standing(block(1, 1, 1, (*BLUE[:3], 0.3)), hidden)
     with_it, without = picture(scene, layers=(*SHOWN, "inertia")), picture(scene)
     assert np.abs(with_it - without).max() > 30
@@ -272,7 +274,7 @@ def test_a_scene_of_nothing_is_white():
 
 def test_a_strut_reaches_from_body_to_body():
     """Between a point of a body that moves and one of the world: as long as they are apart, and as thick as it is."""
-    scene = moving(Part(sphere(0.01), 0, color=BLUE), [0, 1], [at(0, 0, 0.5), at(0, 0, 2.0)], flat=(0.0, 1.0, 0.0))
+    scene = moving(ScenePart(sphere(0.01), 0, color=BLUE), [0, 1], [at(0, 0, 0.5), at(0, 0, 2.0)], flat=(0.0, 1.0, 0.0))
     ends = np.array([[0.0, 0.0, 0.0], [0.0, 0.0, 0.0]])
     actor = replace(scene.actors[0], struts=(Strut((-1, 0), ends, 0.1, RED),))
     studio = Studio(replace(scene, actors=(actor,)), SIZE)

@@ -18,7 +18,7 @@ from appell.describe.looks import HALVES, within
 from appell.describe.mjcf.engine import word
 from appell.describe.mjcf.findings import Findings
 from appell.describe.mjcf.tree import ModelTree, quaternion_pose
-from appell.model.visual import Triangles, Visual
+from appell.model.visual import Visual, VisualMesh
 
 SHOWN = 2  # the last group that is
 UNSAID = (0.5, 0.5, 0.5, 1.0)  # the colour of what nobody coloured
@@ -57,8 +57,8 @@ def _color(model: Any, k: int) -> Any:
     return within(float(x) for x in model.mat_rgba[material]) if material >= 0 else None
 
 
-def _triangles(model: Any, mesh: int) -> Triangles:
+def _triangles(model: Any, mesh: int) -> VisualMesh:
     first, count = int(model.mesh_vertadr[mesh]), int(model.mesh_vertnum[mesh])
     start, faces = int(model.mesh_faceadr[mesh]), int(model.mesh_facenum[mesh])
     vertices = np.array(model.mesh_vert[first : first + count], np.float32)  # as the model has them
-    return Triangles(vertices, np.array(model.mesh_face[start : start + faces], np.int32))
+    return VisualMesh(vertices, np.array(model.mesh_face[start : start + faces], np.int32))

@@ -86,7 +86,7 @@ def movie(
     than life by a factor; if None, so that the movie lasts 2 to 20 s. `inertia=True` shows the ellipsoids of all
     bodies, and not only of those of which nothing else is seen. `size` is (width, height) in pixels.
     """
-    from appell.motion.pictures.movie import write_movie
+    from appell.motion.staging.movie import write_movie
 
     return write_movie(record, path, robot, walls, slower, view, inertia, size, progress)
 
@@ -107,7 +107,7 @@ def view(
 
     Robot and walls are those of `movie`; `port`, `open_browser` and `wait` those of `ap.view`.
     """
-    from appell.motion.pictures.view import view as shown
+    from appell.motion.staging.view import view as shown
 
     return shown(record, *others, robot=robot, walls=walls, port=port, open_browser=open_browser, wait=wait)
 
@@ -131,7 +131,7 @@ def to_html(
     run along. `others` are shown over it, each in a colour of its own. Records of `simulate` know their robot and their
     walls; others are told.
     """
-    from appell.motion.pictures.pages import write_record_page
+    from appell.motion.staging.pages import write_record_page
 
     return write_record_page((record, *others), path, robot, walls, title, overwrite)
 
@@ -147,6 +147,6 @@ def to_html_many(
     overwrite: bool = False,
 ) -> FilePath:
     """One file that plays some members over each other: records.to_html("three.html", [0, 7, 12])."""
-    from appell.motion.pictures.pages import write_record_page
+    from appell.motion.staging.pages import write_record_page
 
     return write_record_page([records[int(k)] for k in members], path, robot, walls, title, overwrite)

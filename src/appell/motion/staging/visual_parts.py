@@ -15,13 +15,13 @@ from appell.compile.native.cache import fetch
 from appell.display import solids
 from appell.display.mesh_shelf import Wanted, read_thinned
 from appell.display.poses import poses
-from appell.display.scene import WORLD, Color, Mesh, Part
+from appell.display.scene import WORLD, Color, Mesh, ScenePart
 from appell.model.robot import Robot
-from appell.model.visual import Triangles, Visual
-from appell.motion.pictures.blocks import block
-from appell.motion.pictures.paint import GROUND, paint
-from appell.motion.pictures.proportions import Proportions
+from appell.model.visual import Visual, VisualMesh
 from appell.motion.pictures.shape import Ellipsoid
+from appell.motion.staging.blocks import block
+from appell.motion.staging.paint import GROUND, paint
+from appell.motion.staging.proportions import Proportions
 
 SOLIDS: dict[str, Callable[..., Mesh]] = {
     "box": solids.box,
@@ -41,11 +41,11 @@ def visual_parts(
     proportions: Proportions,
     color_of: Callable[[str | None], Color],
     color: Color | None = None,
-) -> tuple[list[Part], list[str]]:
+) -> tuple[list[ScenePart], list[str]]:
     """The parts of all visuals, and notes on files that are not there; `color` paints over what was described."""
     index = {name: k for k, name in enumerate(robot.link_names)}
     meshes, flaws = _meshes(robot.visuals)
-    found: list[Part] = []
+    found: list[ScenePart] = []
     boxed: dict[str | None, Visual] = {}
     for k, visual in enumerate(robot.visuals):
         if visual.shape == "mesh" and not meshes[k]:
@@ -57,7 +57,7 @@ def visual_parts(
         ):
             shown = color or visual.color or own or usual
             name = visual.name or visual.body or "world"
-            found.append(Part(mesh, body, pose_numbers(visual.pose), shown, name=name))
+            found.append(ScenePart(mesh, body, pose_numbers(visual.pose), shown, name=name))
     found += _boxes(boxed, ellipsoids, index, proportions, color_of)
     return [part for part in found if part.color[3] > 0.0], _told(flaws)
 
@@ -87,7 +87,7 @@ def _meshes(visuals: tuple[Visual, ...]) -> tuple[dict[int, Painted], list[str]]
     return dict(zip(wanted, found, strict=True)), flaws
 
 
-def _scaled(triangles: Triangles, size: tuple[float, ...]) -> Mesh:
+def _scaled(triangles: VisualMesh, size: tuple[float, ...]) -> Mesh:
     """A mesh in memory at its scale; one that mirrors turns the triangles round, so that outside stays outside."""
     faces = triangles.faces[:, ::-1] if np.prod(size) < 0.0 else triangles.faces
     return Mesh(triangles.vertices * np.array(size, float), faces)
@@ -99,7 +99,7 @@ def _boxes(
     index: dict[str, int],
     proportions: Proportions,
     color_of: Callable[[str | None], Color],
-) -> list[Part]:
+) -> list[ScenePart]:
     """A box for every link whose mesh is missing; one of a tenth of the robot where a link has no mass."""
     known = {solid.body: solid for solid in ellipsoids if solid.axes.any()}
     found = []
@@ -108,7 +108,7 @@ def _boxes(
             found.append(block(known[body], index, proportions, color_of(body)))
         else:
             cube, at = solids.box(*(0.1 * proportions.size,) * 3), pose_numbers(visual.pose)
-            found.append(Part(cube, WORLD if body is None else index[body], at, color_of(body), name=visual.name))
+            found.append(ScenePart(cube, WORLD if body is None else index[body], at, color_of(body), name=visual.name))
     return found
 
 

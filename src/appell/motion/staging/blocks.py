@@ -16,11 +16,11 @@ import numpy as np
 
 from appell.display import solids
 from appell.display.poses import poses
-from appell.display.scene import Color, Part
+from appell.display.scene import Color, ScenePart
 from appell.model.robot import Robot
-from appell.motion.pictures.paint import numbered
-from appell.motion.pictures.proportions import Proportions
 from appell.motion.pictures.shape import Ellipsoid
+from appell.motion.staging.paint import numbered
+from appell.motion.staging.proportions import Proportions
 
 EDGES = math.sqrt(12.0 / 5.0)  # by (1)
 POINT = 0.3  # of the robot's size: the cube of a mass without extent
@@ -30,21 +30,21 @@ ALIKE = 4.0  # the ratio of edges up to which two boxes are of about one size
 
 def boxes(
     ellipsoids: list[Ellipsoid], index: dict[str, int], proportions: Proportions, color: Color | None
-) -> list[Part]:
+) -> list[ScenePart]:
     """Boxes with the mass and moments of bodies, a colour each."""
     return [block(solid, index, proportions, color or numbered(k)) for k, solid in enumerate(ellipsoids)]
 
 
 def block(
     solid: Ellipsoid, index: dict[str, int], proportions: Proportions, color: Color, most: float = math.inf
-) -> Part:
+) -> ScenePart:
     """The box of one body, no edge longer than `most`."""
     edges = np.maximum(_edges(solid), proportions.least) if solid.axes.any() else np.full(3, POINT * proportions.size)
     edges = edges * min(1.0, most / edges.max())
-    return Part(solids.box(*map(_short, edges)), index[solid.body], upright(solid), color, name=solid.body)
+    return ScenePart(solids.box(*map(_short, edges)), index[solid.body], upright(solid), color, name=solid.body)
 
 
-def trunk(solid: Ellipsoid, robot: Robot, index: dict[str, int], proportions: Proportions, color: Color) -> Part:
+def trunk(solid: Ellipsoid, robot: Robot, index: dict[str, int], proportions: Proportions, color: Color) -> ScenePart:
     """The box of a base that flies or drives; one that its named points span, if it carries nothing."""
     if any(link.parent == solid.body for link in robot.links):
         return block(solid, index, proportions, color, TRUNK * proportions.size)
@@ -53,7 +53,7 @@ def trunk(solid: Ellipsoid, robot: Robot, index: dict[str, int], proportions: Pr
     across = np.abs(right_handed(solid.axes)) @ _edges(solid)
     if (spanned * ALIKE > across).all() and (spanned < ALIKE * across).all():
         pose = (*solid.center.tolist(), 0.0, 0.0, 0.0, 1.0)
-        return Part(solids.box(*map(_short, spanned)), index[solid.body], pose, color, name=solid.body)
+        return ScenePart(solids.box(*map(_short, spanned)), index[solid.body], pose, color, name=solid.body)
     return block(solid, index, proportions, color)
 
 

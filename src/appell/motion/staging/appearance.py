@@ -14,7 +14,7 @@ from functools import cached_property
 import numpy as np
 
 from appell.display.poses import poses
-from appell.display.scene import LAYERS, SHOWN, Actor, Color, Handle, Motion, Part, Slider, Strut
+from appell.display.scene import LAYERS, SHOWN, Actor, Color, Handle, SceneMotion, ScenePart, SceneSlider, Strut
 from appell.dynamics import Dynamics
 from appell.errors import ArgumentError, ModelError, unknown_name
 from appell.model.frame import Frame
@@ -23,13 +23,13 @@ from appell.model.robot import Robot
 from appell.model.system import System
 from appell.motion.mechanisms.pose_check import check_pose
 from appell.motion.pictures.drawing import catalogue_of
-from appell.motion.pictures.layers import center_parts, frame_parts, inertia_parts, loop_parts
-from appell.motion.pictures.legs import Linkage
-from appell.motion.pictures.limbs import Limbs
-from appell.motion.pictures.paint import numbered
-from appell.motion.pictures.proportions import Proportions, proportions_of
 from appell.motion.pictures.shape import Shape, branches, is_matter
-from appell.motion.pictures.visual_parts import pose_numbers, visual_parts
+from appell.motion.staging.layers import center_parts, frame_parts, inertia_parts, loop_parts
+from appell.motion.staging.legs import Linkage
+from appell.motion.staging.limbs import Limbs
+from appell.motion.staging.paint import numbered
+from appell.motion.staging.proportions import Proportions, proportions_of
+from appell.motion.staging.visual_parts import pose_numbers, visual_parts
 
 TURN = math.pi  # a slider of an angle without limits goes so far to either side
 TRIES = 3  # configurations that tell whether it lies in a plane wherever it goes
@@ -64,7 +64,7 @@ class Appearance:
         return replace(own, normal=proportions_of(self.shape, np.array([self.system.start, *anywhere])).normal)
 
     @property
-    def parts(self) -> tuple[Part, ...]:
+    def parts(self) -> tuple[ScenePart, ...]:
         return tuple(part for part in self._set[0] if part.layer in self.layers)
 
     @property
@@ -77,14 +77,14 @@ class Appearance:
         return tuple(self._set[2])
 
     @cached_property
-    def _set(self) -> tuple[list[Part], list[Strut], list[str]]:
+    def _set(self) -> tuple[list[ScenePart], list[Strut], list[str]]:
         shape, proportions = self.shape, self.proportions
         parts, struts, notes = self._links()
         closing, rods = loop_parts(self.system, self.index, proportions)
         parts = [*parts, *closing, *frame_parts(shape, proportions), *center_parts(shape, proportions)]
         return [*parts, *inertia_parts(shape, proportions)], [*struts, *rods], notes
 
-    def _links(self) -> tuple[list[Part], list[Strut], list[str]]:
+    def _links(self) -> tuple[list[ScenePart], list[Strut], list[str]]:
         shape, tree = self.shape, self.system.tree
         if tree is None:
             legs = Linkage(shape, self.proportions, self.color)
@@ -102,7 +102,7 @@ class Appearance:
         limbs = Limbs(shape, self.proportions, self.color)
         return limbs.parts(), limbs.struts(), []
 
-    def _undescribed(self, tree: Robot) -> list[Part]:
+    def _undescribed(self, tree: Robot) -> list[ScenePart]:
         """Links without a visual, drawn from the geometry if they are most of the robot; else they are hidden parts."""
         covered = {visual.body for visual in tree.visuals}
         bare = {self.index[link.name] for link in tree.links if is_matter(tree, link) and link.name not in covered}
@@ -125,7 +125,7 @@ class Appearance:
         """Size and plane over some configurations, which may be more than the robot's own at its start."""
         return proportions_of(self.shape, q)
 
-    def actor(self, q=None, *, motion: Motion | None = None, name: str = "") -> Actor:
+    def actor(self, q=None, *, motion: SceneMotion | None = None, name: str = "") -> Actor:
         """At q, its start if None; a pose out of reach is an error that names the leg."""
         system = self.system
         q = system.sized("q", system.start if q is None else q, system.nq)
@@ -162,7 +162,7 @@ class Appearance:
 
     # ---- what can be set
 
-    def sliders(self, q: np.ndarray) -> tuple[Slider, ...]:
+    def sliders(self, q: np.ndarray) -> tuple[SceneSlider, ...]:
         """One for every coordinate; without limits, a turn, or as far as the robot is large, about where it starts."""
         system, found = self.system, []
         ways = {"rad": TURN, "m": max(1.0, self.proportions.size), "1": 1.0}
@@ -171,7 +171,7 @@ class Appearance:
             way = ways.get(unit, 1.0)
             low = lower if math.isfinite(lower) else min(middle - way, float(q[k]))
             high = upper if math.isfinite(upper) else max(middle + way, float(q[k]), low)
-            found.append(Slider(name, unit, min(low, float(q[k])), max(high, float(q[k])), float(q[k])))
+            found.append(SceneSlider(name, unit, min(low, float(q[k])), max(high, float(q[k])), float(q[k])))
         return tuple(found)
 
     @cached_property

@@ -7,7 +7,7 @@ import pytest
 
 import appell as ap
 from appell.describe.load import zoo_names
-from appell.motion.pictures.puppetry.handles import grips, handles
+from appell.motion.staging.puppetry.handles import grips, handles
 from grippers import GRIPPER
 
 

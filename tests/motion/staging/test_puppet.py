@@ -11,7 +11,7 @@ import pytest
 import appell as ap
 from appell.display.poses import poses, rotations
 from appell.display.scene import Scene
-from appell.motion.pictures.puppet import SystemPuppet
+from appell.motion.staging.puppet import SystemPuppet
 from grippers import GRIPPER
 
 KINDS = ("panda", "tree10", "agile-wrist", "delta", "four-bar", "whipple-bicycle", "differential-drive")
@@ -179,7 +179,7 @@ def test_values_that_a_page_sends_along_are_where_the_drag_begins():
 
 def test_what_takes_long_to_get_ready_is_made_when_it_is_dragged(monkeypatch):
     puppet, ready = puppet_of("tree10"), puppet_of("tree10")
-    monkeypatch.setattr("appell.motion.pictures.puppet.LONGEST", 0.0)
+    monkeypatch.setattr("appell.motion.staging.puppet.LONGEST", 0.0)
     steps = []
     puppet.prepare(lambda: steps.append(None))
     assert len(steps) == puppet.steps == 2 + 4

@@ -9,14 +9,14 @@ import numpy as np
 
 from appell.display import solids
 from appell.display.poses import turned_to
-from appell.display.scene import WORLD, Color, Part, Strut
+from appell.display.scene import WORLD, Color, ScenePart, Strut
 from appell.model.joints import Prismatic, Revolute
 from appell.model.joints.one_axis import OneAxis
 from appell.model.robot import Link, Robot
-from appell.motion.pictures.blocks import boxes, trunk
-from appell.motion.pictures.paint import GROUND, METAL, numbered, paint
-from appell.motion.pictures.proportions import Proportions
 from appell.motion.pictures.shape import Segment, Shape, branches, is_matter
+from appell.motion.staging.blocks import boxes, trunk
+from appell.motion.staging.paint import GROUND, METAL, numbered, paint
+from appell.motion.staging.proportions import Proportions
 
 TAPER = 0.45  # how much of its radius a rod has lost at the end of the longest chain
 STEPS = 10  # of the taper, so that many links share their meshes
@@ -39,7 +39,7 @@ class Limbs:
         self.loose = {link.name for link in self.tree.links if link.parent is None and link.joint.motion.nv > 1}
         self.longest = max(1, *self.depth.values()) if self.depth else 1
 
-    def parts(self) -> list[Part]:
+    def parts(self) -> list[ScenePart]:
         found = [part for segment in self.shape.segments for part in self._rod(segment)]
         found += [self._drum(link) for link in self.tree.links if is_matter(self.tree, link) and _is_jointed(link)]
         found += [self._foot(link) for link in self.tree.links if self._is_bolted(link)]
@@ -62,7 +62,7 @@ class Limbs:
             if segment.bodies[0] != segment.bodies[1] and not segment.thin
         ]
 
-    def _rod(self, segment: Segment) -> list[Part]:
+    def _rod(self, segment: Segment) -> list[ScenePart]:
         owner = segment.bodies[0]
         if segment.bodies[1] != owner or segment.rim or (owner is None and not self._is_bracket(segment)):
             return []
@@ -70,34 +70,34 @@ class Limbs:
         at_end = (*end, 0.0, 0.0, 0.0, 1.0)
         color, body, name = self._color(owner), self._body(owner), owner or "world"
         if owner in self.loose and not self._carries(segment):
-            return [Part(solids.sphere(KNOB * self.proportions.radius), body, at_end, paint(METAL), name=name)]
+            return [ScenePart(solids.sphere(KNOB * self.proportions.radius), body, at_end, paint(METAL), name=name)]
         length = float(np.linalg.norm(end - start))
         pose = turned_to(end - start, (*(0.5 * (start + end)), 0.0, 0.0, 0.0, 1.0))
         first, last = self._radius(owner), self._radius(owner, 1)
         if not segment.thin:
-            return [Part(solids.rod(first, last, length), body, pose, color, name=name)]
+            return [ScenePart(solids.rod(first, last, length), body, pose, color, name=name)]
         return [
-            Part(solids.rod(0.5 * first, 0.5 * first, length), body, pose, color, name=name),
-            Part(solids.sphere(BOB * first), body, at_end, color, name=name),
+            ScenePart(solids.rod(0.5 * first, 0.5 * first, length), body, pose, color, name=name),
+            ScenePart(solids.sphere(BOB * first), body, at_end, color, name=name),
         ]
 
-    def _drum(self, link: Link) -> Part:
+    def _drum(self, link: Link) -> ScenePart:
         radius, body, motion = self._radius(link.name), self._body(link.name), link.joint.motion
         color, name = paint(METAL), link.joint.name
         if isinstance(motion, Revolute):
             drum = solids.cylinder(DRUM * radius, WIDTH * radius)
-            return Part(drum, body, turned_to([*motion.axis]), color, name=name)
+            return ScenePart(drum, body, turned_to([*motion.axis]), color, name=name)
         if isinstance(motion, Prismatic):
             sleeve = solids.box(2.4 * radius, 2.4 * radius, WIDTH * radius)
-            return Part(sleeve, body, turned_to([*motion.axis]), color, name=name)
-        return Part(solids.sphere(DRUM * radius), body, color=color, name=name)
+            return ScenePart(sleeve, body, turned_to([*motion.axis]), color, name=name)
+        return ScenePart(solids.sphere(DRUM * radius), body, color=color, name=name)
 
-    def _foot(self, link: Link) -> Part:
+    def _foot(self, link: Link) -> ScenePart:
         place, radius = link.joint.placement, self._radius(link.name)
         motion = link.joint.motion
         assert isinstance(motion, OneAxis)
         pose = turned_to([*(place.rotation @ motion.axis)], (*place.translation, 0.0, 0.0, 0.0, 1.0))
-        return Part(solids.cylinder(FOOT * radius, 0.5 * WIDTH * radius), WORLD, pose, paint(GROUND), name="world")
+        return ScenePart(solids.cylinder(FOOT * radius, 0.5 * WIDTH * radius), WORLD, pose, paint(GROUND), name="world")
 
     def _is_bolted(self, link: Link) -> bool:
         """Whether the world carries it by a joint with an axis, as the anchors of a shape are."""

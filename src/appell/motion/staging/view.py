@@ -11,12 +11,12 @@ from appell.dynamics import Dynamics
 from appell.errors import ArgumentError
 from appell.model.system import System
 from appell.motion.pictures.drawing import catalogue_of
-from appell.motion.pictures.moved import moved
 from appell.motion.record import Record
+from appell.motion.staging.moved import moved
 
 if TYPE_CHECKING:
     from appell.display.viewer import Viewer
-    from appell.motion.pictures.puppet import SystemPuppet
+    from appell.motion.staging.puppet import SystemPuppet
 
 NOTICED = 1.0  # s from which on compiling is worth a line
 
@@ -42,7 +42,7 @@ def view(
     after Ctrl-C; None means that in scripts that are run in a terminal, which else would end and take the page along.
     """
     from appell.display.server import serve
-    from appell.motion.pictures.puppet import SystemPuppet, playing
+    from appell.motion.staging.puppet import SystemPuppet, playing
 
     if isinstance(shown, Record):
         if q is not None:

@@ -32,7 +32,7 @@ def to_html(
 
     A motion is written by `record.to_html(path)`. A file that is there is not written over unless that is said.
     """
-    from appell.motion.pictures.stage import staged_still
+    from appell.motion.staging.stage import staged_still
 
     if isinstance(robot, Record):
         raise ArgumentError("to_html got a record where a robot is expected.", hint="record.to_html(path)")
@@ -48,7 +48,7 @@ def write_record_page(
     overwrite: bool,
 ) -> FilePath:
     """See `Record.to_html`."""
-    from appell.motion.pictures.stage import staged_record
+    from appell.motion.staging.stage import staged_record
 
     if not records:
         raise ArgumentError("there is no record to show.", expected="at least one")

@@ -14,14 +14,14 @@ import numpy as np
 
 from appell.compile.function import Function
 from appell.display.level_set import level_set, thickened
-from appell.display.scene import Mesh, Part
+from appell.display.scene import Mesh, ScenePart
 from appell.errors import ArgumentError
 from appell.model.constrained import ConstrainedRobot
 from appell.model.constraint import Prescribed, Rolling
 from appell.model.system import System
 from appell.motion.pictures.camera import level_axes
-from appell.motion.pictures.paint import LIGHT, paint
 from appell.motion.pictures.walls import LARGEST, extent
+from appell.motion.staging.paint import LIGHT, paint
 
 ROOM = (0.3, 1.0, 2.0, 4.0)  # of the robot's size about it, until a wall is in the box
 CELLS, FLAT_CELLS = 26, 72  # along the longest side of the box
@@ -31,7 +31,7 @@ CLEAR, SOLID = 0.28, 0.85  # opacity of surfaces that are looked through, and of
 
 def wall_parts(
     walls: Sequence[Any], points: np.ndarray, up: np.ndarray, normal: np.ndarray | None
-) -> tuple[list[Part], list[str]]:
+) -> tuple[list[ScenePart], list[str]]:
     """The parts of walls about these points (n, 3), and a note for each that is too far away to be seen."""
     parts, notes = [], []
     for k, wall in enumerate(walls):
@@ -43,7 +43,7 @@ def wall_parts(
             notes.append(f"wall {k}, a {name}, is too far away to be seen.")
         else:
             color = paint(LIGHT, SOLID if normal is not None else CLEAR)
-            parts.append(Part(mesh, color=color, layer="walls", name=name))
+            parts.append(ScenePart(mesh, color=color, layer="walls", name=name))
     return parts, notes
 
 

@@ -20,8 +20,8 @@ from appell.model.frame import Frame
 from appell.model.mechanism import Mechanism
 from appell.model.robot import Link, Robot
 from appell.model.system import System
-from appell.motion.pictures.puppetry.following import Grip
-from appell.motion.pictures.visual_parts import pose_numbers
+from appell.motion.staging.puppetry.following import Grip
+from appell.motion.staging.visual_parts import pose_numbers
 
 TOOL = "tool"
 RANK = 1e-6  # of the largest singular value

@@ -6,7 +6,7 @@ import numpy as np
 
 from appell.display import solids
 from appell.display.poses import turned_to
-from appell.display.scene import WORLD, Part, Strut
+from appell.display.scene import WORLD, ScenePart, Strut
 from appell.model.constrained import ConstrainedRobot
 from appell.model.constraint import Distance, Prescribed, Rolling
 from appell.model.constraint.closures import Closure
@@ -14,12 +14,12 @@ from appell.model.constraint.constraint import find_frame
 from appell.model.constraint.rolling import AXES
 from appell.model.frame import Frame
 from appell.model.system import System
-from appell.motion.pictures.blocks import upright
 from appell.motion.pictures.look import COLORS
-from appell.motion.pictures.paint import LIGHT, METAL, numbered, paint
-from appell.motion.pictures.proportions import Proportions
 from appell.motion.pictures.shape import Shape
-from appell.motion.pictures.visual_parts import pose_numbers
+from appell.motion.staging.blocks import upright
+from appell.motion.staging.paint import LIGHT, METAL, numbered, paint
+from appell.motion.staging.proportions import Proportions
+from appell.motion.staging.visual_parts import pose_numbers
 
 AXIS = 0.13  # length of the axes of a frame, in the robot's size
 HEAVIEST = 0.03  # radius of the ball at the centre of the heaviest body
@@ -28,7 +28,7 @@ SPOKES = 5
 TURNING = ("hinge", "cylinder", "slider")  # closures with an axis, which is z of their frames
 
 
-def frame_parts(shape: Shape, proportions: Proportions) -> list[Part]:
+def frame_parts(shape: Shape, proportions: Proportions) -> list[ScenePart]:
     """Axes at the origin of every body and at every named frame, those of frames smaller."""
     index = {name: k for k, name in enumerate(shape.names)}
     bodies = [Frame(name, name) for name in shape.names]
@@ -39,7 +39,7 @@ def frame_parts(shape: Shape, proportions: Proportions) -> list[Part]:
     return found
 
 
-def center_parts(shape: Shape, proportions: Proportions) -> list[Part]:
+def center_parts(shape: Shape, proportions: Proportions) -> list[ScenePart]:
     """Balls at centres of mass, their volumes as the masses."""
     index = {name: k for k, name in enumerate(shape.names)}
     masses = {name: float(body.mass) for name, body in shape.system.bodies.items() if body is not None}
@@ -51,11 +51,11 @@ def center_parts(shape: Shape, proportions: Proportions) -> list[Part]:
             radius = HEAVIEST * proportions.size * max(0.15, (mass / most) ** (1.0 / 3.0))
             at, name = (*solid.center.tolist(), 0.0, 0.0, 0.0, 1.0), f"{solid.body}: {mass:.4g} kg"
             ball = solids.sphere(float(f"{radius:.3g}"), 14)
-            found.append(Part(ball, index[solid.body], at, paint(COLORS[4]), "centers", name))
+            found.append(ScenePart(ball, index[solid.body], at, paint(COLORS[4]), "centers", name))
     return found
 
 
-def inertia_parts(shape: Shape, proportions: Proportions) -> list[Part]:
+def inertia_parts(shape: Shape, proportions: Proportions) -> list[ScenePart]:
     """The ellipsoids with the mass and moments of all bodies, to look through."""
     index = {name: k for k, name in enumerate(shape.names)}
     found = []
@@ -64,13 +64,13 @@ def inertia_parts(shape: Shape, proportions: Proportions) -> list[Part]:
         if solid.axes.any() and np.isfinite(half).all():
             mesh = solids.ellipsoid(*(float(f"{x:.6g}") for x in half))
             color = (*numbered(k)[:3], CLEAR)
-            found.append(Part(mesh, index[solid.body], upright(solid), color, "inertia", solid.body))
+            found.append(ScenePart(mesh, index[solid.body], upright(solid), color, "inertia", solid.body))
     return found
 
 
-def loop_parts(system: System, index: dict[str, int], proportions: Proportions) -> tuple[list[Part], list[Strut]]:
+def loop_parts(system: System, index: dict[str, int], proportions: Proportions) -> tuple[list[ScenePart], list[Strut]]:
     """Rods of constant length, wheels and balls that roll, and joints that close loops."""
-    parts: list[Part] = []
+    parts: list[ScenePart] = []
     struts: list[Strut] = []
     if not isinstance(system, ConstrainedRobot):
         return parts, struts
@@ -87,26 +87,28 @@ def loop_parts(system: System, index: dict[str, int], proportions: Proportions) 
             struts.append(Strut(pair, places, 0.5 * proportions.radius, paint(METAL), "loops", own.name))
             pinned = zip(pair, places, strict=True)
             ball = solids.sphere(0.8 * proportions.radius)
-            parts += [Part(ball, k, (*at, 0.0, 0.0, 0.0, 1.0), paint(METAL), "loops", own.name) for k, at in pinned]
+            parts += [
+                ScenePart(ball, k, (*at, 0.0, 0.0, 0.0, 1.0), paint(METAL), "loops", own.name) for k, at in pinned
+            ]
         elif isinstance(own, Closure):
             frame = find_frame(system.tree, own.a)
             at, knob = pose_numbers(frame.pose), solids.sphere(1.25 * proportions.radius)
             if own.kind in TURNING:
                 knob = solids.cylinder(1.25 * proportions.radius, 3.4 * proportions.radius)
-            parts.append(Part(knob, body(frame), at, paint(COLORS[4]), "loops", own.name))
+            parts.append(ScenePart(knob, body(frame), at, paint(COLORS[4]), "loops", own.name))
         elif isinstance(own, Rolling):
             frame = find_frame(system.tree, own.frame)
             parts += _wheel(own, frame, body(frame), proportions)
     return parts, struts
 
 
-def _wheel(own: Rolling, frame: Frame, body: int, proportions: Proportions) -> list[Part]:
+def _wheel(own: Rolling, frame: Frame, body: int, proportions: Proportions) -> list[ScenePart]:
     """A rim whose outermost points are those that roll, a hub, and spokes that let its turning be seen."""
     at, rubber, metal = pose_numbers(frame.pose), paint("#3a3d42"), paint(LIGHT)
     if own.ball:
         band = solids.tube(_circle(1.005 * own.radius, 32), 0.03 * own.radius, 6)
-        rims = [Part(band, body, turned_to(axis, at), metal, "loops", own.name) for axis in np.eye(3)[:2]]
-        return [Part(solids.sphere(own.radius), body, at, numbered(1), "loops", own.name), *rims]
+        rims = [ScenePart(band, body, turned_to(axis, at), metal, "loops", own.name) for axis in np.eye(3)[:2]]
+        return [ScenePart(solids.sphere(own.radius), body, at, numbered(1), "loops", own.name), *rims]
     thick = min(0.12 * own.radius, proportions.radius)
     pose = turned_to(np.eye(3)[AXES.index(own.axis)], at)
     hub = solids.cylinder(2.0 * thick, 4.0 * thick)
@@ -115,7 +117,7 @@ def _wheel(own: Rolling, frame: Frame, body: int, proportions: Proportions) -> l
     for turn in 2.0 * np.pi * np.arange(SPOKES) / SPOKES:
         end = (own.radius - thick) * np.array([np.cos(turn), np.sin(turn), 0.0])
         found.append((solids.tube([(0.0, 0.0, 0.0), end.tolist()], 0.35 * thick, 6), metal))
-    return [Part(mesh, body, pose, color, "loops", own.name) for mesh, color in found]
+    return [ScenePart(mesh, body, pose, color, "loops", own.name) for mesh, color in found]
 
 
 def _circle(radius: float, corners: int) -> list[tuple[float, float, float]]:

@@ -11,8 +11,8 @@ from appell.display.film.film import FILMS, check_film, write_film
 from appell.display.scene import SHOWN
 from appell.dynamics import Dynamics
 from appell.model.system import System
-from appell.motion.pictures.stage import staged_record
 from appell.motion.record import Record
+from appell.motion.staging.stage import staged_record
 
 
 def write_movie(

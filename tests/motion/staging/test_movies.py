@@ -11,7 +11,7 @@ import pytest
 from PIL import Image
 
 import appell as ap
-from appell.motion.pictures.moved import configurations
+from appell.motion.staging.moved import configurations
 from free_bodies import box, free_body
 
 SIZE = (320, 240)

@@ -9,10 +9,10 @@ import pytest
 
 import appell as ap
 from appell.display.poses import rotations
-from appell.display.scene import LAYERS, WORLD, Actor, Part
-from appell.model.visual import Triangles, Visual
-from appell.motion.pictures.appearance import Appearance
-from appell.motion.pictures.stage import staged, staged_still
+from appell.display.scene import LAYERS, WORLD, Actor, ScenePart
+from appell.model.visual import Visual, VisualMesh
+from appell.motion.staging.appearance import Appearance
+from appell.motion.staging.stage import staged, staged_still
 from constrained_cases import constrained
 from free_bodies import box, free_body
 from oracle import Oracle
@@ -26,7 +26,7 @@ def rng():
     return np.random.default_rng(11)
 
 
-def in_world(actor: Actor, part: Part, points) -> np.ndarray:
+def in_world(actor: Actor, part: ScenePart, points) -> np.ndarray:
     """Points of a part where its body stands."""
     pose, own = np.array(part.pose, float), np.atleast_2d(np.asarray(points, float))
     on_body = own @ rotations(pose).T + pose[:3]
@@ -35,7 +35,7 @@ def in_world(actor: Actor, part: Part, points) -> np.ndarray:
     return on_body @ rotations(actor.poses[part.body]).T + actor.poses[part.body][:3]
 
 
-def of(actor: Actor, layer: str) -> list[Part]:
+def of(actor: Actor, layer: str) -> list[ScenePart]:
     return [part for part in actor.parts if part.layer == layer]
 
 
@@ -274,7 +274,7 @@ def test_a_mesh_of_a_file_is_drawn_at_its_scale_and_travels_once(tmp_path):
 
 def test_triangles_in_memory_and_shapes_without_thickness_are_drawn():
     robot = ap.load("puma")
-    corner = Triangles(np.vstack([np.zeros(3), np.eye(3)]), np.array([(0, 2, 1), (0, 1, 3), (1, 2, 3), (0, 3, 2)]))
+    corner = VisualMesh(np.vstack([np.zeros(3), np.eye(3)]), np.array([(0, 2, 1), (0, 1, 3), (1, 2, 3), (0, 3, 2)]))
     visuals = [
         Visual("link1", "mesh", (1, 1, 1), triangles=corner),
         Visual("link2", "mesh", (1, 1, -2), triangles=corner),

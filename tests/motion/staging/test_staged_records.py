@@ -9,12 +9,12 @@ import pytest
 from scipy.spatial.transform import Rotation, Slerp
 
 import appell as ap
-from appell.display.scene import Motion, Scene
+from appell.display.scene import Scene, SceneMotion
 from appell.motion import Event, Record
-from appell.motion.pictures.appearance import Appearance
-from appell.motion.pictures.keyframes import keyframes
-from appell.motion.pictures.marks import MOST
-from appell.motion.pictures.stage import staged_record, staged_still
+from appell.motion.staging.appearance import Appearance
+from appell.motion.staging.keyframes import keyframes
+from appell.motion.staging.marks import MOST
+from appell.motion.staging.stage import staged_record, staged_still
 from free_bodies import box
 
 
@@ -33,7 +33,7 @@ def dropped() -> Record:
     return ap.simulate(ap.Dynamics(box()), q0=q, until=1.0, contacts=[floor])
 
 
-def shown_at(motion: Motion, t: float) -> tuple[np.ndarray, np.ndarray]:
+def shown_at(motion: SceneMotion, t: float) -> tuple[np.ndarray, np.ndarray]:
     """Places and rotations (by SciPy's slerp) between the frames about a time that is none of theirs."""
     k = int(np.searchsorted(motion.t, t)) - 1
     share = (t - motion.t[k]) / (motion.t[k + 1] - motion.t[k])

@@ -12,13 +12,13 @@ import numpy as np
 
 from appell.display import solids
 from appell.display.poses import turned_to
-from appell.display.scene import WORLD, Color, Mesh, Part, Strut
+from appell.display.scene import WORLD, Color, Mesh, ScenePart, Strut
 from appell.model.mechanism import Mechanism
 from appell.model.mechanism_parts import Polyline
-from appell.motion.pictures.blocks import boxes
-from appell.motion.pictures.paint import GROUND, METAL, numbered, paint
-from appell.motion.pictures.proportions import Proportions
 from appell.motion.pictures.shape import SHORT, Shape
+from appell.motion.staging.blocks import boxes
+from appell.motion.staging.paint import GROUND, METAL, numbered, paint
+from appell.motion.staging.proportions import Proportions
 
 FLAT = 1e-6  # how far from its plane the corners of a plate are, in its size
 MEET = 1e-6  # how near to each other corners meet, in the size of the mechanism
@@ -52,14 +52,14 @@ class Linkage:
         self.joints = [corner for corner, met in zip(corners, meets, strict=True) if met and corner.body is not None]
         self.ends = [corner for corner, met in zip(corners, meets, strict=True) if not met and corner.body is not None]
 
-    def parts(self) -> list[Part]:
+    def parts(self) -> list[ScenePart]:
         """Tubes and plates, joints, and boxes of bodies without an outline."""
         ground = [mesh for line in self.system.outlines for mesh in _drawn(line, self.proportions.radius)]
-        found = [Part(mesh, WORLD, color=paint(GROUND), name="world") for mesh in ground]
+        found = [ScenePart(mesh, WORLD, color=paint(GROUND), name="world") for mesh in ground]
         for part in self.system.parts:
             color = self.color or numbered(self.leg[part.name])
             meshes = _drawn(part.outline, self.proportions.radius)
-            found += [Part(mesh, self.index[part.name], color=color, name=part.name) for mesh in meshes]
+            found += [ScenePart(mesh, self.index[part.name], color=color, name=part.name) for mesh in meshes]
         found += [self._joint(corner) for corner in self.joints]
         bare = [solid for solid in self.shape.ellipsoids if solid.bare]
         return found + boxes(bare, self.index, self.proportions, self.color)
@@ -75,13 +75,13 @@ class Linkage:
                 found.append(Strut(bodies, ends, radius, paint(METAL), name=f"slide of {open_[1].body}"))
         return found
 
-    def _joint(self, corner: Corner) -> Part:
+    def _joint(self, corner: Corner) -> ScenePart:
         body, radius = self.index[corner.body or ""], self.proportions.radius
         at = (*corner.point.tolist(), 0.0, 0.0, 0.0, 1.0)
         knob, pose = solids.sphere(BALL * radius), at
         if self.proportions.normal is not None:  # of a planar mechanism all joints turn about one axis
             knob, pose = solids.cylinder(DRUM * radius, WIDTH * radius), turned_to(self.proportions.normal, at)
-        return Part(knob, body, pose, paint(METAL), name=corner.body or "")
+        return ScenePart(knob, body, pose, paint(METAL), name=corner.body or "")
 
 
 def _corners(shape: Shape) -> list[Corner]:

@@ -27,13 +27,13 @@ from appell.errors import ArgumentError
 from appell.model.mechanism import Mechanism
 from appell.model.robot import Robot
 from appell.motion.mechanisms.pose_check import check_pose
-from appell.motion.pictures.appearance import Appearance
-from appell.motion.pictures.puppetry.following import Follower, Grip, follower
-from appell.motion.pictures.puppetry.handles import grips, handles
-from appell.motion.pictures.puppetry.sliders import Sliders
-from appell.motion.pictures.puppetry.sliding import slid
-from appell.motion.pictures.stage import staged_record, staged_still
 from appell.motion.record import Record
+from appell.motion.staging.appearance import Appearance
+from appell.motion.staging.puppetry.following import Follower, Grip, follower
+from appell.motion.staging.puppetry.handles import grips, handles
+from appell.motion.staging.puppetry.sliders import Sliders
+from appell.motion.staging.puppetry.sliding import slid
+from appell.motion.staging.stage import staged_record, staged_still
 
 LONGEST = 10.0  # s of getting ready, after which handles wait until they are dragged
 SAME = 1e-9  # of a slider's value: what a page may lose of it on the way

@@ -10,7 +10,7 @@ from scipy.spatial.transform import Rotation
 
 import appell as ap
 from appell.describe.load import zoo_names
-from appell.motion.pictures.puppetry.sliders import Sliders
+from appell.motion.staging.puppetry.sliders import Sliders
 from grippers import GRIPPER
 
 

@@ -15,9 +15,9 @@ from appell.compile.function import Function
 from appell.display.poses import rotations
 from appell.display.scene import Mark
 from appell.motion.event import Event
-from appell.motion.pictures.appearance import Appearance
-from appell.motion.pictures.moved import configurations
 from appell.motion.record import Record
+from appell.motion.staging.appearance import Appearance
+from appell.motion.staging.moved import configurations
 
 LARGEST = 0.25  # the longest arrow in the robot's size
 MOST = 1000  # marks of a record

@@ -26,7 +26,7 @@ from appell.algebra.rotation import Pose, of_quaternion
 from appell.algebra.vector import Vec3
 from appell.describe.rpy import rpy_of
 from appell.display.poses import quaternions
-from appell.display.scene import Slider
+from appell.display.scene import SceneSlider
 from appell.model.constrained import ConstrainedRobot
 from appell.model.joints import Floating, Motion, Planar, Spherical
 from appell.model.system import System
@@ -89,7 +89,7 @@ class Sliders:
         self.groups = _groups(system)
         self.limits = system.limits
 
-    def at(self, q: np.ndarray) -> tuple[Slider, ...]:
+    def at(self, q: np.ndarray) -> tuple[SceneSlider, ...]:
         """The sliders, with the values of a configuration."""
         found = []
         for group in self.groups:
@@ -129,11 +129,11 @@ class Sliders:
 
 def _slider(
     name: str, unit: str, far: float, value: float, limits: tuple[float, float] = (-math.inf, math.inf)
-) -> Slider:
+) -> SceneSlider:
     """Within its limits, or as far as this about zero, AROUND where it stands if that is infinite."""
     low, high = (-far, far) if math.isfinite(far) else (value - AROUND, value + AROUND)
     low, high = (limit if math.isfinite(limit) else end for limit, end in zip(limits, (low, high), strict=True))
-    return Slider(name, unit, min(low, value), max(high, value), value)
+    return SceneSlider(name, unit, min(low, value), max(high, value), value)
 
 
 def _groups(system: System) -> tuple[SliderGroup, ...]:

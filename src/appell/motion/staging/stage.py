@@ -12,19 +12,19 @@ from typing import Any
 
 import numpy as np
 
-from appell.display.scene import LAYERS, Actor, Color, Motion, Scene
+from appell.display.scene import LAYERS, Actor, Color, Scene, SceneMotion
 from appell.dynamics import Dynamics
 from appell.errors import ArgumentError
 from appell.model.system import System
-from appell.motion.pictures.appearance import Appearance
 from appell.motion.pictures.camera import placed, upwards
-from appell.motion.pictures.charts import charts
-from appell.motion.pictures.keyframes import keyframes
-from appell.motion.pictures.marks import marks
-from appell.motion.pictures.moved import configurations, moved
-from appell.motion.pictures.paint import numbered
-from appell.motion.pictures.wall_parts import rolled_on, wall_parts
 from appell.motion.record import Record
+from appell.motion.staging.appearance import Appearance
+from appell.motion.staging.charts import charts
+from appell.motion.staging.keyframes import keyframes
+from appell.motion.staging.marks import marks
+from appell.motion.staging.moved import configurations, moved
+from appell.motion.staging.paint import numbered
+from appell.motion.staging.wall_parts import rolled_on, wall_parts
 
 __all__ = ["Appearance", "staged", "staged_record", "staged_still"]
 
@@ -83,7 +83,7 @@ def staged_record(
     return _scene(members, tuple(every), title, tuple(notes))
 
 
-def _motion(seen: Appearance, record: Record, q: np.ndarray, walls: tuple[Any, ...]) -> tuple[Motion, list[str]]:
+def _motion(seen: Appearance, record: Record, q: np.ndarray, walls: tuple[Any, ...]) -> tuple[SceneMotion, list[str]]:
     """Frames, marks and charts of a record, and notes on what was left out."""
     system, size = seen.system, seen.proportions_at(q).size
     found, noted = marks(record, seen, walls, size)
@@ -94,7 +94,7 @@ def _motion(seen: Appearance, record: Record, q: np.ndarray, walls: tuple[Any, .
         seen.levers,
         size,
     )
-    return Motion(t, poses, tuple(found), tuple(charts(record, seen.dyn))), [*noted, *told]
+    return SceneMotion(t, poses, tuple(found), tuple(charts(record, seen.dyn))), [*noted, *told]
 
 
 def _scene(
