@@ -26,8 +26,9 @@ void main() {
 
 export const SOLID_FRAGMENT = `#version 300 es
 precision highp float;
-uniform vec4 eye;
+uniform vec3 back; // towards the viewer, in the middle of the picture; near enough everywhere in mild perspective
 uniform vec3 lamp;
+uniform vec3 half_way; // between the two
 uniform vec3 up;
 uniform vec3 sky;
 uniform vec3 ground;
@@ -38,14 +39,12 @@ in vec4 paint;
 out vec4 seen_color;
 void main() {
   vec3 face = cross(dFdx(where), dFdy(where));
-  vec3 n = normalize(dot(facing, facing) > 0.0 ? facing : face);
-  vec3 to_eye = normalize(eye.xyz - eye.w * where);
-  float frontal = dot(n, to_eye);
-  n = frontal < 0.0 ? -n : n;
+  vec3 smooth_facing = gl_FrontFacing ? facing : -facing;
+  vec3 n = normalize(dot(facing, facing) > 0.0 ? smooth_facing : face);
   float lit = max(dot(n, lamp), 0.0);
-  float shine = max(dot(n, normalize(lamp + to_eye)), 0.0);
+  float shine = max(dot(n, half_way), 0.0);
   shine *= shine; shine *= shine; shine *= shine; shine *= shine; shine *= shine;
-  float edge = 1.0 - abs(frontal);
+  float edge = 1.0 - abs(dot(n, back));
   vec3 light = mix(ground, sky, 0.5 + 0.5 * dot(n, up)) + lamplight * lit;
   vec3 c = paint.rgb * light + 0.10 * shine + 0.10 * edge * edge * edge * sky;
   seen_color = vec4(sqrt(c), paint.a);
