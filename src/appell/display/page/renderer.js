@@ -6,7 +6,7 @@ import { GRID_FRAGMENT, GRID_VERTEX, SHADOW_FRAGMENT, SOLID_FRAGMENT, SOLID_VERT
 
 const SOFTWARE = /swiftshader|llvmpipe|software|basic render/i;
 const SHADOW_SIZE = 512;
-const LATER = 4; // pictures for which a shadow does on a slow machine
+const LATER = 6; // pictures for which a shadow does on a slow machine
 const PLACES = { place: 0, normal: 1, color: 2, corner: 0 };
 
 export class Renderer {
