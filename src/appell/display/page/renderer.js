@@ -6,7 +6,7 @@ import { GRID_FRAGMENT, GRID_VERTEX, SHADOW_FRAGMENT, SOLID_FRAGMENT, SOLID_VERT
 
 const SOFTWARE = /swiftshader|llvmpipe|software|basic render/i;
 const SHADOW_SIZE = 512;
-const LATER = 3; // pictures for which a shadow does on a slow machine
+const LATER = 6; // pictures for which a shadow does on a slow machine
 const PLACES = { place: 0, normal: 1, color: 2, corner: 0 };
 
 export class Renderer {
@@ -165,8 +165,7 @@ export class Renderer {
   light(at, look) {
     const gl = this.gl;
     gl.uniformMatrix4fv(at.seen, false, look.seen);
-    gl.uniform4fv(at.eye, look.eye);
-    for (const name of ["lamp", "up", "sky", "ground"]) gl.uniform3fv(at[name], look[name]);
+    for (const name of ["back", "lamp", "half_way", "up", "sky", "ground"]) gl.uniform3fv(at[name], look[name]);
     gl.uniform1f(at.lamplight, look.lamplight);
   }
 

@@ -26,8 +26,9 @@ void main() {
 
 export const SOLID_FRAGMENT = `#version 300 es
 precision highp float;
-uniform vec4 eye;
+uniform vec3 back; // towards the viewer, in the middle of the picture; near enough everywhere in mild perspective
 uniform vec3 lamp;
+uniform vec3 half_way; // between the two
 uniform vec3 up;
 uniform vec3 sky;
 uniform vec3 ground;
@@ -38,14 +39,12 @@ in vec4 paint;
 out vec4 seen_color;
 void main() {
   vec3 face = cross(dFdx(where), dFdy(where));
-  vec3 n = normalize(dot(facing, facing) > 0.0 ? facing : face);
-  vec3 to_eye = normalize(eye.xyz - eye.w * where);
-  float frontal = dot(n, to_eye);
-  n = frontal < 0.0 ? -n : n;
+  vec3 smooth_facing = gl_FrontFacing ? facing : -facing;
+  vec3 n = normalize(dot(facing, facing) > 0.0 ? smooth_facing : face);
   float lit = max(dot(n, lamp), 0.0);
-  float shine = max(dot(n, normalize(lamp + to_eye)), 0.0);
+  float shine = max(dot(n, half_way), 0.0);
   shine *= shine; shine *= shine; shine *= shine; shine *= shine; shine *= shine;
-  float edge = 1.0 - abs(frontal);
+  float edge = 1.0 - abs(dot(n, back));
   vec3 light = mix(ground, sky, 0.5 + 0.5 * dot(n, up)) + lamplight * lit;
   vec3 c = paint.rgb * light + 0.10 * shine + 0.10 * edge * edge * edge * sky;
   seen_color = vec4(sqrt(c), paint.a);
@@ -79,16 +78,15 @@ uniform vec4 shadow_place;
 in vec2 from_middle;
 in vec2 along;
 out vec4 seen_color;
-float line(vec2 x, vec2 width) {
-  vec2 d = abs(fract(x - 0.5) - 0.5) / max(width, vec2(1e-6));
-  vec2 thin = clamp(1.2 - d, 0.0, 1.0) * clamp(0.7 / max(width, vec2(1e-6)) - 1.0, 0.0, 1.0);
+float line(vec2 x, vec2 pixels) { // pixels from one line to the next
+  vec2 thin = clamp(1.2 - abs(fract(x - 0.5) - 0.5) * pixels, 0.0, 1.0) * clamp(0.7 * pixels - 1.0, 0.0, 1.0);
   return max(thin.x, thin.y);
 }
 void main() {
   float r = dot(from_middle, from_middle);
   if (r >= 1.0) discard;
-  vec2 x = along / spacing, width = fwidth(x);
-  float a = max(0.42 * line(x, width), line(0.2 * x, 0.2 * width)) * ink.a * (1.0 - r) * (1.0 - r);
+  vec2 x = along / spacing, pixels = 1.0 / max(fwidth(x), vec2(1e-6));
+  float a = max(0.42 * line(x, pixels), line(0.2 * x, 5.0 * pixels)) * ink.a * (1.0 - r) * (1.0 - r);
   vec4 c = vec4(ink.rgb, a);
   vec2 s = (along - shadow_place.xy) * shadow_place.z + 0.5, out_by = abs(s - 0.5);
   if (dark > 0.0 && max(out_by.x, out_by.y) < 0.5) {

@@ -3,7 +3,7 @@
 import { Arrows } from "./arrows.js";
 import { batch, coarser, new_slots } from "./batch.js";
 import { Camera } from "./camera.js";
-import { add, dot, minus, scaled, size } from "./matrix.js";
+import { add, dot, minus, scaled, size, unit } from "./matrix.js";
 import { curve_color, numbers_of, stage_light } from "./palette.js";
 import { Performer } from "./performer.js";
 import { picked } from "./pick.js";
@@ -12,7 +12,7 @@ import { HIDDEN, all_marks, seen_points, standing_points } from "./scene.js";
 
 const PIXELS = 8e6; // of a still picture, at most
 const TRIANGLES = 12000; // of a moving picture on a slow machine
-const COARSEST = 1 / 30; // cells of a coarse mesh, of the radius of the scene
+const COARSEST = 1 / 25; // cells of a coarse mesh, of the radius of the scene
 const SHADOW = 1 / 10; // cells of the mesh that casts the shadow then
 
 export class Stage {
@@ -116,9 +116,9 @@ export class Stage {
     const width = Math.round(camera.width * fine), height = Math.round(camera.height * fine);
     if (canvas.width !== width || canvas.height !== height) [canvas.width, canvas.height] = [width, height];
     const light = stage_light(), { right, upward, back, up } = camera;
-    const lamp = add(add(scaled(right, -0.42), scaled(upward, 0.66)), scaled(back, 0.62));
+    const lamp = unit(add(add(scaled(right, -0.42), scaled(upward, 0.66)), scaled(back, 0.62)));
     this.renderer.draw(this.things, this.top, {
-      ...light, lamp, up, seen: camera.matrix(), eye: camera.parallel ? [...back, 0] : [...camera.eye, 1],
+      ...light, lamp, back, up, half_way: unit(add(lamp, back)), seen: camera.matrix(),
       floor: this.floor, grid: !this.hidden.has("grid"), shadow_place: this.shadow_place, from_above: this.from_above,
       coarse: moving && this.slow,
       dark: this.floor.paper || this.hidden.has("shadow") ? 0 : light.dark,
@@ -132,7 +132,7 @@ export class Stage {
       return shown.reduce((sum, range) => sum + range.count / 3, 0);
     };
     let lists = this.things.map((thing) => thing.batch);
-    for (let cell = COARSEST / 8; cell <= COARSEST && count(lists) > TRIANGLES; cell *= 1.5) {
+    for (let cell = COARSEST / 8; cell <= COARSEST && count(lists) > TRIANGLES; cell *= 1.4) {
       lists = this.things.map((thing) => coarser(thing.batch, cell * this.camera.radius));
     }
     this.things.forEach((thing, k) => {
