@@ -1,4 +1,4 @@
-"""Actors: bodies where the equations put them, parts where they belong, sliders, handles; judged by Pinocchio too."""
+"""Actors: bodies where the equations put them, parts where they belong; judged by Pinocchio too."""
 
 from __future__ import annotations
 
@@ -285,42 +285,6 @@ def test_triangles_in_memory_and_shapes_without_thickness_are_drawn():
         assert np.einsum("ni,ni->n", a, np.cross(b, c)).sum() / 6.0 == pytest.approx(abs(sign) / 6.0)  # outwards
         assert part.mesh.vertices[:, 2][np.argmax(np.abs(part.mesh.vertices[:, 2]))] == pytest.approx(sign)
     assert 0.0 < np.ptp(sheet.mesh.vertices[:, 2]) < 1e-3
-
-
-# ---- what can be set
-
-
-def test_sliders_have_the_limits_of_joints_and_room_where_there_are_none():
-    panda, tree = ap.load("panda"), ap.load("tree10")
-    for robot, q in ((panda, panda.start), (tree, tree.start + 7.0)):
-        sliders = staged(robot, q).sliders
-        assert [slider.name for slider in sliders] == list(robot.coordinate_names)
-        assert [slider.unit for slider in sliders] == list(robot.coordinate_units)
-        np.testing.assert_allclose([slider.value for slider in sliders], q)
-        for slider, (lower, upper) in zip(sliders, robot.ranges, strict=True):
-            assert slider.lower <= slider.value <= slider.upper
-            assert np.isfinite([slider.lower, slider.upper]).all()
-            assert slider.lower < slider.upper
-            if np.isfinite(lower):
-                assert (slider.lower, slider.upper) == (lower, upper)
-
-
-@pytest.mark.parametrize(("name", "handles"), [("panda", ["tool"]), ("delta", ["platform"]), ("pendulum", ["tip"])])
-def test_named_frames_and_tips_can_be_taken_hold_of(name, handles):
-    system = ap.load(name)
-    actor = staged(system)
-    assert [handle.name for handle in actor.handles] == handles
-    for handle in actor.handles:
-        pose, own = actor.poses[handle.body], np.array(handle.pose)
-        T = ap.Dynamics(system).pose(handle.name)(system.start)
-        np.testing.assert_allclose(rotations(pose) @ own[:3] + pose[:3], T[:3, 3], atol=1e-12)
-
-
-def test_a_robot_with_many_frames_is_held_at_its_tips():
-    robot = ap.load("puma")
-    frames = [ap.Frame(f"f{k}", link, ap.Pose(translation=ap.Vec3(0.0, 0.0, 0.01 * k)))
-              for k, link in enumerate(robot.link_names * 3)]  # fmt: skip
-    assert [handle.name for handle in staged(robot.with_frames(frames)).handles] == ["f17"]
 
 
 # ---- scenes and bad input

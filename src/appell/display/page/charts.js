@@ -8,6 +8,7 @@ import { last_at } from "./performer.js";
 const LEFT = 46, RIGHT = 10, TOP = 8, BOTTOM = 18; // pixels about the curves
 const DASHES = [[], [6, 3], [2, 2], [8, 2, 2, 2]];
 const LONG = 9; // letters of a name that has a line of its own
+const NOISE = 1e-9; // of what a chart shows: less than this is zero
 const OVERDUE = 100; // milliseconds between two writings of the values while the time runs
 
 // round numbers across a range, about as many as wanted
@@ -112,6 +113,7 @@ class ChartView {
     pen.scale(fine, fine);
     pen.font = `10px ${style.fontFamily}`;
     const shown = this.curves.filter((curve) => curve.shown && !curve.away), [low, high] = this.range(shown);
+    this.noise = NOISE * (high - low);
     const { first, length } = this.playback;
     const x = (t) => LEFT + (width - LEFT - RIGHT) * (t - first) / (length || 1);
     const y = (value) => TOP + (height - TOP - BOTTOM) * (high - value) / (high - low);
@@ -157,7 +159,11 @@ class ChartView {
   show(now) {
     const { time } = this.playback;
     this.cursor.style.transform = `translateX(${LEFT + this.wide * this.playback.share()}px)`;
-    if (now) for (const { value, curve } of this.entries) write_text(value, short_number(value_at(curve, time)));
+    if (!now) return;
+    for (const { value, curve } of this.entries) {
+      const found = value_at(curve, time);
+      write_text(value, short_number(Math.abs(found) < this.noise ? 0 : found));
+    }
   }
 }
 

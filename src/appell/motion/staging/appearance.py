@@ -1,4 +1,4 @@
-"""What is seen of a system, made once: parts on its bodies, where they are, what can be set and taken hold of.
+"""What is seen of a system, made once: parts on its bodies, and where they are.
 
 What its description says of its looks comes first: meshes of files and primitive shapes. If it says nothing, links are
 drawn from the geometry.
@@ -14,10 +14,9 @@ from functools import cached_property
 import numpy as np
 
 from appell.display.poses import poses
-from appell.display.scene import LAYERS, SHOWN, Actor, Color, Handle, SceneMotion, ScenePart, SceneSlider, Strut
+from appell.display.scene import LAYERS, SHOWN, Actor, Color, SceneMotion, ScenePart, Strut
 from appell.dynamics import Dynamics
 from appell.errors import ArgumentError, ModelError, unknown_name
-from appell.model.frame import Frame
 from appell.model.mechanism import Mechanism
 from appell.model.robot import Robot
 from appell.model.system import System
@@ -29,11 +28,9 @@ from appell.motion.staging.legs import Linkage
 from appell.motion.staging.limbs import Limbs
 from appell.motion.staging.paint import numbered
 from appell.motion.staging.proportions import Proportions, proportions_of
-from appell.motion.staging.visual_parts import pose_numbers, visual_parts
+from appell.motion.staging.visual_parts import visual_parts
 
-TURN = math.pi  # a slider of an angle without limits goes so far to either side
 TRIES = 3  # configurations that tell whether it lies in a plane wherever it goes
-HANDLES = 12  # named frames up to which all can be taken hold of
 
 
 class Appearance:
@@ -142,8 +139,6 @@ class Appearance:
             self.parts,
             self.struts,
             motion,
-            self.sliders(q),
-            self.handles,
         )
 
     @cached_property
@@ -159,40 +154,3 @@ class Appearance:
                 if body >= 0:
                     found[body] = max(found[body], float(np.linalg.norm(end)))
         return found
-
-    # ---- what can be set
-
-    def sliders(self, q: np.ndarray) -> tuple[SceneSlider, ...]:
-        """One for every coordinate; without limits, a turn, or as far as the robot is large, about where it starts."""
-        system, found = self.system, []
-        ways = {"rad": TURN, "m": max(1.0, self.proportions.size), "1": 1.0}
-        for k, (name, unit) in enumerate(zip(system.coordinate_names, system.coordinate_units, strict=True)):
-            (lower, upper), middle = system.ranges[k], 0.0 if unit != "m" else float(system.start[k])
-            way = ways.get(unit, 1.0)
-            low = lower if math.isfinite(lower) else min(middle - way, float(q[k]))
-            high = upper if math.isfinite(upper) else max(middle + way, float(q[k]), low)
-            found.append(SceneSlider(name, unit, min(low, float(q[k])), max(high, float(q[k])), float(q[k])))
-        return tuple(found)
-
-    @cached_property
-    def handles(self) -> tuple[Handle, ...]:
-        """Named frames on bodies, and tips that have none; where there are many, the furthest of every tip only."""
-        frames = [frame for frame in self.system.frames if frame.body is not None]
-        tips = self._tips()
-        if len(frames) > HANDLES:
-            frames = [frame for frame in (self._furthest(frames, tip) for tip in tips) if frame is not None]
-        taken = {frame.body for frame in frames}
-        frames += [Frame(tip, tip) for tip in tips if tip not in taken]
-        return tuple(Handle(frame.name, self.index[frame.body or ""], pose_numbers(frame.pose)) for frame in frames)
-
-    def _tips(self) -> list[str]:
-        """Links that carry none but such as follow them; of a mechanism, what its legs hold: its last body."""
-        tree = self.system.tree
-        if tree is None:
-            return self.shape.names[-1:]
-        parents = {link.parent for link in tree.moving}
-        return [link.name for link in tree.moving if link.name not in parents]
-
-    def _furthest(self, frames: list[Frame], tip: str) -> Frame | None:
-        own = [frame for frame in frames if frame.body == tip]
-        return max(own, key=lambda frame: math.hypot(*frame.pose.translation), default=None)

@@ -137,7 +137,7 @@ class SystemPuppet:
     def shown(self, thing: Any) -> Scene | Reply:
         """A scene or a record takes the stage; a configuration moves the system, which takes it again."""
         if isinstance(thing, Scene | Record):
-            scene = thing if isinstance(thing, Scene) else playing(thing, robot=thing.dynamics or self.dyn)
+            scene = thing if isinstance(thing, Scene) else staged_record(thing, robot=thing.dynamics or self.dyn)
             self.live = False
             return scene
         self.q = self._checked(thing)
@@ -145,9 +145,3 @@ class SystemPuppet:
             return Reply(self.sliders.values(self.q), self._poses())
         self.live = True
         return self.scene
-
-
-def playing(record: Record, *others: Record, robot: Any = None, walls: Iterable[Any] | None = None) -> Scene:
-    """The scene of records, which nothing moves but time."""
-    scene = staged_record(record, *others, robot=robot, walls=walls)
-    return replace(scene, actors=tuple(replace(actor, sliders=(), handles=()) for actor in scene.actors))

@@ -42,14 +42,15 @@ def view(
     after Ctrl-C; None means that in scripts that are run in a terminal, which else would end and take the page along.
     """
     from appell.display.server import serve
-    from appell.motion.staging.puppet import SystemPuppet, playing
+    from appell.motion.staging.puppet import SystemPuppet
+    from appell.motion.staging.stage import staged_record
 
     if isinstance(shown, Record):
         if q is not None:
             raise ArgumentError("q is given, and a record to show.", hint="q= for a robot, or record.part(rows)")
         dyn = moved(shown, robot)
         puppet = SystemPuppet(dyn, live=False)
-        scene = playing(shown, *records, robot=robot, walls=walls)
+        scene = staged_record(shown, *records, robot=robot, walls=walls)
     else:
         if records or robot is not None:
             raise ArgumentError("a robot is shown by itself.", expected="ap.view(robot), or ap.view(record, ...)")
