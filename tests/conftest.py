@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import os
+import signal
 import tempfile
 
 import pytest
+
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:  # a run in the background, whose commands would be deaf as well
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 if "APPELL_CACHE" not in os.environ:
     os.environ["APPELL_CACHE"] = tempfile.mkdtemp(prefix="appell-tests-")  # workers inherit it

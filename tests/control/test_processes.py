@@ -9,7 +9,6 @@ import subprocess
 import sys
 import time
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -40,13 +39,8 @@ def wait_for(condition, what: str):
 
 
 def start(*arguments: str) -> subprocess.Popen:
-    """A command that listens to SIGINT, also where the tests themselves run in the background and do not."""
-    return subprocess.Popen(
-        [sys.executable, "-m", "appell", "control", *arguments],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),
-    )
+    command = [sys.executable, "-m", "appell", "control", *arguments]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
 
 
 @pytest.mark.slow
