@@ -20,7 +20,7 @@ from appell.control.loop.supervisor import Supervisor
 from appell.errors import ArgumentError, DescriptionError
 from appell.lab.campaigns.control import run_campaign, standard_setting
 from appell.motion import Record, measured
-from appell.motion.record import parse
+from appell.motion.titled import parse
 from control_motion import START
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from appell import ArgumentError, DescriptionError, Dynamics, load, simulate
 from appell.motion import Event, Interpolated, Record, Spline
-from appell.motion.record import parse, titles
+from appell.motion.titled import parse, titles
 
 T = np.linspace(0.0, 1.0, 11)
 NAMES = ("shoulder", "elbow_2")

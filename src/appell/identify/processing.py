@@ -22,7 +22,8 @@ from scipy.signal import butter, sosfiltfilt, welch
 from appell.errors import ArgumentError
 from appell.identify.sought import Sought
 from appell.motion.measurement import GAP
-from appell.motion.record import Record, parse
+from appell.motion.record import Record
+from appell.motion.titled import parse
 
 ORDER = 4
 BAND = (2.0, 0.2)  # Hz and share of the sampling rate between which a band is looked for

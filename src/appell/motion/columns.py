@@ -16,7 +16,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from appell.errors import DescriptionError, unknown_name
-from appell.motion.record import Record, parse, titles
+from appell.motion.record import Record
+from appell.motion.titled import parse, titles
 from appell.motion.units import declared
 
 SPELLINGS = {

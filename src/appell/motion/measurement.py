@@ -16,7 +16,8 @@ import numpy as np
 
 from appell.errors import DescriptionError, rows_text, unknown_name
 from appell.motion.columns import in_units, matched
-from appell.motion.record import Record, titles
+from appell.motion.record import Record
+from appell.motion.titled import titles
 
 FEWEST = 20  # rows
 GAP = 3.0  # median steps: a longer one is a gap, over which nothing is computed

@@ -30,27 +30,15 @@ from appell.motion.curve import Curve
 from appell.motion.event import Event
 from appell.motion.paths.spline import Interpolated, Spline
 from appell.motion.pictures.methods import movie, plot, to_html, view
-from appell.motion.units import QUANTITIES, SCALARS, in_si
+from appell.motion.titled import Titled, parse, titles
+from appell.motion.units import in_si
 
 if TYPE_CHECKING:
     from appell.dynamics import Dynamics
 
 
-def titles(quantity: str, names: Sequence[str]) -> tuple[str, ...]:
-    """The titles of a block of columns: q_shoulder, q_elbow, ..."""
-    return tuple(f"{quantity}_{name}" for name in names)
-
-
-def parse(title: str) -> tuple[str, str]:
-    """Quantity and name of a title; what is of no known quantity stands alone, without a name."""
-    for end in (k for k, letter in enumerate(title) if letter == "_"):
-        if title[:end] in QUANTITIES and title[end + 1 :]:
-            return title[:end], title[end + 1 :]
-    return title, ""
-
-
 @dataclass(frozen=True, eq=False)
-class Record:
+class Record(Titled):
     """Columns over time; `between` is the motion between its samples, if it is known."""
 
     columns: tuple[str, ...]
@@ -132,33 +120,9 @@ class Record:
         """What there are columns of, t first."""
         return tuple(dict.fromkeys(parse(title)[0] for title in self.columns))
 
-    def unit(self, title: str) -> str:
-        """The unit of a column, "" if nobody knows."""
-        return self.units.get(title) or (QUANTITIES | SCALARS).get(parse(title)[0], "")
-
     @property
     def t(self) -> np.ndarray:
         return self["t"]
-
-    @property
-    def q(self) -> np.ndarray:
-        return self["q"]
-
-    @property
-    def v(self) -> np.ndarray:
-        return self["v"]
-
-    @property
-    def a(self) -> np.ndarray:
-        return self["a"]
-
-    @property
-    def tau(self) -> np.ndarray:
-        return self["tau"]
-
-    @property
-    def energy(self) -> np.ndarray:
-        return self["energy"]
 
     @property
     def period(self) -> float:

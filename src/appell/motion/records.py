@@ -20,8 +20,8 @@ import numpy as np
 from appell.errors import ArgumentError, DescriptionError, unknown_name
 from appell.motion.convert import records_to_xarray
 from appell.motion.pictures.methods import plot_many, to_html_many
-from appell.motion.record import Record, parse, plain_about
-from appell.motion.units import QUANTITIES, SCALARS
+from appell.motion.record import Record, plain_about
+from appell.motion.titled import Titled, parse
 
 if TYPE_CHECKING:
     from appell.dynamics import Dynamics
@@ -30,7 +30,7 @@ LOST = "It became infinite or not a number"
 
 
 @dataclass(frozen=True, eq=False)
-class Records:
+class Records(Titled):
     """Blocks (members, rows, n), or (members, rows) of what belongs to no joint, over one time `t`.
 
     `cost` is what each member cost in all, if that was asked for.
@@ -157,26 +157,6 @@ class Records:
     @property
     def quantities(self) -> tuple[str, ...]:
         return ("t", *self.blocks)
-
-    def unit(self, title: str) -> str:
-        """The unit of a column, "" if nobody knows."""
-        return self.units.get(title) or (QUANTITIES | SCALARS).get(parse(title)[0], "")
-
-    @property
-    def q(self) -> np.ndarray:
-        return self["q"]
-
-    @property
-    def v(self) -> np.ndarray:
-        return self["v"]
-
-    @property
-    def tau(self) -> np.ndarray:
-        return self["tau"]
-
-    @property
-    def energy(self) -> np.ndarray:
-        return self["energy"]
 
     # ---- who came to the end
 

@@ -10,7 +10,7 @@ import pytest
 import appell as ap
 from appell.motion import Event
 from appell.motion.pictures.look import COLORS
-from appell.motion.record import titles
+from appell.motion.titled import titles
 from free_bodies import free_body
 
 G = 9.81

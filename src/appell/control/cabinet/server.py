@@ -17,7 +17,7 @@ from appell.control.clock import MonotonicClock, VirtualClock
 from appell.model.system import System
 from appell.motion.files.journal import JournalWriter
 from appell.motion.names import record_names
-from appell.motion.record import titles
+from appell.motion.titled import titles
 
 COLUMNS = ("t", "beat", "enabled", "watchdog")
 

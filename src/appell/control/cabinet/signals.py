@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from appell.motion.record import titles
+from appell.motion.titled import titles
 
 COMMON = ("time", "power", "hardware_fault")
 PER_ACTUATOR = ("counts", "index_counts", "index_seen", "volts", "hot")

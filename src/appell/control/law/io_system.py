@@ -19,7 +19,7 @@ from appell.control.law.linear import known, python_control
 from appell.dynamics import Dynamics
 from appell.errors import ArgumentError, unknown_name
 from appell.model.system import System
-from appell.motion.record import titles
+from appell.motion.titled import titles
 
 WRENCH = ("fx", "fy", "fz", "mx", "my", "mz")
 Reading = Callable[[dict[str, np.ndarray]], np.ndarray]  # arguments by name -> numbers

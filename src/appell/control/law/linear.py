@@ -25,7 +25,7 @@ from appell.dynamics import Dynamics
 from appell.errors import ArgumentError, ModelError, needed_package, unknown_name
 from appell.model.system import System
 from appell.motion.assembly.chart import charted
-from appell.motion.record import titles
+from appell.motion.titled import titles
 
 CYCLIC = 1e-10  # of the largest entry: below this nothing depends
 HOLDS = 1e-9  # of the largest force: what may be left for a state to be held

@@ -24,7 +24,7 @@ from appell.control.loop.servo import Servo
 from appell.control.loop.states import SENTENCE, State
 from appell.control.loop.supervisor import Policy
 from appell.motion.files.journal import JournalWriter
-from appell.motion.record import titles
+from appell.motion.titled import titles
 
 HEAD = ("t", "tick", "woke", "done", "state", "fault", "commands", "fresh")
 BLOCKS = {  # what follows the signals: by coordinate or by actuator

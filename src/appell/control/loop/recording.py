@@ -24,7 +24,8 @@ from appell.errors import SimulationError
 from appell.model.system import System
 from appell.motion.names import record_names
 from appell.motion.path import Path
-from appell.motion.record import Record, parse
+from appell.motion.record import Record
+from appell.motion.titled import parse
 
 KEPT = ("t", "q", "v", "qd", "vd", "ad", "code", "tau")
 ORDINARY = Imperfections()

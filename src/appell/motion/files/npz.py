@@ -13,7 +13,8 @@ import numpy as np
 from appell.errors import DescriptionError
 from appell.motion.curve import Curve
 from appell.motion.files.beside import known, understood
-from appell.motion.record import Record, titles
+from appell.motion.record import Record
+from appell.motion.titled import titles
 
 CURVE = ("starts", "ends", "stops", "series")
 BROKEN = (

@@ -12,7 +12,8 @@ import numpy as np
 from appell.motion.pictures.look import darker, label, prefixed
 from appell.motion.pictures.panels import Panel
 from appell.motion.pictures.sampling import Samples, envelope
-from appell.motion.record import Record, parse
+from appell.motion.record import Record
+from appell.motion.titled import parse
 
 FEW, MANY = 60, 2000  # rows: up to the one they are shown as dots, beyond the other with finer lines
 LEVEL = 1e-6  # of the largest value

@@ -15,7 +15,8 @@ from itertools import groupby
 import numpy as np
 
 from appell.motion.pictures.look import COLORS
-from appell.motion.record import Record, parse, titles
+from appell.motion.record import Record
+from appell.motion.titled import parse, titles
 
 USUAL = ("q", "v", "a", "tau", "energy")
 WORDS = {"q": "position q", "v": "velocity v", "a": "acceleration a", "tau": "force tau", "energy": "energy change"}

@@ -15,7 +15,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from appell.motion.record import Record, titles
+from appell.motion.record import Record
+from appell.motion.titled import titles
 
 FINE = 1.0 / 2000.0  # of what a panel shows: half a pixel on one that is a thousand high
 PROBES = 16  # parts of a stretch whose second differences are looked at

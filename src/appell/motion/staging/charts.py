@@ -16,7 +16,8 @@ from appell.errors import AppellError
 from appell.motion.names import record_units
 from appell.motion.pictures.panels import Panel, arranged
 from appell.motion.pictures.sampling import Samples, finely
-from appell.motion.record import Record, parse
+from appell.motion.record import Record
+from appell.motion.titled import parse
 
 ROWS = 1500  # of a chart
 WORDS = {"q": "position", "tau": "force"}
