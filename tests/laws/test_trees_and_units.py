@@ -36,7 +36,7 @@ def test_a_body_on_a_fixed_joint_moves_like_the_same_body_lumped_by_hand():
         Part("arm", None, Revolute((0, 0, 1)), "hinge", body=first),
         Part("tool", "arm", None, "weld", placement=place, body=second),
     ]
-    links, frames, _ = assemble(parts, [FramePart("tip", "tool", Pose())], Flaws("described"))
+    links, frames, *_ = assemble(parts, [FramePart("tip", "tool", Pose())], Flaws("described"))
     described = Robot("described", links, frames)
     moved = second.moved(place)
     arms = [(body.mass, np.array(list(body.com))) for body in (first, moved)]

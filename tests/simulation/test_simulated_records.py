@@ -72,7 +72,7 @@ def test_the_command_line_simulates_and_tells_of_impacts(tmp_path):
         (["--wall", "cone:1"], "no wall 'cone'"),
         (["--wall", "circle:x"], "--wall circle is 'x'"),
         (["--wall", "plane:1,0"], "plane:nx,ny,nz,offset"),
-        (["--q", "1,2"], "q0 is '1,2'"),
+        (["--q", "1,2"], "--q is '1,2'"),
         (["--restitution", "2", "--wall", "circle:2.5"], "restitution 2"),
         (["--wall", "circle:1"], "starts inside a wall"),
     ],

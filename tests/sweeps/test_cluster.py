@@ -90,6 +90,27 @@ def test_only_a_window_of_all_blocks_is_under_way(swept):
     assert 1 <= swept.most <= pool.AHEAD * WORKERS + 1
 
 
+class LostFuture:
+    """Ready, then lost with its worker, and ready again after a while."""
+
+    key, status = "piece", "lost"
+
+    def add_done_callback(self, call):
+        call(self)
+        threading.Timer(0.2, setattr, [self, "status", "finished"]).start()
+
+
+def test_a_result_that_died_with_its_worker_is_waited_for(monkeypatch):
+    there = pool.OnCluster.__new__(pool.OnCluster)
+    monkeypatch.setattr(pool, "LOOK", 0.05)
+    monkeypatch.setattr(there, "timeout", 1.0, raising=False)
+    for name, answer in (("_threads", 1), ("_look", None), ("_submit", LostFuture())):
+        monkeypatch.setattr(pool.OnCluster, name, lambda self, *given, answer=answer: answer)
+    monkeypatch.setattr(pool.OnCluster, "_outcomes", lambda self, future: future.status)
+    ((numbers, outcome),) = there.run([np.arange(3)], lambda: None)
+    assert (numbers.tolist(), outcome) == ([0, 1, 2], "finished")
+
+
 def test_a_study_that_no_worker_can_have_is_an_error_and_no_failure_of_jobs(tmp_path):
     lock = threading.Lock()
 

@@ -47,7 +47,7 @@ def test_a_study_of_a_file_is_swept_shown_and_gone_on_with(study, tmp_path):
         assert re.search(r"y +0 +[\d.]+ +40 +[\d.]+ +78", result.output)
         assert re.search(r"pair\[1\] +-39", result.output)
         assert re.search(r"many, all +0", result.output)
-        assert "job 7 (name='a', x=7) failed: ValueError: no 7" in result.output
+        assert "job 7 (x=7, name='a') failed: ValueError: no 7" in result.output
 
 
 def test_a_mended_study_retries_what_failed(study, tmp_path):

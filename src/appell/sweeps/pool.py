@@ -28,6 +28,7 @@ from appell.sweeps.packing import packed, unpacked
 AHEAD = 3  # pieces under way for every thread of the cluster
 LOOK = 0.5  # s between two looks at the scheduler, if nothing comes
 COUNTED = 10.0  # s between two counts of the workers
+LOST = ("lost", "pending")  # a future that was ready and is not any more
 DESERTED = 60.0  # s at least without any worker before a sweep ends
 LOGS = [f"distributed.{part}" for part in ("client", "nanny", "worker", "scheduler", "core")]  # what they say, we say
 GO_ON = "start what is gone again, then the same command goes on where it stopped"
@@ -98,6 +99,7 @@ class OnCluster:
         """The answers as they come; `together` asks for all by the same worker, which is warm after the first."""
         waiting, ready = iter(pieces), queue.SimpleQueue[Any]()
         under_way: dict[Any, np.ndarray] = {}
+        gone: list[Any] = []  # of these, futures whose results were lost
         room, counted, seen = 0, -np.inf, time.monotonic()
         while True:
             if time.monotonic() - counted > COUNTED:
@@ -115,6 +117,12 @@ class OnCluster:
                 future = ready.get(timeout=LOOK)
             except queue.Empty:
                 self._look()
+                for known in [known for known in gone if known.status not in LOST]:
+                    gone.remove(known)
+                    ready.put(known)
+                continue
+            if future.status in LOST:  # its worker died with the result, and another one computes it again
+                gone.append(future)
                 continue
             yield under_way.pop(future.key), self._outcomes(future)
             del future
