@@ -19,13 +19,6 @@ NO_TABLE = {  # what these say is a sentence, a page or a file
     "control cabinet": "serves until it is stopped",
     "control replay": "one line: whether every bit is the same",
 }
-STUDY = """
-table = {"x": [1.0, 2.0, 3.0, 4.0]}
-def study(x):
-    if x == 3.0:
-        raise ValueError("three is refused")
-    return {"square": x * x}  # 1, 4 and 16
-"""
 
 
 @pytest.fixture(autouse=True)
@@ -112,17 +105,6 @@ def test_simulate_tells_all_events_in_full():
 
 def test_what_has_no_limit_is_null():
     assert answer("info", "pendulum", "--no-counts")["coordinates"][0]["upper"] is None
-
-
-def test_a_sweep_tells_its_results_and_failures():
-    with open("study.py", "w") as file:
-        file.write(STUDY)
-    found = answer("sweep", "study.py", "--output", "s.zarr")
-    (row,) = found["results"]
-    assert row["result"] == "square"
-    assert list(row.values())[1:] == np.quantile([1.0, 4.0, 16.0], (0.0, 0.05, 0.5, 0.95, 1.0)).tolist()
-    assert found["failures"][0]["parameters"] == {"x": 3.0}
-    assert answer("sweep", "--show", "s.zarr") == found
 
 
 def test_exports_and_maps_name_their_files():

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import re
 import sys
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner
 
@@ -47,7 +49,7 @@ def test_a_study_of_a_file_is_swept_shown_and_gone_on_with(study, tmp_path):
         assert re.search(r"y +0 +[\d.]+ +40 +[\d.]+ +78", result.output)
         assert re.search(r"pair\[1\] +-39", result.output)
         assert re.search(r"many, all +0", result.output)
-        assert "job 7 (x=7, name='a') failed: ValueError: no 7" in result.output
+        assert "job 7 (name='a', x=7) failed: ValueError: no 7" in result.output
 
 
 def test_a_mended_study_retries_what_failed(study, tmp_path):
@@ -94,3 +96,13 @@ def test_what_cannot_be_swept_is_an_error_and_no_traceback(tmp_path, monkeypatch
     assert result.exit_code == 1
     assert told in result.output
     sys.modules.pop("empty", None)
+
+
+def test_a_program_is_told_the_same_as_json(study, tmp_path):
+    out = tmp_path / "s.zarr"
+    found = json.loads(run(study, "--output", out, "--json").stdout)
+    [row] = [row for row in found["results"] if row["result"] == "y"]
+    expected = np.quantile([2.0 * x for x in range(40) if x != 7], (0.0, 0.05, 0.5, 0.95, 1.0))
+    assert list(row.values())[1:] == expected.tolist()
+    assert found["failures"][0]["parameters"] == {"x": 7, "name": "a"}
+    assert json.loads(run("--show", out, "--json").stdout) == found

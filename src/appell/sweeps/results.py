@@ -103,7 +103,7 @@ class SweepResults:
     @cached_property
     def table(self) -> dict[str, np.ndarray]:
         """The parameters of all jobs."""
-        columns = dict(self._store.group["table"].arrays()) if "table" in self._store.group else {}
+        columns = dict(sorted(self._store.group["table"].arrays())) if "table" in self._store.group else {}
         arrays = {name: column[:] for name, column in columns.items()}
         return {name: np.array(list(x), str) if x.dtype.kind in "TO" else x for name, x in arrays.items()}
 
