@@ -39,10 +39,14 @@ def test_rows_that_follow_each_other_are_fetched_line_by_line(number, register):
 
 @pytest.mark.parametrize("chunk", [30, 100_000])
 def test_the_body_fetches_every_line_once(chunk):
-    tape = of(400)
+    tape = of(800)
     lines = len(fetched_lines(tape, Lanes(DOUBLE, 64)))
     text = loop_kernel(tape, DOUBLE, True, Form(64, chunk, ROOM))
     assert fetched_by_the_body(text) == lines == 45 + 20
+
+
+def test_a_body_that_is_over_before_its_lines_come_fetches_none():
+    assert fetched_by_the_body(loop_kernel(of(100), DOUBLE, True, Form(64, 100_000, ROOM))) == 0
 
 
 def test_nothing_is_fetched_that_the_first_cache_has_no_room_for():

@@ -27,6 +27,7 @@ from appell.compile.ops import Op
 from appell.compile.tape import Tape
 
 _BODY = "ptr noalias %inputs, ptr noalias %outputs, ptr noalias %near, i64 %blocks"
+_SPARE = 1 / 3  # lines that can be fetched in a step
 _ROOM = 2 / 3  # of the first cache: what is fetched ahead must still be there when it is written
 _CHUNK = "ptr noalias %inputs, ptr noalias %outputs, ptr noalias %near, ptr noalias %frame"
 
@@ -50,8 +51,11 @@ def body(tape: Tape, lanes: Lanes, fused: bool, form: Form, ahead: bool = False)
     """The body of a tape; with `ahead` it may fetch lines of the arrays that its results go to."""
     planned, outputs = plan(tape, lanes, form), slots(tape)
     pieces = planned.pieces
+    steps = sum(map(len, pieces))
     lines = fetched_lines(tape, lanes) if ahead and planned.data * planned.blocks <= _ROOM * form.cache else []
-    fetching = LineFetching(lines, sum(map(len, pieces)))
+    if len(lines) > _SPARE * steps:  # results that are mostly zeros: the body is over before they are there
+        lines = []
+    fetching = LineFetching(lines, steps)
 
     def read(emit: Emitter, number: int) -> Value:
         return emit.load("%inputs", number)
