@@ -1,6 +1,6 @@
-"""The pictures of docs/viewing.md: pages of live robots and of records in a real Chromium, as a user has them.
+"""The pictures of docs/viewing.md: pages of live robots, of records, files and this site in a real Chromium.
 
-    python docs/screenshots.py
+    make docs && python docs/screenshots.py
 
 Needs chromium and chromium-driver of the system, selenium, pillow and the package example-robot-data.
 """
@@ -11,6 +11,8 @@ import io
 import sys
 import tempfile
 from pathlib import Path
+from time import sleep as pause
+from typing import Any
 
 from PIL import Image
 
@@ -18,6 +20,7 @@ import appell as ap
 
 HERE = Path(__file__).resolve().parent
 COLORS = 160  # of a file; shades of a robot need no more
+REST = 2.0  # s
 
 
 def main() -> None:
@@ -37,17 +40,32 @@ def main() -> None:
         for name, (thing, time) in shown.items():
             with ap.view(thing, open_browser=False, wait=False) as viewer:
                 browser.open(viewer.url, (960, 600))
-                browser.ready()
-                browser.do("appell.seek(arguments[0])", time)
-                browser.ask(
-                    "new Promise((done) => setTimeout(() => done(true), 500))"
-                )  # still pictures are drawn finer
-                browser.settled()
-                shot = Image.open(io.BytesIO(browser.driver.get_screenshot_as_png())).convert("RGB")
-                path = HERE / "images" / f"{name}.png"
-                shot.quantize(COLORS, dither=Image.Dither.NONE).save(path, optimize=True)
-                print(f"{path.name}: {path.stat().st_size // 1024} kB")
+                shoot(browser, name, time)
+        fall, _ = shown["view-tree10"]
+        browser.open(fall.to_html(Path(folder) / "fall.html"), (960, 600), dark=True)
+        shoot(browser, "view-file", 1.083)
+        browser.open(HERE / "_build" / "html" / "viewing.html", (1200, 800))
+        browser.do("document.querySelector('iframe').scrollIntoView({block: 'center'})")
+        browser.wait("document.querySelector('iframe').contentWindow !== null")
+        keep(browser, "view-site")
         browser.driver.quit()
+
+
+def shoot(browser: Any, name: str, time: float) -> None:
+    """The page of a scene at a time."""
+    browser.ready()
+    browser.do("appell.seek(arguments[0])", time)
+    keep(browser, name)
+
+
+def keep(browser: Any, name: str) -> None:
+    """What is on the screen, when it has come to rest: still pictures are drawn finer."""
+    pause(REST)
+    browser.settled()
+    shot = Image.open(io.BytesIO(browser.driver.get_screenshot_as_png())).convert("RGB")
+    path = HERE / "images" / f"{name}.png"
+    shot.quantize(COLORS, dither=Image.Dither.NONE).save(path, optimize=True)
+    print(f"{path.name}: {path.stat().st_size // 1024} kB")
 
 
 if __name__ == "__main__":
