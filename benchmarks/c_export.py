@@ -121,22 +121,24 @@ def figures() -> str:
 
 def bits() -> list[dict]:
     """All cells; one that was measured on the same source and samples is not measured again."""
-    known = {row["digest"]: row for row in stored().get("bits", ())}
+    known = {row["digest"]: row for row in stored().get("bits", ()) if row["equal"] is not None}
     rows: list[dict] = []
-    for name, of in FUNCTIONS.items():
-        for robot in ROBOTS:
-            system = find("talos").robot if robot == "talos" else ap.load(robot)
-            function = of(ap.Dynamics(system))
-            for board in BOARDS.values():
-                for dtype in board.formats:
-                    row = {"robot": robot, "function": name, "board": board.name, "dtype": dtype}
-                    code = function.to_c("exported", dtype=dtype)
-                    whole = "\n".join([*row.values(), *board.flags, code.source])
-                    row["digest"] = hashlib.sha256(whole.encode()).hexdigest()[:16]
-                    rows.append(known.get(row["digest"]) or row | cell(board, function, code, system, dtype))
-                    print("  ".join(f"{value}" for value in rows[-1].values()), flush=True)
-            found = {row["digest"] for row in rows}
-            store(bits=rows + [row for digest, row in known.items() if digest not in found])
+    large = {
+        ("talos", name) for name in FUNCTIONS if "derivatives" in name
+    }  # minutes each: they come last
+    for robot, name in sorted(((robot, name) for name in FUNCTIONS for robot in ROBOTS), key=large.__contains__):
+        system = find("talos").robot if robot == "talos" else ap.load(robot)
+        function = FUNCTIONS[name](ap.Dynamics(system))
+        for board in BOARDS.values():
+            for dtype in board.formats:
+                row = {"robot": robot, "function": name, "board": board.name, "dtype": dtype}
+                code = function.to_c("exported", dtype=dtype)
+                whole = "\n".join([*row.values(), *board.flags, code.source])
+                row["digest"] = hashlib.sha256(whole.encode()).hexdigest()[:16]
+                rows.append(known.get(row["digest"]) or row | cell(board, function, code, system, dtype))
+                print("  ".join(f"{value}" for value in rows[-1].values()), flush=True)
+                found = {row["digest"] for row in rows}
+                store(bits=rows + [row for digest, row in known.items() if digest not in found])
     return rows
 
 
@@ -146,7 +148,10 @@ def cell(board: Board, function: ap.Function, code: CSource, system, dtype: str)
     given = samples(function, system, dtype)
     with tempfile.TemporaryDirectory() as place, np.errstate(all="ignore"):
         kept = ("-fstack-usage", "-save-temps=obj") if board.bare else ()
-        outcome = board.run({"it": BoardJob(code, function, given)}, Path(place), kept)
+        try:
+            outcome = board.run({"it": BoardJob(code, function, given)}, Path(place), kept)
+        except subprocess.TimeoutExpired as error:
+            return {"equal": None, "why": f"{Path(error.cmd[0]).name} took more than {error.timeout:.0f} s"}
         wanted = function(*given)
         wanted = wanted if isinstance(wanted, tuple) else (wanted,)
         equal = [
