@@ -123,9 +123,7 @@ def bits() -> list[dict]:
     """All cells; one that was measured on the same source and samples is not measured again."""
     known = {row["digest"]: row for row in stored().get("bits", ()) if row["equal"] is not None}
     rows: list[dict] = []
-    large = {
-        ("talos", name) for name in FUNCTIONS if "derivatives" in name
-    }  # minutes each: they come last
+    large = {("talos", name) for name in FUNCTIONS if "derivatives" in name}  # minutes each: they come last
     for robot, name in sorted(((robot, name) for name in FUNCTIONS for robot in ROBOTS), key=large.__contains__):
         system = find("talos").robot if robot == "talos" else ap.load(robot)
         function = FUNCTIONS[name](ap.Dynamics(system))
