@@ -33,15 +33,26 @@ def extent(points: np.ndarray, walls: Iterable[Any] = ()) -> float:
     return max([size, *(2.0 * wall.radius for wall in walls if getattr(wall, "radius", math.inf) <= LARGEST * size)])
 
 
-def wall_lines(wall: Any, points: np.ndarray, camera: Camera, step: float) -> list[np.ndarray]:
-    """Polylines (n, 3) in the world on a wall about these points; none if it is far away."""
-    gap = Function.of("gap", {"x": 3}, lambda x: {"gap": wall.gap(*x)})
-    frame = camera.axes if camera.flat else camera.ground
-    local, size = points @ frame.T, extent(points)
+def gap_of(wall: Any) -> Function:
+    """gap(x) of a wall, compiled."""
+    return Function.of("gap", {"x": 3}, lambda x: {"gap": wall.gap(*x)})
+
+
+def box_about(wall: Any, points: np.ndarray, frame: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Lowest and highest corner, in axes that are the rows of `frame`, of points and of a round wall about them."""
+    local = points @ frame.T
     low, high = local.min(axis=0), local.max(axis=0)
-    if (radius := getattr(wall, "radius", math.inf)) <= LARGEST * size:
+    if (radius := getattr(wall, "radius", math.inf)) <= LARGEST * extent(points):
         middle = frame @ np.array([*wall.center], float)
         low, high = np.minimum(low, middle - radius), np.maximum(high, middle + radius)
+    return low, high
+
+
+def wall_lines(wall: Any, points: np.ndarray, camera: Camera, step: float) -> list[np.ndarray]:
+    """Polylines (n, 3) in the world on a wall about these points; none if it is far away."""
+    gap, size = gap_of(wall), extent(points)
+    frame = camera.axes if camera.flat else camera.ground
+    low, high = box_about(wall, points, frame)
     for room in ROOM:
         if found := _slices(gap, frame, low - room * size, high + room * size, 0.0 if camera.flat else step):
             return found

@@ -6,7 +6,6 @@ a grid. If everything moves in one plane, a wall is a strip along that plane wit
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -20,7 +19,7 @@ from appell.model.constrained import ConstrainedRobot
 from appell.model.constraint import Prescribed, Rolling
 from appell.model.system import System
 from appell.motion.pictures.camera import level_axes
-from appell.motion.pictures.walls import LARGEST, extent
+from appell.motion.pictures.walls import box_about, extent, gap_of
 from appell.motion.staging.paint import LIGHT, paint
 
 ROOM = (0.3, 1.0, 2.0, 4.0)  # of the robot's size about it, until a wall is in the box
@@ -57,17 +56,14 @@ def rolled_on(system: System) -> list[Any]:
 
 def wall_mesh(wall: Any, points: np.ndarray, up: np.ndarray, normal: np.ndarray | None) -> Mesh | None:
     """Of one wall; None if it is nowhere near."""
-    gap = Function.of("gap", {"x": 3}, lambda x: {"gap": wall.gap(*x)})
+    gap, size = gap_of(wall), extent(points)
     frame = level_axes(up if normal is None else normal)  # the last axis up, or across the plane of the motion
-    local, size = points @ frame.T, extent(points)
-    low, high = local.min(axis=0), local.max(axis=0)
-    if (radius := getattr(wall, "radius", math.inf)) <= LARGEST * size:
-        middle = frame @ np.array([*wall.center], float)
-        low, high = np.minimum(low, middle - radius), np.maximum(high, middle + radius)
+    low, high = box_about(wall, points, frame)
+    across = points @ frame[2]
     for room in ROOM:
         bottom, top = low - room * size, high + room * size
         if normal is not None:
-            center = 0.5 * (local[:, 2].min() + local[:, 2].max())
+            center = 0.5 * (across.min() + across.max())
             bottom[2], top[2] = center - STRIP * size, center + STRIP * size
         share = (top - bottom) / (top - bottom).max()
         cells = np.ceil(CELLS * share) if normal is None else np.array([*np.ceil(FLAT_CELLS * share[:2]), 1])

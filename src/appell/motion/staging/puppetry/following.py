@@ -90,6 +90,11 @@ def pose_error(target: np.ndarray, T: np.ndarray) -> np.ndarray:
     return np.concatenate([T[:3, :3].T @ (target[:3, 3] - T[:3, 3]), turn])
 
 
+def velocities_at(J: np.ndarray, place: np.ndarray) -> np.ndarray:
+    """The linear rows of a body's Jacobian for another place on it, in its axes."""
+    return J[:3] - np.cross(place, J[3:].T).T
+
+
 class Follower(ABC):
     """Brings what is held of a system to poses."""
 
@@ -170,7 +175,7 @@ class NewtonFollower(Follower):
     def _directions(self, q: np.ndarray) -> np.ndarray:
         """J of what is held, along the directions in which the system can move."""
         J, (back, place) = self.jacobian(q), (self.on_body[:3, :3].T, self.on_body[:3, 3])
-        J = np.concatenate([back @ (J[:3] - np.cross(place, J[3:].T).T), back @ J[3:]])
+        J = np.concatenate([back @ velocities_at(J, place), back @ J[3:]])
         return J if self.rows is None else J @ self.rows.tangents(q)
 
     def _moved(self, q: np.ndarray, step: np.ndarray) -> np.ndarray:

@@ -20,11 +20,10 @@ from appell.model.frame import Frame
 from appell.model.mechanism import Mechanism
 from appell.model.robot import Link, Robot
 from appell.model.system import System
-from appell.motion.staging.puppetry.following import Grip
+from appell.motion.staging.puppetry.following import RANK, Grip, velocities_at
 from appell.motion.staging.visual_parts import pose_numbers
 
 TOOL = "tool"
-RANK = 1e-6  # of the largest singular value
 
 
 def grips(dyn: Dynamics) -> list[Grip]:
@@ -81,8 +80,7 @@ def _best(dyn: Dynamics) -> Frame:
     far = max(outline, key=lambda point: float(np.linalg.norm(point)), default=(0.0, 0.0, 0.0))
 
     def freedoms(point: Sequence[float]) -> int:
-        moved = J[:3] - np.cross(np.array(point), J[3:].T).T
-        return int(np.linalg.matrix_rank(moved, tol=RANK * np.abs(J).max()))
+        return int(np.linalg.matrix_rank(velocities_at(J, np.array(point)), tol=RANK * np.abs(J).max()))
 
     best = max([(0.0, 0.0, 0.0), tuple(far)], key=freedoms)  # the origin, if they are equal
     return Frame(body, body, Pose(translation=Vec3.of(best)))
