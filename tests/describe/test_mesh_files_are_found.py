@@ -106,3 +106,9 @@ def test_robots_are_found_in_packages_too(home, monkeypatch):
         ap.load("package://pkg/no.urdf")
     panda = ap.load("package://example-robot-data/robots/panda_description/urdf/panda.urdf")
     assert len(panda.visuals) == 11
+
+
+@pytest.mark.parametrize("wrong", [5, [5], None])
+def test_folders_that_are_none_are_told(wrong):
+    with pytest.raises(DescriptionError, match="package_dirs is"):
+        ap.load("puma", package_dirs=wrong)

@@ -75,8 +75,7 @@ def load(
     knows and those beside and above the robot's file.
     """
     options: dict[str, Any] = {"base": base, "physical": physical, "mimic": mimic}
-    folders = (package_dirs,) if isinstance(package_dirs, (str, Path)) else tuple(package_dirs)
-    options["files"] = MeshFiles(packages=tuple(map(Path, folders)))
+    options["files"] = MeshFiles(packages=_folders(package_dirs))
     if without:
         options["without"] = without
     system: Any
@@ -93,6 +92,14 @@ def load(
         if path is not None and path in examples().values() and isinstance(system, Robot):
             system = with_posture(system, path)
     return _closed(system if name is None else _renamed(system, name), tuple(loops))
+
+
+def _folders(given: str | Path | Iterable[str | Path]) -> tuple[Path, ...]:
+    """One folder or several, as paths."""
+    try:
+        return tuple(Path(folder) for folder in ((given,) if isinstance(given, (str, Path)) else given))
+    except TypeError:
+        raise DescriptionError(f"package_dirs is {given!r}.", expected="folders, such as ['/opt/ros/share']") from None
 
 
 def _load_file(source: Any, path: Path, arguments: Mapping[str, str] | None, options: dict[str, Any]) -> System:
