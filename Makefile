@@ -1,5 +1,6 @@
 # make demo    set up and reproduce the papers' results
 # make test    set up and run the tests
+# make bare    run the tests that use programs of the system once more, with those programs hidden
 # make floors  set up the lowest versions that pyproject.toml declares, and run on them the tests that meet them
 # make bench   set up and measure against Pinocchio and other peers; writes benchmarks/results/
 # make docs    set up and build the documentation into docs/_build/html
@@ -10,22 +11,30 @@ PYTHON ?= python3
 BIN := .venv/bin
 MINUTES ?= 5
 INSTALL := -m pip --disable-pip-version-check --quiet install --no-compile --editable
+LABORATORY := -m pip --disable-pip-version-check --quiet install --no-compile --no-deps --editable ./lab
 
 # What every dependency is asked for: NumPy's C interface and element types, LLVM, SciPy, the command line, files, figures.
 FLOORS := tests/compile/native/test_gufunc.py tests/compile/native/test_bound.py tests/compile/native/test_direct.py \
-	tests/compile/emit/test_arithmetic.py tests/compile/emit/test_circle.py tests/compile/test_array_kinds.py \
+	tests/compile/llvm/test_arithmetic.py tests/compile/llvm/test_trigonometry.py tests/compile/test_array_kinds.py \
 	tests/compile/test_function.py tests/cli tests/motion/test_records.py tests/motion/test_record_files.py \
-	tests/motion/test_drawing.py tests/simulation/test_integration.py tests/simulation/test_flight.py \
+	tests/show/plot/test_drawing.py tests/simulation/test_integration.py tests/simulation/test_flight.py \
 	tests/control/test_linearize.py tests/describe/test_urdf_agrees_with_pinocchio.py \
 	tests/identify/test_measured_records.py tests/project/test_floors.py
 
-.PHONY: demo test floors bench docs fuzz lint clean
+# Films, pages, exports, FMU, boards, peers that are compiled, the command line.
+BARE := tests/show tests/compile/c tests/simulation/fmu tests/lab/bench \
+	tests/control/test_controller_in_c.py tests/cli
+
+.PHONY: demo test bare floors bench docs fuzz lint clean
 
 demo: .venv/demo
 	$(BIN)/appell reproduce
 
 test: .venv/test
 	$(BIN)/python -m pytest -n 2 --dist worksteal
+
+bare: .venv/test
+	$(PYTHON) .ci/bare.py $(BIN)/python -m pytest -n 2 --dist worksteal -m "not slow" $(BARE)
 
 floors: .venv-floors/test
 	.venv-floors/bin/python -m pytest -n 2 --dist worksteal -m "not slow" $(FLOORS)
@@ -45,26 +54,29 @@ fuzz: .venv/test
 	$(BIN)/appell fuzz --minutes $(MINUTES)
 
 lint: .venv/lint
-	$(BIN)/ruff check src tests benchmarks examples docs/site $(wildcard docs/*.py)
-	$(BIN)/ruff format --check src tests benchmarks examples docs/site $(wildcard docs/*.py)
+	$(BIN)/ruff check src lab tests benchmarks examples docs/site $(wildcard docs/*.py)
+	$(BIN)/ruff format --check src lab tests benchmarks examples docs/site $(wildcard docs/*.py)
 	$(BIN)/lint-imports
 	$(BIN)/mypy
 	$(BIN)/mypy tests/project/typed_face.py
 
-.venv/test: pyproject.toml
+.venv/test: pyproject.toml lab/pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	$(BIN)/python $(INSTALL) '.[test,exchange]'
+	$(BIN)/python $(LABORATORY)
 	@touch $@
 
-.venv/%: pyproject.toml
+.venv/%: pyproject.toml lab/pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	$(BIN)/python $(INSTALL) '.[$*]'
+	$(BIN)/python $(LABORATORY)
 	@touch $@
 
-.venv-floors/test: pyproject.toml .ci/floors.py
+.venv-floors/test: pyproject.toml lab/pyproject.toml .ci/floors.py
 	test -x .venv-floors/bin/python || $(PYTHON) -m venv .venv-floors
 	.venv-floors/bin/python .ci/floors.py > .venv-floors/floors.txt
 	.venv-floors/bin/python $(INSTALL) '.[test]' --constraint .venv-floors/floors.txt
+	.venv-floors/bin/python $(LABORATORY)
 	@touch $@
 
 clean:

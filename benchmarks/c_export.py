@@ -24,15 +24,15 @@ from pathlib import Path
 import numpy as np
 
 import appell as ap
-from appell.compile.export.c.source import CSource
-from appell.lab.bench.clock import Contestant, compete, one_core
-from appell.lab.bench.machine import machine, versions
-from appell.lab.bench.peers.casadi_c import CasadiC
-from appell.lab.bench.peers.library import bound
-from appell.lab.bench.peers.workshop import OPTIMISED, SOURCES, Workshop
-from appell.lab.bench.results import save_results
-from appell.lab.bench.subject import find, random_states
-from appell.lab.boards.board import BOARDS, Board, BoardJob
+from appell.compile.c.source import CSource
+from appell_lab.bench.clock import Contestant, compete, one_core
+from appell_lab.bench.machine import machine, versions
+from appell_lab.bench.peers.casadi_c import CasadiC
+from appell_lab.bench.peers.library import bound
+from appell_lab.bench.peers.workshop import OPTIMISED, SOURCES, Workshop
+from appell_lab.bench.results import save_results
+from appell_lab.bench.subject import find, random_states
+from appell_lab.boards.board import BOARDS, Board, BoardJob
 
 ROBOTS = ("puma", "panda", "agile-wrist", "talos")
 FUNCTIONS = {

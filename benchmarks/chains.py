@@ -23,9 +23,9 @@ import numpy as np
 
 import appell as ap
 from appell.algebra.rotation import of_quaternion
-from appell.lab.bench.clock import Contestant, compete, one_core
-from appell.lab.bench.machine import machine, versions
-from appell.model.joints.spherical import random_quaternion
+from appell.model.joints import random_quaternion
+from appell_lab.bench.clock import Contestant, compete, one_core
+from appell_lab.bench.machine import machine, versions
 
 SIZES = (10, 20, 50, 100, 200, 500, 1000)
 STRAIGHT = {"inverse_dynamics": 100, "forward_dynamics": 50}  # links up to which straight code is compiled

@@ -19,7 +19,7 @@ from timeit import repeat
 import numpy as np
 
 import appell as ap
-from appell.lab.bench.subject import find
+from appell_lab.bench.subject import find
 
 ARRIVAL = """
 import sys

@@ -19,10 +19,10 @@ from pathlib import Path
 import numpy as np
 
 import appell as ap
-from appell.lab.bench.machine import machine, versions
-from appell.lab.campaigns.siege import KILLS, BesiegedSweep, differences
-from appell.motion.pictures.look import BLUE, COLORS, WIDE, label, new_figure, save, styled
+from appell.show.plot.look import BLUE, COLORS, WIDE, label, new_figure, save, styled
 from appell.sweeps.jobs import seed_of
+from appell_lab.bench.machine import machine, versions
+from appell_lab.campaigns.interrupted_sweep import KILLS, BesiegedSweep, differences
 
 ROOT = Path(__file__).parents[1]
 STUDY = ROOT / "examples" / "studies" / "shafei_drops.py"
@@ -150,7 +150,7 @@ def draw(results: ap.sweeps.SweepResults, path: Path) -> None:
         sizes.set(
             xlabel=label("largest impulse", "N s"), ylabel=label("density", "1/(N s)"), title="the hardest of each drop"
         )
-        save(figure, path)
+        save(figure, path, overwrite=True)
 
 
 if __name__ == "__main__":

@@ -22,11 +22,11 @@ import numpy as np
 import torch
 
 import appell as ap
-from appell.compile.evaluate import evaluate
 from appell.compile.function import Function
-from appell.lab.bench.clock import one_core
-from appell.lab.bench.machine import machine, versions
-from appell.lab.bench.subject import find
+from appell.compile.tape.evaluate import evaluate
+from appell_lab.bench.clock import one_core
+from appell_lab.bench.machine import machine, versions
+from appell_lab.bench.subject import find
 
 BATCH, STEPS, DT = 10_000, 100, 1e-3
 VALUES, DERIVATIVES = 1e-13, 1e-11

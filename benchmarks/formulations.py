@@ -19,12 +19,12 @@ import numpy as np
 from rich.progress import Progress
 
 from appell.describe.dh import DH, from_dh
-from appell.formulate.methods import FORWARD_DYNAMICS, INVERSE_DYNAMICS, MASS_MATRIX, forward_method
-from appell.lab.counts.clock import nanoseconds
-from appell.lab.counts.kernels import kernel
-from appell.lab.counts.measure import FORWARD, INERTIA, INVERSE
+from appell.formulate.formulations import FORWARD_DYNAMICS, INVERSE_DYNAMICS, MASS_MATRIX, forward_method
 from appell.model.robot import Robot
-from appell.motion.pictures.look import GREY, NOTE, WIDE, label, legend_beside, new_figure, save, series, styled
+from appell.show.plot.look import GREY, NOTE, WIDE, label, legend_beside, new_figure, save, series, styled
+from appell_lab.counts.clock import nanoseconds
+from appell_lab.counts.kernels import kernel
+from appell_lab.counts.measure import FORWARD, INERTIA, INVERSE
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "benchmarks" / "results" / "formulations.json"
@@ -119,7 +119,7 @@ def draw(found: dict, path: Path = FIGURE) -> None:
             place = (meets, axes.get_ylim()[0])
             axes.annotate(f"from {meets} joints on\nABA is faster than CRBA", place, xytext=(5, 6), **BESIDE)
         path.parent.mkdir(parents=True, exist_ok=True)
-        save(figure, path)
+        save(figure, path, overwrite=True)
 
 
 def main() -> None:

@@ -18,7 +18,7 @@ import numpy as np
 from appell.describe.load import load
 from appell.dynamics import Dynamics
 from appell.identify import base_parameters, triangles
-from appell.lab.bench.machine import machine, versions
+from appell_lab.bench.machine import machine, versions
 
 AIM = 5.0  # seconds for a million samples on two cores
 

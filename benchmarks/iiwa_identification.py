@@ -14,8 +14,8 @@ from pathlib import Path
 
 import numpy as np
 
-from appell.lab.bench.machine import machine, versions
-from appell.lab.campaigns.iiwa import EXCITATIONS, NOISE, ArmFound, Case, identified
+from appell_lab.bench.machine import machine, versions
+from appell_lab.campaigns.iiwa import EXCITATIONS, NOISE, ArmFound, Case, identified
 
 
 def main() -> None:

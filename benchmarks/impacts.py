@@ -14,7 +14,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from appell.lab.bench.machine import machine, versions
+from appell_lab.bench.machine import machine, versions
 
 AIMS = {"from the cache, s": 0.5, "from scratch, s": 5.0}
 TURNS = 5
@@ -27,7 +27,8 @@ from appell.simulation import simulate
 imported = time.process_time()
 def run():
     dyn = ap.Dynamics(ap.load("tree10"))
-    return simulate(dyn, until=1.5, contacts=ap.Contact("all", ap.Circle(2.5)), rtol=1e-11, atol=1e-12)
+    solver = ap.Solver(rtol=1e-11, atol=1e-12)
+    return simulate(dyn, until=1.5, contacts=ap.Contact("all", ap.Circle(2.5)), solver=solver)
 motion = run()
 first = time.process_time()
 run()

@@ -6,9 +6,9 @@ import json
 import sys
 from pathlib import Path
 
-from appell.lab.bench.clock import one_core
-from appell.lab.bench.inverse_kinematics import measure
-from appell.lab.bench.machine import machine, versions
+from appell_lab.bench.clock import one_core
+from appell_lab.bench.inverse_kinematics import measure
+from appell_lab.bench.machine import machine, versions
 
 
 def main() -> None:

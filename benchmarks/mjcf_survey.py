@@ -27,8 +27,8 @@ import numpy as np
 import appell as ap
 from appell.describe.mjcf.findings import KINDS
 from appell.errors import AppellError, ModelWarning
-from appell.lab.judges.mujoco_terms import differences, gaps, stripped
-from appell.lab.judges.random_mjcf import random_mjcf
+from appell_lab.judges.mujoco_terms import differences, gaps, stripped
+from appell_lab.judges.random_mjcf import random_mjcf
 
 OUT = Path(__file__).parent / "results" / "mjcf-survey.json"
 OUTCOMES = ("at once", "with a warning", "with physical=False", "refused", "nothing moves")

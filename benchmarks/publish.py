@@ -10,10 +10,10 @@ import math
 import sys
 from pathlib import Path
 
-from appell.lab.bench.figure import Figure, in_unit, seconds_text
-from appell.lab.bench.peers.standing import Standing
-from appell.lab.bench.report import Report
-from appell.motion.pictures.look import BLUE, GREY, INK, WIDE, label, legend_beside, new_figure, save, styled
+from appell.show.plot.look import BLUE, GREY, INK, WIDE, label, legend_beside, new_figure, save, styled
+from appell_lab.bench.figure import Figure, in_unit, seconds_text
+from appell_lab.bench.peers.standing import Standing
+from appell_lab.bench.report import Report
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "benchmarks" / "results" / "against-pinocchio.json"
@@ -122,7 +122,7 @@ def draw(report: Report, path: Path) -> None:
         dots = [Line2D([], [], marker="o", markersize=10, linestyle="", color=color) for color in (BLUE, GREY)]
         legend_beside(axes, dots, ["appell", "Pinocchio,\nin a Python loop"])
         path.parent.mkdir(parents=True, exist_ok=True)
-        save(canvas, path)
+        save(canvas, path, overwrite=True)
 
 
 def _dumbbell(axes, row: int, figure: Figure) -> None:

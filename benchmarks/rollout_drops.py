@@ -15,9 +15,9 @@ from pathlib import Path
 import numpy as np
 
 import appell as ap
-from appell.lab.bench.machine import machine, versions
 from appell.simulation import Rollout
-from appell.simulation.contact import Contacts
+from appell.simulation.contact.contact import Contacts
+from appell_lab.bench.machine import machine, versions
 
 MEMBERS, EXACT, STEPS, DT, TURNS = 2000, 20, 500, 1e-3, 5
 WALLS = {
@@ -38,7 +38,10 @@ def _drops(dyn: ap.Dynamics, wall: ap.Contact) -> dict[str, float]:
     q0, v0 = _starts(dyn, wall)
     plan = Rollout(dyn, method="moreau", contacts=wall)
     ap.simulate(dyn, q0[0], v0[0], until=0.01, contacts=wall)
-    stepped = min(_taken(lambda: plan(q0, v0, None, STEPS, DT, every=STEPS, threads=1)) for _ in range(TURNS))
+    stepped = min(
+        _taken(lambda: plan(q0, v0, None, STEPS, DT, output=ap.simulation.Output(every=STEPS), threads=1))
+        for _ in range(TURNS)
+    )
     exact, events = 0.0, 0
     for q, v in zip(q0[:EXACT], v0[:EXACT], strict=True):
         begun = time.process_time()

@@ -15,7 +15,7 @@ from time import process_time
 import numpy as np
 
 import appell as ap
-from appell.simulation import Rollout
+from appell.simulation import Output, Rollout
 
 TURNS = 7
 PD = {"kp": 100.0, "kd": 5.0}
@@ -47,13 +47,13 @@ def main(members: int = 10_000, steps: int = 100) -> None:
     print(f"forward dynamics: {1e9 * unit:.1f} ns")
     options = {"dt": 1e-3, "check": False}
     cases = {
-        "rk4, last row": (Rollout(dyn), {"every": steps}),
-        "rk4, every 10th row": (Rollout(dyn), {"every": 10}),
+        "rk4, last row": (Rollout(dyn), {"output": Output(every=steps)}),
+        "rk4, every 10th row": (Rollout(dyn), {"output": Output(every=10)}),
         "rk4, all rows": (Rollout(dyn), {}),
-        "rk4 with a law": (Rollout(dyn, law=law), {"every": steps}),
-        "euler": (Rollout(dyn, method="euler"), {"every": steps}),
-        "midpoint": (Rollout(dyn, method="midpoint"), {"every": steps}),
-        "rk4 with a cost": (Rollout(dyn, cost=cost), {"every": steps}),
+        "rk4 with a law": (Rollout(dyn, law=law), {"output": Output(every=steps)}),
+        "euler": (Rollout(dyn, method="euler"), {"output": Output(every=steps)}),
+        "midpoint": (Rollout(dyn, method="midpoint"), {"output": Output(every=steps)}),
+        "rk4 with a cost": (Rollout(dyn, cost=cost), {"output": Output(every=steps)}),
     }
     for name, (plan, more) in cases.items():
         seconds = least(lambda plan=plan, more=more: plan(q, v, tau, steps, **options, **more)) / members / steps

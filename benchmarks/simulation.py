@@ -19,9 +19,9 @@ import numpy as np
 from scipy.integrate import solve_ivp
 
 import appell as ap
-from appell.lab.bench.clock import Contestant, compete, one_core
-from appell.lab.bench.machine import machine, versions
-from appell.lab.bench.subject import Subject, pinocchio
+from appell_lab.bench.clock import Contestant, compete, one_core
+from appell_lab.bench.machine import machine, versions
+from appell_lab.bench.subject import Subject, pinocchio
 
 UNTIL, RTOL, ATOL, METHOD = 5.0, 1e-8, 1e-10, "DOP853"
 STARTS = {"puma": (0.3, -0.5, 0.2, 0.4, 0.6, 0.1), "ur5": (0.3, -0.6, 0.5, -0.4, 0.8, 0.1)}
@@ -62,13 +62,15 @@ def swing(subject: Subject, turns: int) -> dict:
         return np.concatenate([y[n:], pin.aba(model, data, y[:n], y[n:], tau)])
 
     def ours():
-        return ap.simulate(dyn, q0, until=UNTIL, method=METHOD, rtol=RTOL, atol=ATOL, progress=False)
+        return ap.simulate(dyn, q0, until=UNTIL, solver=ap.Solver(method=METHOD, rtol=RTOL, atol=ATOL), progress=False)
 
     def theirs():
         return solve_ivp(slope, (0.0, UNTIL), y0, METHOD, rtol=RTOL, atol=ATOL, dense_output=True)
 
     timings = compete({name: Contestant("f()", {"f": f}) for name, f in (("ours", ours), ("theirs", theirs))}, turns)
-    exact = ap.simulate(dyn, q0, until=UNTIL, method=METHOD, rtol=1e-13, atol=1e-13, progress=False).q[-1]
+    exact = ap.simulate(
+        dyn, q0, until=UNTIL, solver=ap.Solver(method=METHOD, rtol=1e-13, atol=1e-13), progress=False
+    ).q[-1]
     record, solution = ours(), theirs()
     found = {
         "robot": subject.name,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from appell.lab.papers.ledger.text import markdown
+from appell_lab.papers.ledger.text import markdown
 
 if __name__ == "__main__":
     Path(__file__).with_suffix(".md").write_text(markdown(), encoding="utf-8")

@@ -13,8 +13,8 @@ from pathlib import Path
 
 from PIL import Image
 
-from appell.lab.papers.kept import kept
-from appell.lab.papers.shown import ShownFigure
+from appell_lab.papers.kept import kept
+from appell_lab.papers.shown import ShownFigure
 
 IMAGES = Path(__file__).parent / "images"
 FOLDER = IMAGES / "papers"

@@ -9,16 +9,16 @@ import numpy as np
 from PIL import Image
 
 import appell as ap
-from appell.display.film.film import image
-from appell.motion.pictures.look import WIDE, new_figure, save, styled
-from appell.motion.staging.stage import staged_record
+from appell.show.film.film import image
+from appell.show.plot.look import WIDE, new_figure, save, styled
+from appell.show.stage.scenes import record_scene
 
 
 def ball(folder: Path) -> None:
     body = ap.Builder("ball", base="floating", root="ball").root_body(1.0, (0, 0, 0), (0.1, 0.1, 0.1)).build()
     floor = ap.Contact("ball", ap.Plane(), restitution=0.7)
     record = ap.simulate(ap.Dynamics(body), [0, 0, 1, 0, 0, 0, 1], until=2.0, contacts=floor)
-    record.plot(folder / "ball.png")
+    record.plot(folder / "ball.png", overwrite=True)
 
 
 def systems(folder: Path) -> None:
@@ -28,13 +28,13 @@ def systems(folder: Path) -> None:
         for axes, name in zip(figure.subplots(1, 3), ("panda", "agile-wrist", "stewart-gough"), strict=True):
             ap.draw(ap.load(name), axes=axes)
             axes.set_title(name)
-        save(figure, folder / "systems.png")
+        save(figure, folder / "systems.png", overwrite=True)
 
 
 def fall(folder: Path) -> None:
     """Four instants of a movie: the tree robot of Shafei and Shafei 2018 in a round wall."""
     record = ap.simulate(ap.Dynamics(ap.load("tree10")), until=1.1, contacts=ap.Contact("all", ap.Circle(2.5)))
-    scene = staged_record(record)
+    scene = record_scene(record)
     shots = [image(scene, t, (300, 320)) for t in (0.0, 0.3852, 0.8, 1.0823)]
     Image.fromarray(np.concatenate(shots, axis=1)).quantize(128).save(folder / "fall.png", optimize=True)
 

@@ -8,8 +8,9 @@ Run it with: python examples/07_a_parallel_robot.py
 import numpy as np
 
 import appell as ap
-from appell.control import Controller, Design, Plant, Reference, closed_loop, critical
+from appell.control import Controller, Design, critical
 from appell.describe.legs import Angle, closing_angle, cylinder, disc
+from appell.hardware import Plant, Reference, closed_loop
 
 CRANK, ROD = 0.1, 0.3  # m
 

@@ -20,18 +20,18 @@ q = [robot.start]
 for angle in angles:
     guess = q[-1].copy()
     guess[0] = angle
-    q.append(ap.motion.assemble(robot, guess, hold=["crank"]))
+    q.append(ap.kinematics.assemble(robot, guess, hold=["crank"]))
 q, speed = np.array(q[1:]), np.full((len(angles), 1), 6.0)
 torque = dyn.inverse_dynamics(q, speed, 0.0 * speed)[:, 0]
 force = dyn.constraint_wrench("pin")(q, speed, torque[:, None])[:, :3]
 print(f"6 rad/s: the motor gives {torque.min():.1f} to {torque.max():.1f} N m,", end=" ")
 print(f"the pin bears up to {np.linalg.norm(force, axis=1).max():.1f} N")
 
-rest = ap.motion.equilibrium(robot, [-1.9, 2.9, 2.5])
+rest = ap.kinematics.equilibrium(robot, [-1.9, 2.9, 2.5])
 linear = ap.control.linearize(robot, rest)
 print(f"it hangs still at {np.round(rest, 3)} rad and swings there with {np.abs(linear.poles.imag).max():.2f} rad/s")
 
-swing = ap.simulate(robot, rest, [4.0], until=20.0, rtol=1e-10)
+swing = ap.simulate(robot, rest, [4.0], until=20.0, solver=ap.Solver(rtol=1e-10))
 print(
     f"20 s of swinging: energy within {np.ptp(swing.energy):.0e} J, loop open by {np.abs(dyn.gap(swing.q)).max():.0e} m"
 )

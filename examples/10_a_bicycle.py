@@ -23,7 +23,7 @@ for speed in (3.0, 5.0, 7.0):
 v = [0.0, 3.0 / RADIUS, 0.0]
 linear = ap.control.linearize(robot, robot.start, v)
 law = ap.control.lqr(linear, dict.fromkeys(falling, 1.0), 0.01)
-leaning = ap.motion.assemble(robot, robot.tree.integrate(robot.start, [0, 0, 0, 0.1, 0, 0, 0, 0, 0]))
+leaning = ap.kinematics.assemble(robot, robot.tree.integrate(robot.start, [0, 0, 0, 0.1, 0, 0, 0, 0, 0]))
 ridden, alone = (ap.simulate(robot, leaning, v, until, torque=x) for until, x in ((3.0, law), (1.0, None)))
 
 

@@ -37,7 +37,7 @@ for step in range(200):
     size = np.geomspace(0.01, 1.0, samples)[:, None, None]  # some try small changes, some large ones
     noise = 0.3 * size * limit * rng.normal(size=(samples, horizon, 2)).cumsum(axis=1)
     torques = np.clip(plan + noise, -limit, limit)
-    found = futures(q, v, torques, horizon, dt, every=horizon, check=False)
+    found = futures(q, v, torques, horizon, dt, output=ap.simulation.Output(every=horizon), check=False)
     weights = np.exp(-(found.cost - found.cost.min()) / 0.2)
     plan = np.einsum("k,kti->ti", weights / weights.sum(), torques)
     tried += samples * horizon

@@ -7,8 +7,8 @@ interpreted. (`appell fuzz --only robots` compiles whatever it meets.)
 
 from __future__ import annotations
 
-from appell.compile.evaluate import evaluate
 from appell.compile.function import Function
+from appell.compile.tape.evaluate import evaluate
 
 LONG = 300  # nodes
 

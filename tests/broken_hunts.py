@@ -8,7 +8,7 @@ import time
 import warnings
 
 from appell.errors import ArgumentError
-from appell.lab.campaigns.fuzz.hunt import Hunt, Verdict
+from appell_lab.fuzz.target import Hunt, Verdict
 
 
 class Breaking(Hunt):
@@ -32,7 +32,7 @@ class Breaking(Hunt):
         return Verdict(figures={"size": float(case["seed"])}, counts={"sound": 1})
 
     def smaller(self, case):
-        from appell.lab.campaigns.fuzz.minimise import shorter
+        from appell_lab.fuzz.minimise import shorter
 
         for letters in shorter(case["letters"]):
             yield case | {"letters": letters}

@@ -1,21 +1,21 @@
 """A real browser without a window: Chromium drawing in software, cut off from every machine but this one.
 
 The fixture `browser` (in `conftest.py`) is one browser for all tests of a process. Without Chromium its tests are
-skipped with a sentence; with APPELL_BROWSER=required in the environment, as in CI, they fail instead.
+skipped (see `programs`).
 """
 
 from __future__ import annotations
 
 import io
 import json
-import os
-import shutil
 import time
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+
+from programs import find_program
 
 FLAGS = (
     "--headless=new",
@@ -152,17 +152,14 @@ class Browser:
 
 def start_browser(folder: Path) -> Browser:
     """A browser that keeps its things in a folder; a skip or a failure if there is none on this machine."""
-    programs = [shutil.which(name) for name in ("chromium", "chromedriver")]
-    if not all(programs):
-        sentence = "needs chromium and chromium-driver of the system, which are not installed"
-        (pytest.fail if os.environ.get("APPELL_BROWSER") == "required" else pytest.skip)(sentence)
+    chromium, chromedriver = find_program("chromium"), find_program("chromedriver")
     from selenium import webdriver
 
     options = webdriver.ChromeOptions()
-    options.binary_location = programs[0]
+    options.binary_location = chromium
     for flag in (*FLAGS, f"--user-data-dir={folder}"):
         options.add_argument(flag)
     options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-    driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(programs[1]))
+    driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(chromedriver))
     driver.set_script_timeout(60)
     return Browser(driver)

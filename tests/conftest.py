@@ -1,18 +1,43 @@
-"""Tests keep their compiled code in a folder of their own, one for all workers of a run; each has one browser."""
+"""Compiled code of the tests goes to one temporary cache folder, shared by all workers; each worker has one browser."""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import tempfile
 
 import pytest
 
+from appell.errors import ModelWarning
+from programs import find_program, summary
+
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:  # a run in the background, whose commands would be deaf as well
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 if "APPELL_CACHE" not in os.environ:
     os.environ["APPELL_CACHE"] = tempfile.mkdtemp(prefix="appell-tests-")  # workers inherit it
+
+
+def pytest_terminal_summary(terminalreporter):
+    """End the run with one line per reason for which tests were skipped."""
+    skipped = terminalreporter.stats.get("skipped", [])
+    for line in summary(report.longrepr[-1] for report in skipped):
+        terminalreporter.write_line(line)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item):
+    """The marker `warns("text")` asserts that a test causes a ModelWarning with this text."""
+    marker = item.get_closest_marker("warns")
+    with pytest.warns(ModelWarning, match=marker.args[0]) if marker else contextlib.nullcontext():
+        return (yield)
+
+
+@pytest.fixture(scope="session")
+def program():
+    """Find programs of the system: `gcc = program("gcc")`; the test is skipped where there are none."""
+    return find_program
 
 
 @pytest.fixture(scope="session")

@@ -16,10 +16,9 @@ from pathlib import Path
 import numpy as np
 
 from appell.describe.build import Builder
-from appell.lab.judges.plain_closures import constraints, framed
-from appell.model.constrained import ConstrainedRobot
 from appell.model.joints import Floating, Motion, Planar, Prismatic, Revolute
-from appell.model.robot import Robot
+from appell.model.robot import ConstrainedRobot, Robot
+from appell_lab.judges.plain_closures import constraints, framed
 
 CASES = json.loads((Path(__file__).parent / "references" / "constraints.json").read_text(encoding="utf-8"))["cases"]
 STATES = [

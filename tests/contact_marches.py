@@ -6,13 +6,12 @@ import numpy as np
 
 import appell as ap
 from appell.algebra.scalar import sqrt
-from appell.compile.marching.march import March
-from appell.simulation.rollouts.contacts.impulses import Impulses
-from appell.simulation.rollouts.contacts.moreau import input_power, moreau_step
+from appell.compile.scan import Scan
+from appell.simulation.rollouts.contacts.impulses import Impulses, input_power, moreau_step
 from appell.simulation.rollouts.contacts.penalty import Penalty
 
 
-def with_impulses(dyn: ap.Dynamics, impulses: Impulses, law=None, loops: bool = True) -> March:
+def with_impulses(dyn: ap.Dynamics, impulses: Impulses, law=None, loops: bool = True) -> Scan:
     """march(q, v, h, t, tau): the states, and the impulses of pairs, stops and dry drives as far as there are any."""
 
     def body(q, v, h, t, tau, rolled=None):
@@ -32,7 +31,7 @@ def with_impulses(dyn: ap.Dynamics, impulses: Impulses, law=None, loops: bool = 
     return _march(dyn, body, loops)
 
 
-def with_penalty(dyn: ap.Dynamics, penalty: Penalty, law=None) -> March:
+def with_penalty(dyn: ap.Dynamics, penalty: Penalty, law=None) -> Scan:
     """march(q, v, h, t, tau) by the semi-implicit method of Euler."""
     system, kept = dyn.system, _kept(dyn.system)
 
@@ -45,7 +44,7 @@ def with_penalty(dyn: ap.Dynamics, penalty: Penalty, law=None) -> March:
     return _march(dyn, body, loops=False)
 
 
-def travel(march: March, q, v, h: float, steps: int, tau=None, start: float = 0.0, **options):
+def travel(march: Scan, q, v, h: float, steps: int, tau=None, start: float = 0.0, **options):
     """The march over so many steps of length h, from time `start` on, with a constant torque or none."""
     size = march.inputs[-1].size
     force = np.zeros(size) if tau is None else np.asarray(tau, float)
@@ -53,10 +52,10 @@ def travel(march: March, q, v, h: float, steps: int, tau=None, start: float = 0.
     return march(q, v, h, times, np.broadcast_to(force, (steps, size)), **options)
 
 
-def _march(dyn: ap.Dynamics, body, loops: bool) -> March:
+def _march(dyn: ap.Dynamics, body, loops: bool) -> Scan:
     system = dyn.system
     state = {"q": system.nq, "v": system.nv}
-    return March.of("among_walls", state, {"h": ()}, {"t": (), "tau": system.nu}, body, loops=loops)
+    return Scan.of("among_walls", state, {"h": ()}, {"t": (), "tau": system.nu}, body, loops=loops)
 
 
 def _kept(system):

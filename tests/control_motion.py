@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from appell.control.cabinet.puma600 import START as PUMA_START
-from appell.model.actuator import IDEAL, Actuator
-from appell.model.friction import Friction
+from appell.hardware.cabinet.generic import START as PUMA_START
+from appell.model.actuator import IDEAL, Actuator, Friction
 
 SWING = np.array([0.6, 0.3, 0.3, 0.5, 0.5, 0.5])
 START = np.array(PUMA_START)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 import appell as ap
-from appell.simulation.contact import Contacts
+from appell.simulation.contact.contact import Contacts
 
 KINDS = ("revolute", "prismatic", "spherical", "planar")
 

@@ -7,8 +7,8 @@ import numpy as np
 import appell as ap
 from appell.algebra.scalar import atan2, cos, level, nearest, select, sin, sqrt
 from appell.compile.function import Function
-from appell.compile.splice import inline
-from appell.lab.bench.subject import find
+from appell.compile.tape.trace import inline
+from appell_lab.bench.subject import find
 
 EVERY_OP = {"x": 2, "y": (2, 2), "t": ()}
 DT = 1e-3

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from appell.display.film.studio import Studio
-from appell.display.scene import AT_ORIGIN, SHOWN, Actor, Mark, Mesh, Scene, SceneMotion, ScenePart
-from appell.display.solids import box, sphere
+from appell.show.film.renderer import Renderer
+from appell.show.scene.scene import AT_ORIGIN, SHOWN, Actor, Mark, Mesh, Scene, SceneMotion, ScenePart
+from appell.show.scene.solids import box, sphere
 
 SIZE = (320, 240)
 RED, BLUE, GREEN = (0.9, 0.2, 0.1, 1.0), (0.1, 0.3, 0.9, 1.0), (0.1, 0.7, 0.2, 1.0)
@@ -50,4 +50,4 @@ def impact(t):
 
 
 def picture(scene, t=0.0, size=SIZE, layers=SHOWN):
-    return Studio(scene, size, layers).at(t).astype(float)
+    return Renderer(scene, size, layers).at(t).astype(float)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from appell.display.scene import Actor, Chart, Handle, Mark, Mesh, Scene, SceneMotion, ScenePart, SceneSlider, Strut
+from appell.show.scene.scene import Actor, Chart, Handle, Mark, Mesh, Scene, SceneMotion, ScenePart, SceneSlider, Strut
 
 CORNERS = np.array([[x, y, z] for x in (-0.5, 0.5) for y in (-0.5, 0.5) for z in (-0.5, 0.5)])
 SIDES = np.array(

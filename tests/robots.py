@@ -13,12 +13,10 @@ from appell.algebra.matrix import Mat3
 from appell.algebra.rotation import Pose, of_quaternion
 from appell.algebra.vector import Vec3
 from appell.describe.load import load_tree, tree_names
-from appell.model.actuator import Actuator
+from appell.model.actuator import Actuator, Friction
 from appell.model.body import Body
 from appell.model.frame import Frame
-from appell.model.friction import Friction
-from appell.model.joints import KINDS, Motion
-from appell.model.joints.spherical import random_quaternion
+from appell.model.joints import KINDS, Motion, random_quaternion
 from appell.model.limits import Limits
 from appell.model.robot import Joint, Link, Mimic, Robot
 

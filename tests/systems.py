@@ -9,10 +9,9 @@ import numpy as np
 from answers import answer
 from appell.describe.load import load, zoo_names
 from appell.model.actuator import Actuator
-from appell.model.constrained import ConstrainedRobot
 from appell.model.joints import Motion, Revolute
 from appell.model.mechanism import Mechanism
-from appell.model.robot import Robot
+from appell.model.robot import ConstrainedRobot, Robot
 from appell.model.system import System
 from constrained_cases import constrained
 from robots import random_actuator, random_trees
@@ -69,4 +68,4 @@ def displacement(dyn, q: np.ndarray, v: np.ndarray) -> np.ndarray:
     system = dyn.system
     if not isinstance(system, ConstrainedRobot):
         return v
-    return answer(dyn.tree_velocity, q, v)[list(system.manifold.positions)]
+    return answer(dyn.tree_velocity, q, v)[list(system.map.positions)]

@@ -1,12 +1,24 @@
-"""A command as a process of its own, on a pipe or on a pretended terminal."""
+"""All commands by name, and a command as a process of its own, on a pipe or on a pretended terminal."""
 
 from __future__ import annotations
 
 import os
 import subprocess
 import sys
+from typing import Any
+
+import typer
 
 COMMAND = (sys.executable, "-m", "appell")
+
+
+def all_commands() -> dict[str, Any]:
+    """Import every command and return it by its name; groups of commands count as one."""
+    from appell.cli.main import app
+
+    group = typer.main.get_command(app)
+    context = typer.Context(group)
+    return {name: group.get_command(context, name) for name in group.list_commands(context)}
 
 
 def environment(**settings: str) -> dict[str, str]:

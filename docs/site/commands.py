@@ -12,9 +12,10 @@ def write(app) -> None:
     from appell.cli.main import app as commands
 
     group = typer.main.get_command(commands)
+    context = typer.Context(group)
     lines = ["Commands", "========", ""]
-    for name, command in sorted(group.commands.items()):
-        lines += section(f"appell {name}", command)
+    for name in sorted(group.list_commands(context)):
+        lines += section(f"appell {name}", group.get_command(context, name))
     Path(app.srcdir, "reference").mkdir(exist_ok=True)
     Path(app.srcdir, "reference", "commands.rst").write_text("\n".join(lines), encoding="utf-8")
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from textwrap import dedent
 from typing import Any
 
-from appell.lab.papers.ledger import LEDGERS
+from appell_lab.papers.ledger import LEDGERS
 
 IMAGES = Path(__file__).resolve().parents[1] / "images"
 
@@ -100,7 +100,7 @@ MOTIONS = (
         dyn = ap.Dynamics(ap.load("puma"))
         noise = np.random.default_rng(0).normal(size=(1000, 6))
         starts = dyn.system.start + 0.1 * noise
-        records = ap.rollout(dyn, starts, steps=500, dt=1e-3, every=10)
+        records = ap.rollout(dyn, starts, steps=500, dt=1e-3, output=ap.simulation.Output(every=10))
         figure = records.plot(quantities="q")
         """,
     ),
@@ -111,7 +111,7 @@ MOTIONS = (
         dyn = ap.Dynamics(ap.load("planar-2r"))
         noise = np.random.default_rng(0).normal(size=(100, 2))
         starts = dyn.system.start + 0.3 * noise
-        records = ap.rollout(dyn, starts, steps=1000, dt=1e-3, every=10)
+        records = ap.rollout(dyn, starts, steps=1000, dt=1e-3, output=ap.simulation.Output(every=10))
         figure = records.plot(quantities=["q", "v"], members=[0, 7, 12])
         """,
     ),
@@ -137,7 +137,7 @@ SYSTEMS = (
         dyn = ap.Dynamics(ap.load("five-bar"))
         reach = np.linspace(-0.6, 0.6, 161)
         x, y = dyn.system.coordinate_names
-        figure = ap.motion.workspace(dyn, {x: reach, y: reach}).plot()
+        figure = ap.kinematics.workspace(dyn, {x: reach, y: reach}).plot()
         """,
     ),
 )
@@ -146,9 +146,9 @@ EXPERIMENTS = (
         "control",
         "A run on a simulated cabinet, as `appell control run` draws it.",
         """
-        from appell.control.loop.summary import draw_run
-        from appell.lab.papers.cabinet_run import cabinet_run, spline
-        from appell.motion.pictures.look import WIDE, new_figure, styled
+        from appell.hardware.loop.summary import draw_run
+        from appell_lab.papers.cabinet_run import cabinet_run, spline
+        from appell.show.plot.look import WIDE, new_figure, styled
 
         log = cabinet_run(ap.load("puma"), "tracking-integral", spline)
         with styled():

@@ -16,8 +16,8 @@ from docutils import nodes
 from exhibits import CHAPTERS, EXHIBITS, SCRIPTS, KeptFigure, paper_figures
 from sphinx.util.docutils import SphinxDirective
 
-from appell.lab.papers import SECTIONS
-from appell.motion.pictures.look import save
+from appell.show.plot.look import save
+from appell_lab.papers import SECTIONS
 
 DRAWN = "drawn"  # the folder of what the lines draw, in docs/
 
@@ -27,7 +27,7 @@ def draw(app) -> None:
     folder = Path(app.srcdir) / DRAWN
     folder.mkdir(exist_ok=True)
     for exhibit in EXHIBITS:
-        save(exhibit.figure(), folder / f"{exhibit.name}.png")
+        save(exhibit.figure(), folder / f"{exhibit.name}.png", overwrite=True)
 
 
 class Exhibits(SphinxDirective):

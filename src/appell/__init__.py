@@ -4,240 +4,194 @@ import appell as ap
 
 dyn = ap.Dynamics(ap.load("puma"))
 tau = dyn.inverse_dynamics(q, v, a)
+
+`import appell` loads nothing else: a public name is imported when it is first used.
 """
 
 from __future__ import annotations
 
+import os
+import threading
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-# describe a robot
-from appell.algebra.rotation import Pose
-from appell.algebra.scalar import atan2, cos, select, sin, sqrt
-from appell.algebra.vector import Vec3
-
-# its equations, compiled
-from appell.compile.count import OpCount
-from appell.compile.function import Function
-from appell.compile.native.setting import set_threads, threads
-from appell.compile.tape import Array, Tape
-from appell.compile.trace import trace
-from appell.describe.build import Builder
-from appell.describe.dh import DH, from_dh
-from appell.describe.load import load, load_text, load_tree, tree_names, zoo_names
-from appell.dynamics import Dynamics
-
-# what goes wrong
-from appell.errors import (
-    AppellError,
-    ArgumentError,
-    CacheWarning,
-    CompileError,
-    DescriptionError,
-    ModelError,
-    ModelWarning,
-    SimulationError,
-    StepWarning,
-    SweepError,
-    TraceError,
-)
-from appell.model.actuator import Actuator
-from appell.model.body import Body, Inertia
-from appell.model.constraint import (
-    Constraint,
-    Cylindrical,
-    Distance,
-    Flat,
-    Gear,
-    Hinge,
-    OnLine,
-    OnPlane,
-    Orientation,
-    Point,
-    Prescribed,
-    Rolling,
-    Skate,
-    Slider,
-    Universal,
-    Velocities,
-    Weld,
-)
-from appell.model.frame import Frame
-from appell.model.friction import Friction
-from appell.model.joints import Continuous, Floating, Planar, Prismatic, Revolute, Spherical
-from appell.model.limits import Limits
-from appell.model.mechanism import Mechanism
-from appell.model.mechanism_parts import LegJoint, MovingBody, Reach
-from appell.model.pin import Pin
-from appell.model.robot import Joint, Link, Mimic, Robot
 from appell.version import VERSION
 
-# chapters that need SciPy or more, and writers, are imported when first named: public name -> module, attribute
-_LATER: dict[str, tuple[str, str | None]] = {
-    "Circle": ("appell.simulation", "Circle"),
-    "Contact": ("appell.simulation", "Contact"),
-    "Cylinder": ("appell.simulation", "Cylinder"),
-    "Implicit": ("appell.simulation", "Implicit"),
-    "MujocoStates": ("appell.describe.mjcf.states", "MujocoStates"),
-    "Path": ("appell.motion", "Path"),
-    "Plane": ("appell.simulation", "Plane"),
-    "Record": ("appell.motion", "Record"),
-    "Records": ("appell.motion", "Records"),
-    "Sampled": ("appell.simulation", "Sampled"),
-    "Sphere": ("appell.simulation", "Sphere"),
-    "constraint": ("appell.model.constraint", None),
-    "control": ("appell.control", None),
-    "draw": ("appell.motion", "draw"),
-    "from_mujoco": ("appell.describe.mjcf.read", "from_mujoco"),
-    "from_pinocchio": ("appell.describe.pinocchio", "from_pinocchio"),
-    "grid": ("appell.sweeps", "grid"),
-    "gym_env": ("appell.learning", "gym_env"),
-    "identify": ("appell.identify", None),
-    "legs": ("appell.describe.legs", None),
-    "motion": ("appell.motion", None),
-    "rollout": ("appell.simulation", "rollout"),
-    "shapes": ("appell.model.shapes", None),
-    "simulate": ("appell.simulation", "simulate"),
-    "sweep": ("appell.sweeps", "sweep"),
-    "sweeps": ("appell.sweeps", None),
-    "to_fmu": ("appell.simulation", "to_fmu"),
-    "to_html": ("appell.motion", "to_html"),
-    "to_mjcf": ("appell.describe.write", "to_mjcf"),
-    "to_toml": ("appell.describe.write", "to_toml"),
-    "to_urdf": ("appell.describe.write", "to_urdf"),
-    "view": ("appell.motion", "view"),
-}
+if TYPE_CHECKING:  # for type checkers and editors, the names of `_NAMES` and `_MODULES`
+    from appell import control as control
+    from appell import hardware as hardware
+    from appell import identify as identify
+    from appell import kinematics as kinematics
+    from appell import motion as motion
+    from appell import sweeps as sweeps
+    from appell.algebra.rotation import Pose as Pose
+    from appell.algebra.scalar import atan2 as atan2
+    from appell.algebra.scalar import cos as cos
+    from appell.algebra.scalar import select as select
+    from appell.algebra.scalar import sin as sin
+    from appell.algebra.scalar import sqrt as sqrt
+    from appell.algebra.vector import Vec3 as Vec3
+    from appell.compile.function import Function as Function
+    from appell.compile.native.threads import set_threads as set_threads
+    from appell.compile.native.threads import threads as threads
+    from appell.compile.tape.count import OpCount as OpCount
+    from appell.compile.tape.tape import Array as Array
+    from appell.compile.tape.tape import Tape as Tape
+    from appell.compile.tape.trace import trace as trace
+    from appell.describe import legs as legs
+    from appell.describe.build import Builder as Builder
+    from appell.describe.dh import DH as DH
+    from appell.describe.dh import from_dh as from_dh
+    from appell.describe.load import load as load
+    from appell.describe.load import load_text as load_text
+    from appell.describe.load import load_tree as load_tree
+    from appell.describe.load import tree_names as tree_names
+    from appell.describe.load import zoo_names as zoo_names
+    from appell.describe.mjcf.read import from_mujoco as from_mujoco
+    from appell.describe.mjcf.states import MujocoStates as MujocoStates
+    from appell.describe.pinocchio.read import from_pinocchio as from_pinocchio
+    from appell.describe.write import to_mjcf as to_mjcf
+    from appell.describe.write import to_toml as to_toml
+    from appell.describe.write import to_urdf as to_urdf
+    from appell.dynamics import Dynamics as Dynamics
+    from appell.errors import AppellError as AppellError
+    from appell.errors import ArgumentError as ArgumentError
+    from appell.errors import CacheWarning as CacheWarning
+    from appell.errors import CompileError as CompileError
+    from appell.errors import DescriptionError as DescriptionError
+    from appell.errors import ModelError as ModelError
+    from appell.errors import ModelWarning as ModelWarning
+    from appell.errors import SimulationError as SimulationError
+    from appell.errors import StepWarning as StepWarning
+    from appell.errors import SweepError as SweepError
+    from appell.errors import TraceError as TraceError
+    from appell.learning import gym_env as gym_env
+    from appell.model import constraint as constraint
+    from appell.model import shapes as shapes
+    from appell.model.actuator import Actuator as Actuator
+    from appell.model.actuator import Friction as Friction
+    from appell.model.body import Body as Body
+    from appell.model.body import Inertia as Inertia
+    from appell.model.constraint import Constraint as Constraint
+    from appell.model.constraint import Cylindrical as Cylindrical
+    from appell.model.constraint import Distance as Distance
+    from appell.model.constraint import Flat as Flat
+    from appell.model.constraint import Gear as Gear
+    from appell.model.constraint import Hinge as Hinge
+    from appell.model.constraint import OnLine as OnLine
+    from appell.model.constraint import OnPlane as OnPlane
+    from appell.model.constraint import Orientation as Orientation
+    from appell.model.constraint import Point as Point
+    from appell.model.constraint import Prescribed as Prescribed
+    from appell.model.constraint import Rolling as Rolling
+    from appell.model.constraint import Skate as Skate
+    from appell.model.constraint import Slider as Slider
+    from appell.model.constraint import Universal as Universal
+    from appell.model.constraint import Velocities as Velocities
+    from appell.model.constraint import Weld as Weld
+    from appell.model.frame import Frame as Frame
+    from appell.model.joints import Continuous as Continuous
+    from appell.model.joints import Floating as Floating
+    from appell.model.joints import Planar as Planar
+    from appell.model.joints import Prismatic as Prismatic
+    from appell.model.joints import Revolute as Revolute
+    from appell.model.joints import Spherical as Spherical
+    from appell.model.limits import Limits as Limits
+    from appell.model.mechanism import LegJoint as LegJoint
+    from appell.model.mechanism import Mechanism as Mechanism
+    from appell.model.mechanism import MovingBody as MovingBody
+    from appell.model.mechanism import Pin as Pin
+    from appell.model.mechanism import Reach as Reach
+    from appell.model.robot import Joint as Joint
+    from appell.model.robot import Link as Link
+    from appell.model.robot import Mimic as Mimic
+    from appell.model.robot import Robot as Robot
+    from appell.motion import Path as Path
+    from appell.motion import Record as Record
+    from appell.motion import Records as Records
+    from appell.show import draw as draw
+    from appell.show import to_html as to_html
+    from appell.show import view as view
+    from appell.simulation import Circle as Circle
+    from appell.simulation import Contact as Contact
+    from appell.simulation import Cylinder as Cylinder
+    from appell.simulation import Implicit as Implicit
+    from appell.simulation import Plane as Plane
+    from appell.simulation import Sampled as Sampled
+    from appell.simulation import Solver as Solver
+    from appell.simulation import Sphere as Sphere
+    from appell.simulation import rollout as rollout
+    from appell.simulation import simulate as simulate
+    from appell.simulation import to_fmu as to_fmu
+    from appell.sweeps import grid as grid
+    from appell.sweeps import sweep as sweep
 
-if TYPE_CHECKING:  # so that a type checker knows them too
-    from appell import control, identify, motion, sweeps
-    from appell.describe import legs
-    from appell.describe.mjcf.read import from_mujoco
-    from appell.describe.mjcf.states import MujocoStates
-    from appell.describe.pinocchio import from_pinocchio
-    from appell.describe.write import to_mjcf, to_toml, to_urdf
-    from appell.learning import gym_env
-    from appell.model import constraint, shapes
-    from appell.motion import Path, Record, Records, draw, to_html, view
-    from appell.simulation import Circle, Contact, Cylinder, Implicit, Plane, Sampled, Sphere, rollout, simulate, to_fmu
-    from appell.sweeps import grid, sweep
+_NAMES = {  # module -> the public names that it defines
+    "appell.algebra.rotation": "Pose",
+    "appell.algebra.scalar": "atan2 cos select sin sqrt",
+    "appell.algebra.vector": "Vec3",
+    "appell.compile.function": "Function",
+    "appell.compile.native.threads": "set_threads threads",
+    "appell.compile.tape.count": "OpCount",
+    "appell.compile.tape.tape": "Array Tape",
+    "appell.compile.tape.trace": "trace",
+    "appell.describe.build": "Builder",
+    "appell.describe.dh": "DH from_dh",
+    "appell.describe.load": "load load_text load_tree tree_names zoo_names",
+    "appell.describe.mjcf.read": "from_mujoco",
+    "appell.describe.mjcf.states": "MujocoStates",
+    "appell.describe.pinocchio.read": "from_pinocchio",
+    "appell.describe.write": "to_mjcf to_toml to_urdf",
+    "appell.dynamics": "Dynamics",
+    "appell.errors": (
+        "AppellError ArgumentError CacheWarning CompileError DescriptionError ModelError ModelWarning "
+        "SimulationError StepWarning SweepError TraceError"
+    ),
+    "appell.learning": "gym_env",
+    "appell.model.actuator": "Actuator Friction",
+    "appell.model.body": "Body Inertia",
+    "appell.model.constraint": (
+        "Constraint Cylindrical Distance Flat Gear Hinge OnLine OnPlane Orientation Point Prescribed Rolling "
+        "Skate Slider Universal Velocities Weld"
+    ),
+    "appell.model.frame": "Frame",
+    "appell.model.joints": "Continuous Floating Planar Prismatic Revolute Spherical",
+    "appell.model.limits": "Limits",
+    "appell.model.mechanism": "LegJoint Mechanism MovingBody Pin Reach",
+    "appell.model.robot": "Joint Link Mimic Robot",
+    "appell.motion": "Path Record Records",
+    "appell.show": "draw to_html view",
+    "appell.simulation": "Circle Contact Cylinder Implicit Plane Sampled Solver Sphere rollout simulate to_fmu",
+    "appell.sweeps": "grid sweep",
+}
+_MODULES = {  # public name of a module -> the module
+    **{name: f"appell.{name}" for name in ("control", "hardware", "identify", "kinematics", "motion", "sweeps")},
+    **{name: f"appell.model.{name}" for name in ("constraint", "shapes")},
+    "legs": "appell.describe.legs",
+}
+_DEFINED_IN = {name: module for module, names in _NAMES.items() for name in names.split()}
+
+# The child of a process that forks while another thread imports waits for that import for ever, so a fork waits first.
+_IMPORTING = threading.RLock()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(
+        before=_IMPORTING.acquire, after_in_parent=_IMPORTING.release, after_in_child=_IMPORTING.release
+    )
 
 __version__ = VERSION
-
-__all__ = [
-    "DH",
-    "Actuator",
-    "AppellError",
-    "ArgumentError",
-    "Array",
-    "Body",
-    "Builder",
-    "CacheWarning",
-    "Circle",
-    "CompileError",
-    "Constraint",
-    "Contact",
-    "Continuous",
-    "Cylinder",
-    "Cylindrical",
-    "DescriptionError",
-    "Distance",
-    "Dynamics",
-    "Flat",
-    "Floating",
-    "Frame",
-    "Friction",
-    "Function",
-    "Gear",
-    "Hinge",
-    "Implicit",
-    "Inertia",
-    "Joint",
-    "LegJoint",
-    "Limits",
-    "Link",
-    "Mechanism",
-    "Mimic",
-    "ModelError",
-    "ModelWarning",
-    "MovingBody",
-    "MujocoStates",
-    "OnLine",
-    "OnPlane",
-    "OpCount",
-    "Orientation",
-    "Path",
-    "Pin",
-    "Planar",
-    "Plane",
-    "Point",
-    "Pose",
-    "Prescribed",
-    "Prismatic",
-    "Reach",
-    "Record",
-    "Records",
-    "Revolute",
-    "Robot",
-    "Rolling",
-    "Sampled",
-    "SimulationError",
-    "Skate",
-    "Slider",
-    "Sphere",
-    "Spherical",
-    "StepWarning",
-    "SweepError",
-    "Tape",
-    "TraceError",
-    "Universal",
-    "Vec3",
-    "Velocities",
-    "Weld",
-    "atan2",
-    "constraint",
-    "control",
-    "cos",
-    "draw",
-    "from_dh",
-    "from_mujoco",
-    "from_pinocchio",
-    "grid",
-    "gym_env",
-    "identify",
-    "legs",
-    "load",
-    "load_text",
-    "load_tree",
-    "motion",
-    "rollout",
-    "select",
-    "set_threads",
-    "shapes",
-    "simulate",
-    "sin",
-    "sqrt",
-    "sweep",
-    "sweeps",
-    "threads",
-    "to_fmu",
-    "to_html",
-    "to_mjcf",
-    "to_toml",
-    "to_urdf",
-    "trace",
-    "tree_names",
-    "view",
-    "zoo_names",
-]
+__all__ = sorted([*_DEFINED_IN, *_MODULES])
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _LATER:
+    """Import a public name when it is first used."""
+    if name not in _MODULES and name not in _DEFINED_IN:
         raise AttributeError(f"module 'appell' has no attribute '{name}'")
-    module, attribute = _LATER[name]
-    found = import_module(module)
-    return found if attribute is None else getattr(found, attribute)
+    with _IMPORTING:
+        module = import_module(_MODULES.get(name) or _DEFINED_IN[name])
+    value = module if name in _MODULES else getattr(module, name)
+    globals()[name] = value  # from now on found without this function
+    return value
 
 
 def __dir__() -> list[str]:
-    return list(__all__)
+    return [*__all__, "__version__"]

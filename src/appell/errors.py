@@ -16,7 +16,7 @@ What is wrong with a description is said all at once, one flaw below the other i
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from difflib import get_close_matches
 from importlib import import_module
 from numbers import Real
@@ -27,22 +27,55 @@ LONGEST = 100  # characters of a name that it quotes
 COMPARED = 100  # names, those nearest in length, among which it looks for one that is like a wrong one
 
 
+class Hint(str):
+    """A hint that carries the parameters it names as data: `Hint("load with {physical}", physical=False)`.
+
+    As a string it has them as Python's keywords; the command line spells them as flags. The value `...` stands for
+    the name of a parameter alone.
+    """
+
+    template: str
+    parameters: dict[str, Any]
+
+    def __new__(cls, template: str, **parameters: Any) -> Hint:
+        hint = super().__new__(cls, _spelled(template, parameters, cls.in_python))
+        hint.template, hint.parameters = template, parameters
+        return hint
+
+    def __getnewargs_ex__(self) -> tuple[tuple[str], dict[str, Any]]:  # for pickles
+        return (self.template,), self.parameters
+
+    @staticmethod
+    def in_python(name: str, value: Any) -> str:
+        return name if value is ... else f"{name}={value!r}"
+
+
+def _spelled(template: str, parameters: dict[str, Any], spell: Callable[[str, Any], str]) -> str:
+    return template.format(**{name: spell(name, value) for name, value in parameters.items()})
+
+
 class AppellError(Exception):
     """The root of all errors that appell raises on purpose."""
 
     parts: tuple[AppellError, ...] = ()  # the flaws, if it tells of several
     culprit: tuple[str, str] = ("", "")  # the part of a robot that is to blame: its kind and name
 
-    def __init__(self, problem: str, *, expected: str = "", source: str = "", hint: str = ""):
-        self.problem, self.expected, self.source, self.hint = problem, expected, source, hint
-        lines = [problem]
-        if expected:
-            lines.append(f"  expected  {expected}")
-        if source:
-            lines.append(f"  read from {source}")
-        if hint:
-            lines.append(f"  try       {hint}")
-        super().__init__("\n".join(lines))
+    def __init__(self, problem: str, *, expected: str = "", source: str = "", hint: str | Sequence[str] = ""):
+        self.hints = tuple(filter(None, (hint,) if isinstance(hint, str) else hint))
+        self.problem, self.expected, self.source, self.hint = problem, expected, source, next(iter(self.hints), "")
+        super().__init__(self.message())
+
+    def message(self, spell: Callable[[str, Any], str] = Hint.in_python) -> str:
+        """Return the whole message; `spell` writes a parameter (name, value) that a hint names."""
+        lines = [self.problem]
+        if self.expected:
+            lines.append(f"  expected  {self.expected}")
+        if self.source:
+            lines.append(f"  read from {self.source}")
+        for hint in self.hints:
+            text = _spelled(hint.template, hint.parameters, spell) if isinstance(hint, Hint) else hint
+            lines.append(f"  try       {text}")
+        return "\n".join(lines)
 
 
 class DescriptionError(AppellError, ValueError):
@@ -101,8 +134,7 @@ def gathered(
     if len(flaws) > SHOWN:
         lines.append(f"  and {len(flaws) - SHOWN} more")
     hints = dict.fromkeys(flaw.hint for flaw in flaws if flaw.hint)
-    lines += [f"  try       {hint}" for hint in list(hints)[:3]]
-    found = kind("\n".join(lines))
+    found = kind("\n".join(lines), hint=list(hints)[:3])
     found.parts = tuple(flaws)
     return found
 

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 import appell as ap
-from appell.algebra.blocks import BlockTriangular, MatrixBlock
+from appell.algebra.solve import BlockTriangular, MatrixBlock
 
 
 def random_system(rng: np.random.Generator, sizes: list[int]) -> tuple[np.ndarray, list[MatrixBlock]]:

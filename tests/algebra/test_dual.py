@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import appell as ap
-from appell.algebra.dual import Dual, slopes, value_and_rate
+from appell.algebra.derivative import Dual, slopes, value_and_rate
 from appell.algebra.scalar import floor, nearest
 from exact import derivative, exact
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from appell.algebra.guarded import solve
+from appell.algebra.solve import solve
 from appell.compile.function import Function
-from appell.compile.tape import Array
-from appell.compile.trace import trace
+from appell.compile.tape.tape import Array
+from appell.compile.tape.trace import trace
 
 
 def solver(n, limit=1e10):

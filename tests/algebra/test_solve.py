@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from appell.algebra.solve import LDL
-from appell.compile.count import count
-from appell.compile.tape import Array
-from appell.compile.trace import trace
+from appell.compile.tape.count import count
+from appell.compile.tape.tape import Array
+from appell.compile.tape.trace import trace
 
 
 def test_the_solution_is_that_of_numpy():

@@ -7,9 +7,9 @@ import pytest
 
 from appell.algebra.derivative import gradient
 from appell.algebra.vector import Vec3
-from appell.compile.tape import Array
-from appell.compile.trace import trace
-from appell.formulate.forward import SOLVERS
+from appell.compile.tape.tape import Array
+from appell.compile.tape.trace import trace
+from appell.formulate.formulations import SOLVERS
 
 
 @pytest.mark.parametrize("name", SOLVERS)
@@ -18,7 +18,7 @@ def test_a_solver_solves_a_positive_definite_system(name, n):
     rng = np.random.default_rng(n)
     root = rng.normal(size=(n, n))
     matrix, right = root @ root.T + np.eye(n), rng.normal(size=n)
-    found = SOLVERS[name](matrix.tolist(), right.tolist())
+    found = SOLVERS[name].solve(matrix.tolist(), right.tolist())
     assert np.allclose(found, np.linalg.solve(matrix, right), rtol=1e-10)
 
 
@@ -31,7 +31,7 @@ def test_zeros_between_branches_cost_nothing(name):
         matrix = [[diagonal[i] if i == j else 0.0 for j in range(n)] for i in range(n)]
         for i in range(1, n):
             matrix[i][0] = matrix[0][i] = arm[i - 1]
-        return {"x": SOLVERS[name](matrix, right)}
+        return {"x": SOLVERS[name].solve(matrix, right)}
 
     def work(n):
         return len(trace("arrow", [Array("d", (n,)), Array("a", (n - 1,)), Array("b", (n,))], solve))

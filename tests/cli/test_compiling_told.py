@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 import appell as ap
-from appell.cli import compiling
+from appell.cli import output
 from appell.cli.main import app
 
 RAMP = ("trajectory", "ramp", "planar-2r", "--to", "1,1", "--output", "ramp.csv")
@@ -32,7 +32,7 @@ def stderr(*arguments: str) -> str:
 
 def test_a_first_use_is_told_and_the_second_is_not(monkeypatch):
     stderr(*RAMP)
-    monkeypatch.setattr(compiling, "NOTICED", 0.0)
+    monkeypatch.setattr(output, "COMPILATION_SHOWN_S", 0.0)
     first, second = stderr(*TORQUES), stderr(*TORQUES)
     assert LINE.search(first), first
     assert second == ""
@@ -40,14 +40,14 @@ def test_a_first_use_is_told_and_the_second_is_not(monkeypatch):
 
 def test_what_is_quick_is_not_worth_a_line(monkeypatch):
     stderr(*RAMP)
-    monkeypatch.setattr(compiling, "NOTICED", 1e9)
+    monkeypatch.setattr(output, "COMPILATION_SHOWN_S", 1e9)
     assert stderr(*TORQUES) == ""
 
 
 def test_without_a_cache_nothing_is_kept(monkeypatch):
     stderr(*RAMP)
     monkeypatch.setenv("APPELL_CACHE", "off")
-    monkeypatch.setattr(compiling, "NOTICED", 0.0)
+    monkeypatch.setattr(output, "COMPILATION_SHOWN_S", 0.0)
     told = stderr(*TORQUES)
     assert "compiling inverse_dynamics of robot 'planar-2r' ... " in told
     assert "kept" not in told

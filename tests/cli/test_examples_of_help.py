@@ -1,17 +1,19 @@
-"""The examples that helps end with run as they stand, one after the other, in a folder of their own."""
+"""Every example at the end of a help text runs as printed, each in a folder of its own."""
 
 from __future__ import annotations
 
+import contextlib
 import re
 import shlex
+import shutil
 from pathlib import Path
 
 import pytest
-from typer.main import get_command
 from typer.testing import CliRunner
 
 import appell as ap
 from appell.cli.main import app
+from terminals import all_commands
 
 EXAMPLE = re.compile(r"\[bold\](appell [^\[]+)\[/\]")
 DEAR = {  # minutes, other programs, another process, or a terminal of their own
@@ -22,7 +24,7 @@ DEAR = {  # minutes, other programs, another process, or a terminal of their own
     "appell bench --peers",
     "appell latency --ticks 20000",
     "appell fuzz --minutes 60 --output fuzz.json",
-    "appell control campaign --schedules 200",
+    "appell campaign --schedules 200",
     "appell control run puma --attach appell-cabinet",
     "appell control cabinet puma",
     "appell control cabinet puma --payload 2",
@@ -42,7 +44,7 @@ def examples(command) -> list[str]:
 
 
 def files() -> None:
-    """What the examples read: a robot of one's own, a motion, a log, way-points and a study."""
+    """Write what the examples read: a URDF, a motion, a log, way-points and a study."""
     for name in ("my_robot.urdf", "arm.urdf"):
         Path(name).write_text(ap.to_urdf(ap.load("planar-2r")))
     for name, text in {"identified.toml": ap.to_toml(ap.load("puma")), "study.py": STUDY, "hand.xml": TENDON}.items():
@@ -62,20 +64,44 @@ def files() -> None:
     ap.Record.of(moved.t, {"q": moved.q, "v": moved.v, "a": moved.a, "tau": tau}, names).write("log.csv")
 
 
+COMMANDS = all_commands().values()
+LINES = tuple(dict.fromkeys([*EXAMPLE.findall(app.info.epilog), *(x for each in COMMANDS for x in examples(each))]))
+CHEAP = [line for line in LINES if line not in DEAR and not line.startswith("appell view ")]  # view opens a browser
+WRITERS = {  # the example that writes a file, by the file that other examples read
+    "line.csv": next(line for line in CHEAP if "trajectory line" in line),
+    "results.zarr": next(line for line in CHEAP if "sweep study.py" in line),
+    "out/control.log": "appell control run puma --reference motion.csv --model identified.toml",
+}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A folder with the files that the examples read."""
+    path = tmp_path_factory.mktemp("examples")
+    with contextlib.chdir(path):
+        files()
+    return path
+
+
+def run(line: str) -> None:
+    result = CliRunner().invoke(app, shlex.split(line)[1:], env={"COLUMNS": "100"})
+    allowed = {ENDS.get(line, 0)} | ({0, 3} if "identify" in line else set())
+    assert result.exit_code in allowed, f"{line}\n{result.output}"
+    assert result.exception is None or isinstance(result.exception, SystemExit), line
+
+
+def test_the_lists_of_examples_are_up_to_date():
+    assert len(LINES) > 25
+    assert set(LINES) >= DEAR, DEAR - set(LINES)
+    assert set(WRITERS.values()) <= set(CHEAP)
+
+
 @pytest.mark.slow
-def test_every_cheap_example_runs(tmp_path, monkeypatch):
+@pytest.mark.parametrize("line", CHEAP)
+def test_an_example_of_the_help_runs(line, folder, tmp_path, monkeypatch):
+    shutil.copytree(folder, tmp_path, dirs_exist_ok=True)
     monkeypatch.chdir(tmp_path)
-    files()
-    lines = list(dict.fromkeys(examples(get_command(app))))
-    assert len(lines) > 25
-    assert set(lines) >= DEAR, DEAR - set(lines)
-    first = ("trajectory line", "sweep study.py")  # others read what these write
-    cheap = [
-        line for line in lines if line not in DEAR and not line.startswith("appell view ")
-    ]  # which opens a browser
-    cheap.sort(key=lambda line: not any(x in line for x in first))
-    for line in cheap:
-        result = CliRunner().invoke(app, shlex.split(line)[1:], env={"COLUMNS": "100"})
-        allowed = {ENDS.get(line, 0)} | ({0, 3} if "identify" in line else set())
-        assert result.exit_code in allowed, f"{line}\n{result.output}"
-        assert result.exception is None or isinstance(result.exception, SystemExit), line
+    for name, writer in WRITERS.items():
+        if name in line and line != writer:
+            run(writer)
+    run(line)

@@ -8,8 +8,7 @@ from typer.testing import CliRunner
 from appell.cli.main import app
 from appell.describe.load import load
 from appell.dynamics import Dynamics
-from appell.formulate.formulations import FORMULATIONS
-from appell.formulate.methods import FORWARD_DYNAMICS, INVERSE_DYNAMICS, MASS_MATRIX, SOLVERS
+from appell.formulate.formulations import FORMULATIONS, FORWARD_DYNAMICS, INVERSE_DYNAMICS, MASS_MATRIX, SOLVERS
 
 
 def run(*arguments: str):

@@ -8,16 +8,15 @@ import subprocess
 import sys
 
 import pytest
-from typer.main import get_command
 from typer.testing import CliRunner
 
 from appell.cli.export import LANGUAGES
-from appell.cli.greeting import FIRST
-from appell.cli.main import app
+from appell.cli.main import COMMANDS, FIRST, app
 from appell.cli.options import PANELS
 from appell.describe.load import load, zoo_names
 from appell.formulate.formulations import FORMULATIONS
-from appell.lab.papers import SECTIONS
+from appell_lab.papers import SECTIONS
+from terminals import all_commands
 
 
 def run(*arguments: str, columns: int = 80):
@@ -35,18 +34,17 @@ def test_alone_it_greets_with_three_commands_and_where_there_is_more():
 
 
 def test_what_it_greets_with_can_be_pasted():
-    known = get_command(app).commands
     for line in FIRST:
         program, command, *_ = shlex.split(line)
         assert program == "appell"
-        assert command in known
+        assert command in COMMANDS
 
 
 def test_the_help_is_grouped_by_what_people_want():
     shown = run("--help").stdout
     places = [shown.index(f"─ {panel} ─") for panel in PANELS]
     assert places == sorted(places)
-    assert {command.rich_help_panel for command in get_command(app).commands.values()} == set(PANELS)
+    assert {command.rich_help_panel for command in all_commands().values()} == set(PANELS)
 
 
 def completed(*words: str) -> list[str]:

@@ -8,7 +8,7 @@ import sys
 import pytest
 from rich.console import Console
 
-from appell.lab.papers.page import Page, verdict
+from appell_lab.papers.page import Page, verdict
 
 
 def page(folder) -> Page:

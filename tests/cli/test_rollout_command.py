@@ -26,7 +26,9 @@ def test_records_and_pictures_are_written_and_the_end_is_told(tmp_path):
     assert found.q.shape == (30, 3, 2)
     assert 0.1 < found.q[:, 0].std(axis=0).mean() < 0.3
     assert plot.exists()
-    again = ap.rollout(ap.Dynamics(ap.load("planar-2r")), found.q[:, 0], steps=40, every=20)
+    again = ap.rollout(
+        ap.Dynamics(ap.load("planar-2r")), found.q[:, 0], steps=40, output=ap.simulation.Output(every=20)
+    )
     assert np.array_equal(again.q, found.q)
 
 

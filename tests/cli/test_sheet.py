@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import json
 
-from rich.console import Console
-
 from appell.algebra.matrix import IDENTITY
 from appell.algebra.rotation import Pose
 from appell.algebra.vector import Vec3
-from appell.cli.facts import facts
-from appell.cli.sheet import show
+from appell.cli.info import facts, shown
+from appell.cli.output import Printer
 from appell.model.actuator import Actuator
 from appell.model.body import Body
 from appell.model.frame import Frame
-from appell.model.mechanism import Mechanism
-from appell.model.mechanism_parts import LegJoint, MovingBody
+from appell.model.mechanism import LegJoint, Mechanism, MovingBody
 
 CART = Mechanism(
     "cart",
@@ -30,13 +27,13 @@ CART = Mechanism(
 
 
 def test_a_mechanism_has_coordinates_actuators_bodies_frames_and_counts():
-    console = Console(width=150)
-    with console.capture() as shown:
-        show(facts(CART, [], counts=True), console)
+    printer, data = Printer(), facts(CART, [], counts=True)
+    with printer.console.capture() as captured:
+        printer.answer(data, *shown(data))
     for part in ("cart", "bodies: 1, 2.5 kg", "Coordinates", "-1 … ∞", "push", "3.5", "7.25", "box", "hook on box"):
-        assert part in shown.get()
-    assert "inverse dynamics" in shown.get()
-    assert "Joints" not in shown.get()
+        assert part in captured.get()
+    assert "inverse dynamics" in captured.get()
+    assert "Joints" not in captured.get()
 
 
 def test_the_facts_are_json():

@@ -12,7 +12,7 @@ from rich.table import Table
 from typer.testing import CliRunner
 
 from appell.cli.main import app
-from appell.cli.screen import Screen
+from appell.cli.output import Screen
 from appell.describe.load import load, zoo_names
 from terminals import COMMAND, environment, on_terminal, piped
 

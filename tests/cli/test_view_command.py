@@ -18,7 +18,7 @@ from typer.testing import CliRunner
 import appell as ap
 from appell.cli.main import app
 from appell.describe import catalogues
-from appell.display.viewer import Viewer
+from appell.show.server.viewer import Viewer
 
 HOLLOW = """<robot name="look"><link name="base"/>
 <link name="arm"><inertial><mass value="1"/><inertia ixx="0.1" iyy="0.1" izz="0.1" ixy="0" ixz="0" iyz="0"/></inertial>
@@ -30,7 +30,7 @@ HOLLOW = """<robot name="look"><link name="base"/>
 def shown(monkeypatch):
     """The scenes of all viewers that commands opened; none of them waits, and no browser is there."""
     scenes = []
-    monkeypatch.setattr(Viewer, "wait", lambda viewer: scenes.append(viewer._desk.scene))
+    monkeypatch.setattr(Viewer, "wait", lambda viewer: scenes.append(viewer._live.scene))
     monkeypatch.setattr("webbrowser.open", lambda url: False)
     monkeypatch.setenv("DISPLAY", ":0")
     monkeypatch.delenv("SSH_CONNECTION", raising=False)
@@ -133,7 +133,7 @@ def test_a_page_is_written_instead(shown, swing, tmp_path):
     assert run(swing, "--html", tmp_path / "swing.html").exit_code == 0
     assert shown == []
     assert all("<html" in (tmp_path / name).read_text() for name in ("puma.html", "swing.html"))
-    assert "is there already" in refused("puma", "--html", tmp_path / "puma.html")
+    assert "already exists" in refused("puma", "--html", tmp_path / "puma.html")
     assert run("puma", "--html", tmp_path / "puma.html", "--force").exit_code == 0
 
 
@@ -216,7 +216,7 @@ def test_a_record_opens_no_robot_but_those_that_come_by_their_names(name, swing)
         (("puma", "--q", "a"), "6 numbers"),
         (("five-bar", "--q", "0,9"), "cannot reach"),
         (("puma", "--wall", "cube:1"), "has no wall 'cube'"),
-        (("puma", "--html", "a.png"), "a name in .html"),
+        (("puma", "--html", "a.png"), "a name that ends in .html"),
         (("missing.urdf",), "there is no such file"),
         (("missing.csv",), "the record cannot be read"),
         (("missing.csv", "--q", "1"), "--q is for a robot that stands"),
@@ -229,7 +229,7 @@ def test_bad_arguments_are_named(arguments, words, shown):
 
 
 def test_a_robot_among_records_is_named(swing):
-    assert "'puma' is no record" in refused(swing, "puma")
+    assert "'puma' is not a record" in refused(swing, "puma")
 
 
 def test_without_a_screen_the_way_through_ssh_is_told(shown, monkeypatch):

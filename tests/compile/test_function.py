@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 
 import appell as ap
-from appell.compile.count import OpCount
 from appell.compile.function import Function
 from appell.compile.native import gufunc
+from appell.compile.tape.count import OpCount
 from appell.errors import ArgumentError
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from appell.control.cabinet.simulated import SimulatedCabinet
-from appell.control.clock import VirtualClock
-from appell.control.loop.control_loop import Loop
-from appell.control.loop.reference import Reference
-from appell.control.loop.task import standard_plant, standard_servo
 from appell.describe.load import load
+from appell.hardware.cabinet.simulated import SimulatedCabinet
+from appell.hardware.clock import VirtualClock
+from appell.hardware.loop.control_loop import Loop
+from appell.hardware.loop.reference import Reference
+from appell.hardware.loop.task import standard_plant, standard_servo
 from control_motion import START, Swing
 
 

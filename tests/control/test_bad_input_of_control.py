@@ -7,24 +7,21 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from appell.control.cabinet.faults import Injection
-from appell.control.cabinet.plant import Plant
-from appell.control.cabinet.puma600 import puma_600
-from appell.control.cabinet.simulated import CabinetModel, SimulatedCabinet
-from appell.control.cabinet.wiring import Channel, Wiring
-from appell.control.clock import VirtualClock
-from appell.control.law.controller import Controller
-from appell.control.law.design import Design
-from appell.control.law.gains import Gains, critical, placed
-from appell.control.loop.control_loop import Loop
-from appell.control.loop.guard import Guard
-from appell.control.loop.reference import Reference
-from appell.control.loop.response import closed_loop
-from appell.control.loop.servo import Servo
-from appell.control.loop.states import State
-from appell.control.loop.supervisor import Policy
+from appell.control.controller import Controller
+from appell.control.design import Design
+from appell.control.gains import Gains, critical, placed
 from appell.describe.load import load
 from appell.errors import ArgumentError
+from appell.hardware.cabinet.generic import puma_600
+from appell.hardware.cabinet.plant import Plant
+from appell.hardware.cabinet.simulated import CabinetModel, Injection, SimulatedCabinet
+from appell.hardware.cabinet.wiring import Channel, Wiring
+from appell.hardware.clock import VirtualClock
+from appell.hardware.loop.control_loop import Loop
+from appell.hardware.loop.reference import Reference
+from appell.hardware.loop.response import closed_loop
+from appell.hardware.loop.servo import Servo
+from appell.hardware.loop.supervisor import Guard, Policy, State
 from appell.model.actuator import IDEAL, Actuator
 from control_motion import START, Swing
 

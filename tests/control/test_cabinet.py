@@ -7,12 +7,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from appell.control.cabinet.generic import WIRINGS, generic_wiring, wiring_of
-from appell.control.cabinet.puma600 import puma_600
-from appell.control.cabinet.signals import signal_blocks
-from appell.control.cabinet.simulated import PERFECT, Imperfections, SimulatedCabinet
-from appell.control.clock import VirtualClock
 from appell.describe.load import load
+from appell.hardware.cabinet.generic import WIRINGS, generic_wiring, puma_600, wiring_of
+from appell.hardware.cabinet.hardware import signal_blocks
+from appell.hardware.cabinet.simulated import PERFECT, Imperfections, SimulatedCabinet
+from appell.hardware.clock import VirtualClock
 from appell.model.actuator import Actuator
 from control_motion import START, ideal
 

@@ -68,7 +68,7 @@ def test_any_arm_can_be_run_on_a_generic_cabinet(run, robot):
 
 
 def test_a_small_campaign_reports_its_bounds(run):
-    result = run("control", "campaign", "--schedules", "5")
+    result = run("campaign", "--schedules", "5")
     assert result.exit_code == 0, result.output
     assert "every property held in every schedule" in result.output
 

@@ -16,9 +16,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from appell.errors import ArgumentError, DescriptionError
-from appell.motion import JournalWriter, Record
-from appell.motion.files import journal
-from appell.motion.files.journal import MAGIC, PAGE
+from appell.motion import JournalWriter, Record, journal
+from appell.motion.journal import MAGIC, PAGE_BYTES
 
 
 def write(path, rows: int, close: bool = True) -> JournalWriter:
@@ -108,7 +107,7 @@ def test_a_log_becomes_a_table_for_other_programs(tmp_path):
 
 def test_a_journal_is_not_written_over(tmp_path):
     write(tmp_path / "a.log", 3)
-    with pytest.raises(ArgumentError, match=r"a\.log is there already"):
+    with pytest.raises(ArgumentError, match=r"a\.log already exists"):
         write(tmp_path / "a.log", 1)
     assert len(Record.read(tmp_path / "a.log")) == 3
 
@@ -136,7 +135,7 @@ def test_a_stretch_cut_out_of_a_log_is_told_and_no_row_is_taken_for_another(tmp_
 
 def crafted(header: object) -> bytes:
     text = json.dumps(header).encode()
-    return (MAGIC + f"{len(text)} {zlib.crc32(text)}\n".encode() + text).ljust(PAGE, b"\0")
+    return (MAGIC + f"{len(text)} {zlib.crc32(text)}\n".encode() + text).ljust(PAGE_BYTES, b"\0")
 
 
 @pytest.mark.parametrize(
@@ -174,7 +173,7 @@ def test_no_beginning_of_a_log_is_more_than_a_named_error(tmp_path_factory, leng
 
 def test_words_for_the_checksum_are_no_events(tmp_path):
     write(tmp_path / "whole.log", 3)
-    rows = (tmp_path / "whole.log").read_bytes()[PAGE:]
+    rows = (tmp_path / "whole.log").read_bytes()[PAGE_BYTES:]
     columns = [*Record.read(tmp_path / "whole.log").columns, "checksum"]
     (tmp_path / "a.log").write_bytes(crafted({"columns": columns, "words": {"checksum": {}}}) + rows)
     log = Record.read(tmp_path / "a.log")
@@ -203,7 +202,7 @@ def test_a_full_disk_ends_the_log_and_not_the_loop(tmp_path, monkeypatch):
         writer.commit()
     writer.close()
     kept = 2000 - writer.lost
-    assert kept == journal.ROWS
+    assert kept == journal.BLOCK_ROWS
     np.testing.assert_array_equal(Record.read(tmp_path / "a.log")["t"], np.arange(kept))
 
 
@@ -218,5 +217,5 @@ def test_a_disk_that_is_full_from_the_start_is_named_and_nothing_is_left(tmp_pat
 def test_the_room_of_a_block_is_taken_before_it_is_mapped(tmp_path):
     writer = write(tmp_path / "a.log", 1, close=False)
     taken = 512 * (tmp_path / "a.log").stat().st_blocks
-    assert taken >= journal.ROWS * 8 * 5
+    assert taken >= journal.BLOCK_ROWS * 8 * 5
     writer.close()

@@ -26,9 +26,9 @@ def test_a_tracking_law_leads_a_five_bar_along_a_path_of_its_motors():
     """The loop is the law's own model: errors are those of holding the torque for a period, far below a millirad."""
     system = five_bar()
     controller = ap.control.Controller(ap.control.Design(system, GAINS, period=1e-3))
-    path, plant = reach(system), ap.control.Plant(system)
+    path, plant = reach(system), ap.hardware.Plant(system)
     samples = np.stack(path(1e-3 * np.arange(1001)), axis=1)
-    response = ap.control.closed_loop(controller, plant, ap.control.Reference(samples, 1e-3, MOTORS))
+    response = ap.hardware.closed_loop(controller, plant, ap.hardware.Reference(samples, 1e-3, MOTORS))
     assert np.abs(response.error).max() <= 1e-4
     assert np.abs(ap.Dynamics(system).gap(response.q)).max() <= 1e-12
     np.testing.assert_allclose(response.q[-1, [0, 2]], path(1.0)[0], atol=1e-4)
@@ -37,12 +37,12 @@ def test_a_tracking_law_leads_a_five_bar_along_a_path_of_its_motors():
 def test_the_plant_moves_as_the_simulator_does():
     """Runge and Kutta's fourth order at 1 ms, of motions of about 20/s: 0.02⁴ a radian, and there is one."""
     system = five_bar()
-    plant = ap.control.Plant(system)
+    plant = ap.hardware.Plant(system)
     plant.place(system.start)
     tau = np.array([0.4, -0.3])
     for _ in range(200):
         plant(tau, 1e-3)
-    run = ap.simulate(system, until=0.2, torque=tau, rtol=1e-11, atol=1e-12, progress=False)
+    run = ap.simulate(system, until=0.2, torque=tau, solver=ap.Solver(rtol=1e-11, atol=1e-12), progress=False)
     np.testing.assert_allclose(plant.q, run.q[-1], rtol=0, atol=1.6e-7)
     np.testing.assert_allclose(plant.v, run.v[-1], rtol=1.6e-7)
 
@@ -64,7 +64,7 @@ def test_torques_of_a_lifted_path_drive_the_robot_along_it():
         dyn,
         until=1.0,
         torque=lambda t, q, v: [np.interp(t, wanted.t, column) for column in wanted.tau.T],
-        max_step=1e-3,
+        solver=ap.Solver(max_step=1e-3),
         progress=False,
     )
     np.testing.assert_allclose(run.q[-1], wanted.q[-1], rtol=0, atol=1e-4)
@@ -96,7 +96,7 @@ def test_too_few_motors_for_the_freedoms_are_counted():
 
 def test_the_cabinet_says_that_it_does_not_know_where_all_joints_are():
     with pytest.raises(ModelError, match="has 4 coordinates and 2 velocities"):
-        ap.control.generic_wiring(five_bar())
+        ap.hardware.generic_wiring(five_bar())
 
 
 def test_a_series_of_sines_in_all_coordinates_would_open_the_loops():

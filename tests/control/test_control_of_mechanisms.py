@@ -10,22 +10,13 @@ from scipy.integrate import solve_ivp
 
 import appell as ap
 from appell import LegJoint, Mechanism, MovingBody
-from appell.control import (
-    Controller,
-    Design,
-    Gains,
-    Plant,
-    Reference,
-    closed_loop,
-    critical,
-    linearize_closed_loop,
-    placed,
-)
+from appell.control import Controller, Design, Gains, critical, linearize_closed_loop, placed
 from appell.describe.legs import disc
 from appell.describe.zoo.agile_wrist import agile_wrist
 from appell.errors import ArgumentError, SimulationError
-from appell.lab.judges.agile_wrist_tree import agile_wrist_tree, platform_motion, tree_state
-from appell.lab.judges.verification import paper_trajectory
+from appell.hardware import Plant, Reference, closed_loop
+from appell_lab.judges.agile_wrist_tree import agile_wrist_tree, platform_motion, tree_state
+from appell_lab.judges.verification import paper_trajectory
 
 PERIOD = 1e-3
 POSE = np.array([0.2, -0.3, 0.25])
@@ -91,7 +82,7 @@ def test_continuous_tracking_leads_a_wrist_of_constraint_forces_along_its_trajec
 def test_continuous_tracking_with_a_perfect_model_is_as_good_as_the_integrator(wrist):
     law = Controller(Design(wrist, critical(20.0), ahead=0.0)).continuous(paper_trajectory)
     q, v, _ = paper_trajectory(0.0)
-    motion = ap.simulate(ap.Dynamics(wrist), q, v, 2.0, law, rtol=1e-10, atol=1e-12)
+    motion = ap.simulate(ap.Dynamics(wrist), q, v, 2.0, law, solver=ap.Solver(rtol=1e-10, atol=1e-12))
     assert np.abs(motion.q - paper_trajectory(motion.t)[0]).max() < 1e-9
 
 

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import appell as ap
-from appell.control.cabinet.plant import Plant, plant_function
 from appell.control.friction_parts import FrictionParts
 from appell.describe.dh import DH, from_dh
 from appell.errors import ModelError
+from appell.hardware.cabinet.plant import Plant, plant_function
 from control_motion import START, driven, ideal
 
 
@@ -23,7 +23,7 @@ def test_without_friction_the_arm_moves_as_the_simulator_says(puma):
     plant, tau = Plant(ideal(puma)), np.array([5.0, -80.0, -20.0, 1.0, 0.5, 0.1])
     plant.place(START)
     plant(tau, 0.2)
-    motion = ap.simulate(ap.Dynamics(puma), START, None, 0.2, tau, rtol=1e-11, atol=1e-13)
+    motion = ap.simulate(ap.Dynamics(puma), START, None, 0.2, tau, solver=ap.Solver(rtol=1e-11, atol=1e-13))
     np.testing.assert_allclose(plant.q, motion.q[-1], atol=1e-9)
     np.testing.assert_allclose(plant.v, motion.v[-1], atol=1e-8)
 
@@ -127,6 +127,7 @@ def test_frictions_that_cannot_be_are_named(puma, options, words):
         driven(puma, **options)
 
 
+@pytest.mark.warns("massless")
 def test_an_arm_on_a_floating_base_is_refused_by_the_name_of_its_joint():
     with pytest.raises(ap.ModelError, match=r"joint '.*' of robot 'puma' is floating"):
         Plant(ap.load("puma", base="floating"))

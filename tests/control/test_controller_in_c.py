@@ -3,25 +3,24 @@
 from __future__ import annotations
 
 import ctypes
-import shutil
 import subprocess
 
 import numpy as np
 import pytest
 
 import appell as ap
-from appell.compile.native.target import host
+from appell.compile.native.machine import host
 from appell.errors import ArgumentError
+from programs import find_program
 
 STEPS = 400
 
 
 def library(code, folder, dtype):
-    if shutil.which("gcc") is None:
-        pytest.skip("gcc not here: apt-get install gcc")
+    gcc = find_program("gcc")
     code.write(folder)
     flags = ["-O2", "-march=native", "-std=c99", "-pedantic", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC"]
-    subprocess.run(["gcc", *flags, f"{code.name}.c", "-o", "law.so", "-lm"], cwd=folder, check=True)
+    subprocess.run([gcc, *flags, f"{code.name}.c", "-o", "law.so", "-lm"], cwd=folder, check=True)
     return ctypes.CDLL(str(folder / "law.so"))
 
 

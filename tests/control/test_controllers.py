@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 import appell as ap
-from appell.control.cabinet.plant import Plant
-from appell.control.law.controller import Controller
-from appell.control.law.design import Design
-from appell.control.law.gains import Gains, critical, placed
-from appell.control.law.linear import linearize_closed_loop
-from appell.control.loop.reference import Reference
-from appell.control.loop.response import closed_loop
+from appell.control.controller import Controller
+from appell.control.design import Design
+from appell.control.gains import Gains, critical, placed
+from appell.control.linear import linearize_closed_loop
+from appell.hardware.cabinet.plant import Plant
+from appell.hardware.loop.reference import Reference
+from appell.hardware.loop.response import closed_loop
 from appell.model.variations import with_masses, without_friction
 from control_motion import START, Swing, ideal
 
@@ -67,7 +67,9 @@ def test_every_law_is_its_formula_by_pinocchio(puma):
 
 def test_continuous_tracking_with_a_perfect_model_is_as_good_as_the_integrator(puma):
     law = Controller(Design(ideal(puma), critical(20.0), ahead=0.0))
-    motion = ap.simulate(ap.Dynamics(puma), START, None, 2.0, law.continuous(Swing()), rtol=1e-10, atol=1e-12)
+    motion = ap.simulate(
+        ap.Dynamics(puma), START, None, 2.0, law.continuous(Swing()), solver=ap.Solver(rtol=1e-10, atol=1e-12)
+    )
     assert np.abs(motion.q - Swing()(motion.t)[0]).max() < 1e-9
 
 

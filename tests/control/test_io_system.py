@@ -28,7 +28,14 @@ def test_a_run_there_is_a_run_here():
     theirs = control.input_output_response(
         io_system(dyn), fine, wave(fine), [0.3, -0.2, 0.1, 0.4], solve_ivp_kwargs=TIGHT | {"max_step": 0.01}
     )
-    ours = ap.simulate(dyn, [0.3, -0.2], [0.1, 0.4], until=0.6, torque=lambda t, q, v: wave(t), rtol=1e-11, atol=1e-12)
+    ours = ap.simulate(
+        dyn,
+        [0.3, -0.2],
+        [0.1, 0.4],
+        until=0.6,
+        torque=lambda t, q, v: wave(t),
+        solver=ap.Solver(rtol=1e-11, atol=1e-12),
+    )
     for t in T:
         q, v = ours(t)[:2]
         # the line through two points of a wave of 50 N m/s² is off by h²/8 · 50 = 6e-8 N m, for 0.6 s

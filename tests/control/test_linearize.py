@@ -9,10 +9,10 @@ import pinocchio as pin
 import pytest
 
 import appell as ap
-from appell.control.law.linear import linearize
+from appell.control.linear import linearize
 from appell.errors import ArgumentError
+from appell_lab.judges.oracle import Oracle
 from control_motion import START, driven, ideal
-from oracle import Oracle
 from robots import random_tree
 
 

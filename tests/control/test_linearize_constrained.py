@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 import appell as ap
-from appell.control.law.directions import deviation
-from appell.control.law.linear import linearize
+from appell.control.directions import deviation
+from appell.control.linear import linearize
 from appell.errors import ArgumentError, ModelError
-from appell.lab.judges.plain_closures import constraints
+from appell.kinematics.assembly import ConstraintRows
 from appell.model.constraint import Gear, Prescribed
-from appell.motion.assembly.rows import ConstraintRows
+from appell_lab.judges.plain_closures import constraints
 from constrained_cases import CASES, constrained, state, tree
 
 RADIUS = 0.3  # of the bicycle's rear wheel
@@ -60,13 +60,13 @@ def test_the_matrix_is_the_slope_of_the_motion(name):
     def rate(at, speed):
         w, own = dyn.tree_velocity(at, speed), dyn.tree_velocity(q, v)
         ways = [tree.difference(tree.integrate(q, t * own), tree.integrate(at, t * w)) for t in (time, -time)]
-        xi = (ways[0] - ways[1])[list(system.manifold.positions)] / (2.0 * time)
+        xi = (ways[0] - ways[1])[list(system.map.positions)] / (2.0 * time)
         return np.concatenate([xi, dyn.forward_dynamics(at, speed, tau)])
 
     slopes = []
     for step in distance * np.eye(len(linear.states)):
         ends = [
-            rate(ap.motion.assemble(dyn, tree.integrate(q, sign * T @ step[:p])), v + sign * step[p:])
+            rate(ap.kinematics.assemble(dyn, tree.integrate(q, sign * T @ step[:p])), v + sign * step[p:])
             for sign in (1.0, -1.0)
         ]
         slopes.append((ends[0] - ends[1]) / (2.0 * distance))
@@ -97,7 +97,7 @@ def test_a_bicycle_too_slow_to_stand_is_kept_upright_by_steering():
     robot = bicycle()
     linear = ap.control.linearize(robot, robot.home, [0.0, 3.0 / RADIUS, 0.0], actuators=["fork"])
     law = ap.control.lqr(linear, {"q_frame_wx": 1.0, "q_fork": 1.0, "v_frame_wx": 1.0, "v_fork": 1.0}, 0.01)
-    start = ap.motion.assemble(robot, robot.tree.integrate(robot.start, [0, 0, 0, 0.05, 0, 0, 0, 0, 0]))
+    start = ap.kinematics.assemble(robot, robot.tree.integrate(robot.start, [0, 0, 0, 0.05, 0, 0, 0, 0, 0]))
     run = ap.simulate(robot, start, [0.0, 3.0 / RADIUS, 0.0], 6.0, torque=law, progress=False)
     alone = ap.simulate(robot, start, [0.0, 3.0 / RADIUS, 0.0], 2.0, progress=False)
     leans = [2.0 * np.arcsin(r.q[-1, 3]) for r in (run, alone)]
@@ -120,7 +120,7 @@ def test_a_mobile_robot_comes_back_to_its_line():
     law = ap.control.lqr(linear, weights, 0.1)
     start = system.start + np.array([0.0, 0.1, 0.2, 0.0, 0.0, 0.0, 0.0])
     run = ap.simulate(system, start, steady, 15.0, torque=law, progress=False)
-    names = [system.tree.velocity_names[k] for k in system.manifold.positions]
+    names = [system.tree.velocity_names[k] for k in system.map.positions]
     left = dict(zip(names, deviation(system, system.start, steady, 15.0, run.q[-1]), strict=True))
     assert abs(left["body_vy"]) < 5e-3
     assert abs(left["body_w"]) < 5e-3

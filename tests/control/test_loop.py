@@ -5,13 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from appell.control.cabinet.faults import Faults, Injection
-from appell.control.loop.reference import Reference
-from appell.control.loop.repeater import first_difference, replay
-from appell.control.loop.startup import index_search
-from appell.control.loop.states import TRANSITIONS, Fault, State, Trigger
-from appell.control.loop.supervisor import Policy
 from appell.errors import ArgumentError
+from appell.hardware.cabinet.simulated import Faults, Injection
+from appell.hardware.loop.reference import Reference
+from appell.hardware.loop.repeater import first_difference, replay
+from appell.hardware.loop.startup import index_search
+from appell.hardware.loop.supervisor import TRANSITIONS, Fault, Policy, State, Trigger
 from appell.motion import Record
 from control_motion import START, Swing
 

@@ -9,7 +9,9 @@ import pytest
 
 import appell as ap
 from appell.algebra.scalar import atan2, cos, sin
-from appell.control import (
+from appell.describe.legs import Angle, disc
+from appell.errors import ArgumentError
+from appell.hardware import (
     Fault,
     Faults,
     Injection,
@@ -26,11 +28,8 @@ from appell.control import (
     standard_plant,
     standard_servo,
 )
-from appell.control.loop.startup import coordinates_at
-from appell.describe.legs import Angle, disc
-from appell.errors import ArgumentError
-from appell.model.actuator import Actuator
-from appell.model.friction import Friction
+from appell.hardware.loop.startup import coordinates_at
+from appell.model.actuator import Actuator, Friction
 from appell.motion import Ramp, Record
 
 MECHANISMS = ("five-bar", "delta", "agile-wrist", "three-rrr", "stewart-gough")

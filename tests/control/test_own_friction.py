@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import appell as ap
-from appell.control import Controller, Design, Plant, Reference, Rig, closed_loop, critical, linearize
+from appell.control import Controller, Design, critical, linearize
 from appell.describe.legs import disc
-from appell.model.actuator import Actuator
-from appell.model.friction import Friction
+from appell.hardware import Plant, Reference, Rig, closed_loop
+from appell.model.actuator import Actuator, Friction
 from appell.model.variations import with_masses, with_stiction, without_friction
 from appell.motion import Ramp
 from control_motion import Swing, driven
@@ -123,8 +123,16 @@ def test_linear_systems_have_the_robots_viscous_friction(rough):
 @pytest.mark.parametrize(
     ("make", "words"),
     [
-        (lambda: ap.load("puma", base="floating"), "joint '.*' of robot 'puma' is floating"),
-        (lambda: ap.load("puma", base="spherical"), "joint '.*' of robot 'puma' is spherical"),
+        pytest.param(
+            lambda: ap.load("puma", base="floating"),
+            "joint '.*' of robot 'puma' is floating",
+            marks=pytest.mark.warns("massless"),
+        ),
+        pytest.param(
+            lambda: ap.load("puma", base="spherical"),
+            "joint '.*' of robot 'puma' is spherical",
+            marks=pytest.mark.warns("massless"),
+        ),
         (lambda: ap.load("puma").with_free("link3"), "robot 'puma' has free inertial parameters, of link3"),
         (lambda: ap.load("delta").with_free("platform"), "mechanism 'delta' has free inertial parameters, of platform"),
     ],

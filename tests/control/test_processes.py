@@ -14,15 +14,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from appell.control.cabinet.puma600 import puma_600
-from appell.control.cabinet.server import serve
-from appell.control.cabinet.shared import RemoteCabinet, SharedPage, default_path, monotonic
-from appell.control.cabinet.simulated import SimulatedCabinet
-from appell.control.clock import MonotonicClock, VirtualClock, real_time
-from appell.control.loop.states import State
 from appell.errors import AppellError, ArgumentError
-from appell.lab.bench.latency import Latency, measure_latency
+from appell.hardware.cabinet.generic import puma_600
+from appell.hardware.cabinet.server import serve
+from appell.hardware.cabinet.shared import RemoteCabinet, SharedPage, default_path, monotonic
+from appell.hardware.cabinet.simulated import SimulatedCabinet
+from appell.hardware.clock import MonotonicClock, VirtualClock, real_time
+from appell.hardware.loop.supervisor import State
 from appell.motion import Record
+from appell_lab.bench.latency import Latency, measure_latency
 from control_motion import START
 
 HEARTBEAT = 0.5  # s; long, because test machines are busy and may hold a living loop up

@@ -10,9 +10,9 @@ from typer.testing import CliRunner
 
 import appell as ap
 from appell.cli.main import app
-from appell.control import PERFECT, Imperfections, Reference, Rig, recorded, recorded_path
 from appell.errors import ArgumentError, DescriptionError, SimulationError
-from appell.model.friction import Friction
+from appell.hardware import PERFECT, Imperfections, Reference, Rig, recorded, recorded_path
+from appell.model.actuator import Friction
 from appell.model.variations import with_masses
 from appell.motion import Ramp, Record, Spline
 from control_motion import START

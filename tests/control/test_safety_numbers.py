@@ -5,14 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from appell.control.cabinet.faults import Injection
-from appell.control.cabinet.generic import wiring_of
-from appell.control.cabinet.simulated import Imperfections, SimulatedCabinet
-from appell.control.clock import VirtualClock
-from appell.control.loop.supervisor import Policy
-from appell.control.loop.task import standard_plant
 from appell.describe.load import load
 from appell.errors import ArgumentError
+from appell.hardware.cabinet.generic import wiring_of
+from appell.hardware.cabinet.simulated import Imperfections, Injection, SimulatedCabinet
+from appell.hardware.clock import VirtualClock
+from appell.hardware.loop.supervisor import Policy
+from appell.hardware.loop.task import standard_plant
 
 BAD = (float("nan"), float("inf"), -1.0, "soon", None, True)
 

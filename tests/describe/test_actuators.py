@@ -17,11 +17,10 @@ from appell.describe.load import load, load_text
 from appell.describe.write import to_toml, to_urdf
 from appell.dynamics import Dynamics
 from appell.errors import DescriptionError, ModelError, ModelWarning
-from appell.model.actuator import IDEAL, Actuator
-from appell.model.friction import Friction
+from appell.model.actuator import IDEAL, Actuator, Friction
 from appell.model.joints import Revolute, Spherical
 from appell.model.robot import Mimic, Robot
-from oracle import Oracle, relative_error
+from appell_lab.judges.oracle import Oracle, relative_error
 from robots import random_motion, random_tree
 
 LINK = '[[link]]\nname = "arm"\njoint = "revolute"\nmass = 1\ninertia = [1, 1, 1]\n'

@@ -7,7 +7,7 @@ import time
 import pytest
 
 from appell.describe.load import load_text
-from appell.describe.toml_lines import lines_of
+from appell.describe.toml.lines import lines_of
 from appell.errors import DescriptionError
 
 URDF = """<robot name="r">

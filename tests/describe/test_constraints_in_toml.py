@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import appell as ap
-from appell.model.constrained import ConstrainedRobot
+from appell.model.robot import ConstrainedRobot
 
 FOUR_BAR = """
 name = "fourbar"

@@ -13,7 +13,7 @@ import pytest
 import appell as ap
 from appell.describe.convert import convert
 from appell.errors import ArgumentError, DescriptionError, ModelError
-from appell.lab.judges.mujoco_terms import full_matrix
+from appell_lab.judges.mujoco_terms import full_matrix
 from mjcf_texts import HONOURED
 
 pytestmark = pytest.mark.filterwarnings("ignore::appell.errors.ModelWarning")
@@ -78,7 +78,7 @@ def test_loops_go_between_toml_and_mjcf(tmp_path):
 
 def test_a_file_that_is_there_is_left_alone(tmp_path):
     (path := tmp_path / "a.toml").write_text("mine")
-    with pytest.raises(ArgumentError, match=r"(?s)is there already.*overwrite=True"):
+    with pytest.raises(ArgumentError, match=r"(?s)already exists.*overwrite=True"):
         convert("puma", path)
     assert path.read_text() == "mine"
     convert("puma", path, overwrite=True)
@@ -96,7 +96,7 @@ def test_a_target_that_cannot_be_written_is_named(target, problem, tmp_path):
 
 def test_a_directory_is_no_target(tmp_path):
     (tmp_path / "a.urdf").mkdir()
-    with pytest.raises(ArgumentError, match="is a directory"):
+    with pytest.raises(ArgumentError, match="is a folder"):
         convert("puma", tmp_path / "a.urdf", overwrite=True)
 
 

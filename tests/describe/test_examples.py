@@ -53,6 +53,7 @@ def test_robots_of_one_name_have_that_of_their_folder(folder):
     assert ap.load("two").name == "two_data"
 
 
+@pytest.mark.warns("massless")
 def test_the_posture_of_its_srdf_is_its_home(folder):
     names = ap.load("claw").coordinate_names
     assert dict(zip(names, ap.load("claw").start, strict=True)) == {"shoulder": 0.0, "elbow": 0.5, "left": 0.02}

@@ -28,6 +28,7 @@ def test_every_robot_of_the_zoo_is_whole_and_cites_its_source(robot):
     assert robot.source == f"the zoo's {robot.name}.toml"
 
 
+@pytest.mark.warns("massless")
 def test_a_robot_may_be_renamed_and_its_base_freed():
     assert load("pendulum", name="clock").name == "clock"
     assert load("puma", base="floating").nq == 13

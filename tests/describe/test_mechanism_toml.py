@@ -17,12 +17,10 @@ from appell.describe.write import to_toml, to_urdf
 from appell.describe.zoo.mechanisms import MECHANISMS
 from appell.dynamics import Dynamics
 from appell.errors import ArgumentError, DescriptionError, ModelError, ModelWarning
-from appell.model.actuator import Actuator
+from appell.model.actuator import Actuator, Friction
 from appell.model.body import Body
 from appell.model.frame import Frame
-from appell.model.friction import Friction
-from appell.model.mechanism import Mechanism
-from appell.model.mechanism_parts import LegJoint, MovingBody, Recipe
+from appell.model.mechanism import LegJoint, Mechanism, MovingBody, Recipe
 from robots import random_body, random_pose
 
 BODY = random_body(np.random.default_rng(0))

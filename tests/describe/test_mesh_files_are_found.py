@@ -49,6 +49,7 @@ def test_packages_are_parents_or_beside_parents(home):
     assert renamed == own  # a folder that was renamed still holds its meshes
 
 
+@pytest.mark.warns("massless")
 def test_folders_that_are_given_come_first(home):
     own, given = put(home / "ws/pkg/a.stl"), put(home / "given/pkg/a.stl")
     assert found("package://pkg/a.stl", home / "ws/pkg/urdf") == own
@@ -88,12 +89,14 @@ def test_what_is_not_there_is_kept_as_it_was_written(home, name):
     assert found(name, home) == name
 
 
+@pytest.mark.warns("massless")
 def test_a_robot_in_a_file_finds_its_meshes_beside_it(home):
     mesh = put(home / "meshes/a.stl")
     (home / "r.urdf").write_text(URDF.format("meshes/a.stl"))
     assert ap.load(home / "r.urdf", physical=False).visuals[0].file == mesh
 
 
+@pytest.mark.warns("massless")
 def test_robots_are_found_in_packages_too(home, monkeypatch):
     put(home / "ws/pkg/a.stl")
     (home / "ws/pkg/r.urdf").write_text(URDF.format("package://pkg/a.stl"))

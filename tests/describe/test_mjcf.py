@@ -11,8 +11,8 @@ import pytest
 import appell as ap
 from appell.describe.load import load, load_text
 from appell.errors import DescriptionError, ModelWarning
-from appell.lab.judges.mujoco_terms import differences, gaps
-from appell.lab.judges.random_mjcf import random_mjcf
+from appell_lab.judges.mujoco_terms import differences, gaps
+from appell_lab.judges.random_mjcf import random_mjcf
 from mjcf_texts import BODY, HONOURED, link, mjcf
 
 AGREE = 1e-12  # terms of a few bodies, each a sum of some hundred products of doubles

@@ -73,6 +73,7 @@ def test_accelerations_are_those_of_mujoco(pair, rng):
     np.testing.assert_allclose(states.a(q, v, data.qacc), ours, rtol=1e-10)
 
 
+@pytest.mark.warns("massless")
 def test_wrong_sizes_and_systems_are_named(pair):
     states = ap.MujocoStates(pair[0])
     with pytest.raises(ArgumentError, match=r"qpos has shape \(3,\)"):

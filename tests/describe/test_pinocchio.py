@@ -10,7 +10,7 @@ import pytest
 
 import appell as ap
 from answers import answer
-from oracle import Oracle, relative_error
+from appell_lab.judges.oracle import Oracle, relative_error
 from robots import example_cases, random_motion, random_trees, zoo
 
 EXACT = 1e-12

@@ -17,9 +17,8 @@ from appell.describe.load import load, load_text
 from appell.describe.rpy import is_exact, rpy_of
 from appell.describe.write import to_toml, to_urdf
 from appell.errors import ModelWarning
-from appell.model.actuator import Actuator
+from appell.model.actuator import Actuator, Friction
 from appell.model.frame import Frame
-from appell.model.friction import Friction
 from appell.model.limits import Limits
 from appell.model.robot import Joint, Robot
 from robots import example_urdfs, random_pose, random_tree, random_trees, zoo
@@ -53,6 +52,7 @@ def test_robots_read_from_urdf_come_back(name, format):
         assert written_and_read(robot, format) == robot
 
 
+@pytest.mark.warns("massless")
 @pytest.mark.parametrize("format", FORMATS)
 def test_all_that_a_robot_can_say_comes_back(format):
     rng = np.random.default_rng(3)

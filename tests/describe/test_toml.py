@@ -8,7 +8,7 @@ import pytest
 
 from appell.algebra.vector import Vec3
 from appell.describe.load import load_text
-from appell.describe.quantity import quantity
+from appell.describe.values import quantity
 from appell.errors import DescriptionError, ModelError
 from appell.model.limits import Limits
 from appell.model.robot import Mimic
@@ -51,6 +51,7 @@ def test_a_table_of_rows_with_base_tool_and_a_gripper_on_it():
     assert robot.joint("joint1").limits == Limits(upper=2.0)
 
 
+@pytest.mark.warns("massless")
 def test_a_root_with_a_mass_for_a_base_that_moves():
     text = 'name = "r"\n[root]\nname = "hull"\nmass = 3\ninertia = [1, 1, 1]\n' + LINK
     assert read(text).frame_names == ("arm", "hull")

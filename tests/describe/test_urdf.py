@@ -11,8 +11,7 @@ from appell.algebra.rotation import Pose
 from appell.algebra.vector import UNITS, Vec3
 from appell.describe.load import load_text
 from appell.errors import DescriptionError, ModelWarning
-from appell.model.actuator import Actuator
-from appell.model.friction import Friction
+from appell.model.actuator import Actuator, Friction
 from appell.model.joints import Continuous, Floating, Planar, Prismatic, Revolute, Spherical
 from appell.model.limits import Limits
 from appell.model.robot import Mimic
@@ -85,6 +84,7 @@ def test_mass_on_a_fixed_base_is_dropped_and_on_a_floating_one_it_moves():
     assert floating.link("a").body.mass == 2
 
 
+@pytest.mark.warns("massless")
 def test_a_link_without_inertial_is_missing_only_if_it_moves_and_carries_nothing():
     bare = '<link name="b"/>'
     assert read(link("a"), bare, joint("j", "a", "b")).missing == ("b",)
@@ -142,6 +142,7 @@ def test_half_written_options_count_as_not_written():
     assert (found.limits, found.actuator) == (Limits(), Actuator())
 
 
+@pytest.mark.warns("<visual>")
 def test_tags_without_meaning_for_motion_are_passed_over():
     noise = '<material name="m"/><gazebo><plugin x="nan"/></gazebo><transmission name="t"/><vendor:x/><!-- no -->'
     visual = '<link name="b"><visual><origin xyz="bad"/></visual><collision/><inertial>' + BOX + "</inertial></link>"

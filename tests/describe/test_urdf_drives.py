@@ -9,8 +9,7 @@ import pytest
 from appell.describe.load import load, load_text
 from appell.describe.write import to_urdf
 from appell.errors import DescriptionError, ModelError, ModelWarning
-from appell.model.actuator import IDEAL, Actuator
-from appell.model.friction import Friction
+from appell.model.actuator import IDEAL, Actuator, Friction
 from robots import random_tree
 
 BODY = '<inertial><mass value="1"/><inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial>'

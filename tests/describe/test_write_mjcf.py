@@ -8,7 +8,7 @@ import pytest
 
 import appell as ap
 from appell.errors import ModelError, ModelWarning
-from appell.lab.judges.mujoco_terms import differences, gaps
+from appell_lab.judges.mujoco_terms import differences, gaps
 from robots import random_tree
 
 pytestmark = pytest.mark.filterwarnings("ignore::appell.errors.ModelWarning")

@@ -59,6 +59,7 @@ def test_only_the_columns_that_are_kept_are_computed():
     np.testing.assert_allclose(dyn.base_regressor(*motions(dyn.system, 5)), whole[..., kept], atol=atol)
 
 
+@pytest.mark.warns("massless")
 def test_a_free_base_keeps_its_ten_parameters():
     robot = ap.load("puma", base="floating")
     assert [parameter.owner for parameter in ap.Dynamics(robot).base_parameters].count(robot.links[0].name) == 10

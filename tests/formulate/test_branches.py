@@ -6,11 +6,10 @@ import numpy as np
 import pytest
 
 from appell.describe.load import load
-from appell.formulate.methods import INVERSE_DYNAMICS, MASS_MATRIX
-from appell.formulate.shafei.assembly import inverse_dynamics, mass_matrix
-from appell.formulate.shafei.branches import branches
+from appell.formulate.formulations import INVERSE_DYNAMICS, MASS_MATRIX
+from appell.formulate.shafei import branches, inverse_dynamics, mass_matrix
 from appell.formulate.tree import Tree
-from oracle import relative_error
+from appell_lab.judges.oracle import relative_error
 from robots import random_motion, random_tree
 
 

@@ -7,14 +7,22 @@ import pytest
 
 from appell.describe.load import load
 from appell.dynamics import Dynamics
-from appell.formulate.methods import INVERSE_DYNAMICS, MASS_MATRIX
-from appell.formulate.shafei.assembly import assembled_matrix, assembled_vector, branch_equations
-from appell.formulate.shafei.branches import branches
-from appell.formulate.shafei.chain import chain, rate, split, swing
-from appell.formulate.shafei.compound import Compound
-from appell.formulate.shafei.right_side import spins, velocity_gains
+from appell.formulate.formulations import INVERSE_DYNAMICS, MASS_MATRIX
+from appell.formulate.shafei import (
+    Compound,
+    assembled_matrix,
+    assembled_vector,
+    branch_equations,
+    branches,
+    chain,
+    rate,
+    spins,
+    split,
+    swing,
+    velocity_gains,
+)
 from appell.formulate.tree import Tree
-from oracle import relative_error
+from appell_lab.judges.oracle import relative_error
 from robots import ONE_AXIS, random_motion, random_tree
 
 TREE10 = load("tree10")

@@ -15,7 +15,7 @@ from appell.errors import ModelError, ModelWarning
 from appell.formulate.formulations import FORMULATIONS
 from appell.model import shapes
 from appell.model.body import second_of
-from oracle import Oracle, relative_error
+from appell_lab.judges.oracle import Oracle, relative_error
 from robots import random_motion, random_tree
 
 TOLERANCE = 1e-11

@@ -5,9 +5,9 @@ from functools import lru_cache
 import numpy as np
 
 import appell as ap
-from appell.control import Rig
+from appell.hardware import Rig
 from appell.identify import MotionBounds, ParameterMotion, TrackingLaw, excite, process, seek
-from appell.lab.papers.identification import LIMITS, NOISY, PERIOD, guess, real, sought
+from appell_lab.papers.identification import LIMITS, NOISY, PERIOD, guess, real, sought
 
 
 @lru_cache

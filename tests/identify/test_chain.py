@@ -6,7 +6,7 @@ from typer.testing import CliRunner
 
 import appell as ap
 from appell.cli.main import app
-from appell.control.loop.summary import last_motion
+from appell.hardware.loop.summary import last_motion
 
 
 def command(*arguments):
@@ -42,8 +42,9 @@ def test_a_planned_motion_is_run_identified_and_run_again_with_what_was_found(na
 def test_a_motion_planned_for_the_puma_can_be_run_on_its_cabinet(tmp_path):
     """Its ranges are the cabinet's, since the papers' lines leave them; a plan keeps to them all the same."""
     plan = tmp_path / "plan.csv"
-    command("excite", "puma", "--output", plan, "--friction", "--starts", 1, "--iterations", 5, "--duration", 6)
-    wiring = ap.control.wiring_of(ap.load("puma"))
+    options = ("--cabinet", "--friction", "--starts", 1, "--iterations", 5, "--duration", 6)
+    command("excite", "puma", "--output", plan, *options)
+    wiring = ap.hardware.wiring_of(ap.load("puma"))
     q = ap.Record.read(plan).q
     assert (q > wiring.column("lower")).all()
     assert (q < wiring.column("upper")).all()

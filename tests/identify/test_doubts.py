@@ -7,8 +7,8 @@ from typer.testing import CliRunner
 import appell as ap
 from appell.cli.main import app
 from appell.identify import LeastSquares, process, seek, split, torque_doubts
-from appell.lab.campaigns.iiwa import Case, described, urdf
 from appell.motion import Record, measured
+from appell_lab.campaigns.iiwa import Case, described, urdf
 
 CASE = Case("strong", "middle", 1)
 

@@ -7,7 +7,7 @@ import appell as ap
 from appell.identify import MotionBounds, excite, quality, seek
 from appell.identify.excitation.bounds import envelope
 from appell.identify.excitation.problem import Problem
-from appell.lab.papers.identification import LIMITS, random_spline
+from appell_lab.papers.identification import LIMITS, random_spline
 
 
 def small_problem(system=None, **extra):
@@ -162,8 +162,8 @@ def test_a_floating_base_has_no_series_of_sines():
         ("--duration", "nan", "--duration, in s, is nan"),
         ("--duration", "-1", "--duration, in s, is -1"),
         ("--duration", "1e300", "too many rows"),
-        ("--rate", "0", "--rate, in rows a second, is 0"),
-        ("--rate", "nan", "--rate, in rows a second, is nan"),
+        ("--rate", "0", "--rate, in rows per second, is 0"),
+        ("--rate", "nan", "--rate, in rows per second, is nan"),
         ("--range", "inf", "--range is inf"),
         ("--velocity", "nan", "velocity limit nan"),
         ("--starts", "0", "starts is 0"),

@@ -66,7 +66,7 @@ def test_a_written_log_reads_back_and_nothing_is_written_over(tmp_path):
         again = read_log(tmp_path / name)
         np.testing.assert_array_equal(again.data, log.data)
         assert "v" not in again
-        with pytest.raises(ap.ArgumentError, match="nothing is written over"):
+        with pytest.raises(ap.ArgumentError, match="already exists"):
             log.write(tmp_path / name)
 
 

@@ -9,8 +9,8 @@ from appell.algebra.vector import Vec3
 from appell.identify import PhysicallyConsistent, flaws, process, seek, split
 from appell.identify.estimators.nearest import Description, nearest_physical
 from appell.identify.estimators.physical import description
-from appell.lab.campaigns.iiwa import EXCITATIONS, LINKS, NOISE, Case, described, identified
 from appell.model.body import Body, Inertia
+from appell_lab.campaigns.iiwa import EXCITATIONS, LINKS, NOISE, Case, described, identified
 
 MASSES = np.array([link[0] for link in LINKS])
 

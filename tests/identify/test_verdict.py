@@ -20,7 +20,7 @@ from appell.identify import (
     seek,
     split,
 )
-from appell.lab.papers.identification import DEAD_ZONE, WIDTH, guess
+from appell_lab.papers.identification import DEAD_ZONE, WIDTH, guess
 from identify.records import clean, motion, processed, puma, recorded
 
 
@@ -56,7 +56,7 @@ def test_the_reports_hold_the_same_tables(verdict, tmp_path):
     assert (tmp_path / "report.html").read_text(encoding="utf-8") == page
     assert "data:image/png;base64," in page
     assert "least squares, qr" in page
-    with pytest.raises(ap.ArgumentError, match="not written over"):
+    with pytest.raises(ap.ArgumentError, match="already exists"):
         verdict.to_html(tmp_path / "report.html")
 
 
@@ -114,13 +114,13 @@ def test_the_exported_robot_predicts_what_the_fit_predicts(verdict, tmp_path, su
     held = motion(processed(2, 1))
     tau = ap.Dynamics(robot, friction=True, rotors=True).inverse_dynamics(*held)
     np.testing.assert_allclose(tau, consistent.predict(*held), rtol=1e-9, atol=1e-9 * np.abs(tau).max())
-    with pytest.raises(ap.ArgumentError, match="nothing is written over"):
+    with pytest.raises(ap.ArgumentError, match="already exists"):
         export(consistent, path)
     assert export(consistent, path, overwrite=True, name="again").name == ap.load(path).name == "again"
 
 
 def test_a_file_that_is_no_robot_file_is_refused(verdict, tmp_path):
-    with pytest.raises(ap.ArgumentError, match="no robot file"):
+    with pytest.raises(ap.ArgumentError, match="ending is not supported"):
         export(verdict.judgements[1].estimator, tmp_path / "found.txt")
 
 
@@ -259,7 +259,7 @@ def test_the_command_identifies_a_log_and_writes_a_report_and_a_robot(tmp_path):
     assert "# Identification of puma" in (tmp_path / "report.md").read_text(encoding="utf-8")
     again = CliRunner().invoke(app, arguments + outputs)
     assert again.exit_code == 1
-    assert "nothing is written over" in again.output
+    assert "already exists" in again.output
     wrong = CliRunner().invoke(app, [*arguments, "--units", "tau"])
     assert wrong.exit_code == 1
     assert "name=value" in wrong.output

@@ -5,8 +5,8 @@ import pytest
 
 import appell as ap
 from appell.identify import LeastSquares, PhysicallyConsistent, export, identified_system, judge, process, seek, split
-from appell.lab.campaigns.iiwa import Case, described
 from appell.motion import Record
+from appell_lab.campaigns.iiwa import Case, described
 
 ARM = ap.load("planar-2r")
 SMOOTH = np.array([0.1, 0.02])

@@ -7,6 +7,7 @@ import gc
 import multiprocessing
 import pickle
 import weakref
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -15,10 +16,13 @@ import pytest
 
 import appell as ap
 from appell.describe.zoo.mechanisms import delta as make_delta
-from oracle import REFERENCES, Oracle
+from appell.model.system import System
+from appell_lab.judges.oracle import Oracle
+from constrained_cases import constrained
 from robots import random_tree
 
 LOCAL_WORLD_ALIGNED = "LOCAL_WORLD_ALIGNED"
+REFERENCES = ("LOCAL", "WORLD", LOCAL_WORLD_ALIGNED)
 KINDS = {"pose": 1, "jacobian": 1, "jacobian_rate": 2, "velocity": 2, "acceleration": 3}  # arrays they take
 
 
@@ -28,7 +32,7 @@ def test_frames_move_as_pinocchio_says(seed, reference):
     robot = random_tree(seed, 6, base=("fixed", "floating", "planar")[seed])
     judge, rng = Oracle(robot), np.random.default_rng(seed)
     q, (v, a) = robot.random_configuration(rng), rng.normal(size=(2, robot.nv))
-    frame, dyn, axes = robot.frames[0].name, ap.Dynamics(robot), REFERENCES[reference]
+    frame, dyn, axes = robot.frames[0].name, ap.Dynamics(robot), getattr(pin, reference)
     pin.forwardKinematics(judge.model, judge.data, judge.q(q), judge.G @ v, judge.G @ a)
     pin.updateFramePlacements(judge.model, judge.data)
     number = judge.model.getFrameId(frame)
@@ -77,6 +81,96 @@ def test_a_name_gives_the_function_and_arrays_its_value(kind, arrays):
         np.testing.assert_array_equal(ask(frame, "WORLD", *at), ask(frame, "WORLD")(*at))
         with pytest.raises(ap.ArgumentError, match=r"no reference 'WRLD'\. Did you mean 'WORLD'"):
             ask(frame, "WRLD")
+
+
+# ---- prescribed motions and turning planes
+
+
+def driven_five_bar() -> System:
+    base = constrained("five-bar")
+    motor = ap.Prescribed(ap.Gear({base.tree.velocity_names[0]: 1.0}, base.start[0]), name="motor")
+    return base.tree.with_loops(*base.constraints, motor, home=base.start)
+
+
+def driven_puma() -> System:
+    arm = ap.load("puma")
+    return arm.with_loops(
+        *(ap.Prescribed(ap.Gear({arm.velocity_names[k]: ratio}), name=f"motor{k}") for k, ratio in ((1, 1.0), (3, 0.5)))
+    )
+
+
+def disk_on_a_turning_plane() -> System:
+    base = constrained("rolling-disk")
+    (row,) = base.constraints
+    return base.tree.with_loops(replace(row, turning=0.7), home=base.start)
+
+
+RHEONOMIC: dict[str, Callable[[], System]] = {
+    "a five-bar with a prescribed crank": driven_five_bar,
+    "an arm with two prescribed joints": driven_puma,
+    "a ball on a turning plane": lambda: constrained("ball-on-turntable"),
+    "a disk on a turning plane": disk_on_a_turning_plane,
+}
+
+
+class Motion:
+    """q, v, a and the prescribed values of a motion about t = 0, with constant accelerations a and s̈."""
+
+    def __init__(self, dyn: ap.Dynamics, rng: np.random.Generator):
+        system = dyn.system
+        self.rate, self.q = dyn.coordinate_rate, system.start
+        self.v, self.a = rng.normal(size=(2, system.nv))
+        self.s = rng.normal(size=(len(system.prescribed), 3)) * (0.0, 1.0, 1.0)  # s = 0 where the loops are closed
+
+    def given(self, t: float) -> list[np.ndarray]:
+        """(s, ṡ, s̈) of every motion, as the last argument of functions; no argument if no motion is prescribed."""
+        s, rate, gain = self.s.T
+        moved = np.stack([s + rate * t + gain * t * t / 2, rate + gain * t, gain], axis=-1)
+        return [moved.ravel()] if moved.size else []
+
+    def velocity(self, t: float) -> np.ndarray:
+        return self.v + self.a * t
+
+    def configuration(self, t: float) -> np.ndarray:
+        """q(t) by one step of the classical Runge-Kutta method, with an error of the order of t⁵."""
+
+        def slope(time, change):
+            return self.rate(self.q + change, self.velocity(time), *self.given(time))
+
+        first = slope(0.0, 0.0 * self.q)
+        second = slope(t / 2, first * t / 2)
+        third = slope(t / 2, second * t / 2)
+        return self.q + t / 6 * (first + 2 * second + 2 * third + slope(t, third * t))
+
+
+@pytest.mark.parametrize("reference", REFERENCES)
+@pytest.mark.parametrize("make", RHEONOMIC.values(), ids=RHEONOMIC)
+def test_rates_of_frames_agree_with_finite_differences_of_a_motion_that_depends_on_time(make, reference):
+    system = make()
+    dyn, frame, step = ap.Dynamics(system), system.frame_names[-1], 2e-5
+    motion = Motion(dyn, np.random.default_rng(2))
+    J, V = dyn.jacobian(frame, reference), dyn.velocity(frame, reference)
+
+    def change(value):
+        return (value(step) - value(-step)) / (2 * step)  # error of the order of step²
+
+    jacobian_rate = change(lambda t: J(motion.configuration(t), *motion.given(t)))
+    found = dyn.jacobian_rate(frame, reference)(motion.q, motion.v, *motion.given(0.0))
+    np.testing.assert_allclose(found, jacobian_rate, rtol=1e-6, atol=1e-6)
+    acceleration = change(lambda t: V(motion.configuration(t), motion.velocity(t), *motion.given(t)))
+    found = dyn.acceleration(frame, reference)(motion.q, motion.v, motion.a, *motion.given(0.0))
+    np.testing.assert_allclose(found, acceleration, rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("make", RHEONOMIC.values(), ids=RHEONOMIC)
+def test_velocities_agree_with_finite_differences_of_poses_in_a_motion_that_depends_on_time(make):
+    system = make()
+    dyn, frame, step = ap.Dynamics(system), system.frame_names[-1], 2e-5
+    motion = Motion(dyn, np.random.default_rng(2))
+    pose = dyn.pose(frame)
+    places = [pose(motion.configuration(t), *motion.given(t))[:3, 3] for t in (-step, step)]
+    V = dyn.velocity(frame, LOCAL_WORLD_ALIGNED)(motion.q, motion.v, *motion.given(0.0))
+    np.testing.assert_allclose(V[:3], (places[1] - places[0]) / (2 * step), rtol=1e-6, atol=1e-6)
 
 
 # ---- who keeps them

@@ -229,8 +229,8 @@ def test_a_wrench_on_a_frame_works_through_the_jacobian(bare, motion, reference)
 def test_points_move_as_the_jacobian_and_its_rate_say(bare, motion):
     """Contact asks the equations for points; frames give the same by another way."""
     from appell.compile.function import Function
-    from appell.compile.tape import Array
-    from appell.compile.trace import trace
+    from appell.compile.tape.tape import Array
+    from appell.compile.tape.trace import trace
 
     q, v, _ = motion
     frame, dyn = bare.frame(bare.frame_names[-1]), Dynamics(bare)

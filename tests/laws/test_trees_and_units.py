@@ -12,10 +12,9 @@ from appell.algebra.vector import Vec3
 from appell.describe.assemble import FramePart, Part, assemble
 from appell.describe.flaws import Flaws
 from appell.dynamics import Dynamics
-from appell.model.actuator import Actuator
+from appell.model.actuator import Actuator, Friction
 from appell.model.body import Body
 from appell.model.frame import Frame
-from appell.model.friction import Friction
 from appell.model.joints import Revolute
 from appell.model.robot import Joint, Link, Robot
 from robots import random_body, random_motion, random_pose, random_tree, random_trees, zoo

@@ -239,7 +239,6 @@ def test_a_member_that_blows_up_ends_where_it_was_finite():
         ({"observation": 3}, "observation is 3"),
         ({"reset": lambda rng: [0.0, 0.0]}, "reset gave"),
         ({"reset": lambda rng: ([0.0, np.nan], [0.0, 0.0])}, "not finite"),
-        ({"walls": 1}, "no option 'walls'"),
         ({"method": "leapfrog"}, "no method 'leapfrog'"),
     ],
 )

@@ -12,7 +12,8 @@ import appell as ap
 PENDULUM = ap.load("pendulum")
 BALL = ap.Builder("ball", base="floating", root="ball").root_body(1.0, (0, 0, 0), (0.1, 0.1, 0.1)).build()
 
-TURNING = ap.load("puma", base="floating")
+with pytest.warns(ap.ModelWarning, match="massless"):
+    TURNING = ap.load("puma", base="floating")
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import pinocchio as pin
 import pytest
 
 import appell as ap
-from oracle import Oracle
+from appell_lab.judges.oracle import Oracle
 from robots import random_tree, random_trees
 
 
@@ -23,6 +23,7 @@ def test_limits_are_arrays_in_the_order_of_q_and_tau():
     assert "lower" in str(limits)
 
 
+@pytest.mark.warns("massless")
 def test_what_is_not_known_is_infinite():
     limits = ap.load("puma", base="floating").limits
     np.testing.assert_array_equal(limits.upper[:7], np.inf)
@@ -82,6 +83,7 @@ def test_the_difference_is_pinocchios(seed):
     np.testing.assert_allclose(judge.G @ robot.difference(q0, q1), theirs, atol=1e-11)
 
 
+@pytest.mark.warns("massless")
 def test_small_and_half_turns_keep_their_digits():
     body = ap.load("puma", base="floating")
     for size in (1e-12, 1e-6, 1e-3, 3.0, np.pi - 1e-9):
@@ -91,6 +93,7 @@ def test_small_and_half_turns_keep_their_digits():
         np.testing.assert_allclose(body.difference(q, body.integrate(q, step))[:6], step[:6], rtol=1e-7, atol=1e-15)
 
 
+@pytest.mark.warns("massless")
 @pytest.mark.parametrize("size", [1e-200, 3.0, 1e200])
 def test_quaternions_of_any_length_lead_to_the_same_place(size):
     robot = ap.load("puma", base="floating")

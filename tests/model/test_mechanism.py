@@ -12,12 +12,10 @@ from appell.describe.planar_leg import Links
 from appell.describe.zoo.mechanisms import agile_wrist, delta, five_bar, stewart_gough, three_rrr
 from appell.dynamics import Dynamics
 from appell.errors import AppellError, ArgumentError, ModelError, ModelWarning, TraceError
+from appell.kinematics.mechanisms import check_pose, condition, workspace
 from appell.model.body import Body
-from appell.model.mechanism import Mechanism
-from appell.model.mechanism_parts import LegJoint, MovingBody
-from appell.motion.mechanisms.maps import workspace
-from appell.motion.mechanisms.pose_check import check_pose, condition
-from appell.motion.pictures.drawing import draw
+from appell.model.mechanism import LegJoint, Mechanism, MovingBody
+from appell.show.plot.drawing import draw
 
 SLIDER = [LegJoint("slide", lambda q: q[0], "m")]
 

@@ -10,9 +10,8 @@ import pytest
 from appell.algebra.vector import Vec3
 from appell.describe.load import load
 from appell.errors import ArgumentError, ModelError
-from appell.model.actuator import Actuator
+from appell.model.actuator import Actuator, Friction
 from appell.model.frame import Frame
-from appell.model.friction import Friction
 from appell.model.joints import Floating, Prismatic, Revolute
 from appell.model.robot import Joint, Link, Mimic, Robot
 from robots import random_body, random_motion, random_tree, random_trees

@@ -13,10 +13,9 @@ from appell.algebra.matrix import IDENTITY, Mat3
 from appell.algebra.rotation import Pose
 from appell.algebra.vector import UNITS, Vec3
 from appell.errors import ModelError, ModelWarning
-from appell.model.actuator import Actuator
+from appell.model.actuator import Actuator, Friction
 from appell.model.body import Body
 from appell.model.frame import Frame
-from appell.model.friction import Friction
 from appell.model.joints import Continuous, Floating, Planar, Revolute
 from appell.model.limits import Limits
 from appell.model.robot import Joint, Link, Mimic, Robot

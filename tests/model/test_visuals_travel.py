@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import appell as ap
-from appell.compile.content import content
+from appell.compile.cache.content_hash import content_hash
 from appell.errors import ArgumentError
 from appell.model.visual import Visual, VisualMesh
 from places import visual_places
@@ -52,11 +52,11 @@ def test_neither_equality_nor_digests_see_the_looks():
     bare = replace(robot, visuals=())
     assert bare == robot
     assert hash(bare) == hash(robot)
-    assert content(bare) == content(robot)
-    assert content(replace(robot, name="other")) != content(robot)
+    assert content_hash(bare) == content_hash(robot)
+    assert content_hash(replace(robot, name="other")) != content_hash(robot)
     solid = VisualMesh(np.zeros((3, 3)), np.zeros((1, 3), int))
     meshed = replace(robot, visuals=(Visual("a", "mesh", UNIT, triangles=solid),))
-    assert content(meshed) == content(robot)
+    assert content_hash(meshed) == content_hash(robot)
     assert pickle.loads(pickle.dumps(meshed)).visuals[0].triangles.vertices.shape == (3, 3)
 
 

@@ -9,8 +9,8 @@ import pinocchio as pin
 import pytest
 
 import appell as ap
-from appell.model.welding import welded
-from oracle import Oracle, relative_error, se3
+from appell.model.body import welded
+from appell_lab.judges.oracle import Oracle, relative_error, se3
 from robots import random_body, random_tree
 from systems import driven
 
@@ -115,7 +115,7 @@ def test_a_load_is_the_body_that_pinocchio_appends(seed):
     frame = robot.frames[0]
     loaded, judge = robot.with_payload(body, frame.name), Oracle(robot)
     inertia = pin.Inertia.FromDynamicParameters(np.array(body.parameters))
-    judge.model.appendBodyToJoint(judge.ids[frame.body], inertia, se3(frame.pose))
+    judge.model.appendBodyToJoint(judge.ids[frame.body], inertia, se3(pin, frame.pose))
     judge.data = judge.model.createData()
     q, (v, a) = robot.random_configuration(rng), rng.normal(size=(2, robot.nv))
     assert relative_error(ap.Dynamics(loaded).inverse_dynamics(q, v, a), judge.inverse_dynamics(q, v, a)) < EXACT

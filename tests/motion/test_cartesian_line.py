@@ -139,6 +139,7 @@ def test_limits_are_kept_by_whole_turns_or_the_joint_is_named():
         CartesianLine(puma(Limits(0.0, 2.8)), "tool", *line)
 
 
+@pytest.mark.warns("massless")
 def test_wrong_lines_are_refused_before_anything_is_computed():
     robot = load("puma")
     start, end, R = [0.6, 0.175, 0.25], [0.244, 0.527, 0.25], zyz(45, 60, 90)

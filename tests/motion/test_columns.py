@@ -70,7 +70,7 @@ def test_a_pattern_takes_numbers_or_names_and_says_what_it_did_not_find():
         measured(strange, NAMES, NAMES, patterns={"q": "enc"})
     with pytest.raises(ap.DescriptionError, match="a pattern is given for 'x'"):
         measured(strange, NAMES, NAMES, patterns={"x": "enc{}"})
-    with pytest.raises(ap.DescriptionError, match=r"no column 'q_joint_1'(.|\n)*--columns 'q=<name>{}'"):
+    with pytest.raises(ap.DescriptionError, match=r"no column 'q_joint_1'(.|\n)*patterns=\{'q': '<name>\{\}'\}"):
         measured(strange, NAMES, NAMES)
 
 

@@ -12,9 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from appell import ArgumentError, DescriptionError
-from appell.motion import Event, Record
+from appell.motion import Event, Record, record_files
 from appell.motion.curve import Curve, Piece
-from appell.motion.files import csv, formats
 
 SUFFIXES = ("csv", "npz", "parquet")
 printable = st.text(
@@ -89,10 +88,28 @@ def test_the_motion_between_samples_is_kept_by_npz(tmp_path):
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
+def test_every_format_keeps_what_made_a_record(tmp_path, suffix):
+    made_by = {
+        "robot": "puma",
+        "robot_hash": "9f86d081884c7d65",
+        "friction": True,
+        "rotors": False,
+        "method": "DOP853",
+        "tolerances": {"rtol": 1e-9, "atol": 1e-12},
+        "formulation": "gibbs-appell",
+        "version": "1.0",
+        "message": "reached the end, \u00bd s",
+        "limits": [None, 0.1, [1, 2]],
+    }
+    small(about=made_by).write(tmp_path / f"a.{suffix}")
+    assert Record.read(tmp_path / f"a.{suffix}").about == made_by
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
 def test_nothing_is_written_over_unasked(tmp_path, suffix):
     path = tmp_path / f"a.{suffix}"
     small().write(path)
-    with pytest.raises(ArgumentError, match="is there already"):
+    with pytest.raises(ArgumentError, match="already exists"):
         small(about={"x": 1}).write(path)
     assert Record.read(path).about == {}
     small(about={"x": 1}).write(path, overwrite=True)
@@ -106,7 +123,7 @@ def test_a_write_that_breaks_leaves_the_old_file_and_no_other(tmp_path, monkeypa
         file.write(b"t,q_a\n0.0,")
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(csv, "write", breaks)
+    monkeypatch.setitem(record_files.WRITERS, ".csv", breaks)
     with pytest.raises(ArgumentError, match="No space left"):
         small().write(tmp_path / "a.csv", overwrite=True)
     assert [path.name for path in tmp_path.iterdir()] == ["a.csv"]
@@ -116,9 +133,9 @@ def test_a_write_that_breaks_leaves_the_old_file_and_no_other(tmp_path, monkeypa
 def test_a_place_that_cannot_be_written_is_named(tmp_path):
     with pytest.raises(ArgumentError, match=re.escape(str(tmp_path / "none" / "a.csv"))):
         small().write(tmp_path / "none" / "a.csv")
-    with pytest.raises(ArgumentError, match=r"'a\.txt' is no file(.|\n)*\.csv, \.npz, \.parquet"):
+    with pytest.raises(ArgumentError, match=r"'a\.txt' cannot be written(.|\n)*\.csv, \.npz, \.parquet"):
         small().write(tmp_path / "a.txt")
-    with pytest.raises(ArgumentError, match=r"'a\.log' is no file"):
+    with pytest.raises(ArgumentError, match=r"'a\.log' cannot be written"):
         small().write(tmp_path / "a.log")
 
 
@@ -194,7 +211,7 @@ def test_archives_of_others_are_taken_by_column_or_told(tmp_path):
 
 def test_a_file_that_is_too_large_is_not_read(tmp_path, monkeypatch):
     small().write(tmp_path / "a.csv")
-    monkeypatch.setattr(formats, "LONGEST_TEXT", 10)
+    monkeypatch.setattr(record_files, "LARGEST_TEXT", 10)
     with pytest.raises(DescriptionError, match="larger than"):
         Record.read(tmp_path / "a.csv")
 

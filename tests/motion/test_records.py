@@ -7,7 +7,7 @@ import pytest
 
 from appell import ArgumentError, DescriptionError, Dynamics, load, simulate
 from appell.motion import Event, Interpolated, Record, Spline
-from appell.motion.titled import parse, titles
+from appell.motion.titles import parse, titles
 
 T = np.linspace(0.0, 1.0, 11)
 NAMES = ("shoulder", "elbow_2")
@@ -102,7 +102,7 @@ def test_pandas_and_xarray_have_every_column():
 def test_csv_is_written_under_the_name_people_look_for(tmp_path):
     arm().to_csv(tmp_path / "a.csv")
     np.testing.assert_array_equal(Record.read(tmp_path / "a.csv").data, arm().data)
-    with pytest.raises(ArgumentError, match="there already"):
+    with pytest.raises(ArgumentError, match="already exists"):
         arm().to_csv(tmp_path / "a.csv")
     arm().part(slice(0, 3)).to_csv(tmp_path / "a.csv", overwrite=True)
     assert len(Record.read(tmp_path / "a.csv")) == 3

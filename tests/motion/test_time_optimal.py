@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import scipy.sparse as sparse
@@ -61,10 +63,10 @@ def least_duration(fast, path, robot, intervals, velocity=np.inf, acceleration=n
     return float(2 * step * pace.sum() + slope @ (solved.x - here))
 
 
-def excess(fast, robot, velocity=np.inf, acceleration=np.inf, torque=np.inf):
+def excess(fast, dyn, velocity=np.inf, acceleration=np.inf, torque=np.inf):
     """How far any limit is passed at a hundred thousand instants."""
     q, v, a = fast(np.linspace(0.0, fast.duration, 100_001))
-    tau = Dynamics(robot).inverse_dynamics(q, v, a)
+    tau = dyn.inverse_dynamics(q, v, a)
     return max(float((np.abs(x) - limit).max()) for x, limit in ((v, velocity), (a, acceleration), (tau, torque)))
 
 
@@ -80,8 +82,8 @@ CASES = {
 def test_no_limit_is_passed_and_the_duration_is_that_of_a_fine_grid(case):
     make, limits = CASES[case]
     robot, path = load("puma"), make()
-    fast = time_optimal(path, robot, **limits)
-    assert excess(fast, robot, **limits) < 1e-6
+    fast = time_optimal(path, Dynamics(robot), **limits)
+    assert excess(fast, Dynamics(robot), **limits) < 1e-6
     assert fast.duration <= 1.01 * least_duration(fast, path, robot, 3000, **limits)
     q, v, _ = fast(np.array([0.0, fast.duration]))
     np.testing.assert_allclose(q, path(np.array([0.0, path.duration]))[0], atol=1e-9)
@@ -92,7 +94,7 @@ def test_a_quintic_spline_that_starts_without_acceleration_is_travelled_too():
     robot, path = load("puma"), random_spline(5)
     limits = {"torque": STRONG, "velocity": 2.0, "acceleration": 8.0}
     fast = time_optimal(path, robot, intervals=500, **limits)
-    assert excess(fast, robot, **limits) < 1e-6
+    assert excess(fast, Dynamics(robot, friction=True, rotors=True), **limits) < 1e-6
     assert fast.duration == pytest.approx(time_optimal(path, robot, intervals=2000, **limits).duration, rel=2e-3)
 
 
@@ -101,7 +103,7 @@ def test_a_straight_ramp_under_acceleration_limits_is_the_shortest_ramp():
     slow = Ramp(robot.start, robot.start + 0.5, 0.3, 0.5)
     fast = time_optimal(slow, robot, velocity=1.0, acceleration=2.0, torque=np.inf)
     assert fast.duration == pytest.approx(Ramp(robot.start, robot.start + 0.5, 1.0, 2.0).duration, rel=2e-3)
-    assert excess(fast, robot, velocity=1.0, acceleration=2.0) < 1e-6
+    assert excess(fast, Dynamics(robot), velocity=1.0, acceleration=2.0) < 1e-6
 
 
 def test_the_robots_own_limits_are_taken_if_none_are_given():
@@ -110,7 +112,7 @@ def test_the_robots_own_limits_are_taken_if_none_are_given():
     fast = time_optimal(slow, robot)
     torques = np.array([actuator.torque for actuator in robot.actuators])
     speeds = np.array([actuator.speed for actuator in robot.actuators])
-    assert excess(fast, robot, velocity=speeds, torque=torques) < 1e-6
+    assert excess(fast, Dynamics(robot, friction=True, rotors=True), velocity=speeds, torque=torques) < 1e-6
     assert fast.duration < 0.5 * slow.duration
 
 
@@ -122,7 +124,7 @@ def test_velocity_is_the_derivative_of_position_along_the_scaled_motion():
 
 
 def test_limits_that_exclude_the_path_name_the_joint_and_the_place():
-    robot, line = load("puma"), valera_line()
+    robot, line = Dynamics(load("puma")), valera_line()
     with pytest.raises(
         SimulationError,
         match=r"torque limit of 'joint2' excludes the path at its start: .* takes 56\.\d+, and the limit is 50",
@@ -150,7 +152,7 @@ def test_wrong_limits_are_named_before_anything_is_computed():
 
 def test_a_mechanism_is_as_fast_as_its_actuators_let_it():
     delta = load("delta").with_actuators(lambda name, own: ap.Actuator(torque=20.0, speed=3.0))
-    dyn = ap.Dynamics(delta)
+    dyn = ap.Dynamics(delta, friction=True, rotors=True)
     slow = Ramp(delta.start, delta.start + np.array([0.1, -0.05, 0.05]), 0.05, 0.2, names=delta.coordinate_names)
     fast = time_optimal(slow, delta)
     q, v, a = fast(fast.times(2001))
@@ -159,3 +161,49 @@ def test_a_mechanism_is_as_fast_as_its_actuators_let_it():
     assert speed < 3.0 * (1 + 1e-6)
     assert torque < 20.0 * (1 + 1e-6)
     assert max(speed / 3.0, torque / 20.0) > 0.99
+
+
+def rubbing(**friction):
+    """The PUMA with other friction; every value may be a function of the described one."""
+
+    def drive(name, own):
+        changed = {key: make(own.friction) for key, make in friction.items()}
+        return replace(own, friction=replace(own.friction, **changed))
+
+    return load("puma").with_actuators(drive)
+
+
+FRICTIONS = {
+    "as described": load("puma"),
+    "strong viscous": rubbing(viscous=lambda own: 10.0 * own.viscous),
+    "Stribeck": rubbing(static=lambda own: 1.5 * own.coulomb, stribeck=lambda own: 0.1),
+    "smooth": rubbing(width=lambda own: 0.05),
+    "offsets": load("puma").with_actuators(lambda name, own: replace(own, offset=0.5)),
+}
+
+
+@pytest.mark.parametrize("case", FRICTIONS)
+def test_a_robot_keeps_its_torque_limits_with_its_friction_and_touches_them(case):
+    robot = FRICTIONS[case]
+    dyn = Dynamics(robot, friction=True, rotors=True)
+    fast = time_optimal(random_spline(), robot, torque=STRONG, intervals=500)
+    assert excess(fast, dyn, torque=STRONG) < 1e-6
+    q, v, a = fast(np.linspace(0.0, fast.duration, 5001))
+    load = (np.abs(dyn.inverse_dynamics(q, v, a)) / STRONG).max(axis=1)
+    assert (load > 0.99).mean() > 0.7  # 0.8 without friction: a limit is met at one end of an interval
+
+
+def test_friction_and_rotors_make_the_fastest_motion_slower_and_can_be_switched_off():
+    robot, path, limits = load("puma"), random_spline(), {"torque": STRONG, "intervals": 300}
+    bare = time_optimal(path, robot, friction=False, rotors=False, **limits)
+    assert bare.duration == time_optimal(path, Dynamics(robot), **limits).duration
+    rotors = time_optimal(path, robot, friction=False, **limits)
+    both = time_optimal(path, robot, **limits)
+    assert both.duration == time_optimal(path, Dynamics(robot, friction=True, rotors=True), **limits).duration
+    assert bare.duration < rotors.duration < both.duration
+
+
+def test_a_path_on_which_friction_exceeds_the_torque_limit_is_refused():
+    robot = rubbing(coulomb=lambda own: 200.0)
+    with pytest.raises(SimulationError, match=r"torque limit of 'joint\d' excludes the path at .*: moving slowly"):
+        time_optimal(random_spline(), robot, torque=STRONG)

@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from appell.lab.papers import SECTIONS
-from appell.motion.pictures.flaws import flaws
+from appell_lab.judges.figure_flaws import flaws
+from appell_lab.papers import SECTIONS
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
@@ -98,7 +98,7 @@ def test_the_gallery_shows_all_chapters():
 
 
 def test_one_file_owns_the_style():
-    owner = "src/appell/motion/pictures/look.py"
+    owner = "src/appell/show/plot/look.py"
     foreign = re.compile(r"rcParams|rc_context|plt\.style|Figure\(fig|fontsize=[\d.\"']|color=\"(?:#|C\d|k\b|black)")
     for folder in ("src", "benchmarks", "docs", "examples"):
         for path in (ROOT / folder).rglob("*.py"):

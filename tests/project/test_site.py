@@ -8,8 +8,6 @@ import re
 from importlib import import_module
 from pathlib import Path
 
-import pytest
-
 import appell
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -37,10 +35,11 @@ def test_every_public_name_is_in_a_chapter_of_the_reference():
             assert id(value) in shown, name
 
 
-@pytest.mark.parametrize(("home", "name"), LISTED)
-def test_every_public_name_has_a_docstring(home, name):
-    value = getattr(import_module(home), name)
-    assert inspect.ismodule(value) or not callable(value) or (value.__doc__ or "").strip()
+def test_every_name_of_the_reference_has_a_docstring():
+    values = {name: getattr(import_module(home), name) for home, name in LISTED}
+    named = {name: value for name, value in values.items() if callable(value)}
+    generated = [name for name, value in named.items() if (value.__doc__ or f"{name}(").startswith(f"{name}(")]
+    assert generated == []  # a dataclass without a docstring gets its signature
 
 
 def test_a_docstring_becomes_restructured_text():

@@ -7,8 +7,8 @@ import pytest
 
 from answers import answer
 from appell.dynamics import Dynamics
-from appell.lab.bench.held_robots import FEET, standing
-from appell.lab.bench.subject import find
+from appell_lab.bench.held_robots import FEET, standing
+from appell_lab.bench.subject import find
 from constrained_cases import CASES
 
 EXACT = 1e-12  # of the largest entry; accelerations span 1e4, and the reference agrees with Pinocchio to 1e-15

@@ -17,6 +17,6 @@ def test_no_torque_is_asked_beyond_the_end(method, until):
         asked.append(t)
         return -0.1 * v
 
-    ap.simulate(ap.load("planar-2r"), until=until, start=-0.25, torque=torque, method=method)
+    ap.simulate(ap.load("planar-2r"), until=until, start=-0.25, torque=torque, solver=method)
     assert min(asked) >= -0.25
     assert max(asked) <= until

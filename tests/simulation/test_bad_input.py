@@ -125,9 +125,8 @@ def test_an_error_inside_the_torque_function_is_the_users_own(arm):
         ({"v0": [0.0, np.inf]}, "v0 holds a value that is not finite"),
         ({"until": -1.0}, "cannot last"),
         ({"until": np.nan}, "until, in s, is nan"),
-        ({"method": "euler"}, "no method 'euler'"),
-        ({"rtol": 0.0}, "rtol is 0.0"),
-        ({"speed": 1}, "no setting speed"),
+        ({"solver": "euler"}, "no method 'euler'"),
+        ({"solver": 1e-9}, "solver is 1e-09"),
     ],
 )
 def test_wrong_arguments_are_named(arm, given, message):
@@ -135,8 +134,13 @@ def test_wrong_arguments_are_named(arm, given, message):
         ap.simulate(arm, **given)
 
 
+def test_a_tolerance_of_zero_is_refused():
+    with pytest.raises(ap.ArgumentError, match=r"rtol is 0\.0"):
+        ap.Solver(rtol=0.0)
+
+
 def test_too_many_events_end_a_run_with_a_status_that_has_its_sentence(particle):
-    run = {"until": 50.0, "contacts": ap.Contact("all", ap.Plane()), "max_events": 5}
+    run = {"until": 50.0, "contacts": ap.Contact("all", ap.Plane()), "solver": ap.Solver(max_events=5)}
     motion = ap.simulate(particle, above(particle), **run)
     assert motion.status == Status.EVENTS.name
     assert Status[motion.status].sentence in motion.message
@@ -147,7 +151,7 @@ def test_too_many_events_end_a_run_with_a_status_that_has_its_sentence(particle)
 
 
 def test_too_many_steps_end_a_run(arm):
-    assert ap.simulate(arm, until=10.0, max_steps=7).status == Status.STEPS.name
+    assert ap.simulate(arm, until=10.0, solver=ap.Solver(max_steps=7)).status == Status.STEPS.name
 
 
 def test_a_motion_that_blows_up_is_a_status_and_not_a_hang(particle):

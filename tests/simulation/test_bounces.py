@@ -17,7 +17,7 @@ def test_a_lively_ball_bounces_as_often_as_it_must_and_rests_in_time(restitution
     start = robot.neutral
     start[2] = 1.0
     contact = ap.Contact("all", ap.Plane((0, 0, 1)), restitution)
-    motion = ap.simulate(ap.Dynamics(robot), start, until=100.0, contacts=contact, rest_speed=slowest)
+    motion = ap.simulate(ap.Dynamics(robot), start, until=100.0, contacts=contact, solver=ap.Solver(rest_speed=slowest))
     fall = np.sqrt(2.0 / G)
     bounces = int(np.ceil(np.log(slowest / (G * fall)) / np.log(restitution)))  # until they are slower than that
     assert len(motion.impacts) == bounces

@@ -7,9 +7,9 @@ from itertools import product
 import numpy as np
 import pytest
 
-from appell.simulation.blocks import PUSH, Block, solve_blocks
-from appell.simulation.complementarity import solve_complementarity
-from appell.simulation.impact import Touch, collide
+from appell.simulation.contact.blocks import PUSH, Block, solve_blocks
+from appell.simulation.contact.complementarity import solve_complementarity
+from appell.simulation.contact.impact import Touch, collide
 
 
 def by_enumeration(A, b):

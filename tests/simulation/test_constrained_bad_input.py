@@ -7,8 +7,8 @@ import pytest
 
 import appell as ap
 from appell.errors import ArgumentError
-from appell.lab.judges.plain_closures import constraints
 from appell.model.constraint import Gear, Prescribed
+from appell_lab.judges.plain_closures import constraints
 from constrained_cases import CASES, constrained, state, tree
 
 QUIET = {"progress": False}
@@ -95,5 +95,5 @@ def test_a_motion_that_stops_being_a_number_keeps_the_record():
         return (0.0, 0.0, 0.0) if t < 0.1 else (np.nan, 0.0, 0.0)
 
     with pytest.raises(ap.simulation.Interrupted, match="The motion of 'motor' gave") as told:
-        ap.simulate(driven(), until=1.0, prescribed={"motor": motor}, max_step=0.01, **QUIET)
+        ap.simulate(driven(), until=1.0, prescribed={"motor": motor}, solver=ap.Solver(max_step=0.01), **QUIET)
     assert told.value.record.t[-1] >= 0.05

@@ -10,17 +10,18 @@ import pytest
 from scipy.integrate import cumulative_simpson
 
 import appell as ap
-from appell.lab.judges.plain_closures import constraints
 from appell.model.constraint import Gear, Point, Prescribed, Rolling
 from appell.model.limits import NO_LIMITS
-from appell.simulation.contact import Contacts
+from appell.simulation.contact.contact import Contacts
+from appell.simulation.contact.geometry import Geometry
+from appell.simulation.contact.time_stepping import TimeStepping
 from appell.simulation.flow import FreeMotion
-from appell.simulation.geometry import Geometry
 from appell.simulation.inputs import Inputs
-from appell.simulation.time_stepping import TimeStepping
+from appell_lab.judges.plain_closures import constraints
 from constrained_cases import CASES, constrained, state, tree
 
-FINE = {"rtol": 1e-11, "atol": 1e-12, "progress": False}
+SOLVER = ap.Solver(rtol=1e-11, atol=1e-12)
+FINE = {"solver": SOLVER, "progress": False}
 
 
 def four_bar(actuators=None, limits=None, **how):
@@ -79,7 +80,7 @@ def test_a_five_bar_bounces_on_the_ground_as_the_closed_form_does():
     joints = ap.Dynamics(closed).joint_motion(closed.start, np.zeros(2), np.zeros(2))[0]
     loops, system = ap.Dynamics(constrained("five-bar")), constrained("five-bar")
     place = dict(zip(("left1", "right1", "left2", "right2"), joints, strict=True))
-    q0 = ap.motion.assemble(loops, [place[name] for name in system.coordinate_names])
+    q0 = ap.kinematics.assemble(loops, [place[name] for name in system.coordinate_names])
     pin = loops.pose("0/a")(q0)[:3, 3]
     np.testing.assert_allclose(pin[:2], closed.start, atol=1e-9)
     ground = ap.Plane((0.0, 1.0, 0.0), pin[1] - 0.05)
@@ -163,7 +164,7 @@ def test_energy_of_a_leg_is_lost_at_impacts_and_in_its_dampers_only():
     robot = leg()
     dyn = ap.Dynamics(robot, friction=True)
     ground = ap.Contact("front_foot", ap.Plane((0, 0, 1), 0.0), restitution=0.6)
-    run = ap.simulate(dyn, until=0.6, contacts=ground, **(FINE | {"max_step": 2e-3}))
+    run = ap.simulate(dyn, until=0.6, contacts=ground, **(FINE | {"solver": replace(SOLVER, max_step=2e-3)}))
     assert run.impacts
     edges = [0.0, *(event.time for event in run.events), 0.6]
     for start, end in pairwise(edges):
@@ -196,7 +197,7 @@ def test_a_rocker_bounces_off_its_stop():
 def test_friction_of_a_passive_joint_takes_its_power_and_holds_in_the_end(joint, F):
     """E + ∫ F |w| dt is constant while it moves; then nothing moves, and gravity is below what friction can hold."""
     robot = four_bar({joint: ap.Actuator(friction=ap.Friction(coulomb=F))}, actuated=["crank"])
-    run = ap.simulate(robot, until=3.0, **(FINE | {"max_step": 1e-3}))
+    run = ap.simulate(robot, until=3.0, **(FINE | {"solver": replace(SOLVER, max_step=1e-3)}))
     assert run.finished
     w = run["w"][:, robot.tree.velocity_names.index(joint)]
     lost = np.concatenate([[0.0], np.cumsum(0.5 * F * np.abs(w[1:] + w[:-1]) * np.diff(run.t))])
@@ -217,13 +218,15 @@ def test_a_driven_crank_leads_the_other_one_and_its_power_is_accounted_for():
     drive = Prescribed(Gear({"left1": 1.0}), name="motor")
     q0 = np.array(case["states"][0]["q"])
     robot = tree(case["model"]).with_loops(*constraints(case["model"]["closures"]), drive, home=q0 - [q0[0], 0, 0, 0])
-    start = ap.motion.assemble(robot, q0, prescribed=[q0[0], 0.0, 0.0])
+    start = ap.kinematics.assemble(robot, q0, prescribed=[q0[0], 0.0, 0.0])
 
     def motor(t):
         return q0[0] + 0.2 * np.sin(3 * t), 0.6 * np.cos(3 * t), -1.8 * np.sin(3 * t)
 
     dyn = ap.Dynamics(robot)
-    run = ap.simulate(dyn, start, [0.0], 1.0, prescribed={"motor": motor}, **(FINE | {"max_step": 1e-3}))
+    run = ap.simulate(
+        dyn, start, [0.0], 1.0, prescribed={"motor": motor}, **(FINE | {"solver": replace(SOLVER, max_step=1e-3)})
+    )
     s, ds, dds = motor(run.t)
     np.testing.assert_allclose(run["q_left1"], s, rtol=0, atol=1e-12)
     np.testing.assert_allclose(run["w_left1"], ds, rtol=0, atol=1e-11)
@@ -253,7 +256,7 @@ def test_a_linkage_that_is_driven_altogether_moves_as_its_loops_say():
     run = ap.simulate(robot, until=2.0, prescribed={"motor": lambda t: (3.0 * t, 3.0, 0.0)}, progress=False)
     free = constrained("fourbar-grashof")
     for k in range(0, len(run), 20):
-        np.testing.assert_allclose(ap.motion.assemble(free, run.q[k], hold="crank"), run.q[k], rtol=0, atol=1e-11)
+        np.testing.assert_allclose(ap.kinematics.assemble(free, run.q[k], hold="crank"), run.q[k], rtol=0, atol=1e-11)
         np.testing.assert_allclose(ap.Dynamics(free).tree_velocity(run.q[k], [3.0]), run["w"][k], rtol=0, atol=1e-10)
     np.testing.assert_allclose(run(1.7)[0][0], q0[0] + 5.1, atol=1e-7)
 

@@ -15,7 +15,7 @@ import appell as ap
 from appell.model.constraint import Rolling, Velocities
 from constrained_cases import CASES, constrained, independent_part
 
-FINE = {"rtol": 1e-12, "atol": 1e-12, "progress": False}
+FINE = {"solver": ap.Solver(rtol=1e-12, atol=1e-12), "progress": False}
 KEPT = 1e-12  # what the simulator promises of gaps, and of rates relative to speeds
 
 
@@ -35,7 +35,7 @@ def is_kept(dyn, record):
     """Gaps and rates of all rows are rounding, in every row of a record and between them."""
     between = np.linspace(record.t[0], record.t[-1], 101)
     for q in (record.q, record(between)[0]):
-        if dyn.system.manifold.holonomic:
+        if dyn.system.map.holonomic:
             assert np.abs(dyn.gap(q)).max() <= KEPT
     assert np.abs(dyn.row_rates(record.q, record["w"])).max() <= KEPT * max(1.0, np.abs(record["w"]).max())
     v = dyn.independent_velocity(record.q, record["w"])
@@ -114,7 +114,7 @@ def test_a_snakeboard_is_driven_by_its_rotor_and_wheels():
 def test_neither_energy_nor_constraints_drift_in_a_hundred_seconds(name):
     case, dyn = CASES[name], dynamics(name)
     start = case.get("trajectory", case)
-    run = ap.simulate(dyn, start["q0"], start["v0"], 100.0, rtol=1e-11, atol=1e-12, progress=False)
+    run = ap.simulate(dyn, start["q0"], start["v0"], 100.0, solver=ap.Solver(rtol=1e-11, atol=1e-12), progress=False)
     assert run.finished
     np.testing.assert_allclose(run.energy, run.energy[0], rtol=1e-8)
     assert np.abs(dyn.gap(run.q)).max() <= 1e-8
@@ -126,7 +126,9 @@ def test_every_method_keeps_its_order_under_projection(method):
     """A coarser method is as near to a fine run as its tolerance lets it be, and on the manifold all the same."""
     case, dyn = CASES["simulated-fourbar"], dynamics("simulated-fourbar")
     fine = ap.simulate(dyn, case["q0"], case["v0"], 0.3, **FINE)
-    run = ap.simulate(dyn, case["q0"], case["v0"], 0.3, method=method, rtol=1e-7, atol=1e-8, progress=False)
+    run = ap.simulate(
+        dyn, case["q0"], case["v0"], 0.3, solver=ap.Solver(method=method, rtol=1e-7, atol=1e-8), progress=False
+    )
     np.testing.assert_allclose(run.q[-1], fine.q[-1], rtol=0, atol=1e-4)
     is_kept(dyn, run)
 

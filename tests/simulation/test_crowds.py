@@ -7,11 +7,11 @@ import pytest
 
 import appell as ap
 from appell.simulation import Status
-from appell.simulation.contact import Contacts
+from appell.simulation.contact.contact import Contacts
+from appell.simulation.contact.geometry import Geometry
+from appell.simulation.contact.time_stepping import TimeStepping
 from appell.simulation.flow import FreeMotion
-from appell.simulation.geometry import Geometry
 from appell.simulation.inputs import Inputs
-from appell.simulation.time_stepping import TimeStepping
 from drops import KINDS, deepest, random_start, roomy_wall
 from free_bodies import free_body
 from robots import random_tree
@@ -170,7 +170,7 @@ def test_a_lively_ball_bounces_event_by_event_to_its_rest():
 def test_a_rod_that_jams_catches_or_is_stepped_through_its_paradox(mu, catches, monkeypatch):
     """Dragged with its tip ahead, no finite force keeps it from the floor (Painlevé); an impulse does."""
     if not catches:
-        monkeypatch.setattr("appell.simulation.reaction.catch", lambda *given: None)
+        monkeypatch.setattr("appell.simulation.events.reaction.catch", lambda *given: None)
     rod = free_body([(0, 0, -0.5), (0, 0, 0.5)], 1.0, (1 / 12, 1 / 12, 1e-3))
     q, lean = rod.neutral, 0.3
     q[2], q[3:7] = 0.5 * np.cos(lean), [0, np.sin(lean / 2), 0, np.cos(lean / 2)]
@@ -211,7 +211,7 @@ def test_a_run_that_all_but_stands_still_ends_by_name(method):
     """A torque that jumps at v = 0 holds a joint there by ever smaller steps."""
     builder = ap.Builder("slider", gravity=(0, 0, 0))
     builder.link("cart", ap.Prismatic((1, 0, 0)), mass=2.0, inertia=(1, 1, 1))
-    motion = ap.simulate(builder.build(), v0=[1.0], torque=lambda t, q, v: -10.0 * np.sign(v), method=method)
+    motion = ap.simulate(builder.build(), v0=[1.0], torque=lambda t, q, v: -10.0 * np.sign(v), solver=method)
     assert motion.status == Status.STALLED.name
     assert "'cart_joint' is accelerated most" in motion.message
     assert motion.t[-1] == pytest.approx(0.2, abs=1e-4)
@@ -220,7 +220,7 @@ def test_a_run_that_all_but_stands_still_ends_by_name(method):
 @pytest.mark.parametrize("value", [0.0, -1.0])
 def test_a_floor_of_progress_is_a_positive_time(value):
     with pytest.raises(ap.ArgumentError, match="least_progress"):
-        ap.simulate(ap.load("pendulum"), least_progress=value)
+        ap.simulate(ap.load("pendulum"), solver=ap.Solver(least_progress=value))
 
 
 def test_stops_of_joints_hold_in_steps():

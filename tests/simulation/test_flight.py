@@ -17,7 +17,11 @@ def test_a_flying_talos_keeps_its_momentum_and_energy():
     robot = ap.load(path, base="floating", physical=False)
     dyn, rng = ap.Dynamics(robot), np.random.default_rng(1)
     motion = ap.simulate(
-        dyn, robot.random_configuration(rng), 0.5 * rng.normal(size=robot.nv), until=2.0, rtol=1e-11, atol=1e-12
+        dyn,
+        robot.random_configuration(rng),
+        0.5 * rng.normal(size=robot.nv),
+        until=2.0,
+        solver=ap.Solver(rtol=1e-11, atol=1e-12),
     )
     assert motion.finished
     t = np.linspace(0.0, 2.0, 101)
@@ -35,7 +39,9 @@ def test_the_t_handle_flips_with_the_period_of_eulers_equations():
     I1, I2, I3 = 0.1, 0.2, 0.3
     robot = free_body([], 1.0, (I1, I2, I3), gravity=(0, 0, 0), name="t-handle")
     omega = np.array([0.01, 5.0, 0.02])
-    motion = ap.simulate(ap.Dynamics(robot), robot.neutral, [0, 0, 0, *omega], until=12.0, rtol=1e-11, atol=1e-13)
+    motion = ap.simulate(
+        ap.Dynamics(robot), robot.neutral, [0, 0, 0, *omega], until=12.0, solver=ap.Solver(rtol=1e-11, atol=1e-13)
+    )
     double_energy = I1 * omega[0] ** 2 + I2 * omega[1] ** 2 + I3 * omega[2] ** 2
     square = (I1 * omega[0]) ** 2 + (I2 * omega[1]) ** 2 + (I3 * omega[2]) ** 2
     low, high = (I1, I3) if square > double_energy * I2 else (I3, I1)  # Landau and Lifshitz, Mechanics, §37
@@ -62,7 +68,9 @@ def test_quaternions_stay_unit_at_samples_and_between_them():
     robot = random_tree(3, 5, base="floating", kinds=("spherical", "revolute"))
     rng = np.random.default_rng(0)
     v0 = 3.0 * rng.normal(size=robot.nv)
-    motion = ap.simulate(ap.Dynamics(robot), robot.random_configuration(rng), v0, until=3.0, rtol=1e-6, atol=1e-6)
+    motion = ap.simulate(
+        ap.Dynamics(robot), robot.random_configuration(rng), v0, until=3.0, solver=ap.Solver(rtol=1e-6, atol=1e-6)
+    )
     for q in (motion.q, motion(np.linspace(0, 3, 1000))[0]):
         for low, high in motion.between.quaternions:
             assert np.abs(np.linalg.norm(q[:, low:high], axis=1) - 1.0).max() < 1e-12
@@ -82,8 +90,10 @@ def test_a_run_starts_at_a_quaternion_of_any_length(length):
 @pytest.mark.parametrize("method", ["RK45", "RK23", "Radau", "BDF", "LSODA"])
 def test_every_method_gives_the_same_motion(method):
     dyn = ap.Dynamics(ap.load("planar-2r"))
-    expected = ap.simulate(dyn, until=0.5, torque=lambda t, q, v: -2.0 * v, rtol=1e-11, atol=1e-12)
-    found = ap.simulate(dyn, until=0.5, torque=lambda t, q, v: -2.0 * v, method=method, rtol=1e-7, atol=1e-9)
+    expected = ap.simulate(dyn, until=0.5, torque=lambda t, q, v: -2.0 * v, solver=ap.Solver(rtol=1e-11, atol=1e-12))
+    found = ap.simulate(
+        dyn, until=0.5, torque=lambda t, q, v: -2.0 * v, solver=ap.Solver(method=method, rtol=1e-7, atol=1e-9)
+    )
     assert found.finished
     t = np.linspace(0, 0.5, 40)
     np.testing.assert_allclose(found(t)[0], expected(t)[0], atol=2e-5)
@@ -91,7 +101,9 @@ def test_every_method_gives_the_same_motion(method):
 
 def test_a_stiff_torque_is_no_trouble_for_radau():
     dyn = ap.Dynamics(ap.load("pendulum"))
-    motion = ap.simulate(dyn, until=1.0, torque=lambda t, q, v: -1e6 * v, method="Radau", rtol=1e-6, atol=1e-8)
+    motion = ap.simulate(
+        dyn, until=1.0, torque=lambda t, q, v: -1e6 * v, solver=ap.Solver(method="Radau", rtol=1e-6, atol=1e-8)
+    )
     assert motion.finished
     assert len(motion.t) < 500
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import appell as ap
-from appell.simulation import reaction
-from appell.simulation.blocks import Balance
+from appell.simulation.contact.blocks import Balance
+from appell.simulation.events import reaction
 from free_bodies import box, free_body
 
 G = 9.81
@@ -62,7 +62,7 @@ def test_an_unsolved_contact_ends_the_run_with_its_points_and_keeps_the_trajecto
     def unsolved(A, b, *given):
         return Balance(np.zeros(len(b)), b, 1.0)
 
-    for module in ("trial", "time_stepping"):  # neither exact events nor steps find forces
+    for module in ("events.phase_changes", "contact.time_stepping"):  # neither exact events nor steps find forces
         monkeypatch.setattr(f"appell.simulation.{module}.solve_blocks", unsolved)
     monkeypatch.setattr(reaction, "catch", lambda *given: None)
     motion = ap.simulate(ap.Dynamics(robot), start, until=1.0, contacts=ap.Contact("all", ap.Plane((0, 0, 1)), 0.0))
@@ -79,7 +79,9 @@ def test_a_resting_box_returns_whatever_the_tolerance(tolerance, friction):
     start = robot.neutral
     start[2] = 0.3
     contact = ap.Contact("all", ap.Plane((0, 0, 1)), 0.2, friction)
-    motion = ap.simulate(ap.Dynamics(robot), start, until=2.0, contacts=contact, tolerance=tolerance, max_steps=5000)
+    motion = ap.simulate(
+        ap.Dynamics(robot), start, until=2.0, contacts=contact, solver=ap.Solver(tolerance=tolerance, max_steps=5000)
+    )
     assert motion.finished, motion
     assert motion.q[-1, 2] == pytest.approx(0.1, abs=1e-8)
 

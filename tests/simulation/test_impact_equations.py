@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from appell.errors import ArgumentError
-from appell.simulation.impact import Touch, collide, impact_equations
+from appell.simulation.contact.impact import Touch, collide, impact_equations
 
 
 @pytest.mark.parametrize("restitution", [0.0, 0.3, 1.0])

@@ -7,7 +7,7 @@ import pytest
 
 import appell as ap
 from appell.motion.curve import nodes
-from appell.simulation.isolate import first_crossing
+from appell.simulation.events.isolate import first_crossing
 from free_bodies import free_body
 
 
@@ -67,6 +67,6 @@ def test_a_spinning_body_that_dips_through_a_wall_within_one_step_is_caught():
     lowest = -1.0 + 1e-5  # the plane just above the lowest place of the point
     v0 = [0, 0, 0, 0, 10.0, 0]
     contact = ap.Contact("all", ap.Plane((0, 0, 1), lowest))
-    motion = ap.simulate(ap.Dynamics(robot), v0=v0, until=1.0, contacts=contact, rtol=1e-6, atol=1e-6)
+    motion = ap.simulate(ap.Dynamics(robot), v0=v0, until=1.0, contacts=contact, solver=ap.Solver(rtol=1e-6, atol=1e-6))
     assert motion.impacts
     assert motion.impacts[0].time == pytest.approx((np.pi / 2 - np.arccos(1 - 1e-5)) / 10.0, abs=1e-6)

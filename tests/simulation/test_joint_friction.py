@@ -31,9 +31,9 @@ def pendulum(**friction):
 def test_a_block_on_a_spring_loses_2_f_over_k_a_half_swing_and_stops_exactly(method):
     mass, k, F, start = 2.0, 50.0, 1.0, 0.31
     exact = method in ("DOP853", "RK45")
-    settings = {} if exact else {"rtol": 1e-6, "atol": 1e-9}
+    solver = ap.Solver(method) if exact else ap.Solver(method, rtol=1e-6, atol=1e-9)
     dyn = ap.Dynamics(block(mass, coulomb=F), friction=True)
-    motion = ap.simulate(dyn, [start], until=8.0, torque=lambda t, q, v: -k * q, method=method, **settings)
+    motion = ap.simulate(dyn, [start], until=8.0, torque=lambda t, q, v: -k * q, solver=solver)
     assert motion.finished
     close, half = 1e-8 if exact else 1e-4, np.pi * np.sqrt(mass / k)
     swings = 8
@@ -90,7 +90,7 @@ def compare(motion, told, q, close=1e-6):
 def test_a_pendulum_with_stribeck_and_viscous_friction_swings_out_and_hangs_still():
     friction = {"coulomb": 0.2, "static": 0.35, "stribeck": 0.1, "viscous": 0.05}
     robot = pendulum(**friction)
-    motion = ap.simulate(ap.Dynamics(robot, friction=True), [1.2], until=12.0, rtol=1e-10, atol=1e-12)
+    motion = ap.simulate(ap.Dynamics(robot, friction=True), [1.2], until=12.0, solver=ap.Solver(rtol=1e-10, atol=1e-12))
     level = ap.Friction(**friction).level
     told, q = swings_by_pieces(lambda t, x: -0.5 * G * np.sin(x), 0.35, level, 1.2, 12.0, 0.05)
     assert told[-1][1] == "stick"
@@ -108,7 +108,9 @@ def test_a_block_on_a_belt_sticks_and_slips_for_ever(friction):
         return -k * (x + belt * t)
 
     dyn = ap.Dynamics(block(mass, **friction), friction=True)
-    motion = ap.simulate(dyn, [0.0], until=3.0, torque=lambda t, q, v: spring(t, q), rtol=1e-10, atol=1e-12)
+    motion = ap.simulate(
+        dyn, [0.0], until=3.0, torque=lambda t, q, v: spring(t, q), solver=ap.Solver(rtol=1e-10, atol=1e-12)
+    )
     told, q = swings_by_pieces(spring, mass, ap.Friction(**friction).level, 0.0, 3.0)
     compare(motion, told, q)
     if "static" in friction:
@@ -273,7 +275,9 @@ def test_a_ur5_with_friction_swings_slows_down_and_hangs_still(tmp_path):
     path.write_text(ur5_with_friction())
     robot = ap.load(path)
     start, until = [0.3, -0.9, 0.7, 0.2, 0.1, 0.0], 25.0
-    motion = ap.simulate(ap.Dynamics(robot, friction=True), start, until=until, rtol=1e-10, atol=1e-12)
+    motion = ap.simulate(
+        ap.Dynamics(robot, friction=True), start, until=until, solver=ap.Solver(rtol=1e-10, atol=1e-12)
+    )
     assert motion.finished
     assert (motion.v[-1] == 0.0).all()
     assert np.diff(motion.energy).max() <= 1e-12 * np.abs(motion.energy).max()

@@ -27,7 +27,7 @@ def test_random_drops_neither_penetrate_nor_gain_energy_nor_hang(seed):
             friction = float((0.0, 0.0, rng.uniform(0, 0.8))[rng.integers(3)])
             contact = ap.Contact("all", surface, restitution, friction)
             q0, v0 = random_start(robot, seen.gaps, rng), rng.normal(size=robot.nv)
-            motion = ap.simulate(dyn, q0, v0, until=0.8, contacts=contact, max_steps=20_000)
+            motion = ap.simulate(dyn, q0, v0, until=0.8, contacts=contact, solver=ap.Solver(max_steps=20_000))
             assert motion.finished, motion
             assert deepest(motion, seen) <= TOLERANCE
             latest = np.maximum.accumulate(motion.energy[::-1])[::-1]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from appell.simulation.blocks import Block, solve_blocks
+from appell.simulation.contact.blocks import Block, solve_blocks
 
 
 def redundant(seed):

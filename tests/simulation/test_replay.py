@@ -7,7 +7,7 @@ import pytest
 
 from appell import ArgumentError, Dynamics, load
 from appell.motion import CartesianLine, Spline, zyz
-from appell.simulation.open_loop import METHODS, frame_motion, replay
+from appell_lab.papers.open_loop import METHODS, frame_motion, replay
 
 
 def provenzano_line():

@@ -90,7 +90,7 @@ def test_a_point_on_a_ball_leaves_it_where_its_force_vanishes():
     q0 = robot.neutral
     q0[:3] = np.sin(angle), 0.0, np.cos(angle)
     contact = ap.Contact("all", ap.Sphere(1.0, inside=False), restitution=0.0)
-    motion = ap.simulate(ap.Dynamics(robot), q0, until=2.0, contacts=contact, rtol=1e-10, atol=1e-12)
+    motion = ap.simulate(ap.Dynamics(robot), q0, until=2.0, contacts=contact, solver=ap.Solver(rtol=1e-10, atol=1e-12))
     leave = next(event for event in motion.events if event.kind == "release")
     assert motion(leave.time)[0][2] == pytest.approx(2.0 / 3.0 * np.cos(angle), abs=1e-6)
 

@@ -71,7 +71,7 @@ def test_a_sampled_law_is_the_exact_discrete_system(method):
         return -k * q - d * v
 
     until = 1.0  # 33 periods and a third
-    motion = ap.simulate(slider(m), [0.2], [-0.1], until, ap.Sampled(law, period), method=method)
+    motion = ap.simulate(slider(m), [0.2], [-0.1], until, ap.Sampled(law, period), solver=method)
     ticks = 0.03 * np.arange(34)
     assert asked == list(ticks)
     expected = held_pd(m, k, d, period, 34, np.array([0.2, -0.1]))
@@ -198,7 +198,11 @@ def test_a_run_stops_where_a_pendulum_passes_an_angle():
     builder.link("rod", ap.Revolute((0, 1, 0)), mass=1.0, com=(0, 0, -0.5), inertia=(0.01, 0.01, 0.01))
     k = 1.0 * G * 0.5 / (0.25 + 0.01)
     motion = ap.simulate(
-        builder.build(), [1.0], until=5.0, stop={"half": lambda t, q, v: q[0] - 0.5}, rtol=1e-12, atol=1e-13
+        builder.build(),
+        [1.0],
+        until=5.0,
+        stop={"half": lambda t, q, v: q[0] - 0.5},
+        solver=ap.Solver(rtol=1e-12, atol=1e-13),
     )
     assert motion.status == Status.STOPPED.name
     assert Status.STOPPED.ok
@@ -240,8 +244,8 @@ def test_conditions_that_cannot_be_are_named():
 def test_rows_are_at_the_wanted_times_and_nowhere_else(method):
     robot, q = ball()
     floor, times = ap.Contact("c0", ap.Plane(), 0.5), np.linspace(0.0, 1.0, 37)
-    motion = ap.simulate(robot, q, until=1.2, contacts=floor, t_eval=times, method=method)
-    whole = ap.simulate(robot, q, until=1.2, contacts=floor, method=method)
+    motion = ap.simulate(robot, q, until=1.2, contacts=floor, t_eval=times, solver=method)
+    whole = ap.simulate(robot, q, until=1.2, contacts=floor, solver=method)
     assert (motion.t == times).all()
     assert motion.q == pytest.approx(whole(times)[0], abs=1e-12)
     assert [e.kind for e in motion.events] == [e.kind for e in whole.events]
@@ -332,7 +336,7 @@ def test_an_exception_of_the_users_own_arrives_unharmed_with_the_record_up_to_th
         return [0.1] if t < 0.5 else [{}["no such key"]]
 
     with pytest.raises(KeyError, match="no such key") as caught:
-        ap.simulate(slider(), torque=law, max_step=0.1)
+        ap.simulate(slider(), torque=law, solver=ap.Solver(max_step=0.1))
     record = caught.value.record
     assert 0.0 < record.t[-1] <= 0.5
     assert "The run had come to" in caught.value.__notes__[0]
@@ -342,7 +346,7 @@ def test_an_exception_of_the_users_own_arrives_unharmed_with_the_record_up_to_th
 def test_a_joint_that_friction_holds_breaks_away_at_the_tick_that_pushes_hard_enough(method):
     robot = slider(2.0, friction=ap.Friction(coulomb=3.0))
     law = ap.Sampled(lambda t, q, v: [2.0 if t < 0.45 else 4.0], 0.1)
-    motion = ap.simulate(robot, until=1.0, torque=law, method=method)
+    motion = ap.simulate(robot, until=1.0, torque=law, solver=method)
     assert motion(0.5)[0][0] == pytest.approx(0.0, abs=1e-15)
     assert motion.q[-1, 0] == pytest.approx(0.5 * (4.0 - 3.0) / 2.0 * 0.5**2, abs=1e-9)
     assert [(event.kind, event.time) for event in motion.events][-1] == ("slip", pytest.approx(0.5, abs=1e-12))

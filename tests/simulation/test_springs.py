@@ -6,7 +6,7 @@ import numpy as np
 
 import appell as ap
 
-TIGHT = {"rtol": 1e-11, "atol": 1e-12}
+TIGHT = {"solver": ap.Solver(rtol=1e-11, atol=1e-12)}
 
 
 def test_a_torsion_pendulum_swings_as_its_closed_form():

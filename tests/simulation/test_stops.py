@@ -104,7 +104,12 @@ def test_stops_that_cannot_be_are_named():
 def test_friction_may_hold_a_joint_at_its_stop_or_short_of_it():
     actuator = ap.Actuator(friction=ap.Friction(coulomb=40.0))  # more than its weight
     motion = ap.simulate(
-        ap.Dynamics(lift(actuator=actuator), friction=True), [1.0], [-5.0], until=2.0, stops=0.5, rtol=1e-10
+        ap.Dynamics(lift(actuator=actuator), friction=True),
+        [1.0],
+        [-5.0],
+        until=2.0,
+        stops=0.5,
+        solver=ap.Solver(rtol=1e-10),
     )
     down, up = 40.0 / 3.0 - G, 40.0 / 3.0 + G
     hit = np.sqrt(25.0 - 2.0 * down * 1.0)  # slowed down by friction less weight

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from appell.lab.bench.subject import Subject
+from appell_lab.bench.subject import Subject
 
 
 @pytest.fixture(scope="module")

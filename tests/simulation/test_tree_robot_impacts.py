@@ -16,7 +16,7 @@ from appell.model.robot import Joint, Link
 
 REFERENCE = json.loads((Path(__file__).parent.parent / "references" / "tree_robot_impacts.json").read_text())
 WALL = ap.Contact("all", ap.Circle(2.5))
-TIGHT = {"rtol": 1e-11, "atol": 1e-12}
+TIGHT = {"solver": ap.Solver(rtol=1e-11, atol=1e-12)}
 
 
 @pytest.fixture(scope="module")

@@ -17,8 +17,8 @@ import numpy as np
 import pytest
 
 import appell as ap
-from appell.lab.campaigns.siege import differences
 from appell.sweeps import pool, run
+from appell_lab.campaigns.interrupted_sweep import differences
 from studies import TABLE, picky
 
 BLOCK, WORKERS, DEADLY = 4, 2, 25
@@ -142,7 +142,7 @@ def test_what_is_no_address_is_refused(tmp_path, address):
 
 
 def clients_left():
-    return [kept for kept in gc.get_objects() if isinstance(kept, distributed.Client) and kept.status != "closed"]
+    return [kept for kept in gc.get_objects() if type(kept) is distributed.Client and kept.status != "closed"]
 
 
 def test_a_client_that_could_not_be_made_is_not_left_to_the_garbage_collector(tmp_path):

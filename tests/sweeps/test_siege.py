@@ -1,4 +1,4 @@
-"""Two hundred drops of the tree robot in its wall, killed with signal 9 three times, end in the undisturbed store."""
+"""Sixty drops of the tree robot in its wall, killed with signal 9 three times, end in the undisturbed store."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import appell as ap
-from appell.lab.campaigns.siege import BesiegedSweep, differences
+from appell_lab.campaigns.interrupted_sweep import BesiegedSweep, differences
 
 SOURCE = Path(__file__).resolve().parents[2] / "examples" / "studies" / "shafei_drops.py"
-DROPS, UNTIL = 200, 0.8  # s
+DROPS, UNTIL = 60, 0.8  # s
 
 
 @pytest.fixture

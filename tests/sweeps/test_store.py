@@ -17,8 +17,9 @@ import zarr
 from zarr.storage import _local
 
 import appell as ap
-from appell.lab.campaigns.siege import differences
-from appell.sweeps.lock import locked
+from appell.sweeps.identity import FORMAT
+from appell.sweeps.store import locked
+from appell_lab.campaigns.interrupted_sweep import differences
 from studies import TABLE, picky, smooth
 
 
@@ -151,10 +152,27 @@ def test_a_store_of_another_study_table_or_seed_is_refused_by_name(tmp_path):
 def test_a_store_of_another_version_is_refused_by_name(tmp_path, monkeypatch):
     out = tmp_path / "s.zarr"
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("appell.sweeps.identity.Identity.__init__.__defaults__", ("0.0.1",))
+        patch.setattr("appell.sweeps.identity.Identity.__init__.__defaults__", ("0.0.1", FORMAT))
         ap.sweep(smooth, TABLE, out)
     with pytest.raises(ap.ArgumentError, match=r"another version of appell: 0\.0\.1"):
         ap.sweep(smooth, TABLE, out)
+
+
+def test_a_store_of_an_older_format_can_be_read_and_is_continued_only_if_the_study_is_accepted(tmp_path):
+    out = tmp_path / "s.zarr"
+    before = ap.sweep(smooth, TABLE, out)
+    group = zarr.open_group(out, mode="r+")
+    group.update_attributes({"appell": group.attrs["appell"] | {"format": 1}})
+    assert differences(ap.sweeps.open(out), before) == []
+    with pytest.raises(
+        ap.ArgumentError, match="has format 1, which names functions of appell by modules that have moved"
+    ):
+        ap.sweep(smooth, TABLE, out)
+    assert differences(ap.sweep(smooth, TABLE, out, accept_study=True), before) == []
+    assert differences(ap.sweep(smooth, TABLE, out), before) == []
+    group.update_attributes({"appell": group.attrs["appell"] | {"format": 3}})
+    with pytest.raises(ap.ArgumentError, match="has format 3"):
+        ap.sweeps.open(out)
 
 
 def test_what_is_no_store_of_a_sweep_is_left_as_it_is(tmp_path):
@@ -164,9 +182,9 @@ def test_what_is_no_store_of_a_sweep_is_left_as_it_is(tmp_path):
     (folder / "mine.txt").write_text("mine")
     zarr.create_group(foreign).create_array("x", shape=(3,), dtype="f8")
     for path in (file, folder, foreign):
-        with pytest.raises(ap.ArgumentError, match="is no store of a sweep"):
+        with pytest.raises(ap.ArgumentError, match="is not a store of a sweep"):
             ap.sweep(smooth, TABLE, path)
-        with pytest.raises(ap.ArgumentError, match="is no store of a sweep"):
+        with pytest.raises(ap.ArgumentError, match="is not a store of a sweep"):
             ap.sweeps.open(path)
     assert file.read_text() == (folder / "mine.txt").read_text() == "mine"
     assert "x" in zarr.open_group(foreign)
@@ -180,7 +198,7 @@ def test_a_store_whose_description_is_spoiled_is_refused(tmp_path):
     out = tmp_path / "s.zarr"
     ap.sweep(smooth, TABLE, out)
     (out / "zarr.json").write_text('{"zarr_format": 3')
-    with pytest.raises(ap.ArgumentError, match="is no store of a sweep"):
+    with pytest.raises(ap.ArgumentError, match="is not a store of a sweep"):
         ap.sweep(smooth, TABLE, out)
 
 
@@ -193,7 +211,7 @@ def test_two_clients_do_not_write_one_store(tmp_path):
 
 
 def test_the_lock_of_a_killed_client_is_free(tmp_path):
-    program = "import os, signal, sys; from pathlib import Path; from appell.sweeps.lock import locked\n"
+    program = "import os, signal, sys; from pathlib import Path; from appell.sweeps.store import locked\n"
     program += "with locked(Path(sys.argv[1])): os.kill(os.getpid(), signal.SIGKILL)"
     done = subprocess.run([sys.executable, "-c", program, str(tmp_path / "s.zarr")], check=False)
     assert done.returncode == -9

@@ -9,8 +9,8 @@ import textwrap
 
 import pytest
 
-from appell.sweeps.packing import packed
-from appell.sweeps.study_content import told
+from appell.sweeps.identity import study_hashes
+from appell.sweeps.pool import packed
 
 STUDY = """
 import functools
@@ -64,7 +64,7 @@ def loaded(tmp_path, request):
 
 def parts(load, old="", new=""):
     assert old in STUDY
-    return told(load(STUDY.replace(old, new) if old else STUDY).study)
+    return study_hashes(load(STUDY.replace(old, new) if old else STUDY).study)
 
 
 @pytest.mark.parametrize(
@@ -103,9 +103,9 @@ def test_remarks_spaces_and_what_is_not_used_make_no_difference(loaded, old, new
 
 def test_a_study_that_has_run_is_the_same_study(loaded):
     study = loaded(STUDY).study
-    before = told(study)
+    before = study_hashes(study)
     study(3.0)
-    assert told(study) == before
+    assert study_hashes(study) == before
 
 
 def test_closures_partials_and_methods_are_told_apart_by_what_they_hold():
@@ -114,9 +114,9 @@ def test_closures_partials_and_methods_are_told_apart_by_what_they_hold():
     def scaled(factor):
         return lambda x: {"y": factor * x}
 
-    assert told(scaled(2)) == told(scaled(2))
-    assert told(scaled(2)) != told(scaled(3))
-    assert told(partial(max, 1)) != told(partial(max, 2))
+    assert study_hashes(scaled(2)) == study_hashes(scaled(2))
+    assert study_hashes(scaled(2)) != study_hashes(scaled(3))
+    assert study_hashes(partial(max, 1)) != study_hashes(partial(max, 2))
 
 
 def test_a_study_travels_with_the_modules_of_its_user_and_caches_again(loaded):
@@ -131,3 +131,10 @@ def test_a_study_travels_with_the_modules_of_its_user_and_caches_again(loaded):
     assert study(3) == {"y": 15, "calls": 1}
     assert study(3) == {"y": 15, "calls": 1}
     assert helper.five(1) == 5
+
+
+def test_functions_and_classes_of_appell_count_by_public_names_that_survive_a_move_of_their_modules(loaded):
+    hashes = study_hashes(
+        loaded("from appell import simulate, Contact\ndef study(x):\n    return simulate, Contact\n").study
+    )
+    assert (hashes["simulate"], hashes["Contact"]) == ("appell.simulate", "appell.Contact")

@@ -14,9 +14,9 @@ from rich.console import Console
 
 import appell as ap
 from appell.sweeps import run
-from appell.sweeps.bar import SweepBar
 from appell.sweeps.jobs import seed_of
 from appell.sweeps.outcomes import Outcomes, run_jobs
+from appell.sweeps.run import SweepBar
 from studies import TABLE, noted, picky, smooth
 
 
@@ -199,7 +199,7 @@ def test_blocks_last_as_long_as_asked_but_fit_into_memory_and_leave_work_for_all
 def test_the_bar_shows_rate_remaining_time_and_failures_and_only_on_a_terminal(monkeypatch):
     for terminal in (True, False):
         console = Console(file=io.StringIO(), force_terminal=terminal, width=120)
-        monkeypatch.setattr("appell.display.bar.PATIENCE", 0.0)
+        monkeypatch.setattr("appell.progress.PATIENCE", 0.0)
         with SweepBar(100, 10, None, console) as bar:
             bar.count(20, 0)
             bar.count(20, 3)

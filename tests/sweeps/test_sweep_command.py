@@ -72,17 +72,17 @@ def test_ctrl_c_leaves_a_store_and_says_how_to_go_on(study, tmp_path, monkeypatc
     def interrupted(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("appell.sweeps.sweep", interrupted)
+    monkeypatch.setattr("appell.sweep", interrupted)
     result = run(study, "--out", tmp_path / "s.zarr")
     assert result.exit_code == command.INTERRUPTED
-    assert "the same command goes on from there" in result.output
+    assert "the same command continues from there" in result.output
 
 
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        ((), "no study or no --out"),
-        (("missing.py", "--out", "s.zarr"), "no Python file"),
+        ((), "needs a study and --out"),
+        (("missing.py", "--out", "s.zarr"), "not a Python file"),
         (("--show", "missing.zarr"), "there is no store"),
         (("empty.py", "--out", "s.zarr"), "has no name 'study'"),
         (("empty.py", "--out", "s.zarr", "--workers", "-1"), "has no name 'study'"),

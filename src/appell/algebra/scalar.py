@@ -1,4 +1,4 @@
-"""Numbers that algorithms compute with: a Python float, or the traced scalar of `appell.compile.trace`.
+"""Numbers that algorithms compute with: a Python float, or the traced scalar of `appell.compile.tape.trace`.
 
 An algorithm never asks which of the two it has. The functions below do: a number goes to `math`, a traced scalar to its
 own method of the same name.
@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import math
 import struct
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from functools import reduce
 from typing import Any
 
 import numpy as np
 
 Scalar = Any  # float or a traced scalar; the two share arithmetic but no base class
 Vector = Sequence[Scalar]
+Matrix = list[list[Scalar]]  # rows
 
 
 def is_number(x: Scalar) -> bool:
@@ -98,3 +100,25 @@ def snap(x: float, tolerance: float = 4e-16) -> float:
         if abs(x - exact) <= tolerance:
             return exact
     return x
+
+
+def clamp(x: Scalar, low: Scalar, high: Scalar) -> Scalar:
+    """x, or the bound that it passes."""
+    return select(x - high, high, select(low - x, low, x))
+
+
+def positive(x: Scalar) -> Scalar:
+    """x where it is positive, else 0."""
+    return select(x, x, 0.0)
+
+
+def magnitude(x: Scalar) -> Scalar:
+    return select(x, x, -x)
+
+
+def larger(x: Scalar, y: Scalar) -> Scalar:
+    return select(x - y, x, y)
+
+
+def largest(values: Iterable[Scalar]) -> Scalar:
+    return reduce(larger, values)

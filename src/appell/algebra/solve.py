@@ -1,16 +1,111 @@
-"""Symmetric positive definite systems over abstract scalars, factorised from the last row up.
+"""Linear systems over abstract scalars.
+
+Symmetric positive definite systems are factorised from the last row up, by LDLᵀ or by Cholesky's method, H = Lᵀ L:
+
+    l_kk = √(h_kk - Σ l_jk²)        l_ki = (h_ki - Σ l_jk l_ji) / l_kk        j > k > i                         (1)
 
 For the inertia matrix of a tree, eliminating leaves first creates no entries where two branches do not meet: with
 literal zeros there, the folding scalars skip all their work, so that branches cost nothing.
+
+Gauss-Jordan elimination without pivoting clears every column above and below its pivot, so that no back substitution
+follows. It is 50 % more expensive than a symmetric factorisation; the papers' simulations use it, and so do comparisons
+with them.
+
+Small systems with any matrix are guarded against singular ones. The torques of a parallel robot are τ = J⁻ᵀQ, and J may
+be any matrix. Up to three by three the inverse is the adjugate over the determinant, and Frobenius' condition number
+‖J‖‖J⁻¹‖ comes with it. Larger systems are eliminated with partial pivoting; a tape cannot branch, so a row is swapped
+with the pivot's by `select`, which leaves the larger of the two on top. There the guard is the ratio of ‖J‖ to the
+smallest pivot. Beyond the limit the solution is NaN: the square root of a negative number, and not a huge number that
+looks like one.
+
+A square matrix that is block triangular, with the blocks known beforehand, is solved block by block:
+
+    block k:    A_kk x_k = right_k - Σ A_kj x_j  over the blocks j before it                                      (2)
+
+A block is inverted once, by `solve`: any block that is not singular has its inverse, wherever its own zeros move to,
+and one that is gives NaN. What lies outside the blocks is never looked at; literal zeros there cost nothing.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
-from appell.algebra.guarded import guarded_inverse
-from appell.algebra.scalar import Scalar
+from appell.algebra.scalar import Scalar, Vector, dot, is_number, select, sqrt
+
+Rows = Sequence[Vector]
+TINY = 1e-300  # so that a matrix of zeros counts as singular
+
+
+def solve(matrix: Rows, right: Rows, limit: float, squares: Scalar | None = None) -> list[list[Scalar]]:
+    """X with matrix X = right, NaN where the condition number is above the limit.
+
+    `squares` is what to take for the sum of the squares of the matrix's entries, if that is known from elsewhere.
+    """
+    by_size = _by_adjugate if len(matrix) <= 3 else _by_elimination
+    return by_size(matrix, right, limit, _squares(matrix) if squares is None else squares)
+
+
+def _by_adjugate(A: Rows, right: Rows, limit: float, squares: Scalar) -> list[list[Scalar]]:
+    adjugate = _adjugate(A)
+    determinant = dot(A[0], [row[0] for row in adjugate])
+    guard = limit * limit * (determinant * determinant) - squares * _squares(adjugate)
+    scale = guarded_inverse(guard, determinant)
+    columns = list(zip(*right, strict=True))
+    return [[scale * dot(row, column) for column in columns] for row in adjugate]
+
+
+def _adjugate(A: Rows) -> list[list[Scalar]]:
+    if len(A) == 1:
+        return [[1.0]]
+    if len(A) == 2:
+        (a, b), (c, d) = A
+        return [[d, -b], [-c, a]]
+
+    def cofactor(i: int, j: int) -> Scalar:
+        (r, s), (p, q) = ((i + 1) % 3, (i + 2) % 3), ((j + 1) % 3, (j + 2) % 3)
+        return A[r][p] * A[s][q] - A[r][q] * A[s][p]
+
+    return [[cofactor(j, i) for j in range(3)] for i in range(3)]
+
+
+def _by_elimination(matrix: Rows, right: Rows, limit: float, squares: Scalar) -> list[list[Scalar]]:
+    n = len(matrix)
+    rows = [[*left, *sides] for left, sides in zip(matrix, right, strict=True)]
+    inverse: list[Scalar] = []
+    for k in range(n):
+        for i in range(k + 1, n):
+            _lift(rows, k, i)
+        pivot = rows[k][k]
+        inverse.append(guarded_inverse(limit * limit * (pivot * pivot) - squares, pivot))
+        for i in range(k + 1, n):
+            ratio = rows[i][k] * inverse[k]
+            rows[i][k + 1 :] = [x - ratio * y for x, y in zip(rows[i][k + 1 :], rows[k][k + 1 :], strict=True)]
+    solution: list[list[Scalar]] = [[] for _ in range(n)]
+    for k in range(n - 1, -1, -1):
+        known = [rows[k][n:]] + [[-rows[k][i] * x for x in solution[i]] for i in range(k + 1, n)]
+        solution[k] = [inverse[k] * sum(column, start=0.0) for column in zip(*known, strict=True)]
+    return solution
+
+
+def _lift(rows: list[list[Scalar]], k: int, i: int) -> None:
+    """Swap rows k and i if row i has the larger entry in column k; what is left of column k is all zeros."""
+    swap = rows[i][k] * rows[i][k] - rows[k][k] * rows[k][k]
+    upper, lower = rows[k], rows[i]
+    rows[k] = upper[:k] + [select(swap, y, x) for x, y in zip(upper[k:], lower[k:], strict=True)]
+    rows[i] = lower[:k] + [select(swap, x, y) for x, y in zip(upper[k:], lower[k:], strict=True)]
+
+
+def guarded_inverse(guard: Scalar, divisor: Scalar) -> Scalar:
+    """1 / divisor where the guard is positive, else NaN."""
+    if is_number(guard):
+        return 1.0 / divisor if guard > 0 else float("nan")
+    return select(guard, 1.0 / divisor, sqrt(guard - TINY))
+
+
+def _squares(A: Rows) -> Scalar:
+    return sum((x * x for row in A for x in row), start=0.0)
 
 
 @dataclass(frozen=True)
@@ -68,3 +163,112 @@ class LDL:
                     entry = entry - self.lower[k][i] * found[i][j]
                 found[k][j] = found[j][k] = entry
         return found
+
+
+@dataclass(frozen=True)
+class Cholesky:
+    """The factor below its diagonal, and one over its diagonal."""
+
+    rows: list[list[Scalar]]
+    inverse: list[Scalar]
+
+    @staticmethod
+    def of(matrix: Sequence[Sequence[Scalar]]) -> Cholesky:
+        n = len(matrix)
+        L = [list(row) for row in matrix]
+        inverse: list[Scalar] = [0.0] * n
+        for k in reversed(range(n)):
+            inverse[k] = 1.0 / sqrt(L[k][k])
+            for i in range(k):
+                L[k][i] = L[k][i] * inverse[k]  # (1)
+            for i in range(k):
+                for j in range(i + 1):
+                    L[i][j] = L[i][j] - L[k][i] * L[k][j]
+        return Cholesky(L, inverse)
+
+    def solve(self, right: Sequence[Scalar]) -> list[Scalar]:
+        """x with matrix x = right."""
+        x = list(right)
+        for k in reversed(range(len(x))):
+            x[k] = x[k] * self.inverse[k]
+            for i in range(k):
+                x[i] = x[i] - self.rows[k][i] * x[k]
+        for k in range(len(x)):
+            for i in range(k):
+                x[k] = x[k] - self.rows[k][i] * x[i]
+            x[k] = x[k] * self.inverse[k]
+        return x
+
+
+def solve_gauss_jordan(matrix: Sequence[Sequence[Scalar]], right: Sequence[Scalar]) -> list[Scalar]:
+    """x with matrix x = right."""
+    n = len(right)
+    rows = [[*row, b] for row, b in zip(matrix, right, strict=True)]
+    for k in range(n):
+        inverse = 1.0 / rows[k][k]
+        rows[k] = [x * inverse for x in rows[k]]
+        for i in range(n):
+            if i != k:
+                factor = rows[i][k]
+                rows[i] = rows[i][: k + 1] + [
+                    x - factor * y for x, y in zip(rows[i][k + 1 :], rows[k][k + 1 :], strict=True)
+                ]
+    return [row[n] for row in rows]
+
+
+LIMIT = 1e10  # the size of a block over what is left of it, beyond which it counts as singular
+
+
+@dataclass(frozen=True)
+class MatrixBlock:
+    """Rows and columns of a matrix that are solved together, and how large their entries usually are."""
+
+    rows: tuple[int, ...]
+    columns: tuple[int, ...]
+    size: float
+
+
+@dataclass(frozen=True)
+class BlockTriangular:
+    """A matrix and its blocks, each of which needs those before it."""
+
+    matrix: Sequence[Vector]
+    blocks: Sequence[MatrixBlock]
+
+    @cached_property
+    def inverses(self) -> list[list[list[Scalar]]]:
+        """Of every block."""
+        return [self._inverse(block) for block in self.blocks]
+
+    def _inverse(self, block: MatrixBlock) -> list[list[Scalar]]:
+        n = len(block.rows)
+        entries = [[self.matrix[i][k] for k in block.columns] for i in block.rows]
+        return solve(entries, [[float(i == k) for k in range(n)] for i in range(n)], LIMIT, block.size * block.size)
+
+    def solve(self, right: Vector) -> list[Scalar]:
+        """x with A x = right, by (2)."""
+        x: list[Scalar] = [0.0] * len(right)
+        known: list[int] = []
+        for block, inverse in zip(self.blocks, self.inverses, strict=True):
+            left = [_less(right[i], (self.matrix[i][k] * x[k] for k in known)) for i in block.rows]
+            for k, row in zip(block.columns, inverse, strict=True):
+                x[k] = dot(row, left)
+            known += block.columns
+        return x
+
+    def solve_transposed(self, right: Vector) -> list[Scalar]:
+        """z with Aᵀ z = right."""
+        z: list[Scalar] = [0.0] * len(right)
+        known: list[int] = []
+        for block, inverse in zip(reversed(self.blocks), reversed(self.inverses), strict=True):
+            left = [_less(right[k], (self.matrix[i][k] * z[i] for i in known)) for k in block.columns]
+            for i, column in zip(block.rows, zip(*inverse, strict=True), strict=True):
+                z[i] = dot(column, left)
+            known += block.rows
+        return z
+
+
+def _less(x: Scalar, terms) -> Scalar:
+    for term in terms:
+        x = x - term
+    return x

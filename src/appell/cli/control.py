@@ -1,191 +1,342 @@
-"""`appell control …`: run a task on a simulated cabinet, look at its log, replay it, or break it on purpose."""
+"""`appell control …`: run a task on a simulated cabinet, serve such a cabinet, show a log, or replay it."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import nullcontext
+from itertools import zip_longest
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
+import numpy as np
 import typer
+from rich.console import Console
 
-from appell.cli import completions
-from appell.cli.options import CONTROL, Force, Json, Physical, RobotName
+import appell as ap
+from appell.cli import options
+from appell.cli.input import PICTURES, RECORDS, check_target, read_system
+from appell.cli.options import CONTROL, OUTPUT, argument, complete_robot, entries_of, new_app, option
+from appell.cli.output import Printer, table
+from appell.errors import ArgumentError, unknown_name
+
+if TYPE_CHECKING:
+    from rich.live import Live
+
+REFERENCES = ("ramp", "spline", "target")
+FILES = (".csv", ".npz", ".parquet", ".log")
+STATUS_INTERVAL = 100  # ticks between two updates of the status line
+COLORS = {"RUNNING": "green", "SAFE_STOP": "yellow", "FAULT": "bold red"}  # of states
+CONTROLLER = "Controller"
+CABINET = "Cabinet"
 
 Model = Annotated[
     str | None,
-    typer.Option(
-        help="What the controller believes: another description with the same names; the robot itself if not given.",
-        autocompletion=completions.robots,
+    option(
+        "Model of the controller: another description with the same names; the robot itself if not given.",
+        CONTROLLER,
+        complete=complete_robot,
     ),
 ]
 Law = Annotated[
     str,
-    typer.Option(
-        help="point-to-point, tracking, tracking-integral, pd-gravity or pid (Valera 2003, Table 4).",
-        autocompletion=completions.laws,
+    option(
+        "point-to-point, tracking, tracking-integral, pd-gravity or pid (Valera 2003, Table 4).",
+        CONTROLLER,
+        complete=entries_of("appell.control.laws:LAWS"),
     ),
 ]
-Frequency = Annotated[float, typer.Option(help="All poles of the error lie at minus this, in 1/s.")]
-Period = Annotated[float, typer.Option(help="Between two ticks, in seconds.")]
-LogFile = Annotated[Path, typer.Argument(help="A log that 'appell control run' wrote.")]
+Frequency = Annotated[float, option("All poles of the error lie at minus this, in 1/s.", CONTROLLER)]
+Seed = Annotated[int, option("Seed of noise and imperfections.", CABINET)]
+LogFile = Annotated[Path, argument("A log that 'appell control run' wrote.")]
+
+app = new_app(
+    name="control",
+    help="Run inverse-dynamics control on a simulated cabinet.",
+    epilog="Example: [bold]appell control run puma --reference spline --payload 2[/].",
+    no_args_is_help=True,
+    rich_help_panel=CONTROL,
+)
 
 
-def register(app: typer.Typer) -> None:
-    group = typer.Typer(
-        name="control",
-        help="Run inverse-dynamics control on a simulated cabinet.",
-        epilog="Example: [bold]appell control run puma --reference spline --payload 2[/].",
-        no_args_is_help=True,
-        rich_markup_mode="rich",
-    )
-    app.add_typer(group, rich_help_panel=CONTROL)
+@app.command(
+    epilog="Examples: [bold]appell control run delta[/]; [bold]appell control run puma --reference motion.csv "
+    "--model identified.toml[/]; [bold]appell control run puma --fault encoder-loss@3.9[/]; "
+    "[bold]appell control run puma --attach appell-cabinet[/] beside [bold]appell control cabinet puma[/]."
+)
+def run(
+    robot: options.RobotName = "puma",
+    law: Law = "tracking-integral",
+    frequency: Frequency = 20.0,
+    period: Annotated[float, option("Time between two ticks, in seconds.", CONTROLLER)] = 1e-3,
+    reference: Annotated[
+        str,
+        option("ramp, spline, target (for point-to-point), or a .csv, .npz, .parquet or .log to follow.", CONTROLLER),
+    ] = "spline",
+    model: Model = None,
+    calibrate: Annotated[bool, option("Find the index pulses first.", CONTROLLER)] = True,
+    misses: Annotated[int, option("Deadlines in a row that may be missed.", CONTROLLER)] = 3,
+    lost: Annotated[int, option("Readings in a row that may be lost.", CONTROLLER)] = 5,
+    payload: Annotated[float, option("Mass in kg at the tool that the model does not have.", CABINET)] = 0.0,
+    fault: Annotated[
+        list[str] | None,
+        option(
+            "A fault, KIND@SECONDS or KIND@SECONDS:ACTUATOR, such as dropped-reads@1; may be repeated. "
+            "A wrong KIND lists all kinds.",
+            CABINET,
+        ),
+    ] = None,
+    real_time: Annotated[bool, option("By the machine's clock, not a virtual one.", CABINET, "--real-time")] = False,
+    attach: Annotated[str | None, option("Use the cabinet of this name, in another process.", CABINET)] = None,
+    seed: Seed = 0,
+    physical: options.Physical = True,
+    log: Annotated[Path | None, option("Log to write; out/control.log, always anew, if not given.", OUTPUT)] = None,
+    plot: Annotated[Path | None, option("Figure to write; out/control.png, always anew, if not given.", OUTPUT)] = None,
+    json: options.Json = False,
+    force: options.Force = False,
+) -> None:
+    """From power-on to rest: arm, find the index pulses, follow a reference, hold, stop."""
+    from rich.live import Live
 
-    @group.command(
-        epilog="Examples: [bold]appell control run delta[/]; [bold]appell control run puma --reference motion.csv "
-        "--model identified.toml[/]; [bold]appell control run puma --fault encoder-loss@3.9[/]; "
-        "[bold]appell control run puma --attach appell-cabinet[/] beside [bold]appell control cabinet puma[/]."
-    )
-    def run(
-        robot: RobotName = "puma",
-        law: Law = "tracking-integral",
-        frequency: Frequency = 20.0,
-        period: Period = 1e-3,
-        reference: Annotated[
-            str, typer.Option(help="ramp, spline, target (for point-to-point), or a .csv, .npz or .log to follow.")
-        ] = "spline",
-        model: Model = None,
-        payload: Annotated[float, typer.Option(help="Mass in kg at the tool that the model does not know.")] = 0.0,
-        fault: Annotated[
-            list[str] | None,
-            typer.Option(
-                help="A fault, KIND@SECONDS or KIND@SECONDS:ACTUATOR, such as dropped-reads@1; may be repeated. "
-                "A wrong KIND is answered with all there are."
-            ),
-        ] = None,
-        real_time: Annotated[
-            bool, typer.Option("--real-time", help="By the machine's clock, not a virtual one.")
-        ] = False,
-        attach: Annotated[str | None, typer.Option(help="Use the cabinet of this name, in another process.")] = None,
-        calibrate: Annotated[bool, typer.Option(help="Find the index pulses first.")] = True,
-        misses: Annotated[int, typer.Option(help="Deadlines in a row that may be missed.")] = 3,
-        lost: Annotated[int, typer.Option(help="Readings in a row that may be lost.")] = 5,
-        seed: Annotated[int, typer.Option(help="Of noise and imperfections.")] = 0,
-        physical: Physical = True,
-        log: Annotated[
-            Path | None, typer.Option(help="Where the log goes; if not given, to out/control.log, always anew.")
-        ] = None,
-        plot: Annotated[
-            Path | None, typer.Option(help="Where the picture goes; if not given, to out/control.png, always anew.")
-        ] = None,
-        json: Json = False,
-        force: Force = False,
-    ) -> None:
-        """From power-on to rest: arm, find the index pulses, follow a reference, hold, stop."""
-        from appell.cli.control_run import Request, carry_out, report
-        from appell.cli.targets import PICTURES, check_target
-        from appell.control.loop.supervisor import Policy
+    from appell.hardware.cabinet.shared import default_path
 
-        path, picture = log or Path("out/control.log"), plot or Path("out/control.png")
-        check_target(path, force or log is None, (".log",), folder=log is None)
-        check_target(picture, force or plot is None, PICTURES, folder=plot is None)
+    hw = ap.hardware
+    path, picture = log or Path("out/control.log"), plot or Path("out/control.png")
+    check_target(path, force or log is None, (".log",), make_folder=log is None)
+    check_target(picture, force or plot is None, PICTURES, make_folder=plot is None)
+    _check_reference(reference, law)
+    if attach is not None and fault:
+        raise ArgumentError("faults cannot be injected into a cabinet of another process.", hint="leave out --attach")
+    policy = hw.Policy(misses=misses, lost=lost)
+    system = read_system(robot, physical=physical)
+    believed = None if model is None else read_system(model, physical=physical)
+    servo = hw.standard_servo(system, law, frequency, period, model=believed)
+    motion = _reference(reference, period, servo)
+    faults = hw.Faults([_injection(text, servo.wiring.n) for text in fault or ()])
+    by_machine = real_time or attach is not None
+    clock = hw.MonotonicClock() if by_machine else hw.VirtualClock(lateness=faults.lateness(period))
+    hardware: ap.hardware.Hardware
+    if attach is not None:
+        hardware = hw.RemoteCabinet(servo.wiring, default_path(attach))
+    else:
+        plant = hw.standard_plant(system, servo.wiring, payload)
+        hardware = hw.SimulatedCabinet(plant, clock, servo.wiring.start, faults=faults, seed=seed)
+    with (
+        hw.real_time() if by_machine else nullcontext(),
+        Live(console=Console(stderr=True), transient=True, auto_refresh=False) as live,
+    ):
+        path.unlink(missing_ok=True)  # the request is valid: an old log can go
+        loop = hw.Loop(hardware, servo, clock, policy, path)
+        try:
+            outcome = hw.run_task(loop, motion, calibrate, _status_line(live))
+        finally:
+            loop.close()
+            if loop.journal is not None and (missing := loop.journal.writer.lost):
+                live.console.print(f"[yellow]the disk is full: the log lacks its last {missing} ticks")
+    _report(Printer(json), path, picture)
+    if not outcome.finished:
+        state = f"the loop is in state {outcome.state.name}"
+        typer.echo(f"the task was not finished: {outcome.sentence}; {state}", err=True)
+        raise typer.Exit(2)
 
-        wanted = Request(
-            system=robot,
-            model=model,
-            law=law,
-            frequency=frequency,
-            period=period,
-            reference=reference,
-            payload=payload,
-            faults=tuple(fault or ()),
-            real_time=real_time,
-            attach=attach,
-            calibrate=calibrate,
-            policy=Policy(misses=misses, lost=lost),
-            seed=seed,
-            physical=physical,
+
+@app.command(epilog="Example: [bold]appell control cabinet puma --payload 2[/]; stop it with Ctrl-C.")
+def cabinet(
+    robot: options.RobotName = "puma",
+    name: Annotated[str, option("Name for 'run --attach'.")] = "appell-cabinet",
+    payload: Annotated[float, option("Mass in kg at the tool.", CABINET)] = 0.0,
+    heartbeat: Annotated[float, option("Seconds without a sign of life until the outputs go off.", CABINET)] = 0.05,
+    seconds: Annotated[float, option("Time to serve, in seconds; 0: until Ctrl-C.")] = 0.0,
+    seed: Seed = 0,
+    physical: options.Physical = True,
+    log: Annotated[Path | None, option("Write the motion of the arm to this .log.", OUTPUT)] = None,
+    force: options.Force = False,
+) -> None:
+    """Serve a simulated cabinet as a process of its own, in real time."""
+    from appell.hardware.cabinet.server import serve
+    from appell.hardware.cabinet.shared import default_path
+
+    check_target(log, force, (".log",))
+    system, path = read_system(robot, physical=physical), default_path(name)
+    wiring = ap.hardware.wiring_of(system)
+    plant = ap.hardware.standard_plant(system, wiring, payload)
+    console = Console(stderr=True)
+
+    def make(clock: ap.hardware.VirtualClock) -> ap.hardware.SimulatedCabinet:
+        made = ap.hardware.SimulatedCabinet(plant, clock, wiring.start, heartbeat=heartbeat, seed=seed)
+        console.print(f"{wiring.name} at {path}, heartbeat {1e3 * heartbeat:g} ms", highlight=False)
+        return made
+
+    try:
+        if log is not None:
+            log.unlink(missing_ok=True)
+        with ap.hardware.real_time(priority=60):
+            serve(make, path, log, seconds or np.inf)
+    except KeyboardInterrupt:
+        console.print("stopped")
+
+
+@app.command(epilog="Example: [bold]appell control show out/control.log --csv run.csv[/].")
+def show(
+    log: LogFile,
+    plot: Annotated[Path | None, option("Draw positions, errors and torques to this file.", OUTPUT)] = None,
+    csv: Annotated[Path | None, option("Write all columns to this .csv, .npz or .parquet.", OUTPUT)] = None,
+    json: options.Json = False,
+    force: options.Force = False,
+) -> None:
+    """Show the content of a log, also of a loop that was killed."""
+    check_target(csv, force, RECORDS)
+    check_target(plot, force, PICTURES)
+    out = Printer(json)
+    out.files(_report(out, log, plot), csv)
+
+
+@app.command(epilog="Example: [bold]appell control replay out/control.log puma[/].")
+def replay(
+    log: LogFile,
+    robot: options.RobotName = "puma",
+    model: Model = None,
+    law: Law = "tracking-integral",
+    frequency: Frequency = 20.0,
+    physical: options.Physical = True,
+) -> None:
+    """Run the loop again on the values that it logged, and compare bit by bit."""
+    hw = ap.hardware
+    record = ap.Record.read(log)
+    system = read_system(robot, physical=physical)
+    believed = None if model is None else read_system(model, physical=physical)
+    servo = hw.standard_servo(system, law, frequency, record.about["period"], model=believed)
+    if (difference := hw.first_difference(record, hw.replay(record, servo))) is not None:
+        typer.echo(f"row {difference[0]} differs in column '{difference[1]}'")
+        raise typer.Exit(1)
+    typer.echo(f"{len(record)} ticks replayed, every bit the same")
+
+
+def _is_file(reference: str) -> bool:
+    return Path(reference).suffix.lower() in FILES
+
+
+def _check_reference(reference: str, law: str) -> None:
+    if reference not in REFERENCES and not _is_file(reference):
+        raise ArgumentError(
+            unknown_name("reference", reference, REFERENCES, "appell control run"),
+            expected=f"one of these, or a file: {', '.join(FILES)}",
         )
-        outcome = carry_out(wanted, path)
-        report(path, picture, json)
-        if not outcome.finished:
-            typer.echo(
-                f"the task was not finished: {outcome.sentence}; the loop is in state {outcome.state.name}", err=True
-            )
-            raise typer.Exit(2)
+    if (reference == "target") != (law == "point-to-point"):
+        raise ArgumentError(
+            f"law '{law}' does not go with reference '{reference}'.",
+            expected="target for point-to-point, ramp, spline or a file for the others",
+        )
 
-    @group.command(epilog="Example: [bold]appell control cabinet puma --payload 2[/]; stop it with Ctrl-C.")
-    def cabinet(
-        robot: RobotName = "puma",
-        name: Annotated[str, typer.Option(help="Under which 'run --attach' finds it.")] = "appell-cabinet",
-        payload: Annotated[float, typer.Option(help="Mass in kg at the tool.")] = 0.0,
-        heartbeat: Annotated[
-            float, typer.Option(help="Seconds without a sign of life, then the outputs go off.")
-        ] = 0.05,
-        seconds: Annotated[float, typer.Option(help="How long to serve, in seconds; 0: until Ctrl-C.")] = 0.0,
-        seed: Annotated[int, typer.Option(help="Of noise and imperfections.")] = 0,
-        physical: Physical = True,
-        log: Annotated[Path | None, typer.Option(help="Write what the arm does to this .log.")] = None,
-        force: Force = False,
-    ) -> None:
-        """A simulated cabinet as a process of its own, in real time."""
-        from appell.cli.control_run import serve_cabinet
-        from appell.cli.targets import check_target
 
-        check_target(log, force, (".log",))
-        serve_cabinet(robot, physical, name, payload, heartbeat, seconds, seed, log)
+def _reference(kind: str, period: float, servo: ap.hardware.Servo) -> Callable[[np.ndarray], ap.hardware.Reference]:
+    """Return the motion of a file, or one of every coordinate towards the middle of its range."""
+    hw = ap.hardware
+    names = servo.system.coordinate_names
+    if _is_file(kind):
+        path = hw.recorded_path(ap.Record.read(kind), names)
+        return lambda q: hw.Reference.approached(path, period, q)[0]
+    lower, upper = np.array(servo.guard.lower), np.array(servo.guard.upper)
+    size = np.minimum(0.5 / (1.0 + np.arange(len(names)) // 3), 0.2 * (upper - lower))
 
-    @group.command(epilog="Example: [bold]appell control show out/control.log --csv run.csv[/].")
-    def show(
-        log: LogFile,
-        plot: Annotated[Path | None, typer.Option(help="Draw positions, errors and torques to this file.")] = None,
-        csv: Annotated[Path | None, typer.Option(help="Write all columns to this .csv, .npz or .parquet.")] = None,
-        json: Json = False,
-        force: Force = False,
-    ) -> None:
-        """What a log says; it may be that of a loop that was killed."""
-        from appell.cli.control_run import report
-        from appell.cli.targets import PICTURES, RECORDS, check_target
-        from appell.motion.record import Record
+    def reference(q: np.ndarray) -> ap.hardware.Reference:
+        way = np.where(0.5 * (lower + upper) > q, size, -size)
+        match kind:
+            case "ramp":
+                return hw.Reference.sampled(ap.motion.Ramp(q, q + way, 0.8, 3.0, names=names), period)
+            case "spline":
+                points = [q, q + way, q + 0.3 * way, q + 0.8 * way]
+                spline = ap.motion.Spline([0.0, 1.0, 2.0, 3.0], points, degree=5, names=names)
+                return hw.Reference.sampled(spline, period)
+        return hw.Reference.hold(q + 0.4 * way, period, 2.0)
 
-        check_target(csv, force, RECORDS)
-        check_target(plot, force, PICTURES)
-        report(log, plot, json)
-        if csv is not None:
-            Record.read(log).write(csv, overwrite=True)
-            typer.echo(f"written to {csv}", err=json)
+    return reference
 
-    @group.command(epilog="Example: [bold]appell control replay out/control.log puma[/].")
-    def replay(
-        log: LogFile,
-        robot: RobotName = "puma",
-        model: Model = None,
-        law: Law = "tracking-integral",
-        frequency: Frequency = 20.0,
-        physical: Physical = True,
-    ) -> None:
-        """Run the loop again on what it logged, and compare bit by bit."""
-        from appell.cli.reading import read_system
-        from appell.control.loop.repeater import first_difference
-        from appell.control.loop.repeater import replay as again
-        from appell.control.loop.task import standard_servo
-        from appell.motion.record import Record
 
-        read = Record.read(log)
-        system = read_system(robot, physical=physical)
-        believed = None if model is None else read_system(model, physical=physical)
-        servo = standard_servo(system, law, frequency, read.about["period"], model=believed)
-        if (difference := first_difference(read, again(read, servo))) is not None:
-            typer.echo(f"row {difference[0]} differs in column '{difference[1]}'")
-            raise typer.Exit(1)
-        typer.echo(f"{len(read)} ticks replayed, every bit the same")
+def _injection(text: str, n: int) -> ap.hardware.Injection:
+    kind, at, rest = text.partition("@")
+    seconds, _, actuator = rest.partition(":")
+    try:
+        found = ap.hardware.Injection(kind, float(seconds), int(actuator or 1) - 1)
+    except ArgumentError:
+        raise
+    except ValueError:
+        problem = f"the fault '{text}' cannot be read."
+        raise ArgumentError(problem, expected="KIND@SECONDS or KIND@SECONDS:ACTUATOR") from None
+    if kind == "killed-loop":
+        raise ArgumentError("a loop does not kill itself.", hint="kill -9 its process, or appell campaign")
+    if not at or not 0 <= found.actuator < n:
+        problem = f"the fault '{text}' names no time or no actuator."
+        raise ArgumentError(problem, expected=f"KIND@SECONDS:ACTUATOR, 1 to {n}")
+    return found
 
-    @group.command(epilog="Example: [bold]appell control campaign --schedules 200[/].")
-    def campaign(
-        schedules: Annotated[int, typer.Option(help="How many seeded schedules of faults.", min=1)] = 1000,
-        first: Annotated[int, typer.Option(help="The first seed.")] = 0,
-        json: Json = False,
-    ) -> None:
-        """Break the loop on purpose, many times, and check that it always stops well."""
-        from appell.cli.control_campaign import run_and_show
 
-        if run_and_show(schedules, first, json):
-            raise typer.Exit(1)
+def _status_line(live: Live) -> Callable[[ap.hardware.Loop], None]:
+    count = 0
+
+    def after_tick(loop: ap.hardware.Loop) -> None:
+        nonlocal count
+        count += 1
+        if count % STATUS_INTERVAL:
+            return
+        color = COLORS.get(loop.state.name, "blue")
+        position = "  ".join(f"{x:+.3f}" for x in loop.position)
+        live.update(
+            f"[{color}]{loop.state.name:<9}[/]  t = {loop.grid * loop.period:7.3f} s   q = {position}", refresh=True
+        )
+
+    return after_tick
+
+
+def _report(out: Printer, log: Path, plot: Path | None) -> ap.Record:
+    """Print errors per coordinate, torques per actuator, deadlines and the end of a run; draw it; return the log."""
+    from appell.hardware.loop.summary import draw_run, summarize
+    from appell.show.plot.look import WIDE, new_figure, save, styled
+
+    record = ap.Record.read(log)
+    found, about = summarize(record), record.about
+    errors = zip(found.coordinates, found.largest_error, found.final_error, strict=True)
+    torques = zip(found.actuators, found.largest_torque, strict=True)
+    data: dict[str, Any] = {
+        "robot": about["robot"],
+        "law": about["law"],
+        "coordinates": [{"name": name, "largest_error": most, "final_error": last} for name, most, last in errors],
+        "actuators": [{"name": name, "largest_torque": most} for name, most in torques],
+        "ticks": found.ticks,
+        "duration": found.duration,
+        "skipped": found.skipped,
+        "latest_wake_up": found.latest,
+        "fault": found.fault,
+        "log": log,
+        "units": {"errors": "rad or m", "largest_torque": "N m or N", "duration, latest_wake_up": "s"},
+    }
+    rows = [
+        {"coordinate": each["name"], "largest": 1e3 * each["largest_error"], "final": 1e3 * each["final_error"]}
+        for each in data["coordinates"]
+    ]
+    paired = zip_longest(rows, data["actuators"], fillvalue=dict[str, Any]())
+    heads = {
+        "coordinate": "coordinate",
+        "largest": ("largest error", ".3f"),
+        "final": ("final error", "+.3f"),
+        "name": "actuator",
+        "largest_torque": ("largest torque", ".2f"),
+    }
+    title, caption = f"{about['robot']}, law '{about['law']}'", "errors in mrad or mm, torques in N m or N"
+    out.answer(
+        data,
+        table([left | right for left, right in paired], heads, title, caption),
+        f"{found.ticks} ticks in {found.duration:.2f} s, {found.skipped} skipped, latest wake-up "
+        f"{1e3 * found.latest:.3f} ms after its time; {found.fault}.",
+        f"log {log}",
+    )
+    if plot is not None:
+        try:
+            import matplotlib  # noqa: F401 - a run is not lost for want of a figure
+        except ImportError:
+            return record
+        with styled():
+            figure = new_figure(WIDE, 8.0)
+            draw_run(figure, record)
+            save(figure, plot, overwrite=True)
+        out.say(f"drawn {plot}")
+    return record

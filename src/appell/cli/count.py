@@ -1,103 +1,91 @@
-"""`appell count ROBOT`: what the equations of motion of a robot cost, by one formulation or by all."""
+"""`appell count ROBOT`: operation counts of the equations of motion, for one formulation or for all."""
 
 from __future__ import annotations
 
-from dataclasses import asdict, fields
-from typing import Annotated, Any
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
-from appell.cli import completions
-from appell.cli.answers import table, tell
-from appell.cli.options import LOOK, Base, Json, Physical, RobotName
-from appell.cli.reading import read_system
-from appell.cli.screen import say, screen
-from appell.compile.count import OpCount
-from appell.display.bar import Bar
-from appell.dynamics import Dynamics
+import appell as ap
+from appell.cli import options
+from appell.cli.input import read_system
+from appell.cli.options import LOOK, entries_of, new_app, option
+from appell.cli.output import Printer, table
 from appell.errors import ModelError
-from appell.formulate.systems import formulation_names
-from appell.model.system import System
+from appell.progress import Bar
+
+if TYPE_CHECKING:
+    from appell.model.system import System
 
 QUANTITIES = ("inverse_dynamics", "bias", "mass_matrix", "forward_dynamics")
 COMPARED = {"inverse": "inverse_dynamics", "inertia": "mass_matrix", "forward": "forward_dynamics"}
+METHODS = "appell.formulate.formulations"
+
+app = new_app()
 
 
-def register(app: typer.Typer) -> None:
-    @app.command(
-        rich_help_panel=LOOK,
-        epilog="Examples: [bold]appell count puma[/]; [bold]appell count arm.urdf --formulation newton-euler[/].",
-    )
-    def count(
-        robot: RobotName,
-        formulation: Annotated[
-            str | None,
-            typer.Option(
-                help="One of 'appell formulations', in detail; all of them if not given.",
-                autocompletion=completions.formulations,
-            ),
-        ] = None,
-        inertia: Annotated[
-            str | None,
-            typer.Option(help="Another method for the inertia matrix.", autocompletion=completions.inertia_methods),
-        ] = None,
-        forward: Annotated[
-            str | None,
-            typer.Option(help="Another method for forward dynamics.", autocompletion=completions.forward_methods),
-        ] = None,
-        base: Base = "fixed",
-        physical: Physical = True,
-        json: Json = False,
-    ) -> None:
-        """Count the operations of a robot's compiled equations of motion."""
-        found = read_system(robot, base, physical)
-        refused: list[str] = []
-        if formulation or inertia or forward:
-            chosen = Dynamics(found, formulation, inertia=inertia, forward=forward)
-            title, name, rows = f"{found}, {chosen.formulation}", chosen.formulation, _one(chosen)
-            heads = {"function": ""} | {key: (key, "") for key in (*_kinds(), "total")}
-        else:
-            rows, refused = _all(found)
-            title, name = f"{found}: multiplications (with divisions and roots) and additions", None
-            pairs = {f"{what}_{kind}": (f"{what} {kind}", "") for what in COMPARED for kind in ("M", "A")}
-            heads = {"formulation": ""} | pairs
-        if json:
-            units = "operations of one evaluation; M: multiplications, divisions and roots, A: additions"
-            tell({"robot": found.name, "formulation": name, "counts": rows, "refused": refused, "units": units})
-            return
-        console = screen()
-        console.print(table(rows, heads, title))
-        for reason in refused:
-            say(console, reason)
+@app.command(
+    rich_help_panel=LOOK,
+    epilog="Examples: [bold]appell count puma[/]; [bold]appell count arm.urdf --formulation newton-euler[/].",
+)
+def count(
+    robot: options.RobotName,
+    formulation: Annotated[
+        str | None,
+        option(
+            "One of 'appell formulations', in detail; all of them if not given.",
+            complete=entries_of("appell.formulate.formulations:FORMULATIONS", "appell.formulate.systems:CLOSED_FORMS"),
+        ),
+    ] = None,
+    inertia: Annotated[
+        str | None, option("Another method for the inertia matrix.", complete=entries_of(f"{METHODS}:MASS_MATRIX"))
+    ] = None,
+    forward: Annotated[
+        str | None,
+        option(
+            "Another method for forward dynamics.",
+            complete=entries_of(f"{METHODS}:SOLVERS", f"{METHODS}:FORWARD_DYNAMICS"),
+        ),
+    ] = None,
+    base: options.Base = "fixed",
+    physical: options.Physical = True,
+    json: options.Json = False,
+) -> None:
+    """Count the operations of a robot's compiled equations of motion."""
+    system = read_system(robot, base, physical)
+    name, refused = None, list[str]()
+    if formulation or inertia or forward:
+        dyn = ap.Dynamics(system, formulation, inertia=inertia, forward=forward)
+        counts = {quantity: getattr(dyn, quantity).count() for quantity in QUANTITIES}
+        rows = [{"function": key} | asdict(each) | {"total": each.total} for key, each in counts.items()]
+        name, title = dyn.formulation, f"{system}, {dyn.formulation}"
+    else:
+        rows, refused = _all(system)
+        title = f"{system}: multiplications (with divisions and roots) and additions"
+    units = "operations of one evaluation; M: multiplications, divisions and roots, A: additions"
+    data = {"robot": system.name, "formulation": name, "counts": rows, "refused": refused, "units": units}
+    heads = {key: (key.replace("_", " "), "") if k else "" for k, key in enumerate(rows[0] if rows else ())}
+    Printer(json).answer(data, table(rows, heads, title), *refused)
 
 
-def _kinds() -> list[str]:
-    return [field.name for field in fields(OpCount)]
+def _all(system: System) -> tuple[list[dict[str, Any]], list[str]]:
+    """Count three quantities for every formulation that suits the robot; return also why others do not."""
+    from appell.formulate.systems import formulation_names
 
-
-def _one(dynamics: Dynamics) -> list[dict[str, Any]]:
-    """Every kind of operation of every quantity."""
-    counts = {name: getattr(dynamics, name).count() for name in QUANTITIES}
-    return [{"function": name} | asdict(count) | {"total": count.total} for name, count in counts.items()]
-
-
-def _all(robot: System) -> tuple[list[dict[str, Any]], list[str]]:
-    """The three quantities by every formulation that suits the robot, and why others do not."""
     rows: list[dict[str, Any]] = []
     refused: list[str] = []
-    names = formulation_names(robot)
+    names = formulation_names(system)
     with Bar("deriving", len(names), "formulations") as bar:
         for name in names:
             bar.say(f"deriving by {name}")
             try:
-                dynamics = Dynamics(robot, name)
+                dyn = ap.Dynamics(system, name)
             except ModelError as error:
                 refused.append(str(error).splitlines()[0])
             else:
                 row: dict[str, Any] = {"formulation": name}
                 for what, quantity in COMPARED.items():
-                    count = getattr(dynamics, quantity).count()
-                    row |= {f"{what}_M": count.mul + count.div + count.sqrt, f"{what}_A": count.add}
+                    ops = getattr(dyn, quantity).count()
+                    row |= {f"{what}_M": ops.mul + ops.div + ops.sqrt, f"{what}_A": ops.add}
                 rows.append(row)
             bar.advance()
     return rows, refused

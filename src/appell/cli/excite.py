@@ -1,148 +1,125 @@
-"""`appell excite SYSTEM`: a motion along which the parameters of a robot or mechanism show best."""
+"""`appell excite ROBOT`: optimise a motion that excites the parameters of a robot or mechanism."""
 
 from __future__ import annotations
 
 from typing import Annotated, Any
 
 import numpy as np
-import typer
-from rich.console import Console
 
-from appell.cli.answers import table, tell
-from appell.cli.options import IDENTIFY, Base, Force, Json, Output, Physical, RobotName
-from appell.cli.reading import read_system
-from appell.cli.screen import say, screen
-from appell.cli.targets import RECORDS, check_target
-from appell.display.bar import Bar
-from appell.errors import ArgumentError, check_number
-from appell.model.system import System
-from appell.motion.names import record_units
+import appell as ap
+from appell.cli import options
+from appell.cli.input import RECORDS, check_target, read_system
+from appell.cli.options import IDENTIFY, SOLVER, new_app, option
+from appell.cli.output import Printer, table
+from appell.errors import ArgumentError, check_number, unknown_name
+from appell.progress import Bar
 
-ROWS = 1e7  # of a record
-ROOM = 0.05  # of a range at both of its ends, and below a speed
-USUAL = 1.5  # rad/s, if the motors can do more
+MOST_ROWS = 1e7  # of a record
+MARGIN = 0.05  # share of a range at both of its ends, and below a speed
+DEFAULT_SPEED = 1.5  # rad/s, if the motors can do more
+LIMITS = "Limits of the motion"
 
-
-def register(app: typer.Typer) -> None:
-    @app.command(
-        rich_help_panel=IDENTIFY, epilog="Example: [bold]appell excite panda --output motion.csv --friction[/]."
-    )
-    def excite(
-        robot: RobotName,
-        output: Output = None,
-        duration: Annotated[float, typer.Option(help="How long, in seconds.")] = 10.0,
-        harmonics: Annotated[int, typer.Option(help="Sines that the motion of a coordinate is made of.")] = 5,
-        criterion: Annotated[
-            str,
-            typer.Option(
-                help="What is made small: condition, the condition number, or logdet, the volume of uncertainty."
-            ),
-        ] = "condition",
-        friction: Annotated[bool, typer.Option("--friction", help="Excite friction as well.")] = False,
-        rotor: Annotated[bool, typer.Option("--rotor", help="Excite rotor inertias as well.")] = False,
-        range_: Annotated[
-            float | None,
-            typer.Option(
-                "--range",
-                help="Largest angle or way either side of the start, rad or m; the system's limits if not given.",
-            ),
-        ] = None,
-        velocity: Annotated[
-            float | None, typer.Option(help="Largest velocity of all coordinates, rad/s or m/s.")
-        ] = None,
-        acceleration: Annotated[
-            float | None, typer.Option(help="Largest acceleration of all coordinates, rad/s² or m/s².")
-        ] = None,
-        speed: Annotated[float | None, typer.Option(help="Largest speed of all actuators, rad/s or m/s.")] = None,
-        torque: Annotated[
-            float | None, typer.Option(help="Largest torque or force of all actuators, N m or N.")
-        ] = None,
-        rate: Annotated[float, typer.Option(help="Rows a second in the record.")] = 1000.0,
-        iterations: Annotated[int, typer.Option(help="At most so many, of either stage of the optimiser.")] = 120,
-        starts: Annotated[int, typer.Option(help="Random beginnings, of which the best end is taken.")] = 2,
-        seed: Annotated[int, typer.Option(help="Of the random beginnings.")] = 0,
-        base: Base = "fixed",
-        physical: Physical = True,
-        json: Json = False,
-        force: Force = False,
-    ) -> None:
-        """Optimise an exciting motion within the system's limits, and those of its cabinet if one is known."""
-        from appell.control import WIRINGS
-        from appell.identify import MotionBounds, seek
-        from appell.identify import excite as optimise
-
-        check_target(output, force, RECORDS)
-        check_number("--duration, in s,", duration, least=0.0, above=True)
-        check_number("--rate, in rows a second,", rate, least=0.0, above=True)
-        if range_ is not None:
-            check_number("--range", range_, least=0.0, above=True)
-        if duration * rate > ROWS:
-            told = f"{duration:g} s at {rate:g} rows a second are too many rows."
-            raise ArgumentError(told, expected=f"at most {ROWS:g}")
-        system = read_system(robot, base, physical)
-        limits: dict[str, Any] = {"velocity": velocity, "acceleration": acceleration, "speed": speed, "torque": torque}
-        if range_ is not None:
-            limits |= {"lower": system.start - range_, "upper": system.start + range_}
-        elif system.name in WIRINGS:
-            limits = _of_cabinet(WIRINGS[system.name](system)) | {key: x for key, x in limits.items() if x is not None}
-        bounds = MotionBounds.of(system, **limits)
-        with Bar("deriving", 2 * iterations * starts, "iterations", patience=0.0) as bar:
-
-            def reached(step: int, steps: int, condition: float) -> None:
-                bar.total, bar.label = steps, f"condition {condition:8.1f}"
-                bar(step)
-
-            found = optimise(
-                seek(system, friction=friction, rotor=rotor, width=0.02 if friction else None),
-                bounds=bounds,
-                duration=duration,
-                harmonics=harmonics,
-                criterion=criterion,
-                iterations=iterations,
-                starts=starts,
-                seed=seed,
-                progress=reached,
-            )
-        answer, console = _answer(system, found, duration), screen(aside=json)
-        if json:
-            tell(answer)
-        else:
-            _show(console, answer)
-        if output is not None:
-            found.path.record(period=1.0 / rate, units=record_units(system)).write(output, overwrite=True)
-            say(console, f"motion  {output}")
+app = new_app()
 
 
-def _answer(system: System, found: Any, duration: float) -> dict[str, Any]:
-    """The condition number, and how much of every limit the motion uses."""
+@app.command(rich_help_panel=IDENTIFY, epilog="Example: [bold]appell excite panda --output motion.csv --friction[/].")
+def excite(
+    robot: options.RobotName,
+    duration: Annotated[float, option("Duration, in seconds.")] = 10.0,
+    harmonics: Annotated[int, option("Number of sines in the motion of a coordinate.")] = 5,
+    friction: Annotated[bool, option("Excite friction as well.", "", "--friction")] = False,
+    rotor: Annotated[bool, option("Excite rotor inertias as well.", "", "--rotor")] = False,
+    base: options.Base = "fixed",
+    physical: options.Physical = True,
+    range_: Annotated[
+        float | None,
+        option("Largest deflection from the start, rad or m; the system's limits if not given.", LIMITS, "--range"),
+    ] = None,
+    velocity: Annotated[float | None, option("Largest velocity of all coordinates, rad/s or m/s.", LIMITS)] = None,
+    acceleration: Annotated[
+        float | None, option("Largest acceleration of all coordinates, rad/s² or m/s².", LIMITS)
+    ] = None,
+    speed: Annotated[float | None, option("Largest speed of all actuators, rad/s or m/s.", LIMITS)] = None,
+    torque: Annotated[float | None, option("Largest torque or force of all actuators, N m or N.", LIMITS)] = None,
+    cabinet: Annotated[
+        bool, option("Keep to the limits of its control cabinet; known for puma.", LIMITS, "--cabinet")
+    ] = False,
+    criterion: Annotated[
+        str, option("What is minimised: condition, the condition number, or logdet, the volume of uncertainty.", SOLVER)
+    ] = "condition",
+    iterations: Annotated[int, option("Largest number of iterations of each stage.", SOLVER)] = 150,
+    starts: Annotated[int, option("Number of random starts; the best result is kept.", SOLVER)] = 2,
+    seed: Annotated[int, option("Seed of the random starts.", SOLVER)] = 0,
+    output: options.Output = None,
+    rate: Annotated[float, option("Rows per second in the record.")] = 1000.0,
+    json: options.Json = False,
+    force: options.Force = False,
+) -> None:
+    """Optimise an exciting motion within the limits of the system."""
+    from appell.motion.titles import record_units
+
+    check_target(output, force, RECORDS)
+    check_number("--duration, in s,", duration, least=0.0, above=True)
+    check_number("--rate, in rows per second,", rate, least=0.0, above=True)
+    if range_ is not None:
+        check_number("--range", range_, least=0.0, above=True)
+    if duration * rate > MOST_ROWS:
+        problem = f"{duration:g} s at {rate:g} rows per second are too many rows."
+        raise ArgumentError(problem, expected=f"at most {MOST_ROWS:g}")
+    system = read_system(robot, base, physical)
+    limits: dict[str, Any] = {"velocity": velocity, "acceleration": acceleration, "speed": speed, "torque": torque}
+    if range_ is not None:
+        limits |= {"lower": system.start - range_, "upper": system.start + range_}
+    elif cabinet:
+        known = ap.hardware.WIRINGS
+        if system.name not in known:
+            raise ArgumentError(unknown_name("cabinet", system.name, known, "appell excite"))
+        own = {key: value for key, value in limits.items() if value is not None}
+        limits = _limits_of_cabinet(known[system.name](system)) | own
+    with Bar("deriving", 2 * iterations * starts, "iterations", patience=0.0) as bar:
+
+        def reached(step: int, steps: int, condition: float) -> None:
+            bar.total, bar.label = steps, f"condition {condition:8.1f}"
+            bar(step)
+
+        found = ap.identify.excite(
+            ap.identify.seek(system, friction=friction, rotor=rotor, width=0.02 if friction else None),
+            bounds=ap.identify.MotionBounds.of(system, **limits),
+            duration=duration,
+            harmonics=harmonics,
+            criterion=criterion,
+            iterations=iterations,
+            starts=starts,
+            seed=seed,
+            progress=reached,
+        )
     shares: dict[str, Any] = {}
+    shown: list[Any] = [f"condition number {found.condition:.1f} over {duration:g} s"]
     for kind, names, quantities in (
         ("coordinates", system.coordinate_names, ("position", "velocity", "acceleration")),
         ("actuators", system.actuator_names, ("speed", "torque")),
     ):
         used = {what: found.load[what] for what in quantities if what in found.load}
         shares[kind] = [{"name": name} | {what: x[k] for what, x in used.items()} for k, name in enumerate(names)]
-    places = {what: x.max() for what, x in found.load.items() if what == "reach" or what.startswith("place")}
-    units = {"condition": "1", "duration": "s", "all others": "shares of the limit"}
-    answer = {"robot": system.name, "condition": found.condition, "duration": duration}
-    return answer | {"shares": shares | {"places": places}, "units": units}
-
-
-def _show(console: Console, answer: dict[str, Any]) -> None:
-    say(console, f"condition number {answer['condition']:.1f} over {answer['duration']:g} s")
-    shares = answer["shares"]
-    for kind in ("coordinates", "actuators"):
-        used = [what for what in shares[kind][0] if what != "name"]
         if used:
             heads = {"name": kind.removesuffix("s")} | {what: (what, ".0%") for what in used}
-            console.print(table(shares[kind], heads, "Share of the limit"))
-    for what, most in shares["places"].items():
-        say(console, f"{what}: {most:.0%} of what is allowed")
+            shown.append(table(shares[kind], heads, "Share of the limit"))
+    places = {what: x.max() for what, x in found.load.items() if what == "reach" or what.startswith("place")}
+    units = {"condition": "1", "duration": "s", "all others": "shares of the limit"}
+    data = {"robot": system.name, "condition": found.condition, "duration": duration}
+    out = Printer(json)
+    out.answer(
+        data | {"shares": shares | {"places": places}, "units": units},
+        *shown,
+        *(f"{what}: {most:.0%} of what is allowed" for what, most in places.items()),
+    )
+    if output is not None:
+        out.files(found.path.record(period=1.0 / rate, units=record_units(system)), output)
 
 
-def _of_cabinet(wiring) -> dict[str, Any]:
-    """The ranges in which a cabinet lets its arm move, and speeds at which its motors are still strong."""
+def _limits_of_cabinet(wiring: ap.hardware.Wiring) -> dict[str, Any]:
+    """Return the ranges in which a cabinet lets its arm move, and the speeds up to which its motors are strong."""
     lower, upper = wiring.column("lower"), wiring.column("upper")
-    room = ROOM * (upper - lower)
-    speed = (1.0 - ROOM) * np.minimum(wiring.column("full_torque_speed"), USUAL)
-    return {"lower": lower + room, "upper": upper - room, "velocity": speed}
+    margin = MARGIN * (upper - lower)
+    speed = (1.0 - MARGIN) * np.minimum(wiring.column("full_torque_speed"), DEFAULT_SPEED)
+    return {"lower": lower + margin, "upper": upper - margin, "velocity": speed}

@@ -1,108 +1,95 @@
-"""`appell rollout ROBOT`: many motions of a robot from random starts, and how they spread."""
+"""`appell rollout ROBOT`: simulate many motions of a robot from random initial states and show their spread."""
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
-import typer
+import numpy as np
 
-from appell.cli.answers import table, tell
-from appell.cli.options import SIMULATE, Actuators, Base, Force, Json, Physical, Plot, RobotName
+import appell as ap
+from appell.cli import options
+from appell.cli.input import PICTURES, check_target, numbers, numbers_if_given, read_system
+from appell.cli.options import OUTPUT, SIMULATE, SOLVER, START, new_app, option
+from appell.cli.output import Printer, table
+from appell.errors import check_number
 
 LABELS = ("least", "median", "most")
 ENDINGS = (".npz", ".zarr")
 
+app = new_app()
 
-def register(app: typer.Typer) -> None:
-    @app.command(
-        rich_help_panel=SIMULATE,
-        epilog="Example: [bold]appell rollout puma --members 10000 --steps 500 --spread 0.1 --plot fan.png[/].",
+
+@app.command(
+    rich_help_panel=SIMULATE,
+    epilog="Example: [bold]appell rollout puma --members 10000 --steps 500 --spread 0.1 --plot fan.png[/].",
+)
+def rollout(
+    robot: options.RobotName,
+    members: Annotated[int, option("Number of motions.", START)] = 1000,
+    spread: Annotated[
+        float, option("Standard deviation of the initial configurations about --q, rad or m.", START)
+    ] = 0.1,
+    speed: Annotated[float, option("Standard deviation of the initial velocities, rad/s or m/s.", START)] = 0.0,
+    q: Annotated[
+        str, option("Mean initial configuration in rad or m, numbers with commas; home if not given.", START)
+    ] = "",
+    seed: Annotated[int, option("Seed of the random numbers.", START)] = 0,
+    torque: options.Torque = "",
+    saturate: options.Saturate = False,
+    no_friction: options.NoFriction = False,
+    no_rotors: options.NoRotors = False,
+    base: options.Base = "fixed",
+    physical: options.Physical = True,
+    stops: options.Stops = None,
+    steps: Annotated[int, option("Number of steps of each motion.", SOLVER)] = 1000,
+    dt: Annotated[float, option("Length of a step, in seconds.", SOLVER)] = 1e-3,
+    method: Annotated[str, option("rk4, euler, midpoint or moreau.", SOLVER)] = "rk4",
+    every: Annotated[int, option("Store one of this many steps.", SOLVER)] = 10,
+    threads: Annotated[int | None, option("Number of cores to use; one if not given.", SOLVER)] = None,
+    out: Annotated[Path | None, option("Records to write: .npz or .zarr.", OUTPUT, "--output", "--out", "-o")] = None,
+    plot: options.Plot = None,
+    json: options.Json = False,
+    force: options.Force = False,
+) -> None:
+    """Simulate many motions from random initial states in one compiled kernel and show their spread."""
+    from appell.simulation.options import Output, number_of_steps
+
+    for path, endings in ((out, ENDINGS), (plot, PICTURES)):
+        check_target(path, force, endings)
+    number_of_steps("--members", members)
+    for what, value in (("--spread", spread), ("--speed", speed)):
+        check_number(what, value, least=0.0)
+    system = read_system(robot, base, physical)
+    rng, mean = np.random.default_rng(seed), numbers(q, "--q", system.nq) if q else system.start
+    starts = system.integrate(mean, spread * rng.normal(size=(members, system.nv)))
+    forces = numbers_if_given(torque, "--torque", system.nu)
+    begun = time.perf_counter()
+    found = ap.rollout(
+        system,
+        starts,
+        speed * rng.normal(size=(members, system.nv)),
+        forces,
+        steps,
+        dt,
+        method=method,
+        stops=stops,
+        saturate=saturate,
+        output=Output(every, energy=True),
+        friction=not no_friction,
+        rotors=not no_rotors,
+        threads=threads,
     )
-    def rollout(
-        robot: RobotName,
-        members: Annotated[int, typer.Option(help="How many motions.")] = 1000,
-        steps: Annotated[int, typer.Option(help="Steps of each.")] = 1000,
-        dt: Annotated[float, typer.Option(help="Length of a step, in seconds.")] = 1e-3,
-        spread: Annotated[float, typer.Option(help="Of the starts about --q: standard deviation, rad or m.")] = 0.1,
-        speed: Annotated[
-            float, typer.Option(help="Of the velocities about rest: standard deviation, rad/s or m/s.")
-        ] = 0.0,
-        q: Annotated[
-            str, typer.Option(help="Middle of the starts in rad or m, numbers with commas; home if not given.")
-        ] = "",
-        torque: Annotated[str, typer.Option(help="Constant actuator forces, N m or N; none if not given.")] = "",
-        seed: Annotated[int, typer.Option(help="Of the random numbers.")] = 0,
-        method: Annotated[str, typer.Option(help="rk4, euler, midpoint or moreau.")] = "rk4",
-        every: Annotated[int, typer.Option(help="Keep every so many steps.")] = 10,
-        stops: Annotated[
-            float | None, typer.Option(help="Restitution of the joints at their limits, 0 to 1; no stops if not given.")
-        ] = None,
-        saturate: Annotated[bool, typer.Option("--saturate", help="Cut torques off at the actuators' limits.")] = False,
-        actuators: Actuators = False,
-        base: Base = "fixed",
-        physical: Physical = True,
-        threads: Annotated[int | None, typer.Option(help="Cores to use; one if not given.")] = None,
-        out: Annotated[
-            Path | None, typer.Option("--output", "--out", "-o", help="Records to write: .npz or .zarr.")
-        ] = None,
-        plot: Plot = None,
-        json: Json = False,
-        force: Force = False,
-    ) -> None:
-        """Many motions of a robot from random starts, in one kernel, and how they spread."""
-        import time
-
-        import numpy as np
-
-        from appell.cli.numbers import numbers
-        from appell.cli.reading import read_system
-        from appell.cli.screen import say, screen
-        from appell.cli.targets import PICTURES, check_target
-        from appell.dynamics import Dynamics
-        from appell.errors import check_number
-        from appell.simulation.rollouts.arguments import number_of_steps
-        from appell.simulation.rollouts.rollout import rollout as run
-
-        for path, endings in ((out, ENDINGS), (plot, PICTURES)):
-            check_target(path, force, endings)
-        number_of_steps("--members", members)
-        for what, value in (("--spread", spread), ("--speed", speed)):
-            check_number(what, value, least=0.0)
-        model = read_system(robot, base, physical)
-        rng, middle = np.random.default_rng(seed), numbers(q, "--q", model.nq) if q else model.start
-        starts = model.integrate(middle, spread * rng.normal(size=(members, model.nv)))
-        options: dict[str, Any] = {"method": method, "every": every, "stops": stops, "saturate": saturate}
-        forces = numbers(torque, "--torque", model.nu) if torque else None
-        begun = time.perf_counter()
-        v0 = speed * rng.normal(size=(members, model.nv))
-        dyn = Dynamics(model, friction=actuators, rotors=actuators)
-        found = run(dyn, starts, v0, forces, steps, dt, energy=True, threads=threads, **options)
-        seconds = time.perf_counter() - begun
-        if out is not None:
-            found.write(out, overwrite=True)
-        if plot is not None:
-            found.plot(plot)
-        answer, console = _answer(found, seconds), screen(aside=json)
-        if json:
-            tell(answer)
-        else:
-            say(console, f"{model.name}: {members} motions, {steps} steps of {dt:g} s by {method}, in {seconds:.3g} s")
-            _show(console, answer)
-        for path in filter(None, (out, plot)):
-            say(console, f"written {path}")
-        if len(found.lost):
-            say(console, f"lost {len(found.lost)} of {members} motions, which became infinite: a shorter --dt may help")
-
-
-def _answer(found: Any, seconds: float) -> dict[str, Any]:
-    """What was asked, what became of it, and the spread at the end of members that got there."""
-    import numpy as np
-
+    seconds = time.perf_counter() - begun
+    if out is not None:
+        found.write(out, overwrite=True)
+    if plot is not None:
+        found.plot(plot, overwrite=True)
     done = found[found.finished]
     titles = [title for title in found.columns if title.startswith(("q_", "v_")) or title == "energy"]
     ends = {title: np.quantile(done[title][:, -1], (0.0, 0.5, 1.0)) for title in titles} if len(done) else {}
-    return {
+    data = {
         **found.about,
         "members": len(found),
         "finished": int(found.finished.sum()),
@@ -110,9 +97,14 @@ def _answer(found: Any, seconds: float) -> dict[str, Any]:
         "end": {title: dict(zip(LABELS, row, strict=True)) for title, row in ends.items()},
         "units": {"seconds": "s", "dt": "s"} | {title: found.unit(title) for title in ends},
     }
-
-
-def _show(console: Any, answer: dict[str, Any]) -> None:
-    rows = [{"column": title, "unit": answer["units"][title]} | row for title, row in answer["end"].items()]
+    rows = [{"column": title, "unit": data["units"][title]} | row for title, row in data["end"].items()]
     heads = {"column": "column", "unit": "unit"} | {key: (key, ".6g") for key in LABELS}
-    console.print(table(rows, heads, "At the end"))
+    printer = Printer(json)
+    printer.answer(
+        data,
+        f"{system.name}: {members} motions, {steps} steps of {dt:g} s by {method}, in {seconds:.3g} s",
+        table(rows, heads, "At the end"),
+    )
+    printer.say(*(f"written {path}" for path in (out, plot) if path is not None))
+    if len(found.lost):
+        printer.say(f"{len(found.lost)} of {members} motions diverged; a shorter --dt may help")

@@ -1,82 +1,53 @@
-"""`appell torques ROBOT MOTION`: the joint forces of a motion, as a table, as a record and as a plot."""
+"""`appell torques ROBOT MOTION`: the actuator forces of a motion, as a table, as a record and as a plot."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
-import typer
+import numpy as np
 
-from appell.cli.answers import Markup, table, tell
-from appell.cli.options import SIMULATE, Actuators, Base, Force, Json, Output, Physical, Plot, RobotName
+import appell as ap
+from appell.cli import options
+from appell.cli.input import PICTURES, RECORDS, check_target, read_system
+from appell.cli.options import SIMULATE, argument, new_app, option
+from appell.cli.output import Markup, Printer, table
 
-if TYPE_CHECKING:
-    from rich.table import Table
-
-    from appell.dynamics import Dynamics
-    from appell.motion.record import Record
-
-
-def register(app: typer.Typer) -> None:
-    @app.command(rich_help_panel=SIMULATE, epilog="Example: [bold]appell torques puma line.csv --plot torques.png[/].")
-    def torques(
-        robot: RobotName,
-        motion: Annotated[
-            Path, typer.Argument(help="Record with columns t, q_<coordinate>, and v_, a_ if they are known.")
-        ],
-        samples: Annotated[int, typer.Option(min=2, help="How many times, equally spaced over the motion.")] = 201,
-        output: Output = None,
-        plot: Plot = None,
-        actuators: Actuators = False,
-        base: Base = "fixed",
-        physical: Physical = True,
-        json: Json = False,
-        force: Force = False,
-    ) -> None:
-        """The joint forces that a motion takes."""
-        import numpy as np
-
-        from appell.cli.reading import read_system
-        from appell.cli.screen import say, screen
-        from appell.cli.targets import PICTURES, RECORDS, check_target
-        from appell.dynamics import Dynamics
-        from appell.motion.mechanisms.pose_check import check_pose
-        from appell.motion.names import record_names, record_units
-        from appell.motion.record import Record
-
-        check_target(output, force, RECORDS)
-        check_target(plot, force, PICTURES)
-        arm = read_system(robot, base, physical)
-        names = record_names(arm)
-        asked = Record.read(motion).path(names["q"]).record(samples)
-        moves = {key: asked[key] for key in "qva"}
-        dyn = Dynamics(arm, friction=actuators, rotors=actuators)
-        with np.errstate(invalid="ignore"):
-            tau = dyn.inverse_dynamics(**moves)
-        if (lost := np.flatnonzero(~np.isfinite(tau).all(axis=-1))).size:
-            check_pose(dyn, asked.q[lost[0]])
-        found = Record.of(asked.t, moves | {"tau": tau}, names, units=record_units(arm), about={"robot": arm.name})
-        answer, console = _answer(dyn, found), screen(aside=json)
-        if json:
-            tell(answer)
-        else:
-            console.print(_table(answer))
-        if output is not None:
-            found.write(output, overwrite=True)
-            say(console, f"written {output}, {samples} samples")
-        if plot is not None:
-            found.plot(plot, ["tau"])
-            say(console, f"drawn {plot}")
+app = new_app()
 
 
-def _answer(dyn: Dynamics, found: Record) -> dict[str, Any]:
-    """Extremes of every actuator, beside its limit where it has one."""
-    import numpy as np
+@app.command(rich_help_panel=SIMULATE, epilog="Example: [bold]appell torques puma line.csv --plot torques.png[/].")
+def torques(
+    robot: options.RobotName,
+    motion: Annotated[Path, argument("Record with columns t, q_<coordinate>, and v_, a_ if they are known.")],
+    samples: Annotated[int, option("Number of samples, equally spaced over the motion.", min=2)] = 201,
+    no_friction: options.NoFriction = False,
+    no_rotors: options.NoRotors = False,
+    base: options.Base = "fixed",
+    physical: options.Physical = True,
+    output: options.Output = None,
+    plot: options.Plot = None,
+    json: options.Json = False,
+    force: options.Force = False,
+) -> None:
+    """Compute the actuator forces that a motion takes."""
+    from appell.kinematics.mechanisms import check_pose
+    from appell.motion.titles import FORCES, record_names, record_units
 
-    from appell.motion.names import FORCES
-
-    system, tau = dyn.system, found.tau
-    power = np.abs(tau * np.einsum("tij,tj->ti", dyn.actuator_jacobian(found.q), found.v)).max(axis=0)
+    check_target(output, force, RECORDS)
+    check_target(plot, force, PICTURES)
+    system = read_system(robot, base, physical)
+    names = record_names(system)
+    asked = ap.Record.read(motion).path(names["q"]).record(samples)
+    moves = {key: asked[key] for key in "qva"}
+    dyn = ap.Dynamics(system, friction=not no_friction, rotors=not no_rotors)
+    with np.errstate(invalid="ignore"):
+        tau = dyn.inverse_dynamics(**moves)
+    if (lost := np.flatnonzero(~np.isfinite(tau).all(axis=-1))).size:
+        check_pose(dyn, asked.q[lost[0]])
+    units, about = record_units(system), {"robot": system.name}
+    record = ap.Record.of(asked.t, moves | {"tau": tau}, names, units=units, about=about)
+    power = np.abs(tau * np.einsum("tij,tj->ti", dyn.actuator_jacobian(record.q), record.v)).max(axis=0)
     rows = [
         {
             "actuator": name,
@@ -92,15 +63,15 @@ def _answer(dyn: Dynamics, found: Record) -> dict[str, Any]:
             system.actuator_names, system.actuators, system.actuator_units, tau.T, power, strict=True
         )
     ]
+    duration = record.t[-1] - record.t[0]
     units = {"duration": "s", "lowest, highest, rms, limit": "unit of the row", "highest_power": "W"}
-    return {"robot": system.name, "duration": found.t[-1] - found.t[0], "actuators": rows, "units": units}
-
-
-def _table(answer: dict[str, Any]) -> Table:
-    rows = [
-        row | {"limit": Markup(f"[red]{row['limit']:g} exceeded[/]") if row["exceeded"] else row["limit"]}
-        for row in answer["actuators"]
-    ]
+    data = {"robot": system.name, "duration": duration, "actuators": rows, "units": units}
+    red = [row | {"limit": Markup(f"[red]{row['limit']:g} exceeded[/]")} if row["exceeded"] else row for row in rows]
     heads = {"actuator": "actuator", **{key: (key, ".5g") for key in ("lowest", "highest", "rms")}}
     heads |= {"limit": ("limit", "g"), "unit": "unit", "highest_power": ("highest power, W", ".5g")}
-    return table(rows, heads, f"{answer['robot']}: actuator forces over {answer['duration']:.6g} s")
+    out = Printer(json)
+    out.answer(data, table(red, heads, f"{system.name}: actuator forces over {duration:.6g} s"))
+    out.files(record, output)
+    if plot is not None:
+        record.plot(plot, ["tau"], overwrite=True)
+        out.say(f"drawn {plot}")

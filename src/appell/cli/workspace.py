@@ -1,19 +1,24 @@
-"""`appell workspace ROBOT`: where a mechanism reaches and how near it is to a singularity, as a map."""
+"""`appell workspace ROBOT`: map of a mechanism's reach and of its distance from singularities."""
 
 from __future__ import annotations
 
 import math
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
-import typer
+import numpy as np
 
-from appell.cli import completions
-from appell.cli.answers import tell
-from appell.cli.options import LOOK, Force, Json, Physical
+import appell as ap
+from appell.cli import options
+from appell.cli.input import PICTURES, check_target, read_system
+from appell.cli.options import LOOK, argument, entries_of, new_app, option
+from appell.cli.output import Printer
 from appell.errors import ArgumentError
 
-RANGES = {  # the two coordinates of a map if none are named, and from where to where
+if TYPE_CHECKING:
+    from appell.model.system import System
+
+RANGES = {  # the two default coordinates of a map, and their ranges
     "agile-wrist": ("pitch=-1.5:1.5", "roll=-1.5:1.5"),
     "five-bar": ("x=-0.6:0.6", "y=-0.7:0.7"),
     "three-rrr": ("x=-0.5:0.5", "y=-0.5:0.5"),
@@ -21,64 +26,56 @@ RANGES = {  # the two coordinates of a map if none are named, and from where to 
     "stewart-gough": ("pitch=-1.5:1.5", "roll=-1.5:1.5"),
 }
 
-
-def register(app: typer.Typer) -> None:
-    @app.command(
-        rich_help_panel=LOOK,
-        epilog="Example: [bold]appell workspace five-bar --over x=-0.6:0.6 --over y=0:0.7[/].",
-    )
-    def workspace(
-        robot: Annotated[
-            str,
-            typer.Argument(
-                help="A mechanism of the zoo, or a .toml file of one.", autocompletion=completions.mechanisms
-            ),
-        ],
-        over: Annotated[
-            list[str] | None, typer.Option(help="A coordinate and its range, name=from:to, in m or rad; give two.")
-        ] = None,
-        points: Annotated[int, typer.Option(min=2, help="Points along each coordinate.")] = 300,
-        output: Annotated[
-            Path | None, typer.Option("--output", "-o", help="Picture to write; ROBOT-workspace.png if none.")
-        ] = None,
-        physical: Physical = True,
-        json: Json = False,
-        force: Force = False,
-    ) -> None:
-        """Draw reach and condition number of a parallel robot over two coordinates."""
-        import numpy as np
-
-        from appell.cli.reading import read_system
-        from appell.cli.screen import say, screen
-        from appell.cli.targets import PICTURES, check_target
-        from appell.dynamics import Dynamics
-        from appell.motion import workspace as survey
-        from appell.motion.pictures.look import save
-
-        system = read_system(robot, physical=physical)
-        path = output or Path(f"{system.name}-workspace.png")
-        check_target(path, force, PICTURES)
-        axes = {}
-        for text in over or _usual(system):
-            name, low, high = _range(text)
-            axes[name] = np.linspace(low, high, points)
-        found = survey(Dynamics(system), axes)
-        save(found.plot(), path)
-        least = found.condition.min() if found.share else None
-        if json:
-            ranges = {name: [values[0], values[-1]] for name, values in axes.items()}
-            unit = dict(zip(system.coordinate_names, system.coordinate_units, strict=True))
-            answer = {"robot": system.name, "over": ranges, "poses": found.condition.size, "share": found.share}
-            units = {name: unit[name] for name in axes} | {"share": "1", "least_condition": "1"}
-            tell(answer | {"least_condition": least, "map": path, "units": units})
-            return
-        reached = f"{found.share:.1%} of {found.condition.size:,} poses in reach"
-        lowest = "-" if least is None else f"{least:.3g}"
-        say(screen(), f"{reached}, least condition number {lowest}; map in {path}")
+app = new_app()
 
 
-def _usual(system) -> tuple[str, ...]:
-    """Two coordinates and their ranges: those that show most, or the first two that have limits."""
+@app.command(
+    rich_help_panel=LOOK,
+    epilog="Example: [bold]appell workspace five-bar --over x=-0.6:0.6 --over y=0:0.7[/].",
+)
+def workspace(
+    robot: Annotated[
+        str,
+        argument("A mechanism of the zoo, or a .toml file of one.", complete=entries_of("appell.cli.workspace:RANGES")),
+    ],
+    over: Annotated[
+        list[str] | None, option("A coordinate and its range, name=from:to, in m or rad; give two.")
+    ] = None,
+    points: Annotated[int, option("Number of points along each coordinate.", min=2)] = 300,
+    output: Annotated[
+        Path | None, option("Figure to write; ROBOT-workspace.png if not given.", "", "--output", "-o")
+    ] = None,
+    physical: options.Physical = True,
+    json: options.Json = False,
+    force: options.Force = False,
+) -> None:
+    """Draw reach and condition number of a parallel robot over two coordinates."""
+    from appell.show.plot.look import save
+
+    system = read_system(robot, physical=physical)
+    path = output or Path(f"{system.name}-workspace.png")
+    check_target(path, force, PICTURES)
+    axes = {name: np.linspace(low, high, points) for name, low, high in map(_range, over or _default_ranges(system))}
+    found = ap.kinematics.workspace(ap.Dynamics(system), axes)
+    save(found.plot(), path, overwrite=True)
+    least = found.condition.min() if found.share else None
+    unit = dict(zip(system.coordinate_names, system.coordinate_units, strict=True))
+    data = {
+        "robot": system.name,
+        "over": {name: [values[0], values[-1]] for name, values in axes.items()},
+        "poses": found.condition.size,
+        "share": found.share,
+        "least_condition": least,
+        "map": path,
+        "units": {name: unit[name] for name in axes} | {"share": "1", "least_condition": "1"},
+    }
+    lowest = "-" if least is None else f"{least:.3g}"
+    reached = f"{found.share:.1%} of {found.condition.size:,} poses in reach"
+    Printer(json).answer(data, f"{reached}, least condition number {lowest}; map in {path}")
+
+
+def _default_ranges(system: System) -> tuple[str, ...]:
+    """Return two coordinates and their ranges: those of `RANGES`, or the first two that have limits."""
     ranges = zip(system.coordinate_names, system.ranges, strict=True)
     limited = (f"{name}={low}:{high}" for name, (low, high) in ranges if -math.inf < low < high < math.inf)
     return RANGES.get(system.name) or tuple(limited)[:2]
@@ -90,4 +87,4 @@ def _range(text: str) -> tuple[str, float, float]:
     try:
         return name, float(low), float(high)
     except ValueError:
-        raise ArgumentError(f"--over {text} is no range.", expected="name=from:to, for example x=-0.6:0.6") from None
+        raise ArgumentError(f"--over {text} is not a range.", expected="name=from:to, for example x=-0.6:0.6") from None

@@ -1,39 +1,40 @@
-"""The slow way into a compiled function: arguments by name, and errors that name the culprit.
+"""Arguments of calls: order by name, shapes, batch axes, and errors that name the argument that is wrong.
 
-NumPy's complaints about a call ("mismatch in core dimension 0 of operand 1") do not know what the arguments are called
-and whose function it is. A call that the ufunc refuses comes here.
+`Caller` is the slow path into a compiled function. NumPy's messages about a call ("mismatch in core dimension 0 of
+operand 1") do not name the arguments or the function; a call that the ufunc refuses is examined here. Functions in JAX
+and PyTorch and scans over many steps use the same checks.
 
-A function goes by position. What has labels of its own (a pandas object, whose columns may stand in another order) is
-refused, and so are masked entries: all numbers of an argument count, so none can be missing. Dask and xarray bring
-functions to their arrays themselves.
+Arguments are passed by position or by name. Arrays with labels (a pandas object, whose columns may have another order)
+and masked entries are refused, because every number of an argument counts. Dask and xarray apply functions to their own
+arrays.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from functools import cached_property
+from inspect import Parameter, Signature
 from typing import Any
 
 import numpy as np
 
-from appell.compile.formula import Formula, length
-from appell.compile.native.cores import A_NUMBER, is_small, spread
-from appell.compile.native.setting import SETTING, threads
-from appell.compile.tape import Array
+from appell.compile.native.parallel import NUMBER_NS, is_small, spread
+from appell.compile.native.threads import THREAD_COUNT, threads
+from appell.compile.tape.formula import Formula
+from appell.compile.tape.tape import Array
 from appell.errors import ArgumentError
 
 _PLAIN = frozenset({np.ndarray, list, tuple, float, int, np.float64, np.float32})
 A_NODE = 0.03  # ns in a batch, on one core
 _OPTIONS = ("threads", "out", "where", "axes", "axis", "keepdims", "order", "dtype", "subok", "signature", "casting")
-
-
-_BROUGHT = {  # by package: how its arrays get to a function
+_APPLIED_BY = {  # how functions are applied to the arrays of a package
     "dask": "dask.array.apply_gufunc(function, signature, ..., output_dtypes=float)",
     "xarray": "xarray.apply_ufunc(function, ..., input_core_dims=..., output_core_dims=...)",
 }
 
 
 class Caller:
-    """Calls a ufunc, and says what is wrong if it will not be called."""
+    """Calls a ufunc, and explains what is wrong if the ufunc refuses the call."""
 
     def __init__(self, ufunc: np.ufunc, tape: Formula, owner: str):
         self.ufunc, self.tape = ufunc, tape
@@ -44,9 +45,9 @@ class Caller:
             named = zip(arguments, self._names(len(arguments)), strict=True)
             arguments = tuple(plain(value, name, self.title) for value, name in named)
         try:
-            if not options and ((SETTING.count or threads()) == 1 or is_small(arguments, self._cost)):
+            if not options and ((THREAD_COUNT.count or threads()) == 1 or is_small(arguments, self._cost)):
                 return self.ufunc(*arguments)
-            if "threads" not in options and SETTING.count == 1:
+            if "threads" not in options and THREAD_COUNT.count == 1:
                 return self.ufunc(*arguments, **options)
             return self._spread(arguments, **options)
         except ArgumentError:
@@ -62,83 +63,138 @@ class Caller:
         return sample_cost(self.tape)
 
     def _names(self, count: int) -> list[str]:
-        """The names of so many arguments; those beyond the inputs are for results."""
+        """Names of the first `count` arguments; those after the inputs receive results."""
         return ([array.name for array in (*self.tape.inputs, *self.tape.outputs)] + ["?"] * count)[:count]
 
     def _explain(self, error: Exception, arguments: tuple, options: dict[str, Any]):
-        """Call again with named arguments put in order, or say which argument is wrong and how."""
-        inputs, outputs = self.tape.inputs, self.tape.outputs
+        """Call again with named arguments in order, or raise an error that says which argument is wrong and how."""
+        inputs, most = self.tape.inputs, len(self.tape.inputs) + len(self.tape.outputs)
         names = [array.name for array in inputs]
-        given = dict(zip(names, arguments, strict=False))
-        named = {key: options.pop(key) for key in names if key in options}
-        if repeated := [key for key in named if key in given]:
-            raise ArgumentError(f"{self.title} is given {repeated[0]} twice.") from None
-        given |= named
-        expected = ", ".join(map(str, inputs))
-        if missing := [name for name in names if name not in given]:
-            raise ArgumentError(f"{self.title} lacks {', '.join(missing)}.", expected=expected) from None
-        if len(arguments) > len(inputs) + len(outputs):
-            raise ArgumentError(f"{self.title} is given {len(arguments)} arguments.", expected=expected) from None
-        if unknown := [key for key in options if key not in _OPTIONS]:
-            raise ArgumentError(
-                f"{self.title} has no argument '{unknown[0]}'.", expected=f"{expected}; out, dtype, casting or threads"
-            ) from None
-        for array in inputs:
-            self._check(array, given[array.name])
+        named = {key: options.pop(key) for key in [*options] if key in names or key not in _OPTIONS}
+        positional = arguments[: len(inputs)] if len(arguments) <= most else arguments
+        given = in_order(self.title, inputs, positional, named, options="; out, dtype, casting or threads")
+        for array, value in zip(inputs, given, strict=True):
+            check_shape(self.title, array, np.shape(numbers(self.title, array, value)))
         if named:
-            return self(*(given[name] for name in names), **options)
-        raise self._refusal(error) from error
+            return self(*given, **options)
+        raise refusal(self.title, error, "`out` and `dtype` for float64 or float32") from error
 
-    def _refusal(self, error: Exception) -> ArgumentError:
-        """What NumPy said of `out`, `dtype` and the like, in its own words but under our name."""
-        return ArgumentError(
-            f"{self.title}: {str(error).rstrip('.')}.",
-            expected="batch axes that broadcast, numbers of at most 64 bits, `out` and `dtype` for float64 or float32",
-        )
 
-    def _check(self, array: Array, value) -> None:
-        try:
-            kind, shape = np.asarray(value).dtype.kind, np.shape(value)
-        except ValueError:
-            raise ArgumentError(f"{self.title}: argument {array.name} is nested unevenly.") from None
-        if kind not in "fiub":
-            raise ArgumentError(
-                f"{self.title}: argument {array.name} holds {np.asarray(value).dtype} values.", expected="real numbers"
-            )
-        if array.shape and shape[-len(array.shape) :] != array.shape:
-            raise ArgumentError(
-                f"{self.title}: argument {array.name} has shape {shape}.",
-                expected=f"a last {axes_text(array.shape)}, after any batch axes",
-            )
+def in_order(
+    title: str,
+    inputs: Sequence[Array],
+    arguments: Sequence[Any],
+    named: Mapping[str, Any],
+    expected: str = "",
+    options: str = "",
+) -> list[Any]:
+    """Return all arguments of a call in the order of the inputs.
+
+    Parameters
+    ----------
+    title : name of the function in messages
+    inputs : arrays that the function takes
+    arguments, named : arguments given by position and by name
+    expected : description of the inputs in messages; their names and shapes by default
+    options : text about further keywords, added to the message about an unknown name
+    """
+    names = [array.name for array in inputs]
+    expected = expected or ", ".join(map(str, inputs))
+    if len(arguments) > len(names):
+        raise ArgumentError(f"{title} is given {len(arguments)} arguments.", expected=expected) from None
+    given = dict(zip(names, arguments, strict=False))
+    if unknown := [key for key in named if key not in names]:
+        raise ArgumentError(f"{title} has no argument '{unknown[0]}'.", expected=f"{expected}{options}") from None
+    if repeated := [key for key in named if key in given]:
+        raise ArgumentError(f"{title} is given {repeated[0]} twice.") from None
+    given |= named
+    if missing := [name for name in names if name not in given]:
+        raise ArgumentError(f"{title} lacks {', '.join(missing)}.", expected=expected) from None
+    return [given[name] for name in names]
+
+
+def numbers(title: str, array: Array, value: Any) -> np.ndarray:
+    """Return an argument as an array of real numbers."""
+    try:
+        found = np.asarray(value)
+    except ValueError:
+        raise ArgumentError(f"{title}: argument {array.name} is nested unevenly.") from None
+    if found.dtype.kind not in "fiub":
+        raise ArgumentError(
+            f"{title}: argument {array.name} holds {found.dtype} values.", expected="real numbers"
+        ) from None
+    return found
+
+
+def check_shape(title: str, array: Array, shape: tuple[int, ...]) -> None:
+    """Raise unless the last axes of an argument are those of its array."""
+    if array.shape and shape[-len(array.shape) :] != array.shape:
+        raise ArgumentError(
+            f"{title}: argument {array.name} has shape {shape}.",
+            expected=f"a last {axes_text(array.shape)}, after any batch axes",
+        ) from None
+
+
+def common_batch(title: str, inputs: Sequence[Array], shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
+    """Return the common batch shape of arguments of these shapes."""
+    batches = []
+    for array, shape in zip(inputs, shapes, strict=True):
+        check_shape(title, array, shape)
+        batches.append(shape[: len(shape) - len(array.shape)])
+    try:
+        return np.broadcast_shapes(*batches)
+    except ValueError:
+        listed = ", ".join(f"{array.name} {batch}" for array, batch in zip(inputs, batches, strict=True))
+        raise ArgumentError(f"{title}: batches do not broadcast: {listed}.") from None
+
+
+def call_signature(inputs: Sequence[Array]) -> Signature:
+    """Return the names of the arguments as Python shows them."""
+    named = all(array.name.isidentifier() for array in inputs)
+    kind = Parameter.POSITIONAL_OR_KEYWORD if named else Parameter.POSITIONAL_ONLY
+    return Signature([Parameter(array.name if named else f"x{k}", kind) for k, array in enumerate(inputs)])
+
+
+def one_or_tuple(results: Sequence[Any]) -> Any:
+    """Return a single result as it is, several as a tuple."""
+    return results[0] if len(results) == 1 else tuple(results)
+
+
+def refusal(title: str, error: Exception, options: str) -> ArgumentError:
+    """Return NumPy's complaint about a call under the name of the function."""
+    return ArgumentError(
+        f"{title}: {str(error).rstrip('.')}.",
+        expected=f"batch axes that broadcast, numbers of at most 64 bits, {options}",
+    )
 
 
 def sample_cost(formula: Formula) -> float:
-    """ns of a sample in a batch, about."""
+    """Return the approximate time of one sample of a batch, in ns."""
     moved = sum(array.size for array in (*formula.inputs, *formula.outputs))
-    return A_NODE * length(formula) + A_NUMBER * moved
+    return A_NODE * len(formula) + NUMBER_NS * moved
 
 
 def title(name: str, owner: str) -> str:
-    """What a function is called in messages."""
+    """Return the name of a function in messages."""
     return f"{name} of {owner}" if owner else name
 
 
 def plain(value: Any, name: str, of: str) -> Any:
-    """An argument by its name, without labels of its own; what has some that matter is refused."""
+    """Return an argument without its mask; raise if it has masked entries or labels that matter."""
     if isinstance(value, np.ma.MaskedArray):
         if np.ma.getmaskarray(value).any():
             raise ArgumentError(f"{of}: argument {name} has masked entries.", expected="all its numbers")
         return value.data
     package = type(value).__module__.partition(".")[0]
-    if package in _BROUGHT:
+    if package in _APPLIED_BY:
         raise ArgumentError(
             f"{of}: argument {name} is a {package} {type(value).__name__}.",
             expected="an array of numbers",
-            hint=f"{_BROUGHT[package]}; see docs/many-motions.md",
+            hint=f"{_APPLIED_BY[package]}; see docs/many-motions.md",
         )
     if package == "pandas":
         raise ArgumentError(
-            f"{of}: argument {name} is a pandas {type(value).__name__}, whose labels nobody looks at.",
+            f"{of}: argument {name} is a pandas {type(value).__name__}, whose labels would be ignored.",
             expected="an array in the order of the system's names",
             hint=f"{name}[names].to_numpy(), with names such as robot.coordinate_names",
         )
@@ -146,5 +202,5 @@ def plain(value: Any, name: str, of: str) -> Any:
 
 
 def axes_text(shape: tuple[int, ...]) -> str:
-    """The core axes of an argument, in words."""
+    """Return the core axes of an argument in words."""
     return f"axis of {shape[0]}" if len(shape) == 1 else f"{len(shape)} axes of {' x '.join(map(str, shape))}"

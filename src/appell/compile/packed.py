@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from appell.compile.graph import Graph
-from appell.compile.ops import Op
-from appell.compile.tape import Array, Tape
+from appell.compile.tape.graph import Graph
+from appell.compile.tape.ops import Op
+from appell.compile.tape.tape import Array, Tape
 from appell.errors import ArgumentError
 
 if TYPE_CHECKING:

@@ -12,9 +12,7 @@ from typing import Any
 import numpy as np
 
 from appell.errors import ArgumentError, ModelError
-from appell.model.constrained import ConstrainedRobot
-from appell.model.mechanism import Mechanism
-from appell.model.robot import Robot
+from appell.model.robot import ConstrainedRobot, Robot
 from appell.model.system import System
 
 PerAxis = Any  # one number for all, or one each; once checked, a tuple with one each
@@ -61,10 +59,10 @@ def _(system: Robot) -> None:
 def _(system: ConstrainedRobot) -> None:
     check_joints(system.tree)
     names = system.tree.velocity_names
-    if len(system.manifold.positions) != system.nv:
+    if len(system.map.positions) != system.nv:
         raise ModelError(
             f"{system.owner} rolls or slides: {system.nv} velocities lead it to places of "
-            f"{len(system.manifold.positions)} dimensions, and no joint positions say where it is.",
+            f"{len(system.map.positions)} dimensions, and no joint positions say where it is.",
             expected="loops and couplings of joints only",
             hint="control.linearize and control.lqr about a steady motion",
         )
@@ -89,7 +87,7 @@ def wirable(system: System) -> None:
 
 def led(system: System) -> tuple[int, ...]:
     """Where the coordinates that a controller leads stand in q, one for every velocity."""
-    if not isinstance(system, ConstrainedRobot):
+    if not system.is_constrained:
         return tuple(range(system.nq))
     return tuple(system.coordinate_names.index(name) for name in system.velocity_names)
 
@@ -101,7 +99,7 @@ def names_of(system: System, axis: str) -> tuple[str, ...]:
 
 def word(system: System, axis: str) -> str:
     """How a message calls a coordinate or an actuator: a joint, if it is one."""
-    return axis if isinstance(system, Mechanism) else "joint"
+    return axis if system.is_closed_form else "joint"
 
 
 def per_axis(

@@ -12,8 +12,7 @@ from functools import cached_property
 from appell.control.axes import controllable
 from appell.dynamics import Dynamics
 from appell.formulate.equations import Equations
-from appell.model.actuator import Actuator
-from appell.model.friction import Friction
+from appell.model.actuator import Actuator, Friction
 from appell.model.system import System
 
 

@@ -10,10 +10,12 @@ from __future__ import annotations
 import importlib
 import pkgutil
 import sys
+from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
 
 from appell.errors import DescriptionError, unknown_name
+from appell.model.mechanism import Mechanism
 
 DESCRIPTIONS, EXAMPLES = "robot_descriptions:", "example-robot-data:"
 PATHS = ("URDF_PATH", "XACRO_PATH", "MJCF_PATH")
@@ -78,3 +80,10 @@ def _description(name: str, source: str) -> Path:
         if hasattr(module, path):
             return Path(getattr(module, path))
     raise DescriptionError(f"'{name}' of robot_descriptions has no file.", expected=" or ".join(PATHS))
+
+
+def makers() -> Mapping[str, Callable[..., Mechanism]]:
+    """The mechanisms of the zoo by name; imported when one is first asked for."""
+    from appell.describe.zoo.mechanisms import MECHANISMS
+
+    return MECHANISMS

@@ -13,11 +13,11 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from appell.describe.files import is_directory, write_text
-from appell.describe.formats import format_of_file
+from appell.describe.files import format_of_file
 from appell.describe.load import load, load_text
 from appell.describe.write import to_mjcf, to_toml, to_urdf
 from appell.errors import ArgumentError, DescriptionError, unknown_name
+from appell.files import check_target, write_text
 from appell.model.system import System
 
 WRITERS: dict[str, Callable[[System], str]] = {"urdf": to_urdf, "mjcf": to_mjcf, "toml": to_toml}
@@ -39,10 +39,7 @@ def convert(
     if format not in WRITERS:
         known = unknown_name("writer for files", path.suffix or "without a suffix", SUFFIXES, "appell")
         raise ArgumentError(known, expected="a target that ends in one of these")
-    if is_directory(path):
-        raise ArgumentError(f"'{path}' is a directory.", expected="a file")
-    if path.exists() and not overwrite:
-        raise ArgumentError(f"'{path}' is there already.", hint="overwrite=True writes over it")
+    check_target(path, overwrite=overwrite)
     robot = load(source, base=base, physical=physical, without=without)
     text = WRITERS[format](robot)
     _check(text, format, physical, path)

@@ -13,8 +13,7 @@ from dataclasses import fields
 
 from appell.describe.values import number, shortened
 from appell.errors import DescriptionError
-from appell.model.actuator import IDEAL, Actuator
-from appell.model.friction import Friction
+from appell.model.actuator import IDEAL, Actuator, Friction
 
 FRICTION = tuple(field.name for field in fields(Friction))
 KEYS = (

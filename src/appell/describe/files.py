@@ -5,7 +5,6 @@ from __future__ import annotations
 import codecs
 import os
 import re
-import tempfile
 from pathlib import Path
 
 from appell.describe.values import shortened
@@ -63,14 +62,37 @@ def _encoding(data: bytes) -> str:
         return "utf-8-sig"
 
 
-def write_text(path: Path, text: str) -> None:
-    """Put a text in a file, all of it or nothing."""
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=path.name, suffix=".part")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
-            file.write(text)
-        os.chmod(temporary, 0o644)
-        os.replace(temporary, path)
-    except BaseException:
-        os.unlink(temporary)
-        raise
+# ---- Which format a description is in: by its suffix, and for XML by its outermost tag
+
+
+BEFORE = "\ufeff \t\r\n"  # what may stand before a text
+SUFFIXES = {"urdf": "urdf", "toml": "toml", "xacro": "xacro", "mjcf": "mjcf", "xml": "mjcf", "sdf": "sdf"}
+ROOTS = {"mujoco": "mjcf", "sdf": "sdf"}  # any other tag is for the reader of URDF to judge
+PRELUDE = re.compile(r"\s*(<\?.*?\?>|<!--.*?-->)", re.DOTALL)
+TAG = re.compile(r"\s*<([A-Za-z_][\w.:-]*)")
+
+
+def format_of_file(path: Path) -> str:
+    """The format that a suffix stands for; empty if it is none of ours."""
+    return SUFFIXES.get(path.suffix.lower().lstrip("."), "")
+
+
+def format_of_text(source: str) -> str:
+    """The format of a text that was handed over in place of a path; empty if it looks like a path."""
+    text = source.lstrip(BEFORE)
+    if text[:1] != "<":
+        return "toml" if "\n" in source.strip() else ""
+    return ROOTS.get(_outermost(text), "urdf")
+
+
+def format_of_xml(text: str) -> str:
+    """The format of a file that is called .xml: MJCF, unless its outermost tag is another's."""
+    return {"robot": "urdf", "sdf": "sdf"}.get(_outermost(text.lstrip(BEFORE)), "mjcf")
+
+
+def _outermost(text: str) -> str:
+    at = 0
+    while before := PRELUDE.match(text, at):
+        at = before.end()
+    tag = TAG.match(text, at)
+    return tag[1] if tag else ""

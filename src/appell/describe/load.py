@@ -10,20 +10,18 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any
 
-from appell.describe.catalogues import described, example, examples
-from appell.describe.files import KINDS, is_directory, read_text
-from appell.describe.formats import BEFORE, format_of_file, format_of_text, format_of_xml
+from appell.describe.catalogues import described, example, examples, makers
+from appell.describe.files import BEFORE, KINDS, format_of_file, format_of_text, format_of_xml, is_directory, read_text
 from appell.describe.looks import MeshFiles
-from appell.describe.mechanism_toml import makers, refuse_options
-from appell.describe.srdf import with_posture
-from appell.describe.toml import read_toml
-from appell.describe.urdf import read_urdf
+from appell.describe.toml.mechanism import refuse_options
+from appell.describe.toml.read import read_toml
+from appell.describe.urdf.read import read_urdf
+from appell.describe.urdf.srdf import with_posture
+from appell.describe.urdf.xacro import expanded
 from appell.describe.values import shortened
-from appell.describe.xacro import expanded
 from appell.errors import DescriptionError, unknown_name
-from appell.model.constrained import ConstrainedRobot
 from appell.model.constraint import Constraint
-from appell.model.robot import Robot
+from appell.model.robot import ConstrainedRobot, Robot
 from appell.model.system import System
 
 

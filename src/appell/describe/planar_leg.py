@@ -19,8 +19,7 @@ from appell.algebra.vector import Vec3
 from appell.describe.legs import Angle, check_positive, closing_angle, cylinder
 from appell.errors import ArgumentError
 from appell.model.body import Body
-from appell.model.mechanism_parts import LegJoint, MovingBody, Reach
-from appell.model.pin import Pin
+from appell.model.mechanism import LegJoint, MovingBody, Pin, Reach
 
 
 @dataclass(frozen=True)

@@ -10,17 +10,17 @@ import warnings
 from collections.abc import Callable
 from pathlib import Path
 
-from appell.describe.constraints_toml import constraint_lines, settings_lines
-from appell.describe.edit_urdf import edited_urdf
-from appell.describe.files import read_text, write_text
-from appell.describe.mechanism_toml import mechanism_lines
-from appell.describe.write_mjcf import left_out, mjcf_lines, reworded
-from appell.describe.write_toml import toml_lines
-from appell.describe.write_urdf import unseen, urdf_lines
+from appell.describe.files import read_text
+from appell.describe.mjcf.write import left_out, mjcf_lines, reworded
+from appell.describe.toml.constraints import constraint_lines, settings_lines
+from appell.describe.toml.mechanism import mechanism_lines
+from appell.describe.toml.write import toml_lines
+from appell.describe.urdf.edit import edited_urdf
+from appell.describe.urdf.write import unseen, urdf_lines
 from appell.errors import ModelError, ModelWarning
-from appell.model.constrained import ConstrainedRobot
+from appell.files import write_text
 from appell.model.mechanism import Mechanism
-from appell.model.robot import Robot
+from appell.model.robot import ConstrainedRobot, Robot
 from appell.model.system import System
 from appell.model.visual import Visual
 

@@ -10,8 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from xml.parsers import expat
 
-from appell.describe.quantity import plain
-from appell.describe.values import shortened
+from appell.describe.values import plain, shortened
 from appell.errors import DescriptionError
 
 DEEPEST = 100

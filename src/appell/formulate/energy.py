@@ -10,7 +10,7 @@ from appell.algebra.scalar import Scalar, Vector, is_number
 from appell.algebra.vector import ZERO, Vec3
 from appell.errors import ModelError
 from appell.formulate.kinematics import world_poses
-from appell.formulate.link_motion import Velocity, steps, velocities
+from appell.formulate.recursion import Velocity, steps, velocities
 from appell.formulate.tree import Tree
 from appell.model.body import Inertia
 from appell.model.joints import Partial

@@ -1,10 +1,20 @@
-"""The equations of motion of any system, over abstract scalars: what its kind gives, and what its actuators add.
+"""The equations of motion of any system, over abstract scalars, composed of three parts:
 
-A kind of system gives its rigid bodies: S, Q = ∂S/∂a, M = ∂²S/∂a², C and the rest. Its drives stand at θ, and
+    bodies       S, Q = ∂S/∂ẇ, M = ∂²S/∂ẇ², C and the rest of the rigid bodies, in their velocities w
+    map          which motions are left: w = N(q) v + n(q, t), dw/dt = N a + ν
+    actuation    where tau acts, and the drives at the joints: rotors, friction, offsets, springs
 
-    Q = Q_bodies + B (R θ̈ + f(θ̇) + o + k (θ - θ₀))          M = M_bodies + B R Bᵀ          θ̇ = Bᵀv               (1)
-    S = S_bodies + Σ ½ R θ̈² + (f(θ̇) + o + k (θ - θ₀)) θ̈                                                         (2)
-    T = T_bodies + Σ ½ R θ̇²                                 U = U_bodies + Σ ½ k (θ - θ₀)²                       (3)
+The map is put into S before it is differentiated, which is allowed because S is differentiated by accelerations only:
+
+    S*(q, v, a) = S(q, N v + n, N a + ν)           Q* = ∂S*/∂a = Nᵀ (M dw/dt + h)     no multipliers: K N = 0    (1)
+    M* = Nᵀ M N              C* = Nᵀ (M dN/dt + C N)                                                             (2)
+    h* = C* v + g* + d*      d* = Nᵀ (M dn/dt + C n)       the drift: 0 unless motions are prescribed or planes turn (3)
+
+Drives stand at θ, with θ̇ = D v + const, and add to the bodies
+
+    Q = Q_bodies + Dᵀ(R θ̈ + f(θ̇) + o + k (θ - θ₀))         M = M_bodies + Dᵀ R D                                 (4)
+    S = S_bodies + Σ ½ R θ̈² + (f(θ̇) + o + k (θ - θ₀)) θ̈                                                         (5)
+    T = T_bodies + Σ ½ R θ̇²                                 U = U_bodies + Σ ½ k (θ - θ₀)²                       (6)
 
 with reflected rotor inertias R, friction f and offsets o of the actuators, as far as they are switched on, and springs
 of stiffness k, which always count. Then for every system M a + h = Q = B τ, Q = ∂S/∂a and h = Q at a = 0.
@@ -19,52 +29,360 @@ from collections.abc import Sequence
 from copy import copy
 from functools import cached_property
 from itertools import count
-from typing import Self
+from typing import Any, final
 
 from appell.algebra.loops import UNROLLED, Loops
-from appell.algebra.scalar import Scalar, Vector
+from appell.algebra.rotation import Pose
+from appell.algebra.scalar import Matrix, Scalar, Vector, dot
 from appell.algebra.solve import LDL
-from appell.formulate.base.reduction import Reduction, reduction
-from appell.formulate.body_equations import Matrix, Wrenches
-from appell.formulate.drive_equations import DriveEquations
-from appell.formulate.parameters import SYMBOLS, Driven, Parameter
+from appell.algebra.vector import Vec3
+from appell.errors import ModelError
+from appell.formulate.actuation import ClosedFormActuation, Driven, TreeActuation
+from appell.formulate.base import Reduction, reduction
+from appell.formulate.closed_form import ClosedFormBodies, Curves
+from appell.formulate.constrained.rows import wrench
+from appell.formulate.constrained.schur import Schur
+from appell.formulate.derivatives.inverse import Derivatives
+from appell.formulate.kinematics import PointMotion, Wrenches
+from appell.formulate.regressor import SYMBOLS, Parameter
+from appell.formulate.regular import idle_joints
+from appell.formulate.tree_bodies import TreeBodies
 from appell.model.body import PARAMETER_NAMES
-from appell.model.system import System
+from appell.model.frame import Frame
+
+__all__ = ["SYMBOLS", "Driven", "Equations", "Matrix", "Parameter", "Wrenches"]
 
 
-class Equations(DriveEquations):
-    """All terms of a system's equations of motion; `tau` is at the actuators, everything else along coordinates."""
+@final
+class Equations:
+    """All terms of a system's equations of motion; `tau` is at the actuators, everything else along v.
 
-    system: System
-    drives: tuple[Driven, ...]
-    friction: bool  # whether friction and offsets of the drives count
-    rotors: bool  # whether rotor inertias do
-    reference: str  # in which axes wrenches on frames are given
+    `friction` and `rotors` say whether friction with offsets and rotor inertias of the drives count. `tree` are the
+    equations of a constrained robot's tree without its constraints; `solver` is how its accelerations are found.
+    """
+
     loops: Loops = UNROLLED  # how loops run, where the equations are written as loops
 
-    def run_by(self, loops: Loops) -> Self:
+    def __init__(
+        self,
+        system: Any,
+        bodies: TreeBodies | ClosedFormBodies,
+        motions: Any,
+        actuation: TreeActuation | ClosedFormActuation,
+        *,
+        friction: bool = False,
+        rotors: bool = False,
+        tree: Equations | None = None,
+        solver: str | None = None,
+    ):
+        self.system, self.bodies, self.map, self.actuation = system, bodies, motions, actuation
+        self.friction, self.rotors, self.reference = friction, rotors, bodies.reference
+        self.drives: tuple[Driven, ...] = actuation.drives
+        self.tree, self.solver = tree, solver
+
+    def run_by(self, loops: Loops) -> Equations:
         """The same equations, with loops run in another way."""
         other = copy(self)
-        other.loops = loops
+        other.loops, other.bodies = loops, self.bodies.run_by(loops)
         return other
 
-    # ---- how its coordinates move
+    # ---- the map
 
     def rate(self, q: Vector, v: Vector) -> list[Scalar]:
         """dq/dt."""
-        return self.system.rate(q, v)
+        return self.map.rate(q, v)
 
     def closed(self, q: Vector) -> list[Scalar]:
-        """A configuration that is nearly one of the system's, led back by a step of Newton's method."""
-        return list(q)
+        """One Newton step from a configuration that nearly satisfies the constraints towards one that does."""
+        return self.map.closed(q)
 
     def tangents(self, q: Vector) -> Matrix:
-        """The directions of dq in which the coordinates may move, a column each; those of unit velocities."""
-        n = self.system.nv
-        columns = [self.system.rate(q, [float(i == k) for i in range(n)]) for k in range(n)]
-        return [list(row) for row in zip(*columns, strict=True)]
+        """The directions of dq in which the coordinates may move, one column each."""
+        return self.map.tangents(q)
 
-    # ---- (1) to (3)
+    def basis(self, q: Vector) -> Matrix:
+        """N."""
+        return self.map.basis(q)
+
+    def tree_velocity(self, q: Vector, v: Vector) -> list[Scalar]:
+        """w = N v + n."""
+        return self.map.velocity(q, v)
+
+    def independent_velocity(self, q: Vector, w: Vector) -> list[Scalar]:
+        return self.map.independent(q, w)
+
+    def tree_acceleration(self, q: Vector, v: Vector, a: Vector) -> list[Scalar]:
+        """dw/dt = N a + ν."""
+        return self.map.acceleration(q, v, a)
+
+    # ---- the bodies under the map: (1) and (2)
+
+    def body_gibbs_function(self, q: Vector, v: Vector, a: Vector) -> Scalar:
+        return self.bodies.gibbs_function(q, self.map.velocity(q, v), self.map.acceleration(q, v, a))
+
+    def body_forces(self, q: Vector, v: Vector, a: Vector, wrenches: Wrenches) -> list[Scalar]:
+        w, w_dot = self.map.velocity(q, v), self.map.acceleration(q, v, a)
+        return self.map.project(q, self.bodies.forces(q, w, w_dot, wrenches))
+
+    def body_mass_matrix(self, q: Vector) -> Matrix:
+        return self.map.congruent(q, self.bodies.mass_matrix(q))
+
+    def body_coriolis(self, q: Vector, v: Vector) -> Matrix:
+        return self.map.coriolis(q, v, self.bodies.mass_matrix, self.bodies.coriolis)
+
+    def body_regressor(self, q: Vector, v: Vector, a: Vector, columns: Sequence[int] | None = None) -> Matrix:
+        """Ten columns per body, or some of them, in order."""
+        w, w_dot = self.map.velocity(q, v), self.map.acceleration(q, v, a)
+        Y = self.bodies.regressor(q, w, w_dot, columns)
+        if self.map.is_identity:
+            return Y
+        reduced = [self.map.project(q, column) for column in zip(*Y, strict=True)]
+        return [[column[k] for column in reduced] for k in range(self.system.nv)]
+
+    def body_force_derivatives(
+        self, q: Vector, v: Vector, a: Vector, wrenches: Wrenches, *, apart: bool = False
+    ) -> Derivatives:
+        """The derivatives of a tree's `body_forces` by q, v and a."""
+        return self.bodies.force_derivatives(q, v, a, wrenches, apart=apart)  # type: ignore[union-attr]
+
+    def momentum(self, q: Vector, v: Vector) -> tuple[Vec3, Vec3]:
+        """Linear momentum of the bodies, and angular momentum about their centre of mass, in world axes."""
+        return self.bodies.momentum(q, self.map.velocity(q, v))
+
+    def center_of_mass(self, q: Vector) -> Vec3:
+        return self.bodies.center_of_mass(q)
+
+    # ---- frames
+
+    def pose(self, frame: Frame, q: Vector) -> Pose:
+        """Of a frame in the world."""
+        return self.bodies.pose(frame, q)
+
+    def jacobian(self, frame: Frame, reference: str, q: Vector) -> Matrix:
+        """J with (linear, angular) velocity of the frame = J v, plus the share of n."""
+        return self.map.pull_back(q, self.bodies.jacobian(frame, reference, q))
+
+    def velocity(self, frame: Frame, reference: str, q: Vector, v: Vector) -> list[Scalar]:
+        """(linear, angular) velocity of the frame."""
+        return self.bodies.velocity(frame, reference, q, self.map.velocity(q, v))
+
+    def positions(self, frames: Sequence[Frame], q: Vector) -> list[Vec3]:
+        """Where the frames' origins are in the world."""
+        return self.bodies.positions(frames, q)
+
+    def point_motions(self, frames: Sequence[Frame], q: Vector, v: Vector) -> list[PointMotion]:
+        """Position, velocity, drift and Jacobian of the frames' origins."""
+        points = self.bodies.point_motions(frames, q, self.map.velocity(q, v))
+        if self.map.is_identity:
+            return points
+        drift = self.map.acceleration(q, v, [0.0] * len(v))
+        found = []
+        for point in points:
+            pulled = Vec3.of(dot(row, drift) for row in point.J)
+            J = self.map.pull_back(q, point.J)
+            found.append(PointMotion(point.position, point.velocity, point.drift + pulled, J))
+        return found
+
+    @property
+    def curves(self) -> Curves:
+        """The poses and joint positions of a mechanism in closed form."""
+        return self.bodies.curves  # type: ignore[union-attr]
+
+    # ---- actuators and drives
+
+    def actuator_positions(self, q: Vector) -> list[Scalar]:
+        return self.actuation.positions(q)
+
+    def actuator_positions_near(self, q: Vector, theta: Vector) -> list[Scalar]:
+        """θ(q), where an angle that is known up to whole turns only is the one nearest to theta."""
+        return self.actuation.positions_near(q, theta)
+
+    def actuator_jacobian(self, q: Vector) -> Matrix:
+        """J, with θ̇ = J v at the actuators, plus the share of n."""
+        transmission = self.actuation.transmission(q, self.map)
+        return transmission.J if transmission else self.map.basis(q)
+
+    def actuator_rates(self, q: Vector, v: Vector) -> list[Scalar]:
+        """θ̇ = J v."""
+        return [sum((x * rate for x, rate in zip(row, v, strict=True)), start=0.0) for row in self.actuator_jacobian(q)]
+
+    def to_coordinates(self, q: Vector, rates: Vector) -> list[Scalar]:
+        """v with J v = rates, or as near to them as it can be with more actuators than coordinates."""
+        transmission = self.actuation.transmission(q, self.map)
+        return transmission.velocity(rates) if transmission else list(rates)
+
+    def at_actuators(self, q: Vector, forces: Matrix) -> Matrix:
+        """The columns of τ with B τ = forces."""
+        transmission = self.actuation.transmission(q, self.map)
+        return transmission.torques(forces) if transmission else forces
+
+    def along_coordinates(self, q: Vector, tau: Vector) -> list[Scalar]:
+        """B τ."""
+        return self.map.project(q, self.actuation.on_bodies(q, tau))
+
+    def drive_rates(self, q: Vector, v: Vector) -> list[Scalar]:
+        """θ̇ of every drive."""
+        return self.actuation.drive_rates(q, self.map.velocity(q, v))
+
+    def drive_accelerations(self, q: Vector, v: Vector, a: Vector) -> list[Scalar]:
+        """θ̈ of every drive."""
+        w, w_dot = self.map.velocity(q, v), self.map.acceleration(q, v, a)
+        return self.actuation.drive_accelerations(q, w, w_dot)
+
+    def drive_jacobian(self, q: Vector) -> Matrix:
+        """D, with θ̇ = D v + const of every drive: J, and a row for every mimic joint."""
+        return self.actuation.drive_jacobian(q, self.map)
+
+    def on_actuators(self, forces: Vector) -> list[Scalar]:
+        """Forces of every drive, gathered at the joints they act on."""
+        return self.actuation.at_joints(forces)
+
+    def drives_along(self, q: Vector, forces: Vector) -> list[Scalar]:
+        """Forces of every drive, along v."""
+        return self.map.project(q, self.actuation.drives_on_bodies(q, forces))
+
+    def drives_at_actuators(self, q: Vector, forces: Vector) -> list[Scalar]:
+        """What the actuators must add to bring about forces of every drive."""
+        if self.map.is_identity:
+            return self.actuation.at_joints(forces)
+        return [row[0] for row in self.at_actuators(q, [[x] for x in self.drives_along(q, forces)])]
+
+    def net(self, q: Vector, tau: Vector, passive: Vector) -> list[Scalar]:
+        """Forces along v: B τ, less those of every drive."""
+        return self.map.project(q, self.actuation.net(q, tau, passive))
+
+    # ---- forward dynamics
+
+    def forward(self, q: Vector, v: Vector, forces: Vector, wrenches: Wrenches) -> list[Scalar]:
+        """a for forces along v on bodies and rotors, friction apart; all ways to it are chosen here.
+
+        Free bodies: by their own method, or with M* factorised where they have none. Under constraints: with M*
+        factorised, or by the multipliers (`schur`) if that was asked for and v are velocities of the tree.
+        """
+        if self.map.is_identity:
+            a = self.bodies.forward(q, v, forces, wrenches)
+            return self._factorised(q, v, forces, wrenches) if a is NotImplemented else a
+        w, independent = self.map.velocity(q, v), self.map.partition.independent
+        if self.solver != "schur" or not independent:
+            return self._eliminated(q, w, forces, wrenches)
+        on_tree: list[Scalar] = [0.0] * len(w)
+        for k, force in zip(independent, forces, strict=True):
+            on_tree[k] = force  # Nᵀ of it is what was given
+        return self.map.at(q, w).independent(self._by_multipliers(q, w, on_tree, wrenches)[0])
+
+    def _factorised(self, q: Vector, v: Vector, forces: Vector, wrenches: Wrenches) -> list[Scalar]:
+        rest = [0.0] * len(v)
+        h = self.body_forces(q, v, rest, wrenches)
+        if self.rotors:
+            turned = [R * x for R, x in zip(self._rotors, self.drive_accelerations(q, v, rest), strict=True)]
+            h = [x + y for x, y in zip(h, self.along_coordinates(q, turned), strict=True)]
+        return LDL.of(self.mass_matrix(q)).solve([Q - x for Q, x in zip(forces, h, strict=True)])
+
+    def _eliminated(self, q: Vector, w: Vector, forces: Vector, wrenches: Wrenches) -> list[Scalar]:
+        """M* a = forces - Nᵀ(M ν + h), with M ν + h as the forces of the acceleration ν."""
+        basis = self.map.at(q, w)
+        left = basis.across(self._with_rotors(self.bodies.forces(q, w, basis.drift, wrenches), basis.drift))
+        M = self.map.congruent(q, self._free.mass_matrix(q))
+        return LDL.of(M).solve([Q - h for Q, h in zip(forces, left, strict=True)])
+
+    def _by_multipliers(
+        self, q: Vector, w: Vector, forces: Vector, wrenches: Wrenches
+    ) -> tuple[list[Scalar], list[Scalar]]:
+        """dw/dt and the multipliers of the rows that carry forces, for any w that keeps the rows."""
+        rows = self.map.held(q, w)
+        bias = self.bodies.forces(q, w, [0.0] * len(w), wrenches)
+        schur = Schur(LDL.of(self._free.mass_matrix(q)), [row.jacobian for row in rows])
+        return schur.solve([Q - h for Q, h in zip(forces, bias, strict=True)], [row.drift for row in rows])
+
+    def _with_rotors(self, forces: Vector, w_dot: Vector) -> list[Scalar]:
+        """Forces along the tree, with those of rotors that are accelerated."""
+        if not self.rotors:
+            return list(forces)
+        accelerations = zip(self._rotors, self.actuation.drive_rates((), w_dot), strict=True)
+        added = self.actuation.at_joints([R * x for R, x in accelerations])
+        return [Q + x for Q, x in zip(forces, added, strict=True)]
+
+    @property
+    def _free(self) -> Equations:
+        """The equations of the tree without its constraints."""
+        assert self.tree is not None
+        return self.tree
+
+    @property
+    def is_regular(self) -> bool:
+        """Whether forces determine the accelerations; an error if they do not, unless that was asked for."""
+        return self.bodies.is_regular  # type: ignore[union-attr]
+
+    @property
+    def coupled(self) -> int:
+        """How many entries of the lower half of a tree's M are not zero for every q."""
+        return self.bodies.coupled  # type: ignore[union-attr]
+
+    # ---- constraints
+
+    def constrained_acceleration(
+        self, q: Vector, w: Vector, forces: Vector, wrenches: Wrenches, directions: Vector | None = None
+    ) -> tuple[list[Scalar], list[Scalar]]:
+        """dw/dt and the multipliers of all rows, for any w that keeps them and forces along the tree.
+
+        Accelerations come from the multipliers, so that a linkage passes the positions in which some of its velocities
+        stop being independent. Where links without matter leave the tree alone without an answer, by independent
+        velocities all the same.
+        """
+        passive = self.actuation.at_joints(self._free.passive(q, w, directions))
+        left = [x - y for x, y in zip(forces, passive, strict=True)]
+        if self._tree_is_regular:
+            a, carried = self._by_multipliers(q, w, left, wrenches)
+        else:
+            basis = self.map.at(q, w)
+            a = basis.acceleration(self._eliminated(q, w, basis.across(left), wrenches))
+            needed = self._with_rotors(self.bodies.forces(q, w, a, wrenches), a)
+            carried = basis.multipliers([x - y for x, y in zip(needed, left, strict=True)])
+        return a, self.map.spread(carried)
+
+    @cached_property
+    def _tree_is_regular(self) -> bool:
+        """Whether forces determine the accelerations of the tree without its constraints."""
+        return not idle_joints(self.bodies.tree)  # type: ignore[union-attr]
+
+    def mobility(self, q: Vector) -> Matrix:
+        """P = N M*⁻¹ Nᵀ."""
+        N = self.basis(q)
+        inverse = LDL.of(self.map.congruent(q, self._free.mass_matrix(q))).inverse()
+        half = [[dot(row, column) for column in zip(*inverse, strict=True)] for row in N]
+        return [[dot(x, y) for y in N] for x in half]
+
+    def gap(self, q: Vector) -> list[Scalar]:
+        """φ of all rows on positions."""
+        if not self.map.holonomic:
+            raise ModelError(f"no constraint of {self.system.owner} ties positions: there is no gap.")
+        return self.map.gap(q)
+
+    def row_jacobian(self, q: Vector) -> Matrix:
+        """K of all rows."""
+        return self.map.row_jacobian(q)
+
+    def row_rates(self, q: Vector, w: Vector) -> list[Scalar]:
+        """K w + b of all rows."""
+        return self.map.row_rates(q, w)
+
+    def witness(self, q: Vector) -> list[Scalar]:
+        """Of every row that carries a force, how far it is from a singular configuration: 0 in one."""
+        return self.map.witness(q)
+
+    def constraint_forces(self, q: Vector, v: Vector, tau: Vector, wrenches: Wrenches) -> list[Scalar]:
+        """λ of all rows; 0 where others imply a row."""
+        forces = self.actuation.on_bodies(q, tau)
+        return self.constrained_acceleration(q, self.map.velocity(q, v), forces, wrenches)[1]
+
+    def constraint_wrench(self, name: str, q: Vector, v: Vector, tau: Vector, wrenches: Wrenches) -> tuple[Vec3, Vec3]:
+        """Force and moment on the first side of a constraint, at its origin, in world axes."""
+        known = dict(zip(self.system.constraint_names, self.system.constraints, strict=True))
+        constraint = self.system.find("constraint", name, known)
+        multipliers = self.constraint_forces(q, v, tau, wrenches)[self.map.span(name)]
+        return wrench(self.bodies.tree, constraint, q, multipliers)  # type: ignore[union-attr]
+
+    # ---- bodies and drives: (4) to (6)
 
     def gibbs_function(self, q: Vector, v: Vector, a: Vector) -> Scalar:
         """S(q, v, a), the acceleration energy less gravity and friction."""
@@ -115,16 +433,43 @@ class Equations(DriveEquations):
         return self._plus(M, q, self.drive_jacobian(q), symmetric=True) if self.rotors else M
 
     def inverse_mass_matrix(self, q: Vector) -> Matrix:
-        """M⁻¹, by LDLᵀ: leaves first, so that branches of a tree meet in the solution only."""
-        return LDL.of(self.mass_matrix(q)).inverse()
+        """M⁻¹."""
+        M = self.mass_matrix(q)
+        return self.bodies.inverse(M, q) if self.map.is_identity else LDL.of(M).inverse()
 
     def coriolis(self, q: Vector, v: Vector) -> Matrix:
-        """C(q, v), with C v = bias - gravity - friction and dM/dt - 2C skew."""
+        """C(q, v), with C v = bias - gravity - friction - drift and dM/dt - 2C skew; see (3)."""
         C = self.body_coriolis(q, v)
-        return self._plus(C, q, self.drive_drift(q, v), symmetric=False) if self.rotors else C
+        if not self.rotors:
+            return C
+        return self._plus(C, q, self.actuation.drive_drift(q, v, self.map), symmetric=False)
+
+    def gravity(self, q: Vector) -> list[Scalar]:
+        """g(q), the share of gravity, springs and offsets in h: the forces along v that balance them at w = 0."""
+        w = [0.0] * len(self.map.basis(q))
+        Q = self.map.project(q, self.bodies.forces(q, w, w, {}))
+        if not self._drives_count:
+            return Q
+        passive = self._free.passive(q, w) if self.tree else self.passive(q, w)
+        return [x + y for x, y in zip(Q, self.drives_along(q, passive), strict=True)]
+
+    def drift(self, q: Vector, v: Vector) -> list[Scalar]:
+        """d(q, v), the share of prescribed motions and turning planes in h, along v; zero for all other systems.
+
+        Nᵀ (M dn/dt + C n) of (3), with the accelerations of rotors. It depends on v: planes that turn and prescribed
+        velocities bring about Coriolis forces. No C has both C v = h - h(v = 0) and dM/dt - 2C skew then.
+        """
+        if self.map.is_identity:
+            return [0.0] * len(v)
+        N, N_rate = self.map.basis(q), self.map.basis_rate(q, v)
+        w, nu = self.map.velocity(q, v), self.map.acceleration(q, v, [0.0] * len(v))
+        n = [x - dot(row, v) for x, row in zip(w, N, strict=True)]
+        n_rate = [x - dot(row, v) for x, row in zip(nu, N_rate, strict=True)]
+        M, C = self._free.mass_matrix(q), self.bodies.coriolis(q, w)
+        return self.map.project(q, [dot(m, n_rate) + dot(c, n) for m, c in zip(M, C, strict=True)])
 
     def kinetic_energy(self, q: Vector, v: Vector) -> Scalar:
-        T = self.body_kinetic_energy(q, v)
+        T = self.bodies.kinetic_energy(q, self.map.velocity(q, v))
         if self.rotors:
             for R, rate in zip(self._rotors, self.drive_rates(q, v), strict=True):
                 T = T + (0.5 * R) * (rate * rate)
@@ -132,13 +477,13 @@ class Equations(DriveEquations):
 
     def potential_energy(self, q: Vector) -> Scalar:
         """U(q), of the bodies and of the springs."""
-        U = self.body_potential_energy(q)
+        U = self.bodies.potential_energy(q)
         for stretch, force in zip(self._stretches(q), self._springs(q), strict=True) if self._sprung else ():
             U = U + 0.5 * (stretch * force)
         return U
 
     def regressor(self, q: Vector, v: Vector, a: Vector, columns: Sequence[int] | None = None) -> Matrix:
-        """Y(q, v, a), with τ = Y π: ten columns a body, then those of drives that count, and of springs; or some."""
+        """Y(q, v, a), with τ = Y π: ten columns per body, then those of drives that count, and of springs; or some."""
         bodies = 10 * len(self.system.bodies)
         dropped = set() if columns is None else {*range(bodies, len(self.parameters))} - {*columns}
         of_bodies = None if columns is None else [k for k in columns if k < bodies]
@@ -217,7 +562,10 @@ class Equations(DriveEquations):
         if not self._sprung:
             return [0.0] * len(self.drives)
         owned = [drive.actuator for drive in self.drives]
-        return [x - own.rest if own.stiffness else 0.0 for own, x in zip(owned, self.drive_positions(q), strict=True)]
+        return [
+            x - own.rest if own.stiffness else 0.0
+            for own, x in zip(owned, self.actuation.drive_positions(q), strict=True)
+        ]
 
     def _springs(self, q: Vector) -> list[Scalar]:
         """k (θ - θ₀) of every drive."""
@@ -232,12 +580,6 @@ class Equations(DriveEquations):
         """R θ̈ + f(θ̇) + o + k (θ - θ₀)."""
         gains = self.drive_accelerations(q, v, a) if self.rotors else [0.0] * len(self.drives)
         return [R * gain + f for R, gain, f in zip(self._rotors, gains, self.passive(q, v), strict=True)]
-
-    def drive_jacobian(self, q: Vector) -> Matrix:
-        """D, with θ̇ = D v of every drive: Bᵀ, and a row for every mimic joint."""
-        n = self.system.nv
-        columns = [self.drive_rates(q, [float(i == k) for i in range(n)]) for k in range(n)]
-        return [list(row) for row in zip(*columns, strict=True)]
 
     def _plus(self, matrix: Matrix, q: Vector, rows: Matrix, *, symmetric: bool) -> Matrix:
         """matrix + B R rows."""

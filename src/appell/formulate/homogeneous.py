@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from appell.algebra.matrix import Mat3, skew
 from appell.algebra.scalar import Scalar, Vector, dot
 from appell.algebra.vector import Vec3
-from appell.formulate.link_motion import Step, Steps, combine
+from appell.formulate.recursion import Step, Steps, combine
 from appell.formulate.tree import Tree
 from appell.model.body import Inertia
 from appell.model.frame import WORLD

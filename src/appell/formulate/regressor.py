@@ -12,17 +12,32 @@ u·f + b·n. Cost O(n²). Valera et al. 2003, §5.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from appell.algebra.matrix import Mat3
 from appell.algebra.scalar import Scalar, Vector
 from appell.algebra.vector import UNITS, ZERO, Vec3
-from appell.formulate.link_motion import Acceleration, accelerations, carried_partials, steps
+from appell.formulate.recursion import Acceleration, accelerations, carried_partials, steps
 from appell.formulate.tree import Tree
 
+SYMBOLS = {"rotor": "Ia", "coulomb": "fc", "static": "fs", "viscous": "fv", "offset": "fo", "stiffness": "k"}
 UNIT_INERTIAS = tuple(
     Mat3.of([[1.0 if (a, b) in ((i, j), (j, i)) else 0.0 for b in range(3)] for a in range(3)])
     for i, j in ((0, 0), (0, 1), (1, 1), (0, 2), (1, 2), (2, 2))
 )
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A column of the regressor: its short name, what kind it is, the body or joint that has it, and its value."""
+
+    name: str  # Izz2, fv3: the kind, and the number of the body or of the drive, from 1
+    kind: str
+    owner: str
+    value: float
+
+    def __str__(self) -> str:
+        return f"{self.name} ('{self.owner}')"
 
 
 def regressor(tree: Tree, q: Vector, v: Vector, a: Vector, columns: Sequence[int] | None = None) -> list[list[Scalar]]:

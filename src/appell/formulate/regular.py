@@ -17,12 +17,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from appell.algebra.scalar import Scalar, Vector, is_number, sqrt
-from appell.errors import ModelError
-from appell.formulate.composite import composites
+from appell.errors import Hint, ModelError
 from appell.formulate.gibbs_appell.inertia import mass_matrix
-from appell.formulate.link_motion import steps
 from appell.formulate.newton_euler.articulated_body import Answer
-from appell.formulate.newton_euler.spatial import Articulated, Twist, Wrench
+from appell.formulate.newton_euler.spatial import ArticulatedInertia, Twist, Wrench
+from appell.formulate.recursion import composites, steps
 from appell.formulate.tree import Tree
 from appell.model.body import Body, Inertia
 
@@ -43,7 +42,11 @@ def check_regular(tree: Tree) -> None:
             f"{who} {listed} of {robot.owner} {can} without moving any inertia: forward dynamics has no answer.",
             expected="matter outboard of every joint that resists its motion",
             source=robot.source,
-            hint="give the links an inertia, or the drives rotors (rotors=True); physical=False makes it NaN",
+            hint=Hint(
+                "give the links an inertia, or the drives rotors ({rotors}); {physical} makes it NaN",
+                rotors=True,
+                physical=False,
+            ),
         )
 
 
@@ -82,7 +85,7 @@ def _is_firm(tree: Tree, q: Vector) -> bool:
     if any(link.joint.mimic for link in tree.links):
         return False
     step = steps(tree, q)
-    body, whole = {link.name: Articulated.of(link.inertia) for link in tree.links}, composites(tree, step)
+    body, whole = {link.name: ArticulatedInertia.of(link.inertia) for link in tree.links}, composites(tree, step)
     for link in reversed(tree.links):
         A, S = body[link.name], [Twist.of(partial) for partial in link.partials]
         try:
@@ -90,7 +93,7 @@ def _is_firm(tree: Tree, q: Vector) -> bool:
         except ZeroDivisionError:
             return False
         for twist, inverse in zip(S, answer.D.inverse_pivots, strict=True):
-            felt = (Articulated.of(whole[link.name]) @ twist).power(twist) + link.rotor
+            felt = (ArticulatedInertia.of(whole[link.name]) @ twist).power(twist) + link.rotor
             if not 1.0 / inverse > FIRM * felt > 0.0:
                 return False
         if link.parent is not None:

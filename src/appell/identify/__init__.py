@@ -11,21 +11,17 @@ identify.export(verdict, "found.toml")               the system that they make  
 """
 
 from appell.identify.base.reduce import BaseParameters, base_parameters
-from appell.identify.doubts import torque_doubts
-from appell.identify.estimators.described import Described
 from appell.identify.estimators.instruments import InstrumentalVariables
-from appell.identify.estimators.least_squares import LeastSquares
+from appell.identify.estimators.least_squares import Described, LeastSquares, Ridge, Robust, TotalLeastSquares
 from appell.identify.estimators.output_error import OutputError
 from appell.identify.estimators.payload import Payload
 from appell.identify.estimators.physical import PhysicallyConsistent, flaws
-from appell.identify.estimators.ridge import Ridge
-from appell.identify.estimators.robust import Robust
-from appell.identify.estimators.stream import Triangles, triangles
-from appell.identify.estimators.total import TotalLeastSquares
+from appell.identify.estimators.stream import TriangularFactors, triangles
 from appell.identify.excitation.bounds import MotionBounds
 from appell.identify.excitation.search import Excitation, excite, quality
 from appell.identify.identified import export, identified_system
 from appell.identify.processing import choose_band, dead_zones, process, split
+from appell.identify.samples import torque_doubts
 from appell.identify.simulated_loop import ParameterMotion, SimulatedLoop, TrackingLaw
 from appell.identify.sought import Sought, seek
 from appell.identify.verdict import Assessment, Judgement, judge, negative, why
@@ -49,7 +45,7 @@ __all__ = [
     "Sought",
     "TotalLeastSquares",
     "TrackingLaw",
-    "Triangles",
+    "TriangularFactors",
     "base_parameters",
     "choose_band",
     "dead_zones",

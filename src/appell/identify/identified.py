@@ -16,13 +16,13 @@ from pathlib import Path
 import numpy as np
 
 from appell.describe.write import to_toml, to_urdf
-from appell.errors import ArgumentError, ModelError, ModelWarning
+from appell.errors import ArgumentError, Hint, ModelError, ModelWarning
+from appell.files import check_target
 from appell.formulate.equations import SYMBOLS
-from appell.identify.estimators.described import Described
 from appell.identify.estimators.estimator import Estimator
-from appell.identify.estimators.nearest import nearest_physical
+from appell.identify.estimators.least_squares import Described
+from appell.identify.estimators.nearest import choose_pull, nearest_physical
 from appell.identify.estimators.physical import description, flaws
-from appell.identify.estimators.pull import choose_pull
 from appell.identify.sought import NOT_NEGATIVE, Sought
 from appell.identify.verdict import Assessment, why
 from appell.identify.verdict import negative as below_zero
@@ -70,22 +70,16 @@ def export(
     unless forced. An estimator has not been judged, and is taken at its word. A .urdf of a robot that was read from a
     .urdf is that file with other numbers. Options are those of `identified_system`.
     """
-    path = Path(path)
-    if path.suffix not in (".toml", ".urdf"):
-        raise ArgumentError(f"'{path.name}' is no robot file.", expected="a name that ends in .toml or .urdf")
-    if path.exists() and not overwrite:
-        raise ArgumentError(
-            f"{path} is there already; nothing is written over.", hint="another name, or overwrite=True"
-        )
+    path = check_target(path, (".toml", ".urdf"), overwrite)
     if isinstance(found, Assessment):
         if not (found.passed or force):
             raise ArgumentError(
                 f"the verdict on {found.best.title} is FAIL: {why(found)}.",
-                hint="a better record, or force=True (--force-export) to have what was found all the same",
+                hint=Hint("a better record, or {force} to export what was found all the same", force=True),
             )
         found = found.best.estimator
     system = identified_system(found, **options)
-    if path.suffix == ".toml":
+    if path.suffix.lower() == ".toml":
         to_toml(system, path)
     else:
         own = getattr(system, "source", "")
@@ -125,7 +119,7 @@ def _not_negative(sought: Sought, parameters: np.ndarray, negative: str) -> np.n
         raise ModelError(
             f"no actuator of {sought.system.owner} can have what was found: {told}.",
             expected="friction and rotor inertias from 0",
-            hint="negative='zero' to take them as none, or identify.PhysicallyConsistent",
+            hint=Hint("{negative} to take them as none, or identify.PhysicallyConsistent", negative="zero"),
         )
     warnings.warn(f"{sought.system.owner}: found below zero and set to zero: {told}.", ModelWarning, stacklevel=4)
     return zeroed

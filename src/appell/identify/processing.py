@@ -23,7 +23,7 @@ from appell.errors import ArgumentError
 from appell.identify.sought import Sought
 from appell.motion.measurement import GAP
 from appell.motion.record import Record
-from appell.motion.titled import parse
+from appell.motion.titles import parse
 
 ORDER = 4
 BAND = (2.0, 0.2)  # Hz and share of the sampling rate between which a band is looked for

@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from appell.describe.files import write_text
-from appell.display.document import document, html_table
-from appell.errors import ArgumentError
-from appell.motion.pictures.look import BLUE, DPI, GREY, RED, WIDE, label, new_figure, styled
+from appell.files import check_target, write_text
+from appell.show.page.document import document, html_table
+from appell.show.plot.look import BLUE, DPI, GREY, RED, WIDE, label, new_figure, styled
 
 if TYPE_CHECKING:
     from appell.identify.verdict import Assessment, Judgement
@@ -148,7 +147,7 @@ def markdown(verdict: Assessment) -> str:
     return "\n".join([*lines, "## What the base parameters mean", "", "```", meaning, "```", ""])
 
 
-def html(verdict: Assessment, path: str | Path | None = None) -> str:
+def html(verdict: Assessment, path: str | Path | None = None, overwrite: bool = False) -> str:
     """One file with tables and, if matplotlib is there, figures in it."""
     title = f"Identification of {verdict.judgements[0].estimator.sought_.system.name}"
     parts = [f"<h1>{escape(title)}</h1>"]
@@ -167,9 +166,7 @@ def html(verdict: Assessment, path: str | Path | None = None) -> str:
     parts.append(f"<h2>What the base parameters mean</h2><pre>{escape(verdict.best.estimator.base_.describe())}</pre>")
     text = document(title, parts)
     if path is not None:
-        if Path(path).exists():
-            raise ArgumentError(f"{path} is there already; a report is not written over.", hint="another name")
-        write_text(Path(path), text)
+        write_text(check_target(path, overwrite=overwrite), text, "the report")
     return text
 
 

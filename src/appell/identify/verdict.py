@@ -6,7 +6,7 @@ torque's range, where the joint moves faster than its dead zone; predictions are
 friction and rotors that cannot exist are named beside that.
 
 The description is judged with the rest. If it predicts better than the best fit, it is what is kept. And torques whose
-sign or unit cannot be those of this system fail whatever was fitted to them (`doubts`)."""
+sign or unit cannot be those of this system fail whatever was fitted to them (`torque_doubts`)."""
 
 from __future__ import annotations
 
@@ -17,13 +17,12 @@ import numpy as np
 
 from appell.errors import ArgumentError
 from appell.formulate.equations import Parameter
-from appell.identify.doubts import torque_doubts
-from appell.identify.estimators.described import Described
 from appell.identify.estimators.estimator import Estimator
+from appell.identify.estimators.least_squares import Described
 from appell.identify.estimators.physical import flaws
-from appell.identify.evidence import columns_of
 from appell.identify.processing import smoothed
 from appell.identify.report import draw, html, markdown
+from appell.identify.samples import columns_of, torque_doubts
 from appell.identify.sought import NOT_NEGATIVE, Sought
 from appell.motion.record import Record
 

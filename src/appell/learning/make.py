@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from appell.dynamics import Dynamics
-from appell.errors import ArgumentError, needed_package
+from appell.errors import needed_package
 from appell.learning.episodes import Episodes, Reset
 from appell.model.system import System
-from appell.simulation.rollouts.arguments import number_of_steps
+from appell.simulation.contact.contact import Contact
+from appell.simulation.options import ImpulseContacts, SpringContacts, number_of_steps
 
 if TYPE_CHECKING:
     from appell.learning.environments import RobotEnv, RobotVectorEnv
-
-PLANNED = ("method", "contacts", "stops", "depth", "stiffness", "sweeps", "saturate")
 
 
 def gym_env(
@@ -31,7 +30,13 @@ def gym_env(
     dt: float = 2e-3,
     substeps: int = 10,
     horizon: int = 500,
-    **planned: Any,
+    method: str = "rk4",
+    contacts: Contact | Iterable[Contact] | None = None,
+    stops: float | Mapping[str, float] | None = None,
+    contact_model: SpringContacts | ImpulseContacts | None = None,
+    saturate: bool = False,
+    friction: bool | None = None,
+    rotors: bool | None = None,
 ) -> RobotEnv | RobotVectorEnv:
     """A system as a `gymnasium.Env`, or with `members` as a `gymnasium.vector.VectorEnv` of so many agents.
 
@@ -48,11 +53,8 @@ def gym_env(
     which makes every episode one of another robot; by default the system's start and rest, give or take 0.05. Seeds
     make all of it repeatable.
 
-    `method`, `contacts`, `stops`, `depth`, `stiffness`, `sweeps` and `saturate` are those of `rollout`.
+    `method` and what follows are those of `rollout`: a robot moves with the friction and rotors it was described with.
     """
-    for name in planned:
-        if name not in PLANNED:
-            raise ArgumentError(f"gym_env has no option '{name}'.", expected=", ".join(PLANNED))
     needed_package("gymnasium", "gym_env", "appell[gym]")
     from appell.learning.environments import RobotEnv, RobotVectorEnv
 
@@ -68,6 +70,14 @@ def gym_env(
         dt=dt,
         substeps=substeps,
         horizon=horizon,
-        planned=planned,
+        planned={
+            "method": method,
+            "contacts": contacts,
+            "stops": stops,
+            "contact_model": contact_model,
+            "saturate": saturate,
+            "friction": friction,
+            "rotors": rotors,
+        },
     )
     return RobotEnv(episodes) if members is None else RobotVectorEnv(episodes, number_of_steps("members", members))

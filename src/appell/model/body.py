@@ -13,6 +13,12 @@ ideal rods and plates reach equality. Printed inertias are rounded, so what coun
 A slender body has moments many decades apart. An entry of Σ = ½ tr(I) 1 - I sums three of them in the order in which
 nothing is lost, and a moment is taken back as the sum of two entries, so that the small one is not lost beside
 large ones, be they numbers or arguments of a function.
+
+Bodies that cannot move on each other are one body. With d from one centre of mass to the other,
+
+    m = m₁ + m₂        c = c₁ + (m₂/m) d        I = I₁ + I₂ + (m₁m₂/m) (d·d 1 - d dᵀ)                            (2)
+
+which never leaves the centres of mass, so that nothing small is lost beside the moments about a distant origin.
 """
 
 from __future__ import annotations
@@ -23,7 +29,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from appell.algebra.matrix import ZEROS, Mat3, outer
+from appell.algebra.matrix import IDENTITY, ZEROS, Mat3, outer
 from appell.algebra.rotation import Pose
 from appell.algebra.scalar import Scalar, select
 from appell.algebra.vector import ZERO, Vec3
@@ -243,3 +249,14 @@ def _numbers(given: object) -> list[float] | None:
         return None if any(isinstance(x, (str, bytes, bool)) for x in entries) else [float(x) for x in entries]
     except (TypeError, ValueError, OverflowError):
         return None
+
+
+def welded(one: Body | None, other: Body | None) -> Body | None:
+    """(2), in the same axes; None is no matter."""
+    if one is None or other is None:
+        return one or other
+    mass, d = one.mass + other.mass, other.com - one.com
+    share = other.mass / mass if mass else 0.0  # two bodies without mass may have inertia
+    apart = (one.mass * share) * (d.dot(d) * IDENTITY - outer(d, d))
+    com = one.com + share * d
+    return Body(mass, com, Mat3.symmetric(*(one.inertia + other.inertia + apart).upper))

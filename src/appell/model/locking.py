@@ -15,10 +15,9 @@ import numpy as np
 
 from appell.algebra.rotation import Pose
 from appell.errors import ArgumentError, ModelError
-from appell.model.body import Body
+from appell.model.body import Body, welded
 from appell.model.frame import IN_PLACE, WORLD, Frame
 from appell.model.visual import moved
-from appell.model.welding import welded
 
 if TYPE_CHECKING:
     from appell.model.robot import Link, Robot

@@ -2,6 +2,9 @@
 
 Poses and joint positions are Python functions over abstract scalars. With q̇ = v nothing else is needed: derivatives
 are the compiler's affair, and the loops are closed by the functions themselves. Frozen, and validated once.
+
+Nothing in poses that are written down one by one says that two bodies meet. A `Pin` does: a point of one body that is a
+point of another, whatever the coordinates are, so that it can be checked whether the loops close.
 """
 
 from __future__ import annotations
@@ -9,30 +12,153 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from appell.algebra.matrix import IDENTITY
+from appell.algebra.matrix import IDENTITY, Mat3
 from appell.algebra.rotation import Pose
+from appell.algebra.scalar import Scalar, Vector
 from appell.algebra.vector import Vec3
-from appell.errors import ModelError, ModelWarning
-from appell.model.actuator import Actuator, actuator_flaw
+from appell.errors import Hint, ModelError, ModelWarning
+from appell.model.actuator import IDEAL, Actuator, actuator_flaw
 from appell.model.body import Body
-from appell.model.frame import Frame
-from appell.model.mechanism_parts import LegJoint, MovingBody, Polyline, Reach, Recipe, points
-from appell.model.pin import Pin
+from appell.model.frame import IN_PLACE, Frame
 from appell.model.robot import GRAVITY
-from appell.model.spherical_design import SphericalDesign
-from appell.model.system import Rng, System, generator, vector_of
-from appell.model.travel import travelling
+from appell.model.system import IdentityMap, Rng, System, generator, vector_of
 
 ORTHONORMAL = 1e-9  # largest entry of RᵀR - 1 at home
 BESIDE = 0.01  # rad or m from home, where poses are looked at as well
+CLOSED = 1e-9  # m, and relative to how far the point of a pin is from the world's origin
 CONDITION_LIMIT = 1e10  # of the actuator Jacobian; beyond it, torques are NaN
 NEARBY = 0.1  # rad or m about home, where random configurations are looked for
 TRIES = 200
+
+Polyline = Sequence[Sequence[float]]
+Quantity = Callable[[Vector], Scalar]
+
+
+@dataclass(frozen=True)
+class MovingBody:
+    """A rigid body and its pose, written over abstract scalars.
+
+    `pose(q)` places the body in `base`, a system that stands still in the world: what all legs have in common is then
+    written once, and turning it into world axes costs nothing. `outline` is a line through points of the body, for
+    figures.
+    """
+
+    name: str
+    pose: Callable[[Vector], Pose]
+    body: Body
+    base: Pose = IN_PLACE
+    outline: Polyline = ()
+
+    def __post_init__(self):
+        object.__setattr__(self, "outline", points(self.outline))
+
+
+@dataclass(frozen=True)
+class LegJoint:
+    """A joint of a leg: its angle or, with `unit="m"`, its length as a function of the coordinates, and its drive."""
+
+    name: str
+    position: Quantity
+    unit: str = "rad"
+    actuator: Actuator = IDEAL
+
+
+@dataclass(frozen=True)
+class Reach:
+    """What keeps a leg closed: some part of it has a size that must lie between a least and a most.
+
+    The second link of a leg whose elbow sweeps a circle must be as long as the shortest way from that circle to the
+    point it holds, and no longer than the longest. A driven length must lie within its stroke.
+    """
+
+    leg: str
+    part: str
+    size: Quantity | float
+    least: Quantity | float
+    most: Quantity | float
+    unit: str = "m"
+
+    def values(self, q: Vector) -> list[Scalar]:
+        """Size, least and most."""
+        return [x(q) if callable(x) else float(x) for x in (self.size, self.least, self.most)]
+
+    def sentence(self, size: float, least: float, most: float) -> str:
+        """Why the leg does not close, as the end of a sentence; empty if it does."""
+        if least <= size <= most:
+            return ""
+        error = (
+            f"{least - size:.6g} {self.unit} too short" if size < least else f"{size - most:.6g} {self.unit} too long"
+        )
+        measured, needed = f"{size:.6g} {self.unit}", f"{least:.6g} to {most:.6g} {self.unit}"
+        return f"leg '{self.leg}' cannot reach: its {self.part} measures {measured} and needs {needed}, {error}"
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """Which mechanism of the zoo this is, and the numbers it was made with: how a file can name it, how it travels."""
+
+    maker: str
+    options: Mapping[str, Any]
+    make: Callable[..., Any] | None = field(default=None, compare=False)  # the maker itself
+
+
+def points(line: Polyline) -> Polyline:
+    """A line through points, as tuples, so that what holds it can be compared and hashed."""
+    return tuple(tuple(float(x) for x in point) for point in line)
+
+
+@dataclass(frozen=True)
+class Pin:
+    """Two bodies that meet in a point of each, in m: Pin("crank", (0.1, 0, 0), "rod"); without `other`, the world."""
+
+    body: str
+    point: Sequence[float] = (0.0, 0.0, 0.0)
+    other: str | None = None
+    other_point: Sequence[float] = (0.0, 0.0, 0.0)
+
+    def __post_init__(self):
+        for name in ("point", "other_point"):
+            point = vector_of(getattr(self, name), f"the {name.replace('_', ' ')} of a pin on body '{self.body}'")
+            object.__setattr__(self, name, tuple(point))
+
+    def ends(self, places: Mapping[str, Pose]) -> tuple[Vec3, Vec3]:
+        """Where the two points are in the world, with the bodies in these places."""
+        here, there = places[self.body].apply(Vec3.of(self.point)), Vec3.of(self.other_point)
+        return here, there if self.other is None else places[self.other].apply(there)
+
+    def opened(self, places: Mapping[str, Pose]) -> str:
+        """By how much it does not hold, as the end of a sentence; empty if it does."""
+        one, other = self.ends(places)
+        apart = math.hypot(*(one - other))
+        if apart <= CLOSED * max(1.0, math.hypot(*one)):
+            return ""
+        return f"body '{self.body}' and {repr(self.other) if self.other else 'the world'} are {apart:.3g} m apart"
+
+
+@dataclass(frozen=True)
+class SphericalLeg:
+    """P, whose z axis is the motor's; v* on the platform, in its coordinates; the angles of both arcs; the branch of θ.
+
+    Every leg has angles of its own.
+    """
+
+    base: Mat3
+    v_star: Vec3
+    alpha1: float
+    alpha2: float
+    branch: int
+
+
+@dataclass(frozen=True)
+class SphericalDesign:
+    """The legs; bodies of the mechanism are the first and the second arc of every leg in turn, then the platform."""
+
+    legs: tuple[SphericalLeg, ...]
 
 
 @dataclass(frozen=True, repr=False)
@@ -45,6 +171,7 @@ class Mechanism(System):
 
     kind: ClassVar[str] = "mechanism"
     tree: ClassVar[None] = None  # type: ignore[misc]
+    constraints: ClassVar[tuple] = ()  # type: ignore[misc]
     name: str
     coordinates: Sequence[str]
     parts: Sequence[MovingBody]
@@ -85,8 +212,8 @@ class Mechanism(System):
         return f"<Mechanism {self}>"
 
     def __reduce_ex__(self, protocol):
-        """One of the zoo travels as its recipe and what was changed since: functions of coordinates do not travel."""
-        return travelling(self) or super().__reduce_ex__(protocol)
+        """Pickle one of the zoo as its recipe and what was changed since: functions cannot be pickled."""
+        return _pickled(self) or super().__reduce_ex__(protocol)
 
     def labelled(self, **labels: Any) -> Self:
         """The same with another source, recipe, description or reference; nothing is checked, or warned of, twice."""
@@ -133,7 +260,11 @@ class Mechanism(System):
     def is_flat(self) -> bool:
         return True
 
-    def rate(self, q, v):
+    @property
+    def map(self) -> IdentityMap:
+        return IdentityMap(self)
+
+    def rate(self, q, v, prescribed=()):
         return list(v)
 
     def integrate(self, q, step) -> np.ndarray:
@@ -221,7 +352,8 @@ def _check_bodies(mechanism: Mechanism) -> None:
         flaw = part.body.flaw()
         if flaw and (mechanism.physical or not part.body.is_finite):
             problem = f"body '{part.name}' of {mechanism.owner} {flaw}."
-            hint = "mend the numbers, or physical=False to accept them with a warning" if part.body.is_finite else ""
+            mend = Hint("mend the numbers, or {physical} to accept them with a warning", physical=False)
+            hint = mend if part.body.is_finite else ""
             raise ModelError(problem, expected="a body that can exist", source=mechanism.source, hint=hint)
         if doubt := flaw or part.body.doubt():
             doubts.append(f"body '{part.name}' {doubt}")
@@ -295,3 +427,47 @@ def _check_places(mechanism: Mechanism, places: Mapping[str, Pose], where: str) 
             f"the loops of {owner} do not close: {sentence} at {where}.",
             expected="poses that keep the two points of every pin together",
         )
+
+
+# ---- pickling
+#
+# The poses of a mechanism of the zoo are closures, which cannot be pickled. What made them can: the maker by its name,
+# and the numbers it was given. Bodies, actuators and whatever else was changed since are stored beside the recipe. A
+# mechanism whose poses are no longer those of its recipe is not pickled this way; that is found by making it anew.
+
+MADE = ("parts", "driven", "passive", "reaches", "design", "recipe")  # fields that hold functions, or that follow
+
+
+def _pickled(mechanism: Mechanism) -> tuple | None:
+    """What pickle makes it of; None if no recipe tells all of it."""
+    recipe = mechanism.recipe
+    if recipe is None or recipe.make is None:
+        return None
+    plain = {field.name: getattr(mechanism, field.name) for field in fields(mechanism) if field.name not in MADE}
+    bodies, drives = [part.body for part in mechanism.parts], [joint.actuator for joint in mechanism.driven]
+    given = (recipe, plain, bodies, drives)
+    return (remade, given) if _places(remade(*given)) == _places(mechanism) else None
+
+
+def remade(recipe: Recipe, plain: dict[str, Any], bodies: list[Body], drives: list[Actuator]) -> Mechanism:
+    """The mechanism of a recipe with what was changed since."""
+    assert recipe.make is not None
+    fresh = recipe.make(**recipe.options, physical=plain["physical"])
+    if (len(fresh.parts), len(fresh.driven)) != (len(bodies), len(drives)):
+        return fresh
+    parts = tuple(replace(part, body=body) for part, body in zip(fresh.parts, bodies, strict=True))
+    driven = tuple(replace(joint, actuator=own) for joint, own in zip(fresh.driven, drives, strict=True))
+    return replace(fresh, parts=parts, driven=driven, **plain)
+
+
+def _places(mechanism: Mechanism) -> tuple:
+    """Everything that its functions say at home and beside it."""
+    home = list(mechanism.home)
+    tried = [home, [x + 1e-3 * k for k, x in enumerate(home, start=1)]]
+    joints = (*mechanism.driven, *mechanism.passive)
+    return (
+        mechanism.actuator_names,
+        [(part.name, part.pose(q), part.base) for q in tried for part in mechanism.parts],
+        [(joint.name, joint.unit, joint.position(q)) for q in tried for joint in joints],
+        [reach.values(q) for q in tried for reach in mechanism.reaches],
+    )

@@ -8,20 +8,25 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
-from typing import Any, ClassVar, Self
+from dataclasses import dataclass, replace
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, final
 
 import numpy as np
 
 from appell.algebra.matrix import ZEROS
-from appell.algebra.scalar import Scalar, is_number
+from appell.algebra.scalar import Matrix, Scalar, Vector, is_number
 from appell.algebra.vector import Vec3
 from appell.errors import ArgumentError, ModelError, unknown_name
 from appell.model.actuator import Actuator
-from appell.model.body import Body
+from appell.model.body import Body, welded
 from appell.model.frame import Frame
 from appell.model.limits import LimitArrays
-from appell.model.welding import welded
+
+if TYPE_CHECKING:
+    from appell.model.constraint import Constraint
+    from appell.model.robot import Robot
+
 
 Rng = np.random.Generator | int | None  # a generator, the seed of one, or none
 
@@ -55,6 +60,33 @@ class System(ABC):
     reference: str
     source: str
     tree: Any  # the Robot that it is or is made of; None where there is none
+    constraints: Any  # on the tree; none for other systems
+    parts: Any  # bodies in closed form; none for trees
+    condition_limit: float  # of the actuator Jacobian of a mechanism, beyond which a pose is singular
+    outlines: Any  # lines that stand still in the picture of a mechanism; none for trees
+    reaches: Any  # how far legs reach; none for trees
+    map: Any  # w = N(q) v + n(q, t), from its independent velocities to those of its bodies: a `model.map.Map`
+
+    # ---- what it is made of
+
+    @property
+    def is_tree(self) -> bool:
+        """Whether it is a tree of links whose own velocities are v."""
+        return self.tree is not None and self.map.is_identity
+
+    @property
+    def is_constrained(self) -> bool:
+        """Whether constraints tie the velocities of its tree."""
+        return not self.map.is_identity
+
+    @property
+    def is_closed_form(self) -> bool:
+        """Whether its poses are functions of its coordinates."""
+        return self.tree is None
+
+    def out_of_reach(self, q: Vector) -> str:
+        """Why a leg does not close at a pose, as a sentence; empty if all do, or if there are none."""
+        return ""
 
     # ---- q, v and the actuators
 
@@ -131,12 +163,16 @@ class System(ABC):
         return ()
 
     @abstractmethod
-    def rate(self, q: Sequence[Scalar], v: Sequence[Scalar]) -> list[Scalar]:
-        """q̇(q, v)."""
+    def rate(self, q: Vector, v: Vector, prescribed: Vector = ()) -> list[Scalar]:
+        """q̇(q, v), while motions are prescribed by (s, ṡ, s̈) of each; without them, they rest."""
+
+    def tangents(self, q: Vector) -> Matrix:
+        """The directions dq in which q may be varied at fixed time, one column each."""
+        return self.map.tangents(q)
 
     @abstractmethod
     def integrate(self, q, step) -> np.ndarray:
-        """The configuration reached from q by moving with velocity `step` for unit time; batches broadcast."""
+        """The configuration that `step`, a velocity times a time, leads to from q; batches broadcast."""
 
     @abstractmethod
     def difference(self, q0, q1) -> np.ndarray:
@@ -265,3 +301,138 @@ class System(ABC):
     @abstractmethod
     def with_actuators(self, change: Mapping[str, Actuator] | Callable[[str, Actuator], Actuator]) -> Self:
         """With other actuators: some by name, or each as a function of its name and what it was."""
+
+
+# ---- The map from the independent velocities of a system to the velocities of its bodies: w = N(q) v + n(q, t)
+#
+#     w    velocities in which the bodies are described: those of all joints of a tree, or v itself
+#     N    1 for a tree and for a mechanism in closed form; the basis of the motions that constraints leave otherwise
+#     n    the velocity that prescribed motions and turning planes impose; zero for all other systems
+#
+# Everything that moves a configuration goes through the map of its system: `rate` along a velocity, `integrate` and
+# `difference` at fixed time, and `tangents`, the directions in which functions of q are differentiated.
+
+
+class Map(Protocol):
+    """The map of a system, over abstract scalars."""
+
+    @property
+    def is_identity(self) -> bool:
+        """Whether w is v."""
+
+    @property
+    def positions(self) -> Sequence[int]:
+        """The velocities w along which configurations are told apart, one for each column of `tangents`."""
+
+    def driven(self, prescribed: Vector) -> Self:
+        """The map while motions are prescribed: (s, ṡ, s̈) of each, one after the other; at rest at 0 if empty."""
+
+    def velocity(self, q: Vector, v: Vector) -> list[Scalar]:
+        """w = N v + n."""
+
+    def acceleration(self, q: Vector, v: Vector, a: Vector) -> list[Scalar]:
+        """dw/dt = N a + ν."""
+
+    def independent(self, q: Vector, w: Vector) -> list[Scalar]:
+        """v of a velocity w."""
+
+    def basis(self, q: Vector) -> Matrix:
+        """N, one row for each velocity w."""
+
+    def basis_rate(self, q: Vector, v: Vector) -> Matrix:
+        """dN/dt along the motion."""
+
+    def project(self, q: Vector, forces: Vector) -> list[Scalar]:
+        """Nᵀ f, for forces along w."""
+
+    def pull_back(self, q: Vector, rows: Matrix) -> Matrix:
+        """J N, for rows J that multiply w."""
+
+    def congruent(self, q: Vector, matrix: Matrix) -> Matrix:
+        """Nᵀ M N, of a symmetric M."""
+
+    def coriolis(self, q: Vector, v: Vector, mass_matrix: Callable, coriolis: Callable) -> Matrix:
+        """Nᵀ (M dN/dt + C N), from M(q) and C(q, w) of the bodies."""
+
+    def rate(self, q: Vector, v: Vector) -> list[Scalar]:
+        """dq/dt, with the share of n."""
+
+    def tangents(self, q: Vector) -> Matrix:
+        """The directions dq in which q may be varied at fixed time, one column each."""
+
+    def closed(self, q: Vector) -> list[Scalar]:
+        """One Newton step from a configuration that nearly satisfies the constraints towards one that does."""
+
+
+@final
+@dataclass(frozen=True)
+class IdentityMap:
+    """The map of a system whose own velocities describe its bodies: w = v."""
+
+    system: System
+
+    @property
+    def is_identity(self) -> bool:
+        return True
+
+    @property
+    def positions(self) -> Sequence[int]:
+        return range(self.system.nv)
+
+    def driven(self, prescribed: Vector) -> IdentityMap:
+        return self
+
+    def velocity(self, q: Vector, v: Vector) -> list[Scalar]:
+        return list(v)
+
+    def acceleration(self, q: Vector, v: Vector, a: Vector) -> list[Scalar]:
+        return list(a)
+
+    def independent(self, q: Vector, w: Vector) -> list[Scalar]:
+        return list(w)
+
+    def basis(self, q: Vector) -> Matrix:
+        n = self.system.nv
+        return [[float(i == k) for k in range(n)] for i in range(n)]
+
+    def basis_rate(self, q: Vector, v: Vector) -> Matrix:
+        n = self.system.nv
+        return [[0.0] * n for _ in range(n)]
+
+    def project(self, q: Vector, forces: Vector) -> list[Scalar]:
+        return list(forces)
+
+    def pull_back(self, q: Vector, rows: Matrix) -> Matrix:
+        return rows
+
+    def congruent(self, q: Vector, matrix: Matrix) -> Matrix:
+        return matrix
+
+    def coriolis(self, q: Vector, v: Vector, mass_matrix: Callable, coriolis: Callable) -> Matrix:
+        return coriolis(q, v)
+
+    def rate(self, q: Vector, v: Vector) -> list[Scalar]:
+        return self.system.rate(q, v)
+
+    def tangents(self, q: Vector) -> Matrix:
+        columns = [self.system.rate(q, unit) for unit in self.basis(q)]
+        return [list(row) for row in zip(*columns, strict=True)]
+
+    def closed(self, q: Vector) -> list[Scalar]:
+        return list(q)
+
+
+# The map of a constrained tree is computed from the rows of its constraints, which are formulas. `model` does not
+# import `formulate`; this is the one place where it calls it, by name.
+CONSTRAINT_MAPS = "appell.formulate.constrained.map"
+
+
+def constraint_map(
+    tree: Robot, constraints: Sequence[Constraint], independent: Any, preferred: Sequence[str], start: np.ndarray
+) -> tuple[Any, np.ndarray]:
+    """The map of a tree under constraints, and the configuration near `start` that satisfies them.
+
+    `independent` names the velocities of the tree that become v, or is a constraint whose rows do; None: chosen, with
+    those of `preferred` first.
+    """
+    return import_module(CONSTRAINT_MAPS).find_map(tree, constraints, independent, preferred, start)

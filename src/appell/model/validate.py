@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from appell.algebra.matrix import IDENTITY
 from appell.algebra.rotation import Pose
 from appell.algebra.vector import Vec3
-from appell.errors import ModelError, ModelWarning, gathered, unknown_name
+from appell.errors import Hint, ModelError, ModelWarning, gathered, unknown_name
 from appell.model.actuator import LIMITS, actuator_flaw
 
 if TYPE_CHECKING:
@@ -185,7 +185,7 @@ def _settings(robot: Robot) -> Iterator[Flaw]:
 
 
 def _bodies(robot: Robot) -> Iterator[Flaw]:
-    hint = "mend the description, or load it with physical=False to accept it with a warning"
+    hint = Hint("mend the description, or load it with {physical} to accept it with a warning", physical=False)
     for link in robot.links:
         body = link.body
         if body is not None and (robot.physical or not body.is_finite) and (flaw := body.flaw()):

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TypeVar
 
+from appell.model.actuator import Friction
 from appell.model.body import Body
-from appell.model.friction import Friction
 from appell.model.system import System
 
 S = TypeVar("S", bound=System)

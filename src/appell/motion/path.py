@@ -65,9 +65,11 @@ class Path(ABC):
         known = {title: unit for title, unit in (units or {}).items() if title in own}
         return Record.of(t, dict(zip("qva", self(t), strict=True)), self.names, units=known)
 
-    def plot(self, path: str | FilePath | None = None, samples: int = 401, *, figure=None) -> Any:
+    def plot(
+        self, path: str | FilePath | None = None, samples: int = 401, *, figure=None, overwrite: bool = False
+    ) -> Any:
         """Position, velocity and acceleration over time, written to `path` if there is one; returns the figure."""
-        return self.record(samples).plot(path, figure=figure)
+        return self.record(samples).plot(path, figure=figure, overwrite=overwrite)
 
 
 def numbered(n: int) -> tuple[str, ...]:

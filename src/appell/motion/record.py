@@ -5,7 +5,7 @@
     energy, state, ...       what belongs to no joint stands alone
 
 `record["q"]` is the block of a quantity, (rows, n), `record["q_elbow"]` one column. Every chapter gives and takes these
-names, and files have them as their heading (`motion.files`).
+names, and files have them as their heading (`record_files`).
 
     record = simulate(dyn, until=2.0)
     record.write("fall.csv")
@@ -15,26 +15,31 @@ names, and files have them as their heading (`motion.files`).
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from importlib import import_module
 from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from appell.errors import ArgumentError, DescriptionError, rows_text, unknown_name
-from appell.motion.assembly.closed import closed
-from appell.motion.convert import to_csv, to_pandas, to_xarray
+from appell.errors import ArgumentError, DescriptionError, needed_package, rows_text, unknown_name
+from appell.files import check_target
+from appell.kinematics.assembly import close_loops
 from appell.motion.curve import Curve
 from appell.motion.event import Event
 from appell.motion.paths.spline import Interpolated, Spline
-from appell.motion.pictures.methods import movie, plot, to_html, view
-from appell.motion.titled import Titled, parse, titles
-from appell.motion.units import in_si
+from appell.motion.titles import Titled, in_si, parse, titles
 
 if TYPE_CHECKING:
+    import pandas
+    import xarray
+
     from appell.dynamics import Dynamics
+    from appell.model.system import System
+
+AXES = {"q": "coordinate", "qd": "coordinate", "v": "velocity", "a": "velocity", "vd": "velocity", "ad": "velocity"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -169,7 +174,7 @@ class Record(Titled):
             y[t == last] = end  # the last event may have happened there
         nq = len(self.names("q"))
         q, v = y[..., :nq], y[..., nq:]
-        return q if self.dynamics is None else closed(self.dynamics.system, self.dynamics, q), v
+        return q if self.dynamics is None else close_loops(self.dynamics, q), v
 
     def part(self, rows) -> Record:
         """Some rows, by a slice or a mask, with the events of their time."""
@@ -207,14 +212,132 @@ class Record(Titled):
         units = {title: unit for title, (unit, _) in known.items()}
         return replace(self, data=self.data if (factors == 1.0).all() else self.data * factors, units=units)
 
-    to_csv, to_pandas, to_xarray = to_csv, to_pandas, to_xarray
-    plot, movie, to_html, view = plot, movie, to_html, view
+    def to_csv(self, path: str | FilePath, *, overwrite: bool = False) -> None:
+        """A table of text, `record.write` to a name that ends in .csv: a heading, then a row a line.
+
+        record.to_csv("swing.csv")
+        pandas.read_csv("swing.csv", comment="#")
+        """
+        check_target(path, (".csv",), overwrite)
+        self.write(path, overwrite=overwrite)
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """A DataFrame over `t`, a column a title; its `attrs` say what is known.
+
+        record.to_pandas()["q_elbow"].plot()
+        """
+        library = needed_package("pandas", "to_pandas", "appell[results]")
+        table = library.DataFrame(self.data[:, 1:], library.Index(self.t, name="t"), list(self.columns[1:]))
+        table.attrs |= self.about
+        return table
+
+    def to_xarray(self) -> xarray.Dataset:
+        """A Dataset over `time`, a variable a quantity, whose other axis has the names; events are attributes.
+
+        record.to_xarray()["q"].sel(coordinate="elbow")
+        """
+        blocks = {quantity: self[quantity] for quantity in self.quantities[1:]}
+        names = {quantity: self.names(quantity) for quantity in blocks if quantity not in self.columns}
+        about = {**self.about, "events": [str(event) for event in self.events]}
+        return dataset(("time",), self.t, blocks, names, about)
+
+    # ---- pictures, by `appell.show`, which is above this package and is loaded when it is needed
+
+    def plot(
+        self,
+        path: str | FilePath | None = None,
+        quantities: str | Sequence[str] = (),
+        *,
+        figure: Any = None,
+        overwrite: bool = False,
+    ) -> Any:
+        """Columns over time, a panel a quantity (q, v, a, tau and energy if they say anything), events marked.
+
+            record.plot("swing.png")
+            record.plot(quantities=["q_elbow", "tau"])
+
+        Returns the matplotlib figure, and writes it to `path`, if there is one, in the format of its ending. The motion
+        of a simulation is drawn as it is between the rows; other records are drawn as straight lines from row to row. A
+        file that exists already is replaced only with `overwrite=True`.
+        """
+        plot_record = show_module("plot.plot").plot_record
+        return show_module("plot.look").written(lambda: plot_record(self, quantities, figure), path, overwrite)
+
+    def movie(
+        self,
+        path: str | FilePath,
+        robot: System | Dynamics | None = None,
+        walls: Iterable[Any] | None = None,
+        *,
+        slower: float | None = None,
+        view: tuple[float, float] | None = None,
+        inertia: bool = False,
+        size: tuple[int, int] = (800, 600),
+        progress: bool | None = None,
+        overwrite: bool = False,
+    ) -> FilePath:
+        """The motion in space as GIF, or as MP4 where ffmpeg is installed; returns the path.
+
+            record.movie("swing.gif")
+            Record.read("swing.csv").movie("swing.gif", ap.load("puma"))
+
+        The scene that `record.view()` shows, drawn with no screen: upright against gravity (z up if there is none),
+        events on a time line, impulses as arrows where they strike; aslant, or face on if everything lies in one plane;
+        `view` is (azimuth, elevation) in degrees. Records of `simulate` know their robot and their walls; others are
+        told. `slower` than life by a factor; if None, so that the movie lasts 2 to 20 s. `inertia=True` shows the
+        ellipsoids of all bodies, and not only of those of which nothing else is seen. `size` is (width, height) in
+        pixels. A file that exists already is replaced only with `overwrite=True`.
+        """
+        options = (slower, view, inertia, size, progress, overwrite)
+        return show_module("stage.output").write_movie(self, path, robot, walls, *options)
+
+    def view(
+        self,
+        *others: Record,
+        robot: System | Dynamics | None = None,
+        walls: Iterable[Any] | None = None,
+        port: int = 0,
+        open_browser: bool = True,
+        wait: bool | None = None,
+    ) -> Any:
+        """The motion in a page of the browser: play, pause, scrub, events on the time line; others over it.
+
+            record.view()
+            Record.read("swing.csv").view(robot=ap.load("puma"))
+
+        Robot and walls are those of `movie`; `port`, `open_browser` and `wait` those of `ap.view`.
+        """
+        options = {"robot": robot, "walls": walls, "port": port, "open_browser": open_browser, "wait": wait}
+        return show_module("stage.output").view(self, *others, **options)
+
+    def to_html(
+        self,
+        path: str | FilePath,
+        *others: Record,
+        robot: System | Dynamics | None = None,
+        walls: Iterable[Any] | None = None,
+        title: str = "",
+        overwrite: bool = False,
+    ) -> FilePath:
+        """One file that plays the motion in any browser, with no server and no network; returns its path.
+
+            record.to_html("swing.html")
+            gentle.to_html("both.html", hard, title="gentle and hard")
+            Record.read("swing.csv").to_html("swing.html", robot=ap.load("puma"))
+
+        Events are marked on its time line, impacts with their impulses as arrows in space; energies, forces and
+        positions run along. `others` are shown over it, each in a colour of its own. Records of `simulate` know their
+        robot and their walls; others are told.
+        """
+        return show_module("stage.output").write_record_page((self, *others), path, robot, walls, title, overwrite)
+
+    # ---- files
 
     def write(self, path: str | FilePath, *, overwrite: bool = False) -> None:
         """To .csv, .npz (all of it, the motion between samples included) or .parquet."""
-        from appell.motion.files.formats import write
+        from appell.motion.record_files import write_record
 
-        write(self, FilePath(path), overwrite)
+        write_record(self, path, overwrite)
 
     @staticmethod
     def read(
@@ -225,11 +348,37 @@ class Record(Titled):
         `columns` maps our titles to a file's own, {"q_elbow": "pos2"}; `units` says what quantities or columns are in,
         {"q": "deg"}, and they are turned into SI units.
         """
-        from appell.motion.columns import in_units
-        from appell.motion.files.formats import read
+        from appell.motion.measurement import in_units
+        from appell.motion.record_files import read_record
 
-        record = read(FilePath(path), columns or {})
+        record = read_record(FilePath(path), columns or {})
         return in_units(record, units).in_si() if units else record
+
+
+def dataset(
+    dims: tuple[str, ...],
+    t: np.ndarray,
+    blocks: Mapping[str, np.ndarray],
+    names: Mapping[str, Sequence[str]],
+    about: Mapping[str, Any],
+) -> xarray.Dataset:
+    """A Dataset of blocks over `dims`, the last axis of a block with names being their own."""
+    data: dict[str, Any] = {}
+    axes: dict[str, Any] = {"time": t}
+    for quantity, block in blocks.items():
+        own: tuple[str, ...] = ()
+        if names.get(quantity):
+            axis, titled = AXES.get(quantity, "actuator"), list(names[quantity])
+            if axes.setdefault(axis, titled) != titled:
+                axes[axis := f"{quantity}_name"] = titled
+            own = (axis,)
+        data[quantity] = ((*dims, *own), block)
+    return needed_package("xarray", "to_xarray", "appell[results]").Dataset(data, coords=axes, attrs=about)
+
+
+def show_module(name: str) -> Any:
+    """A module of `appell.show`, which stands above this package, loaded when it is first needed."""
+    return import_module(f"appell.show.{name}")
 
 
 def plain_about(about: Mapping[str, Any]) -> dict[str, Any]:

@@ -10,21 +10,23 @@ whoever needs these follows one motion with `simulate`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
 from appell.errors import ArgumentError, DescriptionError, unknown_name
-from appell.motion.convert import records_to_xarray
-from appell.motion.pictures.methods import plot_many, to_html_many
-from appell.motion.record import Record, plain_about
-from appell.motion.titled import Titled, parse
+from appell.motion.record import Record, dataset, plain_about, show_module
+from appell.motion.titles import Titled, parse
 
 if TYPE_CHECKING:
+    import xarray
+
     from appell.dynamics import Dynamics
+    from appell.model.system import System
 
 LOST = "It became infinite or not a number"
 
@@ -188,21 +190,61 @@ class Records(Titled):
 
     # ---- other forms
 
-    to_xarray = records_to_xarray
-    plot, to_html = plot_many, to_html_many
+    def to_xarray(self) -> xarray.Dataset:
+        """A Dataset over `member` and `time`: one variable per quantity, with an axis of names, and `total_cost`.
+
+        records.to_xarray()["q"].sel(coordinate="elbow").quantile([0.05, 0.95], "member")
+        """
+        data = dataset(("member", "time"), self.t, self.blocks, self.titles, self.about)
+        return data if self.cost is None else data.assign(total_cost=("member", self.cost))
+
+    def plot(
+        self,
+        path: str | FilePath | None = None,
+        quantities: str | Sequence[str] = (),
+        *,
+        members: Sequence[int] | None = None,
+        figure: Any = None,
+        overwrite: bool = False,
+    ) -> Any:
+        """How all members spread over time: the median, the middle half and the middle nine tenths of every column.
+
+            records.plot("spread.png")
+            records.plot(quantities="q", members=[0, 7, 12])
+
+        With `members`, a line for each of these instead. Panels, figure and files are those of `Record.plot`; members
+        that were lost count as long as their numbers are finite.
+        """
+        plot_records = show_module("plot.plot").plot_records
+        make = partial(plot_records, self, quantities, members, figure)
+        return show_module("plot.look").written(make, path, overwrite)
+
+    def to_html(
+        self,
+        path: str | FilePath,
+        members: Sequence[int] = (0,),
+        *,
+        robot: System | Dynamics | None = None,
+        walls: Iterable[Any] | None = None,
+        title: str = "",
+        overwrite: bool = False,
+    ) -> FilePath:
+        """One file that plays some members over each other: records.to_html("three.html", [0, 7, 12])."""
+        chosen = [self[int(k)] for k in members]
+        return show_module("stage.output").write_record_page(chosen, path, robot, walls, title, overwrite)
 
     def write(self, path: str | FilePath, *, overwrite: bool = False) -> None:
         """To .npz, or to .zarr where the package zarr is installed."""
-        from appell.motion.files.many import write
+        from appell.motion.record_files import write_records
 
-        write(self, FilePath(path), overwrite)
+        write_records(self, path, overwrite)
 
     @staticmethod
     def read(path: str | FilePath) -> Records:
         """From .npz or .zarr."""
-        from appell.motion.files.many import read
+        from appell.motion.record_files import read_records
 
-        return read(FilePath(path))
+        return read_records(FilePath(path))
 
 
 def _check(records: Records) -> None:

@@ -1,24 +1,29 @@
 """Flight and impact: the motion of robots in time, with walls in their way; many motions in one kernel."""
 
-from appell.simulation.contact import Contact
+from appell.simulation.contact.contact import Contact
+from appell.simulation.contact.surface import Circle, Cylinder, Implicit, Plane, Sphere, Surface
 from appell.simulation.fmu.export import to_fmu
-from appell.simulation.rollouts.plan import Rollout
-from appell.simulation.rollouts.rollout import rollout
+from appell.simulation.inputs import Sampled
+from appell.simulation.options import Feedback, ImpulseContacts, Output, Solver, SpringContacts
+from appell.simulation.rollouts.plan import Rollout, rollout
 from appell.simulation.run import simulate
-from appell.simulation.sampled import Sampled
 from appell.simulation.status import Interrupted, Status
-from appell.simulation.surface import Circle, Cylinder, Implicit, Plane, Sphere, Surface
 
 __all__ = [
     "Circle",
     "Contact",
     "Cylinder",
+    "Feedback",
     "Implicit",
+    "ImpulseContacts",
     "Interrupted",
+    "Output",
     "Plane",
     "Rollout",
     "Sampled",
+    "Solver",
     "Sphere",
+    "SpringContacts",
     "Status",
     "Surface",
     "rollout",

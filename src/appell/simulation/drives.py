@@ -46,7 +46,7 @@ class Drives:
                 "drift": [drift[k] for k in self.index],
             }
 
-        return self.dyn.function("drives", "q v", body, "How the dry drives move.", inertial=False)
+        return self.dyn.function("drives", body, "How the dry drives move.", inertial=False)
 
     @cached_property
     def rates(self) -> Function:
@@ -56,7 +56,7 @@ class Drives:
             rate = equations.drive_rates(q, v)
             return {"rate": [rate[k] for k in self.index]}
 
-        return self.dyn.function("drive_rates", "q v", body, "How fast the dry drives move.", inertial=False)
+        return self.dyn.function("drive_rates", body, "How fast the dry drives move.", inertial=False)
 
     @cached_property
     def axis(self) -> np.ndarray:
@@ -66,5 +66,5 @@ class Drives:
             D = equations.drive_jacobian(q)
             return {"D": [D[k] for k in self.index]}
 
-        entries = ~self.dyn.function("drive_rows", "q", body, inertial=False).structural_zeros
+        entries = ~self.dyn.function("drive_rows", body, inertial=False).structural_zeros
         return np.where(entries.sum(axis=1) == 1, entries.argmax(axis=1), -1)

@@ -19,12 +19,11 @@ from functools import cached_property
 
 import numpy as np
 
-from appell.compile.stepper.rate import Rate
-from appell.compile.stepper.stepper import Stepper
+from appell.compile.ode.stepper import Rate, Stepper
 from appell.dynamics import Dynamics
-from appell.simulation.constrained_states import states_of
 from appell.simulation.drives import Drives
 from appell.simulation.inputs import Inputs
+from appell.simulation.states import states_of
 
 Rhs = Callable[[float, np.ndarray], np.ndarray]
 

@@ -1,24 +1,32 @@
-"""What acts on a system during a run: the forces of its actuators, wrenches on its frames, motions that are prescribed.
+"""What acts on a system during a run: actuator forces, wrenches on frames, prescribed motions.
 
-All are arrays that hold until they are changed: at a tick of a sampled law, or at every instant if they are functions
-of the state. Whatever a function gives is checked; a wrong answer ends the run, and the message says when and where.
+All are arrays that hold until they are changed: at a tick of a `Sampled` law, or at every instant if they are functions
+of time and state. Numbers are checked at once, and whatever a function gives is checked when it gives it: a wrong value
+ends the run, and the message says when and where.
+
+A prescribed motion drives a row of a constraint: a function of time that gives (s, ṡ, s̈), or a path of one coordinate.
+Motions are named after their constraints, with the label of the row where one constraint has several.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from appell.dynamics import Dynamics
 from appell.errors import ArgumentError, unknown_name
-from appell.simulation.prescribed import PrescribedMotions
-from appell.simulation.sampled import Sampled
-from appell.simulation.torque import checked, constant_torque, fixed
+from appell.model.system import System
+from appell.simulation.status import Status, Stop
 
 COMPONENTS = ("fx", "fy", "fz", "mx", "my", "mz")
 NEAR = 1e-12  # s, relative to times above 1: a tick nearer to the end than this has nothing left to act on
+PLACE = {True: "actuator", False: "component"}  # of a torque, of a wrench
+Force = Callable[[float, np.ndarray, np.ndarray], np.ndarray]
+EXPECTED = "a function of time that gives position, velocity and acceleration, or a path of one coordinate"
 
 
 class Inputs:
@@ -98,3 +106,146 @@ class Inputs:
         assert self._law is not None
         self.ticks += 1
         self.tau[:] = self._cut(self._law(t, q, v))
+
+
+def constant_torque(system: System, torque: Any) -> np.ndarray:
+    """Actuator forces that do not change."""
+    if torque is None:
+        return np.zeros(system.nu)
+    return fixed(torque, "torque", system.actuator_names, system.owner)
+
+
+def fixed(given: Any, what: str, entries: Sequence[str], owner: str) -> np.ndarray:
+    """Numbers for these entries, or an error that names what is wrong with them."""
+    try:
+        forces = np.array(given, dtype=float)
+    except (TypeError, ValueError):
+        forces = np.empty(0)
+    size = len(entries)
+    if forces.shape != (size,):
+        raise ArgumentError(
+            f"{what} has shape {np.shape(given)}; {owner} takes {size} numbers there.",
+            expected=f"an array of {size} numbers, or a function of (t, q, v) that gives one",
+        )
+    if (bad := _not_finite(forces)) is not None:
+        raise ArgumentError(
+            f"{what} is {forces[bad]} at {PLACE[what == 'torque']} '{entries[bad]}'.", expected="finite numbers"
+        )
+    return forces
+
+
+def checked(force: Callable, what: str, entries: Sequence[str], owner: str) -> Force:
+    """The function with its answers checked; a wrong one ends the run, and the message names the time and the entry."""
+    size = len(entries)
+
+    def answer(t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        given = force(t, q.copy(), v.copy())
+        try:
+            forces = np.asarray(given, dtype=float)
+        except (TypeError, ValueError):
+            raise Stop(Status.INPUT, f"{what}(t={t:.9g}) gave {given!r}.", expected=f"{size} numbers") from None
+        if forces.shape != (size,):
+            raise Stop(
+                Status.INPUT,
+                f"{what}(t={t:.9g}) gave an array of shape {forces.shape}.",
+                expected=f"shape ({size},), the forces at {', '.join(entries)}",
+            )
+        if (bad := _not_finite(forces)) is not None:
+            raise Stop(
+                Status.INPUT,
+                f"{what}(t={t:.9g}) is {forces[bad]} at {PLACE[what == 'torque']} '{entries[bad]}' of {owner}.",
+                expected="finite numbers",
+            )
+        return forces
+
+    return answer
+
+
+def _not_finite(forces: np.ndarray) -> int | None:
+    if math.isfinite(forces.sum()):
+        return None
+    finite = np.isfinite(forces)
+    return None if finite.all() else int(np.argmin(finite))
+
+
+@dataclass(frozen=True)
+class Sampled:
+    """A torque law(t, q, v) for `simulate` that is called once a tick and held in between, as a digital controller is.
+
+    Ticks are at start + k·period, in seconds, as long as the run lasts; they are hit exactly, also where the period
+    does not divide it. The law sees the state at its tick, and what it gives acts from there on.
+
+        ap.simulate(robot, torque=ap.Sampled(lambda t, q, v: -40.0 * q - 4.0 * v, period=1e-3))
+    """
+
+    law: Callable
+    period: float  # s
+
+    def __post_init__(self):
+        if not callable(self.law):
+            raise ArgumentError(f"the law of a Sampled is {self.law!r}.", expected="a function of (t, q, v)")
+        period = self.period
+        if not isinstance(period, (int, float)) or not 0.0 < period < math.inf:
+            raise ArgumentError(
+                f"the period of a Sampled is {period!r}.", expected="a positive number of seconds, such as 1e-3"
+            )
+
+
+class PrescribedMotions:
+    """The prescribed motions of a system, three numbers each, in the order of its arguments."""
+
+    def __init__(self, system: System, given: Mapping[str, Any] | None, start: float):
+        self.names, self.start = motion_names(system), start
+        named = {} if given is None else given
+        if not isinstance(named, Mapping):
+            raise ArgumentError(f"prescribed is {given!r}.", expected=f"{{name: {EXPECTED}}}")
+        for name in named:
+            if name not in self.names:
+                raise ArgumentError(unknown_name("prescribed motion", str(name), self.names, system.owner))
+        if missing := [name for name in self.names if name not in named]:
+            raise ArgumentError(
+                f"no motion is given for {', '.join(missing)} of {system.owner}.",
+                expected=f"prescribed={{name: {EXPECTED}}}",
+            )
+        self.functions: list[Callable] = [named[name] for name in self.names]
+        for name, function in zip(self.names, self.functions, strict=True):
+            if not callable(function):
+                raise ArgumentError(f"the motion of '{name}' is {function!r}.", expected=EXPECTED)
+        try:
+            self(start)
+        except Stop as stop:
+            raise ArgumentError(stop.detail, expected=EXPECTED) from None
+
+    def __bool__(self) -> bool:
+        return bool(self.names)
+
+    def __call__(self, t: float) -> np.ndarray:
+        return np.concatenate([self._one(k, t) for k in range(len(self.names))]) if self.names else np.zeros(0)
+
+    def _one(self, k: int, t: float) -> np.ndarray:
+        given = self.functions[k](t)
+        try:
+            found = np.array([np.asarray(part, float).reshape(()) for part in given])
+        except (TypeError, ValueError):
+            found = np.zeros(0)
+        if found.shape != (3,) or not np.isfinite(found).all():
+            raise Stop(
+                Status.INPUT, f"The motion of '{self.names[k]}' gave {given!r} at t = {t:.9g}.", expected=EXPECTED
+            )
+        return found
+
+
+def motion_names(system: System) -> tuple[str, ...]:
+    """A name for every prescribed motion: its constraint's, with the row's label where there are several."""
+    found = []
+    for constraint in getattr(system, "constraints", ()):
+        several = len(constraint.motions) > 1
+        found += [f"{constraint.name}.{label}" if several else constraint.name for label in constraint.motions]
+    return tuple(found)
+
+
+def wrench_frames(wrenches: Mapping[str, Any] | None) -> tuple[str, ...]:
+    """Return the frames on which wrenches act."""
+    if wrenches is not None and not isinstance(wrenches, Mapping):
+        raise ArgumentError(f"wrenches is {wrenches!r}.", expected="{frame: six numbers, or a function of (t, q, v)}")
+    return tuple(wrenches or ())

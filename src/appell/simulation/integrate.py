@@ -1,42 +1,24 @@
 """A motion as a stream of pieces: one Chebyshev series a step, whatever the method.
 
-Explicit methods are ours, in machine code (`appell.compile.stepper`); implicit ones are SciPy's.
+Explicit methods are ours, in machine code (`appell.compile.ode`); implicit ones are SciPy's.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 from scipy import integrate
 
-from appell.algebra.scalar import is_number
-from appell.compile.stepper.driver import Reason
-from appell.compile.stepper.stepper import Stepper
-from appell.compile.stepper.tableau import METHODS
-from appell.errors import ArgumentError, unknown_name
+from appell.compile.ode.driver import Reason
+from appell.compile.ode.stepper import Stepper
+from appell.compile.ode.tableau import METHODS
 from appell.motion.curve import Piece
+from appell.simulation.options import IMPLICIT, Solver
 from appell.simulation.status import Status, Stop
 
-# the highest degree of each interpolant
-IMPLICIT = {"Radau": 3, "BDF": 5, "LSODA": 12}
-KNOWN = (*METHODS, *IMPLICIT)
 FINEST = 3e-14  # a smaller rtol asks for more digits than there are
-
-TINY, HUGE = np.finfo(float).tiny, np.finfo(float).max
-RANGES = {
-    "rtol": (TINY, 1.0, "a positive number, at most 1"),
-    "atol": (TINY, 1.0, "a positive number, at most 1 (m, rad, and so on)"),
-    "max_step": (TINY, np.inf, "a positive number of seconds"),
-    "tolerance": (1e-13, HUGE, "a finite number of metres, at least 1e-13, below which positions are rounding"),
-    "rest_speed": (TINY, HUGE, "a positive, finite number of metres a second"),
-    "max_events": (1, HUGE, "a whole number, at least 1"),
-    "max_steps": (1, HUGE, "a whole number, at least 1"),
-    "least_progress": (TINY, HUGE, "a positive, finite number of seconds"),
-}
-COUNTED = ("max_events", "max_steps")
 
 
 class Rhs(Protocol):
@@ -52,29 +34,6 @@ class Rhs(Protocol):
     def stepper(self, method: str) -> Stepper: ...
 
 
-@dataclass(frozen=True)
-class Settings:
-    """How a run is integrated and where it gives up."""
-
-    method: str = "DOP853"
-    rtol: float = 1e-8
-    atol: float = 1e-10
-    max_step: float = np.inf
-    tolerance: float = 1e-7
-    rest_speed: float = 1e-5
-    max_events: int = 10_000
-    max_steps: int = 1_000_000
-    least_progress: float = 1e-5  # s in 2000 steps
-
-    def __post_init__(self):
-        if self.method not in KNOWN:
-            raise ArgumentError(unknown_name("method", str(self.method), KNOWN, "simulate"))
-        for name, (least, most, expected) in RANGES.items():
-            value = getattr(self, name)
-            if not is_number(value) or not least <= value <= most or (name in COUNTED and value != round(value)):
-                raise ArgumentError(f"{name} is {value!r}.", expected=expected)
-
-
 def still_pieces(t: float, y: np.ndarray, until: float, longest: float) -> Iterator[Piece]:
     """A state that does not change, in pieces of equal length."""
     count = max(int(np.ceil((until - t) / longest)), 1)
@@ -88,16 +47,16 @@ def pieces(
     t: float,
     y: np.ndarray,
     until: float,
-    settings: Settings,
+    solver: Solver,
     first_step: float | None,
     longest: float = np.inf,
 ) -> Iterator[Piece]:
     """The motion from (t, y), a step at a time; ends at `until`, or by a Stop where the tolerance cannot be reached."""
-    longest = min(longest, settings.max_step)
-    taken = _implicit if settings.method in IMPLICIT else _explicit
+    longest = min(longest, solver.max_step)
+    taken = _implicit if solver.method in IMPLICIT else _explicit
     if rhs.keeps:
-        return _kept(taken, rhs, t, y, until, settings, first_step, longest)
-    return taken(rhs, t, y, until, settings, first_step, longest)
+        return _kept(taken, rhs, t, y, until, solver, first_step, longest)
+    return taken(rhs, t, y, until, solver, first_step, longest)
 
 
 def _kept(
@@ -106,29 +65,29 @@ def _kept(
     t: float,
     y: np.ndarray,
     until: float,
-    settings: Settings,
+    solver: Solver,
     first_step: float | None,
     longest: float,
 ) -> Iterator[Piece]:
     """Steps that end where states belong; each begins there anew, with a rate of its own, which keeps the order."""
     while t < until:
-        piece = next(taken(rhs, t, y, until, settings, first_step, longest))
+        piece = next(taken(rhs, t, y, until, solver, first_step, longest))
         piece = piece.bent(rhs.kept(piece.end, piece.at(piece.end)))
         yield piece
         t, y = piece.end, piece.at(piece.end)
-        explicit = settings.method in METHODS
-        first_step = rhs.stepper(settings.method).step if explicit else piece.end - piece.start
+        explicit = solver.method in METHODS
+        first_step = rhs.stepper(solver.method).step if explicit else piece.end - piece.start
 
 
 def _explicit(
-    rhs: Rhs, t: float, y: np.ndarray, until: float, settings: Settings, first_step: float | None, longest: float
+    rhs: Rhs, t: float, y: np.ndarray, until: float, solver: Solver, first_step: float | None, longest: float
 ) -> Iterator[Piece]:
     """Blocks of steps in machine code; an event throws away what is left of a block, so the first ones are short."""
-    stepper = rhs.stepper(settings.method)
-    rtol = max(settings.rtol, FINEST)
+    stepper = rhs.stepper(solver.method)
+    rtol = max(solver.rtol, FINEST)
     if first_step is not None and t == stepper.t:
         first_step = max(first_step, stepper.step)  # its last step may have been cut short by the end
-    stepper.start(t, y, until, rtol=rtol, atol=settings.atol, first=first_step, longest=longest)
+    stepper.start(t, y, until, rtol=rtol, atol=solver.atol, first=first_step, longest=longest)
     block, reason, stretch = 1, Reason.FULL, stepper.stretches
     while reason is Reason.FULL:
         assert stepper.stretches == stretch, "another stretch was begun before this one was given up"
@@ -145,7 +104,7 @@ def _explicit(
 
 
 def _implicit(
-    rhs: Rhs, t: float, y: np.ndarray, until: float, settings: Settings, first_step: float | None, longest: float
+    rhs: Rhs, t: float, y: np.ndarray, until: float, solver: Solver, first_step: float | None, longest: float
 ) -> Iterator[Piece]:
     """SciPy's steps, one at a time."""
 
@@ -159,22 +118,22 @@ def _implicit(
     guarded(t, y)  # SciPy never comes back from a first rate that is not a number
     if first_step is not None:
         first_step = min(first_step, longest, until - t)
-    solver = getattr(integrate, settings.method)(
+    stepper = getattr(integrate, solver.method)(
         guarded,
         t,
         y,
         until,
-        rtol=max(settings.rtol, FINEST),
-        atol=settings.atol,
+        rtol=max(solver.rtol, FINEST),
+        atol=solver.atol,
         max_step=longest,
         first_step=first_step,
     )
-    while solver.status == "running":
-        solver.step()
-        if solver.status == "failed":
-            raise _too_small(solver.t)
-        yield Piece.of(solver.dense_output(), solver.t_old, solver.t, IMPLICIT[settings.method])
+    while stepper.status == "running":
+        stepper.step()
+        if stepper.status == "failed":
+            raise _too_small(stepper.t)
+        yield Piece.of(stepper.dense_output(), stepper.t_old, stepper.t, IMPLICIT[solver.method])
 
 
 def _too_small(t: float) -> Stop:
-    return Stop(Status.TOLERANCE, f"It happened at t = {t:.9g}.", hint="a larger rtol, or method='Radau'")
+    return Stop(Status.TOLERANCE, f"It happened at t = {t:.9g}.", hint="a larger rtol, or solver='Radau'")

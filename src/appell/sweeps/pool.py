@@ -1,14 +1,20 @@
-"""Who computes: this process, or the workers of a Dask cluster.
+"""Where jobs are computed: this process, or the workers of a Dask cluster.
 
 A pool takes pieces of work, job numbers within one block, and gives back what became of them as they get ready. On a
 cluster only a window of pieces is under way at a time, however many jobs there are. Workers get the study by its
 content, once a process, and write nothing: a worker that dies loses what it was computing, and Dask gives that to
 another. A piece that has killed several workers comes back without outcomes.
+
+The study travels as bytes with the user's own modules, by value. What is installed is named only, and workers must have
+it. A function under `functools.cache` is sent as the function and cached again where it arrives.
 """
 
 from __future__ import annotations
 
+import functools
 import gc
+import hashlib
+import io
 import logging
 import queue
 import signal
@@ -21,9 +27,9 @@ from typing import Any, NoReturn
 import numpy as np
 
 from appell.errors import SweepError, needed_package
+from appell.sweeps.identity import own_modules
 from appell.sweeps.jobs import Jobs
 from appell.sweeps.outcomes import Layout, Outcomes, run_jobs
-from appell.sweeps.packing import packed, unpacked
 
 AHEAD = 3  # pieces under way for every thread of the cluster
 LOOK = 0.5  # s between two looks at the scheduler, if nothing comes
@@ -33,6 +39,43 @@ DESERTED = 60.0  # s at least without any worker before a sweep ends
 LOGS = [f"distributed.{part}" for part in ("client", "nanny", "worker", "scheduler", "core")]  # what they say, we say
 GO_ON = "start what is gone again, then the same command goes on where it stopped"
 Answer = tuple[np.ndarray, Outcomes | None]
+
+
+def packed(study: Callable[..., Any]) -> tuple[bytes, str]:
+    """The bytes, and their hash."""
+    cloudpickle = needed_package("cloudpickle", "a sweep on workers", "appell[clusters]")
+
+    class Packer(cloudpickle.Pickler):  # type: ignore[name-defined,misc]
+        def reducer_override(self, thing: Any) -> Any:
+            if isinstance(thing, functools._lru_cache_wrapper):
+                return cached_again, (thing.__wrapped__, thing.cache_parameters())
+            return super().reducer_override(thing)
+
+    modules, content = own_modules(study), io.BytesIO()
+    for module in modules:
+        cloudpickle.register_pickle_by_value(module)
+    try:
+        Packer(content).dump(study)
+    except Exception as error:  # whatever the user's objects raise when they are asked for their state
+        name = getattr(study, "__name__", "study")
+        raise SweepError(
+            f"the study '{name}' cannot be sent to workers: {type(error).__name__}: {error}.",
+            expected="a function that names nothing open, such as files or locks",
+        ) from error
+    finally:
+        for module in modules:
+            cloudpickle.unregister_pickle_by_value(module)
+    return content.getvalue(), hashlib.sha256(content.getvalue()).hexdigest()
+
+
+def cached_again(function: Callable[..., Any], parameters: dict[str, Any]) -> Any:
+    return functools.lru_cache(**parameters)(function)
+
+
+@functools.lru_cache(maxsize=4)
+def unpacked(key: str, content: bytes) -> Callable[..., Any]:
+    """The study in a worker, the same object for all of its work: what it keeps between jobs is kept."""
+    return needed_package("cloudpickle", "a worker", "appell[clusters]").loads(content)
 
 
 class InProcess:

@@ -14,16 +14,16 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from rich.console import Console
 
 from appell.errors import ArgumentError, check_number
-from appell.sweeps.bar import SweepBar
+from appell.progress import Bar
 from appell.sweeps.identity import Identity
 from appell.sweeps.jobs import Grid, Jobs, is_seeded
-from appell.sweeps.lock import locked
 from appell.sweeps.outcomes import FAILED, Layout, Outcomes
 from appell.sweeps.pool import InProcess, OnCluster
 from appell.sweeps.results import SweepResults
-from appell.sweeps.store import SweepStore
+from appell.sweeps.store import SweepStore, locked
 
 Pool = InProcess | OnCluster
 TASK = 0.5  # s
@@ -38,6 +38,21 @@ FEW = 16  # jobs a block, if nothing is known of their results
 SHARES = 4  # blocks at least for every worker
 KILLED = "WorkerKilled: every worker that ran this job died: it crashed, or ran out of memory."
 PIECES = 16  # into which a block that kills its workers is cut
+
+
+class SweepBar(Bar):
+    """Progress of a sweep: jobs done and failed, their rate, and the time that is left; shown on terminals only."""
+
+    def __init__(self, total: int, stored: int, enabled: bool | None = None, console: Console | None = None):
+        super().__init__("sweep", total, "jobs", done=stored, enabled=enabled, console=console)
+        self.failed = 0
+
+    def count(self, done: int, failed: int) -> None:
+        """Add numbers of jobs: all that are done, and those of them that failed."""
+        self.failed += failed
+        if self.failed:
+            self.label = f"sweep, {self.failed:,} failed"
+        self.advance(done)
 
 
 def sweep(

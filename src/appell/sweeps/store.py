@@ -9,12 +9,17 @@ All arrays are cut into the same blocks of jobs along their first axis, and a bl
 process that writes puts the files of a block in place one by one, each under another name first; the file of
 `jobs/status` comes last, and by it the block is stored. Whatever a killed writer left before that is written over by
 the next one. The store itself is made under another name too, and comes to its place complete.
+
+One process writes a store. It holds a lock that the system releases when the process dies, however that happens. The
+file beside the store names the holder; its existence means nothing. It is removed when the lock is released, so a
+process that gets the lock of a file that has been removed meanwhile tries again.
 """
 
 from __future__ import annotations
 
 import os
 import shutil
+import socket
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -24,12 +29,68 @@ from typing import Any
 import numpy as np
 
 from appell.errors import ArgumentError, SweepError, needed_package
-from appell.sweeps.identity import Identity
+from appell.sweeps.identity import FORMAT, Identity
 from appell.sweeps.jobs import Jobs
 from appell.sweeps.outcomes import DONE, FAILED, PENDING, Layout, Outcomes, blank
 
 ABOUT = "appell"  # the attribute of the group that says what it is
-FORMAT = 1
+READABLE = (1, FORMAT)
+
+
+@contextmanager
+def locked(store: Path) -> Iterator[None]:
+    """Hold the lock of a store; raise if somebody else does."""
+    path = store.with_name(f".{store.name}.lock")
+    while True:
+        try:
+            handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+        except OSError as error:
+            raise SweepError(
+                f"the store '{store}' cannot be made: {error.strerror or error}.",
+                expected="a folder that can be written to",
+            ) from None
+        if not _lock(handle):
+            holder = os.read(handle, 200).decode(errors="replace").strip() or "another process"
+            os.close(handle)
+            raise SweepError(
+                f"the store '{store}' is being written by {holder}.",
+                expected="one sweep a store at a time",
+                hint="wait for it, or end it; or another out=...",
+            )
+        try:
+            same = os.path.samestat(os.fstat(handle), os.stat(path))
+        except OSError:
+            same = False
+        if same:
+            break
+        os.close(handle)
+    try:
+        with suppress(OSError):  # a full disk: the lock holds all the same
+            os.truncate(handle, 0)
+            os.write(handle, f"process {os.getpid()} on {socket.gethostname()}\n".encode())
+        yield
+    finally:
+        if os.name != "nt":  # there, open files cannot be removed
+            path.unlink(missing_ok=True)
+        os.close(handle)
+
+
+def _lock(handle: int) -> bool:
+    """Whether the lock was free, and is ours now; it goes when the file is closed."""
+    try:
+        if os.name == "nt":
+            import msvcrt
+
+            os.lseek(handle, 1000, os.SEEK_SET)  # beyond the text, which others are to read
+            msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined]
+            os.lseek(handle, 0, os.SEEK_SET)
+        else:
+            import fcntl
+
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
 
 
 class SweepStore:
@@ -50,8 +111,14 @@ class SweepStore:
             about = group.attrs.asdict().get(ABOUT)
         except (OSError, ValueError, KeyError, TypeError):  # what zarr raises for what it cannot read
             about = None
-        if not isinstance(about, dict) or about.get("format") != FORMAT:
-            raise ArgumentError(f"'{path}' is there, and is no store of a sweep.", expected="another out=...")
+        if not isinstance(about, dict) or "format" not in about:
+            raise ArgumentError(f"'{path}' exists and is not a store of a sweep.", expected="another out=...")
+        if about["format"] not in READABLE:
+            raise ArgumentError(
+                f"the store '{path}' has format {about['format']}.",
+                expected=f"format {' or '.join(map(str, READABLE))}",
+                hint="use the version of appell that wrote it, or another out=...",
+            )
         return SweepStore(path, group, about)
 
     @staticmethod
@@ -60,7 +127,6 @@ class SweepStore:
         zarr = needed_package("zarr", "a store of results", "appell[clusters]")
         part = path.with_name(f".{path.name}.part")
         about = vars(identity) | {
-            "format": FORMAT,
             "count": jobs.count,
             "block": block,
             "seed": jobs.seed,
@@ -92,7 +158,7 @@ class SweepStore:
 
     @property
     def identity(self) -> Identity:
-        return Identity(*(self.about[name] for name in ("study", "parts", "table", "version")))
+        return Identity(*(self.about[name] for name in ("study", "parts", "table", "version", "format")))
 
     @property
     def count(self) -> int:

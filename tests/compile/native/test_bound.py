@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from appell.compile.native.bound import bind
-from appell.compile.native.gufunc import make_ufunc
-from appell.compile.ops import Op
+from appell.compile.tape.ops import Op
 from appell.errors import ArgumentError
-from compile.emit.tapes import arm_like, arm_looped, random_tape, tape
+from compile.llvm.tapes import arm_like, arm_looped, random_tape, tape
+from compile.ufuncs import make_ufunc
 
 kinds = pytest.mark.parametrize("kind", ["d", "f"])
 formulas = pytest.mark.parametrize("like", [arm_like, arm_looped])

@@ -14,8 +14,8 @@ import pytest
 
 from appell.algebra.loops import Rows
 from appell.compile.function import Function
-from appell.compile.native import gufunc, kernels, narrow
-from appell.compile.native.target import host
+from appell.compile.native import direct, gufunc, kernels
+from appell.compile.native.machine import host
 from appell.errors import ArgumentError, CompileError
 
 
@@ -171,9 +171,9 @@ def test_where_registers_are_wide_a_direct_call_makes_code_for_one_sample_of_the
     want = function()(Q, M)
     wide = replace(host(), register=64)
     monkeypatch.setattr(kernels, "host", lambda: wide)
-    monkeypatch.setattr(narrow, "host", lambda: wide)
-    made, real = [], narrow.load_kernel
-    monkeypatch.setattr(narrow, "load_kernel", lambda *given: made.append(given[2]) or real(*given))
+    monkeypatch.setattr(direct, "host", lambda: wide)
+    made, real = [], direct.load_kernel
+    monkeypatch.setattr(direct, "load_kernel", lambda *given: made.append(given[2]) or real(*given))
     of = function()
     batch = of(np.stack([Q] * 9), np.stack([M] * 9))
     assert made == []
@@ -187,10 +187,10 @@ def test_where_no_code_for_one_sample_can_be_made_the_wide_loop_is_run(function,
     want = function()(Q, M)
     wide = replace(host(), register=64)
     monkeypatch.setattr(kernels, "host", lambda: wide)
-    monkeypatch.setattr(narrow, "host", lambda: wide)
+    monkeypatch.setattr(direct, "host", lambda: wide)
 
     def fail(*given):
         raise CompileError("not today")
 
-    monkeypatch.setattr(narrow, "load_kernel", fail)
+    monkeypatch.setattr(direct, "load_kernel", fail)
     np.testing.assert_array_equal(function()(Q, M), want)

@@ -12,8 +12,8 @@ import pytest
 import appell as ap
 from appell.compile.function import Function
 from appell.compile.native.direct import direct_call
-from appell.compile.native.setting import SETTING
-from appell.compile.native.target import host
+from appell.compile.native.machine import host
+from appell.compile.native.threads import THREAD_COUNT
 
 pytestmark = pytest.mark.skipif(not host().triple.startswith("x86_64"), reason="flags are read on x86 only")
 
@@ -37,7 +37,7 @@ class Spied:
 
 @pytest.fixture(autouse=True)
 def one_thread(monkeypatch):
-    monkeypatch.setattr(SETTING, "count", 1)
+    monkeypatch.setattr(THREAD_COUNT, "count", 1)
 
 
 @pytest.fixture(params=[1, 2])

@@ -12,14 +12,14 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from appell.compile.emit.core_axes import formula_axes
+from appell.compile.llvm.operands import formula_axes
 from appell.compile.native import gufunc, kernels
-from appell.compile.native.gufunc import make_ufunc
-from appell.compile.ops import Op
-from appell.compile.rolling.roll import roll
-from appell.compile.tape import Array, Tape, arrays
+from appell.compile.program.roll import roll
+from appell.compile.tape.ops import Op
+from appell.compile.tape.tape import Array, Tape, arrays
 from appell.errors import CompileError
-from compile.emit.tapes import ARITHMETIC, arm_like, arm_looped, random_tape, tape
+from compile.llvm.tapes import ARITHMETIC, arm_like, arm_looped, random_tape, tape
+from compile.ufuncs import make_ufunc
 from looped_functions import SHAPES as LOOPED
 from looped_functions import chain
 

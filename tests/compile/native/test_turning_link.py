@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from appell.compile.native import cache
+from appell.compile.cache import object_cache as cache
 from appell.errors import CacheWarning
 
 KEY, RIGHT, EVIL = "a" * 64, b"the right object", b"the attacker's object"

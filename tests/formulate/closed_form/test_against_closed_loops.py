@@ -7,7 +7,7 @@ import pytest
 
 from appell.describe.zoo.mechanisms import MECHANISMS
 from appell.dynamics import Dynamics
-from appell.motion.mechanisms.pose_check import condition
+from appell.kinematics.mechanisms import condition
 from formulate.closed_form.judges import JUDGES
 from robots import random_body
 

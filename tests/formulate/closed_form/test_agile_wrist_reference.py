@@ -11,9 +11,9 @@ import pytest
 from appell.describe.zoo.mechanisms import agile_wrist
 from appell.dynamics import Dynamics
 from appell.errors import ModelWarning
-from appell.formulate.spherical.matrices import HALVES, SphericalRobot, coriolis
+from appell.formulate.spherical import HALVES, SphericalRobot
 from appell.formulate.systems import CLOSED_FORMS
-from appell.lab.judges.verification import paper_trajectory
+from appell_lab.judges.verification import paper_trajectory
 
 REFERENCE = json.loads((Path(__file__).parents[2] / "references" / "agile_wrist.json").read_text())["variant_A"]
 
@@ -112,7 +112,7 @@ def halves(wrist):
     """The paper's C, in numbers."""
     robot = SphericalRobot.of(wrist.design, [body.about_origin for body in wrist.bodies.values()], wrist.gravity)
     return lambda q, v: np.array(
-        [coriolis(robot, a, b, HALVES) for a, b in zip(q.tolist(), v.tolist(), strict=True)], float
+        [robot.coriolis(a, b, HALVES) for a, b in zip(q.tolist(), v.tolist(), strict=True)], float
     )
 
 
@@ -149,7 +149,7 @@ LOPSIDED = {
 
 def test_legs_of_different_angles_and_a_full_platform_inertia_agree_by_both_ways():
     """Each leg its own arcs, no symmetry left; the loops are closed by an independent tree."""
-    from appell.lab.judges.agile_wrist_tree import agile_wrist_tree, platform_motion, tree_state
+    from appell_lab.judges.agile_wrist_tree import agile_wrist_tree, platform_motion, tree_state
 
     wrist = agile_wrist(platform_com=(0.005, -0.004, 0.02), **LOPSIDED)
     one, other = (Dynamics(wrist, name) for name in CLOSED_FORMS)

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from answers import answer
-from appell.describe.pinocchio import from_pinocchio
+from appell.describe.pinocchio.read import from_pinocchio
 from appell.describe.zoo.mechanisms import MECHANISMS
 from appell.dynamics import Dynamics
 from appell.model.constraint import Point

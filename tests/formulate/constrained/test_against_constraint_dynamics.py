@@ -8,11 +8,11 @@ import pytest
 
 from answers import answer
 from appell.dynamics import Dynamics
-from appell.lab.bench.constrained import ConstraintPeer
-from appell.lab.bench.held_robots import HELD, HeldRobot
-from appell.lab.judges.plain_closures import framed
+from appell_lab.bench.constrained import ConstraintPeer
+from appell_lab.bench.held_robots import HELD, HeldRobot
+from appell_lab.judges.oracle import Oracle
+from appell_lab.judges.plain_closures import framed
 from cassie import cassie_leg
-from oracle import Oracle
 
 CLOSE = 1e-10  # of the largest entry
 SAMPLES = 5

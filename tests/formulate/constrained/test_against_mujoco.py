@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from appell.dynamics import Dynamics
-from appell.lab.bench.peers.mujoco_text import mjcf
+from appell_lab.bench.peers.mujoco_text import mjcf
 from constrained_cases import CASES, constrained, state
 
 NAMES = ("fourbar-grashof", "fourbar-non-grashof", "slider-crank", "five-bar")

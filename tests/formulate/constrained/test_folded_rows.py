@@ -9,12 +9,12 @@ import appell as ap
 from appell.algebra.matrix import Mat3
 from appell.algebra.rotation import Pose, of_quaternion
 from appell.algebra.vector import Vec3
-from appell.compile.tape import Array
-from appell.compile.trace import Traced, trace
+from appell.compile.tape.tape import Array
+from appell.compile.tape.trace import Traced, trace
 from appell.formulate.constrained.rows import rows
 from appell.formulate.tree import Tree
 from appell.model import constraint as con
-from appell.model.joints.spherical import random_quaternion
+from appell.model.joints import random_quaternion
 
 STILL = Vec3(0.0, 0.0, 0.0)
 

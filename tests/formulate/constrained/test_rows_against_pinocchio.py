@@ -11,11 +11,11 @@ import pytest
 
 from appell.formulate.constrained.rows import rows
 from appell.formulate.tree import Tree
-from appell.lab.campaigns.fuzz.random_closures import MADE, random_closures
-from appell.lab.campaigns.fuzz.random_robots import random_links
-from appell.lab.judges.held_rows import HeldTree
-from appell.lab.judges.peer_tree import PeerTree, our_robot
-from appell.lab.judges.plain_closures import constraints, framed
+from appell_lab.fuzz.random_closures import MADE, random_closures
+from appell_lab.fuzz.random_robots import random_links
+from appell_lab.judges.held_rows import HeldTree
+from appell_lab.judges.peer_tree import PeerTree, our_robot
+from appell_lab.judges.plain_closures import constraints, framed
 
 CLOSE = 1e-12
 GRAVITY = (0.0, 0.0, -9.81)

@@ -15,7 +15,7 @@ from appell.algebra.rotation import Pose
 from appell.formulate.constrained.rows import rows
 from appell.formulate.tree import Tree
 from appell.model import constraint as con
-from appell.model.constraint.closures import TURN
+from appell.model.constraint import TURN
 from exact import derivative, exact
 from robots import random_motion, random_pose, random_tree
 

@@ -14,11 +14,11 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from appell.compile.evaluate import evaluate
 from appell.compile.function import Function
-from appell.compile.program import Program
+from appell.compile.program.program import Program
+from appell.compile.tape.evaluate import evaluate
 from appell.dynamics import Dynamics
-from oracle import Oracle, relative_error
+from appell_lab.judges.oracle import Oracle, relative_error
 from robots import random_motion, random_tree, zoo
 from systems import driven
 

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import appell as ap
-from appell.compile.program import Program
-from appell.compile.tape import Tape
-from appell.formulate.looped.choice import LONG
+from appell.compile.program.program import Program
+from appell.compile.tape.tape import Tape
+from appell.formulate.formulations import LONG
 from robots import random_motion, random_tree
 
 

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from appell.dynamics import Dynamics
 from appell.formulate.gibbs_appell.inverse import inverse_dynamics
 from appell.formulate.tree import Tree
-from oracle import Oracle, relative_error
+from appell_lab.judges.oracle import Oracle, relative_error
 from robots import ALL_KINDS, random_motion, random_tree, zoo
 
 EXACT, SOLVED = 1e-12, 1e-10

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import appell as ap
-from appell.compile import graph
-from oracle import Oracle, relative_error
+from appell.compile.tape import graph
+from appell_lab.judges.oracle import Oracle, relative_error
 from robots import random_motion, random_tree
 
 

@@ -17,9 +17,8 @@ from appell.formulate.looped.aligned import aligned
 from appell.formulate.looped.arranged import Arranged
 from appell.formulate.looped.forward import forward_dynamics
 from appell.formulate.looped.inverse import inverse_dynamics
-from appell.formulate.regroup import regroup
-from appell.formulate.tree import Tree
-from oracle import Oracle, relative_error
+from appell.formulate.tree import Tree, regroup
+from appell_lab.judges.oracle import Oracle, relative_error
 from robots import ALL_KINDS, random_motion, random_tree
 
 EXACT, SOLVED = 1e-12, 1e-10

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import sys
 
 import numpy as np
@@ -10,14 +9,14 @@ import pytest
 from scipy.integrate import solve_ivp
 
 from appell.errors import AppellError
-from appell.lab.bench import runge_kutta
-from appell.lab.bench.figure import Figure
-from appell.lab.bench.peers.contest import disagreement
-from appell.lab.bench.peers.peer import UnableError
-from appell.lab.bench.peers.rollout_peers import STEP, CasadiRollouts, MujocoRollouts
-from appell.lab.bench.peers.workshop import Workshop
-from appell.lab.bench.runge_kutta import STEPS, measure, measure_threads, motions
-from appell.lab.bench.subject import find
+from appell_lab.bench import runge_kutta
+from appell_lab.bench.figure import Figure
+from appell_lab.bench.peers.contest import disagreement
+from appell_lab.bench.peers.peer import UnableError
+from appell_lab.bench.peers.rollout_peers import STEP, CasadiRollouts, MujocoRollouts
+from appell_lab.bench.peers.workshop import Workshop, compiler
+from appell_lab.bench.runge_kutta import STEPS, measure, measure_threads, motions
+from appell_lab.bench.subject import find
 
 PUMA = find("puma")
 MARCH = runge_kutta.runge_kutta(PUMA.dynamics)
@@ -40,15 +39,18 @@ def test_a_motion_under_constant_torque_is_scipys():
 
 
 @pytest.mark.parametrize("build", ["forward dynamics in C", "the whole step"])
-def test_casadi_moves_the_same_way_where_there_is_a_compiler(build, tmp_path):
-    peer = CasadiRollouts(Workshop(tmp_path), build)
-    if shutil.which("gcc") is None:
-        with pytest.raises(UnableError, match="gcc is not installed"):
-            peer.motions(PUMA, GIVEN)
-        return
-    prepared = peer.motions(PUMA, GIVEN)
+def test_casadi_moves_the_same_way(build, tmp_path, program):
+    program("gcc")
+    prepared = CasadiRollouts(Workshop(tmp_path), build).motions(PUMA, GIVEN)
     prepared.run()
     assert disagreement(OURS, prepared.results()) < 1e-11
+
+
+def test_casadi_needs_a_compiler(tmp_path, monkeypatch):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    compiler.cache_clear()
+    with pytest.raises(UnableError, match="gcc is not installed"):
+        CasadiRollouts(Workshop(tmp_path), "the whole step").motions(PUMA, GIVEN)
 
 
 def test_mujoco_moves_the_same_way():

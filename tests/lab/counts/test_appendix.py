@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from appell.lab.counts.appendix import STEPS, UNSAID, appendix_steps
-from appell.lab.counts.branches import ROWS
+from appell_lab.counts.appendix import STEPS, UNSAID, appendix_steps
+from appell_lab.counts.branches import ROWS
 
 
 @pytest.fixture(scope="module")

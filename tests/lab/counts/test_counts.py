@@ -7,21 +7,21 @@ import pytest
 
 from appell.algebra.rotation import Pose
 from appell.algebra.vector import Vec3
-from appell.compile.count import OpCount
-from appell.compile.evaluate import evaluate
-from appell.compile.tape import Array
-from appell.compile.trace import trace
-from appell.compile.verbatim import verbatim
+from appell.compile.tape.count import OpCount
+from appell.compile.tape.evaluate import evaluate
+from appell.compile.tape.tape import Array
+from appell.compile.tape.trace import trace
 from appell.describe.dh import DH, from_dh
 from appell.describe.load import load
 from appell.dynamics import Dynamics
-from appell.formulate.methods import INVERSE_DYNAMICS, MASS_MATRIX
-from appell.lab.counts.general_arm import SYMBOLS, branched_robot, general_arm
-from appell.lab.counts.growth import growth, products
-from appell.lab.counts.kernels import kernel
-from appell.lab.counts.measure import BIAS, INERTIA, INVERSE, _problem, as_written, online, simplified
-from appell.lab.counts.published import MATA_1, MATA_2, MATA_3, MATA_4, PROVENZANO_1, VALERA_3
-from oracle import relative_error
+from appell.formulate.formulations import INVERSE_DYNAMICS, MASS_MATRIX
+from appell_lab.counts.general_arm import SYMBOLS, branched_robot, general_arm
+from appell_lab.counts.growth import growth, products
+from appell_lab.counts.kernels import kernel
+from appell_lab.counts.measure import BIAS, INERTIA, INVERSE, _problem, as_written, online, simplified
+from appell_lab.counts.published import MATA_1, MATA_2, MATA_3, MATA_4, PROVENZANO_1, VALERA_3
+from appell_lab.counts.verbatim import verbatim
+from appell_lab.judges.oracle import relative_error
 
 SIZES = range(2, 10)  # enough for every degree here; `appell reproduce counts` goes to 12
 BOUND = {  # what is published, and must not be exceeded by the text as it is written

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from appell.lab.counts.crossover import Crossover, crossover
-from appell.lab.counts.growth import Growth
-from appell.lab.counts.measure import as_written
-from appell.lab.counts.polynomial import polynomial
+from appell_lab.counts.crossover import Crossover, crossover
+from appell_lab.counts.growth import Growth
+from appell_lab.counts.measure import as_written
+from appell_lab.counts.polynomial import polynomial
 
 
 @pytest.fixture(scope="module")

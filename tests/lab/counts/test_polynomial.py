@@ -7,7 +7,7 @@ from fractions import Fraction
 import pytest
 
 from appell.errors import ArgumentError
-from appell.lab.counts.polynomial import eventually_through, polynomial, through
+from appell_lab.counts.polynomial import eventually_through, polynomial, through
 
 
 @pytest.mark.parametrize(

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from appell.compile.evaluate import evaluate
+from appell.compile.tape.evaluate import evaluate
 from appell.describe.dh import DH, from_dh
 from appell.dynamics import Dynamics
-from appell.lab.counts.valera_steps import (
+from appell_lab.counts.valera_steps import (
     APART,
     PAUL,
     PUBLISHED,
@@ -20,8 +20,8 @@ from appell.lab.counts.valera_steps import (
     torques,
     total,
 )
-from appell.lab.counts.valera_text import Paul
-from oracle import relative_error
+from appell_lab.counts.valera_text import Paul
+from appell_lab.judges.oracle import relative_error
 
 SIZES = tuple(range(2, 8))
 WAYS = (APART, TOGETHER, PAUL, Way(Paul(), together=True))

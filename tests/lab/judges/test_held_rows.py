@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from appell.lab.judges.held_rows import KINDS, HeldTree
+from appell_lab.judges.held_rows import KINDS, HeldTree
+from appell_lab.judges.oracle import Oracle
 from constrained_cases import CASES, STATES, state, tree
-from oracle import Oracle
 from robots import random_tree
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from appell.lab.campaigns.fuzz.random_robots import random_links
-from appell.lab.judges.derivative_terms import derivative_terms
-from appell.lab.judges.long_tree import LongTree
-from appell.lab.judges.peer_tree import ONE_AXIS, PeerTree, our_robot
+from appell_lab.fuzz.random_robots import random_links
+from appell_lab.judges.derivative_terms import derivative_terms
+from appell_lab.judges.long_tree import LongTree
+from appell_lab.judges.peer_tree import ONE_AXIS, PeerTree, our_robot
 
 GRAVITY = [1.0, -2.0, -9.0]
 ROUNDINGS = 64 * 2.0**-52  # that Pinocchio may make of an ordinary tree, relative to the terms

@@ -11,9 +11,9 @@ import appell as ap
 from appell.describe.zoo.mechanisms import agile_wrist, five_bar
 from appell.dynamics import Dynamics
 from appell.formulate.systems import CLOSED_FORMS
-from appell.lab.judges.agile_wrist_tree import agile_wrist_tree, platform_motion, tree_state
-from appell.lab.judges.pinocchio_loops import LoopPeer, tree_states
-from appell.lab.judges.verification import paper_trajectory, verify
+from appell_lab.judges.agile_wrist_tree import agile_wrist_tree, platform_motion, tree_state
+from appell_lab.judges.pinocchio_loops import LoopPeer, tree_states
+from appell_lab.judges.verification import paper_trajectory, verify
 
 
 @pytest.fixture(scope="module")
@@ -83,14 +83,18 @@ def test_simulate_runs_a_mechanism_under_a_computed_torque(wrist):
         return dyn.inverse_dynamics(q, v, gain + 400.0 * (wanted - q) + 40.0 * (rate - v))
 
     q, v, _ = paper_trajectory(0.0)
-    found = ap.simulate(dyn, q + 0.02, v, until=0.5, torque=torque, rtol=1e-9, atol=1e-11, progress=False)
+    found = ap.simulate(
+        dyn, q + 0.02, v, until=0.5, torque=torque, solver=ap.Solver(rtol=1e-9, atol=1e-11), progress=False
+    )
     assert found.finished
     assert np.abs(found.q[-1] - paper_trajectory(0.5)[0]).max() < 1e-4
 
 
 def test_simulate_keeps_the_energy_of_a_free_mechanism():
     robot = Dynamics(five_bar(gravity=(0.0, 0.0, -9.81)))  # lying flat: nothing pulls
-    found = ap.simulate(robot, [0.0, 0.4], [0.3, -0.2], until=0.2, rtol=1e-10, atol=1e-12, progress=False)
+    found = ap.simulate(
+        robot, [0.0, 0.4], [0.3, -0.2], until=0.2, solver=ap.Solver(rtol=1e-10, atol=1e-12), progress=False
+    )
     assert found.finished
     energy = sum(robot.energy(found.q, found.v))
     assert np.ptp(energy) < 1e-8 * energy[0]

@@ -9,11 +9,11 @@ import pytest
 from rich.console import Console
 
 from appell.dynamics import Dynamics
-from appell.lab.papers.classics import Disk, Sleigh, andrews_squeezer, bricard, snakeboard, squeezing
-from appell.lab.papers.constraints import FINE, SQUEEZED, digits, run
-from appell.lab.papers.page import Page
-from appell.lab.papers.whipple import Canonical, bicycle
 from appell.simulation import simulate
+from appell_lab.papers.classics import Disk, Sleigh, andrews_squeezer, bricard, snakeboard, squeezing
+from appell_lab.papers.constraints import FINE, SQUEEZED, digits, run
+from appell_lab.papers.page import Page
+from appell_lab.papers.whipple import Canonical, bicycle
 from constrained_cases import CASES, constrained, state
 
 

@@ -7,11 +7,11 @@ from functools import partial
 import pytest
 from rich.console import Console
 
-from appell.lab.counts import branches
-from appell.lab.counts.growth import growth
-from appell.lab.counts.published import MATA_2, TABLES, VALERA_3
-from appell.lab.papers import counts
-from appell.lab.papers.page import Page
+from appell_lab.counts import branches
+from appell_lab.counts.growth import growth
+from appell_lab.counts.published import MATA_2, TABLES, VALERA_3
+from appell_lab.papers import counts
+from appell_lab.papers.page import Page
 
 
 @pytest.fixture
@@ -41,8 +41,8 @@ def test_a_count_above_the_printed_one_is_explained(page, monkeypatch):
 
 
 def test_every_row_that_may_be_dearer_has_a_remark():
-    from appell.lab.counts.growth import products
-    from appell.lab.counts.measure import as_written
+    from appell_lab.counts.growth import products
+    from appell_lab.counts.measure import as_written
 
     for table in TABLES:
         for row in table.rows:

@@ -14,12 +14,12 @@ from typer.testing import CliRunner
 
 from appell.cli.main import app
 from appell.errors import ArgumentError
-from appell.lab.papers import PAPERS, SECTIONS
-from appell.lab.papers.index import index_html, marked
-from appell.lab.papers.kept import check_folder, kept
-from appell.lab.papers.ledger import LEDGERS
-from appell.lab.papers.page import Page
-from appell.lab.papers.shown import Listed, Remark, SectionRun, ShownFigure, ShownTable, Tally
+from appell_lab.papers import PAPERS, SECTIONS
+from appell_lab.papers.index import index_html, marked
+from appell_lab.papers.kept import check_folder, kept
+from appell_lab.papers.ledger import LEDGERS
+from appell_lab.papers.page import Page
+from appell_lab.papers.shown import Listed, Remark, SectionRun, ShownFigure, ShownTable, Tally
 
 TITLE = "Numbers of <ours> & theirs"
 
@@ -41,7 +41,7 @@ def quick(monkeypatch):
     """All sections take a moment."""
 
     def replaced(run=section):
-        monkeypatch.setattr("appell.cli.reproduce.import_module", lambda name: SimpleNamespace(run=run))
+        monkeypatch.setattr("appell_lab.cli.reproduce.import_module", lambda name: SimpleNamespace(run=run))
 
     replaced()
     return replaced

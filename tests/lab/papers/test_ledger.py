@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from appell.lab.papers import PAPERS, SECTIONS
-from appell.lab.papers.closing import end_papers, end_section, unshown
-from appell.lab.papers.ledger import LEDGERS, ItemKind, Ruling
-from appell.lab.papers.ledger.text import markdown
-from appell.lab.papers.page import Page
+from appell_lab.papers import PAPERS, SECTIONS
+from appell_lab.papers.closing import end_papers, end_section, unshown
+from appell_lab.papers.ledger import LEDGERS, ItemKind, Ruling
+from appell_lab.papers.ledger.text import markdown
+from appell_lab.papers.page import Page
 
 # how many numbered tables and figures each paper has, counted in the papers themselves
 IN_PRINT = {

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import appell as ap
-from appell.lab.papers.impact_times import (
+from appell_lab.papers.impact_times import (
     TABLE_3,
     WALL,
     applied,
@@ -55,7 +55,7 @@ def test_the_equations_of_the_impact_as_printed_give_the_five_events_of_the_refe
 def test_the_appendix_gives_the_five_events_of_the_reference():
     wall = ap.Contact("all", ap.Circle(WALL))
     dyn = ap.Dynamics(ap.load("tree10"), "shafei")
-    motion = ap.simulate(dyn, until=1.5, contacts=wall, rtol=1e-11, atol=1e-12)
+    motion = ap.simulate(dyn, until=1.5, contacts=wall, solver=ap.Solver(rtol=1e-11, atol=1e-12))
     assert [list(event.points) for event in motion.events] == [event["points"] for event in REFERENCE["events"]]
     for event, expected in zip(motion.events, REFERENCE["events"], strict=True):
         assert event.time == pytest.approx(expected["t"], abs=1e-8)
@@ -72,7 +72,9 @@ def test_impacts_up_to_a_tenth_of_a_millisecond_off_explain_most_of_the_table(dy
 def test_the_printed_start_loses_the_symmetry_and_with_it_the_five_events(dyn):
     q = np.array(dyn.system.start)
     q[:2] = -1.366
-    motion = ap.simulate(dyn, q, until=1.5, contacts=ap.Contact("all", ap.Circle(WALL)), rtol=1e-11, atol=1e-12)
+    motion = ap.simulate(
+        dyn, q, until=1.5, contacts=ap.Contact("all", ap.Circle(WALL)), solver=ap.Solver(rtol=1e-11, atol=1e-12)
+    )
     assert [event.points for event in motion.impacts[:2]] == [("O5",), ("O1",)]
     assert [round(float(event.impulses[0]), 2) for event in motion.impacts[:2]] == [5.37, 5.15]
     assert len(motion.impacts) > 5

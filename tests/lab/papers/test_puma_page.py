@@ -7,10 +7,10 @@ import pytest
 
 from appell.describe.load import load_tree
 from appell.dynamics import Dynamics
-from appell.lab.papers.puma import printed_arm
-from appell.lab.papers.puma_lines import LINES, PROVENZANO_LINE
-from appell.lab.papers.puma_open_loop import PRINTED, SAMPLES, _small_error
-from appell.simulation.open_loop import replay
+from appell_lab.papers.open_loop import replay
+from appell_lab.papers.puma import printed_arm
+from appell_lab.papers.puma_lines import LINES, PROVENZANO_LINE
+from appell_lab.papers.puma_open_loop import PRINTED, SAMPLES, _small_error
 
 
 @pytest.fixture(scope="module")

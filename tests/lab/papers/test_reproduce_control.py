@@ -11,12 +11,12 @@ import pytest
 from rich.console import Console
 
 import appell as ap
-from appell.control.law.gains import critical
-from appell.control.loop.summary import last_motion
-from appell.lab.papers import control
-from appell.lab.papers.cabinet_run import WAY, cabinet_run, ramp
-from appell.lab.papers.control_laws import PRINTED
-from appell.lab.papers.page import Page
+from appell.control.gains import critical
+from appell.hardware.loop.summary import last_motion
+from appell_lab.papers import control
+from appell_lab.papers.cabinet_run import WAY, cabinet_run, ramp
+from appell_lab.papers.control_laws import PRINTED
+from appell_lab.papers.page import Page
 
 REFERENCE = Path(__file__).parents[2] / "references" / "puma_straight_lines.json"
 

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from appell.lab.papers import SECTIONS
-from appell.lab.papers.closing import end_section, unshown
-from appell.lab.papers.page import Page
-from appell.lab.papers.shown import Remark, ShownFigure
+from appell_lab.papers import SECTIONS
+from appell_lab.papers.closing import end_section, unshown
+from appell_lab.papers.page import Page
+from appell_lab.papers.shown import Remark, ShownFigure
 
 IMAGES = Path(__file__).parents[3] / "docs" / "images" / "papers"  # the gallery
 

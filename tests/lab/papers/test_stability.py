@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from appell.lab.papers.stability import PRINTED, double_precision, positions, single_precision
+from appell_lab.papers.stability import PRINTED, double_precision, positions, single_precision
 
 REFERENCE = json.loads((Path(__file__).parents[2] / "references" / "two_body_stability.json").read_text())
 

@@ -30,7 +30,7 @@ def case(name: str):
     system = make()
     dyn, rng = ap.Dynamics(system), np.random.default_rng(3)
     v0, torque = rng.uniform(0.3, 1.0, system.nv), 0.1 * rng.normal(size=system.nu)
-    exact = ap.simulate(dyn, None, v0, until=until, torque=torque, rtol=1e-12, atol=1e-13)
+    exact = ap.simulate(dyn, None, v0, until=until, torque=torque, solver=ap.Solver(rtol=1e-12, atol=1e-13))
     return dyn, v0, torque, until, steps, np.concatenate([exact.q[-1], exact.v[-1]])
 
 
@@ -69,7 +69,9 @@ def test_energy_of_the_midpoint_rule_stays_where_it_was():
     """The free tree robot, a million steps: the energy swings about its start, and does so no more at the end."""
     dyn = ap.Dynamics(ap.load("tree10").with_gravity((0.0, 0.0, 0.0)))
     v0 = 0.3 * np.random.default_rng(0).normal(size=(8, 12))
-    found = ap.rollout(dyn, None, v0, steps=1_000_000, dt=1e-3, every=500, method="midpoint", energy=True)
+    found = ap.rollout(
+        dyn, None, v0, steps=1_000_000, dt=1e-3, output=ap.simulation.Output(every=500, energy=True), method="midpoint"
+    )
     assert found.finished.all()
     off = np.abs(found.energy - found.energy[:, :1]) / found.energy[:, :1]
     early, late = off[:, :1000].max(), off[:, 1000:].max()
@@ -83,7 +85,9 @@ def test_energy_of_rk4_drifts_where_that_of_the_midpoint_rule_does_not():
     dyn = ap.Dynamics(ap.load("pendulum"))
     ends = {}
     for method in ("rk4", "midpoint"):
-        found = ap.rollout(dyn, [2.0], steps=100_000, dt=0.05, every=100, method=method, energy=True)
+        found = ap.rollout(
+            dyn, [2.0], steps=100_000, dt=0.05, output=ap.simulation.Output(every=100, energy=True), method=method
+        )
         ends[method] = np.abs(found.energy[0] - found.energy[0, 0])
     first, last = (ends["rk4"][10:500].max(), ends["rk4"][-100:].max())
     assert last > 1.5 * first

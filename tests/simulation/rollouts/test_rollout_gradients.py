@@ -51,7 +51,10 @@ def test_the_gradient_by_six_hundred_torques_is_that_of_finite_differences(puma,
     gradient = puma.gradient(q0, v0, torque, STEPS, DT).torque[0]
     step = 1e-3
     shifts = step * np.eye(STEPS * 6).reshape(-1, STEPS, 6)
-    more, less = (puma(q0, v0, torque + sign * shifts, STEPS, DT, every=STEPS).cost for sign in (1.0, -1.0))
+    more, less = (
+        puma(q0, v0, torque + sign * shifts, STEPS, DT, output=ap.simulation.Output(every=STEPS)).cost
+        for sign in (1.0, -1.0)
+    )
     slopes = ((more - less) / (2.0 * step)).reshape(STEPS, 6)
     # central differences: rounding 1e-16 · 3000 / 1e-3, curvature of third order far below
     assert np.abs(slopes - gradient).max() < 1e-6 * np.abs(gradient).max()
@@ -117,7 +120,8 @@ def test_gradients_go_through_laws_limits_and_memories():
         return [-20.0 * x - 2.0 * w - 30.0 * m for x, w, m in zip(q, v, grown, strict=True)], grown
 
     robot = ap.load("planar-2r").with_actuators(lambda name, own: ap.Actuator(torque=15.0))
-    options = {"law": law, "memory": np.zeros(2), "period": 1e-2, "saturate": True, "cost": running}
+    feedback = ap.simulation.Feedback(law, np.zeros(2), 1e-2)
+    options = {"law": feedback, "saturate": True, "cost": running}
     plan = Rollout(ap.Dynamics(robot), **options, final_cost=final)
     found = plan(None, np.array([0.3, -0.5]), None, 30, 5e-3)
     assert (np.abs(found.tau) == 15.0).any()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import replace
 
 import numpy as np
@@ -56,7 +57,10 @@ def test_two_axes_are_steps_where_both_are_meant(arm):
 
 def test_the_start_is_the_first_row_and_rows_are_every_so_many_steps(arm):
     q0 = np.array([[0.3, 0.4], [0.5, -0.2]])
-    all_rows, some = arm(q0, 0.1 * q0, None, 12, DT), arm(q0, 0.1 * q0, None, 12, DT, every=4)
+    all_rows, some = (
+        arm(q0, 0.1 * q0, None, 12, DT),
+        arm(q0, 0.1 * q0, None, 12, DT, output=ap.simulation.Output(every=4)),
+    )
     assert np.array_equal(all_rows.q[:, 0], q0)
     assert np.array_equal(some.q, all_rows.q[:, ::4])
     assert np.allclose(some.t, [0.0, 0.004, 0.008, 0.012])
@@ -79,9 +83,11 @@ def test_wrenches_push_and_may_change_over_time():
     push[1, 10:, 2] = 20.0
     found = ap.rollout(dyn, steps=STEPS, dt=DT, wrenches={"link6": push})
     still = {"link6": np.zeros(6)}
-    first = ap.simulate(dyn, until=10 * DT, wrenches=still, rtol=1e-12, atol=1e-13)
+    first = ap.simulate(dyn, until=10 * DT, wrenches=still, solver=ap.Solver(rtol=1e-12, atol=1e-13))
     later = {"link6": [0.0, 0.0, 20.0, 0.0, 0.0, 0.0]}
-    end = ap.simulate(dyn, first.q[-1], first.v[-1], until=10 * DT, wrenches=later, rtol=1e-12, atol=1e-13)
+    end = ap.simulate(
+        dyn, first.q[-1], first.v[-1], until=10 * DT, wrenches=later, solver=ap.Solver(rtol=1e-12, atol=1e-13)
+    )
     assert np.abs(found.q[1, -1] - end.q[-1]).max() < 1e-11
     assert np.array_equal(found.q[0, :11], found.q[1, :11])
 
@@ -95,7 +101,7 @@ def test_friction_and_rotors_count_if_the_dynamics_count_them():
     ends = {}
     for friction in (False, True):
         dyn = ap.Dynamics(robot, friction=friction, rotors=True)
-        exact = ap.simulate(dyn, None, v0, until=0.2, rtol=1e-11, atol=1e-12)
+        exact = ap.simulate(dyn, None, v0, until=0.2, solver=ap.Solver(rtol=1e-11, atol=1e-12))
         ends[friction] = ap.rollout(dyn, None, v0, steps=400, dt=5e-4).q[0, -1]
         assert np.abs(ends[friction] - exact.q[-1]).max() < 1e-8
     assert np.abs(ends[True] - ends[False]).max() > 1e-2
@@ -111,7 +117,9 @@ def test_motions_of_constraints_are_followed_with_the_order_of_the_method(method
         return 0.5 * np.sin(3.0 * t), 1.5 * np.cos(3.0 * t), -4.5 * np.sin(3.0 * t)
 
     q0 = [0.0, 0.4]
-    exact = ap.simulate(dyn, q0, [0.3], until=0.4, prescribed={"motor": motor}, rtol=1e-11, atol=1e-12)
+    exact = ap.simulate(
+        dyn, q0, [0.3], until=0.4, prescribed={"motor": motor}, solver=ap.Solver(rtol=1e-11, atol=1e-12)
+    )
     plan, errors = Rollout(dyn, method=method), []
     for steps in (20, 40):
         found = plan(q0, [0.3], None, steps, 0.4 / steps, prescribed={"motor": motor})
@@ -128,7 +136,9 @@ def test_contacts_are_springs_or_impulses_and_both_stop_a_fall():
     )
     deep = {}
     for method in ("rk4", "euler", "midpoint", "moreau"):
-        found = ap.rollout(robot, [0.2], contacts=floor, steps=2000, dt=1e-3, method=method)
+        unsolved = pytest.warns(ap.StepWarning, match="midpoint") if method == "midpoint" else nullcontext()
+        with unsolved:
+            found = ap.rollout(robot, [0.2], contacts=floor, steps=2000, dt=1e-3, method=method)
         deep[method] = found.q[0, -1, 0]
         assert abs(found.v[0, -1, 0]) < 1e-6
     assert deep["rk4"] == pytest.approx(-1e-3, rel=1e-6)  # where the spring carries the weight

@@ -9,11 +9,12 @@ import numpy as np
 import pytest
 
 import appell as ap
-from appell.control import Controller, Design, Reference, critical, linearize, lqr
-from appell.control.law.directions import deviation
-from appell.control.law.measured import measures
+from appell.control import Controller, Design, critical, linearize, lqr
+from appell.control.directions import deviation
+from appell.control.rollout_laws import measures
 from appell.errors import ArgumentError, StepWarning, TraceError
-from appell.simulation import Rollout
+from appell.hardware import Reference
+from appell.simulation import Feedback, Rollout
 from free_bodies import box
 from robots import random_tree
 
@@ -35,7 +36,9 @@ def spring(t, q, v):
 
 def test_a_continuous_law_is_that_of_simulate(puma):
     robot = ap.Dynamics(ap.load("puma"), rotors=True)
-    exact = ap.simulate(robot, until=0.2, torque=lambda t, q, v: np.array(spring(t, q, v)), rtol=1e-11, atol=1e-12)
+    exact = ap.simulate(
+        robot, until=0.2, torque=lambda t, q, v: np.array(spring(t, q, v)), solver=ap.Solver(rtol=1e-11, atol=1e-12)
+    )
     found = ap.rollout(robot, steps=2000, dt=1e-4, law=spring)
     assert np.abs(found.q[0, -1] - exact.q[-1]).max() < 1e-9
     assert found.tau[0, 0] == pytest.approx(spring(0.0, robot.system.start, np.zeros(6)), rel=1e-14)
@@ -51,7 +54,9 @@ def remembering(t, q, v, memory):
 @pytest.mark.parametrize("period", [None, 3e-3], ids=["every step", "every third step"])
 def test_a_law_with_a_memory_is_the_same_in_a_loop_of_python(puma, period):
     dt, steps, held = 1e-3, 30, round((period or 1e-3) / 1e-3)
-    found = ap.rollout(puma, steps=steps, dt=dt, law=remembering, memory=np.zeros(6), period=period, check=False)
+    found = ap.rollout(
+        puma, steps=steps, dt=dt, law=Feedback(remembering, memory=np.zeros(6), period=period), check=False
+    )
     plan = Rollout(puma)
     q, v, memory, tau = puma.system.start, np.zeros(6), [0.0] * 6, None
     for k in range(steps):
@@ -73,7 +78,7 @@ def test_an_object_brings_its_first_memory_and_members_may_differ(puma):
             return [0.0] * 6, [2.0 * memory[0]]
 
     assert ap.rollout(puma, law=Counter(), steps=4)["memory"][0, :, 0].tolist() == [1.0, 2.0, 4.0, 8.0, 16.0]
-    found = ap.rollout(puma, law=Counter(), memory=[[1.0], [3.0]], steps=2)
+    found = ap.rollout(puma, law=Feedback(Counter(), memory=[[1.0], [3.0]]), steps=2)
     assert found["memory"][:, -1, 0].tolist() == [4.0, 12.0]
 
 
@@ -113,7 +118,7 @@ def test_a_regulator_does_in_a_kernel_what_it_does_in_simulate():
     up = np.array([np.pi / 2, 0.0])
     regulator = lqr(linearize(robot, up, np.zeros(2)), np.ones(4))
     dyn, start = ap.Dynamics(robot, friction=True, rotors=True), up + np.array([0.05, -0.1])
-    exact = ap.simulate(dyn, start, until=0.5, torque=regulator, rtol=1e-11, atol=1e-12)
+    exact = ap.simulate(dyn, start, until=0.5, torque=regulator, solver=ap.Solver(rtol=1e-11, atol=1e-12))
     found = ap.rollout(dyn, start, law=regulator, steps=2000, dt=2.5e-4)
     assert np.abs(found.q[0, -1] - exact.q[-1]).max() < 1e-9
     assert np.abs(found.q[0, -1] - up).max() < np.abs(start - up).max()
@@ -126,7 +131,7 @@ def test_a_regulator_turns_a_body_in_space_back():
     law = lqr(linear, {name: 1.0 for name in linear.states if name[-2:] in ("wx", "wy", "wz")}, 0.1)
     start, v0 = robot.integrate(robot.start, [0.3, 0.0, 0.0, 1.0, -0.8, 1.2]), np.array([0.1, 0.0, 0.2, 1.0, 0.5, -0.7])
     dyn = ap.Dynamics(robot, friction=True, rotors=True)
-    exact = ap.simulate(dyn, start, v0, 0.5, torque=law, rtol=1e-11, atol=1e-12)
+    exact = ap.simulate(dyn, start, v0, 0.5, torque=law, solver=ap.Solver(rtol=1e-11, atol=1e-12))
     found = ap.rollout(dyn, start, v0, steps=500, dt=1e-3, law=law)
     assert np.abs(found.q[0, -1] - exact.q[-1]).max() < 1e-9
     assert np.abs(found.tau[0, 0] - law(0.0, start, v0)).max() < 1e-13 * np.abs(found.tau).max()
@@ -201,14 +206,13 @@ def test_a_cost_that_cannot_be_traced_says_so_too(puma):
         ({"law": lambda t, q, v: ["a"] * 6}, "law '<lambda>' gave 'a'"),
         ({"law": lambda q, v: q}, "law '<lambda>' takes 2 arguments"),
         ({"law": lambda t, q, v, m: q}, "nobody says what it begins with"),
-        ({"law": lambda t, q, v, m: q, "memory": [0.0]}, r"expected  \(tau, memory\)"),
-        ({"law": lambda t, q, v, m: (q, m), "memory": 1.0}, "the memory of the law is 1.0"),
-        ({"law": lambda t, q, v: q, "memory": [0.0]}, "takes no memory"),
+        ({"law": Feedback(lambda t, q, v, m: q, [0.0])}, r"expected  \(tau, memory\)"),
+        ({"law": Feedback(lambda t, q, v, m: (q, m), 1.0)}, "the memory of the law is 1.0"),
+        ({"law": Feedback(lambda t, q, v: q, [0.0])}, "takes no memory"),
         ({"law": lambda t, q, v: q, "reference": [0.0]}, "takes no reference"),
-        ({"law": lambda t, q, v: q, "period": -1.0}, "the period of the law is -1.0"),
-        ({"law": lambda t, q, v: q, "period": 1.5e-3}, "1.5 steps of 0.001 s"),
+        ({"law": Feedback(lambda t, q, v: q, period=1.5e-3)}, "1.5 steps of 0.001 s"),
         ({"law": 3.0}, "law is 3.0"),
-        ({"memory": [0.0]}, "there is a memory without a law"),
+        ({"reference": [0.0]}, "there is a reference without a law"),
         ({"cost": 3.0}, "cost is 3.0"),
         ({"cost": lambda t, q, v, tau: q}, r"cost '<lambda>' gave \["),
     ],
@@ -216,6 +220,24 @@ def test_a_cost_that_cannot_be_traced_says_so_too(puma):
 def test_what_is_wrong_with_a_law_is_named(puma, options, message):
     with pytest.raises((ArgumentError, TraceError), match=message):
         ap.rollout(puma, steps=3, **options)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"function": 3.0}, "law of a Feedback is 3.0"),
+        ({"function": len, "period": -1.0}, "the period of the law is -1.0"),
+    ],
+)
+def test_what_is_wrong_with_a_feedback_is_named(given, message):
+    with pytest.raises(ArgumentError, match=message):
+        Feedback(**given)
+
+
+def test_a_design_is_a_law_by_itself():
+    design = Design(ap.load("planar-2r"), critical(20.0, 1e-3), "tracking")
+    with pytest.raises(ArgumentError, match=r"law of a Feedback is Design"):
+        Feedback(design)
 
 
 def test_a_design_wants_a_reference_of_its_size():

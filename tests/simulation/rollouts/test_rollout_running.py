@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 import appell as ap
-from appell.display.bar import Bar
 from appell.errors import ArgumentError
-from appell.simulation import Rollout
-from appell.simulation.rollouts import chunks
+from appell.progress import Bar
+from appell.simulation import ImpulseContacts, Output, Rollout, SpringContacts
+from appell.simulation.rollouts import results
 from free_bodies import box
 from robots import random_chain
 
@@ -41,8 +41,7 @@ def starts() -> np.ndarray:
         ({"dt": "fast"}, "dt, the length of a step, is 'fast'"),
         ({"steps": 0}, "steps is 0"),
         ({"steps": 10.5}, "steps is 10.5"),
-        ({"steps": 10, "every": 3}, "10 steps cannot be told every 3 steps"),
-        ({"every": 0}, "every is 0"),
+        ({"steps": 10, "output": Output(every=3)}, "10 steps cannot be told every 3 steps"),
         ({"q0": [0.0]}, r"q0 has shape \(1,\)"),
         ({"q0": np.zeros((2, 3, 2))}, r"q0 has shape \(2, 3, 2\)"),
         ({"q0": "home"}, "q0 is no array of numbers"),
@@ -56,7 +55,7 @@ def starts() -> np.ndarray:
         ({"parameters": np.zeros(10)}, "has no free bodies, and there are parameters"),
         ({"wrenches": {"tool": np.zeros(6)}}, "wrenches are given on tool"),
         ({"prescribed": {"motor": np.sin}}, "has no prescribed motion 'motor'"),
-        ({"dtype": "int32"}, "dtype is 'int32'"),
+        ({"output": 10}, "output is 10"),
         ({"start": np.inf}, "start is inf"),
     ],
     ids=str,
@@ -71,13 +70,39 @@ def test_what_is_wrong_with_a_call_is_named(arm, given, message):
     [
         ({"method": "rk5"}, "rollout has no method 'rk5'. Did you mean 'rk4'. It has: rk4, euler, midpoint, moreau"),
         ({"final_cost": 1.0}, "final_cost is 1.0"),
-        ({"method": "moreau", "sweeps": 0}, "sweeps=0"),
-        ({"contacts": ap.Contact("all", ap.Plane((0, 0, 1))), "depth": -1.0}, "the depth of a penalty"),
+        (
+            {"method": "moreau", "stops": 0.5, "contact_model": SpringContacts(stiffness=1e3)},
+            "contact_model is SpringContacts, which method 'moreau' does not take",
+        ),
+        ({"stops": 0.5, "contact_model": ImpulseContacts(3)}, "ImpulseContacts, which method 'rk4' does not take"),
+        ({"stops": 0.5, "contact_model": "springs"}, "contact_model is 'springs', which method 'rk4' does not take"),
+        ({"contact_model": SpringContacts()}, "has no effect: there are no contacts, stops or dry friction"),
+        ({"stops": 0.5, "contact_model": SpringContacts(stiffness=1e3)}, "stiffness of SpringContacts has no effect"),
     ],
 )
 def test_what_is_wrong_with_an_option_is_named(options, message):
     with pytest.raises(ArgumentError, match=message):
         ap.rollout(ap.load("planar-2r"), steps=2, **options)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: ImpulseContacts(-3), "sweeps of ImpulseContacts is -3"),
+        (lambda: SpringContacts(-1.0), "depth of SpringContacts is -1"),
+        (lambda: SpringContacts(stiffness=0.0), "stiffness of SpringContacts is 0"),
+        (lambda: Output(every=0), "every is 0"),
+        (lambda: Output(dtype="int32"), "dtype is 'int32'"),
+    ],
+)
+def test_what_is_wrong_with_an_option_object_is_named(make, message):
+    with pytest.raises(ArgumentError, match=message):
+        make()
+
+
+def test_an_unknown_argument_of_a_gradient_is_named_with_the_method(arm):
+    with pytest.raises(TypeError, match=r"Rollout\.gradient\(\) got an unexpected keyword argument 'wrench'"):
+        arm.gradient(wrench=3)
 
 
 def test_what_is_no_system_is_refused():
@@ -150,17 +175,17 @@ def test_a_quaternion_without_direction_is_lost():
 
 
 def test_pieces_threads_and_batches_give_the_same_bits(arm, starts, monkeypatch):
-    whole = arm(starts, steps=60, every=5)
-    monkeypatch.setattr(chunks, "CALL", 1e-9)
-    monkeypatch.setattr(chunks, "FIRST", 1)
-    pieces = arm(starts, steps=60, every=5)
+    whole = arm(starts, steps=60, output=ap.simulation.Output(every=5))
+    monkeypatch.setattr(results, "CALL", 1e-9)
+    monkeypatch.setattr(results, "FIRST", 1)
+    pieces = arm(starts, steps=60, output=ap.simulation.Output(every=5))
     assert np.array_equal(whole.q, pieces.q)
-    assert np.array_equal(whole.v, arm(starts, steps=60, every=5, threads=2).v)
-    assert np.array_equal(whole.q[40:43], arm(starts[40:43], steps=60, every=5).q)
+    assert np.array_equal(whole.v, arm(starts, steps=60, output=ap.simulation.Output(every=5), threads=2).v)
+    assert np.array_equal(whole.q[40:43], arm(starts[40:43], steps=60, output=ap.simulation.Output(every=5)).q)
 
 
 def test_single_precision_is_computed_and_kept_in_single_precision(arm, starts):
-    found, exact = arm(starts, steps=50, dtype="float32"), arm(starts, steps=50)
+    found, exact = arm(starts, steps=50, output=ap.simulation.Output(dtype="float32")), arm(starts, steps=50)
     assert found.q.dtype == np.float32
     assert 0.0 < np.abs(found.q - exact.q).max() < 1e-4
 
@@ -172,14 +197,14 @@ def test_a_plan_is_called_again_with_other_steps(arm, starts):
 
 
 def test_energy_is_told_if_it_is_asked_for(arm, starts):
-    found = arm(starts, 0.1 * starts, steps=5, energy=True)
+    found = arm(starts, 0.1 * starts, steps=5, output=ap.simulation.Output(energy=True))
     assert np.array_equal(found.energy, np.add(*arm.dyn.energy(found.q, found.v)))
     assert "energy" not in arm(starts, steps=5)
 
 
 def test_ctrl_c_leaves_what_there_is(arm, starts, monkeypatch):
-    monkeypatch.setattr(chunks, "FIRST", 1)
-    monkeypatch.setattr(chunks, "CALL", 1e-9)
+    monkeypatch.setattr(results, "FIRST", 1)
+    monkeypatch.setattr(results, "CALL", 1e-9)
     march, calls = type(arm.march).__call__, []
 
     def interrupted(self, *arguments, **options):
@@ -196,7 +221,7 @@ def test_ctrl_c_leaves_what_there_is(arm, starts, monkeypatch):
 
 
 def test_a_rollout_tells_a_bar_how_far_it_is(arm, starts, monkeypatch):
-    monkeypatch.setattr(chunks, "FIRST", 1)
+    monkeypatch.setattr(results, "FIRST", 1)
     told = []
     monkeypatch.setattr(Bar, "__call__", lambda self, t: told.append((self.label, self.total, t)))
     arm(starts, steps=10, dt=0.1, check=False)

@@ -1,42 +1,114 @@
 """A function bound to its own arrays: the fastest way to evaluate one sample from Python.
 
-    f = bind(tape)
+    f = bind(formula)
     f.q[:] = q;  f.v[:] = v;  f.a[:] = a
     f()
     f.tau
 
 The arrays are allocated once; a call converts nothing, allocates nothing and enters no Python frame. The results have
-the bits that the ufunc gives for the same sample. A binding pickles as its formula and the content of its arrays.
+the bits that the ufunc returns for the same sample. A binding pickles as its formula and the content of its arrays.
+
+A built-in function of Python is a record: a C function and an object `self` that is passed to it. `builtin` makes such
+a record around machine code, with a `self` that contains everything the code needs:
+
+    self = (None, addresses, …)      addresses = [kernel, first argument, second argument, …]
+
+The entry point finds `addresses`, an array of pointers, through the memory layout of tuples and NumPy arrays, calls the
+kernel with the remaining pointers and returns None. The other items of the tuple are kept alive by it: the arrays, the
+code, the record.
 """
 
 from __future__ import annotations
 
+import ctypes
+import sys
+from collections.abc import Callable
+from functools import cache
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from numpy.typing import DTypeLike
 
-from appell.compile.formula import Formula
-from appell.compile.native.entry import make_builtin
-from appell.compile.native.kernels import load_kernel
+from appell.compile.native.kernels import load_kernel, load_text
 from appell.compile.native.machine import Code
+from appell.compile.tape.formula import Formula
 from appell.errors import ArgumentError
+
+METH_NOARGS = 4
+
+
+class _MethodDef(ctypes.Structure):
+    _fields_ = [
+        ("name", ctypes.c_char_p),
+        ("function", ctypes.c_void_p),
+        ("flags", ctypes.c_int),
+        ("doc", ctypes.c_char_p),
+    ]
+
+
+_ENTRY = """
+define ptr @enter(ptr %self, ptr %unused) nounwind {{
+  %none.at = getelementptr i8, ptr %self, i64 {items}
+  %none = load ptr, ptr %none.at, align 8
+  %array.at = getelementptr i8, ptr %none.at, i64 8
+  %array = load ptr, ptr %array.at, align 8
+  %addresses.at = getelementptr i8, ptr %array, i64 {data}
+  %addresses = load ptr, ptr %addresses.at, align 8
+  %kernel = load ptr, ptr %addresses, align 8
+  %rest = getelementptr i8, ptr %addresses, i64 8
+  call void %kernel(ptr %rest)
+  {count_reference}
+  ret ptr %none
+}}
+"""
+
+# From Python 3.12 on None is immortal and must not be counted.
+_COUNT_REFERENCE = """
+  %count = load i64, ptr %none, align 8
+  %more = add i64 %count, 1
+  store i64 %more, ptr %none, align 8
+"""
+
+
+@cache
+def _entry() -> Code:
+    text = _ENTRY.format(
+        items=tuple.__basicsize__,
+        data=object.__basicsize__,
+        count_reference="" if sys.version_info >= (3, 12) else _COUNT_REFERENCE,
+    )
+    return load_text(text, "enter", "entry")
+
+
+def make_builtin(name: str, arrays: list[np.ndarray], code: Code) -> Callable[[], None]:
+    """A built-in function without arguments that runs the kernel on the arrays."""
+    addresses = np.array([code.address, *(array.ctypes.data for array in arrays)], dtype=np.uintp)
+    entry = _entry()
+    return builtin(name, entry.address, METH_NOARGS, (None, addresses, *arrays, code, entry))
+
+
+def builtin(name: str, address: int, flags: int, self: tuple) -> Callable:
+    """A built-in function of Python around machine code; `self` is passed to it and keeps its items alive."""
+    method = _MethodDef(name.encode(), address, flags, None)
+    new = ctypes.pythonapi.PyCFunction_NewEx
+    new.argtypes, new.restype = [ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p], ctypes.py_object
+    return new(ctypes.addressof(method), (*self, method), None)
 
 
 class Bound:
-    """Arrays by the names of the arguments and results of a tape; a call computes the results from the arguments."""
+    """Arrays by the names of the arguments and results of a formula; a call computes the results from the arguments."""
 
     __slots__ = ()
     _formula: ClassVar[Formula]
 
-    if TYPE_CHECKING:  # what every binding has in a class of its own
+    if TYPE_CHECKING:  # members of the class of a binding
 
         def __call__(self) -> None: ...
 
         def __getattr__(self, name: str) -> np.ndarray: ...
 
     def __setattr__(self, name: str, value: object) -> None:
-        """`f.q = x` copies x into the array: the machine code knows the address, and it must not change."""
+        """`f.q = x` copies x into the array, whose address the machine code holds."""
         getattr(self, name)[...] = value
 
     def __delattr__(self, name: str) -> None:
@@ -52,29 +124,31 @@ class Bound:
         return f"<bound {type(self).__name__} ({fields})>"
 
 
-def bind(tape: Formula, dtype: DTypeLike = np.float64, kernel: Code | None = None) -> Bound:
-    """A tape with arrays of its own, filled with zeros; its kernel, if it is not at hand, is loaded or compiled."""
-    described = (*tape.inputs, *tape.outputs)
+def bind(formula: Formula, dtype: DTypeLike = np.float64, kernel: Code | None = None) -> Bound:
+    """Bind a formula to new arrays of zeros; its kernel is loaded or compiled unless it is given."""
+    described = (*formula.inputs, *formula.outputs)
     names = [array.name for array in described]
     twice = {name for name in names if names.count(name) > 1 or not name.isidentifier() or hasattr(Bound, name)}
     if twice:
         raise ArgumentError(
-            f"'{tape.name}' cannot be bound: {', '.join(sorted(twice))} cannot name one array each.",
+            f"'{formula.name}' cannot be bound: {', '.join(sorted(twice))} cannot name one array each.",
             expected="names of arguments and results that are distinct and can be attributes",
         )
-    code = kernel or load_kernel(tape, dtype, "single")
+    code = kernel or load_kernel(formula, dtype, "single")
     arrays = [np.zeros(array.shape, dtype) for array in described]
-    call = make_builtin(tape.name, arrays, code)
-    # A class of its own, because Python looks a call up in the class: there the built-in function is found directly.
-    bound = type(tape.name, (Bound,), {"__slots__": tuple(names), "__call__": staticmethod(call), "_formula": tape})()
+    call = make_builtin(formula.name, arrays, code)
+    # One class per binding: Python looks up `__call__` in the class and finds the built-in function there.
+    bound = type(
+        formula.name, (Bound,), {"__slots__": tuple(names), "__call__": staticmethod(call), "_formula": formula}
+    )()
     for name, array in zip(names, arrays, strict=True):
         object.__setattr__(bound, name, array)
     return bound
 
 
-def _bound_again(tape: Formula, arrays: dict[str, np.ndarray]) -> Bound:
-    """A binding that was sent from elsewhere."""
-    bound = bind(tape, next(iter(arrays.values())).dtype)
+def _bound_again(formula: Formula, arrays: dict[str, np.ndarray]) -> Bound:
+    """Restore a pickled binding."""
+    bound = bind(formula, next(iter(arrays.values())).dtype)
     for name, array in arrays.items():
         setattr(bound, name, array)
     return bound

@@ -1,109 +1,169 @@
-"""A tape as a real `numpy.ufunc`, made without a C compiler.
+"""A formula as a `numpy.ufunc`, made without a C compiler.
 
-Core axes have fixed lengths in the signature, such as "(6),(6)->(6,6)", so NumPy itself refuses arrays of another size,
-and does all that it does for its own ufuncs: broadcasting, casting, `out=`, axes, errors of arithmetic, no lock held.
-A tape that is the step of a march has axes of steps besides: "(6),(r,e)->(r,6)".
+Core axes have fixed lengths in the signature, such as "(6),(6)->(6,6)", so NumPy itself rejects arrays of another size
+and provides broadcasting, casting, `out=`, `axes=`, floating-point error handling and release of the GIL. The step of a
+scan has axes of steps in addition: "(6),(r,e)->(r,6)".
 
-The loop for doubles stands first: NumPy takes the first loop to which all arguments can be cast, unless there is one of
-exactly their type. So float32 alone is computed in float32, and everything else in float64. A loop that nobody has
-asked for is made when it is first called: until then its place in the table of loops, which NumPy reads on every call,
-is held by a callback that makes it and gives up its place.
+The float64 loop comes first: NumPy takes the first loop to which all arguments can be cast, unless one matches their
+types exactly. So float32 alone is computed in float32, and everything else in float64. A loop is compiled when it is
+first called: until then a callback occupies its entry in the table of loops, which NumPy reads on every call.
+
+NumPy exports a table of C functions for extension modules, called here through `ctypes`. Entry 31 makes a generalised
+ufunc from inner loops, type codes and a signature, in NumPy 1 and 2 alike. NumPy keeps the pointers it receives, not
+the objects they point into, so those objects are attached to the ufunc's field `obj`, which NumPy releases with it.
 """
 
 from __future__ import annotations
 
 import ctypes
-from functools import partial
+from functools import cache, partial
 
 import numpy as np
 from numpy.typing import DTypeLike
 
-from appell.compile.emit.core_axes import CoreAxes, formula_axes, march_axes
-from appell.compile.emit.form import Form
-from appell.compile.formula import Formula
+from appell.compile.llvm.lanes import Form
+from appell.compile.llvm.operands import CoreAxes, formula_axes, scan_axes
 from appell.compile.native.kernels import load_kernel
 from appell.compile.native.machine import Code
 from appell.compile.native.making import MAKING
-from appell.compile.native.numpy_api import Loop, gufunc
+from appell.compile.tape.formula import Formula
 from appell.errors import CompileError
+
+try:
+    from numpy._core import _multiarray_umath  # type: ignore[attr-defined]
+except ImportError:  # NumPy 1
+    from numpy.core import _multiarray_umath  # type: ignore[no-redef]
+
+_FROM_FUNC_AND_DATA_AND_SIGNATURE = 31
+_NO_IDENTITY = -1
+
+_POINTERS = ctypes.POINTER(ctypes.c_void_p)
+_SIZES = ctypes.POINTER(ctypes.c_ssize_t)
+
+Loop = ctypes.CFUNCTYPE(None, _POINTERS, _SIZES, _SIZES, ctypes.c_void_p)
+Loop.__doc__ = "An inner loop: pointers to the operands, their dimensions, their steps, and data of its own."
+
+
+class _UFuncObject(ctypes.Structure):
+    """The head of NumPy's PyUFuncObject, up to the field `obj` that keeps objects alive."""
+
+    _fields_ = (
+        ("head", ctypes.c_byte * object.__basicsize__),
+        ("counts", ctypes.c_int * 4),
+        ("functions", ctypes.c_void_p),
+        ("data", ctypes.c_void_p),
+        ("type_count", ctypes.c_int),
+        ("reserved", ctypes.c_int),
+        ("name", ctypes.c_char_p),
+        ("types", ctypes.c_void_p),
+        ("doc", ctypes.c_char_p),
+        ("ptr", ctypes.c_void_p),
+        ("obj", ctypes.c_void_p),
+    )
+
+
+def _table(capsule: object):
+    get_pointer = ctypes.pythonapi.PyCapsule_GetPointer
+    get_pointer.restype, get_pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    return ctypes.cast(get_pointer(capsule, None), _POINTERS)
+
+
+def array_function(number: int) -> int:
+    """The address of a function in NumPy's table for arrays."""
+    return _table(_multiarray_umath._ARRAY_API)[number]
+
+
+@cache
+def _constructor():
+    table = _table(_multiarray_umath._UFUNC_API)
+    pointer, integer, text = ctypes.c_void_p, ctypes.c_int, ctypes.c_char_p
+    loops = (pointer, pointer, pointer, integer)
+    face = (integer, integer, integer, text, text, integer, text)
+    return ctypes.PYFUNCTYPE(ctypes.py_object, *loops, *face)(table[_FROM_FUNC_AND_DATA_AND_SIGNATURE])
+
+
+def gufunc(functions, data, types, inputs: int, outputs: int, name, doc, signature: bytes, owner: object) -> np.ufunc:
+    """A ufunc with one loop per entry of `functions`; `owner` keeps alive what the other arguments point to."""
+    made = _constructor()(
+        functions, data, types, len(functions), inputs, outputs, _NO_IDENTITY, name, doc, 0, signature
+    )
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(owner))
+    _UFuncObject.from_address(id(made)).obj = id(owner)
+    return made
+
+
+def loop_address(made: np.ufunc, number: int) -> int:
+    """The address of one of a ufunc's loops."""
+    return ctypes.cast(_UFuncObject.from_address(id(made)).functions, _POINTERS)[number]
+
 
 _KINDS = (np.dtype(np.float64), np.dtype(np.float32))  # in the order of the loops
 _MOST_OPERANDS = 32  # of a ufunc in NumPy 1
 
 
-def make_ufunc(
-    tape: Formula, doc: str = "", form: Form | None = None, march: tuple[int, int] | None = None
-) -> np.ufunc:
-    """Compile a tape for float64, or load it from the disk cache, and hand it over as a ufunc; float32 waits.
-
-    Their machine code has the form that suits the machine, unless another one is asked for. With `march`, how many
-    inputs are carried and how many held, the tape is a step that is repeated.
-    """
-    loops = UfuncLoops(tape, doc, form, march)
-    loops.load(np.float64)
-    return loops.ufunc()
-
-
-def _check(tape: Formula) -> None:
-    arrays = (*tape.inputs, *tape.outputs)
-    if not tape.inputs or not tape.outputs:
-        raise CompileError(f"'{tape.name}' has no {'results' if tape.inputs else 'arguments'}; a ufunc needs some.")
+def _check(formula: Formula) -> None:
+    arrays = (*formula.inputs, *formula.outputs)
+    if not formula.inputs or not formula.outputs:
+        missing = "results" if formula.inputs else "arguments"
+        raise CompileError(f"'{formula.name}' has no {missing}; a ufunc needs at least one of each.")
     for array in arrays:
         if array.size == 0:
-            raise CompileError(f"'{tape.name}': {array} is empty, which no ufunc can take or give.")
+            raise CompileError(f"'{formula.name}': {array} is empty; a ufunc needs at least one element.")
     if len(arrays) > _MOST_OPERANDS:
         raise CompileError(
-            f"'{tape.name}' has {len(arrays)} arguments and results; a ufunc has at most {_MOST_OPERANDS}."
+            f"'{formula.name}' has {len(arrays)} arguments and results; a ufunc has at most {_MOST_OPERANDS}."
         )
 
 
 class UfuncLoops:
-    """Everything NumPy holds pointers to: the loops, their types, the names, and the code itself."""
+    """Everything NumPy holds pointers to: the loops, their types, names and machine code."""
 
     def __init__(
         self,
-        tape: Formula,
+        formula: Formula,
         doc: str = "",
         form: Form | None = None,
-        march: tuple[int, int] | None = None,
+        scan: tuple[int, int] | None = None,
         owner: str = "",
     ):
-        """`march` says how many inputs are carried and how many held, if the tape is a step that is repeated."""
-        _check(tape)
-        self._tape, self._form, self._owner = tape, form, owner
-        self._axes = formula_axes(tape) if march is None else march_axes(tape, sum(march))
-        self._settings = {} if march is None else {"carried": march[0], "held": march[1]}
+        """`scan` is the number of carried and of held inputs, if the formula is a step that is repeated."""
+        _check(formula)
+        self._formula, self._form, self._owner = formula, form, owner
+        self._axes = formula_axes(formula) if scan is None else scan_axes(formula, sum(scan))
+        self._settings = {} if scan is None else {"carried": scan[0], "held": scan[1]}
         self._codes: dict[np.dtype, Code] = {}
         self._first_calls = [Loop(partial(self._first_call, kind)) for kind in _KINDS]
-        operands = len(tape.inputs) + len(tape.outputs)
+        operands = len(formula.inputs) + len(formula.outputs)
         addresses = [ctypes.cast(each, ctypes.c_void_p).value for each in self._first_calls]
         self._functions = (ctypes.c_void_p * len(_KINDS))(*addresses)
         self._data = (ctypes.c_void_p * len(_KINDS))()
         self._types = ctypes.create_string_buffer(bytes(kind.num for kind in _KINDS for _ in range(operands)))
-        self._name = ctypes.create_string_buffer(tape.name.encode())
+        self._name = ctypes.create_string_buffer(formula.name.encode())
         self._doc = ctypes.create_string_buffer(doc.encode())
 
     def load(self, dtype: DTypeLike) -> Code:
-        """The loop for float64 or float32, compiled or loaded from the disk cache if it is not there yet."""
+        """The loop for float64 or float32, compiled or loaded from the object cache when it is first requested."""
         kind = np.dtype(dtype)
         with MAKING:
             if kind not in self._codes:
-                function = "march" if self._settings else "loop"
-                self._codes[kind] = load_kernel(self._tape, kind, function, self._form, self._owner, **self._settings)
+                function = "scan" if self._settings else "loop"
+                self._codes[kind] = load_kernel(
+                    self._formula, kind, function, self._form, self._owner, **self._settings
+                )
                 self._functions[_KINDS.index(kind)] = self._codes[kind].address
         return self._codes[kind]
 
     def ufunc(self) -> np.ufunc:
-        """A ufunc with these loops, which live as long as it does."""
-        tape, tables = self._tape, (self._functions, self._data, self._types)
-        counts = len(tape.inputs), len(tape.outputs)
+        """A ufunc with these loops, which it keeps alive."""
+        formula, tables = self._formula, (self._functions, self._data, self._types)
+        counts = len(formula.inputs), len(formula.outputs)
         return gufunc(*tables, *counts, self._name, self._doc, self._axes.signature.encode(), owner=self)
 
     def _first_call(self, kind: np.dtype, args, dims, steps, data) -> None:
-        """A loop before there is one. An error leaves NaN and goes to `sys.unraisablehook`."""
+        """The loop before it is compiled. An error leaves NaN and goes to `sys.unraisablehook`."""
         try:
             code = self.load(kind)
-            np.add(0.0, 0.0)  # clears the floating-point flags, for which NumPy would blame this call
+            np.add(0.0, 0.0)  # clears the floating-point flags, which NumPy would attribute to this call
             Loop(code.address)(args, dims, steps, data)
         except BaseException:
             _fill_with_nan(self._axes, kind, args, dims, steps)
@@ -111,7 +171,7 @@ class UfuncLoops:
 
 
 def _fill_with_nan(axes: CoreAxes, kind: np.dtype, args, dims, steps) -> None:
-    """What a loop gives that could not be made: no number."""
+    """The results of a loop that could not be compiled: NaN."""
     number = ctypes.c_double if kind == np.float64 else ctypes.c_float
     stride = len(axes.operands) + sum(map(len, axes.inputs))
     for position, own in enumerate(axes.outputs, start=len(axes.inputs)):

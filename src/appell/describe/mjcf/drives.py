@@ -20,8 +20,7 @@ import numpy as np
 
 from appell.describe.mjcf.engine import is_off, word
 from appell.describe.mjcf.findings import Findings, has
-from appell.model.actuator import Actuator
-from appell.model.friction import Friction
+from appell.model.actuator import Actuator, Friction
 
 Motors = dict[int, list[int]]  # the actuators at every joint
 

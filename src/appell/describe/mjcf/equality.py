@@ -10,10 +10,8 @@ from xml.sax.saxutils import quoteattr
 
 from appell.algebra.rotation import Pose
 from appell.errors import ModelError
-from appell.model.constrained import ConstrainedRobot
-from appell.model.constraint import Closure, Constraint, Gear, Point, Weld
-from appell.model.constraint.constraint import find_frame
-from appell.model.robot import Robot
+from appell.model.constraint import Closure, Constraint, Gear, Point, Weld, find_frame
+from appell.model.robot import ConstrainedRobot, Robot
 
 Sites = dict[str | None, list[tuple[str, Pose]]]  # by the link that carries them
 

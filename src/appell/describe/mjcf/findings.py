@@ -15,7 +15,7 @@ import numpy as np
 from appell.describe.flaws import Flaws
 from appell.describe.mjcf.engine import is_off, mujoco, word
 from appell.describe.mjcf.lines import Lines
-from appell.errors import DescriptionError, unknown_name
+from appell.errors import DescriptionError, Hint, unknown_name
 
 KINDS = {
     "actuator": "actuators that are no force at a joint of one axis",
@@ -50,7 +50,7 @@ class Findings:
         if kind in self.without:
             self.note(problem)
             return
-        hint = f"without='{kind}' leaves out {KINDS[kind]}"
+        hint = Hint(f"{{without}} leaves out {KINDS[kind]}", without=kind)
         self.flaws.add(DescriptionError(problem, expected=expected, source=where, hint=hint))
 
     def note(self, sentence: str) -> None:

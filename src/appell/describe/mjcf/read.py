@@ -22,10 +22,9 @@ from appell.describe.mjcf.loops import equalities
 from appell.describe.mjcf.screen import Documents
 from appell.describe.mjcf.tree import ModelTree
 from appell.describe.mjcf.visuals import read_visuals
-from appell.describe.urdf_leniency import warn_of
+from appell.describe.urdf.leniency import warn_of
 from appell.errors import AppellError, DescriptionError
-from appell.model.constrained import ConstrainedRobot
-from appell.model.robot import Robot
+from appell.model.robot import ConstrainedRobot, Robot
 
 
 def read_mjcf(

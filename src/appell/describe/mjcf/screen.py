@@ -17,8 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath, PureWindowsPath
 
 from appell.describe.files import read_text
-from appell.describe.quantity import plain
-from appell.describe.values import shortened
+from appell.describe.values import plain, shortened
 from appell.describe.xml import Element, parse
 
 LARGEST_ASSET = 512 * 2**20  # bytes

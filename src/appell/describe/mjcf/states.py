@@ -19,8 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from appell.errors import ModelError
-from appell.model.joints import Floating, Planar
-from appell.model.joints.floating import turn_by
+from appell.model.joints import Floating, Planar, turn_by
 from appell.model.robot import Robot
 from appell.model.system import System
 

@@ -8,12 +8,11 @@ from __future__ import annotations
 from appell.algebra.matrix import Mat3
 from appell.algebra.vector import UNITS, ZERO, Vec3
 from appell.describe.sdf.poses import MODEL, Named, Places, numbers_of, pose_of
-from appell.describe.urdf_parts import INERTIA
+from appell.describe.urdf.parts import INERTIA
 from appell.describe.xml import Element
-from appell.model.actuator import Actuator
+from appell.model.actuator import Actuator, Friction
 from appell.model.body import Body
-from appell.model.friction import Friction
-from appell.model.joints.motion import unit_axis
+from appell.model.joints import unit_axis
 from appell.model.limits import Limits
 from appell.model.robot import Mimic
 

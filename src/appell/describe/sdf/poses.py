@@ -18,8 +18,7 @@ from appell.algebra.matrix import Mat3
 from appell.algebra.rotation import Pose, of_quaternion
 from appell.algebra.scalar import snap
 from appell.algebra.vector import Vec3
-from appell.describe.quantity import plain
-from appell.describe.values import shortened
+from appell.describe.values import plain, shortened
 from appell.describe.xml import Element
 from appell.errors import unknown_name
 from appell.model.frame import IN_PLACE

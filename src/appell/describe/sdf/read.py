@@ -15,17 +15,15 @@ from appell.algebra.rotation import Pose
 from appell.describe.build import Builder
 from appell.describe.flaws import Flaws
 from appell.describe.looks import MeshFiles
-from appell.describe.quantity import plain
 from appell.describe.sdf.parts import actuator_of_axis, axis_of, body_of, limits_of, mimic_of, number_in
 from appell.describe.sdf.poses import Named, Places, child_text, composed, numbers_of, pose_of
 from appell.describe.sdf.visuals import read_visuals
-from appell.describe.urdf_leniency import warn_of
-from appell.describe.values import shortened
+from appell.describe.urdf.leniency import warn_of
+from appell.describe.values import plain, shortened
 from appell.describe.xml import Element, parse
 from appell.errors import DescriptionError
-from appell.model.actuator import Actuator
+from appell.model.actuator import Actuator, Friction
 from appell.model.frame import IN_PLACE
-from appell.model.friction import Friction
 from appell.model.joints import KINDS
 from appell.model.limits import NO_LIMITS
 from appell.model.robot import GRAVITY, Robot

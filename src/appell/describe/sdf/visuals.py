@@ -8,8 +8,8 @@ from __future__ import annotations
 from appell.algebra.rotation import Pose
 from appell.describe.build import Builder
 from appell.describe.looks import MeshFiles, remarked, visual, within
-from appell.describe.quantity import plain
 from appell.describe.sdf.poses import Named, Places, child_text, composed, numbers_of, pose_of
+from appell.describe.values import plain
 from appell.describe.xml import Element
 from appell.model.visual import Visual
 

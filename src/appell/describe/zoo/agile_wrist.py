@@ -38,10 +38,7 @@ from appell.describe.values import inertia_matrix, vector
 from appell.describe.zoo.recipe import maker
 from appell.errors import ArgumentError
 from appell.model.body import Body, Inertia
-from appell.model.mechanism import Mechanism
-from appell.model.mechanism_parts import LegJoint, MovingBody, Reach
-from appell.model.pin import Pin
-from appell.model.spherical_design import SphericalDesign, SphericalLeg
+from appell.model.mechanism import LegJoint, Mechanism, MovingBody, Pin, Reach, SphericalDesign, SphericalLeg
 
 Z = Vec3(0.0, 0.0, 1.0)
 OWNER = "an agile wrist"

@@ -25,9 +25,7 @@ from appell.algebra.vector import Vec3
 from appell.describe.legs import Angle, check_branches, check_positive, closing_angle, cylinder, disc, turn_z
 from appell.describe.zoo.recipe import maker
 from appell.model.body import Body
-from appell.model.mechanism import Mechanism
-from appell.model.mechanism_parts import LegJoint, MovingBody, Reach
-from appell.model.pin import Pin
+from appell.model.mechanism import LegJoint, Mechanism, MovingBody, Pin, Reach
 
 ANGLES = tuple(math.radians(angle) for angle in (0.0, 120.0, 240.0))
 

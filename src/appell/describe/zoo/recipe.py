@@ -11,8 +11,7 @@ from collections.abc import Callable
 from functools import wraps
 from typing import ParamSpec
 
-from appell.model.mechanism import Mechanism
-from appell.model.mechanism_parts import Recipe
+from appell.model.mechanism import Mechanism, Recipe
 
 P = ParamSpec("P")
 

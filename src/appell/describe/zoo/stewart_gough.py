@@ -22,9 +22,7 @@ from appell.describe.legs import check_positive, cylinder, disc, norm, rotation_
 from appell.describe.zoo.recipe import maker
 from appell.errors import ArgumentError
 from appell.model.body import Body
-from appell.model.mechanism import Mechanism
-from appell.model.mechanism_parts import LegJoint, MovingBody, Reach
-from appell.model.pin import Pin
+from appell.model.mechanism import LegJoint, Mechanism, MovingBody, Pin, Reach
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,7 @@ from appell.describe.legs import Angle, check_branches, check_positive, disc
 from appell.describe.planar_leg import Links, PlanarLeg, on_circle, plane_points, turned
 from appell.describe.zoo.recipe import maker
 from appell.model.body import Body
-from appell.model.mechanism import Mechanism
-from appell.model.mechanism_parts import MovingBody
+from appell.model.mechanism import Mechanism, MovingBody
 
 ANGLES = tuple(math.radians(angle) for angle in (-150.0, -30.0, 90.0))
 LINKS = Links(first=0.3, second=0.3, first_mass=0.6, second_mass=0.4)

@@ -24,7 +24,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from appell.algebra.dual import slopes, value_and_rate
+from appell.algebra.derivative import slopes, value_and_rate
 from appell.algebra.matrix import IDENTITY, Mat3
 from appell.algebra.scalar import Scalar, Vector, inverse_sqrt, select, sqrt
 from appell.algebra.solve import LDL

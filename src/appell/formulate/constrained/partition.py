@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from appell.algebra.blocks import LIMIT, MatrixBlock
+from appell.algebra.solve import LIMIT, MatrixBlock
 
 IMPLIED = 1e-7  # of a row's length: what is left of it by earlier rows, where samples are exact to 1e-12
 SINGULAR = 1e-6  # of the usual: the smallest singular value at a sample that tells nothing about others

@@ -1,35 +1,47 @@
 """The rows of constraints on a tree: gap, K, b and drift of each, at a configuration and a velocity of the tree.
 
-What a constraint is made of is looked up by its kind. Rows come in the order of the constraints, and within one in the
-order of its labels.
+The formulas of each kind of constraint stand in the tables `ROWS` and `ACTIONS` at the end. Rows come in the order of
+the constraints, and within one in the order of its labels.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import singledispatch
 from typing import Any
 
-from appell.algebra.dual import value_and_rate
+from appell.algebra.derivative import value_and_rate
 from appell.algebra.scalar import Scalar, Vector
 from appell.algebra.vector import Vec3
 from appell.errors import ModelError
 from appell.formulate.constrained import contact as touch
-from appell.formulate.constrained.action import Action, Sides
-from appell.formulate.constrained.closures import along, closure_action, distance, length
-from appell.formulate.constrained.frame_motion import Viewpoint
-from appell.formulate.constrained.rolling import contact_actions, skate_action
-from appell.formulate.constrained.row import Row
-from appell.formulate.constrained.views import view_from, view_of_closure, view_of_wheel
+from appell.formulate.constrained.action import (
+    Action,
+    Row,
+    Sides,
+    along,
+    closure_action,
+    contact_actions,
+    distance,
+    length,
+    skate_action,
+)
+from appell.formulate.constrained.frame_motion import Viewpoint, view_from, view_of_closure, view_of_wheel
 from appell.formulate.kinematics import frame_pose
 from appell.formulate.tree import Tree
-from appell.model.constraint.closures import POSITION, Closure, Distance
-from appell.model.constraint.constraint import Constraint, find_frame
-from appell.model.constraint.gear import Gear
-from appell.model.constraint.prescribed import Prescribed
-from appell.model.constraint.rolling import AXES, Rolling, Skate
-from appell.model.constraint.velocities import Velocities
+from appell.model.constraint import (
+    AXES,
+    POSITION,
+    Closure,
+    Constraint,
+    Distance,
+    Gear,
+    Prescribed,
+    Rolling,
+    Skate,
+    Velocities,
+    find_frame,
+)
 from appell.model.frame import Frame
 
 
@@ -67,33 +79,38 @@ def wrench(tree: Tree, constraint: Constraint, q: Vector, multipliers: Vector) -
     return axes @ force, axes @ moment
 
 
-@singledispatch
 def rows_of(constraint: Constraint, at: Instant) -> list[Row]:
-    """The rows of one constraint; by its actions, unless it is no tie between frames."""
+    """The rows of one constraint: its own, or those of its actions between two frames."""
+    if own := _of_kind(ROWS, constraint):
+        return own(constraint, at)
     sides, actions = actions_of(constraint, at)
     return [sides.row(constraint.name, action) for action in actions]
 
 
-@singledispatch
 def actions_of(constraint: Constraint, at: Instant) -> tuple[Sides, list[Action]]:
     """Both sides of a constraint between frames, and the action of each of its rows."""
+    if own := _of_kind(ACTIONS, constraint):
+        return own(constraint, at)
     raise ModelError(
         f"{constraint.owner} does not act between two frames, so that it has no wrench.",
         expected="a closure, a rolling body or a skate",
     )
 
 
+def _of_kind(table: Mapping[type, Callable], constraint: Constraint) -> Callable | None:
+    """The entry of a constraint's class, or of the nearest of its base classes that has one."""
+    return next((table[kind] for kind in type(constraint).__mro__ if kind in table), None)
+
+
 # ---- closures
 
 
-@actions_of.register
-def _(constraint: Closure, at: Instant) -> tuple[Sides, list[Action]]:
+def _closure_actions(constraint: Closure, at: Instant) -> tuple[Sides, list[Action]]:
     sides = _sides(constraint, at)
     return sides, [closure_action(label, sides) for label in constraint.row_labels]
 
 
-@actions_of.register
-def _(constraint: Distance, at: Instant) -> tuple[Sides, list[Action]]:
+def _distance_actions(constraint: Distance, at: Instant) -> tuple[Sides, list[Action]]:
     sides, rest = _sides(constraint, at), constraint.length
     if rest is None:
         start = replace(at, q=[float(x) for x in at.tree.robot.start], w=[0.0] * at.tree.robot.nv)
@@ -113,8 +130,7 @@ def _frames(at: Instant, *places: Any) -> tuple[Frame, ...]:
 # ---- rolling
 
 
-@actions_of.register
-def _(constraint: Rolling, at: Instant) -> tuple[Sides, list[Action]]:
+def _rolling_actions(constraint: Rolling, at: Instant) -> tuple[Sides, list[Action]]:
     a, b = _frames(at, constraint.frame, constraint.ground)
     still = constraint.ball or constraint.wall is not None
     sides = at.sides(view_from(b) if still else view_of_wheel(at.tree, a, b), a, b)
@@ -136,8 +152,7 @@ def _contact(constraint: Rolling, sides: Sides) -> touch.RollingContact:
     return (touch.ball_at_distance if exact else touch.ball_on_surface)(sides.a, field, radius)
 
 
-@actions_of.register
-def _(constraint: Skate, at: Instant) -> tuple[Sides, list[Action]]:
+def _skate_actions(constraint: Skate, at: Instant) -> tuple[Sides, list[Action]]:
     a, b = _frames(at, constraint.frame, constraint.on)
     sides, axis = at.sides(view_from(a), a, b), AXES.index(constraint.across)
     return sides, [skate_action(label, sides, axis) for label in constraint.row_labels]
@@ -146,8 +161,7 @@ def _(constraint: Skate, at: Instant) -> tuple[Sides, list[Action]]:
 # ---- what is no tie between frames
 
 
-@rows_of.register
-def _(constraint: Gear, at: Instant) -> list[Row]:
+def _gear_rows(constraint: Gear, at: Instant) -> list[Row]:
     """Σ cₖ qₖ = c₀; a mimic joint moves as its leader does."""
     tree = at.tree
     ratio = {link.name: constraint.ratios.get(link.joint.name, 0.0) for link in tree.links}
@@ -159,8 +173,7 @@ def _(constraint: Gear, at: Instant) -> list[Row]:
     return [Row(constraint.name, label, gap, K, 0.0, 0.0) for label in constraint.row_labels]
 
 
-@rows_of.register
-def _(constraint: Velocities, at: Instant) -> list[Row]:
+def _velocity_rows(constraint: Velocities, at: Instant) -> list[Row]:
     """A v - b = 0, with Ȧ v - ḃ as its drift."""
     robot = at.tree.robot
     values, rates = value_and_rate(constraint.table, at.q, robot.rate(at.q, at.w))
@@ -174,8 +187,7 @@ def _(constraint: Velocities, at: Instant) -> list[Row]:
 # ---- motions
 
 
-@actions_of.register
-def _(constraint: Prescribed, at: Instant) -> tuple[Sides, list[Action]]:
+def _prescribed_actions(constraint: Prescribed, at: Instant) -> tuple[Sides, list[Action]]:
     """A point is driven along the axes of b."""
     sides, actions = actions_of(constraint.constraint, at)
     ways = {label: f"along {k + 1}" for k, label in enumerate(POSITION)}
@@ -186,10 +198,23 @@ def _(constraint: Prescribed, at: Instant) -> tuple[Sides, list[Action]]:
     return sides, driven
 
 
-@rows_of.register
-def _(constraint: Prescribed, at: Instant) -> list[Row]:
+def _prescribed_rows(constraint: Prescribed, at: Instant) -> list[Row]:
     inner = constraint.constraint
     if isinstance(inner, (Gear, Velocities)):
         return [replace(row, constraint=constraint.name) for row in rows_of(inner, at)]
     sides, actions = actions_of(constraint, at)
     return [sides.row(constraint.name, action) for action in actions]
+
+
+ACTIONS: dict[type, Callable[..., tuple[Sides, list[Action]]]] = {
+    Closure: _closure_actions,
+    Distance: _distance_actions,
+    Rolling: _rolling_actions,
+    Skate: _skate_actions,
+    Prescribed: _prescribed_actions,
+}
+ROWS: dict[type, Callable[..., list[Row]]] = {
+    Gear: _gear_rows,
+    Velocities: _velocity_rows,
+    Prescribed: _prescribed_rows,
+}

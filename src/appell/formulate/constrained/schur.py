@@ -14,10 +14,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from appell.algebra.scalar import Scalar, Vector, dot
+from appell.algebra.scalar import Matrix, Scalar, Vector, dot
 from appell.algebra.solve import LDL
-
-Matrix = list[list[Scalar]]
 
 
 @dataclass(frozen=True)

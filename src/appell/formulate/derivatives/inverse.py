@@ -26,18 +26,25 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from appell.algebra.scalar import Scalar, Vector
+from appell.algebra.scalar import Matrix, Scalar, Vector
 from appell.algebra.vector import ZERO
-from appell.formulate.derivatives.matter import Matter
-from appell.formulate.derivatives.shares import AtJoint, Field, Share, fields, shares
+from appell.formulate.derivatives.outboard import AtJoint, Field, Matter, Share, fields, shares
 from appell.formulate.gibbs_appell.inverse import asked
-from appell.formulate.inward import Outside, Wrench, on_parent
-from appell.formulate.link_motion import Acceleration, Step, accelerations, by_tensor, steps, velocities
-from appell.formulate.of_links import OfLinks
+from appell.formulate.recursion import (
+    Acceleration,
+    OfLinks,
+    Outside,
+    Step,
+    Wrench,
+    accelerations,
+    by_tensor,
+    on_parent,
+    steps,
+    velocities,
+)
 from appell.formulate.tree import Tree, TreeLink
 from appell.model.joints import Partial
 
-Matrix = list[list[Scalar]]
 Blocks = dict[tuple[str, str], Matrix]
 ALL = 6  # ways to move
 NOTHING = Partial(ZERO, ZERO)

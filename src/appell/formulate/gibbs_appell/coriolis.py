@@ -27,9 +27,7 @@ from dataclasses import dataclass
 from appell.algebra.matrix import IDENTITY, Mat3, outer, skew
 from appell.algebra.scalar import Scalar, Vector
 from appell.algebra.vector import Vec3
-from appell.formulate.composite import composites
-from appell.formulate.link_motion import Steps, Velocity, carried_partials, carry, steps, velocities
-from appell.formulate.of_links import OfLinks
+from appell.formulate.recursion import OfLinks, Steps, Velocity, carried_partials, carry, composites, steps, velocities
 from appell.formulate.tree import Tree, TreeLink
 from appell.model.frame import WORLD
 from appell.model.joints import Partial

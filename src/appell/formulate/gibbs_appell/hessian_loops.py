@@ -20,7 +20,7 @@ from __future__ import annotations
 from appell.algebra.matrix import IDENTITY, Mat3, outer
 from appell.algebra.scalar import Scalar, Vector
 from appell.algebra.vector import ZERO, Vec3
-from appell.formulate.link_motion import steps
+from appell.formulate.recursion import steps
 from appell.formulate.tree import Tree
 
 

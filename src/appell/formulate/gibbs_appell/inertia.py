@@ -20,9 +20,7 @@ are neither above the other give a structural zero. Cost O(n²). Provenzano et a
 from __future__ import annotations
 
 from appell.algebra.scalar import Scalar, Vector
-from appell.formulate.columns import columns_from_wrenches
-from appell.formulate.composite import composites
-from appell.formulate.link_motion import steps
+from appell.formulate.recursion import columns_from_wrenches, composites, steps
 from appell.formulate.tree import Tree
 
 

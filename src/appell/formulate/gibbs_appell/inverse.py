@@ -17,9 +17,7 @@ from __future__ import annotations
 
 from appell.algebra.matrix import axial_of_product
 from appell.algebra.scalar import Scalar, Vector
-from appell.formulate.inward import Outside, Wrench, joint_forces
-from appell.formulate.link_motion import Acceleration, accelerations, steps
-from appell.formulate.of_links import OfLinks
+from appell.formulate.recursion import Acceleration, OfLinks, Outside, Wrench, accelerations, joint_forces, steps
 from appell.formulate.tree import Tree
 from appell.model.body import Inertia
 

@@ -20,8 +20,7 @@ from appell.algebra.matrix import ZEROS
 from appell.algebra.scalar import Scalar, Vector
 from appell.algebra.vector import ZERO, Vec3
 from appell.formulate.homogeneous import ORIGIN, Mat4, placements, transformations, twist
-from appell.formulate.inward import Outside, less_outside
-from appell.formulate.link_motion import accelerations, steps
+from appell.formulate.recursion import Outside, accelerations, less_outside, steps
 from appell.formulate.tree import Tree
 from appell.model.frame import WORLD
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from appell.algebra.scalar import Scalar, Vector
 from appell.formulate.homogeneous import Mat4, placements, pseudo_inertia, transformations, twist
-from appell.formulate.link_motion import steps
+from appell.formulate.recursion import steps
 from appell.formulate.tree import Tree
 from appell.model.frame import WORLD
 

@@ -21,8 +21,7 @@ from __future__ import annotations
 
 from appell.algebra.scalar import Scalar, Vector
 from appell.algebra.vector import ZERO, Vec3
-from appell.formulate.inward import Outside
-from appell.formulate.link_motion import accelerations, by_crosses, steps
+from appell.formulate.recursion import Outside, accelerations, by_crosses, steps
 from appell.formulate.tree import Tree
 from appell.model.frame import WORLD
 

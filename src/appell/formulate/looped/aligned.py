@@ -27,8 +27,7 @@ from appell.algebra.scalar import snap
 from appell.algebra.vector import UNITS, Vec3
 from appell.formulate.tree import Tree
 from appell.model.frame import WORLD
-from appell.model.joints import Motion
-from appell.model.joints.one_axis import OneAxis
+from appell.model.joints import Motion, OneAxis
 
 
 @dataclass(frozen=True)

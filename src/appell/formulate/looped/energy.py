@@ -13,10 +13,10 @@ from appell.algebra.loops import Loops, Rows
 from appell.algebra.scalar import Scalar, Vector
 from appell.algebra.vector import Vec3
 from appell.formulate.energy import doubled_energy
-from appell.formulate.link_motion import Velocity, next_velocity
 from appell.formulate.looped.arranged import Arranged, begin
 from appell.formulate.looped.inverse import body_of
 from appell.formulate.looped.turns import Parts, Turn
+from appell.formulate.recursion import Velocity, next_velocity
 
 
 def kinetic_energy(arranged: Arranged, loops: Loops, q: Vector, v: Vector) -> Scalar:

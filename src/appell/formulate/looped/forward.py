@@ -17,13 +17,13 @@ from appell.algebra.matrix import Mat3
 from appell.algebra.scalar import Scalar, Vector
 from appell.algebra.solve import LDL
 from appell.algebra.vector import ZERO, Vec3
-from appell.formulate.inward import Wrench as Pair
 from appell.formulate.looped.arranged import Arranged, begin
 from appell.formulate.looped.inverse import body_of, pushed_forces
 from appell.formulate.looped.mounts import Mount
 from appell.formulate.looped.turns import Part
 from appell.formulate.newton_euler.articulated_body import Answer, relative
-from appell.formulate.newton_euler.spatial import Articulated, Twist, Wrench
+from appell.formulate.newton_euler.spatial import ArticulatedInertia, Twist, Wrench
+from appell.formulate.recursion import Wrench as Pair
 
 NOTHING = 0  # the row of an articulated body that is none
 
@@ -91,7 +91,7 @@ def _move(mount, given):
 
 def _answer(mount, given):
     """How the joint answers, and what the parent feels of the link."""
-    body, V, own = Articulated.of(body_of(given["matter"])), _twist(given["velocity"]), _relative(mount, given)
+    body, V, own = ArticulatedInertia.of(body_of(given["matter"])), _twist(given["velocity"]), _relative(mount, given)
     outboard, pushed = _handed_of(given["outboard"])
     A, p = body + outboard, V.cross_wrench(body @ V) + pushed
     S = [Twist.of(partial) for partial in mount.partials]
@@ -146,13 +146,13 @@ def _handed(arranged: Arranged, loops: Loops) -> tuple[Part, Part, Part]:
     return [Rows(table, own)], [Rows(table, earlier)], [Rows(table, parent)]
 
 
-def _handed_row(A: Articulated, p: Wrench) -> list[Scalar]:
+def _handed_row(A: ArticulatedInertia, p: Wrench) -> list[Scalar]:
     return [*A.I.upper, *(x for row in A.H.rows for x in row), *A.M.upper, *p.force, *p.moment]
 
 
-def _handed_of(row: Vector) -> tuple[Articulated, Wrench]:
+def _handed_of(row: Vector) -> tuple[ArticulatedInertia, Wrench]:
     H = Mat3.of([row[6:9], row[9:12], row[12:15]])
-    A = Articulated(Mat3.symmetric(*row[0:6]), H, Mat3.symmetric(*row[15:21]))
+    A = ArticulatedInertia(Mat3.symmetric(*row[0:6]), H, Mat3.symmetric(*row[15:21]))
     return A, Wrench(Vec3.of(row[21:24]), Vec3.of(row[24:27]))
 
 

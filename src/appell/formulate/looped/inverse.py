@@ -16,10 +16,9 @@ from appell.algebra.matrix import Mat3
 from appell.algebra.scalar import Scalar, Vector
 from appell.algebra.vector import ZERO, Vec3
 from appell.formulate.gibbs_appell.inverse import asked
-from appell.formulate.inward import Wrench, along, on_parent
-from appell.formulate.link_motion import Acceleration, next_acceleration
 from appell.formulate.looped.arranged import Arranged, begin
 from appell.formulate.looped.turns import Part
+from appell.formulate.recursion import Acceleration, Wrench, along, next_acceleration, on_parent
 from appell.model.body import Inertia
 
 

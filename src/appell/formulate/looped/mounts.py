@@ -22,11 +22,9 @@ from appell.algebra.matrix import Mat3
 from appell.algebra.rotation import Pose, Rotation
 from appell.algebra.scalar import Scalar, Vector, cos, sin, snap
 from appell.algebra.vector import UNITS, Vec3
-from appell.formulate.link_motion import Step, step_of
+from appell.formulate.recursion import Step, step_of
 from appell.formulate.tree import TreeLink
-from appell.model.joints import Motion, Partial
-from appell.model.joints.one_axis import OneAxis
-from appell.model.joints.revolute import Revolute
+from appell.model.joints import Motion, OneAxis, Partial, Revolute
 
 STRAIGHT = 1e-15  # a turn about z below this is none: rounding of the frames
 

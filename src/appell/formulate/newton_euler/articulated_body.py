@@ -22,9 +22,8 @@ from dataclasses import dataclass
 from appell.algebra.scalar import Scalar, Vector, is_number
 from appell.algebra.solve import LDL
 from appell.algebra.vector import ZERO
-from appell.formulate.inward import Outside
-from appell.formulate.link_motion import combine, steps
-from appell.formulate.newton_euler.spatial import Articulated, Twist, Wrench
+from appell.formulate.newton_euler.spatial import ArticulatedInertia, Twist, Wrench
+from appell.formulate.recursion import Outside, combine, steps
 from appell.formulate.tree import Tree
 from appell.model.frame import WORLD
 from appell.model.joints import Partial
@@ -39,7 +38,7 @@ def forward_dynamics(tree: Tree, q: Vector, v: Vector, tau: Vector, wrenches: Ou
         own = relative(link.partials, tree.velocity(link, v))
         velocity[link.name] = V = velocity[link.parent].to_link(step[link.name].R, step[link.name].s) + own
         drift[link.name] = V.cross(own)
-        body[link.name] = Articulated.of(link.inertia)
+        body[link.name] = ArticulatedInertia.of(link.inertia)
         bias[link.name] = V.cross_wrench(body[link.name] @ V)
     for name, (force, moment) in (wrenches or {}).items():
         bias[name] = bias[name] - Wrench(force, moment)
@@ -78,12 +77,12 @@ class Answer:
     rotor: Scalar = 0.0
 
     @staticmethod
-    def of(A: Articulated, p: Wrench, S: Sequence[Twist], rotor: Scalar, forces: Vector) -> Answer:
+    def of(A: ArticulatedInertia, p: Wrench, S: Sequence[Twist], rotor: Scalar, forces: Vector) -> Answer:
         U = [A @ twist for twist in S]
         D = [[u.power(twist) + (rotor if i == k else 0.0) for k, u in enumerate(U)] for i, twist in enumerate(S)]
         return Answer(S, U, LDL.of(D), [f - p.power(twist) for f, twist in zip(forces, S, strict=True)], rotor)
 
-    def handed_on(self, A: Articulated, p: Wrench, drift: Twist) -> tuple[Articulated, Wrench]:
+    def handed_on(self, A: ArticulatedInertia, p: Wrench, drift: Twist) -> tuple[ArticulatedInertia, Wrench]:
         """What the parent feels of the link by (1), still in the link's own coordinates."""
         units = [[float(i == k) for i in range(len(self.U))] for k in range(len(self.U))]
         rest = A.less(self.U, [_total(self.U, self.D.solve(unit)) for unit in units])

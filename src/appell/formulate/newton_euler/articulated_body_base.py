@@ -15,11 +15,10 @@ from __future__ import annotations
 from appell.algebra.rotation import Pose, Rotation
 from appell.algebra.scalar import Scalar, Vector
 from appell.algebra.vector import ZERO
-from appell.formulate.inward import Outside
 from appell.formulate.kinematics import world_poses
-from appell.formulate.link_motion import steps
 from appell.formulate.newton_euler.articulated_body import Answer
-from appell.formulate.newton_euler.spatial import Articulated, Twist, Wrench
+from appell.formulate.newton_euler.spatial import ArticulatedInertia, Twist, Wrench
+from appell.formulate.recursion import Outside, steps
 from appell.formulate.tree import Tree, TreeLink
 from appell.model.frame import WORLD
 
@@ -35,7 +34,7 @@ def forward_dynamics(tree: Tree, q: Vector, v: Vector, tau: Vector, wrenches: Ou
         along = sum((rate * twist for rate, twist in zip(tree.velocity(link, v), S, strict=True)), start=Twist())
         velocity[link.name] = V = velocity[link.parent] + along
         drift[link.name] = V.cross(along)
-        body[link.name] = Articulated.of(link.inertia).to_parent(Rotation((place.rotation,)), place.translation)
+        body[link.name] = ArticulatedInertia.of(link.inertia).to_parent(Rotation((place.rotation,)), place.translation)
         bias[link.name] = V.cross_wrench(body[link.name] @ V)
     for name, (force, moment) in (wrenches or {}).items():
         place = pose[name]

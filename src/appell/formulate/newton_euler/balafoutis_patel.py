@@ -19,8 +19,7 @@ from __future__ import annotations
 from appell.algebra.matrix import axial_of_product, outer
 from appell.algebra.scalar import Scalar, Vector
 from appell.algebra.vector import ZERO, Vec3
-from appell.formulate.inward import Outside, less_outside
-from appell.formulate.link_motion import Steps, accelerations, steps
+from appell.formulate.recursion import Outside, Steps, accelerations, less_outside, steps
 from appell.formulate.tree import Tree
 from appell.model.body import Inertia
 from appell.model.frame import WORLD

@@ -10,9 +10,8 @@ Cost O(n²). Featherstone 2008, §6.2.
 from __future__ import annotations
 
 from appell.algebra.scalar import Scalar, Vector
-from appell.formulate.composite import composites
-from appell.formulate.link_motion import steps
 from appell.formulate.newton_euler.spatial import Twist, Wrench
+from appell.formulate.recursion import composites, steps
 from appell.formulate.tree import Tree
 
 

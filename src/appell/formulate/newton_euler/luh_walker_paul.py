@@ -14,8 +14,7 @@ from __future__ import annotations
 
 from appell.algebra.scalar import Scalar, Vector
 from appell.formulate.centred import centred
-from appell.formulate.inward import Outside, joint_forces
-from appell.formulate.link_motion import accelerations, by_crosses, steps
+from appell.formulate.recursion import Outside, accelerations, by_crosses, joint_forces, steps
 from appell.formulate.tree import Tree
 
 

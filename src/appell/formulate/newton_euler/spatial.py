@@ -79,7 +79,7 @@ class Wrench:
 
 
 @dataclass(frozen=True)
-class Articulated:
+class ArticulatedInertia:
     """The blocks of (1)."""
 
     I: Mat3 = ZEROS
@@ -87,42 +87,42 @@ class Articulated:
     M: Mat3 = ZEROS
 
     @staticmethod
-    def of(body: Inertia) -> Articulated:
-        return Articulated(body.rotational, skew(body.first), body.mass * IDENTITY)
+    def of(body: Inertia) -> ArticulatedInertia:
+        return ArticulatedInertia(body.rotational, skew(body.first), body.mass * IDENTITY)
 
-    def __add__(self, other: Articulated) -> Articulated:
-        return Articulated(self.I + other.I, self.H + other.H, self.M + other.M)
+    def __add__(self, other: ArticulatedInertia) -> ArticulatedInertia:
+        return ArticulatedInertia(self.I + other.I, self.H + other.H, self.M + other.M)
 
     def __matmul__(self, twist: Twist) -> Wrench:
         return Wrench(self.H.T @ twist.angular + self.M @ twist.linear, self.I @ twist.angular + self.H @ twist.linear)
 
-    def less(self, wrenches: Sequence[Wrench], weighted: Sequence[Wrench]) -> Articulated:
+    def less(self, wrenches: Sequence[Wrench], weighted: Sequence[Wrench]) -> ArticulatedInertia:
         """A - Σ U Vᵀ over pairs of wrenches, where the sum is symmetric."""
         I, H, M = self.I, self.H, self.M
         for U, V in zip(wrenches, weighted, strict=True):
             I = mirrored(I - outer(U.moment, V.moment))
             H = H - outer(U.moment, V.force)
             M = mirrored(M - outer(U.force, V.force))
-        return Articulated(I, H, M)
+        return ArticulatedInertia(I, H, M)
 
-    def without(self, twists: Iterable[Twist]) -> Articulated:
+    def without(self, twists: Iterable[Twist]) -> ArticulatedInertia:
         """The same for an inertia that is known to resist none of these twists: zeros where one is along an axis."""
         idle = {k for k in map(_axis, twists) if k is not None}
         turned, shifted = ([k + start not in idle for k in range(3)] for start in (0, 3))
-        return Articulated(
+        return ArticulatedInertia(
             _kept(self.I, turned, turned), _kept(self.H, turned, shifted), _kept(self.M, shifted, shifted)
         )
 
-    def to_parent(self, R: Rotation, s: Vec3) -> Articulated:
+    def to_parent(self, R: Rotation, s: Vec3) -> ArticulatedInertia:
         """From the link's origin and axes to the parent's."""
         turned = R @ (R @ self.H.T).T
-        return Articulated(R.conjugate(self.I), turned, R.conjugate(self.M)).shifted(s)
+        return ArticulatedInertia(R.conjugate(self.I), turned, R.conjugate(self.M)).shifted(s)
 
-    def shifted(self, s: Vec3) -> Articulated:
+    def shifted(self, s: Vec3) -> ArticulatedInertia:
         """(2)."""
         S = skew(s)
         H = self.H + S @ self.M
-        return Articulated(mirrored(self.I - self.H @ S + S @ H.T), H, self.M)
+        return ArticulatedInertia(mirrored(self.I - self.H @ S + S @ H.T), H, self.M)
 
 
 def _axis(twist: Twist) -> int | None:

@@ -21,8 +21,7 @@ from appell.algebra.matrix import Mat3
 from appell.algebra.scalar import Scalar, Vector, is_number
 from appell.algebra.vector import ZERO, Vec3
 from appell.formulate.centred import Centred, centred
-from appell.formulate.columns import columns_from_wrenches
-from appell.formulate.link_motion import Step, Steps, steps
+from appell.formulate.recursion import Step, Steps, columns_from_wrenches, steps
 from appell.formulate.tree import Tree
 
 

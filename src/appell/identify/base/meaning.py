@@ -19,7 +19,7 @@ import numpy as np
 
 from appell.algebra.rotation import Pose
 from appell.algebra.vector import Vec3
-from appell.formulate.base.choice import known_by
+from appell.formulate.base import known_by
 from appell.identify.base.reduce import BaseParameters, structural_kernel
 from appell.identify.estimators.one_thread import calm
 from appell.model.robot import Link, Robot
@@ -62,11 +62,11 @@ def describe(base: BaseParameters) -> str:
 def _variants(base: BaseParameters) -> tuple[list[np.ndarray], Names]:
     """B of the robot and of two with other lengths, and the lengths of all three by name."""
     robot = base.sought.system
-    if not isinstance(robot, Robot) or base.structural != base.count:
+    if not robot.is_tree or base.structural != base.count:
         return [base.matrix], {}
-    matrices, lengths = [base.matrix], {name: [value] for name, value in _lengths(robot)}
+    matrices, lengths = [base.matrix], {name: [value] for name, value in _lengths(robot.tree)}
     for seed in (1, 2):
-        other = _stretched(robot, np.random.default_rng(seed))
+        other = _stretched(robot.tree, np.random.default_rng(seed))
         null = structural_kernel(replace(base.sought, system=other))
         if null is None or null.shape[1] != base.matrix.shape[1] - base.count:
             return [base.matrix], {}

@@ -18,13 +18,10 @@ import numpy as np
 
 from appell.compile.function import Function
 from appell.errors import ArgumentError
-from appell.formulate.base.choice import kept_columns, known_by
-from appell.formulate.base.reduction import regressor_kernel
-from appell.formulate.base.structure import structural_null_space
+from appell.formulate.base import kept_columns, known_by, regressor_kernel, structural_null_space
 from appell.formulate.equations import Parameter
 from appell.identify.estimators.one_thread import calm
 from appell.identify.sought import QVA, Sought, seek
-from appell.model.robot import Robot
 from appell.model.system import System
 
 
@@ -115,7 +112,7 @@ def part_of_base(sought: Sought, indices: Sequence[int]) -> BaseParameters:
 def structural_kernel(sought: Sought) -> np.ndarray | None:
     """The changes of π that no joint of a tree feels, whatever its lengths are; None for what is not a tree."""
     system = sought.system
-    return structural_null_space(system, sought.parameters) if isinstance(system, Robot) else None
+    return structural_null_space(system.tree, sought.parameters) if system.is_tree else None
 
 
 def _kernel(sought: Sought, indices: Sequence[int], motions: QVA | None = None) -> np.ndarray:

@@ -22,7 +22,7 @@ from appell.identify.base.reduce import BaseParameters
 from appell.identify.estimators.one_thread import calm
 from appell.identify.estimators.task import FitTask, Weighed, weigh
 from appell.identify.estimators.width import find_widths, looks_for_width, with_widths
-from appell.identify.evidence import checked, columns_of
+from appell.identify.samples import checked, columns_of
 from appell.identify.sought import Sought, seek
 from appell.motion.record import Record
 

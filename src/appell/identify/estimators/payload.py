@@ -14,9 +14,8 @@ import numpy as np
 
 from appell.identify.base.reduce import BaseParameters, part_of_base
 from appell.identify.estimators.least_squares import LeastSquares
-from appell.identify.estimators.nearest import Description, nearest_physical
+from appell.identify.estimators.nearest import Description, choose_pull, nearest_physical
 from appell.identify.estimators.physical import in_units_of_noise
-from appell.identify.estimators.pull import choose_pull
 from appell.identify.sought import Sought
 
 

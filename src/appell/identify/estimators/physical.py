@@ -1,6 +1,6 @@
 """Physically consistent least squares: every body a body that can exist, and near the description unless data object.
 
-    min  ½ χ²(π) + λ D(π ‖ π⁰)          the divergence of `nearest`, λ by `pull`                                   (1)
+    min  ½ χ²(π) + λ D(π ‖ π⁰)          the divergence of `nearest`, λ by `choose_pull`                            (1)
 
 χ² counts every joint with its own noise, and noise that lasts over several samples with its long-run variance, so that
 λ weighs data against description in honest units. The covariance is the inverse of the Hessian of (1): it holds both
@@ -14,11 +14,10 @@ from typing import ClassVar
 import numpy as np
 
 from appell.errors import ArgumentError
-from appell.formulate.base.structure import pseudo_inertia
+from appell.formulate.base import pseudo_inertia
 from appell.identify.base.reduce import BaseParameters
 from appell.identify.estimators.estimator import Estimate, SolvingEstimator
-from appell.identify.estimators.nearest import Description, nearest_physical
-from appell.identify.estimators.pull import choose_pull
+from appell.identify.estimators.nearest import Description, choose_pull, nearest_physical
 from appell.identify.estimators.task import Weighed, solve_triangle
 from appell.identify.sought import NOT_NEGATIVE, Sought
 from appell.model.body import Body

@@ -30,7 +30,7 @@ METHODS = ("qr", "normal")
 
 
 @dataclass(frozen=True, eq=False)
-class Triangles:
+class TriangularFactors:
     """R of (1) for every joint, (joints, columns + 1, columns + 1), and how many rows each of them has seen."""
 
     R: np.ndarray
@@ -40,9 +40,9 @@ class Triangles:
     def columns(self) -> int:
         return self.R.shape[-1] - 1
 
-    def __add__(self, other: Triangles) -> Triangles:
+    def __add__(self, other: TriangularFactors) -> TriangularFactors:
         stacked = np.concatenate([self.R, other.R], axis=1)
-        return Triangles(np.array([triangle(part) for part in stacked]), self.rows + other.rows)
+        return TriangularFactors(np.array([triangle(part) for part in stacked]), self.rows + other.rows)
 
     def weighted(self, weights: np.ndarray) -> np.ndarray:
         """One triangle for all joints, the rows of joint j multiplied by its weight."""
@@ -62,7 +62,7 @@ def triangles(
     block: int = BLOCK,
     threads: int | None = None,
     weights: Callable[[slice], np.ndarray] | None = None,
-) -> Triangles:
+) -> TriangularFactors:
     """Reduce a record; `weights(slice)` gives (samples, joints) factors for the rows of a block."""
     if method not in METHODS:
         raise ArgumentError(f"'{method}' is no way to reduce a record.", expected=", ".join(METHODS))
@@ -91,7 +91,7 @@ def triangles(
             total = np.sum([total, *parts], axis=0) if method == "normal" else _stack([total, *parts], used)
     if method == "normal":
         total = np.array([_root(gram) for gram in total])
-    return Triangles(total, seen)
+    return TriangularFactors(total, seen)
 
 
 def triangle(rows: np.ndarray) -> np.ndarray:

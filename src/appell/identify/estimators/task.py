@@ -17,8 +17,8 @@ import numpy as np
 
 from appell.errors import ArgumentError
 from appell.identify.base.reduce import BaseParameters
-from appell.identify.estimators.stream import Triangles, triangles
-from appell.identify.evidence import Evidence
+from appell.identify.estimators.stream import TriangularFactors, triangles
+from appell.identify.samples import Evidence
 
 WINDOW = 0.1  # of a record, the longest lag in (1)
 ENOUGH = 200_000  # samples that (1) looks at
@@ -38,7 +38,7 @@ class FitTask:
     def part(self, rows: slice) -> FitTask:
         return replace(self, samples=self.samples.part(rows), moving=None if self.moving is None else self.moving[rows])
 
-    def reduce(self, factors: np.ndarray | None = None) -> Triangles:
+    def reduce(self, factors: np.ndarray | None = None) -> TriangularFactors:
         """The triangles of the samples, rows multiplied by factors (samples, joints); none inside a dead zone."""
         if self.moving is not None:
             factors = self.moving if factors is None else self.moving * factors
@@ -64,7 +64,7 @@ class Weighed:
     """A task, its triangles, the weights of the joints and the growth of their noise by (1)."""
 
     task: FitTask
-    reduced: Triangles
+    reduced: TriangularFactors
     weights: np.ndarray
     inflation: np.ndarray
 
@@ -133,7 +133,7 @@ def growth(errors: np.ndarray) -> float:
     return float(max(1.0, sums[enough[0] if len(enough) else -1]))
 
 
-def _scale(reduced: Triangles) -> np.ndarray:
+def _scale(reduced: TriangularFactors) -> np.ndarray:
     """The root mean square of every joint's tau."""
     size = np.linalg.norm(reduced.R[:, :, -1], axis=-1) / np.sqrt(np.maximum(reduced.rows, 1))
     return np.where(size > 0.0, size, max(float(size.max()), 1e-300))

@@ -15,7 +15,6 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from appell.errors import ArgumentError
-from appell.model.constrained import ConstrainedRobot
 from appell.model.system import System
 
 SHARPNESS = 60.0  # ρ, for quantities divided by their limit
@@ -49,7 +48,7 @@ class MotionBounds:
         MotionBounds.of(load("puma"), velocity=1.0). In a tree, where actuators are coordinates, `velocity` and the
         actuators' speeds are the same; in a mechanism a coordinate without a limit may cross its range in a second.
         """
-        if isinstance(system, ConstrainedRobot):
+        if system.is_constrained:
             raise ArgumentError(
                 f"{system.owner} has constraints, which a series of sines in all coordinates would break.",
                 expected="a tree, or a mechanism in closed form",

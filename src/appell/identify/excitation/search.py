@@ -51,7 +51,8 @@ def excite(
     """The best of a few optimised motions: excite(load("five-bar")).path.record(period=1e-3).write("motion.csv").
 
     Options are those of `seek`, and the limits of `MotionBounds.of`: lower=, upper=, velocity=, acceleration=, speed=,
-    torque=, workspace=, clearance=. `progress(step, steps, condition)` is told of every iteration.
+    torque=, workspace=, clearance=. Torques count the friction and rotors that the robot was described with, whether
+    they are sought or not. `progress(step, steps, condition)` is told of every iteration.
     """
     limits = {key: options.pop(key) for key in tuple(options) if key in MotionBounds.__dataclass_fields__}
     sought = seek(system, **options)

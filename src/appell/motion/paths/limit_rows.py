@@ -5,23 +5,33 @@ On a path q(s), with x = ṡ² and u = s̈ and ' for derivatives by s,
     v = q' ṡ              a = q' u + q'' x              τ = m(s) u + c(s) x + g(s)                                (1)
     g = τ(q, 0, 0)        m = τ(q, 0, q') - g           c = τ(q, q', q'') - g                                     (2)
 
-because inverse dynamics is linear in a and quadratic in v. So every limit is a row  A(s) u + B(s) x ≤ C(s):
+because rigid-body inverse dynamics is linear in a and quadratic in v. So every limit is a row A(s) u + B(s) x ≤ C(s):
 
     q'² x ≤ v_max²        ±(q' u + q'' x) ≤ a_max       ±(m u + c x) ≤ τ_max ∓ g                                  (3)
 
-Actuators move with J q' instead of q', and have speed limits of their own.
+Actuators move with J q' instead of q', and have speed limits of their own. Friction of the actuators, at their speeds
+J q' √x, adds φ(s, x) to τ. It is not linear in x; where the speed is known as x̄ it is replaced by
+
+    φ(x) ≈ φ(x̄) + φ'(x̄) (x - x̄)                                                                                  (4)
+
+which is exact at x̄. Dry friction has the direction of the motion also at x = 0.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from appell.dynamics import Dynamics
+from appell.dynamics.moving import without_friction
 from appell.errors import ArgumentError, SimulationError
 from appell.motion.path import Path
+
+SLOW = 1e-9  # of the path's own speed: as slow as this, friction is that of the beginning of a motion
+STEP = 1e-4  # of ṡ: the step of the difference quotient in φ'
 
 
 @dataclass(frozen=True)
@@ -50,7 +60,7 @@ class PathLimits:
             B.append(sign * second[..., a])
             C.append(np.broadcast_to(self.acceleration[a], q[..., a].shape))
         if f.any():
-            tau = self.dyn.inverse_dynamics
+            tau = self.rigid.inverse_dynamics
             g = tau(q, zero, zero)  # (2)
             m, c = tau(q, zero, first) - g, tau(q, first, second) - g
             for sign in (1.0, -1.0):
@@ -59,22 +69,67 @@ class PathLimits:
                 C.append(self.torque[f] - sign * g[..., f])
         return np.concatenate(A, -1), np.concatenate(B, -1), np.concatenate(C, -1)
 
+    @cached_property
+    def rigid(self) -> Dynamics:
+        """The dynamics of (2), without friction."""
+        return without_friction(self.dyn)
+
+    @cached_property
+    def has_friction(self) -> bool:
+        """Whether friction changes any row."""
+        if not (self.dyn.choice.friction and np.isfinite(self.torque).any()):
+            return False
+        drives = self.dyn.system.drives.values()
+        return any(any((own.offset, own.friction.viscous, own.friction.coulomb, own.friction.static)) for own in drives)
+
+    def friction(self, s: np.ndarray, speed: np.ndarray) -> np.ndarray:
+        """φ at path parameters and speeds ṡ of one shape, (*s.shape, actuators)."""
+        q, first, _ = self.path(s)
+        v, zero = first * speed[..., None], np.zeros_like(q)
+        return self.dyn.inverse_dynamics(q, v, zero) - self.rigid.inverse_dynamics(q, v, zero)
+
+    def friction_rows(self, s: np.ndarray, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """φ and φ' of (4) at x, (*s.shape, rows) each, zero in rows that are not of torques."""
+        speed = np.maximum(np.sqrt(x), SLOW)
+        phi, step = self.friction(s, speed), STEP * speed
+        slope = (self.friction(s, speed + step) - self.friction(s, speed - step)) / (4.0 * step * speed)[..., None]
+        slope[speed <= SLOW] = 0.0
+        return self._torque_rows(phi), self._torque_rows(slope)
+
+    def resting_rows(self, s: np.ndarray) -> np.ndarray:
+        """What is left of φ at rest, offsets alone, (*s.shape, rows)."""
+        return self._torque_rows(self.friction(s, np.zeros(s.shape)))
+
+    def _torque_rows(self, tau: np.ndarray) -> np.ndarray:
+        limited = np.isfinite(self.torque)
+        v, a, w = (int(np.isfinite(limit).sum()) for limit in (self.velocity, self.acceleration, self.speed))
+        none = np.zeros((*tau.shape[:-1], v + w + 2 * a))
+        return np.concatenate([none, tau[..., limited], -tau[..., limited]], axis=-1)
+
     def load(self, s) -> np.ndarray:
-        """The share of their torque that the actuators need to stand still on the path."""
+        """The share of their torque that the actuators need to move slowly along the path, or to stand at its ends."""
+        s = np.asarray(s, float)
         q = self.path(s)[0]
-        return np.abs(self.dyn.inverse_dynamics(q, 0.0 * q, 0.0 * q)) / self.torque
+        still = np.abs(self.dyn.inverse_dynamics(q, 0.0 * q, 0.0 * q)) / self.torque
+        if not self.has_friction:
+            return still
+        g = self.rigid.inverse_dynamics(q, 0.0 * q, 0.0 * q)
+        creeping = np.abs(g + self.friction(s, np.full(s.shape, SLOW))) / self.torque
+        ends = (s <= 0.0) | (s >= self.path.duration)
+        return np.where(ends[..., None], np.maximum(still, creeping), creeping)
 
     def check_rest(self, s: np.ndarray) -> None:
-        """Raise where the system could not even stand still on the path."""
+        """Raise where the system cannot stand still on the path, or cannot overcome its friction."""
         load = self.load(s)
         if (load > 1.0).any():
             k, which = (int(i) for i in np.argwhere(load > 1.0)[0])
             when = "at its start" if k == 0 else f"at t = {s[k]:.6g} s of the path"
             limit = self.torque[which]
+            slow = "moving slowly" if self.has_friction else "standing still"
             raise SimulationError(
-                f"the torque limit of '{self.dyn.system.actuator_names[which]}' excludes the path {when}: standing "
-                f"still there takes {load[k, which] * limit:.6g}, and the limit is {limit:g}.",
-                hint="a stronger joint, or another path",
+                f"the torque limit of '{self.dyn.system.actuator_names[which]}' excludes the path {when}: {slow} there "
+                f"takes {load[k, which] * limit:.6g}, and the limit is {limit:g}.",
+                hint="use a stronger actuator, or another path",
             )
 
 

@@ -3,6 +3,9 @@
 The rows of `path_limits` are kept at both ends of every interval of a grid. In between, where u is constant and x
 linear in s, they can be passed by terms of second order in the step; so the motion is checked densely, what it exceeds
 is taken off the limits of that interval, and the passes of `reachable` are run again until nothing is exceeded.
+
+Friction makes the rows nonlinear in x. Each pass linearises it at the motion of the pass before (a Newton method); the
+first one takes the friction of a slow motion. The passes end when the motion no longer changes.
 """
 
 from __future__ import annotations
@@ -10,6 +13,7 @@ from __future__ import annotations
 import numpy as np
 
 from appell.dynamics import Dynamics
+from appell.dynamics.moving import moving_dynamics
 from appell.errors import ArgumentError, SimulationError
 from appell.model.system import System
 from appell.motion.path import QVA, Path
@@ -20,6 +24,8 @@ END = 1e-9  # of an interval: how far inside it its ends are taken, since a path
 INSIDE = np.array([END, *(np.arange(1, 12) / 12.0), 1.0 - END])  # where an interval is checked
 EXCESS = 1e-7  # what a limit may be exceeded by, in its own unit
 ROUNDS = 40
+HALVINGS = 60  # of x, until a tangent allows rest
+SAME = 1e-9  # of the largest x: what two passes may differ by where friction is linearised
 FINER = 12  # times that the interval at an end is halved where the path itself starts or stops
 
 
@@ -47,16 +53,39 @@ class Scaled(Path):
 
 
 def time_optimal(
-    path: Path, system: System, *, velocity=None, acceleration=None, torque=None, intervals: int = 1000
+    path: Path,
+    system: Dynamics | System,
+    *,
+    velocity=None,
+    acceleration=None,
+    torque=None,
+    friction: bool | None = None,
+    rotors: bool | None = None,
+    intervals: int = 1000,
 ) -> Scaled:
-    """The fastest motion from rest to rest along a path.
+    """Return the fastest motion from rest to rest along a path.
 
-    Limits are a number, or one a coordinate (of torque, an actuator). Those of speed and torque are the actuators' own
-    if not given; np.inf lifts them.
+    Parameters
+    ----------
+    path
+        Path of as many coordinates as the system has; its own time is replaced.
+    system
+        A robot or mechanism, which moves with the friction and rotors it was described with, or a `Dynamics`, which is
+        used as it is.
+    velocity, acceleration
+        Limits of the coordinates (rad/s or m/s, rad/s² or m/s²): a number, or one per coordinate.
+    torque
+        Limits of the actuators (N m or N): a number, or one per actuator. Limits of speed and torque that are not given
+        are those of the description; np.inf lifts them.
+    friction, rotors
+        False: friction or rotor inertia of the actuators does not count.
+    intervals
+        Number of intervals of the grid, at least 10.
     """
     if intervals < 10:
         raise ArgumentError(f"the path is cut into {intervals} intervals.", expected="10 or more")
-    limits = path_limits(path, Dynamics(system), velocity, acceleration, torque)
+    dyn = moving_dynamics(system, "time_optimal", friction=friction, rotors=rotors)
+    limits = path_limits(path, dyn, velocity, acceleration, torque)
     s = _grid(path, intervals)
     limits.check_rest(s)
     return _refined(limits, s)
@@ -77,20 +106,29 @@ def _grid(path: Path, intervals: int) -> np.ndarray:
 
 def _refined(limits: PathLimits, s: np.ndarray) -> Scaled:
     step = np.diff(s)
-    A, B, C = limits.rows(s[:-1, None] + step[:, None] * INSIDE)  # (intervals, places, rows)
+    places = s[:-1, None] + step[:, None] * INSIDE
+    A, B, C = rigid = limits.rows(places)  # (intervals, places, rows)
     d = 2.0 * step[:, None]
-    rows_A = np.concatenate([A[:, 0], A[:, -1] + d * B[:, -1]], axis=1)
-    rows_B = np.concatenate([B[:, 0], B[:, -1]], axis=1)
+    rubs = limits.has_friction
+    between = np.zeros(places.shape)
     margin, own = np.zeros_like(C[:, 0]), np.empty(len(step))
     changed = np.ones(len(step), bool)
     for _ in range(ROUNDS):
+        if rubs:
+            B, C = _with_friction(limits, places, between, rigid)
+            changed[:] = True
+        rows_A = np.concatenate([A[:, 0], A[:, -1] + d * B[:, -1]], axis=1)
+        rows_B = np.concatenate([B[:, 0], B[:, -1]], axis=1)
         rows_C = np.concatenate([C[:, 0] - margin, C[:, -1] - margin], axis=1)
         own[changed] = own_tops(rows_A[changed], rows_B[changed], rows_C[changed])
         top = tops(rows_A, rows_B, rows_C, step, own)
         x, u = profile(rows_A, rows_B, rows_C, step, top)
-        between = x[:-1, None] + d * u[:, None] * INSIDE
+        before, between = between, x[:-1, None] + d * u[:, None] * INSIDE
+        settled = not rubs or np.abs(between - before).max() <= SAME * between.max()
+        if rubs and settled:
+            B, C = rigid[1], rigid[2] - limits.friction_rows(places, np.maximum(between, 0.0))[0]
         excess = _peaks(A * u[:, None, None] + B * between[..., None] - C)
-        if excess.max() <= EXCESS:
+        if excess.max() <= EXCESS and settled:
             return _moving(limits, s, x, u)
         margin = margin + np.where(excess > 0.3 * EXCESS, 1.05 * excess, 0.0)
         changed = np.any(excess > 0.3 * EXCESS, axis=1)
@@ -99,6 +137,29 @@ def _refined(limits: PathLimits, s: np.ndarray) -> Scaled:
         f"t = {s[int(np.argmax(excess.max(axis=1)))]:.6g} s of the path.",
         hint="more intervals, or a smoother path",
     )
+
+
+def _with_friction(limits: PathLimits, s: np.ndarray, x: np.ndarray, rigid) -> tuple[np.ndarray, np.ndarray]:
+    """B and C of the rows with friction linearised at x, that is (4) of `limit_rows`.
+
+    A tangent at a speed that friction does not allow would exclude rest; x is halved there until it does not.
+
+    A motion that ends at rest brakes with the help of friction, which is gone at its last instant; there, and at its
+    first one, a row takes the friction of a slow motion or none, whichever leaves less.
+    """
+    _, B, C = rigid
+    x = np.maximum(x, 0.0)
+    phi, slope = limits.friction_rows(s, x)
+    for _ in range(HALVINGS):
+        broken = (C - phi + slope * x[..., None] < 0.0).any(axis=-1) & (x > 0.0)
+        if not broken.any():
+            break
+        x[broken] *= 0.5
+        phi[broken], slope[broken] = limits.friction_rows(s[broken], x[broken])
+    rest = limits.resting_rows(s[[0, -1], [0, -1]])
+    for k, end in enumerate(((0, 0), (-1, -1))):
+        phi[end], slope[end] = np.maximum(phi[end], rest[k]), 0.0
+    return B + slope, C - phi + slope * x[..., None]
 
 
 def _peaks(f: np.ndarray) -> np.ndarray:

@@ -1,11 +1,21 @@
-"""modelDescription.xml of FMI 2: what a tool reads before it runs anything."""
+"""modelDescription.xml of FMI 2: the variables of a system, each with a name, a unit and a start value.
+
+    q_…, v_…            outputs: the state, whose start values a tool may set
+    tau_…, wrench_…     inputs: what acts during a step
+    step                a parameter: the length of a step, in s
+
+The position of a variable is FMI's value reference.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import chain
 from xml.etree import ElementTree as Xml
 
-from appell.simulation.fmu.variables import Variable
+from appell.model.system import System
+from appell.motion.titles import record_names, record_units
 
 UNITS: dict[str, dict[str, int]] = {  # by the powers of SI units
     "1": {},
@@ -22,6 +32,7 @@ _ROLES = {
     "input": {"causality": "input", "variability": "continuous"},
     "parameter": {"causality": "parameter", "variability": "fixed", "initial": "exact"},
 }
+WRENCH = {"fx": "N", "fy": "N", "fz": "N", "mx": "N m", "my": "N m", "mz": "N m"}
 
 
 def description(
@@ -67,3 +78,33 @@ def description(
             Xml.SubElement(structure, "Unknown", index=str(number), dependencies="")
     Xml.indent(root)
     return Xml.tostring(root, encoding="utf-8", xml_declaration=True)
+
+
+@dataclass(frozen=True)
+class Variable:
+    """One number; `role` is output, input or parameter."""
+
+    name: str
+    role: str
+    unit: str
+    start: float
+    about: str
+
+
+def variables(system: System, wrenches: Sequence[str], q0: Sequence, v0: Sequence, dt: float) -> list[Variable]:
+    """All of them, in the order of the row."""
+    names, units = record_names(system), record_units(system)
+
+    def state(kind: str, start: Sequence, about: str):
+        for name, value in zip(names[kind], start, strict=True):
+            title = f"{kind}_{name}"
+            yield Variable(title, "output", units[title], float(value), f"{about} of {name}")
+
+    forces = (Variable(f"tau_{x}", "input", units[f"tau_{x}"], 0.0, f"force of actuator {x}") for x in names["tau"])
+    pushes = (
+        Variable(f"wrench_{frame}_{axis}", "input", unit, 0.0, f"outside force or moment on frame {frame}")
+        for frame in wrenches
+        for axis, unit in WRENCH.items()
+    )
+    step = Variable("step", "parameter", "s", dt, "length of a step of the integration")
+    return list(chain(state("q", q0, "coordinate"), state("v", v0, "velocity"), forces, pushes, [step]))

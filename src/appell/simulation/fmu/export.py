@@ -17,20 +17,21 @@ import subprocess
 import sys
 import tempfile
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from appell.compile.export.c.names import c_name, comment, identifier
-from appell.compile.export.c.source import c_source
+from appell.compile.c.signature import c_name, comment, identifier
+from appell.compile.c.source import c_source
 from appell.compile.function import Function
 from appell.dynamics import Dynamics
 from appell.errors import ArgumentError, CompileError
 from appell.model.system import System
-from appell.simulation.fmu.description import description
+from appell.simulation.contact.contact import Contact
+from appell.simulation.fmu.description import Variable, description, variables
 from appell.simulation.fmu.interface import interface
-from appell.simulation.fmu.variables import Variable, variables
+from appell.simulation.options import ImpulseContacts, SpringContacts
 from appell.simulation.rollouts.plan import Rollout
 from appell.simulation.rollouts.task import task_of
 from appell.version import VERSION
@@ -51,9 +52,15 @@ def to_fmu(
     compiler: str | None = None,
     flags: Sequence[str] = (),
     overwrite: bool = False,
-    **options: Any,
+    contacts: Contact | Iterable[Contact] | None = None,
+    stops: float | Mapping[str, float] | None = None,
+    contact_model: SpringContacts | ImpulseContacts | None = None,
+    saturate: bool = False,
+    wrenches: Mapping[str, Any] | None = None,
+    friction: bool | None = None,
+    rotors: bool | None = None,
 ) -> Path:
-    """Write an FMU; `options` are those of `ap.simulation.Rollout`: contacts, stops, saturate, wrenches.
+    """Write an FMU; `contacts` and what follows are those of `rollout`.
 
     `name` is that of the model in C. `compiler` ("gcc") adds a library for this machine, made with `flags` besides
     those that the bits need; "-march=native" makes it fast on machines like this one.
@@ -63,7 +70,17 @@ def to_fmu(
         raise ArgumentError(f"'{target}' is no name for an FMU.", expected="a path that ends in .fmu")
     if target.exists() and not overwrite:
         raise ArgumentError(f"{target} exists already.", hint="overwrite=True, or another path")
-    plan = Rollout(system, method=method, **options)
+    plan = Rollout(
+        system,
+        method=method,
+        contacts=contacts,
+        stops=stops,
+        contact_model=contact_model,
+        saturate=saturate,
+        wrenches=wrenches,
+        friction=friction,
+        rotors=rotors,
+    )
     model = plan.dyn.system
     step = _checked(plan)
     task = task_of(plan, q0, v0, None, 1, dt, wrenches={frame: [0.0] * 6 for frame in plan.dyn.wrenches} or None)
@@ -99,8 +116,6 @@ def _sources(prefix: str, step: Function, row: Sequence[Variable], title: str) -
 def _checked(plan: Rollout) -> Function:
     """The step, if it is one of a state and of forces alone."""
     formula, owner = plan.formula, plan.dyn.system.owner
-    if plan.law is not None or plan.costs:
-        raise ArgumentError("an FMU has no law and no cost: forces are its inputs.", hint="design.to_c(...)")
     for what, names in (
         ("free inertial parameters", plan.dyn.free_bodies),
         ("prescribed motions", plan.dyn.system.prescribed),

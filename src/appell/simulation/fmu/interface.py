@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from importlib.resources import files
 
-from appell.compile.export.c.library import fill
+from appell.compile.c.statements import fill
 from appell.compile.function import Function
-from appell.simulation.fmu.variables import Variable
+from appell.simulation.fmu.description import Variable
 
 
 def interface(prefix: str, title: str, guid: str, step: Function, row: Sequence[Variable]) -> str:

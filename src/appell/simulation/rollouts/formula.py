@@ -18,14 +18,11 @@ from typing import Any
 import numpy as np
 
 from appell.algebra.loops import UNROLLED, Loops
-from appell.algebra.piecewise import clamp
-from appell.algebra.scalar import Scalar, Vector, dot, select, sqrt
-from appell.compile.marching.march import March
+from appell.algebra.scalar import Scalar, Vector, clamp, dot, select, sqrt
+from appell.compile.scan import Scan
 from appell.dynamics import Dynamics
-from appell.formulate.body_equations import Wrenches
-from appell.formulate.equations import Equations
-from appell.simulation.rollouts.contacts.impulses import Impulses
-from appell.simulation.rollouts.contacts.moreau import input_power, moreau_step
+from appell.formulate.equations import Equations, Wrenches
+from appell.simulation.rollouts.contacts.impulses import Impulses, input_power, moreau_step
 from appell.simulation.rollouts.contacts.penalty import Penalty
 from appell.simulation.rollouts.laws import KernelLaw
 from appell.simulation.rollouts.schemes import IN_LOOPS, SCHEMES, Stepped
@@ -91,7 +88,7 @@ class StepFormula:
             found["told"] = self.law.told
         return found
 
-    def march(self) -> March:
+    def march(self) -> Scan:
         """The kernel."""
         parts = self.carried, self.held, self.driven
         names = [name for part in parts for name in part]
@@ -105,7 +102,7 @@ class StepFormula:
                 self._loops, self._known = UNROLLED, (None, None, None)
 
         doc = f"A step of a rollout by {self.method}."
-        return March.of("rollout", *parts, body, owner=self.system.owner, doc=doc, loops=in_loops)
+        return Scan.of("rollout", *parts, body, owner=self.system.owner, doc=doc, loops=in_loops)
 
     # ---- the step
 

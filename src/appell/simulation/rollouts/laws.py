@@ -3,9 +3,9 @@
     law(t, q, v) -> tau                          asked at every instant, in every stage of a step: a continuous law
     law(t, q, v, memory) -> (tau, memory)        asked once a step; its torque is held until the next
 
-A law with a `period` is asked when a period begins, and its torque and memory are held until the next: `period` is a
-whole number of steps. What is written as an object has its first memory as `start`. A law that knows more about itself
-(the designs and regulators of `ap.control`) gives a `KernelLaw` from its method `kernel_law(reference)`.
+`Feedback(law, memory, period)` gives the initial memory and a period: the law is asked when a period begins, and its
+torque and memory are held until the next. An object may have its initial memory as `start`. Designs and regulators
+of `ap.control` give a `KernelLaw` by their method `kernel_law(reference)`.
 """
 
 from __future__ import annotations
@@ -18,11 +18,12 @@ from typing import Any
 import numpy as np
 
 from appell.algebra.scalar import Scalar
-from appell.errors import ArgumentError, check_number
+from appell.errors import ArgumentError
+from appell.simulation.options import Feedback
 from appell.simulation.rollouts.tracing import called, name_of, scalars_of
 
 Telling = Callable[[np.ndarray], np.ndarray]  # times (steps) -> numbers (steps, told), or (members, steps, told)
-EXPECTED = "a function of (t, q, v), or of (t, q, v, memory), over traced scalars; or a design of ap.control"
+EXPECTED = "a function of (t, q, v), a Feedback, or a design of ap.control"
 
 
 @dataclass(frozen=True)
@@ -51,30 +52,30 @@ class KernelLaw:
         return scalars_of(tau, names, what), scalars_of(kept, [f"{k}" for k in range(self.memory)], f"{what}: memory")
 
 
-def law_of(given: Any, reference: Any = None, memory: Any = None, period: float | None = None) -> KernelLaw | None:
-    """The law that a user means; None if there is none."""
-    if given is None:
-        for name, value in {"reference": reference, "memory": memory, "period": period}.items():
-            if value is not None:
-                raise ArgumentError(f"there is a {name} without a law.", expected="law=...")
+def law_of(law: Any, reference: Any = None) -> KernelLaw | None:
+    """Return the law of a rollout as its kernel takes it; None if there is none."""
+    if law is None:
+        if reference is not None:
+            raise ArgumentError("there is a reference without a law.", expected="law=...")
         return None
-    if isinstance(given, KernelLaw):
-        return given
-    if hasattr(given, "kernel_law"):
-        if memory is not None or period is not None:
-            raise ArgumentError(f"{given!r} brings its own memory and period.", expected="law= and reference= alone")
-        return given.kernel_law(reference)
-    if not callable(given):
-        raise ArgumentError(f"law is {given!r}.", expected=EXPECTED)
+    if isinstance(law, KernelLaw):
+        return law
+    if hasattr(law, "kernel_law"):
+        return law.kernel_law(reference)
+    if not callable(law) and not isinstance(law, Feedback):
+        raise ArgumentError(f"law is {law!r}.", expected=EXPECTED)
     if reference is not None:
         raise ArgumentError("a law that is a function takes no reference.", hint="write it into the function")
-    if period is not None:
-        check_number("the period of the law", period, least=0.0, above=True)
+    feedback = law if isinstance(law, Feedback) else Feedback(law)
+    given, memory, period = feedback.function, feedback.memory, feedback.period
+    if hasattr(given, "kernel_law"):
+        raise ArgumentError(f"{given!r} brings its own memory and period.", expected="law= and reference= alone")
     start = getattr(given, "start", None) if memory is None else memory
     remembers = _arguments(given) == 4
     if remembers and start is None:
         raise ArgumentError(
-            f"law '{name_of(given)}' has a memory, and nobody says what it begins with.", expected="memory=[...]"
+            f"law '{name_of(given)}' has a memory, and nobody says what it begins with.",
+            expected="Feedback(law, memory=[...])",
         )
     if not remembers:
         if memory is not None:

@@ -2,8 +2,8 @@
 
     plan = Rollout(dyn, law=law, cost=cost, final_cost=last)
     records = plan(q0, v0, torque, steps=100, dt=1e-2)
-    plan.gradient(q0, v0, torque, steps=100, dt=1e-2).torque       by all torques: `gradients`
-    plan.change(q0, v0, torque, along={"torque": du}, ...).cost    along directions: `changes`
+    plan.gradient(q0, v0, torque, steps=100, dt=1e-2).torque       by all torques: `derivatives`
+    plan.change(q0, v0, torque, along={"torque": du}, ...).cost    along directions
 
 The kernel is traced when the plan is made and compiled when it is first called; steps, dt and all arrays may change
 from call to call.
@@ -18,26 +18,33 @@ from typing import Any
 import numpy as np
 
 from appell.compile.function import Function
-from appell.compile.marching.march import March
-from appell.display.bar import Bar
+from appell.compile.scan import Scan
 from appell.dynamics import Dynamics
+from appell.dynamics.moving import moving_dynamics
 from appell.errors import ArgumentError, unknown_name
 from appell.model.system import System
 from appell.motion.records import Records
-from appell.simulation.contact import Contact
-from appell.simulation.rollouts.arguments import kind_of
-from appell.simulation.rollouts.changes import Change, change_of, dual_march
-from appell.simulation.rollouts.contacts.impulses import SWEEPS, Impulses
-from appell.simulation.rollouts.contacts.penalty import DEPTH, Penalty
+from appell.progress import Bar
+from appell.simulation.contact.contact import Contact
+from appell.simulation.inputs import wrench_frames
+from appell.simulation.options import ImpulseContacts, Output, SpringContacts, kind_of
+from appell.simulation.rollouts.contacts.impulses import Impulses
+from appell.simulation.rollouts.contacts.penalty import Penalty
+from appell.simulation.rollouts.derivatives import (
+    Change,
+    CostGradient,
+    adjoint_march,
+    change_of,
+    dual_march,
+    gradient_of,
+)
 from appell.simulation.rollouts.formula import StepFormula
-from appell.simulation.rollouts.gradients import CostGradient, adjoint_march, gradient_of
 from appell.simulation.rollouts.laws import law_of
 from appell.simulation.rollouts.results import Results
 from appell.simulation.rollouts.schemes import IN_LOOPS
 from appell.simulation.rollouts.stability import check_damping, check_springs, check_turns
 from appell.simulation.rollouts.task import RolloutTask, task_of
 from appell.simulation.rollouts.tracing import called, name_of, scalar_of
-from appell.simulation.start import dynamics_of
 
 
 class Rollout:
@@ -50,40 +57,41 @@ class Rollout:
         method: str = "rk4",
         law: Any = None,
         reference: Any = None,
-        memory: Any = None,
-        period: float | None = None,
         cost: Callable | None = None,
         final_cost: Callable | None = None,
         saturate: bool = False,
         contacts: Contact | Iterable[Contact] | None = None,
         stops: float | Mapping[str, float] | None = None,
-        depth: float = DEPTH,
-        stiffness: float | None = None,
-        sweeps: int = SWEEPS,
+        contact_model: SpringContacts | ImpulseContacts | None = None,
         wrenches: Mapping[str, Any] | None = None,
+        friction: bool | None = None,
+        rotors: bool | None = None,
     ):
         self._made_from = {name: value for name, value in locals().items() if name != "self"}
-        self.dyn = dyn = dynamics_of(dyn, wrenches, "rollout")
+        self.dyn = dyn = moving_dynamics(
+            dyn, "rollout", friction=friction, rotors=rotors, wrenches=wrench_frames(wrenches)
+        )
         self.method = _method(method)
-        self.law = law_of(law, reference, memory, period)
+        self.law = law_of(law, reference)
         for name, function in {"cost": cost, "final_cost": final_cost}.items():
             if not (function is None or callable(function)):
                 raise ArgumentError(f"{name} is {function!r}.", expected="a function over traced scalars, or None")
         self.final_cost = final_cost
-        touching: Penalty | Impulses | None = None
         dry = bool(dyn.equations_with(*_any(dyn)).dry_drives)
         self._kicks = dry or contacts is not None or stops is not None
-        if method == "moreau":
+        model = _contact_model(contact_model, self.method, self._kicks, contacts is not None)
+        touching: Penalty | Impulses | None = None
+        if isinstance(model, ImpulseContacts):
             if dyn.system.prescribed:
                 raise ArgumentError(
                     f"moreau does not follow prescribed motions, and {dyn.system.owner} has some.",
                     expected=f"method {', '.join(name for name in IN_LOOPS if name != 'moreau')}",
                 )
-            touching = Impulses(dyn, contacts, stops, sweeps=sweeps)
+            touching = Impulses(dyn, contacts, stops, model)
         elif self._kicks:
-            touching = Penalty(dyn, contacts, stops, depth=depth, stiffness=stiffness)
+            touching = Penalty(dyn, contacts, stops, model)
         self.formula = StepFormula(dyn, method, self.law, cost, saturate, touching)
-        self.march: March = self.formula.march()
+        self.march: Scan = self.formula.march()
 
     def __repr__(self) -> str:
         law = f", law '{self.law.name}'" if self.law else ""
@@ -118,25 +126,24 @@ class Rollout:
         steps: int = 1000,
         dt: float = 1e-3,
         *,
-        every: int = 1,
         parameters: Any = None,
         wrenches: Mapping[str, Any] | None = None,
         prescribed: Mapping[str, Any] | None = None,
         start: float = 0.0,
         project: bool = False,
-        energy: bool = False,
+        output: Output = Output(),  # noqa: B008 - frozen
         threads: int | None = None,
-        dtype: Any = float,
         progress: bool | None = None,
         check: bool = True,
     ) -> Records:
         """The motions of all members; see `rollout`."""
-        kind = kind_of(dtype)
+        if not isinstance(output, Output):
+            raise ArgumentError(f"output is {output!r}.", expected="Output(every=..., energy=..., dtype=...)")
         arrays = {"parameters": parameters, "wrenches": wrenches, "prescribed": prescribed}
-        task = task_of(self, q0, v0, torque, steps, dt, every, start=start, project=project, **arrays)
+        task = task_of(self, q0, v0, torque, steps, dt, output.every, start=start, project=project, **arrays)
         if check:
             self._check_step(task)
-        run = Results(self, task.as_kind(kind), energy)
+        run = Results(self, task.as_kind(kind_of(output.dtype)), output.energy)
         try:
             with Bar("rollout", steps * dt, "s", enabled=progress) as bar:
                 run.march(threads, bar)
@@ -156,11 +163,17 @@ class Rollout:
         steps: int = 1000,
         dt: float = 1e-3,
         *,
+        parameters: Any = None,
+        wrenches: Mapping[str, Any] | None = None,
+        prescribed: Mapping[str, Any] | None = None,
+        start: float = 0.0,
+        project: bool = False,
         threads: int | None = None,
-        **arrays: Any,
     ) -> CostGradient:
         """The cost and its gradient by all torques, by q0, v0 and parameters, backwards; arrays are those of a call."""
-        return gradient_of(self, task_of(self, q0, v0, torque, steps, dt, **arrays), threads)
+        arrays = {"parameters": parameters, "wrenches": wrenches, "prescribed": prescribed}
+        task = task_of(self, q0, v0, torque, steps, dt, start=start, project=project, **arrays)
+        return gradient_of(self, task, threads)
 
     def change(
         self,
@@ -171,22 +184,28 @@ class Rollout:
         dt: float = 1e-3,
         *,
         along: Mapping[str, Any],
+        parameters: Any = None,
+        wrenches: Mapping[str, Any] | None = None,
+        prescribed: Mapping[str, Any] | None = None,
+        start: float = 0.0,
+        project: bool = False,
         threads: int | None = None,
-        **arrays: Any,
     ) -> Change:
         """The end and its change along directions of q0 (as velocities), v0, torque, parameters; (members, ...) each.
 
         Directions have the shapes that the arrays themselves may have; those that are not named are zero.
         """
-        return change_of(self, task_of(self, q0, v0, torque, steps, dt, **arrays), along, threads)
+        arrays = {"parameters": parameters, "wrenches": wrenches, "prescribed": prescribed}
+        task = task_of(self, q0, v0, torque, steps, dt, start=start, project=project, **arrays)
+        return change_of(self, task, along, threads)
 
     @cached_property
-    def adjoint(self) -> March:
+    def adjoint(self) -> Scan:
         """The kernel of `gradient`."""
         return adjoint_march(self)
 
     @cached_property
-    def dual(self) -> March:
+    def dual(self) -> Scan:
         """The kernel of `change`."""
         return dual_march(self)
 
@@ -222,6 +241,123 @@ def _method(name: Any) -> str:
     return name
 
 
+def _contact_model(given: Any, method: str, kicks: bool, walls: bool) -> SpringContacts | ImpulseContacts:
+    """Return the contact model of a method; one that has no effect, or belongs to another method, is refused."""
+    own = ImpulseContacts if method == "moreau" else SpringContacts
+    if given is None:
+        return own()
+    if not isinstance(given, own):
+        what = type(given).__name__ if isinstance(given, SpringContacts | ImpulseContacts) else repr(given)
+        raise ArgumentError(
+            f"contact_model is {what}, which method '{method}' does not take.",
+            expected=f"{own.__name__}(...)",
+        )
+    if not kicks:
+        raise ArgumentError(
+            f"contact_model={own.__name__}(...) has no effect: there are no contacts, stops or dry friction."
+        )
+    if isinstance(given, SpringContacts) and given.stiffness is not None and not walls:
+        raise ArgumentError(
+            "stiffness of SpringContacts has no effect: it is that of walls, and there are no contacts.", hint="depth="
+        )
+    return given
+
+
 def _any(dyn: Dynamics) -> tuple[list[float], list[float]]:
     """Numbers for what the equations leave open."""
     return [0.0] * 10 * len(dyn.free_bodies), [0.0] * 3 * len(dyn.system.prescribed)
+
+
+def rollout(
+    dyn: Dynamics | System,
+    q0: Any = None,
+    v0: Any = None,
+    torque: Any = None,
+    steps: int = 1000,
+    dt: float = 1e-3,
+    *,
+    method: str = "rk4",
+    law: Any = None,
+    reference: Any = None,
+    cost: Callable | None = None,
+    final_cost: Callable | None = None,
+    saturate: bool = False,
+    contacts: Contact | Iterable[Contact] | None = None,
+    stops: float | Mapping[str, float] | None = None,
+    contact_model: SpringContacts | ImpulseContacts | None = None,
+    parameters: Any = None,
+    wrenches: Mapping[str, Any] | None = None,
+    prescribed: Mapping[str, Any] | None = None,
+    start: float = 0.0,
+    project: bool = False,
+    output: Output = Output(),  # noqa: B008 - frozen
+    threads: int | None = None,
+    progress: bool | None = None,
+    check: bool = True,
+    friction: bool | None = None,
+    rotors: bool | None = None,
+) -> Records:
+    """Many motions of one system, `steps` steps of `dt` seconds each, whole steps in machine code.
+
+    `dyn` is a robot or mechanism, which moves with the friction and rotors it was described with (`friction=False` and
+    `rotors=False` switch them off), or a `Dynamics`, which is used as it is. q0 (its start if None) and v0 (rest)
+    are (n,) for all members or (members, n); v0 of a constrained robot are its independent velocities, and its loops
+    are closed in q0, or by `project=True`.
+
+    What acts. `torque` is None, (nu,), (steps, nu), (members, nu) or (members, steps, nu), held through each step; two
+    axes are (steps, nu) if the first is as long as the steps, and (members, 1, nu) says the other. `law` is feedback
+    over traced scalars, compiled into the kernel, to which `torque` is added: a function of (t, q, v), evaluated in
+    every stage of a step; a `Feedback(function, memory, period)`, evaluated once per step or per period; or a design of
+    `ap.control` with a `reference`, or a regulator. `saturate=True` cuts torques
+    off at the limits of the actuators. `wrenches` gives for every frame of the Dynamics what `torque` is with 6 numbers
+    for nu. `parameters` are the inertial parameters of free bodies, (10 a body,) or (members, 10 a body). `prescribed`
+    gives motions as for `simulate`.
+
+    How. `method` is rk4 (order 4), euler (semi-implicit, order 1), midpoint (implicit, order 2, symmetric in time: no
+    drift of energy; six turns a step, see `schemes`), or moreau (order 2, contacts as impulses). `contacts` and `stops`
+    are those of `simulate`, and approximate, unlike there: springs with rk4, euler and midpoint, which also round dry
+    friction off; with moreau impulses, by a fixed number of sweeps. `contact_model` is a `SpringContacts` or an
+    `ImpulseContacts`.
+
+    What it costs. `cost(t, q, v, tau)`, traced, is summed up as Σ dt cost at the beginnings of steps; to this comes
+    `final_cost(q, v)` at the end. `records["cost"]` is the sum so far, `records.cost` all of it.
+
+    The records have q, v and tau at t = `start` and after every step; `Output(every=10, energy=True)` asks for every
+    tenth step and for the energy, `Output(dtype="float32")` for single precision. tau is what acted in the step before
+    a row (a continuous law's at its beginning); in the first row, in the first step. A member that starts with a number
+    that is not finite, or whose motion diverges, is NaN from there on; `records.finished` says which members are not.
+    `threads` is for this call what `ap.set_threads` is for all. A bar shows progress on a terminal; Ctrl-C raises
+    KeyboardInterrupt with the rows so far as its attribute `records`. With `check` (the default) a `StepWarning` says
+    if damping or contacts are too stiff for the step. For repeated calls make a `Rollout` once: it keeps the kernel.
+    """
+    plan = Rollout(
+        dyn,
+        method=method,
+        law=law,
+        reference=reference,
+        cost=cost,
+        final_cost=final_cost,
+        saturate=saturate,
+        contacts=contacts,
+        stops=stops,
+        contact_model=contact_model,
+        wrenches=wrenches,
+        friction=friction,
+        rotors=rotors,
+    )
+    return plan(
+        q0,
+        v0,
+        torque,
+        steps,
+        dt,
+        parameters=parameters,
+        wrenches=wrenches,
+        prescribed=prescribed,
+        start=start,
+        project=project,
+        output=output,
+        threads=threads,
+        progress=progress,
+        check=check,
+    )

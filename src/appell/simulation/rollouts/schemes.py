@@ -24,8 +24,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple, Protocol
 
 from appell.algebra.loops import Loops, Rows
-from appell.algebra.piecewise import largest, magnitude
-from appell.algebra.scalar import Scalar, Vector
+from appell.algebra.scalar import Scalar, Vector, largest, magnitude
 
 TURNS = 6  # of (2)
 STAGES = ((0.0, 0.5, 1.0), (0.5, 0.5, 2.0), (0.5, 1.0, 2.0), (1.0, 0.0, 1.0))  # time, way to the next stage, weight

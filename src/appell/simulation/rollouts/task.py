@@ -1,8 +1,16 @@
-"""What one call of a plan is to do: all arrays of its kernel, checked, with an axis of members and one of steps."""
+"""The arrays of one call of a rollout, checked before any work is done, with an axis of members and one of steps.
+
+    q0, v0        (n,) for all members, or (members, n)
+    torque        None, (nu,), (steps, nu), (members, nu), (members, steps, nu); so are wrenches, with 6 for nu
+    parameters    (10 per free body,), or (members, 10 per free body)
+
+Two axes are (steps, n) if the first is as long as the steps, even if there are as many members; (members, 1, n) says
+the other. A start, or a row of one member alone, that is not finite makes that member not a number, and no other.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -10,19 +18,13 @@ import numpy as np
 
 from appell.errors import ArgumentError, check_number
 from appell.formulate.constrained.assembling import assemble_loops
-from appell.model.constrained import ConstrainedRobot
-from appell.motion.assembly.rows import ConstraintRows
-from appell.simulation.constrained_states import MET
-from appell.simulation.prescribed import PrescribedMotions
-from appell.simulation.rollouts.arguments import (
-    common,
-    number_of_steps,
-    over_time,
-    per_member,
-    step_length,
-    unit_quaternions,
-    wrench_rows,
-)
+from appell.kinematics.assembly import ConstraintRows
+from appell.model.joints import unit_quaternion
+from appell.model.robot import ConstrainedRobot
+from appell.model.system import System
+from appell.simulation.inputs import PrescribedMotions
+from appell.simulation.options import number_of_steps, step_length
+from appell.simulation.states import MET
 
 if TYPE_CHECKING:
     from appell.simulation.rollouts.plan import Rollout
@@ -154,7 +156,7 @@ def closed_starts(plan: Rollout, q: np.ndarray, prescribed: np.ndarray, project:
         raise ArgumentError(
             f"q0 of member {wrong[0]} of {system.owner} leaves constraint '{name}' open by {size:.4g} {unit}.",
             expected="configurations in which all loops are closed",
-            hint="project=True, or ap.motion.assemble(robot, q0)",
+            hint="project=True, or ap.kinematics.assemble(robot, q0)",
         )
     q = q.copy()
     for k in wrong:
@@ -167,3 +169,89 @@ def _cast(array: np.ndarray, kind: np.dtype) -> np.ndarray:
     if array.ndim > 1 and array.strides[1] == 0 and array.shape[1] > 1:
         return np.broadcast_to(array[:, :1].astype(kind), array.shape)
     return array.astype(kind, copy=False)
+
+
+def per_member(what: str, given: Any, size: int, owner: str) -> np.ndarray:
+    """(1 or members, size)."""
+    found = _numbers(what, given, f"({size},) or (members, {size}) for {owner}")
+    if found.ndim not in (1, 2) or found.shape[-1] != size:
+        raise ArgumentError(f"{what} has shape {found.shape}.", expected=f"({size},) or (members, {size}) for {owner}")
+    if found.ndim == 1 and not np.isfinite(found).all():
+        raise ArgumentError(
+            f"{what} holds a value that is not finite: {found}.", expected="finite numbers, as all members have them"
+        )
+    return found.reshape(-1, size)
+
+
+def over_time(what: str, given: Any, names: Sequence[str], steps: int, owner: str) -> np.ndarray:
+    """(1 or members, 1 or steps, size)."""
+    size = len(names)
+    shapes = ", ".join(f"({lead}{size})" for lead in ("", f"{steps}, ", "members, ", f"members, {steps}, "))
+    expected = f"None, or an array {shapes} for {owner}: {', '.join(names)}"
+    if given is None:
+        return np.zeros((1, 1, size))
+    found = _numbers(what, given, expected)
+    if not 1 <= found.ndim <= 3 or found.shape[-1] != size:
+        raise ArgumentError(f"{what} has shape {found.shape}.", expected=expected)
+    if found.ndim == 2:
+        found = found[None] if len(found) == steps else found[:, None]
+    found = found.reshape(-1, *found.shape[-2:]) if found.ndim == 3 else found.reshape(1, 1, size)
+    if found.shape[1] not in (1, steps):
+        raise ArgumentError(f"{what} has {found.shape[1]} steps, and the rollout {steps}.", expected=expected)
+    if len(found) == 1 and not np.isfinite(found).all():
+        bad = np.argwhere(~np.isfinite(found))[0]
+        raise ArgumentError(
+            f"{what} of '{names[bad[2]]}' is not finite{f' in step {bad[1]}' if found.shape[1] > 1 else ''}.",
+            expected="finite numbers, as all members have them",
+        )
+    return found
+
+
+def common(arrays: Mapping[str, np.ndarray]) -> int:
+    """The number of members that all arrays agree on; each is for one of them, or for all."""
+    counts = {name: len(array) for name, array in arrays.items() if len(array) != 1}
+    if len(set(counts.values())) > 1:
+        told = ", ".join(f"{name} has {count}" for name, count in counts.items())
+        raise ArgumentError(f"the arrays differ in their number of members: {told}.", expected="one number, or 1")
+    return next(iter(counts.values()), 1)
+
+
+def unit_quaternions(system: System, q: np.ndarray) -> np.ndarray:
+    """Configurations with quaternions of unit length; what has no direction becomes not a number."""
+    q = q.copy()
+    for span in system.quaternions:
+        with np.errstate(invalid="ignore", divide="ignore"):
+            q[:, span] = unit_quaternion(q[:, span])
+    return q
+
+
+def wrench_rows(
+    dyn_wrenches: Sequence[str], given: Mapping[str, Any] | None, steps: int, owner: str
+) -> np.ndarray | None:
+    """Six numbers for every frame of the Dynamics, (1 or members, 1 or steps, 6 frames); None if there are none."""
+    told = {} if given is None else given
+    if not isinstance(told, Mapping) or {*told} != {*dyn_wrenches}:
+        listed = ", ".join(dyn_wrenches) or "none"
+        raise ArgumentError(
+            f"wrenches are given on {', '.join(map(str, told)) or 'nothing'}.",
+            expected=f"a mapping with the frames of the Dynamics of {owner}: {listed}",
+            hint=f"Dynamics(robot, wrenches={[*told]!r})" if told else "wrenches={frame: six numbers (force, moment)}",
+        )
+    if not dyn_wrenches:
+        return None
+    rows = [
+        over_time(f"the wrench on {name}", told[name], ("fx", "fy", "fz", "mx", "my", "mz"), steps, owner)
+        for name in dyn_wrenches
+    ]
+    shape = np.broadcast_shapes(*(row.shape for row in rows))
+    return np.concatenate([np.broadcast_to(row, shape) for row in rows], axis=2)
+
+
+def _numbers(what: str, given: Any, expected: str) -> np.ndarray:
+    try:
+        found = np.asarray(given, float)
+    except (TypeError, ValueError):
+        raise ArgumentError(f"{what} is no array of numbers.", expected=expected) from None
+    if 0 in found.shape[:-1]:
+        raise ArgumentError(f"{what} has shape {found.shape}: there are no members.", expected=expected)
+    return found

@@ -13,7 +13,7 @@ from types import CodeType, TracebackType
 from typing import Any
 
 from appell.algebra.scalar import Scalar, is_number, plain
-from appell.compile.trace import Traced, flatten
+from appell.compile.tape.trace import Traced, flatten
 from appell.errors import AppellError, TraceError
 
 HOUSE = str(Path(__file__).parents[2])

@@ -8,9 +8,8 @@ from scipy.integrate import solve_ivp
 
 import appell as ap
 from appell.errors import ArgumentError
-from appell.simulation.contact import Contacts
-from appell.simulation.rollouts.contacts.bounce import LEAST, damping_ratio, restitution
-from appell.simulation.rollouts.contacts.penalty import Penalty
+from appell.simulation.contact.contact import Contacts
+from appell.simulation.rollouts.contacts.penalty import LEAST, Penalty, damping_ratio, restitution
 from contact_marches import travel, with_penalty
 from free_bodies import box, free_body
 
@@ -58,7 +57,7 @@ def test_a_body_on_one_point_sinks_by_the_depth_that_was_asked_for():
     robot = free_body([(0, 0, 0)])
     dyn = ap.Dynamics(robot)
     for depth in (1e-3, 1e-4):
-        penalty = Penalty(dyn, ap.Contact(["c0"], FLOOR, 0.0), depth=depth)
+        penalty = Penalty(dyn, ap.Contact(["c0"], FLOOR, 0.0), model=ap.simulation.SpringContacts(depth=depth))
         q, v = travel(with_penalty(dyn, penalty), at_height(robot, 0.0), np.zeros(6), 0.1 / penalty.fastest, 4000)
         assert q[-1, 2] == pytest.approx(-depth, rel=1e-9)
         assert abs(v[-1, 2]) < 1e-12
@@ -134,12 +133,13 @@ def test_a_body_stays_within_any_wall(surface):
 
 @pytest.mark.parametrize("options", [{"depth": 0.0}, {"depth": "deep"}, {"stiffness": -1.0}, {"depth": float("inf")}])
 def test_depth_and_stiffness_are_positive_numbers(options):
-    robot = free_body([(0, 0, 0)])
-    with pytest.raises(ArgumentError, match="of a penalty is"):
-        Penalty(ap.Dynamics(robot), ap.Contact("all", FLOOR), **options)
+    with pytest.raises(ArgumentError, match="of SpringContacts is"):
+        ap.simulation.SpringContacts(**options)
 
 
 def test_a_stiffness_of_ones_own_takes_the_place_of_that_by_depth():
     robot = free_body([(0, 0, 0)])
-    penalty = Penalty(ap.Dynamics(robot), ap.Contact(["c0"], FLOOR), stiffness=400.0)
+    penalty = Penalty(
+        ap.Dynamics(robot), ap.Contact(["c0"], FLOOR), model=ap.simulation.SpringContacts(stiffness=400.0)
+    )
     assert penalty.fastest == pytest.approx(20.0)

@@ -10,7 +10,7 @@ import pytest
 
 import appell as ap
 from appell.errors import ArgumentError
-from appell.simulation.contact import Contacts
+from appell.simulation.contact.contact import Contacts
 from appell.simulation.rollouts.contacts.impulses import Impulses
 from contact_marches import travel, with_impulses
 from free_bodies import box, free_body
@@ -92,7 +92,7 @@ def test_a_wall_that_comes_later_stops_what_falls_then():
     assert v[590, 2] == 0.0
     assert q[-1, 2] == pytest.approx(-0.5 * G * 0.4**2, rel=5e-3)
     with pytest.raises(ArgumentError, match="time is not given"):
-        Impulses(ap.Dynamics(POINT), ap.Contact("all", FLOOR, during=(0, 1))).facings.at(None, [], [])
+        Impulses(ap.Dynamics(POINT), ap.Contact("all", FLOOR, during=(0, 1))).walls.at(None, [], [])
 
 
 @pytest.mark.parametrize(("force", "moves"), [(2.9, False), (3.1, True)])
@@ -162,5 +162,5 @@ def test_a_mimic_joint_has_stops_of_its_own():
 
 @pytest.mark.parametrize("sweeps", [0, 2.5, True, "many"])
 def test_sweeps_are_a_whole_number(sweeps):
-    with pytest.raises(ArgumentError, match="sweeps="):
-        Impulses(ap.Dynamics(POINT), ap.Contact("all", FLOOR), sweeps=sweeps)
+    with pytest.raises(ArgumentError, match="sweeps of ImpulseContacts is"):
+        ap.simulation.ImpulseContacts(sweeps=sweeps)

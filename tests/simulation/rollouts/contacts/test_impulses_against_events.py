@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import appell as ap
-from appell.simulation.contact import Contacts
+from appell.simulation.contact.contact import Contacts
 from appell.simulation.rollouts.contacts.impulses import Impulses
 from contact_marches import travel, with_impulses
 from robots import example_urdfs
@@ -17,7 +17,7 @@ TREE = ap.Dynamics(ap.load("tree10"))
 
 @pytest.fixture(scope="module")
 def exact():
-    return ap.simulate(TREE, until=0.45, contacts=WALL, rtol=1e-11, atol=1e-12)
+    return ap.simulate(TREE, until=0.45, contacts=WALL, solver=ap.Solver(rtol=1e-11, atol=1e-12))
 
 
 def test_impact_times_impulses_and_velocities_converge_with_the_step(exact):

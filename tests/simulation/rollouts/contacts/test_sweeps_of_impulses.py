@@ -7,9 +7,8 @@ import pytest
 
 from appell.algebra.loops import UNROLLED
 from appell.compile.function import Function
-from appell.simulation.blocks import PUSH, Block, solve_blocks
-from appell.simulation.rollouts.contacts.gauss_seidel import swept
-from appell.simulation.rollouts.contacts.impulse_laws import Box, Cone, Range
+from appell.simulation.contact.blocks import PUSH, Block, solve_blocks
+from appell.simulation.rollouts.contacts.impulse_laws import Box, Cone, Range, swept
 
 
 def problem(rng, sizes):

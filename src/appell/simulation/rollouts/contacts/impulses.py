@@ -3,13 +3,13 @@
 A step of length h leads free of walls, stops and dry friction from v to v°. At a configuration q on the way, all that
 touches within the step acts by one set of impulses f along the rows B of normals, tangents, stops and dry drives:
 
-    v⁺ = v° + M⁻¹Bᵀf          f and u = B v⁺ obey the laws of `obeying`: ranges, cones, boxes                     (1)
+    v⁺ = v° + M⁻¹Bᵀf          f and u = B v⁺ obey `impulse_laws`: ranges, cones, boxes                            (1)
     M = LᵀDL                  y = L⁻ᵀBᵀ,  A = B M⁻¹Bᵀ = yᵀD⁻¹y                                                   (2)
 
-These are the equations of `simulation.time_stepping`. Unlike that, and unlike `simulate`, this is approximate, and
+These are the equations of `contact.time_stepping`. Unlike that, and unlike `simulate`, this is approximate, and
 nothing tells when it is badly so:
 
-  - The sweeps (`gauss_seidel`) stop before (1) is solved to the end. Many points on one body need more of them.
+  - The sweeps (`impulse_laws.swept`) stop before (1) is solved to the end. Many points on one body need more of them.
   - Impacts and changes of contact are moved by up to a step: first order in h, however good the free motion is.
   - Newton's law with e > 0 may make energy (Kane's paradox). With f₀ of walls that do not bounce, by half of the
     sweeps, and f of those that do, by the others from there on, f₀ + p (f - f₀) is taken; p ≤ 1 is the largest part
@@ -22,23 +22,31 @@ What ends inside a wall all the same is led back without giving it speed, by pus
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
-from appell.algebra.piecewise import positive
-from appell.algebra.scalar import Scalar, Vector, dot, select, sqrt
+from appell.algebra.scalar import Scalar, Vector, dot, positive, select, sqrt
 from appell.algebra.solve import LDL
 from appell.dynamics import Dynamics
-from appell.errors import ArgumentError
 from appell.formulate.equations import Equations
-from appell.simulation.contact import Contact
-from appell.simulation.rollouts.contacts.facing import Facings
-from appell.simulation.rollouts.contacts.gauss_seidel import swept
-from appell.simulation.rollouts.contacts.impulse_laws import TINY, Matrix
-from appell.simulation.rollouts.contacts.obeying import Obeying, Stretch, of_drives, of_stops, of_walls
+from appell.simulation.contact.contact import Contact
+from appell.simulation.options import ImpulseContacts
+from appell.simulation.rollouts.contacts.impulse_laws import (
+    TINY,
+    LawRows,
+    Matrix,
+    Stretch,
+    of_drives,
+    of_stops,
+    of_walls,
+    swept,
+)
+from appell.simulation.rollouts.contacts.point_wall import PointWallPairs
 
-SWEEPS = 20
 SWEEPS_BACK = 5  # of (3): what they leave is led back in later steps
+Kept = Callable[[Vector], list[Scalar]]  # a configuration that is nearly one of the system's -> one that is
+Accelerated = Callable[[Vector, Vector], list[Scalar]]  # (q, v) -> a, without the friction that is among the impulses
+Power = Callable[[Vector, Vector], Scalar]  # (q, v) -> of the inputs, W
 
 
 @dataclass(frozen=True)
@@ -63,13 +71,10 @@ class Impulses:
         dyn: Dynamics,
         contacts: Contact | Iterable[Contact] | None = None,
         stops: float | Mapping[str, float] | None = None,
-        *,
-        sweeps: int = SWEEPS,
+        model: ImpulseContacts = ImpulseContacts(),  # noqa: B008 - frozen
     ):
-        if isinstance(sweeps, bool) or not isinstance(sweeps, int) or sweeps < 1:
-            raise ArgumentError(f"impulses have sweeps={sweeps!r}.", expected="a whole number from 1")
-        self.facings, self.sweeps = Facings(dyn, contacts, stops), sweeps
-        self.bounces = bool(self.facings.known.restitution.any())
+        self.walls, self.sweeps = PointWallPairs(dyn, contacts, stops), model.sweeps
+        self.bounces = bool(self.walls.known.restitution.any())
 
     def directions(self, equations: Equations) -> list[float]:
         """What the free motion takes for the directions of dry drives: none, as their friction is among impulses."""
@@ -106,7 +111,7 @@ class Impulses:
         back: bool = True,
     ) -> Kick:
         """(1), and (3) unless it is not asked for."""
-        known, stretch = self.facings, Stretch(v, free, dt, dt if span is None else span)
+        known, stretch = self.walls, Stretch(v, free, dt, dt if span is None else span)
         pairs = known.at(equations, q, v, t) if known.pairs else []
         walls = of_walls(pairs, known.restitution, known.friction, stretch)
         stops = of_stops(known.known.stops, known.known.restitution.tolist()[len(walls) :], q, stretch)
@@ -130,7 +135,7 @@ class Impulses:
 class _Solver:
     """(1) to (3) at one configuration."""
 
-    def __init__(self, equations: Equations, q: Vector, obeying: Sequence[Obeying], sweeps: int):
+    def __init__(self, equations: Equations, q: Vector, obeying: Sequence[LawRows], sweeps: int):
         self.obeying, self.sweeps, self.loops = obeying, sweeps, equations.loops
         self.M = equations.mass_matrix(q)
         self.factor = LDL.of(self.M)
@@ -187,3 +192,65 @@ def _fair(gain: Scalar, slope: Scalar, curvature: Scalar) -> Scalar:
     root = sqrt(positive(slope * slope + 2.0 * curvature * most) + TINY)
     part = select(slope, 2.0 * most / (slope + root + TINY), (root - slope) / (curvature + TINY))
     return select(gain + slope + 0.5 * curvature, select(1.0 - part, part, 1.0), 1.0)
+
+
+def moreau_step(
+    equations: Equations,
+    impulses: Impulses,
+    q: Vector,
+    v: Vector,
+    h: Scalar,
+    acceleration: Accelerated,
+    power: Power,
+    kept: Kept,
+    t: Scalar | None = None,
+) -> tuple[list[Scalar], Kick]:
+    """(1) to (4): the configuration after the step, and what the impulses did, with v⁺ among it.
+
+    A step with impulses: half a step of the way, all that acts, the other half (Moreau 1988, Jean 1999).
+
+        qₘ = q + ½h N(q) v        v° = v + h a(qₘ, v + ½h a(q, v))           the midpoint rule, free of contacts     (1)
+        v' = v° + M⁻¹Bᵀf          at qₘ, by `impulses` with s = ½h                                                   (2)
+        q⁺ = q + N(qₘ) (½h (v + v') + δ)                                                                             (3)
+        v⁺ = c v'                 c ≤ 1 so that E(q⁺, v⁺) ≤ E(q, v) + h P(qₘ, ½(v + v'))                             (4)
+
+    E is the energy and P the power of all inputs. Without contacts this is of second order. In a step with impulses (1)
+    to (3) may make energy of the order of h, as the forces of (1) know nothing of the velocities after them, and of h³
+    in any other; (4) takes it away again, and keeps the signs of all laws: no motion without inputs ever gains energy.
+    If the way back δ costs more than there is, it waits for a later step. A point that bounces without loss leaves as
+    fast as it came, and one at rest stays where it is. Simulation by events it is not: see `impulses` for what is
+    approximate.
+    """
+    middle = kept(_along(q, equations.rate(q, v), 0.5 * h))
+    free = _along(v, acceleration(middle, _along(v, acceleration(q, v), 0.5 * h)), h)
+    now = None if t is None else t + 0.5 * h
+    kick = impulses.kick(equations, middle, v, free, h, span=0.5 * h, t=now)
+    mean = [0.5 * (x + y) for x, y in zip(v, kick.v, strict=True)]
+    straight = kept(_along(q, equations.rate(middle, mean), h))
+    back = kept(_along(q, equations.rate(middle, _along(kick.back, mean, h)), 1.0))
+    allowed = _energy(equations, q, v)[1] + h * power(middle, mean)
+    (kinetic, energy), without = _energy(equations, back, kick.v), _energy(equations, straight, kick.v)
+    waits = energy - allowed - kinetic
+    end = [select(waits, x, y) for x, y in zip(straight, back, strict=True)]
+    kinetic, energy = (select(waits, x, y) for x, y in zip(without, (kinetic, energy), strict=True))
+    c = sqrt(positive(1.0 - positive(energy - allowed) / (kinetic + TINY)) + TINY)
+    return end, replace(kick, v=[c * x for x in kick.v])
+
+
+def input_power(equations: Equations, q: Vector, v: Vector, tau: Vector) -> Scalar:
+    """The power of forces at the actuators, less what their offsets take."""
+    power = dot(tau, equations.actuator_rates(q, v))
+    if equations.friction:
+        offsets = [drive.actuator.offset for drive in equations.drives]
+        power = power - dot(offsets, equations.drive_rates(q, v))
+    return power
+
+
+def _along(x: Vector, y: Vector, k: Scalar) -> list[Scalar]:
+    return [a + k * b for a, b in zip(x, y, strict=True)]
+
+
+def _energy(equations: Equations, q: Vector, v: Vector) -> tuple[Scalar, Scalar]:
+    """Kinetic energy, and all of it."""
+    kinetic = equations.kinetic_energy(q, v)
+    return kinetic, kinetic + equations.potential_energy(q)

@@ -5,9 +5,9 @@
     k = m g₀ / depth          c = 2ζ √(k m')                                                                     (3)
 
 One point alone would sink by `depth` into its wall under the weight of the whole robot, m g₀, g₀ = 9.81 m/s². m' is the
-mass that is felt at the point (`felt`). ζ belongs to the contact's restitution (`bounce`): a mass m' keeps it, a larger
-one keeps more; restitutions below exp(-2) are taken as that. A stop is (1) and (3) with the inertia felt at its joint
-for both masses. Dry friction of joints is (2) with F(θ̇) for μ fₙ.
+effective mass at the point (`EffectiveMasses`). ζ belongs to the contact's restitution (`restitution`): a mass m' keeps
+it, a larger one keeps more; restitutions below exp(-2) are taken as that. A stop is (1) and (3) with the effective
+inertia at its joint for both masses. Dry friction of joints is (2) with F(θ̇) for μ fₙ.
 
 What is approximate: points are inside their walls by about depth, or by u/ω after an impact at speed u, ω = √(k/m'). A
 point that should stick creeps, at about f_t/g. Everything is stiff: a step of an explicit method must be well below
@@ -16,30 +16,33 @@ point that should stick creeps, at about f_t/g. Everything is stiff: a step of a
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import math
+from collections.abc import Iterable, Mapping, Sequence
 
-from appell.algebra.piecewise import positive
-from appell.algebra.scalar import Scalar, Vector, dot, select, sqrt
+import numpy as np
+from scipy.optimize import brentq
+
+from appell.algebra.scalar import Scalar, Vector, dot, positive, select, sqrt
 from appell.algebra.vector import Vec3
 from appell.dynamics import Dynamics
-from appell.errors import check_number
-from appell.formulate.body_equations import Wrenches
-from appell.formulate.equations import Equations
-from appell.simulation.contact import Contact
-from appell.simulation.rollouts.contacts.bounce import damping_ratio
-from appell.simulation.rollouts.contacts.facing import Facing, Facings
-from appell.simulation.rollouts.contacts.felt import Felt
+from appell.formulate.equations import Equations, Wrenches
+from appell.model.frame import Frame
+from appell.simulation.contact.contact import Contact
+from appell.simulation.options import SpringContacts
 from appell.simulation.rollouts.contacts.impulse_laws import TINY
+from appell.simulation.rollouts.contacts.point_wall import PointWall, PointWallPairs
 
 STANDARD_GRAVITY = 9.81  # m/s²
-DEPTH = 1e-3  # m
+LEAST = math.exp(-2.0)  # the restitution at critical damping
+SAMPLES = 8
+STILL = 1e-9  # of the largest
 
 
 class Penalty:
     """Contacts, stops and dry friction of a system's catalogue, as forces along its coordinates.
 
-    `contacts` and `stops` are those of `simulate`; dry friction counts if `dyn` counts friction. A `stiffness` in N/m
-    takes the place of (3)'s for walls.
+    `contacts` and `stops` are those of `simulate`; dry friction counts if `dyn` counts friction. The
+    `stiffness` of the model takes the place of (3)'s for walls.
     """
 
     def __init__(
@@ -47,21 +50,16 @@ class Penalty:
         dyn: Dynamics,
         contacts: Contact | Iterable[Contact] | None = None,
         stops: float | Mapping[str, float] | None = None,
-        *,
-        depth: float = DEPTH,
-        stiffness: float | None = None,
+        model: SpringContacts = SpringContacts(),  # noqa: B008 - frozen
     ):
-        check_number("the depth of a penalty", depth, least=0.0, above=True)
-        if stiffness is not None:
-            check_number("the stiffness of a penalty", stiffness, least=0.0, above=True)
-        self.facings = Facings(dyn, contacts, stops)
-        known, softness = self.facings.known, STANDARD_GRAVITY / depth
-        felt = Felt(dyn, known.frames, [stop.velocity for stop in known.stops])
-        self.points = [felt.points[p] for p, _ in self.facings.pairs]
-        self.joints = [mass / stop.scale**2 for mass, stop in zip(felt.velocities, known.stops, strict=True)]
-        self.drives = felt.drives
+        self.walls = PointWallPairs(dyn, contacts, stops)
+        known, softness = self.walls.known, STANDARD_GRAVITY / model.depth
+        masses = EffectiveMasses(dyn, known.frames, [stop.velocity for stop in known.stops])
+        self.points = [masses.points[p] for p, _ in self.walls.pairs]
+        self.joints = [mass / stop.scale**2 for mass, stop in zip(masses.velocities, known.stops, strict=True)]
+        self.drives = masses.drives
         self.softness = softness
-        self.stiffness = dyn.system.mass * softness if stiffness is None else float(stiffness)
+        self.stiffness = dyn.system.mass * softness if model.stiffness is None else float(model.stiffness)
         ratios = [damping_ratio(e) for e in known.restitution]
         self.ratios, self.stop_ratios = ratios[: len(self.points)], ratios[len(self.points) :]
 
@@ -93,13 +91,13 @@ class Penalty:
         """Along the coordinates; `t` is needed if walls come and go."""
         total: list[Scalar] = [0.0] * len(v)
         if self.points:
-            for k, facing in enumerate(self.facings.at(equations, q, v, t)):
-                force = self._push(k, facing)
+            for k, pair in enumerate(self.walls.at(equations, q, v, t)):
+                force = self._push(k, pair)
                 total = [
                     x + Vec3.of(column).dot(force)
-                    for x, column in zip(total, zip(*facing.point.J, strict=True), strict=True)
+                    for x, column in zip(total, zip(*pair.point.J, strict=True), strict=True)
                 ]
-        for stop, inertia, ratio in zip(self.facings.known.stops, self.joints, self.stop_ratios, strict=True):
+        for stop, inertia, ratio in zip(self.walls.known.stops, self.joints, self.stop_ratios, strict=True):
             row = stop.row(len(v))
             spring, damper = inertia * self.softness, 2.0 * ratio * inertia * self.softness**0.5
             push = _pressed(stop.gap(q), dot(row, v), spring, damper)
@@ -109,11 +107,11 @@ class Penalty:
             total = [x + y for x, y in zip(total, rubbed, strict=True)]
         return total
 
-    def _push(self, k: int, facing: Facing) -> Vec3:
+    def _push(self, k: int, pair: PointWall) -> Vec3:
         """(1) and (2) at a point."""
-        n, velocity, mu = facing.wall.normal, facing.point.velocity, self.facings.friction[k]
+        n, velocity, mu = pair.wall.normal, pair.point.velocity, self.walls.friction[k]
         speed, grip = n.dot(velocity), 2.0 * (self.stiffness * self.points[k]) ** 0.5
-        normal = _pressed(facing.distance, speed, self.stiffness, self.ratios[k] * grip)
+        normal = _pressed(pair.distance, speed, self.stiffness, self.ratios[k] * grip)
         if mu == 0.0:
             return normal * n
         across = velocity - speed * n
@@ -139,3 +137,63 @@ def _pressed(distance: Scalar, speed: Scalar, k: float, c: float) -> Scalar:
 def _rubbed(square: Scalar, bound: Scalar, grip: float) -> Scalar:
     """What velocities of this square are multiplied with in (2)."""
     return -grip * bound / sqrt(bound * bound + grip * grip * square + TINY)
+
+
+def restitution(damping_ratio: float) -> float:
+    """e of (2), for ζ from 0 to 1.
+
+    How much of its speed a mass keeps that meets a spring with a damper.
+
+        m ẍ = -(k x + c ẋ)          ζ = c / 2√(k m),  x(0) = 0, until it would pull: k x + c ẋ = 0                   (1)
+        e = exp(-2ζ arccos ζ / √(1 - ζ²))                                                                            (2)
+
+    With ζ = cos φ the motion is x ~ exp(-ζωt) sin(ωt sin φ), and (1) ends at ωt sin φ = 2φ, where ẋ = -ẋ(0) exp(-ζωt).
+    At critical damping, ζ = 1, e is exp(-2); a damper that takes more would be stiffer than the spring.
+    """
+    if damping_ratio >= 1.0:
+        return LEAST
+    return math.exp(-2.0 * damping_ratio * math.acos(damping_ratio) / math.sqrt(1.0 - damping_ratio**2))
+
+
+def damping_ratio(e: float) -> float:
+    """ζ of a restitution; critical damping for all that are less than it has."""
+    if e <= LEAST:
+        return 1.0
+    return float(brentq(lambda zeta: restitution(zeta) - e, 0.0, 1.0, xtol=1e-15)) if e < 1.0 else 0.0
+
+
+class EffectiveMasses:
+    """Masses at points, velocities and drives of a catalogue, kg or kg m².
+
+    The effective mass where something touches: how hard a unit impulse makes it go, at a few configurations.
+
+        1/m' = mean of  trace(J M⁻¹ Jᵀ) / rank        at a point,  (M⁻¹)ⱼⱼ at a velocity,  D M⁻¹ Dᵀ at a drive       (1)
+
+    A point that moves in a plane has rank 2. The configurations are the system's start and random ones, always the
+    same.
+    """
+
+    def __init__(self, dyn: Dynamics, frames: Sequence[Frame], velocities: Sequence[int]):
+        equations, rng = dyn.equations, np.random.default_rng(0)
+        found: list[tuple[list[float], list[float], list[float]]] = []
+        for k in range(SAMPLES):
+            q = dyn.system.random_configuration(rng, within_limits=True) if k else np.array(dyn.system.start)
+            inverse = np.array(equations.inverse_mass_matrix(q.tolist()), float)
+            motions = equations.point_motions(frames, q.tolist(), [0.0] * dyn.system.nv) if frames else []
+            drives = np.array(equations.drive_jacobian(q.tolist()), float).reshape(-1, dyn.system.nv)
+            found.append(
+                (
+                    [_softness(np.array(motion.J, float), inverse) for motion in motions],
+                    [float(inverse[j, j]) for j in velocities],
+                    [float(row @ inverse @ row) for row in drives],
+                )
+            )
+        self.points, self.velocities, self.drives = (
+            [1.0 / float(np.mean(each)) for each in zip(*kind, strict=True)] for kind in zip(*found, strict=True)
+        )
+
+
+def _softness(J: np.ndarray, inverse: np.ndarray) -> float:
+    """trace / rank of (1)."""
+    sizes = np.linalg.eigvalsh(J @ inverse @ J.T)
+    return float(sizes.sum() / max(1, (sizes > STILL * sizes.max()).sum()))

@@ -1,0 +1,44 @@
+"""One control step of the PUMA: signals in, torques and converter codes out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from appell_lab.bench.aims import aim
+from appell_lab.bench.clock import Contestant, compete
+from appell_lab.bench.figure import Figure
+
+TITLES = {
+    "compiled": "control step, compiled part",
+    "step": "control step, arrays filled and read",
+    "tick": "whole tick of the loop, no log",
+}
+
+
+def measure(turns: int, tick: Callable[[], object]) -> list[Figure]:
+    """Median times of the compiled part, of a step from Python, and of a tick with all its supervision."""
+    from appell_lab.bench.control_exercise import puma_exercise
+
+    exercise = puma_exercise()
+    timings = compete(
+        {
+            "compiled": Contestant("f()", {"f": exercise.compiled}),
+            "step": Contestant(exercise.STATEMENT, exercise.names),
+            "tick": Contestant("tick()", {"tick": exercise.loop.tick}),
+        },
+        turns,
+        tick,
+    )
+    return [
+        Figure(
+            "control",
+            "puma",
+            name,
+            title,
+            timings[name].median,
+            "s",
+            aim("control", "puma", name),
+            details={"best": timings[name].best},
+        )
+        for name, title in TITLES.items()
+    ]

@@ -1,0 +1,92 @@
+"""One control step, set up so that it can be timed: signals in, torques and codes out, as a loop does it."""
+
+from __future__ import annotations
+
+import statistics
+from dataclasses import dataclass
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from appell.describe.load import load
+from appell.hardware.cabinet.hardware import Mute
+from appell.hardware.cabinet.simulated import SimulatedCabinet
+from appell.hardware.clock import VirtualClock
+from appell.hardware.loop.control_loop import Loop
+from appell.hardware.loop.reference import Reference
+from appell.hardware.loop.servo import Servo
+from appell.hardware.loop.task import standard_plant, standard_servo
+
+
+class Still(Mute):
+    """Hardware that always gives the same reading: a tick on it is all loop and no cabinet."""
+
+    def __init__(self, servo: Servo, clock: VirtualClock, reading: np.ndarray):
+        self.wiring, self._clock, self._reading = servo.wiring, clock, reading
+        self.codes = np.zeros(servo.wiring.n)
+
+    def read(self, into: np.ndarray) -> bool:
+        into[:] = self._reading
+        into[0] = self._clock.time
+        return True
+
+    def write(self, codes: np.ndarray) -> None:
+        self.codes[:] = codes
+
+
+@dataclass(frozen=True)
+class Exercise:
+    """Three things to time: the compiled step, the same with its arrays filled and read, and a whole tick of a loop."""
+
+    compiled: Any
+    names: dict[str, Any]
+    loop: Loop
+
+    STATEMENT = (
+        "f.signals[:] = signals; f.reference[:] = reference; f.memory[:] = f.memory_next; f(); "
+        "tau[:] = f.memory_next[place]; codes[:] = f.codes"
+    )
+
+    def step(self) -> None:
+        """`STATEMENT`, as a function: what a user's own loop would do."""
+        f, names = self.compiled, self.names
+        f.signals[:] = names["signals"]
+        f.reference[:] = names["reference"]
+        f.memory[:] = f.memory_next
+        f()
+        names["tau"][:] = f.memory_next[names["place"]]
+        names["codes"][:] = f.codes
+
+
+def puma_exercise() -> Exercise:
+    """The PUMA under tracking control with integral action, running."""
+    robot = load("puma")
+    servo, clock = standard_servo(robot), VirtualClock()
+    cabinet = SimulatedCabinet(standard_plant(robot, servo.wiring), clock, servo.wiring.start)
+    signals = np.zeros(servo.layout.size)
+    cabinet.read(signals)
+    loop = Loop(Still(servo, clock, signals), servo, clock)
+    loop.run(loop.supervisor.policy.readings)
+    loop.arm()
+    loop.start(Reference.hold(loop.position, loop.period, 1.0))
+    loop.tick()
+    bound, n = servo.new_bound(), servo.wiring.n
+    bound.offset[:] = loop._tick.offset
+    bound.memory_next[:n] = loop.position
+    bound.switches[:] = (1.0, 0.0, 1.0)
+    reference = np.zeros((3, n))
+    reference[0] = loop.position
+    names = {"f": bound, "signals": signals, "reference": reference, "tau": np.zeros(n), "codes": np.zeros(n)}
+    names["place"] = servo.memory.at["tau"]
+    return Exercise(bound, names, loop)
+
+
+def median_seconds(call, runs: int = 2000) -> float:
+    """The median of single calls, clock included."""
+    times = []
+    for _ in range(runs):
+        begin = perf_counter()
+        call()
+        times.append(perf_counter() - begin)
+    return statistics.median(times)

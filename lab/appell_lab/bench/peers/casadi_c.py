@@ -1,0 +1,110 @@
+"""CasADi's generated C, compiled with gcc: textbook recursions over its symbols, derivatives by its own jacobian().
+
+    CasADi C                 one sample a call, the loop over the batch in C
+    CasADi C, packets        the same C with a register of samples as its number (vector extensions, libmvec's sine):
+                             nobody ships that, so it is shown and not counted
+
+Results are the nonzeros of CasADi's own patterns; zeros are not written. The recursions are those that people write in
+CasADi (`sources/casadi_generate.py`); Pinocchio's templates over CasADi's symbols would give the same formulas after
+minutes of compiling and 3 GB of memory.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+from pathlib import Path
+
+import numpy as np
+
+from appell_lab.bench.arrange import arranged
+from appell_lab.bench.peers.library import bound, library
+from appell_lab.bench.peers.peer import Peer, Prepared, States
+from appell_lab.bench.peers.pinocchio_text import model_text
+from appell_lab.bench.peers.rows import driver_arguments, shapes
+from appell_lab.bench.peers.workshop import (
+    OPTIMISED,
+    SOURCES,
+    TARGET,
+    Workshop,
+    compiler,
+    compiler_version,
+    package_version,
+)
+from appell_lab.bench.subject import Subject
+
+
+class CasadiC(Peer):
+    """The loop over the batch is in C."""
+
+    name = "CasADi C"
+    language, source = "gcc", "casadi_batch.c"
+    libraries: tuple[str, ...] = ("-lm",)
+
+    def __init__(self, workshop: Workshop):
+        self.workshop = workshop
+
+    def version(self) -> str:
+        return package_version("casadi")
+
+    def flags(self) -> str:
+        return f"{compiler_version(self.language)}, {' '.join(OPTIMISED)}"
+
+    def prepare(self, subject: Subject, quantity: str, states: States) -> Prepared:
+        made = self._library(subject, quantity)
+        twin, count = subject.twin, len(states["q"])
+        sizes = shapes(quantity, twin.model.nv, twin.model.njoints - 1)
+        given = [np.ascontiguousarray(twin.layout(name, states[name])) for name in driver_arguments(quantity)]
+        patterns = [_pattern(made, k) for k in range(len(sizes))]
+        nonzeros = [np.zeros((count, len(rows))) for rows, _ in patterns]
+        run = bound(made.batch, None, count, [*given, *nonzeros, *[np.zeros(1)] * (3 - len(nonzeros))])
+
+        def ours() -> tuple[np.ndarray, ...]:
+            found = []
+            for k, (size, (rows, columns), values) in enumerate(zip(sizes, patterns, nonzeros, strict=True)):
+                whole = np.zeros((count, *size, 1)[:3])  # a vector is a matrix of one column
+                whole[:, rows, columns] = values
+                found.append(arranged(twin, quantity, k, whole.reshape(count, *size)))
+            return tuple(found)
+
+        return Prepared(run, ours)
+
+    def _library(self, subject: Subject, quantity: str) -> ctypes.CDLL:
+        kernel = self._kernel(subject, quantity)
+        source = SOURCES / self.source
+        command = [compiler(self.language), *OPTIMISED, "-fPIC", "-shared", "-w", f'-DKERNEL="{kernel}"']
+        command += [str(source), *self.libraries, "-o", TARGET]
+        title = f"{self.name}, {quantity} of {subject.name}"
+        return library(self.workshop.make("kernel.so", command, [source, kernel], title))
+
+    def _kernel(self, subject: Subject, quantity: str) -> Path:
+        """The generated C."""
+        package_version("casadi")
+        model = self.workshop.keep(f"{subject.name}.model", model_text(subject.twin))
+        program = SOURCES / "casadi_generate.py"
+        command = [sys.executable, str(program), quantity, str(model), TARGET]
+        title = f"CasADi's C of {quantity}, {subject.name}"
+        generated = self.workshop.make(f"{subject.name}-{quantity}.c", command, [program, model], title)
+        # by its content: a program that writes the same C again causes no build
+        return self.workshop.keep("kernel.c", generated.read_text(encoding="utf-8"))
+
+
+class CasadiPackets(CasadiC):
+    """Four or eight samples a call."""
+
+    name = "CasADi C, packets"
+    counted = False
+    language, source = "g++", "casadi_packets.cpp"
+    libraries = ("-lmvec", "-lm")
+
+
+def _pattern(made: ctypes.CDLL, k: int) -> tuple[np.ndarray, np.ndarray]:
+    """Rows and columns of the nonzeros of result k."""
+    made.pattern.restype = ctypes.POINTER(ctypes.c_longlong)
+    told = made.pattern(ctypes.c_long(k))
+    rows, columns = told[0], told[1]
+    if told[2] == 1:
+        column, row = np.divmod(np.arange(rows * columns), rows)
+        return row, column
+    starts = np.array(told[2 : 3 + columns])
+    return np.array(told[3 + columns : 3 + columns + starts[-1]], int), np.repeat(np.arange(columns), np.diff(starts))

@@ -1,0 +1,170 @@
+"""Compilers, headers and builds: found where they are, limited in time, and kept in a folder by their content.
+
+A build is keyed by its commands and sources, so it is made once a machine; the folder is the cache folder of the user,
+or APPELL_PEERS.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import signal
+import subprocess
+from collections.abc import Callable, Sequence
+from functools import cache
+from importlib.metadata import PackageNotFoundError, files, version
+from importlib.util import find_spec
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from time import monotonic
+from typing import Any
+
+from appell_lab.bench.peers.peer import UnableError
+
+SOURCES = Path(__file__).parent / "sources"
+OPTIMISED = ("-O3", "-march=native", "-DNDEBUG")
+PINOCCHIO = (  # what Pinocchio's own package tells its users to define
+    "-DBOOST_MPL_LIMIT_LIST_SIZE=30",
+    "-DBOOST_MPL_LIMIT_VECTOR_SIZE=30",
+    "-DBOOST_MPL_CFG_NO_PREPROCESSED_HEADERS",
+    "-DBOOST_FUSION_INVOKE_MAX_ARITY=12",
+)
+TARGET = "TARGET"  # where a command names the file that it makes
+STOPPED = "was stopped after"  # of a build that took too long
+LIMIT = 900.0  # seconds that one build may take
+
+Say = Callable[[str], object]
+
+
+class Workshop:
+    """Where peers are built; `say` is told of whatever takes long."""
+
+    def __init__(self, folder: Path | None = None, limit: float = LIMIT, say: Say = lambda line: None):
+        self.folder = folder or default_folder()
+        self.limit, self.say = limit, say
+
+    def make(self, name: str, command: Sequence[str], sources: Sequence[Path], title: str) -> Path:
+        """The file that the command puts in the place of TARGET, or put there before; failures are kept as well."""
+        stem, _, ending = name.partition(".")
+        told = "\0".join(command).replace(str(SOURCES), "")  # the same sources elsewhere are the same
+        key = hashlib.sha256(told.encode() + _content(sources)).hexdigest()[:20]
+        target = self.folder / f"{stem}-{key}.{ending}"
+        failure = target.with_suffix(".failed")
+        if target.exists():
+            return target
+        if failure.exists():
+            raise UnableError(failure.read_text(encoding="utf-8"))
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self.say(f"building {title} (at most {self.limit:.0f} s, kept in {self.folder})")
+        with TemporaryDirectory(dir=self.folder) as scratch:
+            new = Path(scratch) / name
+            begun = monotonic()
+            try:
+                words = [str(new) if word == TARGET else word for word in command]
+                _run(words, self.limit)
+            except subprocess.TimeoutExpired:
+                problem = f"{title}: {Path(command[0]).name} {STOPPED} {self.limit:.0f} s."
+            except subprocess.CalledProcessError as error:
+                problem = f"{title}: {Path(command[0]).name} failed: {_first_error(error.stderr)}"
+            else:
+                self.say(f"built {title} in {monotonic() - begun:.0f} s")
+                os.replace(new, target)
+                return target
+        failure.write_text(problem, encoding="utf-8")
+        raise UnableError(problem)
+
+    def keep(self, name: str, text: str) -> Path:
+        """A text as a file, for programs that read one."""
+        stem, _, ending = name.partition(".")
+        path = self.folder / f"{stem}-{hashlib.sha256(text.encode()).hexdigest()[:20]}.{ending}"
+        self.folder.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+        return path
+
+
+def _run(words: Sequence[str], limit: float) -> None:
+    """Run a command to its end or to the limit; a compiler's own helpers end with it, or they would work on."""
+    pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    with subprocess.Popen(words, start_new_session=True, **pipes) as process:
+        try:
+            output, errors = process.communicate(timeout=limit)
+        except BaseException:
+            os.killpg(process.pid, signal.SIGKILL)
+            raise
+    if process.returncode:
+        raise subprocess.CalledProcessError(process.returncode, words, output, errors)
+
+
+def default_folder() -> Path:
+    """Where builds are kept."""
+    named = os.environ.get("APPELL_PEERS")
+    cache_home = os.environ.get("XDG_CACHE_HOME")
+    return Path(named) if named else (Path(cache_home) if cache_home else Path.home() / ".cache") / "appell-peers"
+
+
+@cache
+def compiler(name: str) -> str:
+    """The path of gcc or g++."""
+    found = shutil.which(name)
+    if found is None:
+        raise UnableError(f"{name} is not installed.", hint="install a C and C++ compiler, for example Debian's g++")
+    return found
+
+
+@cache
+def compiler_version(name: str) -> str:
+    """The first line that the compiler says of itself."""
+    told = subprocess.run([compiler(name), "--version"], capture_output=True, text=True, check=True).stdout
+    return told.splitlines()[0]
+
+
+def package_version(name: str) -> str:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        raise UnableError(f"the package {name} is not installed.", hint="pip install 'appell[peers]'") from None
+
+
+@cache
+def package_folder(name: str) -> Path:
+    """The folder of an importable package."""
+    spec = find_spec(name)
+    if spec is None or not spec.submodule_search_locations:
+        raise UnableError(f"the package {name} is not installed.", hint="pip install 'appell[peers]'")
+    return Path(spec.submodule_search_locations[0])
+
+
+@cache
+def headers(package: str, header: str) -> Path:
+    """The folder below which a package, or the system, has a header."""
+    try:
+        listed = files(package) or []
+    except PackageNotFoundError:
+        listed = []
+    for file in listed:
+        if file.as_posix().endswith(f"/{header}"):
+            return Path(str(file.locate())).parents[header.count("/")]
+    for folder in (Path("/usr/include/eigen3"), Path("/usr/local/include/eigen3"), Path("/usr/include")):
+        if (folder / header).exists():
+            return folder
+    raise UnableError(f"the header {header} is nowhere.", hint=f"pip install {package}")
+
+
+def includes() -> list[str]:
+    """Where Eigen's, Boost's and Pinocchio's headers are, for the compiler."""
+    return [
+        f"-I{headers('cmeel-eigen', 'Eigen/Core')}",
+        f"-I{headers('cmeel-boost', 'boost/version.hpp')}",
+        f"-I{headers('libpinocchio', 'pinocchio/config.hpp')}",
+        *PINOCCHIO,
+    ]
+
+
+def _content(sources: Sequence[Path]) -> bytes:
+    return b"\0".join(path.read_bytes() for path in sources)
+
+
+def _first_error(text: str) -> str:
+    lines = [line for line in text.splitlines() if "error" in line.lower()] or text.splitlines() or ["no message"]
+    return lines[0][:200]

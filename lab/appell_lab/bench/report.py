@@ -1,0 +1,130 @@
+"""The figures of one run: kept as JSON, and shown from it as a table or as Markdown, never typed by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rich import box
+from rich.table import Table
+
+from appell_lab.bench.figure import Figure, seconds_text
+from appell_lab.bench.results import read_results, save_results
+
+VERDICT = {True: "[green]met", False: "[red]missed", None: ""}
+
+
+@dataclass(frozen=True)
+class Report:
+    """Figures, and with what they were measured."""
+
+    figures: tuple[Figure, ...]
+    machine: dict[str, Any]
+    versions: dict[str, str]
+    date: str
+    batch: int
+    quick: bool = False
+
+    @property
+    def content(self) -> dict[str, Any]:
+        """All of it as plain data; times are in s."""
+        return {
+            "date": self.date,
+            "batch": self.batch,
+            "quick": self.quick,
+            "machine": self.machine,
+            "versions": self.versions,
+            "figures": [figure.to_json() for figure in self.figures],
+        }
+
+    def save(self, path: Path) -> None:
+        save_results(path, self.content)
+
+    @staticmethod
+    def read(path: Path) -> Report:
+        def made(content: dict[str, Any]) -> Report:
+            figures = tuple(Figure.from_json(data) for data in content["figures"])
+            keys = ("machine", "versions", "date", "batch", "quick")
+            return Report(figures, **{key: content[key] for key in keys})
+
+        return read_results(path, "appell bench", made)
+
+    @property
+    def circumstances(self) -> str:
+        """One sentence on where the figures come from."""
+        machine, versions = self.machine, self.versions
+        return (
+            f"{machine['cpu']} ({machine['kind']}), one core, {machine['system']}, Python {machine['python']}, "
+            f"NumPy {versions['numpy']}, llvmlite {versions['llvmlite']}, Pinocchio {versions['pin']}, {self.date}"
+        )
+
+    def verdict(self) -> str:
+        judged = [figure for figure in self.figures if figure.met is not None]
+        missed = [figure.key for figure in judged if not figure.met]
+        if not judged:
+            return "No figure of this run has an aim."
+        lacking = f" Missed: {', '.join(missed)}." if missed else ""
+        return f"{len(judged) - len(missed)} of {len(judged)} aims met.{lacking}"
+
+    def table(self) -> Table:
+        """For the terminal."""
+        caption = f"Time for one sample in batches of {self.batch:,}. {self.circumstances}."
+        table = Table(caption=caption, caption_justify="left", box=box.SIMPLE_HEAD)
+        for name in ("", "appell", "Pinocchio", "measured", "aim", " "):
+            table.add_column(name, justify="right" if name.strip() else "left", no_wrap=name != "")
+        previous = None
+        for figure in self.figures:
+            if previous is not None and (previous.robot, previous.part) != (figure.robot, figure.part):
+                table.add_section()
+            previous = figure
+            ours, theirs = _pair(figure)
+            table.add_row(_title(figure), ours, theirs, figure.value_text, figure.aim_text, VERDICT[figure.met])
+        return table
+
+    def markdown(self) -> str:
+        """For README.md: what a user feels, without the aims."""
+        compared = [figure for figure in self.figures if figure.theirs is not None and figure.name != "float32"]
+        lines = [
+            "| robot | function | appell | Pinocchio in a loop | faster | Pinocchio at its best |",
+            "|---|---|---:|---:|---:|---:|",
+        ]
+        for figure in compared:
+            at_best = figure.details.get("theirs_at_once_best") or figure.details.get("loop_whole_steps_seconds")
+            cells = [figure.robot, figure.title, *_pair(figure), figure.value_text, at_best and seconds_text(at_best)]
+            lines.append(_row(cells))
+        lines += ["", "| in a fresh process | seconds |", "|---|---:|"]
+        for figure in self.figures:
+            if figure.part == "start":
+                lines.append(_row([_title(figure), f"{figure.value:.3f}"]))
+        lines += [
+            "",
+            f"Time for one sample in batches of {self.batch:,} with `out=`, or for one call. {self.circumstances}. "
+            "Pinocchio at its best: its own functions for batches, on one thread; for inverse kinematics its example "
+            "loop with whole Newton steps instead of tenths.",
+        ]
+        return "\n".join(lines)
+
+    def markdown_with_aims(self) -> str:
+        """For benchmarks/README.md: every figure with its aim."""
+        lines = ["| | appell | Pinocchio | measured | aim | |", "|---|---:|---:|---:|---:|---|"]
+        verdicts = {True: "met", False: "**missed**", None: ""}
+        for figure in self.figures:
+            cells = [f"`{figure.key}`", *_pair(figure), figure.value_text, figure.aim_text, verdicts[figure.met]]
+            lines.append(_row(cells))
+        return "\n".join([*lines, "", f"{self.circumstances}.", "", self.verdict()])
+
+
+def _pair(figure: Figure) -> tuple[str, str]:
+    if figure.ours is None or figure.theirs is None:
+        return "", ""
+    return seconds_text(figure.ours), seconds_text(figure.theirs)
+
+
+def _title(figure: Figure) -> str:
+    return figure.title if figure.robot == "appell" else f"{figure.robot} {figure.title}"
+
+
+def _row(cells: Sequence[str | None]) -> str:
+    return f"| {' | '.join(cell or '' for cell in cells)} |"

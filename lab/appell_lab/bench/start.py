@@ -1,0 +1,116 @@
+"""Time to the first result: fresh processes with an empty disk cache, then again with what that left behind.
+
+The clock runs inside the process: first around `import appell` (NumPy included), then from `appell.load` to the first
+result in hand. Starting Python itself is not counted, and neither is translating modules to bytecode, which an
+installed package has behind it: a process that is not timed does that first.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from tempfile import TemporaryDirectory
+
+from appell.errors import AppellError
+from appell_lab.bench.aims import aim
+from appell_lab.bench.figure import Figure
+from appell_lab.bench.held_robots import FEET
+from appell_lab.bench.subject import Subject
+
+PROGRAM = """
+import json, sys, time, warnings
+begin = time.perf_counter()
+import appell
+imported = time.perf_counter()
+source, base, physical, function, feet = json.loads(sys.argv[1])
+warnings.simplefilter("ignore", appell.ModelWarning)
+first = imported
+if source:
+    robot = appell.load(source, base=base, physical=physical, mimic=False)
+    if feet:
+        from appell_lab.bench.held_robots import standing
+        robot = robot.with_loops(*standing(robot, feet, robot.start))
+    call = getattr(appell.Dynamics(robot), function)
+    call(robot.start, [0.0] * robot.nv, [0.0] * robot.nu)
+    first = time.perf_counter()
+print(json.dumps([imported - begin, first - imported]))
+"""
+
+
+@dataclass(frozen=True)
+class Start:
+    """A first result that is waited for."""
+
+    name: str
+    title: str
+    subject: Subject | None
+    function: str = ""
+    cached: bool = False
+    feet: tuple[str, ...] = ()  # that stand on the ground
+
+    @property
+    def robot(self) -> str:
+        return self.subject.name if self.subject else "appell"
+
+
+WARM_UP = Start("warm-up", "a pendulum's torque", Subject("pendulum", "pendulum"), "inverse_dynamics")
+
+
+def starts(subjects: Sequence[Subject]) -> list[Start]:
+    """What is waited for: the import, and the first torques and accelerations of each robot."""
+    found = [Start("import", "import appell", None)]
+    for subject in subjects:
+        found.append(Start("inverse_dynamics", "inverse dynamics, first result", subject, "inverse_dynamics"))
+        found.append(
+            Start("inverse_dynamics_cached", "inverse dynamics, from cache", subject, "inverse_dynamics", True)
+        )
+        found.append(Start("forward_dynamics", "forward dynamics, first result", subject, "forward_dynamics"))
+        if set(FEET) <= set(subject.robot.frame_names):
+            title = "forward dynamics on two feet, first result"
+            found.append(Start("two_feet", title, subject, "forward_dynamics", feet=FEET))
+    return found
+
+
+def measure(start: Start, processes: int, tick: Callable[[], object]) -> list[Figure]:
+    """The best of some processes."""
+    seconds = []
+    bytecode = _bytecode().name
+    with TemporaryDirectory(prefix="appell-bench-") as kept:
+        if start.cached:
+            _run(start, bytecode, kept)
+        for _ in range(processes):
+            with TemporaryDirectory(prefix="appell-bench-") as empty:
+                seconds.append(_run(start, bytecode, kept if start.cached else empty))
+            tick()
+    wanted = aim("start", start.robot, start.name)
+    return [Figure("start", start.robot, start.name, start.title, min(seconds), "s", wanted, details={"all": seconds})]
+
+
+@cache
+def _bytecode() -> TemporaryDirectory:
+    """Where the fresh processes find their modules translated; deleted when this process ends."""
+    folder = TemporaryDirectory(prefix="appell-bench-")
+    with TemporaryDirectory(prefix="appell-bench-") as empty:
+        _run(WARM_UP, folder.name, empty)
+    return folder
+
+
+def _run(start: Start, bytecode: str, cache: str) -> float:
+    subject = start.subject
+    asked = ["", "", True, "", ()]
+    if subject:
+        asked = [subject.source, subject.base, subject.physical, start.function, start.feet]
+    environment = os.environ | {"APPELL_CACHE": cache, "PYTHONPYCACHEPREFIX": bytecode}
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM, json.dumps(asked)], env=environment, capture_output=True, text=True, check=False
+    )
+    if done.returncode:
+        raise AppellError(f"a fresh process could not compute {start.title} of '{start.robot}':\n{done.stderr.strip()}")
+    imported, first = json.loads(done.stdout)
+    return first if subject else imported

@@ -1,0 +1,116 @@
+"""`appell reproduce`: the papers' tables and figures beside our own."""
+
+from __future__ import annotations
+
+import time
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from rich import box
+from rich.console import Console
+from rich.padding import Padding
+from rich.table import Table
+
+from appell.cli import options
+from appell.cli.options import MEASURE, among, argument, new_app, option
+from appell.cli.output import Printer
+from appell.errors import ArgumentError, unknown_name
+from appell.progress import counted
+from appell_lab.papers import PAPERS, SECTIONS
+
+if TYPE_CHECKING:
+    from appell_lab.papers.shown import SectionRun
+
+app = new_app()
+
+
+@app.command(rich_help_panel=MEASURE, epilog="Example: [bold]appell reproduce dynamics --output figures[/].")
+def reproduce(
+    sections: Annotated[
+        list[str] | None, argument(f"Any of {', '.join(SECTIONS)}; all if none.", complete=among(lambda: SECTIONS))
+    ] = None,
+    output: Annotated[Path, option("Folder for figures and index.html.")] = Path("out"),
+    json: options.Json = False,
+) -> None:
+    """Compute the papers' published results anew and show them beside the printed values."""
+    from appell_lab.papers.closing import end_papers, end_section
+    from appell_lab.papers.index import write_index
+    from appell_lab.papers.kept import check_folder, keep, kept
+    from appell_lab.papers.page import Page
+
+    chosen = sections or list(SECTIONS)
+    for name in chosen:
+        if name not in SECTIONS:
+            raise ArgumentError(unknown_name("section", name, SECTIONS, "appell reproduce"))
+    if output.exists() and not output.is_dir():
+        raise ArgumentError(f"'{output}' is a file.", expected="a folder for the figures", hint="another --output")
+    check_folder(output)
+    out = Printer(json)
+    page = Page(out.console, output)
+    _introduce(page.console, chosen, output)
+    found: dict[str, SectionRun] = {}
+    for k, name in enumerate(counted(chosen, unit="sections", patience=0.0), start=1):
+        began = time.monotonic()
+        page.title(f"{name}, {k} of {len(chosen)}: {SECTIONS[name].shows}")
+        import_module(SECTIONS[name].module).run(page)
+        end_section(page, name)
+        found[name] = keep(page, name, time.monotonic() - began)
+        index = write_index(output, kept(output)[0])  # after each: a run that is broken off leaves a whole one
+    if papers := _papers(chosen):
+        page.console.rule("[bold]what is in print", align="left")
+        end_papers(page.console, papers)
+    _conclude(page.console, found, output)
+    for path in kept(output)[1]:
+        out.say(f"{path} is no file of this version, and not in the index; run its section again.")
+    out.say(f"Every table and figure, paper by paper: {index}")
+    tallies = {name: vars(run.tally) | {"seconds": run.seconds} for name, run in found.items()}
+    out.answer({"sections": tallies, "index": index, "units": {"seconds": "s"}})  # the page has shown the rest
+
+
+PARTS = ("tables", "agreed", "differed", "figures")
+
+
+def _introduce(console: Console, chosen: list[str], output: Path) -> None:
+    """What is about to be shown, how to read it, and the papers in full."""
+    console.print(
+        "[bold]The papers' results, computed anew.[/] A number of ours stands beside the printed one: [green]agrees[/] "
+        "if it rounds to it, else [yellow]by how much[/] it differs, and a note says why. Figures go to "
+        f"{output}/. All sections together take a few minutes.\n",
+        highlight=False,
+    )
+    for paper in _papers(chosen):
+        console.print(f"[bold]{paper}[/]")
+        console.print(Padding(PAPERS[paper], (0, 2, 1, 2)), highlight=False)
+
+
+def _papers(chosen: list[str]) -> list[str]:
+    return [paper for paper in PAPERS if any(paper in SECTIONS[name].papers for name in chosen)]
+
+
+def _conclude(console: Console, found: dict[str, SectionRun], output: Path) -> None:
+    """What it came to, section by section."""
+    console.rule("[bold]what it came to", align="left")
+    table = Table(box=box.SIMPLE_HEAD, show_footer=True)
+    tallies = [run.tally for run in found.values()]
+    tables, agreed, differed, figures = (sum(getattr(x, part) for x in tallies) for part in PARTS)
+    total = sum(run.seconds for run in found.values())
+    for heading, footer in (
+        ("section", "together"),
+        ("papers", ""),
+        ("tables", str(tables)),
+        ("digits agree", str(agreed)),
+        ("differ", str(differed)),
+        ("figures", str(figures)),
+        ("seconds", f"{total:.0f}"),
+    ):
+        table.add_column(heading, footer, justify="left" if heading in ("section", "papers") else "right")
+    for name, run in found.items():
+        counts = (getattr(run.tally, part) for part in PARTS)
+        table.add_row(name, ", ".join(SECTIONS[name].papers), *map(str, counts), f"{run.seconds:.0f}")
+    console.print(table)
+    others = "; the notes above say what keeps the others away" if differed else ""
+    reached = f"{agreed} of {agreed + differed} numbers held against the print agree to its last digit{others}. "
+    console.print(
+        f"{reached if agreed + differed else ''}{figures} figure{'s' * (figures != 1)} in {output}/.", highlight=False
+    )

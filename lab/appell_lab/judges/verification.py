@@ -1,0 +1,119 @@
+"""The paper's verification (its Figure 4): a stiff controller leads a simulated robot along a trajectory.
+
+The simulator closes the loops of a tree by constraint forces and knows nothing of the mechanism's equations. Its motors
+are driven by τ = k_p (θ_d - θ) + k_d (θ̇_d - θ̇), θ_d the wanted angles. What the simulated robot does is then put to the
+closed form: the platform's motion gives joint angles, rates and accelerations, which must be those of the simulated
+legs, and torques, which must be those of the simulated motors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.integrate import solve_ivp
+
+from appell.dynamics import Dynamics
+from appell.errors import SimulationError
+from appell.model.mechanism import Mechanism
+from appell_lab.judges.agile_wrist_tree import agile_wrist_tree, platform_motion, tree_state
+
+AMPLITUDE = np.radians([10.0, 30.0, 20.0])
+FREQUENCY = np.array([np.pi, np.pi / 2, 3 * np.pi / 2])
+Motion = tuple[np.ndarray, np.ndarray, np.ndarray]
+
+
+def paper_trajectory(t) -> Motion:
+    """q, v and a of the paper's trajectory (52) at times of any shape."""
+    phase = FREQUENCY * np.asarray(t)[..., None]
+    sine, cosine = np.sin(phase), np.cos(phase)
+    return AMPLITUDE * sine, AMPLITUDE * FREQUENCY * cosine, -AMPLITUDE * FREQUENCY**2 * sine
+
+
+@dataclass(frozen=True)
+class Verification:
+    """What was wanted, what the simulator did and what the closed form says of it; time along the first axis."""
+
+    t: np.ndarray
+    wanted: np.ndarray  # q
+    platform: np.ndarray  # q, v, a of the simulated platform, (times, 3, 3)
+    simulated: np.ndarray  # position, velocity and acceleration of θ and ψ in the simulator, (times, 3, 6)
+    computed: np.ndarray  # the same by the closed form
+    simulated_torque: np.ndarray
+    computed_torque: np.ndarray
+    gap: float  # largest opening of a loop, relative to the radius
+
+    @property
+    def tracking_error(self) -> float:
+        return float(np.abs(self.platform[:, 0] - self.wanted).max())
+
+    @property
+    def kinematic_errors(self) -> np.ndarray:
+        """Largest difference of joint positions, velocities and accelerations."""
+        return np.abs(self.simulated - self.computed).max(axis=(0, 2))
+
+    @property
+    def torque_error(self) -> float:
+        return float(np.abs(self.simulated_torque - self.computed_torque).max())
+
+
+def verify(
+    wrist: Mechanism,
+    until: float = 4.0,
+    instants: int = 401,
+    trajectory: Callable[[Any], Motion] = paper_trajectory,
+    stiffness: float = 1000.0,
+    damping: float = 2.0,
+    rtol: float = 1e-9,
+    progress: Callable[[float], None] = lambda t: None,
+) -> Verification:
+    """Simulate, and compare at equally spaced instants; gains in N m/rad and N m s/rad."""
+    dyn, tree = Dynamics(wrist), agile_wrist_tree(wrist)
+    nq = tree.robot.nq
+    joints: Any = dyn.joint_motion.bind()
+
+    def wanted(t: float) -> tuple[np.ndarray, np.ndarray]:
+        joints.q[:], joints.v[:], joints.a[:] = trajectory(t)
+        joints()
+        return joints.position, joints.velocity
+
+    def torque(t: float, state: np.ndarray) -> np.ndarray:
+        position, velocity = wanted(t)
+        angle, rate = state[tree.selected], state[nq + tree.selected]
+        return stiffness * (position[:3] - angle) + damping * (velocity[:3] - rate)
+
+    def rate(t: float, state: np.ndarray) -> np.ndarray:
+        progress(t)
+        return tree.state_rate(state, torque(t, state))
+
+    t = np.linspace(0.0, until, instants)
+    q, v, _ = trajectory(0.0)
+    angles, rates = wanted(0.0)
+    start = tree_state(angles, rates, q, v)
+    run = solve_ivp(rate, (0.0, until), start, method="DOP853", t_eval=t, rtol=rtol, atol=1e-2 * rtol)
+    if not run.success:
+        raise SimulationError(f"the simulated wrist stops at t = {run.t[-1]:g} s: {run.message}")
+
+    platform, simulated, torques, gaps = [], [], [], []
+    legs = np.array([0, 2, 4, 1, 3, 5])  # θ of all legs, then ψ
+    for instant, state in zip(t, run.y.T, strict=True):
+        tau, (place, speed) = torque(instant, state), np.split(state, [nq])
+        gain = tree.forward_dynamics(place, speed, tau)
+        platform.append(platform_motion(place[6:], speed[6:], gain[6:]))
+        simulated.append([place[legs], speed[legs], gain[legs]])
+        torques.append(tau)
+        gaps.append(np.abs(tree.terms(place, speed)[-1]).max())
+    motion = np.array(platform)
+    arguments = [motion[:, k] for k in range(3)]
+    return Verification(
+        t,
+        trajectory(t)[0],
+        motion,
+        np.array(simulated),
+        np.stack(dyn.joint_motion(*arguments), axis=1),
+        np.array(torques),
+        dyn.inverse_dynamics(*arguments),
+        float(max(gaps)),
+    )

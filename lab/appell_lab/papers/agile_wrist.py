@@ -1,0 +1,157 @@
+"""Abedloo 2014 §IV: the Agile Wrist along its trajectory, closed form against loops closed by forces."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from appell.describe.zoo.mechanisms import agile_wrist
+from appell.dynamics import Dynamics
+from appell.progress import Bar
+from appell.show.plot.look import INK, label, legend_beside
+from appell_lab.judges.verification import Verification, paper_trajectory, verify
+from appell_lab.papers.page import Page
+from appell_lab.papers.wrist_passivity import show_passivity
+from appell_lab.papers.wrist_platform import show_platform
+from appell_lab.papers.wrist_structure import draw_structure
+
+RADIUS = 0.1  # m, of the arcs
+UNTIL = 4.0  # s; the trajectory repeats after that
+
+
+def run(page: Page) -> None:
+    wrist = agile_wrist(RADIUS)
+    page.figure("agile_wrist_structure", lambda figure: draw_structure(figure, wrist, RADIUS))
+    _trajectory(page, Dynamics(wrist))
+    _formulations(page, Dynamics(wrist), Dynamics(wrist, "explicit"))
+    show_passivity(page, wrist)
+    show_platform(page)
+    with Bar("simulating the wrist with its loops closed by forces", UNTIL, "s") as bar:
+        found = verify(wrist, UNTIL, progress=bar)
+    _errors(page, found)
+    page.figure("agile_wrist_trajectory", lambda figure: _draw_angles(figure, found))
+    page.figure("agile_wrist_torques", lambda figure: _draw_torques(figure, found))
+    page.figure("agile_wrist_errors", lambda figure: _draw_errors(figure, found))
+
+
+def _trajectory(page: Page, wrist: Dynamics) -> None:
+    t = np.linspace(0.0, UNTIL, 11)
+    q, v, a = paper_trajectory(t)
+    angles, torques = np.degrees(wrist.actuator_positions(q)), wrist.inverse_dynamics(q, v, a)
+    rows = [
+        [float(x) for x in (time, *np.degrees(place), *angle, *torque)]
+        for time, place, angle, torque in zip(t, q, angles, torques, strict=True)
+    ]
+    page.table(
+        "Trajectory (52): platform angles, motor angles (deg) and motor torques (N m)",
+        ["t, s", "q1", "q2", "q3", "θ1", "θ2", "θ3", "τ1", "τ2", "τ3"],
+        [[f"{row[0]:.1f}", *(f"{x:.4f}" for x in row[1:])] for row in rows],
+        note="Arc radius 0.1 m and the platform's centre of mass in the centre: the paper prints neither. Another "
+        "centre of mass is taken below.",
+    )
+
+
+def _formulations(page: Page, wrist: Dynamics, explicit: Dynamics) -> None:
+    q, v, a = paper_trajectory(np.linspace(0.0, UNTIL, 401))
+    rows = []
+    for name, arguments in (
+        ("mass_matrix", (q,)),
+        ("gravity", (q,)),
+        ("bias", (q, v)),
+        ("generalized_forces", (q, v, a)),
+        ("inverse_dynamics", (q, v, a)),
+    ):
+        one, other = getattr(wrist, name), getattr(explicit, name)
+        rows.append([name, float(np.abs(one(*arguments) - other(*arguments)).max()), _cost(one), _cost(other)])
+    lowest = float(np.linalg.eigvalsh(explicit.mass_matrix(q)).min())
+    page.table(
+        "The paper's explicit equations against differentiated poses, 401 instants",
+        ["", "largest difference", "differentiated, mul / add / trig", "explicit, mul / add / trig"],
+        rows,
+        note=f"The inertia matrix is positive definite: its eigenvalues are {lowest:.2e} kg m² and more.",
+    )
+
+
+def _cost(function) -> str:
+    count = function.count()
+    return f"{count.mul} / {count.add} / {count.trig}"
+
+
+def _errors(page: Page, found: Verification) -> None:
+    position, velocity, acceleration = (float(x) for x in found.kinematic_errors)
+    page.table(
+        "Closed form against the simulator (Figures 6 and 7)",
+        ["", "appell", "paper, order of"],
+        [
+            ["joint positions, rad", position, "1e-7"],
+            ["joint velocities, rad/s", velocity, "1e-6"],
+            ["joint accelerations, rad/s²", acceleration, "1e-5"],
+            ["motor torques, N m", found.torque_error, "1e-5"],
+            ["opening of the loops, part of the radius", found.gap, "-"],
+            ["platform from the wanted trajectory, rad", found.tracking_error, "-"],
+        ],
+        note="Largest over 401 instants. The simulator: a tree, three loops held by forces, a stiff PD controller.",
+    )
+
+
+def _draw_angles(figure, found: Verification) -> None:
+    above, below = figure.subplots(2, sharex=True)
+    for k in range(3):
+        above.plot(found.t, np.degrees(found.platform[:, 0, k]), label=f"q{k + 1}, simulator")
+        below.plot(found.t, np.degrees(found.simulated[:, 0, k]), label=f"θ{k + 1}, simulator")
+        below.plot(
+            found.t[::20],
+            np.degrees(found.computed[::20, 0, k]),
+            ".",
+            color=INK,
+            label="closed form" if k == 2 else None,
+        )
+    above.set(ylabel=label("platform", "°"), title="Agile Wrist along the paper's trajectory (its Figure 5)")
+    below.set(ylabel=label("motors", "°"), xlabel=label("time t", "s"))
+    for axes in (above, below):
+        legend_beside(axes)
+
+
+def _draw_torques(figure, found: Verification) -> None:
+    above, below = figure.subplots(2, sharex=True)
+    for k in range(3):
+        above.plot(found.t, found.simulated_torque[:, k], label=f"τ{k + 1}, simulator")
+        above.plot(
+            found.t[::20], found.computed_torque[::20, k], ".", color=INK, label="closed form" if k == 2 else None
+        )
+        below.semilogy(found.t, _visible(found.simulated_torque[:, k] - found.computed_torque[:, k]), label=f"τ{k + 1}")
+    below.axhline(1e-5, color=INK, linestyle="--", linewidth=1, label="paper")
+    above.set(ylabel=label("torque", "N m"), title="Motor torques (its Figure 6)")
+    below.set(ylabel=label("difference", "N m"), xlabel=label("time t", "s"))
+    for axes in (above, below):
+        legend_beside(axes)
+
+
+def _draw_errors(figure, found: Verification) -> None:
+    for k, (axes, name, printed) in enumerate(
+        zip(
+            figure.subplots(3, sharex=True),
+            (label("position", "rad"), label("velocity", "rad/s"), label("acceleration", "rad/s²")),
+            (1e-7, 1e-6, 1e-5),
+            strict=True,
+        )
+    ):
+        for joint in range(6):
+            name_of_joint = f"{'θψ'[joint // 3]}{joint % 3 + 1}"
+            axes.semilogy(
+                found.t,
+                _visible(found.simulated[:, k, joint] - found.computed[:, k, joint]),
+                label=name_of_joint,
+                linewidth=1,
+            )
+        axes.axhline(printed, color=INK, linestyle="--", linewidth=1, label="paper")
+        axes.set(ylabel=name)
+        if k == 0:
+            axes.set_title("Joint motions, simulator less closed form (its Figure 7)")
+            first = axes
+    axes.set_xlabel(label("time t", "s"))
+    legend_beside(first)
+
+
+def _visible(error: np.ndarray) -> np.ndarray:
+    """Absolute values, with exact zeros shown at the last bit."""
+    return np.maximum(np.abs(error), 1e-17)

@@ -1,0 +1,66 @@
+"""A task on the simulated PUMA 600 cabinet, from power-on to rest, and the references of Valera's Figure 5."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path as FilePath
+
+import numpy as np
+
+from appell.control.laws import Law
+from appell.errors import SimulationError
+from appell.hardware.cabinet.simulated import SimulatedCabinet
+from appell.hardware.clock import VirtualClock
+from appell.hardware.loop.control_loop import Loop
+from appell.hardware.loop.reference import Reference
+from appell.hardware.loop.servo import Servo
+from appell.hardware.loop.task import run_task, standard_guard, standard_plant, standard_servo
+from appell.motion import Path, Ramp, Record, Spline
+
+FREQUENCY = {"point-to-point": 8.0}  # 1/s; half a radian at once with poles at -20/s would be too fast for the arm
+HOLD = 3.0  # s at the end of a motion with a load
+FAR = 0.5  # rad: the following error at which a law as printed is stopped, ten times the usual
+WAY = np.array([0.6, -0.4, -0.4, 0.5, -0.5, 0.6])  # rad
+
+
+def cabinet_run(
+    robot,
+    law: str,
+    motion: Callable[[np.ndarray], Path],
+    start=None,
+    payload: float = 0.0,
+    printed: Law | None = None,
+) -> Record:
+    """The log of a motion under a law, or under another form of it with the same gains, which may stray far."""
+    servo, clock = standard_servo(robot, law, FREQUENCY.get(law, 20.0)), VirtualClock()
+    if printed is not None:
+        guard = replace(standard_guard(robot, servo.wiring), following=FAR)
+        servo = Servo(replace(servo.design, law=printed), servo.wiring, guard)
+    period = servo.design.period
+    cabinet = SimulatedCabinet(
+        standard_plant(robot, servo.wiring, payload), clock, servo.wiring.start if start is None else start
+    )
+
+    def reference(q: np.ndarray) -> Reference:
+        trajectory = motion(q)
+        if servo.design.law.tracks:
+            return Reference.sampled(trajectory, period)
+        return Reference.hold(trajectory(trajectory.duration)[0], period, trajectory.duration)
+
+    with tempfile.TemporaryDirectory() as folder:
+        loop = Loop(cabinet, servo, clock, log=FilePath(folder) / "run.log")
+        outcome = run_task(loop, reference, settle=HOLD if payload else 0.3)
+        loop.close()
+        if not outcome.finished:
+            raise SimulationError(f"the run of law '{law}' was stopped: {outcome.sentence}.")
+        return Record.read(FilePath(folder) / "run.log")
+
+
+def ramp(q: np.ndarray) -> Ramp:
+    return Ramp(q, q + WAY, 0.6, 2.0)
+
+
+def spline(q: np.ndarray) -> Spline:
+    return Spline([0.0, 1.0, 2.0, 3.0], [q, q + WAY, q + 0.3 * WAY, q + 0.8 * WAY], degree=5)

@@ -1,0 +1,134 @@
+"""Abedloo, Molaei, Taghirad 2014: no table, seven figures."""
+
+from __future__ import annotations
+
+from appell_lab.papers.ledger.item import Assumption, Erratum, Item, ItemKind, Ledger, Ruling
+
+ABEDLOO = Ledger(
+    "Abedloo 2014",
+    items=(
+        Item(
+            ItemKind.FIGURE,
+            "1",
+            "a schematic of the wrist",
+            Ruling.REPRODUCED,
+            "agile-wrist",
+            "agile_wrist_structure",
+            "As lines: links are arcs, without thickness.",
+        ),
+        Item(ItemKind.FIGURE, "2", "a rigid body and its frame", Ruling.NOT_OF_DYNAMICS, reason="A drawing."),
+        Item(
+            ItemKind.FIGURE,
+            "3",
+            "kinematic structure of the wrist",
+            Ruling.REPRODUCED,
+            "agile-wrist",
+            "agile_wrist_structure",
+            "With the computed axes u, w and v of a pose.",
+        ),
+        Item(
+            ItemKind.FIGURE,
+            "4",
+            "block diagram of simulator and controller",
+            Ruling.NOT_OF_DYNAMICS,
+            "agile-wrist",
+            "Closed form against the simulator",
+            "A diagram; the simulator of the page is built after it.",
+        ),
+        Item(
+            ItemKind.FIGURE,
+            "5",
+            "trajectories of simulator and model",
+            Ruling.REPRODUCED,
+            "agile-wrist",
+            "agile_wrist_trajectory",
+        ),
+        Item(
+            ItemKind.FIGURE,
+            "6",
+            "torques of simulator and model, difference of order 1e-5 N m",
+            Ruling.REPRODUCED,
+            "agile-wrist",
+            "agile_wrist_torques",
+        ),
+        Item(
+            ItemKind.FIGURE,
+            "7",
+            "differences of the joints, of order 1e-7, 1e-6 and 1e-5",
+            Ruling.REPRODUCED,
+            "agile-wrist",
+            "agile_wrist_errors",
+        ),
+        Item(
+            ItemKind.CLAIM,
+            "§II",
+            "M, C and G of a spherical robot in closed form, without symbolic differentiation",
+            Ruling.REPRODUCED,
+            "agile-wrist",
+            "The paper's explicit equations",
+        ),
+        Item(
+            ItemKind.CLAIM,
+            "§II",
+            "M is positive definite",
+            Ruling.REPRODUCED,
+            "agile-wrist",
+            "The paper's explicit equations",
+        ),
+        Item(
+            ItemKind.CLAIM,
+            "§II",
+            "the rate of the Jacobian is J̇ = ∂α/∂q̇, (24), in halves where a term holds two rates, (47)",
+            Ruling.REFUTED,
+            "agile-wrist",
+            "The Coriolis matrix of (47) in halves",
+            "Half of ψ̇ θ̇ (c × z) on each rate gives the right C v, but not the rate of J: Ṁ - 2C is not skew, and C is "
+            "not passive. With the whole of it on ψ̇ it is.",
+        ),
+        Item(
+            ItemKind.CLAIM,
+            "§IV",
+            "a platform of 1.351 kg and diag(38.29, 38.29, 4.5) kg cm²",
+            Ruling.REPRODUCED,
+            "agile-wrist",
+            "The platform as a flat plate",
+            "A body if its centre of mass is within 0.0516 m of the centre; there it is a flat plate, to the digits.",
+        ),
+    ),
+    assumptions=(
+        Assumption("agile-wrist", "arcs of radius 0.1 m", "The paper prints a density by length and no radius."),
+        Assumption(
+            "agile-wrist",
+            "links are thin arcs from axis to axis, with nothing at the joints",
+            "Their angular lengths and a density by length are all that is printed.",
+        ),
+        Assumption(
+            "agile-wrist",
+            "the platform's inertia is about the centre of the wrist",
+            "The point is not printed; about a centre of mass elsewhere it would be larger there.",
+        ),
+        Assumption(
+            "agile-wrist",
+            "the platform's centre of mass is the centre of the wrist",
+            "None is printed; 0.05165 m above it, in every branch of the legs, is shown as well.",
+        ),
+        Assumption(
+            "agile-wrist", "the legs bend to the side of +, + and +", "Which root of (34) is taken is not told."
+        ),
+        Assumption(
+            "agile-wrist",
+            "gains of 1000 N m/rad and 2 N m s/rad",
+            "'A high gain PD controller' is all that is printed; closed form and simulator are compared as they move.",
+        ),
+    ),
+    errata=(
+        Erratum("eq. (27)", "R_i2 is relative to the first arc; the second arc is turned by R_i1 R_i2."),
+        Erratum("eq. (31)", "is a product."),
+        Erratum("eq. (36)", "is n₁·n₂, with a sign."),
+        Erratum("eqs. (44), (45)", "turn by R_i2ᵀ."),
+        Erratum("eq. (47)", "its last two terms are one, (c × z) θ̇ ∂ψ̇/∂q̇, for Ṁ - 2C to be skew."),
+        Erratum("eq. (52)", "'con' is cos."),
+        Erratum("eq. (50)", "each row has its own h_i; h₁ is printed three times."),
+        Erratum("eq. (51)", "is inverted: Q = J_actᵀ τ."),
+    ),
+)

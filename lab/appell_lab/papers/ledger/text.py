@@ -1,0 +1,59 @@
+"""The ledgers as a page of Markdown: what the papers print and what became of it, assumptions and errata."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from appell_lab.papers import PAPERS
+from appell_lab.papers.ledger import LEDGERS, Assumption, Erratum, Ledger, Ruling
+from appell_lab.papers.ledger.classics import CHOICES, CLASSICS
+
+HEAD = """# What the papers print: verdicts, assumptions, errata
+
+Every numbered table and figure and every main claim of the five papers that `appell reproduce` computes anew, with a
+verdict and the section that shows it. *Reproduced* is what comes out, by the measure named beside it; *refuted* what
+comes out otherwise, with the reason; *not reachable* what cannot be computed from what is printed; *not of dynamics* a
+drawing or a diagram. Assumptions are choices of ours where a paper is silent. This page is written by
+`python docs/errata.py` from `appell_lab.papers.ledger`, and a test holds it equal to it.
+"""
+
+
+def markdown() -> str:
+    """The whole page."""
+    papers = (line for book in LEDGERS for line in _paper(book))
+    return "\n".join([HEAD, *_summary(), *papers, *_classics()])
+
+
+def _summary() -> Iterator[str]:
+    yield from _table(
+        ("paper", "items in print", *Ruling),
+        ((book.paper, len(book.items), *(book.tally()[verdict] for verdict in Ruling)) for book in LEDGERS),
+    )
+
+
+def _paper(book: Ledger) -> Iterator[str]:
+    yield from (f"## {book.paper}", "", PAPERS[book.paper], "")
+    yield from _table(
+        ("in print", "what", "verdict", "section", "reason"),
+        ((item.name, item.prints, item.verdict, item.section, item.reason) for item in book.items),
+    )
+    yield from _ending(book.assumptions, book.errata)
+
+
+def _classics() -> Iterator[str]:
+    yield from ("## Classics of constrained motion", "", "Linkages, wheels and blades, by other authors.", "")
+    yield from _ending(CHOICES, CLASSICS)
+
+
+def _ending(assumptions: Iterable[Assumption], errata: Iterable[Erratum]) -> Iterator[str]:
+    yield from ("**Assumed**", "")
+    yield from (f"- {a.section}: {a.text}. {a.reason}" for a in assumptions)
+    yield from ("", "**Errata**", "")
+    yield from (f"- {erratum.place}: {erratum.text}" for erratum in errata)
+    yield ""
+
+
+def _table(columns: Sequence[object], rows: Iterable[Sequence[object]]) -> Iterator[str]:
+    for cells in (columns, ["---"] * len(columns), *rows):
+        yield "| " + " | ".join(str(cell).replace("|", "\\|") for cell in cells) + " |"
+    yield ""

@@ -1,0 +1,129 @@
+"""Where a section writes: tables and remarks on the terminal, figures as PNG in one folder, and all of it as data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from decimal import Decimal
+from pathlib import Path
+
+from rich import box
+from rich.console import Console
+from rich.markup import escape
+from rich.padding import Padding
+from rich.table import Table
+
+from appell.errors import ArgumentError
+from appell.show.plot.look import DPI, WIDE, new_figure, save, styled
+from appell_lab.judges.figure_flaws import flaws
+from appell_lab.papers.shown import Listed, Remark, Shown, ShownFigure, ShownTable, Tally
+
+AGREES = "agrees"
+Row = tuple[str, float, str]  # what it is, our number, the printed one as it is printed
+
+
+class Page:
+    """The output of `appell reproduce`: everything is `shown`, and printed as it comes."""
+
+    def __init__(self, console: Console, folder: Path):
+        self.console = console
+        self.folder = folder
+        self.tally = Tally()
+        self.shown: list[Shown] = []
+        self.titles: list[str] = []  # of the tables and figures of this section, drawn or not
+
+    def title(self, text: str) -> None:
+        """The heading of a section, whose tally and contents begin here."""
+        self.tally = Tally()
+        self.shown, self.titles = [], []
+        self.console.rule(f"[bold]{text}", align="left")
+        self.console.print()
+
+    def note(self, text: str) -> None:
+        """A remark, such as why a printed number is not reached."""
+        self.shown.append(Remark(text))
+        self._say(text)
+
+    def table(self, title: str, columns: Sequence[str], rows: Sequence[Sequence[object]], note: str = "") -> None:
+        """Text cells as they are, numbers to six digits."""
+        self.tally.tables += 1
+        self.titles.append(title)
+        cells = tuple(tuple(cell if isinstance(cell, str) else _number(cell) for cell in row) for row in rows)
+        self.shown.append(ShownTable(title, tuple(columns), cells, note))
+        table = Table(title=f"[bold]{title}", title_justify="left", title_style="", box=box.SIMPLE_HEAD)
+        for k, column in enumerate(columns):
+            table.add_column(column, justify="left" if k == 0 else "right", overflow="fold")
+        for row in cells:
+            table.add_row(*row)
+        self.console.print(table)
+        if note:
+            self._say(f"[dim]{escape(note)}[/]")
+            self.console.print()
+
+    def compare(self, title: str, rows: Sequence[Row], note: str = "", against: str = "printed") -> None:
+        """Our numbers beside printed ones, with a verdict: agreement to the printed digits, or by how much it fails."""
+        verdicts = [verdict(ours, printed) for _, ours, printed in rows]
+        if against != "reference":  # which is a computation of somebody's, not a print
+            self.tally.agreed += (agreed := sum(AGREES in found for found in verdicts))
+            self.tally.differed += len(rows) - agreed
+        cells = [[label, ours, printed, found] for (label, ours, printed), found in zip(rows, verdicts, strict=True)]
+        self.table(title, ["", "appell", against, ""], cells, note)
+
+    def figure(self, name: str, draw: Callable) -> None:
+        """Save what `draw(figure)` draws as `name`.png; without matplotlib, say so and go on."""
+        self.titles.append(name)
+        try:
+            import matplotlib  # noqa: F401 - only asked for
+        except ImportError:
+            self.note(f"[yellow]{name}.png is not drawn: pip install 'appell\\[plots]'[/]")
+            return
+        self.folder.mkdir(parents=True, exist_ok=True)
+        with styled():
+            figure = new_figure(WIDE, 5.5)
+            draw(figure)
+            wrong = flaws(figure)
+            path = save(figure, self.folder / f"{name}.png", overwrite=True)
+        width, height = (round(DPI * inches) for inches in figure.get_size_inches())
+        self._picture(ShownFigure(name, path.name, (width, height)), path)
+        for flaw in wrong:
+            self.note(f"[red]{escape(flaw)}[/]")
+        self.console.print()
+
+    def movie(self, name: str, write: Callable[[Path], Path]) -> None:
+        """Save what `write(path)` writes as `name`.gif; if that needs something that is lacking, say so and go on."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        try:
+            path = write(self.folder / f"{name}.gif")
+        except ArgumentError as error:
+            self.note(f"[yellow]{name}.gif is not drawn: {escape(str(error))}[/]")
+        else:
+            self._picture(ShownFigure(name, path.name), path)
+
+    def listed(self, heading: str, entries: Sequence[tuple[str, str, str]]) -> None:
+        """A list that ends a section: paper, what it is and the reason of each entry, or that there is nothing."""
+        self.shown.append(Listed(heading, tuple(entries)))
+        self.console.print(f"[bold]{heading}[/]" + ("" if entries else ": nothing"), highlight=False)
+        for paper, text, reason in entries:
+            self.console.print(Padding(escape(f"{paper}: {text}. {reason}"), (0, 2, 0, 4)), highlight=False)
+
+    def _picture(self, shown: ShownFigure, path: Path) -> None:
+        self.tally.figures += 1
+        self.shown.append(shown)
+        self._say(f"figure  [bold]{escape(str(path))}[/]")
+
+    def _say(self, text: str) -> None:
+        self.console.print(Padding(text, (0, 2)), highlight=False)
+
+
+def verdict(ours: float, printed: str) -> str:
+    """Whether a number rounds to the printed one, or how far it is away."""
+    value = Decimal(printed)
+    half_unit = 0.5 * 10.0 ** int(value.as_tuple().exponent)
+    if abs(ours - float(value)) <= half_unit * (1.0 + 1e-9):
+        return f"[green]{AGREES}[/]"
+    if value == 0:
+        return f"[yellow]{ours:+.1e}[/]"
+    return f"[yellow]{100.0 * (ours / float(value) - 1.0):+.2g} %[/]"
+
+
+def _number(cell: object) -> str:
+    return f"{cell:.6g}" if isinstance(cell, float) else str(cell)

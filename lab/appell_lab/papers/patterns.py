@@ -1,0 +1,47 @@
+"""Matrices as patterns of cells: which entries there are, what they are called, and which need not be made."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from appell.show.plot.look import INK, NOTE
+
+CROSSED = "×"  # at the end of a cell: it is there by symmetry
+
+
+def draw_pattern(
+    axes,
+    cells: Sequence[Sequence[str]],
+    rows: Sequence[str],
+    columns: Sequence[str],
+    colours: Mapping[str, str],
+) -> None:
+    """A grid of cells with their text; the first letter chooses the colour, and an empty cell is a structural zero."""
+    for i, row in enumerate(cells):
+        for j, cell in enumerate(row):
+            if cell:
+                faint = 0.25 if cell.endswith(CROSSED) else 0.6
+                axes.fill_between([j, j + 1], i, i + 1, color=colours[cell[0]], alpha=faint, linewidth=0)
+                text = cell.removesuffix(CROSSED)
+                axes.text(j + 0.5, i + 0.5, text, ha="center", va="center", fontsize=NOTE, color=INK)
+                if cell.endswith(CROSSED):
+                    axes.plot([j, j + 1], [i + 1, i], color=INK, linewidth=0.4)
+    axes.set(xlim=(0, len(columns)), ylim=(len(rows), 0), aspect="equal")
+    axes.set_xticks([k + 0.5 for k in range(len(columns))], columns, fontsize=NOTE)
+    axes.set_yticks([k + 0.5 for k in range(len(rows))], rows, fontsize=NOTE)
+    axes.tick_params(length=0, top=False, labeltop=True, labelbottom=False)
+    axes.grid(False)
+    for k in range(len(columns) + 1):
+        axes.axvline(k, color="white", linewidth=0.8)
+    for k in range(len(rows) + 1):
+        axes.axhline(k, color="white", linewidth=0.8)
+    for side in ("left", "bottom"):
+        axes.spines[side].set_visible(False)
+
+
+def mirrored(cells: Sequence[Sequence[str]]) -> list[list[str]]:
+    """A symmetric pattern with everything below the diagonal crossed out."""
+    return [
+        [cell + CROSSED if cell and j < i and i < len(row) else cell for j, cell in enumerate(row)]
+        for i, row in enumerate(cells)
+    ]

@@ -1,0 +1,58 @@
+"""The straight lines of Provenzano, Mata 2002 and Valera 2003, at constant orientation, and how the arm is drawn."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from appell.dynamics import Dynamics
+from appell.motion import CartesianLine, zyz
+from appell.show.plot.look import BLUE, GREY, INK, RED, label
+
+HAND = 0.12  # m, drawn along the last axis; no tool is printed
+
+
+@dataclass(frozen=True)
+class PaperLine:
+    """A line as a paper gives it."""
+
+    paper: str
+    start: tuple[float, float, float]
+    end: tuple[float, float, float]
+    angles: tuple[float, float, float]  # about z, y, z, degrees
+    duration: float
+    view: tuple[float, float] = (24.0, -50.0)  # elevation and azimuth from which the line is seen, degrees
+
+    def trajectory(self, robot, configuration: tuple[int, int, int] = (1, 1, 1)) -> CartesianLine:
+        """The motion of the arm, with signs of shoulder, elbow and wrist."""
+        return CartesianLine(robot, "tool", self.start, self.end, zyz(*self.angles), self.duration, configuration)
+
+
+PROVENZANO_LINE = PaperLine("Provenzano", (0.6, 0.175, 0.25), (0.244, 0.527, 0.25), (45, 60, 90), 5.0)
+MATA_LINE = PaperLine("Mata 2002", (0.5, 0.0, 0.05), (0.62, 0.3, 0.11), (0, 90, 180), 5.0)
+VALERA_LINE = PaperLine("Valera 2003", (0.6, 0.175, 0.25), (0.018, 0.757, 0.0), (45, 60, 90), 8.6, (22.0, 30.0))
+LINES = (PROVENZANO_LINE, MATA_LINE, VALERA_LINE)
+
+
+def skeleton(robot, q: np.ndarray) -> np.ndarray:
+    """Points to draw the arm through: base, shoulder and its offset, elbow, wrist, and a hand along the last axis."""
+    dyn = Dynamics(robot)
+    shoulder, elbow, wrist, last = (dyn.pose(robot.links[k].name)(q) for k in (1, 2, 3, 5))
+    beside = shoulder[:3, 3] + shoulder[:3, 2] * (shoulder[:3, 2] @ (elbow[:3, 3] - shoulder[:3, 3]))
+    hand = wrist[:3, 3] + HAND * last[:3, 2]
+    return np.array([(0.0, 0.0, -0.4), shoulder[:3, 3], beside, elbow[:3, 3], wrist[:3, 3], hand])
+
+
+def draw_arm(space, robot, paper: PaperLine, line: CartesianLine) -> None:
+    """The arm at the start, in the middle and at the end of its line, on axes in space."""
+    for part, colour, name in ((0.0, GREY, "start"), (0.5, RED, "middle"), (1.0, BLUE, "end")):
+        points = skeleton(robot, line(part * line.duration)[0])
+        space.plot(*points.T, color=colour, marker="o", markersize=4, linewidth=3, label=name)
+    path = line.pose(line.times(50))[:, :3, 3]
+    space.plot(*path.T, color=INK, linestyle="--", linewidth=1.2, label="line of the tool")
+    space.set(**{f"{axis}label": label(axis, "m") for axis in "xyz"})
+    limits = (space.get_xlim(), space.get_ylim(), space.get_zlim())
+    space.set_box_aspect([high - low for low, high in limits], zoom=0.8)  # equal scales, and room for the labels
+    space.locator_params(nbins=3)
+    space.view_init(*paper.view)

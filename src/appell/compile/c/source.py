@@ -1,0 +1,414 @@
+"""A function as C99: a file and its header, which compute the same bits as the compiled function.
+
+    code = dyn.inverse_dynamics.to_c("arm_torques")
+    code.write("firmware")                                arm_torques.c, arm_torques.h
+
+The code allocates no memory, keeps nothing between calls and includes only standard headers. It is the fused formula
+from which the machine code is made, statement by statement; sine, cosine and arctangent are part of the file, so that
+no library decides about the last bit.
+
+A batch is computed in blocks of lanes, whose results are on the stack until they are complete: the compiler knows that
+they overlap nothing else, and vectorises the lanes. If a block reports a huge angle, its samples go through the
+function for one sample, one after the other; the remaining ones get the same bits as before.
+
+A step with memory keeps its state in a struct of the caller:
+
+    typedef struct {
+        double integral[6];
+        double before[6];
+    } arm_control_state;
+
+    void arm_control_init(arm_control_state *state_);
+    void arm_control_step(arm_control_state *state_, const double q[6], ..., double tau[6]);
+
+The step is a function some of whose results are its arguments in the next call: `carried` pairs them, argument by
+result. The code still allocates nothing and shares nothing between callers. A step with a number that is not finite
+carries NaN on; `_init` restarts it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from appell.compile.c.body import CBody, looped, straight
+from appell.compile.c.signature import Signature, comment, function_name, identifier, quoted_owner
+from appell.compile.c.statements import c_number, fill, lanes_of, library
+from appell.compile.llvm.lanes import Lanes
+from appell.compile.program.program import Program
+from appell.compile.tape.count import OpCount
+from appell.compile.tape.formula import Formula
+from appell.compile.tape.ops import Op
+from appell.compile.tape.tape import Array, Tape
+from appell.errors import ArgumentError, unknown_name
+from appell.version import VERSION
+
+if TYPE_CHECKING:
+    from appell.compile.function import Function
+    from appell.compile.scan import Scan
+
+
+BLOCK = 64  # bytes of the lanes of a block
+
+_SOURCE = """\
+/* @title@: see @P@.h.
+ *
+ * Written by appell @version@. @counts@
+ */
+
+#include "@P@.h"
+
+@library@
+#if defined(__GNUC__)
+#define @P@_APART static __attribute__((noinline))
+#else
+#define @P@_APART static
+#endif
+#if defined(__GNUC__) && !defined(__clang__)
+#define @P@_IVDEP _Pragma("GCC ivdep")
+#else
+#define @P@_IVDEP
+#endif
+@functions@
+/* Not a number in all results, if one argument is not finite; neighbours are s_ apart, in results o_. */
+@P@_APART void @P@_spoil(@pointers@, const size_t s_, const size_t o_)
+{
+    int spoilt_ = 0;
+    size_t k_;
+
+    (void)s_;
+@finite@
+    if (!spoilt_)
+        return;
+@spoil@}
+
+void @P@(@single@)
+{
+    @word@ flag_ = 0;
+@one@    if (flag_ != 0u)
+        @P@_spoil(@addresses@, 1, 1);
+}
+
+/* Some samples of a batch of n_, one after the other. */
+@P@_APART void @P@_each(const size_t count_, const size_t n_, @pointers@)
+{
+@samples@    size_t k_, l_;
+
+    for (l_ = 0; l_ < count_; ++l_) {
+@pick@        @P@(@values@);
+@put@    }
+}
+
+void @P@_batch(size_t n_, @pointers@)
+{
+@arrays@    size_t i_, k_, l_;
+
+    if (n_ < @W@) {
+        @P@_each(n_, n_, @names@);
+        return;
+    }
+    for (i_ = 0; i_ < n_; i_ += @W@) {
+        @word@ flag_ = 0;
+
+        if (n_ - i_ < @W@) /* the last block begins in the one before */
+            i_ = n_ - @W@;
+@lanes@        if (flag_ > 1u) {
+            @P@_each(@W@, n_, @moved@);
+            continue;
+        }
+        for (l_ = 0; flag_ != 0u && l_ < @W@; ++l_)
+            @P@_spoil(@lane@, n_, @W@);
+@give@    }
+}
+@defined@"""
+
+_HEADER = """\
+/* @title@
+ *
+@doc@ *
+@arguments@ *
+ * @P@_batch computes n_ samples: element k of sample i is x[k * n_ + i] in every array.
+ * Arrays of one call must not overlap. An argument that is not finite makes all results of its sample NaN.
+ *
+ * The bits are those of the function that appell compiles on a machine with fused multiply-adds, if products are fused
+ * with sums nowhere else (gcc -ffp-contract=off) and the target has fused multiply-adds (x86: -mfma or -march=...;
+ * without them the library's fma() is called, which is slow).
+ *
+ * @counts@
+ * Written by appell @version@.
+ */
+
+#ifndef @P@_H
+#define @P@_H
+
+#include <stddef.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+@declared@/* One sample, and many. */
+void @P@(@single@);
+void @P@_batch(size_t n_, @pointers@);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
+"""
+
+
+def _described(signature: Signature) -> Iterator[str]:
+    for kind, arrays in (("takes", signature.inputs), ("gives", signature.outputs)):
+        for array in arrays:
+            shape = f", {' x '.join(map(str, array.shape))} row by row" if len(array.shape) > 1 else ""
+            yield f" * {kind} {array.name}[{array.size}]{shape}\n" if array.shape else f" * {kind} {array.name}\n"
+
+
+def _ops(formula: Formula) -> set[Op]:
+    tapes: list[Tape] = (
+        [step.tape for stage in formula.stages for step in stage.steps] if isinstance(formula, Program) else [formula]
+    )
+    return {Op(node[0]) for tape in tapes for node in tape.nodes}
+
+
+def _single_words(signature: Signature, body: CBody) -> dict[str, str]:
+    finite = "    for (k_ = 0; k_ < {size}; ++k_)\n        spoilt_ |= !({n}[k_ * s_] - {n}[k_ * s_] == 0);\n"
+    spoil = "    for (k_ = 0; k_ < {size}; ++k_)\n        {n}[k_ * o_] = (@real@)NAN;\n"
+    return {
+        "finite": _every(finite, signature.inputs),
+        "spoil": _every(spoil, signature.outputs),
+        "one": body.one,
+        "single": signature.single,
+        "addresses": signature.addresses,
+        "pointers": signature.pointers,
+    }
+
+
+def _batch_words(signature: Signature, body: CBody) -> dict[str, str]:
+    inputs, outputs, arrays = signature.inputs, signature.outputs, signature.arrays
+    frame = f"    @real@ frame_[{body.frame} * @W@];\n" if body.frame else ""
+    row = "        for (k_ = 0; k_ < {size}; ++k_)\n            "
+    passed = [f"x{k}" if array.shape else f"x{k}[0]" for k, array in enumerate(inputs)]
+    passed += [f"y{k}" for k in range(len(outputs))]
+    return {
+        "samples": _every("    @real@ x{k}[{size}];\n", inputs) + _every("    @real@ y{k}[{size}];\n", outputs),
+        "pick": _every(row + "x{k}[k_] = {n}[k_ * n_ + l_];\n", inputs),
+        "put": _every(row + "{n}[k_ * n_ + l_] = y{k}[k_];\n", outputs),
+        "values": ", ".join(passed),
+        "arrays": _every("    @real@ {n}_[{size} * @W@];\n", outputs) + frame,
+        "lanes": body.lanes,
+        "give": _every(row + "memcpy({n} + k_ * n_ + i_, {n}_ + k_ * @W@, @W@ * sizeof(@real@));\n", outputs),
+        "names": ", ".join(array.name for array in arrays),
+        "moved": ", ".join(f"{array.name} + i_" for array in arrays),
+        "lane": signature.lanes,
+    }
+
+
+def _every(text: str, arrays: Sequence[Array]) -> str:
+    """A text for every array: with its name n, its size and its number k."""
+    return "".join(text.format(n=array.name, size=array.size, k=k) for k, array in enumerate(arrays))
+
+
+@dataclass(frozen=True)
+class CSource:
+    """A file of C and its header; `name` is that of the function and of the files."""
+
+    name: str
+    source: str = field(repr=False)
+    header: str = field(repr=False)
+    count: OpCount
+
+    def write(self, folder: str | Path, overwrite: bool = False) -> tuple[Path, Path]:
+        """Write both files into a folder, which is made if need be; one that is there is kept unless `overwrite`."""
+        return write_files(folder, {f"{self.name}.c": self.source, f"{self.name}.h": self.header}, overwrite)
+
+
+def write_files(folder: str | Path, texts: dict[str, str], overwrite: bool) -> Any:
+    """Write texts as files of a folder, all or none of them."""
+    place = Path(folder)
+    if place.exists() and not place.is_dir():
+        raise ArgumentError(f"'{place}' is a file.", expected="a folder for the files of C")
+    paths = {place / name: text for name, text in texts.items()}
+    if not overwrite and (there := [str(path) for path in paths if path.exists()]):
+        raise ArgumentError(f"{', '.join(there)} exists already.", hint="overwrite=True, or another folder or name")
+    place.mkdir(parents=True, exist_ok=True)
+    for path, text in paths.items():
+        path.write_text(text, encoding="utf-8")
+    return tuple(paths)
+
+
+def checked_dtype(dtype: Any) -> np.dtype:
+    """float64 or float32."""
+    try:
+        kind = np.dtype(dtype)
+    except TypeError:
+        kind = np.dtype(object)
+    if kind not in (np.float64, np.float32):
+        raise ArgumentError(f"Cannot generate C code for {dtype!r}.", expected="float64 (double) or float32 (float)")
+    return kind
+
+
+def symbol(function: Function, name: str | None) -> str:
+    """Return the name of a function in C: `name`, by default the names of the robot and of the function."""
+    if name is not None:
+        return function_name(name)
+    return identifier(f"{quoted_owner(function.owner) or 'appell'}_{function.name}")
+
+
+def c_source(
+    function: Function, name: str | None = None, dtype: Any = np.float64, declared: str = "", defined: str = ""
+) -> CSource:
+    """Return the function for one sample and for batches.
+
+    Parameters
+    ----------
+    function : function to export
+    name : its name in C; by default the names of the robot and of the function
+    dtype : float64 or float32
+    declared, defined : further text for the header and for the file
+    """
+    prefix = symbol(function, name)
+    if prefix in {array.name for array in (*function.inputs, *function.outputs)}:
+        raise ArgumentError(f"name '{prefix}' is that of an argument or a result.", expected="another name")
+    formula, lanes, count = function.fused, lanes_of(checked_dtype(dtype)), function.count()
+    signature = Signature.of(formula, lanes.scalar)
+    body = (looped if isinstance(formula, Program) else straight)(prefix, formula, signature, lanes)  # type: ignore
+    words = {
+        "library": library(prefix, lanes, _ops(formula)),
+        "functions": body.functions,
+        "declared": declared,
+        "defined": defined,
+        **_single_words(signature, body),
+        **_batch_words(signature, body),
+        "doc": "".join(f" * {comment(line)}\n" for line in (function.__doc__ or "").splitlines() if line.strip()),
+        "arguments": "".join(_described(signature)),
+        "title": comment(function.title),
+        "counts": f"{count.mul} multiplications, {count.add} additions, {count.div} divisions, {count.sqrt} roots, "
+        f"{count.trig} sines, cosines or arctangents, {count.select} choices a call.",
+        "version": VERSION,
+        "W": str(BLOCK // lanes.itemsize),
+        "P": prefix,
+        "real": lanes.scalar,
+        "word": f"uint{lanes.integer_bits}_t",
+    }
+    return CSource(prefix, fill(_SOURCE, words), fill(_HEADER, words), count)
+
+
+_STEP_HEADER = """\
+/* What a step remembers. */
+typedef struct {
+@fields@} @P@_state;
+
+/* Begin, with what is remembered as at the start. */
+void @P@_init(@P@_state *state_);
+
+/* One step: what is remembered goes into the arguments @arguments@ and comes from the results @results@. */
+void @P@_step(@P@_state *state_, @parameters@);
+
+"""
+
+_STEP_SOURCE = """
+void @P@_init(@P@_state *state_)
+{
+@starts@    size_t k_;
+
+@init@}
+
+void @P@_step(@P@_state *state_, @parameters@)
+{
+@locals@
+    @P@(@values@);
+@carry@}
+"""
+
+
+@dataclass(frozen=True)
+class StepMemory:
+    """What a step carries: its arguments by the results that they come from, and the numbers it begins with."""
+
+    carried: Mapping[str, str]
+    start: Mapping[str, Any]
+    given: Sequence[str] | None = None  # the results that a caller gets; None: all
+
+    def check(self, function: Function) -> None:
+        inputs, outputs = ({array.name: array for array in side} for side in (function.inputs, function.outputs))
+        checks: tuple[tuple[str, Iterable[str], Iterable[str]], ...] = (
+            ("argument", self.carried, inputs),
+            ("carried argument", self.start, self.carried),
+            ("result", [*self.carried.values(), *(self.given or ())], outputs),
+        )
+        for kind, names, known in checks:
+            if unknown := [name for name in names if name not in known]:
+                raise ArgumentError(unknown_name(kind, unknown[0], known, f"step {function.name}"))
+        for name, result in self.carried.items():
+            if inputs[name].shape != outputs[result].shape:
+                raise ArgumentError(
+                    f"result {outputs[result]} of step {function.name} cannot become argument {inputs[name]}.",
+                    expected="the same shape",
+                )
+        for name, value in self.start.items():
+            if np.size(value) not in (1, inputs[name].size) or not np.isfinite(np.asarray(value, float)).all():
+                raise ArgumentError(
+                    f"the start of {name} is {value!r}.", expected=f"{inputs[name].size} finite numbers"
+                )
+
+
+def c_step(function: Function, memory: StepMemory, name: str, dtype: Any = np.float64) -> CSource:
+    """The function `name`, and `name`_init and `name`_step with their struct."""
+    memory.check(function)
+    words = _step_words(function_name(name), function, memory, lanes_of(checked_dtype(dtype)))
+    return c_source(function, name, dtype, fill(_STEP_HEADER, words), fill(_STEP_SOURCE, words))
+
+
+def c_scan(scan: Scan, name: str | None, start: Mapping[str, Any], dtype: Any) -> CSource:
+    """The step of a scan: its carried arrays are remembered, what it notes is given."""
+    step, carried = scan.step, scan.horizon.carried
+    pairs = {before.name: after.name for before, after in zip(carried, step.outputs, strict=False)}
+    noted = [array.name for array in step.outputs[len(carried) :]]
+    return c_step(step, StepMemory(pairs, start, noted), symbol(step, name), dtype)
+
+
+def _step_words(name: str, function: Function, memory: StepMemory, lanes: Lanes) -> dict[str, str]:
+    signature = Signature.of(function.fused, lanes.scalar)
+    results = dict(zip((array.name for array in function.outputs), signature.outputs, strict=True))
+    given = [array for key, array in results.items() if memory.given is None or key in memory.given]
+    carried = [array for array in signature.inputs if array.name in memory.carried]
+    taken = [array for array in signature.inputs if array.name not in memory.carried]
+    parameters = [*map(signature.argument, taken), *map(signature.result, given)]
+    inputs = [f"state_->{array.name}" if array in carried else array.name for array in signature.inputs]
+    inputs = [x if a.shape or a in taken else f"{x}[0]" for x, a in zip(inputs, signature.inputs, strict=True)]
+    values = [*inputs, *(array.name + "_" * (array not in given) for array in signature.outputs)]
+    real = lanes.scalar
+    carry = ""
+    for array in carried:
+        source = results[memory.carried[array.name]]
+        local = source.name + "_" * (source not in given)
+        carry += f"    memcpy(state_->{array.name}, {local}, sizeof state_->{array.name});\n"
+    hidden = [array for array in signature.outputs if array not in given]
+    return {
+        "P": name,
+        "fields": "".join(f"    {real} {array.name}[{array.size}];\n" for array in carried),
+        "arguments": ", ".join(array.name for array in carried),
+        "results": ", ".join(memory.carried[array.name] for array in carried),
+        "parameters": ", ".join(parameters),
+        "starts": "".join(_start(array, memory.start.get(array.name, 0.0), lanes) for array in carried),
+        "init": "".join(_copied(array) for array in carried),
+        "locals": "".join(f"    {real} {array.name}_[{array.size}];\n" for array in hidden),
+        "values": ", ".join(values),
+        "carry": carry,
+    }
+
+
+def _start(array: Array, value: Any, lanes: Lanes) -> str:
+    numbers = ", ".join(c_number(float(x), lanes) for x in np.broadcast_to(np.asarray(value, float), array.shape).flat)
+    return f"    static const {lanes.scalar} {array.name}_[{array.size}] = {{{numbers}}};\n"
+
+
+def _copied(array: Array) -> str:
+    return f"    for (k_ = 0; k_ < {array.size}; ++k_)\n        state_->{array.name}[k_] = {array.name}_[k_];\n"

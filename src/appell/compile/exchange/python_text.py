@@ -1,0 +1,128 @@
+"""A tape as a Python module that needs an array library and nothing else: not appell, no compiler.
+
+    python_text(dyn.inverse_dynamics, "jax")
+
+The module has one function with the names of the arguments; leading axes are batch and broadcast, as for the compiled
+function. It is slower than that by far, and runs wherever the library does: on a GPU, in a browser, under `jax.jit`.
+Powers of two that only keep squares from overflowing (LEVEL) are 1 there.
+"""
+
+from __future__ import annotations
+
+import keyword
+from dataclasses import dataclass
+
+from appell.compile.function import Function
+from appell.compile.tape.ops import Op
+from appell.compile.tape.tape import Array, Tape
+from appell.errors import ArgumentError, unknown_name
+
+
+@dataclass(frozen=True)
+class Library:
+    """What an array library calls its things."""
+
+    importing: str
+    array: str  # of an argument: a format
+    broadcast: str
+    stack: str  # of scalars along a last axis: a format
+    module: str
+
+
+_NUMPY_LIKE = {"broadcast": "{}.broadcast_arrays({})", "stack": "{}.stack([{}], axis=-1)"}
+LIBRARIES = {
+    "numpy": Library("import numpy as np", "np.asarray({}, float)", **_NUMPY_LIKE, module="np"),
+    "jax": Library("import jax.numpy as jnp", "jnp.asarray({})", **_NUMPY_LIKE, module="jnp"),
+    "torch": Library(
+        "import torch", "torch.as_tensor({})", "{}.broadcast_tensors({})", "{}.stack([{}], dim=-1)", "torch"
+    ),
+}
+_FORMATS = {
+    Op.ADD: "{} + {}",
+    Op.SUB: "{} - {}",
+    Op.MUL: "{} * {}",
+    Op.DIV: "{} / {}",
+    Op.NEG: "-{}",
+    Op.SQRT: "{m}.sqrt({})",
+    Op.SIN: "{m}.sin({})",
+    Op.COS: "{m}.cos({})",
+    Op.ATAN2: "{m}.arctan2({}, {})",
+    Op.SELECT: "{m}.where({} > 0, {}, {})",
+    Op.ROUND: "{m}.round({})",
+    Op.LEVEL: "{m}.ones_like({})",
+}
+
+
+def python_text(function: Function, library: str) -> str:
+    """The module of a function for numpy, jax or torch."""
+    if library not in LIBRARIES:
+        raise ArgumentError(unknown_name("library", library, LIBRARIES, "a Python module"))
+    of, tape = LIBRARIES[library], function.tape
+    inputs, outputs = (", ".join(map(str, arrays)) for arrays in (tape.inputs, tape.outputs))
+    owner = f" of {function.owner}" if function.owner else ""
+    title = f"{tape.name}{owner}: ({inputs}) -> ({outputs}), written by appell.".replace("\\", "").replace('"""', "")
+    arguments = ", ".join(array.name for array in tape.inputs)
+    body = [*_arguments(tape, of), *_nodes(tape, of), f"return {_returned(tape, of)}"]
+    lines = [f'"""{title}"""', "", of.importing, "", "", f"def {tape.name}({arguments}):"]
+    lines += [f'    """{_sentence(function)}"""', *(f"    {line}" for line in body)]
+    return "\n".join(lines) + "\n"
+
+
+def _sentence(function: Function) -> str:
+    return (function.__doc__ or "Leading axes are batch.").splitlines()[0].replace("\\", "").replace('"', "'")
+
+
+def _arguments(tape: Tape, of: Library) -> list[str]:
+    """Arguments as arrays, and the scalars of all, which have the shape of the batch."""
+    if bad := [array.name for array in tape.inputs if not array.name.isidentifier() or keyword.iskeyword(array.name)]:
+        raise ArgumentError(f"'{bad[0]}' is no name for an argument in Python.")
+    lines = [f"{array.name} = {of.array.format(array.name)}" for array in tape.inputs]
+    scalars = [f"{array.name}[..., {_index(array, k)}]" if array.shape else array.name for array, k in _elements(tape)]
+    names = [f"s{k}" for k in range(len(scalars))]
+    broadcast = of.broadcast.format(of.module, ", ".join(scalars))
+    return [*lines, f"{', '.join(names)}{',' * (len(names) == 1)} = {broadcast}"]
+
+
+def _elements(tape: Tape) -> list[tuple[Array, int]]:
+    return [(array, k) for array in tape.inputs for k in range(array.size)]
+
+
+def _index(array: Array, flat: int) -> str:
+    return array.element(flat)[len(array.name) + 1 : -1]
+
+
+def _nodes(tape: Tape, of: Library) -> list[str]:
+    lines = []
+    for number, (op, *operands) in enumerate(tape.nodes):
+        if op > Op.INPUT:
+            text = _FORMATS[Op(op)].format(*(_name(tape, k, of) for k in operands), m=of.module)
+            lines.append(f"v{number} = {text}")
+    return lines
+
+
+def _name(tape: Tape, number: int, of: Library) -> str:
+    op, *operands = tape.nodes[number]
+    if op == Op.INPUT:
+        return f"s{operands[0]}"
+    if op == Op.CONST:
+        return f"({operands[0]!r})" if operands[0] < 0.0 else repr(operands[0])
+    return f"v{number}"
+
+
+def _returned(tape: Tape, of: Library) -> str:
+    """The results, each stacked from its scalars; a constant takes the shape of the batch."""
+    found = iter(tape.results)
+    parts = []
+    for array in tape.outputs:
+        names = [_full(tape, next(found), of) for _ in range(array.size)]
+        if not array.shape:
+            parts.append(names[0])
+            continue
+        stacked = of.stack.format(of.module, ", ".join(names))
+        parts.append(f"{stacked}.reshape((*s0.shape, {', '.join(map(str, array.shape))}))")
+    return ", ".join(parts)
+
+
+def _full(tape: Tape, number: int, of: Library) -> str:
+    name = _name(tape, number, of)
+    return f"{of.module}.full_like(s0, {name})" if tape.nodes[number][0] == Op.CONST else name

@@ -1,0 +1,55 @@
+"""A tape as a `casadi.Function` of SX symbols, with the names of its arguments and results.
+
+Vectors are columns and matrices are matrices; of arrays with more axes, which CasADi does not have, the last axis are
+the columns and all others the rows. Powers of two that only keep squares from overflowing (LEVEL) are 1 there.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from appell.compile.exchange.replay import ARITHMETIC, half_to_even, replay
+from appell.compile.function import Function
+from appell.compile.tape.ops import Op
+from appell.compile.tape.tape import Array
+from appell.errors import needed_package
+
+
+def casadi_function(function: Function) -> Any:
+    """The function over SX symbols."""
+    casadi = needed_package("casadi", "to_casadi", "appell[casadi]")
+    tape = function.tape
+    symbols = [casadi.SX.sym(array.name, *_matrix(array)) for array in tape.inputs]
+    scalars = [x[k] for x in symbols for k in np.ndindex(*x.shape)]
+    values = iter(replay(tape, _table(casadi), scalars))
+    results = [_shaped(casadi, array, [next(values) for _ in range(array.size)]) for array in tape.outputs]
+    names = ([array.name for array in arrays] for arrays in (tape.inputs, tape.outputs))
+    return casadi.Function(function.name, symbols, results, *names)
+
+
+def _table(casadi: Any) -> dict[Op, Any]:
+    return {
+        **ARITHMETIC,
+        Op.SQRT: casadi.sqrt,
+        Op.SIN: casadi.sin,
+        Op.COS: casadi.cos,
+        Op.ATAN2: casadi.atan2,
+        Op.SELECT: lambda x, y, z: casadi.if_else(x > 0.0, y, z),
+        Op.ROUND: lambda x: half_to_even(x, casadi.floor, casadi.ceil),
+        Op.LEVEL: lambda x: 1.0,
+    }
+
+
+def _matrix(array: Array) -> tuple[int, int]:
+    """Rows and columns."""
+    if len(array.shape) < 2:
+        return array.size, 1
+    return math.prod(array.shape[:-1]), array.shape[-1]
+
+
+def _shaped(casadi: Any, array: Array, scalars: list[Any]) -> Any:
+    rows, columns = _matrix(array)
+    return casadi.reshape(casadi.vertcat(*scalars), columns, rows).T

@@ -1,0 +1,103 @@
+"""A function of JAX arrays: the compiled kernel inside XLA, with derivatives of any order.
+
+    tau = dyn.inverse_dynamics.to_jax()
+    tau(q, v, a)                                  the same arguments, by position or by name; leading axes are batches
+    jax.jit, jax.vmap, jax.grad, jax.jacfwd, jax.jacrev, jax.hessian, jax.lax.scan, ...
+    scan.to_jax()                                 a whole scan: all steps in one kernel, all steps back in another
+
+On the CPU, XLA calls the kernel of the function, and for derivatives the kernels of its derivatives. On any other
+device, or with `native=False`, the same tapes are evaluated in JAX's own operations.
+
+Numbers are those of JAX: float64 where `jax_enable_x64` is set and an argument has it, otherwise float32, to which JAX
+converts arrays without that setting. Integers become floats. Derivatives are along the plain numbers of each argument.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from appell.compile.arguments import call_signature, common_batch, in_order, one_or_tuple
+from appell.compile.exchange.differentiable import DifferentiableFunction, DifferentiableScan
+from appell.compile.native.making import LOG
+from appell.compile.scan import Scan
+from appell.errors import ArgumentError, CompileError, needed_package
+
+if TYPE_CHECKING:
+    from appell.compile.function import Function
+
+
+class JaxFunction:
+    """A function or scan of JAX arrays; of a scan, all steps are results.
+
+    `native` says whether the CPU runs compiled kernels.
+    """
+
+    def __init__(self, function: Function | Scan, native: bool):
+        import jax
+
+        self.function, self.native = function, native
+        self.__name__ = function.name
+        self.__doc__ = function.__doc__
+        self.__signature__ = call_signature(function.inputs)
+        self._jitted = jax.jit(self._called)
+
+    def __call__(self, *arguments: Any, **named: Any) -> Any:
+        return self._jitted(*self._ordered(arguments, named))
+
+    def __repr__(self) -> str:
+        return f"<{'kernel' if self.native else 'operations'} in JAX of {self.function!r}>"
+
+    def __reduce__(self):
+        return JaxFunction, (self.function, self.native)
+
+    def _ordered(self, arguments: Sequence[Any], named: Mapping[str, Any]) -> list[Any]:
+        if isinstance(self.function, Scan):
+            return self.function.horizon.arguments(arguments, named)
+        return in_order(self.function.title, self.function.inputs, arguments, named)
+
+    def _called(self, *arguments: Any) -> Any:
+        import jax.numpy as jnp
+
+        from appell.compile.exchange.jax_primitives import call, scan
+
+        function, arrays = self.function, [jnp.asarray(x) for x in arguments]
+        if isinstance(function, Scan):
+            batches = function.horizon.batches(arrays)
+            rank = max(map(len, batches))
+            aligned = _aligned(function.title, arrays, [rank - len(batch) for batch in batches])
+            return one_or_tuple(scan(DifferentiableScan(function), self.native, *aligned))
+        rank = len(common_batch(function.title, function.inputs, [x.shape for x in arrays]))
+        missing = [rank + len(array.shape) - x.ndim for x, array in zip(arrays, function.inputs, strict=True)]
+        aligned = _aligned(function.title, arrays, missing)
+        return one_or_tuple(call(DifferentiableFunction(function), self.native, *aligned))
+
+
+def jax_function(function: Function | Scan, native: bool | None = None) -> JaxFunction:
+    """Return a function or scan for JAX: by its kernel if possible (None), always (True) or never (False)."""
+    return JaxFunction(function, _by_kernel(function.title, native))
+
+
+def _by_kernel(title: str, native: bool | None) -> bool:
+    """Whether a kernel runs in JAX, if that is requested (True), refused (False) or left open (None)."""
+    needed_package("jax", "to_jax", "appell[jax]")
+    from appell.compile.exchange.xla import interface
+
+    _, problem = interface()
+    if problem and native:
+        raise CompileError(f"{title} cannot run in JAX as it is compiled: {problem}.")
+    if problem and native is None:
+        LOG.warning("%s runs in JAX's own operations: %s", title, problem)
+    return not problem if native is None else native
+
+
+def _aligned(title: str, arrays: Sequence[Any], missing: Sequence[int]) -> list[Any]:
+    """Return arrays of one type by JAX's rules, each with `missing` batch axes of length 1 in front."""
+    import jax.numpy as jnp
+
+    kind = jnp.result_type(*arrays)
+    if kind.kind in "iub":
+        kind = jnp.result_type(float)
+    if kind not in (jnp.float32, jnp.float64):
+        raise ArgumentError(f"{title} is called in {kind}.", expected="float32, float64")
+    return [x.astype(kind).reshape((1,) * count + x.shape) for x, count in zip(arrays, missing, strict=True)]

@@ -1,0 +1,279 @@
+"""Kernels that XLA calls: handlers of its foreign-function interface, written in LLVM and registered by name.
+
+XLA passes one pointer, to a frame of plain C structures (`xla/ffi/api/c_api.h`, which is part of jaxlib):
+
+    frame    size 0 · extension 8 · api 16 · arguments 40 (size 40, count 56, pointers 72) · results 80 (the same)
+    buffer   size 0 · data 24 · rank 32 · dims 40
+
+When a handler is registered, the frame has an extension that asks for the version of the interface. When it is run,
+every buffer has two batch axes, outer and inner, then its core axes. An axis of length 1 where others are longer is
+shared by all samples: its stride is zero, and nothing is copied. A run is
+
+    for every outer index: loop(pointers, count, steps); the pointers advance by their outer strides
+
+with the loop of the ufunc itself. Lengths of core axes, such as the steps of a scan, are constants of the handler. A
+frame whose structures have other sizes than those above is refused with an error.
+
+XLA holds the address of a handler as long as the process lives, so registered code is never freed. The header of an
+installed jaxlib states the version of its interface; with a version that has not been tried, kernels are not used, and
+the reason is reported.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import re
+from collections.abc import Callable, Mapping
+from functools import cache
+from importlib.metadata import version
+from math import prod
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from appell.compile.llvm.operands import EVERY, ROWS, CoreAxes, formula_axes, scan_axes
+from appell.compile.native.machine import Code, assemble, host
+from appell.compile.native.making import MAKING
+
+if TYPE_CHECKING:
+    from appell.compile.function import Function
+    from appell.compile.scan import Scan
+
+
+FRAME, SIDE, BUFFER = 168, 40, 48  # bytes of a frame down to its attributes, of arguments or results, of a buffer
+_MESSAGE = b"appell: the structures of XLA's foreign-function interface have other sizes than they had\0"
+
+_HANDLER = """
+@message = private unnamed_addr constant [{length} x i8] c"{message}"
+
+define ptr @handler(ptr %frame) nounwind {{
+entry:
+  %extension.at = getelementptr i8, ptr %frame, i64 8
+  %extension = load ptr, ptr %extension.at, align 8
+  %bare = icmp eq ptr %extension, null
+  br i1 %bare, label %check, label %asked
+asked:
+  %kind.at = getelementptr i8, ptr %extension, i64 8
+  %kind = load i32, ptr %kind.at, align 4
+  %is.metadata = icmp eq i32 %kind, 1
+  br i1 %is.metadata, label %answer, label %check
+answer:
+  %metadata.at = getelementptr i8, ptr %extension, i64 24
+  %metadata = load ptr, ptr %metadata.at, align 8
+  %version.size = getelementptr i8, ptr %metadata, i64 8
+  store i64 24, ptr %version.size, align 8
+  %version.extension = getelementptr i8, ptr %metadata, i64 16
+  store ptr null, ptr %version.extension, align 8
+  %major = getelementptr i8, ptr %metadata, i64 24
+  store i32 {major}, ptr %major, align 4
+  %minor = getelementptr i8, ptr %metadata, i64 28
+  store i32 {minor}, ptr %minor, align 4
+  %traits = getelementptr i8, ptr %metadata, i64 32
+  store i32 0, ptr %traits, align 4
+  ret ptr null
+
+check:
+  %frame.size = load i64, ptr %frame, align 8
+  %frame.fits = icmp uge i64 %frame.size, {frame}
+  %taken.size.at = getelementptr i8, ptr %frame, i64 40
+  %taken.size = load i64, ptr %taken.size.at, align 8
+  %taken.fits = icmp eq i64 %taken.size, {side}
+  %given.size.at = getelementptr i8, ptr %frame, i64 80
+  %given.size = load i64, ptr %given.size.at, align 8
+  %given.fits = icmp eq i64 %given.size, {side}
+  %sides.fit = and i1 %taken.fits, %given.fits
+  %fits = and i1 %frame.fits, %sides.fit
+  br i1 %fits, label %read, label %refuse
+read:
+  %pointers = alloca ptr, i64 {operands}, align 8
+  %count = alloca i64, i64 {lengths}, align 8
+  %steps = alloca i64, i64 {steps}, align 8
+  %taken.at = getelementptr i8, ptr %frame, i64 72
+  %taken = load ptr, ptr %taken.at, align 8
+  %given.at = getelementptr i8, ptr %frame, i64 112
+  %given = load ptr, ptr %given.at, align 8
+  %loop = inttoptr i64 {loop} to ptr
+{read}  br label %turns
+
+turns:
+  %turn = phi i64 [ 0, %placed.{last} ], [ %turn.next, %run ]
+  %left = icmp ult i64 %turn, %outer.{last}
+  br i1 %left, label %run, label %done
+run:
+  call void %loop(ptr %pointers, ptr %count, ptr %steps, ptr null)
+{advance}  %turn.next = add i64 %turn, 1
+  br label %turns
+done:
+  ret ptr null
+
+refuse:
+  %problem = alloca [4 x i64], align 8
+  store i64 28, ptr %problem, align 8
+  %problem.extension = getelementptr i8, ptr %problem, i64 8
+  store ptr null, ptr %problem.extension, align 8
+  %problem.message = getelementptr i8, ptr %problem, i64 16
+  store ptr @message, ptr %problem.message, align 8
+  %problem.code = getelementptr i8, ptr %problem, i64 24
+  store i32 9, ptr %problem.code, align 4
+  %api.at = getelementptr i8, ptr %frame, i64 16
+  %api = load ptr, ptr %api.at, align 8
+  %create.at = getelementptr i8, ptr %api, i64 48
+  %create = load ptr, ptr %create.at, align 8
+  %error = call ptr %create(ptr %problem)
+  ret ptr %error
+}}
+"""
+
+
+_OPERAND = """\
+  %buffer.at.{i} = getelementptr ptr, ptr {side}, i64 {number}
+  %buffer.{i} = load ptr, ptr %buffer.at.{i}, align 8
+  %buffer.size.{i} = load i64, ptr %buffer.{i}, align 8
+  %buffer.fits.{i} = icmp uge i64 %buffer.size.{i}, {buffer}
+  br i1 %buffer.fits.{i}, label %placed.{i}, label %refuse
+placed.{i}:
+  %data.at.{i} = getelementptr i8, ptr %buffer.{i}, i64 24
+  %start.{i} = load ptr, ptr %data.at.{i}, align 8
+  %data.{i} = getelementptr i8, ptr %start.{i}, i64 {offset}
+  %pointer.at.{i} = getelementptr ptr, ptr %pointers, i64 {i}
+  store ptr %data.{i}, ptr %pointer.at.{i}, align 8
+  %dims.at.{i} = getelementptr i8, ptr %buffer.{i}, i64 40
+  %dims.{i} = load ptr, ptr %dims.at.{i}, align 8
+  %outer.{i} = load i64, ptr %dims.{i}, align 8
+  %inner.at.{i} = getelementptr i64, ptr %dims.{i}, i64 1
+  %inner.{i} = load i64, ptr %inner.at.{i}, align 8
+  %inner.shared.{i} = icmp eq i64 %inner.{i}, 1
+  %step.{i} = select i1 %inner.shared.{i}, i64 0, i64 {size}
+  %step.at.{i} = getelementptr i64, ptr %steps, i64 {i}
+  store i64 %step.{i}, ptr %step.at.{i}, align 8
+  %row.{i} = mul i64 %inner.{i}, {size}
+  %outer.shared.{i} = icmp eq i64 %outer.{i}, 1
+  %hop.{i} = select i1 %outer.shared.{i}, i64 0, i64 %row.{i}
+"""
+
+_ADVANCE = """\
+  %now.{i} = load ptr, ptr %pointer.at.{i}, align 8
+  %next.{i} = getelementptr i8, ptr %now.{i}, i64 %hop.{i}
+  store ptr %next.{i}, ptr %pointer.at.{i}, align 8
+"""
+
+
+def handler_text(
+    version: tuple[int, int], axes: CoreAxes, lengths: Mapping[str, int], itemsize: int, loop: int, backward: str = ""
+) -> str:
+    """Return the LLVM module of a handler.
+
+    Parameters
+    ----------
+    version : version of the interface
+    axes : core axes of the operands
+    lengths : lengths of the axes that have names
+    itemsize : bytes of a number
+    loop : address of the kernel
+    backward : name of an axis along which the kernel goes from its end
+    """
+    shapes = [tuple(lengths[axis] if isinstance(axis, str) else axis for axis in own) for own in axes.operands]
+    inputs, last, strides, read = len(axes.inputs), len(shapes) - 1, [], ""
+    for i, (own, shape) in enumerate(zip(axes.operands, shapes, strict=True)):
+        steps = [itemsize * prod(shape[axis + 1 :]) for axis in range(len(shape))]
+        strides += [-step if axis == backward else step for axis, step in zip(own, steps, strict=True)]
+        offset = sum((n - 1) * step for axis, n, step in zip(own, shape, steps, strict=True) if axis == backward)
+        side, number = ("%taken", i) if i < inputs else ("%given", i - inputs)
+        size = itemsize * prod(shape)
+        read += _OPERAND.format(i=i, side=side, number=number, buffer=BUFFER, offset=offset, size=size)
+    different = dict(zip([x for own in axes.operands for x in own], [x for own in shapes for x in own], strict=True))
+    counts = [f"%inner.{last}", *different.values()]
+    read += "".join(_stored("count", k, value) for k, value in enumerate(counts))
+    read += "".join(_stored("steps", len(shapes) + k, value) for k, value in enumerate(strides))
+    return _HANDLER.format(
+        message="".join(f"\\{byte:02X}" for byte in _MESSAGE),
+        length=len(_MESSAGE),
+        major=version[0],
+        minor=version[1],
+        frame=FRAME,
+        side=SIDE,
+        operands=len(shapes),
+        lengths=len(counts),
+        steps=len(shapes) + len(strides),
+        loop=loop,
+        read=read,
+        last=last,
+        advance="".join(_ADVANCE.format(i=i) for i in range(len(shapes))),
+    )
+
+
+def _stored(array: str, k: int, value: object) -> str:
+    """Return the text that stores a number in an array of integers."""
+    at = f"%{array}.at.{k}" if array == "count" else f"%stride.at.{k}"
+    return f"  {at} = getelementptr i64, ptr %{array}, i64 {k}\n  store i64 {value}, ptr {at}, align 8\n"
+
+
+TRIED = ((0, 1), (0, 2), (0, 3))  # versions of the interface, of jaxlib 0.5 to 0.10: their structures are the same
+
+_registered: dict[str, tuple[Any, ...]] = {}  # by name: all that machine code and XLA point to
+
+
+@cache
+def interface() -> tuple[tuple[int, int], str]:
+    """The version of the interface of the installed jaxlib, and why kernels cannot be called by it, if they cannot."""
+    import jax
+
+    try:
+        header = Path(jax.ffi.include_dir()) / "xla" / "ffi" / "api" / "c_api.h"
+        text = header.read_text(encoding="utf-8")
+        major, minor = (int(re.findall(rf"#define XLA_FFI_API_{part} (\d+)", text)[0]) for part in ("MAJOR", "MINOR"))
+    except (AttributeError, OSError, IndexError):
+        return (0, 0), f"jaxlib {version('jaxlib')} does not say which foreign-function interface it has"
+    if (major, minor) not in TRIED or ctypes.sizeof(ctypes.c_void_p) != 8:
+        known = ", ".join(f"{major}.{minor}" for major, minor in TRIED)
+        return (major, minor), (
+            f"the foreign-function interface of jaxlib {version('jaxlib')} has version {major}.{minor}; "
+            f"kernels have been tried with {known}, on machines of 64 bits"
+        )
+    return (major, minor), ""
+
+
+def function_target(function: Function, dtype: Any) -> str:
+    """The name under which XLA finds the kernel of a function for float64 or float32."""
+    axes = formula_axes(function.fused)
+    return _named(function.name, f"loop {function.fused.digest}", function.loop, np.dtype(dtype), axes, {})
+
+
+def scan_target(scan: Scan, dtype: Any, steps: int, backward: bool) -> str:
+    """The same of a scan of `steps` steps, all of which are results; `backward` begins with the last."""
+    step, still = scan.step.fused, len(scan.horizon.carried) + len(scan.horizon.held)
+    content = f"scan {len(scan.horizon.carried)} {still} {steps} {backward} {step.digest}"
+    axes, lengths = scan_axes(step, still), {ROWS: steps, EVERY: 1}
+    return _named(scan.name, content, scan.loop, np.dtype(dtype), axes, lengths, ROWS if backward else "")
+
+
+def _named(
+    name: str,
+    content: str,
+    loop: Callable[[np.dtype], Code],
+    kind: np.dtype,
+    axes: CoreAxes,
+    lengths: Mapping[str, int],
+    backward: str = "",
+) -> str:
+    import jax
+
+    spoken, _ = interface()
+    key = hashlib.sha256("\n".join([content, kind.str, host().identity]).encode()).hexdigest()
+    found = f"appell_{re.sub(r'[^A-Za-z0-9_]', '_', name)}_{key[:24]}"
+    with MAKING:
+        if found not in _registered:
+            kernel = loop(kind)
+            text = handler_text(spoken, axes, lengths, kind.itemsize, kernel.address, backward)
+            code = Code(assemble(text, host(), found), "handler")
+            _registered[found] = (code, kernel)
+            jax.ffi.register_ffi_target(found, _capsule(code.address), platform="cpu", api_version=1)
+    return found
+
+
+def _capsule(address: int) -> Any:
+    new = ctypes.pythonapi.PyCapsule_New
+    new.restype, new.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
+    return new(address, None, None)

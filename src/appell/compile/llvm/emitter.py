@@ -1,0 +1,330 @@
+"""The emitter writes the instructions of one LLVM function, one per line, and returns the names of their values.
+
+A value is a string in LLVM's spelling: the name of an earlier result or a constant. Most values are registers. No
+instruction carries a fast-math flag, and a product is fused with a sum only where `fma` is requested, so the bits of a
+result depend on the tape alone and not on what an optimiser finds.
+
+**Constants.** An instruction can read an operand from memory, but not broadcast it to all lanes of a narrow register at
+the same time: that takes another instruction and another register. About one in eight operands of a tape is a constant,
+so registers full of the same number are stored beside the code, and long tapes run 5 % faster. Wide registers are
+broadcast while they are read, and need no stored constants.
+
+**Memory.** The blocks of registers of a kernel are on the stack or, if they are large, in memory that a call allocates:
+the stack of a thread may be small, and a chain of a thousand links needs megabytes. The module then has a global
+
+    @heap = [allocate(bytes), free(pointer)]
+
+which the loader fills in (`native.machine`). Every call allocates its own memory, so threads do not interfere. If the
+allocation fails, the stack is used.
+"""
+
+from __future__ import annotations
+
+from appell.compile.llvm.lanes import NARROW, Lanes
+
+
+class Constants:
+    """The constants of a module, each once, in the order of their first use."""
+
+    def __init__(self, lanes: Lanes):
+        self._lanes = lanes
+        self._names: dict[str, str] = {}
+
+    def operand(self, value: float) -> tuple[str, bool]:
+        """A constant in LLVM's spelling or the address of a register full of it; and whether it is an address."""
+        content = self._lanes.constant(value)
+        if value == 0.0 or self._lanes.bytes > NARROW:
+            return content, False
+        return self._names.setdefault(content, f"@constant{len(self._names)}"), True
+
+    def text(self) -> list[str]:
+        """Their definitions, one per line."""
+        kind = f"private unnamed_addr constant {self._lanes.real}"
+        return [f"{name} = {kind} {content}, align {self._lanes.bytes}" for content, name in self._names.items()]
+
+
+Value = str
+Index = int | str  # known now, or only when the code runs
+
+
+class Emitter:
+    """Arithmetic on whole registers; `fused` says whether the machine rounds x y + z once.
+
+    With `constants`, which its module then has to define, constants are read from memory.
+    """
+
+    def __init__(self, lanes: Lanes, fused: bool, constants: Constants | None = None):
+        self.lanes = lanes
+        self.fused = fused
+        self.constants = constants
+        self.lines: list[str] = []
+        self.block = "entry"
+        self._stack: list[str] = []
+        self._values = 0
+        self._labels = 0
+        self._suffix = f"v{lanes.width}f{lanes.integer_bits}"
+
+    def function(self, header: str) -> str:
+        """The finished function under its header."""
+        return "\n".join([header + " {", "entry:", *self._stack, *self.lines, "}", ""])
+
+    # single values and control
+
+    def value(self, instruction: str) -> Value:
+        """The result of one instruction."""
+        self._values += 1
+        name = f"%t{self._values}"
+        self.lines.append(f"{name} = {instruction}")
+        return name
+
+    def do(self, instruction: str) -> None:
+        """An instruction without a result."""
+        self.lines.append(instruction)
+
+    def label(self, name: str) -> str:
+        """A fresh name for a block that is still to come."""
+        self._labels += 1
+        return f"{name}{self._labels}"
+
+    def enter(self, label: str) -> None:
+        self.lines.append(f"{label}:")
+        self.block = label
+
+    def jump(self, label: str) -> None:
+        self.lines.append(f"br label %{label}")
+
+    def branch(self, condition: Value, then: str, otherwise: str) -> None:
+        self.lines.append(f"br i1 {condition}, label %{then}, label %{otherwise}")
+
+    def phi(self, kind: str, *sources: tuple[Value, str]) -> Value:
+        return self.value(f"phi {kind} " + ", ".join(f"[ {value}, %{block} ]" for value, block in sources))
+
+    # memory
+
+    def stack(self, count: int, kind: str | None = None) -> Value:
+        """An aligned block of `count` registers, or of another kind, on the stack of the function."""
+        name = f"%stack{len(self._stack)}"
+        self._stack.append(f"{name} = alloca [{max(count, 1)} x {kind or self.lanes.real}], align {self.lanes.bytes}")
+        return name
+
+    def times(self, index: Index, factor: int) -> Index:
+        return index * factor if isinstance(index, int) else self.value(f"mul i64 {index}, {factor}")
+
+    def address(self, pointer: Value, offset: Index) -> Value:
+        """The pointer moved by a number of bytes."""
+        return pointer if offset == 0 else self.value(f"getelementptr i8, ptr {pointer}, i64 {offset}")
+
+    def load(self, block: Value, index: Index = 0) -> Value:
+        """A register from an aligned block."""
+        at = self.address(block, self.times(index, self.lanes.bytes))
+        return self.value(f"load {self.lanes.real}, ptr {at}, align {self.lanes.bytes}")
+
+    def store(self, value: Value, block: Value, index: Index = 0) -> None:
+        at = self.address(block, self.times(index, self.lanes.bytes))
+        self.do(f"store {self.lanes.real} {value}, ptr {at}, align {self.lanes.bytes}")
+
+    def prefetch(self, pointer: Value) -> None:
+        """Fetch a line of memory that will be written into the L1 cache.
+
+        Any address is allowed, including invalid ones.
+        """
+        self.do(f"call void @llvm.prefetch.p0(ptr {pointer}, i32 1, i32 3, i32 1)")
+
+    def broadcast(self, at: Value) -> Value:
+        """The number at an address, in every lane."""
+        lanes = self.lanes
+        value = self.value(f"load {lanes.scalar}, ptr {at}, align {lanes.itemsize}")
+        lane = self.value(f"insertelement {lanes.real} poison, {lanes.scalar} {value}, i32 0")
+        zeros = f"<{lanes.width} x i32> zeroinitializer"
+        return self.value(f"shufflevector {lanes.real} {lane}, {lanes.real} poison, {zeros}")
+
+    # arithmetic
+
+    def constant(self, value: float) -> Value:
+        if self.constants is None:
+            return self.lanes.constant(value)
+        content, in_memory = self.constants.operand(value)
+        if not in_memory:
+            return content
+        return self.value(f"load {self.lanes.real}, ptr {content}, align {self.lanes.bytes}, !invariant.load !0")
+
+    def add(self, x: Value, y: Value) -> Value:
+        return self.value(f"fadd {self.lanes.real} {x}, {y}")
+
+    def sub(self, x: Value, y: Value) -> Value:
+        return self.value(f"fsub {self.lanes.real} {x}, {y}")
+
+    def mul(self, x: Value, y: Value) -> Value:
+        return self.value(f"fmul {self.lanes.real} {x}, {y}")
+
+    def div(self, x: Value, y: Value) -> Value:
+        return self.value(f"fdiv {self.lanes.real} {x}, {y}")
+
+    def neg(self, x: Value) -> Value:
+        return self.value(f"fneg {self.lanes.real} {x}")
+
+    def sqrt(self, x: Value) -> Value:
+        return self._intrinsic("sqrt", x)
+
+    def absolute(self, x: Value) -> Value:
+        return self._intrinsic("fabs", x)
+
+    def fma(self, x: Value, y: Value, z: Value) -> Value:
+        """x y + z."""
+        return self._intrinsic("fma", x, y, z) if self.fused else self.add(self.mul(x, y), z)
+
+    def fms(self, x: Value, y: Value, z: Value) -> Value:
+        """x y - z."""
+        return self.fma(x, y, self.neg(z)) if self.fused else self.sub(self.mul(x, y), z)
+
+    def fnma(self, x: Value, y: Value, z: Value) -> Value:
+        """z - x y."""
+        return self.fma(self.neg(x), y, z) if self.fused else self.sub(z, self.mul(x, y))
+
+    def polynomial(self, z: Value, coefficients: tuple[float, ...]) -> Value:
+        """c₀ + c₁ z + c₂ z² + …, by Horner's rule."""
+        total = self.constant(coefficients[-1])
+        for coefficient in reversed(coefficients[:-1]):
+            total = self.fma(total, z, self.constant(coefficient))
+        return total
+
+    def _intrinsic(self, name: str, *operands: Value) -> Value:
+        real = self.lanes.real
+        arguments = ", ".join([f"{real} {x}" for x in operands])
+        return self.value(f"call {real} @llvm.{name}.{self._suffix}({arguments})")
+
+    # bits
+
+    def pattern(self, value: int) -> Value:
+        return self.lanes.pattern(value)
+
+    def bits(self, x: Value) -> Value:
+        """The bits of every number."""
+        return self.value(f"bitcast {self.lanes.real} {x} to {self.lanes.bits}")
+
+    def number(self, bits: Value) -> Value:
+        """The numbers of which these are the bits."""
+        return self.value(f"bitcast {self.lanes.bits} {bits} to {self.lanes.real}")
+
+    def integer(self, operation: str, x: Value, y: Value) -> Value:
+        """`operation` is LLVM's: add, sub, and, or, xor, shl, lshr, icmp …"""
+        return self.value(f"{operation} {self.lanes.bits} {x}, {y}")
+
+    def signs(self, bits: Value) -> Value:
+        """The sign bits alone."""
+        return self.integer("and", bits, self.pattern(-(1 << (self.lanes.integer_bits - 1))))
+
+    def flip(self, x: Value, signs: Value) -> Value:
+        """x, negated where the sign bit is set."""
+        return self.number(self.integer("xor", self.bits(x), signs))
+
+    def greater(self, x: Value, y: Value) -> Value:
+        """Where the integers x exceed y. On the bits of positive numbers this orders the numbers and raises no flag."""
+        return self.integer("icmp sgt", x, y)
+
+    def compare(self, predicate: str, x: Value, y: Value) -> Value:
+        """LLVM's comparison of numbers; `ord` and `uno` raise no flag."""
+        return self.value(f"fcmp {predicate} {self.lanes.real} {x}, {y}")
+
+    def both(self, one: Value, other: Value) -> Value:
+        return self.value(f"and <{self.lanes.width} x i1> {one}, {other}")
+
+    def select(self, condition: Value, x: Value, y: Value) -> Value:
+        return self.value(f"select <{self.lanes.width} x i1> {condition}, {self.lanes.real} {x}, {self.lanes.real} {y}")
+
+    def any_bit(self, bits: Value) -> Value:
+        """Whether a bit is set in any lane."""
+        kind = self.lanes.integer
+        gathered = self.value(f"call {kind} @llvm.vector.reduce.or.v{self.lanes.width}{kind}({self.lanes.bits} {bits})")
+        return self.value(f"icmp ne {kind} {gathered}, 0")
+
+    def any(self, condition: Value) -> Value:
+        """Whether a condition holds in any lane."""
+        width = self.lanes.width
+        gathered = self.value(f"bitcast <{width} x i1> {condition} to i{width}")
+        return self.value(f"icmp ne i{width} {gathered}, 0")
+
+    # branches and loops
+
+    def when(self, condition: Value, body) -> None:
+        """Run `body()` if a condition holds."""
+        then, on = self.label("then"), self.label("on")
+        self.branch(condition, then, on)
+        self.enter(then)
+        body()
+        self.jump(on)
+        self.enter(on)
+
+    def repeat(self, count: Index, body, unroll: bool) -> None:
+        """Run `body(index)` for every index below `count`: written out, if it is known, or as a loop."""
+        if unroll and isinstance(count, int):
+            for known in range(count):
+                body(known)
+            return
+        before, loop, latch, after = self.block, *(self.label(name) for name in ("repeat", "latch", "done"))
+        self.jump(loop)
+        self.enter(loop)
+        index = self.phi("i64", ("0", before), (f"%next.{loop}", latch))
+        body(index)
+        self.jump(latch)
+        self.enter(latch)
+        self.do(f"%next.{loop} = add i64 {index}, 1")
+        self.branch(self.value(f"icmp eq i64 %next.{loop}, {count}"), after, loop)
+        self.enter(after)
+
+    def fold(self, count: int, values: list[Value], body) -> list[Value]:
+        """Run `values = body(index, values)` on registers for every index below `count`, as a loop."""
+        before, loop, after = self.block, self.label("fold"), self.label("folded")
+        carried = [f"%carried{k}.{loop}" for k in range(len(values))]
+        self.jump(loop)
+        self.enter(loop)
+        top = len(self.lines)
+        index = f"%index.{loop}"
+        found = body(index, carried)
+        rounds = self.value(f"add i64 {index}, 1")
+
+        def met(kind: str, name: Value, first: Value, later: Value) -> str:
+            return f"{name} = phi {kind} [ {first}, %{before} ], [ {later}, %{self.block} ]"
+
+        kept = [met(self.lanes.real, *names) for names in zip(carried, values, found, strict=True)]
+        self.lines[top:top] = [met("i64", index, "0", rounds), *kept]
+        self.branch(self.value(f"icmp eq i64 {rounds}, {count}"), after, loop)
+        self.enter(after)
+        return found
+
+
+HEAP = "heap"
+GLOBAL = f"@{HEAP} = global [2 x ptr] zeroinitializer, align 8"
+MAX_STACK_BYTES = 64 << 10  # the stacks of threads have 128 KiB and more
+
+
+class Memory:
+    """Blocks of one function; `release` frees at its end what was allocated at its beginning."""
+
+    def __init__(self, emit: Emitter):
+        self._emit = emit
+        self._allocated: list[Value] = []
+
+    def block(self, registers: int) -> Value:
+        emit, size = self._emit, registers * self._emit.lanes.bytes
+        if size <= MAX_STACK_BYTES:
+            return emit.stack(registers)
+        align = emit.lanes.bytes
+        allocate = emit.value(f"load ptr, ptr @{HEAP}, align 8")
+        allocated = emit.value(f"call ptr {allocate}(i64 {size + align})")
+        self._allocated.append(allocated)
+        none, before, ready = emit.label("none"), emit.block, emit.label("ready")
+        emit.branch(emit.value(f"icmp eq ptr {allocated}, null"), none, ready)
+        emit.enter(none)
+        stacked = emit.value(f"alloca i8, i64 {size + align}, align {align}")
+        emit.jump(ready)
+        emit.enter(ready)
+        found = emit.phi("ptr", (allocated, before), (stacked, none))
+        address = emit.value(f"ptrtoint ptr {found} to i64")
+        padding = emit.value(f"and i64 {emit.value(f'sub i64 0, {address}')}, {align - 1}")
+        return emit.address(found, padding)
+
+    def release(self) -> None:
+        for pointer in self._allocated:
+            free = self._emit.value(f"load ptr, ptr {self._emit.address(f'@{HEAP}', 8)}, align 8")
+            self._emit.do(f"call void {free}(ptr {pointer})")

@@ -1,0 +1,97 @@
+"""Lanes: one SIMD register of samples, and the spelling of its type and its constants in LLVM.
+
+A kernel works on a register of samples, one sample per lane. The number of lanes depends on the machine (four doubles
+or eight floats in 32 bytes, twice as many in 64); the bits of a result do not, because every lane is computed by the
+same instructions, and a register that a machine lacks is split into those it has. Coefficients depend on the number
+`Format` alone. A `Form` collects the choices that change the speed of a kernel but not its results.
+"""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass, field
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Format:
+    """A floating-point format, in LLVM's words."""
+
+    scalar: str  # one number
+    integer: str  # an integer that holds the bits of one number
+    itemsize: int  # bytes of one number
+    fraction: int  # bits after the leading one of a number
+    smallest: float  # a power of two far below the square of any angle that matters, far above the denormal numbers
+
+
+DOUBLE = Format("double", "i64", itemsize=8, fraction=52, smallest=2.0**-1000)
+FLOAT = Format("float", "i32", itemsize=4, fraction=23, smallest=2.0**-120)
+
+NARROW = 32  # bytes of the register that single samples and steppers use on every machine
+CHUNK = 300  # steps of one function of a long tape
+
+
+@dataclass(frozen=True)
+class Lanes:
+    """A register of `bytes` bytes, full of numbers of one format."""
+
+    format: Format
+    bytes: int = NARROW  # its size, and the alignment of blocks of registers
+
+    width: int = field(init=False)
+    scalar: str = field(init=False)
+    integer: str = field(init=False)
+    itemsize: int = field(init=False)
+    fraction: int = field(init=False)
+    real: str = field(init=False)
+    bits: str = field(init=False)
+
+    def __post_init__(self):
+        form = self.format
+        width = self.bytes // form.itemsize
+        known = {name: getattr(form, name) for name in ("scalar", "integer", "itemsize", "fraction")}
+        known |= {"width": width, "real": f"<{width} x {form.scalar}>", "bits": f"<{width} x {form.integer}>"}
+        for name, value in known.items():
+            object.__setattr__(self, name, value)
+
+    @property
+    def integer_bits(self) -> int:
+        return 8 * self.itemsize
+
+    @property
+    def magic(self) -> float:
+        """1.5 · 2^fraction: adding it to a small number leaves the nearest integer in the lowest bits of the sum."""
+        return 1.5 * 2.0**self.fraction
+
+    def number(self, value: float) -> str:
+        """One constant; LLVM reads the bits of a double, also for a float, which must hold it exactly."""
+        if self.format is FLOAT:
+            with np.errstate(over="ignore", under="ignore"):
+                value = float(np.float32(value))
+        return "0x" + struct.pack(">d", value).hex().upper()
+
+    def constant(self, value: float) -> str:
+        """The same constant in every lane."""
+        return f"splat ({self.scalar} {self.number(value)})"
+
+    def pattern(self, value: int) -> str:
+        """The same bits in every lane."""
+        return f"splat ({self.integer} {value})"
+
+    def pattern_of(self, value: float) -> int:
+        """The bits of a number, read as an integer."""
+        codes = ("<f", "<i") if self.format is FLOAT else ("<d", "<q")
+        return struct.unpack(codes[1], struct.pack(codes[0], value))[0]
+
+
+DOUBLES, FLOATS = Lanes(DOUBLE), Lanes(FLOAT)
+
+
+@dataclass(frozen=True)
+class Form:
+    """Options of code generation. Every form of a kernel returns the same bits; they differ in speed."""
+
+    register: int = NARROW  # bytes of a register of samples
+    chunk: int = CHUNK  # steps per function; a tape longer than three of them is divided
+    cache: int = 0  # bytes of the L1 data cache; 0 for kernels of single samples

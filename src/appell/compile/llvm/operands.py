@@ -1,0 +1,258 @@
+"""Operands of a ufunc's loop: their core axes, their memory layout, and the samples of a batch.
+
+**Core axes** in NumPy's notation: "(6),(r,e)->(r,6)". An axis is a length, or a name for a length that a call
+determines. NumPy passes a loop one length for every *different* axis, in the order of first occurrence, and one stride
+for every axis of every operand.
+
+    a formula    each operand has the axes of its array
+    a scan       driven inputs have axes of rows and steps before them, (r, e), and results have rows, (r)
+
+**Layout.** NumPy passes a pointer, a step from sample to sample and a stride for every core axis. Three layouts occur;
+which one is determined once per call:
+
+    packed      the elements of a sample are adjacent, row by row: read a few at once and transpose
+    columns     the same element of neighbouring samples is adjacent: one load per register
+    scattered   anything else: one load per number
+
+Unless the layout is packed, the offsets of the elements of a sample are stored in a table on the stack. An operand of a
+scan has axes of steps before those of its array: `at` moves along them. A driven input may be the same for all samples
+(a step of zero): one load per register and no transposition.
+
+**Samples** are processed in blocks of as many as there are lanes. In the last, incomplete block the lanes beyond the
+end repeat the last sample: they read valid data and write what is written anyway, so no mask is needed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from appell.compile.llvm.emitter import Emitter, Index, Value
+from appell.compile.llvm.transpose import groups
+from appell.compile.tape.formula import Formula
+from appell.compile.tape.tape import Array
+
+Axes = tuple[int | str, ...]
+ROWS, EVERY = "r", "e"
+
+
+@dataclass(frozen=True)
+class CoreAxes:
+    """The axes of all inputs and all outputs."""
+
+    inputs: tuple[Axes, ...]
+    outputs: tuple[Axes, ...]
+
+    @property
+    def operands(self) -> tuple[Axes, ...]:
+        return self.inputs + self.outputs
+
+    @property
+    def signature(self) -> str:
+        sides = (",".join(f"({','.join(map(str, axes))})" for axes in side) for side in (self.inputs, self.outputs))
+        return "->".join(sides)
+
+    def dimension(self, axis: int | str) -> int:
+        """Index of the length of an axis in the list that NumPy passes to a loop; the first is that of the batch."""
+        return 1 + [*dict.fromkeys(each for axes in self.operands for each in axes)].index(axis)
+
+
+def formula_axes(formula: Formula) -> CoreAxes:
+    """The axes of a formula's arrays."""
+    return CoreAxes(tuple(x.shape for x in formula.inputs), tuple(x.shape for x in formula.outputs))
+
+
+def scan_axes(formula: Formula, fixed: int) -> CoreAxes:
+    """The axes of the scan of a formula: the first `fixed` inputs are constant or carried, all others are driven."""
+    plain = formula_axes(formula)
+    driven: list[Axes] = [(ROWS, EVERY, *axes) for axes in plain.inputs[fixed:]]
+    return CoreAxes((*plain.inputs[:fixed], *driven), tuple((ROWS, *axes) for axes in plain.outputs))
+
+
+@dataclass(frozen=True)
+class Operand:
+    """An argument or result of the formula, as an operand of the loop."""
+
+    array: Array
+    position: int  # among all operands
+    first_stride: int  # where the strides of its core axes begin, in NumPy's list of steps
+    slots: tuple[int, ...]  # the place in the block of each element
+    axes: int = 0  # core axes before those of the array
+
+    @property
+    def table(self) -> str:
+        """The global constant that holds the slots, for code with variable indices."""
+        return f"@slots{self.position}"
+
+    def slot(self, emit: Emitter, element: Index, plus: int = 0) -> Index:
+        """The slot of element + plus."""
+        if isinstance(element, int):
+            return self.slots[element + plus]
+        entry = emit.address(self.table, emit.times(element, 4))
+        return emit.value(f"zext i32 {emit.value(f'load i32, ptr {emit.address(entry, 4 * plus)}, align 4')} to i64")
+
+
+def operands(
+    formula: Formula, places: tuple[int, ...], axes: CoreAxes | None = None
+) -> tuple[list[Operand], list[Operand]]:
+    """All inputs and all outputs; `axes` are their core axes, if they have more than their arrays."""
+    slots = [*range(formula.input_size), *places]
+    arrays = [*formula.inputs, *formula.outputs]
+    found, element, stride = [], 0, len(arrays)
+    for position, (array, own) in enumerate(zip(arrays, (axes or formula_axes(formula)).operands, strict=True)):
+        before = len(own) - len(array.shape)
+        found.append(Operand(array, position, stride, tuple(slots[element : element + array.size]), before))
+        element += array.size
+        stride += len(own)
+    return found[: len(formula.inputs)], found[len(formula.inputs) :]
+
+
+@dataclass(frozen=True)
+class Place:
+    """The layout of an operand in this call, as names of LLVM values."""
+
+    operand: Operand
+    base: str
+    step: str
+    packed: str | None  # whether the layout is packed; None if a row is too short to benefit
+    columns: str
+    offsets: str = ""  # the table of offsets
+    along: tuple[str, ...] = ()  # the strides of the axes before those of the array
+    same: str | None = None  # whether all samples are the same; None if not a scan
+
+    def at(self, emit: Emitter, *indices: Index) -> Place:
+        """The place moved along these axes."""
+        base = self.base
+        for stride, index in zip(self.along, indices, strict=True):
+            base = emit.address(base, emit.value(f"mul i64 {stride}, {index}"))
+        return replace(self, base=base)
+
+    def offset(self, emit: Emitter, element: Index) -> Index:
+        """The bytes from the beginning of a sample to one of its elements."""
+        if self.operand.array.size == 1:
+            return 0
+        return emit.value(f"load i64, ptr {emit.address(self.offsets, emit.times(element, 8))}, align 8")
+
+
+def locate(emit: Emitter, operand: Operand) -> Place:
+    """Determine the layout, and store the table of offsets where it is needed."""
+    array, lanes = operand.array, emit.lanes
+    base = emit.value(f"load ptr, ptr {emit.address('%args', 8 * operand.position)}, align 8")
+    step = _step(emit, operand.position)
+    columns = emit.value(f"icmp eq i64 {step}, {lanes.itemsize}")
+    along = tuple(_step(emit, operand.first_stride + axis) for axis in range(operand.axes))
+    strides = [_step(emit, operand.first_stride + operand.axes + axis) for axis in range(len(array.shape))]
+    same = emit.value(f"icmp eq i64 {step}, 0") if along else None
+    found = Place(operand, base, step, None, columns, along=along, same=same)
+    if array.size == 1:
+        return found
+    offsets = emit.stack(array.size, "i64")
+    if same or not groups(array.size, lanes):
+        _store_offsets(emit, array, strides, offsets)
+    if not groups(array.size, lanes):
+        return replace(found, offsets=offsets)
+
+    packed, size = "true", lanes.itemsize
+    for stride, length in zip(reversed(strides), reversed(array.shape), strict=True):
+        if length > 1:
+            packed = emit.value(f"and i1 {packed}, {emit.value(f'icmp eq i64 {stride}, {size}')}")
+        size *= length
+    if not same:
+        loose, ready = emit.label("loose"), emit.label("ready")
+        emit.branch(packed, ready, loose)
+        emit.enter(loose)
+        _store_offsets(emit, array, strides, offsets)
+        emit.jump(ready)
+        emit.enter(ready)
+    return replace(found, packed=packed, offsets=offsets)
+
+
+def _step(emit: Emitter, index: int) -> str:
+    return emit.value(f"load i64, ptr {emit.address('%steps', 8 * index)}, align 8")
+
+
+def _store_offsets(emit: Emitter, array: Array, strides: list[str], offsets: str) -> None:
+    """offset = Σ index · stride over the axes, for every element."""
+
+    def one(element: Index) -> None:
+        rest, total = element, "0"
+        for stride, length in zip(reversed(strides), reversed(array.shape), strict=True):
+            index = emit.value(f"urem i64 {rest}, {length}")
+            rest = emit.value(f"udiv i64 {rest}, {length}")
+            total = emit.value(f"add i64 {total}, {emit.value(f'mul i64 {index}, {stride}')}")
+        emit.do(f"store i64 {total}, ptr {emit.address(offsets, emit.times(element, 8))}, align 8")
+
+    emit.repeat(array.size, one, unroll=False)
+
+
+@dataclass(frozen=True)
+class LaneSamples:
+    """One register of samples, as names of LLVM values."""
+
+    numbers: list[Value]  # the sample in each lane
+    first: Value  # bytes from the beginning to the first sample, where neighbours are adjacent
+    complete: Value  # whether every lane has a sample of its own
+    unroll: bool  # whether transfers may be unrolled, which is faster if their code stays in the L1 cache
+    table: Value = ""  # where `store_starts` has stored the starts of samples, if it has
+
+    def rows(self, emit: Emitter, place: Place) -> list[Value]:
+        """Pointers to the sample of each lane."""
+        return [emit.address(place.base, start) for start in self._starts(emit, place)]
+
+    def store_starts(self, emit: Emitter, places: list[Place], table: Value) -> None:
+        """Compute the starts of the samples of some operands once, for code that needs them repeatedly."""
+        for place in places:
+            for lane, start in enumerate(self._starts(emit, place)):
+                emit.do(f"store i64 {start}, ptr {self._entry(emit, place, lane, table)}, align 8")
+
+    def _starts(self, emit: Emitter, place: Place) -> list[Value]:
+        if not self.table:
+            return [emit.value(f"mul i64 {number}, {place.step}") for number in self.numbers]
+        entries = [self._entry(emit, place, lane, self.table) for lane in range(emit.lanes.width)]
+        return [emit.value(f"load i64, ptr {entry}, align 8") for entry in entries]
+
+    def _entry(self, emit: Emitter, place: Place, lane: int, table: Value) -> Value:
+        return emit.address(table, 8 * (place.operand.position * emit.lanes.width + lane))
+
+
+Samples = Callable[[Index], LaneSamples]  # of a block
+Iteration = Callable[[Index, Samples], None]
+
+
+def over_samples(emit: Emitter, most: int, unroll: bool, count: Value, iteration: Iteration) -> None:
+    """Run `iteration(blocks, samples)` until all `count` samples, at least one, are processed.
+
+    `blocks` is the number of blocks of this iteration, at most `most`; `samples(block)` are the samples of a block.
+    """
+    lanes = emit.lanes
+    last = emit.value(f"sub i64 {count}, 1")
+    before = emit.block
+    emit.jump("iteration")
+    emit.enter("iteration")
+    first = emit.phi("i64", ("0", before), ("%next", "written"))
+    emit.do(f"%next = add i64 {first}, {lanes.width * most}")
+    blocks: Index = 1
+    if most > 1:
+        left = emit.value(f"sub i64 {count}, {first}")
+        whole = emit.value(f"udiv i64 {emit.value(f'add i64 {left}, {lanes.width - 1}')}, {lanes.width}")
+        blocks = _smaller(emit, whole, str(most))
+
+    def samples(block: Index) -> LaneSamples:
+        start = emit.value(f"add i64 {first}, {emit.times(block, lanes.width)}")
+        numbers = [emit.value(f"add i64 {start}, {lane}") for lane in range(lanes.width)]
+        return LaneSamples(
+            numbers=[_smaller(emit, number, last) for number in numbers],
+            first=emit.value(f"mul i64 {start}, {lanes.itemsize}"),
+            complete=emit.value(f"icmp ult i64 {numbers[-1]}, {count}"),
+            unroll=unroll,
+        )
+
+    iteration(blocks, samples)
+    emit.jump("written")
+    emit.enter("written")
+    emit.branch(emit.value(f"icmp ult i64 %next, {count}"), "iteration", "ended")
+    emit.enter("ended")
+
+
+def _smaller(emit: Emitter, x: Value, y: Value) -> Value:
+    return emit.value(f"select i1 {emit.value(f'icmp ult i64 {x}, {y}')}, i64 {x}, i64 {y}")

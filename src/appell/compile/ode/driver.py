@@ -1,0 +1,477 @@
+"""Machine code of an explicit Runge-Kutta method: complete steps, for any size of state and any rate.
+
+    next       return if `until` is reached or there is no room for further results
+    attempt    take a step and test whether its error is below 1
+    accept     store times and interpolant; scale the next step by the factor (3), by at most 1 after a rejected step
+    refuse     otherwise, or if the error is NaN: repeat the step, scaled by the factor
+
+**Error control.** The norms are those of the codes of SciPy and Hairer, so tolerances have the same meaning:
+
+    error = √(Σ (eᵢ / sᵢ)² / n)          s = atol + rtol max(|y|, |y'|)                                        (1)
+    error = |e|² / √(|e|² + |ê|²/100)    for methods with two estimates of different order, in that norm      (2)
+    factor = 0.9 error^(-1/root)         at least 0.2, at most 10                                             (3)
+
+A state or slope that is not finite makes the error NaN, so such a step is never accepted. Times only increase. No
+step and no evaluation lies beyond `until`, and none ends a rounding error before it.
+
+**Memory.** A state is divided into registers. The block of one register holds its part of all vectors of a step, so
+that every weighted sum of slopes runs along one block with constant offsets:
+
+    y  y'  k₀  k₁  …      the first four numbers of the state
+    y  y'  k₀  k₁  …      the next four
+
+Everything else is a double, an address or a count in the *cells*, an array of 8-byte entries that Python and the
+machine code share.
+
+The code of a method is one object for all rates and sizes. It calls the rate through the cells, as machine code, as a
+Python function, or both (the Python function first). It refers to no external symbol: functions of Python are called
+through the cells as well. An exception in Python ends the call and is passed on with its traceback. The GIL is kept,
+because steps take microseconds, less than acquiring it again.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from enum import IntEnum
+from functools import cache
+
+import numpy as np
+
+from appell.compile.llvm.emitter import Emitter, Index, Value
+from appell.compile.llvm.lanes import DOUBLES
+from appell.compile.native.kernels import emitter_digest, load_text
+from appell.compile.native.machine import Code, host
+from appell.compile.ode.tableau import METHODS, Row, Tableau, chebyshev_factors
+
+# what stands there: an address, a whole number or a double, and what it is
+ADDRESSES = (
+    "rate",  # void rate(addresses): machine code that computes slopes, or null
+    "addresses",  # where it finds its arguments and leaves its results
+    "callback",  # a Python function without arguments, called before every evaluation, or null
+    "call",  # PyObject_CallNoArgs
+    "keep",  # Py_IncRef
+    "release",  # Py_DecRef
+    "clock",  # the time of an evaluation
+    "state",  # the state of an evaluation
+    "slope",  # what the evaluation gives
+    "work",  # the states and slopes of a step
+    "starts",  # results: where each step began
+    "ends",  # and ended
+    "series",  # and its interpolant
+)
+COUNTS = (
+    "registers",  # of a state
+    "capacity",  # how many steps to take, at most
+    "taken",  # how many were taken
+    "fresh",  # 1: the slope at the present state is still to be computed
+    "reason",  # why it stopped
+    "evaluations",  # since the stepper was made
+)
+NUMBERS = (
+    "size",  # of a state
+    "t",  # the present time
+    "h",  # the next step to try
+    "until",
+    "longest",  # no step is to be longer
+    "rtol",
+    "atol",
+)
+PLACE = {name: place for place, name in enumerate((*ADDRESSES, *COUNTS, *NUMBERS))}
+
+
+class Cells:
+    """An array of cells; `cells.t = 0.0` and `cells.taken` write and read by name."""
+
+    __slots__ = ("_doubles", "_integers", "array")
+
+    def __init__(self):
+        array = np.zeros(len(PLACE), np.int64)
+        for name, value in (("array", array), ("_integers", array), ("_doubles", array.view(np.float64))):
+            object.__setattr__(self, name, value)
+
+    def __getattr__(self, name: str):
+        cells = self._doubles if name in NUMBERS else self._integers
+        return cells.item(PLACE[name])
+
+    def __setattr__(self, name: str, value: float) -> None:
+        cells = self._doubles if name in NUMBERS else self._integers
+        cells[PLACE[name]] = value
+
+
+Y, NEW, SLOPES = 0, 1, 2  # the rows of a block
+
+
+def rows(tableau: Tableau) -> int:
+    """The registers of a block."""
+    return SLOPES + tableau.slopes
+
+
+def number(value: float) -> Value:
+    """A constant double."""
+    return DOUBLES.number(value)
+
+
+class StateEmitter(Emitter):
+    """Instructions on whole states, on single numbers, and on the cells at %cells."""
+
+    def __init__(self, tableau: Tableau, fused: bool):
+        super().__init__(DOUBLES, fused)
+        self.tableau = tableau
+
+    # ---- cells
+
+    def get(self, name: str) -> Value:
+        return self.value(f"load {_kind(name)}, ptr {self._cell(name)}, align 8")
+
+    def put(self, name: str, value: Value) -> None:
+        self.do(f"store {_kind(name)} {value}, ptr {self._cell(name)}, align 8")
+
+    def _cell(self, name: str) -> Value:
+        return self.address("%cells", 8 * PLACE[name])
+
+    # ---- single numbers
+
+    def double(self, operation: str, x: Value, y: Value) -> Value:
+        """`operation` is LLVM's: fadd, fsub, fmul, fdiv, fcmp olt …"""
+        return self.value(f"{operation} double {x}, {y}")
+
+    def choose(self, condition: Value, x: Value, y: Value) -> Value:
+        return self.value(f"select i1 {condition}, double {x}, double {y}")
+
+    def smaller(self, x: Value, y: Value) -> Value:
+        """The smaller of two numbers; y if x is none."""
+        return self.choose(self.double("fcmp olt", x, y), x, y)
+
+    def larger(self, x: Value, y: Value) -> Value:
+        return self.choose(self.double("fcmp ogt", x, y), x, y)
+
+    # ---- states
+
+    def each(self, body: Callable[[Value, Index], None]) -> None:
+        """Run `body(block, number)` for every register of a state."""
+        work, size = self.get("work"), rows(self.tableau) * DOUBLES.bytes
+        self.repeat(self.get("registers"), lambda k: body(self.address(work, self.times(k, size)), k), unroll=False)
+
+    def slope(self, block: Value, j: int) -> Value:
+        return self.load(block, SLOPES + j)
+
+    def sum(self, block: Value, row: Row) -> Value:
+        """Σ aⱼ kⱼ."""
+        total = ""
+        for j, a in row.items():
+            total = self.added(total, self.constant(a), self.slope(block, j))
+        return total
+
+    def added(self, total: Value, a: Value, x: Value) -> Value:
+        """total + a x, where there is a total already."""
+        return self.fma(a, x, total) if total else self.mul(a, x)
+
+    def every(self, x: Value) -> Value:
+        """A register with a number in every lane."""
+        lane = self.value(f"insertelement {DOUBLES.real} poison, double {x}, i32 0")
+        zeros = f"<{DOUBLES.width} x i32> zeroinitializer"
+        return self.value(f"shufflevector {DOUBLES.real} {lane}, {DOUBLES.real} poison, {zeros}")
+
+    def lanes_sum(self, register: Value) -> Value:
+        total = self.value(f"extractelement {DOUBLES.real} {register}, i32 0")
+        for k in range(1, DOUBLES.width):
+            total = self.double("fadd", total, self.value(f"extractelement {DOUBLES.real} {register}, i32 {k}"))
+        return total
+
+    def spoil(self, sum_at: Value, register: Value) -> None:
+        """Make a sum NaN, which is zero else, if a number is not finite."""
+        self.store(self.fma(register, self.constant(0.0), self.load(sum_at)), sum_at)
+
+    # ---- the rate
+
+    def evaluate(self, time: Value, slope: int) -> None:
+        """The slope at what stands in `state`; goes to %raised if Python raises."""
+        on, offset = self.label("on"), (SLOPES + slope) * DOUBLES.bytes
+        self.branch(self.value(f"call i1 @evaluate(ptr %cells, double {time}, i64 {offset})"), on, "raised")
+        self.enter(on)
+
+
+def _kind(name: str) -> str:
+    return "ptr" if name in ADDRESSES else "i64" if name in COUNTS else "double"
+
+
+SAFETY, SHRINK, GROW = 0.9, 0.2, 10.0
+NEWTON = 6  # steps from a guess that is 6 % off at worst to the last bit
+
+
+def attempt(emit: StateEmitter, t: Value, h: Value, end: Value) -> Value:
+    """A step from t to `end`, h long: its slopes and the new state; the error."""
+    tableau = emit.tableau
+    for i in range(1, tableau.last):
+        stage(emit, t, h, end, tableau.nodes[i], tableau.stages[i], i)
+    stage(emit, t, h, end, 1.0, tableau.weights, tableau.last, keep=True)
+    return _error(emit, h)
+
+
+def stage(
+    emit: StateEmitter, t: Value, h: Value, end: Value, node: float, row: Row, slope: int, keep: bool = False
+) -> None:
+    """A slope, and the new state if this is where it is taken."""
+    state, length = emit.get("state"), emit.every(h)
+
+    def move(block: Value, register: Index) -> None:
+        moved = emit.fma(length, emit.sum(block, row), emit.load(block, Y))
+        emit.store(moved, state, register)
+        if keep:
+            emit.store(moved, block, NEW)
+
+    emit.each(move)
+    inside = emit.smaller(emit.double("fadd", t, emit.double("fmul", h, number(node))), end)
+    emit.evaluate(end if node == 1.0 else inside, slope)
+
+
+def _error(emit: StateEmitter, h: Value) -> Value:
+    """(1) or (2)."""
+    tableau = emit.tableau
+    sums, spoilt = emit.stack(len(tableau.errors)), emit.stack(1)
+    for m in range(len(tableau.errors)):
+        emit.store(emit.constant(0.0), sums, m)
+    emit.store(emit.constant(0.0), spoilt)
+    atol, rtol = emit.every(emit.get("atol")), emit.every(emit.get("rtol"))
+
+    def look(block: Value, _) -> None:
+        y, new = (emit.absolute(emit.load(block, row)) for row in (Y, NEW))
+        scale = emit.fma(emit.select(emit.compare("ogt", y, new), y, new), rtol, atol)
+        for m, row in enumerate(tableau.errors):
+            part = emit.div(emit.sum(block, row), scale)
+            emit.store(emit.fma(part, part, emit.load(sums, m)), sums, m)
+        emit.spoil(spoilt, new)
+        emit.spoil(spoilt, emit.slope(block, tableau.last))
+
+    emit.each(look)
+    squares = [emit.lanes_sum(emit.load(sums, m)) for m in range(len(tableau.errors))]
+    both = squares[0]
+    for other in squares[1:]:
+        both = emit.double("fadd", both, emit.double("fmul", number(0.01), other))
+    root = emit.value(f"call double @llvm.sqrt.f64(double {emit.double('fmul', both, emit.get('size'))})")
+    norm = emit.double("fdiv", emit.double("fmul", h, squares[0]), root)
+    norm = emit.choose(emit.double("fcmp oeq", both, "0.0"), "0.0", norm)
+    return emit.double("fadd", norm, emit.lanes_sum(emit.load(spoilt)))
+
+
+def factor(emit: StateEmitter, error: Value) -> Value:
+    """(3), by Newton's rule for 1 / r^root = error; the least of it for NaN."""
+    root, one = emit.tableau.root, DOUBLES.pattern_of(1.0)
+    x = emit.smaller(error, number((SAFETY / SHRINK) ** root))
+    x = emit.larger(x, number((SAFETY / GROW) ** root))
+    share = emit.value(f"sdiv i64 {emit.value(f'bitcast double {x} to i64')}, {root}")
+    r = emit.value(f"bitcast i64 {emit.value(f'sub i64 {one + one // root}, {share}')} to double")
+    for _ in range(NEWTON):
+        power = x
+        for _ in range(root):
+            power = emit.double("fmul", power, r)
+        change = emit.double("fdiv", emit.double("fsub", number(1.0), power), number(root))
+        r = emit.double("fadd", r, emit.double("fmul", r, change))
+    return emit.double("fmul", r, number(SAFETY))
+
+
+def interpolant(emit: StateEmitter, h: Value) -> None:
+    """Write the Chebyshev coefficients, (7) and (8) of `tableau`; then the end becomes the beginning."""
+    tableau = emit.tableau
+    registers, length = emit.get("registers"), emit.every(h)
+    before = emit.value(f"mul i64 {emit.get('taken')}, {registers}")
+    series = emit.address(emit.get("series"), emit.times(before, (tableau.degree + 1) * DOUBLES.bytes))
+
+    def write(block: Value, register: Index) -> None:
+        first, last = (emit.mul(length, emit.slope(block, j)) for j in (0, tableau.last))
+        R = [emit.mul(length, emit.sum(block, tableau.weights))]
+        R.append(emit.sub(first, R[0]))
+        R.append(emit.sub(emit.sub(R[0], R[1]), last))
+        R += [emit.mul(length, emit.sum(block, row)) for row in tableau.shapes]
+        for k, factors in enumerate(chebyshev_factors(tableau.degree)):
+            total = "" if k else emit.load(block, Y)
+            for share, part in zip(factors, R, strict=True):
+                if share:
+                    total = emit.added(total, emit.constant(share), part)
+            emit.store(total, series, emit.value(f"add i64 {emit.times(registers, k)}, {register}"))
+        emit.store(emit.load(block, NEW), block, Y)
+        emit.store(emit.slope(block, tableau.last), block, SLOPES)
+
+    emit.each(write)
+
+
+LEAST = 10  # spacings of floating-point numbers: no step is shorter
+
+
+class Reason(IntEnum):
+    """Why the machine code came back."""
+
+    FULL = 0  # it has taken as many steps as it was asked for
+    END = 1  # it has reached `until`
+    SMALL = 2  # the tolerance asks for a step below the spacing of times
+    NOT_FINITE = 3  # the same, because a state or a slope is not a number
+    RAISED = 4  # Python raised an exception in an evaluation
+
+
+@cache
+def driver(method: str) -> Code:
+    """The loaded code of a method, from the disk or made now."""
+    return load_text(driver_text(METHODS[method](), host().has_fma), "enter", method, emitter_digest())
+
+
+def driver_text(tableau: Tableau, fused: bool) -> str:
+    """The LLVM module of a method: `@enter` for Python, `@drive` for the steps, `@evaluate` for a slope."""
+    return "\n".join([_evaluate(tableau, fused), _drive(tableau, fused), _enter()])
+
+
+def _enter() -> str:
+    """The built-in function: its cells are the data of the second thing in the tuple that Python hands to it."""
+    return f"""
+define ptr @enter(ptr %self, ptr %unused) nounwind {{
+  %none.at = getelementptr i8, ptr %self, i64 {tuple.__basicsize__}
+  %none = load ptr, ptr %none.at, align 8
+  %array.at = getelementptr i8, ptr %none.at, i64 8
+  %array = load ptr, ptr %array.at, align 8
+  %cells.at = getelementptr i8, ptr %array, i64 {object.__basicsize__}
+  %cells = load ptr, ptr %cells.at, align 8
+  call void @drive(ptr %cells)
+  %reason.at = getelementptr i8, ptr %cells, i64 {8 * PLACE["reason"]}
+  %reason = load i64, ptr %reason.at, align 8
+  %raised = icmp eq i64 %reason, {int(Reason.RAISED)}
+  br i1 %raised, label %failed, label %done
+failed:
+  ret ptr null
+done:
+  %keep.at = getelementptr i8, ptr %cells, i64 {8 * PLACE["keep"]}
+  %keep = load ptr, ptr %keep.at, align 8
+  call void %keep(ptr %none)
+  ret ptr %none
+}}
+"""
+
+
+def _evaluate(tableau: Tableau, fused: bool) -> str:
+    """The slope at the time and state that are given, carried to its row; false if Python raised an exception.
+
+    A state that is not finite has the slope NaN: nobody is asked about it.
+    """
+    emit = StateEmitter(tableau, fused)
+    state, slope, spoilt = emit.get("state"), emit.get("slope"), emit.stack(1)
+    emit.store(emit.constant(0.0), spoilt)
+    emit.each(lambda _, k: emit.spoil(spoilt, emit.load(state, k)))
+    finite = emit.double("fcmp ord", emit.lanes_sum(emit.load(spoilt)), number(0.0))
+    emit.branch(finite, "sound", "unsound")
+    emit.enter("unsound")
+    emit.each(lambda _, k: emit.store(emit.constant(math.nan), slope, k))
+    emit.jump("carry")
+    emit.enter("sound")
+    emit.do(f"store double %time, ptr {emit.get('clock')}, align 8")
+    emit.put("evaluations", emit.value(f"add i64 {emit.get('evaluations')}, 1"))
+    callback, rate = emit.get("callback"), emit.get("rate")
+    emit.branch(emit.value(f"icmp eq ptr {callback}, null"), "asked", "ask")
+    emit.enter("ask")
+    answer = emit.value(f"call ptr {emit.get('call')}(ptr {callback})")
+    emit.branch(emit.value(f"icmp eq ptr {answer}, null"), "raised", "answered")
+    emit.enter("raised")
+    emit.do("ret i1 false")
+    emit.enter("answered")
+    emit.do(f"call void {emit.get('release')}(ptr {answer})")
+    emit.jump("asked")
+    emit.enter("asked")
+    emit.branch(emit.value(f"icmp eq ptr {rate}, null"), "carry", "compute")
+    emit.enter("compute")
+    emit.do(f"call void {rate}(ptr {emit.get('addresses')})")
+    emit.jump("carry")
+    emit.enter("carry")
+    emit.each(lambda block, k: emit.store(emit.load(slope, k), emit.address(block, "%row")))
+    emit.do("ret i1 true")
+    return emit.function("define internal i1 @evaluate(ptr %cells, double %time, i64 %row) noinline nounwind")
+
+
+def _drive(tableau: Tableau, fused: bool) -> str:
+    emit = StateEmitter(tableau, fused)
+    step, end_of_step, least, refused = (_Variable(emit, kind) for kind in ("double", "double", "double", "i1"))
+    emit.put("taken", "0")
+    emit.branch(emit.value(f"icmp ne i64 {emit.get('fresh')}, 0"), "begin", "next")
+
+    emit.enter("begin")
+    _first_slope(emit)
+
+    emit.enter("next")
+    emit.branch(emit.double("fcmp olt", emit.get("t"), emit.get("until")), "on", "end")
+    emit.enter("on")
+    emit.branch(emit.value(f"icmp ult i64 {emit.get('taken')}, {emit.get('capacity')}"), "step", "full")
+    emit.enter("step")
+    least.set(_least(emit))
+    emit.put("h", emit.larger(emit.smaller(emit.get("h"), emit.get("longest")), least.get()))
+    refused.set("false")
+    emit.jump("attempt")
+
+    emit.enter("attempt")
+    t = emit.get("t")
+    end, until = emit.double("fadd", t, emit.get("h")), emit.get("until")
+    nearly = emit.double("fcmp olt", emit.double("fsub", until, end), least.get())
+    end = emit.choose(nearly, until, end)
+    h = emit.double("fsub", end, t)
+    step.set(h)
+    end_of_step.set(end)
+    error = attempt(emit, t, h, end)
+    emit.branch(emit.double("fcmp olt", error, number(1.0)), "accept", "refuse")
+
+    emit.enter("refuse")
+    shorter = emit.double("fmul", step.get(), factor(emit, error))
+    emit.put("h", shorter)
+    refused.set("true")
+    emit.branch(emit.double("fcmp olt", shorter, least.get()), "hopeless", "attempt")
+    emit.enter("hopeless")
+    emit.branch(emit.double("fcmp ord", error, error), "small", "not.finite")
+
+    emit.enter("accept")
+    t, h, end = emit.get("t"), step.get(), end_of_step.get()
+    for i, (node, row) in enumerate(zip(tableau.further_nodes, tableau.further_stages, strict=True)):
+        stage(emit, t, h, end, node, row, tableau.last + 1 + i)
+    interpolant(emit, h)
+    taken = emit.get("taken")
+    for name, value in (("starts", t), ("ends", end)):
+        emit.do(f"store double {value}, ptr {emit.address(emit.get(name), emit.times(taken, 8))}, align 8")
+    found = factor(emit, error)
+    found = emit.choose(refused.get(), emit.smaller(found, number(1.0)), found)
+    emit.put("h", emit.double("fmul", h, found))
+    emit.put("t", end)
+    emit.put("taken", emit.value(f"add i64 {taken}, 1"))
+    emit.jump("next")
+
+    for reason in Reason:
+        emit.enter(reason.name.lower().replace("_", "."))
+        emit.put("reason", str(int(reason)))
+        emit.do("ret void")
+    return emit.function("define internal void @drive(ptr %cells) noinline nounwind")
+
+
+class _Variable:
+    """A number on the stack that changes."""
+
+    def __init__(self, emit: StateEmitter, kind: str):
+        self.emit, self.kind, self.at = emit, kind, emit.stack(1, kind)
+
+    def get(self) -> Value:
+        return self.emit.value(f"load {self.kind}, ptr {self.at}, align 8")
+
+    def set(self, value: Value) -> None:
+        self.emit.do(f"store {self.kind} {value}, ptr {self.at}, align 8")
+
+
+def _first_slope(emit: StateEmitter) -> None:
+    """The slope at the beginning, which no step before has left."""
+    spoilt, state = emit.stack(1), emit.get("state")
+    emit.store(emit.constant(0.0), spoilt)
+    emit.each(lambda block, k: emit.store(emit.load(block, Y), state, k))
+    emit.evaluate(emit.get("t"), 0)
+    emit.each(lambda block, _: emit.spoil(spoilt, emit.load(block, SLOPES)))
+    emit.put("fresh", "0")
+    finite = emit.double("fcmp oeq", emit.lanes_sum(emit.load(spoilt)), "0.0")
+    emit.branch(finite, "next", "not.finite")
+
+
+def _least(emit: StateEmitter) -> Value:
+    """The shortest step at the present time."""
+    size = emit.value(f"call double @llvm.fabs.f64(double {emit.get('t')})")
+    bits = emit.value(f"add i64 {emit.value(f'bitcast double {size} to i64')}, 1")
+    spacing = emit.double("fsub", emit.value(f"bitcast i64 {bits} to double"), size)
+    return emit.double("fmul", spacing, number(LEAST))

@@ -1,0 +1,79 @@
+"""Operation counts: what a tape costs, in the units of the papers."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Container
+from dataclasses import astuple, dataclass, fields
+
+from appell.compile.tape.ops import Op
+from appell.compile.tape.tape import Tape
+
+
+@dataclass(frozen=True)
+class OpCount:
+    """Operations by kind; a subtraction counts as an addition, rounding and level as choices, a change of sign not."""
+
+    mul: int = 0
+    add: int = 0
+    div: int = 0
+    sqrt: int = 0
+    trig: int = 0
+    select: int = 0
+
+    @property
+    def total(self) -> int:
+        return sum(astuple(self))
+
+    def __add__(self, other: OpCount) -> OpCount:
+        return OpCount(*(a + b for a, b in zip(astuple(self), astuple(other), strict=True)))
+
+    def __rmul__(self, times: int) -> OpCount:
+        return OpCount(*(times * number for number in astuple(self)))
+
+    def __str__(self) -> str:
+        names = [field.name for field in fields(self)]
+        widths = [max(len(name), len(str(value))) for name, value in zip(names, astuple(self), strict=True)]
+        head = "  ".join(name.rjust(width) for name, width in zip(names, widths, strict=True))
+        row = "  ".join(str(value).rjust(width) for value, width in zip(astuple(self), widths, strict=True))
+        return f"{head}\n{row}"
+
+
+COST = {
+    Op.CONST: OpCount(),
+    Op.INPUT: OpCount(),
+    Op.ADD: OpCount(add=1),
+    Op.SUB: OpCount(add=1),
+    Op.MUL: OpCount(mul=1),
+    Op.DIV: OpCount(div=1),
+    Op.NEG: OpCount(),
+    Op.SQRT: OpCount(sqrt=1),
+    Op.SIN: OpCount(trig=1),
+    Op.COS: OpCount(trig=1),
+    Op.ATAN2: OpCount(trig=1),
+    Op.SELECT: OpCount(select=1),
+    Op.ROUND: OpCount(select=1),
+    Op.LEVEL: OpCount(select=1),
+    Op.FMA: OpCount(mul=1, add=1),
+    Op.FMS: OpCount(mul=1, add=1),
+    Op.FNMA: OpCount(mul=1, add=1),
+}
+
+
+def known(tape: Tape, inputs: Container[int] = ()) -> list[bool]:
+    """Which nodes are known before the tape is run, if these scalar inputs are."""
+    found: list[bool] = []
+    for op, *operands in tape.nodes:
+        if op <= Op.INPUT:
+            found.append(op == Op.CONST or operands[0] in inputs)
+        else:
+            found.append(all(found[k] for k in operands))
+    return found
+
+
+def count(tape: Tape, constants: Container[int] = ()) -> OpCount:
+    """The operations of a tape that are left when these scalar inputs are constants."""
+    kinds = Counter(node[0] for node, done in zip(tape.nodes, known(tape, constants), strict=True) if not done)
+    return OpCount(
+        *(sum(getattr(COST[op], field.name) * number for op, number in kinds.items()) for field in fields(OpCount))
+    )

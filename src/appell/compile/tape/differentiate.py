@@ -1,0 +1,232 @@
+"""Derivatives of tapes, forward and reverse, from one table of local derivatives.
+
+    seed        how all scalar inputs change along the directions of one argument; every derivative starts from seeds
+    jacobian    derivatives of all results along the columns of seeds, forward or reverse, whichever costs less
+    along       J d, the change of the results along given directions d, in one forward sweep
+    weighted    Σ G · results, one number; its gradient is Jᵀ G, one reverse sweep for all arguments
+
+A row of the table gives, for each operand, the change of the node for a change d of that operand. Forward mode adds up
+the rows of a node's operands, one direction at a time, and skips directions that cannot reach the node; reverse mode
+passes the change of a result back to the operands. Both use the folding constructors of the graph, so that derivatives
+are as economical as if they had been traced, and can be differentiated again.
+
+Plain numbers move along their own axes. An argument that is not a vector space, such as a quaternion, moves along the
+columns of a tangent: q̇ = N(q) v.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from appell.compile.tape.count import known
+from appell.compile.tape.graph import Graph
+from appell.compile.tape.ops import Op
+from appell.compile.tape.passes import in_groups
+from appell.compile.tape.tape import CONST, INPUT, Array, Tape
+from appell.errors import TraceError
+
+
+def seed(inputs: Sequence[Array], wrt: str, tangent: Tape | None = None) -> Tape:
+    """Return the seed of one argument: one row per scalar input of all arguments, one column per direction."""
+    position = [array.name for array in inputs].index(wrt)
+    array, start = inputs[position], sum(array.size for array in inputs[:position])
+    rows = sum(array.size for array in inputs)
+    graph = Graph()
+    if tangent is not None:
+        index = graph.splice(tangent, [graph.input(start + k) for k in range(array.size)])
+        columns = tangent.outputs[0].shape[1]
+        entries = [index[k] for k in tangent.results]
+    else:
+        columns = array.size
+        entries = [graph.const(float(i == j)) for i in range(columns) for j in range(columns)]
+    zero = graph.const(0.0)
+    results = [zero] * (start * columns) + entries
+    results += [zero] * (rows * columns - len(results))
+    return graph.tape(f"seed_{wrt}", inputs, (Array("seed", (rows, columns)),), results)
+
+
+# (graph, node, operands, d) -> change of the node for the change d of the operand; one function an operand
+DERIVATIVE = {
+    Op.ADD: (lambda b, z, x, d: d, lambda b, z, x, d: d),
+    Op.SUB: (lambda b, z, x, d: d, lambda b, z, x, d: b.neg(d)),
+    Op.MUL: (lambda b, z, x, d: b.mul(d, x[1]), lambda b, z, x, d: b.mul(x[0], d)),
+    Op.DIV: (
+        lambda b, z, x, d: b.div(d, x[1]),
+        lambda b, z, x, d: b.neg(b.mul(z, b.div(d, x[1]))),
+    ),
+    Op.NEG: (lambda b, z, x, d: b.neg(d),),
+    Op.SQRT: (lambda b, z, x, d: b.div(d, b.add(z, z)),),
+    Op.SIN: (lambda b, z, x, d: b.mul(b.cos(x[0]), d),),
+    Op.COS: (lambda b, z, x, d: b.neg(b.mul(b.sin(x[0]), d)),),
+    Op.ATAN2: (
+        lambda b, z, x, d: b.mul(d, b.div(x[1], _square_sum(b, x))),
+        lambda b, z, x, d: b.neg(b.mul(d, b.div(x[0], _square_sum(b, x)))),
+    ),
+    Op.ROUND: (lambda b, z, x, d: b.const(0.0),),
+    Op.LEVEL: (lambda b, z, x, d: b.const(0.0),),
+    Op.SELECT: (
+        lambda b, z, x, d: b.const(0.0),
+        lambda b, z, x, d: b.select(x[0], d, b.const(0.0)),
+        lambda b, z, x, d: b.select(x[0], b.const(0.0), d),
+    ),
+}
+
+
+def _square_sum(b: Graph, x: Sequence[int]) -> int:
+    return b.add(b.mul(x[0], x[0]), b.mul(x[1], x[1]))
+
+
+def forward(tape: Tape, name: str, wrt: Sequence[Tape], outputs: Sequence[Array]) -> Tape:
+    """∂results along the columns of each seed; see `jacobian` for what a seed is."""
+    graph = Graph()
+    directions = _seed(graph, wrt)
+    index: list[int] = []
+    tangents: list[dict[int, int]] = []  # for each node, direction -> its change
+    zero, add = graph.const(0.0), graph.add
+    for node in tape.nodes:
+        op, *operands = node
+        z = graph.copy(node, index)
+        index.append(z)
+        if op <= INPUT:
+            tangents.append(directions.get(node[1], {}) if op == INPUT else {})
+            continue
+        translated = [index[k] for k in operands]
+        change: dict[int, int] = {}
+        for rule, operand in zip(DERIVATIVE[op], operands, strict=True):
+            for direction, d in tangents[operand].items():
+                part = rule(graph, z, translated, d)
+                change[direction] = add(change[direction], part) if direction in change else part
+        tangents.append({k: d for k, d in change.items() if d != zero})
+    widths = [seed.outputs[0].shape[1] for seed in wrt]
+    starts = [sum(widths[:k]) for k in range(len(widths))]
+    results = [
+        tangents[r].get(start + k, zero)
+        for start, width in zip(starts, widths, strict=True)
+        for r in tape.results
+        for k in range(width)
+    ]
+    order = in_groups(graph.nodes, _columns(results, len(tape.results), widths))
+    return graph.tape(name, tape.inputs, outputs, results, order)
+
+
+def _columns(results: Sequence[int], rows: int, widths: Sequence[int]) -> Iterator[Sequence[int]]:
+    """The results of each direction, of matrices of so many rows that follow each other."""
+    start = 0
+    for width in widths:
+        stop = start + rows * width
+        for column in range(width):
+            yield results[start + column : stop : width]
+        start = stop
+
+
+def reverse(tape: Tape, name: str, wrt: Sequence[Tape], outputs: Sequence[Array]) -> Tape:
+    """The same derivatives, one backward sweep for each result."""
+    graph = Graph()
+    index = graph.splice(tape)
+    directions = _seed(graph, wrt)
+    zero = graph.const(0.0)
+    width = sum(seed.outputs[0].shape[1] for seed in wrt)
+    rows = []
+    for result in tape.results:
+        adjoint: dict[int, int] = {result: graph.const(1.0)}
+        row = [zero] * width
+        for k in range(result, -1, -1):
+            change = adjoint.pop(k, None)
+            if change is None:
+                continue
+            op, *operands = tape.nodes[k]
+            if op == INPUT:
+                for direction, d in directions.get(operands[0], {}).items():
+                    row[direction] = graph.add(row[direction], graph.mul(change, d))
+            elif op != CONST:
+                translated = [index[j] for j in operands]
+                for rule, operand in zip(DERIVATIVE[op], operands, strict=True):
+                    part = rule(graph, index[k], translated, change)
+                    adjoint[operand] = graph.add(adjoint[operand], part) if operand in adjoint else part
+        rows.append(row)
+    results, start = [], 0
+    for seed in wrt:
+        stop = start + seed.outputs[0].shape[1]
+        results += [entry for row in rows for entry in row[start:stop]]
+        start = stop
+    return graph.tape(name, tape.inputs, outputs, results)
+
+
+def jacobian(tape: Tape, name: str, seeds: Sequence[Tape], labels: Sequence[str]) -> Tape:
+    """Derivatives of all results along the columns of the seeds, as outputs of shape (*result, columns).
+
+    A seed is a tape with the same inputs as `tape` and one output of shape (inputs, columns): row i is the change of
+    scalar input i. The identity block of one argument gives plain partial derivatives; the columns of q̇ = N(q) v give
+    derivatives along the velocities of a robot whose coordinates include quaternions.
+    """
+    outputs = [
+        Array(f"d{result.name}_d{label}", (*result.shape, seed.outputs[0].shape[1]))
+        for seed, label in zip(seeds, labels, strict=True)
+        for result in tape.outputs
+    ]
+    columns = sum(seed.outputs[0].shape[1] for seed in seeds)
+    few_results = 4 * len(set(tape.results)) < columns
+    # going back, 0 · NaN of a branch not taken would spoil it
+    mode = reverse if few_results and not _branches(tape, seeds) else forward
+    return mode(tape, name, seeds, outputs)
+
+
+def _branches(tape: Tape, seeds: Sequence[Tape]) -> bool:
+    """Whether a choice is made of values that change along the seeds, or by them."""
+    if not any(node[0] == Op.SELECT for node in tape.nodes):
+        return False
+    still = set(range(sum(array.size for array in tape.inputs)))
+    for seed in seeds:
+        columns = seed.outputs[0].shape[1]
+        still -= {k // columns for k, r in enumerate(seed.results) if seed.nodes[r] != (Op.CONST, 0.0)}
+    fixed = known(tape, still)
+    return any(node[0] == Op.SELECT and not done for node, done in zip(tape.nodes, fixed, strict=True))
+
+
+def _seed(graph: Graph, seeds: Sequence[Tape]) -> dict[int, dict[int, int]]:
+    """For each scalar input, direction -> its change, with the seeds' nodes rebuilt in the graph."""
+    directions: dict[int, dict[int, int]] = {}
+    start = 0
+    for seed in seeds:
+        index = graph.splice(seed)
+        rows, columns = seed.outputs[0].shape
+        if rows != (size := sum(array.size for array in seed.inputs)):
+            raise TraceError(f"seed '{seed.name}' has {rows} rows; the function has {size} scalar arguments.")
+        for flat, result in enumerate(seed.results):
+            scalar, column = divmod(flat, columns)
+            if graph.value(index[result]) != 0.0:
+                directions.setdefault(scalar, {})[start + column] = index[result]
+        start += columns
+    return directions
+
+
+def weighted(tape: Tape, name: str, weights: Sequence[Array], output: str = "total") -> Tape:
+    """Return the tape of Σ G · results; the weights G, one per scalar result, are further arguments, the last ones."""
+    graph = Graph()
+    index = graph.splice(tape)
+    total = graph.const(0.0)
+    for k, node in enumerate(tape.results):
+        total = graph.add(total, graph.mul(graph.input(tape.input_size + k), index[node]))
+    return graph.tape(name, (*tape.inputs, *weights), (Array(output, ()),), [total])
+
+
+def along(tape: Tape, name: str, seeds: Sequence[Tape], directions: Sequence[Array]) -> Tape:
+    """Return the change of all results along Σ seed d; the directions d are further arguments, one per seed.
+
+    See `jacobian` for seeds; d has one number per column of its seed.
+    """
+    inputs = (*tape.inputs, *directions)
+    graph = Graph()
+    changes = [graph.const(0.0)] * tape.input_size
+    start = tape.input_size
+    for seed, direction in zip(seeds, directions, strict=True):
+        index = graph.splice(seed)
+        for flat, node in enumerate(seed.results):
+            scalar, column = divmod(flat, direction.size)
+            part = graph.mul(index[node], graph.input(start + column))
+            changes[scalar] = graph.add(changes[scalar], part)
+        start += direction.size
+    changes += [graph.const(0.0)] * (start - tape.input_size)
+    total = graph.tape("direction", inputs, (Array("direction", (start, 1)),), changes)
+    widened = Tape(tape.name, inputs, tape.outputs, tape.nodes, tape.results)
+    return forward(widened, name, [total], [Array(f"d{result.name}", result.shape) for result in tape.outputs])

@@ -1,0 +1,64 @@
+"""What a tape means: a slow interpreter against which every emitter is judged.
+
+Python floats are IEEE doubles rounded to nearest, as the compiled code's are; the fused operations are rounded once by
+way of exact fractions.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+
+from appell.algebra.scalar import level, nearest
+from appell.compile.tape.ops import Op
+from appell.compile.tape.tape import Tape
+
+
+def evaluate(tape: Tape, *arguments) -> tuple[np.ndarray, ...]:
+    """The results of one sample, as arrays of the outputs' shapes."""
+    scalars = [float(x) for argument in arguments for x in np.asarray(argument, float).ravel()]
+    values: list[float] = []
+    for op, *operands in tape.nodes:
+        if op <= Op.INPUT:
+            values.append(operands[0] if op == Op.CONST else scalars[operands[0]])
+        else:
+            values.append(MEANING[op](*(values[k] for k in operands)))
+    ends = np.cumsum([array.size for array in tape.outputs])
+    parts = np.split(np.array([values[k] for k in tape.results]), ends[:-1])
+    return tuple(part.reshape(array.shape) for part, array in zip(parts, tape.outputs, strict=True))
+
+
+def _divide(x: float, y: float) -> float:
+    if y == 0.0:
+        return math.nan if x == 0.0 or math.isnan(x) else math.copysign(math.inf, x) * math.copysign(1.0, y)
+    return x / y
+
+
+def _fused(x: float, y: float, z: float) -> float:
+    if not all(map(math.isfinite, (x, y, z))):
+        return x * y + z
+    from fractions import Fraction  # milliseconds that no start needs to pay: fused nodes are run by tests alone
+
+    exact = Fraction(x) * Fraction(y) + Fraction(z)
+    return float(exact) if exact else x * y + z  # an exact zero takes its sign from IEEE's rules
+
+
+MEANING: dict[Op, Callable[..., float]] = {
+    Op.ADD: lambda x, y: x + y,
+    Op.SUB: lambda x, y: x - y,
+    Op.MUL: lambda x, y: x * y,
+    Op.DIV: _divide,
+    Op.NEG: lambda x: -x,
+    Op.SQRT: lambda x: math.sqrt(x) if x >= 0.0 else math.nan,
+    Op.SIN: lambda x: math.sin(x) if math.isfinite(x) else math.nan,
+    Op.COS: lambda x: math.cos(x) if math.isfinite(x) else math.nan,
+    Op.ATAN2: math.atan2,
+    Op.SELECT: lambda x, y, z: y if x > 0.0 else z,
+    Op.ROUND: nearest,
+    Op.LEVEL: level,
+    Op.FMA: lambda x, y, z: _fused(x, y, z),
+    Op.FMS: lambda x, y, z: _fused(x, y, -z),
+    Op.FNMA: lambda x, y, z: _fused(-x, y, z),
+}

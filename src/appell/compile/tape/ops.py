@@ -1,0 +1,37 @@
+"""The instructions of a tape: a closed set, so that every interpretation is a table with one row an instruction.
+
+CONST carries its value and INPUT the number of a scalar input; all others carry the indices of earlier nodes.
+FMA, FMS and FNMA round once; `passes.fuse` makes them, never a trace.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+
+class Op(IntEnum):
+    CONST = 0
+    INPUT = 1
+    ADD = 2  # x + y
+    SUB = 3  # x - y
+    MUL = 4  # x y
+    DIV = 5  # x / y
+    NEG = 6  # -x
+    SQRT = 7  # √x
+    SIN = 8
+    COS = 9
+    ATAN2 = 10  # the angle of the point (y, x): first y, then x
+    SELECT = 11  # y if x > 0 else z
+    FMA = 12  # x y + z, rounded once
+    FMS = 13  # x y - z, rounded once
+    FNMA = 14  # z - x y, rounded once
+    ROUND = 15  # the whole number nearest to x, of two the even one
+    LEVEL = 16  # a power of two of the size of x, never zero; see `algebra.scalar.level`
+
+
+ARITY = {
+    **dict.fromkeys((Op.CONST, Op.INPUT), 0),
+    **dict.fromkeys((Op.NEG, Op.SQRT, Op.SIN, Op.COS, Op.ROUND, Op.LEVEL), 1),
+    **dict.fromkeys((Op.ADD, Op.SUB, Op.MUL, Op.DIV, Op.ATAN2), 2),
+    **dict.fromkeys((Op.SELECT, Op.FMA, Op.FMS, Op.FNMA), 3),
+}

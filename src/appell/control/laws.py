@@ -1,0 +1,68 @@
+"""The control laws: Table 4 of Valera et al. 2003, and the two baselines that everybody knows.
+
+    τ = M(q) u + C(q, v) v + G(q)          one call of inverse dynamics with a := u                           (1)
+
+    point-to-point      u = -Kd v - Kp e                          e = q - q_d                                (2)
+    tracking            u = a_d - Kd (v - v_d) - Kp e                                                        (3)
+    tracking-integral   u = a_d - Kd (v - v_d) - Kp e - Ki ∫e                                                (4)
+    pd-gravity          τ = G(q) - Kd (v - v_d) - Kp e                                                       (5)
+    pid                 τ = -Kd (v - v_d) - Kp e - Ki ∫e                                                     (6)
+
+Table 4 prints Kd q̇ in (3) and (4); read as it stands it would brake every motion, and so ė is meant.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, fields
+
+from appell.algebra.scalar import Scalar
+from appell.control.gains import Gains
+from appell.errors import ArgumentError, unknown_name
+
+
+@dataclass(frozen=True)
+class Law:
+    """How the error becomes an acceleration for the model (`model="motion"`) or a torque (with gravity, or alone)."""
+
+    name: str
+    model: str  # motion: (1); gravity: G(q) is added; none
+    integral: bool
+    tracks: bool  # follows a reference from where the arm stands; else jumps to the target
+    feedback: Callable[..., Scalar] = field(repr=False)  # (e, v, ė, a_d, ∫e, kp, kd, ki)
+
+    def __reduce__(self):
+        """Those of the table travel by name."""
+        if LAWS.get(self.name) is self:
+            return find_law, (self.name,)
+        return Law, tuple(getattr(self, each.name) for each in fields(self))
+
+
+LAWS = {
+    law.name: law
+    for law in (
+        Law("point-to-point", "motion", False, False, lambda e, v, de, a, s, kp, kd, ki: -(kd * v) - kp * e),  # (2)
+        Law("tracking", "motion", False, True, lambda e, v, de, a, s, kp, kd, ki: a - kd * de - kp * e),  # (3)
+        Law(
+            "tracking-integral", "motion", True, True, lambda e, v, de, a, s, kp, kd, ki: a - kd * de - kp * e - ki * s
+        ),
+        Law("pd-gravity", "gravity", False, True, lambda e, v, de, a, s, kp, kd, ki: -(kd * de) - kp * e),  # (5)
+        Law("pid", "none", True, True, lambda e, v, de, a, s, kp, kd, ki: -(kd * de) - kp * e - ki * s),  # (6)
+    )
+}
+
+
+def find_law(name: str) -> Law:
+    if name not in LAWS:
+        raise ArgumentError(unknown_name("control law", name, LAWS, "appell"))
+    return LAWS[name]
+
+
+def feedback(law: Law, gains: Gains, q: Sequence, v: Sequence, reference: Sequence[Sequence], integral) -> list[Scalar]:
+    """u of (2) to (4), or the torque of (5) and (6) without gravity."""
+    q_d, v_d, a_d = reference
+    rows = zip(q, v, q_d, v_d, a_d, integral, gains.kp, gains.kd, gains.ki, strict=True)
+    return [
+        law.feedback(position - wanted, rate, rate - speed, ahead, total, kp, kd, ki)
+        for position, rate, wanted, speed, ahead, total, kp, kd, ki in rows
+    ]

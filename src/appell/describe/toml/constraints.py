@@ -1,0 +1,212 @@
+"""Loops, rolling bodies, blades and gears in the TOML file of a robot.
+
+    actuated = ["crank"]                    # the velocities that carry a motor, or { crank = 1.0 } with weights
+    independent = ["crank"]                 # those that become v; found, if nothing is said
+
+    [[loop]]
+    type = "point"                          # orientation, weld, hinge, universal, cylinder, slider, line, plane, flat
+    frames = ["coupler/tip", "rocker/tip"]  # one frame alone is tied to the world, at xyz and rpy if they are given
+    name = "pin"                            # made of the frames, if nothing is said
+
+    [[loop]]
+    type = "distance"
+    frames = ["hip", "knee"]
+    length = 0.66                           # that at home, if nothing is said
+
+    [[rolling]]
+    link = "left"                           # a link or frame at the centre
+    radius = 0.1
+    axis = "y"                              # about which it is round; or ball = true
+    on = "table"                            # the frame on whose x-y plane it rolls; the ground, if nothing is said
+    turning = 0.5                           # rad/s, of a plate that turns without being a link
+
+    [[skate]]
+    link = "blade"
+    across = "y"
+
+    [[gear]]
+    ratios = { roll = 1.0, yaw = -0.5 }
+    offset = 0.1
+
+Any of these may name rows whose motion is given as a function of time: prescribed = ["length"]. Surfaces and rows that
+are written in Python cannot stand in a file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from appell.algebra.rotation import Pose
+from appell.describe.toml.tables import PLACE, Tables, TomlTable
+from appell.describe.toml.write import listed, number_text, place_lines, text
+from appell.describe.values import number, shortened
+from appell.errors import AppellError, ModelError, unknown_name
+from appell.model.constraint import Closure, Constraint, Distance, Gear, Prescribed, Rolling, Skate
+from appell.model.robot import ConstrainedRobot, Robot
+
+KINDS = ("loop", "rolling", "skate", "gear")
+CLOSURES: dict[str, type[Closure]] = {kind.kind: kind for kind in Closure.__subclasses__()}
+
+# ---- reading
+
+
+def constrained(robot: Robot, tables: Tables, top: TomlTable) -> Robot | ConstrainedRobot:
+    """The robot with the constraints of its document, if there are any."""
+    flaws = tables.flaws
+    found = list(_constraints(tables, top))
+    flaws.tell()
+    if not found:
+        for key in ("actuated", "independent"):
+            if key in top:
+                expected = " or ".join(f"[[{kind}]]" for kind in KINDS)
+                flaws.add(tables.error(f"{key} is for robots with constraints.", (key,), expected))
+        flaws.tell()
+        return robot
+    constraints = [constraint for constraint, _ in found]
+    lines = {(constraint.kind, constraint.name): where for constraint, where in found}
+    try:
+        chosen = tuple(top["independent"]) if "independent" in top else None
+        return robot.with_loops(*constraints, actuated=top.get("actuated"), independent=chosen)
+    except AppellError as error:
+        for flaw in error.parts or (error,):
+            where = lines.get(flaw.culprit) or tables.source
+            flaws.add(type(flaw)(flaw.problem, expected=flaw.expected, source=where, hint=flaw.hint))
+        flaws.tell()
+        raise
+
+
+def _constraints(tables: Tables, top: TomlTable) -> Iterator[tuple[Constraint, str]]:
+    """What the document says, each with its line, in the order of lines: of rows that say the same the first counts."""
+    read = {"loop": _closure, "rolling": _rolling, "skate": _skate, "gear": _gear}
+    found = [(kind, table) for kind in KINDS for table in tables.tables(top, kind) if not table.left_out]
+    for kind, table in sorted(found, key=lambda each: tables.lines.get(each[1].place, 0)):
+        constraint = tables.flaws.tried(None, read[kind], tables, table)
+        if constraint is not None:
+            if "prescribed" in table:
+                constraint = Prescribed(constraint, tuple(table["prescribed"]))
+            yield constraint, tables.where(table)
+
+
+def _closure(tables: Tables, table: TomlTable) -> Constraint:
+    kind, frames = table.get("type"), table.get("frames")
+    if kind not in CLOSURES:
+        raise tables.error(unknown_name("type of loop", str(kind), CLOSURES, "appell"), (*table.place, "type"))
+    if not isinstance(frames, list) or len(frames) not in (1, 2):
+        problem, expected = f"{table.who} has frames {shortened(frames)}.", 'two names, such as ["tip", "pin"], or one'
+        raise tables.error(problem, (*table.place, "frames"), expected)
+    placed = any(key in table for key in PLACE)
+    if placed and len(frames) == 2:
+        raise tables.error(f"{table.who} has two frames and a place.", table.place, "one frame, tied to that place")
+    length = {}
+    if "length" in table:
+        if kind != "distance":
+            problem = f"{table.who} is a {kind}, which has no length."
+            raise tables.error(problem, (*table.place, "length"), 'type = "distance"')
+        length["length"] = number(table["length"], f"length of {table.who}", tables.where(table, "length"))
+    place = tables.pose(table, table.who) if placed else None
+    return CLOSURES[kind](frames[0], frames[1] if len(frames) == 2 else place, name=table.get("name", ""), **length)
+
+
+def _rolling(tables: Tables, table: TomlTable) -> Constraint:
+    ball = table.get("ball", False)
+    if not isinstance(ball, bool):
+        raise tables.error(f"ball of {table.who} is {shortened(ball)}.", (*table.place, "ball"), "true or false")
+    numbers = {key: _number(tables, table, key) for key in ("radius", "turning") if key in table}
+    given = {key: table[key] for key in ("axis", "on", "name") if key in table}
+    radius = numbers.pop("radius", None)
+    return Rolling(_link(tables, table), radius, ball=ball, **given, **numbers)  # type: ignore[arg-type]
+
+
+def _skate(tables: Tables, table: TomlTable) -> Constraint:
+    return Skate(_link(tables, table), **{key: table[key] for key in ("across", "on", "name") if key in table})
+
+
+def _gear(tables: Tables, table: TomlTable) -> Constraint:
+    ratios = table.get("ratios", {})
+    if not isinstance(ratios, Mapping):
+        expected = "{ roll = 1.0, yaw = -0.5 }"
+        raise tables.error(f"ratios of {table.who} is {shortened(ratios)}.", (*table.place, "ratios"), expected)
+    where = tables.where(table, "ratios")
+    found = {joint: number(x, f"the ratio of '{joint}' in {table.who}", where) for joint, x in ratios.items()}
+    offset = _number(tables, table, "offset") if "offset" in table else 0.0
+    return Gear(found, offset, name=table.get("name", ""))
+
+
+def _link(tables: Tables, table: TomlTable) -> str:
+    if "link" not in table:
+        raise tables.error(f"{table.who} has no link.", table.place, "the name of a link or frame")
+    return table["link"]
+
+
+def _number(tables: Tables, table: TomlTable, key: str) -> float:
+    return number(table[key], f"{key} of {table.who}", tables.where(table, key))
+
+
+# ---- writing
+
+
+def settings_lines(system: ConstrainedRobot) -> list[str]:
+    """The lines at the top of a document: motors and independent velocities."""
+    lines = []
+    if system.motors:
+        if set(system.weights.values()) == {1.0}:
+            lines.append(f"actuated = {_names(system.weights)}")
+        else:
+            weights = ", ".join(f"{text(name)} = {number_text(x)}" for name, x in system.weights.items())
+            lines.append(f"actuated = {{ {weights} }}")
+    if isinstance(system.chosen, Constraint):
+        raise _unwritten(system, system.chosen)
+    if system.chosen is not None:
+        lines.append(f"independent = {_names(system.chosen)}")
+    return lines
+
+
+def constraint_lines(system: ConstrainedRobot) -> list[str]:
+    """The tables of all constraints."""
+    lines = []
+    for constraint in system.constraints:
+        lines += ["", *_table(system, constraint)]
+    return lines
+
+
+def _table(system: ConstrainedRobot, constraint: Constraint) -> list[str]:
+    inner = constraint.constraint if isinstance(constraint, Prescribed) else constraint
+    lines = _own(system, inner)
+    if constraint.motions:
+        lines.append(f"prescribed = {_names(constraint.motions)}")
+    return lines if constraint.name == inner.usual_name else [*lines, f"name = {text(constraint.name)}"]
+
+
+def _own(system: ConstrainedRobot, constraint: Constraint) -> list[str]:
+    match constraint:
+        case Closure(a=a, b=b):
+            frames = [a, b] if isinstance(b, str) else [a]
+            lines = ["[[loop]]", f"type = {text(constraint.kind)}", f"frames = {_names(frames)}"]
+            if isinstance(b, Pose):
+                lines += place_lines(b) or [f"xyz = {listed(b.translation)}"]
+            if isinstance(constraint, Distance) and constraint.length is not None:
+                lines.append(f"length = {number_text(constraint.length)}")
+        case Rolling() if constraint.wall is None and not isinstance(constraint.on, Pose):
+            lines = ["[[rolling]]", f"link = {text(constraint.frame)}", f"radius = {number_text(constraint.radius)}"]
+            lines += ["ball = true"] if constraint.ball else [f"axis = {text(constraint.axis)}"]
+            lines += [f"on = {text(str(constraint.on))}"] if constraint.on is not None else []
+            lines += [f"turning = {number_text(constraint.turning)}"] if constraint.turning else []
+        case Skate() if not isinstance(constraint.on, Pose):
+            lines = ["[[skate]]", f"link = {text(constraint.frame)}", f"across = {text(constraint.across)}"]
+            lines += [f"on = {text(constraint.on)}"] if constraint.on is not None else []
+        case Gear():
+            ratios = ", ".join(f"{text(name)} = {number_text(x)}" for name, x in constraint.ratios.items())
+            lines = ["[[gear]]", f"ratios = {{ {ratios} }}", f"offset = {number_text(constraint.offset)}"]
+        case _:
+            raise _unwritten(system, constraint)
+    return lines
+
+
+def _unwritten(system: ConstrainedRobot, constraint: Constraint) -> ModelError:
+    problem = f"{system.owner} cannot be written: {constraint.owner} is more than a file can say."
+    return ModelError(problem, expected="planes by their frames, no functions", hint="keep the Python that makes it")
+
+
+def _names(names: Any) -> str:
+    return "[" + ", ".join(map(text, names)) + "]"

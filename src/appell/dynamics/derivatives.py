@@ -1,0 +1,146 @@
+"""Derivatives along the motion of a system, and derivatives of a tree's functions without their tapes.
+
+    inverse dynamics, Q, h, g    of the bodies by recursion; of actuators and other wrenches, a small part, by tape
+    forward dynamics             -M⁻¹ of these at the computed a with respect to q and v; M⁻¹ with respect to tau
+
+A rule is pickled with its `Function` and makes the derivatives on request: `Function.jacobian` uses them where they
+are cheaper than the differentiated tape.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from appell.algebra.loops import UNROLLED, Loops
+from appell.algebra.scalar import Vector
+from appell.compile.cache.content_hash import content_hash
+from appell.compile.function import Function
+from appell.compile.tape.differentiate import forward
+from appell.compile.tape.tape import Array, Tape
+from appell.compile.tape.trace import inline, trace
+from appell.formulate.derivatives.forward import forward_dynamics_derivatives
+from appell.formulate.derivatives.inverse import Derivatives, Matrix
+from appell.formulate.equations import Equations
+from appell.formulate.systems import Choice, Maker
+from appell.model.body import Inertia, inertias_of
+from appell.model.frame import Frame
+from appell.model.robot import Robot
+
+FORCES = frozenset({"inverse_dynamics", "generalized_forces", "bias", "gravity"})  # functions with a rule: forces
+MOTIONS = frozenset({"forward_dynamics", "state_rate"})  # functions with a rule: accelerations
+ARGUMENTS = frozenset({"q", "v", "a", "tau"})  # the rules differentiate with respect to these
+STRAIGHT_ENTRIES = 1_000  # entries of M times columns up to which derivatives are solved for in straight code
+
+
+def along_motion(tape: Tape, name: str, equations: Callable[[Vector], Equations]) -> Tape:
+    """Return the rate of the results of `tape` along the motion of a system.
+
+    The rate of each argument is known by its name: dq/dt from the equations, which includes prescribed motions and
+    turning planes; dv/dt = a, zero if the tape has no argument a; (ṡ, s̈, 0) of the values (s, ṡ, s̈) of a prescribed
+    motion. All other arguments are constant. `equations` returns the equations for values of the prescribed motions.
+    """
+    inputs = tape.inputs
+
+    def rates(*values):
+        given = dict(zip((array.name for array in inputs), values, strict=True))
+        prescribed = given.get("prescribed", ())
+        known = {"q": equations(prescribed).rate(given["q"], given["v"]), "v": given.get("a")}
+        known["prescribed"] = [x for k in range(0, len(prescribed), 3) for x in (*prescribed[k + 1 : k + 3], 0.0)]
+        return {"seed": [[x] for array in inputs for x in known.get(array.name) or [0.0] * array.size]}
+
+    return forward(tape, name, [trace("along_motion", inputs, rates)], tape.outputs)
+
+
+def wrench_name(frame: Frame) -> str:
+    """Return the name of the argument that holds the wrench on a frame."""
+    return f"wrench_{frame.name}"
+
+
+@dataclass(frozen=True)
+class DerivativeRule:
+    """The derivatives of one function of a tree, with respect to arguments given by name."""
+
+    system: Robot
+    choice: Choice
+    name: str
+    inputs: tuple[Array, ...]
+    outputs: tuple[Array, ...]
+    wrench_frames: tuple[Frame, ...]  # on which external wrenches act
+    free: tuple[str, ...]  # bodies whose parameters are an argument
+    tangents: Mapping[str, Tape]
+
+    @cached_property
+    def _make(self) -> Maker:
+        return Maker(self.system, self.choice)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if not name.startswith("_")}
+
+    def __call__(self, wrt: tuple[str, ...]) -> Function | None:
+        """Return None where no rule exists: for wrenches and parameters, or if M is singular."""
+        if len(set(wrt)) < len(wrt) or not set(wrt) <= ARGUMENTS:
+            return None
+        if self.name in MOTIONS and not self._make({}).is_regular:
+            return None
+
+        def body(*values) -> dict[str, Matrix]:
+            arguments, loops = (values[:-1], values[-1]) if looped else (values, UNROLLED)
+            found = self._found(arguments, wrt, loops)
+            return {f"d{result.name}_d{name}": found[result.name, name] for name in wrt for result in self.outputs}
+
+        looped = self.name in MOTIONS and self.system.nv * self._make({}).coupled > STRAIGHT_ENTRIES
+        name, doc = f"{self.name}_d{'_d'.join(wrt)}", f"Derivative of {self.name} by {', '.join(wrt)}."
+        try:
+            owner, subject = self.system.owner, content_hash("derivatives", self, wrt)
+            return Function.of(name, self.inputs, body, doc, owner, self.tangents, loops=looped, subject=subject)
+        except ZeroDivisionError:  # M is singular for every q
+            return None
+
+    def _found(self, values: Sequence[Any], wrt: Sequence[str], loops: Loops) -> dict[tuple[str, str], Matrix]:
+        """Return the derivatives of each result with respect to each argument."""
+        given = dict(zip((array.name for array in self.inputs), values, strict=True))
+        equations = self._make(inertias_of(self.free, given["parameters"]) if self.free else {})
+        wrenches = {frame: given[wrench_name(frame)] for frame in self.wrench_frames}
+        q, still = given["q"], [0.0] * self.system.nv
+        v = given.get("v", still)
+        if self.name in FORCES:
+            forces = self._forces(equations, q, v, given.get("a", still), wrenches)
+            return {(self.outputs[0].name, name): getattr(forces, f"by_{name}") for name in wrt}
+        a = equations.acceleration(q, v, given["tau"], wrenches)
+        found = forward_dynamics_derivatives(self._forces(equations, q, v, a, wrenches), wrt, loops)
+        rates = inline(self._rate.tape, q, v)
+        by_name = {"q": rates[0], "v": rates[1], "tau": [[0.0] * self.system.nv for _ in range(self.system.nq)]}
+        return {("a", name): found[name] for name in wrt} | {("rate", name): by_name[name] for name in wrt}
+
+    def _forces(self, equations: Equations, q, v, a, wrenches: Mapping[Frame, Sequence]) -> Derivatives:
+        on_bodies = wrenches if self.choice.reference == "LOCAL" else {}
+        bodies = equations.body_force_derivatives(q, v, a, on_bodies, apart=self.name in MOTIONS)
+        others = inline(self._others.tape, q, v, a, *wrenches.values())
+        by_q, by_v, by_a = (_sum(x, y) for x, y in zip(bodies[:3], others, strict=True))
+        return bodies._replace(by_q=by_q, by_v=by_v, by_a=by_a)
+
+    @cached_property
+    def _others(self) -> Function:
+        """The derivatives of all forces that do not come from bodies: those of a tree without mass."""
+        massless = self._make({name: Inertia() for name in self.system.body_names})
+        n = self.system.nv
+        inputs = {"q": self.system.nq, "v": n, "a": n} | {wrench_name(frame): 6 for frame in self.wrench_frames}
+
+        def forces(q, v, a, *wrenches):
+            left = {} if self.choice.reference == "LOCAL" else dict(zip(self.wrench_frames, wrenches, strict=True))
+            return {"Q": massless.forces(q, v, a, left)}
+
+        return Function.of("others", inputs, forces, tangents=self.tangents).jacobian("q", "v", "a")
+
+    @cached_property
+    def _rate(self) -> Function:
+        inputs = {"q": self.system.nq, "v": self.system.nv}
+        rate = Function.of("rate", inputs, lambda q, v: {"rate": self._make({}).rate(q, v)}, tangents=self.tangents)
+        return rate.jacobian("q", "v")
+
+
+def _sum(first: Matrix, second: Matrix) -> Matrix:
+    return [[x + y for x, y in zip(row, other, strict=True)] for row, other in zip(first, second, strict=True)]

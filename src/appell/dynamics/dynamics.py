@@ -1,0 +1,430 @@
+"""Dynamics(system): the catalogue of a system's functions, the one place where formulas meet the compiler.
+
+Formulas are plain functions over abstract scalars: `motion`, `frames` and `constraints`. Each function of the catalogue
+is a `Function`: traced at first access, compiled at its first call, and stored on disk.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import cached_property, partial
+from inspect import signature
+from typing import Any, final, overload
+
+import numpy as np
+
+from appell.algebra.scalar import Vector
+from appell.compile.cache.content_hash import content_hash
+from appell.compile.cache.trace_cache import cached_trace
+from appell.compile.function import Function
+from appell.compile.native.making import once
+from appell.compile.program.roll import roll
+from appell.compile.tape.collect import simplest
+from appell.compile.tape.formula import Formula
+from appell.compile.tape.tape import Array, Tape
+from appell.compile.tape.taylor import Taylor
+from appell.compile.tape.trace import trace
+from appell.dynamics import constraints, frames, motion
+from appell.dynamics.derivatives import FORCES, MOTIONS, DerivativeRule, along_motion, wrench_name
+from appell.errors import ArgumentError, Hint, ModelError, unknown_name
+from appell.formulate.equations import Equations, Parameter
+from appell.formulate.systems import Choice, Maker
+from appell.model.body import inertias_of
+from appell.model.frame import Frame
+from appell.model.robot import refuse_unconstrained
+from appell.model.system import System
+
+Body = Callable[..., dict[str, Any]]  # a formula: (equations, *arguments) -> results by name
+Refuse = Callable[[System, str], None]  # (system, name of a function): raises if the system does not have the function
+UNCACHED_NV = 3  # velocities up to which tracing a function takes no longer than finding its trace on disk
+
+
+def traced(formula: Body, *, inertial: bool = True, refuse: Refuse | None = None) -> once[Function]:
+    """Return the property of `Dynamics` that traces a formula at first access.
+
+    Parameters
+    ----------
+    formula : a function (equations, *arguments) -> results by name, whose name and docstring are those of the property
+    inertial : whether it depends on inertial parameters, and so takes those of free bodies as an argument
+    refuse : raises for systems that do not have the function
+    """
+
+    def make(dyn: Dynamics) -> Function:
+        if refuse is not None:
+            refuse(dyn.system, formula.__name__)
+        subject = dyn._subject(formula)
+        return dyn.function(formula.__name__, formula, formula.__doc__ or "", inertial=inertial, subject=subject)
+
+    make.__doc__ = formula.__doc__
+    return once(make)
+
+
+@final
+class Dynamics:
+    """The equations of motion of a robot, constrained or not, or of a mechanism, as functions of NumPy arrays.
+
+        dyn = ap.Dynamics(ap.load("puma"))
+        tau = dyn.inverse_dynamics(q, v, a)
+
+    `tau` holds the forces at the actuators; all other forces act along the coordinates. For a tree the two are equal.
+    If bodies are free, every function that depends on inertia takes `parameters`, ten numbers per body. If motions are
+    prescribed, every function takes `prescribed`: position, velocity and acceleration of each motion.
+
+    Parameters
+    ----------
+    system : the robot or mechanism
+    formulation : name of the derivation of its equations; `appell formulations` lists all
+    inertia, forward : another method for the inertia matrix and for forward dynamics of a tree
+    wrenches : names of frames on which external forces act. Inverse and forward dynamics then take one more argument
+        of six numbers (force, moment) per frame.
+    reference : axes in which wrenches are expressed: LOCAL, LOCAL_WORLD_ALIGNED or WORLD
+    friction : whether all functions include friction and offsets of the actuators
+    rotors : whether all functions include the inertia of the actuators' rotors
+    looped : whether inverse and forward dynamics of a tree run as loops over its links (True) or as straight code
+        (False). By default long trees run as loops, whose compilation takes the same time for any number of links.
+        `dyn.looped` names the functions that do.
+    """
+
+    def __init__(
+        self,
+        system: System,
+        formulation: str | None = None,
+        *,
+        inertia: str | None = None,
+        forward: str | None = None,
+        wrenches: Iterable[str] = (),
+        reference: str = "LOCAL",
+        friction: bool = False,
+        rotors: bool = False,
+        looped: bool | None = None,
+    ):
+        known = frames.known_reference(reference)
+        names = (wrenches,) if isinstance(wrenches, str) else tuple(wrenches)
+        self._set(system, Choice(formulation, inertia, forward, friction, rotors, known, looped), names)
+
+    def _set(self, system: System, choice: Choice, wrenches: tuple[str, ...]) -> None:
+        self.system, self.choice, self.wrenches = system, choice, wrenches
+        self._make = Maker(system, choice, Taylor)
+        self._wrench_frames = tuple(system.frame(name) for name in wrenches)
+        if twice := [name for name in wrenches if wrenches.count(name) > 1]:
+            raise ArgumentError(
+                f"wrenches of {system.owner} names frame '{twice[0]}' {wrenches.count(twice[0])} times.",
+                expected="each frame once",
+                hint="add wrenches that act on the same frame before the call",
+            )
+        self._named: dict[tuple[str, ...], Function] = {}  # functions of frames and constraints, made so far
+
+    def __repr__(self) -> str:
+        springs = any(drive.stiffness for drive in self.system.drives.values())
+        terms = {"springs": springs, "friction": self.choice.friction, "rotors": self.choice.rotors}
+        *first, last = [name for name, counts in terms.items() if counts] or [""]
+        content = f"with {', '.join(first)}{' and ' * bool(first)}{last}" if last else "rigid bodies only"
+        return f"Dynamics({self.system}, '{self.formulation}', {content}{', in loops' * bool(self.looped)})"
+
+    def __getstate__(self) -> tuple:
+        """Return what defines the catalogue, and the functions made so far, which are pickled as tapes."""
+        made = {name: value for name, value in vars(self).items() if isinstance(value, Function)}
+        return self.system, self.choice, self.wrenches, made, self._named
+
+    def __setstate__(self, state: tuple) -> None:
+        system, choice, wrenches, made, named = state
+        self._set(system, choice, wrenches)
+        vars(self).update(made)
+        self._named.update(named)
+
+    # ---- motion and forces
+
+    gibbs_function = traced(motion.gibbs_function)
+    inverse_dynamics = traced(motion.inverse_dynamics)
+    forward_dynamics = traced(motion.forward_dynamics)
+    state_rate = traced(motion.state_rate)
+    generalized_forces = traced(motion.generalized_forces)
+    mass_matrix = traced(motion.mass_matrix)
+    inverse_mass_matrix = traced(motion.inverse_mass_matrix)
+    bias = traced(motion.bias)
+    gravity = traced(motion.gravity)
+    coriolis = traced(motion.coriolis)
+    drift = traced(motion.drift)
+    friction = traced(motion.friction, inertial=False)
+    regressor = traced(motion.regressor, inertial=False)
+    base_regressor = traced(motion.base_regressor, inertial=False)
+
+    @property
+    def rnea(self) -> Function:
+        """`inverse_dynamics`, under the name of other libraries."""
+        return self.inverse_dynamics
+
+    @property
+    def aba(self) -> Function:
+        """`forward_dynamics`, under the name of other libraries."""
+        return self.forward_dynamics
+
+    @property
+    def crba(self) -> Function:
+        """`mass_matrix`, under the name of other libraries."""
+        return self.mass_matrix
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """The columns of the regressor: name, kind, owner and value of each parameter."""
+        return self.equations.parameters
+
+    @property
+    def parameter_values(self) -> np.ndarray:
+        """The values of `parameters`, by which the regressor is multiplied."""
+        return np.array([parameter.value for parameter in self.parameters])
+
+    @property
+    def base_parameters(self) -> tuple[Parameter, ...]:
+        """The columns of the base regressor: the kept parameter of each, and the value of its combination.
+
+        `base_matrix` holds the combinations; units are those of the kept parameter.
+        """
+        return self.equations.base.parameters
+
+    @property
+    def base_matrix(self) -> np.ndarray:
+        """B, with base_parameters = B parameters and regressor = base_regressor B."""
+        return self.equations.base.matrix
+
+    # ---- energy, momentum, coordinates
+
+    energy = traced(motion.energy)
+    momentum = traced(motion.momentum)
+    center_of_mass = traced(motion.center_of_mass)
+    coordinate_rate = traced(motion.coordinate_rate, inertial=False)
+
+    # ---- actuators, and the legs of mechanisms
+
+    actuator_positions = traced(motion.actuator_positions, inertial=False)
+    actuator_jacobian = traced(motion.actuator_jacobian, inertial=False)
+    joint_motion = traced(motion.joint_motion, inertial=False, refuse=motion.refuse_tree)
+    survey = traced(motion.survey, inertial=False, refuse=motion.refuse_unknown_reach)
+
+    # ---- constraints
+
+    tree_velocity = traced(constraints.tree_velocity, inertial=False, refuse=refuse_unconstrained)
+    tree_acceleration = traced(constraints.tree_acceleration, inertial=False, refuse=refuse_unconstrained)
+    independent_velocity = traced(constraints.independent_velocity, inertial=False, refuse=refuse_unconstrained)
+    basis = traced(constraints.basis, inertial=False, refuse=refuse_unconstrained)
+    gap = traced(constraints.gap, inertial=False, refuse=refuse_unconstrained)
+    row_jacobian = traced(constraints.row_jacobian, inertial=False, refuse=refuse_unconstrained)
+    row_rates = traced(constraints.row_rates, inertial=False, refuse=refuse_unconstrained)
+    witness = traced(constraints.witness, inertial=False, refuse=refuse_unconstrained)
+    constrained_acceleration = traced(constraints.constrained_acceleration, refuse=refuse_unconstrained)
+    constraint_multipliers = traced(constraints.constraint_multipliers, refuse=refuse_unconstrained)
+    constraint_forces = traced(constraints.constraint_forces, refuse=refuse_unconstrained)
+    mobility = traced(constraints.mobility, refuse=refuse_unconstrained)
+
+    def constraint_wrench(self, name: str) -> Function:
+        """Return the Function of (q, v, tau) for the wrench of a constraint.
+
+        (force, moment) on the first side of the constraint at its origin, in world axes, N and N m.
+        """
+        refuse_unconstrained(self.system, "constraint_wrench")
+        key = ("constraint_wrench", name)
+        if key not in self._named:
+            formula = constraints.constraint_wrench
+            doc = (formula.__doc__ or "").format(constraint=name)
+            self._named[key] = self.function(f"wrench_{name}", partial(formula, constraint=name), doc)
+        return self._named[key]
+
+    # ---- frames
+    #
+    #     dyn.pose("tool")          Function of q               dyn.pose("tool", q)            4x4 matrices
+    #     dyn.velocity("tool")      Function of (q, v)          dyn.velocity("tool", q, v)     (linear, angular)
+    #
+    # `reference`, right after the name of the frame or by keyword, selects the axes described in `frames`.
+
+    @overload
+    def pose(self, frame: str) -> Function: ...
+    @overload
+    def pose(self, frame: str, q: Any) -> np.ndarray: ...
+    def pose(self, frame, *at):
+        """Return the 4x4 pose of a frame in the world: a Function of q, or its value at q."""
+        return self._of_frame(frames.pose, frame, at, "LOCAL")
+
+    @overload
+    def jacobian(self, frame: str, reference: str = ...) -> Function: ...
+    @overload
+    def jacobian(self, frame: str, q: Any, *, reference: str = ...) -> np.ndarray: ...
+    def jacobian(self, frame, *at, reference="LOCAL"):
+        """Return J(q), with the frame's velocity (linear, angular) = J v: a Function, or its value at q."""
+        return self._of_frame(frames.jacobian, frame, at, reference)
+
+    @overload
+    def jacobian_rate(self, frame: str, reference: str = ...) -> Function: ...
+    @overload
+    def jacobian_rate(self, frame: str, q: Any, v: Any, *, reference: str = ...) -> np.ndarray: ...
+    def jacobian_rate(self, frame, *at, reference="LOCAL"):
+        """Return dJ/dt (q, v), entry by entry: a Function, or its value at q and v."""
+        return self._of_frame(frames.jacobian_rate, frame, at, reference)
+
+    @overload
+    def velocity(self, frame: str, reference: str = ...) -> Function: ...
+    @overload
+    def velocity(self, frame: str, q: Any, v: Any, *, reference: str = ...) -> np.ndarray: ...
+    def velocity(self, frame, *at, reference="LOCAL"):
+        """Return the velocity (linear, angular) of a frame in m/s and rad/s: a Function of (q, v), or its value."""
+        return self._of_frame(frames.velocity, frame, at, reference)
+
+    @overload
+    def acceleration(self, frame: str, reference: str = ...) -> Function: ...
+    @overload
+    def acceleration(self, frame: str, q: Any, v: Any, a: Any, *, reference: str = ...) -> np.ndarray: ...
+    def acceleration(self, frame, *at, reference="LOCAL"):
+        """Return the rate of `velocity`: a Function of (q, v, a), or its value.
+
+        It is J a + dJ/dt v unless motions are prescribed or planes turn. With LOCAL_WORLD_ALIGNED its first three
+        numbers are the acceleration of the frame's origin, without gravity.
+        """
+        return self._of_frame(frames.acceleration, frame, at, reference)
+
+    def _of_frame(self, formula: Body, frame: Any, at: tuple, reference: str) -> Any:
+        """Return the function of a frame, made once, or its value if arrays are given."""
+        system, kind = self.system, formula.__name__
+        if not isinstance(frame, str):
+            names, arguments = system.frame_names, ", ".join(_arguments(formula))
+            raise ArgumentError(
+                f"{kind} of {system.owner} needs the name of a frame, and was given a {type(frame).__name__}.",
+                expected=f'dyn.{kind}("{names[-1]}", {arguments}), with one of the frames {", ".join(names)}',
+            )
+        if at and isinstance(at[0], str):
+            reference, *rest = at
+            at = tuple(rest)
+        key = kind, frame, frames.known_reference(reference)
+        if key not in self._named:
+            self._named[key] = self._make_of_frame(formula, system.frame(frame), reference)
+        function = self._named[key]
+        return function(*at) if at else function
+
+    def _make_of_frame(self, formula: Body, frame: Frame, axes: str) -> Function:
+        name, doc = f"{formula.__name__}_{frame.name}", (formula.__doc__ or "").format(frame=frame.name, axes=axes)
+        function = self.function(name, partial(formula, frame=frame, axes=axes), doc, inertial=False)
+        if formula not in frames.ALONG_MOTION:
+            return function
+        rate = along_motion(function.tape, name, lambda prescribed: self.equations_with((), prescribed))
+        return Function(rate, doc, self.system.owner, self.tangents)
+
+    # ---- the catalogue itself
+
+    @property
+    def formulation(self) -> str:
+        """The name of the derivation of the equations."""
+        return self._make.name
+
+    @property
+    def looped(self) -> tuple[str, ...]:
+        """The functions that run as loops over the links: the length of their code does not depend on the robot's."""
+        return self._make.looped
+
+    @property
+    def functions(self) -> tuple[str, ...]:
+        """The names of the functions of motion, forces, coordinates and constraints; those of frames are methods."""
+        return FUNCTIONS
+
+    @cached_property
+    def equations(self) -> Equations:
+        """The equations of motion over abstract scalars, for functions of your own: see `Function.of`."""
+        return self._make({})
+
+    def equations_with(self, parameters: Vector = (), prescribed: Vector = ()) -> Equations:
+        """Return the equations with scalars for the inertial parameters of free bodies and for prescribed motions."""
+        if not (parameters or prescribed):
+            return self.equations
+        return self._make(inertias_of(self.free_bodies, parameters) if parameters else {}, prescribed)
+
+    @property
+    def free_bodies(self) -> list[str]:
+        """The bodies whose parameters are arguments; an error if others lack theirs."""
+        system = self.system
+        if lacking := system.lacking():
+            raise ModelError(
+                f"{system.owner} has moving links without inertia: {', '.join(lacking)}.",
+                source=system.source,
+                hint=Hint("add <inertial> to them, or load with {physical} to take them as massless", physical=False),
+            )
+        return [name for name in system.body_names if name in system.free]
+
+    @cached_property
+    def tangents(self) -> dict[str, Tape]:
+        """The columns of N in q̇ = N(q) v, where that is more than the identity."""
+        system = self.system
+        if system.is_flat:
+            return {}
+        return {"q": trace("tangent", [Array("q", (system.nq,))], lambda q: {"N": self.equations.tangents(q)})}
+
+    def function(
+        self, name: str, formula: Body, doc: str = "", *, inertial: bool = True, subject: str | None = None
+    ) -> Function:
+        """Trace a formula of your own, `formula(equations, *arguments)`, which returns results by name.
+
+        Parameters
+        ----------
+        name : name of the function
+        formula : its positional parameters after `equations` are the arguments, under their names: q, v, a, tau; s, the
+            directions of the actuators with dry friction; w and force, of the tree of a constrained robot; wrenches, a
+            mapping from frames, whose values are one argument per frame
+        doc : documentation of the function
+        inertial : whether the formula depends on inertial parameters
+        subject : content hash under which a long trace is stored on disk; None: it is not stored
+        """
+        names = _arguments(formula)
+        wrench_frames = self._wrench_frames if "wrenches" in names else ()
+        free = self.free_bodies if inertial else []
+        sizes = {argument: self._size(argument) for argument in names if argument != "wrenches"}
+        sizes |= {wrench_name(frame): 6 for frame in wrench_frames}
+        if free:
+            sizes["parameters"] = 10 * len(free)
+        if self.system.prescribed:
+            sizes["prescribed"] = 3 * len(self.system.prescribed)
+        inputs = [Array(argument, (size,)) for argument, size in sizes.items()]
+
+        def body(values, loops=None):
+            given = dict(zip(sizes, values, strict=True))
+            equations = self.equations_with(given.get("parameters", ()), given.get("prescribed", ()))
+            given["wrenches"] = {frame: given[wrench_name(frame)] for frame in wrench_frames}
+            arguments = [given[argument] for argument in names]
+            return formula(equations.run_by(loops) if loops else equations, *arguments)
+
+        def make() -> Tape:
+            tape = trace(name, inputs, lambda *values: body(values))
+            return simplest(tape) if self._make.collects(name) else tape
+
+        made: Formula
+        if name in self.looped:
+            made = roll(name, inputs, lambda *values: body(values[:-1], values[-1]))
+        else:
+            made = cached_trace(subject, make)
+        return Function(made, doc, self.system.owner, self.tangents, self._rule(made, wrench_frames, free))
+
+    def _size(self, argument: str) -> int:
+        """Return the size of an argument of a formula."""
+        if argument == "s":
+            return len(self.equations.dry_drives)
+        sizes = self.system.sizes
+        if argument not in sizes:
+            raise ArgumentError(unknown_name("argument", argument, [*sizes, "s", "wrenches"], self.system.owner))
+        return sizes[argument]
+
+    def _rule(self, formula: Formula, wrench_frames: tuple[Frame, ...], free: list[str]) -> DerivativeRule | None:
+        """Return the rule for derivatives of a function, if one exists beside the differentiation of its tape."""
+        if formula.name not in FORCES | MOTIONS or not self._make.structured:
+            return None
+        given = formula.inputs, formula.outputs, wrench_frames, tuple(free), self.tangents
+        return DerivativeRule(self.system.tree, self.choice, formula.name, *given)
+
+    def _subject(self, formula: Body) -> str | None:
+        """Return the content hash of a function of the catalogue, or None if the system is small or has no hash."""
+        if self.system.nv <= UNCACHED_NV:
+            return None
+        return content_hash(self.system, self.choice, self.wrenches, (formula.__module__, formula.__name__))
+
+
+FUNCTIONS = tuple(name for name, member in vars(Dynamics).items() if isinstance(member, once))
+
+
+def _arguments(formula: Body) -> list[str]:
+    """Return the names of a formula's arguments: its positional parameters after `equations`."""
+    parameters = signature(formula).parameters.values()
+    return [each.name for each in parameters if each.kind is each.POSITIONAL_OR_KEYWORD][1:]

@@ -1,1 +1,0 @@
-"""Dynamics from Kane's equations: generalised inertia forces are summed along partial velocities."""

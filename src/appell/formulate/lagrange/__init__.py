@@ -1,1 +1,0 @@
-"""Dynamics from Lagrange's equations."""

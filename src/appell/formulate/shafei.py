@@ -1,0 +1,459 @@
+"""Dynamics branch by branch with 3x3 and 4x4 matrices, as the Appendix of Shafei, Shafei 2018 prints it.
+
+A tree as its branches, after Shafei: every way from the ground to a tip is a chain of its own.
+
+A link that several branches share keeps its matter in the first of them and is massless in the others. Forces and
+inertia are linear in the matter, so that what the branches need adds up to what the tree needs.
+
+What the Appendix starts from: the matrices of one branch (equation numbers of the paper).
+
+    A   joint i, and E   from link i - 1 to it: the link stands in the one before it by E A                    (4) (5)
+    U₁ = ∂A/∂q           U₂ = ∂²A/∂q²           Ȧ = U₁ q̇           Ä = U₁ q̈ + U₂ q̇²                            (7) (8)
+    E₀(X)                U₃ = ∂E₀/∂X, constant: the base slides and does not turn                              (10) (11)
+    B₁ = ½ ∫ r rᵀ dm, r = (η, 0, 0, 1) along the link          B₂ = ∫ J dη, what is left of it                (15) (16)
+    c = ∫ r dm                                                                                                     (20)
+
+The paper has revolute joints on straight links. Here the text is for any joint: a joint of several v has a U₁ for each
+and a U₂ for each two of them, with A ξ and A ξ ξ for its derivatives, and E may turn. For a body that is no straight
+rod, the 4x4 matrix B₁ takes the mass, the first moment and ∫ x² dm, and the 3x3 matrix B₂ the inertia of the rest. The
+slides without matter that a branch begins with are its base.
+
+Steps 1 and 2 of the Appendix: compound transformations and rotations between any two links of a branch.
+
+    ⁱTⱼ = ⁱTⱼ₋₁ Eⱼ₋₁ Aⱼ,  ⁱTᵢ₊₁ = Aᵢ₊₁,  ⁱTᵢ = 1              T~: ⁱT~ⱼ = Eᵢ ⁱTⱼ        Tᵢ = T₀ ⁰T~ᵢ,  T₀ = A₀
+    T^: T^ᵢ = Tᵢ Eᵢ          ʲRₖ = ʲRₖ₋₁ ᵏ⁻¹Rₖ,  ᵏRⱼ = ʲRₖᵀ,  ⁱ⁻¹Rᵢ the rotation of Eᵢ₋₁ Aᵢ
+
+Link i of the paper is number i here, 0 is the reference. They are the paper's definitions, computed when asked for: the
+later steps ask for Tᵢ, T^ᵢ and neighbouring R only, while the Appendix makes all pairs.
+
+Steps 3 to 5 of the Appendix: the right-hand side ℜ of a branch, forces of gravity and velocity.
+
+    ωᵢ = ⁱRᵢ₋₁ ωᵢ₋₁ + x₃ q̇ᵢ          ω̇ᵥ,ᵢ = ⁱRᵢ₋₁ (ω~ᵢ₋₁ ⁱ⁻¹Rᵢ x₃ q̇ᵢ + ω̇ᵥ,ᵢ₋₁)                                (step 3)
+    T¨ᵥ,ᵢ = T^¨ᵥ,ᵢ₋₁ Aᵢ + 2 T^˙ᵢ₋₁ Ȧᵢ + T^ᵢ₋₁ U₂ q̇ᵢ²                                                                (30)
+
+    pⱼ = cⱼ + Eⱼ Aⱼ₊₁ pⱼ₊₁           Qⱼ = B₁ T¨ᵥᵀ + Eⱼ Aⱼ₊₁ Qⱼ₊₁
+    tⱼ = B₂ ω̇ᵥ + ω × B₂ ω            χⱼ = tⱼ + ʲRⱼ₊₁ χⱼ₊₁                                                       (step 4)
+
+    ℜ_q = gᵀ T^ⱼ₋₁ U₁ pⱼ - 2 Tr{T^ⱼ₋₁ U₁ Qⱼ} - x₃·χⱼ
+    ℜ_X = gᵀ U₃ A₁ p₁ - 2 Tr{U₃ A₁ Q₁}                                                                         (step 5)
+
+Put right: the paper's tⱼ lacks ω × B₂ ω, which planar motion does not show; ℜ_X lacks A₁ in its trace, and so does not
+suit its own (42). The Appendix uses T¨ᵥ without saying how it is made; (30) is summed here as a recursion. Torques are
+not part of it: ℜ is what the branch needs at τ = 0, with the other sign.
+
+Steps 6 and 7 of the Appendix: the inertia matrix of a branch.
+
+    ʲF~ⱼ = B₁ⱼ + ʲF~ⱼ₊₁ (Eⱼ Aⱼ₊₁)ᵀ        ⁱF~ⱼ = Eᵢ Aᵢ₊₁ ⁱ⁺¹F~ⱼ, i < j        ʲF₀ = ʲF~₁ A₁ᵀ        ⁰F^₀ = A₁ ¹F~₁ A₁ᵀ
+    ᵏΠₖ = B₂ₖ + ᵏΠₖ₊₁ ᵏ⁺¹Rₖ              ʲΠₖ = ʲRⱼ₊₁ ʲ⁺¹Πₖ, j < k                                               (step 6)
+
+    A   I_qq = 2 Tr{T^ⱼ₋₁ U₁ⱼ ʲF~ₖ U₁ₖᵀ T^ₖ₋₁ᵀ} + x₃ᵀ ʲΠₖ x₃
+    B   I_qX = 2 Tr{T^ⱼ₋₁ U₁ⱼ ʲF₀ U₃ᵀ T₀ᵀ}
+    D   I_XX = 2 Tr{T₀ U₃ ⁰F^₀ U₃ᵀ T₀ᵀ}                                                                        (step 7)
+
+with the letters of the paper's Figure 2; its block C is Bᵀ, and not made again. The two cases in which step
+7 leaves out T^₀ are those of a base that does not turn, for which T^₀ U₁ is U₁.
+
+The equations of a tree from those of its branches, I_f(θ) θ̈ = ℜ(θ, θ̇) + τ, (25).
+
+Every branch has an inertia matrix (Figure 2) and a right-hand side (Figure 3) in coordinates of its own: its joints in
+order, then the slides of the base. The matrix of the tree starts as zeros and each branch's is added where its
+coordinates are (Figures 5 to 8):
+
+    I_f = Σ_branches I_m          ℜ = Σ_branches ℜ_m                                                               (1)
+
+Inverse dynamics is τ = I_f θ̈ - ℜ. Cost O(n_b n_m²), more than one pass over the tree: shared links move in every
+branch. Shafei, Shafei 2018, Appendix.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import reduce
+from typing import Any
+
+from appell.algebra.matrix import IDENTITY as UNTURNED
+from appell.algebra.matrix import ZEROS, Mat3, skew
+from appell.algebra.rotation import Pose
+from appell.algebra.scalar import Matrix, Scalar, Vector, is_number
+from appell.algebra.vector import ZERO, Vec3
+from appell.formulate.homogeneous import IDENTITY, NOTHING, Mat4, twist
+from appell.formulate.recursion import Outside, combine, less_outside, steps
+from appell.formulate.tree import Tree, TreeLink
+from appell.model.body import Inertia, rotational_of
+from appell.model.joints import Prismatic
+
+
+def branches(tree: Tree) -> list[Tree]:
+    """The chains of a tree, with each link's matter in the first that has it."""
+    parents = {link.parent for link in tree.links}
+    found, seen = [], set()
+    for tip in tree.links:
+        if tip.name in parents:
+            continue
+        way = [tip, *tree.ancestors(tip)][::-1]
+        links = tuple(replace(link, inertia=Inertia()) if link.name in seen else link for link in way)
+        seen |= {link.name for link in way}
+        found.append(replace(tree, links=links))
+    return found
+
+
+@dataclass(frozen=True)
+class ChainLink:
+    """Joint and matter of one link: A with its derivatives, E that leads to it, B₁, B₂ and c; axes of ω, rates v."""
+
+    name: str
+    E: Mat4
+    A: Mat4
+    U1: Sequence[Mat4]
+    U2: Sequence[Sequence[Mat4]]
+    B1: Mat4
+    B2: Mat3
+    c: Vector
+    axes: Sequence[Vec3]
+    v: Vector
+
+
+@dataclass(frozen=True)
+class Chain:
+    """One branch: its links, the slides of its base by name with U₃ of each, gravity as (g, 0)."""
+
+    links: tuple[ChainLink, ...]
+    base: tuple[str, ...]
+    U3: tuple[Mat4, ...]
+    gravity: Vector
+    A0: Mat4 = IDENTITY
+
+
+def chain(branch: Tree, q: Vector, v: Vector) -> Chain:
+    """The matrices of a branch at (q, v)."""
+    slides = _base(branch)
+    place, U3 = Pose(), []
+    for link in slides:
+        place = place @ link.placement
+        axis = place.rotation @ link.partials[0].linear
+        U3.append(Mat4.of(ZEROS, axis, ZERO, 0.0))
+        place = place @ link.joint.motion.pose(branch.position(link, q))
+    links: list[ChainLink] = []
+    for link in branch.links[len(slides) :]:
+        E = link.placement if links else place @ link.placement
+        links.append(_chain_link(link, E, branch.position(link, q), branch.velocity(link, v)))
+    return Chain(tuple(links), tuple(link.name for link in slides), tuple(U3), (*branch.gravity, 0.0))
+
+
+def _base(branch: Tree) -> list[TreeLink]:
+    """The slides without matter at the root; the tip is never one of them."""
+    found: list[TreeLink] = []
+    for link in branch.links[:-1]:
+        if not isinstance(link.joint.motion, Prismatic) or not _is_nothing(link.inertia):
+            break
+        found.append(link)
+    return found
+
+
+def _is_nothing(body: Inertia) -> bool:
+    """Whether there is no matter, and no parameter that may become some."""
+    return all(is_number(x) and x == 0.0 for row in body.pseudo for x in row)
+
+
+def _chain_link(link: TreeLink, E: Pose, q: Vector, v: Vector) -> ChainLink:
+    A = _transformation(link.joint.motion.pose(q))
+    xi = [twist(p.angular, p.linear) for p in link.partials]
+    body = link.inertia
+    B1, B2 = split(body)
+    U1, U2 = [A @ x for x in xi], [[A @ x @ y for y in xi] for x in xi]
+    axes = [p.angular for p in link.partials]
+    return ChainLink(link.name, _transformation(E), A, U1, U2, B1, B2, (*body.first, body.mass), axes, v)
+
+
+def split(body: Inertia) -> tuple[Mat4, Mat3]:
+    """B₁ and B₂ of a body: a line along x, and what is beside it."""
+    xx, xy, xz, yy, yz, zz = body.second.upper
+    line, beside = Mat3.symmetric(xx, 0.0, 0.0, 0.0, 0.0, 0.0), Mat3.symmetric(0.0, xy, xz, yy, yz, zz)
+    return 0.5 * Mat4.of(line, body.first, body.first, body.mass), rotational_of(beside)
+
+
+def _transformation(pose: Pose) -> Mat4:
+    return Mat4.of(pose.rotation, pose.translation, ZERO, 1.0)
+
+
+def rate(link: ChainLink) -> Mat4:
+    """Ȧ, (7)."""
+    return _sum([x * U for x, U in zip(link.v, link.U1, strict=True)])
+
+
+def swing(link: ChainLink) -> Mat4:
+    """What of Ä does not depend on accelerations, (8)."""
+    return _sum([(x * y) * link.U2[k][m] for k, x in enumerate(link.v) for m, y in enumerate(link.v)])
+
+
+def spin(link: ChainLink) -> Vec3:
+    """The joint's own angular velocity, x₃ q̇."""
+    return combine(link.axes, link.v)
+
+
+def _sum(terms: Sequence[Mat4]) -> Mat4:
+    return reduce(Mat4.__add__, terms)
+
+
+@dataclass(frozen=True)
+class Compound:
+    """T, T~, T^ and R of a branch, each made once."""
+
+    chain: Chain
+    _made: dict = field(default_factory=dict, repr=False, compare=False)
+
+    def E(self, i: int) -> Mat4:
+        """From link i to the joint after it."""
+        return self.chain.links[i].E
+
+    def A(self, i: int) -> Mat4:
+        """Of joint i, from 1."""
+        return self.chain.links[i - 1].A
+
+    def between(self, i: int, j: int) -> Mat4:
+        """ⁱTⱼ."""
+        if i == j:
+            return IDENTITY
+        if j == i + 1:
+            return self.A(j)
+        return self._once(("T", i, j), lambda: self.between(i, j - 1) @ self.E(j - 1) @ self.A(j))
+
+    def way(self, i: int, j: int) -> Mat4:
+        """ⁱT~ⱼ: where link j stands in link i."""
+        return IDENTITY if i == j else self._once(("T~", i, j), lambda: self.E(i) @ self.between(i, j))
+
+    def step(self, i: int) -> Mat4:
+        """Eᵢ Aᵢ₊₁, which is ⁱT~ᵢ₊₁."""
+        return self.way(i, i + 1)
+
+    def T(self, i: int) -> Mat4:
+        """Where link i stands in the world."""
+        return self.chain.A0 if i == 0 else self._once(("T", i), lambda: self.chain.A0 @ self.way(0, i))
+
+    def end(self, i: int) -> Mat4:
+        """T^ᵢ: the end of link i, where the next joint is."""
+        return self._once(("T^", i), lambda: self.T(i) @ self.E(i))
+
+    def R(self, j: int, k: int) -> Mat3:
+        """ʲRₖ turns coordinates of link k into those of link j."""
+        if j == k:
+            return UNTURNED
+        if k < j:
+            return self.R(k, j).T
+        if k == j + 1:
+            return self._once(("R", j, k), lambda: self.step(j).rotation)
+        return self._once(("R", j, k), lambda: self.R(j, k - 1) @ self.R(k - 1, k))
+
+    def _once(self, key, make):
+        if key not in self._made:
+            self._made[key] = make()
+        return self._made[key]
+
+
+@dataclass(frozen=True)
+class Outboard:
+    """Of a link and all outboard of it: first moments p, Q of the 4x4 matrices and χ of the 3x3 ones."""
+
+    p: Vector
+    Q: Mat4
+    chi: Vec3
+
+
+def right_side(chain: Chain, compound: Compound, outboard: Sequence[Outboard]) -> dict[str, list[Scalar]]:
+    """ℜ of every joint, and of every slide of the base, step 5."""
+    found: dict[str, list[Scalar]] = {}
+    for j, (link, own) in enumerate(zip(chain.links, outboard, strict=True)):
+        left = [compound.end(j) @ U for U in link.U1]
+        found[link.name] = [
+            _force(chain.gravity, L, own) - axis.dot(own.chi) for L, axis in zip(left, link.axes, strict=True)
+        ]
+    for name, U in zip(chain.base, chain.U3, strict=True):
+        found[name] = [_force(chain.gravity, U @ compound.A(1), outboard[0])]
+    return found
+
+
+def spins(chain: Chain, compound: Compound) -> list[tuple[Vec3, Vec3]]:
+    """ω and ω̇ᵥ of every link, step 3."""
+    found = [(spin(chain.links[0]), ZERO)]
+    for i, link in enumerate(chain.links[1:], start=2):
+        (omega, alpha), turn = found[-1], spin(link)
+        out, back = compound.R(i - 1, i), compound.R(i, i - 1)
+        found.append((back @ omega + turn, back @ (skew(omega) @ (out @ turn) + alpha)))
+    return found
+
+
+def velocity_gains(chain: Chain, compound: Compound) -> list[Mat4]:
+    """T¨ᵥ of every link, (30). The base slides evenly, which no acceleration shows."""
+    found = []
+    rates, gains = NOTHING, NOTHING  # T^˙ and T^¨ᵥ of the link before
+    for i, link in enumerate(chain.links, start=1):
+        before, own = compound.end(i - 1), rate(link)
+        found.append(gains @ link.A + 2.0 * (rates @ own) + before @ swing(link))
+        if i < len(chain.links):
+            rates, gains = (rates @ link.A + before @ own) @ compound.E(i), found[-1] @ compound.E(i)
+    return found
+
+
+def outboard_terms(
+    chain: Chain, compound: Compound, turning: Sequence[tuple[Vec3, Vec3]], gains: Sequence[Mat4]
+) -> list[Outboard]:
+    """p, Q and χ of every link, step 4."""
+    found: list[Outboard] = []
+    for j in range(len(chain.links), 0, -1):
+        link, (omega, alpha) = chain.links[j - 1], turning[j - 1]
+        p, Q = link.c, link.B1 @ gains[j - 1].T
+        chi = link.B2 @ alpha + skew(omega) @ (link.B2 @ omega)
+        if found:
+            next_one, step = found[-1], compound.step(j)
+            p = tuple(x + y for x, y in zip(p, step.apply(next_one.p), strict=True))
+            Q, chi = Q + step @ next_one.Q, chi + compound.R(j, j + 1) @ next_one.chi
+        found.append(Outboard(p, Q, chi))
+    return found[::-1]
+
+
+def _force(g: Vector, left: Mat4, own: Outboard) -> Scalar:
+    """gᵀ L p - 2 Tr{L Q}."""
+    weight = sum((x * y for x, y in zip(g, left.apply(own.p), strict=True)), start=0.0)
+    return weight - 2.0 * left.trace_with(own.Q.T)
+
+
+Blocks = dict[tuple[str, str], list[list[Scalar]]]
+Lines = dict[tuple[int, int], Mat4]
+Turns = dict[tuple[int, int], Mat3]
+
+
+def inertia(chain: Chain, compound: Compound, F: Lines, Pi: Turns) -> Blocks:
+    """I_f of a branch, in blocks of two joints or slides, each with its mirror image, step 7."""
+    links, n = chain.links, len(chain.links)
+    left = [[compound.end(j) @ U for U in link.U1] for j, link in enumerate(links)]
+    blocks: Blocks = {}
+    for j in range(1, n + 1):
+        for k in range(j, n + 1):
+            moved = [L @ F[j, k] for L in left[j - 1]]
+            turned = [[x.dot(Pi[j, k] @ y) for y in links[k - 1].axes] for x in links[j - 1].axes]
+            _put(blocks, links[j - 1].name, links[k - 1].name, _traces(moved, left[k - 1], turned))
+    slides = [chain.A0 @ U for U in chain.U3]
+    A1 = compound.A(1)
+    for j in range(1, n + 1):
+        to_base = F[1, j].T @ A1.T  # ʲF₀
+        for name, slide in zip(chain.base, slides, strict=True):
+            _put(blocks, links[j - 1].name, name, _traces([L @ to_base for L in left[j - 1]], [slide]))
+    whole = A1 @ F[1, 1] @ A1.T  # ⁰F^₀
+    for j, (name, one) in enumerate(zip(chain.base, slides, strict=True)):
+        for other, two in zip(chain.base[j:], slides[j:], strict=True):
+            _put(blocks, name, other, _traces([one @ whole], [two]))
+    return blocks
+
+
+def gathered_lines(chain: Chain, compound: Compound) -> Lines:
+    """ⁱF~ⱼ for i ≤ j, step 6; the others are their transposes."""
+    return _gathered([link.B1 for link in chain.links], compound.step)
+
+
+def gathered_turns(chain: Chain, compound: Compound) -> Turns:
+    """ʲΠₖ for j ≤ k, step 6."""
+    return _gathered([link.B2 for link in chain.links], lambda j: compound.R(j, j + 1))
+
+
+def _gathered(own: Sequence[Any], way: Callable[[int], Any]) -> dict[tuple[int, int], Any]:
+    """The recursion of step 6, over matrices of either size: X of `way` leads from a link to the next."""
+    n = len(own)
+    found: dict[tuple[int, int], Any] = {}
+    for j in range(n, 0, -1):
+        found[j, j] = own[j - 1] if j == n else own[j - 1] + found[j, j + 1] @ way(j).T
+        for i in range(j - 1, 0, -1):
+            found[i, j] = way(i) @ found[i + 1, j]
+    return found
+
+
+def _traces(moved: list[Mat4], left: list[Mat4], turned: list[list[Scalar]] | None = None) -> list[list[Scalar]]:
+    """2 Tr{M Lᵀ} of every two matrices, plus what turns."""
+    lines = [[2.0 * m.trace_with(L) for L in left] for m in moved]
+    if turned is None:
+        return lines
+    return [[x + y for x, y in zip(a, b, strict=True)] for a, b in zip(lines, turned, strict=True)]
+
+
+def _put(blocks: Blocks, one: str, other: str, block: list[list[Scalar]]) -> None:
+    blocks[one, other] = block
+    if one != other:
+        blocks[other, one] = [list(row) for row in zip(*block, strict=True)]
+
+
+@dataclass(frozen=True)
+class BranchEquations:
+    """I_m θ̈_m = ℜ_m of one branch: `order` are its joints and then its base's slides, by the names of their links."""
+
+    branch: Tree
+    order: tuple[str, ...]
+    base: tuple[str, ...]
+    inertia: Blocks
+    right: dict[str, list[Scalar]]
+
+    @property
+    def matrix(self) -> Matrix:
+        """I_m in the branch's own coordinates, as in Figure 2."""
+        rows = []
+        for one in self.order:
+            for k in range(len(self.right[one])):
+                rows.append([x for other in self.order for x in self.inertia[one, other][k]])
+        return rows
+
+    @property
+    def vector(self) -> list[Scalar]:
+        """ℜ_m in the branch's own coordinates, as in Figure 3."""
+        return [x for name in self.order for x in self.right[name]]
+
+
+def branch_equations(tree: Tree, q: Vector, v: Vector) -> list[BranchEquations]:
+    """Steps 1 to 7 for every branch."""
+    found = []
+    for branch in branches(tree):
+        matrices = chain(branch, q, v)
+        compound = Compound(matrices)  # steps 1 and 2
+        turning, gains = spins(matrices, compound), velocity_gains(matrices, compound)  # step 3
+        outboard = outboard_terms(matrices, compound, turning, gains)  # step 4
+        lines, turns = gathered_lines(matrices, compound), gathered_turns(matrices, compound)  # step 6
+        found.append(
+            BranchEquations(
+                branch,
+                (*(link.name for link in matrices.links), *matrices.base),
+                matrices.base,
+                inertia(matrices, compound, lines, turns),  # step 7
+                right_side(matrices, compound, outboard),  # step 5
+            )
+        )
+    return found
+
+
+def assembled_matrix(tree: Tree, parts: Sequence[BranchEquations]) -> Matrix:
+    """I_f, by (1)."""
+    matrix: Matrix = [[0.0] * tree.robot.nv for _ in range(tree.robot.nv)]
+    for part in parts:
+        share = part.branch.gather_matrix(part.inertia)
+        matrix = [[x + y for x, y in zip(a, b, strict=True)] for a, b in zip(matrix, share, strict=True)]
+    return matrix
+
+
+def assembled_vector(tree: Tree, parts: Sequence[BranchEquations]) -> list[Scalar]:
+    """ℜ, by (1)."""
+    vector: list[Scalar] = [0.0] * tree.robot.nv
+    for part in parts:
+        vector = [x + y for x, y in zip(vector, part.branch.gather(part.right), strict=True)]
+    return vector
+
+
+def mass_matrix(tree: Tree, q: Vector) -> Matrix:
+    """I_f(θ)."""
+    return assembled_matrix(tree, branch_equations(tree, q, [0.0] * tree.robot.nv))
+
+
+def inverse_dynamics(tree: Tree, q: Vector, v: Vector, a: Vector, wrenches: Outside = None) -> list[Scalar]:
+    """τ(q, v, a) = I_f a - ℜ."""
+    parts = branch_equations(tree, q, v)
+    tau = [
+        sum((x * y for x, y in zip(row, a, strict=True)), start=0.0) - right
+        for row, right in zip(assembled_matrix(tree, parts), assembled_vector(tree, parts), strict=True)
+    ]
+    return less_outside(tree, steps(tree, q), tau, wrenches)

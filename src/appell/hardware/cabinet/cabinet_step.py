@@ -1,0 +1,107 @@
+"""One step of a simulated cabinet as arithmetic: converters, amplifiers, the system and its sensors (see `wiring`)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from appell.algebra.scalar import Scalar, clamp, floor, larger, nearest, select
+from appell.compile.function import Function
+from appell.control.friction_parts import FrictionParts
+from appell.hardware.cabinet.hardware import Blocks
+from appell.hardware.cabinet.plant import plant_blocks, plant_step
+from appell.hardware.cabinet.wiring import Channel, Wiring
+
+AMPLIFIERS, BRAKES, DURATION = range(3)  # the switches
+AMBIENT = 25.0  # °C
+
+
+def state_blocks(parts: FrictionParts) -> Blocks:
+    own = ("temperature", "raw", "index", "seen")
+    return Blocks(**plant_blocks(parts), **dict.fromkeys(own, parts.system.nu))
+
+
+def quirk_blocks(n: int) -> Blocks:
+    """What differs from cabinet to cabinet, and the counts at power-on."""
+    return Blocks(**dict.fromkeys(("gain", "offset", "potentiometer_gain", "potentiometer_offset", "power_on"), n))
+
+
+def cabinet_function(parts: FrictionParts, wiring: Wiring) -> Function:
+    """(state, codes, switches, noise, quirks) -> (state_next, sensors, torque, current).
+
+    Noise is of the potentiometers, in V, and of the currents, in A.
+    """
+    n, channels, equations = wiring.n, wiring.channels, parts.equations
+    states, own = state_blocks(parts), quirk_blocks(n)
+    inputs = {"state": states.size, "codes": n, "switches": 3, "noise": (2, n), "quirks": own.size}
+
+    def body(state, codes, switches, noise, quirks) -> dict[str, Any]:
+        q, v, hold, temperature, raw, index, seen = states.split(state)
+        on, braking, dt = switches[AMPLIFIERS], switches[BRAKES], switches[DURATION]
+        gain, offset, slope, shift, power_on = own.split(quirks)
+        rates = equations.actuator_rates(q, v)
+        rows = zip(channels, codes, rates, gain, offset, noise[1], strict=True)
+        current = [amplifier(channel, wiring, code, rate, on, g, o, r) for channel, code, rate, g, o, r in rows]
+        torque = [channel.torque_per_ampere * amps for channel, amps in zip(channels, current, strict=True)]
+        shorted = [select(on, 0.0, channel.short_circuit_damping) for channel in channels]
+        brakes = [select(braking, channel.brake, 0.0) if channel.brake else 0.0 for channel in channels]
+        q, v, hold = plant_step(parts, (q, v, hold), torque, dt, shorted, brakes)
+        temperature = [heated(*row, dt) for row in zip(channels, temperature, current, strict=True)]
+        last = [channel.home + (x + 0.5) / channel.resolution for channel, x in zip(channels, raw, strict=True)]
+        theta = equations.actuator_positions_near(q, last)
+        encoders = [encoder(*row) for row in zip(channels, theta, raw, index, seen, strict=True)]
+        raw, index, seen = (list(column) for column in zip(*encoders, strict=True))
+        rows = zip(channels, theta, slope, shift, noise[0], strict=True)
+        volts = [potentiometer(channel, wiring, x, m, b, e) for channel, x, m, b, e in rows]
+        hot = [select(t - channel.hottest, 1.0, 0.0) for t, channel in zip(temperature, channels, strict=True)]
+        counts = [x - zero for x, zero in zip(raw, power_on, strict=True)]
+        index_counts = [x - zero for x, zero in zip(index, power_on, strict=True)]
+        return {
+            "state_next": [*q, *v, *hold, *temperature, *raw, *index, *seen],
+            "sensors": [*counts, *index_counts, *seen, *volts, *hot],
+            "torque": torque,
+            "current": current,
+        }
+
+    return Function.of("cabinet_step", inputs, body, f"One step of {wiring.name}.", parts.system.owner)
+
+
+def amplifier(
+    channel: Channel,
+    wiring: Wiring,
+    code: Scalar,
+    rate: Scalar,
+    on: Scalar,
+    gain: Scalar,
+    offset: Scalar,
+    ripple: Scalar,
+) -> Scalar:
+    """The current for a code: equation (2) of `wiring`, with a gain and an offset that are not quite right."""
+    volts = (code - wiring.zero_code) * wiring.volts_per_code + offset
+    wanted = clamp((channel.amplifier * volts) * gain, -channel.current_limit, channel.current_limit)
+    back = channel.torque_per_ampere * rate
+    amps = clamp(wanted, (-channel.supply - back) / channel.resistance, (channel.supply - back) / channel.resistance)
+    return select(on, amps + ripple, 0.0)
+
+
+def heated(channel: Channel, temperature: Scalar, current: Scalar, dt: Scalar) -> Scalar:
+    """The motor's temperature: losses in, cooling out."""
+    loss = channel.heating * channel.resistance * current * current
+    return temperature + (dt * (1.0 / channel.cooling_time)) * (loss + AMBIENT - temperature)
+
+
+def encoder(channel: Channel, theta: Scalar, raw: Scalar, index: Scalar, seen: Scalar) -> tuple[Scalar, Scalar, Scalar]:
+    """Counts from the home, counts at the last index pulse, and whether there was one."""
+    now = floor(channel.resolution * (theta - channel.home))
+    turn, turn_before = (floor((x + 0.5) / channel.counts_per_turn) for x in (now, raw))
+    passed = (turn - turn_before) * (turn - turn_before)
+    pulse = float(channel.counts_per_turn) * larger(turn, turn_before)
+    return now, select(passed, pulse, index), select(passed, 1.0, seen)
+
+
+def potentiometer(
+    channel: Channel, wiring: Wiring, theta: Scalar, gain: Scalar, offset: Scalar, noise: Scalar
+) -> Scalar:
+    """What the input converter makes of the potentiometer's voltage."""
+    full, steps = wiring.potentiometer_volts, 2.0**wiring.bits - 1.0
+    volts = gain * (full * (theta - channel.lower) / (channel.upper - channel.lower)) + offset + noise
+    return nearest(clamp(volts, 0.0, full) * (steps / full)) * (full / steps)

@@ -1,0 +1,150 @@
+"""The plant: a system under held torques, with friction that really sticks.
+
+Between samples the smooth part moves by one step of Runge and Kutta's fourth-order method,
+
+    M a = B (τ - D θ̇) - h(q, v)                θ̇ = Bᵀv                                                        (1)
+
+with rotors in M, viscous friction and offsets in h, and what shorted motors add, D. Dry friction and brakes then act as
+a bounded force λ along each drive, whose rate is θ̇ = J v, held over the step, the one that brings as many to rest as
+its bound allows:
+
+    v⁺ = v + dt A Jᵀλ,   A = M⁻¹               |λₖ| ≤ Fₖ,   θ̇⁺ₖ = 0 or λₖ = -Fₖ sign(θ̇⁺ₖ)                    (2)
+
+solved by sweeps over the drives from the λ of the step before. A drive at rest stays at rest, up to rounding, for as
+long as the bound holds it: no creeping, and brakes cost no smaller steps. On a tree without mimic joints J = 1. Where
+there are loops, every step ends with one of Newton's method that closes them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from appell.algebra.scalar import Scalar, clamp, dot
+from appell.algebra.solve import LDL
+from appell.compile.function import Function
+from appell.control.axes import per_axis
+from appell.control.friction_parts import FrictionParts
+from appell.hardware.cabinet.hardware import Blocks
+from appell.kinematics.assembly import close_loops
+from appell.kinematics.mechanisms import check_pose
+from appell.model.system import System
+
+SWEEPS = 8
+TINY = 1e-30  # keeps a step of no length from dividing by zero
+
+State = tuple[list[Scalar], list[Scalar], list[Scalar]]  # q, v, λ
+
+
+def plant_step(parts: FrictionParts, state: State, tau: Sequence, dt: Scalar, damping: Sequence, brake) -> State:
+    """q, v, λ after dt seconds, over abstract scalars; `damping` is D, `brake` a bound beside dry friction's."""
+    q, v, hold = state
+    equations = parts.equations
+    first = LDL.of(equations.mass_matrix(q))
+
+    def acceleration(q, v, factors: LDL | None = None) -> list[Scalar]:
+        rows = zip(tau, damping, equations.actuator_rates(q, v), strict=True)
+        pushed = equations.along_coordinates(q, [force - drag * rate for force, drag, rate in rows])
+        net = [force - h for force, h in zip(pushed, equations.bias(q, v), strict=True)]
+        return (factors or LDL.of(equations.mass_matrix(q))).solve(net)
+
+    J = equations.drive_jacobian(q)
+    brakes = dict(zip(parts.system.actuator_names, brake, strict=True))
+    rows = zip(equations.drives, parts.dry, J, strict=True)
+    bounds = [dry.level(dot(row, v)) + brakes.get(drive.name, 0.0) for drive, dry, row in rows]
+    q, free = _runge_kutta(q, v, dt, acceleration, equations.rate, first)
+    if all(isinstance(bound, float) and bound == 0.0 for bound in bounds):
+        return equations.closed(q), free, list(hold)
+    hold, slowed = _friction(free, hold, bounds, J, [first.solve(row) for row in J], dt)
+    late = equations.rate(q, [after - before for after, before in zip(slowed, free, strict=True)])
+    return equations.closed([x + 0.5 * dt * rate for x, rate in zip(q, late, strict=True)]), slowed, hold
+
+
+def _runge_kutta(q, v, dt: Scalar, acceleration: Callable, rate: Callable, first: LDL):
+    half, sixth = 0.5 * dt, dt * (1.0 / 6.0)
+    a1, r1 = acceleration(q, v, first), rate(q, v)
+    q2, v2 = _moved(q, r1, half), _moved(v, a1, half)
+    a2, r2 = acceleration(q2, v2), rate(q2, v2)
+    q3, v3 = _moved(q, r2, half), _moved(v, a2, half)
+    a3, r3 = acceleration(q3, v3), rate(q3, v3)
+    q4, v4 = _moved(q, r3, dt), _moved(v, a3, dt)
+    a4, r4 = acceleration(q4, v4), rate(q4, v4)
+
+    def combined(x, k1, k2, k3, k4):
+        return [s + sixth * (a + 2.0 * (b + c) + d) for s, a, b, c, d in zip(x, k1, k2, k3, k4, strict=True)]
+
+    return combined(q, r1, r2, r3, r4), combined(v, a1, a2, a3, a4)
+
+
+def _moved(x, rate, dt: Scalar) -> list[Scalar]:
+    return [a + dt * b for a, b in zip(x, rate, strict=True)]
+
+
+def _friction(free, hold, bounds, J, response, dt: Scalar):
+    """λ and v⁺ of (2); `response` has the columns of A Jᵀ."""
+    hold = [clamp(before, -bound, bound) for before, bound in zip(hold, bounds, strict=True)]
+    v = [rate + dt * dot(column, hold) for rate, column in zip(free, zip(*response, strict=True), strict=True)]
+    yielding = [1.0 / (dt * dot(row, column) + TINY) for row, column in zip(J, response, strict=True)]
+    for _ in range(SWEEPS):
+        for k, row in enumerate(J):
+            new = clamp(hold[k] - dot(row, v) * yielding[k], -bounds[k], bounds[k])
+            change = dt * (new - hold[k])
+            v = [rate + change * gain for rate, gain in zip(v, response[k], strict=True)]
+            hold[k] = new
+    return hold, v
+
+
+def plant_blocks(parts: FrictionParts) -> dict[str, int]:
+    """The sizes of the state: q, v, and λ as `hold`."""
+    return {"q": parts.system.nq, "v": parts.system.nv, "hold": len(parts.equations.drives)}
+
+
+def plant_function(parts: FrictionParts) -> Function:
+    """(state, tau, dt, damping, brake) -> state_next, the state being q, v and λ in one array."""
+    blocks, nu = Blocks(**plant_blocks(parts)), parts.system.nu
+    inputs = {"state": blocks.size, "tau": nu, "dt": (), "damping": nu, "brake": nu}
+
+    def body(state, tau, dt, damping, brake):
+        after = plant_step(parts, tuple(blocks.split(state)), tau, dt, damping, brake)
+        return {"state_next": [x for part in after for x in part]}
+
+    return Function.of("plant_step", inputs, body, "The system after dt seconds.", parts.system.owner)
+
+
+class Plant:
+    """A system that moves: call it with torques that are held for a while."""
+
+    def __init__(self, system: System, longest_step: float = 1e-3):
+        self.system, self.longest_step = system, longest_step
+        self.parts = FrictionParts(system)
+        self._bound: Any = plant_function(self.parts).bind()
+        self.place(system.start)
+
+    def place(self, q, v=0.0) -> None:
+        """Put the system somewhere."""
+        nq, nv, state = self.system.nq, self.system.nv, self._bound.state_next
+        q = per_axis(self.system, "coordinate", "q", q) if nq == nv else self.system.sized("q", q, nq)
+        check_pose(self.parts.smooth, q)
+        q = close_loops(self.parts.smooth, np.array(q))
+        v = per_axis(self.system, "coordinate", "v", v)
+        state[:nq], state[nq : nq + nv], state[nq + nv :] = q, v, 0.0
+
+    @property
+    def q(self) -> np.ndarray:
+        return self._bound.state_next[: self.system.nq].copy()
+
+    @property
+    def v(self) -> np.ndarray:
+        nq = self.system.nq
+        return self._bound.state_next[nq : nq + self.system.nv].copy()
+
+    def __call__(self, tau, duration: float) -> None:
+        """Move for `duration` seconds under the torques `tau`."""
+        bound = self._bound
+        steps = max(1, int(np.ceil(duration / self.longest_step - 1e-9)))
+        bound.tau[:], bound.dt[...] = tau, duration / steps
+        for _ in range(steps):
+            bound.state[:] = bound.state_next
+            bound()

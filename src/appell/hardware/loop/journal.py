@@ -1,0 +1,77 @@
+"""What a loop logs of every tick, and how it is laid out.
+
+t, tick, woke, done, state, fault, commands, fresh              the tick itself, t when it was due; times in s
+time, power, hardware_fault, counts_*, …, hot_*                 the signals as they were read
+q_*, v_*, integral_*, gap_*                                     what the servo remembers: estimates and sums
+qd_*, vd_*, ad_*                                                the reference; in a stop, where it is to end
+code_*, tau_*                                                   what was written to the converters, and its torque
+
+A row is put together after the write and from what was written; what is decided later shows in the next row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from appell.control.axes import names_of
+from appell.dynamics.moving import made_by, moving_dynamics
+from appell.hardware.cabinet.hardware import signal_columns
+from appell.hardware.loop.servo import Servo
+from appell.hardware.loop.supervisor import SENTENCE, Policy, State
+from appell.motion.journal import JournalWriter
+from appell.motion.titles import titles
+
+HEAD = ("t", "tick", "woke", "done", "state", "fault", "commands", "fresh")
+BLOCKS = {  # what follows the signals: by coordinate or by actuator
+    **dict.fromkeys(("q", "v", "integral"), "coordinate"),
+    "gap": "actuator",
+    **dict.fromkeys(("qd", "vd", "ad"), "coordinate"),
+    **dict.fromkeys(("code", "tau"), "actuator"),
+}
+
+
+def columns(servo: Servo) -> Iterator[str]:
+    yield from HEAD
+    yield from signal_columns(servo.wiring.names)
+    for name, axis in BLOCKS.items():
+        yield from titles(name, names_of(servo.system, axis))
+
+
+class Journal:
+    """The log of one loop."""
+
+    def __init__(self, path: Path, servo: Servo, policy: Policy, origin: float):
+        header = made_by(moving_dynamics(servo.system, "control")) | {
+            "law": servo.design.law.name,
+            "period": servo.design.period,
+            "origin": origin,
+            "policy": asdict(policy),
+            "servo": servo.function.formula.digest,
+            "words": {  # for events of the record
+                "state": {str(state.value): state.name for state in State},
+                "fault": {str(fault.value): sentence for fault, sentence in SENTENCE.items()},
+            },
+        }
+        self.writer = JournalWriter(path, tuple(columns(servo)), header)
+        n, nu = servo.system.nq, servo.system.nu
+        self.wiring, self._kept = servo.wiring, servo.memory.at["gap"].stop
+        sizes = np.cumsum([len(HEAD), servo.layout.size, self._kept, 3 * n, nu])
+        self._ends = tuple(int(size) for size in sizes)
+
+    def write(self, head: tuple, signals: np.ndarray, reference: np.ndarray, tick: Any) -> None:
+        row, (a, b, c, d, e) = self.writer.row, self._ends
+        row[:a] = head
+        row[a:b] = signals
+        row[b:c] = tick.memory_next[: self._kept]
+        row[c:d] = reference.ravel()
+        row[d:e] = tick.codes
+        row[e:] = self.wiring.torque(tick.codes)
+        self.writer.commit()
+
+    def close(self) -> None:
+        self.writer.close()

@@ -1,1 +1,0 @@
-"""Constrained robots at one configuration: closing their loops, counting their freedoms, keeping their velocities."""

@@ -1,0 +1,329 @@
+"""Records in files, by the ending of their names.
+
+.csv        a heading, lines that begin with # (units, metadata and events as JSON), then a line per row, in full
+            precision; an empty cell is not a number; other lines that begin with # are comments
+.npz        all of a record, bit by bit, the motion between samples included; or any archive of one array per column or
+            block of columns
+.parquet    the columns; units, metadata and events as the file's metadata; needs pyarrow
+.log        the journal of a control loop, read only (`journal`)
+
+Records of many motions are .npz, one array per block, or .zarr, which other programs read in parts; names of columns,
+units and metadata are one text of JSON.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+import zlib
+from collections.abc import Iterator, Mapping
+from io import TextIOWrapper
+from pathlib import Path as FilePath
+from typing import IO, Any
+from zipfile import BadZipFile
+
+import numpy as np
+
+from appell.errors import ArgumentError, DescriptionError, Hint, needed_package, unknown_name
+from appell.files import check_target, replacing
+from appell.motion.curve import Curve
+from appell.motion.event import Event
+from appell.motion.journal import read_journal
+from appell.motion.record import Record
+from appell.motion.records import Records
+from appell.motion.titles import titles
+
+METADATA = ("units", "about", "events")
+
+
+def metadata_texts(record: Record) -> dict[str, str]:
+    """The lines by name; what is empty is left out."""
+    parts = {"units": dict(record.units), "about": record.about, "events": [event.plain() for event in record.events]}
+    return {name: json.dumps(part, ensure_ascii=False) for name, part in parts.items() if part}
+
+
+def metadata_of(texts: Mapping[str, str], source: str) -> dict[str, Any]:
+    """What `known` wrote, as a record wants it."""
+    try:
+        found = {name: json.loads(texts[name]) for name in METADATA if name in texts}
+        events = tuple(Event.of(event) for event in found.get("events", ()))
+        return {"units": dict(found.get("units", {})), "about": dict(found.get("about", {})), "events": events}
+    except (TypeError, ValueError, OverflowError, RecursionError) as error:
+        raise DescriptionError(f"what is said about the record is damaged: {error}.", source=source) from None
+
+
+def write_csv(record: Record, file: IO[bytes]) -> None:
+    text = TextIOWrapper(file, encoding="utf-8", newline="")
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(record.columns)
+    text.writelines(f"# {name} {line}\n" for name, line in metadata_texts(record).items())
+    writer.writerows(map(repr, row) for row in record.data.tolist())
+    text.flush()
+    text.detach()
+
+
+def read_csv(path: FilePath) -> dict[str, Any]:
+    source, texts, numbers = str(path), dict[str, str](), list[int]()
+
+    def lines(file: IO[str]) -> Iterator[str]:
+        """The lines that are no comments; `numbers` keeps where they stand."""
+        for number, line in enumerate(file, start=1):
+            if line.startswith("#"):
+                name, _, text = line[1:].strip().partition(" ")
+                if name in METADATA:
+                    texts[name] = text
+            elif line.strip():
+                numbers.append(number)
+                yield line
+
+    try:
+        with path.open(newline="", encoding="utf-8-sig") as file:
+            reader = csv.reader(lines(file), strict=True)
+            rows = [(numbers[reader.line_num - 1], row) for row in reader]
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise DescriptionError(f"the record cannot be read: {error}.", source=source) from None
+    if not rows:
+        raise DescriptionError(
+            "the file is empty.", source=source, expected="a first line that names columns t and q_<coordinate>, ..."
+        )
+    heading = tuple(title.strip() for title in rows[0][1])
+    values = np.empty((len(rows) - 1, len(heading)))
+    for k, (number, row) in enumerate(rows[1:]):
+        if len(row) != len(heading):
+            raise DescriptionError(
+                f"the row has {len(row)} cells, the heading {len(heading)}.", source=f"{source}, line {number}"
+            )
+        try:
+            values[k] = [float(cell) if cell else np.nan for cell in row]
+        except ValueError:
+            values[k] = [
+                _number(cell, title, f"{source}, line {number}") for cell, title in zip(row, heading, strict=True)
+            ]
+    return {"columns": heading, "data": values, **metadata_of(texts, source)}
+
+
+def _number(cell: str, title: str, source: str) -> float:
+    try:
+        return float(cell) if cell.strip() else np.nan
+    except ValueError:
+        raise DescriptionError(f"column '{title}' holds {cell!r}, which is no number.", source=source) from None
+
+
+CURVE = ("starts", "ends", "stops", "series")
+BROKEN = (
+    OSError,
+    ValueError,
+    KeyError,
+    TypeError,
+    EOFError,
+    RuntimeError,
+    BadZipFile,
+    zlib.error,
+)  # too deep, encrypted
+
+
+def write_npz(record: Record, file: IO[bytes]) -> None:
+    about: dict[str, Any] = {"format": 1, "columns": record.columns, **metadata_texts(record)}
+    arrays: dict[str, Any] = {"data": record.data}
+    if record.between is not None:
+        about["quaternions"] = record.between.quaternions
+        arrays |= {f"curve_{name}": getattr(record.between, name) for name in CURVE}
+    np.savez_compressed(file, record=np.array(json.dumps(about)), **arrays)
+
+
+def read_npz(path: FilePath) -> dict[str, Any]:
+    try:
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
+            arrays = {name: archive[name] for name in archive.files}
+        return _own(arrays, str(path)) if "record" in arrays else _foreign(arrays)
+    except DescriptionError:
+        raise
+    except BROKEN as error:
+        raise DescriptionError(f"the record cannot be read: {error}.", source=str(path)) from None
+
+
+def _own(arrays: dict[str, np.ndarray], source: str) -> dict[str, Any]:
+    about = json.loads(str(arrays["record"]))
+    columns, data, between = about["columns"], arrays["data"], None
+    if data.ndim != 2 or not isinstance(columns, list) or [*map(type, columns)] != [str] * data.shape[1]:
+        raise ValueError(f"its columns do not fit its data of shape {data.shape}")
+    if "quaternions" in about:
+        spans = tuple((low, high) for low, high in about["quaternions"])
+        between = Curve(**{name: arrays[f"curve_{name}"] for name in CURVE}, quaternions=spans)
+    return {"columns": columns, "data": data, "between": between, **metadata_of(about, source)}
+
+
+def _foreign(arrays: dict[str, np.ndarray]) -> dict[str, Any]:
+    """One array a column; an array (rows, n) is a block of n numbered columns."""
+    heading: list[str] = []
+    blocks: list[np.ndarray] = []
+    lengths = {name: len(array) for name, array in arrays.items() if array.ndim}
+    if len(set(lengths.values())) > 1:
+        told = ", ".join(f"{name} has {length}" for name, length in lengths.items())
+        raise ValueError(f"the columns differ in their number of rows: {told}")
+    for name, array in arrays.items():
+        if array.ndim == 2:
+            heading += titles(name, [f"{k + 1}" for k in range(array.shape[1])])
+        elif array.ndim == 1:
+            heading.append(name)
+        else:
+            raise ValueError(f"array '{name}' has shape {array.shape}, and is no column")
+        blocks.append(array.astype(float))
+    return {"columns": heading, "data": np.column_stack(blocks) if blocks else np.zeros((0, 0))}
+
+
+PREFIX = b"appell "
+
+
+def _pyarrow() -> Any:
+    needed_package("pyarrow.parquet", "Parquet", "appell[results]")
+    return needed_package("pyarrow", "Parquet", "appell[results]")
+
+
+def write_parquet(record: Record, file: IO[bytes]) -> None:
+    pyarrow = _pyarrow()
+    table = pyarrow.table([pyarrow.array(column) for column in record.data.T.copy()], names=list(record.columns))
+    texts = {PREFIX + name.encode(): text.encode() for name, text in metadata_texts(record).items()}
+    pyarrow.parquet.write_table(table.replace_schema_metadata(texts), file)
+
+
+def read_parquet(path: FilePath) -> dict[str, Any]:
+    pyarrow = _pyarrow()
+    try:
+        table = pyarrow.parquet.ParquetFile(path).read()  # the file alone, whatever its folder is called
+        columns = [np.asarray(column.to_numpy(), float) for column in table.columns]
+        given, names = table.schema.metadata or {}, table.column_names
+        texts = {key[len(PREFIX) :].decode(): text.decode() for key, text in given.items() if key.startswith(PREFIX)}
+    except (OSError, ValueError, TypeError) as error:
+        raise DescriptionError(f"the record cannot be read: {error}.", source=str(path)) from None
+    data = np.column_stack(columns) if columns else np.zeros((0, 0))
+    return {"columns": names, "data": data, **metadata_of(texts, str(path))}
+
+
+WRITERS = {".csv": write_csv, ".npz": write_npz, ".parquet": write_parquet}
+READERS = {".csv": read_csv, ".npz": read_npz, ".parquet": read_parquet, ".log": read_journal}
+LARGEST_FILE = 2_000_000_000  # bytes; a longer file is not a record that anybody wants in memory
+TIME_NAMES = ("t", "time", "timestamp", "stamp")
+LARGEST_TEXT = 200_000_000  # bytes; text takes ten times as much
+
+
+def write_record(record: Record, path: str | FilePath, overwrite: bool) -> None:
+    """Write the record to a file in the format of its ending."""
+    path = check_target(path, tuple(WRITERS), overwrite)
+    with replacing(path, "the record") as part, part.open("wb") as file:
+        WRITERS[path.suffix.lower()](record, file)
+
+
+def read_record(path: FilePath, columns: Mapping[str, str]) -> Record:
+    """The record of a file, with our titles for the file's own."""
+    source, suffix = str(path), path.suffix.lower()
+    if suffix not in READERS:
+        raise DescriptionError(
+            f"'{path.name}' is no record that can be read.", expected=f"a name in {', '.join(READERS)}", source=source
+        )
+    try:
+        size = path.stat().st_size
+    except OSError as error:
+        raise DescriptionError(f"the record cannot be read: {error.strerror}.", source=source) from None
+    if size > (most := LARGEST_TEXT if suffix == ".csv" else LARGEST_FILE):
+        raise DescriptionError(f"the file is larger than {most // 10**6} MB.", source=source)
+    content = READERS[suffix](path)
+    return Record(**content | _renamed(content, columns, source), source=source)
+
+
+def _is_time(title: str) -> bool:
+    """Whether a title says that it is a time in seconds."""
+    return tuple(re.findall("[a-z]+", title.lower())) in {(name, *unit) for name in TIME_NAMES for unit in ((), ("s",))}
+
+
+def _renamed(content: dict[str, Any], columns: Mapping[str, str], source: str) -> dict[str, Any]:
+    """Columns with our titles, and t in front."""
+    theirs = list(content["columns"])
+    for title in columns.values():
+        if title not in theirs:
+            raise DescriptionError(unknown_name("column", title, theirs, "The file"), source=source)
+    ours = {own: title for title, own in columns.items()}
+    heading = [ours.get(title, title) for title in theirs]
+    if "t" not in heading:
+        clocks = [title for title in heading if _is_time(title)]
+        if len(clocks) > 1:
+            raise DescriptionError(
+                f"two columns could be the time: {', '.join(clocks)}.",
+                source=source,
+                hint=Hint("{columns}", columns={"t": "<its name in the file>"}),
+            )
+        heading = ["t" if title in clocks else title for title in heading]
+    if "t" not in heading:
+        raise DescriptionError(
+            unknown_name("column", "t", heading, "The file"),
+            expected="a first line that names columns t and q_<coordinate>, tau_<actuator>, ...",
+            source=source,
+            hint=Hint("{columns}", columns={"t": "<its name in the file>"}),
+        )
+    order = sorted(range(len(heading)), key=lambda k: k != heading.index("t"))
+    units = {ours.get(title, title): unit for title, unit in content.get("units", {}).items()}
+    return {"columns": [heading[k] for k in order], "data": content["data"][:, order], "units": units}
+
+
+RECORDS_ENDINGS = (".npz", ".zarr")
+RECORDS_KEY = "records"
+
+
+def write_records(records: Records, path: str | FilePath, overwrite: bool) -> None:
+    """Write the records to a file, or to a Zarr store, by the ending of its name."""
+    path = check_target(path, RECORDS_ENDINGS, overwrite, folder=str(path).lower().endswith(".zarr"))
+    about = {"format": 1, "titles": records.titles, "units": dict(records.units), "about": records.about}
+    arrays = {"t": records.t, **{f"block_{name}": block for name, block in records.blocks.items()}}
+    if records.cost is not None:
+        arrays["cost"] = records.cost
+    text = json.dumps(about, ensure_ascii=False)
+    with replacing(path, "the records") as part:
+        if path.suffix.lower() == ".npz":
+            with part.open("wb") as file:
+                np.savez(file, **{RECORDS_KEY: np.array(text)}, **arrays)  # type: ignore[arg-type]
+            return
+        group = _zarr().open_group(str(part), mode="w")
+        group.attrs[RECORDS_KEY] = text
+        for name, array in arrays.items():
+            group.create_array(name, data=np.ascontiguousarray(array))
+
+
+def read_records(path: FilePath) -> Records:
+    source = str(path)
+    if path.suffix.lower() not in RECORDS_ENDINGS:
+        raise DescriptionError(
+            f"'{path.name}' holds no records that can be read.", expected=f"a name in {', '.join(RECORDS_ENDINGS)}"
+        )
+    try:
+        if path.suffix.lower() == ".npz":
+            with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
+                arrays = {name: archive[name] for name in archive.files}
+            text = str(arrays.pop(RECORDS_KEY)) if RECORDS_KEY in arrays else ""
+        else:
+            group = _zarr().open_group(source, mode="r")
+            arrays, text = {name: array[...] for name, array in group.arrays()}, str(group.attrs.get(RECORDS_KEY, ""))
+        if not text:
+            raise DescriptionError(
+                "these are no records of many motions.", source=source, hint="Record.read, for the record of one"
+            )
+        return _records(arrays, json.loads(text), source)
+    except (DescriptionError, ArgumentError):
+        raise
+    except BROKEN as error:
+        raise DescriptionError(f"the records cannot be read: {error}.", source=source) from None
+
+
+def _records(arrays: Mapping[str, np.ndarray], known: Mapping[str, Any], source: str) -> Records:
+    titles = {name: tuple(own) for name, own in known["titles"].items()}
+    blocks = {name: arrays[f"block_{name}"] for name in titles}
+    cost = arrays.get("cost")
+    return Records(arrays["t"], blocks, titles, dict(known["units"]), dict(known["about"]), cost, source)
+
+
+def _zarr() -> Any:
+    try:
+        import zarr
+    except ImportError:
+        raise ArgumentError("a name in .zarr needs the package zarr.", hint="pip install zarr") from None
+    return zarr

@@ -1,0 +1,166 @@
+"""A system at one configuration, as a still picture.
+
+A scene on paper: lines, joints and ellipsoids of a system, walls or a grid, the directions of the world.
+
+Under a parallel projection P an ellipsoid with half axes A is an ellipse with the matrix P A Aᵀ Pᵀ: outlines are exact.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path as FilePath
+from typing import Any
+
+import numpy as np
+
+from appell.dynamics import Dynamics
+from appell.errors import ArgumentError
+from appell.model.system import System
+from appell.show.plot.look import COLORS, GREY, INK, SMALL, check_picture, label, new_figure, save, styled
+from appell.show.scene.camera import grid_step, parallel_camera
+from appell.show.stage.shape import PlacedShape, Shape, checked_configuration, dynamics_of
+from appell.show.stage.walls import extent, floor_lines, wall_lines
+
+LISTED = 4  # coordinates that a title has room for
+
+
+def draw(
+    robot: System | Dynamics,
+    q=None,
+    path: str | FilePath | None = None,
+    *,
+    axes: Any = None,
+    walls: Iterable[Any] = (),
+    view: tuple[float, float] | None = None,
+    inertia: bool = False,
+    overwrite: bool = False,
+) -> Any:
+    """A robot or a mechanism at q, its start if None: upright against gravity, face on if it lies in one plane.
+
+        ap.draw(ap.load("puma"), [0.3, -0.5, 0, 0, 0.2, 0], "puma.png")
+
+    Bodies are the lines between their joints and frames, or the outlines that a mechanism was given; those without
+    either are their ellipsoids of inertia, and with `inertia=True` all are. `walls` are surfaces of a simulation,
+    `view` is (azimuth, elevation) in degrees. Returns the matplotlib figure. A pose out of reach is an error that names
+    the leg. A file that exists already is replaced only with `overwrite=True`.
+    """
+    if path is not None:
+        check_picture(path, overwrite)
+    dyn = dynamics_of(robot)
+    system, q = dyn.system, checked_configuration(dyn, q)
+    with styled():
+        alone = axes is None
+        axes = new_figure(LARGE, LARGE).add_subplot() if alone else axes
+        figure = axes.figure
+        picture = Picture(axes, Shape(dyn).at(q), system.gravity, tuple(walls), view, inertia)
+        if alone:
+            picture.fit(figure)
+        numbers = ", ".join(f"{name} {x:.4g}" for name, x in zip(system.coordinate_names, q, strict=True))
+        axes.set_title(f"{system.name} at {numbers}" if system.nq <= LISTED else system.name)
+    if path is not None:
+        save(figure, path, overwrite)
+    return figure
+
+
+ROUND = np.linspace(0.0, 2.0 * np.pi, 49)
+GROUND, SHADE, WALL = "#4d4d4d", "#d5d9de", "#b9bfc7"
+MARGIN = 0.06
+LARGE, SHORT, HEAD = 6.4, 3.2, 0.6  # inches: the longer side, the shorter one at least, room for what is written
+TRIAD = 0.75  # inches
+
+
+class Picture:
+    """A system at one configuration in its frame, with walls or a grid."""
+
+    def __init__(
+        self,
+        axes: Any,
+        scene: PlacedShape,
+        gravity,
+        walls: Sequence[Any] = (),
+        view: tuple[float, float] | None = None,
+        inertia: bool = False,
+    ):
+        from matplotlib.collections import LineCollection, PolyCollection
+
+        self.axes, self.scene = axes, scene
+        self.solid = np.ones(len(scene.bare), bool) if inertia else scene.bare
+        points = scene.points(self.solid)
+        if not len(scene.places):
+            raise ArgumentError("there is nothing to draw: no body, joint or frame at a finite place.")
+        self.camera = parallel_camera(scene.places, gravity, view)
+        self.level = float((points @ self.camera.up).min())
+        self.shaded = not walls and not self.camera.flat
+        step = grid_step(1.2 * extent(points, walls))
+        still = [line for wall in walls for line in wall_lines(wall, points, self.camera, step)]
+        if self.shaded:
+            still += floor_lines(points, self.camera, step)
+        flat = [self.camera.project(line)[:, :2] for line in still]
+        axes.add_collection(LineCollection(flat, colors=WALL if walls else SHADE, linewidths=0.8, zorder=0))
+        self._frame(np.concatenate([self.camera.project(points)[:, :2], *flat]), gravity, step)
+        bolted = self.camera.project(scene.anchors)
+        axes.scatter(bolted[:, 0], bolted[:, 1], s=70, marker="s", color=GROUND, zorder=2)
+        project, segments = self.camera.project, scene.segments
+        fall = (segments @ self.camera.up - self.level)[..., None] * self.camera.up
+        shadow = list(project(segments - fall)[..., :2]) if self.shaded else []
+        axes.add_collection(LineCollection(shadow, colors=SHADE, linewidths=2.5, zorder=1))
+        centers, half = project(scene.centers)[self.solid, :2], self.camera.axes[:2] @ scene.axes[self.solid]
+        colors = [COLORS[k % len(COLORS)] for k in np.flatnonzero(self.solid)]
+        outlines = [_ellipse(c, h) for c, h in zip(centers, half, strict=True)]
+        self.bodies = axes.add_collection(PolyCollection(outlines, alpha=0.35, linewidths=1.0, zorder=2))
+        self.bodies.set_color(colors)
+        seen = project(segments)
+        order = np.argsort(seen[..., 2].mean(axis=-1))  # what is nearer covers what is behind
+        style: dict[str, Any] = {"colors": [_color(k) for k in scene.branches[order]], "capstyle": "round", "zorder": 3}
+        widths = np.where(scene.thin[order], 1.2, 3.0)
+        axes.add_collection(LineCollection(list(seen[order][..., :2]), linewidths=widths, **style))
+        axes.scatter(*centers.T, s=14, color=colors, zorder=4)
+        joints = project(scene.joints)[:, :2]
+        axes.scatter(*joints.T, s=14, color="white", edgecolors=INK, linewidths=0.9, zorder=5)
+
+    def fit(self, figure: Any) -> None:
+        """Give a figure with this picture alone the shape of what is on it."""
+        (left, right), (low, high) = self.axes.get_xlim(), self.axes.get_ylim()
+        wide, tall = LARGE * np.array([right - left, high - low]) / max(right - left, high - low)
+        figure.set_size_inches(round(max(wide, SHORT + HEAD), 1), round(max(tall, SHORT) + HEAD, 1))
+
+    def _frame(self, seen: np.ndarray, gravity, step: float) -> None:
+        """Equal scales, everything inside; axes with units face on, else the directions of the world in a corner."""
+        axes = self.axes
+        low, high = seen.min(axis=0), seen.max(axis=0)
+        room = MARGIN * max(float((high - low).max()), 0.1)
+        below = room if self.camera.flat else 2.0 * room  # for what is written there
+        axes.set(xlim=(low[0] - room, high[0] + room), ylim=(low[1] - below, high[1] + room), aspect="equal")
+        right, up = self.camera.labels
+        if self.camera.flat and right and up:
+            axes.set(xlabel=label(right, "m"), ylabel=label(up, "m"))
+            axes.locator_params(nbins=6)
+            return
+        axes.set_axis_off()
+        axes.text(0.99, 0.01, f"grid {step:g} m", transform=axes.transAxes, ha="right", va="bottom", color=GREY)
+        self._triad(gravity)
+
+    def _triad(self, gravity) -> None:
+        place, size = self.axes.get_position(), self.axes.figure.get_size_inches()
+        side, rise = (min(TRIAD / inches, 0.4) for inches in (size[0] * place.width, size[1] * place.height))
+        corner = self.axes.inset_axes((0.0, 0.0, side, rise))
+        corner.set_axis_off()
+        corner.set(xlim=(-1.5, 1.5), ylim=(-1.5, 1.5), aspect="equal")
+        arrows = dict(zip("xyz", np.eye(3), strict=True))
+        if np.any(np.array([*gravity], float)):
+            arrows["g"] = -1.2 * self.camera.up
+        for name, direction in arrows.items():
+            tip, color = self.camera.project(direction)[:2], COLORS[1] if name == "g" else GROUND
+            corner.annotate("", tip, (0.0, 0.0), arrowprops={"arrowstyle": "->", "color": color, "linewidth": 0.9})
+            corner.text(*(1.25 * tip), name, ha="center", va="center", fontsize=SMALL, color=color)
+
+
+def _color(branch: int) -> str:
+    return GROUND if branch < 0 else COLORS[branch % len(COLORS)]
+
+
+def _ellipse(center: np.ndarray, half: np.ndarray) -> np.ndarray:
+    """The outline of an ellipsoid whose projected half axes are the columns of `half` (2, 3)."""
+    sizes, turn = np.linalg.eigh(half @ half.T)
+    root = turn * np.sqrt(np.maximum(sizes, 0.0))
+    return center + np.column_stack([np.cos(ROUND), np.sin(ROUND)]) @ root.T

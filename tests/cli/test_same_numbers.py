@@ -1,0 +1,266 @@
+"""The command line and Python give the same numbers: what a command computes equals the call a user would write.
+
+Every case runs a command with `--json` on a robot of the zoo and on a URDF of example-robot-data, and compares the
+answer with the same computation in Python, bit for bit. Options that differ from their defaults only make runs short.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import appell as ap
+from appell.cli.info import COUNTED
+from appell.cli.main import COMMANDS, app
+from appell.cli.output import as_data
+from appell.describe.catalogues import example
+from appell.hardware.loop.summary import summarize
+from appell.motion.titles import record_names
+
+URDF = example("ur5_robot")
+ROBOTS = ["puma", *([str(URDF)] if URDF else [])]
+CHECKED: dict[str, object] = {}  # command -> its check
+NO_NUMBERS = {"robots", "formulations", "view", "control cabinet", "control replay"}  # lists, pages, a server
+
+
+def checks(command: str):
+    """Register the check of a command."""
+
+    def registered(check):
+        CHECKED[command] = check
+        return check
+
+    return registered
+
+
+@pytest.fixture(autouse=True)
+def _elsewhere(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+
+def answer(*arguments: object, codes: tuple[int, ...] = (0,)):
+    result = CliRunner().invoke(app, [*map(str, arguments), "--json"], env={"COLUMNS": "200"})
+    assert result.exit_code in codes, result.output
+    return json.loads(result.stdout)
+
+
+def ramp(robot) -> ap.Path:
+    """A short motion of all joints."""
+    return ap.motion.Ramp(robot.start, robot.start + 0.3, 1.0, 2.0, names=record_names(robot)["q"])
+
+
+def extremes(path: ap.Path) -> dict[str, np.ndarray]:
+    q, v, a = path(path.times(1001))
+    columns = {"start": q[0], "end": q[-1], "lowest": q.min(axis=0), "highest": q.max(axis=0)}
+    return columns | {"fastest": np.abs(v).max(axis=0), "hardest": np.abs(a).max(axis=0)}
+
+
+def assert_path(found: dict, path: ap.Path) -> None:
+    assert found["duration"] == path.duration
+    for key, values in extremes(path).items():
+        assert [row[key] for row in found["joints"]] == values.tolist(), key
+
+
+@checks("info")
+def info(name, robot):
+    found, dyn = answer("info", name), ap.Dynamics(robot)
+    assert found["mass"] == robot.mass
+    assert found["operations"] == {key: asdict(getattr(dyn, key).count()) for key in COUNTED}
+
+
+@checks("count")
+def count(name, robot):
+    found = answer("count", name, "--formulation", "newton-euler")
+    expected = ap.Dynamics(robot, "newton-euler").inverse_dynamics.count()
+    assert found["counts"][0] == {"function": "inverse_dynamics", **asdict(expected), "total": expected.total}
+
+
+@checks("simulate")
+def simulate(name, robot):
+    found, expected = answer("simulate", name, "--until", 0.2), ap.simulate(robot, until=0.2)
+    assert found["samples"] == len(expected)
+    assert found["energy"] == {"start": expected.energy[0], "end": expected.energy[-1]}
+    assert [event["time"] for event in found["events"]] == [event.time for event in expected.events]
+
+
+@checks("rollout")
+def rollout(name, robot):
+    found = answer("rollout", name, "--members", 3, "--steps", 20)
+    rng = np.random.default_rng(0)
+    starts = robot.integrate(robot.start, 0.1 * rng.normal(size=(3, robot.nv)))
+    expected = ap.rollout(robot, starts, steps=20)
+    for title in (title for title in expected.columns if title.startswith(("q_", "v_"))):
+        ends = np.quantile(expected[title][:, -1], (0.0, 0.5, 1.0))
+        assert found["end"][title] == dict(zip(("least", "median", "most"), ends.tolist(), strict=True))
+
+
+@checks("torques")
+def torques(name, robot):
+    ramp(robot).record(51).write("ramp.csv")
+    found = answer("torques", name, "ramp.csv")
+    moved = ap.Record.read("ramp.csv").path(record_names(robot)["q"]).record(201)
+    tau = ap.Dynamics(robot, friction=True, rotors=True).inverse_dynamics(moved.q, moved.v, moved.a)
+    assert [row["highest"] for row in found["actuators"]] == tau.max(axis=0).tolist()
+    assert [row["lowest"] for row in found["actuators"]] == tau.min(axis=0).tolist()
+
+
+@checks("trajectory ramp")
+def trajectory_ramp(name, robot):
+    goal = robot.start + 0.3
+    found = answer("trajectory", "ramp", name, "--to", ",".join(map(repr, goal.tolist())))
+    assert_path(found, ap.motion.Ramp(robot.start, goal, 1.0, 2.0))
+
+
+@checks("trajectory line")
+def trajectory_line(name, robot):
+    ends = {"--from": (0.5, 0.2, 0.3), "--to": (0.4, 0.3, 0.3)}
+    options = [word for key, point in ends.items() for word in (key, ",".join(map(str, point)))]
+    found = answer("trajectory", "line", name, *options, "--zyz", "45,60,90", "--duration", 2, codes=(0,))
+    frame = "tool" if "tool" in robot.frame_names else found_frame(robot)
+    assert_path(found, ap.motion.CartesianLine(robot, frame, *ends.values(), ap.motion.zyz(45, 60, 90), 2.0))
+
+
+def found_frame(robot) -> str:
+    from appell.kinematics.inverse.numerical_solver import default_frame
+
+    return default_frame(robot)
+
+
+@checks("trajectory spline")
+def trajectory_spline(name, robot):
+    ramp(robot).record(5).write("points.csv")
+    given = ap.Record.read("points.csv")
+    assert_path(
+        answer("trajectory", "spline", "points.csv"), ap.motion.Spline(given.t, given.q, names=given.names("q"))
+    )
+
+
+@checks("trajectory fastest")
+def trajectory_fastest(name, robot):
+    ramp(robot).record(51).write("ramp.csv")
+    found = answer("trajectory", "fastest", name, "ramp.csv", "--intervals", 100)
+    path = ap.Record.read("ramp.csv").path(record_names(robot)["q"])
+    assert_path(found, ap.motion.time_optimal(path, robot, intervals=100))
+
+
+@checks("workspace")
+def workspace(name, robot):
+    found = answer("workspace", "five-bar", "--points", 9, "--over", "x=-0.6:0.6", "--over", "y=0:0.7")
+    axes = {"x": np.linspace(-0.6, 0.6, 9), "y": np.linspace(0.0, 0.7, 9)}
+    expected = ap.kinematics.workspace(ap.Dynamics(ap.load("five-bar")), axes)
+    assert (found["share"], found["least_condition"]) == (expected.share, expected.condition.min())
+
+
+@checks("excite")
+def excite(name, robot):
+    found = answer("excite", name, "--duration", 3, "--harmonics", 3, "--iterations", 1, "--starts", 1)
+    expected = ap.identify.excite(robot, duration=3.0, harmonics=3, iterations=1, starts=1)
+    assert found["condition"] == expected.condition
+    assert [row["position"] for row in found["shares"]["coordinates"]] == expected.load["position"].tolist()
+
+
+@checks("identify")
+def identify(name, robot):
+    rng = np.random.default_rng(1)
+    points = robot.start + 0.5 * rng.normal(size=(12, robot.nv))
+    moved = ap.motion.Spline(0.5 * np.arange(12.0), points, 5, record_names(robot)["q"]).record(1101)
+    tau = ap.Dynamics(robot).inverse_dynamics(moved.q, moved.v, moved.a)
+    ap.Record.of(moved.t, {"q": moved.q, "tau": tau}, record_names(robot)).write("log.csv")
+    found = answer("identify", "log.csv", "--robot", name, codes=(0, 3))
+    record = ap.motion.measured(ap.Record.read("log.csv"), robot.coordinate_names, robot.actuator_names)
+    data = ap.identify.process(record)
+    rest = ap.identify.process(record, band=data.about["band"], smooth=True)
+    fit_on, held_out = ap.identify.split(data)[0], ap.identify.split(rest)[1]
+    sought = ap.identify.seek(robot)
+    estimator = ap.identify.LeastSquares(sought, dead_zone=ap.identify.dead_zones(sought, fit_on)).fit_record(fit_on)
+    verdict = ap.identify.judge(estimator, held_out)
+    assert found["passed"] == verdict.passed
+    assert [row["value"] for row in found["parameters"]] == as_data(estimator.base_parameters_)
+
+
+@checks("control run")
+def control_run(name, robot):
+    ramp(robot).record(51).write("ramp.csv")
+    found = answer("control", "run", name, "--no-calibrate", "--reference", "ramp.csv", codes=(0, 2))
+    assert found == answer("control", "show", "out/control.log")
+    assert found["coordinates"] == control_errors(robot)
+
+
+@checks("control show")
+def control_show(name, robot):
+    """Compared with `control run` above."""
+
+
+def control_errors(robot) -> list[dict]:
+    hw = ap.hardware
+    servo, clock = hw.standard_servo(robot), hw.VirtualClock()
+    plant = hw.standard_plant(robot, servo.wiring)
+    loop = hw.Loop(hw.SimulatedCabinet(plant, clock, servo.wiring.start, seed=0), servo, clock, log="python.log")
+    path = ap.Record.read("ramp.csv").path(record_names(robot)["q"])
+    hw.run_task(loop, lambda q: hw.Reference.approached(path, 1e-3, q)[0], calibrate=False)
+    loop.close()
+    summary = summarize(ap.Record.read("python.log"))
+    rows = zip(summary.coordinates, summary.largest_error, summary.final_error, strict=True)
+    return [{"name": name, "largest_error": most, "final_error": last} for name, most, last in rows]
+
+
+@checks("export")
+def export(name, robot):
+    found = answer("export", name, "gravity", "--output", "gravity.c")
+    code = ap.Dynamics(robot).gravity.to_c("gravity")
+    assert Path("gravity.c").read_text() == code.source
+    assert found["written"][0]["bytes"] == len(code.source.encode())
+
+
+@checks("convert")
+def convert(name, robot):
+    CliRunner().invoke(app, ["convert", name, "again.toml"])
+    ap.to_toml(robot, "python.toml")
+    assert Path("again.toml").read_text() == Path("python.toml").read_text()
+
+
+@checks("sweep")
+def sweep(name, robot):
+    pytest.importorskip("zarr", reason="a sweep stores its results with zarr, an extra")
+    Path("study.py").write_text("table = {'x': [1.0, 2.0]}\ndef study(x):\n    return {'y': x * x}\n")
+    found = answer("sweep", "study.py", "--out", "command.zarr")
+    expected = ap.sweep(lambda x: {"y": x * x}, {"x": [1.0, 2.0]}, "python.zarr")
+    assert found["results"][0]["most"] == expected["y"].max()
+
+
+def names_of_commands() -> set[str]:
+    from terminals import all_commands
+
+    own = {name: command for name, command in all_commands().items() if name in COMMANDS}
+    return {
+        f"{name} {below}".strip() for name, command in own.items() for below in getattr(command, "commands", {"": None})
+    }
+
+
+def test_every_command_that_computes_is_compared():
+    assert names_of_commands() == set(CHECKED) | NO_NUMBERS
+
+
+@pytest.mark.parametrize("name", ROBOTS, ids=lambda name: Path(name).stem)
+@pytest.mark.parametrize("command", CHECKED)
+def test_a_command_gives_the_numbers_of_python(command, name):
+    CHECKED[command](name, ap.load(name))
+
+
+def test_simulate_has_the_friction_and_rotors_of_the_description_unless_they_are_switched_off():
+    options = ("simulate", "puma", "--until", 0.5)
+    assert answer(*options)["energy"]["end"] == pytest.approx(16.75, abs=0.005)
+    assert answer(*options, "--no-friction", "--no-rotors")["energy"]["end"] == pytest.approx(26.98, abs=0.005)
+
+
+def test_a_reference_may_have_an_upper_case_ending():
+    robot = ap.load("pendulum")
+    ramp(robot).record(51).write("ramp.csv")
+    Path("ramp.csv").rename("M.CSV")
+    found = answer("control", "run", "pendulum", "--no-calibrate", "--reference", "M.CSV")
+    assert found["fault"] == "no fault"

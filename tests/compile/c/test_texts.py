@@ -1,0 +1,177 @@
+"""What an exported file says and is called, and what is refused."""
+
+from __future__ import annotations
+
+import subprocess
+
+import numpy as np
+import pytest
+
+import appell as ap
+from appell.compile.c.signature import RESERVED, comment
+from appell.compile.c.source import StepMemory, c_step
+from appell.compile.function import Function
+from appell.compile.native.machine import host
+from appell.errors import ArgumentError, CompileError
+
+
+def area(name: str = "area", argument: str = "r", owner: str = "") -> Function:
+    return Function.of(name, {argument: ()}, lambda r: {"result": 3.0 * r * r}, "The area.", owner)
+
+
+def test_the_header_tells_names_shapes_counts_robot_and_version():
+    code = ap.Dynamics(ap.load("puma")).inverse_dynamics.jacobian("q").to_c("arm_slopes")
+    header, counts = code.header, code.count
+    assert "void arm_slopes(const double q[6], const double v[6], const double a[6], double dtau_dq[36]);" in header
+    assert "dtau_dq[36], 6 x 6 row by row" in header
+    assert f"{counts.mul} multiplications, {counts.add} additions" in header
+    assert "robot 'puma'" in header
+    assert f"appell {ap.__version__}" in header
+    assert "x[k * n_ + i]" in header
+
+
+def test_scalars_go_by_value_and_floats_are_floats():
+    code = area().to_c("disc", dtype=np.float32)
+    assert "void disc(float r, float result[1]);" in code.header
+    assert "double" not in code.source
+    assert "0x1.8p+1f" in code.source
+
+
+def test_by_default_the_names_are_those_of_robot_and_function():
+    assert ap.Dynamics(ap.load("agile-wrist")).gravity.to_c().name == "agile_wrist_gravity"
+    assert area("2 areas", owner="robot '3-legs'").to_c().name == "f_3_legs_2_areas"
+    assert area().to_c().name == "appell_area"
+
+
+@pytest.mark.parametrize("name", ["", "2r", "my-arm", "arm torque", "größe", "a" * 300, "_x", 'x"; int y', 7])
+def test_a_name_that_is_no_identifier_is_refused(name):
+    with pytest.raises(ArgumentError, match="no identifier of C"):
+        area().to_c(name)
+
+
+@pytest.mark.parametrize("name", ["while", "restrict", "class", "main"])
+def test_so_is_a_reserved_word(name):
+    assert name in RESERVED
+    with pytest.raises(ArgumentError, match=f"'{name}' is a reserved word"):
+        area().to_c(name)
+
+
+@pytest.mark.parametrize("name", ["step", "memcpy", "gamma"])
+def test_so_is_a_name_that_the_library_has(name):
+    with pytest.raises(ArgumentError, match=f"'{name}' is that of a function of C's library"):
+        area().to_c(name)
+
+
+def test_so_is_a_name_that_an_argument_has():
+    with pytest.raises(ArgumentError, match="'r' is that of an argument"):
+        area().to_c("r")
+
+
+@pytest.mark.parametrize("argument", ["double", "t3", "n_", "flag_", "x y"])
+def test_so_is_an_argument_that_c_or_the_code_has_another_use_for(argument):
+    with pytest.raises(ArgumentError, match="argument or result of area"):
+        area(argument=argument).to_c("disc")
+
+
+@pytest.mark.parametrize(
+    ("shapes", "body", "said"),
+    [
+        ({}, lambda: {"y": 1.0}, "no arguments"),
+        ({"t": ()}, lambda t: {}, "no results"),
+        ({"t": (), "x": 0}, lambda t, x: {"y": t}, "x.0. is empty"),
+    ],
+)
+def test_so_is_a_function_of_nothing_as_by_the_compiler(shapes, body, said):
+    function = Function.of("odd", shapes, body)
+    with pytest.raises(CompileError, match=said):
+        function.to_c("odd_one")
+    with pytest.raises(CompileError, match=said):
+        function.compile()
+
+
+@pytest.mark.parametrize("dtype", ["int32", "float16", "complex128", "longdouble", "nothing"])
+def test_only_doubles_and_floats_are_to_be_had(dtype):
+    with pytest.raises(ArgumentError, match="float64"):
+        area().to_c("disc", dtype=dtype)
+
+
+def test_files_are_never_overwritten_silently(tmp_path):
+    code = area().to_c("disc")
+    source, header = code.write(tmp_path / "new")
+    assert (source.name, header.name) == ("disc.c", "disc.h")
+    source.write_text("mine")
+    header.unlink()
+    with pytest.raises(ArgumentError, match="exists already"):
+        code.write(tmp_path / "new")
+    assert source.read_text() == "mine"
+    assert not header.exists()
+    code.write(tmp_path / "new", overwrite=True)
+    assert source.read_text(encoding="utf-8") == code.source
+    with pytest.raises(ArgumentError, match="is a file"):
+        code.write(source)
+
+
+def test_no_text_ends_the_comment_it_stands_in():
+    owner = "robot 'evil */ int x; /*'"
+    code = Function.of("f", {"r": ()}, lambda r: {"y": r}, "*/ #error \\\n*/", owner).to_c("f")
+    assert code.header.count("*/") == code.header.count("/*")
+    assert code.source.count("*/") == code.source.count("/*")
+    assert comment("a\nb */\\") == "a b * /"
+
+
+def test_all_symbols_begin_with_the_name(tmp_path, program):
+    nm, gcc = program("nm"), program("gcc")
+    ap.Dynamics(ap.load("agile-wrist")).gravity.to_c("weight").write(tmp_path)
+    subprocess.run([gcc, "-O1", "-march=native", "-fno-math-errno", "-c", "weight.c"], cwd=tmp_path, check=True)
+    listed = subprocess.run([nm, "weight.o"], cwd=tmp_path, check=True, capture_output=True, text=True).stdout
+    rows = [line.split() for line in listed.splitlines()]
+    defined = {row[-1]: row[-2] for row in rows if row[-2] != "U"}
+    assert {name for name, kind in defined.items() if kind == "T"} == {"weight", "weight_batch"}
+    assert not {kind for kind in defined.values()} & set("BbDdC")  # nothing that is kept between calls
+    own = set() if host().has_fma else {"fma"}
+    foreign = {row[-1] for row in rows if row[-2] == "U"}
+    assert (
+        foreign <= {"memcpy", "memset", "__stack_chk_fail", "_GLOBAL_OFFSET_TABLE_"} | own
+    )  # nothing of a mathematical library, no allocation
+
+
+def test_a_header_serves_in_cpp(tmp_path, program):
+    gcc, cpp = program("gcc"), program("g++")
+    area().to_c("disc").write(tmp_path)
+    (tmp_path / "use.cpp").write_text(
+        '#include "disc.h"\nint main() { double y[1]; disc(2.0, y); return y[0] != 12; }\n'
+    )
+    subprocess.run([gcc, "-c", "-std=c99", "disc.c"], cwd=tmp_path, check=True)
+    strict = ["-Wall", "-Wextra", "-pedantic", "-Werror", "-std=c++11"]
+    subprocess.run([cpp, *strict, "use.cpp", "disc.o", "-o", "use", "-lm"], cwd=tmp_path, check=True)
+    assert subprocess.run([tmp_path / "use"]).returncode == 0
+
+
+def test_arithmetic_that_is_not_that_of_ieee_is_refused(tmp_path, program):
+    gcc = program("gcc")
+    area().to_c("disc").write(tmp_path)
+    done = subprocess.run(
+        [gcc, "-Ofast", "-c", "disc.c"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        env={"LC_ALL": "C", "PATH": "/usr/bin:/bin"},
+    )
+    assert done.returncode
+    assert "compile it without -ffast-math" in done.stderr
+
+
+def test_what_a_step_cannot_carry_is_refused_by_name():
+    step = Function.of("fall", {"x": 2, "u": ()}, lambda x, u: {"x": [x[1], u], "speed": x[0]})
+    for memory, said in (
+        (StepMemory({"y": "x"}, {}), "no argument 'y'"),
+        (StepMemory({"x": "z"}, {}), "no result 'z'"),
+        (StepMemory({"x": "speed"}, {}), "cannot become argument x"),
+        (StepMemory({"x": "x"}, {"x": [1.0, 2.0, 3.0]}), "the start of x"),
+        (StepMemory({"x": "x"}, {"x": np.nan}), "the start of x"),
+        (StepMemory({"x": "x"}, {}, given=["w"]), "no result 'w'"),
+    ):
+        with pytest.raises(ArgumentError, match=said):
+            c_step(step, memory, "fall")
+    code = c_step(step, StepMemory({"x": "x"}, {"x": [1.0, 2.0]}, given=["speed"]), "fall")
+    assert "void fall_step(fall_state *state_, double u, double speed[1]);" in code.header

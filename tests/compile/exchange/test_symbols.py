@@ -1,0 +1,207 @@
+"""Exports that replay a tape say the same as the compiled function, and differentiate to the same."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+
+import jsonschema
+import numpy as np
+import pytest
+
+import appell as ap
+from appell.compile.exchange.python_text import LIBRARIES, python_text
+from appell.compile.exchange.replay import half_to_even
+from appell.compile.exchange.to_json import schema
+from appell.compile.exchange.to_sympy import sympy_text
+from appell.compile.function import Function
+from appell.compile.tape.ops import Op
+from appell.compile.tape.tape import Array, Tape, verify
+from appell.errors import ArgumentError
+from appell_lab.bench.subject import find
+from export_cases import EVERY_OP, every_op
+
+
+@cache
+def dynamics(name: str) -> ap.Dynamics:
+    return ap.Dynamics(find("talos").robot if name == "talos" else ap.load(name))
+
+
+def samples(function: Function, dyn: ap.Dynamics | None, count: int = 3) -> list[list[np.ndarray]]:
+    rng = np.random.default_rng(7)
+    found = []
+    for _ in range(count):
+        draws = [rng.uniform(-0.7, 0.7, array.shape) for array in function.inputs]
+        if dyn is not None and function.inputs[0].name == "q":
+            draws[0] = dyn.system.random_configuration(rng) if not dyn.system.is_flat else draws[0]
+        found.append(draws)
+    return found
+
+
+def assert_same(found, expected, tolerance: float = 1e-13) -> None:
+    expected = expected if isinstance(expected, tuple) else (expected,)
+    for own, right in zip(found, expected, strict=True):
+        right = np.asarray(right)
+        np.testing.assert_allclose(
+            np.asarray(own, float).reshape(right.shape),
+            right,
+            rtol=tolerance,
+            atol=tolerance * max(1, abs(right).max()),
+        )
+
+
+CASES = [
+    *(("puma", name) for name in ("inverse_dynamics", "forward_dynamics", "mass_matrix")),
+    ("panda", "inverse_dynamics"),
+    ("agile-wrist", "inverse_dynamics"),
+    ("agile-wrist", "mass_matrix"),
+    ("talos", "inverse_dynamics"),
+]
+
+
+@pytest.mark.parametrize(("robot", "name"), CASES)
+def test_a_casadi_function_gives_the_compiled_values(robot, name):
+    dyn = dynamics(robot)
+    function = getattr(dyn, name)
+    exported = function.to_casadi()
+    assert exported.name_in() == [array.name for array in function.inputs]
+    assert exported.name_out() == [array.name for array in function.outputs]
+    for arguments in samples(function, dyn):
+        assert_same([exported(*arguments)], function(*arguments))
+
+
+@pytest.mark.parametrize(("robot", "name"), [case for case in CASES if case[0] != "talos"])
+def test_casadi_differentiates_to_the_compiled_derivatives(robot, name):
+    dyn = dynamics(robot)
+    function = getattr(dyn, name)
+    exported = function.to_casadi()
+    jacobian = exported.jacobian()
+    ours = function.jacobian(*(array.name for array in function.inputs))
+    for arguments in samples(function, dyn, count=2):
+        theirs = jacobian(*arguments, exported(*arguments))
+        theirs = theirs if isinstance(theirs, tuple) else (theirs,)
+        right = ours(*arguments)
+        right = right if isinstance(right, tuple) else (right,)
+        for own, expected in zip(theirs, right, strict=True):
+            if expected.ndim == 3:  # CasADi's rows go through a matrix by columns, ours by rows
+                expected = expected.swapaxes(0, 1)
+            assert_same([np.asarray(own).reshape(expected.shape)], expected, 1e-11)
+
+
+def test_every_instruction_means_the_same_in_casadi():
+    function = Function.of("every_op", EVERY_OP, every_op)
+    for arguments in samples(function, None, 20):
+        assert_same(function.to_casadi()(*arguments), function(*arguments), 1e-14)
+
+
+@pytest.mark.parametrize("x", [-2.5, -1.5, -0.5, 0.5, 1.5, 2.5, 0.2, -0.2, 1.7, 3.0, -4.0])
+def test_a_half_is_rounded_to_even(x):
+    assert half_to_even(x, np.floor, np.ceil) == np.rint(x)
+
+
+def test_sympy_expressions_give_the_compiled_values():
+    import sympy
+
+    for function, dyn in (
+        (Function.of("every_op", EVERY_OP, every_op), None),
+        (dynamics("puma").inverse_dynamics,) * 2,
+    ):
+        dyn = dynamics("puma") if dyn is not None else None
+        found = function.to_sympy()
+        scalars = [x for array in function.inputs for x in np.ravel(np.array(found.arguments[array.name]))]
+        exprs = [x for value in found.results.values() for x in np.ravel(np.array(value))]
+        names = [symbol for symbol, _ in found.common]
+        for arguments in samples(function, dyn, 3):
+            known = np.concatenate([np.ravel(x) for x in arguments]).tolist()
+            for symbol, expression in found.common:
+                known.append(float(sympy.lambdify([*scalars, *names[: len(known) - len(scalars)]], expression)(*known)))
+                assert symbol == names[len(known) - len(scalars) - 1]
+            values = sympy.lambdify([*scalars, *names], exprs)(*known)
+            expected = function(*arguments)
+            expected = expected if isinstance(expected, tuple) else (expected,)
+            right = np.concatenate([np.ravel(x) for x in expected])
+            np.testing.assert_allclose(values, right, rtol=1e-13, atol=1e-13 * abs(right).max())
+
+
+def test_sympy_differentiates_to_the_compiled_derivatives():
+    import sympy
+
+    dyn = dynamics("planar-2r")
+    found = dyn.inverse_dynamics.to_sympy()
+    tau, q = found.expanded()["tau"], found.arguments["q"]
+    scalars = [x for value in found.arguments.values() for x in value]
+    jacobian = sympy.lambdify(scalars, tau.jacobian(q))
+    for arguments in samples(dyn.inverse_dynamics, dyn):
+        assert_same([jacobian(*np.concatenate(arguments))], dyn.inverse_dynamics.jacobian("q")(*arguments), 1e-11)
+
+
+def test_expressions_that_are_too_long_are_not_written_out():
+    with pytest.raises(ArgumentError, match=r"more than \d+ operations"):
+        dynamics("panda").forward_dynamics.to_sympy().expanded()
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_a_python_module_gives_the_compiled_values_on_batches(library):
+    if library == "jax":
+        import jax
+
+        jax.config.update("jax_enable_x64", True)
+    for function, dyn in ((Function.of("every_op", EVERY_OP, every_op), None), (dynamics("puma").inverse_dynamics, 1)):
+        space: dict = {}
+        exec(python_text(function, library), space)
+        batch = [np.stack(column) for column in zip(*samples(function, dyn and dynamics("puma"), 5), strict=True)]
+        batch[-1] = batch[-1][0]  # broadcasts
+        given = batch
+        if library == "torch":
+            import torch
+
+            given = [torch.as_tensor(x) for x in batch]
+        found = space[function.name](*given)
+        assert_same(found if isinstance(found, tuple) else (found,), function(*batch))
+
+
+def test_a_sympy_module_makes_the_same_expressions_again():
+    function = dynamics("planar-2r").inverse_dynamics
+    space: dict = {}
+    exec(sympy_text(function), space)
+    found = function.to_sympy()
+    assert space["common"] == list(found.common)
+    assert space["results"]["tau"] == found.results["tau"]
+
+
+def tape_from(text: str) -> Tape:
+    """The tape that a reader of the JSON text would build."""
+    read = json.loads(text)
+    inputs, outputs = (tuple(Array(x["name"], tuple(x["shape"])) for x in read[key]) for key in ("inputs", "outputs"))
+    nodes = tuple((int(Op[name.upper()]), *operands) for name, *operands in read["nodes"])
+    return verify(Tape(read["name"], inputs, outputs, nodes, tuple(read["results"])))
+
+
+def test_a_tape_goes_through_json_and_obeys_its_schema():
+    for function in (dynamics("puma").forward_dynamics, Function.of("every_op", EVERY_OP, every_op)):
+        text = function.to_json()
+        jsonschema.validate(json.loads(text), schema())
+        assert tape_from(text) == function.tape
+    fused = Function(dynamics("puma").inverse_dynamics.fused)
+    jsonschema.validate(json.loads(fused.to_json()), schema())
+
+
+def test_latex_counts_from_one_and_dots_velocities():
+    text = dynamics("pendulum").inverse_dynamics.to_latex()
+    assert text.startswith("\\begin{align*}\n\\tau_{1} &= ")
+    assert "\\ddot{q}_{1}" in text
+    assert "4.905 \\sin{\\left(q_{1} \\right)}" in text  # m g l of the zoo's pendulum
+    assert "M_{1,2} &=" in dynamics("planar-2r").mass_matrix.to_latex()
+
+
+def test_latex_of_a_large_robot_is_refused_with_what_to_do_instead():
+    with pytest.raises(ArgumentError, match=r"equations.\n.*at most \d+ for LaTeX\n.*to_sympy"):
+        dynamics("talos").inverse_dynamics.to_latex()
+
+
+@pytest.mark.parametrize("package", ["casadi", "sympy"])
+def test_a_missing_package_is_named_with_the_way_to_get_it(package, monkeypatch):
+    monkeypatch.setitem(__import__("sys").modules, package, None)
+    told = rf"{package}, which is not installed.\n.*pip install 'appell\[{package}\]'"
+    with pytest.raises(ArgumentError, match=told):
+        getattr(dynamics("pendulum").gravity, f"to_{package}")()

@@ -1,0 +1,76 @@
+"""Whatever the loops: a program means what its text does, and machine code of any form does what the program means."""
+
+import numpy as np
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from appell.algebra.loops import UNROLLED
+from appell.compile.llvm.lanes import Form
+from appell.compile.program.roll import roll
+from appell.compile.tape.evaluate import evaluate
+from appell.compile.tape.formula import fused, unrolled
+from appell.compile.tape.tape import arrays
+from compile.program.interpreter import run
+from compile.ufuncs import make_ufunc
+from random_loops import SHAPES, SIZE, random_body
+
+seeds = st.integers(0, 10**9)
+
+
+def samples(seed: int, count: int = 11):
+    draw = np.random.default_rng(seed)
+    return draw.uniform(-2, 2, (count, SIZE)), draw.uniform(-2, 2, count)
+
+
+def bits(results) -> list[bytes]:
+    return [np.ascontiguousarray(result).tobytes() for result in results]
+
+
+@settings(max_examples=150, deadline=None)
+@example(5313, False)  # two rows of a table view the same slot, and one of them is written
+@given(seeds, st.booleans())
+def test_a_program_means_what_its_text_does_on_numbers(seed, angles):
+    body = random_body(seed, angles)
+    program = roll("any", arrays(SHAPES), body)
+    (q, *_), (p, *_) = samples(seed)
+    wanted = body(q.tolist(), float(p), UNROLLED)
+    for found, name in zip(run(program, q, p), wanted, strict=True):
+        np.testing.assert_allclose(found, np.array(wanted[name]), rtol=1e-11, atol=1e-11)
+
+
+@settings(max_examples=40, deadline=None)
+@given(seeds, st.booleans())
+def test_all_turns_taken_are_the_same_function(seed, angles):
+    program = roll("any", arrays(SHAPES), random_body(seed, angles))
+    (q, *_), (p, *_) = samples(seed)
+    for one, other in zip(run(program, q, p), evaluate(unrolled(program), q, p), strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-11, atol=1e-11)
+
+
+@settings(max_examples=12, deadline=None)
+@given(seeds)
+def test_machine_code_has_the_bits_of_the_interpreter_in_every_form(seed):
+    program = fused(roll("any", arrays(SHAPES), random_body(seed, angles=False)))
+    q, p = samples(seed)
+    wanted = [run(program, *sample) for sample in zip(q, p, strict=True)]
+    for form in (Form(), Form(register=64), Form(chunk=5)):
+        made = make_ufunc(program, form=form)
+        found = made(q, p)
+        for k, row in enumerate(wanted):
+            assert bits(result[k] for result in found) == bits(row)
+            assert bits(made(q[k], p[k])) == bits(row)
+
+
+@settings(max_examples=8, deadline=None)
+@given(seeds)
+def test_results_with_sines_and_floats_depend_on_no_form_and_no_place_in_a_batch(seed):
+    program = fused(roll("any", arrays(SHAPES), random_body(seed, angles=True)))
+    q, p = samples(seed)
+    wanted = [run(program, *sample) for sample in zip(q, p, strict=True)]
+    for kind, tolerance in ((np.float64, 1e-11), (np.float32, 1e-2)):
+        a, b = q.astype(kind), p.astype(kind)
+        first = make_ufunc(program)(a, b)
+        for column, found in enumerate(first):
+            np.testing.assert_allclose(found, [row[column] for row in wanted], rtol=tolerance, atol=tolerance)
+        for form in (Form(register=64), Form(chunk=5)):
+            assert bits(make_ufunc(program, form=form)(a[::-1], b[::-1])) == bits(x[::-1] for x in first)

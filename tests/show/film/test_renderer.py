@@ -1,0 +1,290 @@
+"""Pictures against closed forms: silhouettes, what is before what, what is seen through, where things are at a time."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy.ndimage import binary_dilation
+from scipy.spatial import ConvexHull
+
+from appell.show.film.canvas import FREE, Light
+from appell.show.film.renderer import Renderer
+from appell.show.scene.camera import view_axes
+from appell.show.scene.scene import SHOWN, Scene, ScenePart, Strut
+from appell.show.scene.solids import box, sphere
+from film_scenes import BLUE, GREEN, RED, SIZE, at, ball, block, impact, moving, picture, sheet, standing
+
+VIEWS = [(-90, 0), (-55, 20), (200, -35), (30, 85)]
+
+
+def area(renderer):
+    """Pixels in which something stands still, with parts of pixels."""
+    return np.count_nonzero(renderer.keys != FREE) / renderer.fine**2
+
+
+def rays(renderer):
+    """Where all pixels look, (pixels, 3), from the upper left one on."""
+    width, height = renderer.size
+    y, x = np.divmod(np.arange(width * height), width)
+    return renderer.camera.rays(x + 0.5, y + 0.5)
+
+
+def met(renderer, center, radius):
+    """How far along its ray each pixel meets a ball: (height, width), NaN where it does not."""
+    r, e = rays(renderer), renderer.camera.place - center
+    half, most = (r @ e), np.einsum("ni,ni->n", r, r)
+    with np.errstate(invalid="ignore"):
+        root = np.sqrt(half**2 - most * (e @ e - radius**2))
+    return ((-half - root) / most).reshape(renderer.size[::-1])
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_the_silhouette_of_a_ball_is_the_ellipse_of_its_cone(view):
+    """A cone of half angle α about a line at θ from the axis meets the picture in an ellipse with the half axes
+
+    f sin α cos α / (cos²θ - sin²α)        f sin α / √(cos²θ - sin²α)
+    """
+    renderer = Renderer(
+        standing(ball(0.3, RED, at(0.2, 0.4, 1.0)), block(0.1, 0.1, 0.1, BLUE, at(-1, 0, 0)), view=view), SIZE
+    )
+    alone = Renderer(standing(ball(0.3, RED, at(0.2, 0.4, 1.0)), view=view), SIZE)
+    alone.canvas.camera = renderer.camera  # as seen beside something else, off the axis
+    keys = np.full_like(alone.keys, FREE)
+    alone.canvas.draw(alone.triangles.still, keys)
+    to = np.array([0.2, 0.4, 1.0]) - renderer.camera.place
+    sine, cosine = 0.3 / np.linalg.norm(to), -(to @ renderer.camera.axes[2]) / np.linalg.norm(to)
+    opening = cosine**2 - sine**2
+    half = renderer.camera.focal * sine * np.array([np.sqrt(1.0 - sine**2) / opening, 1.0 / np.sqrt(opening)])
+    assert half.min() > 15
+    found = np.count_nonzero(keys != FREE) / alone.fine**2
+    assert abs(found - np.pi * half.prod()) < 0.2 * np.pi * half.sum()  # a fifth of a pixel along the rim
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_the_silhouette_of_a_box_is_the_hull_of_its_corners(view):
+    renderer = Renderer(standing(block(0.5, 0.8, 0.3, RED, at(1, 2, 3)), view=view), SIZE)
+    corners = np.array([1, 2, 3]) + np.array(
+        [[x, y, z] for x in (-0.25, 0.25) for y in (-0.4, 0.4) for z in (-0.15, 0.15)]
+    )
+    hull = ConvexHull(renderer.camera.project(corners)[:, :2])
+    assert hull.volume > 5_000
+    assert abs(area(renderer) - hull.volume) < 0.2 * hull.area  # in the plane these are area and perimeter
+
+
+def test_a_plane_of_motion_is_seen_to_scale():
+    """Face on, a box is as large in front as behind: a rectangle of its sides, and nothing else."""
+    renderer = Renderer(standing(block(0.8, 2.0, 0.6, RED), flat=(0.0, 1.0, 0.0)), SIZE)
+    rows, columns = np.nonzero((renderer.keys != FREE).reshape(-1, renderer.canvas.width))
+    tall, wide = np.ptp(rows) + 1, np.ptp(columns) + 1
+    assert len(rows) == tall * wide
+    assert abs(wide / tall - 0.8 / 0.6) < 0.01
+
+
+def test_solids_that_pierce_each_other_are_right_in_every_pixel():
+    """Three balls through each other: by the ray of each pixel the first one is known."""
+    places, radii = np.array([[0.0, 0.0, 0.0], [0.4, 0.1, 0.1], [0.1, -0.2, 0.4]]), [0.4, 0.35, 0.3]
+    parts = [ball(r, color, at(*p)) for p, r, color in zip(places, radii, (RED, BLUE, GREEN), strict=True)]
+    renderer = Renderer(standing(*parts), SIZE)
+    depths = np.array([met(renderer, p, r) for p, r in zip(places, radii, strict=True)])
+    seen = ~np.isnan(depths).all(axis=0)
+    first = np.where(seen, np.argmin(np.where(np.isnan(depths), np.inf, depths), axis=0), -1)
+    assert all((first == k).sum() > 1500 for k in range(3))
+    edges = np.zeros_like(seen)
+    edges[:-1] |= first[:-1] != first[1:]
+    edges[:, :-1] |= first[:, :-1] != first[:, 1:]
+    sure = seen & ~binary_dilation(edges, iterations=2)
+    found = np.argmax(renderer.at(0.0)[..., [0, 2, 1]], axis=-1)  # red, blue, green: the strongest part of a colour
+    np.testing.assert_array_equal(found[sure], first[sure])
+    for order in ((2, 0, 1), (1, 2, 0)):  # whatever comes first
+        again = Renderer(standing(*(parts[k] for k in order)), SIZE).at(0.0)
+        assert (again != renderer.at(0.0)).any(axis=-1).sum() < 5  # samples where two are equally near
+
+
+def test_a_round_surface_is_lit_by_its_own_normals():
+    """A ball of triangles, smooth, has the colours of a ball; taken flat it has those of its facets."""
+    for smooth in (True, False):
+        mesh = sphere(0.5, 48)
+        part = ScenePart(type(mesh)(mesh.vertices, mesh.faces, smooth), color=RED)
+        renderer = Renderer(standing(part), SIZE)
+        depth = met(renderer, np.zeros(3), 0.5)
+        inside = ~binary_dilation(np.isnan(depth), iterations=4)
+        r = rays(renderer)[inside.ravel()]
+        normals = (renderer.camera.place + depth[inside][:, None] * r) / 0.5
+        paint = np.tile(np.array(RED[:3], np.float32), (len(r), 1))
+        expected = 255 * Light(renderer.camera.axes, (0, 0, 1)).on(
+            paint, normals.astype(np.float32), r.astype(np.float32)
+        )
+        apart = np.abs(renderer.at(0.0)[inside] - expected).max(axis=-1)
+        assert apart.max() < 2 if smooth else np.mean(apart > 2) > 0.3  # of 256
+
+
+def test_a_surface_has_two_sides_that_look_alike():
+    scene = standing(sheet(1.0, 1.0, RED), view=(-70, 10))
+    turned = standing(sheet(1.0, 1.0, RED, (0, 0, 0, 0, 0, 1, 0)), view=(-70, 10))  # about z by half a turn
+    np.testing.assert_allclose(picture(scene), picture(turned), atol=1.0)
+
+
+def test_a_clear_wall_tints_what_is_behind_it_and_nothing_else():
+    """A ball pierces the wall: its near half is as without a wall, its far half and the paper are mixed with it."""
+    solid, opacity = (0.2, 0.4, 0.9, 1.0), 0.4
+    own, options = ball(0.4, RED, at(0.1, 0.0, 0.0)), {"view": (-90, 0)}
+    renderer = Renderer(standing(sheet(2.0, 1.5, (*solid[:3], opacity)), own, **options), SIZE)
+    mixed, alone = renderer.at(0.0).astype(float), picture(standing(sheet(2.0, 1.5, (1, 1, 1, 1e-3)), own, **options))
+    wall = picture(standing(sheet(2.0, 1.5, solid), **options))
+    depth = met(renderer, np.array([0.1, 0.0, 0.0]), 0.4)
+    before = ~np.isnan(
+        depth
+    )  # the near half of the ball is before the wall everywhere: the wall goes through its middle
+    walled = (renderer.at(0.0) != 255).any(axis=-1) & ~before
+    rim = binary_dilation(before, iterations=2) & ~before
+    inner = walled & ~binary_dilation(~walled & ~before, iterations=2) & ~rim
+    assert inner.sum() > 5_000
+    np.testing.assert_allclose(mixed[inner], ((1 - opacity) * alone + opacity * wall)[inner], atol=2.0)
+    near = before & ~binary_dilation(~before, iterations=2)
+    np.testing.assert_allclose(mixed[near], alone[near], atol=1.0)
+    # from behind the wall the whole ball is seen through it
+    behind = standing(sheet(2.0, 1.5, (*solid[:3], opacity), at(0, -0.5, 0)), own, **options)
+    bare = standing(sheet(2.0, 1.5, (1, 1, 1, 1e-3), at(0, -0.5, 0)), own, **options)
+    opaque = standing(sheet(2.0, 1.5, solid, at(0, -0.5, 0)), own, **options)
+    assert np.abs(picture(bare) - picture(behind)).max() > 50
+    np.testing.assert_allclose(picture(behind), (1 - opacity) * picture(bare) + opacity * picture(opaque), atol=2.5)
+
+
+def test_a_ball_that_comes_through_a_clear_wall_is_tinted_until_it_is_through():
+    """The wall stands, the ball moves towards the camera; where the ball is by then, by the ray of each pixel."""
+    opacity, options = 0.4, {"view": (-90, 0)}
+
+    def seen(color, t):
+        scene = moving(ScenePart(sphere(0.3, 96), 0, color=RED), [0, 1], [at(0, 1, 0), at(0, -1, 0)], **options)
+        renderer = Renderer(Scene("", scene.actors, (sheet(3.0, 2.0, color),), **options), SIZE)
+        return renderer, renderer.at(t).astype(float)
+
+    for t, through in ((0.0, False), (0.25, False), (0.75, True), (1.0, True)):
+        renderer, mixed = seen((*BLUE[:3], opacity), t)
+        bare, wall = seen((*BLUE[:3], 1e-3), t)[1], seen(BLUE, 0.0)[1]
+        inside = ~binary_dilation(np.isnan(met(renderer, np.array([0.0, 1.0 - 2.0 * t, 0.0]), 0.3)), iterations=2)
+        assert inside.sum() > 500
+        expected = bare if through else (1 - opacity) * bare + opacity * wall
+        np.testing.assert_allclose(mixed[inside], expected[inside], atol=2.0)
+
+
+def test_veils_are_laid_from_far_to_near_whatever_their_order():
+    near, far = sheet(1.0, 1.0, (*RED[:3], 0.5), at(0, -1, 0)), sheet(3.0, 3.0, (*BLUE[:3], 0.5), at(0, 1, 0))
+    pictures = [picture(standing(*parts, view=(-90, 0))) for parts in ((near, far), (far, near))]
+    np.testing.assert_array_equal(*pictures)
+    red, _, blue = pictures[0][SIZE[1] // 2, SIZE[0] // 2]
+    assert red > blue
+
+
+def test_what_moves_is_drawn_as_what_stands():
+    """The same instant by the two ways of drawing: solids, transparent and a shadow."""
+    parts = [
+        ball(0.3, RED, at(0, 0, 0.5)),
+        block(0.3, 1.2, 0.1, BLUE, at(0, 0, 0.4)),
+        sheet(1, 1, (*GREEN[:3], 0.3), at(0, -0.6, 0.5)),
+    ]
+    still = picture(standing(*parts))
+    own = moving(parts[0], [0, 1], [at(0, 0, 0), at(0, 0, 1e-7)])
+    actor = own.actors[0]
+    own = Scene(
+        "",
+        (
+            type(actor)(
+                "it",
+                ("body",),
+                actor.poses,
+                tuple(ScenePart(p.mesh, 0, p.pose, p.color) for p in parts),
+                motion=actor.motion,
+            ),
+        ),
+    )
+    apart = np.abs(picture(own) - still).max(axis=-1)
+    assert (apart > 1).sum() < 10  # the frame is 1e-7 m wider
+    assert (still < 250).any(axis=-1).sum() > 5_000
+
+
+def test_at_a_time_a_body_is_between_its_frames():
+    scene = moving(
+        ScenePart(sphere(0.1), 0, color=RED), [0, 1, 1, 2], [at(0, 0, 0), at(1, 0, 0), at(1, 0, 1), at(1, 0, 1)]
+    )
+    renderer = Renderer(scene, SIZE)
+    for t, place in ((-1, (0, 0, 0)), (0.25, (0.25, 0, 0)), (0.999999, (1, 0, 0)), (1, (1, 0, 1)), (5, (1, 0, 1))):
+        red, _, blue = np.moveaxis(renderer.at(t).astype(float), -1, 0)
+        rows, columns = np.nonzero(red > blue + 40)
+        x, y, _ = renderer.camera.project(np.array(place, float))
+        assert abs(columns.mean() + 0.5 - x) < 0.5
+        assert abs(rows.mean() + 0.5 - y) < 0.5
+
+
+def test_between_two_frames_a_body_turns_the_short_way_at_an_even_rate():
+    """A third of the way from 0 to 90 degrees is 30 degrees, though the quaternion there has the other sign."""
+    quarter = (0, 0, 0, 0, -np.sin(np.pi / 4), 0, -np.cos(np.pi / 4))
+    stick = ScenePart(box(2.0, 0.02, 0.02), 0, color=RED)
+    renderer = Renderer(moving(stick, [0, 3], [at(0, 0, 0), quarter], flat=(0, 1, 0)), SIZE)
+    red, _, blue = np.moveaxis(renderer.at(1.0).astype(float), -1, 0)
+    rows, columns = np.nonzero(red > blue + 80)
+    slope = np.polyfit(columns, -rows, 1)[0]
+    assert abs(np.degrees(np.arctan(slope)) + 30.0) < 1.0  # about +y, x turns to -z
+
+
+def test_the_shadow_is_below():
+    high = moving(ScenePart(sphere(0.2), 0, color=RED), [0, 1], [at(0, 0, 1), at(1, 0, 0.2)])
+    renderer = Renderer(high, SIZE)
+    x, y, _ = renderer.camera.project(np.array([0.0, 0.0, 0.0]))
+    lit, shaded = renderer.at(1.0), renderer.at(0.0)
+    there = (slice(int(y) - 2, int(y) + 3), slice(int(x) - 2, int(x) + 3))
+    assert shaded[there].mean() < lit[there].mean() - 30
+    assert renderer.at(0.0)[5, 5].min() == 255
+    below = Renderer(Scene(high.title, high.actors, view=(-55, -20)), SIZE)
+    assert below.ground is None  # from below there is no ground to be seen
+
+
+def test_arrows_are_seen_from_their_time_on_and_over_everything():
+    scene = moving(ScenePart(box(0.5, 0.5, 0.5), 0, color=BLUE), [0, 10], [at(0, 0, 0), at(0, 0, 0.01)], [impact(5.0)])
+    renderer = Renderer(scene, SIZE)
+
+    def orange(t):
+        red, _, blue = np.moveaxis(renderer.at(t).astype(float), -1, 0)
+        return (red > blue + 100).sum()
+
+    assert orange(4.99) == 0
+    assert orange(5.0) > 100
+    assert orange(5.29) > 100
+    assert orange(5.31) == 0
+
+
+def test_layers_are_shown_by_name():
+    hidden = ScenePart(box(0.2, 0.2, 0.2), color=RED, layer="inertia")
+    scene = standing(block(1, 1, 1, (*BLUE[:3], 0.3)), hidden)
+    with_it, without = picture(scene, layers=(*SHOWN, "inertia")), picture(scene)
+    assert np.abs(with_it - without).max() > 30
+
+
+def test_the_view_is_as_chosen_else_face_on_else_aslant():
+    np.testing.assert_allclose(view_axes((0, 0, 1), None, (0, 90)), [[0, 1, 0], [-1, 0, 0], [0, 0, 1]], atol=1e-12)
+    np.testing.assert_allclose(view_axes((0, 0, 1), (0, 1, 0)), [[1, 0, 0], [0, 0, 1], [0, -1, 0]], atol=1e-12)
+    near = view_axes((0, 0, 1))[2]
+    np.testing.assert_allclose(np.degrees([np.arctan2(near[1], near[0]), np.arcsin(near[2])]), [-55, 20])
+
+
+def test_a_scene_of_nothing_is_white():
+    assert (picture(Scene("", ())) == 255).all()
+
+
+def test_a_strut_reaches_from_body_to_body():
+    """Between a point of a body that moves and one of the world: as long as they are apart, and as thick as it is."""
+    scene = moving(ScenePart(sphere(0.01), 0, color=BLUE), [0, 1], [at(0, 0, 0.5), at(0, 0, 2.0)], flat=(0.0, 1.0, 0.0))
+    ends = np.array([[0.0, 0.0, 0.0], [0.0, 0.0, 0.0]])
+    actor = replace(scene.actors[0], struts=(Strut((-1, 0), ends, 0.1, RED),))
+    renderer = Renderer(replace(scene, actors=(actor,)), SIZE)
+    scale = renderer.camera.focal / np.linalg.norm(renderer.camera.place)  # pixels a metre
+    for t, length in ((0.0, 0.5), (0.5, 1.25), (1.0, 2.0)):
+        red, _, blue = np.moveaxis(renderer.at(t).astype(float), -1, 0)
+        rows, columns = np.nonzero(red > blue + 40)
+        assert abs(np.ptp(rows) + 1 - length * scale) < 2.0
+        assert abs(np.ptp(columns) + 1 - 0.2 * scale) < 2.0
+    nowhere = replace(actor, motion=replace(actor.motion, poses=np.full_like(actor.motion.poses, np.nan)))
+    nothing = picture(replace(scene, actors=(nowhere,)))
+    assert np.ptp(nothing, axis=-1).max() < 20  # grey lines of the grid, and no colour

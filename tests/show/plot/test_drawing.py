@@ -1,0 +1,38 @@
+"""Maps and sections on the command line: what is drawn and what the commands say."""
+
+from __future__ import annotations
+
+import pytest
+from typer.testing import CliRunner
+
+from appell.cli.main import app
+
+
+def test_the_workspace_command_draws_a_map(tmp_path):
+    path = tmp_path / "map.png"
+    result = CliRunner().invoke(app, ["workspace", "five-bar", "--points", "40", "--output", str(path)])
+    assert result.exit_code == 0, result.output
+    assert "of 1,600 poses in reach" in result.output
+    assert path.stat().st_size > 5000
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["fivebar"], "Did you mean 'five-bar'"),
+        (["five-bar", "--over", "x=1"], "is not a range"),
+        (["five-bar", "--over", "z=0:1", "--over", "x=0:1"], "no coordinate 'z'"),
+    ],
+)
+def test_the_workspace_command_names_what_is_wrong(arguments, words, capfd):
+    result = CliRunner().invoke(app, ["workspace", *arguments])
+    assert result.exit_code == 1
+    assert words in " ".join((result.output + capfd.readouterr().err).split())
+
+
+def test_the_section_shows_tables_and_figures(tmp_path, monkeypatch):
+    monkeypatch.setattr("appell_lab.papers.agile_wrist.UNTIL", 0.1)
+    result = CliRunner().invoke(app, ["reproduce", "agile-wrist", "--output", str(tmp_path)])
+    assert result.exit_code == 0, result.output
+    assert "motor torques, N m" in result.output
+    assert len(list(tmp_path.glob("agile_wrist_*.png"))) == 5

@@ -1,0 +1,211 @@
+"""Scenes: where lines, joints and ellipsoids are, from where they are seen, and walls."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import appell as ap
+from appell.describe.zoo.mechanisms import MECHANISMS
+from appell.show.plot.drawing import Picture
+from appell.show.plot.look import new_figure
+from appell.show.scene.camera import grid_step, parallel_camera, upwards
+from appell.show.stage.shape import Shape
+from appell.show.stage.walls import extent, wall_lines
+from free_bodies import box, free_body
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(7)
+
+
+DIRECTIONS = [(0, 0, -9.81), (0, -9.81, 0), (9.81, 0, 0), (1.0, -2.0, 3.0)]
+
+
+def shown(scene, gravity, **options):
+    return Picture(new_figure(5, 5).add_subplot(), scene, gravity, **options)
+
+
+def test_the_tree_robot_is_its_ten_rods():
+    robot = ap.load("tree10")
+    segments = Shape(ap.Dynamics(robot)).at(robot.start).segments
+    ends = {tuple(sorted(map(tuple, np.round(s, 9)))) for s in segments}
+    assert len(ends) == 10
+    np.testing.assert_allclose(np.linalg.norm(segments[:, 1] - segments[:, 0], axis=-1), 1.0)
+
+
+@pytest.mark.parametrize("name", ["puma", "panda", "stanford", "planar-2r"])
+def test_the_lines_of_an_arm_are_one_chain_through_its_joints(name, rng):
+    """From the foot every line begins where another one ends, for any q, along slides too."""
+    dyn = ap.Dynamics(ap.load(name))
+    scene = Shape(dyn).at(dyn.system.random_configuration(rng))
+    places = {link: dyn.pose(link)(dyn.system.start)[:3, 3] for link in dyn.system.body_names}
+    assert len(scene.joints) == len(places)
+    known = np.concatenate([scene.anchors, scene.joints, np.zeros((1, 3)), scene.segments[:, 1]])
+    for start, _ in scene.segments:
+        assert np.abs(known - start).max(axis=-1).min() < 1e-12
+
+
+@pytest.mark.parametrize("name", ["five-bar", "three-rrr", "delta", "agile-wrist"])
+def test_lines_of_a_leg_meet(name):
+    dyn = ap.Dynamics(MECHANISMS[name]())
+    shape = Shape(dyn)
+    scene = shape.at(dyn.system.start + 0.05)
+    owners = [segment.bodies[0] for segment in shape.segments]
+    parts = [part.name for part in dyn.system.parts]
+    lines = [scene.segments[[k for k, owner in enumerate(owners) if owner == part]] for part in parts]
+    for first, second in zip(lines[0:-1:2], lines[1::2], strict=False):
+        assert np.abs(first[-1, 1] - second[0, 0]).max() < 1e-14  # the elbow
+
+
+def test_scenes_of_many_configurations_are_those_of_each(rng):
+    dyn = ap.Dynamics(ap.load("stanford"))
+    q = np.array([dyn.system.random_configuration(rng) for _ in range(5)])
+    together = Shape(dyn).at(q)
+    for k, each in enumerate(q):
+        alone = Shape(dyn).at(each)
+        for name in ("segments", "joints", "centers", "axes"):
+            np.testing.assert_allclose(getattr(together, name)[k], getattr(alone, name), atol=1e-15)
+
+
+def test_an_ellipsoid_has_the_moments_of_its_body(rng):
+    """A solid ellipsoid with half axes a, b, c has I = m (b² + c²) / 5, ..., whatever its axes are turned to."""
+    robot = free_body([], mass=2.0, inertia=(0.1, 0.2, 0.25))
+    q = robot.random_configuration(rng)
+    scene = Shape(ap.Dynamics(robot)).at(q)
+    second = 2.0 / 5.0 * scene.axes[0] @ scene.axes[0].T
+    R = ap.Dynamics(robot).pose("body")(q)[:3, :3]
+    np.testing.assert_allclose(np.trace(second) * np.eye(3) - second, R @ np.diag([0.1, 0.2, 0.25]) @ R.T, atol=1e-12)
+    np.testing.assert_allclose(scene.centers[0], q[:3], atol=1e-15)
+
+
+def test_what_has_no_lines_is_seen_as_ellipsoids():
+    """A body alone, three joints in one point, and a mechanism that was given no outlines."""
+    builder = ap.Builder("ball joint")
+    for name, axis in zip("xyz", np.eye(3), strict=True):
+        builder.link(name, ap.Revolute(axis), mass=1.0, com=(0, 0, 0), inertia=(0.1, 0.1, 0.1))
+    cart = ap.Mechanism(
+        "cart",
+        ("x",),
+        [ap.MovingBody("cart", lambda q: ap.Pose(translation=ap.Vec3(q[0], 0.0, 0.0)), free_body([]).links[0].body)],
+        [ap.LegJoint("drive", lambda q: q[0], unit="m")],
+        home=(0.0,),
+    )
+    for system in (builder.build(), cart, free_body([])):
+        scene = Shape(ap.Dynamics(system)).at(system.start)
+        picture = shown(scene, system.gravity)
+        assert len(picture.bodies.get_paths()) == len(system.bodies)
+        drawn = np.concatenate([path.vertices for path in picture.bodies.get_paths()])
+        assert np.ptp(drawn, axis=0).min() > 0.1
+        ap.draw(system)
+    assert not Shape(ap.Dynamics(ap.load("puma"))).at(np.zeros(6)).bare.any()
+
+
+@pytest.mark.parametrize("gravity", DIRECTIONS)
+@pytest.mark.parametrize("view", [None, (30.0, 40.0)])
+def test_up_in_the_picture_is_against_gravity(gravity, view, rng):
+    """Two points one above the other stand upright: same place across, the higher one higher."""
+    camera = parallel_camera(rng.normal(size=(20, 3)), gravity, view)
+    low = rng.normal(size=3)
+    high = low - 0.3 * np.array(gravity) / np.linalg.norm(gravity)
+    (x0, y0, _), (x1, y1, _) = camera.project(np.array([low, high]))
+    assert abs(x1 - x0) < 1e-12
+    assert y1 - y0 > 0.2
+    np.testing.assert_allclose(camera.axes @ camera.axes.T, np.eye(3), atol=1e-12)
+    assert np.linalg.det(camera.axes) == pytest.approx(1.0)  # no mirror image
+
+
+def test_without_gravity_z_is_up():
+    np.testing.assert_array_equal(upwards((0, 0, 0)), [0, 0, 1])
+
+
+@pytest.mark.parametrize("gravity", DIRECTIONS)
+def test_what_lies_in_one_plane_is_seen_face_on_and_upright(gravity, rng):
+    up = upwards(gravity)
+    across = np.cross(up, rng.normal(size=3))
+    across /= np.linalg.norm(across)
+    flat = rng.normal(size=(30, 1)) * up + rng.normal(size=(30, 1)) * across + 3.0
+    camera = parallel_camera(flat, gravity)
+    assert camera.flat
+    np.testing.assert_allclose(camera.axes[1], up, atol=1e-9)
+    seen = camera.project(flat)
+    np.testing.assert_allclose(seen[:, 2], seen[0, 2], atol=1e-9)  # nothing is foreshortened
+    level = parallel_camera(
+        rng.normal(size=(30, 1)) * across + rng.normal(size=(30, 1)) * np.cross(up, across), gravity
+    )
+    np.testing.assert_allclose(level.axes[2], up, atol=1e-9)  # from above
+
+
+def test_scales_are_equal_and_everything_is_inside():
+    robot = ap.load("puma")
+    scene = Shape(ap.Dynamics(robot)).at(robot.start)
+    picture = shown(scene, robot.gravity)
+    axes = picture.axes
+    assert axes.get_aspect() == 1.0
+    seen = picture.camera.project(scene.points(scene.bare))
+    for low, high, values in ((*axes.get_xlim(), seen[:, 0]), (*axes.get_ylim(), seen[:, 1])):
+        assert low < values.min()
+        assert values.max() < high
+
+
+@pytest.mark.parametrize(
+    "wall",
+    [
+        ap.Plane((0.0, 0.3, 1.0), -0.2),
+        ap.Sphere(0.8),
+        ap.Cylinder(0.7, axis=(1.0, 0.0, 0.2)),
+        ap.Circle(0.6),
+        ap.Implicit(lambda x, y, z: z + 0.2 + 0.1 * ap.sin(4.0 * x)),
+    ],
+    ids=lambda wall: type(wall).__name__,
+)
+def test_the_lines_of_a_wall_lie_on_it(wall):
+    robot = box()
+    points = Shape(ap.Dynamics(robot)).at(robot.start).places
+    camera = parallel_camera(points, robot.gravity)
+    lines = wall_lines(wall, points, camera, grid_step(extent(points)))
+    assert len(lines) > 4
+    for x in np.concatenate(lines)[::7].tolist():
+        assert abs(wall.gap(*x)) < 2e-3  # of walls about a metre wide, sliced into ninety cells
+
+
+def test_a_wall_far_away_is_left_out():
+    points = np.random.default_rng(0).normal(size=(10, 3))
+    assert wall_lines(ap.Plane(offset=-1e4), points, parallel_camera(points, (0, 0, -1)), 0.5) == []
+
+
+def test_round_distances():
+    assert [grid_step(size) for size in (0.8, 1.0, 4.0, 4.1, 7.9)] == pytest.approx([0.1, 0.2, 0.5, 1.0, 1.0])
+
+
+@pytest.mark.parametrize("name", [*ap.zoo_names()])
+def test_every_system_of_the_zoo_can_be_drawn(name, tmp_path):
+    ap.draw(ap.load(name), path=tmp_path / "robot.png")
+    assert (tmp_path / "robot.png").stat().st_size > 5000
+
+
+def test_a_description_without_inertia_is_drawn_with_its_joints_and_slides():
+    text = """<robot name="bare"><link name="base"/><link name="arm"/><link name="slider"/>
+    <joint name="hinge" type="continuous"><parent link="base"/><child link="arm"/><origin xyz="0 0 0.3"/>
+    <axis xyz="0 1 0"/></joint><joint name="slide" type="prismatic"><parent link="arm"/><child link="slider"/>
+    <origin xyz="0.4 0 0"/><axis xyz="0 0 1"/><limit lower="-1" upper="1" effort="1" velocity="1"/></joint></robot>"""
+    scene = Shape(ap.Dynamics(ap.load_text(text, "urdf"))).at([np.pi / 2, 0.2])
+    foot, elbow, hand = [0, 0, 0.3], [0, 0, -0.1], [0.2, 0, -0.1]
+    np.testing.assert_allclose(scene.joints, [foot, hand], atol=1e-12)
+    np.testing.assert_allclose(scene.segments, [[[0, 0, 0], foot], [foot, elbow], [elbow, hand]], atol=1e-12)
+    np.testing.assert_allclose(scene.anchors, [foot])
+
+
+def test_bad_input_is_named():
+    puma = ap.load("puma")
+    for arguments, words in (
+        (("puma",), "'puma' cannot be drawn"),
+        ((puma, [1.0, 2.0]), r"q has shape \(2,\)"),
+        ((puma, np.full(6, np.nan)), "6 finite numbers"),
+        ((puma, np.zeros((3, 6))), "one configuration"),
+    ):
+        with pytest.raises(ap.ArgumentError, match=words):
+            ap.draw(*arguments)
+    with pytest.raises(ap.ArgumentError, match=r"azimuth, elevation"):
+        ap.draw(puma, view="above")

@@ -1,0 +1,127 @@
+"""`ap.view` and `Record.view`: what they show, when they wait, and what they refuse."""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+import pytest
+
+import appell as ap
+from appell.show.server.viewer import Viewer
+
+QUIET = {"open_browser": False, "wait": False}
+
+
+@pytest.fixture(scope="module")
+def swing():
+    return ap.simulate(ap.Dynamics(ap.load("planar-2r")), until=0.1)
+
+
+def read_again(record, tmp_path):
+    record.write(tmp_path / "swing.csv", overwrite=True)
+    return ap.Record.read(tmp_path / "swing.csv")
+
+
+def test_a_robot_stands_where_it_is_told_among_walls():
+    with ap.view(ap.load("planar-2r"), q=[0.1, 0.2], walls=[ap.Circle(3.0)], **QUIET) as viewer:
+        scene = viewer._live.scene
+        assert [slider.value for slider in scene.actors[0].sliders] == [0.1, 0.2]
+        assert [part.layer for part in scene.parts] == ["walls"]
+        assert scene.actors[0].handles[0].name == "tool"
+        assert repr(viewer) == f"<Viewer {viewer.url}>"
+
+
+def test_a_record_plays_and_has_nothing_to_set(swing, tmp_path):
+    written = read_again(swing, tmp_path)
+    for opened in (
+        swing.view(swing, **QUIET),
+        ap.view(swing, swing, **QUIET),
+        written.view(written, robot=swing.dynamics, **QUIET),
+    ):
+        with opened as viewer:
+            scene = viewer._live.scene
+            assert len(scene.actors) == 2
+            assert scene.span == pytest.approx((0.0, 0.1))
+            assert all(actor.sliders == actor.handles == () for actor in scene.actors)
+
+
+def test_a_viewer_of_a_record_shows_its_robot_when_python_moves_it(swing):
+    with swing.view(**QUIET) as viewer:
+        viewer.show([0.3, 0.4])
+        (actor,) = viewer._live.scene.actors
+        assert [slider.value for slider in actor.sliders] == [0.3, 0.4]
+        viewer.show(swing)
+        assert viewer._live.scene.span[1] > 0.0
+
+
+def test_a_viewer_of_a_robot_plays_a_record_of_it_from_a_file(swing, tmp_path):
+    with ap.view(swing.dynamics, **QUIET) as viewer:
+        viewer.show(read_again(swing, tmp_path))
+        assert viewer._live.scene.span == pytest.approx((0.0, 0.1))
+
+
+@pytest.mark.parametrize(
+    ("shown", "more", "options", "words"),
+    [
+        ("puma", (), {}, "cannot be drawn"),
+        (None, (), {}, "cannot be drawn"),
+        (ap.load("puma"), (ap.load("puma"),), {}, "a robot is shown by itself"),
+        (ap.load("puma"), (), {"robot": ap.load("puma")}, "a robot is shown by itself"),
+        (ap.load("puma"), (), {"q": [1.0]}, "the last axis of robot 'puma' is 6"),
+        (ap.load("puma"), (), {"port": -1}, "port is -1"),
+    ],
+)
+def test_what_cannot_be_shown_is_named(shown, more, options, words):
+    with pytest.raises(ap.ArgumentError, match=words):
+        ap.view(shown, *more, **QUIET | options)
+
+
+def test_a_record_is_not_told_where_to_stand(swing):
+    with pytest.raises(ap.ArgumentError, match="q is given, and a record to show"):
+        ap.view(swing, q=[0.0, 0.0], **QUIET)
+    with pytest.raises(ap.ArgumentError, match="'puma' cannot be shown"):
+        ap.view(swing, "puma", **QUIET)
+
+
+def test_a_record_of_another_or_of_no_robot_is_refused_by_names(swing, tmp_path):
+    with pytest.raises(ap.ArgumentError, match=r"shoulder, elbow(.|\n)*the 6 of robot 'puma': joint1, joint2"):
+        swing.view(robot=ap.load("puma"), **QUIET)
+    with pytest.raises(ap.ArgumentError, match=r"does not know which robot moved(.|\n)*ap\.load\('planar-2r'\)"):
+        read_again(swing, tmp_path).view(**QUIET)
+    with (
+        ap.view(ap.load("puma"), **QUIET) as viewer,
+        pytest.raises(ap.ArgumentError, match=r"the 6 of robot 'puma'"),
+    ):
+        viewer.show(read_again(swing, tmp_path))
+    assert len(viewer._live.scene.actors[0].sliders) == 6  # and what was there stays
+
+
+@pytest.mark.parametrize(
+    ("terminal", "typed", "wait", "waits"),
+    [
+        (True, False, None, True),  # a script in a terminal would end, and its page with it
+        (True, True, None, False),  # somebody types Python
+        (False, False, None, False),  # nobody could end it
+        (True, False, False, False),
+        (False, True, True, True),
+    ],
+)
+def test_scripts_in_a_terminal_wait_for_ctrl_c(terminal, typed, wait, waits, monkeypatch, capsys):
+    waited = []
+    monkeypatch.setattr(Viewer, "wait", lambda viewer: waited.append(viewer.url))
+    monkeypatch.setattr(sys.stdin, "isatty", lambda: terminal, raising=False)
+    monkeypatch.delattr(sys, "ps1", raising=False)
+    if typed:
+        monkeypatch.setattr(sys, "ps1", ">>> ", raising=False)
+    with ap.view(ap.load("pendulum"), open_browser=False, wait=wait) as viewer:
+        assert waited == [viewer.url] * waits
+        assert (viewer.url in capsys.readouterr().err) == waits
+
+
+def test_a_start_that_is_given_stays_as_it_was():
+    q = np.zeros(6)
+    with ap.view(ap.load("puma"), q=q, **QUIET) as viewer:
+        viewer.show(np.ones(6))
+        viewer._live.pose({"actor": 0, "values": [0.5] * 6})
+    assert (q == 0.0).all()

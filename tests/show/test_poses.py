@@ -1,0 +1,37 @@
+"""Poses: quaternions of rotation matrices and back, judged by SciPy."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.spatial.transform import Rotation
+
+from appell.show.scene.poses import poses, quaternions, rotations, turned_to
+
+
+def test_quaternions_are_those_of_scipy():
+    turns = Rotation.random(500, random_state=5)
+    halves = Rotation.from_rotvec(np.pi * np.eye(3)[[0, 1, 2, 0, 1, 2]] * np.repeat([1.0, 1.0 - 1e-9], 3)[:, None])
+    for known in (turns, halves, Rotation.identity(2)):
+        p, expected = quaternions(known.as_matrix()), known.as_quat()
+        np.testing.assert_allclose(np.abs(np.einsum("ni,ni->n", p, expected)), 1.0, atol=1e-14)
+        assert (p[:, 3] >= 0.0).all()
+        np.testing.assert_allclose(rotations(p), known.as_matrix(), atol=1e-14)
+
+
+def test_a_batch_of_any_shape():
+    R = Rotation.random(6, random_state=1).as_matrix().reshape(2, 3, 3, 3)
+    whole = poses(R, np.ones((2, 3, 3)))
+    assert whole.shape == (2, 3, 7)
+    np.testing.assert_allclose(rotations(whole), R, atol=1e-14)
+
+
+def test_z_is_turned_to_a_direction():
+    rng = np.random.default_rng(2)
+    for direction in (*np.eye(3), *-np.eye(3), *rng.normal(size=(20, 3))):
+        at = (*rng.normal(size=3), *Rotation.random(random_state=rng).as_quat())
+        pose = np.array(turned_to(3.0 * direction, at))
+        R = rotations(pose)
+        expected = Rotation.from_quat(at[3:]).apply(direction / np.linalg.norm(direction))
+        np.testing.assert_allclose(R[:, 2], expected, atol=1e-12)
+        assert np.linalg.det(R) > 0.999
+        np.testing.assert_allclose(pose[:3], at[:3])

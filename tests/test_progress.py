@@ -1,0 +1,90 @@
+"""The bar that long work shows."""
+
+from __future__ import annotations
+
+from io import StringIO
+
+import pytest
+from rich.console import Console
+
+import appell as ap
+from appell import progress as bars
+from appell.progress import Bar, counted, paused, rate_text
+
+
+def terminal(**options) -> Console:
+    return Console(file=StringIO(), force_terminal=True, width=100, **options)
+
+
+def test_only_work_that_lasts_shows_a_bar_and_only_on_a_terminal():
+    def shown(patience, is_terminal, enabled=None, **environ):
+        console = Console(file=StringIO(), force_terminal=is_terminal, width=80, _environ=environ)
+        with Bar("simulate", 2.0, "s", enabled=enabled, patience=patience, console=console) as bar:
+            bar(1.0)
+        return "simulate" in console.file.getvalue()
+
+    assert shown(patience=0.0, is_terminal=True)
+    assert not shown(patience=60.0, is_terminal=True)
+    assert not shown(patience=0.0, is_terminal=False)
+    assert not shown(patience=0.0, is_terminal=True, enabled=False)
+    assert not shown(patience=0.0, is_terminal=True, TERM="dumb")
+
+
+def test_a_run_with_a_bar_is_the_same_run(monkeypatch):
+    monkeypatch.setattr(bars, "PATIENCE", 0.0)
+    dyn = ap.Dynamics(ap.load("pendulum"))
+    plain, watched = (ap.simulate(dyn, until=0.5, progress=progress) for progress in (False, True))
+    assert (plain.q == watched.q).all()
+
+
+def test_it_shows_what_is_done_of_how_much_and_the_rate(monkeypatch):
+    console, clock = terminal(), iter(range(1000))
+    with Bar("sweep [of arms]", 4000, "jobs", start=0.0, patience=0.0, console=console) as bar:
+        monkeypatch.setattr(bar.progress, "get_time", lambda: float(next(clock)))
+        for done in (1000, 2000, 3000):
+            bar(done)
+        bar.progress.refresh()
+    shown = console.file.getvalue()
+    assert "sweep [of arms]" in shown
+    assert "3,000 of 4,000 jobs" in shown
+    assert " jobs/s" in shown
+    assert "\x1b[2K" in shown  # it is taken away again
+
+
+@pytest.mark.parametrize(
+    ("speed", "unit", "text"),
+    [
+        (53.0, "jobs", "53 jobs/s"),
+        (0.5, "jobs", "2 s/job"),
+        (123456.0, "poses", "123,456 poses/s"),
+        (0.25, "s", "0.25 s/s"),
+        (0.0, "jobs", ""),
+        (3.0, "", ""),
+    ],
+)
+def test_a_rate_is_so_many_a_second_or_seconds_each(speed, unit, text):
+    assert rate_text(speed, unit) == text
+
+
+def test_the_bar_of_inner_work_hides_the_outer_one_while_it_lasts():
+    console = terminal()
+    with Bar("outer", 2.0, "turns", patience=0.0, console=console) as outer:
+        with Bar("inner", patience=0.0, console=console) as inner:
+            assert inner.progress.live.is_started
+            assert not outer.progress.live.is_started
+        assert outer.progress.live.is_started
+        with paused():
+            assert not outer.progress.live.is_started
+        assert outer.progress.live.is_started
+    assert bars._up == []
+
+
+def test_an_error_takes_all_bars_down():
+    console = terminal()
+    with pytest.raises(ZeroDivisionError), Bar("a", patience=0.0, console=console), Bar("b", patience=0.0):
+        raise ZeroDivisionError
+    assert bars._up == []
+
+
+def test_counted_items_are_the_items():
+    assert list(counted([3, 1, 2], unit="items")) == [3, 1, 2]
