@@ -4,6 +4,7 @@
     python lab/tools/digests.py write lab/tools/digests.json --only runs         replace one group
     python lab/tools/digests.py compare lab/tools/digests.json                   recompute, print what differs
     python lab/tools/digests.py compare lab/tools/digests.json --only formulas,commands --match puma
+    python lab/tools/digests.py write before.json --numbers                      numbers alone, for changes of wording
 
 `compare` ends with exit code 1 if a key differs, appeared or disappeared. Groups:
 
@@ -106,6 +107,24 @@ def _feed(total: Any, value: Any) -> None:
         raise TypeError(f"no digest for a {type(value).__name__}")
 
 
+NUMBER = re.compile(r"(?<![\w.])-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?(?![\w.])")
+
+
+def numbers_of(value: Any) -> Any:
+    """Return a value without its wording: texts are reduced to the numbers in them, mappings lose their keys."""
+    import numpy as np
+
+    if isinstance(value, str):
+        return NUMBER.findall(value)
+    if isinstance(value, bytes) or (isinstance(value, np.ndarray) and value.dtype != object):
+        return value
+    if isinstance(value, Mapping):
+        return [numbers_of(item) for item in value.values()]
+    if isinstance(value, Iterable) and not isinstance(value, (set, frozenset)):
+        return [numbers_of(item) for item in value]
+    return value
+
+
 def masked(text: str, folder: str | Path | None = None) -> str:
     """Return a text without what differs between runs: temporary folders, the version, addresses in a `repr`."""
     version = importlib.import_module("appell").__version__
@@ -133,9 +152,16 @@ def cases(group: str) -> Iterator[Case]:
 
 
 def results(
-    group: str, entries: Iterable[Case], match: str = "", report: Callable[[str], None] = lambda line: None
+    group: str,
+    entries: Iterable[Case],
+    match: str = "",
+    report: Callable[[str], None] = lambda line: None,
+    reduce: Callable[[Any], Any] = lambda value: value,
 ) -> dict[str, str]:
-    """Return digests by key of entries of a group; with `match`, of keys that contain this text."""
+    """Return digests by key of entries of a group, of what `reduce` makes of their values.
+
+    With `match`, only keys that contain this text are computed.
+    """
     found: dict[str, str] = {}
     start = time.process_time()
     for name, compute in entries:
@@ -148,9 +174,9 @@ def results(
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             try:
-                found[key] = digest(compute())
+                found[key] = digest(reduce(compute()))
             except (Exception, SystemExit) as error:
-                found[key] = error_text(error)
+                found[key] = digest(reduce(str(error))) if reduce is numbers_of else error_text(error)
         seconds = time.process_time() - begin
         if len(found) % 100 == 0 or seconds > 2.0:
             report(f"  {time.process_time() - start:7.1f} s  {len(found):5d}  {key}  {seconds:.1f} s")
@@ -223,6 +249,9 @@ def main() -> int:
     parser.add_argument("--only", default=",".join(GROUPS), help="groups, separated by commas; all by default")
     parser.add_argument("--match", default="", help="compare: only keys that contain this text")
     parser.add_argument("--cache", type=Path, help="kernel cache to use; a new empty folder by default")
+    parser.add_argument(
+        "--numbers", action="store_true", help="digests of the numbers in values, without their wording"
+    )
     options = parser.parse_args()
     groups = options.only.split(",")
     if unknown := [group for group in groups if group not in GROUPS]:
@@ -236,8 +265,9 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="appell-digests-") as folder:
         _prepare(str(options.cache.resolve() if options.cache else folder))
         found: dict[str, str] = {}
+        reduce = numbers_of if options.numbers else lambda value: value
         for group in groups:
-            found |= results(group, cases(group), options.match, report)
+            found |= results(group, cases(group), options.match, report, reduce)
     if options.action == "write":
         write(options.file, groups, found)
         report(f"wrote {len(found)} digests to {options.file}")
