@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 
 import appell as ap
-from appell.show.plot.look import BLUE, COLORS, WIDE, label, new_figure, save, styled
+from appell.show.plot.style import BLUE, COLORS, WIDE, label, new_figure, save, styled
 from appell.sweeps.jobs import seed_of
 from appell_lab.bench.machine import machine, versions
 from appell_lab.campaigns.interrupted_sweep import KILLS, BesiegedSweep, differences

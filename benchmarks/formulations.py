@@ -21,7 +21,7 @@ from rich.progress import Progress
 from appell.describe.dh import DH, from_dh
 from appell.formulate.formulations import FORWARD_DYNAMICS, INVERSE_DYNAMICS, MASS_MATRIX, forward_method
 from appell.model.robot import Robot
-from appell.show.plot.look import GREY, NOTE, WIDE, label, legend_beside, new_figure, save, series, styled
+from appell.show.plot.style import GREY, NOTE, WIDE, label, legend_beside, new_figure, save, series, styled
 from appell_lab.counts.clock import nanoseconds
 from appell_lab.counts.kernels import kernel
 from appell_lab.counts.measure import FORWARD, INERTIA, INVERSE

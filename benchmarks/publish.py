@@ -10,7 +10,7 @@ import math
 import sys
 from pathlib import Path
 
-from appell.show.plot.look import BLUE, GREY, INK, WIDE, label, legend_beside, new_figure, save, styled
+from appell.show.plot.style import BLUE, GREY, INK, WIDE, label, legend_beside, new_figure, save, styled
 from appell_lab.bench.figure import Figure, in_unit, seconds_text
 from appell_lab.bench.peers.standing import Standing
 from appell_lab.bench.report import Report

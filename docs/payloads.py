@@ -1,4 +1,4 @@
-"""Draw the million payloads of many-motions.md anew: `python docs/payloads.py [FOLDER [COUNT]]`, or to docs/images."""
+"""Draw the million payloads of batches.md anew: `python docs/payloads.py [FOLDER [COUNT]]`, or to docs/images."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 import appell as ap
-from appell.show.plot.look import BLUE, GREY, RED, WIDE, head, label, new_figure, save, styled
+from appell.show.plot.style import BLUE, GREY, RED, WIDE, head, label, new_figure, save, styled
 
 HERE = Path(__file__).parent
 STUDY = runpy.run_path(str(HERE.parent / "examples" / "05_a_million_payloads.py"))

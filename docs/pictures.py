@@ -9,8 +9,8 @@ import numpy as np
 from PIL import Image
 
 import appell as ap
-from appell.show.film.film import image
-from appell.show.plot.look import WIDE, new_figure, save, styled
+from appell.show.movie.movie import image
+from appell.show.plot.style import WIDE, new_figure, save, styled
 from appell.show.stage.scenes import record_scene
 
 

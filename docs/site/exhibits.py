@@ -148,7 +148,7 @@ EXPERIMENTS = (
         """
         from appell.hardware.loop.summary import draw_run
         from appell_lab.papers.cabinet_run import cabinet_run, spline
-        from appell.show.plot.look import WIDE, new_figure, styled
+        from appell.show.plot.style import WIDE, new_figure, styled
 
         log = cabinet_run(ap.load("puma"), "tracking-integral", spline)
         with styled():

@@ -16,7 +16,7 @@ from docutils import nodes
 from exhibits import CHAPTERS, EXHIBITS, SCRIPTS, KeptFigure, paper_figures
 from sphinx.util.docutils import SphinxDirective
 
-from appell.show.plot.look import save
+from appell.show.plot.style import save
 from appell_lab.papers import SECTIONS
 
 DRAWN = "drawn"  # the folder of what the lines draw, in docs/

@@ -98,7 +98,7 @@ def test_the_gallery_shows_all_chapters():
 
 
 def test_one_file_owns_the_style():
-    owner = "src/appell/show/plot/look.py"
+    owner = "src/appell/show/plot/style.py"
     foreign = re.compile(r"rcParams|rc_context|plt\.style|Figure\(fig|fontsize=[\d.\"']|color=\"(?:#|C\d|k\b|black)")
     for folder in ("src", "benchmarks", "docs", "examples"):
         for path in (ROOT / folder).rglob("*.py"):

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from appell.show.plot.look import COLORS, NOTE, SMALL, TEXT, TITLE, UNITLESS, darker
+from appell.show.plot.style import COLORS, NOTE, SMALL, TEXT, TITLE, UNITLESS, darker
 
 UNIT = re.compile(r"\[[^\]]+\]")
 NUMBER = re.compile(r"[-−+]?[\d.,]+|\$.*\$")

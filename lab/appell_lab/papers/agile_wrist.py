@@ -7,7 +7,7 @@ import numpy as np
 from appell.describe.zoo.mechanisms import agile_wrist
 from appell.dynamics import Dynamics
 from appell.progress import Bar
-from appell.show.plot.look import INK, label, legend_beside
+from appell.show.plot.style import INK, label, legend_beside
 from appell_lab.judges.verification import Verification, paper_trajectory, verify
 from appell_lab.papers.page import Page
 from appell_lab.papers.wrist_passivity import show_passivity

@@ -17,7 +17,7 @@ from appell.formulate.recursion import joint_forces, steps, velocities
 from appell.formulate.shafei import BranchEquations, assembled_matrix, assembled_vector, branch_equations, split
 from appell.formulate.tree import Tree
 from appell.model.robot import Robot
-from appell.show.plot.look import COLORS, head
+from appell.show.plot.style import COLORS, head
 from appell.simulation.contact.impact import impact_equations
 from appell_lab.fuzz.random_robots import random_links
 from appell_lab.judges.peer_tree import our_robot

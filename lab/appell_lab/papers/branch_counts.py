@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from appell.show.plot.look import COLORS, legend_below
+from appell.show.plot.style import COLORS, legend_below
 from appell_lab.counts.appendix import appendix_steps
 from appell_lab.counts.branches import BRANCHES, ROWS, Line, branch_growth, times
 from appell_lab.counts.polynomial import Polynomial

@@ -16,7 +16,7 @@ import numpy as np
 
 from appell.control.linear import linearize
 from appell.dynamics import Dynamics
-from appell.show.plot.look import COLORS, GREY, label, legend_beside, series
+from appell.show.plot.style import COLORS, GREY, label, legend_beside, series
 from appell.simulation import Solver, simulate
 from appell_lab.papers.classics import Disk, Sleigh, andrews_squeezer, bricard, snakeboard, squeezing
 from appell_lab.papers.page import Page

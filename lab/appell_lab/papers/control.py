@@ -8,7 +8,7 @@ from appell.describe.load import load
 from appell.dynamics import Dynamics
 from appell.hardware.loop.summary import last_motion
 from appell.motion import CartesianLine, Record
-from appell.show.plot.look import BLUE, GREY, INK, WIDE, head, label, legend_below
+from appell.show.plot.style import BLUE, GREY, INK, WIDE, head, label, legend_below
 from appell_lab.bench.control_exercise import median_seconds, puma_exercise
 from appell_lab.papers.cabinet_run import cabinet_run, ramp, spline
 from appell_lab.papers.control_hardware import hardware

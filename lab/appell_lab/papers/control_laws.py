@@ -17,7 +17,7 @@ from appell.control.gains import critical
 from appell.control.laws import Law
 from appell.hardware.loop.summary import last_motion
 from appell.motion import Record
-from appell.show.plot.look import BLUE, GREY, RED, head, label, legend_below
+from appell.show.plot.style import BLUE, GREY, RED, head, label, legend_below
 from appell_lab.papers.cabinet_run import HOLD, cabinet_run, ramp, spline
 from appell_lab.papers.page import Page
 

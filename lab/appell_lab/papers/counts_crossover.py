@@ -6,7 +6,7 @@ Provenzano and Mata 2002 quote from the literature that O(n) methods win only be
 from __future__ import annotations
 
 from appell.progress import counted
-from appell.show.plot.look import COLORS, INK, label, legend_below
+from appell.show.plot.style import COLORS, INK, label, legend_below
 from appell_lab.counts.clock import nanoseconds
 from appell_lab.counts.crossover import CUBIC, LINEAR, Crossover, crossover
 from appell_lab.counts.kernels import kernel

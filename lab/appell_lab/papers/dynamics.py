@@ -9,7 +9,7 @@ from appell.describe.dh import DH, from_dh
 from appell.describe.load import load_tree
 from appell.dynamics import Dynamics
 from appell.model.robot import Robot
-from appell.show.plot.look import BLUE, GREY, RED, SMALL, label
+from appell.show.plot.style import BLUE, GREY, RED, SMALL, label
 from appell_lab.papers.page import Page
 
 # multiplications and additions for six joints: Mata et al. 2002, tables 1 to 4

@@ -11,7 +11,7 @@ from appell.describe.load import load_tree
 from appell.dynamics import Dynamics
 from appell.motion.record import Record
 from appell.show.plot.drawing import Picture
-from appell.show.plot.look import COLORS, GREY, RED, label, legend_beside
+from appell.show.plot.style import COLORS, GREY, RED, label, legend_beside
 from appell.show.stage.shape import Shape
 from appell.simulation import Circle, Contact, simulate
 from appell.simulation.contact.contact import Contacts

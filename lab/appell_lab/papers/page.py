@@ -13,7 +13,7 @@ from rich.padding import Padding
 from rich.table import Table
 
 from appell.errors import ArgumentError
-from appell.show.plot.look import DPI, WIDE, new_figure, save, styled
+from appell.show.plot.style import DPI, WIDE, new_figure, save, styled
 from appell_lab.judges.figure_flaws import flaws
 from appell_lab.papers.shown import Listed, Remark, Shown, ShownFigure, ShownTable, Tally
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from appell.show.plot.look import INK, NOTE
+from appell.show.plot.style import INK, NOTE
 
 CROSSED = "×"  # at the end of a cell: it is there by symmetry
 

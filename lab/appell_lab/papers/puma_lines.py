@@ -8,7 +8,7 @@ import numpy as np
 
 from appell.dynamics import Dynamics
 from appell.motion import CartesianLine, zyz
-from appell.show.plot.look import BLUE, GREY, INK, RED, label
+from appell.show.plot.style import BLUE, GREY, INK, RED, label
 
 HAND = 0.12  # m, drawn along the last axis; no tool is printed
 

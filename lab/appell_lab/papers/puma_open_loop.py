@@ -16,7 +16,7 @@ import numpy as np
 
 from appell.dynamics import Dynamics
 from appell.motion import CartesianLine
-from appell.show.plot.look import INK, label, legend_beside
+from appell.show.plot.style import INK, label, legend_beside
 from appell.simulation.options import Solver
 from appell.simulation.run import simulate
 from appell_lab.papers.open_loop import METHODS, Replay, frame_motion, replay

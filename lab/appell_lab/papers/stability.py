@@ -21,7 +21,7 @@ from appell.describe.load import load_tree
 from appell.dynamics import Dynamics
 from appell.formulate.formulations import FORWARD_DYNAMICS, INVERSE_DYNAMICS, MASS_MATRIX, forward_method
 from appell.model.robot import Robot
-from appell.show.plot.look import BLUE, GREY, INK, RED, label, legend_below
+from appell.show.plot.style import BLUE, GREY, INK, RED, label, legend_below
 from appell_lab.counts.kernels import kernel
 from appell_lab.counts.measure import FORWARD, INERTIA
 from appell_lab.papers.page import Page

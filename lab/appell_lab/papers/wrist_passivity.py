@@ -16,7 +16,7 @@ from appell.compile.function import Function
 from appell.dynamics import Dynamics
 from appell.formulate.spherical import HALVES
 from appell.model.mechanism import Mechanism
-from appell.show.plot.look import label, legend_beside
+from appell.show.plot.style import label, legend_beside
 from appell_lab.judges.verification import paper_trajectory
 from appell_lab.papers.page import Page
 

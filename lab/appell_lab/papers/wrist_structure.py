@@ -9,7 +9,7 @@ from appell.dynamics import Dynamics
 from appell.formulate.spherical import position
 from appell.model.mechanism import Mechanism
 from appell.show.plot.drawing import Picture
-from appell.show.plot.look import COLORS
+from appell.show.plot.style import COLORS
 from appell.show.stage.shape import Shape
 
 REACH = 1.2  # of the arcs' radius, where the name of an axis stands

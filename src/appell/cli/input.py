@@ -126,14 +126,14 @@ def check_target(path: Path | None, force: bool, endings: Iterable[str] = (), ma
             raise ArgumentError(f"'{path}' cannot be written: {error.strerror or error}.") from None
     files.check_target(path, tuple(endings), overwrite=True)
     if endings == PICTURES:
-        from appell.show.plot.look import styled
+        from appell.show.plot.style import styled
 
         with styled():  # report before the work, and not after it, that matplotlib is missing
             pass
     elif endings == MOVIES:
-        from appell.show.film.film import check_film
+        from appell.show.movie.movie import check_movie
 
-        check_film(path, overwrite=True)  # or that ffmpeg or Pillow is missing
+        check_movie(path, overwrite=True)  # or that ffmpeg or Pillow is missing
     if not force and files.exists(path) and not _user_agrees(path):
         files.check_target(path)  # raises: it exists
 

@@ -50,7 +50,7 @@ def workspace(
     force: options.Force = False,
 ) -> None:
     """Draw reach and condition number of a parallel robot over two coordinates."""
-    from appell.show.plot.look import save
+    from appell.show.plot.style import save
 
     system = read_system(robot, physical=physical)
     path = output or Path(f"{system.name}-workspace.png")

@@ -12,7 +12,7 @@ import numpy as np
 
 from appell.files import check_target, write_text
 from appell.show.page.document import document, html_table
-from appell.show.plot.look import BLUE, DPI, GREY, RED, WIDE, label, new_figure, styled
+from appell.show.plot.style import BLUE, DPI, GREY, RED, WIDE, label, new_figure, styled
 
 if TYPE_CHECKING:
     from appell.identify.verdict import Assessment, Judgement

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from appell.show.plot.look import COLORS, DASHES, darker, label, legend_beside, new_figure, series, styled
+from appell.show.plot.style import COLORS, DASHES, darker, label, legend_beside, new_figure, series, styled
 from appell_lab.judges.figure_flaws import flaws
 
 

@@ -7,7 +7,7 @@ import pytest
 
 pytest.importorskip("matplotlib")
 
-from appell.show.plot.look import new_figure
+from appell.show.plot.style import new_figure
 from appell_lab.judges.figure_flaws import covered
 
 

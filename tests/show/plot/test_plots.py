@@ -10,7 +10,7 @@ import pytest
 import appell as ap
 from appell.motion import Event
 from appell.motion.titles import titles
-from appell.show.plot.look import COLORS
+from appell.show.plot.style import COLORS
 from free_bodies import free_body
 
 G = 9.81

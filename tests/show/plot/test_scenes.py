@@ -8,7 +8,7 @@ import pytest
 import appell as ap
 from appell.describe.zoo.mechanisms import MECHANISMS
 from appell.show.plot.drawing import Picture
-from appell.show.plot.look import new_figure
+from appell.show.plot.style import new_figure
 from appell.show.scene.camera import grid_step, parallel_camera, upwards
 from appell.show.stage.shape import Shape
 from appell.show.stage.walls import extent, wall_lines

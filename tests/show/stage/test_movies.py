@@ -144,7 +144,7 @@ def test_a_movie_needs_no_matplotlib(swing, tmp_path, monkeypatch):
 
 def test_a_movie_that_fails_leaves_what_was_there(swing, tmp_path, monkeypatch):
     (tmp_path / "a.gif").write_text("kept")
-    monkeypatch.setattr("appell.show.film.film.write_gif", lambda *_: (_ for _ in ()).throw(OSError("disk full")))
+    monkeypatch.setattr("appell.show.movie.movie.write_gif", lambda *_: (_ for _ in ()).throw(OSError("disk full")))
     with pytest.raises(ap.ArgumentError, match="disk full"):
         swing.movie(tmp_path / "a.gif", size=SIZE, overwrite=True)
     assert (tmp_path / "a.gif").read_text() == "kept"

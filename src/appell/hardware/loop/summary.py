@@ -10,7 +10,7 @@ import numpy as np
 from appell.errors import ArgumentError
 from appell.hardware.loop.supervisor import Fault, State, sentences
 from appell.motion.record import Record
-from appell.show.plot.look import darker, label, legend_beside, series
+from appell.show.plot.style import darker, label, legend_beside, series
 
 
 @dataclass(frozen=True)

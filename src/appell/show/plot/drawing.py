@@ -16,7 +16,7 @@ import numpy as np
 from appell.dynamics import Dynamics
 from appell.errors import ArgumentError
 from appell.model.system import System
-from appell.show.plot.look import COLORS, GREY, INK, SMALL, check_picture, label, new_figure, save, styled
+from appell.show.plot.style import COLORS, GREY, INK, SMALL, check_picture, label, new_figure, save, styled
 from appell.show.scene.camera import grid_step, parallel_camera
 from appell.show.stage.shape import PlacedShape, Shape, checked_configuration, dynamics_of
 from appell.show.stage.walls import extent, floor_lines, wall_lines

@@ -32,7 +32,8 @@ from appell.kinematics.mechanisms import Workspace
 from appell.motion.record import Record
 from appell.motion.records import Records
 from appell.motion.titles import parse, titles
-from appell.show.plot.look import (
+from appell.show.plot.sampling import Samples, envelope, finely
+from appell.show.plot.style import (
     COLORS,
     GREY,
     INK,
@@ -48,7 +49,6 @@ from appell.show.plot.look import (
     prefixed,
     styled,
 )
-from appell.show.plot.sampling import Samples, envelope, finely
 
 USUAL = ("q", "v", "a", "tau", "energy")
 WORDS = {"q": "position q", "v": "velocity v", "a": "acceleration a", "tau": "force tau", "energy": "energy change"}

@@ -21,7 +21,7 @@ from appell.model.constraint import AXES, Closure, Distance, Prescribed, Rolling
 from appell.model.frame import Frame
 from appell.model.robot import Robot
 from appell.model.system import System
-from appell.show.plot.look import COLORS
+from appell.show.plot.style import COLORS
 from appell.show.scene import solids
 from appell.show.scene.poses import poses, turned_to
 from appell.show.scene.scene import (

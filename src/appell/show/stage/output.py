@@ -84,13 +84,13 @@ def write_movie(
     overwrite: bool,
 ) -> FilePath:
     """See `Record.movie`."""
-    from appell.show.film.film import FILMS, check_film, write_film
+    from appell.show.movie.movie import FILMS, check_movie, write_movie
 
-    target = check_film(path, size, FILMS, overwrite)
+    target = check_movie(path, size, FILMS, overwrite)
     layers = (*SHOWN, "inertia") if inertia else SHOWN
     scene = record_scene(record, robot=robot, walls=walls, layers=layers)
     options: dict[str, Any] = {"size": size, "slower": slower, "layers": layers, "progress": progress}
-    return write_film(replace(scene, view=view), target, overwrite=overwrite, **options)
+    return write_movie(replace(scene, view=view), target, overwrite=overwrite, **options)
 
 
 NOTICED = 1.0  # s from which on compiling is worth a line

@@ -29,7 +29,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from appell.show.film.triangles import Triangles
+from appell.show.movie.triangles import Triangles
 from appell.show.scene.camera import PerspectiveCamera
 
 BITS = 31  # of a nearness, and of the number of a triangle

@@ -51,7 +51,7 @@ def test_a_point_and_nothing_at_all_can_be_looked_at():
 
 def test_what_reaches_behind_the_eye_is_cut():
     """A floor below the camera and far behind it is seen in just the pixels whose rays meet it."""
-    from appell.show.film.canvas import fragments
+    from appell.show.movie.canvas import fragments
 
     floor = np.array(
         [

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 import appell as ap
 from appell.cli.main import app
-from appell.show.plot import look
+from appell.show.plot import style
 
 T = np.linspace(0.0, 1.0, 11)
 RECORD = ap.Record.of(T, {"q": np.sin(T)[:, None]}, ("hinge",))
@@ -62,7 +62,7 @@ def test_without_matplotlib_the_error_says_what_to_install(monkeypatch):
     ],
 )
 def test_a_size_has_its_prefix(size, unit, scale):
-    found, factor = look.prefixed(size, "J")
+    found, factor = style.prefixed(size, "J")
     assert (found, factor) == (unit, pytest.approx(scale))
 
 
@@ -70,7 +70,7 @@ def test_colours_are_told_apart_by_the_colour_blind():
     """Distances in the plane that is left of CIELAB without red and green (Machado's matrices, severity 1)."""
     deuteranopia = np.array([[0.367, 0.861, -0.228], [0.280, 0.673, 0.047], [-0.012, 0.043, 0.969]])
     protanopia = np.array([[0.152, 1.053, -0.205], [0.115, 0.786, 0.099], [-0.004, -0.048, 1.052]])
-    rgb = np.array([[int(color[k : k + 2], 16) / 255 for k in (1, 3, 5)] for color in look.COLORS])
+    rgb = np.array([[int(color[k : k + 2], 16) / 255 for k in (1, 3, 5)] for color in style.COLORS])
     linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
     for seen in (linear, linear @ deuteranopia.T, linear @ protanopia.T):
         lab = _lab(np.clip(seen, 0.0, 1.0))

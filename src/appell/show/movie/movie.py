@@ -10,9 +10,9 @@ import numpy as np
 from appell.errors import ArgumentError, check_number, needed_package, unknown_name
 from appell.files import check_target, replacing
 from appell.progress import counted
-from appell.show.film.captions import Captions
-from appell.show.film.renderer import Renderer
-from appell.show.film.video import ffmpeg, frame_times, slowdown, write_gif, write_mp4
+from appell.show.movie.captions import Captions
+from appell.show.movie.renderer import Renderer
+from appell.show.movie.video import ffmpeg, frame_times, slowdown, write_gif, write_mp4
 from appell.show.scene.scene import LAYERS, SHOWN, Scene, marks_of
 
 FILMS, ENDINGS = (".gif", ".mp4"), (".gif", ".mp4", ".png")
@@ -35,7 +35,7 @@ def image(
     return _Shots(scene, size, layers, slower).at(scene.span[0] if t is None else _time(t))
 
 
-def write_film(
+def write_movie(
     scene: Scene,
     path: str | Path,
     *,
@@ -48,13 +48,13 @@ def write_film(
 ) -> Path:
     """The whole time of a scene as GIF, or as MP4 where ffmpeg is installed, or its picture `at` one time as PNG.
 
-        write_film(scene, "swing.mp4", size=(1280, 720))
-        write_film(scene, "swing.png", at=0.3)
+        write_movie(scene, "swing.mp4", size=(1280, 720))
+        write_movie(scene, "swing.png", at=0.3)
 
     `slower` than life by a factor; if None, so that the film lasts 2 to 20 s. A PNG is of the first time unless `at`
     says otherwise. A file that exists already is replaced only with `overwrite=True`.
     """
-    target = check_film(path, size, overwrite=overwrite)
+    target = check_movie(path, size, overwrite=overwrite)
     check_layers(layers)
     kind = target.suffix.lower()
     if at is not None and kind != ".png":
@@ -80,7 +80,7 @@ def write_film(
     return target
 
 
-def check_film(
+def check_movie(
     path: str | Path, size: tuple[int, int] = SIZE, endings: Sequence[str] = ENDINGS, overwrite: bool = False
 ) -> Path:
     """Check the target of a film before the work, and the programs that write it; see `files.check_target`."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from appell.show.film import canvas as spans
+from appell.show.movie import canvas as spans
 
 WIDTH, HEIGHT = 60, 40
 

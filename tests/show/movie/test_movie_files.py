@@ -12,16 +12,16 @@ import pytest
 from PIL import Image
 
 import appell as ap
-from appell.show.film.film import image, write_film
+from appell.show.movie.movie import image, write_movie
 from appell.show.scene.scene import ScenePart
 from appell.show.scene.solids import sphere
-from film_scenes import RED, SIZE, at, impact, moving
+from movie_scenes import RED, SIZE, at, impact, moving
 
 BALL = moving(ScenePart(sphere(0.2), 0, color=RED), [0, 0.4], [at(0, 0, 0), at(1, 0, 0.5)], [impact(0.2)])
 
 
 def test_a_gif_has_every_frame_and_its_colours(tmp_path):
-    path = write_film(BALL, tmp_path / "a.gif", size=SIZE, slower=1.0)
+    path = write_movie(BALL, tmp_path / "a.gif", size=SIZE, slower=1.0)
     with Image.open(path) as film:
         assert film.n_frames == 11  # 0, 0.04, ... 0.4
         assert film.info["loop"] == 0
@@ -38,7 +38,7 @@ def test_a_gif_has_every_frame_and_its_colours(tmp_path):
 
 def test_frames_that_are_alike_are_frames_all_the_same(tmp_path):
     still = moving(ScenePart(sphere(0.2), 0, color=RED), [0, 1e-4], [at(0, 0, 0), at(0, 0, 0)])
-    with Image.open(write_film(still, tmp_path / "a.gif", size=SIZE, slower=2000.0)) as film:
+    with Image.open(write_movie(still, tmp_path / "a.gif", size=SIZE, slower=2000.0)) as film:
         assert film.n_frames == 6
         assert sum(_duration(film, k) for k in range(6)) == 240
 
@@ -50,7 +50,7 @@ def _duration(film, k):
 
 def test_an_mp4_has_every_frame_and_its_colours(tmp_path, program):
     ffmpeg, ffprobe = program("ffmpeg"), program("ffprobe")
-    path = write_film(BALL, tmp_path / "a.mp4", size=SIZE, slower=1.0)
+    path = write_movie(BALL, tmp_path / "a.mp4", size=SIZE, slower=1.0)
     asked = [ffprobe, "-v", "error", "-show_streams", "-count_frames", "-of", "json", str(path)]
     (stream,) = json.loads(subprocess.run(asked, capture_output=True, check=True).stdout)["streams"]
     assert (stream["width"], stream["height"]) == SIZE
@@ -70,16 +70,16 @@ def test_an_mp4_has_every_frame_and_its_colours(tmp_path, program):
 
 def test_a_png_is_the_picture_of_its_time(tmp_path):
     for t, expected in ((None, 0.0), (0.22, 0.22)):
-        path = write_film(BALL, tmp_path / "a.png", size=SIZE, at=t, overwrite=True)
+        path = write_movie(BALL, tmp_path / "a.png", size=SIZE, at=t, overwrite=True)
         np.testing.assert_array_equal(np.asarray(Image.open(path)), image(BALL, expected, SIZE))
     with pytest.raises(ap.ArgumentError, match=r"shows all times(.|\n)*\.png"):
-        write_film(BALL, tmp_path / "a.gif", at=0.2)
+        write_movie(BALL, tmp_path / "a.gif", at=0.2)
 
 
 def test_without_ffmpeg_a_gif_is_proposed(tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(ap.ArgumentError, match=r"no ffmpeg(.|\n)*\.gif"):
-        write_film(BALL, tmp_path / "a.mp4", size=SIZE)
+        write_movie(BALL, tmp_path / "a.mp4", size=SIZE)
 
 
 @pytest.mark.parametrize("reads", ["", "cat > /dev/null; "])
@@ -90,7 +90,7 @@ def test_what_ffmpeg_complains_of_is_told(tmp_path, monkeypatch, reads):
     monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
     (tmp_path / "a.mp4").write_text("kept")
     with pytest.raises(ap.ArgumentError, match="could not write the film: Unknown encoder"):
-        write_film(BALL, tmp_path / "a.mp4", size=SIZE, overwrite=True)
+        write_movie(BALL, tmp_path / "a.mp4", size=SIZE, overwrite=True)
     assert (tmp_path / "a.mp4").read_text() == "kept"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.mp4", "ffmpeg"]
 
@@ -101,9 +101,9 @@ def test_a_film_that_is_broken_off_leaves_no_process_and_no_file(tmp_path, monke
     def stop(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("appell.show.film.renderer.Renderer.at", stop)
+    monkeypatch.setattr("appell.show.movie.renderer.Renderer.at", stop)
     with pytest.raises(KeyboardInterrupt):
-        write_film(BALL, tmp_path / "a.mp4", size=SIZE)
+        write_movie(BALL, tmp_path / "a.mp4", size=SIZE)
     assert not list(tmp_path.iterdir())
 
 
@@ -112,18 +112,18 @@ def test_what_cannot_be_drawn_is_refused_by_name(tmp_path, monkeypatch):
         with pytest.raises(ap.ArgumentError, match=r"(size|width|height) is"):
             image(BALL, 0.0, size)
     with pytest.raises(ap.ArgumentError, match=r"\(321, 240\)(.|\n)*even"):
-        write_film(BALL, tmp_path / "a.mp4", size=(321, 240))
+        write_movie(BALL, tmp_path / "a.mp4", size=(321, 240))
     with pytest.raises(ap.ArgumentError, match=r"no layer 'link'\. Did you mean 'links'"):
         image(BALL, 0.0, SIZE, layers=("link",))
     with pytest.raises(ap.ArgumentError, match="the time is nan"):
         image(BALL, float("nan"), SIZE)
     with pytest.raises(ap.ArgumentError, match=r"\.gif, \.mp4, \.png"):
-        write_film(BALL, tmp_path / "a.avi")
+        write_movie(BALL, tmp_path / "a.avi")
     with pytest.raises(ap.ArgumentError, match="does not exist"):
-        write_film(BALL, tmp_path / "no" / "a.gif")
+        write_movie(BALL, tmp_path / "no" / "a.gif")
     (tmp_path / "b.gif").mkdir()
     with pytest.raises(ap.ArgumentError, match="is a folder"):
-        write_film(BALL, tmp_path / "b.gif")
+        write_movie(BALL, tmp_path / "b.gif")
     monkeypatch.setitem(sys.modules, "PIL.Image", None)
     with pytest.raises(ap.ArgumentError, match=r"a film needs the package PIL(.|\n)*pip install 'appell\[plots\]'"):
-        write_film(BALL, tmp_path / "a.gif")
+        write_movie(BALL, tmp_path / "a.gif")

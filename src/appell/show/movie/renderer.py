@@ -18,8 +18,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.ndimage import gaussian_filter
 
-from appell.show.film.canvas import FREE, Canvas, Light, fragments, sorted_samples
-from appell.show.film.triangles import SceneTriangles, Triangles, joined
+from appell.show.movie.canvas import FREE, Canvas, Light, fragments, sorted_samples
+from appell.show.movie.triangles import SceneTriangles, Triangles, joined
 from appell.show.scene.camera import PerspectiveCamera, grid_step, level_axes, perspective_camera, view_axes
 from appell.show.scene.scene import SHOWN, Scene
 

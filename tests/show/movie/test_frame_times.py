@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import appell as ap
-from appell.show.film.video import frame_times, slowdown
+from appell.show.movie.video import frame_times, slowdown
 
 
 @pytest.mark.parametrize(

@@ -7,11 +7,11 @@ import sys
 import numpy as np
 import pytest
 
-from appell.show.film import captions
-from appell.show.film.film import image
+from appell.show.movie import captions
+from appell.show.movie.movie import image
 from appell.show.scene.scene import Actor, Scene, ScenePart, numbered
 from appell.show.scene.solids import box
-from film_scenes import BLUE, SIZE, at, impact, moving
+from movie_scenes import BLUE, SIZE, at, impact, moving
 
 BLOCK = ScenePart(box(0.5, 0.5, 0.5), 0, color=BLUE)
 FRAMES = [at(0, 0, 0), at(0, 0, 0.01)]

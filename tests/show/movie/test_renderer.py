@@ -9,12 +9,12 @@ import pytest
 from scipy.ndimage import binary_dilation
 from scipy.spatial import ConvexHull
 
-from appell.show.film.canvas import FREE, Light
-from appell.show.film.renderer import Renderer
+from appell.show.movie.canvas import FREE, Light
+from appell.show.movie.renderer import Renderer
 from appell.show.scene.camera import view_axes
 from appell.show.scene.scene import SHOWN, Scene, ScenePart, Strut
 from appell.show.scene.solids import box, sphere
-from film_scenes import BLUE, GREEN, RED, SIZE, at, ball, block, impact, moving, picture, sheet, standing
+from movie_scenes import BLUE, GREEN, RED, SIZE, at, ball, block, impact, moving, picture, sheet, standing
 
 VIEWS = [(-90, 0), (-55, 20), (200, -35), (30, 85)]
 
