@@ -17,21 +17,21 @@ def terminal(**options) -> Console:
 
 
 def test_only_work_that_lasts_shows_a_bar_and_only_on_a_terminal():
-    def shown(patience, is_terminal, enabled=None, **environ):
+    def shown(delay, is_terminal, enabled=None, **environ):
         console = Console(file=StringIO(), force_terminal=is_terminal, width=80, _environ=environ)
-        with Bar("simulate", 2.0, "s", enabled=enabled, patience=patience, console=console) as bar:
+        with Bar("simulate", 2.0, "s", enabled=enabled, delay=delay, console=console) as bar:
             bar(1.0)
         return "simulate" in console.file.getvalue()
 
-    assert shown(patience=0.0, is_terminal=True)
-    assert not shown(patience=60.0, is_terminal=True)
-    assert not shown(patience=0.0, is_terminal=False)
-    assert not shown(patience=0.0, is_terminal=True, enabled=False)
-    assert not shown(patience=0.0, is_terminal=True, TERM="dumb")
+    assert shown(delay=0.0, is_terminal=True)
+    assert not shown(delay=60.0, is_terminal=True)
+    assert not shown(delay=0.0, is_terminal=False)
+    assert not shown(delay=0.0, is_terminal=True, enabled=False)
+    assert not shown(delay=0.0, is_terminal=True, TERM="dumb")
 
 
 def test_a_run_with_a_bar_is_the_same_run(monkeypatch):
-    monkeypatch.setattr(bars, "PATIENCE", 0.0)
+    monkeypatch.setattr(bars, "DELAY_S", 0.0)
     dyn = ap.Dynamics(ap.load("pendulum"))
     plain, watched = (ap.simulate(dyn, until=0.5, progress=progress) for progress in (False, True))
     assert (plain.q == watched.q).all()
@@ -39,7 +39,7 @@ def test_a_run_with_a_bar_is_the_same_run(monkeypatch):
 
 def test_it_shows_what_is_done_of_how_much_and_the_rate(monkeypatch):
     console, clock = terminal(), iter(range(1000))
-    with Bar("sweep [of arms]", 4000, "jobs", start=0.0, patience=0.0, console=console) as bar:
+    with Bar("sweep [of arms]", 4000, "jobs", start=0.0, delay=0.0, console=console) as bar:
         monkeypatch.setattr(bar.progress, "get_time", lambda: float(next(clock)))
         for done in (1000, 2000, 3000):
             bar(done)
@@ -68,22 +68,22 @@ def test_a_rate_is_so_many_a_second_or_seconds_each(speed, unit, text):
 
 def test_the_bar_of_inner_work_hides_the_outer_one_while_it_lasts():
     console = terminal()
-    with Bar("outer", 2.0, "turns", patience=0.0, console=console) as outer:
-        with Bar("inner", patience=0.0, console=console) as inner:
+    with Bar("outer", 2.0, "turns", delay=0.0, console=console) as outer:
+        with Bar("inner", delay=0.0, console=console) as inner:
             assert inner.progress.live.is_started
             assert not outer.progress.live.is_started
         assert outer.progress.live.is_started
         with paused():
             assert not outer.progress.live.is_started
         assert outer.progress.live.is_started
-    assert bars._up == []
+    assert bars._active == []
 
 
 def test_an_error_takes_all_bars_down():
     console = terminal()
-    with pytest.raises(ZeroDivisionError), Bar("a", patience=0.0, console=console), Bar("b", patience=0.0):
+    with pytest.raises(ZeroDivisionError), Bar("a", delay=0.0, console=console), Bar("b", delay=0.0):
         raise ZeroDivisionError
-    assert bars._up == []
+    assert bars._active == []
 
 
 def test_counted_items_are_the_items():

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from appell.version import VERSION
 
-if TYPE_CHECKING:  # for type checkers and editors, the names of `_NAMES` and `_MODULES`
+if TYPE_CHECKING:  # the names of `_NAMES` and `_MODULES`, for type checkers and editors
     from appell import control as control
     from appell import hardware as hardware
     from appell import identify as identify
@@ -171,7 +171,8 @@ _MODULES = {  # public name of a module -> the module
 }
 _DEFINED_IN = {name: module for module, names in _NAMES.items() for name in names.split()}
 
-# The child of a process that forks while another thread imports waits for that import for ever, so a fork waits first.
+# If a process forks while another thread is importing, the child waits for that import forever. So a fork waits until
+# no import is under way.
 _IMPORTING = threading.RLock()
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(
@@ -189,7 +190,7 @@ def __getattr__(name: str) -> Any:
     with _IMPORTING:
         module = import_module(_MODULES.get(name) or _DEFINED_IN[name])
     value = module if name in _MODULES else getattr(module, name)
-    globals()[name] = value  # from now on found without this function
+    globals()[name] = value  # later accesses do not call this function
     return value
 
 

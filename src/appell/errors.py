@@ -1,14 +1,14 @@
-"""Every error appell raises on purpose, and the layout of its message.
+"""The error classes of appell, and the layout of their messages.
 
-A message says what is wrong with the names in it, then what was expected, where the culprit was read, and what to do:
+A message states what is wrong, with the names involved, then what was expected, where it was read, and what to do:
 
     ModelError: joint 'elbow' of robot 'puma560' has axis (0, 0, 0), which has no direction.
       expected  a non-zero 3-vector, for example (0, 0, 1)
       read from robots/puma560.urdf, line 41
 
-What is wrong with a description is said all at once, one flaw below the other in the order of its lines:
+A description with several errors is rejected with one message that lists them in the order of their lines:
 
-    DescriptionError: robots/puma560.urdf has 2 flaws.
+    DescriptionError: robots/puma560.urdf has 2 errors.
       line 41  joint 'elbow' has axis (0, 0, 0), which has no direction; expected a non-zero 3-vector
       line 67  link 'hand' has no <mass>
 """
@@ -22,16 +22,16 @@ from importlib import import_module
 from numbers import Real
 from typing import Any
 
-SHOWN = 20  # names or flaws that a message lists at most
-LONGEST = 100  # characters of a name that it quotes
-COMPARED = 100  # names, those nearest in length, among which it looks for one that is like a wrong one
+MAX_LISTED = 20  # names or flaws listed in one message
+MAX_NAME_LENGTH = 100  # characters of a name quoted in a message
+MAX_COMPARED = 100  # names, nearest in length first, that are compared with an unknown name
 
 
 class Hint(str):
-    """A hint that carries the parameters it names as data: `Hint("load with {physical}", physical=False)`.
+    """A hint with its parameters as data: `Hint("Pass {physical} to load it.", physical=False)`.
 
-    As a string it has them as Python's keywords; the command line spells them as flags. The value `...` stands for
-    the name of a parameter alone.
+    The string itself spells parameters as Python keywords (`physical=False`); the command line spells them as options
+    (`--no-physical`). The value `...` stands for the name of a parameter without a value.
     """
 
     template: str
@@ -55,10 +55,18 @@ def _spelled(template: str, parameters: dict[str, Any], spell: Callable[[str, An
 
 
 class AppellError(Exception):
-    """The root of all errors that appell raises on purpose."""
+    """Base class of all errors that appell raises.
 
-    parts: tuple[AppellError, ...] = ()  # the flaws, if it tells of several
-    culprit: tuple[str, str] = ("", "")  # the part of a robot that is to blame: its kind and name
+    Parameters
+    ----------
+    problem : sentence that states what is wrong, with names and values
+    expected : what would have been valid
+    source : where the value was read, such as "robots/puma560.urdf, line 41"
+    hint : what to do, as an imperative; several hints are printed one per line
+    """
+
+    parts: tuple[AppellError, ...] = ()  # the individual errors, if this one lists several
+    culprit: tuple[str, str] = ("", "")  # kind and name of the part of a robot that caused the error
 
     def __init__(self, problem: str, *, expected: str = "", source: str = "", hint: str | Sequence[str] = ""):
         self.hints = tuple(filter(None, (hint,) if isinstance(hint, str) else hint))
@@ -66,7 +74,7 @@ class AppellError(Exception):
         super().__init__(self.message())
 
     def message(self, spell: Callable[[str, Any], str] = Hint.in_python) -> str:
-        """Return the whole message; `spell` writes a parameter (name, value) that a hint names."""
+        """Return the complete message; `spell(name, value)` formats the parameters named in hints."""
         lines = [self.problem]
         if self.expected:
             lines.append(f"  expected  {self.expected}")
@@ -83,7 +91,7 @@ class DescriptionError(AppellError, ValueError):
 
 
 class ModelError(AppellError, ValueError):
-    """A robot that cannot exist, or a question about a part it does not have."""
+    """A robot that cannot exist, or a name that the robot does not have."""
 
 
 class ArgumentError(AppellError, ValueError):
@@ -95,69 +103,102 @@ class TraceError(AppellError, TypeError):
 
 
 class CompileError(AppellError, RuntimeError):
-    """A tape that breaks its own rules, or that the machine cannot run."""
+    """A tape that is not valid, or that this machine cannot run."""
 
 
 class SimulationError(AppellError, RuntimeError):
-    """A run that could not be carried to its end."""
+    """A simulation that could not be completed."""
 
 
 class SweepError(AppellError, RuntimeError):
-    """Many jobs that could not be carried on; what they had stored stays."""
+    """A sweep that could not continue; results stored so far are kept."""
 
 
 class CacheWarning(UserWarning):
-    """The disk cache could not be used; results are right, only slower to come by."""
+    """The disk cache could not be used; results are correct, but take longer to compute."""
 
 
 class ModelWarning(UserWarning):
-    """A description that was read, with something in it that no real robot has."""
+    """A description that was read although it contains something that no real robot has."""
 
 
 class StepWarning(UserWarning):
-    """A step that is too long for what it has to follow."""
+    """An integration step that is too long for the motion it has to resolve."""
 
 
 def gathered(
     flaws: Sequence[AppellError], owner: str, kind: type[AppellError] = DescriptionError, at_least: bool = False
 ) -> AppellError:
-    """One error for all flaws of an owner: the flaw itself if it is the only one, else all of them in a list."""
+    """Combine the errors of one description into one error.
+
+    Parameters
+    ----------
+    flaws : the errors; a single one is returned unchanged
+    owner : name of the file or robot, for the first line of the message
+    kind : class of the combined error
+    at_least : whether reading stopped early, so that there may be more errors
+    """
     if len(flaws) == 1:
         return flaws[0]
     flaws = sorted(flaws, key=lambda flaw: _line(flaw.source))
-    lines = [f"{owner} has {'at least ' if at_least else ''}{len(flaws)} flaws."]
-    labels = [f"line {_line(flaw.source)}" if _line(flaw.source) else "file" for flaw in flaws[:SHOWN]]
+    lines = [f"{owner} has {'at least ' if at_least else ''}{len(flaws)} errors."]
+    labels = [f"line {_line(flaw.source)}" if _line(flaw.source) else "file" for flaw in flaws[:MAX_LISTED]]
     width = max(map(len, labels))
     for label, flaw in zip(labels, flaws, strict=False):
-        wanted = f"; expected {flaw.expected}" if flaw.expected else ""
-        lines.append(f"  {label.ljust(width)}  {flaw.problem.rstrip('.')}{wanted}".replace("\n", " "))
-    if len(flaws) > SHOWN:
-        lines.append(f"  and {len(flaws) - SHOWN} more")
+        expected = f"; expected {flaw.expected}" if flaw.expected else ""
+        lines.append(f"  {label.ljust(width)}  {flaw.problem.rstrip('.')}{expected}".replace("\n", " "))
+    if len(flaws) > MAX_LISTED:
+        lines.append(f"  and {len(flaws) - MAX_LISTED} more")
     hints = dict.fromkeys(flaw.hint for flaw in flaws if flaw.hint)
-    found = kind("\n".join(lines), hint=list(hints)[:3])
-    found.parts = tuple(flaws)
-    return found
+    combined = kind("\n".join(lines), hint=list(hints)[:3])
+    combined.parts = tuple(flaws)
+    return combined
 
 
 def _line(source: str) -> int:
-    """The line that a source ends with; 0 if it names none."""
+    """Return the line number at the end of a source such as "arm.urdf, line 41"; 0 if there is none."""
     number = source.rpartition(", line ")[2]
     return int(number) if number.isdecimal() and number != source else 0
 
 
 def unknown_name(kind: str, name: str, known: Iterable[str], owner: str) -> str:
-    """The sentence for a name that is not there, with the nearest one that is."""
+    """Return the sentence for an unknown name, which suggests the most similar known name and lists all.
+
+    Parameters
+    ----------
+    kind : kind of thing that is named, such as "frame"
+    name : the unknown name
+    known : the names that exist
+    owner : what the names belong to, such as "robot 'panda'"
+
+    Examples
+    --------
+    >>> print(unknown_name("frame", "hnad", ["base", "flange", "hand"], "robot 'panda'"))
+    robot 'panda' has no frame 'hnad'. Did you mean 'hand'? It has: base, flange, hand.
+    """
     names = list(known)
-    likely = sorted(names, key=lambda other: abs(len(other) - len(name)))[:COMPARED]
-    close = get_close_matches(name[:LONGEST], likely, n=1)
+    likely = sorted(names, key=lambda other: abs(len(other) - len(name)))[:MAX_COMPARED]
+    close = get_close_matches(name[:MAX_NAME_LENGTH], likely, n=1)
     guess = f" Did you mean '{close[0]}'?" if close else ""
-    listed = ", ".join(names[:SHOWN]) + (f" and {len(names) - SHOWN} more" if len(names) > SHOWN else "")
-    quoted = name if len(name) <= LONGEST else f"{name[: LONGEST - 3]}..."
+    listed = ", ".join(names[:MAX_LISTED]) + (f" and {len(names) - MAX_LISTED} more" if len(names) > MAX_LISTED else "")
+    quoted = name if len(name) <= MAX_NAME_LENGTH else f"{name[: MAX_NAME_LENGTH - 3]}..."
     return f"{owner} has no {kind} '{quoted}'.{guess} It has: {listed or 'none'}."
 
 
 def needed_package(module: str, what: str, install: str) -> Any:
-    """A package that is not always there, or an error that says what needs it and how to get it."""
+    """Import and return an optional package.
+
+    Parameters
+    ----------
+    module : name of the module
+    what : what needs the package, for the message
+    install : argument of `pip install` that provides the package
+
+    Raises
+    ------
+    ArgumentError
+        If the package is not installed.
+    """
     try:
         return import_module(module)
     except ImportError as error:
@@ -170,7 +211,15 @@ def needed_package(module: str, what: str, install: str) -> Any:
 def check_number(
     what: str, value: object, *, least: float = -math.inf, most: float = math.inf, above: bool = False
 ) -> None:
-    """Raise unless `value` is a finite number from `least` (or above it) to `most`; NaN and infinity never are."""
+    """Raise ArgumentError unless `value` is a finite number in the given range.
+
+    Parameters
+    ----------
+    what : name of the value, for the message
+    value : the value to check; NaN, infinities and bools are rejected
+    least, most : bounds, both included
+    above : whether the lower bound is excluded
+    """
     good = isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value)
     if good and (value > least if above else value >= least) and value <= most:  # type: ignore[operator]
         return
@@ -180,7 +229,7 @@ def check_number(
 
 
 def rows_text(rows: Iterable[int]) -> str:
-    """Row numbers as the ranges they make, a few of them."""
+    """Return row numbers as text, as up to four ranges: "rows 3-7, 12 and 2 more ranges"."""
     ranges: list[list[int]] = []
     for row in sorted({int(row) for row in rows}):
         if ranges and row == ranges[-1][1] + 1:

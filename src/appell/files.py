@@ -1,11 +1,11 @@
-"""The rule for writing files: check the target before the work, write the whole file, and do not overwrite unasked.
+"""The rule for writing files: check the target before computing, write complete files, do not overwrite by default.
 
-    target = check_target("swing.csv", (".csv", ".npz"), overwrite)     # raises before hours of work are lost
+    target = check_target("swing.csv", (".csv", ".npz"), overwrite)     # raises before results are computed
     with replacing(target, "the record") as part:                       # a temporary file in the same folder
         part.write_text(text)                                           # it becomes `target` when the block ends
 
 Everything that writes a file for a user goes through this module: records, plots, films, pages, logs, robot files,
-reports and exports. The command line asks the same functions and passes `--force` as `overwrite`.
+reports and exports. The command line calls the same functions and passes `--force` as `overwrite`.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ def check_target(
         Accepted endings in lower case with their dot, such as ``(".csv", ".npz")``; upper case is accepted too.
         Empty: any ending.
     overwrite
-        Accept a file that exists already.
+        Accept a file that already exists.
     folder
-        The target is a folder itself, such as a Zarr store.
+        Accept a folder as the target, such as a Zarr store.
 
     Raises
     ------
     ArgumentError
-        If the ending is unknown, the folder does not exist, the target is a folder, or it exists already.
+        If the ending is unknown, the folder does not exist, the target is a folder, or the target already exists.
     """
     if not isinstance(path, (str, Path)):
         raise ArgumentError(f"a file cannot be written to {path!r}.", expected="the name of a file")
@@ -59,13 +59,14 @@ def check_target(
         raise ArgumentError(f"'{target}' cannot be written: it is a folder.", expected="the name of a file")
     if is_taken and not overwrite:
         raise ArgumentError(
-            f"{target} already exists.", hint=Hint("another name, or {overwrite} to replace it", overwrite=True)
+            f"{target} already exists.",
+            hint=Hint("use another name, or pass {overwrite} to replace it", overwrite=True),
         )
     return target
 
 
 def exists(path: Path) -> bool:
-    """Whether the path exists; unlike `Path.exists`, raise OSError for a name that no file can have."""
+    """Return whether the path exists; unlike `Path.exists`, raise OSError if no file can have this name."""
     try:
         path.stat()
     except FileNotFoundError:
@@ -94,6 +95,6 @@ def replacing(path: Path, what: str = "the file") -> Iterator[Path]:
 
 
 def write_text(path: Path, text: str, what: str = "the file") -> None:
-    """Write a text in UTF-8, with the line ends it has, as a whole file."""
+    """Write a text file in UTF-8 without translating line ends; the file appears only when it is complete."""
     with replacing(path, what) as part:
         part.write_text(text, encoding="utf-8", newline="\n")

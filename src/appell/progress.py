@@ -1,9 +1,9 @@
-"""A bar for work that lasts: how far it is, how fast it goes, how long it will take.
+"""Progress bars for long computations: what is done, at which rate, and the time left.
 
     with Bar("simulate", until, "s") as bar: bar(t)
 
-It is drawn on stderr, on terminals alone, after a second of patience, and leaves nothing behind. One bar is seen at a
-time: that of work inside work hides the outer one while it lasts. Whoever prints meanwhile does so inside `paused()`.
+A bar is drawn on stderr if that is a terminal, one second after the start, and is erased at the end. One bar is visible
+at a time: an inner bar hides the outer one. Code that prints in the meantime does so inside `paused()`.
 """
 
 from __future__ import annotations
@@ -29,17 +29,25 @@ from rich.progress import (
 from rich.text import Text
 
 Item = TypeVar("Item")
-PATIENCE = 1.0  # s of wall clock before anything is drawn
-WIDEST = 40  # columns of the bar itself
-MEMORY = 60.0  # s over which a rate is taken
-_up: list[Bar] = []  # outer bars first; the last one is seen
+DELAY_S = 1.0  # wall-clock time before a bar is drawn
+MAX_BAR_WIDTH = 40  # columns of the terminal, without the text
+RATE_WINDOW_S = 60.0  # time over which the rate is averaged
+_active: list[Bar] = []  # outer bars first; the last one is visible
 
 
 class Bar:
-    """`with Bar(label, total, unit) as bar:` then `bar(done)`, `bar.advance()` and `bar.say(label)`.
+    """A progress bar: `with Bar(label, total, unit) as bar:`, then `bar(done)`, `bar.advance()`, `bar.say(label)`.
 
-    Without a total it shows what is done and for how long. `enabled` draws it, or not, whatever stderr is; `patience`
-    of 0 draws it at once, for work that does not say how far it is.
+    Parameters
+    ----------
+    label : text in front of the bar
+    total : value of `done` at the end; None: unknown, and the bar shows the elapsed time instead of the time left
+    unit : unit of `done`, such as "s" or "jobs"; empty: no numbers are shown
+    start : value of `done` at the start of the bar
+    done : value of `done` when the bar is created
+    enabled : whether the bar is drawn; None: if stderr is a terminal
+    delay : seconds before the bar is drawn, 1 by default; 0 draws it at once, for work that does not report progress
+    console : where the bar is drawn; None: stderr
     """
 
     def __init__(
@@ -51,32 +59,33 @@ class Bar:
         start: float = 0.0,
         done: float = 0.0,
         enabled: bool | None = None,
-        patience: float | None = None,
+        delay: float | None = None,
         console: Console | None = None,
     ):
         self.label, self.total, self.unit, self.start = label, total, unit, start
         self.done = done
-        self.enabled, self.patience = enabled, PATIENCE if patience is None else patience
+        self.enabled, self.delay = enabled, DELAY_S if delay is None else delay
         self.console = console or Console(stderr=True)
-        self.begun = time.monotonic()
+        self.start_time = time.monotonic()
         self.progress: Progress | None = None
         self.task = TaskID(0)
 
     def __enter__(self) -> Self:
-        if self.patience <= 0.0:
+        if self.delay <= 0.0:
             self._draw()
         return self
 
     def __call__(self, done: float) -> None:
-        """It has come so far, from `start` to `total`."""
+        """Set the progress, a value between `start` and `total`."""
         self.done = done
         self._draw()
 
     def advance(self, by: float = 1.0) -> None:
+        """Increase the progress by `by`."""
         self(self.done + by)
 
     def say(self, label: str) -> None:
-        """What is under way now."""
+        """Change the label."""
         self.label = label
         self._draw()
 
@@ -84,39 +93,41 @@ class Bar:
         if self.progress is None:
             if self.enabled is None:
                 self.enabled = self.console.is_terminal and not self.console.is_dumb_terminal
-            if not self.enabled or time.monotonic() - self.begun < self.patience:
+            if not self.enabled or time.monotonic() - self.start_time < self.delay:
                 return
-            self._put_up()
+            self._create()
         assert self.progress is not None
-        whole = None if self.total is None else self.total - self.start
+        total = None if self.total is None else self.total - self.start
         label = escape(self.label)
-        self.progress.update(self.task, completed=self.done - self.start, total=whole, description=label)
+        self.progress.update(self.task, completed=self.done - self.start, total=total, description=label)
 
-    def _put_up(self) -> None:
-        ends = TimeElapsedColumn() if self.total is None else TimeRemainingColumn()
-        wide = max(5, min(WIDEST, self.console.width // 4))
-        columns = (TextColumn("{task.description}"), BarColumn(wide), _Count(self.unit), _Rate(self.unit), ends)
-        self.progress = Progress(*columns, console=self.console, transient=True, speed_estimate_period=MEMORY)
+    def _create(self) -> None:
+        clock = TimeElapsedColumn() if self.total is None else TimeRemainingColumn()
+        width = max(5, min(MAX_BAR_WIDTH, self.console.width // 4))
+        columns = (TextColumn("{task.description}"), BarColumn(width), _Count(self.unit), _Rate(self.unit), clock)
+        self.progress = Progress(*columns, console=self.console, transient=True, speed_estimate_period=RATE_WINDOW_S)
         self.task = self.progress.add_task(escape(self.label), total=None)
-        for outer in _up[-1:]:
+        for outer in _active[-1:]:
             outer.hide()
-        _up.append(self)
+        _active.append(self)
         self.progress.start()
 
     def __exit__(self, kind: type | None, error: BaseException | None, trace: TracebackType | None) -> None:
         if self.progress is not None:
-            seen = _up[-1] is self
+            was_visible = _active[-1] is self
             self.hide()
-            _up.remove(self)
+            _active.remove(self)
             self.progress = None
-            for outer in _up[-1:] if seen else ():
+            for outer in _active[-1:] if was_visible else ():
                 outer.show()
 
     def hide(self) -> None:
+        """Erase the bar until `show` is called."""
         if self.progress is not None:
             self.progress.stop()
 
     def show(self) -> None:
+        """Draw a hidden bar again."""
         if self.progress is not None:
             self.progress.start()
 
@@ -125,11 +136,17 @@ def counted(
     items: Sequence[Item],
     label: str = "",
     unit: str = "",
-    patience: float | None = None,
+    delay: float | None = None,
     enabled: bool | None = None,
 ) -> Iterator[Item]:
-    """The items, with a bar while one does something with each; without a label it shows the item."""
-    with Bar(label, len(items), unit, patience=patience, enabled=enabled) as bar:
+    """Yield the items and count them in a bar. Without a label, the bar shows the current item.
+
+    Parameters
+    ----------
+    items : the items
+    label, unit, delay, enabled : see `Bar`
+    """
+    with Bar(label, len(items), unit, delay=delay, enabled=enabled) as bar:
         for item in items:
             if not label:
                 bar.say(str(item))
@@ -139,19 +156,19 @@ def counted(
 
 @contextmanager
 def paused() -> Iterator[None]:
-    """Without the bar that is up, so that lines can be printed; it is drawn again afterwards."""
-    seen = _up[-1:]
-    for bar in seen:
+    """Hide the visible bar inside the `with` block, so that lines can be printed."""
+    visible = _active[-1:]
+    for bar in visible:
         bar.hide()
     try:
         yield
     finally:
-        for bar in seen:
+        for bar in visible:
             bar.show()
 
 
 class _Count(ProgressColumn):
-    """So many of so many."""
+    """The column "12 of 40 jobs"."""
 
     def __init__(self, unit: str):
         super().__init__()
@@ -160,12 +177,12 @@ class _Count(ProgressColumn):
     def render(self, task: Task) -> Text:
         if not self.unit:
             return Text("")
-        whole = "" if task.total is None else f" of {_number(task.total)}"
-        return Text(f"{_number(task.completed)}{whole} {self.unit}")
+        of_total = "" if task.total is None else f" of {_number(task.total)}"
+        return Text(f"{_number(task.completed)}{of_total} {self.unit}")
 
 
 class _Rate(ProgressColumn):
-    """So many a second, or so many seconds each."""
+    """The column "53 jobs/s" or "1.9 s/job"."""
 
     def __init__(self, unit: str):
         super().__init__()
@@ -176,10 +193,10 @@ class _Rate(ProgressColumn):
 
 
 def rate_text(speed: float, unit: str) -> str:
-    """A speed in words: 53 jobs/s, 1.9 s/job; nothing where it is not known."""
+    """Return a rate as text: "53 jobs/s", "1.9 s/job"; empty if the rate or its unit is unknown."""
     if not unit or speed <= 0.0:
         return ""
-    if speed >= 1.0 or unit == "s":  # seconds of a motion a second
+    if speed >= 1.0 or unit == "s":  # simulated seconds per second
         return f"{_number(speed)} {unit}/s"
     return f"{1.0 / speed:.3g} s/{unit.removesuffix('s')}"
 

@@ -100,7 +100,7 @@ def message(text: str, format: str) -> str:
 
 def test_a_urdf_tells_all_its_flaws_by_line():
     told = message(URDF, "urdf")
-    assert told.startswith(f"arm.urdf has {len(IN_URDF) + len(ALSO_IN_URDF)} flaws.")
+    assert told.startswith(f"arm.urdf has {len(IN_URDF) + len(ALSO_IN_URDF)} errors.")
     for line, flaw in IN_URDF.items():
         assert f"line {line}".ljust(9) + flaw in told
     for flaw in ALSO_IN_URDF:
@@ -111,7 +111,7 @@ def test_a_urdf_tells_all_its_flaws_by_line():
 
 def test_a_toml_tells_all_its_flaws_by_line():
     told = message(TOML, "toml")
-    assert told.startswith(f"arm.toml has {len(IN_TOML)} flaws.")
+    assert told.startswith(f"arm.toml has {len(IN_TOML)} errors.")
     for flaw in IN_TOML:
         assert flaw in told
 
@@ -135,7 +135,7 @@ def test_no_flaw_follows_from_another():
 def test_of_many_flaws_twenty_are_listed():
     links = "".join(f'\n<link name="l{i}"><inertial><mass value="?"/></inertial></link>' for i in range(30))
     told = message(f'<robot name="r">{links}</robot>', "urdf")
-    assert told.startswith("arm.urdf has 61 flaws.")  # a bad mass and no inertia each, and thirty roots
+    assert told.startswith("arm.urdf has 61 errors.")  # a bad mass and no inertia each, and thirty roots
     assert told.count("\n  line ") == 20
     assert "and 41 more" in told
 
@@ -192,6 +192,6 @@ def test_after_a_hundred_flaws_it_is_enough():
     started = time.process_time()
     told = message(f'<robot name="r">{links}{joints}</robot>', "urdf")
     assert time.process_time() - started < 5.0
-    assert told.startswith("arm.urdf has at least 100 flaws.")
+    assert told.startswith("arm.urdf has at least 100 errors.")
     assert "Did you mean 'link_number_" in told
     assert "and 80 more" in told

@@ -133,7 +133,7 @@ def test_all_that_is_refused_is_told_at_once():
         'name="t"', 'name="t" damping="1"'
     )
     with pytest.raises(
-        DescriptionError, match=r"(?s)has 3 flaws.*line 3 .*density 2.*line 6 .*spring.*line 9 .*damping"
+        DescriptionError, match=r"(?s)has 3 errors.*line 3 .*density 2.*line 6 .*spring.*line 9 .*damping"
     ):
         load_text(text, "mjcf", source="arm.xml")
 

@@ -32,7 +32,7 @@ def campaign(
     from appell_lab.campaigns.control import run_campaign, standard_setting
 
     findings: list[Finding] = []
-    with Bar("breaking the loop", schedules, "schedules", patience=0.0) as bar:
+    with Bar("breaking the loop", schedules, "schedules", delay=0.0) as bar:
         for finding in run_campaign(standard_setting(), range(first, first + schedules)):
             findings.append(finding)
             bar.advance()

@@ -82,7 +82,7 @@ def _run(hunts: Sequence[Hunt], bounds: Bounds, path: Path | None, out: Printer)
     from appell_lab.fuzz.campaign import content, run
 
     done: dict[str, int] = {}
-    with Bar("hunting", None, "cases", patience=0.0) as bar:
+    with Bar("hunting", None, "cases", delay=0.0) as bar:
 
         def update(bag: Bag) -> None:
             done[bag.hunt] = bag.cases

@@ -34,7 +34,7 @@ def latency(
     from appell_lab.bench.figure import seconds_text
     from appell_lab.bench.latency import measure_latency
 
-    with Bar(f"ticks of {seconds_text(period)}", patience=0.0):  # which draws by itself: ticks must not wait for it
+    with Bar(f"ticks of {seconds_text(period)}", delay=0.0):  # which draws by itself: ticks must not wait for it
         found = measure_latency(ticks, period)
     out, data = Printer(json), _summary(found, ticks)
     out.answer(data, *_shown(data, out.console.width))

@@ -50,7 +50,7 @@ def reproduce(
     page = Page(out.console, output)
     _introduce(page.console, chosen, output)
     found: dict[str, SectionRun] = {}
-    for k, name in enumerate(counted(chosen, unit="sections", patience=0.0), start=1):
+    for k, name in enumerate(counted(chosen, unit="sections", delay=0.0), start=1):
         began = time.monotonic()
         page.title(f"{name}, {k} of {len(chosen)}: {SECTIONS[name].shows}")
         import_module(SECTIONS[name].module).run(page)

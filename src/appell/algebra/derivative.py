@@ -1,18 +1,18 @@
-"""Derivatives over abstract scalars, for code that must not depend on the compiler: rates forward, gradients backward.
+"""Automatic differentiation over abstract scalars, for code that must not depend on the compiler.
 
-Derivatives along a motion, over abstract scalars: numbers that carry their rate.
+Forward mode, `Dual`: a scalar together with its rate along a motion.
 
     (x, ẋ) + (y, ẏ) = (x + y, ẋ + ẏ)        (x, ẋ)(y, ẏ) = (xy, ẋy + xẏ)        f(x, ẋ) = (f(x), f'(x) ẋ)
 
-What a user writes over scalars is differentiated by calling it on these, wherever a compiler is not at hand, as when a
-robot is made. Value and rate are scalars again: traced ones give a rate that is traced, and pairs of pairs a second
-derivative. A function must not hold scalars that have a rate themselves, which would be taken for the same motion's.
+A user's function over scalars is differentiated by calling it with dual numbers where the compiler is not available,
+such as while a robot is built. Value and rate are abstract scalars again: traced scalars give a traced rate, and nested
+duals a second derivative. The function must not refer to other dual numbers: their rates would be counted as part of
+the same motion.
 
-The derivative of arithmetic as it is done: numbers that remember what they were made of.
-
-A recorded scalar holds its value and, for each operand, the local derivative; walking back from a result adds up the
-derivative by every variable in one sweep. Values and derivatives are abstract scalars again, so that a gradient can be
-traced into a tape like any other algorithm. Sums, differences and products are known: what polynomials need.
+Reverse mode, `Recorded`: a scalar together with its operands and the local derivative for each of them. One pass from
+the result back to the variables accumulates the derivative with respect to every variable. Values and derivatives are
+abstract scalars again, so a gradient can be traced like any other algorithm. Sums, differences and products are
+supported, which is enough for polynomials.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from appell.algebra.scalar import Scalar, Vector, atan2, cos, is_number, level, 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Dual:
-    """A scalar and its rate."""
+    """A scalar and its rate: forward-mode differentiation."""
 
     value: Scalar
     rate: Scalar
@@ -71,13 +71,13 @@ class Dual:
     def __pow__(self, exponent):
         if exponent == 0.5:
             return self.sqrt()
-        below = self.value ** (exponent - 1) if exponent != 1 else 1.0
-        return Dual(self.value * below, exponent * below * self.rate)
+        lower_power = self.value ** (exponent - 1) if exponent != 1 else 1.0
+        return Dual(self.value * lower_power, exponent * lower_power * self.rate)
 
     def __abs__(self):
         return self.select(self, -self)
 
-    # ---- functions, by the names that algebra.scalar looks for
+    # ---- functions, under the names that algebra.scalar calls
 
     def sin(self):
         return Dual(sin(self.value), cos(self.value) * self.rate)
@@ -90,10 +90,10 @@ class Dual:
         return Dual(root, 0.5 * self.rate / root)
 
     def atan2(self, x):
-        return _angle(self, _known(x))
+        return _atan2(self, _as_dual(x))
 
     def atan2_of(self, y):
-        return _angle(_known(y), self)
+        return _atan2(_as_dual(y), self)
 
     def rint(self):
         return Dual(nearest(self.value), 0.0)
@@ -102,23 +102,34 @@ class Dual:
         return Dual(level(self.value), 0.0)
 
     def select(self, if_positive, otherwise):
-        x, y = _known(if_positive), _known(otherwise)
+        x, y = _as_dual(if_positive), _as_dual(otherwise)
         return Dual(select(self.value, x.value, y.value), select(self.value, x.rate, y.rate))
 
 
 def value_and_rate(function: Callable[[Vector], Any], x: Vector, rate: Vector) -> tuple[Any, Any]:
-    """What a function of a list of scalars gives, nested as it nests it, and its rate along a motion of x."""
-    found = function([Dual(value, change) for value, change in zip(x, rate, strict=True)])
-    return _part(found, "value"), _part(found, "rate")
+    """Return the value of a function and its rate along a motion of its arguments.
+
+    Parameters
+    ----------
+    function : a function of a list of scalars that returns a scalar, or nested lists of scalars
+    x : the arguments
+    rate : the rates of the arguments
+
+    Returns
+    -------
+    value, rate : nested like the result of the function
+    """
+    result = function([Dual(value, change) for value, change in zip(x, rate, strict=True)])
+    return _part(result, "value"), _part(result, "rate")
 
 
 def slopes(function: Callable[[Vector], Scalar], x: Vector) -> list[Scalar]:
-    """∂function/∂x of a scalar function."""
+    """Return ∂function/∂x of a scalar function, one evaluation per entry of x."""
     units = [[float(i == k) for i in range(len(x))] for k in range(len(x))]
     return [value_and_rate(function, x, unit)[1] for unit in units]
 
 
-def _angle(y: Dual, x: Dual) -> Dual:
+def _atan2(y: Dual, x: Dual) -> Dual:
     square = x.value * x.value + y.value * y.value
     return Dual(atan2(y.value, x.value), (x.value * y.rate - y.value * x.rate) / square)
 
@@ -126,22 +137,22 @@ def _angle(y: Dual, x: Dual) -> Dual:
 def _part(nested: Any, name: str) -> Any:
     if isinstance(nested, (list, tuple)):
         return [_part(part, name) for part in nested]
-    return getattr(_known(nested), name)
+    return getattr(_as_dual(nested), name)
 
 
-def _known(x: Any) -> Dual:
+def _as_dual(x: Any) -> Dual:
     return x if isinstance(x, Dual) else Dual(x, 0.0)
 
 
 def _dual(x: Any) -> Dual | None:
-    """A scalar with its rate; None for what is no scalar."""
+    """Return a scalar as a Dual, or None if `x` is not a scalar."""
     if isinstance(x, Dual):
         return x
     return Dual(x, 0.0) if is_number(x) or hasattr(x, "sqrt") else None
 
 
 class Recorded:
-    """A scalar and how it came about."""
+    """A scalar, its operands and the derivative with respect to each of them: reverse-mode differentiation."""
 
     __slots__ = ("number", "operands", "record", "value")
 
@@ -181,13 +192,13 @@ def _is_scalar(x: Any) -> bool:
 
 
 def gradient(function: Callable[[Sequence[Scalar]], Scalar], at: Sequence[Scalar]) -> list[Scalar]:
-    """∂function/∂x at x, by one sweep from the result back to the variables."""
+    """Return ∂function/∂x at x, in one pass from the result back to the variables."""
     record: list[Recorded] = []
     variables = [Recorded(record, value) for value in at]
     result = function(variables)
-    change: dict[int, Scalar] = {result.number: 1.0} if isinstance(result, Recorded) else {}
+    adjoint: dict[int, Scalar] = {result.number: 1.0} if isinstance(result, Recorded) else {}
     for node in reversed(record[len(variables) :]):
-        if (here := change.pop(node.number, None)) is not None:
+        if (outer := adjoint.pop(node.number, None)) is not None:
             for operand, slope in node.operands:
-                change[operand.number] = change.get(operand.number, 0.0) + here * slope
-    return [change.get(variable.number, 0.0) for variable in variables]
+                adjoint[operand.number] = adjoint.get(operand.number, 0.0) + outer * slope
+    return [adjoint.get(variable.number, 0.0) for variable in variables]

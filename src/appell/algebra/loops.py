@@ -1,13 +1,13 @@
-"""Loops over tables of scalars: how an algorithm says that it does one thing many times.
+"""Loops over tables of scalars: the interface for algorithms that repeat one computation for many links.
 
-A table has rows of equally many scalars. A loop takes a step turn by turn: the step reads a row of some tables, the
-same row of a list of numbers, and what it returns is written to rows of other tables, before the next turn begins.
+A table has rows of the same number of scalars. A loop runs a body once per iteration: the body reads one row of some
+tables and one row of a list of numbers, and its results are written to rows of other tables before the next iteration.
 
-    parent's row of `moved`, q, numbers of the link   ->   step   ->   the link's row of `moved`
+    parent's row of `moved`, q, numbers of the link   ->   body   ->   the link's row of `moved`
 
-Written this way, an algorithm runs in two ways. `Unrolled` takes every turn while the function is traced: each robot
-gets a program of its own, with all its zeros folded away. The compiler's loops trace a step once, and the machine takes
-the turns: the program is as long as the step, however long the robot.
+An algorithm written this way runs in two modes. `Unrolled` runs every iteration while the function is traced: the code
+is specific to the robot, and its structural zeros fold away. The compiler's loops trace the body once and iterate at
+run time: the length of the code does not depend on the number of links.
 """
 
 from __future__ import annotations
@@ -18,50 +18,55 @@ from typing import Any, NamedTuple
 
 from appell.algebra.scalar import Scalar, Vector
 
-Step = Callable[..., Sequence[Vector]]  # (row of each table that is read, then of the numbers) -> rows to be written
+LoopBody = Callable[..., Sequence[Vector]]  # (row of each table that is read, then of the numbers) -> rows to write
 Table = Any  # what `Loops.table` and `Loops.given` return: opaque to algorithms
 
 
 class Rows(NamedTuple):
-    """The row of a table that each turn reads or writes; None: turns of that kind have nothing to do with the table."""
+    """The row of a table that each iteration reads or writes; None where an iteration does not use the table."""
 
     table: Table
     rows: Sequence[int | None]
 
 
 class Loops(ABC):
-    """A way to run loops."""
+    """How loops are run: unrolled while tracing, or by the compiler at run time."""
 
     @abstractmethod
     def given(self, rows: Sequence[Vector]) -> Table:
-        """Scalars as a table."""
+        """Return a table with the given scalars."""
 
     @abstractmethod
     def table(self, rows: int, width: int) -> Table:
-        """A table that is still to be written; a row must be written before it is read."""
+        """Return an empty table of the given size; a row must be written before it is read."""
 
     @abstractmethod
     def values(self, table: Table) -> list[list[Scalar]]:
-        """The scalars of a table, row by row."""
+        """Return the scalars of a table, row by row."""
 
     @abstractmethod
     def each(
         self,
-        steps: Sequence[Step],
+        bodies: Sequence[LoopBody],
         kinds: Sequence[int],
         reads: Sequence[Rows],
         writes: Sequence[Rows],
         numbers: Sequence[Sequence[float]] = (),
     ) -> None:
-        """Take turn after turn: turn k is `steps[kinds[k]]` on row k of everything.
+        """Run a loop: iteration k calls `bodies[kinds[k]]` on the k-th rows of `reads`, `writes` and `numbers`.
 
-        A step that has no row of a table is given an empty one, and gives an empty one back. Numbers are constants;
-        all rows of them that belong to one kind have the same length.
+        Parameters
+        ----------
+        bodies : the computations, one per kind of iteration
+        kinds : index of the body for each iteration
+        reads, writes : tables, and the row of each that every iteration reads or writes. For a table of which an
+            iteration has no row, the body receives and returns an empty one.
+        numbers : constants, one row per iteration; rows of the same kind have the same length
         """
 
 
 class Unrolled(Loops):
-    """Every turn is taken while the algorithm runs; a table is a list of lists."""
+    """Loops that run every iteration while the algorithm is traced; a table is a list of lists."""
 
     def given(self, rows: Sequence[Vector]) -> list[list[Scalar]]:
         return [list(row) for row in rows]
@@ -72,13 +77,13 @@ class Unrolled(Loops):
     def values(self, table: list[list[Scalar]]) -> list[list[Scalar]]:
         return table
 
-    def each(self, steps, kinds, reads, writes, numbers=()) -> None:
-        for turn, kind in enumerate(kinds):
-            row = [numbers[turn]] if numbers else []
-            found = steps[kind](*([] if rows[turn] is None else table[rows[turn]] for table, rows in reads), *row)
-            for (table, rows), written in zip(writes, found, strict=True):
-                if rows[turn] is not None:
-                    table[rows[turn]] = list(written)
+    def each(self, bodies, kinds, reads, writes, numbers=()) -> None:
+        for k, kind in enumerate(kinds):
+            constants = [numbers[k]] if numbers else []
+            results = bodies[kind](*([] if rows[k] is None else table[rows[k]] for table, rows in reads), *constants)
+            for (table, rows), written in zip(writes, results, strict=True):
+                if rows[k] is not None:
+                    table[rows[k]] = list(written)
 
 
 UNROLLED = Unrolled()

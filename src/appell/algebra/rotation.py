@@ -1,10 +1,11 @@
-"""Rotations as products of cheap factors, and the pose of one coordinate system in another.
+"""Rotations as products of inexpensive factors, and the pose of one coordinate system in another.
 
-A joint turns its link by R = E J: the constant placement E times the joint's own rotation J. Applied one after the
-other, a rotation about one axis costs 4 multiplications and 2 additions, so that Rx(twist) Rz(angle) costs 8 and 4
-where the product matrix costs 9 and 6. Only a placement without zeros is worth multiplying out.
+The rotation of a link in its parent is R = E J: the constant placement E times the rotation J of the joint. Applying a
+rotation about one coordinate axis to a vector takes 4 multiplications and 2 additions, so Rx(twist) Rz(angle), factor
+by factor, takes 8 and 4, while the product matrix takes 9 and 6. The product is computed only if the placement has few
+zeros.
 
-A symmetric tensor turns about z at 8 multiplications and 8 additions through the shared term w:
+Rotating a symmetric tensor about z takes 8 multiplications and 8 additions with the shared term w:
 
     w = s (S_xx - S_yy) + 2 c S_xy       S'_xx = S_xx - s w      S'_yy = S_yy + s w      S'_xy = c w - S_xy
 """
@@ -22,16 +23,18 @@ from appell.algebra.vector import ZERO, Vec3
 
 @dataclass(frozen=True, slots=True)
 class Rotation:
-    """The product of its factors; turns link coordinates into parent coordinates, its transpose the other way."""
+    """A rotation as the product of factors. It maps link coordinates to parent coordinates, its transpose back."""
 
     factors: tuple[Mat3, ...]
 
     @property
     def T(self) -> Rotation:
+        """The transpose, which is the inverse."""
         return Rotation(tuple(factor.T for factor in reversed(self.factors)))
 
     @property
     def matrix(self) -> Mat3:
+        """The product of the factors."""
         product = IDENTITY
         for factor in self.factors:
             product = product @ factor
@@ -47,14 +50,14 @@ class Rotation:
         return other
 
     def conjugate(self, tensor: Mat3) -> Mat3:
-        """R S Rᵀ of a symmetric tensor S."""
+        """Return R S Rᵀ for a symmetric tensor S."""
         for factor in reversed(self.factors):
             tensor = _conjugate(factor, tensor)
         return tensor
 
 
 def compose(placement: Mat3, joint: Mat3) -> Rotation:
-    """E J, multiplied out where that saves work."""
+    """Return E J as factors, or as their product where that takes fewer operations."""
     if _is_identity(placement):
         return Rotation((joint,))
     if _is_identity(joint):
@@ -64,19 +67,19 @@ def compose(placement: Mat3, joint: Mat3) -> Rotation:
 
 
 def about_axis(axis: Vec3, angle: Scalar) -> Mat3:
-    """Rotation by an angle about a constant unit axis u: u uᵀ + cos (1 - u uᵀ) + sin ũ."""
+    """Return the rotation by an angle about a constant unit axis u: u uᵀ + cos (1 - u uᵀ) + sin ũ."""
     along = Mat3.of([snap(x) for x in row] for row in outer(axis, axis).rows)
     return along + cos(angle) * (IDENTITY - along) + sin(angle) * skew(axis)
 
 
 def of_quaternion(x: Scalar, y: Scalar, z: Scalar, w: Scalar) -> Mat3:
-    """Rotation of a quaternion of any length but zero: 1 + (2/|p|²) (w ũ + ũ ũ), u = (x, y, z).
+    """Return the rotation of a quaternion p of any non-zero length: 1 + (2/|p|²) (w ũ + ũ ũ), u = (x, y, z).
 
-    A power of two of the size of p is taken out first, exactly: neither 1e200 nor 1e-200 has a square. R does not
-    change along p, so a derivative that takes the power for a constant misses nothing.
+    p is first scaled by a power of two of its magnitude, which is exact, because the squares of 1e200 and 1e-200 are
+    not representable. R does not depend on the length of p, so derivatives may treat this power as a constant.
     """
-    out = 1.0 / level(level(x) + level(y) + level(z) + level(w))
-    x, y, z, w = out * x, out * y, out * z, out * w
+    normalise = 1.0 / level(level(x) + level(y) + level(z) + level(w))
+    x, y, z, w = normalise * x, normalise * y, normalise * z, normalise * w
     scale = 2.0 / (x * x + y * y + z * z + w * w)
     sx, sy, sz = scale * x, scale * y, scale * z
     xx, xy, xz, yy, yz, zz = sx * x, sx * y, sx * z, sy * y, sy * z, sz * z
@@ -96,7 +99,7 @@ def _is_identity(m: Mat3) -> bool:
 
 def _conjugate(factor: Mat3, tensor: Mat3) -> Mat3:
     for axis in range(3):
-        if _turns_about(factor, axis):
+        if _is_about_axis(factor, axis):
             return _planar_conjugate(factor, tensor, axis)
     half = factor @ tensor
     xx, xy, xz = (half.rows[0].dot(factor.rows[k]) for k in (0, 1, 2))
@@ -104,8 +107,8 @@ def _conjugate(factor: Mat3, tensor: Mat3) -> Mat3:
     return Mat3.symmetric(xx, xy, xz, yy, yz, zz)
 
 
-def _turns_about(factor: Mat3, axis: int) -> bool:
-    """Whether the factor leaves a coordinate axis where it is, by its literal entries alone."""
+def _is_about_axis(factor: Mat3, axis: int) -> bool:
+    """Return whether the literal entries show that the factor is a rotation about a coordinate axis."""
     others = [(axis, k) for k in range(3) if k != axis] + [(k, axis) for k in range(3) if k != axis]
     unit = factor[axis, axis]
     return is_number(unit) and unit == 1.0 and all(is_number(factor[i]) and factor[i] == 0.0 for i in others)
@@ -115,7 +118,7 @@ def _planar_conjugate(factor: Mat3, S: Mat3, k: int) -> Mat3:
     i, j = (k + 1) % 3, (k + 2) % 3
     c, s = factor[i, i], factor[j, i]
     w = s * (S[i, i] - S[j, j]) + c * (S[i, j] + S[i, j])
-    turned = {
+    rotated = {
         (i, i): S[i, i] - s * w,
         (j, j): S[j, j] + s * w,
         (i, j): c * w - S[i, j],
@@ -123,34 +126,38 @@ def _planar_conjugate(factor: Mat3, S: Mat3, k: int) -> Mat3:
         (j, k): s * S[i, k] + c * S[j, k],
         (k, k): S[k, k],
     }
-    return Mat3.of([turned.get((a, b), turned.get((b, a))) for b in range(3)] for a in range(3))
+    return Mat3.of([rotated.get((a, b), rotated.get((b, a))) for b in range(3)] for a in range(3))
 
 
 @dataclass(frozen=True, slots=True)
 class Pose:
-    """Where one coordinate system stands in another: x_outer = rotation @ x_inner + translation."""
+    """Position and orientation of an inner coordinate system in an outer one.
+
+    x_outer = rotation @ x_inner + translation, with the translation in m.
+    """
 
     rotation: Mat3 = IDENTITY
     translation: Vec3 = ZERO
 
     @staticmethod
     def from_rpy(rpy: Vec3, translation: Vec3 = ZERO) -> Pose:
-        """Roll, pitch and yaw about the fixed axes x, y, z, in that order, as in URDF."""
+        """Return the pose with roll, pitch and yaw (rad) about the fixed axes x, y, z, in this order, as in URDF."""
         (sr, cr), (sp, cp), (sy, cy) = ((snap(math.sin(t)), snap(math.cos(t))) for t in rpy)
-        turn_x = Mat3.of([[1.0, 0.0, 0.0], [0.0, cr, -sr], [0.0, sr, cr]])
-        turn_y = Mat3.of([[cp, 0.0, sp], [0.0, 1.0, 0.0], [-sp, 0.0, cp]])
-        turn_z = Mat3.of([[cy, -sy, 0.0], [sy, cy, 0.0], [0.0, 0.0, 1.0]])
-        return Pose(turn_z @ turn_y @ turn_x, translation)
+        roll = Mat3.of([[1.0, 0.0, 0.0], [0.0, cr, -sr], [0.0, sr, cr]])
+        pitch = Mat3.of([[cp, 0.0, sp], [0.0, 1.0, 0.0], [-sp, 0.0, cp]])
+        yaw = Mat3.of([[cy, -sy, 0.0], [sy, cy, 0.0], [0.0, 0.0, 1.0]])
+        return Pose(yaw @ pitch @ roll, translation)
 
     def __matmul__(self, inner: Pose) -> Pose:
         return Pose(self.rotation @ inner.rotation, self.apply(inner.translation))
 
     def apply(self, point: Vec3) -> Vec3:
+        """Return a point of the inner system in outer coordinates."""
         return self.rotation @ point + self.translation
 
     @property
     def rows(self) -> list[list[Scalar]]:
-        """[R s], three rows of four."""
+        """[R s], the first three rows of the homogeneous matrix."""
         return [[*row, x] for row, x in zip(self.rotation.rows, self.translation, strict=True)]
 
     @property
@@ -160,5 +167,6 @@ class Pose:
 
     @property
     def inverse(self) -> Pose:
-        back = self.rotation.T
-        return Pose(back, -(back @ self.translation))
+        """The pose of the outer system in the inner one."""
+        transposed = self.rotation.T
+        return Pose(transposed, -(transposed @ self.translation))

@@ -1,7 +1,7 @@
-"""Numbers that algorithms compute with: a Python float, or the traced scalar of `appell.compile.tape.trace`.
+"""Abstract scalars: the numbers that algorithms compute with, Python floats or traced scalars.
 
-An algorithm never asks which of the two it has. The functions below do: a number goes to `math`, a traced scalar to its
-own method of the same name.
+Algorithms do not distinguish the two. The functions below do: they apply `math` to a number, and call the method of the
+same name of a traced scalar (`appell.compile.tape.trace`).
 """
 
 from __future__ import annotations
@@ -20,61 +20,61 @@ Matrix = list[list[Scalar]]  # rows
 
 
 def is_number(x: Scalar) -> bool:
-    """True for a literal number, of Python or of NumPy; false for a traced scalar."""
+    """Return whether x is a number of Python or NumPy, not a traced scalar."""
     return isinstance(x, (int, float, np.floating, np.integer))
 
 
 def plain(x: Scalar) -> Scalar:
-    """A number of NumPy as one of Python, which does not compute in single precision; anything else as it is."""
+    """Return a NumPy number as a Python float, so that nothing is computed in single precision; others unchanged."""
     return float(x) if isinstance(x, np.number) else x
 
 
 def sin(x: Scalar) -> Scalar:
-    """The sine of a number or a traced scalar."""
+    """Return the sine of a number or traced scalar, in rad."""
     return math.sin(x) if is_number(x) else x.sin()
 
 
 def cos(x: Scalar) -> Scalar:
-    """The cosine of a number or a traced scalar."""
+    """Return the cosine of a number or traced scalar, in rad."""
     return math.cos(x) if is_number(x) else x.cos()
 
 
 def sqrt(x: Scalar) -> Scalar:
-    """The square root of a number or a traced scalar."""
+    """Return the square root of a number or traced scalar."""
     return math.sqrt(x) if is_number(x) else x.sqrt()
 
 
 def inverse_sqrt(x: Scalar) -> Scalar:
-    """1/√x; not a number for the number 0 and what is below it."""
+    """Return 1/√x; NaN for numbers that are not positive."""
     return math.nan if is_number(x) and not x > 0.0 else 1.0 / sqrt(x)
 
 
 def atan2(y: Scalar, x: Scalar) -> Scalar:
-    """The angle of the point (x, y), in (-π, π]."""
+    """Return the angle of the point (x, y) in rad, in (-π, π]."""
     if is_number(y) and is_number(x):
         return math.atan2(y, x)
     return y.atan2(x) if not is_number(y) else x.atan2_of(y)
 
 
 def nearest(x: Scalar) -> Scalar:
-    """The whole number nearest to x, of two the even one."""
+    """Return the integer nearest to x; ties go to the even integer."""
     if not is_number(x):
         return x.rint()
     return math.copysign(round(x), x) if math.isfinite(x) else x
 
 
 def floor(x: Scalar) -> Scalar:
-    """The whole number at or below x."""
+    """Return the largest integer that is not greater than x."""
     rounded = nearest(x)
     return select(rounded - x, rounded - 1.0, rounded)
 
 
 def level(x: Scalar) -> Scalar:
-    """A power of two of the size of x, by which numbers can be scaled exactly before they are squared.
+    """Return a power of two near |x|, by which numbers are scaled exactly before they are squared.
 
-    It is 2^(8k-3) with 2⁻⁴ ≤ |x| / level < 2⁴: the exponent of x with its lowest three bits replaced by 100. The
-    least of them belongs to zero and all numbers near it, the greatest also to what is not finite; they have inverses,
-    and four of them a sum.
+    It is 2^(8k-3) with 2⁻⁴ ≤ |x| / level < 2⁴: the exponent of x with its lowest three bits replaced by 100. Zero and
+    numbers near it have the smallest level, numbers that are not finite the largest. Every level has a finite inverse,
+    and the sum of four levels is finite.
     """
     if not is_number(x):
         return x.level()
@@ -83,19 +83,26 @@ def level(x: Scalar) -> Scalar:
 
 
 def dot(x: Vector, y: Vector) -> Scalar:
-    """Σ xₖ yₖ."""
+    """Return Σ xₖ yₖ."""
     return sum((a * b for a, b in zip(x, y, strict=True)), start=0.0)
 
 
 def select(condition: Scalar, if_positive: Scalar, otherwise: Scalar) -> Scalar:
-    """`if_positive` where the condition is > 0, else `otherwise`: the branch that a tape can hold."""
+    """Return `if_positive` where the condition is > 0, else `otherwise`; use it in traced code instead of `if`.
+
+    Parameters
+    ----------
+    condition : number or traced scalar
+    if_positive : the result where the condition is > 0
+    otherwise : the result where it is zero, negative or NaN
+    """
     if is_number(condition):
         return if_positive if condition > 0 else otherwise
     return condition.select(if_positive, otherwise)
 
 
 def snap(x: float, tolerance: float = 4e-16) -> float:
-    """A number, or the 0, 1 or -1 that it misses by rounding, so that products with it fold away."""
+    """Return 0, 1 or -1 if x differs from it by rounding only, so that products fold; otherwise x."""
     for exact in (0.0, 1.0, -1.0):
         if abs(x - exact) <= tolerance:
             return exact
@@ -103,22 +110,25 @@ def snap(x: float, tolerance: float = 4e-16) -> float:
 
 
 def clamp(x: Scalar, low: Scalar, high: Scalar) -> Scalar:
-    """x, or the bound that it passes."""
+    """Return x limited to the interval from `low` to `high`."""
     return select(x - high, high, select(low - x, low, x))
 
 
 def positive(x: Scalar) -> Scalar:
-    """x where it is positive, else 0."""
+    """Return x where it is positive, else 0."""
     return select(x, x, 0.0)
 
 
 def magnitude(x: Scalar) -> Scalar:
+    """Return |x|."""
     return select(x, x, -x)
 
 
 def larger(x: Scalar, y: Scalar) -> Scalar:
+    """Return the larger of two scalars."""
     return select(x - y, x, y)
 
 
 def largest(values: Iterable[Scalar]) -> Scalar:
+    """Return the largest of several scalars."""
     return reduce(larger, values)

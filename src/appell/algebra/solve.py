@@ -4,26 +4,26 @@ Symmetric positive definite systems are factorised from the last row up, by LDL�
 
     l_kk = √(h_kk - Σ l_jk²)        l_ki = (h_ki - Σ l_jk l_ji) / l_kk        j > k > i                         (1)
 
-For the inertia matrix of a tree, eliminating leaves first creates no entries where two branches do not meet: with
-literal zeros there, the folding scalars skip all their work, so that branches cost nothing.
+For the inertia matrix of a tree, eliminating leaves first creates no fill-in between branches: the literal zeros there
+fold away, so entries between branches take no operations.
 
-Gauss-Jordan elimination without pivoting clears every column above and below its pivot, so that no back substitution
-follows. It is 50 % more expensive than a symmetric factorisation; the papers' simulations use it, and so do comparisons
-with them.
+Gauss-Jordan elimination without pivoting clears every column above and below its pivot, so no back substitution
+follows. It is 50 % more expensive than a symmetric factorisation; the simulations of the papers and the comparisons
+with them use it.
 
-Small systems with any matrix are guarded against singular ones. The torques of a parallel robot are τ = J⁻ᵀQ, and J may
-be any matrix. Up to three by three the inverse is the adjugate over the determinant, and Frobenius' condition number
-‖J‖‖J⁻¹‖ comes with it. Larger systems are eliminated with partial pivoting; a tape cannot branch, so a row is swapped
-with the pivot's by `select`, which leaves the larger of the two on top. There the guard is the ratio of ‖J‖ to the
-smallest pivot. Beyond the limit the solution is NaN: the square root of a negative number, and not a huge number that
-looks like one.
+`solve` is for small systems with any matrix, and guards against singular ones: the torques of a parallel robot are
+τ = J⁻ᵀQ, and J may be singular. Up to 3x3 the inverse is the adjugate divided by the determinant, which also gives the
+Frobenius condition number ‖J‖‖J⁻¹‖. Larger systems are eliminated with partial pivoting. A tape cannot branch, so rows
+are swapped by `select`, which moves the larger entry to the pivot row; the guard is the ratio of ‖J‖ to the smallest
+pivot. Beyond the limit the solution is NaN, computed as the square root of a negative number, instead of a huge number
+that could be mistaken for a result.
 
-A square matrix that is block triangular, with the blocks known beforehand, is solved block by block:
+A block triangular matrix with blocks known in advance is solved block by block:
 
-    block k:    A_kk x_k = right_k - Σ A_kj x_j  over the blocks j before it                                      (2)
+    block k:    A_kk x_k = right_k - Σ A_kj x_j  over the preceding blocks j                                      (2)
 
-A block is inverted once, by `solve`: any block that is not singular has its inverse, wherever its own zeros move to,
-and one that is gives NaN. What lies outside the blocks is never looked at; literal zeros there cost nothing.
+Each block is inverted once by `solve`, whatever its pattern of zeros; a singular block gives NaN. Entries that do not
+appear in (2) are not read, and literal zeros take no operations.
 """
 
 from __future__ import annotations
@@ -35,16 +35,21 @@ from functools import cached_property
 from appell.algebra.scalar import Scalar, Vector, dot, is_number, select, sqrt
 
 Rows = Sequence[Vector]
-TINY = 1e-300  # so that a matrix of zeros counts as singular
+SMALLEST_GUARD = 1e-300  # subtracted so that a guard of exactly 0, such as that of a zero matrix, counts as singular
 
 
 def solve(matrix: Rows, right: Rows, limit: float, squares: Scalar | None = None) -> list[list[Scalar]]:
-    """X with matrix X = right, NaN where the condition number is above the limit.
+    """Return X with matrix X = right, or NaN where the condition number exceeds the limit.
 
-    `squares` is what to take for the sum of the squares of the matrix's entries, if that is known from elsewhere.
+    Parameters
+    ----------
+    matrix : square matrix, as rows
+    right : right-hand sides, as rows
+    limit : largest condition number that counts as regular
+    squares : sum of the squares of the matrix's entries, if already known; computed otherwise
     """
-    by_size = _by_adjugate if len(matrix) <= 3 else _by_elimination
-    return by_size(matrix, right, limit, _squares(matrix) if squares is None else squares)
+    method = _by_adjugate if len(matrix) <= 3 else _by_elimination
+    return method(matrix, right, limit, _squares(matrix) if squares is None else squares)
 
 
 def _by_adjugate(A: Rows, right: Rows, limit: float, squares: Scalar) -> list[list[Scalar]]:
@@ -76,7 +81,7 @@ def _by_elimination(matrix: Rows, right: Rows, limit: float, squares: Scalar) ->
     inverse: list[Scalar] = []
     for k in range(n):
         for i in range(k + 1, n):
-            _lift(rows, k, i)
+            _move_pivot_up(rows, k, i)
         pivot = rows[k][k]
         inverse.append(guarded_inverse(limit * limit * (pivot * pivot) - squares, pivot))
         for i in range(k + 1, n):
@@ -84,13 +89,13 @@ def _by_elimination(matrix: Rows, right: Rows, limit: float, squares: Scalar) ->
             rows[i][k + 1 :] = [x - ratio * y for x, y in zip(rows[i][k + 1 :], rows[k][k + 1 :], strict=True)]
     solution: list[list[Scalar]] = [[] for _ in range(n)]
     for k in range(n - 1, -1, -1):
-        known = [rows[k][n:]] + [[-rows[k][i] * x for x in solution[i]] for i in range(k + 1, n)]
-        solution[k] = [inverse[k] * sum(column, start=0.0) for column in zip(*known, strict=True)]
+        terms = [rows[k][n:]] + [[-rows[k][i] * x for x in solution[i]] for i in range(k + 1, n)]
+        solution[k] = [inverse[k] * sum(column, start=0.0) for column in zip(*terms, strict=True)]
     return solution
 
 
-def _lift(rows: list[list[Scalar]], k: int, i: int) -> None:
-    """Swap rows k and i if row i has the larger entry in column k; what is left of column k is all zeros."""
+def _move_pivot_up(rows: list[list[Scalar]], k: int, i: int) -> None:
+    """Swap rows k and i if row i has the larger entry in column k; entries left of column k are zero already."""
     swap = rows[i][k] * rows[i][k] - rows[k][k] * rows[k][k]
     upper, lower = rows[k], rows[i]
     rows[k] = upper[:k] + [select(swap, y, x) for x, y in zip(upper[k:], lower[k:], strict=True)]
@@ -98,10 +103,10 @@ def _lift(rows: list[list[Scalar]], k: int, i: int) -> None:
 
 
 def guarded_inverse(guard: Scalar, divisor: Scalar) -> Scalar:
-    """1 / divisor where the guard is positive, else NaN."""
+    """Return 1 / divisor where the guard is positive, else NaN."""
     if is_number(guard):
         return 1.0 / divisor if guard > 0 else float("nan")
-    return select(guard, 1.0 / divisor, sqrt(guard - TINY))
+    return select(guard, 1.0 / divisor, sqrt(guard - SMALLEST_GUARD))
 
 
 def _squares(A: Rows) -> Scalar:
@@ -110,14 +115,14 @@ def _squares(A: Rows) -> Scalar:
 
 @dataclass(frozen=True)
 class LDL:
-    """H = Lᵀ D L with a unit lower triangular L; `inverse_pivots` holds 1 / D."""
+    """The factors of H = Lᵀ D L with a unit lower triangular L; `inverse_pivots` holds 1 / D."""
 
     lower: list[list[Scalar]]
     inverse_pivots: list[Scalar]
 
     @staticmethod
     def of(matrix: Sequence[Sequence[Scalar]], limit: float | None = None) -> LDL:
-        """The factors; with a limit they are NaN where a pivot is that much smaller than it was before."""
+        """Factorise a matrix; with a limit, factors are NaN where elimination reduces a pivot by more than 1/limit."""
         H = [list(row) for row in matrix]
         inverse: list[Scalar] = [0.0] * len(H)
         for k in range(len(H) - 1, -1, -1):
@@ -132,19 +137,19 @@ class LDL:
         return LDL(H, inverse)
 
     def solve(self, right: Sequence[Scalar]) -> list[Scalar]:
-        """x with H x = right."""
-        return self.lowered(self.raised(right))
+        """Return x with H x = right."""
+        return self.solve_lower(self.solve_upper(right))
 
-    def raised(self, right: Sequence[Scalar]) -> list[Scalar]:
-        """L⁻ᵀ right."""
+    def solve_upper(self, right: Sequence[Scalar]) -> list[Scalar]:
+        """Return L⁻ᵀ right."""
         x = list(right)
         for k in range(len(x) - 1, -1, -1):
             for i in range(k):
                 x[i] = x[i] - self.lower[k][i] * x[k]
         return x
 
-    def lowered(self, right: Sequence[Scalar]) -> list[Scalar]:
-        """L⁻¹ D⁻¹ right."""
+    def solve_lower(self, right: Sequence[Scalar]) -> list[Scalar]:
+        """Return L⁻¹ D⁻¹ right."""
         x = list(right)
         for k in range(len(x)):
             x[k] = self.inverse_pivots[k] * x[k]
@@ -153,27 +158,31 @@ class LDL:
         return x
 
     def inverse(self) -> list[list[Scalar]]:
-        """H⁻¹ = L⁻¹ D⁻¹ L⁻ᵀ, column by column from the diagonal down: L H⁻¹ = D⁻¹ L⁻ᵀ has 1 / D there and 0 below."""
+        """Return H⁻¹ = L⁻¹ D⁻¹ L⁻ᵀ.
+
+        Computed column by column from the diagonal down: L H⁻¹ = D⁻¹ L⁻ᵀ is 1 / D on the diagonal and 0 below.
+        """
         n = len(self.lower)
-        found: list[list[Scalar]] = [[0.0] * n for _ in range(n)]
+        inverse: list[list[Scalar]] = [[0.0] * n for _ in range(n)]
         for j in range(n):
             for k in range(j, n):
                 entry = self.inverse_pivots[k] if k == j else 0.0
                 for i in range(k):
-                    entry = entry - self.lower[k][i] * found[i][j]
-                found[k][j] = found[j][k] = entry
-        return found
+                    entry = entry - self.lower[k][i] * inverse[i][j]
+                inverse[k][j] = inverse[j][k] = entry
+        return inverse
 
 
 @dataclass(frozen=True)
 class Cholesky:
-    """The factor below its diagonal, and one over its diagonal."""
+    """The factor L of H = Lᵀ L: its entries below the diagonal, and the inverse of its diagonal."""
 
     rows: list[list[Scalar]]
     inverse: list[Scalar]
 
     @staticmethod
     def of(matrix: Sequence[Sequence[Scalar]]) -> Cholesky:
+        """Factorise a symmetric positive definite matrix."""
         n = len(matrix)
         L = [list(row) for row in matrix]
         inverse: list[Scalar] = [0.0] * n
@@ -187,7 +196,7 @@ class Cholesky:
         return Cholesky(L, inverse)
 
     def solve(self, right: Sequence[Scalar]) -> list[Scalar]:
-        """x with matrix x = right."""
+        """Return x with matrix x = right."""
         x = list(right)
         for k in reversed(range(len(x))):
             x[k] = x[k] * self.inverse[k]
@@ -201,7 +210,7 @@ class Cholesky:
 
 
 def solve_gauss_jordan(matrix: Sequence[Sequence[Scalar]], right: Sequence[Scalar]) -> list[Scalar]:
-    """x with matrix x = right."""
+    """Return x with matrix x = right, by Gauss-Jordan elimination without pivoting."""
     n = len(right)
     rows = [[*row, b] for row, b in zip(matrix, right, strict=True)]
     for k in range(n):
@@ -216,12 +225,12 @@ def solve_gauss_jordan(matrix: Sequence[Sequence[Scalar]], right: Sequence[Scala
     return [row[n] for row in rows]
 
 
-LIMIT = 1e10  # the size of a block over what is left of it, beyond which it counts as singular
+BLOCK_CONDITION_LIMIT = 1e10  # condition number of a block, by its nominal size, above which it counts as singular
 
 
 @dataclass(frozen=True)
 class MatrixBlock:
-    """Rows and columns of a matrix that are solved together, and how large their entries usually are."""
+    """Rows and columns of a matrix that are solved together, and the typical magnitude of their entries."""
 
     rows: tuple[int, ...]
     columns: tuple[int, ...]
@@ -230,41 +239,42 @@ class MatrixBlock:
 
 @dataclass(frozen=True)
 class BlockTriangular:
-    """A matrix and its blocks, each of which needs those before it."""
+    """A matrix and its diagonal blocks, ordered so that each depends on preceding ones only."""
 
     matrix: Sequence[Vector]
     blocks: Sequence[MatrixBlock]
 
     @cached_property
     def inverses(self) -> list[list[list[Scalar]]]:
-        """Of every block."""
+        """The inverse of each block."""
         return [self._inverse(block) for block in self.blocks]
 
     def _inverse(self, block: MatrixBlock) -> list[list[Scalar]]:
         n = len(block.rows)
         entries = [[self.matrix[i][k] for k in block.columns] for i in block.rows]
-        return solve(entries, [[float(i == k) for k in range(n)] for i in range(n)], LIMIT, block.size * block.size)
+        identity = [[float(i == k) for k in range(n)] for i in range(n)]
+        return solve(entries, identity, BLOCK_CONDITION_LIMIT, block.size * block.size)
 
     def solve(self, right: Vector) -> list[Scalar]:
-        """x with A x = right, by (2)."""
+        """Return x with A x = right, by (2)."""
         x: list[Scalar] = [0.0] * len(right)
-        known: list[int] = []
+        solved: list[int] = []
         for block, inverse in zip(self.blocks, self.inverses, strict=True):
-            left = [_less(right[i], (self.matrix[i][k] * x[k] for k in known)) for i in block.rows]
+            rest = [_less(right[i], (self.matrix[i][k] * x[k] for k in solved)) for i in block.rows]
             for k, row in zip(block.columns, inverse, strict=True):
-                x[k] = dot(row, left)
-            known += block.columns
+                x[k] = dot(row, rest)
+            solved += block.columns
         return x
 
     def solve_transposed(self, right: Vector) -> list[Scalar]:
-        """z with Aᵀ z = right."""
+        """Return z with Aᵀ z = right."""
         z: list[Scalar] = [0.0] * len(right)
-        known: list[int] = []
+        solved: list[int] = []
         for block, inverse in zip(reversed(self.blocks), reversed(self.inverses), strict=True):
-            left = [_less(right[k], (self.matrix[i][k] * z[i] for i in known)) for k in block.columns]
+            rest = [_less(right[k], (self.matrix[i][k] * z[i] for i in solved)) for k in block.columns]
             for i, column in zip(block.rows, zip(*inverse, strict=True), strict=True):
-                z[i] = dot(column, left)
-            known += block.rows
+                z[i] = dot(column, rest)
+            solved += block.rows
         return z
 
 

@@ -1,4 +1,4 @@
-"""Vectors in space, over abstract scalars."""
+"""3-vectors over abstract scalars."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from appell.algebra.scalar import Scalar, plain
 
 @dataclass(frozen=True, slots=True)
 class Vec3:
-    """Three components in one coordinate system."""
+    """A vector with three components in one coordinate system."""
 
     x: Scalar
     y: Scalar
@@ -18,6 +18,7 @@ class Vec3:
 
     @staticmethod
     def of(components: Iterable[Scalar]) -> Vec3:
+        """Return the vector of three components; NumPy numbers become Python numbers."""
         return Vec3(*map(plain, components))
 
     def __iter__(self) -> Iterator[Scalar]:
@@ -39,9 +40,11 @@ class Vec3:
         return Vec3(scale * self.x, scale * self.y, scale * self.z)
 
     def dot(self, other: Vec3) -> Scalar:
+        """Return the scalar product."""
         return self.x * other.x + self.y * other.y + self.z * other.z
 
     def cross(self, other: Vec3) -> Vec3:
+        """Return the vector product self × other."""
         return Vec3(
             self.y * other.z - self.z * other.y,
             self.z * other.x - self.x * other.z,
@@ -54,4 +57,5 @@ UNITS = (Vec3(1.0, 0.0, 0.0), Vec3(0.0, 1.0, 0.0), Vec3(0.0, 0.0, 1.0))
 
 
 def total(vectors: Iterable[Vec3]) -> Vec3:
+    """Return the sum of vectors."""
     return sum(vectors, start=ZERO)

@@ -76,14 +76,14 @@ def excite(
             raise ArgumentError(unknown_name("cabinet", system.name, known, "appell excite"))
         own = {key: value for key, value in limits.items() if value is not None}
         limits = _limits_of_cabinet(known[system.name](system)) | own
-    with Bar("deriving", 2 * iterations * starts, "iterations", patience=0.0) as bar:
+    with Bar("deriving", 2 * iterations * starts, "iterations", delay=0.0) as bar:
 
         def reached(step: int, steps: int, condition: float) -> None:
             bar.total, bar.label = steps, f"condition {condition:8.1f}"
             bar(step)
 
         found = ap.identify.excite(
-            ap.identify.seek(system, friction=friction, rotor=rotor, width=0.02 if friction else None),
+            ap.identify.select_parameters(system, friction=friction, rotor=rotor, width=0.02 if friction else None),
             bounds=ap.identify.MotionBounds.of(system, **limits),
             duration=duration,
             harmonics=harmonics,

@@ -85,7 +85,7 @@ def export(
     if json and str(output) == "-":
         raise ArgumentError("--json and --output - would both print to stdout.", expected="one of them")
     system = read_system(robot, base, physical)
-    with Bar(f"exporting {function}", patience=0.0):
+    with Bar(f"exporting {function}", delay=0.0):
         found = _function(ap.Dynamics(system, friction=friction, rotors=rotors), function, frame)
         found = found.jacobian(*by.split(",")) if by else found
         paths = _write(found, to, _stem(system.name, found.name), single, output, force)

@@ -103,20 +103,20 @@ def identify(
         raise ArgumentError(f"--negative is '{negative}'.", expected=" or ".join(NEGATIVE))
     system, ident = read_system(robot, base, physical), ap.identify
     names = {"columns": pairs(columns, "--columns"), "units": pairs(units, "--units")}
-    sought = ident.seek(system, friction=friction, rotor=rotor, width=width)
-    with Bar("reading", len(chosen) + 2, "steps", patience=0.0) as bar:
+    parameter_set = ident.select_parameters(system, friction=friction, rotor=rotor, width=width)
+    with Bar("reading", len(chosen) + 2, "steps", delay=0.0) as bar:
         record = _measured(log, system, **names)
         fit_on = data = ident.process(record, band=band, hold=hold)
         judged = record if judge_on is None else _measured(judge_on, system, **names)
         rest = ident.process(judged, band=data.about["band"], hold=hold, smooth=True)
         if judge_on is None:
             fit_on, rest = ident.split(data, held_out)[0], ident.split(rest, held_out)[1]
-        zone = ident.dead_zones(sought, fit_on) if dead_zone is None else dead_zone
+        zone = ident.dead_zones(parameter_set, fit_on) if dead_zone is None else dead_zone
         fits = []
         for name in chosen:
             bar.advance()
             bar.say(f"fitting: {name}")
-            fits.append(_estimator(name, sought, zone).fit_record(fit_on))
+            fits.append(_estimator(name, parameter_set, zone).fit_record(fit_on))
         bar.advance()
         bar.say("judging")
         verdict = ident.judge(fits, rest, remarks=data.about["remarks"])
@@ -135,7 +135,7 @@ def identify(
             ident.export(verdict, export, negative=negative, force=force_export, overwrite=True)
         out.say(f"written {export} ({verdict.best.title})")
     if not verdict.passed:
-        out.say(f"verdict FAIL: {ident.why(verdict)}.")
+        out.say(f"verdict FAIL: {ident.failure_reason(verdict)}.")
         if export is not None and not force_export:
             out.say(f"{export} is not written; --force-export writes what was found.")
         raise typer.Exit(FAILED)
@@ -157,7 +157,7 @@ def _measured(path: Path, system: System, columns: dict[str, str], units: dict[s
     return ap.motion.measured(record, system.coordinate_names, system.actuator_names, patterns=patterns, units=units)
 
 
-def _estimator(name: str, sought: Any, dead_zone: Any) -> Any:
+def _estimator(name: str, parameter_set: Any, dead_zone: Any) -> Any:
     if name in KINDS:
-        return getattr(ap.identify, KINDS[name])(sought, dead_zone=dead_zone)
-    return ap.identify.LeastSquares(sought, solver=name, dead_zone=dead_zone)
+        return getattr(ap.identify, KINDS[name])(parameter_set, dead_zone=dead_zone)
+    return ap.identify.LeastSquares(parameter_set, solver=name, dead_zone=dead_zone)

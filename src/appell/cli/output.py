@@ -283,7 +283,7 @@ class CompilationReport(logging.Handler):
         self.close_bar()
         what = f"{about['work']} {about['function']}" + (f" of {about['owner']}" if about["owner"] else "")
         if record.levelno == logging.DEBUG:
-            self.bar = Bar(what, patience=0.0, console=self.console).__enter__()
+            self.bar = Bar(what, delay=0.0, console=self.console).__enter__()
         elif about["made"] and about["seconds"] >= COMPILATION_SHOWN_S:
             from appell.compile.cache.object_cache import find
 

@@ -143,7 +143,7 @@ def fastest(
     }
     limits: Any = {key: numbers(text, f"--{key}", size) for key, (text, size) in given.items() if text is not None}
     asked = ap.Record.read(path).path(record_names(system)["q"])
-    with Bar(f"fastest motion, {intervals:,} intervals", patience=0.0):
+    with Bar(f"fastest motion, {intervals:,} intervals", delay=0.0):
         found = ap.motion.time_optimal(asked, system, intervals=intervals, **limits)
     _show(found, record_units(system), samples, output, plot, json)
 

@@ -24,7 +24,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from appell.algebra.loops import Loops, Rows, Step
+from appell.algebra.loops import Loops, Rows, LoopBody
 from appell.algebra.scalar import Vector, is_number
 from appell.compile.program.program import FrameStep, Program, Stage, Window, frame_step, verify_program
 from appell.compile.program.sines import sines_first
@@ -230,7 +230,7 @@ class Rolled(Loops):
 
     def each(
         self,
-        steps: Sequence[Step],
+        steps: Sequence[LoopBody],
         kinds: Sequence[int],
         reads: Sequence[Rows],
         writes: Sequence[Rows],
@@ -287,7 +287,7 @@ def _view(rows: Rows, turns: list[int]) -> View:
     return View(tuple(table.starts[rows.rows[turn]] for turn in turns), table.width, table.stride, table.block)
 
 
-def _traced(step: Step, reads: list[View], writes: list[View], numbers: list[Sequence[float]]) -> FrameStep:
+def _traced(step: LoopBody, reads: list[View], writes: list[View], numbers: list[Sequence[float]]) -> FrameStep:
     """One step: its tape, with a further input for every number that changes from turn to turn."""
     if len({len(row) for row in numbers}) > 1:
         raise TraceError("the turns of a step have rows of different lengths for numbers.")

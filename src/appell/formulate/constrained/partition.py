@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from appell.algebra.solve import LIMIT, MatrixBlock
+from appell.algebra.solve import BLOCK_CONDITION_LIMIT, MatrixBlock
 
 IMPLIED = 1e-7  # of a row's length: what is left of it by earlier rows, where samples are exact to 1e-12
 SINGULAR = 1e-6  # of the usual: the smallest singular value at a sample that tells nothing about others
@@ -117,7 +117,7 @@ def _pairs(
     found: dict[int, int] = {}
     while rows:
         least = np.abs(A[:, rows][:, :, columns]).min(axis=0) / size[rows, None]
-        if not columns or least.max() * LIMIT <= 1.0:
+        if not columns or least.max() * BLOCK_CONDITION_LIMIT <= 1.0:
             return None
         shy = np.array([k in reluctant for k in columns])
         willing = ~shy if not shy.all() and least[:, ~shy].max() > RELUCTANT * least.max() else shy | True

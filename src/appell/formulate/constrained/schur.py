@@ -28,7 +28,7 @@ class Schur:
     @cached_property
     def _raised(self) -> Matrix:
         """The columns of Y (1)."""
-        return [self.factors.raised(row) for row in self.rows]
+        return [self.factors.solve_upper(row) for row in self.rows]
 
     @cached_property
     def _weighted(self) -> Matrix:
@@ -50,9 +50,9 @@ class Schur:
 
     def solve(self, forces: Vector, drift: Vector) -> tuple[list[Scalar], list[Scalar]]:
         """a and λ for forces Q - h and drifts γ."""
-        y = self.factors.raised(forces)
+        y = self.factors.solve_upper(forces)
         right = [-(gamma + dot(column, y)) for gamma, column in zip(drift, self._weighted, strict=True)]
         multipliers = self._inner.solve(right)
         for column, force in zip(self._raised, multipliers, strict=True):
             y = [x + entry * force for x, entry in zip(y, column, strict=True)]
-        return self.factors.lowered(y), multipliers
+        return self.factors.solve_lower(y), multipliers

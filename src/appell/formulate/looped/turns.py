@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import accumulate, pairwise
 from typing import NamedTuple
 
-from appell.algebra.loops import Loops, Rows, Step
+from appell.algebra.loops import Loops, Rows, LoopBody
 from appell.algebra.scalar import Scalar, Vector
 from appell.formulate.looped.mounts import Mount
 
@@ -50,7 +50,7 @@ def take(loops: Loops, order: Sequence[int], mounts: Sequence[Mount], turn: Turn
     )
 
 
-def _step(turn: Turn, kind: Kind, tables: Parts, numbers: Sequence[str], writes: Parts) -> Step:
+def _step(turn: Turn, kind: Kind, tables: Parts, numbers: Sequence[str], writes: Parts) -> LoopBody:
     """The turn of one kind, as a step on rows in the order of the parts."""
     ends = [0, *accumulate(kind.widths)]
     absent = iter(kind.absent[sum(len(part) for part in tables.values()) :])

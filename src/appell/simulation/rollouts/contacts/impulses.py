@@ -140,14 +140,14 @@ class _Solver:
         self.M = equations.mass_matrix(q)
         self.factor = LDL.of(self.M)
         self.rows = [row for own in obeying for row in own.rows]
-        self.raised = [self.factor.raised(row) for row in self.rows]
+        self.raised = [self.factor.solve_upper(row) for row in self.rows]
         weighted = [[x * y for x, y in zip(self.factor.inverse_pivots, row, strict=True)] for row in self.raised]
         self.A: Matrix = [[dot(x, y) for y in self.raised] for x in weighted]
 
     def moved(self, f: Vector, raised: Sequence[Vector] | None = None) -> list[Scalar]:
         """M⁻¹Bᵀf."""
         raised = self.raised if raised is None else raised
-        return self.factor.lowered([dot(column, f) for column in zip(*raised, strict=True)])
+        return self.factor.solve_lower([dot(column, f) for column in zip(*raised, strict=True)])
 
     def shares(self, f: Vector) -> list[list[Scalar]]:
         """f law by law."""
