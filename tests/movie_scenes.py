@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from appell.show.movie.renderer import Renderer
-from appell.show.scene.scene import AT_ORIGIN, SHOWN, Actor, Mark, Mesh, Scene, SceneMotion, ScenePart
+from appell.show.scene.scene import AT_ORIGIN, DEFAULT_LAYERS, Actor, Mark, Mesh, Scene, SceneMotion, ScenePart
 from appell.show.scene.solids import box, sphere
 
 SIZE = (320, 240)
@@ -49,5 +49,5 @@ def impact(t):
     return Mark(t, "impact", "something struck", ((np.array([0.0, 0.0, 0.0]), np.array([0.0, 0.0, 0.6])),))
 
 
-def picture(scene, t=0.0, size=SIZE, layers=SHOWN):
+def picture(scene, t=0.0, size=SIZE, layers=DEFAULT_LAYERS):
     return Renderer(scene, size, layers).at(t).astype(float)

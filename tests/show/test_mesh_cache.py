@@ -11,7 +11,7 @@ import pytest
 
 from appell.compile.cache import object_cache as cache
 from appell.show.meshes import mesh_cache as mesh_shelf
-from appell.show.meshes.mesh_cache import read_thinned
+from appell.show.meshes.mesh_cache import read_simplified
 from appell.show.meshes.mesh_file import read_mesh
 from appell.show.scene.scene import Mesh
 
@@ -44,7 +44,7 @@ class Store(dict):
 
 
 def test_all_meshes_together_keep_to_the_budget_and_what_stands_twice_is_one():
-    found, notes = read_thinned(wanted(), budget=4000)
+    found, notes = read_simplified(wanted(), budget=4000)
     assert notes == []
     assert 3500 < triangles(found) <= 4000
     assert [mesh for mesh, _ in found[0]] == [mesh for mesh, _ in found[2]]
@@ -53,9 +53,9 @@ def test_all_meshes_together_keep_to_the_budget_and_what_stands_twice_is_one():
 
 def test_what_was_kept_is_what_was_made():
     store = Store()
-    first, _ = read_thinned(wanted(), budget=2000, keep=store.fetch)
-    again, _ = read_thinned(wanted(), budget=2000, keep=store.fetch)
-    plain, _ = read_thinned(wanted(), budget=2000)
+    first, _ = read_simplified(wanted(), budget=2000, keep=store.fetch)
+    again, _ = read_simplified(wanted(), budget=2000, keep=store.fetch)
+    plain, _ = read_simplified(wanted(), budget=2000)
     assert store.made == 1
     for found in (first, again):
         for each, other in zip(found, plain, strict=True):
@@ -69,11 +69,11 @@ def test_what_was_kept_is_what_was_made():
 def test_another_file_budget_or_scale_is_made_anew(tmp_path):
     store, path = Store(), tmp_path / "a.stl"
     path.write_bytes(Path(PANDA["link7.stl"]).read_bytes())
-    read_thinned([(str(path), ONE)], keep=store.fetch)
-    read_thinned([(str(path), (1.0, 1.0, 2.0))], keep=store.fetch)
-    read_thinned([(str(path), ONE)], budget=100, keep=store.fetch)
+    read_simplified([(str(path), ONE)], keep=store.fetch)
+    read_simplified([(str(path), (1.0, 1.0, 2.0))], keep=store.fetch)
+    read_simplified([(str(path), ONE)], budget=100, keep=store.fetch)
     os.utime(path, ns=(1, 1))
-    read_thinned([(str(path), ONE)], keep=store.fetch)
+    read_simplified([(str(path), ONE)], keep=store.fetch)
     assert store.made == 4
 
 
@@ -81,30 +81,30 @@ def test_files_that_cannot_be_read_are_told_and_the_others_are_there(tmp_path):
     (tmp_path / "broken.stl").write_bytes(b"x" * 90)
     asked = [("package://nowhere/a.stl", ONE), (PANDA["finger.dae"], ONE), (str(tmp_path / "broken.stl"), ONE)]
     for keep in (None, Store().fetch):
-        found, notes = read_thinned(asked, keep=keep)
+        found, notes = read_simplified(asked, keep=keep)
         assert [len(each) > 0 for each in found] == [False, True, False]
         assert len(notes) == 2
-        assert "no such mesh file" in notes[0]
-        assert "cut short" in notes[1]
+        assert "does not exist" in notes[0]
+        assert "truncated" in notes[1]
         assert "broken.stl" in notes[1]
 
 
 def test_what_is_of_no_use_is_made_again():
-    found, _ = read_thinned(wanted(), budget=2000, keep=lambda key, make: b"rubbish")
+    found, _ = read_simplified(wanted(), budget=2000, keep=lambda key, make: b"rubbish")
     assert triangles(found) > 1500
 
 
 def test_triangles_in_memory_and_nothing_at_all():
     mesh, _ = read_mesh(PANDA["link7.dae"])[0]
-    found, _ = read_thinned([mesh, mesh], budget=1000, keep=Store().fetch)
+    found, _ = read_simplified([mesh, mesh], budget=1000, keep=Store().fetch)
     assert triangles(found) <= 1000
-    assert read_thinned([], keep=Store().fetch) == ([], [])
+    assert read_simplified([], keep=Store().fetch) == ([], [])
     assert isinstance(found[0][0][0], Mesh)
 
 
 def test_the_cache_of_kernels_keeps_meshes_too(tmp_path, monkeypatch):
     monkeypatch.setenv("APPELL_CACHE", str(tmp_path / "cache"))
-    first, _ = read_thinned(wanted(), budget=1000, keep=cache.fetch)
+    first, _ = read_simplified(wanted(), budget=1000, keep=cache.fetch)
     monkeypatch.setattr(mesh_shelf, "_made", lambda *_: pytest.fail("made again"))
-    again, _ = read_thinned(wanted(), budget=1000, keep=cache.fetch)
+    again, _ = read_simplified(wanted(), budget=1000, keep=cache.fetch)
     assert triangles(first) == triangles(again)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from appell.show.scene.poses import poses, quaternions, rotations, turned_to
+from appell.show.scene.poses import pose_along, poses, quaternions, rotations
 
 
 def test_quaternions_are_those_of_scipy():
@@ -29,7 +29,7 @@ def test_z_is_turned_to_a_direction():
     rng = np.random.default_rng(2)
     for direction in (*np.eye(3), *-np.eye(3), *rng.normal(size=(20, 3))):
         at = (*rng.normal(size=3), *Rotation.random(random_state=rng).as_quat())
-        pose = np.array(turned_to(3.0 * direction, at))
+        pose = np.array(pose_along(3.0 * direction, at))
         R = rotations(pose)
         expected = Rotation.from_quat(at[3:]).apply(direction / np.linalg.norm(direction))
         np.testing.assert_allclose(R[:, 2], expected, atol=1e-12)

@@ -173,7 +173,7 @@ def test_equal_solids_share_a_mesh_that_nobody_changes():
         (lambda: solids.box(0.1, -0.2, 0.3), "the y of a box is -0.2"),
         (lambda: solids.cylinder(0.1, float("nan")), "the length of a cone is nan"),
         (lambda: solids.cone(-0.1, 0.1, 1.0), "the smaller radius of a cone is -0.1"),
-        (lambda: solids.tube([(0, 0, 0), (0, 0, 0)], 0.1), "no two points that differ"),
+        (lambda: solids.tube([(0, 0, 0), (0, 0, 0)], 0.1), "points of the tube are not distinct"),
         (lambda: solids.prism([(0, 0, 0), (1, 0, 0), (2, 0, 0)], 0.1), "no area"),
     ],
 )

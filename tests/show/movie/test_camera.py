@@ -84,5 +84,5 @@ def test_what_reaches_behind_the_eye_is_cut():
 
 def test_a_view_that_is_none_is_refused():
     for view in ("above", (1, 2, 3), (1, None)):
-        with pytest.raises(ap.ArgumentError, match=r"the view is(.|\n)*azimuth, elevation"):
+        with pytest.raises(ap.ArgumentError, match=r"view is(.|\n)*azimuth, elevation"):
             view_axes((0, 0, 1), None, view)

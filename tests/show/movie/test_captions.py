@@ -9,7 +9,7 @@ import pytest
 
 from appell.show.movie import captions
 from appell.show.movie.movie import image
-from appell.show.scene.scene import Actor, Scene, ScenePart, numbered
+from appell.show.scene.scene import Actor, Scene, ScenePart, palette_color
 from appell.show.scene.solids import box
 from movie_scenes import BLUE, SIZE, at, impact, moving
 
@@ -59,7 +59,7 @@ def test_several_actors_are_named_in_the_colours_of_their_numbers():
 
     def patches(count):
         corner = image(Scene("", actors[:count]), 0.0, SIZE)[30:120, 14:24]
-        return [(np.abs(corner - 255 * np.array(numbered(k)[:3])).max(axis=-1) < 2).sum() for k in range(3)]
+        return [(np.abs(corner - 255 * np.array(palette_color(k)[:3])).max(axis=-1) < 2).sum() for k in range(3)]
 
     assert patches(1) == [0, 0, 0]
     assert min(patches(2)[:2]) > 80

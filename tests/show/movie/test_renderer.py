@@ -12,7 +12,7 @@ from scipy.spatial import ConvexHull
 from appell.show.movie.canvas import FREE, Light
 from appell.show.movie.renderer import Renderer
 from appell.show.scene.camera import view_axes
-from appell.show.scene.scene import SHOWN, Scene, ScenePart, Strut
+from appell.show.scene.scene import DEFAULT_LAYERS, Scene, ScenePart, Strut
 from appell.show.scene.solids import box, sphere
 from movie_scenes import BLUE, GREEN, RED, SIZE, at, ball, block, impact, moving, picture, sheet, standing
 
@@ -33,7 +33,7 @@ def rays(renderer):
 
 def met(renderer, center, radius):
     """How far along its ray each pixel meets a ball: (height, width), NaN where it does not."""
-    r, e = rays(renderer), renderer.camera.place - center
+    r, e = rays(renderer), renderer.camera.position - center
     half, most = (r @ e), np.einsum("ni,ni->n", r, r)
     with np.errstate(invalid="ignore"):
         root = np.sqrt(half**2 - most * (e @ e - radius**2))
@@ -53,7 +53,7 @@ def test_the_silhouette_of_a_ball_is_the_ellipse_of_its_cone(view):
     alone.canvas.camera = renderer.camera  # as seen beside something else, off the axis
     keys = np.full_like(alone.keys, FREE)
     alone.canvas.draw(alone.triangles.still, keys)
-    to = np.array([0.2, 0.4, 1.0]) - renderer.camera.place
+    to = np.array([0.2, 0.4, 1.0]) - renderer.camera.position
     sine, cosine = 0.3 / np.linalg.norm(to), -(to @ renderer.camera.axes[2]) / np.linalg.norm(to)
     opening = cosine**2 - sine**2
     half = renderer.camera.focal * sine * np.array([np.sqrt(1.0 - sine**2) / opening, 1.0 / np.sqrt(opening)])
@@ -111,7 +111,7 @@ def test_a_round_surface_is_lit_by_its_own_normals():
         depth = met(renderer, np.zeros(3), 0.5)
         inside = ~binary_dilation(np.isnan(depth), iterations=4)
         r = rays(renderer)[inside.ravel()]
-        normals = (renderer.camera.place + depth[inside][:, None] * r) / 0.5
+        normals = (renderer.camera.position + depth[inside][:, None] * r) / 0.5
         paint = np.tile(np.array(RED[:3], np.float32), (len(r), 1))
         expected = 255 * Light(renderer.camera.axes, (0, 0, 1)).on(
             paint, normals.astype(np.float32), r.astype(np.float32)
@@ -258,7 +258,7 @@ def test_arrows_are_seen_from_their_time_on_and_over_everything():
 def test_layers_are_shown_by_name():
     hidden = ScenePart(box(0.2, 0.2, 0.2), color=RED, layer="inertia")
     scene = standing(block(1, 1, 1, (*BLUE[:3], 0.3)), hidden)
-    with_it, without = picture(scene, layers=(*SHOWN, "inertia")), picture(scene)
+    with_it, without = picture(scene, layers=(*DEFAULT_LAYERS, "inertia")), picture(scene)
     assert np.abs(with_it - without).max() > 30
 
 
@@ -279,7 +279,7 @@ def test_a_strut_reaches_from_body_to_body():
     ends = np.array([[0.0, 0.0, 0.0], [0.0, 0.0, 0.0]])
     actor = replace(scene.actors[0], struts=(Strut((-1, 0), ends, 0.1, RED),))
     renderer = Renderer(replace(scene, actors=(actor,)), SIZE)
-    scale = renderer.camera.focal / np.linalg.norm(renderer.camera.place)  # pixels a metre
+    scale = renderer.camera.focal / np.linalg.norm(renderer.camera.position)  # pixels a metre
     for t, length in ((0.0, 0.5), (0.5, 1.25), (1.0, 2.0)):
         red, _, blue = np.moveaxis(renderer.at(t).astype(float), -1, 0)
         rows, columns = np.nonzero(red > blue + 40)

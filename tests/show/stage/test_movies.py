@@ -91,7 +91,7 @@ def test_the_view_is_chosen_and_inertia_is_shown(swing, tmp_path):
     )
     assert np.abs(plain - turned).max() > 50
     assert np.abs(plain - heavy).max() > 50
-    with pytest.raises(ap.ArgumentError, match=r"the view is 'above'(.|\n)*azimuth, elevation"):
+    with pytest.raises(ap.ArgumentError, match=r"view is 'above'(.|\n)*azimuth, elevation"):
         swing.movie(tmp_path / "a.gif", view="above", overwrite=True)
 
 

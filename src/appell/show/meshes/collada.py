@@ -2,8 +2,9 @@
 
     scene ─▶ visual_scene ─▶ node (transformations in order) ─▶ node ... ─▶ instance_geometry ─▶ mesh ─▶ triangles
 
-Numbers stay text until NumPy reads whole arrays of them, which takes a hundredth of the time of a loop. Polygons are
-fans about their first corner. Skins are shown as they were bound. Textures are not read: what has one has no colour.
+Numbers are converted by NumPy in whole arrays, which takes a hundredth of the time of a loop. Polygons are split into
+fans around their first corner. Skins are shown in their bind pose. Textures are ignored: a textured material has no
+colour.
 """
 
 from __future__ import annotations
@@ -19,26 +20,26 @@ import numpy as np
 from appell.errors import DescriptionError
 from appell.show.scene.scene import Color
 
-DEEPEST = 100  # tags in tags
-NODES = 10_000  # of a scene, counting those that are shown twice
+MAX_DEPTH = 100  # of nested tags, and of nested nodes
+MAX_NODES = 10_000  # of a scene, counting repeated instances
 
-Found = tuple[np.ndarray, np.ndarray, Color | None]
+Piece = tuple[np.ndarray, np.ndarray, Color | None]
 
 
-def pieces(data: bytes, path: Path) -> Iterator[Found]:
-    """Every primitive of the scene, placed in it, one after the other."""
+def pieces(data: bytes, path: Path) -> Iterator[Piece]:
+    """Yield every primitive of the scene, placed in it."""
     return _Document(_parsed(data)).pieces()
 
 
 def _parsed(data: bytes) -> Element:
-    """The root element; documents that declare entities are refused before any of them is used."""
+    """Return the root element; a document that declares entities is rejected before any is expanded."""
     builder, parser, depth = TreeBuilder(), expat.ParserCreate(), 0
 
     def start(tag: str, attributes: dict[str, str]) -> None:
         nonlocal depth
         depth += 1
-        if depth > DEEPEST:
-            raise DescriptionError(f"tags are nested more than {DEEPEST} deep.")
+        if depth > MAX_DEPTH:
+            raise DescriptionError(f"tags are nested more than {MAX_DEPTH} levels deep.")
         builder.start(tag.rpartition(":")[2], attributes)
 
     def end(tag: str) -> None:
@@ -47,7 +48,9 @@ def _parsed(data: bytes) -> Element:
         builder.end(tag.rpartition(":")[2])
 
     def refuse(*_: object) -> None:
-        raise DescriptionError("the file declares a document type or an entity.", hint="remove its <!DOCTYPE ...>")
+        raise DescriptionError(
+            "the file declares a document type or an entity.", hint="remove <!DOCTYPE ...>"
+        )
 
     parser.buffer_text, parser.buffer_size = True, 2**20
     parser.StartElementHandler, parser.EndElementHandler = start, end
@@ -61,7 +64,7 @@ def _parsed(data: bytes) -> Element:
 
 
 class _Document:
-    """A document whose elements point at each other by `#id`."""
+    """A document whose elements refer to each other by `#id`."""
 
     def __init__(self, root: Element):
         self.root = root
@@ -70,23 +73,25 @@ class _Document:
         self.unit = float((unit.get("meter") or "1") if unit is not None else "1")
         self.shown = 0
 
-    def pieces(self) -> Iterator[Found]:
+    def pieces(self) -> Iterator[Piece]:
         start = np.diag([self.unit, self.unit, self.unit, 1.0])
         scene = self.target(self.root.find("scene/instance_visual_scene"))
         if scene is None:
             scene = self.root.find("library_visual_scenes/visual_scene")
         if scene is None:
-            return (found for shape in self.root.iter("geometry") for found in self.placed(shape, start, {}))
-        return (found for node in scene.findall("node") for found in self.of_node(node, start, 0))
+            return (piece for shape in self.root.iter("geometry") for piece in self.placed(shape, start, {}))
+        return (piece for node in scene.findall("node") for piece in self.of_node(node, start, 0))
 
     def target(self, element: Element | None, key: str = "url") -> Element | None:
-        """What an element points at, if it is there."""
+        """Return the element that another one refers to, or None."""
         return None if element is None else self.by_id.get((element.get(key) or "").removeprefix("#"))
 
-    def of_node(self, node: Element, placement: np.ndarray, depth: int) -> Iterator[Found]:
+    def of_node(self, node: Element, placement: np.ndarray, depth: int) -> Iterator[Piece]:
         self.shown += 1
-        if depth > DEEPEST or self.shown > NODES:
-            raise DescriptionError(f"the scene has more than {NODES} nodes, or more than {DEEPEST} in each other.")
+        if depth > MAX_DEPTH or self.shown > MAX_NODES:
+            raise DescriptionError(
+                f"the scene has more than {MAX_NODES} nodes, or nodes nested more than {MAX_DEPTH} levels deep."
+            )
         for child in node:
             if child.tag in TRANSFORMATIONS:
                 placement = placement @ TRANSFORMATIONS[child.tag](_floats(child.text))
@@ -102,37 +107,37 @@ class _Document:
                 skin = aim.find("skin")
                 shape, bound = self.target(skin, "source"), aim.find("skin/bind_shape_matrix")
                 if shape is not None:
-                    turned = _matrix(_floats(bound.text)) if bound is not None else np.eye(4)
-                    yield from self.placed(shape, placement @ turned, self.materials(child))
+                    bind = _matrix(_floats(bound.text)) if bound is not None else np.eye(4)
+                    yield from self.placed(shape, placement @ bind, self.materials(child))
 
-    def placed(self, shape: Element, placement: np.ndarray, materials: dict[str, Element]) -> Iterator[Found]:
-        """The primitives of a geometry; those of a mirrored node are turned round."""
+    def placed(self, shape: Element, placement: np.ndarray, materials: dict[str, Element]) -> Iterator[Piece]:
+        """Yield the primitives of a geometry; triangles of a mirrored node are reversed."""
         mesh = shape.find("mesh")
         for primitive in mesh if mesh is not None else ():
             if primitive.tag in CORNERS:
                 vertices, faces = self.triangles(primitive)
                 symbol = primitive.get("material") or ""
                 material = materials.get(symbol, self.by_id.get(symbol))
-                turned = np.linalg.det(placement[:3, :3]) < 0
+                mirrored = np.linalg.det(placement[:3, :3]) < 0
                 points = vertices @ placement[:3, :3].T + placement[:3, 3]
-                yield points, faces[:, ::-1] if turned else faces, self.color(material)
+                yield points, faces[:, ::-1] if mirrored else faces, self.color(material)
 
     def triangles(self, primitive: Element) -> tuple[np.ndarray, np.ndarray]:
-        """The vertices of the source and the corners of all triangles of a primitive."""
+        """Return the vertices of the source and the corner indices of all triangles of a primitive."""
         inputs = primitive.findall("input")
         stride = 1 + max((int(item.get("offset") or 0) for item in inputs), default=0)
         vertex = next((item for item in inputs if item.get("semantic") == "VERTEX"), None)
         source = self.target(vertex, "source")
         positions = None
         if source is not None and source.tag == "vertices":
-            found = (item for item in source.findall("input") if item.get("semantic") == "POSITION")
-            positions = self.target(next(found, None), "source")
+            inputs_of_source = (item for item in source.findall("input") if item.get("semantic") == "POSITION")
+            positions = self.target(next(inputs_of_source, None), "source")
         if vertex is None or positions is None:
             raise DescriptionError(f"a <{primitive.tag}> has no positions.")
         counts = _integers(primitive.findtext("vcount")) if primitive.tag == "polylist" else None
         indices = [_integers(p.text) for p in primitive.iter("p")]
         if any(len(part) % stride for part in indices):
-            raise DescriptionError(f"a <{primitive.tag}> is cut short.", expected=f"{stride} numbers a corner")
+            raise DescriptionError(f"a <{primitive.tag}> is truncated.", expected=f"{stride} numbers per corner")
         offset = int(vertex.get("offset") or 0)
         corners = [part[offset::stride] for part in indices]
         return self.positions(positions), CORNERS[primitive.tag](corners, counts)
@@ -148,7 +153,7 @@ class _Document:
         return values[start : start + max(rows, 0) * stride].reshape(-1, stride)[:, :3]
 
     def materials(self, instance: Element) -> dict[str, Element]:
-        """The materials of an instance by the symbols that its primitives use."""
+        """Return the materials of an instance by the symbols that its primitives use."""
         bound = ((item.get("symbol") or "", self.target(item, "target")) for item in instance.iter("instance_material"))
         return {symbol: material for symbol, material in bound if material is not None}
 
@@ -159,7 +164,7 @@ class _Document:
         if len(values) not in (3, 4):
             return None
         red, green, blue, opacity = (float(min(max(x, 0.0), 1.0)) for x in (*values[:3], *(*values[3:], 1.0)[:1]))
-        return red, green, blue, opacity or 1.0  # some programs write opacities that they do not mean
+        return red, green, blue, opacity or 1.0  # some exporters write 0 for opaque materials
 
 
 def _floats(text: str | None) -> np.ndarray:
@@ -170,25 +175,25 @@ def _integers(text: str | None) -> np.ndarray:
     return np.fromstring(text or "", np.int64, sep=" ")
 
 
-# ---- the corners of triangles, from those of each <p>
+# ---- corners of triangles from the corners of each <p>
 
 
 def _triangles(corners: list[np.ndarray], counts: np.ndarray | None) -> np.ndarray:
-    whole = np.concatenate([*corners, np.zeros(0, np.int64)])
-    return whole[: len(whole) // 3 * 3].reshape(-1, 3)
+    corner_list = np.concatenate([*corners, np.zeros(0, np.int64)])
+    return corner_list[: len(corner_list) // 3 * 3].reshape(-1, 3)
 
 
 def _polygons(corners: list[np.ndarray], counts: np.ndarray | None) -> np.ndarray:
-    """Fans of polygons, of each <p> or of as many corners as each of the counts says."""
-    whole = np.concatenate([*corners, np.zeros(0, np.int64)])
+    """Return triangle fans of polygons; a polygon is one <p>, or the number of corners given in `counts`."""
+    corner_list = np.concatenate([*corners, np.zeros(0, np.int64)])
     counts = np.array([len(part) for part in corners], np.int64) if counts is None else counts
-    if counts.sum() > len(whole) or (counts < 0).any():
-        raise DescriptionError(f"polygons have {counts.sum()} corners, of which {len(whole)} are there.")
+    if counts.sum() > len(corner_list) or (counts < 0).any():
+        raise DescriptionError(f"polygons need {counts.sum()} corners, but only {len(corner_list)} are given.")
     firsts = np.cumsum(counts) - counts
     fans = np.maximum(counts - 2, 0)
     first = np.repeat(firsts, fans)
     step = np.arange(fans.sum()) - np.repeat(np.cumsum(fans) - fans, fans) + 1
-    return whole[np.column_stack([first, first + step, first + step + 1])]
+    return corner_list[np.column_stack([first, first + step, first + step + 1])]
 
 
 def _fans(corners: list[np.ndarray], counts: np.ndarray | None) -> np.ndarray:
@@ -196,7 +201,7 @@ def _fans(corners: list[np.ndarray], counts: np.ndarray | None) -> np.ndarray:
 
 
 def _strips(corners: list[np.ndarray], counts: np.ndarray | None) -> np.ndarray:
-    """Strips, of which every second triangle is turned round."""
+    """Return the triangles of strips, in which every second triangle is reversed."""
     strips = [np.column_stack([part[:-2], part[1:-1], part[2:]]) for part in corners if len(part) > 2]
     for strip in strips:
         strip[1::2] = strip[1::2, ::-1]
@@ -212,7 +217,7 @@ CORNERS = {
 }
 
 
-# ---- the transformations of a node
+# ---- transformations of a node
 
 
 def _matrix(values: np.ndarray) -> np.ndarray:
@@ -226,7 +231,7 @@ def _translate(values: np.ndarray) -> np.ndarray:
 
 
 def _rotate(values: np.ndarray) -> np.ndarray:
-    """About an axis by degrees (Rodrigues)."""
+    """Return the rotation about an axis by an angle in degrees (Rodrigues' formula)."""
     axis, angle = values[:3] / np.linalg.norm(values[:3]), math.radians(values[3])
     x, y, z = axis
     K = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])

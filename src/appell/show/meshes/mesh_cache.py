@@ -1,8 +1,9 @@
-"""The meshes of a whole robot, read and thinned to one budget, and kept for the next time.
+"""The meshes of a complete robot, simplified to a common budget of triangles and cached.
 
-A humanoid's files hold some hundred thousand triangles; to read and to thin them takes a second or two. `keep` is a
-store by keys, such as `compile.cache.object_cache.fetch`: it is given the hash of all that the outcome depends on
-(paths, times and sizes of files, scales, budget, ways) and a function that makes the bytes if there are none.
+The files of a humanoid contain several hundred thousand triangles; reading and simplifying them takes 1 to 2 seconds.
+`keep` is a cache by key, such as `compile.cache.object_cache.fetch`. It receives a hash of everything that the result
+depends on (paths, times and sizes of files, scales, budget, method) and a function that creates the bytes if they are
+not cached.
 """
 
 from __future__ import annotations
@@ -20,32 +21,46 @@ import numpy as np
 
 from appell.errors import AppellError
 from appell.show.meshes.mesh_file import read_mesh
-from appell.show.meshes.thinning import BUDGET, shares, thinned
+from appell.show.meshes.simplify import BUDGET, simplified, triangle_shares
 from appell.show.scene.scene import Color, Mesh
 
-FORMAT = "meshes 1"  # changes when the same files would give others
+FORMAT = "meshes 1"  # change this if the same files give different meshes
 
-Wanted = Mesh | tuple[str, Sequence[float]]  # triangles, or the path and scale of a file
+MeshSource = Mesh | tuple[str, Sequence[float]]  # a mesh in memory, or the path and scale of a file
 Colored = list[tuple[Mesh, Color | None]]
 Keep = Callable[[str, Callable[[], bytes]], bytes]
 
 
-def read_thinned(
-    wanted: Sequence[Wanted], *, budget: int = BUDGET, keep: Keep | None = None
+def read_simplified(
+    wanted: Sequence[MeshSource], *, budget: int = BUDGET, keep: Keep | None = None
 ) -> tuple[list[Colored], list[str]]:
-    """The meshes of each entry with `budget` triangles in all, and a sentence about each file that cannot be read.
+    """Read and simplify the meshes of a robot.
 
-    An entry that stands twice is read once. One that cannot be read has no meshes.
+    Parameters
+    ----------
+    wanted : sequence of MeshSource
+        Meshes in memory, or paths and scales of files. Equal entries are read once.
+    budget : int
+        Number of triangles of all meshes together.
+    keep : callable, optional
+        Cache: `keep(key, make)` returns the bytes stored for a key, or stores and returns those of `make()`.
+
+    Returns
+    -------
+    meshes : list
+        Meshes with colours for each entry; an empty list for a file that cannot be read.
+    notes : list of str
+        One sentence per file that cannot be read.
     """
     if keep is None or not wanted:
-        return _made(wanted, budget)
+        return _read_all(wanted, budget)
     try:
-        return _unpacked(keep(_key(wanted, budget), lambda: _packed(*_made(wanted, budget))))
-    except (ValueError, KeyError, IndexError, OSError, zipfile.BadZipFile):  # what was kept is of no use
-        return _made(wanted, budget)
+        return _unpacked(keep(_key(wanted, budget), lambda: _packed(*_read_all(wanted, budget))))
+    except (ValueError, KeyError, IndexError, OSError, zipfile.BadZipFile):  # the cached data are invalid
+        return _read_all(wanted, budget)
 
 
-def _made(wanted: Sequence[Wanted], budget: int) -> tuple[list[Colored], list[str]]:
+def _read_all(wanted: Sequence[MeshSource], budget: int) -> tuple[list[Colored], list[str]]:
     read: dict[object, Colored] = {}
     notes: list[str] = []
     for each in wanted:
@@ -55,41 +70,41 @@ def _made(wanted: Sequence[Wanted], budget: int) -> tuple[list[Colored], list[st
             except AppellError as error:
                 read[_name(each)] = []
                 notes.append(f"{error.problem.rstrip('.')} ({error.source})" if error.source else error.problem)
-    parts = [(name, mesh, color) for name, found in read.items() for mesh, color in found]
+    parts = [(name, mesh, color) for name, meshes in read.items() for mesh, color in meshes]
     times = {name: sum(_name(each) == name for each in wanted) for name in read}
-    whole = [mesh for name, mesh, _ in parts for _ in range(times[name])]  # what stands twice is drawn twice
-    allowed = iter(shares(whole, budget))
+    drawn = [mesh for name, mesh, _ in parts for _ in range(times[name])]  # repeated entries are drawn repeatedly
+    allowed = iter(triangle_shares(drawn, budget))
     fewer: dict[object, Colored] = {name: [] for name in read}
     for name, mesh, color in parts:
         share = min(next(allowed) for _ in range(times[name]))
-        fewer[name].append((thinned(mesh, share), color))
+        fewer[name].append((simplified(mesh, share), color))
     return [fewer[_name(each)] for each in wanted], notes
 
 
-def _name(each: Wanted) -> object:
+def _name(each: MeshSource) -> object:
     return id(each) if isinstance(each, Mesh) else (each[0], tuple(each[1]))
 
 
-def _key(wanted: Sequence[Wanted], budget: int) -> str:
-    told: list[object] = [FORMAT, budget, find_spec("fast_simplification") is not None]
+def _key(wanted: Sequence[MeshSource], budget: int) -> str:
+    inputs: list[object] = [FORMAT, budget, find_spec("fast_simplification") is not None]
     for each in wanted:
         if isinstance(each, Mesh):
-            told += [hashlib.sha256(array.tobytes()).hexdigest() for array in (each.vertices, each.faces)]
+            inputs += [hashlib.sha256(array.tobytes()).hexdigest() for array in (each.vertices, each.faces)]
         else:
             path = Path(each[0])
             state = os.stat(path) if path.is_file() else None
-            told += [str(path.absolute()), list(map(float, each[1])), state and [state.st_mtime_ns, state.st_size]]
-    return hashlib.sha256(json.dumps(told).encode()).hexdigest()
+            inputs += [str(path.absolute()), list(map(float, each[1])), state and [state.st_mtime_ns, state.st_size]]
+    return hashlib.sha256(json.dumps(inputs).encode()).hexdigest()
 
 
-def _packed(found: list[Colored], notes: list[str]) -> bytes:
-    """All arrays one after the other, each mesh once, and a table that tells them apart."""
-    meshes = {id(mesh): mesh for each in found for mesh, _ in each}
+def _packed(entries: list[Colored], notes: list[str]) -> bytes:
+    """Concatenate the arrays of all meshes, each mesh once, with a table of their sizes."""
+    meshes = {id(mesh): mesh for each in entries for mesh, _ in each}
     number = {key: k for k, key in enumerate(meshes)}
     table = {
         "notes": notes,
         "sizes": [(len(mesh.vertices), len(mesh.faces), mesh.smooth) for mesh in meshes.values()],
-        "entries": [[(number[id(mesh)], color) for mesh, color in each] for each in found],
+        "entries": [[(number[id(mesh)], color) for mesh, color in each] for each in entries],
     }
     vertices = np.concatenate([np.zeros((0, 3)), *(mesh.vertices for mesh in meshes.values())])
     faces = np.concatenate([np.zeros((0, 3), int), *(mesh.faces for mesh in meshes.values())])
@@ -100,9 +115,9 @@ def _packed(found: list[Colored], notes: list[str]) -> bytes:
 
 
 def _unpacked(data: bytes) -> tuple[list[Colored], list[str]]:
-    with np.load(io.BytesIO(data), allow_pickle=False) as kept:
-        table = json.loads(kept["about"].tobytes())
-        vertices, faces = kept["vertices"].astype(float), kept["faces"].astype(np.int64)
+    with np.load(io.BytesIO(data), allow_pickle=False) as archive:
+        table = json.loads(archive["about"].tobytes())
+        vertices, faces = archive["vertices"].astype(float), archive["faces"].astype(np.int64)
     meshes, v, f = [], 0, 0
     for points, triangles, smooth in table["sizes"]:
         meshes.append(Mesh(vertices[v : v + points], faces[f : f + triangles], bool(smooth)))

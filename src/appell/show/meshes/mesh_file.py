@@ -1,23 +1,23 @@
-"""Mesh files as triangles: STL, OBJ and Collada by NumPy alone, PLY, glTF and OFF through trimesh.
+"""Mesh files as triangles: STL, OBJ and Collada with NumPy alone; PLY, glTF and OFF through trimesh.
 
-A file may hold several materials; what has one colour comes back as one mesh. Lengths are metres: Collada says its
-unit, others have none. Axes are those of the file's numbers, for Collada's `up_axis` too: robots' files are written for
-programs that pass it over (RViz, Gazebo, coal), and half of them state an axis that is not theirs. A scale that mirrors
-turns the triangles round, so that their outside stays outside.
+A file may contain several materials; each colour is returned as one mesh. Lengths are in metres: Collada files state
+their unit, other formats have none. Axes are those of the numbers in the file. Collada's `up_axis` is ignored, because
+robot files are written for programs that ignore it (RViz, Gazebo, coal), and half of them state a wrong axis. A scale
+that mirrors the mesh also reverses its triangles, so that the outside stays outside.
 
-Files are not trusted: sizes have caps, XML may declare no entities, indices are checked, and triangles with numbers
-that are none, or without area, are left out. Whatever is wrong is a `DescriptionError` that names the file.
+Files are not trusted: sizes are limited, XML must not declare entities, indices are checked, and triangles without area
+or with non-finite corners are dropped. Any problem raises a `DescriptionError` with the name of the file.
 
-STL files, binary and text: triangles with the corners of each, three at a time.
+STL files, binary and text, list the three corners of every triangle.
 
     binary   80 bytes of anything, the number n of triangles, n times 50 bytes: normal, three corners, two bytes more
     text     solid NAME ... facet normal x y z outer loop vertex x y z (three times) endloop endfacet ... endsolid
 
-Binary files may begin with "solid" too, so a text has to have a facet. The normals say nothing that the corners do not.
+A binary file may begin with "solid" too, so a text file must also contain a facet. The normals are ignored, because
+they follow from the corners.
 
-Wavefront OBJ files: `v x y z` lines, `f i/j/k ...` lines, `usemtl NAME`, and the colours of the .mtl file beside.
-
-Corners count from one, or backwards from the last vertex if they are negative. Faces of more corners are fans.
+Wavefront OBJ files contain lines `v x y z`, `f i/j/k ...` and `usemtl NAME`; colours are in the .mtl file next to it.
+Corner indices start at one; negative ones count backwards from the last vertex. Polygons are split into triangle fans.
 """
 
 from __future__ import annotations
@@ -41,39 +41,39 @@ STL_VERTEX = re.compile(rb"\bvertex\s+(\S+)\s+(\S+)\s+(\S+)", re.IGNORECASE)
 
 
 def stl_pieces(data: bytes, path: Path) -> list[tuple[np.ndarray, np.ndarray, None]]:
-    """All triangles, without a colour."""
+    """Return all triangles of an STL file, without a colour."""
     start = data[:1000].lstrip().lower()
     is_text = start.startswith(b"solid") and (b"facet" in start or b"endsolid" in start)
     count = int.from_bytes(data[80:STL_HEAD], "little") if len(data) >= STL_HEAD else 0
     size = STL_HEAD + STL_RECORD.itemsize * count
     if len(data) >= STL_HEAD and not is_text:
         if len(data) < size:
-            held = (len(data) - STL_HEAD) // STL_RECORD.itemsize
-            raise DescriptionError(f"the STL file is cut short: it says {count} triangles and holds {held}.")
+            present = (len(data) - STL_HEAD) // STL_RECORD.itemsize
+            raise DescriptionError(f"the STL file is truncated: it declares {count} triangles and contains {present}.")
         corners = np.frombuffer(data, STL_RECORD, count, STL_HEAD)["corners"].reshape(-1, 3).astype(float)
     elif is_text:
-        corners = _written(data)
+        corners = _text_corners(data)
     else:
-        raise DescriptionError(f"an STL file cannot have {len(data)} bytes.", expected=f"at least {STL_HEAD}")
+        raise DescriptionError(f"the STL file has only {len(data)} bytes.", expected=f"at least {STL_HEAD}")
     return [(corners, np.arange(len(corners)).reshape(-1, 3), None)]
 
 
-def _written(data: bytes) -> np.ndarray:
-    """The corners of a text file, one below the other."""
+def _text_corners(data: bytes) -> np.ndarray:
+    """Return the corners (n, 3) of a text STL file."""
     words = STL_VERTEX.findall(data)
     if len(words) % 3 or b"endsolid" not in data[-1000:].lower():
-        raise DescriptionError(f"the STL file is cut short after {len(words)} corners.")
+        raise DescriptionError(f"the STL file is truncated after {len(words)} corners.")
     try:
         return np.array(words, "S40").astype(float).reshape(-1, 3)
     except ValueError as error:
-        raise DescriptionError(f"a corner of the STL file is no number: {error}.") from None
+        raise DescriptionError(f"a corner of the STL file is not a number: {error}.") from None
 
 
-LARGEST_MATERIALS = 2**20  # bytes of a file of materials
+MAX_MATERIAL_FILE_BYTES = 2**20
 
 
 def obj_pieces(data: bytes, path: Path) -> list[tuple[np.ndarray, np.ndarray, Color | None]]:
-    """The triangles of each material, and its colour."""
+    """Return the triangles of each material of an OBJ file, with its colour."""
     points: list[list[bytes]] = []
     faces: dict[str, list[tuple[int, int, int]]] = {}
     colors: dict[str, Color] = {}
@@ -94,14 +94,14 @@ def obj_pieces(data: bytes, path: Path) -> list[tuple[np.ndarray, np.ndarray, Co
                 colors |= _materials(path.parent / _name(words))
         except ValueError:
             where = f"{path}, line {number}"
-            raise DescriptionError(f"the line is {line[:60]!r}.", expected="numbers", source=where) from None
+            raise DescriptionError(f"cannot read the line {line[:60]!r}.", expected="numbers", source=where) from None
     if any(len(point) != 3 for point in points):
-        raise DescriptionError("a vertex of the OBJ file has less than three numbers.")
+        raise DescriptionError("a vertex of the OBJ file has fewer than three numbers.")
     try:
         vertices = np.array(points, "S40").reshape(-1, 3).astype(float)
     except ValueError as error:
-        raise DescriptionError(f"a vertex of the OBJ file is no number: {error}.") from None
-    return [(vertices, np.array(found).reshape(-1, 3), colors.get(name)) for name, found in faces.items() if found]
+        raise DescriptionError(f"a vertex of the OBJ file is not a number: {error}.") from None
+    return [(vertices, np.array(rows).reshape(-1, 3), colors.get(name)) for name, rows in faces.items() if rows]
 
 
 def _corner(word: bytes, count: int) -> int:
@@ -114,10 +114,10 @@ def _name(words: list[bytes]) -> str:
 
 
 def _materials(path: Path) -> dict[str, Color]:
-    """The diffuse colours of a file of materials; none if it is not there or cannot be understood."""
+    """Return the diffuse colours of an .mtl file; empty if it is missing or cannot be read."""
     colors: dict[str, Color] = {}
     try:
-        data = path.read_bytes() if path.is_file() and path.stat().st_size <= LARGEST_MATERIALS else b""
+        data = path.read_bytes() if path.is_file() and path.stat().st_size <= MAX_MATERIAL_FILE_BYTES else b""
     except (OSError, ValueError):
         return colors
     name = ""
@@ -130,49 +130,65 @@ def _materials(path: Path) -> dict[str, Color]:
                 colors[name] = (red, green, blue, 1.0)
             elif words[:1] in ([b"d"], [b"Tr"]) and name in colors:
                 opacity = float(words[1]) if words[0] == b"d" else 1.0 - float(words[1])
-                colors[name] = (
-                    *colors[name][:3],
-                    min(max(opacity, 0.0), 1.0) or 1.0,
-                )  # 0 and 1 are often taken for each other
+                opacity = min(max(opacity, 0.0), 1.0) or 1.0  # exporters often confuse 0 and 1
+                colors[name] = (*colors[name][:3], opacity)
         except (ValueError, IndexError):
             continue
     return colors
 
 
-LARGEST = 256 * 2**20  # bytes of a file
-MOST = 5_000_000  # triangles of a file
+MAX_FILE_BYTES = 256 * 2**20
+MAX_TRIANGLES = 5_000_000  # per file
 
-# what a reader finds: pieces of one colour each, vertices (n, 3), faces (m, 3), colour or None
+# Readers return pieces of one colour each: vertices (n, 3), faces (m, 3), and the colour or None.
 Piece = tuple[np.ndarray, np.ndarray, Color | None]
 
-OWN: dict[str, Callable[[bytes, Path], Iterable[Piece]]] = {
+READERS: dict[str, Callable[[bytes, Path], Iterable[Piece]]] = {
     ".stl": stl_pieces,
     ".obj": obj_pieces,
     ".dae": collada.pieces,
 }
-BORROWED = (".ply", ".glb", ".gltf", ".off")
+TRIMESH_FORMATS = (".ply", ".glb", ".gltf", ".off")
 
 
 def read_mesh(path: str | Path, scale: Sequence[float] = (1.0, 1.0, 1.0)) -> list[tuple[Mesh, Color | None]]:
-    """The meshes of a file, one a colour, the largest first; None is the colour of what the file does not colour."""
+    """Read the meshes of a file, one per colour, largest first.
+
+    Parameters
+    ----------
+    path : str or Path
+        File with one of the suffixes .stl, .obj, .dae, .ply, .glb, .gltf or .off.
+    scale : sequence of float
+        Factors along x, y and z.
+
+    Returns
+    -------
+    list of (Mesh, Color or None)
+        Vertices in m; the colour is None for triangles without a colour in the file.
+
+    Raises
+    ------
+    DescriptionError
+        If the file is missing, too large or malformed.
+    """
     path = Path(path)
     factors = np.asarray(_checked(scale), float)
     ending = path.suffix.lower()
-    if ending not in OWN and ending not in BORROWED:
-        kinds = ", ".join((*OWN, *BORROWED))
-        raise DescriptionError(f"a mesh file '{ending}' cannot be read.", expected=kinds, source=str(path))
+    if ending not in READERS and ending not in TRIMESH_FORMATS:
+        kinds = ", ".join((*READERS, *TRIMESH_FORMATS))
+        raise DescriptionError(f"mesh files '{ending}' are not supported.", expected=kinds, source=str(path))
     data = _data(path)
     try:
-        pieces = OWN[ending](data, path) if ending in OWN else _borrowed(path)
-        found = _by_color(pieces)
+        pieces = READERS[ending](data, path) if ending in READERS else _trimesh_pieces(path)
+        colored = _by_color(pieces)
     except AppellError as error:
         raise type(error)(
             error.problem, expected=error.expected, source=error.source or str(path), hint=error.hint
         ) from None
     except (ValueError, IndexError, KeyError, OverflowError, MemoryError, RecursionError) as error:
-        raise DescriptionError(f"the mesh file is broken: {error}.", source=str(path)) from None
-    turned = np.prod(factors) < 0
-    return [(Mesh(vertices * factors, faces[:, ::-1] if turned else faces), color) for vertices, faces, color in found]
+        raise DescriptionError(f"the mesh file is malformed: {error}.", source=str(path)) from None
+    mirrored = np.prod(factors) < 0
+    return [(Mesh(points * factors, faces[:, ::-1] if mirrored else faces), color) for points, faces, color in colored]
 
 
 def _checked(scale: Sequence[float]) -> Sequence[float]:
@@ -184,32 +200,34 @@ def _checked(scale: Sequence[float]) -> Sequence[float]:
 
 
 def _data(path: Path) -> bytes:
-    """All bytes of a file, unless it is too large."""
+    """Return the bytes of a file that is not too large."""
     if path.exists() and not path.is_file():
-        raise DescriptionError("this is no file that can be read.", expected="a mesh file", source=str(path))
+        raise DescriptionError("the path of the mesh is not a file.", expected="a mesh file", source=str(path))
     try:
         with path.open("rb") as file:
             size = os.fstat(file.fileno()).st_size
-            data = file.read(LARGEST + 1) if size <= LARGEST else b""
+            data = file.read(MAX_FILE_BYTES + 1) if size <= MAX_FILE_BYTES else b""
     except FileNotFoundError:
-        raise DescriptionError("there is no such mesh file.", source=str(path)) from None
+        raise DescriptionError("the mesh file does not exist.", source=str(path)) from None
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or error
         raise DescriptionError(f"the mesh file cannot be read: {why}.", source=str(path)) from None
-    if max(size, len(data)) > LARGEST:
+    if max(size, len(data)) > MAX_FILE_BYTES:
         problem = f"the mesh file has {max(size, len(data)) / 2**20:.0f} MB."
-        raise DescriptionError(problem, expected=f"at most {LARGEST / 2**20:.0f} MB", source=str(path))
+        raise DescriptionError(problem, expected=f"at most {MAX_FILE_BYTES / 2**20:.0f} MB", source=str(path))
     return data
 
 
-def _sound(vertices: np.ndarray, faces: np.ndarray, color: Color | None) -> Piece:
-    """A piece whose triangles all have three corners, finite ones, and an area."""
+def _valid(vertices: np.ndarray, faces: np.ndarray, color: Color | None) -> Piece:
+    """Check indices, and drop triangles with non-finite corners or without area."""
     vertices, faces = np.asarray(vertices, float).reshape(-1, 3), np.asarray(faces, np.int64).reshape(-1, 3)
     if len(faces) and (faces.min() < 0 or faces.max() >= len(vertices)):
-        wrong = int(faces.min()) if faces.min() < 0 else int(faces.max())
-        raise DescriptionError(f"a triangle of the mesh has corner {wrong}.", expected=f"0 to {len(vertices) - 1}")
-    whole = np.isfinite(vertices).all(axis=1) & (np.abs(vertices).max(axis=1, initial=0.0) < 1e12)
-    faces = faces[whole[faces].all(axis=1)]
+        invalid = int(faces.min()) if faces.min() < 0 else int(faces.max())
+        raise DescriptionError(
+            f"a triangle of the mesh has vertex index {invalid}.", expected=f"0 to {len(vertices) - 1}"
+        )
+    finite = np.isfinite(vertices).all(axis=1) & (np.abs(vertices).max(axis=1, initial=0.0) < 1e12)
+    faces = faces[finite[faces].all(axis=1)]
     a, b, c = (vertices[faces[:, i]] for i in range(3))
     faces = faces[np.any(np.cross(b - a, c - a) != 0.0, axis=1)]
     used, faces = np.unique(faces, return_inverse=True)
@@ -217,18 +235,18 @@ def _sound(vertices: np.ndarray, faces: np.ndarray, color: Color | None) -> Piec
 
 
 def _by_color(pieces: Iterable[Piece]) -> list[Piece]:
-    """One piece a colour, the one with the most triangles first."""
+    """Return one piece per colour, the one with the most triangles first."""
     groups: dict[Color | None, list[Piece]] = {}
     total = 0
     for piece in pieces:
         total += len(piece[1])
-        if total > MOST:  # before the next one is made: a scene may show one mesh a thousand times
-            raise DescriptionError(f"the mesh has {total} triangles or more.", expected=f"at most {MOST}")
-        sound = _sound(*piece)
-        if len(sound[1]):
-            groups.setdefault(sound[2], []).append(sound)
+        if total > MAX_TRIANGLES:  # checked before the next piece is read: a scene may repeat a mesh many times
+            raise DescriptionError(f"the mesh has {total} triangles or more.", expected=f"at most {MAX_TRIANGLES}")
+        valid = _valid(*piece)
+        if len(valid[1]):
+            groups.setdefault(valid[2], []).append(valid)
     if not groups:
-        raise DescriptionError("the mesh file holds no triangles.")
+        raise DescriptionError("the mesh file contains no triangles.")
     joined = [_joined(group, color) for color, group in groups.items()]
     return sorted(joined, key=lambda piece: -len(piece[1]))
 
@@ -239,31 +257,31 @@ def _joined(pieces: Sequence[Piece], color: Color | None) -> Piece:
     return np.concatenate([vertices for vertices, _, _ in pieces]), faces, color
 
 
-def _borrowed(path: Path) -> list[Piece]:
-    """What trimesh reads, whose errors are of many kinds."""
+def _trimesh_pieces(path: Path) -> list[Piece]:
+    """Read a file with trimesh, which raises errors of many types."""
     trimesh = needed_package("trimesh", f"a mesh file '{path.suffix}'", "appell[view]")
     try:
         scene = trimesh.load(path, force="scene", process=False)
-        found = []
+        pieces = []
         for name in scene.graph.nodes_geometry:
             placement, geometry = scene.graph[name]
             shape = scene.geometry[geometry]
             if hasattr(shape, "faces"):
-                found.append(_placed(np.asarray(shape.vertices), np.asarray(shape.faces), placement, _color(shape)))
-        return found
+                pieces.append(_placed(np.asarray(shape.vertices), np.asarray(shape.faces), placement, _color(shape)))
+        return pieces
     except Exception as error:
         raise DescriptionError(f"trimesh cannot read the mesh file: {error or type(error).__name__}.") from None
 
 
 def _placed(vertices: np.ndarray, faces: np.ndarray, placement: np.ndarray, color: Color | None) -> Piece:
-    turned = np.linalg.det(placement[:3, :3]) < 0
-    return vertices @ placement[:3, :3].T + placement[:3, 3], faces[:, ::-1] if turned else faces, color
+    mirrored = np.linalg.det(placement[:3, :3]) < 0
+    return vertices @ placement[:3, :3].T + placement[:3, 3], faces[:, ::-1] if mirrored else faces, color
 
 
 def _color(shape: Any) -> Color | None:
-    """The colour of most of a shape that has any."""
-    looks = shape.visual
-    if not looks.defined:
+    """Return the main colour of a trimesh geometry, or None if it has none."""
+    visual = shape.visual
+    if not visual.defined:
         return None
-    red, green, blue, opacity = (float(x) / 255.0 for x in getattr(looks, "material", looks).main_color)
+    red, green, blue, opacity = (float(x) / 255.0 for x in getattr(visual, "material", visual).main_color)
     return red, green, blue, opacity

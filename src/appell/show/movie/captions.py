@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from appell.errors import needed_package
-from appell.show.scene.scene import Color, Scene, mark_colors, marks_of, numbered
+from appell.show.scene.scene import Color, Scene, mark_colors, marks_of, palette_color
 
 INK, FAINT, LINE = (51, 51, 51), (138, 143, 152), (205, 209, 214)
 EDGE = 14  # pixels between letters and the rim
@@ -50,7 +50,7 @@ class Captions:
         room = max(1, (self.height // 2 - EDGE) // LEADING - 2)
         for k, actor in enumerate(self.scene.actors[:room]):
             y = EDGE + (k + 1.5) * LEADING
-            pen.rectangle((EDGE, y + 1, EDGE + 10, y + 11), _bytes(numbered(k)))
+            pen.rectangle((EDGE, y + 1, EDGE + 10, y + 11), _bytes(palette_color(k)))
             name = _cut(actor.name, self.width / 2, pen, _font(SMALL))
             pen.text((EDGE + 16, y), name, INK, _font(SMALL), anchor="la")
         if (more := len(self.scene.actors) - room) > 0:

@@ -13,7 +13,7 @@ from appell.progress import counted
 from appell.show.movie.captions import Captions
 from appell.show.movie.renderer import Renderer
 from appell.show.movie.video import ffmpeg, frame_times, slowdown, write_gif, write_mp4
-from appell.show.scene.scene import LAYERS, SHOWN, Scene, marks_of
+from appell.show.scene.scene import DEFAULT_LAYERS, LAYERS, Scene, marks_of
 
 FILMS, ENDINGS = (".gif", ".mp4"), (".gif", ".mp4", ".png")
 SIZE = (800, 600)
@@ -26,7 +26,7 @@ def image(
     t: float | None = None,
     size: tuple[int, int] = SIZE,
     *,
-    layers: Sequence[str] = SHOWN,
+    layers: Sequence[str] = DEFAULT_LAYERS,
     slower: float = 1.0,
 ) -> np.ndarray:
     """The scene at a time, its first if None: (height, width, 3) of bytes; the pace is only written on it."""
@@ -42,7 +42,7 @@ def write_movie(
     size: tuple[int, int] = SIZE,
     slower: float | None = None,
     at: float | None = None,
-    layers: Sequence[str] = SHOWN,
+    layers: Sequence[str] = DEFAULT_LAYERS,
     progress: bool | None = None,
     overwrite: bool = False,
 ) -> Path:

@@ -21,7 +21,7 @@ from scipy.ndimage import gaussian_filter
 from appell.show.movie.canvas import FREE, Canvas, Light, fragments, sorted_samples
 from appell.show.movie.triangles import SceneTriangles, Triangles, joined
 from appell.show.scene.camera import PerspectiveCamera, grid_step, level_axes, perspective_camera, view_axes
-from appell.show.scene.scene import SHOWN, Scene
+from appell.show.scene.scene import DEFAULT_LAYERS, Scene
 
 PAPER = np.ones(3, np.float32)
 FINE = 2  # samples along each side of a pixel
@@ -31,7 +31,9 @@ HEADER, FOOTER, MARGIN = 34, 44, 14  # pixels that are kept free above, below an
 class Renderer:
     """A scene in front of a camera that does not move."""
 
-    def __init__(self, scene: Scene, size: tuple[int, int], layers: Sequence[str] = SHOWN, slower: float = 1.0):
+    def __init__(
+        self, scene: Scene, size: tuple[int, int], layers: Sequence[str] = DEFAULT_LAYERS, slower: float = 1.0
+    ):
         self.scene, self.size, self.fine = scene, size, FINE
         self.triangles = SceneTriangles(scene, layers, slower)
         points = self.triangles.reach()
@@ -157,7 +159,7 @@ class Ground:
 
     def _met(self, camera: PerspectiveCamera, x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Where pixels meet the plane, along its axes (..., 2), and whether they do so before the camera."""
-        e, rays = self.axes @ camera.place, camera.rays(x, y) @ self.axes.T
+        e, rays = self.axes @ camera.position, camera.rays(x, y) @ self.axes.T
         with np.errstate(divide="ignore", invalid="ignore"):
             share = (self.height - e[2]) / rays[..., 2:]
         before = np.isfinite(share) & (share > 0.0)

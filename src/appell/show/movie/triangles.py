@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from appell.show.scene.poses import rotations, slerp, turned_to
+from appell.show.scene.poses import pose_along, rotations, slerp
 from appell.show.scene.scene import AT_ORIGIN, WORLD, Actor, Color, Mark, Mesh, Scene, Strut, mark_colors, marks_of
 from appell.show.scene.solids import arrow, cylinder
 
@@ -182,7 +182,7 @@ def _arrows(mark: Mark, radius: float, color: Color) -> Triangles:
 
 def _aimed(place: np.ndarray, direction: np.ndarray) -> tuple[float, ...]:
     """The pose of something along z that stands in a place and points in a direction."""
-    return (*place.tolist(), *turned_to(direction)[3:])
+    return (*place.tolist(), *pose_along(direction)[3:])
 
 
 def _unit(vectors: np.ndarray) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""Poses as seven numbers, x y z qx qy qz qw, from rotation matrices and back; leading axes are a batch."""
+"""Conversions between poses as seven numbers, x y z qx qy qz qw, and rotation matrices; leading axes are a batch."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ import numpy as np
 
 from appell.show.scene.scene import AT_ORIGIN
 
-CHORD = 1e-6  # rad: half an angle up to which a chord is an arc
+LINEAR_ANGLE_RAD = 1e-6  # half angle below which interpolation is linear
 
 
 def quaternions(R: np.ndarray) -> np.ndarray:
-    """(..., 3, 3) to unit quaternions (..., 4) with qw not negative.
+    """Convert rotation matrices (..., 3, 3) to unit quaternions (..., 4) with qw ≥ 0.
 
-    4 p pᵀ is linear in R; of its columns, each p times a component, the one with the largest component is normalised.
+    4 p pᵀ is linear in R. Each of its rows is p times a component; the row with the largest component is normalised.
     """
     R = np.asarray(R, float)
     xx, yy, zz = R[..., 0, 0], R[..., 1, 1], R[..., 2, 2]
@@ -34,12 +34,12 @@ def quaternions(R: np.ndarray) -> np.ndarray:
 
 
 def poses(R: np.ndarray, x: np.ndarray) -> np.ndarray:
-    """Axes (..., 3, 3) and origins (..., 3) as poses (..., 7)."""
+    """Return the poses (..., 7) with rotations (..., 3, 3) and origins (..., 3)."""
     return np.concatenate([np.asarray(x, float), quaternions(R)], axis=-1)
 
 
 def rotations(pose: np.ndarray) -> np.ndarray:
-    """The axes (..., 3, 3) of poses (..., 7), or of quaternions (..., 4)."""
+    """Return the rotation matrices (..., 3, 3) of poses (..., 7) or of quaternions (..., 4)."""
     x, y, z, w = np.moveaxis(np.asarray(pose, float)[..., -4:], -1, 0)
     scale = 2.0 / (x * x + y * y + z * z + w * w)
     rows = [
@@ -50,22 +50,26 @@ def rotations(pose: np.ndarray) -> np.ndarray:
     return np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)
 
 
-def turned_to(direction, at: Sequence[float] = AT_ORIGIN) -> tuple[float, ...]:
-    """The pose, in that of `at`, whose z axis has a direction there."""
+def pose_along(direction, at: Sequence[float] = AT_ORIGIN) -> tuple[float, ...]:
+    """Return the pose with the origin of pose `at` whose z axis points along a direction given in the axes of `at`."""
     z = np.asarray(direction, float) / np.linalg.norm(direction)
     x = np.cross(np.eye(3)[np.argmin(np.abs(z))], z)
     x /= np.linalg.norm(x)
-    own = np.asarray(at, float)
-    turn = rotations(own) @ np.column_stack([x, np.cross(z, x), z])
-    return tuple(poses(turn, own[:3]).tolist())
+    base = np.asarray(at, float)
+    R = rotations(base) @ np.column_stack([x, np.cross(z, x), z])
+    return tuple(poses(R, base[:3]).tolist())
 
 
 def slerp(first: np.ndarray, last: np.ndarray, share) -> tuple[np.ndarray, np.ndarray]:
-    """Quaternions (..., 4) a share of the short way from one attitude to another, and the angle of the whole way."""
+    """Interpolate quaternions (..., 4) along the shorter rotation.
+
+    `share` is 0 at the first and 1 at the last quaternion. Returns the quaternions (..., 4) and the angle (...) of the
+    full rotation in rad.
+    """
     cosine = np.einsum("...i,...i->...", first, last)[..., None]
     last = np.where(cosine < 0.0, -last, last)
     half = np.arccos(np.clip(np.abs(cosine), 0.0, 1.0))
-    wide = half > CHORD
+    wide = half > LINEAR_ANGLE_RAD
     sine = np.where(wide, np.sin(half), 1.0)
     one = np.where(wide, np.sin((1.0 - share) * half) / sine, 1.0 - share)
     other = np.where(wide, np.sin(share * half) / sine, share)

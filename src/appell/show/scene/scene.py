@@ -1,7 +1,8 @@
-"""What is to be seen: actors made of parts on bodies, how their bodies move, and what happens meanwhile.
+"""The scene: actors made of parts on bodies, the motion of the bodies, and events during the motion.
 
-A pose is seven numbers, x y z qx qy qz qw: where a body is in the world, or a part on its body. Lengths are metres,
-times seconds, colours red, green, blue and opacity from 0 to 1. A page, a film and a test read the same scene.
+A pose is seven numbers, x y z qx qy qz qw: the pose of a body in the world, or of a part on its body. Lengths are in
+metres, times in seconds; colours are red, green, blue and opacity from 0 to 1. Pages and movies are drawn from the same
+scene.
 """
 
 from __future__ import annotations
@@ -12,31 +13,30 @@ from dataclasses import dataclass, field
 import numpy as np
 
 AT_ORIGIN = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0)
-WORLD = -1  # the body of what stands still
+WORLD = -1  # body index of parts that are fixed to the world
 
-# what can be shown and hidden by itself; the first ones are seen unless somebody hides them
-LAYERS = ("links", "walls", "loops", "frames", "centers", "inertia")
-SHOWN = ("links", "walls", "loops")
+LAYERS = ("links", "walls", "loops", "frames", "centers", "inertia")  # groups of parts that can be shown or hidden
+DEFAULT_LAYERS = ("links", "walls", "loops")  # layers that are visible initially
 
 Color = tuple[float, float, float, float]
 
 
 @dataclass(frozen=True, eq=False)
 class Mesh:
-    """Triangles; a corner of a triangle is the number of a vertex, and they turn left about the normal outwards."""
+    """A triangle mesh; the corners of a triangle are counter-clockwise seen from outside."""
 
     vertices: np.ndarray  # (vertices, 3)
     faces: np.ndarray  # (triangles, 3)
-    smooth: bool = False  # shaded across edges, as a ball is and a box is not
+    smooth: bool = False  # shade smoothly across edges, as for a sphere
 
 
 @dataclass(frozen=True, eq=False)
 class ScenePart:
     """A mesh on a body of its actor."""
 
-    mesh: Mesh  # parts may share one; it travels once
+    mesh: Mesh  # parts may share a mesh, which is then stored once
     body: int = WORLD
-    pose: Sequence[float] = AT_ORIGIN  # on the body
+    pose: Sequence[float] = AT_ORIGIN  # relative to the body
     color: Color = (0.6, 0.6, 0.6, 1.0)
     layer: str = "links"
     name: str = ""
@@ -44,7 +44,7 @@ class ScenePart:
 
 @dataclass(frozen=True, eq=False)
 class Strut:
-    """A rod between points of two bodies, as long as they are apart."""
+    """A rod between points of two bodies; its length follows their distance."""
 
     bodies: tuple[int, int]
     ends: np.ndarray  # (2, 3), each in the axes of its body
@@ -56,30 +56,33 @@ class Strut:
 
 @dataclass(frozen=True, eq=False)
 class Mark:
-    """Something that happens at one time: an impact, a stop, the end of a contact; arrows where it strikes."""
+    """An event on the timeline, such as an impact, a stop or the end of a contact, with arrows for impulses."""
 
     time: float
-    kind: str  # impact, stick, ...: the same kind has the same colour
-    label: str = ""  # what a reader is told about it
-    arrows: tuple[tuple[np.ndarray, np.ndarray], ...] = ()  # place in the world and vector, as long as it is drawn
+    kind: str  # impact, stick, ...: marks of one kind share a colour
+    label: str = ""  # text shown to the reader
+    arrows: tuple[tuple[np.ndarray, np.ndarray], ...] = ()  # position and vector in the world, in m as drawn
 
 
 @dataclass(frozen=True, eq=False)
 class Chart:
-    """Curves over time below the scene: energies, torques."""
+    """Curves over time below the scene, such as energies and torques."""
 
     title: str
     unit: str
     names: tuple[str, ...]
-    t: np.ndarray  # (rows), a time twice where something jumps
-    values: np.ndarray  # (rows, names), NaN where nothing is known
+    t: np.ndarray  # (rows); a time occurs twice at a discontinuity
+    values: np.ndarray  # (rows, names), NaN where unknown
 
 
 @dataclass(frozen=True, eq=False)
 class SceneMotion:
-    """Where the bodies of an actor are over time; between two frames they go straight and turn the short way."""
+    """Poses of the bodies of an actor over time.
 
-    t: np.ndarray  # (frames), a time twice where something jumps
+    Between two frames, positions are interpolated linearly and orientations along the shorter rotation.
+    """
+
+    t: np.ndarray  # (frames); a time occurs twice at a discontinuity
     poses: np.ndarray  # (frames, bodies, 7)
     marks: tuple[Mark, ...] = ()
     charts: tuple[Chart, ...] = ()
@@ -87,7 +90,7 @@ class SceneMotion:
 
 @dataclass(frozen=True, eq=False)
 class SceneSlider:
-    """A number that a viewer may set: a coordinate of a joint."""
+    """A value that the user can set in a live page, such as a joint coordinate."""
 
     name: str
     unit: str  # rad, m, 1
@@ -98,74 +101,82 @@ class SceneSlider:
 
 @dataclass(frozen=True, eq=False)
 class Handle:
-    """A frame that a viewer may take hold of and drag."""
+    """A frame that the user can drag in a live page."""
 
     name: str
     body: int
-    pose: Sequence[float] = AT_ORIGIN  # on the body
+    pose: Sequence[float] = AT_ORIGIN  # relative to the body
 
 
 @dataclass(frozen=True, eq=False)
 class Actor:
-    """Something that moves: bodies, what is seen of them, and how they move, or where they stand."""
+    """A set of bodies with their visible parts, and their motion or fixed poses."""
 
     name: str
     bodies: tuple[str, ...]
-    poses: np.ndarray  # (bodies, 7), where they stand as long as nothing moves them
+    poses: np.ndarray  # (bodies, 7), used if there is no motion
     parts: tuple[ScenePart, ...] = ()
     struts: tuple[Strut, ...] = ()
     motion: SceneMotion | None = None
-    sliders: tuple[SceneSlider, ...] = ()  # only a page with somebody behind it can answer to these
+    sliders: tuple[SceneSlider, ...] = ()  # used by live pages only
     handles: tuple[Handle, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
 class Scene:
-    """Actors over each other at one time, and what stands about them."""
+    """Actors drawn together at the same time, and the walls and floors around them."""
 
     title: str
     actors: tuple[Actor, ...]
-    parts: tuple[ScenePart, ...] = ()  # walls and floors; their body is the world
+    parts: tuple[ScenePart, ...] = ()  # walls and floors, fixed to the world
     up: tuple[float, float, float] = (0.0, 0.0, 1.0)
-    notes: tuple[str, ...] = ()  # what a viewer should know: a mesh that was not found, ...
-    flat: tuple[float, float, float] | None = None  # the normal of the plane in which everything moves, to look along
-    view: tuple[float, float] | None = field(default=None)  # azimuth and elevation in degrees, as chosen by the user
+    notes: tuple[str, ...] = ()  # remarks for the reader, such as missing meshes
+    flat: tuple[float, float, float] | None = None  # normal of the plane of a planar scene
+    view: tuple[float, float] | None = field(default=None)  # azimuth and elevation in degrees chosen by the user
 
     @property
     def span(self) -> tuple[float, float]:
-        """First and last time of all motions; (0, 0) if nothing moves."""
+        """First and last time of all motions, in s; (0, 0) without motions."""
         times = [actor.motion.t for actor in self.actors if actor.motion is not None and len(actor.motion.t)]
         return (min(float(t[0]) for t in times), max(float(t[-1]) for t in times)) if times else (0.0, 0.0)
 
 
-COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#4d4d4d")  # Okabe and Ito's, but yellow
+COLORS = (
+    "#0072b2",
+    "#d55e00",
+    "#009e73",
+    "#cc79a7",
+    "#e69f00",
+    "#56b4e9",
+    "#4d4d4d",
+)  # Okabe and Ito, no yellow
 
 
 def paint(color: str, opacity: float = 1.0) -> Color:
-    """A colour as it is written, #rrggbb, in numbers from 0 to 1."""
+    """Convert a colour #rrggbb to numbers from 0 to 1."""
     red, green, blue = (int(color[k : k + 2], 16) / 255.0 for k in (1, 3, 5))
     return red, green, blue, opacity
 
 
-def numbered(k: int) -> Color:
-    """The colour of an actor, a branch or a kind by its number."""
+def palette_color(k: int) -> Color:
+    """Return colour k of the palette, which repeats; for actors, branches and kinds of marks."""
     return paint(COLORS[k % len(COLORS)])
 
 
-GROUND = "#4d4d4d"  # what stands still
+GROUND = "#4d4d4d"  # parts fixed to the world
 METAL = "#5d636b"  # joints
 LIGHT_METAL = "#9aa1aa"  # walls, wheels, struts
 
 
 def marks_of(scene: Scene) -> list[Mark]:
-    """Of all actors, in the order of their times."""
-    found = [mark for actor in scene.actors if actor.motion is not None for mark in actor.motion.marks]
-    return sorted(found, key=lambda mark: mark.time)
+    """Return the marks of all actors in order of time."""
+    marks = [mark for actor in scene.actors if actor.motion is not None for mark in actor.motion.marks]
+    return sorted(marks, key=lambda mark: mark.time)
 
 
 def mark_colors(scene: Scene) -> dict[str, Color]:
-    """Impacts always have the same colour; other kinds take the next that is free, as they come."""
+    """Return the colour of each kind of mark; impacts have a fixed colour, other kinds the next free one."""
     numbers = {"impact": 1}
     for mark in marks_of(scene):
         numbers.setdefault(mark.kind, 0 if len(numbers) == 1 else len(numbers))
-    return {kind: numbered(k) for kind, k in numbers.items()}
+    return {kind: palette_color(k) for kind, k in numbers.items()}

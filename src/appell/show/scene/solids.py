@@ -1,8 +1,8 @@
-"""Closed meshes of simple solids: what is round comes from one profile turned about z, what is bent from one ring.
+"""Closed meshes of simple solids: solids of revolution about z, tubes along polylines, boxes and prisms.
 
-All stand about their origin, and faces turn left about the normal outwards. Round ones are smooth, so normals are
-averaged over the faces about a vertex; where a profile has an edge, two more rings close to it keep the averages of
-both sides apart, and the edge sharp.
+Solids are centred at their origin unless stated otherwise, and faces are counter-clockwise seen from outside. Round
+solids are shaded smoothly, with normals averaged over the faces around a vertex. Where a profile has a sharp edge, two
+additional rings close to it keep the normals of both sides apart.
 """
 
 from __future__ import annotations
@@ -15,25 +15,23 @@ from itertools import pairwise
 import numpy as np
 
 from appell.errors import ArgumentError, check_number
-from appell.show.scene.poses import turned_to
+from appell.show.scene.poses import pose_along
 from appell.show.scene.scene import AT_ORIGIN, WORLD, Color, Mesh, ScenePart
 
-SIDES = 20  # of what is round
-EDGE = 0.02  # of a radius: how far the rings are that keep an edge sharp
-SHAFT, HEAD, POINT = (
-    0.35,
-    0.25,
-    0.35,
-)  # of an arrow: radius of the shaft in those of the head, the head's share, its most
+SIDES = 20  # of round solids
+EDGE_RING_DISTANCE = 0.02  # of the radius: distance of the additional rings from a sharp edge
+SHAFT_RADIUS = 0.35  # of an arrow, relative to the radius of its head
+HEAD_SLOPE = 0.25  # radius over length of an arrow's head
+MAX_HEAD_SHARE = 0.35  # of an arrow's length
 RED, GREEN, BLUE = (0.84, 0.15, 0.16, 1.0), (0.17, 0.63, 0.17, 1.0), (0.12, 0.35, 0.85, 1.0)
-MITRE = 4.0  # how much longer than wide the ring at a sharp bend of a tube may be
+MITRE_LIMIT = 4.0  # maximum stretch of the ring at a sharp bend of a tube
 Points = Sequence[Sequence[float]] | Sequence[np.ndarray] | np.ndarray
-_kept = lru_cache(maxsize=1024)  # equal parts share a mesh, which then travels once
+_cached = lru_cache(maxsize=1024)  # equal parts share a mesh, which is then stored once in a page
 
 
-@_kept
+@_cached
 def box(x: float, y: float, z: float) -> Mesh:
-    """Edges of these lengths."""
+    """Return a box with these edge lengths, in m."""
     _check("box", x=x, y=y, z=z)
     half = 0.5 * np.array([x, y, z], float)
     corners = half * np.array([[i, j, k] for i in (-1, 1) for j in (-1, 1) for k in (-1, 1)])
@@ -41,88 +39,89 @@ def box(x: float, y: float, z: float) -> Mesh:
     return _mesh(corners, [face for a, b, c, d in quads for face in ((a, b, c), (a, c, d))], smooth=False)
 
 
-@_kept
+@_cached
 def sphere(radius: float, sides: int = SIDES) -> Mesh:
+    """Return a sphere."""
     _check("sphere", radius=radius)
     return ellipsoid(radius, radius, radius, sides)
 
 
-@_kept
+@_cached
 def ellipsoid(x: float, y: float, z: float, sides: int = SIDES) -> Mesh:
-    """With these half axes."""
+    """Return an ellipsoid with these half axes."""
     _check("ellipsoid", x=x, y=y, z=z)
     ball = _revolved(_arc(1.0, -90.0, 90.0, sides // 2), sides)
     return _mesh(ball.vertices * np.array([x, y, z], float), ball.faces)
 
 
-@_kept
+@_cached
 def cylinder(radius: float, length: float, sides: int = SIDES) -> Mesh:
-    """Along z, from -length/2 to length/2."""
+    """Return a cylinder along z from -length/2 to length/2."""
     return cone(radius, radius, length, sides)
 
 
-@_kept
+@_cached
 def cone(bottom: float, top: float, length: float, sides: int = SIDES) -> Mesh:
-    """Along z, from one radius at -length/2 to another at length/2; one of them may be 0."""
+    """Return a truncated cone along z with radius `bottom` at -length/2 and `top` at length/2; one may be 0."""
     _check("cone", length=length, **{"larger radius": max(bottom, top)})
     check_number("the smaller radius of a cone", min(bottom, top), least=0.0)
     low, high = -0.5 * length, 0.5 * length
     return _revolved(_edged([(0.0, low), (bottom, low), (top, high), (0.0, high)]), sides)
 
 
-@_kept
+@_cached
 def capsule(radius: float, length: float, sides: int = SIDES) -> Mesh:
-    """A cylinder along z with round ends; `length` is between their centres."""
+    """Return a cylinder along z with hemispherical ends; `length` is the distance of their centres."""
     _check("capsule", radius=radius)
     check_number("the length of a capsule", length, least=0.0)
     return rod(radius, radius, length, sides)
 
 
-@_kept
+@_cached
 def rod(bottom: float, top: float, length: float, sides: int = SIDES) -> Mesh:
-    """Two balls about the ends of a length along z, and the cone that touches both: round where it meets others."""
+    """Return the convex hull of two spheres along z, whose centres are `length` apart."""
     _check("rod", bottom=bottom, top=top)
-    if length <= abs(bottom - top):  # one ball is in the other
+    if length <= abs(bottom - top):  # one sphere contains the other
         shift = 0.5 * length * (1.0 if top > bottom else -1.0)
         ball = sphere(max(bottom, top), sides)
         return _mesh(ball.vertices + np.array([0.0, 0.0, shift]), ball.faces)
-    tangent = math.degrees(math.asin((bottom - top) / length))  # the latitude where the cone touches both
+    tangent = math.degrees(math.asin((bottom - top) / length))  # latitude at which the cone touches both spheres
     rings = max(3, sides // 4)
     end = np.array([0.0, 0.5 * length])
     low, high = _arc(bottom, -90.0, tangent, rings) - end, _arc(top, tangent, 90.0, rings) + end
     return _revolved([*low, *high], sides)
 
 
-@_kept
+@_cached
 def arrow(length: float, radius: float = 0.0, sides: int = 12) -> Mesh:
-    """Along z from the origin, with a head of this radius, or one that suits the length."""
+    """Return an arrow along z from the origin; `radius` of the head is proportional to the length if 0."""
     radius = radius or 0.06 * length
     _check("arrow", length=length, radius=radius)
-    neck = length - min(POINT * length, radius / HEAD)
-    thin = SHAFT * radius
-    return _revolved(_edged([(0.0, 0.0), (thin, 0.0), (thin, neck), (radius, neck), (0.0, length)]), sides)
+    neck = length - min(MAX_HEAD_SHARE * length, radius / HEAD_SLOPE)
+    shaft = SHAFT_RADIUS * radius
+    return _revolved(_edged([(0.0, 0.0), (shaft, 0.0), (shaft, neck), (radius, neck), (0.0, length)]), sides)
 
 
 def triad(
     length: float, body: int = WORLD, pose: Sequence[float] = AT_ORIGIN, layer: str = "frames", name: str = ""
 ) -> tuple[ScenePart, ...]:
-    """The axes x, y, z of a frame as arrows in red, green and blue."""
+    """Return the axes x, y, z of a frame as arrows in red, green and blue."""
     colors: tuple[Color, ...] = (RED, GREEN, BLUE)
     shaft = arrow(length, 0.07 * length)
     return tuple(
-        ScenePart(shaft, body, turned_to(axis, pose), color, layer, name)
+        ScenePart(shaft, body, pose_along(axis, pose), color, layer, name)
         for axis, color in zip(np.eye(3), colors, strict=True)
     )
 
 
 def tube(points: Points, radius: float, sides: int = 12) -> Mesh:
-    """Round about a polyline, mitred at its corners; joined end to end if its last point is its first."""
+    """Return a tube around a polyline, mitred at its corners; closed if the last point equals the first."""
     _check("tube", radius=radius)
     line = np.array(points, float).reshape(-1, 3)
     apart = np.linalg.norm(np.diff(line, axis=0), axis=1)
     line = line[np.append(True, apart > 1e-9 * max(apart.max(initial=0.0), radius))]
     if len(line) < 2 or not np.isfinite(line).all():
-        raise ArgumentError("a tube has no two points that differ.", expected="a line of some length, in m")
+        raise ArgumentError("the points of the tube are not distinct.", expected="a line of positive length, in m")
     closed = len(line) > 3 and bool(np.allclose(line[0], line[-1], rtol=0.0, atol=1e-9 * apart.max()))
     line = line[:-1] if closed else line
     along = np.diff(np.concatenate([line, line[:1]]) if closed else line, axis=0)
@@ -141,13 +140,13 @@ def tube(points: Points, radius: float, sides: int = 12) -> Mesh:
 
 
 def prism(polygon: Points, thickness: float) -> Mesh:
-    """A plate over a convex polygon in space, half its thickness to either side."""
+    """Return a plate on a convex polygon in space, with half its thickness on either side."""
     _check("prism", thickness=thickness)
     corners = np.array(polygon, float).reshape(-1, 3)
     count, middle = len(corners), corners.mean(axis=0)
     normal = np.cross(corners - middle, np.roll(corners, -1, axis=0) - middle).sum(axis=0)
     if count < 3 or np.linalg.norm(normal) == 0.0:
-        raise ArgumentError("a prism has no area.", expected="three corners or more, not on one line")
+        raise ArgumentError("the polygon of the prism has no area.", expected="three or more corners, not on a line")
     half = 0.5 * thickness * normal / np.linalg.norm(normal)
     vertices = np.concatenate([corners - half, corners + half])
     faces = [face for k in range(1, count - 1) for face in ((0, k + 1, k), (count, count + k, count + k + 1))]
@@ -163,7 +162,7 @@ def _check(what: str, **sizes: float) -> None:
 
 
 def _mesh(vertices, faces, smooth: bool = True) -> Mesh:
-    """With arrays that nobody changes, since parts share them."""
+    """Return a mesh with read-only arrays, because parts share them."""
     arrays = np.array(vertices, float), np.array(faces, int)
     for array in arrays:
         array.setflags(write=False)
@@ -171,27 +170,27 @@ def _mesh(vertices, faces, smooth: bool = True) -> Mesh:
 
 
 def _arc(radius: float, low: float, high: float, steps: int) -> np.ndarray:
-    """(r, z) on a circle between two latitudes in degrees."""
+    """Return points (r, z) on a circle between two latitudes in degrees."""
     latitude = np.radians(np.linspace(low, high, steps + 1))
     return radius * np.column_stack([np.cos(latitude), np.sin(latitude)])
 
 
 def _edged(profile: Sequence[tuple[float, float]]) -> list[np.ndarray]:
-    """A profile of straight lines, with a point on each close to every corner between them."""
+    """Add points close to the corners of a profile, so that smooth shading keeps its edges sharp."""
     points = [np.array(point, float) for point in profile]
     points = [p for k, p in enumerate(points) if not k or np.any(p != points[k - 1])]
-    near = EDGE * max(p[0] for p in points)
-    found = [points[0]]
+    near = EDGE_RING_DISTANCE * max(p[0] for p in points)
+    edged = [points[0]]
     for before, after in pairwise(points):
         length = np.linalg.norm(after - before)
         step = min(near, 0.25 * length) / length * (after - before)
-        found += [p for p, wanted in ((before + step, before[0] > 0.0), (after - step, after[0] > 0.0)) if wanted]
-        found.append(after)
-    return found
+        edged += [p for p, off_axis in ((before + step, before[0] > 0.0), (after - step, after[0] > 0.0)) if off_axis]
+        edged.append(after)
+    return edged
 
 
 def _revolved(profile: Points, sides: int) -> Mesh:
-    """A profile (r, z) from the axis back to the axis, upwards, turned about z."""
+    """Return the solid of revolution about z of a profile (r, z) that starts and ends on the axis, with rising z."""
     inner = np.array(profile, float)[1:-1]
     turn = 2.0 * np.pi * np.arange(sides) / sides
     circle = np.column_stack([np.cos(turn), np.sin(turn), np.ones(sides)])
@@ -201,7 +200,7 @@ def _revolved(profile: Points, sides: int) -> Mesh:
 
 
 def _bands(rings: int, sides: int, closed: bool = False) -> list[tuple[int, int, int]]:
-    """Two triangles for every side between one ring and the next."""
+    """Return the triangles between consecutive rings, two per side."""
     faces = []
     for k in range(rings if closed else rings - 1):
         for i in range(sides):
@@ -213,14 +212,14 @@ def _bands(rings: int, sides: int, closed: bool = False) -> list[tuple[int, int,
 
 
 def _lids(rings: int, sides: int) -> list[tuple[int, int, int]]:
-    """Triangles from the first and the last ring to the two vertices behind all rings."""
+    """Return the triangles that close the first and the last ring; their poles are the two vertices after all rings."""
     first, last, base = rings * sides, rings * sides + 1, (rings - 1) * sides
     low = [(first, (i + 1) % sides, i) for i in range(sides)]
     return low + [(last, base + i, base + (i + 1) % sides) for i in range(sides)]
 
 
 def _carried_rings(line: np.ndarray, inward: np.ndarray, outward: np.ndarray, radius: float, sides: int) -> np.ndarray:
-    """A ring about every point, carried without a twist, in the plane that halves the bend: (points, sides, 3)."""
+    """Return a ring around every point, without twist, in the plane that bisects the bend: (points, sides, 3)."""
     across = np.eye(3)[np.argmin(np.abs(inward[0]))]
     turn = 2.0 * np.pi * np.arange(sides) / sides
     rings = []
@@ -230,14 +229,14 @@ def _carried_rings(line: np.ndarray, inward: np.ndarray, outward: np.ndarray, ra
         ring = radius * (np.outer(np.cos(turn), across) + np.outer(np.sin(turn), np.cross(before, across)))
         middle = before + after
         size = np.linalg.norm(middle)
-        normal = middle / size if size > 2.0 / MITRE else before  # where it nearly turns back, straight across
+        normal = middle / size if size > 2.0 / MITRE_LIMIT else before  # no mitre if the line nearly reverses
         rings.append(point + ring - np.outer(ring @ normal / (before @ normal), before))
-        across = across - 2.0 * (across @ after) / (size**2 or 1.0) * middle  # the smallest turn from one to the other
+        across = across - 2.0 * (across @ after) / (size**2 or 1.0) * middle  # parallel transport
     return np.array(rings)
 
 
 def _untwisted(faces: list, rings: np.ndarray) -> list:
-    """The last band of a closed tube joined to the first ring by the shift that makes its lines shortest."""
+    """Join the last band of a closed tube to the first ring with the shift that makes its edges shortest."""
     count, sides = rings.shape[:2]
     apart = [np.linalg.norm(np.roll(rings[0], -shift, axis=0) - rings[-1]) for shift in range(sides)]
     shift = int(np.argmin(apart))

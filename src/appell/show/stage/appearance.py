@@ -23,20 +23,20 @@ from appell.model.robot import Robot
 from appell.model.system import System
 from appell.show.plot.style import COLORS
 from appell.show.scene import solids
-from appell.show.scene.poses import poses, turned_to
+from appell.show.scene.poses import pose_along, poses
 from appell.show.scene.scene import (
+    DEFAULT_LAYERS,
     LAYERS,
     LIGHT_METAL,
     METAL,
-    SHOWN,
     WORLD,
     Actor,
     Color,
     SceneMotion,
     ScenePart,
     Strut,
-    numbered,
     paint,
+    palette_color,
 )
 from appell.show.stage.links import MechanismLinks, TreeLinks, pose_numbers, upright, visual_parts
 from appell.show.stage.shape import (
@@ -111,7 +111,7 @@ class Appearance:
                 tree,
                 shape.ellipsoids,
                 self.proportions,
-                lambda body: self.color or numbered(branch.get(body, 0)),
+                lambda body: self.color or palette_color(branch.get(body, 0)),
                 self.color,
             )
             return [*parts, *self._undescribed(tree)], [], notes
@@ -144,7 +144,7 @@ class Appearance:
         """How far what is drawn on every body reaches from its origin: (bodies)."""
         found = np.zeros(len(self.shape.names))
         for part in self.parts:
-            if part.body >= 0 and part.layer in SHOWN:
+            if part.body >= 0 and part.layer in DEFAULT_LAYERS:
                 far = math.hypot(*part.pose[:3]) + float(np.linalg.norm(part.mesh.vertices, axis=1).max(initial=0.0))
                 found[part.body] = max(found[part.body], far)
         for strut in self.struts:
@@ -193,7 +193,7 @@ def inertia_parts(shape: Shape, proportions: Proportions) -> list[ScenePart]:
         half = np.maximum(np.linalg.norm(solid.axes, axis=0), 10.0 * proportions.least)
         if solid.axes.any() and np.isfinite(half).all():
             mesh = solids.ellipsoid(*(float(f"{x:.6g}") for x in half))
-            color = (*numbered(k)[:3], CLEAR)
+            color = (*palette_color(k)[:3], CLEAR)
             found.append(ScenePart(mesh, shape.index[solid.body], upright(solid), color, "inertia", solid.body))
     return found
 
@@ -237,10 +237,10 @@ def _wheel(own: Rolling, frame: Frame, body: int, proportions: Proportions) -> l
     at, rubber, metal = pose_numbers(frame.pose), paint("#3a3d42"), paint(LIGHT_METAL)
     if own.ball:
         band = solids.tube(_circle(1.005 * own.radius, 32), 0.03 * own.radius, 6)
-        rims = [ScenePart(band, body, turned_to(axis, at), metal, "loops", own.name) for axis in np.eye(3)[:2]]
-        return [ScenePart(solids.sphere(own.radius), body, at, numbered(1), "loops", own.name), *rims]
+        rims = [ScenePart(band, body, pose_along(axis, at), metal, "loops", own.name) for axis in np.eye(3)[:2]]
+        return [ScenePart(solids.sphere(own.radius), body, at, palette_color(1), "loops", own.name), *rims]
     thick = min(0.12 * own.radius, proportions.radius)
-    pose = turned_to(np.eye(3)[AXES.index(own.axis)], at)
+    pose = pose_along(np.eye(3)[AXES.index(own.axis)], at)
     hub = solids.cylinder(2.0 * thick, 4.0 * thick)
     rim = solids.tube(_circle(own.radius - thick, 48), thick, 10)
     found = [(rim, rubber), (hub, metal)]

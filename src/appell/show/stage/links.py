@@ -35,10 +35,10 @@ from appell.model.mechanism import Polyline
 from appell.model.robot import Link, Robot
 from appell.model.system import System
 from appell.model.visual import Visual, VisualMesh
-from appell.show.meshes.mesh_cache import Wanted, read_thinned
+from appell.show.meshes.mesh_cache import MeshSource, read_simplified
 from appell.show.scene import solids
-from appell.show.scene.poses import poses, turned_to
-from appell.show.scene.scene import GROUND, METAL, WORLD, Color, Mesh, ScenePart, Strut, numbered, paint
+from appell.show.scene.poses import pose_along, poses
+from appell.show.scene.scene import GROUND, METAL, WORLD, Color, Mesh, ScenePart, Strut, paint, palette_color
 from appell.show.stage.shape import SHORT, Ellipsoid, Proportions, Segment, Shape, branches, is_matter
 
 EDGES = math.sqrt(12.0 / 5.0)  # by (1)
@@ -51,7 +51,7 @@ def inertia_boxes(
     ellipsoids: list[Ellipsoid], index: dict[str, int], proportions: Proportions, color: Color | None
 ) -> list[ScenePart]:
     """Boxes with the mass and moments of bodies, a colour each."""
-    return [inertia_box(solid, index, proportions, color or numbered(k)) for k, solid in enumerate(ellipsoids)]
+    return [inertia_box(solid, index, proportions, color or palette_color(k)) for k, solid in enumerate(ellipsoids)]
 
 
 def inertia_box(
@@ -158,7 +158,7 @@ class TreeLinks:
         if owner in self.loose and not self._carries(segment):
             return [ScenePart(solids.sphere(KNOB * self.proportions.radius), body, at_end, paint(METAL), name=name)]
         length = float(np.linalg.norm(end - start))
-        pose = turned_to(end - start, (*(0.5 * (start + end)), 0.0, 0.0, 0.0, 1.0))
+        pose = pose_along(end - start, (*(0.5 * (start + end)), 0.0, 0.0, 0.0, 1.0))
         first, last = self._radius(owner), self._radius(owner, 1)
         if not segment.thin:
             return [ScenePart(solids.rod(first, last, length), body, pose, color, name=name)]
@@ -172,17 +172,17 @@ class TreeLinks:
         color, name = paint(METAL), link.joint.name
         if isinstance(motion, Revolute):
             drum = solids.cylinder(DRUM * radius, WIDTH * radius)
-            return ScenePart(drum, body, turned_to([*motion.axis]), color, name=name)
+            return ScenePart(drum, body, pose_along([*motion.axis]), color, name=name)
         if isinstance(motion, Prismatic):
             sleeve = solids.box(2.4 * radius, 2.4 * radius, WIDTH * radius)
-            return ScenePart(sleeve, body, turned_to([*motion.axis]), color, name=name)
+            return ScenePart(sleeve, body, pose_along([*motion.axis]), color, name=name)
         return ScenePart(solids.sphere(DRUM * radius), body, color=color, name=name)
 
     def _foot(self, link: Link) -> ScenePart:
         place, radius = link.joint.placement, self._radius(link.name)
         motion = link.joint.motion
         assert isinstance(motion, OneAxis)
-        pose = turned_to([*(place.rotation @ motion.axis)], (*place.translation, 0.0, 0.0, 0.0, 1.0))
+        pose = pose_along([*(place.rotation @ motion.axis)], (*place.translation, 0.0, 0.0, 0.0, 1.0))
         return ScenePart(solids.cylinder(FOOT * radius, 0.5 * WIDTH * radius), WORLD, pose, paint(GROUND), name="world")
 
     def _is_bolted(self, link: Link) -> bool:
@@ -207,7 +207,7 @@ class TreeLinks:
     def _color(self, owner: str | None) -> Color:
         if owner is None:
             return paint(GROUND)
-        return self.color or numbered(self.branch.get(owner, 0))
+        return self.color or palette_color(self.branch.get(owner, 0))
 
     def _body(self, owner: str | None) -> int:
         return WORLD if owner is None else self.shape.index[owner]
@@ -262,7 +262,7 @@ class MechanismLinks:
         ground = [mesh for line in self.system.outlines for mesh in _drawn(line, self.proportions.radius)]
         found = [ScenePart(mesh, WORLD, color=paint(GROUND), name="world") for mesh in ground]
         for part in self.system.parts:
-            color = self.color or numbered(self.leg[part.name])
+            color = self.color or palette_color(self.leg[part.name])
             meshes = _drawn(part.outline, self.proportions.radius)
             found += [ScenePart(mesh, self.shape.index[part.name], color=color, name=part.name) for mesh in meshes]
         found += [self._joint(corner) for corner in self.joints]
@@ -285,7 +285,7 @@ class MechanismLinks:
         at = (*corner.point.tolist(), 0.0, 0.0, 0.0, 1.0)
         knob, pose = solids.sphere(BALL * radius), at
         if self.proportions.normal is not None:  # of a planar mechanism all joints turn about one axis
-            knob, pose = solids.cylinder(LEG_DRUM * radius, LEG_WIDTH * radius), turned_to(self.proportions.normal, at)
+            knob, pose = solids.cylinder(LEG_DRUM * radius, LEG_WIDTH * radius), pose_along(self.proportions.normal, at)
         return ScenePart(knob, body, pose, paint(METAL), name=corner.body or "")
 
 
@@ -388,14 +388,14 @@ def _solid(visual: Visual, least: float) -> Mesh:
 def _meshes(visuals: tuple[Visual, ...]) -> tuple[dict[int, Painted], list[str]]:
     """The meshes of visuals by their number, none where a file cannot be read, and a sentence about each such file."""
     held: dict[tuple[int, tuple[float, ...]], Mesh] = {}
-    wanted: dict[int, Wanted] = {}
+    wanted: dict[int, MeshSource] = {}
     for k, visual in enumerate(visuals):
         if visual.shape == "mesh" and visual.triangles is not None:
             key = id(visual.triangles), tuple(visual.size)
             held[key] = wanted[k] = held.get(key) or _scaled(visual.triangles, visual.size)
         elif visual.shape == "mesh":
             wanted[k] = visual.file, visual.size
-    found, flaws = read_thinned(list(wanted.values()), keep=fetch)
+    found, flaws = read_simplified(list(wanted.values()), keep=fetch)
     return dict(zip(wanted, found, strict=True)), flaws
 
 

@@ -14,7 +14,7 @@ from appell.errors import ArgumentError
 from appell.files import check_target, write_text
 from appell.model.system import System
 from appell.motion.record import Record
-from appell.show.scene.scene import SHOWN, Scene
+from appell.show.scene.scene import DEFAULT_LAYERS, Scene
 from appell.show.stage.scenes import record_scene, robot_of
 from appell.show.stage.shape import dynamics_of
 
@@ -87,7 +87,7 @@ def write_movie(
     from appell.show.movie.movie import FILMS, check_movie, write_movie
 
     target = check_movie(path, size, FILMS, overwrite)
-    layers = (*SHOWN, "inertia") if inertia else SHOWN
+    layers = (*DEFAULT_LAYERS, "inertia") if inertia else DEFAULT_LAYERS
     scene = record_scene(record, robot=robot, walls=walls, layers=layers)
     options: dict[str, Any] = {"size": size, "slower": slower, "layers": layers, "progress": progress}
     return write_movie(replace(scene, view=view), target, overwrite=overwrite, **options)

@@ -32,7 +32,7 @@ from appell.show.plot.plot import Panel, arranged, samples_between
 from appell.show.plot.sampling import Samples
 from appell.show.scene.camera import parallel_camera, upwards
 from appell.show.scene.poses import rotations
-from appell.show.scene.scene import LAYERS, Actor, Chart, Color, Mark, Scene, SceneMotion, numbered
+from appell.show.scene.scene import LAYERS, Actor, Chart, Color, Mark, Scene, SceneMotion, palette_color
 from appell.show.stage.appearance import Appearance
 from appell.show.stage.keyframes import keyframes
 from appell.show.stage.shape import dynamics_of, proportions_of
@@ -80,7 +80,7 @@ def record_scene(
     notes: list[str] = []
     for k, own in enumerate(records):
         own_dyn = dyn if k == 0 else robot_of(own, own.dynamics or dyn)
-        seen = Appearance(own_dyn, layers=layers, color=numbered(k) if others else None)
+        seen = Appearance(own_dyn, layers=layers, color=palette_color(k) if others else None)
         q = configurations(own, np.linspace(own.t[0], own.t[-1], GLANCES), own_dyn.system)
         q = q[np.isfinite(q).all(axis=-1)]
         if not len(q):

@@ -11,7 +11,17 @@ import pytest
 from scipy.spatial import cKDTree
 
 from appell.show.meshes.mesh_file import read_mesh
-from appell.show.meshes.thinning import BUDGET, FEWEST, REACH, area, creased, shares, size, thinned, welded
+from appell.show.meshes.simplify import (
+    BUDGET,
+    DEVIATION_FACTOR,
+    MIN_TRIANGLES,
+    area,
+    creased,
+    simplified,
+    size,
+    triangle_shares,
+    welded,
+)
 from appell.show.scene.scene import Mesh
 
 MESHES = {
@@ -92,15 +102,15 @@ def distance(one: Mesh, other: Mesh) -> float:
 @pytest.mark.parametrize("triangles", [500, 2000])
 def test_real_meshes_stay_within_the_stated_distance(name, triangles, way):
     mesh, _ = read_mesh(MESHES[name])[0]
-    found = thinned(mesh, triangles)
+    found = simplified(mesh, triangles)
     assert triangles / 2 < len(found.faces) <= triangles
     gaps = 2.5 * np.sqrt(2 * area(mesh) / 30_000) / size(mesh.vertices)
-    assert distance(mesh, found) < REACH / np.sqrt(triangles) + gaps
+    assert distance(mesh, found) < DEVIATION_FACTOR / np.sqrt(triangles) + gaps
 
 
 def test_a_ball_stays_a_ball_and_its_outside_stays_outside(way):
     mesh = ball()
-    found = thinned(mesh, 1000)
+    found = simplified(mesh, 1000)
     a, b, c = (found.vertices[found.faces[:, i]] for i in range(3))
     outwards = np.einsum("ij,ij->i", np.cross(b - a, c - a), a + b + c)
     assert (outwards > 0.0).all()
@@ -114,7 +124,7 @@ def test_a_thin_rod_is_not_lost_beside_a_large_body(way):
     both = Mesh(
         np.concatenate([body.vertices, rod.vertices]), np.concatenate([body.faces, rod.faces + len(body.vertices)])
     )
-    found = thinned(both, 800)
+    found = simplified(both, 800)
     assert found.vertices[:, 2].max() == pytest.approx(7.0, abs=0.5)
     assert len(found.faces) <= 800
 
@@ -127,13 +137,13 @@ def test_vertices_at_one_place_become_one():
 
 
 def test_what_has_few_triangles_keeps_its_shape():
-    found = thinned(cube(), 100)
+    found = simplified(cube(), 100)
     assert len(found.faces) == 12
     assert volume(found) == pytest.approx(8.0)
 
 
 def test_sharp_edges_have_vertices_of_their_own_and_round_ones_have_not():
-    box, round_ = thinned(cube(3), 10_000), thinned(ball(), 20_000)
+    box, round_ = simplified(cube(3), 10_000), simplified(ball(), 20_000)
     assert box.smooth
     assert len(box.vertices) == 6 * 16  # every side has its own
     assert len(round_.vertices) == len(welded(ball().vertices, ball().faces)[0])
@@ -146,7 +156,7 @@ def test_sharp_edges_have_vertices_of_their_own_and_round_ones_have_not():
 
 
 def test_a_mesh_without_triangles_stays_one():
-    empty = thinned(Mesh(np.zeros((0, 3)), np.zeros((0, 3), np.int64)), 10)
+    empty = simplified(Mesh(np.zeros((0, 3)), np.zeros((0, 3), np.int64)), 10)
     assert len(empty.faces) == 0
 
 
@@ -157,10 +167,10 @@ def test_a_budget_is_shared_by_surface_and_nobody_gets_more_than_he_has():
         Mesh(1e-3 * ball(80).vertices, ball(80).faces),
     )
     poor = cube()
-    share = shares([large, small, tiny, poor], 5000)
+    share = triangle_shares([large, small, tiny, poor], 5000)
     assert share[3] == 12
-    assert share[2] == FEWEST
+    assert share[2] == MIN_TRIANGLES
     assert share[0] == pytest.approx(4 * share[1], rel=0.01)
-    assert 4800 < sum(share) <= 5000 + FEWEST
-    assert shares([poor, poor], BUDGET) == [12, 12]
-    assert shares([], BUDGET) == []
+    assert 4800 < sum(share) <= 5000 + MIN_TRIANGLES
+    assert triangle_shares([poor, poor], BUDGET) == [12, 12]
+    assert triangle_shares([], BUDGET) == []
