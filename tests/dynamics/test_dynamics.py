@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import doctest
 import inspect
 import pickle
 
@@ -10,7 +11,7 @@ import pytest
 
 import appell as ap
 from appell.compile.tape.evaluate import evaluate
-from appell.dynamics import constraints, frames, motion
+from appell.dynamics import constraints, dynamics, frames, motion
 from appell.dynamics.dynamics import FUNCTIONS
 
 NAMES_OF_ARGUMENTS = ("q", "v", "a", "tau", "parameters", "wrench_q")
@@ -25,7 +26,7 @@ def formula(name: str):
 
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_a_function_has_the_name_and_the_documentation_of_its_formula(name):
-    assert getattr(ap.Dynamics, name).__doc__ == formula(name).__doc__
+    assert getattr(ap.Dynamics, name).__doc__ == inspect.getdoc(formula(name))
     assert formula(name).__doc__
     assert name in ap.Dynamics(ap.load("pendulum")).functions
 
@@ -36,6 +37,19 @@ def test_the_arguments_of_a_function_are_the_parameters_of_its_formula():
         parameters = list(inspect.signature(formula(name)).parameters)[1:]
         expected = ["wrench_coupler" if parameter == "wrenches" else parameter for parameter in parameters]
         assert [array.name for array in getattr(dyn, name).inputs] == expected
+
+
+@pytest.mark.parametrize("module", [motion, dynamics])
+def test_the_examples_of_the_documentation_print_what_they_show(module):
+    results = doctest.testmod(module)
+    assert results.attempted > 0
+    assert results.failed == 0
+
+
+def test_exported_code_has_the_summary_of_the_documentation():
+    function = ap.Dynamics(ap.load("planar-2r")).inverse_dynamics
+    assert "Parameters" in function.__doc__
+    assert function.summary == function.__doc__.splitlines()[0]
 
 
 def test_every_function_of_a_frame_is_a_method():

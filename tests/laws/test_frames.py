@@ -74,7 +74,7 @@ def test_a_name_gives_the_function_and_arrays_its_value(kind, arrays):
     assert isinstance(ask(frame), ap.Function)
     assert ask(frame) is ask(frame)
     np.testing.assert_array_equal(ask(frame, *at), ask(frame)(*at))
-    with pytest.raises(ap.ArgumentError, match=rf'(?s){kind} of robot .* was given a ndarray.*dyn\.{kind}\("'):
+    with pytest.raises(ap.ArgumentError, match=rf'(?s)frame of {kind} of robot .* is a ndarray.*dyn\.{kind}\("'):
         ask(*at)
     if kind != "pose":
         np.testing.assert_array_equal(ask(frame, *at, reference="WORLD"), ask(frame, "WORLD")(*at))

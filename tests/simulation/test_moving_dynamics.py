@@ -41,7 +41,7 @@ def test_simulate_and_rollout_move_a_robot_alike():
 @pytest.mark.parametrize("switch", ["friction", "rotors"])
 def test_a_switch_that_contradicts_the_given_dynamics_is_refused(switch):
     bare = ap.Dynamics(ap.load("puma"))
-    with pytest.raises(ArgumentError, match=f"simulate was given {switch}=True and Dynamics with {switch}=False"):
+    with pytest.raises(ArgumentError, match=f"{switch}=True of simulate contradicts a Dynamics with {switch}=False"):
         ap.simulate(bare, **{switch: True})
     with pytest.raises(ArgumentError, match=f"{switch} of rollout is 'yes'"):
         ap.rollout(ap.load("puma"), **{switch: "yes"})

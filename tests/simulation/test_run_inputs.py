@@ -47,7 +47,7 @@ def test_a_mechanism_stands_for_its_dynamics():
 
 @pytest.mark.parametrize("given", ["puma", None, 3])
 def test_what_is_neither_dynamics_nor_a_system_is_refused(given):
-    with pytest.raises(ap.ArgumentError, match="simulate was given"):
+    with pytest.raises(ap.ArgumentError, match="the system of simulate is"):
         ap.simulate(given)
 
 

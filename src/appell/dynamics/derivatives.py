@@ -1,9 +1,10 @@
-"""Derivatives along the motion of a system, and derivatives of a tree's functions without their tapes.
+"""Derivatives along the motion of a system, and derivatives of a tree's functions by recursion.
 
-    inverse dynamics, Q, h, g    of the bodies by recursion; of actuators and other wrenches, a small part, by tape
-    forward dynamics             -M⁻¹ of these at the computed a with respect to q and v; M⁻¹ with respect to tau
+    inverse dynamics, Q, h, g    forces of the bodies by recursion; the small remainder (actuators, other wrenches) by
+                                 differentiating its tape
+    forward dynamics             with respect to q and v, -M⁻¹ times the above at the computed a; to tau, M⁻¹
 
-A rule is pickled with its `Function` and makes the derivatives on request: `Function.jacobian` uses them where they
+A rule is pickled with its `Function` and creates the derivatives on request. `Function.jacobian` uses them where they
 are cheaper than the differentiated tape.
 """
 
@@ -32,24 +33,30 @@ from appell.model.robot import Robot
 FORCES = frozenset({"inverse_dynamics", "generalized_forces", "bias", "gravity"})  # functions with a rule: forces
 MOTIONS = frozenset({"forward_dynamics", "state_rate"})  # functions with a rule: accelerations
 ARGUMENTS = frozenset({"q", "v", "a", "tau"})  # the rules differentiate with respect to these
-STRAIGHT_ENTRIES = 1_000  # entries of M times columns up to which derivatives are solved for in straight code
+MAX_STRAIGHT_ENTRIES = 1_000  # entries of M times columns up to which derivatives are solved for in straight code
 
 
 def along_motion(tape: Tape, name: str, equations: Callable[[Vector], Equations]) -> Tape:
     """Return the rate of the results of `tape` along the motion of a system.
 
-    The rate of each argument is known by its name: dq/dt from the equations, which includes prescribed motions and
-    turning planes; dv/dt = a, zero if the tape has no argument a; (ṡ, s̈, 0) of the values (s, ṡ, s̈) of a prescribed
-    motion. All other arguments are constant. `equations` returns the equations for values of the prescribed motions.
+    Rates of the arguments: dq/dt from the equations, including prescribed motions and rotating planes; dv/dt = a, or
+    zero if the tape has no argument a; (ṡ, s̈, 0) for the values (s, ṡ, s̈) of a prescribed motion. All other arguments
+    are constant.
+
+    Parameters
+    ----------
+    tape : tape with arguments q and v, and possibly a and prescribed
+    name : name of the new tape
+    equations : function that returns the equations for given values of the prescribed motions
     """
     inputs = tape.inputs
 
     def rates(*values):
         given = dict(zip((array.name for array in inputs), values, strict=True))
         prescribed = given.get("prescribed", ())
-        known = {"q": equations(prescribed).rate(given["q"], given["v"]), "v": given.get("a")}
-        known["prescribed"] = [x for k in range(0, len(prescribed), 3) for x in (*prescribed[k + 1 : k + 3], 0.0)]
-        return {"seed": [[x] for array in inputs for x in known.get(array.name) or [0.0] * array.size]}
+        moving = {"q": equations(prescribed).rate(given["q"], given["v"]), "v": given.get("a")}
+        moving["prescribed"] = [x for k in range(0, len(prescribed), 3) for x in (*prescribed[k + 1 : k + 3], 0.0)]
+        return {"seed": [[x] for array in inputs for x in moving.get(array.name) or [0.0] * array.size]}
 
     return forward(tape, name, [trace("along_motion", inputs, rates)], tape.outputs)
 
@@ -61,15 +68,15 @@ def wrench_name(frame: Frame) -> str:
 
 @dataclass(frozen=True)
 class DerivativeRule:
-    """The derivatives of one function of a tree, with respect to arguments given by name."""
+    """Computes derivatives of one function of a tree with respect to arguments given by name."""
 
     system: Robot
     choice: Choice
     name: str
     inputs: tuple[Array, ...]
     outputs: tuple[Array, ...]
-    wrench_frames: tuple[Frame, ...]  # on which external wrenches act
-    free: tuple[str, ...]  # bodies whose parameters are an argument
+    wrench_frames: tuple[Frame, ...]  # frames on which external wrenches act
+    free: tuple[str, ...]  # bodies whose inertial parameters are an argument
     tangents: Mapping[str, Tape]
 
     @cached_property
@@ -80,7 +87,7 @@ class DerivativeRule:
         return {name: value for name, value in vars(self).items() if not name.startswith("_")}
 
     def __call__(self, wrt: tuple[str, ...]) -> Function | None:
-        """Return None where no rule exists: for wrenches and parameters, or if M is singular."""
+        """Return the derivatives; None if M is singular, or for wrenches and parameters, which have no rule."""
         if len(set(wrt)) < len(wrt) or not set(wrt) <= ARGUMENTS:
             return None
         if self.name in MOTIONS and not self._make({}).is_regular:
@@ -88,32 +95,34 @@ class DerivativeRule:
 
         def body(*values) -> dict[str, Matrix]:
             arguments, loops = (values[:-1], values[-1]) if looped else (values, UNROLLED)
-            found = self._found(arguments, wrt, loops)
-            return {f"d{result.name}_d{name}": found[result.name, name] for name in wrt for result in self.outputs}
+            derivatives = self._derivatives(arguments, wrt, loops)
+            return {
+                f"d{result.name}_d{name}": derivatives[result.name, name] for name in wrt for result in self.outputs
+            }
 
-        looped = self.name in MOTIONS and self.system.nv * self._make({}).coupled > STRAIGHT_ENTRIES
-        name, doc = f"{self.name}_d{'_d'.join(wrt)}", f"Derivative of {self.name} by {', '.join(wrt)}."
+        looped = self.name in MOTIONS and self.system.nv * self._make({}).coupled > MAX_STRAIGHT_ENTRIES
+        name, doc = f"{self.name}_d{'_d'.join(wrt)}", f"Derivative of {self.name} with respect to {', '.join(wrt)}."
         try:
             owner, subject = self.system.owner, content_hash("derivatives", self, wrt)
             return Function.of(name, self.inputs, body, doc, owner, self.tangents, loops=looped, subject=subject)
         except ZeroDivisionError:  # M is singular for every q
             return None
 
-    def _found(self, values: Sequence[Any], wrt: Sequence[str], loops: Loops) -> dict[tuple[str, str], Matrix]:
+    def _derivatives(self, values: Sequence[Any], wrt: Sequence[str], loops: Loops) -> dict[tuple[str, str], Matrix]:
         """Return the derivatives of each result with respect to each argument."""
         given = dict(zip((array.name for array in self.inputs), values, strict=True))
         equations = self._make(inertias_of(self.free, given["parameters"]) if self.free else {})
         wrenches = {frame: given[wrench_name(frame)] for frame in self.wrench_frames}
-        q, still = given["q"], [0.0] * self.system.nv
-        v = given.get("v", still)
+        q, zeros = given["q"], [0.0] * self.system.nv
+        v = given.get("v", zeros)
         if self.name in FORCES:
-            forces = self._forces(equations, q, v, given.get("a", still), wrenches)
+            forces = self._forces(equations, q, v, given.get("a", zeros), wrenches)
             return {(self.outputs[0].name, name): getattr(forces, f"by_{name}") for name in wrt}
         a = equations.acceleration(q, v, given["tau"], wrenches)
-        found = forward_dynamics_derivatives(self._forces(equations, q, v, a, wrenches), wrt, loops)
-        rates = inline(self._rate.tape, q, v)
-        by_name = {"q": rates[0], "v": rates[1], "tau": [[0.0] * self.system.nv for _ in range(self.system.nq)]}
-        return {("a", name): found[name] for name in wrt} | {("rate", name): by_name[name] for name in wrt}
+        of_a = forward_dynamics_derivatives(self._forces(equations, q, v, a, wrenches), wrt, loops)
+        by_q, by_v = inline(self._rate.tape, q, v)
+        of_rate = {"q": by_q, "v": by_v, "tau": [[0.0] * self.system.nv for _ in range(self.system.nq)]}
+        return {("a", name): of_a[name] for name in wrt} | {("rate", name): of_rate[name] for name in wrt}
 
     def _forces(self, equations: Equations, q, v, a, wrenches: Mapping[Frame, Sequence]) -> Derivatives:
         on_bodies = wrenches if self.choice.reference == "LOCAL" else {}
@@ -124,7 +133,7 @@ class DerivativeRule:
 
     @cached_property
     def _others(self) -> Function:
-        """The derivatives of all forces that do not come from bodies: those of a tree without mass."""
+        """The derivatives of all forces other than those of the bodies: the forces of a tree without mass."""
         massless = self._make({name: Inertia() for name in self.system.body_names})
         n = self.system.nv
         inputs = {"q": self.system.nq, "v": n, "a": n} | {wrench_name(frame): 6 for frame in self.wrench_frames}

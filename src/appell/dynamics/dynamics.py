@@ -1,14 +1,14 @@
-"""Dynamics(system): the catalogue of a system's functions, the one place where formulas meet the compiler.
+"""`Dynamics(system)`: the functions of a system. This is the only module that passes formulas to the compiler.
 
-Formulas are plain functions over abstract scalars: `motion`, `frames` and `constraints`. Each function of the catalogue
-is a `Function`: traced at first access, compiled at its first call, and stored on disk.
+Formulas are plain Python functions over abstract scalars in `motion`, `frames` and `constraints`. Each of them becomes
+a `Function`, which is traced at first access, compiled at its first call, and stored on disk.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from functools import cached_property, partial
-from inspect import signature
+from inspect import cleandoc, signature
 from typing import Any, final, overload
 
 import numpy as np
@@ -17,7 +17,7 @@ from appell.algebra.scalar import Vector
 from appell.compile.cache.content_hash import content_hash
 from appell.compile.cache.trace_cache import cached_trace
 from appell.compile.function import Function
-from appell.compile.native.making import once
+from appell.compile.native.build_lock import locked_cached_property
 from appell.compile.program.roll import roll
 from appell.compile.tape.collect import simplest
 from appell.compile.tape.formula import Formula
@@ -36,53 +36,76 @@ from appell.model.system import System
 
 Body = Callable[..., dict[str, Any]]  # a formula: (equations, *arguments) -> results by name
 Refuse = Callable[[System, str], None]  # (system, name of a function): raises if the system does not have the function
-UNCACHED_NV = 3  # velocities up to which tracing a function takes no longer than finding its trace on disk
+MAX_UNCACHED_NV = 3  # number of velocities up to which tracing a function is as fast as reading its trace from disk
 
 
-def traced(formula: Body, *, inertial: bool = True, refuse: Refuse | None = None) -> once[Function]:
+def traced(formula: Body, *, inertial: bool = True, refuse: Refuse | None = None) -> locked_cached_property[Function]:
     """Return the property of `Dynamics` that traces a formula at first access.
 
     Parameters
     ----------
-    formula : a function (equations, *arguments) -> results by name, whose name and docstring are those of the property
-    inertial : whether it depends on inertial parameters, and so takes those of free bodies as an argument
+    formula : function (equations, *arguments) -> results by name; the property takes over its name and docstring
+    inertial : whether it depends on inertial parameters, so that those of free bodies are an argument
     refuse : raises for systems that do not have the function
     """
+    doc = cleandoc(formula.__doc__ or "")
 
     def make(dyn: Dynamics) -> Function:
         if refuse is not None:
             refuse(dyn.system, formula.__name__)
         subject = dyn._subject(formula)
-        return dyn.function(formula.__name__, formula, formula.__doc__ or "", inertial=inertial, subject=subject)
+        return dyn.function(formula.__name__, formula, doc, inertial=inertial, subject=subject)
 
-    make.__doc__ = formula.__doc__
-    return once(make)
+    make.__doc__ = doc
+    return locked_cached_property(make)
 
 
 @final
 class Dynamics:
-    """The equations of motion of a robot, constrained or not, or of a mechanism, as functions of NumPy arrays.
+    """The equations of motion of a robot or mechanism as compiled functions of NumPy arrays.
 
-        dyn = ap.Dynamics(ap.load("puma"))
-        tau = dyn.inverse_dynamics(q, v, a)
+    Every function is compiled at its first call. Leading axes of its arguments are the batch; they broadcast. `tau`
+    holds the forces at the actuators; all other forces act along the coordinates (for a tree, the two are the same).
+    By default the equations contain rigid-body terms and springs; `friction` and `rotors` add the other terms.
 
-    `tau` holds the forces at the actuators; all other forces act along the coordinates. For a tree the two are equal.
-    If bodies are free, every function that depends on inertia takes `parameters`, ten numbers per body. If motions are
-    prescribed, every function takes `prescribed`: position, velocity and acceleration of each motion.
+    If the system has free bodies, every function that depends on inertia has one more argument, `parameters`: ten
+    numbers per free body. If motions are prescribed, every function has one more argument, `prescribed`: position,
+    velocity and acceleration of each motion.
 
     Parameters
     ----------
-    system : the robot or mechanism
-    formulation : name of the derivation of its equations; `appell formulations` lists all
-    inertia, forward : another method for the inertia matrix and for forward dynamics of a tree
-    wrenches : names of frames on which external forces act. Inverse and forward dynamics then take one more argument
-        of six numbers (force, moment) per frame.
-    reference : axes in which wrenches are expressed: LOCAL, LOCAL_WORLD_ALIGNED or WORLD
-    friction : whether all functions include friction and offsets of the actuators
-    rotors : whether all functions include the inertia of the actuators' rotors
-    looped : whether inverse and forward dynamics of a tree run as loops over its links (True) or as straight code
-        (False). By default long trees run as loops, whose compilation takes the same time for any number of links.
-        `dyn.looped` names the functions that do.
+    system : Robot, ConstrainedRobot or Mechanism
+        System to formulate the equations of.
+    formulation : str, optional
+        Derivation of the equations, "gibbs-appell" by default for a tree; `appell formulations` lists all.
+    inertia, forward : str, optional
+        Other methods for the inertia matrix and for forward dynamics of a tree.
+    wrenches : names of frames
+        Frames on which external forces act. Inverse and forward dynamics have one more argument of six numbers per
+        frame: force (N) and moment (N m).
+    reference : {"LOCAL", "LOCAL_WORLD_ALIGNED", "WORLD"}
+        Axes in which wrenches are expressed.
+    friction : bool
+        Whether all functions include friction and offsets of the actuators.
+    rotors : bool
+        Whether all functions include the inertia of the actuators' rotors.
+    looped : bool, optional
+        Whether inverse and forward dynamics of a tree run as loops over its links (True) or as straight code (False).
+        By default long trees run as loops, whose compile time does not depend on the number of links. `dyn.looped`
+        lists the functions that run as loops.
+
+    Examples
+    --------
+    >>> import appell as ap
+    >>> dyn = ap.Dynamics(ap.load("planar-2r"))
+    >>> dyn
+    Dynamics(planar-2r (2 links, nq=2, nv=2), 'gibbs-appell', rigid bodies only)
+    >>> dyn.inverse_dynamics([0.3, -0.2], [1.0, 0.5], [0.0, 2.0]).round(3)
+    array([20.709,  5.448])
+    >>> dyn.mass_matrix([[0.3, -0.2], [0.0, 0.0], [1.0, 1.0]]).shape  # three configurations at once
+    (3, 2, 2)
+    >>> dyn.inverse_dynamics.jacobian("q")([0.3, -0.2], [1.0, 0.5], [0.0, 2.0]).shape  # any derivative
+    (2, 2)
     """
 
     def __init__(
@@ -98,9 +121,9 @@ class Dynamics:
         rotors: bool = False,
         looped: bool | None = None,
     ):
-        known = frames.known_reference(reference)
+        axes = frames.known_reference(reference)
         names = (wrenches,) if isinstance(wrenches, str) else tuple(wrenches)
-        self._set(system, Choice(formulation, inertia, forward, friction, rotors, known, looped), names)
+        self._set(system, Choice(formulation, inertia, forward, friction, rotors, axes, looped), names)
 
     def _set(self, system: System, choice: Choice, wrenches: tuple[str, ...]) -> None:
         self.system, self.choice, self.wrenches = system, choice, wrenches
@@ -110,9 +133,9 @@ class Dynamics:
             raise ArgumentError(
                 f"wrenches of {system.owner} names frame '{twice[0]}' {wrenches.count(twice[0])} times.",
                 expected="each frame once",
-                hint="add wrenches that act on the same frame before the call",
+                hint="add up wrenches that act on the same frame before the call",
             )
-        self._named: dict[tuple[str, ...], Function] = {}  # functions of frames and constraints, made so far
+        self._named: dict[tuple[str, ...], Function] = {}  # functions of frames and constraints accessed so far
 
     def __repr__(self) -> str:
         springs = any(drive.stiffness for drive in self.system.drives.values())
@@ -122,7 +145,7 @@ class Dynamics:
         return f"Dynamics({self.system}, '{self.formulation}', {content}{', in loops' * bool(self.looped)})"
 
     def __getstate__(self) -> tuple:
-        """Return what defines the catalogue, and the functions made so far, which are pickled as tapes."""
+        """Return what defines the object, and the functions traced so far, which are pickled as tapes."""
         made = {name: value for name, value in vars(self).items() if isinstance(value, Function)}
         return self.system, self.choice, self.wrenches, made, self._named
 
@@ -151,17 +174,17 @@ class Dynamics:
 
     @property
     def rnea(self) -> Function:
-        """`inverse_dynamics`, under the name of other libraries."""
+        """Alias of `inverse_dynamics`: the recursive Newton-Euler algorithm of other libraries."""
         return self.inverse_dynamics
 
     @property
     def aba(self) -> Function:
-        """`forward_dynamics`, under the name of other libraries."""
+        """Alias of `forward_dynamics`: the articulated-body algorithm of other libraries."""
         return self.forward_dynamics
 
     @property
     def crba(self) -> Function:
-        """`mass_matrix`, under the name of other libraries."""
+        """Alias of `mass_matrix`: the composite-rigid-body algorithm of other libraries."""
         return self.mass_matrix
 
     @property
@@ -176,9 +199,9 @@ class Dynamics:
 
     @property
     def base_parameters(self) -> tuple[Parameter, ...]:
-        """The columns of the base regressor: the kept parameter of each, and the value of its combination.
+        """The columns of the base regressor: for each, the parameter that names it and the value of its combination.
 
-        `base_matrix` holds the combinations; units are those of the kept parameter.
+        `base_matrix` holds the combinations. Units are those of the naming parameter.
         """
         return self.equations.base.parameters
 
@@ -217,9 +240,9 @@ class Dynamics:
     mobility = traced(constraints.mobility, refuse=refuse_unconstrained)
 
     def constraint_wrench(self, name: str) -> Function:
-        """Return the Function of (q, v, tau) for the wrench of a constraint.
+        """Return the Function of (q, v, tau) that computes the wrench of a constraint.
 
-        (force, moment) on the first side of the constraint at its origin, in world axes, N and N m.
+        The wrench is the force (N) and moment (N m) on the first side of the constraint, at its origin, in world axes.
         """
         refuse_unconstrained(self.system, "constraint_wrench")
         key = ("constraint_wrench", name)
@@ -241,7 +264,30 @@ class Dynamics:
     @overload
     def pose(self, frame: str, q: Any) -> np.ndarray: ...
     def pose(self, frame, *at):
-        """Return the 4x4 pose of a frame in the world: a Function of q, or its value at q."""
+        """Return the pose of a frame in the world as homogeneous matrices.
+
+        Parameters
+        ----------
+        frame : str
+            Name of the frame.
+        q : array_like, (..., nq), optional
+            Coordinates.
+
+        Returns
+        -------
+        Function or ndarray
+            Without q, the Function of q; with q, the matrices, (..., 4, 4).
+
+        Examples
+        --------
+        >>> import appell as ap
+        >>> dyn = ap.Dynamics(ap.load("planar-2r"))
+        >>> dyn.pose("tool", [0.3, -0.2]).round(3)
+        array([[ 0.995, -0.1  ,  0.   ,  1.95 ],
+               [ 0.1  ,  0.995,  0.   ,  0.395],
+               [ 0.   ,  0.   ,  1.   ,  0.   ],
+               [ 0.   ,  0.   ,  0.   ,  1.   ]])
+        """
         return self._of_frame(frames.pose, frame, at, "LOCAL")
 
     @overload
@@ -249,7 +295,37 @@ class Dynamics:
     @overload
     def jacobian(self, frame: str, q: Any, *, reference: str = ...) -> np.ndarray: ...
     def jacobian(self, frame, *at, reference="LOCAL"):
-        """Return J(q), with the frame's velocity (linear, angular) = J v: a Function, or its value at q."""
+        """Return the Jacobian J(q) of a frame: its velocity (linear, angular) is J v.
+
+        Parameters
+        ----------
+        frame : str
+            Name of the frame.
+        q : array_like, (..., nq), optional
+            Coordinates.
+        reference : {"LOCAL", "LOCAL_WORLD_ALIGNED", "WORLD"}
+            Axes of the velocity: those of the frame, those of the world at the frame's origin, or those of the world
+            at the world's origin.
+
+        Returns
+        -------
+        Function or ndarray
+            Without q, the Function of q; with q, the matrices, (..., 6, nv), linear rows first.
+
+        Examples
+        --------
+        >>> import appell as ap
+        >>> dyn = ap.Dynamics(ap.load("planar-2r"))
+        >>> dyn.jacobian("tool", [0.3, -0.2], reference="LOCAL_WORLD_ALIGNED").round(3)
+        array([[-0.395, -0.1  ],
+               [ 1.95 ,  0.995],
+               [ 0.   ,  0.   ],
+               [ 0.   ,  0.   ],
+               [ 0.   ,  0.   ],
+               [ 1.   ,  1.   ]])
+        >>> dyn.jacobian("tool")  # without q, a function
+        <Function jacobian_tool(q[2]) -> J[6, 2] of robot 'planar-2r'>
+        """
         return self._of_frame(frames.jacobian, frame, at, reference)
 
     @overload
@@ -275,18 +351,18 @@ class Dynamics:
     def acceleration(self, frame, *at, reference="LOCAL"):
         """Return the rate of `velocity`: a Function of (q, v, a), or its value.
 
-        It is J a + dJ/dt v unless motions are prescribed or planes turn. With LOCAL_WORLD_ALIGNED its first three
-        numbers are the acceleration of the frame's origin, without gravity.
+        It is J a + dJ/dt v, plus further terms if motions are prescribed or planes rotate. With LOCAL_WORLD_ALIGNED
+        its first three numbers are the acceleration of the frame's origin in m/s², without gravity.
         """
         return self._of_frame(frames.acceleration, frame, at, reference)
 
     def _of_frame(self, formula: Body, frame: Any, at: tuple, reference: str) -> Any:
-        """Return the function of a frame, made once, or its value if arrays are given."""
+        """Return the function of a frame, which is created once, or its value if arrays are given."""
         system, kind = self.system, formula.__name__
         if not isinstance(frame, str):
             names, arguments = system.frame_names, ", ".join(_arguments(formula))
             raise ArgumentError(
-                f"{kind} of {system.owner} needs the name of a frame, and was given a {type(frame).__name__}.",
+                f"frame of {kind} of {system.owner} is a {type(frame).__name__}, not the name of a frame.",
                 expected=f'dyn.{kind}("{names[-1]}", {arguments}), with one of the frames {", ".join(names)}',
             )
         if at and isinstance(at[0], str):
@@ -306,7 +382,7 @@ class Dynamics:
         rate = along_motion(function.tape, name, lambda prescribed: self.equations_with((), prescribed))
         return Function(rate, doc, self.system.owner, self.tangents)
 
-    # ---- the catalogue itself
+    # ---- functions and equations
 
     @property
     def formulation(self) -> str:
@@ -315,7 +391,7 @@ class Dynamics:
 
     @property
     def looped(self) -> tuple[str, ...]:
-        """The functions that run as loops over the links: the length of their code does not depend on the robot's."""
+        """The names of the functions that run as loops over the links, so that their code does not grow with them."""
         return self._make.looped
 
     @property
@@ -325,7 +401,7 @@ class Dynamics:
 
     @cached_property
     def equations(self) -> Equations:
-        """The equations of motion over abstract scalars, for functions of your own: see `Function.of`."""
+        """The equations of motion over abstract scalars, for your own formulas: see `Dynamics.function`."""
         return self._make({})
 
     def equations_with(self, parameters: Vector = (), prescribed: Vector = ()) -> Equations:
@@ -336,19 +412,19 @@ class Dynamics:
 
     @property
     def free_bodies(self) -> list[str]:
-        """The bodies whose parameters are arguments; an error if others lack theirs."""
+        """The bodies whose inertial parameters are arguments; ModelError if another moving body has no inertia."""
         system = self.system
-        if lacking := system.lacking():
+        if lacking := system.missing_inertias():
             raise ModelError(
                 f"{system.owner} has moving links without inertia: {', '.join(lacking)}.",
                 source=system.source,
-                hint=Hint("add <inertial> to them, or load with {physical} to take them as massless", physical=False),
+                hint=Hint("add <inertial> to them, or load with {physical} to treat them as massless", physical=False),
             )
         return [name for name in system.body_names if name in system.free]
 
     @cached_property
     def tangents(self) -> dict[str, Tape]:
-        """The columns of N in q̇ = N(q) v, where that is more than the identity."""
+        """The columns of N in q̇ = N(q) v, by argument; empty if N is the identity."""
         system = self.system
         if system.is_flat:
             return {}
@@ -357,17 +433,35 @@ class Dynamics:
     def function(
         self, name: str, formula: Body, doc: str = "", *, inertial: bool = True, subject: str | None = None
     ) -> Function:
-        """Trace a formula of your own, `formula(equations, *arguments)`, which returns results by name.
+        """Make a Function of your own formula, `formula(equations, *arguments)`, which returns results by name.
 
         Parameters
         ----------
-        name : name of the function
-        formula : its positional parameters after `equations` are the arguments, under their names: q, v, a, tau; s, the
-            directions of the actuators with dry friction; w and force, of the tree of a constrained robot; wrenches, a
-            mapping from frames, whose values are one argument per frame
-        doc : documentation of the function
-        inertial : whether the formula depends on inertial parameters
-        subject : content hash under which a long trace is stored on disk; None: it is not stored
+        name : str
+            Name of the function.
+        formula : callable
+            Its positional parameters after `equations` are the arguments, identified by their names: q, v, a, tau; s,
+            the directions of the actuators with dry friction; w and force, along the tree of a constrained robot;
+            wrenches, a mapping from frames to wrenches, one argument per frame.
+        doc : str
+            Documentation of the function.
+        inertial : bool
+            Whether the formula depends on inertial parameters.
+        subject : str, optional
+            Content hash under which a long trace is stored on disk; None: it is not stored.
+
+        Examples
+        --------
+        >>> import appell as ap
+        >>> dyn = ap.Dynamics(ap.load("planar-2r"))
+        >>> def power(equations, q, v, a):
+        ...     tau = equations.tau(q, v, a, {})
+        ...     return {"power": sum(x * y for x, y in zip(tau, v))}
+        >>> f = dyn.function("power", power)
+        >>> f
+        <Function power(q[2], v[2], a[2]) -> power[] of robot 'planar-2r'>
+        >>> print(f"{f([0.3, -0.2], [1.0, 0.5], [0.0, 2.0]):.3f}")
+        23.433
         """
         names = _arguments(formula)
         wrench_frames = self._wrench_frames if "wrenches" in names else ()
@@ -408,20 +502,20 @@ class Dynamics:
         return sizes[argument]
 
     def _rule(self, formula: Formula, wrench_frames: tuple[Frame, ...], free: list[str]) -> DerivativeRule | None:
-        """Return the rule for derivatives of a function, if one exists beside the differentiation of its tape."""
+        """Return the rule for derivatives of a function, or None if only its tape can be differentiated."""
         if formula.name not in FORCES | MOTIONS or not self._make.structured:
             return None
         given = formula.inputs, formula.outputs, wrench_frames, tuple(free), self.tangents
         return DerivativeRule(self.system.tree, self.choice, formula.name, *given)
 
     def _subject(self, formula: Body) -> str | None:
-        """Return the content hash of a function of the catalogue, or None if the system is small or has no hash."""
-        if self.system.nv <= UNCACHED_NV:
+        """Return the content hash of a function, or None if the system is small or has no hash."""
+        if self.system.nv <= MAX_UNCACHED_NV:
             return None
         return content_hash(self.system, self.choice, self.wrenches, (formula.__module__, formula.__name__))
 
 
-FUNCTIONS = tuple(name for name, member in vars(Dynamics).items() if isinstance(member, once))
+FUNCTIONS = tuple(name for name, member in vars(Dynamics).items() if isinstance(member, locked_cached_property))
 
 
 def _arguments(formula: Body) -> list[str]:

@@ -1,11 +1,13 @@
 """Functions of frames: the pose of a named frame of a system, its Jacobian, velocity and acceleration.
 
-The docstring of a formula documents its function, with the name of the frame and its axes filled in. `axes` are LOCAL,
-the frame's own; LOCAL_WORLD_ALIGNED, those of the world at the frame's origin; WORLD, those of the world at the point
-of the frame's body that coincides with the world's origin.
+The docstring of a formula documents its function, with the name of the frame and its axes filled in. `axes` is one of
 
-`jacobian_rate` and `acceleration` are derivatives along the motion, dq/dt and dv/dt = a: their formulas return what is
-differentiated, and `derivatives.along_motion` differentiates it.
+    LOCAL                  axes of the frame, at its origin
+    LOCAL_WORLD_ALIGNED    axes of the world, at the frame's origin
+    WORLD                  axes of the world, at the point of the frame's body that coincides with the world's origin
+
+`jacobian_rate` and `acceleration` are derivatives along the motion, with rates dq/dt and dv/dt = a. Their formulas
+return the quantity to be differentiated; `derivatives.along_motion` differentiates it.
 """
 
 from __future__ import annotations
@@ -25,12 +27,12 @@ def pose(equations: Equations, q: Vector, *, frame: Frame, axes: str) -> dict[st
 
 
 def jacobian(equations: Equations, q: Vector, *, frame: Frame, axes: str) -> dict[str, Any]:
-    """J(q), with (linear, angular) velocity of frame '{frame}' = J v, {axes}."""
+    """J(q), the Jacobian of frame '{frame}': its (linear, angular) velocity is J v, {axes}."""
     return {"J": equations.jacobian(frame, axes, q)}
 
 
 def jacobian_rate(equations: Equations, q: Vector, v: Vector, *, frame: Frame, axes: str) -> dict[str, Any]:
-    """dJ/dt (q, v) of frame '{frame}', {axes}."""
+    """dJ/dt (q, v), the rate of the Jacobian of frame '{frame}', {axes}."""
     return {"Jdot": equations.jacobian(frame, axes, q)}
 
 

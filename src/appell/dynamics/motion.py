@@ -2,7 +2,8 @@
 
 The parameters of a formula after `equations` are the arguments of its function, under the same names. A parameter
 `wrenches` stands for one argument of six numbers (force, moment) per frame that `Dynamics` was given. The docstring of
-a formula is the documentation of its function.
+a formula is the documentation of its function, as `dyn.inverse_dynamics` has it: arguments are arrays whose last axis
+has the given size and whose leading axes are the batch.
 """
 
 from __future__ import annotations
@@ -18,17 +19,58 @@ from appell.model.system import System
 
 
 def gibbs_function(equations: Equations, q: Vector, v: Vector, a: Vector) -> dict[str, Any]:
-    """S(q, v, a), the acceleration energy less gravity: ∂S/∂a are the forces, ∂²S/∂a² the inertia matrix."""
+    """S(q, v, a), the Gibbs function (acceleration energy) including gravity.
+
+    Its gradient with respect to a is the vector of generalised forces, its Hessian the inertia matrix.
+    """
     return {"S": equations.gibbs_function(q, v, a)}
 
 
 def inverse_dynamics(equations: Equations, q: Vector, v: Vector, a: Vector, wrenches: Wrenches) -> dict[str, Any]:
-    """tau(q, v, a), the actuator forces of a motion."""
+    """Inverse dynamics: the actuator forces tau(q, v, a) of a motion.
+
+    Parameters
+    ----------
+    q : coordinates, (..., nq), rad or m
+    v : generalised velocities, (..., nv), rad/s or m/s
+    a : generalised accelerations, (..., nv), rad/s² or m/s²
+    wrenches : with `Dynamics(wrenches=...)`, one argument (..., 6) per frame: external force (N) and moment (N m)
+
+    Returns
+    -------
+    tau : forces at the actuators, (..., nu), N m or N; nu = nv for a tree
+
+    Examples
+    --------
+    >>> import appell as ap
+    >>> dyn = ap.Dynamics(ap.load("planar-2r"))
+    >>> dyn.inverse_dynamics([0.3, -0.2], [1.0, 0.5], [0.0, 2.0]).round(3)
+    array([20.709,  5.448])
+    """
     return {"tau": equations.tau(q, v, a, wrenches)}
 
 
 def forward_dynamics(equations: Equations, q: Vector, v: Vector, tau: Vector, wrenches: Wrenches) -> dict[str, Any]:
-    """a(q, v, tau), the motion that actuator forces bring about."""
+    """Forward dynamics: the accelerations a(q, v, tau) caused by actuator forces.
+
+    Parameters
+    ----------
+    q : coordinates, (..., nq), rad or m
+    v : generalised velocities, (..., nv), rad/s or m/s
+    tau : forces at the actuators, (..., nu), N m or N
+    wrenches : with `Dynamics(wrenches=...)`, one argument (..., 6) per frame: external force (N) and moment (N m)
+
+    Returns
+    -------
+    a : generalised accelerations, (..., nv), rad/s² or m/s²
+
+    Examples
+    --------
+    >>> import appell as ap
+    >>> dyn = ap.Dynamics(ap.load("planar-2r"))
+    >>> dyn.forward_dynamics([0.3, -0.2], [1.0, 0.5], [20.709, 5.448]).round(2)
+    array([0., 2.])
+    """
     return {"a": equations.acceleration(q, v, tau, wrenches)}
 
 
@@ -38,52 +80,144 @@ def state_rate(equations: Equations, q: Vector, v: Vector, tau: Vector, wrenches
 
 
 def generalized_forces(equations: Equations, q: Vector, v: Vector, a: Vector, wrenches: Wrenches) -> dict[str, Any]:
-    """Q(q, v, a), the forces of a motion along the coordinates: M a + h."""
+    """Q(q, v, a) = M a + h, the generalised forces of a motion, along the coordinates."""
     return {"Q": equations.forces(q, v, a, wrenches)}
 
 
 def mass_matrix(equations: Equations, q: Vector) -> dict[str, Any]:
-    """M(q), the inertia matrix along the coordinates."""
+    """M(q), the inertia matrix along the coordinates.
+
+    Parameters
+    ----------
+    q : coordinates, (..., nq), rad or m
+
+    Returns
+    -------
+    M : symmetric matrices, (..., nv, nv), kg m², kg m or kg
+
+    Examples
+    --------
+    >>> import appell as ap
+    >>> dyn = ap.Dynamics(ap.load("planar-2r"))
+    >>> dyn.mass_matrix([0.3, -0.2]).round(3)
+    array([[2.647, 0.823],
+           [0.823, 0.333]])
+    """
     return {"M": equations.mass_matrix(q)}
 
 
 def inverse_mass_matrix(equations: Equations, q: Vector) -> dict[str, Any]:
-    """M(q)⁻¹, the accelerations of unit forces along the coordinates."""
+    """M(q)⁻¹, the inverse of the inertia matrix: accelerations caused by unit generalised forces."""
     return {"M_inverse": equations.inverse_mass_matrix(q)}
 
 
 def bias(equations: Equations, q: Vector, v: Vector) -> dict[str, Any]:
-    """h(q, v), the forces along the coordinates at zero acceleration, gravity and springs included."""
+    """h(q, v), the generalised forces at zero acceleration, including gravity and springs.
+
+    Parameters
+    ----------
+    q : coordinates, (..., nq), rad or m
+    v : generalised velocities, (..., nv), rad/s or m/s
+
+    Returns
+    -------
+    h : forces along the coordinates, (..., nv), N m or N
+
+    Examples
+    --------
+    >>> import appell as ap
+    >>> dyn = ap.Dynamics(ap.load("planar-2r"))
+    >>> dyn.bias([0.3, -0.2], [1.0, 0.5]).round(3)
+    array([19.062,  4.781])
+    """
     return {"h": equations.bias(q, v)}
 
 
 def gravity(equations: Equations, q: Vector) -> dict[str, Any]:
-    """g(q), the forces along the coordinates that hold the system still, springs included."""
+    """g(q), the generalised forces that hold the system at rest, including springs.
+
+    Parameters
+    ----------
+    q : coordinates, (..., nq), rad or m
+
+    Returns
+    -------
+    g : forces along the coordinates, (..., nv), N m or N
+
+    Examples
+    --------
+    >>> import appell as ap
+    >>> dyn = ap.Dynamics(ap.load("planar-2r"))
+    >>> dyn.gravity([[0.3, -0.2], [0.0, 0.0]]).round(3)  # two configurations
+    array([[18.938,  4.88 ],
+           [19.62 ,  4.905]])
+    """
     return {"g": equations.gravity(q)}
 
 
 def coriolis(equations: Equations, q: Vector, v: Vector) -> dict[str, Any]:
-    """C(q, v), with C v = bias - gravity - friction - drift and dM/dt - 2C skew."""
+    """C(q, v), the Coriolis matrix: C v = bias - gravity - friction - drift, and dM/dt - 2C is skew-symmetric.
+
+    Parameters
+    ----------
+    q : coordinates, (..., nq), rad or m
+    v : generalised velocities, (..., nv), rad/s or m/s
+
+    Returns
+    -------
+    C : matrices, (..., nv, nv)
+
+    Examples
+    --------
+    >>> import appell as ap
+    >>> dyn = ap.Dynamics(ap.load("planar-2r"))
+    >>> dyn.coriolis([0.3, -0.2], [1.0, 0.5]).round(3)
+    array([[ 0.05 ,  0.149],
+           [-0.099,  0.   ]])
+    """
     return {"C": equations.coriolis(q, v)}
 
 
 def drift(equations: Equations, q: Vector, v: Vector) -> dict[str, Any]:
-    """Forces along the coordinates due to prescribed motions and turning planes at a = 0; zero without any."""
+    """d(q, v), the generalised forces at a = 0 due to prescribed motions and rotating planes; zero without them."""
     return {"d": equations.drift(q, v)}
 
 
 def friction(equations: Equations, q: Vector, v: Vector) -> dict[str, Any]:
-    """Friction forces contained in the bias, along the coordinates; zero if friction is switched off."""
+    """f(q, v), the friction forces contained in the bias, along the coordinates; zero with `friction=False`."""
     return {"f": equations.friction_forces(q, v)}
 
 
 def regressor(equations: Equations, q: Vector, v: Vector, a: Vector) -> dict[str, Any]:
-    """Y(q, v, a), with tau = Y parameters: ten columns per body, then those of the active actuators and of springs."""
+    """Y(q, v, a), the regressor: tau = Y parameters.
+
+    The columns are those of `dyn.parameters`: ten per body, followed by those of the active actuators and the springs.
+
+    Parameters
+    ----------
+    q : coordinates, (..., nq), rad or m
+    v : generalised velocities, (..., nv), rad/s or m/s
+    a : generalised accelerations, (..., nv), rad/s² or m/s²
+
+    Returns
+    -------
+    Y : matrices, (..., nu, number of parameters)
+
+    Examples
+    --------
+    >>> import appell as ap
+    >>> dyn = ap.Dynamics(ap.load("planar-2r"))
+    >>> Y = dyn.regressor([0.3, -0.2], [1.0, 0.5], [0.0, 2.0])
+    >>> Y.shape
+    (2, 20)
+    >>> (Y @ dyn.parameter_values).round(3)
+    array([20.709,  5.448])
+    """
     return {"Y": equations.regressor(q, v, a)}
 
 
 def base_regressor(equations: Equations, q: Vector, v: Vector, a: Vector) -> dict[str, Any]:
-    """Y(q, v, a), with tau = Y base_parameters: the linearly independent columns of the regressor."""
+    """Y(q, v, a), the linearly independent columns of the regressor: tau = Y base_parameters."""
     return {"Y": equations.base_regressor(q, v, a)}
 
 
@@ -91,22 +225,42 @@ def base_regressor(equations: Equations, q: Vector, v: Vector, a: Vector) -> dic
 
 
 def energy(equations: Equations, q: Vector, v: Vector) -> dict[str, Any]:
-    """(T, U)(q, v), kinetic and potential energy; U = 0 with springs slack, centre of mass level with the origin."""
+    """T(q, v) and U(q), the kinetic and the potential energy.
+
+    U is zero if the centre of mass is at the height of the world's origin and the springs are relaxed.
+
+    Parameters
+    ----------
+    q : coordinates, (..., nq), rad or m
+    v : generalised velocities, (..., nv), rad/s or m/s
+
+    Returns
+    -------
+    T, U : energies, (...), J
+
+    Examples
+    --------
+    >>> import appell as ap
+    >>> dyn = ap.Dynamics(ap.load("planar-2r"))
+    >>> T, U = dyn.energy([0.3, -0.2], [1.0, 0.5])
+    >>> print(f"{T:.3f} {U:.3f}")
+    1.777 4.838
+    """
     return {"T": equations.kinetic_energy(q, v), "U": equations.potential_energy(q)}
 
 
 def momentum(equations: Equations, q: Vector, v: Vector) -> dict[str, Any]:
-    """Linear momentum of the bodies, then angular momentum about the centre of mass, in world axes."""
+    """Linear momentum (N s), then angular momentum about the centre of mass (N m s), of all bodies, in world axes."""
     return {"momentum": [x for vector in equations.momentum(q, v) for x in vector]}
 
 
 def center_of_mass(equations: Equations, q: Vector) -> dict[str, Any]:
-    """The centre of mass in world coordinates."""
+    """The centre of mass of all bodies in world coordinates, m."""
     return {"com": list(equations.center_of_mass(q))}
 
 
 def coordinate_rate(equations: Equations, q: Vector, v: Vector) -> dict[str, Any]:
-    """dq/dt for a given v; the same as v except for quaternions, planar joints and constraints."""
+    """dq/dt as a function of (q, v); equal to v except for quaternions, planar joints and constraints."""
     return {"rate": equations.rate(q, v)}
 
 
@@ -114,12 +268,12 @@ def coordinate_rate(equations: Equations, q: Vector, v: Vector) -> dict[str, Any
 
 
 def actuator_positions(equations: Equations, q: Vector) -> dict[str, Any]:
-    """θ(q), the readings of encoders at the actuators; NaN where a leg does not reach."""
+    """θ(q), the positions of the actuators as their encoders measure them; NaN where a leg does not reach."""
     return {"theta": equations.actuator_positions(q)}
 
 
 def actuator_jacobian(equations: Equations, q: Vector) -> dict[str, Any]:
-    """J(q), with the actuators' velocities θ̇ = J v and Q = Jᵀ tau."""
+    """J(q), the actuator Jacobian: velocities of the actuators θ̇ = J v, generalised forces Q = Jᵀ tau."""
     return {"J": equations.actuator_jacobian(q)}
 
 
@@ -130,7 +284,7 @@ def joint_motion(equations: Equations, q: Vector, v: Vector, a: Vector) -> dict[
 
 
 def survey(equations: Equations, q: Vector) -> dict[str, Any]:
-    """Margin of reach of every leg of a mechanism, negative if it does not reach, and the actuator Jacobian."""
+    """Margin of reach of every leg of a mechanism (m, negative if it does not reach), and the actuator Jacobian."""
     margins = [
         select((most - size) - (size - least), size - least, most - size)
         for size, least, most in (reach.values(q) for reach in equations.system.reaches)
@@ -138,17 +292,19 @@ def survey(equations: Equations, q: Vector) -> dict[str, Any]:
     return {"margin": margins, "J": equations.actuator_jacobian(q)}
 
 
-# ---- refusals
+# ---- checks
 
 
 def refuse_tree(system: System, function: str) -> None:
-    """Raise unless the system is a mechanism in closed form."""
+    """Raise ModelError unless the system is a mechanism in closed form."""
     if not system.is_closed_form:
-        raise ModelError(f"{function} is for mechanisms; {system.owner} is a tree, whose joints are its q.")
+        raise ModelError(
+            f"{function} is for mechanisms in closed form; {system.owner} is a tree, and its joint positions are q."
+        )
 
 
 def refuse_unknown_reach(system: System, function: str) -> None:
-    """Raise unless the system is a mechanism whose legs have a known reach."""
+    """Raise ModelError unless the system is a mechanism whose legs have a known reach."""
     refuse_tree(system, function)
     if not getattr(system, "reaches", ()):
-        raise ModelError(f"{system.owner} was not told how far its legs reach.", hint="Mechanism(reaches=[...])")
+        raise ModelError(f"{system.owner} has legs of unknown reach.", hint="pass Mechanism(reaches=[...])")

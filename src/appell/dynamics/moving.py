@@ -1,8 +1,8 @@
-"""The dynamics with which a robot is moved: one rule for whatever simulates, plans, controls or exports a motion.
+"""The dynamics with which a robot is moved: one rule for simulation, planning, control and export.
 
-    a robot or mechanism    moves with the friction, rotors and limits it was described with;
+    a robot or mechanism    has the friction, rotors and limits of its description;
                             `friction=False` and `rotors=False` switch them off
-    a `Dynamics`            is used as it is; it was made with or without friction and rotors
+    a `Dynamics`            is used unchanged, with or without friction and rotors
 
 `Dynamics(robot)` itself has rigid-body terms only. See docs/conventions.md, "Friction, rotors and limits".
 """
@@ -27,7 +27,7 @@ def moving_dynamics(
     rotors: bool | None = None,
     wrenches: Iterable[str] = (),
 ) -> Dynamics:
-    """Return the dynamics with which `caller` moves what it was given.
+    """Return the dynamics with which `caller` moves a system.
 
     Parameters
     ----------
@@ -36,10 +36,15 @@ def moving_dynamics(
     caller
         Name of the calling function, for messages.
     friction, rotors
-        Whether friction (with offsets) and rotor inertia of the actuators count. None: they do for a robot, and a
-        `Dynamics` is used as it is. A value that contradicts a given `Dynamics` is refused.
+        Whether friction (with offsets) and rotor inertia of the actuators are included. None: they are for a robot,
+        and a `Dynamics` is used unchanged.
     wrenches
         Frames on which external wrenches act, for a robot.
+
+    Raises
+    ------
+    ArgumentError
+        If `given` is something else, or a `Dynamics` that contradicts `friction` or `rotors`.
     """
     for name, value in (("friction", friction), ("rotors", rotors)):
         if not (value is None or isinstance(value, bool)):
@@ -48,14 +53,16 @@ def moving_dynamics(
         return Dynamics(given, friction=friction is not False, rotors=rotors is not False, wrenches=tuple(wrenches))
     if not isinstance(given, Dynamics):
         raise ArgumentError(
-            f"{caller} was given {given!r}.", expected="Dynamics, or a robot or mechanism", hint='ap.load("puma")'
+            f"the system of {caller} is {given!r}.",
+            expected="a robot, a mechanism, or its Dynamics",
+            hint='load one: ap.load("puma")',
         )
     for name, value in (("friction", friction), ("rotors", rotors)):
         if value is not None and value != getattr(given.choice, name):
             raise ArgumentError(
-                f"{caller} was given {name}={value} and Dynamics with {name}={getattr(given.choice, name)}.",
-                expected="one of the two: a Dynamics is used as it is",
-                hint=f"{caller}(robot, {name}={value}, ...), or Dynamics(robot, {name}={value})",
+                f"{name}={value} of {caller} contradicts a Dynamics with {name}={getattr(given.choice, name)}.",
+                expected="one of the two: a Dynamics is used unchanged",
+                hint=f"call {caller}(robot, {name}={value}, ...), or pass Dynamics(robot, {name}={value})",
             )
     return given
 
@@ -78,9 +85,9 @@ def without_friction(dyn: Dynamics) -> Dynamics:
 
 
 def made_by(dyn: Dynamics) -> dict[str, Any]:
-    """Return what identifies the dynamics behind a result, for the `about` of a record.
+    """Return the entries that identify the dynamics behind a result, for the `about` of a record.
 
-    `robot_hash` is the content hash of the description; empty where the description holds Python functions.
+    `robot_hash` is the content hash of the description; it is empty if the description contains Python functions.
     """
     robot_hash = content_hash(dyn.system)
     return {

@@ -234,7 +234,7 @@ def test_sources_that_cannot_be_read_keep_nothing(sources, folder, monkeypatch):
 @pytest.fixture
 def always(folder, monkeypatch) -> list[str]:
     """Small robots are looked up as well; the names of what is traced or differentiated and not found."""
-    monkeypatch.setattr(dynamics, "UNCACHED_NV", 0)
+    monkeypatch.setattr(dynamics, "MAX_UNCACHED_NV", 0)
     monkeypatch.setattr(functions, "SHORT", 0)
     names: list[str] = []
     for module, name in ((dynamics, "trace"), (functions, "trace"), (functions, "jacobian")):
@@ -319,7 +319,7 @@ SCRIPT = """
 import appell as ap
 from appell.dynamics import dynamics
 from appell.compile.cache import trace_cache as kept
-dynamics.UNCACHED_NV, kept.STORED_NODES = 0, 100
+dynamics.MAX_UNCACHED_NV, kept.STORED_NODES = 0, 100
 function = ap.Dynamics(ap.load("panda")).forward_dynamics
 print(function.tape.digest, function.fused.digest, function.count().total)
 """
@@ -338,7 +338,7 @@ def test_processes_that_trace_the_same_thing_at_once_all_succeed(folder):
 
 
 def test_a_function_that_keeps_its_loops_is_the_same_from_the_disk(always, monkeypatch):
-    monkeypatch.setattr(derivatives, "STRAIGHT_ENTRIES", 0)
+    monkeypatch.setattr(derivatives, "MAX_STRAIGHT_ENTRIES", 0)
     x = np.random.default_rng(0).uniform(-2, 2, (3, 4, 6))
     first, second = (ap.Dynamics(ap.load("puma")).forward_dynamics.jacobian("q", "v") for _ in range(2))
     assert isinstance(first.formula, StoredProgram)

@@ -106,7 +106,7 @@ def test_an_unknown_argument_of_a_gradient_is_named_with_the_method(arm):
 
 
 def test_what_is_no_system_is_refused():
-    with pytest.raises(ArgumentError, match="rollout was given 'puma'"):
+    with pytest.raises(ArgumentError, match="the system of rollout is 'puma'"):
         ap.rollout("puma")
 
 
