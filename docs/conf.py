@@ -1,4 +1,4 @@
-"""The documentation site: `make docs` builds it into docs/_build/html, with no warning or not at all."""
+"""Configuration of the documentation site: `make docs` builds it into docs/_build/html and fails on any warning."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ html_theme_options = {
     "secondary_sidebar_items": ["page-toc"],
     "footer_start": [],
     "footer_end": [],
-    "header_links_before_dropdown": 8,
+    "header_links_before_dropdown": 10,
 }
 html_sidebars = {"index": []}
 exclude_patterns = ["_build", "site", "**/.*"]
 
-# Pages are Markdown; cells of a tutorial are run, and an error in one ends the build.
+# Pages are Markdown. The build runs the code cells of pages and stops at an error.
 myst_enable_extensions = ["dollarmath", "colon_fence", "deflist"]
 myst_heading_anchors = 3
 nb_execution_mode = "cache"

@@ -56,7 +56,7 @@ def test_links_lead_somewhere():
     assert [(page.name, link) for page, link in links if not (page.parent / link).exists()] == []
 
 
-@pytest.mark.parametrize("page", ["how-it-works.md", "many-motions.md"])
+@pytest.mark.parametrize("page", ["how-it-works.md", "batches.md"])
 def test_what_the_documentation_shows_is_what_happens(page):
     result = doctest.testfile(str(ROOT / "docs" / page), module_relative=False)
     assert result.attempted > 0

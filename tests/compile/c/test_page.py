@@ -27,7 +27,7 @@ def test_the_example_builds_runs_and_gives_what_the_controller_gives(tmp_path, m
     assert {path.name for path in Path("firmware").iterdir()} >= {"arm_torques.c", "puma_gravity.h", "arm_slopes.c"}
     [main] = re.findall(r"```c\n(.*?)```", PAGE, flags=re.DOTALL)
     Path("firmware/main.c").write_text(main)
-    [command] = re.findall(r"On a desk: `(gcc .*?) && ./arm`", PAGE)
+    [command] = re.findall(r"On a desktop: `(gcc .*?) && ./arm`", PAGE)
     subprocess.run(command.split(), cwd="firmware", check=True)
     said = subprocess.run(["firmware/arm"], check=True, capture_output=True, text=True).stdout
 

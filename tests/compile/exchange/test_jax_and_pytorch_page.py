@@ -7,7 +7,7 @@ from pathlib import Path
 
 import jax
 
-PAGE = Path(__file__).resolve().parents[3] / "docs" / "learning.md"
+PAGE = Path(__file__).resolve().parents[3] / "docs" / "jax-and-pytorch.md"
 
 
 def test_the_examples_of_the_page_run(capsys):
