@@ -1,4 +1,4 @@
-"""Add up campaigns of `appell fuzz --output`, keep them as results/fuzz.json, and carry the figures into docs/tried.md.
+"""Add up campaigns of `appell fuzz --output`, keep them as results/fuzz.json, and carry the figures into docs/fuzzing.md.
 
     python benchmarks/fuzz.py robots.json files.json ...
 
@@ -15,7 +15,7 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "benchmarks" / "results" / "fuzz.json"
-PAGE = ROOT / "docs" / "tried.md"
+PAGE = ROOT / "docs" / "fuzzing.md"
 BEGIN, END = "<!-- figures: written by benchmarks/fuzz.py -->", "<!-- end of figures -->"
 ASKED = {"robots": 10_000, "files": 200_000, "motions": 20_000, "kills": 500, "cache": 2_000}
 LONGEST = 2000  # characters of a case that are kept
