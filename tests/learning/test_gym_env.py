@@ -1,4 +1,4 @@
-"""Environments of Gymnasium: its own checker, one agent against many, and the motion against SciPy."""
+"""Gymnasium environments: Gymnasium's own checker, one agent compared with many, and the motion compared with SciPy."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def fallen(q, v):
         lambda: ap.gym_env(cart_pole(), balanced, terminated=fallen, observation=lambda q, v: [*q, ap.sin(q[1]), *v]),
     ],
 )
-def test_gymnasium_finds_nothing_wrong_with_an_environment(make):
+def test_environments_pass_the_checker_of_gymnasium(make):
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=".*(infinity|spec|instance of|normalized)", category=UserWarning)
         warnings.filterwarnings("error", category=DeprecationWarning)
@@ -71,16 +71,16 @@ def test_a_step_is_the_motion_of_the_system_with_the_action_held():
     env.reset(seed=3)
     (q,), (v,) = env.state
     for action in (1.5, -2.0, 0.3):
-        rest = lambda t, x: [x[1], (action - MASS * G * REACH * np.sin(x[0])) / INERTIA]  # noqa: B023, E731
-        q, v = solve_ivp(rest, (0, 0.04), [q, v], rtol=1e-12, atol=1e-13).y[:, -1]
-        seen, rewarded, *_ = env.step(np.array([action], np.float32))
-        np.testing.assert_allclose(np.ravel(env.state), [q, v], atol=2e-7)  # 2.0f; steps of order 4
-        np.testing.assert_allclose(seen, [q, v], atol=1e-6)
-        held = float(np.float32(action))
-        assert rewarded == pytest.approx(-0.5 * np.cos(q) - 0.01 * v**2 - 0.001 * held**2, abs=1e-6)
+        rate = lambda t, x: [x[1], (action - MASS * G * REACH * np.sin(x[0])) / INERTIA]  # noqa: B023, E731
+        q, v = solve_ivp(rate, (0, 0.04), [q, v], rtol=1e-12, atol=1e-13).y[:, -1]
+        observation, reward, *_ = env.step(np.array([action], np.float32))
+        np.testing.assert_allclose(np.ravel(env.state), [q, v], atol=2e-7)  # single precision, steps of order 4
+        np.testing.assert_allclose(observation, [q, v], atol=1e-6)
+        torque = float(np.float32(action))
+        assert reward == pytest.approx(-0.5 * np.cos(q) - 0.01 * v**2 - 0.001 * torque**2, abs=1e-6)
 
 
-def test_an_agent_among_many_is_the_one_agent_with_its_seed():
+def test_one_of_many_agents_equals_the_single_agent_with_its_seed():
     options = {"terminated": fallen, "horizon": 30}
     many = ap.gym_env(cart_pole(), balanced, members=5, **options)
     rng = np.random.default_rng(0)
@@ -89,17 +89,17 @@ def test_an_agent_among_many_is_the_one_agent_with_its_seed():
     steps = [many.step(action) for action in actions]
     for k in (0, 4):
         one = ap.gym_env(cart_pole(), balanced, **options)
-        begun, _ = one.reset(seed=7 + k)
-        np.testing.assert_array_equal(begun, first[k])
+        observation, _ = one.reset(seed=7 + k)
+        np.testing.assert_array_equal(observation, first[k])
         for action, step in zip(actions[:, k], steps, strict=True):
-            seen, rewarded, terminated, truncated, _ = one.step(action)
-            np.testing.assert_array_equal(seen, step[0][k])
-            assert (rewarded, terminated, truncated) == tuple(column[k] for column in step[1:4])
+            observation, reward, terminated, truncated, _ = one.step(action)
+            np.testing.assert_array_equal(observation, step[0][k])
+            assert (reward, terminated, truncated) == tuple(column[k] for column in step[1:4])
             if terminated:
                 break
 
 
-def test_seeds_repeat_episodes_and_their_absence_does_not():
+def test_the_same_seeds_repeat_episodes_and_a_reset_without_seed_does_not():
     env = ap.gym_env(cart_pole(), balanced, members=3)
     starts = [env.reset(seed=11)[0], env.reset(seed=[11, 12, 13])[0], env.reset()[0]]
     np.testing.assert_array_equal(starts[0], starts[1])
@@ -108,26 +108,26 @@ def test_seeds_repeat_episodes_and_their_absence_does_not():
         env.reset(seed=[1, 2])
 
 
-def test_the_step_after_an_end_begins_the_next_episode():
+def test_the_step_after_the_end_of_an_episode_starts_the_next_one():
     env = ap.gym_env(cart_pole(), balanced, members=2, terminated=fallen, horizon=4)
     assert env.metadata["autoreset_mode"] is AutoresetMode.NEXT_STEP
     env.reset(seed=0)
-    still, hard = np.zeros((2, 1), np.float32), np.array([[0.0], [10.0]], np.float32)
+    no_force, push = np.zeros((2, 1), np.float32), np.array([[0.0], [10.0]], np.float32)
     for number in range(1, 5):
-        seen, rewards, terminated, truncated, _ = env.step(still)
+        observation, rewards, terminated, truncated, _ = env.step(no_force)
         assert not terminated.any()
         assert (truncated == (number == 4)).all()
-    seen, rewards, terminated, truncated, _ = env.step(hard)
+    observation, rewards, terminated, truncated, _ = env.step(push)
     assert not (terminated | truncated).any()
     assert (rewards == 0.0).all()
-    assert np.abs(seen).max() <= 0.05  # a start, whatever the action was
+    assert np.abs(observation).max() <= 0.05  # an initial state: the action is ignored
     ended = np.zeros(2, bool)
     for _ in range(3):
-        ended |= env.step(hard)[2]
+        ended |= env.step(push)[2]
     assert not ended[0]
 
 
-def test_a_terminated_agent_begins_again_alone():
+def test_only_the_agent_that_terminated_starts_again():
     env = ap.gym_env(cart_pole(), balanced, members=2, terminated=fallen, horizon=1000)
     env.reset(seed=0)
     push = np.array([[0.0], [10.0]], np.float32)
@@ -137,15 +137,15 @@ def test_a_terminated_agent_begins_again_alone():
             break
     assert terminated.tolist() == [False, True]
     assert rewards[1] != 0.0
-    seen, rewards, terminated, _, _ = env.step(push)
-    assert np.abs(seen[1]).max() <= 0.05
+    observation, rewards, terminated, _, _ = env.step(push)
+    assert np.abs(observation[1]).max() <= 0.05
     assert rewards[1] == 0.0
     assert rewards[0] != 0.0
     assert not terminated.any()
 
 
 def test_actions_are_torques_within_the_limits_of_the_actuators():
-    env = ap.gym_env(cart_pole(), balanced)  # the pole's joint has no limit, and no motor
+    env = ap.gym_env(cart_pole(), balanced)  # the joint of the pole has no motor and no torque limit
     assert env.action_space == gymnasium.spaces.Box(-10.0, 10.0, (1,), np.float32)
     wide = ap.gym_env(cart_pole(None), balanced, actuators=["cart_joint"], action_limits=(-3.0, 5.0))
     assert wide.action_space == gymnasium.spaces.Box(-3.0, 5.0, (1,), np.float32)
@@ -157,7 +157,7 @@ def test_actions_are_torques_within_the_limits_of_the_actuators():
     np.testing.assert_array_equal(*states)
 
 
-def test_a_law_makes_torques_of_actions():
+def test_a_law_computes_torques_from_actions():
     def servo(q, v, action):
         return [50.0 * (action[0] - q[0]) - 10.0 * v[0]]
 
@@ -170,27 +170,27 @@ def test_a_law_makes_torques_of_actions():
     assert abs(v[0]) < 1e-6
 
 
-def test_every_episode_may_be_one_of_another_robot():
+def test_every_episode_can_have_another_robot():
     robot = pendulum().with_free("rod")
     nominal = np.array(pendulum().bodies["rod"].parameters)
 
     def reset(rng):
         return [0.5], [0.0], nominal * rng.uniform(0.5, 2.0)
 
-    with pytest.raises(ArgumentError, match="nobody gives their parameters"):
+    with pytest.raises(ArgumentError, match="free bodies, but reset does not provide their parameters"):
         ap.gym_env(robot, upright)
     env = ap.gym_env(robot, upright, members=4, reset=reset)
     env.reset(seed=0)
     torques = np.full((4, 1), 1.0, np.float32)
-    ends = env.step(torques)[0]
-    assert len(np.unique(ends[:, 0])) == 4
+    observations = env.step(torques)[0]
+    assert len(np.unique(observations[:, 0])) == 4
     for k in range(4):
         parameters = np.random.Generator(np.random.PCG64(k)).uniform(0.5, 2.0) * nominal
         alone = ap.rollout(robot, [0.5], [0.0], [1.0], 10, 2e-3, parameters=parameters)
-        np.testing.assert_allclose(ends[k], [alone.q[0, -1, 0], alone.v[0, -1, 0]], rtol=1e-6)
+        np.testing.assert_allclose(observations[k], [alone.q[0, -1, 0], alone.v[0, -1, 0]], rtol=1e-6)
 
 
-def test_a_robot_among_walls_is_an_environment_too():
+def test_environments_support_contacts():
     builder = ap.Builder("hopper", root=None)
     builder.link("foot", ap.Prismatic((0, 0, 1)), mass=1.0, inertia=(0.1,) * 3, actuator=ap.Actuator(torque=20.0))
     floor = ap.Contact(["foot"], ap.Plane((0, 0, 1)), 0.0)
@@ -199,11 +199,11 @@ def test_a_robot_among_walls_is_an_environment_too():
     )
     env.reset(seed=0)
     for _ in range(50):
-        seen, *_ = env.step([0.0])
-    np.testing.assert_allclose(seen, 0.0, atol=1e-9)
+        observation, *_ = env.step([0.0])
+    np.testing.assert_allclose(observation, 0.0, atol=1e-9)
 
 
-def test_a_member_that_blows_up_ends_where_it_was_finite():
+def test_a_member_that_diverges_ends_in_its_last_finite_state():
     env = ap.gym_env(
         cart_pole(),
         lambda q, v, tau: 1.0,
@@ -213,8 +213,8 @@ def test_a_member_that_blows_up_ends_where_it_was_finite():
     )
     env.reset(seed=0)
     for _ in range(60):
-        seen, rewards, terminated, _, info = env.step([[0.0], [1.0]])
-        assert np.isfinite(seen[0]).all()
+        observation, rewards, terminated, _, info = env.step([[0.0], [1.0]])
+        assert np.isfinite(observation[0]).all()
         if terminated[1]:
             break
     assert terminated.tolist() == [False, True]
@@ -237,22 +237,22 @@ def test_a_member_that_blows_up_ends_where_it_was_finite():
         ({"law": lambda q, v, u: [u[0], 0.0]}, "no limits for its actions"),
         ({"law": lambda q, v, u: u, "actuators": ["cart_joint"]}, "actuators and a law"),
         ({"observation": 3}, "observation is 3"),
-        ({"reset": lambda rng: [0.0, 0.0]}, "reset gave"),
+        ({"reset": lambda rng: [0.0, 0.0]}, "reset returned"),
         ({"reset": lambda rng: ([0.0, np.nan], [0.0, 0.0])}, "not finite"),
         ({"method": "leapfrog"}, "no method 'leapfrog'"),
     ],
 )
-def test_what_no_environment_can_be_made_of_is_named(options, message):
+def test_invalid_arguments_are_named(options, message):
     with pytest.raises(ArgumentError, match=message):
         ap.gym_env(cart_pole(), balanced, **options).reset(seed=0)
 
 
-def test_a_robot_without_limits_has_no_actions():
+def test_a_robot_without_torque_limits_is_rejected():
     with pytest.raises(ArgumentError, match="no actuator of robot 'cart-pole' has a torque limit"):
         ap.gym_env(cart_pole(None), balanced)
 
 
-def test_a_reward_that_asks_for_its_numbers_is_told_its_line():
+def test_a_reward_with_a_branch_on_a_traced_scalar_is_rejected_with_its_line():
     def steep(q, v, tau):
         return 1.0 if q[1] > 0.0 else 0.0
 
@@ -261,20 +261,20 @@ def test_a_reward_that_asks_for_its_numbers_is_told_its_line():
 
 
 @pytest.mark.parametrize("action", [[np.nan], [1.0, 2.0], "left"])
-def test_an_action_is_as_many_finite_numbers_as_there_are(action):
+def test_an_action_of_the_wrong_size_or_that_is_not_finite_is_rejected(action):
     env = ap.gym_env(cart_pole(), balanced)
     env.reset(seed=0)
     with pytest.raises(ArgumentError, match="an action"):
         env.step(action)
 
 
-def test_nothing_steps_before_it_is_reset():
+def test_a_step_before_the_first_reset_is_rejected():
     for env in (ap.gym_env(cart_pole(), balanced), ap.gym_env(cart_pole(), balanced, members=2)):
         with pytest.raises(gymnasium.error.ResetNeeded):
             env.step(env.action_space.sample())
 
 
-def test_without_gymnasium_the_way_to_get_it_is_told(monkeypatch):
+def test_the_error_without_gymnasium_names_the_package_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "gymnasium", None)
     monkeypatch.delitem(sys.modules, "appell.learning.environments", raising=False)
     with pytest.raises(ArgumentError, match=r"pip install 'appell\[gym\]'"):

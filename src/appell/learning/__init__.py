@@ -1,4 +1,4 @@
-"""Learning to act: rollouts as environments of Gymnasium."""
+"""Reinforcement learning: robots as Gymnasium environments, simulated by rollouts."""
 
 from appell.learning.make import gym_env
 

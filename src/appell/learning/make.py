@@ -1,4 +1,4 @@
-"""gym_env: a system as an environment of Gymnasium, on the kernel of a rollout."""
+"""`gym_env`: a robot or mechanism as a Gymnasium environment, simulated by the kernel of a rollout."""
 
 from __future__ import annotations
 
@@ -38,22 +38,66 @@ def gym_env(
     friction: bool | None = None,
     rotors: bool | None = None,
 ) -> RobotEnv | RobotVectorEnv:
-    """A system as a `gymnasium.Env`, or with `members` as a `gymnasium.vector.VectorEnv` of so many agents.
+    """Create a Gymnasium environment of a robot or mechanism, for one agent or for many.
 
-    `reward(q, v, tau)`, `observation(q, v)` (all of q and v if None) and `terminated(q, v)` (positive: the end) are
-    functions over traced scalars, asked after every action; write them with ap.sin, ap.cos, ap.select ... They and the
-    steps are machine code, and many agents are one call of it.
+    The functions `reward`, `observation`, `terminated` and `law` are traced and compiled together with the integration
+    steps: write them with scalar operations and `ap.sin`, `ap.cos`, `ap.select`, .... A step of many agents is one call
+    of a kernel.
 
-    An action is held for `substeps` steps of `dt` seconds; an episode is cut off after `horizon` actions. Actions are
-    torques (N m, N) of `actuators`, by default of all that have a torque limit, which bounds them; `action_limits`, a
-    pair (low, high) of numbers or arrays, takes its place. With `law(q, v, action)`, traced, they are whatever it makes
-    torques of, such as positions for a proportional controller, which is then asked in every step.
+    Parameters
+    ----------
+    dyn : Dynamics, Robot or Mechanism
+        System of the environment. A robot has the friction and rotors of its description.
+    reward : callable
+        `reward(q, v, tau)`, evaluated after every action.
+    members : int, optional
+        Number of agents of a `gymnasium.vector.VectorEnv`. None: a `gymnasium.Env` of one agent.
+    observation : callable, optional
+        `observation(q, v)`, a list of scalars. None: all of q and v.
+    terminated : callable, optional
+        `terminated(q, v)`; a positive value ends the episode.
+    reset : callable, optional
+        `reset(rng)` returns the initial (q, v) of one agent from a NumPy random generator. If the system has free
+        bodies it returns (q, v, parameters), so that every episode can have another robot. None: uniformly distributed
+        within 0.05 of the start of the system, at rest within 0.05.
+    actuators : names of actuators, optional
+        Actuators whose torques (N m) or forces (N) are the actions. None: all that have a torque limit.
+    action_limits : pair (low, high) of numbers or arrays, optional
+        Range of the actions. None: the torque limits of the actuators.
+    law : callable, optional
+        `law(q, v, action)` returns the torques of all actuators, so that actions can be positions or gains. It is
+        evaluated in every integration step.
+    dt : float
+        Integration step in s.
+    substeps : int
+        Number of integration steps for which an action is held constant.
+    horizon : int
+        Number of actions after which an episode is truncated.
+    method, contacts, stops, contact_model, saturate, friction, rotors
+        See `rollout`.
 
-    `reset(rng)` gives (q, v) for one agent from a NumPy generator, and the parameters of free bodies if there are any,
-    which makes every episode one of another robot; by default the system's start and rest, give or take 0.05. Seeds
-    make all of it repeatable.
+    Returns
+    -------
+    RobotEnv or RobotVectorEnv
+        The same seeds give the same episodes.
 
-    `method` and what follows are those of `rollout`: a robot moves with the friction and rotors it was described with.
+    Raises
+    ------
+    ArgumentError
+        If Gymnasium is not installed (`pip install 'appell[gym]'`), or an argument is not valid.
+
+    Examples
+    --------
+    >>> import appell as ap
+    >>> def upright(q, v, tau):
+    ...     return -ap.cos(q[0]) - 0.01 * v[0] * v[0]
+    >>> env = ap.gym_env(ap.load("pendulum"), upright, actuators=["hinge"], action_limits=(-2.0, 2.0))
+    >>> env.action_space
+    Box(-2.0, 2.0, (1,), float32)
+    >>> observation, info = env.reset(seed=0)
+    >>> observation, reward, terminated, truncated, info = env.step([1.0])
+    >>> print(observation.round(3), f"{reward:.3f}", terminated, truncated)
+    [ 0.797 -0.174] -0.699 False False
     """
     needed_package("gymnasium", "gym_env", "appell[gym]")
     from appell.learning.environments import RobotEnv, RobotVectorEnv
