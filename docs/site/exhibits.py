@@ -163,20 +163,20 @@ EXPERIMENTS = (
         from appell import identify
 
         robot = ap.load("planar-2r")
-        sought = identify.seek(robot, friction=True)
+        parameters = identify.select_parameters(robot, friction=True)
         drive = ap.Actuator(friction=ap.Friction(viscous=0.3, coulomb=0.8))
         driven = robot.with_actuators(dict.fromkeys(robot.joint_names, drive))
         real = ap.Dynamics(driven, friction=True)
         limits, logs = {"velocity": 3.0, "acceleration": 12.0}, []
         for seed in (1, 2):
-            plan = identify.excite(sought, seed=seed, starts=1, **limits)
+            plan = identify.excite(parameters, seed=seed, starts=1, **limits)
             motion = plan.path.record(period=5e-3)
             tau = real.inverse_dynamics(motion.q, motion.v, motion.a)
             tau += 0.2 * np.random.default_rng(seed).normal(size=tau.shape)
             blocks = {"q": motion.q, "tau": tau}
             logs.append(ap.Record.of(motion.t, blocks, robot.joint_names))
         data = identify.process(logs[0])
-        fit = identify.LeastSquares(sought).fit_record(data)
+        fit = identify.LeastSquares(parameters).fit_record(data)
         held_out = identify.process(logs[1], smooth=True)
         figure = identify.judge(fit, held_out).plot()
         """,

@@ -531,7 +531,7 @@ def identification() -> dict[str, Callable[[], Any]]:
 
     @cache
     def samples() -> Any:
-        wanted = identify.seek(ap.load("puma"), friction=True, width=0.1)
+        wanted = identify.select_parameters(ap.load("puma"), friction=True, width=0.1)
         draw = np.random.default_rng(0)
         truth = wanted.nominal.copy()
         truth[60:] = draw.uniform(0.2, 2.0, len(truth) - 60)
@@ -552,7 +552,7 @@ def identification() -> dict[str, Callable[[], Any]]:
 
     def judged() -> Any:
         robot, data = recorded()
-        wanted = identify.seek(robot, friction=True)
+        wanted = identify.select_parameters(robot, friction=True)
         first, last = identify.split(data)
         fit = identify.LeastSquares(wanted).fit_record(first)
         verdict = identify.judge(fit, last)
@@ -560,7 +560,7 @@ def identification() -> dict[str, Callable[[], Any]]:
 
     def described() -> str:
         robot, data = recorded()
-        fit = identify.PhysicallyConsistent(identify.seek(robot, friction=True)).fit_record(data)
+        fit = identify.PhysicallyConsistent(identify.select_parameters(robot, friction=True)).fit_record(data)
         return masked(ap.to_toml(identify.identified_system(fit, negative="zero")))
 
     def excited(name: str, **options: Any) -> Any:
@@ -568,7 +568,7 @@ def identification() -> dict[str, Callable[[], Any]]:
         return [plan.condition, plain(plan.path.record(51))]
 
     def payload() -> Any:
-        q, v, a = identify.seek(ap.load("puma")).sample(200, np.random.default_rng(1))
+        q, v, a = identify.select_parameters(ap.load("puma")).sample(200, np.random.default_rng(1))
         fit = identify.Payload(ap.load("puma"), body="link6").fit(
             q, v, a, ap.Dynamics(ap.load("puma")).inverse_dynamics(q, v, a)
         )

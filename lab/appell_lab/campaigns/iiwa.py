@@ -19,7 +19,7 @@ from math import pi
 import numpy as np
 
 from appell.describe.load import load_text
-from appell.identify import PhysicallyConsistent, Sought, dead_zones, judge, process, seek, split
+from appell.identify import ParameterSet, PhysicallyConsistent, dead_zones, judge, process, select_parameters, split
 from appell.model.body import Body
 from appell.model.system import System
 from appell.motion.paths.fourier import Fourier
@@ -129,8 +129,8 @@ class Case:
 
 
 @lru_cache(maxsize=4)
-def _sought(seed: int) -> Sought:
-    return seek(described(seed), friction=True)
+def _parameter_set(seed: int) -> ParameterSet:
+    return select_parameters(described(seed), friction=True)
 
 
 @dataclass(frozen=True)
@@ -160,11 +160,11 @@ class ArmFound:
 
 def identified(case: Case) -> ArmFound:
     """One log, fitted on its first part and judged on the rest."""
-    log, sought = case.log(), _sought(case.seed)
+    log, parameter_set = case.log(), _parameter_set(case.seed)
     fit_on, rest = split(process(log))[0], split(process(log, smooth=True))[1]
-    options = {"dead_zone": dead_zones(sought, fit_on)}
-    fit = PhysicallyConsistent(sought, **options).fit_record(fit_on)
-    held = PhysicallyConsistent(fit.sought_, pull=HELD, **options).fit_record(fit_on)
+    options = {"dead_zone": dead_zones(parameter_set, fit_on)}
+    fit = PhysicallyConsistent(parameter_set, **options).fit_record(fit_on)
+    held = PhysicallyConsistent(fit.parameter_set_, prior_weight=HELD, **options).fit_record(fit_on)
     verdict = judge(fit, rest)
     truth, kept = case.friction(), verdict.best.estimator
     bounds = dict(zip(fit.base_.names, fit.intervals(), strict=True))
@@ -176,8 +176,8 @@ def identified(case: Case) -> ArmFound:
     return ArmFound(
         case,
         np.abs(kept.parameters_[:70:10] / masses - 1.0),
-        np.abs(sought.nominal[:70:10] / masses - 1.0),
-        fit.result("off_"),
+        np.abs(parameter_set.nominal[:70:10] / masses - 1.0),
+        fit.result("description_error_"),
         verdict.best.error,
         verdict.described.error,
         judge(held, rest).judgements[0].error,

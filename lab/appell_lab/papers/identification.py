@@ -20,18 +20,18 @@ from appell.identify import (
     InstrumentalVariables,
     LeastSquares,
     MotionBounds,
+    ParameterSet,
     PhysicallyConsistent,
     Ridge,
     Robust,
     SimulatedLoop,
-    Sought,
     TotalLeastSquares,
     TrackingLaw,
+    condition_number,
     excite,
     judge,
     process,
-    quality,
-    seek,
+    select_parameters,
 )
 from appell.identify.estimators.estimator import Estimator
 from appell.identify.report import exists
@@ -78,9 +78,9 @@ def guess(system: System, spread: float = 0.3) -> System:
     return system.with_bodies(bodies).with_actuators(lambda _, own: replace(own, friction=Friction(), offset=0.0))
 
 
-def sought(system: System) -> Sought:
+def parameter_set(system: System) -> ParameterSet:
     """Bodies, friction and rotors."""
-    return seek(system, friction=True, rotor=True, width=WIDTH)
+    return select_parameters(system, friction=True, rotor=True, width=WIDTH)
 
 
 def random_spline(
@@ -106,7 +106,7 @@ def random_spline(
 
 
 def run(page: Page) -> None:
-    puma, model = real(), sought(guess(real()))
+    puma, model = real(), parameter_set(guess(real()))
     base = model.base
     page.note(f"{base}; gravity along the first axis. The first ten of them:")
     page.note("\n".join(base.describe().splitlines()[2:12]))
@@ -122,7 +122,7 @@ def run(page: Page) -> None:
     for fit in fits:
         fit.fit_record(data)
     verdict = judge(fits, rest)
-    beta = base.values(sought(puma).nominal)
+    beta = base.values(parameter_set(puma).nominal)
     rows = []
     for judgement in verdict.judgements:
         e = judgement.estimator
@@ -149,7 +149,7 @@ def _measured(rig: Rig, motion: Path, other: Path, imperfections: Imperfections,
     return data, process(held_out, hold=True, band=data.about["band"], smooth=True)
 
 
-def _cabinets(page: Page, model: Sought, rig: Rig, motion: Path, other: Path, beta: np.ndarray) -> None:
+def _cabinets(page: Page, model: ParameterSet, rig: Rig, motion: Path, other: Path, beta: np.ndarray) -> None:
     rows = []
     for name, (imperfections, seeds) in CABINETS.items():
         far, worst = [], []
@@ -175,12 +175,12 @@ def _distance(fit: Estimator, beta: np.ndarray) -> float:
     return float(np.linalg.norm(fit.base_parameters_ - beta) / np.linalg.norm(beta))
 
 
-def _excitation(page: Page, model: Sought):
+def _excitation(page: Page, model: ParameterSet):
     bounds = MotionBounds.of(model.system, **LIMITS)
     best = excite(model, bounds=bounds, starts=1)
     other = excite(model, bounds=bounds, starts=1, iterations=15, criterion="logdet", seed=7).path
     base, rng = model.base, np.random.default_rng(0)
-    splines = [quality(base, random_spline(model.system, bounds, 10.0, rng)) for _ in range(20)]
+    splines = [condition_number(base, random_spline(model.system, bounds, 10.0, rng)) for _ in range(20)]
     median = float(np.median(splines))
     page.table(
         "Condition number of the base regressor with friction and rotors over 10 s",

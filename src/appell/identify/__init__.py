@@ -1,13 +1,13 @@
-"""Identification: a system's dynamic parameters from its own motion, whatever it is made of.
+"""Identification: estimate the dynamic parameters of a robot or mechanism from a record of its motion.
 
-sought = identify.seek(system, friction=True)        which parameters: bodies, friction, rotors     sought
-base = sought.base                                   what of them can be found: base.describe()     base/
-plan = identify.excite(sought)                       a motion that shows it: plan.path              excitation/
-record = measured(Record.read("log.csv"), ...)       the record of it, checked                      (appell.motion)
-data = identify.process(record)                      filtered, differentiated                       processing
-fit = identify.LeastSquares(sought).fit_record(data) the parameters                                 estimators/
-verdict = identify.judge(fit, held_out)              what they are worth: verdict.to_markdown()     verdict, report
-identify.export(verdict, "found.toml")               the system that they make                      identified
+parameters = identify.select_parameters(system, friction=True)  parameters to estimate: bodies, friction, rotors
+base = parameters.base                                          identifiable combinations: base.describe()
+plan = identify.excite(parameters)                              exciting motion: plan.path
+record = measured(Record.read("log.csv"), ...)                  measured record, checked (appell.motion)
+data = identify.process(record)                                 filtered and differentiated record
+fit = identify.LeastSquares(parameters).fit_record(data)        estimated parameters: fit.parameters_
+verdict = identify.judge(fit, held_out)                         validation on held-out motion: verdict.to_markdown()
+identify.export(verdict, "identified.toml")                     robot with the identified parameters
 """
 
 from appell.identify.base.reduce import BaseParameters, base_parameters
@@ -16,15 +16,15 @@ from appell.identify.estimators.least_squares import Described, LeastSquares, Ri
 from appell.identify.estimators.output_error import OutputError
 from appell.identify.estimators.payload import Payload
 from appell.identify.estimators.physical import PhysicallyConsistent, flaws
-from appell.identify.estimators.stream import TriangularFactors, triangles
+from appell.identify.estimators.triangular_factors import TriangularFactors, triangles
 from appell.identify.excitation.bounds import MotionBounds
-from appell.identify.excitation.search import Excitation, excite, quality
+from appell.identify.excitation.search import Excitation, condition_number, excite
 from appell.identify.identified import export, identified_system
+from appell.identify.parameter_set import ParameterSet, select_parameters
 from appell.identify.processing import choose_band, dead_zones, process, split
-from appell.identify.samples import torque_doubts
+from appell.identify.samples import torque_problems
 from appell.identify.simulated_loop import ParameterMotion, SimulatedLoop, TrackingLaw
-from appell.identify.sought import Sought, seek
-from appell.identify.verdict import Assessment, Judgement, judge, negative, why
+from appell.identify.verdict import Assessment, Judgement, failure_reason, judge, negative_parameters
 
 __all__ = [
     "Assessment",
@@ -37,29 +37,29 @@ __all__ = [
     "MotionBounds",
     "OutputError",
     "ParameterMotion",
+    "ParameterSet",
     "Payload",
     "PhysicallyConsistent",
     "Ridge",
     "Robust",
     "SimulatedLoop",
-    "Sought",
     "TotalLeastSquares",
     "TrackingLaw",
     "TriangularFactors",
     "base_parameters",
     "choose_band",
+    "condition_number",
     "dead_zones",
     "excite",
     "export",
+    "failure_reason",
     "flaws",
     "identified_system",
     "judge",
-    "negative",
+    "negative_parameters",
     "process",
-    "quality",
-    "seek",
+    "select_parameters",
     "split",
-    "torque_doubts",
+    "torque_problems",
     "triangles",
-    "why",
 ]

@@ -1,10 +1,10 @@
-"""The identified system: the description it was identified from, with the bodies and actuators that were found.
+"""The identified system: the description with the estimated bodies and actuators.
 
-Base parameters do not say which of many sets of bodies has them. If those of the estimate can exist they are
-taken; otherwise the export refuses, naming the bodies, unless asked for the nearest set that can
-(`consistent_bodies=True`), which keeps the base parameters as well as they can be kept. Friction and rotor inertias
-below zero are refused too, or set to zero on request, with a warning that says which. What was not sought stays as
-described.
+Many sets of bodies have the same base parameters. If the bodies of the estimate are physically possible, they are used.
+Otherwise an error names the impossible ones; with `consistent_bodies=True` the nearest possible bodies are used, which
+keep the base parameters as closely as the standard deviations of the estimate allow. Negative friction and rotor
+inertias are an error, or are set to zero with a warning (`negative="zero"`). Parameters that were not estimated keep
+their described values.
 """
 
 from __future__ import annotations
@@ -21,11 +21,10 @@ from appell.files import check_target
 from appell.formulate.equations import SYMBOLS
 from appell.identify.estimators.estimator import Estimator
 from appell.identify.estimators.least_squares import Described
-from appell.identify.estimators.nearest import choose_pull, nearest_physical
+from appell.identify.estimators.nearest import choose_prior_weight, nearest_physical
 from appell.identify.estimators.physical import description, flaws
-from appell.identify.sought import NOT_NEGATIVE, Sought
-from appell.identify.verdict import Assessment, why
-from appell.identify.verdict import negative as below_zero
+from appell.identify.parameter_set import NOT_NEGATIVE, ParameterSet
+from appell.identify.verdict import Assessment, failure_reason, negative_parameters
 from appell.model.actuator import Actuator
 from appell.model.body import Body
 from appell.model.system import System
@@ -36,110 +35,164 @@ NEGATIVE = ("refuse", "zero")
 def identified_system(
     estimator: Estimator, *, consistent_bodies: bool = False, negative: str = "refuse", name: str | None = None
 ) -> System:
-    """The system with the parameters of a fitted estimator: identified_system(fit, negative="zero")."""
+    """Return the system with the parameters of a fitted estimator.
+
+    Parameters
+    ----------
+    estimator : Estimator
+        A fitted estimator; `Described` gives the described system itself.
+    consistent_bodies : bool
+        Whether to replace impossible bodies by the nearest ones that are physically possible.
+    negative : {"refuse", "zero"}
+        What to do with negative friction and rotor inertias: raise an error, or set them to zero with a warning.
+    name : str, optional
+        Name of the returned system; by default that of the described one.
+
+    Returns
+    -------
+    System
+
+    Raises
+    ------
+    ModelError
+        If a body or an actuator cannot have the estimated parameters.
+    """
     if negative not in NEGATIVE:
         raise ArgumentError(f"negative is '{negative}'.", expected=" or ".join(map(repr, NEGATIVE)))
-    sought = estimator.result("sought_")
+    parameter_set = estimator.result("parameter_set_")
     if isinstance(estimator, Described):
-        return sought.system if name is None else replace(sought.system, name=name)  # type: ignore[type-var]
-    parameters = _not_negative(sought, estimator.parameters_, negative)
-    if consistent_bodies and flaws(sought, parameters):
+        return parameter_set.system if name is None else replace(parameter_set.system, name=name)  # type: ignore[type-var]
+    parameters = _not_negative(parameter_set, estimator.parameters_, negative)
+    if consistent_bodies and flaws(parameter_set, parameters):
         parameters = _nearest(estimator, parameters)
-    _refuse_impossible(sought, parameters)
-    _warn_of_unsought(sought)
+    _refuse_impossible(parameter_set, parameters)
+    _warn_of_described_terms(parameter_set)
     tens = dict(
-        zip(sought.system.bodies, np.reshape(parameters[: 10 * len(sought.system.bodies)], (-1, 10)), strict=True)
+        zip(
+            parameter_set.system.bodies,
+            np.reshape(parameters[: 10 * len(parameter_set.system.bodies)], (-1, 10)),
+            strict=True,
+        )
     )
-    bodies = {name: Body.from_parameters(ten.tolist()) for name, ten in tens.items() if not sought.is_massless(name)}
-    levels: dict[str, dict[str, float]] = {name: {} for name in sought.system.actuator_names}
-    for parameter, value in zip(sought.parameters, parameters.tolist(), strict=True):
+    bodies = {
+        name: Body.from_parameters(ten.tolist()) for name, ten in tens.items() if not parameter_set.is_massless(name)
+    }
+    levels: dict[str, dict[str, float]] = {name: {} for name in parameter_set.system.actuator_names}
+    for parameter, value in zip(parameter_set.parameters, parameters.tolist(), strict=True):
         if parameter.kind in SYMBOLS:
             levels[parameter.owner][parameter.kind] = value
-    system = sought.system.with_bodies(bodies)
-    if sought.kinds:
-        system = system.with_actuators(lambda who, own: _actuator(own, levels.get(who, {})))
+    system = parameter_set.system.with_bodies(bodies)
+    if parameter_set.kinds:
+        system = system.with_actuators(lambda name, actuator: _actuator(actuator, levels.get(name, {})))
     return system if name is None else replace(system, name=name)  # type: ignore[type-var]
 
 
 def export(
-    found: Estimator | Assessment, path: str | Path, *, force: bool = False, overwrite: bool = False, **options
+    result: Estimator | Assessment, path: str | Path, *, force: bool = False, overwrite: bool = False, **options
 ) -> System:
-    """Write the identified system to a .toml or .urdf file, over one only if asked to: export(verdict, "found.urdf").
+    """Write the identified system to a file.
 
-    Of a verdict it is the best that was judged, the description itself if no fit was better; one that failed is refused
-    unless forced. An estimator has not been judged, and is taken at its word. A .urdf of a robot that was read from a
-    .urdf is that file with other numbers. Options are those of `identified_system`.
+    Parameters
+    ----------
+    result : Assessment or Estimator
+        A verdict, of which the best judged estimator is exported (the description itself if no fit was better), or a
+        fitted estimator, which is exported without validation.
+    path : str or Path
+        A .toml or .urdf file. The .urdf file of a robot that was read from a .urdf file is that file with the
+        identified numbers in it.
+    force : bool
+        Whether to export although the verdict is FAIL.
+    overwrite : bool
+        Whether to replace an existing file.
+    **options
+        `consistent_bodies`, `negative` and `name`, as in `identified_system`.
+
+    Returns
+    -------
+    System
+        The system that was written.
+
+    Raises
+    ------
+    ArgumentError
+        If the verdict is FAIL and `force` is false, or if the file exists and `overwrite` is false.
     """
     path = check_target(path, (".toml", ".urdf"), overwrite)
-    if isinstance(found, Assessment):
-        if not (found.passed or force):
+    if isinstance(result, Assessment):
+        if not (result.passed or force):
             raise ArgumentError(
-                f"the verdict on {found.best.title} is FAIL: {why(found)}.",
-                hint=Hint("a better record, or {force} to export what was found all the same", force=True),
+                f"the verdict on {result.best.title} is FAIL: {failure_reason(result)}.",
+                hint=Hint("Record a better motion, or pass {force} to export the estimate anyway.", force=True),
             )
-        found = found.best.estimator
-    system = identified_system(found, **options)
+        result = result.best.estimator
+    system = identified_system(result, **options)
     if path.suffix.lower() == ".toml":
         to_toml(system, path)
     else:
-        own = getattr(system, "source", "")
-        to_urdf(system, path, like=own if own.endswith(".urdf") and Path(own).is_file() else None)
+        source = getattr(system, "source", "")
+        to_urdf(system, path, like=source if source.endswith(".urdf") and Path(source).is_file() else None)
     return system
 
 
 def _nearest(estimator: Estimator, parameters: np.ndarray) -> np.ndarray:
-    """Bodies that can exist and have the base parameters of the fit, to within what it knows of them."""
-    sought, beta = estimator.sought_, estimator.base_parameters_
+    """Return the possible bodies whose base parameters are nearest to those of the fit."""
+    parameter_set, beta = estimator.parameter_set_, estimator.base_parameters_
     weights = 1.0 / np.maximum(estimator.std_, 1e-9 * np.abs(beta).max())
-    wide = 10.0 * (np.abs(parameters[10 * len(sought.system.bodies) :]) + 1.0)
-    known = description(estimator.base_, sought.nominal, wide)
+    spread = 10.0 * (np.abs(parameters[10 * len(parameter_set.system.bodies) :]) + 1.0)
+    known = description(estimator.base_, parameter_set.nominal, spread)
     A, b = estimator.base_.matrix * weights[:, None], beta * weights
-    return nearest_physical(A, b, known, choose_pull(A, b, known)).parameters
+    return nearest_physical(A, b, known, choose_prior_weight(A, b, known)).parameters
 
 
-def _refuse_impossible(sought: Sought, parameters: np.ndarray) -> None:
-    if impossible := flaws(sought, parameters):
+def _refuse_impossible(parameter_set: ParameterSet, parameters: np.ndarray) -> None:
+    if impossible := flaws(parameter_set, parameters):
         listed = "; ".join(f"body '{body}' {flaw}" for body, flaw in impossible.items())
         raise ModelError(
-            f"no body can have the inertia that was found: {listed}.",
-            expected="a mass and principal moments that are positive, none above the sum of the other two",
-            hint="identify.PhysicallyConsistent, or consistent_bodies=True for the nearest bodies that can exist",
+            f"the estimated inertial parameters are physically impossible: {listed}.",
+            expected="a positive mass, and positive principal moments of which none exceeds the sum of the other two",
+            hint="Fit with identify.PhysicallyConsistent, or pass consistent_bodies=True to adjust the bodies.",
         )
 
 
-def _not_negative(sought: Sought, parameters: np.ndarray, negative: str) -> np.ndarray:
-    """The parameters without friction and rotors below zero."""
-    wrong = below_zero(sought, parameters)
-    signed = np.array([parameter.kind in NOT_NEGATIVE for parameter in sought.parameters])
-    zeroed = np.where(signed, np.maximum(parameters, 0.0), parameters)  # of rounding alone, if nothing is wrong
+def _not_negative(parameter_set: ParameterSet, parameters: np.ndarray, negative: str) -> np.ndarray:
+    """Return the parameters with negative friction and rotor inertias set to zero, or raise an error."""
+    wrong = negative_parameters(parameter_set, parameters)
+    signed = np.array([parameter.kind in NOT_NEGATIVE for parameter in parameter_set.parameters])
+    zeroed = np.where(signed, np.maximum(parameters, 0.0), parameters)  # without `wrong`, only rounding is removed
     if not wrong:
         return zeroed
-    told = ", ".join(f"{parameter.kind} of '{parameter.owner}' {value:.4g}" for parameter, value in wrong.items())
+    listed = ", ".join(f"{parameter.kind} of '{parameter.owner}' {value:.4g}" for parameter, value in wrong.items())
     if negative == "refuse":
         raise ModelError(
-            f"no actuator of {sought.system.owner} can have what was found: {told}.",
-            expected="friction and rotor inertias from 0",
-            hint=Hint("{negative} to take them as none, or identify.PhysicallyConsistent", negative="zero"),
+            f"the estimated actuator parameters of {parameter_set.system.owner} are negative: {listed}.",
+            expected="friction and rotor inertias that are not negative",
+            hint=Hint(
+                "Pass {negative} to set them to zero, or fit with identify.PhysicallyConsistent.", negative="zero"
+            ),
         )
-    warnings.warn(f"{sought.system.owner}: found below zero and set to zero: {told}.", ModelWarning, stacklevel=4)
+    message = f"{parameter_set.system.owner}: negative estimates were set to zero: {listed}."
+    warnings.warn(message, ModelWarning, stacklevel=4)
     return zeroed
 
 
-def _warn_of_unsought(sought: Sought) -> None:
-    """What the description has and nobody looked for is in the record as well, so that it may now count twice."""
-    told = []
-    for name, own in zip(sought.system.actuator_names, sought.system.actuators, strict=True):
-        described = {**vars(own), **vars(own.friction), "rotor": own.rotor_inertia}
-        kinds = [kind for kind in SYMBOLS if kind not in sought.kinds and described[kind]]
-        told += [f"{', '.join(kinds)} of '{name}'"] if kinds else []
-    if told:
-        sentence = f"{sought.system.owner}: not sought, and so as described: {'; '.join(told)}."
-        warnings.warn(sentence, ModelWarning, stacklevel=4)
+def _warn_of_described_terms(parameter_set: ParameterSet) -> None:
+    """Warn of described friction and rotors that were not estimated.
+
+    Their forces are part of the record, so the estimated parameters may already contain them.
+    """
+    terms = []
+    for name, actuator in zip(parameter_set.system.actuator_names, parameter_set.system.actuators, strict=True):
+        described = {**vars(actuator), **vars(actuator.friction), "rotor": actuator.rotor_inertia}
+        kinds = [kind for kind in SYMBOLS if kind not in parameter_set.kinds and described[kind]]
+        terms += [f"{', '.join(kinds)} of '{name}'"] if kinds else []
+    if terms:
+        message = f"{parameter_set.system.owner}: not estimated, kept as described: {'; '.join(terms)}."
+        warnings.warn(message, ModelWarning, stacklevel=4)
 
 
-def _actuator(own: Actuator, found: dict[str, float]) -> Actuator:
-    """The actuator with the levels that were found."""
-    friction = replace(own.friction, **{kind: x for kind, x in found.items() if hasattr(own.friction, kind)})
-    rotor = found["rotor"] / own.gear**2 if "rotor" in found else own.rotor_inertia
-    others = {kind: found[kind] for kind in ("offset", "stiffness") if kind in found}
-    return replace(own, rotor_inertia=rotor, friction=friction, **others)
+def _actuator(actuator: Actuator, levels: dict[str, float]) -> Actuator:
+    """Return the actuator with the estimated values."""
+    friction = replace(actuator.friction, **{kind: x for kind, x in levels.items() if hasattr(actuator.friction, kind)})
+    rotor = levels["rotor"] / actuator.gear**2 if "rotor" in levels else actuator.rotor_inertia
+    others = {kind: levels[kind] for kind in ("offset", "stiffness") if kind in levels}
+    return replace(actuator, rotor_inertia=rotor, friction=friction, **others)

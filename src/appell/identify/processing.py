@@ -1,15 +1,15 @@
-"""From a measured record to what a fit needs: q, v, a and tau at common instants, without noise that can be taken off.
+"""Signal processing of measured records: q, v, a and tau at common instants, with the noise outside the band removed.
 
-q is low-passed forwards and backwards (Butterworth, no phase), v and a are its central differences, and the ends,
-where the filter has not settled, are cut. The band is found from the spectrum of the acceleration: noise of q
-that is white grows as f⁴ there, so the band ends where the signal, falling, meets what rises. A commanded tau is
-held over a sample; its mean of two neighbours stands for the instant between them (`hold`). It is low-passed only
-for judging (`smooth`), not for fitting: least squares averages by itself, and filtered noise would only pretend to more
-samples than there are.
+q is low-pass filtered forwards and backwards (Butterworth, zero phase), v and a are its central differences, and the
+ends, where the filter has not settled, are cut off. The cut-off frequency follows from the spectrum of the
+acceleration: white noise of q grows with f⁴ there, so the band ends where the falling signal meets the rising noise. A
+commanded tau is held for one sample; the mean of two neighbouring values represents the instant between them (`hold`).
+tau is low-pass filtered only for validation (`smooth`), not for fitting: least squares averages anyway, and filtered
+noise would make the samples look more independent than they are.
 
-Filters and differences need even steps. Where a clock was uneven by more than a percent, q, v and a are taken from
-cubic splines and tau from straight lines at even steps, with a remark; steps beyond `GAP` of the median one are gaps,
-over which nothing is computed."""
+Filters and differences need even steps. If the steps of a record differ by more than one percent, q, v and a are
+resampled by cubic splines and tau by linear interpolation, with a remark. Steps longer than `GAP` times the median step
+are gaps; every run between two gaps is processed separately."""
 
 from __future__ import annotations
 
@@ -20,26 +20,49 @@ from scipy.interpolate import CubicSpline
 from scipy.signal import butter, sosfiltfilt, welch
 
 from appell.errors import ArgumentError
-from appell.identify.sought import Sought
+from appell.identify.parameter_set import ParameterSet
 from appell.motion.measurement import GAP
 from appell.motion.record import Record
 from appell.motion.titles import parse
 
-ORDER = 4
-BAND = (2.0, 0.2)  # Hz and share of the sampling rate between which a band is looked for
-MOTION = 5.0  # Hz; the strongest accelerations that are meant lie below
-EDGE = 4.0  # periods of the band in which the filter settles
-UNEVEN = 0.01  # relative to the median step: what is taken as even
-SLOW, SHARE = 0.05, 0.05  # rad/s or m/s at most, and of an actuator's largest speed
-SAFE = 0.75  # of the frequency where motion and noise are equally strong
+FILTER_ORDER = 4
+BAND_RANGE = (2.0, 0.2)  # lowest cut-off frequency in Hz, and highest as a fraction of the sampling rate
+MAX_MOTION_FREQUENCY_HZ = 5.0  # the strongest intended accelerations lie below
+SETTLING_PERIODS = 4.0  # periods of the cut-off frequency in which the filter settles
+STEP_TOLERANCE = 0.01  # spread of the steps relative to their median, up to which they count as even
+MIN_FILTERED_SAMPLES = 20  # shorter runs are not filtered
+MAX_DEAD_ZONE = 0.05  # rad/s or m/s
+DEAD_ZONE_FRACTION = 0.05  # of an actuator's largest speed
+BAND_MARGIN = 0.75  # cut-off relative to the frequency at which motion and noise are equally strong
 
 
 def process(
     record: Record, *, band: float | None = None, decimate: int = 1, hold: bool = False, smooth: bool = False
 ) -> Record:
-    """Filter, differentiate, cut the ends of every run without gaps, and keep every `decimate`-th sample.
+    """Filter and differentiate a measured record.
 
-    The record has q, v, a and tau, `smooth` or as measured, and the band in Hz as `about["band"]`.
+    Parameters
+    ----------
+    record : Record
+        A record with columns q_* and tau_*, and optionally v_* and a_*, such as `motion.measured` returns.
+    band : float, optional
+        Cut-off frequency of the low-pass filter in Hz; by default `choose_band(record)`.
+    decimate : int
+        Keep every `decimate`-th sample.
+    hold : bool
+        Whether tau is a command that is held for one sample.
+    smooth : bool
+        Whether to low-pass filter tau as well, for validation.
+
+    Returns
+    -------
+    Record
+        q, v, a and tau at even steps, without the ends of every run; `about["band"]` is the cut-off frequency in Hz.
+
+    Raises
+    ------
+    ArgumentError
+        If the band is out of range, or if no run without gaps is long enough for it.
     """
     rate = 1.0 / record.period
     band = choose_band(record) if band is None else float(band)
@@ -48,36 +71,37 @@ def process(
             f"the band is {band:g} Hz of a record sampled at {rate:g} Hz.", expected=f"0 < band < {0.45 * rate:g}"
         )
     if int(decimate) != decimate or decimate < 1:
-        raise ArgumentError(f"every {decimate}-th sample cannot be kept.", expected="a whole number from 1")
-    edge = int(np.ceil(EDGE * rate / band))
+        raise ArgumentError(f"decimate is {decimate}.", expected="an integer, at least 1")
+    edge = int(np.ceil(SETTLING_PERIODS * rate / band))
     breaks = np.flatnonzero(np.diff(record.t) > GAP * record.period) + 1
     parts, remarks = [], []
     for start, stop in zip([0, *breaks], [*breaks, len(record)], strict=True):
-        run, told = _even(record.part(slice(start, stop)), hold)
-        if len(run) > 2 * edge + 20:
-            remarks += told
+        run, run_remarks = _even(record.part(slice(start, stop)), hold)
+        if len(run) > 2 * edge + MIN_FILTERED_SAMPLES:
+            remarks += run_remarks
             parts.append([x[edge : len(run) - edge : int(decimate)] for x in _run(run, band, smooth)])
     if not parts:
         raise ArgumentError(
-            f"no run of the record without gaps has the {2 * edge + 20} samples that a band of {band:g} Hz needs.",
-            hint="a wider band, or a record with fewer gaps",
+            f"no run of the record without gaps has the {2 * edge + MIN_FILTERED_SAMPLES} samples that a band of "
+            f"{band:g} Hz needs.",
+            hint="Use a higher cut-off frequency, or a record with fewer gaps.",
         )
     t, *blocks = (np.concatenate(columns) for columns in zip(*parts, strict=True))
     q = record.names("q")
     names = {"q": q, "v": q, "a": q, "tau": record.names("tau")}
-    told = [*record.about.get("remarks", []), *dict.fromkeys(remarks)]
-    about = record.about | {"band": band, "smooth": bool(smooth), "remarks": told}
+    remarks = [*record.about.get("remarks", []), *dict.fromkeys(remarks)]
+    about = record.about | {"band": band, "smooth": bool(smooth), "remarks": remarks}
     return Record.of(t, dict(zip(names, blocks, strict=True)), names, about=about, source=record.source)
 
 
 def _even(run: Record, hold: bool) -> tuple[Record, list[str]]:
-    """A run without gaps at even steps, its tau at the instants, and what had to be done for it."""
+    """Return a run without gaps at even steps with tau at the instants of q, and remarks on resampling."""
     data = run.data.copy()
     tau = np.array([parse(title)[0] == "tau" for title in run.columns])
     if hold:
         data[1:, tau] = 0.5 * (run.data[1:, tau] + run.data[:-1, tau])
     step = np.diff(run.t)
-    if len(run) < 5 or np.ptp(step) <= UNEVEN * np.median(step):
+    if len(run) < 5 or np.ptp(step) <= STEP_TOLERANCE * np.median(step):
         return replace(run, data=data, between=None), []
     grid = np.linspace(run.t[0], run.t[-1], round((run.t[-1] - run.t[0]) / np.median(step)) + 1)
     smooth = CubicSpline(run.t, data)(grid)
@@ -88,7 +112,7 @@ def _even(run: Record, hold: bool) -> tuple[Record, list[str]]:
 
 
 def smoothed(record: Record, x: np.ndarray) -> np.ndarray:
-    """Columns beside a processed record, low-passed as its tau was: run by run, and only if that was."""
+    """Return columns that belong to a processed record, low-pass filtered run by run if its tau was."""
     if not record.about.get("smooth"):
         return x
     breaks = np.flatnonzero(np.diff(record.t) > GAP * record.period) + 1
@@ -96,13 +120,13 @@ def smoothed(record: Record, x: np.ndarray) -> np.ndarray:
 
 
 def _low_pass(x: np.ndarray, band: float, step: float) -> np.ndarray:
-    if not 0.0 < band * step < 0.45 or len(x) < 20:
+    if not 0.0 < band * step < 0.45 or len(x) < MIN_FILTERED_SAMPLES:
         return x
-    return sosfiltfilt(butter(ORDER, band, fs=1.0 / step, output="sos"), x, axis=0)
+    return sosfiltfilt(butter(FILTER_ORDER, band, fs=1.0 / step, output="sos"), x, axis=0)
 
 
 def _run(record: Record, band: float, smooth: bool) -> tuple[np.ndarray, ...]:
-    """t, q, v, a and tau of an even run."""
+    """Return t, q, v, a and tau of a run with even steps."""
     step = record.period
 
     def low_pass(x: np.ndarray) -> np.ndarray:
@@ -121,30 +145,36 @@ def _run(record: Record, band: float, smooth: bool) -> tuple[np.ndarray, ...]:
 
 
 def split(record: Record, share: float = 0.3) -> tuple[Record, Record]:
-    """The first part of a record for fitting, the last for judging."""
+    """Split a record into a first part for fitting and a last part, a fraction `share` of it, for validation."""
     if not 0.0 < share < 1.0:
-        raise ArgumentError(f"a share of {share} cannot be held out.", expected="between 0 and 1")
+        raise ArgumentError(f"the share of the record to hold out is {share}.", expected="a number between 0 and 1")
     cut = int(len(record) * (1.0 - share))
     return record.part(slice(0, cut)), record.part(slice(cut, None))
 
 
 def choose_band(record: Record) -> float:
-    """Somewhat below where the acceleration's spectrum is lowest, between the motion and the noise; the median of all
-    joints."""
+    """Return a cut-off frequency in Hz for a record.
+
+    It lies somewhat below the minimum of the acceleration's spectrum between motion and noise; the median over all
+    joints is taken.
+    """
     rate = 1.0 / record.period
     length = int(min(len(record), max(256, 4 * rate)))
     f, power = welch(record.q - record.q.mean(axis=0), rate, nperseg=length, axis=0)
-    inside = (f > 0.0) & (f <= BAND[1] * rate)
+    inside = (f > 0.0) & (f <= BAND_RANGE[1] * rate)
     f, power = f[inside], power[inside] * f[inside, None] ** 4
     octave = np.abs(np.log2(f[:, None] / f)) < 0.25  # smoothed over half an octave
     smooth = octave @ np.log(power + 1e-300) / octave.sum(axis=1)[:, None]
     lowest = []
     for joint in smooth.T:
-        peak = int(np.argmax(np.where(f < MOTION, joint, -np.inf)))
+        peak = int(np.argmax(np.where(f < MAX_MOTION_FREQUENCY_HZ, joint, -np.inf)))
         lowest.append(f[peak + int(np.argmin(joint[peak:]))])
-    return float(np.clip(np.median(lowest) * SAFE, BAND[0], BAND[1] * rate))
+    return float(np.clip(np.median(lowest) * BAND_MARGIN, BAND_RANGE[0], BAND_RANGE[1] * rate))
 
 
-def dead_zones(sought: Sought, record: Record) -> np.ndarray:
-    """What counts as slow at every actuator: there friction changes sign, and noise in v does most harm."""
-    return np.minimum(SLOW, SHARE * np.abs(sought.rates(record.q, record.v)).max(axis=0))
+def dead_zones(parameter_set: ParameterSet, record: Record) -> np.ndarray:
+    """Return the speed of every actuator, in rad/s or m/s, below which its samples are left out of a fit.
+
+    Below it, friction changes sign and noise in v has the largest effect.
+    """
+    return np.minimum(MAX_DEAD_ZONE, DEAD_ZONE_FRACTION * np.abs(parameter_set.rates(record.q, record.v)).max(axis=0))

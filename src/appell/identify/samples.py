@@ -1,4 +1,8 @@
-"""Samples of a fit, checked before any work: faults are named with argument, joint and rows; torques are judged."""
+"""The samples of a fit and their validation.
+
+Shapes, lengths, non-finite values and coordinates that do not move are errors that name the argument, the joint and the
+rows. `torque_problems` checks whether the sign and the unit of measured torques are plausible.
+"""
 
 from __future__ import annotations
 
@@ -7,20 +11,20 @@ from dataclasses import dataclass
 import numpy as np
 
 from appell.errors import ArgumentError, rows_text
-from appell.identify.sought import QVA, Sought
+from appell.identify.parameter_set import QVA, ParameterSet
 from appell.model.system import System
 from appell.motion.record import Record
 from appell.motion.titles import record_names
 
-STILL = 1e-9  # a coordinate whose velocity and acceleration never exceed this does not move
-FOLLOWS = 0.8
-UNIT = 15.0  # times too large or too small
+MIN_MOTION = 1e-9  # a coordinate whose velocity and acceleration never exceed this does not move
+MIN_CORRELATION = 0.8  # between measured and expected torque, from which sign and unit of a joint are checked
+UNIT_FACTOR = 15.0  # ratio of measured to expected torque, or its inverse, from which the unit counts as wrong
 UNITS = {1e3: "mN m or mN", 1e-3: "kN m or kN", 100.0: "N cm", 1e6: "µN m"}
-OUTSTANDING = 10.0  # times the median of |τ|
+CLIPPING = 10.0  # torques are clipped at this multiple of the median of |τ - median|
 
 
 @dataclass(frozen=True, eq=False)
-class Evidence:
+class Samples:
     """q (samples, nq), v, a (samples, nv) and tau (samples, nu), all finite."""
 
     q: np.ndarray
@@ -33,35 +37,45 @@ class Evidence:
 
     @property
     def motion(self) -> QVA:
+        """q, v and a."""
         return self.q, self.v, self.a
 
-    def part(self, rows) -> Evidence:
-        return Evidence(self.q[rows], self.v[rows], self.a[rows], self.tau[rows])
+    def part(self, rows) -> Samples:
+        return Samples(self.q[rows], self.v[rows], self.a[rows], self.tau[rows])
 
 
-def columns_of(record: Record, system: System) -> Evidence:
-    """The motion and torques of a record, in the order of the system's names."""
-    return Evidence(*(record.block(quantity, names) for quantity, names in record_names(system).items()))
+def samples_of(record: Record, system: System) -> Samples:
+    """Return the motion and torques of a record, in the order of the system's names."""
+    return Samples(*(record.block(quantity, names) for quantity, names in record_names(system).items()))
 
 
-def checked(sought: Sought, q, v, a, tau, unknowns: int) -> Evidence:
-    """The samples of a fit with so many unknowns, or an ArgumentError."""
-    system = sought.system
+def checked_samples(parameter_set: ParameterSet, q, v, a, tau, unknowns: int) -> Samples:
+    """Return the samples of a fit as arrays of floats, or raise an ArgumentError.
+
+    Parameters
+    ----------
+    parameter_set : ParameterSet
+    q, v, a, tau : array_like
+        Of shapes (samples, nq), (samples, nv), (samples, nv) and (samples, nu).
+    unknowns : int
+        Number of parameters to estimate.
+    """
+    system = parameter_set.system
     sizes = {"q": system.nq, "v": system.nv, "a": system.nv, "tau": system.nu}
     arrays = {}
     for name, value in zip(sizes, (q, v, a, tau), strict=True):
         array = np.ascontiguousarray(value, dtype=float)
         if array.ndim != 2 or array.shape[1] != sizes[name]:
-            expected = f"(samples, {sizes[name]}) for {system.owner}, one row a sample"
+            expected = f"(samples, {sizes[name]}) for {system.owner}, one row per sample"
             raise ArgumentError(f"{name} has shape {array.shape}.", expected=expected)
         if len(array) == 0:
             raise ArgumentError(f"{name} has no samples.", expected=f"at least {unknowns} for {unknowns} unknowns")
         arrays[name] = array
     lengths = {name: len(array) for name, array in arrays.items()}
     if len(set(lengths.values())) > 1:
-        told = ", ".join(f"{name} has {length}" for name, length in lengths.items())
+        listed = ", ".join(f"{name} has {length}" for name, length in lengths.items())
         raise ArgumentError(
-            f"the arrays differ in their number of samples: {told}.", expected="one row a sample in each"
+            f"the arrays differ in their number of samples: {listed}.", expected="one row per sample in each array"
         )
     for name, array in arrays.items():
         if not np.all(np.isfinite(array)):
@@ -69,68 +83,68 @@ def checked(sought: Sought, q, v, a, tau, unknowns: int) -> Evidence:
             raise ArgumentError(
                 f"{name} is not finite in {len(set(rows.tolist()))} of {len(array)} rows, {rows_text(rows)}"
                 f" (column {columns[0]} first, '{record_names(system)[name][columns[0]]}').",
-                hint="leave those rows out, or take motion.measured(record, ...), which reports and cuts them",
+                hint="Remove these rows, or use motion.measured(record, ...), which reports and removes them.",
             )
-    _check_content(system, found := Evidence(**arrays), unknowns)
-    return found
+    _check_content(system, samples := Samples(**arrays), unknowns)
+    return samples
 
 
-def _check_content(system: System, found: Evidence, unknowns: int) -> None:
-    if len(found) * system.nu < unknowns:
+def _check_content(system: System, samples: Samples, unknowns: int) -> None:
+    if len(samples) * system.nu < unknowns:
         raise ArgumentError(
-            f"{len(found)} samples of {system.nu} actuators give {len(found) * system.nu} equations"
+            f"{len(samples)} samples of {system.nu} actuators give {len(samples) * system.nu} equations"
             f" for {unknowns} unknowns.",
-            expected=f"at least {-(-unknowns // system.nu)} samples, and better a hundred times that",
+            expected=f"at least {-(-unknowns // system.nu)} samples, preferably a hundred times as many",
         )
-    if not np.any(found.tau):
+    if not np.any(samples.tau):
         raise ArgumentError(
-            "tau is zero throughout: nothing can be found from it, and its range never changes.",
-            hint="the columns of the measured torques, or currents times the torque constants",
+            "tau is zero in all samples, so no parameters can be estimated from it.",
+            hint="Pass the measured torques, or the motor currents times the torque constants.",
         )
-    moves = (np.abs(found.v).max(axis=0) >= STILL) | (np.abs(found.a).max(axis=0) >= STILL)
+    moves = (np.abs(samples.v).max(axis=0) >= MIN_MOTION) | (np.abs(samples.a).max(axis=0) >= MIN_MOTION)
     if not moves.all():
-        still = [repr(name) for name, flag in zip(system.velocity_names, moves, strict=True) if not flag]
+        resting = [repr(name) for name, flag in zip(system.velocity_names, moves, strict=True) if not flag]
         raise ArgumentError(
-            f"{', '.join(still)} never moves in these samples, so its parameters cannot be found.",
-            hint="record a motion of all coordinates (appell excite plans one), or check the columns of v and a",
+            f"{', '.join(resting)} never moves in these samples, so its parameters cannot be estimated.",
+            hint="Record a motion of all coordinates (identify.excite plans one), or check the columns of v and a.",
         )
 
 
-def torque_doubts(sought: Sought, record: Record) -> tuple[str, ...]:
-    """What is wrong with the torques of a processed record, in sentences; none if nothing is.
+def torque_problems(parameter_set: ParameterSet, record: Record) -> tuple[str, ...]:
+    """Return sentences on implausible torques of a processed record; an empty tuple if there are none.
 
-    Whether measured torques can be those of the described system at all: their sign and their unit.
-
-    The torque of a joint is regressed on what the description expects of it, beside friction and an offset:
+    The sign and the unit of the measured torques are compared with the description. The torque of every joint is
+    regressed on the torque τ⁰ that the description predicts, together with friction and an offset:
 
         τ = b τ⁰(q, v, a) + fc sign θ̇ + fv θ̇ + fo                                                                  (1)
 
-    A description may be off by half, and friction may outweigh it; but b near -1 is a sign, b near 1000 or 0.001 a
-    unit, and no repair of the parameters should hide them. Only joints are asked whose torque, friction and offset
-    taken off, follows what is expected with a correlation of at least `FOLLOWS`, be it against it; single rows that
-    stand out are clipped.
+    The parameters of a description may be wrong by 50 %, and friction may exceed τ⁰. But b near -1 indicates a wrong
+    sign, and b near 0.001 or 1000 indicates a wrong unit, which a fit must not hide. A joint is checked only if its
+    torque, without friction and offset, has a correlation with τ⁰ of absolute value `MIN_CORRELATION` or more; outliers
+    are clipped.
     """
-    seen = columns_of(record, sought.system)
-    expected = np.asarray(sought.regressor(*seen.motion)) @ _bodies_alone(sought)
-    rates, names = sought.rates(seen.q, seen.v), sought.system.actuator_names
+    samples = samples_of(record, parameter_set.system)
+    expected = np.asarray(parameter_set.regressor(*samples.motion)) @ _inertial_only(parameter_set)
+    rates, names = parameter_set.rates(samples.q, samples.v), parameter_set.system.actuator_names
     slopes = {}
     for j, name in enumerate(names):
-        b, correlation = _slope(seen.tau[:, j], expected[:, j], rates[:, j])
-        if abs(correlation) >= FOLLOWS:
+        b, correlation = _slope(samples.tau[:, j], expected[:, j], rates[:, j])
+        if abs(correlation) >= MIN_CORRELATION:
             slopes[name] = b
-    return tuple(filter(None, (_silent(seen.tau, names), _sign(slopes), _unit(slopes))))
+    return tuple(filter(None, (_constant_torques(samples.tau, names), _wrong_signs(slopes), _wrong_unit(slopes))))
 
 
-def _bodies_alone(sought: Sought) -> np.ndarray:
-    known = sought.nominal.copy()
-    known[10 * len(sought.system.bodies) :] = 0.0
+def _inertial_only(parameter_set: ParameterSet) -> np.ndarray:
+    """Return the described parameters with those of the actuators set to zero."""
+    known = parameter_set.nominal.copy()
+    known[10 * len(parameter_set.system.bodies) :] = 0.0
     return known
 
 
 def _slope(tau: np.ndarray, expected: np.ndarray, rate: np.ndarray) -> tuple[float, float]:
-    """b of (1), and the correlation by which it is known; nothing where nothing is expected."""
-    most = OUTSTANDING * np.median(np.abs(tau - np.median(tau)))
-    tau = np.clip(tau, np.median(tau) - most, np.median(tau) + most)
+    """Return b of (1) and the correlation of both torques; zeros if no torque is expected."""
+    limit = CLIPPING * np.median(np.abs(tau - np.median(tau)))
+    tau = np.clip(tau, np.median(tau) - limit, np.median(tau) + limit)
     columns = np.column_stack([np.sign(rate), rate, np.ones_like(rate)])
     both = np.column_stack([tau, expected])
     both = both - columns @ np.linalg.lstsq(columns, both, rcond=1e-8)[0]
@@ -141,30 +155,30 @@ def _slope(tau: np.ndarray, expected: np.ndarray, rate: np.ndarray) -> tuple[flo
     return correlation * float(size[0] / size[1]), correlation
 
 
-def _silent(tau: np.ndarray, names: tuple[str, ...]) -> str:
-    silent = [name for name, column in zip(names, tau.T, strict=True) if not np.ptp(column) > 0.0]
-    return f"the torque of {_listed(silent)} never changes; is it the right column?" if silent else ""
+def _constant_torques(tau: np.ndarray, names: tuple[str, ...]) -> str:
+    constant = [name for name, column in zip(names, tau.T, strict=True) if not np.ptp(column) > 0.0]
+    return f"the torque of {_listed(constant)} is constant; is it the right column?" if constant else ""
 
 
-def _sign(slopes: dict[str, float]) -> str:
+def _wrong_signs(slopes: dict[str, float]) -> str:
     wrong = [name for name, b in slopes.items() if b < 0.0]
     if not wrong:
         return ""
     return (
-        f"the torque of {_listed(wrong)} runs against what the description expects"
+        f"the torque of {_listed(wrong)} is opposite to the torque that the description predicts"
         f" ({', '.join(f'{slopes[name]:.2g}' for name in wrong)} times it): its sign seems to be wrong"
     )
 
 
-def _unit(slopes: dict[str, float]) -> str:
+def _wrong_unit(slopes: dict[str, float]) -> str:
     if not slopes:
         return ""
     size = float(np.median(np.abs(list(slopes.values()))))
-    if 1.0 / UNIT < size < UNIT:
+    if 1.0 / UNIT_FACTOR < size < UNIT_FACTOR:
         return ""
     guess = next((f", as if in {unit}" for factor, unit in UNITS.items() if 1 / 3 < size / factor < 3), "")
-    more = guess or ", as if at the motor's side of a gear" * (size < 1.0)
-    return f"the torques are {size:.3g} times what the description expects{more}; N m or N at the joint are needed"
+    more = guess or ", as if on the motor side of a gear" * (size < 1.0)
+    return f"the torques are {size:.3g} times those that the description predicts{more}; give N m or N at the joint"
 
 
 def _listed(names: list[str]) -> str:

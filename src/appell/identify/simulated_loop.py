@@ -1,12 +1,12 @@
-"""A loop simulated on parameters: the motion that β makes under the controller of a recorded run.
+"""Simulation of a control loop from base parameters: the motion that β gives under the controller of a recorded run.
 
-Actuator forces are affine in the accelerations, τ = A a + h, and the regressor knows both:
+Actuator forces are affine in the accelerations, τ = A a + h, and both terms follow from the regressor:
 
     h = Y(q, v, 0) β          A eₖ = Y(q, v, eₖ) β - h                                                             (1)
 
-whatever β holds: friction, rotors, a mechanism with loops. All states of a batch are computed at once, so a sweep
-over parameters or noise costs little more than one run. Steps are those of Runge and Kutta, the torque held over
-each. Instrumental variables and output error ask for such motions; recording is not done here.
+This holds whatever β contains: friction, rotors, a mechanism with loops. All states of a batch are computed together,
+so that a sweep over parameters or noise costs little more than one run. The integrator is the classical Runge-Kutta
+method with the torque held over each step. The estimators `InstrumentalVariables` and `OutputError` use these motions.
 """
 
 from __future__ import annotations
@@ -18,23 +18,25 @@ import numpy as np
 
 from appell.errors import ArgumentError, SimulationError
 from appell.identify.base.reduce import BaseParameters
-from appell.identify.estimators.one_thread import calm
-from appell.identify.sought import QVA, Sought
+from appell.identify.estimators.blas_threads import limit_blas_threads
+from appell.identify.parameter_set import QVA, ParameterSet
 from appell.motion.path import Path
 
+MAX_SPEED = 1e6  # rad/s or m/s; a faster motion has diverged
+DIVERGENCE_CHECK_STEPS = 64  # steps between two checks for divergence
 Torque = Callable[[int, np.ndarray, np.ndarray], np.ndarray]  # (step, q, v) -> tau held until the next step
 QVAT = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 
 
 class ParameterMotion:
-    """a(q, v, tau) and motions for base parameters β, (count) or one set a state of the batch."""
+    """Accelerations a(q, v, tau) and motions for base parameters β of shape (count,) or (batch, count)."""
 
     def __init__(self, base: BaseParameters, beta: np.ndarray):
-        system = base.sought.system
+        system = base.parameter_set.system
         if not system.is_flat or system.nu != system.nv:
             raise ArgumentError(
                 f"{system.owner} has {system.nq} coordinates, {system.nv} velocities and {system.nu} actuators.",
-                expected="as many of each, to simulate it from its regressor",
+                expected="equal numbers of each, to simulate the system from its regressor",
             )
         self.regressor = base.regressor
         self.beta = np.asarray(beta, float)
@@ -48,7 +50,7 @@ class ParameterMotion:
         return np.linalg.solve(A, (tau - h)[..., None])[..., 0]
 
     def step(self, q: np.ndarray, v: np.ndarray, tau: np.ndarray, h: float) -> QVA:
-        """q and v a time h later, and the acceleration now."""
+        """Return q and v after a step of h seconds, and the acceleration at its start."""
         a1 = self(q, v, tau)
         v2 = v + 0.5 * h * a1
         a2 = self(q + 0.5 * h * v, v2, tau)
@@ -58,9 +60,9 @@ class ParameterMotion:
         a4 = self(q + h * v3, v4, tau)
         return q + h / 6.0 * (v + 2 * v2 + 2 * v3 + v4), v + h / 6.0 * (a1 + 2 * a2 + 2 * a3 + a4), a1
 
-    @calm
+    @limit_blas_threads
     def run(self, q0, v0, steps: int, h: float, torque: Torque) -> QVAT:
-        """q, v, a and tau at the beginning of every step; time is the first axis."""
+        """Simulate `steps` steps of h seconds; return q, v, a and tau at the start of every step (time first)."""
         q, v = np.array(q0, float), np.array(v0, float)
         history = []
         for k in range(steps):
@@ -68,10 +70,10 @@ class ParameterMotion:
             before = q, v
             q, v, a = self.step(q, v, tau, h)
             history.append((*before, a, np.broadcast_to(tau, v.shape)))
-            if k % 64 == 0 and not np.all(np.abs(v) < 1e6):
+            if k % DIVERGENCE_CHECK_STEPS == 0 and not np.all(np.abs(v) < MAX_SPEED):
                 raise SimulationError(
-                    f"the simulated motion grew without bound by t = {k * h:.3g} s.",
-                    hint="parameters nearer to the truth, softer gains, or a shorter step",
+                    f"the simulated motion diverged before t = {k * h:.3g} s.",
+                    hint="Start from better parameters, reduce the gains, or shorten the step.",
                 )
         q, v, a, tau = (np.array(part) for part in zip(*history, strict=True))
         return q, v, a, tau
@@ -79,13 +81,13 @@ class ParameterMotion:
 
 @dataclass(frozen=True, eq=False)
 class TrackingLaw:
-    """PD control with feed-forward, tau = tau_ff(t) + kp (q_d - q) + kd (v_d - v), as a computer does it.
+    """Sampled PD control with feed-forward, tau = tau_ff(t) + kp (q_d - q) + kd (v_d - v).
 
-    kp and kd are matrices (nu, nv); v is the difference of two samples of q, low-passed at `cutoff` Hz.
+    kp and kd are matrices (nu, nv); v is the difference quotient of two samples of q, low-pass filtered at `cutoff` Hz.
     """
 
-    q: np.ndarray  # the reference at every step
-    v: np.ndarray
+    q: np.ndarray  # q_d at every step, (steps, nq)
+    v: np.ndarray  # v_d at every step, (steps, nv)
     feed_forward: np.ndarray
     kp: np.ndarray
     kd: np.ndarray
@@ -93,22 +95,25 @@ class TrackingLaw:
     cutoff: float = 40.0
 
     @staticmethod
-    def along(sought: Sought, path: Path, period: float, *, bandwidth: float = 4.0, cutoff: float = 40.0):
-        """Gains for a bandwidth in Hz at the start of a path, and the torques that the description expects."""
-        nv = sought.system.nv
+    def along(parameter_set: ParameterSet, path: Path, period: float, *, bandwidth: float = 4.0, cutoff: float = 40.0):
+        """Return a law along a path, with gains for a bandwidth in Hz and the described torques as feed-forward.
+
+        The gains are those for the inertia matrix at the start of the path; `period` is in seconds, `cutoff` in Hz.
+        """
+        nv = parameter_set.system.nv
         t = np.arange(0.0, path.duration - 0.5 * period, period)
         q, v, a = path(t)
-        tau = np.asarray(sought.regressor(q, v, a)) @ sought.nominal
+        tau = np.asarray(parameter_set.regressor(q, v, a)) @ parameter_set.nominal
         units = np.vstack([np.zeros(nv), np.eye(nv)])
-        force = np.asarray(sought.regressor(q[0], np.zeros(nv), units)) @ sought.nominal
+        force = np.asarray(parameter_set.regressor(q[0], np.zeros(nv), units)) @ parameter_set.nominal
         inertia = (force[1:] - force[0]).T
-        if sought.system.actuator_names == sought.system.velocity_names:
+        if parameter_set.system.actuator_names == parameter_set.system.velocity_names:
             inertia = np.diag(np.diag(inertia))  # joint by joint
         omega = 2.0 * np.pi * bandwidth
         return TrackingLaw(q, v, tau, inertia * omega**2, inertia * 2.0 * omega, period, cutoff)
 
     def start(self) -> Torque:
-        """The law with its own memory, for one run."""
+        """Return the law as a function with a state of its own, for one run."""
         gain = 1.0 - np.exp(-2.0 * np.pi * self.cutoff * self.period)
         speed: np.ndarray = self.v[0]
         last: np.ndarray = self.q[0]
@@ -125,9 +130,10 @@ class TrackingLaw:
 
 @dataclass(frozen=True, eq=False)
 class SimulatedLoop:
-    """A law run on parameters instead of on the robot: SimulatedLoop(TrackingLaw.along(sought, path, 1e-3)).
+    """A control law that acts on base parameters instead of a robot.
 
-    `rows` are the steps at which samples were taken, all if None; `hold` as for `process`.
+    SimulatedLoop(TrackingLaw.along(parameter_set, path, 1e-3)). `rows` are the steps at which samples were taken (None:
+    all of them); `hold` has the same meaning as in `process`.
     """
 
     law: TrackingLaw
@@ -135,8 +141,8 @@ class SimulatedLoop:
     hold: bool = False
 
     def run(self, base: BaseParameters, beta: np.ndarray) -> QVAT:
-        """q, v, a, tau at the rows, for one β or for several at once; time is the first axis."""
-        shape, law = (*np.shape(beta)[:-1], base.sought.system.nv), self.law
+        """Return q, v, a and tau at the rows, for one β or for a batch; time is the first axis."""
+        shape, law = (*np.shape(beta)[:-1], base.parameter_set.system.nv), self.law
         q0, v0 = (np.broadcast_to(x[0], shape) for x in (law.q, law.v))
         q, v, a, tau = ParameterMotion(base, beta).run(q0, v0, len(law.q), law.period, law.start())
         if self.hold:
@@ -145,5 +151,5 @@ class SimulatedLoop:
         return q[rows], v[rows], a[rows], tau[rows]
 
     def motion(self, base: BaseParameters, beta: np.ndarray) -> QVA:
-        """What `InstrumentalVariables` asks for."""
+        """Return q, v and a only, as `InstrumentalVariables(simulate=...)` requires."""
         return self.run(base, beta)[:3]

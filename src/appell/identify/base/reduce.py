@@ -1,11 +1,11 @@
-"""Base parameters: the combinations of a robot's parameters that its joint forces depend on, and no others.
+"""Base parameters: the combinations of a robot's parameters that determine its joint forces.
 
     τ = Y_b β          β = B π                                                                                    (1)
 
-with the kept columns Y_b of Y, as `formulate.base.choice` derives it from the changes N of π that no joint feels.
-N comes from the structure of a tree, and from the singular values of the regressor at random motions. If both
-agree on their number, as they do for all but freak mechanisms, the exact structural N is used; if the random
-motions show more, theirs is.
+Y_b are the kept columns of Y. `formulate.base` derives B from a basis N of the changes of π that have no effect on any
+joint force. N follows from the structure of a tree, and from the singular values of the regressor at random motions.
+If both have the same number of columns, as they do except for degenerate mechanisms, the exact structural N is used;
+otherwise the numerical one is.
 """
 
 from __future__ import annotations
@@ -20,107 +20,126 @@ from appell.compile.function import Function
 from appell.errors import ArgumentError
 from appell.formulate.base import kept_columns, known_by, regressor_kernel, structural_null_space
 from appell.formulate.equations import Parameter
-from appell.identify.estimators.one_thread import calm
-from appell.identify.sought import QVA, Sought, seek
+from appell.identify.estimators.blas_threads import limit_blas_threads
+from appell.identify.parameter_set import QVA, ParameterSet, select_parameters
 from appell.model.system import System
 
 
 @dataclass(frozen=True, eq=False)
 class BaseParameters:
-    """B of (1), the columns it keeps, and how they were found."""
+    """The matrix B of (1), the columns it keeps, and the ranks from which they follow."""
 
-    sought: Sought = field(repr=False)
+    parameter_set: ParameterSet = field(repr=False)
     columns: tuple[int, ...]  # the kept columns of Y, in order
     matrix: np.ndarray = field(repr=False)  # B, (count, parameters)
     rank: int  # of the regressor at random motions
-    structural: int | None  # the number that the structure of a tree alone gives
+    structural: int | None  # number of base parameters by the structure of the tree; None if the system is not a tree
 
     @property
     def count(self) -> int:
+        """Number of base parameters."""
         return len(self.columns)
 
     @property
     def inertial_count(self) -> int:
-        """Those that are led by an inertial parameter of a body."""
-        return sum(k < 10 * len(self.sought.system.bodies) for k in self.columns)
+        """Number of base parameters whose kept parameter is an inertial parameter of a body."""
+        return sum(k < 10 * len(self.parameter_set.system.bodies) for k in self.columns)
 
     @cached_property
     def regressor(self) -> Function:
-        """The kept columns of Y: tau = regressor(q, v, a) β."""
-        return self.sought.regressor.columns(self.columns)
+        """The kept columns of Y: tau = regressor(q, v, a) @ β."""
+        return self.parameter_set.regressor.columns(self.columns)
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The kept parameter of each; `describe` says what has been added to it."""
-        return tuple(self.sought.parameters[k].name for k in self.columns)
+        """Name of the kept parameter of every base parameter; `describe` gives the complete combinations."""
+        return tuple(self.parameter_set.parameters[k].name for k in self.columns)
 
     @property
     def without_effect(self) -> tuple[Parameter, ...]:
-        """The parameters that no joint feels at all."""
+        """The parameters that have no effect on any joint force."""
         used = np.any(self.matrix != 0.0, axis=0)
-        return tuple(column for k, column in enumerate(self.sought.parameters) if not used[k])
+        return tuple(column for k, column in enumerate(self.parameter_set.parameters) if not used[k])
 
     def values(self, parameters=None) -> np.ndarray:
-        """β of full parameters, of the robot's description if none are given."""
-        return self.matrix @ (self.sought.nominal if parameters is None else np.asarray(parameters, float))
+        """Return β for full parameters π; for those of the description if `parameters` is None."""
+        return self.matrix @ (self.parameter_set.nominal if parameters is None else np.asarray(parameters, float))
 
     def lift(self, beta, prior=None) -> np.ndarray:
-        """Full parameters with this β: the prior, changed as little as possible in the units it is given in."""
-        prior = self.sought.nominal if prior is None else np.asarray(prior, float)
+        """Return full parameters π with this β that are nearest to the prior (Euclidean, in SI units)."""
+        prior = self.parameter_set.nominal if prior is None else np.asarray(prior, float)
         return prior + np.linalg.pinv(self.matrix) @ (np.asarray(beta, float) - self.matrix @ prior)
 
     def describe(self) -> str:
-        """The meaning of every base parameter, with the robot's lengths by name where they explain the numbers."""
-        from appell.identify.base.meaning import describe
+        """Return the linear combination of every base parameter as text, with named lengths where possible."""
+        from appell.identify.base.describe import describe
 
         return describe(self)
 
     def __str__(self) -> str:
-        return f"{self.count} base parameters of {self.sought.system.owner} ({self.inertial_count} inertial)"
+        return f"{self.count} base parameters of {self.parameter_set.system.owner} ({self.inertial_count} inertial)"
 
 
-def base_parameters(system: System | Sought, *, motions: QVA | None = None, **options) -> BaseParameters:
-    """The base parameters of a system: base_parameters(load("puma")).describe().
+def base_parameters(system: System | ParameterSet, *, motions: QVA | None = None, **options) -> BaseParameters:
+    """Compute the base parameters of a system.
 
-    `motions` (q, v, a) replaces random ones. Other options are those of `seek`: friction=, rotor=, width=.
+    Parameters
+    ----------
+    system : Robot, Mechanism or ParameterSet
+    motions : tuple of arrays (q, v, a), optional
+        Motions at which the rank of the regressor is determined, of shapes (samples, nq), (samples, nv) and
+        (samples, nv); random ones by default.
+    **options
+        `friction`, `rotor` and `width`, as in `select_parameters`.
+
+    Returns
+    -------
+    BaseParameters
+
+    Examples
+    --------
+    >>> import appell as ap
+    >>> base = ap.identify.base_parameters(ap.load("puma"))
+    >>> print(base)
+    36 base parameters of robot 'puma' (36 inertial)
     """
-    sought = seek(system, **options)
-    return sought.base if motions is None else reduced(sought, motions)
+    parameter_set = select_parameters(system, **options)
+    return parameter_set.base if motions is None else reduced(parameter_set, motions)
 
 
-@calm
-def reduced(sought: Sought, motions: QVA | None = None) -> BaseParameters:
-    """The base parameters, worked out at these motions or at random ones."""
-    size = len(sought.parameters)
-    numerical = _kernel(sought, range(size), motions)
-    structural = structural_kernel(sought)
+@limit_blas_threads
+def reduced(parameter_set: ParameterSet, motions: QVA | None = None) -> BaseParameters:
+    """Compute the base parameters with the rank of the regressor at the given motions, or at random ones."""
+    size = len(parameter_set.parameters)
+    numerical = _kernel(parameter_set, range(size), motions)
+    structural = structural_kernel(parameter_set)
     null = structural if structural is not None and structural.shape == numerical.shape else numerical
-    columns, matrix = known_by(null, kept_columns(null, sought.system, sought.parameters))
+    columns, matrix = known_by(null, kept_columns(null, parameter_set.system, parameter_set.parameters))
     count = None if structural is None else size - structural.shape[1]
-    return BaseParameters(sought, columns, matrix, size - numerical.shape[1], count)
+    return BaseParameters(parameter_set, columns, matrix, size - numerical.shape[1], count)
 
 
-def part_of_base(sought: Sought, indices: Sequence[int]) -> BaseParameters:
-    """The same for some columns of Y, all others being known."""
-    null, some = _kernel(sought, indices), [sought.parameters[k] for k in indices]
-    columns, part = known_by(null, kept_columns(null, sought.system, some))
-    matrix = np.zeros((len(columns), len(sought.parameters)))
+def part_of_base(parameter_set: ParameterSet, indices: Sequence[int]) -> BaseParameters:
+    """Compute the base parameters of some columns of Y, with the parameters of all other columns known."""
+    null, some = _kernel(parameter_set, indices), [parameter_set.parameters[k] for k in indices]
+    columns, part = known_by(null, kept_columns(null, parameter_set.system, some))
+    matrix = np.zeros((len(columns), len(parameter_set.parameters)))
     matrix[:, list(indices)] = part
-    return BaseParameters(sought, tuple(indices[k] for k in columns), matrix, len(columns), None)
+    return BaseParameters(parameter_set, tuple(indices[k] for k in columns), matrix, len(columns), None)
 
 
-def structural_kernel(sought: Sought) -> np.ndarray | None:
-    """The changes of π that no joint of a tree feels, whatever its lengths are; None for what is not a tree."""
-    system = sought.system
-    return structural_null_space(system.tree, sought.parameters) if system.is_tree else None
+def structural_kernel(parameter_set: ParameterSet) -> np.ndarray | None:
+    """Return the changes of π without effect on a tree, whatever its lengths are; None if the system is not a tree."""
+    system = parameter_set.system
+    return structural_null_space(system.tree, parameter_set.parameters) if system.is_tree else None
 
 
-def _kernel(sought: Sought, indices: Sequence[int], motions: QVA | None = None) -> np.ndarray:
-    """The null space of some columns of Y, scaled to unit length; columns that are noise only count as zero."""
+def _kernel(parameter_set: ParameterSet, indices: Sequence[int], motions: QVA | None = None) -> np.ndarray:
+    """Return the null space of some columns of Y, scaled to unit length; columns of rounding noise count as zero."""
     if motions is None:
-        motions = sought.sample(max(40, 3 * len(indices) // sought.system.nu), np.random.default_rng(0))
-    Y = np.asarray(sought.regressor.columns(indices)(*motions)).reshape(-1, len(indices))
+        motions = parameter_set.sample(max(40, 3 * len(indices) // parameter_set.system.nu), np.random.default_rng(0))
+    Y = np.asarray(parameter_set.regressor.columns(indices)(*motions)).reshape(-1, len(indices))
     if not np.all(np.isfinite(Y)):
-        expected = "q, v, a without NaN, and legs that reach"
-        raise ArgumentError("the motions given for the base parameters are not finite.", expected=expected)
+        expected = "finite q, v and a; for a mechanism, poses that its legs can reach"
+        raise ArgumentError("the regressor is not finite at the motions for the base parameters.", expected=expected)
     return regressor_kernel(Y)

@@ -1,9 +1,9 @@
-"""What all estimators share: fit(q, v, a, tau), predict, score, and results that end in an underscore.
+"""Base classes of the estimators: fit(q, v, a, tau), predict, score, and results whose names end in an underscore.
 
-    samples ─▶ checked, what is known taken off ─▶ weighed triangles ─▶ solved ─▶ kept
+    samples ─▶ checked, known forces subtracted ─▶ weighted triangular factors ─▶ solution ─▶ attributes
 
-A fit is this sequence; each step is a value made of the one before it, and only the last changes the estimator. What a
-kind of estimator adds is how it solves.
+A fit is this sequence; each stage is a value computed from the previous one, and only the last stage changes the
+estimator. Subclasses define how the solution is computed.
 """
 
 from __future__ import annotations
@@ -19,37 +19,67 @@ from scipy.stats import norm
 
 from appell.errors import ArgumentError
 from appell.identify.base.reduce import BaseParameters
-from appell.identify.estimators.one_thread import calm
-from appell.identify.estimators.task import FitTask, Weighed, weigh
-from appell.identify.estimators.width import find_widths, looks_for_width, with_widths
-from appell.identify.samples import checked, columns_of
-from appell.identify.sought import Sought, seek
+from appell.identify.estimators.blas_threads import limit_blas_threads
+from appell.identify.estimators.task import FitTask, WeightedTask, weight_task
+from appell.identify.estimators.width import find_widths, needs_widths, with_widths
+from appell.identify.parameter_set import ParameterSet, select_parameters
+from appell.identify.samples import checked_samples, samples_of
 from appell.motion.record import Record
 
 
 @dataclass(frozen=True, eq=False)
 class Estimate:
-    """β, its covariance, full parameters if they are not simply lifted from β, and what else is worth keeping."""
+    """The solution of a fit: β, its covariance, and optionally full parameters and further results.
 
-    weighed: Weighed
+    Without `parameters`, the full parameters are those nearest to the prior with this β.
+    """
+
+    weighted: WeightedTask
     beta: np.ndarray
     covariance: np.ndarray
     parameters: np.ndarray | None = None
-    about: Mapping[str, Any] = field(default_factory=dict)  # name -> value, kept as name_
+    about: Mapping[str, Any] = field(
+        default_factory=dict
+    )  # further results: name -> value, stored as the attribute name_
 
 
 class Estimator(ABC):
-    """A way to find parameters: LeastSquares(load("puma"), friction=True).fit(q, v, a, tau).parameters_.
+    """Base class of the estimators: LeastSquares(load("puma"), friction=True).fit(q, v, a, tau).parameters_.
 
-    `system` is a robot, a mechanism, or what `seek` makes of one, with `friction`, `rotor` and `width`. `weighting` is
-    "joint", None for equal weights, or one factor a joint. Rows of a joint slower than `dead_zone` (a number, or
-    one a joint) are left out: where friction changes sign, noise in v does most harm. `prior` are full parameters
-    to return where the data say nothing; by default those of the description.
+    Parameters
+    ----------
+    system : Robot, Mechanism or ParameterSet
+        The system to identify, or its selected parameters.
+    friction, rotor, width
+        Parameters to estimate beside the inertial ones, as in `select_parameters`; only with a Robot or Mechanism.
+    weighting : "joint", None or array_like
+        Weights of the joints: the inverse of the noise of each joint, equal weights, or one factor per joint.
+    dead_zone : float or array_like
+        Speed in rad/s or m/s, one number or one per actuator; slower samples of an actuator are left out, because
+        friction changes sign there and noise in v has the largest effect.
+    prior : array_like, optional
+        Full parameters to return where the data determine nothing; by default those of the description.
+    method : {"qr", "normal"}
+        How the samples are reduced: by QR factorisation, or by normal equations, which are several times faster but
+        square the condition number.
+    threads : int, optional
+        Number of threads that reduce the samples; by default the number of cores.
+
+    Attributes
+    ----------
+    parameters_, base_parameters_ : ndarray
+        Estimated full and base parameters, in SI units.
+    covariance_, std_ : ndarray
+        Covariance matrix and standard deviations of the base parameters.
+    base_, parameter_set_
+        The base parameters and the parameters that were estimated.
+    samples_, rank_, condition_
+        Number of samples, and rank and condition number of the weighted regressor with columns of unit length.
     """
 
-    title: ClassVar[str] = ""
-    base_: BaseParameters  # results, there once it is fitted
-    sought_: Sought
+    title: ClassVar[str] = ""  # name in reports
+    base_: BaseParameters
+    parameter_set_: ParameterSet
     parameters_: np.ndarray
     base_parameters_: np.ndarray
     covariance_: np.ndarray  # of the base parameters
@@ -71,15 +101,17 @@ class Estimator(ABC):
         self.method = method
         self.threads = threads
 
-    # ---- scikit-learn's manners
+    # ---- conventions of scikit-learn
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the options of the constructor by name."""
         names: list[str] = []
         for kind in type(self).__mro__[:-1]:
             names += [name for name in inspect.signature(kind).parameters if name not in ("self", "options")]
         return {name: getattr(self, name) for name in dict.fromkeys(names) if hasattr(self, name)}
 
     def set_params(self, **params) -> Self:
+        """Change options of the constructor."""
         known = self.get_params()
         for name, value in params.items():
             if name not in known:
@@ -96,29 +128,29 @@ class Estimator(ABC):
 
     @abstractmethod
     def fit(self, q, v, a, tau) -> Self:
-        """Find the parameters from arrays (samples, n)."""
+        """Estimate the parameters from arrays of samples; see `SolvingEstimator.fit`."""
 
     def fit_record(self, record: Record) -> Self:
-        """Find the parameters from a record with q, v, a and tau, by the system's names."""
-        found = columns_of(record, self.described.system)
-        return self.fit(*found.motion, found.tau)
+        """Estimate the parameters from a record with columns q, v, a and tau for the names of the system."""
+        samples = samples_of(record, self.described.system)
+        return self.fit(*samples.motion, samples.tau)
 
     @property
-    def described(self) -> Sought:
-        """What is sought, as it stands before any fit."""
-        return seek(self.system, friction=self.friction, rotor=self.rotor, width=self.width)
+    def described(self) -> ParameterSet:
+        """The parameters to estimate, with their described values."""
+        return select_parameters(self.system, friction=self.friction, rotor=self.rotor, width=self.width)
 
-    def _moving(self, sought: Sought, q, v) -> np.ndarray:
-        """Which joints are outside their dead zone, sample by sample."""
-        return np.abs(sought.rates(q, v)) >= np.asarray(self.dead_zone, float)
+    def _moving(self, parameter_set: ParameterSet, q, v) -> np.ndarray:
+        """Return which joints are outside their dead zone, (samples, joints)."""
+        return np.abs(parameter_set.rates(q, v)) >= np.asarray(self.dead_zone, float)
 
-    def _prior(self, sought: Sought) -> np.ndarray:
+    def _prior(self, parameter_set: ParameterSet) -> np.ndarray:
         if self.prior is None:
-            return sought.nominal
+            return parameter_set.nominal
         prior = np.asarray(self.prior, float)
-        if prior.shape != sought.nominal.shape:
+        if prior.shape != parameter_set.nominal.shape:
             raise ArgumentError(
-                f"prior has shape {prior.shape}.", expected=f"{len(sought.nominal)} numbers, one a parameter"
+                f"prior has shape {prior.shape}.", expected=f"{len(parameter_set.nominal)} numbers, one per parameter"
             )
         return prior
 
@@ -130,23 +162,35 @@ class Estimator(ABC):
         return np.sqrt(np.maximum(np.diag(self.result("covariance_")), 0.0))
 
     def intervals(self, level: float = 0.95) -> np.ndarray:
-        """(count, 2): where each base parameter lies with this probability."""
-        reach = float(norm.ppf(0.5 + 0.5 * level)) * self.std_
-        return np.stack([self.base_parameters_ - reach, self.base_parameters_ + reach], axis=-1)
+        """Return the confidence intervals of the base parameters at this level, of shape (count, 2)."""
+        half = float(norm.ppf(0.5 + 0.5 * level)) * self.std_
+        return np.stack([self.base_parameters_ - half, self.base_parameters_ + half], axis=-1)
 
-    @calm
+    @limit_blas_threads
     def predict(self, q, v, a) -> np.ndarray:
-        """Actuator forces of a motion."""
+        """Return the predicted actuator forces of a motion, of shape (..., nu), in N m or N."""
         beta = self.result("base_parameters_")
         return np.asarray(self.base_.regressor(q, v, a)) @ beta
 
     def errors(self, q, v, a, tau, *, after: Callable[[np.ndarray], np.ndarray] | None = None) -> dict[str, np.ndarray]:
-        """A joint: rms and largest error, rms relative to the range of tau, R², and the share of rows that counted.
+        """Return the prediction errors of every joint.
 
-        Rows inside the dead zone do not: while a joint sticks, its torque is not told by its motion. `after` is what
-        is done to the prediction because it was done to tau, such as a low-pass.
+        Samples inside the dead zone are left out: while a joint sticks, its torque does not follow from its motion.
+
+        Parameters
+        ----------
+        q, v, a, tau : array_like
+            Of shapes (samples, nq), (samples, nv), (samples, nv) and (samples, nu).
+        after : callable, optional
+            Applied to the prediction, because it was applied to tau; for example a low-pass filter.
+
+        Returns
+        -------
+        dict of str to ndarray
+            "rms" and "max", in N m or N; "relative", the RMS error relative to the range of tau; "r2"; and "counted",
+            the fraction of samples outside the dead zone.
         """
-        tau, moving = np.asarray(tau, float), self._moving(self.result("sought_"), q, v)
+        tau, moving = np.asarray(tau, float), self._moving(self.result("parameter_set_"), q, v)
         predicted = self.predict(q, v, a)
         rest = np.where(moving, tau - (predicted if after is None else after(predicted)), 0.0)
         count = np.maximum(moving.sum(axis=0), 1)
@@ -163,68 +207,100 @@ class Estimator(ABC):
             }
 
     def score(self, q, v, a, tau) -> float:
-        """R², the mean over the joints."""
+        """Return R², averaged over the joints."""
         return float(np.mean(self.errors(q, v, a, tau)["r2"]))
 
     def result(self, name: str) -> Any:
-        """A result of the fit, or an error if there was none."""
+        """Return a result of the fit by its name, such as "parameters_"; raise an error before the first fit."""
         if not hasattr(self, "base_parameters_"):
-            raise ArgumentError(f"this {type(self).__name__} has not been fitted.", hint="fit(q, v, a, tau) first")
+            raise ArgumentError(
+                f"this {type(self).__name__} has not been fitted.", hint="Call fit(q, v, a, tau) first."
+            )
         return getattr(self, name)
 
 
 class SolvingEstimator(Estimator):
-    """An estimator that solves for the parameters of weighed samples; what a kind of it adds is how."""
+    """An estimator that solves for the base parameters of weighted samples; subclasses define `_solve`."""
 
     def fit(self, q, v, a, tau) -> Self:
-        """Find the parameters from arrays (samples, n)."""
+        """Estimate the parameters from arrays of samples.
+
+        Parameters
+        ----------
+        q : array_like, shape (samples, nq)
+            Configurations.
+        v, a : array_like, shape (samples, nv)
+            Velocities and accelerations.
+        tau : array_like, shape (samples, nu)
+            Actuator forces, in N m or N.
+
+        Returns
+        -------
+        self
+            With the results as attributes: `parameters_`, `base_parameters_`, `covariance_` and others.
+
+        Raises
+        ------
+        ArgumentError
+            If shapes are wrong, values are not finite, or the samples do not determine the parameters.
+
+        Examples
+        --------
+        >>> import numpy as np, appell as ap
+        >>> arm = ap.load("planar-2r")
+        >>> q, v, a = np.random.default_rng(0).normal(size=(3, 200, 2))
+        >>> tau = ap.Dynamics(arm).inverse_dynamics(q, v, a)
+        >>> fit = ap.identify.LeastSquares(arm).fit(q, v, a, tau)
+        >>> bool(np.allclose(fit.base_parameters_, fit.base_.values()))
+        True
+        """
         return self._run(q, v, a, tau, self._solve)
 
-    @calm
-    def _run(self, q, v, a, tau, solve: Callable[[Weighed], Estimate]) -> Self:
-        weighed = weigh(self._task(q, v, a, tau), self.weighting)
-        if not looks_for_width(weighed.task.base):
-            return self._keep(solve(weighed))
-        widths = find_widths(weighed)
-        task = replace(weighed.task, base=with_widths(weighed.task.base, widths.values))
-        estimate = solve(weigh(task, self.weighting))
-        open_ = estimate.covariance @ widths.doubt @ estimate.covariance
+    @limit_blas_threads
+    def _run(self, q, v, a, tau, solve: Callable[[WeightedTask], Estimate]) -> Self:
+        weighted = weight_task(self._task(q, v, a, tau), self.weighting)
+        if not needs_widths(weighted.task.base):
+            return self._keep(solve(weighted))
+        widths = find_widths(weighted)
+        task = replace(weighted.task, base=with_widths(weighted.task.base, widths.values))
+        estimate = solve(weight_task(task, self.weighting))
+        width_covariance = estimate.covariance @ widths.information @ estimate.covariance
         about = dict(estimate.about) | {"widths": widths.values, "width_bounds": widths.bounds}
-        return self._keep(replace(estimate, covariance=estimate.covariance + open_, about=about))
+        return self._keep(replace(estimate, covariance=estimate.covariance + width_covariance, about=about))
 
     def _task(self, q, v, a, tau) -> FitTask:
-        sought = self.described
-        base = self._base(sought)
-        samples = checked(sought, q, v, a, tau, base.count)
-        known = self._known_forces(sought, *samples.motion)
+        parameter_set = self.described
+        base = self._base(parameter_set)
+        samples = checked_samples(parameter_set, q, v, a, tau, base.count)
+        known = self._known_forces(parameter_set, *samples.motion)
         samples = samples if known is None else replace(samples, tau=samples.tau - known)
-        moving = self._moving(sought, samples.q, samples.v).astype(float) if np.any(self.dead_zone) else None
-        return FitTask(base, samples, self._prior(sought), moving, self.method, self.threads)
+        moving = self._moving(parameter_set, samples.q, samples.v).astype(float) if np.any(self.dead_zone) else None
+        return FitTask(base, samples, self._prior(parameter_set), moving, self.method, self.threads)
 
-    def _base(self, sought: Sought) -> BaseParameters:
-        return sought.base
+    def _base(self, parameter_set: ParameterSet) -> BaseParameters:
+        return parameter_set.base
 
-    def _known_forces(self, sought: Sought, q, v, a) -> np.ndarray | None:
-        """Forces that are known beforehand; none as a rule."""
+    def _known_forces(self, parameter_set: ParameterSet, q, v, a) -> np.ndarray | None:
+        """Return actuator forces that are known and subtracted from tau; None by default."""
         return None
 
     @abstractmethod
-    def _solve(self, weighed: Weighed) -> Estimate: ...
+    def _solve(self, weighted: WeightedTask) -> Estimate: ...
 
     def _keep(self, estimate: Estimate) -> Self:
-        weighed, task = estimate.weighed, estimate.weighed.task
-        R = weighed.triangle[:-1, :-1]
+        weighted, task = estimate.weighted, estimate.weighted.task
+        R = weighted.triangle[:-1, :-1]
         size = np.linalg.norm(R, axis=0)
         singular = np.linalg.svd(R / np.where(size > 0, size, 1.0), compute_uv=False)
         self.base_ = task.base
-        self.sought_ = task.base.sought
-        self.weights_ = weighed.weights
-        self.inflation_ = weighed.inflation
+        self.parameter_set_ = task.base.parameter_set
+        self.weights_ = weighted.weights
+        self.inflation_ = weighted.inflation
         self.base_parameters_ = estimate.beta
         self.covariance_ = estimate.covariance
         self.rank_ = int(np.sum(singular > max(R.shape) * np.finfo(float).eps * singular[0]))
         self.condition_ = float(singular[0] / singular[-1]) if singular[-1] > 0 else np.inf
-        self.residual_std_ = weighed.noise(estimate.beta)
+        self.residual_std_ = weighted.noise(estimate.beta)
         self.samples_ = len(task.samples)
         lifted = task.base.lift(estimate.beta, task.prior) if estimate.parameters is None else estimate.parameters
         self.parameters_ = lifted
@@ -233,8 +309,8 @@ class SolvingEstimator(Estimator):
         return self
 
 
-def rounds(iterations) -> range:
-    """1, 2, ... iterations, at least one."""
+def iteration_range(iterations) -> range:
+    """Return the range 1, 2, ..., iterations."""
     if int(iterations) != iterations or iterations < 1:
-        raise ArgumentError(f"iterations is {iterations}.", expected="a whole number from 1")
+        raise ArgumentError(f"iterations is {iterations}.", expected="an integer, at least 1")
     return range(1, int(iterations) + 1)

@@ -1,19 +1,20 @@
-"""The bodies nearest to a description that explain the data.
+"""The physically possible bodies nearest to a description that explain the data.
 
     min  ½ ‖A π - b‖² + λ Σᵢ D(Σᵢ ‖ Σᵢ⁰) + ½ Σₖ ((πₖ - πₖ⁰) / sₖ)² - μ Σ log (what must not be negative)            (1)
     D(Σ ‖ Σ⁰) = tr(Σ⁰⁻¹ Σ) - log det(Σ⁰⁻¹ Σ) - 4                                                                  (2)
 
-Σᵢ is the pseudo-inertia ∫ (r, 1)(r, 1)ᵀ dm of body i, and a body can exist if and only if it is positive definite
-(Wensing, Kim and Slotine 2018). The divergence (2) is zero at the described body and infinite at the edge of what can
-exist, so no constraint is left; it is the same in all coordinates, and near Σ⁰ it counts changes relative to the body:
-½ tr (Σ⁰⁻¹ dΣ)². Directions of π that the data do not see, orthogonal in that measure, stay where the description has
-them. A mass that no joint feels by itself, as it can be traded for matter of the link below, is known from elsewhere or
-not at all: κ (m/m⁰ - log m/m⁰ - 1) is added to its D with a large κ, so that moments and centres move instead.
+Σᵢ is the pseudo-inertia ∫ (r, 1)(r, 1)ᵀ dm of body i; a body is physically possible if and only if it is positive
+definite (Wensing, Kim and Slotine 2018). The divergence (2) is zero at the described body and infinite on the boundary
+of the possible bodies, so that no constraints are needed. It is invariant under coordinate changes, and near Σ⁰ it
+measures changes relative to the body: ½ tr (Σ⁰⁻¹ dΣ)². Directions of π that the data do not determine, orthogonal in
+this metric, keep their described values. A mass that the data cannot determine separately, because it can be exchanged
+with mass of the parent link, should keep its described value: κ (m/m⁰ - log m/m⁰ - 1) with a large κ is added to its D,
+so that moments and centres of mass change instead.
 
-Friction and rotors, of which a description often says nothing, have a wide spread sₖ instead, and a barrier with a
-small μ keeps them and the difference of static and Coulomb level above zero.
+Friction and rotor inertias, which descriptions often omit, have a wide spread sₖ instead, and a barrier with a small μ
+keeps them, and the difference between static and Coulomb level, positive.
 
-(1) is smooth and convex. Newton's step is a least-squares problem, so that no normal equations are formed: with
+(1) is smooth and convex. The Newton step is a least-squares problem, so that no normal equations are formed: with
 Σ⁰ = C Cᵀ, C⁻¹ Σ C⁻ᵀ = L Lᵀ and Fₖ = L⁻¹ C⁻¹ (∂Σ/∂πₖ) C⁻ᵀ L⁻ᵀ, the derivatives of D are
 
     ∂D/∂πₖ = ⟨Fₖ, LᵀL - 1⟩          ∂²D/∂πₖ∂πₗ = ⟨Fₖ, Fₗ⟩                                                        (3)
@@ -29,63 +30,67 @@ from scipy.linalg import solve_triangular
 
 from appell.formulate.base import UNITS, parameters_of, pseudo_inertia
 
-BARRIER = 1e-3  # μ: shifts what is a standard deviation above zero by a thousandth of it
-THIN = 1e-3  # least eigenvalue of a described Σ, relative to a body of its mass and 0.1 m
-STIFF = 300.0  # κ: such a mass moves some seventeen times less than the rest of its body
-VAGUE = 1e-3  # of λ, for bodies of which the description says nothing
-STEPS, CLOSE = 60, 1e-2  # of Newton at most, and the decrement that is good enough after them
-ENOUGH, ROUNDING = 1e-6, 1e-14  # its decrement: in units of χ², which noise makes of the order of one; and relative
-SHORT = 0.9  # of the way to where (1) is infinite
-FALL = 1.5  # decades of the path a stage
-SPREADS = (1e-3, 10.0)  # 1/√λ: a description is off by a thousandth at least, and by ten times at most
-MESH = 121
+BARRIER = 1e-3  # μ: shifts a value one standard deviation above zero by a thousandth of it
+MIN_EIGENVALUE = 1e-3  # of a described Σ, relative to a body of its mass with a radius of gyration of 0.1 m
+MASS_STIFFNESS = 300.0  # κ: such a mass changes about seventeen times less than the rest of its body
+UNKNOWN_BODY_WEIGHT = 1e-3  # factor on λ for bodies without described inertia
+MAX_NEWTON_STEPS = 60
+ACCEPTED_DECREMENT = 1e-2  # Newton decrement with which the last step still counts as converged
+DECREMENT_TOLERANCE = 1e-6  # in units of χ², of which noise makes the order of one
+RELATIVE_DECREMENT_TOLERANCE = 1e-14  # relative to the cost
+STEP_FRACTION = 0.9  # of the distance to where (1) is infinite
+MIN_STEP_LENGTH = 1e-8  # of the line search; below it only rounding is left
+DECADES_PER_STAGE = 1.5  # by which prior weight and barrier decrease from stage to stage
+ERROR_RANGE = (1e-3, 10.0)  # of 1/√λ, the relative error of a description
+ERROR_GRID_SIZE = 121
 
 
 @dataclass(frozen=True, eq=False)
 class Description:
-    """What is known of π beforehand: a body each ten parameters, or none where it is `massless`; then the others."""
+    """Prior knowledge of π: ten parameters per body (zeros if it is `massless`), then the actuator parameters."""
 
     prior: np.ndarray
     massless: Sequence[bool]
-    spread: np.ndarray  # sₖ of those after the bodies
-    not_negative: Sequence[int] = ()
-    ordered: Sequence[tuple[int, int]] = ()  # the first not above the second
-    unfelt: Sequence[bool] = ()  # whether the mass of a body is one that no joint feels by itself
-    centre: np.ndarray = field(init=False)  # the prior, every body of it one that can exist
+    spread: np.ndarray  # sₖ of the actuator parameters
+    not_negative: Sequence[int] = ()  # indices of parameters that must not be negative
+    ordered: Sequence[tuple[int, int]] = ()  # pairs of indices; the first parameter must not exceed the second
+    unobservable_mass: Sequence[bool] = ()  # whether the mass of a body cannot be determined separately
+    centre: np.ndarray = field(init=False)  # the prior, with every body made physically possible
     shapes: list[np.ndarray | None] = field(init=False)  # C⁻¹ (∂Σ/∂π) C⁻ᵀ of every body, (10, 4, 4)
-    trust: np.ndarray = field(init=False)  # of every body, λ is multiplied by it
+    trust: np.ndarray = field(init=False)  # factor on λ of every body
     stiffness: np.ndarray = field(init=False)  # κ of every body
 
     def __post_init__(self):
         centre, trust = np.array(self.prior, float), np.ones(len(self.massless))
         shapes: list[np.ndarray | None] = []
-        for k, nothing in enumerate(self.massless):
-            own = slice(10 * k, 10 * k + 10)
-            if nothing:
-                centre[own] = 0.0
+        for k, massless in enumerate(self.massless):
+            ten = slice(10 * k, 10 * k + 10)
+            if massless:
+                centre[ten] = 0.0
                 shapes.append(None)
                 continue
-            trust[k] = 1.0 if centre[own.start] > 0.0 else VAGUE
-            sigma = _thickened(pseudo_inertia(centre[own]))
-            centre[own] = parameters_of(sigma)
+            trust[k] = 1.0 if centre[ten.start] > 0.0 else UNKNOWN_BODY_WEIGHT
+            sigma = _regularized(pseudo_inertia(centre[ten]))
+            centre[ten] = parameters_of(sigma)
             C = np.linalg.inv(np.linalg.cholesky(sigma))
             shapes.append(C @ UNITS @ C.T)
-        stiffness = STIFF * np.asarray(self.unfelt or np.zeros(len(trust)), float)
-        found = {"centre": centre, "shapes": shapes, "trust": trust, "stiffness": stiffness * (trust == 1.0)}
-        for name, value in found.items():
+        stiffness = MASS_STIFFNESS * np.asarray(self.unobservable_mass or np.zeros(len(trust)), float)
+        fields = {"centre": centre, "shapes": shapes, "trust": trust, "stiffness": stiffness * (trust == 1.0)}
+        for name, value in fields.items():
             object.__setattr__(self, name, value)
 
     @property
     def inertial(self) -> int:
+        """Number of inertial parameters."""
         return 10 * len(self.massless)
 
     @property
     def free(self) -> np.ndarray:
-        """The parameters that are not zero by decree."""
+        """Mask of the parameters that are estimated: all except those of massless bodies."""
         return np.concatenate([np.repeat(~np.asarray(self.massless, bool), 10), np.ones(len(self.spread), bool)])
 
-    def rows(self, x: np.ndarray, pull: float, barrier: float) -> tuple[np.ndarray, np.ndarray] | None:
-        """J and r with Jᵀr the gradient and JᵀJ the Hessian of all of (1) but the data; None where it is infinite."""
+    def rows(self, x: np.ndarray, prior_weight: float, barrier: float) -> tuple[np.ndarray, np.ndarray] | None:
+        """Return J and r with Jᵀr the gradient and JᵀJ the Hessian of (1) without the data; None where infinite."""
         jacobian, rest = [], []
 
         def add(columns, block, value) -> None:
@@ -102,10 +107,10 @@ class Description:
                 return None
             inverse = np.linalg.inv(root)
             F = (inverse @ shape @ inverse.T).reshape(10, 16)  # (3)
-            weight, mass, own = np.sqrt(pull * self.trust[k]), self.centre[10 * k], x[10 * k]
+            weight, described_mass, mass = np.sqrt(prior_weight * self.trust[k]), self.centre[10 * k], x[10 * k]
             add(slice(10 * k, 10 * k + 10), weight * F.T, weight * (root.T @ root - np.eye(4)).ravel())
             stiff = weight * np.sqrt(self.stiffness[k])
-            add([10 * k], np.array([[stiff / own]]), [stiff * (own / mass - 1.0)])
+            add([10 * k], np.array([[stiff / mass]]), [stiff * (mass / described_mass - 1.0)])
         others = np.arange(self.inertial, len(x))
         add(others, np.diag(1.0 / self.spread), (x[others] - self.centre[others]) / self.spread)
         for above, below in self._gaps():
@@ -116,8 +121,8 @@ class Description:
             add([above] if below is None else [above, below], np.sqrt(barrier) / gap * row, [-np.sqrt(barrier)])
         return np.vstack(jacobian), np.concatenate(rest)
 
-    def cost(self, x: np.ndarray, pull: float, barrier: float) -> float:
-        """All of (1) but the data."""
+    def cost(self, x: np.ndarray, prior_weight: float, barrier: float) -> float:
+        """Return (1) without the data."""
         total = 0.0
         for k, shape in enumerate(self.shapes):
             if shape is None:
@@ -126,33 +131,33 @@ class Description:
             if root is None:
                 return np.inf
             share = x[10 * k] / self.centre[10 * k]
-            own = np.trace(S) - 2.0 * np.sum(np.log(np.diag(root))) - 4.0  # (2)
-            total += pull * self.trust[k] * (own + self.stiffness[k] * (share - np.log(share) - 1.0))
-        away = (x[self.inertial :] - self.centre[self.inertial :]) / self.spread
+            divergence = np.trace(S) - 2.0 * np.sum(np.log(np.diag(root))) - 4.0  # (2)
+            total += prior_weight * self.trust[k] * (divergence + self.stiffness[k] * (share - np.log(share) - 1.0))
+        deviation = (x[self.inertial :] - self.centre[self.inertial :]) / self.spread
         gaps = np.array([x[above] - (x[below] if below is not None else 0.0) for above, below in self._gaps()])
         if np.any(gaps <= 0.0):
             return np.inf
-        return float(total + 0.5 * away @ away - barrier * np.sum(np.log(gaps)))
+        return float(total + 0.5 * deviation @ deviation - barrier * np.sum(np.log(gaps)))
 
     def metrics(self) -> list[np.ndarray]:
-        """Of every body with matter, the triangle L with L Lᵀ the Hessian of its divergence at the centre."""
-        found = []
+        """Return, for every body with mass, L with L Lᵀ the Hessian of its divergence at the centre."""
+        factors = []
         for k, shape in enumerate(self.shapes):
             if shape is not None:
                 flat = shape.reshape(10, 16)
                 hessian = flat @ flat.T
                 hessian[0, 0] += self.stiffness[k] / self.centre[10 * k] ** 2
-                found.append(np.linalg.cholesky(hessian))
-        return found
+                factors.append(np.linalg.cholesky(hessian))
+        return factors
 
-    def room(self, x: np.ndarray, step: np.ndarray) -> float:
-        """How many steps lead to where (1) is infinite."""
+    def distance_to_boundary(self, x: np.ndarray, step: np.ndarray) -> float:
+        """Return the multiple of `step` at which (1) becomes infinite."""
         worst = 0.0
         for k, shape in enumerate(self.shapes):
             if shape is not None:
-                own = slice(10 * k, 10 * k + 10)
-                inverse = np.linalg.inv(np.linalg.cholesky(np.tensordot(x[own], shape, 1)))
-                change = inverse @ np.tensordot(step[own], shape, 1) @ inverse.T
+                ten = slice(10 * k, 10 * k + 10)
+                inverse = np.linalg.inv(np.linalg.cholesky(np.tensordot(x[ten], shape, 1)))
+                change = inverse @ np.tensordot(step[ten], shape, 1) @ inverse.T
                 worst = max(worst, -float(np.linalg.eigvalsh(change)[0]))
         for above, below in self._gaps():
             gap, change = (y[above] - (y[below] if below is not None else 0.0) for y in (x, step))
@@ -160,7 +165,7 @@ class Description:
         return 1.0 / worst if worst > 0.0 else np.inf
 
     def start(self) -> np.ndarray:
-        """The centre, moved off the barriers."""
+        """Return the centre, moved away from the barriers."""
         x = self.centre.copy()
         for k in self.not_negative:
             x[k] = max(x[k], 1e-3 * self.spread[k - self.inertial])
@@ -174,61 +179,75 @@ class Description:
 
 @dataclass(frozen=True, eq=False)
 class Nearest:
-    """π of (1), and the triangle R with RᵀR the Hessian there, the barrier left out, which is no knowledge.
+    """The solution π of (1), and R with RᵀR the Hessian of (1) without the barrier there.
 
-    Of data that contradict the description it may be unsettled after all steps, though each of its bodies can exist.
+    If the data contradict the description, the iteration may not converge; the bodies are physically possible even
+    then.
     """
 
     parameters: np.ndarray
     triangle: np.ndarray
-    settled: bool
+    converged: bool
 
 
-def nearest_physical(A: np.ndarray, b: np.ndarray, known: Description, pull: float) -> Nearest:
-    """(1), found along a path: pull and barrier begin strong enough to outweigh the data, and fall to what they are."""
+def nearest_physical(A: np.ndarray, b: np.ndarray, known: Description, prior_weight: float) -> Nearest:
+    """Minimise (1) in stages: prior weight and barrier start large enough to outweigh the data, and then decrease.
+
+    Parameters
+    ----------
+    A : ndarray, shape (rows, parameters)
+    b : ndarray, shape (rows,)
+        The data, A π = b, with noise of unit variance.
+    known : Description
+    prior_weight : float
+        λ of (1).
+    """
     x = known.start()
     rest = A @ x - b
-    stages = int(np.ceil(np.log10(max(float(rest @ rest) / pull, 1.0)) / FALL))
+    stages = int(np.ceil(np.log10(max(float(rest @ rest) / prior_weight, 1.0)) / DECADES_PER_STAGE))
     for stage in range(stages, -1, -1):
-        strength = 10.0 ** (FALL * stage)
-        found = _newton(A, b, known, x, pull * strength, BARRIER * strength)
-        x = found.parameters
-    rows = known.rows(x, pull, 0.0)
+        strength = 10.0 ** (DECADES_PER_STAGE * stage)
+        solution = _newton(A, b, known, x, prior_weight * strength, BARRIER * strength)
+        x = solution.parameters
+    rows = known.rows(x, prior_weight, 0.0)
     assert rows is not None
     R = np.asarray(np.linalg.qr(np.vstack([A, rows[0]])[:, known.free], mode="r"))
-    return Nearest(_at_rest(known, x), R, found.settled)
+    return Nearest(_without_barrier(known, x), R, solution.converged)
 
 
-def _newton(A: np.ndarray, b: np.ndarray, known: Description, x: np.ndarray, pull: float, barrier: float) -> Nearest:
+def _newton(
+    A: np.ndarray, b: np.ndarray, known: Description, x: np.ndarray, prior_weight: float, barrier: float
+) -> Nearest:
     free = known.free
 
     def value(at: np.ndarray) -> float:
         rest = A @ at - b
-        return 0.5 * float(rest @ rest) + known.cost(at, pull, barrier)
+        return 0.5 * float(rest @ rest) + known.cost(at, prior_weight, barrier)
 
     now = value(x)
-    for _ in range(STEPS):
-        found = known.rows(x, pull, barrier)
-        assert found is not None  # no step leaves what is finite
-        whole = np.vstack([A, found[0]])[:, free]
-        rest = np.concatenate([A @ x - b, found[1]])
-        triangle = np.asarray(np.linalg.qr(np.column_stack([whole, rest]), mode="r"))
+    for _ in range(MAX_NEWTON_STEPS):
+        rows = known.rows(x, prior_weight, barrier)
+        assert rows is not None  # the line search accepts only steps to finite costs
+        jacobian = np.vstack([A, rows[0]])[:, free]
+        rest = np.concatenate([A @ x - b, rows[1]])
+        triangle = np.asarray(np.linalg.qr(np.column_stack([jacobian, rest]), mode="r"))
         R, right = triangle[: free.sum(), :-1], triangle[: free.sum(), -1]
         step = np.zeros_like(x)
         step[free] = -solve_triangular(R, right)
-        decrement, length = float(right @ right), min(1.0, SHORT * known.room(x, step))
-        if decrement <= ENOUGH * (1.0 + min(pull, barrier)) + ROUNDING * abs(now):
+        decrement, length = float(right @ right), min(1.0, STEP_FRACTION * known.distance_to_boundary(x, step))
+        tolerance = DECREMENT_TOLERANCE * (1.0 + min(prior_weight, barrier)) + RELATIVE_DECREMENT_TOLERANCE * abs(now)
+        if decrement <= tolerance:
             return Nearest(x, R, True)
-        while (then := value(x + length * step)) > now - 0.1 * length * decrement and length > 1e-8:
+        while (then := value(x + length * step)) > now - 0.1 * length * decrement and length > MIN_STEP_LENGTH:
             length *= 0.5
-        if length <= 1e-8:  # rounding is all that is left
+        if length <= MIN_STEP_LENGTH:
             return Nearest(x, R, True)
         x, now = x + length * step, then
-    return Nearest(x, R, decrement <= CLOSE)
+    return Nearest(x, R, decrement <= ACCEPTED_DECREMENT)
 
 
-def _at_rest(known: Description, x: np.ndarray) -> np.ndarray:
-    """x with what the barrier alone keeps above zero put there."""
+def _without_barrier(known: Description, x: np.ndarray) -> np.ndarray:
+    """Return x with zeros for the parameters that only the barrier keeps above zero."""
     x = x.copy()
     for k in known.not_negative:
         if x[k] < 1e-6 * known.spread[k - known.inertial]:
@@ -243,48 +262,46 @@ def _root(S: np.ndarray) -> np.ndarray | None:
         return None
 
 
-def _thickened(sigma: np.ndarray) -> np.ndarray:
-    """Σ with eigenvalues of at least `THIN`, in units of a body of this mass and 0.1 m; of 1 kg if it has none."""
+def _regularized(sigma: np.ndarray) -> np.ndarray:
+    """Return Σ with scaled eigenvalues of at least `MIN_EIGENVALUE`; a body without mass gets 1 kg and 0.1 m."""
     mass = sigma[3, 3] if sigma[3, 3] > 0.0 else 1.0
     if sigma[3, 3] <= 0.0:
         return np.diag([0.01, 0.01, 0.01, 1.0])
     size = np.sqrt(mass) * np.array([0.1, 0.1, 0.1, 1.0])
     values, vectors = np.linalg.eigh(sigma / np.outer(size, size))
-    if values[0] >= THIN:
+    if values[0] >= MIN_EIGENVALUE:
         return sigma
-    return (vectors * np.maximum(values, THIN)) @ vectors.T * np.outer(size, size)
+    return (vectors * np.maximum(values, MIN_EIGENVALUE)) @ vectors.T * np.outer(size, size)
 
 
-def choose_pull(A: np.ndarray, b: np.ndarray, known: Description) -> float:
-    """λ of (1) for data A π = b with noise of unit variance.
+def choose_prior_weight(A: np.ndarray, b: np.ndarray, known: Description) -> float:
+    """Return the prior weight λ of (1) with the largest likelihood, for data A π = b with noise of unit variance.
 
-    How far to believe a description: as far as the data say that it is right.
+    Near the described bodies the divergence is ½ ‖z‖², with z the relative change of all bodies, and the data are
+    linear in z. If the errors of the description are random, with variance 1/λ for each zₖ, and the noise has unit
+    variance, then the data cₖ along their singular directions, with singular values sₖ, satisfy
 
-    Near the described bodies the divergence of `nearest` is ½ ‖z‖², z the change of all bodies relative to themselves,
-    and the data are linear in z. If the description is off by chance, each zₖ with variance 1/λ, and the noise has unit
-    variance, then along the singular directions of the data, of strength sₖ, what is measured is cₖ with
+        cₖ ~ N(0, 1 + sₖ²/λ)          λ = argmin Σₖ  log(1 + sₖ²/λ) + cₖ² / (1 + sₖ²/λ)                              (4)
 
-        cₖ ~ N(0, 1 + sₖ²/λ)          λ = argmin Σₖ  log(1 + sₖ²/λ) + cₖ² / (1 + sₖ²/λ)                              (1)
-
-    which is the likelihood of the data with all bodies averaged out (MacKay 1992). Directions that the data fix, sₖ² ≫
-    λ, show how far the description is off, and are hardly pulled; directions that they do not see, sₖ² ≪ λ, say nothing
-    and stay with the description; those between get what they deserve. Friction and rotors are averaged out first.
+    which maximises the likelihood with all bodies integrated out (MacKay 1992). Directions that the data determine, sₖ²
+    ≫ λ, show the error of the description and are hardly changed by the prior; directions that they do not determine,
+    sₖ² ≪ λ, carry no information and keep their described values. Friction and rotors are integrated out first.
     """
     strength, measured = _directions(A, b, known)
-    spreads = np.geomspace(*SPREADS, MESH)
-    variance = 1.0 + np.outer(spreads**2, strength**2)
-    unlikely = np.sum(np.log(variance) + measured**2 / variance, axis=1)
-    return float(1.0 / spreads[int(np.argmin(unlikely))] ** 2)
+    errors = np.geomspace(*ERROR_RANGE, ERROR_GRID_SIZE)
+    variance = 1.0 + np.outer(errors**2, strength**2)
+    cost = np.sum(np.log(variance) + measured**2 / variance, axis=1)
+    return float(1.0 / errors[int(np.argmin(cost))] ** 2)
 
 
 def _directions(A: np.ndarray, b: np.ndarray, known: Description) -> tuple[np.ndarray, np.ndarray]:
-    """sₖ and cₖ of (1)."""
+    """Return sₖ and cₖ of (4)."""
     bodies = known.free[: known.inertial]
     others = len(known.spread)
-    wide = np.vstack([A[:, known.inertial :], np.diag(1.0 / known.spread)])
-    own = np.vstack([A[:, : known.inertial][:, bodies], np.zeros((others, bodies.sum()))])
+    actuator_columns = np.vstack([A[:, known.inertial :], np.diag(1.0 / known.spread)])
+    body_columns = np.vstack([A[:, : known.inertial][:, bodies], np.zeros((others, bodies.sum()))])
     rest = np.concatenate([b - A @ known.centre, np.zeros(others)])
-    triangle = np.asarray(np.linalg.qr(np.column_stack([wide, own, rest]), mode="r"))[others:]
+    triangle = np.asarray(np.linalg.qr(np.column_stack([actuator_columns, body_columns, rest]), mode="r"))[others:]
     T, right = triangle[:, others:-1], triangle[:, -1]
     columns = []
     for k, root in enumerate(known.metrics()):  # dπ = root⁻ᵀ z

@@ -1,10 +1,10 @@
-"""Physically consistent least squares: every body a body that can exist, and near the description unless data object.
+"""Physically consistent least squares: possible bodies, near the description unless the data contradict it.
 
-    min  ½ χ²(π) + λ D(π ‖ π⁰)          the divergence of `nearest`, λ by `choose_pull`                            (1)
+    min  ½ χ²(π) + λ D(π ‖ π⁰)          the divergence of `nearest`, λ by `choose_prior_weight`                    (1)
 
-χ² counts every joint with its own noise, and noise that lasts over several samples with its long-run variance, so that
-λ weighs data against description in honest units. The covariance is the inverse of the Hessian of (1): it holds both
-what noise leaves open and what the pull may have taken away.
+χ² uses the noise of every joint, and the long-run variance of noise that is correlated over several samples, so that λ
+weighs data against description in units of their uncertainties. The covariance is the inverse of the Hessian of (1): it
+includes the effect of noise and the possible bias by the prior.
 """
 
 from __future__ import annotations
@@ -17,87 +17,120 @@ from appell.errors import ArgumentError
 from appell.formulate.base import pseudo_inertia
 from appell.identify.base.reduce import BaseParameters
 from appell.identify.estimators.estimator import Estimate, SolvingEstimator
-from appell.identify.estimators.nearest import Description, choose_pull, nearest_physical
-from appell.identify.estimators.task import Weighed, solve_triangle
-from appell.identify.sought import NOT_NEGATIVE, Sought
+from appell.identify.estimators.nearest import Description, choose_prior_weight, nearest_physical
+from appell.identify.estimators.task import WeightedTask, solve_triangle
+from appell.identify.parameter_set import NOT_NEGATIVE, ParameterSet
 from appell.model.body import Body
 
-UNFELT = 1e-9  # the share of a mass that lies in what no joint feels
-FINEST = 1e-6  # of a joint's torque: no noise is taken to be less
+UNOBSERVABLE_MASS_SHARE = 1e-9  # of a mass in the null space of B, from which it cannot be determined separately
+MIN_NOISE = 1e-6  # smallest noise that is assumed, relative to the largest torque
 
 
 class PhysicallyConsistent(SolvingEstimator):
-    """Least squares over bodies that can exist, near the description where the data say nothing.
+    """Least squares over physically possible bodies, with the description as prior.
 
-    `pull` is λ of (1), None for the one that the data ask for; `pull_` is what was taken, and `off_` = 1/√λ how far,
-    relative to themselves, the described bodies were found to be off. `settled_` is false if data that contradict the
-    description were followed as far as a number of steps leads.
+    Parameters
+    ----------
+    system : Robot, Mechanism or ParameterSet
+    prior_weight : float, optional
+        λ of (1), the weight of the description; by default the value with the largest likelihood.
+    **options
+        Options of `Estimator`.
+
+    Attributes
+    ----------
+    prior_weight_ : float
+        The weight that was used.
+    description_error_ : float
+        1/√λ, the estimated relative error of the described bodies.
+    converged_ : bool
+        False if the iteration did not converge, because the data contradict the description.
+
+    Examples
+    --------
+    >>> import numpy as np, appell as ap
+    >>> arm = ap.load("planar-2r")
+    >>> q, v, a = np.random.default_rng(0).normal(size=(3, 200, 2))
+    >>> heavier = arm.with_payload(1.0)
+    >>> tau = ap.Dynamics(heavier).inverse_dynamics(q, v, a)
+    >>> fit = ap.identify.PhysicallyConsistent(arm).fit(q, v, a, tau)
+    >>> fit.converged_, ap.identify.flaws(fit.parameter_set_, fit.parameters_)
+    (True, {})
     """
 
     title: ClassVar[str] = "physically consistent"
 
-    def __init__(self, system, *, pull=None, **options):
+    def __init__(self, system, *, prior_weight=None, **options):
         super().__init__(system, **options)
-        self.pull = pull
+        self.prior_weight = prior_weight
 
-    def _solve(self, weighed):
-        if self.pull is not None and not 0.0 < self.pull < np.inf:
-            raise ArgumentError(f"the pull is {self.pull}.", expected="a positive number, or None to choose it by data")
-        base = weighed.task.base
-        R = in_units_of_noise(weighed, given=not isinstance(self.weighting, str))
+    def _solve(self, weighted):
+        if self.prior_weight is not None and not 0.0 < self.prior_weight < np.inf:
+            raise ArgumentError(
+                f"the prior weight is {self.prior_weight}.", expected="a positive number, or None to estimate it"
+            )
+        base = weighted.task.base
+        R = in_units_of_noise(weighted, given=not isinstance(self.weighting, str))
         A, b = R[:, :-1] @ base.matrix, R[:, -1]
-        known = description(base, weighed.task.prior, spreads(weighed))
-        pull = choose_pull(A, b, known) if self.pull is None else float(self.pull)
-        found = nearest_physical(A, b, known, pull)
-        half = np.linalg.solve(found.triangle.T, base.matrix[:, known.free].T)
-        about = {"pull": pull, "off": pull**-0.5, "settled": found.settled}
-        return Estimate(weighed, base.values(found.parameters), half.T @ half, found.parameters, about)
+        known = description(base, weighted.task.prior, spreads(weighted))
+        prior_weight = choose_prior_weight(A, b, known) if self.prior_weight is None else float(self.prior_weight)
+        solution = nearest_physical(A, b, known, prior_weight)
+        half = np.linalg.solve(solution.triangle.T, base.matrix[:, known.free].T)
+        about = {"prior_weight": prior_weight, "description_error": prior_weight**-0.5}
+        about["converged"] = solution.converged
+        return Estimate(weighted, base.values(solution.parameters), half.T @ half, solution.parameters, about)
 
 
-def in_units_of_noise(weighed: Weighed, given: bool = False) -> np.ndarray:
-    """The triangle of all joints, weighted as asked for, such that the noise of a row is one."""
-    sigma = weighed.noise(solve_triangle(weighed.triangle)[0])
-    torque = np.linalg.norm(weighed.reduced.R[:, :, -1], axis=-1) / np.sqrt(np.maximum(weighed.reduced.rows, 1))
-    sigma = np.maximum(sigma, FINEST * max(float(torque.max()), 1e-300)) * np.sqrt(weighed.inflation)
-    scaled = weighed.weights * sigma
-    return weighed.triangle / scaled.max() if given else weighed.reduced.weighted(1.0 / sigma)
+def in_units_of_noise(weighted: WeightedTask, given: bool = False) -> np.ndarray:
+    """Return the triangular factor of all joints, scaled such that the noise of a row is one.
+
+    With `given`, the weights of the task keep their ratios; otherwise every joint is weighted by its noise.
+    """
+    sigma = weighted.noise(solve_triangle(weighted.triangle)[0])
+    torque = np.linalg.norm(weighted.reduced.R[:, :, -1], axis=-1) / np.sqrt(np.maximum(weighted.reduced.rows, 1))
+    sigma = np.maximum(sigma, MIN_NOISE * max(float(torque.max()), 1e-300)) * np.sqrt(weighted.inflation)
+    scaled = weighted.weights * sigma
+    return weighted.triangle / scaled.max() if given else weighted.reduced.weighted(1.0 / sigma)
 
 
-def spreads(weighed: Weighed) -> np.ndarray:
-    """For every parameter that is none of a body, the value that would explain all of a joint's torque by itself."""
-    base, reduced = weighed.task.base, weighed.reduced
-    inertial = 10 * len(base.sought.system.bodies)
+def spreads(weighted: WeightedTask) -> np.ndarray:
+    """Return, for every actuator parameter, the value that would explain all of a joint's torque by itself."""
+    base, reduced = weighted.task.base, weighted.reduced
+    inertial = 10 * len(base.parameter_set.system.bodies)
     torque = np.linalg.norm(reduced.R[:, :, -1], axis=-1)
     effect = np.linalg.norm(reduced.R[:, :, :-1] @ base.matrix[:, inertial:], axis=1)  # (joints, parameters)
-    own = effect.argmax(axis=0)
-    most = effect.max(axis=0, initial=0.0)
-    return np.where(most > 0.0, torque[own] / np.where(most > 0.0, most, 1.0), 1.0) + 1e-12
+    joint = effect.argmax(axis=0)
+    largest = effect.max(axis=0, initial=0.0)
+    return np.where(largest > 0.0, torque[joint] / np.where(largest > 0.0, largest, 1.0), 1.0) + 1e-12
 
 
 def description(base: BaseParameters, prior: np.ndarray, spread: np.ndarray) -> Description:
-    """What is known of the parameters of a system beforehand."""
-    sought = base.sought
-    seen = np.linalg.qr(base.matrix.T)[0]  # what joints feel of π
-    unfelt = [float(seen[10 * k] @ seen[10 * k]) < 1.0 - UNFELT for k in range(len(sought.system.bodies))]
-    massless = [sought.is_massless(body) for body in sought.system.bodies]
-    rest = [k for k, parameter in enumerate(sought.parameters) if parameter.kind in NOT_NEGATIVE]
-    place = {(parameter.owner, parameter.kind): k for k, parameter in enumerate(sought.parameters)}
-    pairs = [(place[who, "coulomb"], k) for (who, kind), k in place.items() if kind == "static"]
-    return Description(prior, massless, spread, rest, pairs, unfelt)
+    """Return the prior knowledge of the parameters of a system."""
+    parameter_set = base.parameter_set
+    observable = np.linalg.qr(base.matrix.T)[0]  # basis of the changes of π that affect joint forces
+    unobservable_mass = [
+        float(observable[10 * k] @ observable[10 * k]) < 1.0 - UNOBSERVABLE_MASS_SHARE
+        for k in range(len(parameter_set.system.bodies))
+    ]
+    massless = [parameter_set.is_massless(body) for body in parameter_set.system.bodies]
+    not_negative = [k for k, parameter in enumerate(parameter_set.parameters) if parameter.kind in NOT_NEGATIVE]
+    index = {(parameter.owner, parameter.kind): k for k, parameter in enumerate(parameter_set.parameters)}
+    ordered = [(index[owner, "coulomb"], k) for (owner, kind), k in index.items() if kind == "static"]
+    return Description(prior, massless, spread, not_negative, ordered, unobservable_mass)
 
 
-def flaws(sought: Sought, parameters: np.ndarray) -> dict[str, str]:
-    """The bodies whose parameters nothing can have, and what is wrong with each."""
-    found = {}
-    for k, name in enumerate(sought.system.bodies):
-        own = np.asarray(parameters[10 * k : 10 * k + 10], float)
-        if sought.is_massless(name) and np.allclose(own, 0.0, atol=1e-12):
+def flaws(parameter_set: ParameterSet, parameters: np.ndarray) -> dict[str, str]:
+    """Return the physically impossible bodies by name, with what is wrong with each; empty if all are possible."""
+    problems = {}
+    for k, name in enumerate(parameter_set.system.bodies):
+        ten = np.asarray(parameters[10 * k : 10 * k + 10], float)
+        if parameter_set.is_massless(name) and np.allclose(ten, 0.0, atol=1e-12):
             continue
-        if own[0] <= 0.0:
-            found[name] = f"has mass {own[0]:.6g} kg, which is not positive"
+        if ten[0] <= 0.0:
+            problems[name] = f"has mass {ten[0]:.6g} kg, which is not positive"
             continue
-        flaw = Body.from_parameters(own.tolist()).flaw()
-        least = float(np.linalg.eigvalsh(pseudo_inertia(own))[0])
+        flaw = Body.from_parameters(ten.tolist()).flaw()
+        least = float(np.linalg.eigvalsh(pseudo_inertia(ten))[0])
         if flaw or least <= 0.0:
-            found[name] = flaw or f"has a pseudo-inertia with the eigenvalue {least:.3g}, which is not positive"
-    return found
+            problems[name] = flaw or f"has a pseudo-inertia with eigenvalue {least:.3g}, which is not positive"
+    return problems

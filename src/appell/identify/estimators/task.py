@@ -1,11 +1,11 @@
-"""The task of a fit: its samples as one triangle a joint, and the weights of the joints.
+"""The task of a fit: its samples as one triangular factor per joint, and the weights of the joints.
 
-Joints are weighted with the inverse of their own noise, which a first, unweighted fit tells. Noise that lasts over
-several samples, as all filtered noise does, is counted with its long-run variance,
+Joints are weighted with the inverse of their noise, which a first unweighted fit gives. Noise that is correlated over
+several samples, as all filtered noise is, enters with its long-run variance,
 
     σ² (1 + 2 Σₖ ρₖ)          ρₖ the autocorrelation of the residuals of one joint at lag k                          (1)
 
-so that the standard deviations do not take a thousand samples of the same error for a thousand errors.
+so that the standard deviations do not treat correlated errors as independent ones.
 """
 
 from __future__ import annotations
@@ -17,29 +17,31 @@ import numpy as np
 
 from appell.errors import ArgumentError
 from appell.identify.base.reduce import BaseParameters
-from appell.identify.estimators.stream import TriangularFactors, triangles
-from appell.identify.samples import Evidence
+from appell.identify.estimators.triangular_factors import TriangularFactors, triangles
+from appell.identify.samples import Samples
 
-WINDOW = 0.1  # of a record, the longest lag in (1)
-ENOUGH = 200_000  # samples that (1) looks at
+MAX_LAG = 0.1  # longest lag in (1), as a fraction of the record
+MAX_SAMPLES = 200_000  # samples from which (1) is estimated
+WEIGHT_ITERATIONS = 3  # fits after which the weights of the joints are final
 
 
 @dataclass(frozen=True, eq=False)
 class FitTask:
-    """Samples, tau less what is known of it beforehand, and what is sought of them."""
+    """Samples, with known forces subtracted from tau, and the base parameters to estimate from them."""
 
     base: BaseParameters
-    samples: Evidence
-    prior: np.ndarray  # full parameters to return where the data say nothing
+    samples: Samples
+    prior: np.ndarray  # full parameters to return where the data determine nothing
     moving: np.ndarray | None  # 1 where a joint is outside its dead zone, 0 inside; None if it has none
     method: str
     threads: int | None
 
     def part(self, rows: slice) -> FitTask:
+        """Return the task with a part of the samples."""
         return replace(self, samples=self.samples.part(rows), moving=None if self.moving is None else self.moving[rows])
 
     def reduce(self, factors: np.ndarray | None = None) -> TriangularFactors:
-        """The triangles of the samples, rows multiplied by factors (samples, joints); none inside a dead zone."""
+        """Return the triangular factors of the samples outside the dead zones, rows scaled by `factors`."""
         if self.moving is not None:
             factors = self.moving if factors is None else self.moving * factors
         weights: Callable | None = None if factors is None else factors.__getitem__
@@ -49,19 +51,21 @@ class FitTask:
         )
 
     def residuals(self, beta: np.ndarray) -> np.ndarray:
-        """tau less what β predicts."""
+        """Return tau minus the prediction with β, of shape (samples, joints)."""
         return self.samples.tau - np.asarray(self.base.regressor(*self.samples.motion)) @ beta
 
-    def long_run(self, beta: np.ndarray) -> np.ndarray:
-        """(1) for every joint, at least 1; lags are summed up to where the autocorrelation has died away."""
-        some = self.part(slice(0, ENOUGH))
+    def variance_inflation(self, beta: np.ndarray) -> np.ndarray:
+        """Return (1) relative to σ² for every joint, at least 1."""
+        some = self.part(slice(0, MAX_SAMPLES))
         errors = some.residuals(beta)
-        return np.array([growth(column) for column in (errors if some.moving is None else errors * some.moving).T])
+        return np.array(
+            [variance_inflation(column) for column in (errors if some.moving is None else errors * some.moving).T]
+        )
 
 
 @dataclass(frozen=True, eq=False)
-class Weighed:
-    """A task, its triangles, the weights of the joints and the growth of their noise by (1)."""
+class WeightedTask:
+    """A task, its triangular factors, the weights of the joints and the inflation of their variance by (1)."""
 
     task: FitTask
     reduced: TriangularFactors
@@ -70,48 +74,48 @@ class Weighed:
 
     @property
     def triangle(self) -> np.ndarray:
-        """One triangle for all joints."""
+        """One triangular factor for all joints."""
         return self.reduced.weighted(self.weights)
 
     def noise(self, beta: np.ndarray) -> np.ndarray:
-        """Standard deviation of every joint's residuals, never below what rounding leaves."""
+        """Return the standard deviation of every joint's residuals, at least that of rounding."""
         share = self.task.base.count / len(self.weights)
         sigma = self.reduced.residual_norms(beta) / np.sqrt(np.maximum(self.reduced.rows - share, 1.0))
         return np.maximum(sigma, 1e-13 * _scale(self.reduced))
 
     def covariance(self, beta: np.ndarray) -> np.ndarray:
-        """(Σ_j Y_jᵀY_j / σ_j²)⁻¹ with the noise of (1), put around the weights that were used."""
+        """Return the covariance of β with the noise of (1) and the weights of the task."""
         inverse = np.linalg.pinv(self.triangle[:-1, :-1], rcond=1e-14)
         return self.sandwich(inverse @ inverse.T, beta)
 
     def sandwich(self, bread: np.ndarray, beta: np.ndarray) -> np.ndarray:
-        """The covariance of bread Yᵀ W² τ."""
+        """Return the covariance of the estimate `bread` Yᵀ W² τ."""
         factor = self.weights**2 * self.noise(beta) * np.sqrt(self.inflation)
         rows = self.reduced.R[:, :, :-1] * factor[:, None, None]
         return bread @ np.einsum("jka,jkb->ab", rows, rows) @ bread
 
 
-def weigh(task: FitTask, weighting) -> Weighed:
-    """The weight of every joint: one over its noise ("joint"), one (None), or as given."""
-    equal = np.ones(task.base.sought.system.nu)
-    found = Weighed(task, task.reduce(), equal, equal)
+def weight_task(task: FitTask, weighting) -> WeightedTask:
+    """Weight the joints of a task: by the inverse of their noise ("joint"), equally (None), or by given factors."""
+    equal = np.ones(task.base.parameter_set.system.nu)
+    weighted = WeightedTask(task, task.reduce(), equal, equal)
     if isinstance(weighting, str):
         if weighting != "joint":
-            raise ArgumentError(f"weighting is '{weighting}'.", expected="'joint', None, or a factor a joint")
-        found = replace(found, weights=1.0 / _scale(found.reduced))
-        for _ in range(3):
-            beta = solve_triangle(found.triangle)[0]
-            found = replace(found, weights=1.0 / found.noise(beta))
+            raise ArgumentError(f"weighting is '{weighting}'.", expected="'joint', None, or one factor per joint")
+        weighted = replace(weighted, weights=1.0 / _scale(weighted.reduced))
+        for _ in range(WEIGHT_ITERATIONS):
+            beta = solve_triangle(weighted.triangle)[0]
+            weighted = replace(weighted, weights=1.0 / weighted.noise(beta))
     else:
-        found = replace(found, weights=equal if weighting is None else equal * np.asarray(weighting, float))
-        if not np.all(found.weights > 0.0):
-            raise ArgumentError(f"the weights are {found.weights}.", expected="positive factors, one a joint")
-        beta = solve_triangle(found.triangle)[0]
-    return replace(found, inflation=task.long_run(beta))
+        weighted = replace(weighted, weights=equal if weighting is None else equal * np.asarray(weighting, float))
+        if not np.all(weighted.weights > 0.0):
+            raise ArgumentError(f"the weights are {weighted.weights}.", expected="positive factors, one per joint")
+        beta = solve_triangle(weighted.triangle)[0]
+    return replace(weighted, inflation=task.variance_inflation(beta))
 
 
 def solve_triangle(R: np.ndarray, rcond: float = 1e-13) -> tuple[np.ndarray, int]:
-    """The β that minimises ‖R (β, -1)‖, of least length if there are many, and the rank; columns scaled."""
+    """Return the β of smallest scaled norm that minimises ‖R (β, -1)‖, and the rank of R with scaled columns."""
     size = np.linalg.norm(R[:, :-1], axis=0)
     size = np.where(size > 0.0, size, 1.0)
     U, s, Vt = np.linalg.svd(R[:-1, :-1] / size)
@@ -120,20 +124,20 @@ def solve_triangle(R: np.ndarray, rcond: float = 1e-13) -> tuple[np.ndarray, int
     return (Vt.T @ coefficients) / size, int(keep.sum())
 
 
-def growth(errors: np.ndarray) -> float:
-    """(1), by Sokal's rule: the sum stops at five times itself."""
+def variance_inflation(errors: np.ndarray) -> float:
+    """Return (1) relative to σ²; by Sokal's rule, the sum ends at the first lag of five times its value."""
     count = len(errors)
     centred = errors - errors.mean()
     power = np.abs(np.fft.rfft(centred, 2 * count)) ** 2
-    correlation = np.fft.irfft(power)[: max(2, int(WINDOW * count))]
+    correlation = np.fft.irfft(power)[: max(2, int(MAX_LAG * count))]
     if correlation[0] <= 0.0:
         return 1.0
     sums = 2.0 * np.cumsum(correlation / correlation[0]) - 1.0
-    enough = np.flatnonzero(np.arange(len(sums)) >= 5.0 * sums)
-    return float(max(1.0, sums[enough[0] if len(enough) else -1]))
+    ends = np.flatnonzero(np.arange(len(sums)) >= 5.0 * sums)
+    return float(max(1.0, sums[ends[0] if len(ends) else -1]))
 
 
 def _scale(reduced: TriangularFactors) -> np.ndarray:
-    """The root mean square of every joint's tau."""
+    """Return the root mean square of every joint's tau."""
     size = np.linalg.norm(reduced.R[:, :, -1], axis=-1) / np.sqrt(np.maximum(reduced.rows, 1))
     return np.where(size > 0.0, size, max(float(size.max()), 1e-300))

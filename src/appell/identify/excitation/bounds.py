@@ -1,10 +1,11 @@
-"""What an exciting motion must keep to.
+"""Limits of an exciting motion.
 
-A limit that holds at all instants is made one smooth number, the Kreisselmeier-Steinhauser envelope of the samples,
+A limit that must hold at all instants becomes one smooth constraint, the Kreisselmeier-Steinhauser envelope
 
     KS(x) = max x + log Σ exp ρ(x - max x) / ρ     ≥ max x                                                       (1)
 
-so that an optimiser sees a few constraints a joint with exact gradients, and a motion it calls feasible is.
+of the samples. The optimiser then has few constraints per joint, with exact gradients, and because of the inequality in
+(1) a motion that satisfies them satisfies the limits.
 """
 
 from __future__ import annotations
@@ -18,18 +19,19 @@ from appell.errors import ArgumentError
 from appell.model.system import System
 
 SHARPNESS = 60.0  # ρ, for quantities divided by their limit
-USUAL = 1.5  # rad or m a second, where the description has no limit
-RISE = 0.4  # seconds in which a coordinate may reach its top speed, where no acceleration is given
+DEFAULT_SPEED = 1.5  # rad/s or m/s, if the description has no speed limit
+RISE_TIME_S = 0.4  # in which a coordinate may reach its maximum speed, if no acceleration limit is given
 COORDINATE = ("lower", "upper", "velocity", "acceleration")
 ACTUATOR = ("speed", "torque")
 
 
 @dataclass(frozen=True, eq=False)
 class MotionBounds:
-    """Limits: of the coordinates, of the actuators, and of places.
+    """Limits of coordinates, actuators and frames, in rad, m, s, N m and N.
 
-    `workspace` maps a frame to the corners of a box in the world, (lower, upper). `clearance` is the share of the way
-    from the middle of its reach to the end that every leg of a mechanism must keep.
+    `workspace` maps the name of a frame to a box in the world that its origin must stay in, ((x, y, z), (x, y, z)) with
+    the lower corner first. `clearance` is the distance, as a fraction of half its range, that the length of every leg
+    of a mechanism keeps from both ends of that range.
     """
 
     lower: np.ndarray
@@ -43,67 +45,91 @@ class MotionBounds:
 
     @staticmethod
     def of(system: System, *, margin: float = 0.05, workspace=None, clearance: float = 0.1, **given) -> MotionBounds:
-        """Those given (a number for all, or one each), else the system's own less a margin, else ±π and 1.5/s.
+        """Return the limits of a system, with given ones replaced.
 
-        MotionBounds.of(load("puma"), velocity=1.0). In a tree, where actuators are coordinates, `velocity` and the
-        actuators' speeds are the same; in a mechanism a coordinate without a limit may cross its range in a second.
+        Parameters
+        ----------
+        system : System
+            A tree whose joints have one axis each, or a mechanism in closed form.
+        margin : float
+            Fraction of a range that is kept free at both ends, and by which described limits are reduced.
+        workspace, clearance
+            As described for the class.
+        **given
+            `lower`, `upper`, `velocity`, `acceleration` (one number, or one per coordinate), `speed`, `torque` (one
+            number, or one per actuator). None and missing limits follow from the description; without a described
+            limit they are ±π for positions, 1.5 rad/s or m/s for velocities, and velocity / 0.4 s for accelerations.
+            In a tree, `velocity` is by default the speed of the actuators; in a mechanism, a coordinate without a limit
+            can cross its range in one second.
+
+        Examples
+        --------
+        >>> import appell as ap
+        >>> bounds = ap.identify.MotionBounds.of(ap.load("puma"), velocity=1.0)
+        >>> bounds.velocity.tolist()
+        [1.0, 1.0, 1.0, 1.0, 1.0, 1.0]
         """
         if system.is_constrained:
             raise ArgumentError(
-                f"{system.owner} has constraints, which a series of sines in all coordinates would break.",
+                f"{system.owner} has constraints, which a Fourier series in all coordinates would violate.",
                 expected="a tree, or a mechanism in closed form",
-                hint="ap.motion.lift(robot, Fourier(...)) for a series of its independent joints",
+                hint="Use ap.motion.lift(robot, Fourier(...)) for a series in the independent joints.",
             )
         if not system.is_flat:
             raise ArgumentError(
-                f"{system.owner} has joints that are not of one axis, which a series of sines does not describe.",
+                f"{system.owner} has joints with several axes, whose motion is not a Fourier series.",
                 expected="a robot whose joints are revolute, continuous or prismatic, or a mechanism",
             )
         ends = np.array(system.ranges, float)
         lower, upper = np.where(np.isfinite(ends), ends, [-np.pi, np.pi]).T
-        room = margin * (upper - lower)
-        known = np.array([np.inf if own.speed is None else own.speed for own in system.actuators])
-        same = system.actuator_names == system.velocity_names
-        usual = np.full(system.nv, USUAL) if same else np.minimum(USUAL, upper - lower)
-        found = {
-            "lower": lower + room,
-            "upper": upper - room,
-            "velocity": np.where(np.isfinite(known), known, usual) * (1.0 - margin) if same else usual,
-            "speed": (1.0 - margin) * known,
-            "torque": (1.0 - margin) * np.array([own.torque_limit for own in system.actuators]),
+        free = margin * (upper - lower)
+        speed = np.array([np.inf if actuator.speed is None else actuator.speed for actuator in system.actuators])
+        at_joints = system.actuator_names == system.velocity_names
+        default = np.full(system.nv, DEFAULT_SPEED) if at_joints else np.minimum(DEFAULT_SPEED, upper - lower)
+        limits = {
+            "lower": lower + free,
+            "upper": upper - free,
+            "velocity": np.where(np.isfinite(speed), speed, default) * (1.0 - margin) if at_joints else default,
+            "speed": (1.0 - margin) * speed,
+            "torque": (1.0 - margin) * np.array([actuator.torque_limit for actuator in system.actuators]),
         }
         for name, value in given.items():
             if name not in (*COORDINATE, *ACTUATOR):
-                raise ArgumentError(f"'{name}' is no limit of a motion.", expected=", ".join((*COORDINATE, *ACTUATOR)))
+                raise ArgumentError(
+                    f"'{name}' is not a limit of a motion.", expected=", ".join((*COORDINATE, *ACTUATOR))
+                )
             if value is not None:
-                found[name] = _each(name, value, system.nu if name in ACTUATOR else system.nv)
-        found.setdefault("acceleration", found["velocity"] / RISE)
-        bounds = MotionBounds(**found, workspace=dict(workspace or {}), clearance=clearance)
+                limits[name] = _each(name, value, system.nu if name in ACTUATOR else system.nv)
+        limits.setdefault("acceleration", limits["velocity"] / RISE_TIME_S)
+        bounds = MotionBounds(**limits, workspace=dict(workspace or {}), clearance=clearance)
         bounds.check(system)
         return bounds
 
     def check(self, system: System) -> None:
+        """Raise an ArgumentError if a limit is not valid for the system."""
         for k, name in enumerate(system.coordinate_names):
             if not self.lower[k] < self.upper[k]:
-                raise ArgumentError(f"'{name}' may move from {self.lower[k]:g} to {self.upper[k]:g}.", expected="room")
+                raise ArgumentError(
+                    f"the range of '{name}' is {self.lower[k]:g} to {self.upper[k]:g}.", expected="lower < upper"
+                )
         names = dict.fromkeys(COORDINATE[2:], system.velocity_names) | dict.fromkeys(ACTUATOR, system.actuator_names)
         for what, owners in names.items():
             for name, limit in zip(owners, getattr(self, what), strict=True):
                 if not limit > 0.0:
-                    raise ArgumentError(f"'{name}' has {what} limit {limit:g}.", expected="more than 0")
+                    raise ArgumentError(f"'{name}' has {what} limit {limit:g}.", expected="a positive number")
         if not 0.0 <= self.clearance < 1.0:
-            raise ArgumentError(f"the clearance is {self.clearance:g}.", expected="a share from 0 to below 1")
+            raise ArgumentError(f"the clearance is {self.clearance:g}.", expected="a fraction, at least 0 and below 1")
         for frame, box in self.workspace.items():
             system.frame(frame)
             lower, upper = (np.asarray(corner, float) for corner in box)
             if lower.shape != (3,) or upper.shape != (3,) or not np.all(lower < upper):
                 raise ArgumentError(
-                    f"the box of frame '{frame}' is {box}.", expected="two corners (x, y, z), lower first"
+                    f"the workspace of frame '{frame}' is {box}.", expected="two corners (x, y, z), lower first"
                 )
 
 
 def envelope(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """(1) over the first axis, and its derivative by the values."""
+    """Return (1) over the first axis, and its derivative with respect to the values."""
     top = values.max(axis=0)
     weights = np.exp(SHARPNESS * (values - top))
     total = weights.sum(axis=0)
@@ -114,4 +140,4 @@ def _each(name: str, value, n: int) -> np.ndarray:
     try:
         return np.broadcast_to(np.asarray(value, float), (n,)).copy()
     except ValueError:
-        raise ArgumentError(f"{name} has shape {np.shape(value)}.", expected=f"a number, or {n}, one each") from None
+        raise ArgumentError(f"{name} has shape {np.shape(value)}.", expected=f"one number, or {n} numbers") from None

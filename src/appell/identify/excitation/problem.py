@@ -2,22 +2,23 @@
 
     q(t) = q₀ + Σₖ  aₖ/(kω) sin kωt - bₖ/(kω) cos kωt          Σₖ aₖ = 0,  Σₖ k bₖ = 0                               (1)
 
-starts and ends at rest, without acceleration. The coefficients minimise one of
+The motion starts and ends at rest, without acceleration. The coefficients minimise one of
 
     condition   log σ_max/σ_min of the base regressor stacked over the motion                                     (2)
-    logdet      -Σ log σ, the volume of what noise leaves uncertain                                               (3)
+    logdet      -Σ log σ, the log volume of the confidence ellipsoid of the parameters                            (3)
 
-With Y = Σ σ u wᵀ, the derivative of (2) by Y is u₁w₁ᵀ/σ₁ - u_nw_nᵀ/σ_n and of (3) -Y (YᵀY)⁻¹. One compiled function,
-the gradient of G·Y(q, v, a) for any G, carries both on to the motion, from where (1) is linear.
+With Y = Σ σ u wᵀ, the derivative of (2) with respect to Y is u₁w₁ᵀ/σ₁ - u_nw_nᵀ/σ_n, and that of (3) is -Y (YᵀY)⁻¹.
+One compiled function, the gradient of G·Y(q, v, a) for any G, transforms both into derivatives with respect to q, v and
+a, which are linear in the coefficients by (1).
 
-Loads are what a motion asks of a system, each quantity divided by its limit, so that 1 is allowed:
+Loads are quantities of the motion divided by their limits, so that values up to 1 are allowed:
 
     position, velocity, acceleration     of the coordinates
     speed, torque                        of the actuators, where they are limited
     reach                                of the legs of a mechanism: 1 at their clearance, more beyond it
-    place of <frame>                     in its box
+    place of <frame>                     position of a frame in its box
 
-Each comes with the way by which a derivative by it goes back to q, v and a.
+Each load comes with its pullback: a function from a derivative with respect to it to those with respect to q, v and a.
 """
 
 from __future__ import annotations
@@ -33,22 +34,34 @@ from appell.errors import ArgumentError
 from appell.formulate.equations import SYMBOLS
 from appell.identify.base.reduce import BaseParameters
 from appell.identify.excitation.bounds import MotionBounds, envelope
-from appell.identify.sought import QVA
+from appell.identify.parameter_set import QVA
 from appell.model.mechanism import Mechanism
 from appell.motion.paths.fourier import Fourier
 
-LOST = 100.0  # the objective where the motion cannot be made; log of a condition number
-FAR = 1e3  # the load of a torque that no motion can have
-Back = Callable[[np.ndarray], tuple]
-Load = tuple[str, np.ndarray, Back]  # what, (instants, n), from a derivative by it to those by q, v, a
+INFEASIBLE_OBJECTIVE = 100.0  # objective of a motion out of reach; the log of a condition number
+INFEASIBLE_LOAD = 1e3  # load of a torque or speed that is not finite
+BISECTION_STEPS = 30  # for the largest feasible amplitude
+Pullback = Callable[[np.ndarray], tuple]
+Load = tuple[str, np.ndarray, Pullback]  # name, values of shape (instants, n), pullback to q, v and a
 
 
 class Problem:
-    """The optimisation over x, (1 + 2 (harmonics - 1)) numbers a coordinate: q₀ and the free directions of (1)."""
+    """The optimisation over x: per coordinate, 1 + 2 (harmonics - 1) numbers for q₀ and the free directions of (1).
+
+    Parameters
+    ----------
+    base : BaseParameters
+    bounds : MotionBounds
+    duration : float
+        In seconds.
+    harmonics : int
+    samples : int
+        Number of instants at which objective and limits are evaluated.
+    """
 
     def __init__(self, base: BaseParameters, bounds: MotionBounds, duration: float, harmonics: int, samples: int):
         self.base, self.bounds = base, bounds
-        self.system, self.duration, self.harmonics = base.sought.system, duration, harmonics
+        self.system, self.duration, self.harmonics = base.parameter_set.system, duration, harmonics
         self.pull_back = base.regressor.pullback("q", "v", "a")
         self.loads = Loads(base, bounds, self.pull_back)
         k = np.arange(1, harmonics + 1)
@@ -57,7 +70,7 @@ class Problem:
         self.maps = self._maps(np.linspace(0.0, duration, samples))
 
     def _maps(self, t: np.ndarray) -> QVA:
-        """q, v and a at the instants as matrices times x of one coordinate."""
+        """Return the matrices that map x of one coordinate to q, v and a at the instants t."""
         k = 2.0 * np.pi / self.duration * np.arange(1, self.harmonics + 1)
         c, s = np.cos(t[:, None] * k), np.sin(t[:, None] * k)
         cosine, sine = self.rest
@@ -69,22 +82,24 @@ class Problem:
         )
 
     def motion(self, x: np.ndarray) -> QVA:
+        """Return q, v and a at the instants, each of shape (samples, nv)."""
         X = x.reshape(-1, self.system.nv)
         q, v, a = (part @ X for part in self.maps)
         return q, v, a
 
-    def _back(self, gradient) -> np.ndarray:
-        """The derivative by x of something with these derivatives by q, v, a at every instant."""
+    def _to_coefficients(self, gradient) -> np.ndarray:
+        """Return the derivative with respect to x for given derivatives with respect to q, v and a."""
         return np.ravel(sum(part.T @ g for part, g in zip(self.maps, gradient, strict=True)))
 
     # ---- (2) and (3)
 
     def objective(self, x: np.ndarray, criterion: str) -> tuple[float, np.ndarray]:
+        """Return (2) or (3) and its gradient with respect to x."""
         motion = self.motion(x)
-        with np.errstate(invalid="ignore"):  # a line search may try what no leg reaches
+        with np.errstate(invalid="ignore"):  # a line search may leave the reach of a leg
             Y = np.asarray(self.base.regressor(*motion))
         if not np.isfinite(Y).all():
-            return LOST, np.zeros_like(x)
+            return INFEASIBLE_OBJECTIVE, np.zeros_like(x)
         flat = Y.reshape(-1, self.base.count)
         _, s, Wt = np.linalg.svd(np.linalg.qr(flat, mode="r"))
         s = np.maximum(s, 1e-12 * s[0])
@@ -94,58 +109,63 @@ class Problem:
         else:
             value = -float(np.sum(np.log(s))) / len(s)
             G = -(flat @ (Wt.T / s**2) @ Wt) / len(s)
-        return value, self._back(self.pull_back(*motion, G.reshape(Y.shape)))
+        return value, self._to_coefficients(self.pull_back(*motion, G.reshape(Y.shape)))
 
     def condition(self, x: np.ndarray) -> float:
+        """Return the condition number of the base regressor."""
         return float(np.exp(self.objective(x, "condition")[0]))
 
     # ---- limits, as numbers that must not be negative
 
     def slack(self, x: np.ndarray) -> np.ndarray:
+        """Return 1 minus the envelope of every load; not negative if the limits hold."""
         return np.concatenate([1.0 - envelope(load)[0] for _, load, _ in self.loads(self.motion(x))])
 
     def slack_gradient(self, x: np.ndarray) -> np.ndarray:
+        """Return the derivative of `slack` with respect to x, one row per limit."""
         rows = []
-        for _, load, back in self.loads(self.motion(x)):
+        for _, load, pullback in self.loads(self.motion(x)):
             weights = envelope(load)[1]
             for k in range(load.shape[1]):
                 only = np.zeros_like(load)
                 only[:, k] = weights[:, k]
-                rows.append(-self._back(back(only)))
+                rows.append(-self._to_coefficients(pullback(only)))
         return np.array(rows)
 
     def feasible(self, x: np.ndarray) -> np.ndarray:
-        """x with its amplitudes reduced, about a centre that is moved inside, until all limits hold."""
+        """Return x with its centre moved into the range and its amplitudes reduced until all limits hold."""
         X = x.reshape(-1, self.system.nv).copy()
-        room = 0.45 * (self.bounds.upper - self.bounds.lower)
+        reach = 0.45 * (self.bounds.upper - self.bounds.lower)
         middle = 0.5 * (self.bounds.lower + self.bounds.upper)
-        X[0] = np.clip(X[0], middle - room, middle + room)
+        X[0] = np.clip(X[0], middle - reach, middle + reach)
         if self._worst(X)[0] <= 1.0:
             return X.ravel()
         for centre in (X[0].copy(), middle, self.system.start):
-            still = np.vstack([centre[None], np.zeros_like(X[1:])])
-            if self._worst(still)[0] <= 1.0:
+            rest = np.vstack([centre[None], np.zeros_like(X[1:])])
+            if self._worst(rest)[0] <= 1.0:
                 break
         else:
-            X[0] = still[0] = middle
+            X[0] = rest[0] = middle
             raise ArgumentError(
-                f"{self.system.owner} breaks its limits even at rest in mid-range: {self._worst(still)[1]}.",
-                hint="wider limits on torque or workspace",
+                f"{self.system.owner} exceeds its limits even at rest in the middle of its range: "
+                f"{self._worst(rest)[1]}.",
+                hint="Relax the limits on torque or workspace.",
             )
         X[0] = centre
         low, high = 0.0, 1.0
-        for _ in range(30):
+        for _ in range(BISECTION_STEPS):
             size = 0.5 * (low + high)
-            low, high = (size, high) if self._worst(still + size * (X - still))[0] <= 1.0 else (low, size)
-        return (still + low * (X - still)).ravel()
+            low, high = (size, high) if self._worst(rest + size * (X - rest))[0] <= 1.0 else (low, size)
+        return (rest + low * (X - rest)).ravel()
 
     def _worst(self, X: np.ndarray) -> tuple[float, str]:
-        """The largest load over its limit, and what it is."""
+        """Return the largest load and its name."""
         return max((float(load.max()), what) for what, load, _ in self.loads(self.motion(X.ravel())))
 
-    # ---- the way out
+    # ---- result
 
     def path(self, x: np.ndarray) -> Fourier:
+        """Return the motion as a Fourier series."""
         X = x.reshape(-1, self.system.nv)
         free = self.harmonics - 1
         cosine, sine = self.rest[0] @ X[1 : 1 + free], self.rest[1] @ X[1 + free :]
@@ -156,18 +176,18 @@ class Problem:
 class Loads:
     """The loads of motions of one system.
 
-    The described values of the base parameters give the torques. Friction and rotors that are described and not sought
-    move the robot all the same; where there are any, its inverse dynamics gives the torques.
+    Torques follow from the described values of the base parameters. If the description has friction or rotors that are
+    not estimated, torques follow from the inverse dynamics instead, because these terms act on the robot as well.
     """
 
     def __init__(self, base: BaseParameters, bounds: MotionBounds, pull_back: Function):
         self.bounds, self.regressor, self.beta, self.torque_back = bounds, base.regressor, base.values(), pull_back
-        dynamics, system = base.sought.dynamics, base.sought.system
+        dynamics, system = base.parameter_set.dynamics, base.parameter_set.system
         self.speed, self.margins, self.torque = None, None, None
         moving = moving_dynamics(system, "excite")
-        sought = {(parameter.kind, parameter.owner) for parameter in base.sought.parameters}
+        estimated = {(parameter.kind, parameter.owner) for parameter in base.parameter_set.parameters}
         drives = (parameter for parameter in moving.parameters if parameter.kind in SYMBOLS)
-        if any(own.value and (own.kind, own.owner) not in sought for own in drives):
+        if any(each.value and (each.kind, each.owner) not in estimated for each in drives):
             self.torque = moving.inverse_dynamics
             self.torque_back = self.torque.pullback("q", "v", "a")
         if np.isfinite(bounds.speed).any() and system.actuator_names != system.velocity_names:
@@ -177,7 +197,7 @@ class Loads:
             self.speed_back = self.speed.pullback("q", "v")
         if isinstance(system, Mechanism) and system.reaches:
             values = np.array([reach.values(system.start.tolist()) for reach in system.reaches])
-            self.half = 0.5 * (values[:, 2] - values[:, 1])  # of the way between the ends of a leg's reach, at home
+            self.half = 0.5 * (values[:, 2] - values[:, 1])  # half the range of every leg's length, at home
             self.margins = dynamics.function("margins", lambda e, q: _margins(system, q), inertial=False)
             self.margins_back = self.margins.pullback("q")
         poses = {name: dynamics.pose(name) for name in bounds.workspace}
@@ -200,7 +220,7 @@ class Loads:
             load = 1.0 - (np.asarray(self.margins(q)) - clear) * scale
             yield "reach", load, _scaled(lambda w: (self.margins_back(q, w), zero, zero), -scale)
         for name in self.frames:
-            yield from self._places(name, q)
+            yield from self._frame_positions(name, q)
 
     def _torques(self, q, v, a, sign: float) -> Iterator[Load]:
         limited = np.isfinite(self.bounds.torque)
@@ -208,35 +228,35 @@ class Loads:
             scale = np.where(limited, sign / np.where(limited, self.bounds.torque, 1.0), 0.0)
             if self.torque is None:
                 tau = np.asarray(self.regressor(q, v, a)) @ self.beta
-                back = _scaled(lambda w: self.torque_back(q, v, a, w[..., None] * self.beta), scale)
+                pullback = _scaled(lambda w: self.torque_back(q, v, a, w[..., None] * self.beta), scale)
             else:
                 tau = self.torque(q, v, a)
-                back = _scaled(lambda w: self.torque_back(q, v, a, w), scale)
-            yield "torque", np.nan_to_num(tau * scale, nan=FAR), back
+                pullback = _scaled(lambda w: self.torque_back(q, v, a, w), scale)
+            yield "torque", np.nan_to_num(tau * scale, nan=INFEASIBLE_LOAD), pullback
 
     def _speeds(self, q, v, sign: float) -> Iterator[Load]:
         if self.speed is not None:
             scale = sign / self.bounds.speed
-            load = np.nan_to_num(np.asarray(self.speed(q, v)) * scale, nan=FAR)
+            load = np.nan_to_num(np.asarray(self.speed(q, v)) * scale, nan=INFEASIBLE_LOAD)
             yield "speed", load, _scaled(lambda w: (*self.speed_back(q, v, w), np.zeros_like(q)), scale)
 
-    def _places(self, name: str, q) -> Iterator[Load]:
+    def _frame_positions(self, name: str, q) -> Iterator[Load]:
         (pose, derivative), box, zero = self.frames[name], self.bounds.workspace[name], np.zeros_like(q)
         lower, upper = (np.asarray(corner, float) for corner in box)
         middle, half = 0.5 * (lower + upper), 0.5 * (upper - lower)
-        place = (np.asarray(pose(q))[:, :3, 3] - middle) / half
+        position = (np.asarray(pose(q))[:, :3, 3] - middle) / half
         J = np.asarray(derivative(q))[:, :3, 3, :]
         for sign in (1.0, -1.0):
-            back = _scaled(lambda w: (np.einsum("ti,tij->tj", w, J), zero, zero), sign / half)
-            yield f"place of {name}", sign * place, back
+            pullback = _scaled(lambda w: (np.einsum("ti,tij->tj", w, J), zero, zero), sign / half)
+            yield f"place of {name}", sign * position, pullback
 
 
-def _scaled(back: Back, scale: np.ndarray) -> Back:
-    """The way back of a quantity multiplied by `scale`."""
-    return lambda w: back(w * scale)
+def _scaled(pullback: Pullback, scale: np.ndarray) -> Pullback:
+    """Return the pullback of a quantity multiplied by `scale`."""
+    return lambda w: pullback(w * scale)
 
 
 def _margins(mechanism: Mechanism, q):
-    """By how much every leg is longer than its least, then shorter than its most."""
+    """Return the distances of every leg's length from its lower limit, then from its upper limit."""
     sizes = [reach.values(q) for reach in mechanism.reaches]
     return {"margin": [size - least for size, least, _ in sizes] + [most - size for size, _, most in sizes]}

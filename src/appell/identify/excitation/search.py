@@ -1,7 +1,7 @@
-"""Exciting motions: the Fourier series along which the parameters show best.
+"""Exciting motions: Fourier series along which the parameters are best determined.
 
-SciPy's SLSQP solves the problem of `problem` under the limits of `bounds`, first for the volume of what noise leaves
-uncertain, whose landscape is smoother, then for what was asked for.
+SciPy's SLSQP solves the problem of `problem` under the limits of `bounds`: first for the criterion "logdet", which is
+smoother, then for the requested criterion.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from scipy.optimize import minimize
 
 from appell.errors import ArgumentError
 from appell.identify.base.reduce import BaseParameters
-from appell.identify.estimators.one_thread import calm
+from appell.identify.estimators.blas_threads import limit_blas_threads
 from appell.identify.excitation.bounds import MotionBounds
 from appell.identify.excitation.problem import Problem
-from appell.identify.sought import Sought, seek
+from appell.identify.parameter_set import ParameterSet, select_parameters
 from appell.model.system import System
 from appell.motion.path import Path
 
@@ -26,16 +26,16 @@ CRITERIA = ("condition", "logdet")
 
 @dataclass(frozen=True, eq=False)
 class Excitation:
-    """An exciting motion and what it is worth."""
+    """An exciting motion, its condition number and its use of the limits."""
 
     path: Path
-    condition: float  # of the base regressor along it
-    load: dict[str, np.ndarray]  # the largest share of every limit that each coordinate, actuator or leg uses
+    condition: float  # condition number of the base regressor along the path
+    load: dict[str, np.ndarray]  # limit -> largest fraction of it that each coordinate, actuator or leg reaches
 
 
-@calm
+@limit_blas_threads
 def excite(
-    system: System | Sought,
+    system: System | ParameterSet,
     *,
     duration: float = 10.0,
     harmonics: int = 5,
@@ -48,18 +48,60 @@ def excite(
     progress: Callable[[int, int, float], None] | None = None,
     **options,
 ) -> Excitation:
-    """The best of a few optimised motions: excite(load("five-bar")).path.record(period=1e-3).write("motion.csv").
+    """Optimise a motion that excites the parameters of a system.
 
-    Options are those of `seek`, and the limits of `MotionBounds.of`: lower=, upper=, velocity=, acceleration=, speed=,
-    torque=, workspace=, clearance=. Torques count the friction and rotors that the robot was described with, whether
-    they are sought or not. `progress(step, steps, condition)` is told of every iteration.
+    Parameters
+    ----------
+    system : Robot, Mechanism or ParameterSet
+        The system, or the parameters to excite.
+    duration : float
+        Duration of the motion, in seconds.
+    harmonics : int
+        Number of sine and cosine terms per coordinate, at least 3.
+    criterion : {"condition", "logdet"}
+        Quantity to minimise: the condition number of the base regressor, or the log volume of the confidence ellipsoid.
+    bounds : MotionBounds, optional
+        Limits of the motion; by default `MotionBounds.of(system, **limits)`.
+    samples : int
+        Number of instants at which objective and limits are evaluated.
+    iterations : int
+        Largest number of iterations of each of the two stages.
+    starts : int
+        Number of random starts; the best result is kept.
+    seed : int
+        Seed of the random starts.
+    progress : callable, optional
+        Called as `progress(iteration, total, condition)` after every iteration.
+    **options
+        `friction`, `rotor` and `width`, as in `select_parameters`, and the limits of `MotionBounds.of`: `lower`,
+        `upper`, `velocity`, `acceleration`, `speed`, `torque`, `workspace`, `clearance`. Torques include the described
+        friction and rotors, whether or not these are estimated.
+
+    Returns
+    -------
+    Excitation
+        `path`, the motion; `condition`, its condition number; `load`, the fraction of every limit that it uses.
+
+    Raises
+    ------
+    ArgumentError
+        If an option is out of range, or if the limits exclude even a robot at rest.
+
+    Examples
+    --------
+    >>> import appell as ap
+    >>> plan = ap.identify.excite(ap.load("planar-2r"), starts=1, iterations=20, velocity=3.0, acceleration=12.0)
+    >>> plan.path.duration, plan.path.names
+    (10.0, ('joint1', 'joint2'))
+    >>> bool(plan.condition < 30.0), bool(plan.load["velocity"].max() <= 1.0)
+    (True, True)
     """
     limits = {key: options.pop(key) for key in tuple(options) if key in MotionBounds.__dataclass_fields__}
-    sought = seek(system, **options)
+    parameter_set = select_parameters(system, **options)
     if criterion not in CRITERIA:
-        raise ArgumentError(f"'{criterion}' is no criterion.", expected=" or ".join(CRITERIA))
+        raise ArgumentError(f"'{criterion}' is not a criterion.", expected=" or ".join(CRITERIA))
     if harmonics < 3:
-        raise ArgumentError(f"{harmonics} harmonics cannot start and end at rest.", expected="3 or more")
+        raise ArgumentError(f"a series of {harmonics} harmonics cannot start and end at rest.", expected="3 or more")
     if not 0.0 < duration < np.inf:
         raise ArgumentError(f"the duration is {duration:g} s.", expected="a positive number of seconds")
     for name, count, least in (
@@ -68,31 +110,31 @@ def excite(
         ("starts", starts, 1),
     ):
         if int(count) != count or count < least:
-            raise ArgumentError(f"{name} is {count}.", expected=f"a whole number from {least}")
+            raise ArgumentError(f"{name} is {count}.", expected=f"an integer, at least {least}")
     if int(seed) != seed or seed < 0:
-        raise ArgumentError(f"the seed is {seed}.", expected="a whole number from 0")
-    bounds = MotionBounds.of(sought.system, **limits) if bounds is None else bounds
-    problem = Problem(sought.base, bounds, duration, harmonics, samples)
-    rng, ends, steps = np.random.default_rng(seed), [], 2 * iterations * starts
+        raise ArgumentError(f"the seed is {seed}.", expected="an integer, at least 0")
+    bounds = MotionBounds.of(parameter_set.system, **limits) if bounds is None else bounds
+    problem = Problem(parameter_set.base, bounds, duration, harmonics, samples)
+    rng, candidates, total = np.random.default_rng(seed), [], 2 * iterations * starts
     count = 0
 
-    def tell(x: np.ndarray) -> None:
+    def report(x: np.ndarray) -> None:
         nonlocal count
         count += 1
         if progress is not None:
-            progress(count, steps, problem.condition(x))
+            progress(count, total, problem.condition(x))
 
     for _ in range(starts):
         x = problem.feasible(rng.normal(size=problem.size))
         for stage in ("logdet", criterion):
-            found = minimize(
-                problem.objective, x, args=(stage,), jac=True, method="SLSQP", callback=tell,
+            solution = minimize(
+                problem.objective, x, args=(stage,), jac=True, method="SLSQP", callback=report,
                 constraints={"type": "ineq", "fun": problem.slack, "jac": problem.slack_gradient},
                 options={"maxiter": iterations, "ftol": 1e-6},
             )  # fmt: skip
-            x = problem.feasible(found.x)
-        ends.append(x)
-    return _result(problem, min(ends, key=lambda x: problem.objective(x, criterion)[0]))
+            x = problem.feasible(solution.x)
+        candidates.append(x)
+    return _result(problem, min(candidates, key=lambda x: problem.objective(x, criterion)[0]))
 
 
 def _result(problem: Problem, x: np.ndarray) -> Excitation:
@@ -100,11 +142,11 @@ def _result(problem: Problem, x: np.ndarray) -> Excitation:
     loads: dict[str, np.ndarray] = {}
     for what, load, _ in problem.loads(path(path.times(1000))):
         loads[what] = np.maximum(loads.get(what, -np.inf), load.max(axis=0))
-    return Excitation(path, quality(problem.base, path), loads)
+    return Excitation(path, condition_number(problem.base, path), loads)
 
 
-def quality(base: BaseParameters, path: Path, samples: int = 400) -> float:
-    """The condition number of the base regressor along a motion."""
+def condition_number(base: BaseParameters, path: Path, samples: int = 400) -> float:
+    """Return the condition number of the base regressor at equally spaced samples of a motion."""
     Y = np.asarray(base.regressor(*path(path.times(samples))))
     s = np.linalg.svd(np.linalg.qr(Y.reshape(-1, base.count), mode="r"), compute_uv=False)
     return float(s[0] / s[-1]) if s[-1] > 0 else np.inf

@@ -1,15 +1,14 @@
-"""What a fit needs of a record of any length: one small triangle a joint.
+"""Reduction of a record of any length to one small triangular factor per joint.
 
-The rows of joint j over all samples, [Y_j τ_j], enter a least-squares problem only through their triangle:
+The rows of joint j over all samples, [Y_j τ_j], enter a least-squares problem only through their triangular factor:
 
     [Y_j τ_j] = Q_j R_j                  ‖Y_j β - τ_j‖² = ‖R_j (β, -1)‖²                                          (1)
 
-Rows are evaluated in blocks; the triangle of a block is stacked on the one so far and reduced again (TSQR), so
-memory does not grow with the record. Kept joint by joint, the triangles serve any weights, which need not be
-known beforehand. A joint inboard of nothing that a column describes has zeros there; such columns are left out of
-its factorisation.
+Rows are evaluated in blocks; the factor of a block is stacked on the previous one and reduced again (TSQR), so that
+memory does not grow with the record. Because there is one factor per joint, the weights of the joints can be chosen
+afterwards. Columns without effect on a joint are structural zeros of its rows and are left out of its factorisation.
 
-`method="normal"` adds up RᵀR instead: several times faster, at the price of squaring the condition number.
+`method="normal"` accumulates RᵀR instead, which is several times faster but squares the condition number.
 """
 
 from __future__ import annotations
@@ -23,21 +22,23 @@ import numpy as np
 
 from appell.compile.function import Function
 from appell.errors import ArgumentError
-from appell.identify.estimators.one_thread import TAMED, one_blas_thread
+from appell.identify.estimators.blas_threads import CAN_LIMIT_BLAS, one_blas_thread
 
-BLOCK = 4096
+BLOCK_SAMPLES = 4096  # samples that are evaluated at a time
+BATCHES_PER_WORKER = 4  # blocks per thread that are reduced before they are stacked
 METHODS = ("qr", "normal")
 
 
 @dataclass(frozen=True, eq=False)
 class TriangularFactors:
-    """R of (1) for every joint, (joints, columns + 1, columns + 1), and how many rows each of them has seen."""
+    """R of (1) for every joint, of shape (joints, columns + 1, columns + 1), and the number of rows of each joint."""
 
     R: np.ndarray
     rows: np.ndarray
 
     @property
     def columns(self) -> int:
+        """Number of parameters."""
         return self.R.shape[-1] - 1
 
     def __add__(self, other: TriangularFactors) -> TriangularFactors:
@@ -45,11 +46,11 @@ class TriangularFactors:
         return TriangularFactors(np.array([triangle(part) for part in stacked]), self.rows + other.rows)
 
     def weighted(self, weights: np.ndarray) -> np.ndarray:
-        """One triangle for all joints, the rows of joint j multiplied by its weight."""
+        """Return one triangular factor for all joints, with the rows of joint j multiplied by weights[j]."""
         return triangle((self.R * weights[:, None, None]).reshape(-1, self.columns + 1))
 
     def residual_norms(self, beta: np.ndarray) -> np.ndarray:
-        """‖Y_j β - τ_j‖ for every joint."""
+        """Return ‖Y_j β - τ_j‖ for every joint."""
         return np.linalg.norm(self.R @ np.append(beta, -1.0), axis=-1)
 
 
@@ -59,13 +60,34 @@ def triangles(
     tau: np.ndarray,
     *,
     method: str = "qr",
-    block: int = BLOCK,
+    block: int = BLOCK_SAMPLES,
     threads: int | None = None,
     weights: Callable[[slice], np.ndarray] | None = None,
 ) -> TriangularFactors:
-    """Reduce a record; `weights(slice)` gives (samples, joints) factors for the rows of a block."""
+    """Reduce the samples of a record to triangular factors.
+
+    Parameters
+    ----------
+    regressor : Function
+        Y(q, v, a), with outputs of shape (joints, columns).
+    motion : sequence of arrays
+        q, v and a, of shapes (samples, n).
+    tau : ndarray, shape (samples, joints)
+    method : {"qr", "normal"}
+        QR factorisation, or normal equations.
+    block : int
+        Number of samples that are evaluated at a time.
+    threads : int, optional
+        Number of threads; by default the number of cores. One if threadpoolctl is not installed.
+    weights : callable, optional
+        `weights(slice)` returns factors of shape (samples, joints) for the rows of a block.
+
+    Returns
+    -------
+    TriangularFactors
+    """
     if method not in METHODS:
-        raise ArgumentError(f"'{method}' is no way to reduce a record.", expected=", ".join(METHODS))
+        raise ArgumentError(f"'{method}' is not a method to reduce a record.", expected=", ".join(METHODS))
     samples = len(tau)
     nv, columns = regressor.outputs[0].shape
     used = _used(regressor)
@@ -79,23 +101,23 @@ def triangles(
         return _reduced(rows, used, method)
 
     spans = [slice(k, min(k + block, samples)) for k in range(0, samples, block)]
-    # BLAS must be kept from starting threads of its own, which would fight with ours
-    workers = max(1, min(threads or os.cpu_count() or 1, len(spans))) if TAMED else 1
+    # several threads only if BLAS can be limited, because its own threads would compete with ours
+    workers = max(1, min(threads or os.cpu_count() or 1, len(spans))) if CAN_LIMIT_BLAS else 1
     total = np.zeros((nv, columns + 1, columns + 1))
-    seen = np.full(nv, samples)
+    counts = np.full(nv, samples)
     if weights is not None:
-        seen = np.sum([np.count_nonzero(weights(span), axis=0) for span in spans], axis=0)
+        counts = np.sum([np.count_nonzero(weights(span), axis=0) for span in spans], axis=0)
     with one_blas_thread(), ThreadPoolExecutor(workers) as pool:
-        for batch in _batches(spans, 4 * workers):
+        for batch in _batches(spans, BATCHES_PER_WORKER * workers):
             parts = list(pool.map(reduce, batch))
             total = np.sum([total, *parts], axis=0) if method == "normal" else _stack([total, *parts], used)
     if method == "normal":
         total = np.array([_root(gram) for gram in total])
-    return TriangularFactors(total, seen)
+    return TriangularFactors(total, counts)
 
 
 def triangle(rows: np.ndarray) -> np.ndarray:
-    """R of a QR factorisation, square even for few rows."""
+    """Return R of a QR factorisation, filled up with zeros to a square matrix."""
     R = np.asarray(np.linalg.qr(rows, mode="r"))
     if len(R) == rows.shape[1]:
         return R
@@ -103,17 +125,17 @@ def triangle(rows: np.ndarray) -> np.ndarray:
 
 
 def _used(regressor: Function) -> list[np.ndarray]:
-    """For every joint, the columns that are not zero whatever the motion is; tau among them."""
+    """Return, for every joint, the columns that are not structural zeros, and the column of tau."""
     return [np.append(np.flatnonzero(~row), len(row)) for row in regressor.structural_zeros]
 
 
 def _reduced(rows: np.ndarray, used: list[np.ndarray], method: str) -> np.ndarray:
     size = rows.shape[-1]
-    found = np.zeros((rows.shape[1], size, size))
+    factors = np.zeros((rows.shape[1], size, size))
     for j, columns in enumerate(used):
         part = rows[:, j, columns]
-        found[j][np.ix_(columns, columns)] = part.T @ part if method == "normal" else triangle(part)
-    return found
+        factors[j][np.ix_(columns, columns)] = part.T @ part if method == "normal" else triangle(part)
+    return factors
 
 
 def _stack(parts: list[np.ndarray], used: list[np.ndarray]) -> np.ndarray:
@@ -126,6 +148,6 @@ def _batches(items: list, size: int) -> Iterator[list]:
 
 
 def _root(gram: np.ndarray) -> np.ndarray:
-    """A triangle with RᵀR = gram, by eigenvalues because gram may be singular."""
+    """Return R with RᵀR = gram; from eigenvalues, because gram may be singular."""
     values, vectors = np.linalg.eigh(gram)
     return triangle((vectors * np.sqrt(np.maximum(values, 0.0))).T)

@@ -1,12 +1,12 @@
-"""Base parameters in words: the numbers of B, explained by the lengths of the robot.
+"""Base parameters as text: every base parameter as a linear combination of the parameters of bodies and actuators.
 
-A number that is a length of the robot, a product of two, a sum of two such products or of three squares, times 1,
-2 or ½, is written with the names of the lengths. A coincidence must not pass for a reason, so the explanation has
-to hold on three robots: the given one and two with the same zeros whose lengths have been changed at random.
+A coefficient of B that is a length of the robot, a product of two lengths, a sum or difference of two such products, or
+a sum of three squares, times 1, 2 or ½, is written with the names of the lengths. To exclude coincidences, an
+expression has to hold for three robots: the given one, and two with the same zeros and randomly changed lengths.
 
-    aᵢ, dᵢ        distance along the parent's x and along the joint's axis, where the placement turns about x only (DH)
-    xᵢ, yᵢ, zᵢ    the joint's place in its parent, otherwise
-    cᵢ, sᵢ        cosine and sine of a twist that is no multiple of a right angle
+    aᵢ, dᵢ        distances along the parent's x and along the joint's axis, if the placement rotates only about x (DH)
+    xᵢ, yᵢ, zᵢ    position of the joint in its parent, otherwise
+    cᵢ, sᵢ        cosine and sine of a twist that is not a multiple of a right angle
 """
 
 from __future__ import annotations
@@ -21,53 +21,55 @@ from appell.algebra.rotation import Pose
 from appell.algebra.vector import Vec3
 from appell.formulate.base import known_by
 from appell.identify.base.reduce import BaseParameters, structural_kernel
-from appell.identify.estimators.one_thread import calm
+from appell.identify.estimators.blas_threads import limit_blas_threads
 from appell.model.robot import Link, Robot
 
-SAME = 1e-9
-LINE = 110
-Names = dict[str, np.ndarray]  # expression -> its value on the given robot and on the changed ones
+TOLERANCE = 1e-9  # on lengths in m, and relative on coefficients: smaller differences count as rounding
+LINE_WIDTH = 110  # characters
+MAX_PRODUCTS = 150  # sums of two products are only tried up to this number of products
+Names = dict[str, np.ndarray]  # expression -> its values for the given robot and for the changed ones
 
 
-@calm
+@limit_blas_threads
 def describe(base: BaseParameters) -> str:
-    """One line a base parameter, then what has no effect, then the numbering of bodies and drives."""
+    """Return one line per base parameter, then parameters without effect, bodies, drives and lengths."""
     matrices, lengths = _variants(base)
     candidates = _expressions(lengths)
     lines = [f"{base}", ""]
     width = max(len(name) for name in base.names)
     for row, name in enumerate(base.names):
         terms: dict[str, list[str]] = {}
-        for k, parameter in enumerate(base.sought.parameters):
+        for k, parameter in enumerate(base.parameter_set.parameters):
             if base.matrix[row, k] != 0.0:
                 coefficient = _name(np.array([matrix[row, k] for matrix in matrices]), candidates)
                 terms.setdefault(coefficient, []).append(parameter.name)
         lines.append(_wrapped(f"{row + 1:4d}  {name:<{width}} = ", _sum(name, terms)))
     if base.without_effect:
         lines += ["", _wrapped("no effect on any joint: ", [f"{c.name}," for c in base.without_effect]).rstrip(",")]
-    lines += ["", "bodies  " + ", ".join(f"{k + 1} {name}" for k, name in enumerate(base.sought.system.bodies))]
-    if base.sought.kinds:
-        drives = enumerate(base.sought.system.actuator_names, start=1)
+    lines += ["", "bodies  " + ", ".join(f"{k + 1} {name}" for k, name in enumerate(base.parameter_set.system.bodies))]
+    if base.parameter_set.kinds:
+        drives = enumerate(base.parameter_set.system.actuator_names, start=1)
         lines.append("drives  " + ", ".join(f"{k} {name}" for k, name in drives))
     if lengths:
         known = ", ".join(f"{name} = {values[0]:.6g}" for name, values in lengths.items())
         lines.append(f"lengths {known}")
     if base.structural is not None and base.structural != base.count:
         lines.append(
-            f"The structure alone gives {base.structural}; the regressor has rank {base.rank}, which is taken."
+            f"The structure of the tree gives {base.structural} base parameters; "
+            f"the rank of the regressor, {base.rank}, is used."
         )
     return "\n".join(lines)
 
 
 def _variants(base: BaseParameters) -> tuple[list[np.ndarray], Names]:
-    """B of the robot and of two with other lengths, and the lengths of all three by name."""
-    robot = base.sought.system
+    """Return B for the robot and for two robots with other lengths, and the lengths of all three by name."""
+    robot = base.parameter_set.system
     if not robot.is_tree or base.structural != base.count:
         return [base.matrix], {}
     matrices, lengths = [base.matrix], {name: [value] for name, value in _lengths(robot.tree)}
     for seed in (1, 2):
         other = _stretched(robot.tree, np.random.default_rng(seed))
-        null = structural_kernel(replace(base.sought, system=other))
+        null = structural_kernel(replace(base.parameter_set, system=other))
         if null is None or null.shape[1] != base.matrix.shape[1] - base.count:
             return [base.matrix], {}
         matrices.append(known_by(null, list(base.columns))[1])
@@ -77,6 +79,8 @@ def _variants(base: BaseParameters) -> tuple[list[np.ndarray], Names]:
 
 
 def _stretched(robot: Robot, rng: np.random.Generator) -> Robot:
+    """Return the robot with every length multiplied by a random factor."""
+
     def placed(link: Link) -> Link:
         pose = link.joint.placement
         factors = rng.uniform(0.6, 1.6, 3)
@@ -95,19 +99,19 @@ def _lengths(robot: Robot) -> Iterator[tuple[str, float]]:
     for k, link in enumerate(robot.links):
         pose = link.joint.placement
         numbers = zip("ad", _dh(pose), strict=True) if _is_dh(pose) else zip("xyz", pose.translation, strict=True)
-        yield from ((f"{letter}{k + 1}", float(value)) for letter, value in numbers if abs(value) > SAME)
+        yield from ((f"{letter}{k + 1}", float(value)) for letter, value in numbers if abs(value) > TOLERANCE)
         cosine, sine = pose.rotation.rows[1].y, pose.rotation.rows[2].y
-        if _is_dh(pose) and min(abs(cosine), abs(sine)) > SAME:
+        if _is_dh(pose) and min(abs(cosine), abs(sine)) > TOLERANCE:
             yield from ((f"c{k + 1}", float(cosine)), (f"s{k + 1}", float(sine)))
 
 
 def _is_dh(pose: Pose) -> bool:
-    """Turned about x only, and moved along x and along the new z only."""
+    """Return whether a placement rotates only about x and translates only along x and along the new z."""
     x = pose.rotation.rows[0]
-    if abs(x.x - 1.0) > SAME:
+    if abs(x.x - 1.0) > TOLERANCE:
         return False
     local = pose.rotation.T @ pose.translation
-    return abs(local.y) < SAME
+    return abs(local.y) < TOLERANCE
 
 
 def _dh(pose: Pose) -> tuple[float, float]:
@@ -115,40 +119,40 @@ def _dh(pose: Pose) -> tuple[float, float]:
 
 
 def _expressions(lengths: Names) -> Names:
-    """Lengths, their products, sums of two products and of three squares; sums only if there are few lengths."""
+    """Return the candidate expressions: lengths, products, sums of two products (if few) and of three squares."""
     if not lengths:
         return {}
     products = {
         f"{x}²" if x == y else f"{x} {y}": lengths[x] * lengths[y] for x, y in combinations_with_replacement(lengths, 2)
     }
-    found = dict(lengths) | products
-    if len(products) <= 150:
+    expressions = dict(lengths) | products
+    if len(products) <= MAX_PRODUCTS:
         for (x, first), (y, second) in combinations(products.items(), 2):
-            found[f"({x} + {y})"] = first + second
-            found[f"({x} - {y})"] = first - second
+            expressions[f"({x} + {y})"] = first + second
+            expressions[f"({x} - {y})"] = first - second
     squares = {x: values * values for x, values in lengths.items()}
     for triple in combinations(squares, 3):
-        found[f"({' + '.join(f'{x}²' for x in triple)})"] = np.sum([squares[x] for x in triple], axis=0)
-    return found
+        expressions[f"({' + '.join(f'{x}²' for x in triple)})"] = np.sum([squares[x] for x in triple], axis=0)
+    return expressions
 
 
 def _name(values: np.ndarray, candidates: Names) -> str:
-    """A signed coefficient as text: a whole number, an expression, or the number itself."""
-    if abs(values[0] - round(values[0])) < SAME and np.ptp(values) < SAME:
+    """Return a signed coefficient as text: an integer, an expression, or the number itself."""
+    if abs(values[0] - round(values[0])) < TOLERANCE and np.ptp(values) < TOLERANCE:
         return f"{round(values[0])}"
     if len(values) == 3:
         for text, of_text in candidates.items():
             for factor, prefix in ((1.0, ""), (2.0, "2 "), (0.5, "½ ")):
                 for sign in (1.0, -1.0):
-                    if np.allclose(values, sign * factor * of_text, rtol=SAME, atol=0.0):
+                    if np.allclose(values, sign * factor * of_text, rtol=TOLERANCE, atol=0.0):
                         return ("-" if sign < 0 else "") + prefix + text
     return f"{values[0]:.6g}"
 
 
 def _sum(lead: str, terms: dict[str, list[str]]) -> list[str]:
-    """The terms, the kept parameter first; parameters with one coefficient in one bracket."""
+    """Return the terms of a sum, the leading parameter first; parameters with equal coefficients share a bracket."""
     ordered = sorted(terms.items(), key=lambda item: (lead not in item[1], item[0] not in ("1", "-1")))
-    found = []
+    terms_text = []
     for coefficient, names in ordered:
         names = sorted(names, key=lambda name: name != lead)
         if coefficient in ("1", "-1"):
@@ -157,15 +161,15 @@ def _sum(lead: str, terms: dict[str, list[str]]) -> list[str]:
             sign, size = ("- ", coefficient[1:]) if coefficient.startswith("-") else ("+ ", coefficient)
             bracket = f"({' + '.join(names)})" if len(names) > 1 else names[0]
             parts = [f"{sign}{size} {bracket}"]
-        found += parts
-    found[0] = found[0].removeprefix("+ ")
-    return found
+        terms_text += parts
+    terms_text[0] = terms_text[0].removeprefix("+ ")
+    return terms_text
 
 
 def _wrapped(head: str, parts: list[str]) -> str:
     lines, line = [], head
     for part in parts:
-        if len(line) + len(part) > LINE and line.strip():
+        if len(line) + len(part) > LINE_WIDTH and line.strip():
             lines.append(line.rstrip())
             line = " " * len(head)
         line += part + " "

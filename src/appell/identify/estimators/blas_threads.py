@@ -1,8 +1,8 @@
-"""Keeping BLAS to one thread while many small matrices are handled.
+"""Limit BLAS to one thread while many small matrices are processed.
 
-The libraries behind NumPy start a thread a core for every product, however small. Where thousands of small ones
-are made in a row, or where we have threads of our own, they spend their time waiting for each other.
-threadpoolctl stops that; without it all results are the same, only slower."""
+The BLAS libraries behind NumPy start one thread per core even for small products. In sequences of thousands of small
+products, or together with our own threads, these threads mostly wait for each other. threadpoolctl limits them; without
+that package the results are the same, but slower to compute."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from importlib.util import find_spec
 from typing import Any, TypeVar
 
 F = TypeVar("F", bound=Callable[..., Any])
-TAMED = find_spec("threadpoolctl") is not None  # whether BLAS can be kept to one thread
+CAN_LIMIT_BLAS = find_spec("threadpoolctl") is not None
 
 
 def one_blas_thread() -> AbstractContextManager:
-    """A context in which BLAS uses one thread."""
-    if not TAMED:
+    """Return a context in which BLAS uses one thread."""
+    if not CAN_LIMIT_BLAS:
         return nullcontext()
     from threadpoolctl import threadpool_limits
 
     return threadpool_limits(1)
 
 
-def calm(function: F) -> F:
-    """The function, run with one BLAS thread."""
+def limit_blas_threads(function: F) -> F:
+    """Decorate a function so that it runs with one BLAS thread."""
 
     @wraps(function)
     def run(*arguments, **options):
