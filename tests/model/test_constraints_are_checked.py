@@ -39,21 +39,24 @@ BAD = {
         "gear 'winch' couples joint 'mast_ball', which is spherical(?s:.*)joints of one axis",
     ),
     "a gear on an unknown joint": (con.Gear({"lfit": 1.0}), r"couples 'lfit'.*Did you mean 'lift'\?"),
-    "a gear without a ratio": (con.Gear({"lift": 0.0}), "couples joint 'lift' by the ratio 0.0"),
+    "a gear without a ratio": (con.Gear({"lift": 0.0}), "couples joint 'lift' with the ratio 0.0"),
     "a gear without joints": (con.Gear({}, name="empty"), "gear 'empty' has ratios"),
     "a gear with an infinite offset": (con.Gear({"lift": 1.0}, float("inf")), "has offset inf"),
-    "a wheel without a radius": (con.Rolling("left", None), "rolling 'left' has radius None, which is no wheel"),
+    "a wheel without a radius": (con.Rolling("left", None), "rolling 'left' has radius None"),
     "a wheel of radius 0": (con.Rolling("left", 0.0), "has radius 0.0"),
     "an endless wheel": (con.Rolling("left", float("inf")), "has radius inf"),
-    "a wheel about no axis": (con.Rolling("left", 0.1, axis="yy"), "rolling 'left' turns about 'yy'.*It has: x, y, z"),
+    "a wheel about no axis": (con.Rolling("left", 0.1, axis="yy"), "rolling 'left' has axis 'yy'.*It has: x, y, z"),
     "a wheel without a frame": (con.Rolling("wheel", 0.1), "rolling 'wheel' ties 'wheel'.*has no frame 'wheel'"),
     "a wheel on an unknown plane": (con.Rolling("left", 0.1, on="lit"), r"ties 'lit'.*Did you mean 'lift'\?"),
     "a wheel on itself": (con.Rolling("left", 0.1, on="left"), "both on link 'left'"),
     "a wheel on a number": (con.Rolling("left", 0.1, on=3), "rolls on 3(?s:.*)expected .*surface"),
     "a plate that turns at no rate": (con.Rolling("left", 0.1, turning=float("nan")), "turns at nan"),
-    "a surface that turns": (con.Rolling("left", 0.1, on=ap.Sphere(2.0), turning=1.0), "on a surface that turns"),
-    "a blade along no axis": (con.Skate("left", "w"), "skate 'left' does not move along 'w'"),
-    "rows of another size": (con.Velocities(short), "velocities 'short' gives 1 rows of 3 numbers(?s:.*)nv = 8"),
+    "a surface that turns": (
+        con.Rolling("left", 0.1, on=ap.Sphere(2.0), turning=1.0),
+        "on a curved surface that turns",
+    ),
+    "a blade along no axis": (con.Skate("left", "w"), "skate 'left' blocks motion along 'w'"),
+    "rows of another size": (con.Velocities(short), "velocities 'short' returns 1 rows of 3 numbers(?s:.*)nv = 8"),
     "rows that fail": (con.Velocities(lambda q: q[99], name="f"), "velocities 'f' cannot be computed: .*out of range"),
     "rows without labels": (con.Velocities(short, labels=()), "has labels"),
     "rows in feet": (con.Velocities(short, units=("ft",)), "has units"),
@@ -85,7 +88,7 @@ def test_two_constraints_of_one_name_are_told_apart():
 
 
 def test_what_is_no_constraint_is_refused():
-    with pytest.raises(ap.ArgumentError, match="'hook' is no constraint"):
+    with pytest.raises(ap.ArgumentError, match="'hook' is not a constraint"):
         check_constraints(robot(), ["hook"])
 
 

@@ -36,7 +36,9 @@ def test_partials_are_the_velocity_of_the_link_in_its_own_axes(motion):
     q = motion.random(rng)
     for k, partial in enumerate(motion.partials):
         unit = np.eye(motion.nv)[k]
-        rate = (place(motion, motion.step(q, STEP * unit)) - place(motion, motion.step(q, -STEP * unit))) / (2 * STEP)
+        rate = (place(motion, motion.integrate(q, STEP * unit)) - place(motion, motion.integrate(q, -STEP * unit))) / (
+            2 * STEP
+        )
         twist = np.linalg.inv(place(motion, q)) @ rate
         np.testing.assert_allclose(twist[:3, 3], list(partial.linear), atol=1e-9)
         np.testing.assert_allclose([twist[2, 1], twist[0, 2], twist[1, 0]], list(partial.angular), atol=1e-9)
@@ -46,7 +48,7 @@ def test_partials_are_the_velocity_of_the_link_in_its_own_axes(motion):
 def test_the_rate_of_q_is_the_derivative_of_a_step(motion):
     rng = np.random.default_rng(1)
     q, v = motion.random(rng), rng.normal(size=motion.nv)
-    numeric = (motion.step(q, STEP * v) - motion.step(q, -STEP * v)) / (2 * STEP)
+    numeric = (motion.integrate(q, STEP * v) - motion.integrate(q, -STEP * v)) / (2 * STEP)
     np.testing.assert_allclose([float(x) for x in motion.rate(q, v)], numeric, atol=1e-9)
 
 
@@ -54,7 +56,7 @@ def test_the_rate_of_q_is_the_derivative_of_a_step(motion):
 def test_steps_with_one_velocity_add_up(motion):
     rng = np.random.default_rng(2)
     q, v = motion.random(rng), rng.normal(size=motion.nv)
-    once, twice = motion.step(q, v), motion.step(motion.step(q, 0.25 * v), 0.75 * v)
+    once, twice = motion.integrate(q, v), motion.integrate(motion.integrate(q, 0.25 * v), 0.75 * v)
     np.testing.assert_allclose(place(motion, once), place(motion, twice), atol=1e-14)
 
 
@@ -63,12 +65,14 @@ def test_steps_of_batches_are_the_steps_of_their_samples(motion):
     rng = np.random.default_rng(3)
     q = np.stack([motion.random(rng) for _ in range(4)])
     v = rng.normal(size=(4, motion.nv))
-    np.testing.assert_allclose(motion.step(q, v), [motion.step(a, b) for a, b in zip(q, v, strict=True)], atol=1e-15)
+    np.testing.assert_allclose(
+        motion.integrate(q, v), [motion.integrate(a, b) for a, b in zip(q, v, strict=True)], atol=1e-15
+    )
 
 
 @each
 def test_tiny_steps_keep_their_digits(motion):
     v = np.full(motion.nv, 1e-9)
-    moved = place(motion, motion.step(np.array(motion.neutral), v)) - np.eye(4)
+    moved = place(motion, motion.integrate(np.array(motion.neutral), v)) - np.eye(4)
     linear = sum((1e-9 * np.array(list(partial.linear)) for partial in motion.partials), np.zeros(3))
     np.testing.assert_allclose(moved[:3, 3], linear, rtol=1e-8, atol=1e-24)

@@ -73,7 +73,7 @@ def test_a_singular_pose_is_reported_with_its_condition_number():
 
 
 def test_one_pose_has_one_shape():
-    with pytest.raises(ArgumentError, match=r"q has shape \(3,\); the last axis of mechanism 'five-bar' is 2"):
+    with pytest.raises(ArgumentError, match=r"q has shape \(3,\); its last axis must be 2 for mechanism 'five-bar'"):
         check_pose(Dynamics(five_bar()), [0.0, 0.4, 0.0])
     with pytest.raises(ArgumentError, match=r"one pose has shape \(4, 2\)"):
         check_pose(Dynamics(five_bar()), np.zeros((4, 2)))
@@ -128,7 +128,7 @@ def test_a_pose_must_be_a_rotation():
     stretched = Pose(2.0 * rotation_z(0.3))
     mirrored = Pose(diagonal(1.0, 1.0, -1.0))
     for wrong in (stretched, mirrored):
-        with pytest.raises(ModelError, match="body 'block' of mechanism 'probe' is no rotation at home"):
+        with pytest.raises(ModelError, match="body 'block' of mechanism 'probe' is not a rotation at home"):
             one_body(lambda q, wrong=wrong: Pose(wrong.rotation, Vec3(q[0], 0.0, 0.0)))
     with pytest.raises(ModelError, match=r"of mechanism 'probe' is 3\."):
         one_body(lambda q: 3)
@@ -148,7 +148,7 @@ def test_wrong_parts_are_named():
         Mechanism("probe", ("x",), [block], [], home=(0.0,))
     with pytest.raises(ModelError, match="has no coordinate"):
         Mechanism("probe", (), [block], SLIDER, home=())
-    with pytest.raises(ModelError, match="home of 2"):
+    with pytest.raises(ModelError, match="home of length 2"):
         one_body(home=(0.0, 1.0))
     with pytest.raises(ModelError, match="the gravity of mechanism 'probe'"):
         one_body(gravity=(0.0, 0.0, float("inf")))

@@ -71,7 +71,7 @@ def test_mechanisms_of_the_zoo_say_where_they_are_pinned_and_close_far_from_home
 def test_a_pose_that_is_a_rotation_at_home_alone_is_refused():
     """The cosine taken as 1, as for small angles."""
     body = ap.MovingBody("arm", lambda q: ap.Pose(Angle(1.0 + 0.0 * q[0], q[0]).about_z), disc(1.0, 0.1))
-    with pytest.raises(ap.ModelError, match=r"body 'arm' of mechanism 'm' is no rotation at phi = 0\.01"):
+    with pytest.raises(ap.ModelError, match=r"body 'arm' of mechanism 'm' is not a rotation at phi = 0\.01"):
         ap.Mechanism("m", ("phi",), [body], [ap.LegJoint("motor", lambda q: q[0])], home=(0.0,))
 
 

@@ -113,9 +113,9 @@ def test_gravity_that_is_no_vector_is_named(gravity):
 @pytest.mark.parametrize(
     ("actuator", "words"),
     [
-        (3, "which is no Actuator"),
+        (3, "which is not an Actuator"),
         (Actuator(gear="big"), "gear 'big', which is not a number"),
-        (Actuator(friction=0.3), "which is no Friction"),
+        (Actuator(friction=0.3), "which is not a Friction"),
         (Actuator(friction=Friction(viscous="much")), "viscous 'much', which is not a number"),
     ],
 )

@@ -152,7 +152,7 @@ def test_bodies_that_cannot_exist_are_accepted_on_request_with_one_warning():
         heavy(mass=-1.0, physical=False, missing=("hand",))
     assert len(warned) == 1
     assert "'arm' has mass -1 kg" in str(warned[0].message)
-    assert "'hand' has no inertia and counts as massless" in str(warned[0].message)
+    assert "'hand' has no inertia and is treated as massless" in str(warned[0].message)
 
 
 def test_a_good_robot_passes_in_silence():

@@ -99,9 +99,9 @@ def test_what_cannot_be_held_is_named():
         robot.locked(["leed"])
     with pytest.raises(ap.ModelError, match="no moving joint"):
         robot.locked(["lead"])
-    with pytest.raises(ap.ArgumentError, match=r"(?s)joint 'lead' of robot 'r' is to be held at \[1, 2\].*1 finite"):
+    with pytest.raises(ap.ArgumentError, match=r"(?s)joint 'lead' of robot 'r' cannot be locked at \[1, 2\].*1 finite"):
         robot.locked({"lead": [1, 2]})
-    with pytest.raises(ap.ModelError, match="no joint of mechanism 'delta' can be held"):
+    with pytest.raises(ap.ModelError, match="the joints of mechanism 'delta' cannot be locked"):
         ap.load("delta").locked(["arm1"])
 
 

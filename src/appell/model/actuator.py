@@ -1,17 +1,17 @@
-"""What drives a joint: gear, rotor, friction, a spring, and how much it can give.
+"""Actuator of a joint: gear, rotor, friction, spring and limits.
 
-A rotor turns `gear` times faster than its joint, so the joint feels gear² times its inertia. Its gyroscopic moments and
-its share of the carrier's inertia are those of a body fixed to the carrier, and belong there. A spring pulls the joint
-back to `rest` with `stiffness` times what it is away from there; like gravity it acts whether asked for or not.
+A rotor turns `gear` times faster than its joint, so its inertia counts gear² times at the joint. Its gyroscopic moments
+and its share of the carrier's inertia are those of a body fixed to the carrier, and belong to that body. A spring pulls
+the joint back to the position `rest` with a force of `stiffness` times the deflection. Like gravity, it always acts.
 
-Friction along a joint has one law for models, plants, controllers and identification.
+Models, plants, controllers and identification use one law of friction along a joint:
 
     f(v) = viscous v + F(v) s(v)             F(v) = coulomb + (static - coulomb) / (1 + (v / stribeck)²)         (1)
-    s(v) = sign v,  or  v / √(v² + width²)  where it must not jump                                               (2)
+    s(v) = sign v,  or  v / √(v² + width²)  where the force must be continuous                                   (2)
 
-Stribeck's curve falls from the static to the Coulomb level. It is written as a quotient, not as the usual exponential,
-as a tape has no exponential: both fall to half of the difference near |v| = stribeck. For a given stribeck and width
-the law is linear in its levels, which is what identification needs:
+Stribeck's curve falls from the static to the Coulomb level. It is written as a quotient instead of the usual
+exponential, because a tape has no exponential; both fall to half of the difference near |v| = stribeck. For a given
+stribeck and width the law is linear in its levels, as identification requires:
 
     f = viscous · v + coulomb · (1 - k) s + static · k s      k = 1 / (1 + (v / stribeck)²)                      (3)
 """
@@ -26,26 +26,51 @@ from appell.algebra.scalar import Scalar, is_number, select, sqrt
 
 @dataclass(frozen=True)
 class Friction:
-    """Levels at the joint's side of the gear: N m s/rad and N m, or N s/m and N; speeds in rad/s or m/s."""
+    """Friction along a joint, measured on the joint side of the gear.
+
+    Levels are in N m (N for a prismatic joint), speeds in rad/s (m/s).
+
+    Parameters
+    ----------
+    viscous : float
+        Force per speed, N m s/rad or N s/m.
+    coulomb : float
+        Level of dry friction while the joint moves.
+    static : float, optional
+        Level of dry friction at rest, at least `coulomb`. None: equal to `coulomb`.
+    stribeck : float
+        Speed near which dry friction has fallen halfway from `static` to `coulomb`.
+    width : float
+        Speed within which friction changes its sign smoothly. 0: it jumps at rest and can hold the joint.
+
+    Examples
+    --------
+    >>> import appell as ap
+    >>> friction = ap.Friction(viscous=0.2, coulomb=1.5, static=2.0)
+    >>> round(friction.force(3.0), 4)
+    2.1001
+    >>> friction.level(0.0)  # holds the joint at rest against up to 2 N m
+    2.0
+    """
 
     viscous: float = 0.0
     coulomb: float = 0.0
-    static: float | None = None  # at rest; None: as when moving
+    static: float | None = None
     stribeck: float = 0.05
-    width: float = 0.0  # the speed within which friction changes sign smoothly; 0: at once
+    width: float = 0.0
 
     @property
     def dry(self) -> bool:
-        """Whether it jumps at rest, so that it can hold a joint still."""
+        """Whether friction jumps at zero speed, so that it can hold a joint at rest."""
         return self.width == 0.0 and max(self.coulomb, self.static or 0.0) > 0.0
 
     def force(self, v: Scalar, s: Scalar | None = None) -> Scalar:
-        """f(v), what a motion must overcome; with the direction s given, where it is not to be read off v."""
+        """Friction force f(v) of (1). Pass the direction `s` where it does not follow from `v`."""
         columns = self.columns(v, s)
         return sum((getattr(self, kind) * column for kind, column in columns.items()), start=0.0)
 
     def columns(self, v: Scalar, s: Scalar | None = None) -> dict[str, Scalar]:
-        """The factors of the levels in (3), by name."""
+        """Factors of the levels in (3), by the name of the level."""
         s = direction(v, self.width) if s is None else s
         if self.static is None:
             return {"coulomb": s, "viscous": v}
@@ -53,7 +78,7 @@ class Friction:
         return {"coulomb": (1.0 - k) * s, "static": k * s, "viscous": v}
 
     def level(self, v: Scalar) -> Scalar:
-        """F(v), the bound of dry friction: up to it a joint is held at rest."""
+        """Level F(v) of dry friction; at rest it holds the joint against any smaller force."""
         if self.static is None or self.static == self.coulomb:
             return self.coulomb
         return self.coulomb + (self.static - self.coulomb) * self._stribeck(v)
@@ -62,11 +87,11 @@ class Friction:
         return 1.0 / (1.0 + (v / self.stribeck) * (v / self.stribeck))
 
     def flaw(self) -> str:
-        """What no friction can be of this one, as the end of a sentence; empty if all is well."""
+        """Return what makes this friction impossible, as the end of a sentence; empty if it is valid."""
         for kind in ("viscous", "coulomb", "static", "width"):
             value = getattr(self, kind)
             if value is not None and not (math.isfinite(value) and value >= 0.0):
-                return f"has {kind} friction {value:g}, which is not a number from 0"
+                return f"has {kind} friction {value:g}, which is negative or not finite"
         if self.static is not None and self.static < self.coulomb:
             return f"has static friction {self.static:g} below its Coulomb friction {self.coulomb:g}"
         if not (math.isfinite(self.stribeck) and self.stribeck > 0.0):
@@ -75,70 +100,108 @@ class Friction:
 
 
 def direction(v: Scalar, width: float = 0.0) -> Scalar:
-    """s(v) of (2)."""
+    """Direction s(v) of friction, equation (2)."""
     if width:
         return v / sqrt(v * v + width * width)
     return select(v, 1.0, select(-v, -1.0, 0.0))
 
 
-LIMITS = ("torque", "speed", "current")
+LIMITS = ("torque", "speed", "current")  # fields of an Actuator that limit it
 
 
 @dataclass(frozen=True)
 class Actuator:
-    """An ideal actuator unless told otherwise; None: no limit is known."""
+    """Actuator of a joint. With the default values it is ideal: no inertia, friction, spring or limits.
 
-    gear: float = 1.0  # turns of the motor a turn of the joint, or rad a metre
-    rotor_inertia: float = 0.0  # kg m², at the motor
-    friction: Friction = Friction()  # at the joint
-    offset: float = 0.0  # N m or N at the joint: what must be asked for to get nothing, the amplifier's zero
-    torque: float | None = None  # N m or N, at the joint
-    speed: float | None = None  # rad/s or m/s, of the joint
-    current: float | None = None  # A
-    torque_constant: float | None = None  # N m/A, of the motor
-    stiffness: float = 0.0  # N m/rad or N/m, of a spring at the joint
-    rest: float = 0.0  # rad or m: the position of the joint at which its spring is slack
+    Forces are in N m (N at a prismatic joint), speeds in rad/s (m/s). A limit of None means that none is known.
+
+    Parameters
+    ----------
+    gear : float
+        Motor revolutions per revolution of the joint, or rad per m at a prismatic joint.
+    rotor_inertia : float
+        Inertia of the rotor about its axis, kg m², on the motor side.
+    friction : Friction
+        Friction at the joint.
+    offset : float
+        Force that must be commanded for zero force at the joint: the zero error of the amplifier.
+    torque : float, optional
+        Largest force at the joint.
+    speed : float, optional
+        Largest speed of the joint.
+    current : float, optional
+        Largest current of the motor, A.
+    torque_constant : float, optional
+        Torque of the motor per current, N m/A.
+    stiffness : float
+        Stiffness of a spring at the joint, N m/rad or N/m.
+    rest : float
+        Position of the joint, rad or m, at which its spring is relaxed.
+
+    Examples
+    --------
+    >>> import appell as ap
+    >>> motor = ap.Actuator(gear=100.0, rotor_inertia=2e-4, current=3.0, torque_constant=0.05)
+    >>> motor.reflected_inertia
+    2.0
+    >>> round(motor.torque_limit, 6)
+    15.0
+    >>> robot = ap.load("puma").with_actuators({"joint1": motor})
+    >>> robot.actuators[0].gear
+    100.0
+    """
+
+    gear: float = 1.0
+    rotor_inertia: float = 0.0
+    friction: Friction = Friction()
+    offset: float = 0.0
+    torque: float | None = None
+    speed: float | None = None
+    current: float | None = None
+    torque_constant: float | None = None
+    stiffness: float = 0.0
+    rest: float = 0.0
 
     @property
     def reflected_inertia(self) -> float:
-        """The rotor's inertia as the joint feels it."""
+        """Inertia of the rotor reflected to the joint, gear² times its own: kg m², or kg at a prismatic joint."""
         return self.gear * self.gear * self.rotor_inertia
 
     @property
     def torque_limit(self) -> float:
-        """What it gives at most, at the joint: its torque, or what its current makes; infinite if neither is known."""
+        """Largest force at the joint, limited by `torque` and by `current`; infinite if neither is known."""
         by_current = math.inf
         if self.current is not None and self.torque_constant is not None:
             by_current = self.current * self.torque_constant * abs(self.gear)
         return min(math.inf if self.torque is None else self.torque, by_current)
 
     def flaw(self) -> str:
-        """What no actuator can be of this one, as the end of a sentence; empty if all is well."""
+        """Return what makes this actuator impossible, as the end of a sentence; empty if it is valid."""
         if not isinstance(self.friction, Friction):
-            return f"has the friction {self.friction!r}, which is no Friction"
-        for what, value in (*vars(self).items(), *vars(self.friction).items()):
-            if what != "friction" and value is not None and not is_number(value):
-                return f"has {what.replace('_', ' ')} {value!r}, which is not a number"
+            return f"has friction {self.friction!r}, which is not a Friction"
+        for field, value in (*vars(self).items(), *vars(self.friction).items()):
+            if field != "friction" and value is not None and not is_number(value):
+                return f"has {field.replace('_', ' ')} {value!r}, which is not a number"
         if not (math.isfinite(self.gear) and self.gear != 0.0):
-            return f"has gear ratio {self.gear:g}"
+            return f"has gear ratio {self.gear:g}, which is zero or not finite"
         if not (math.isfinite(self.rotor_inertia) and self.rotor_inertia >= 0.0):
-            return f"has rotor inertia {self.rotor_inertia:g} kg m², which is not a number from 0"
+            return f"has rotor inertia {self.rotor_inertia:g} kg m², which is negative or not finite"
         if not math.isfinite(self.offset):
-            return f"has offset {self.offset:g}"
+            return f"has offset {self.offset:g}, which is not finite"
         if not (math.isfinite(self.stiffness) and self.stiffness >= 0.0):
-            return f"has stiffness {self.stiffness:g}, which is not a number from 0"
+            return f"has stiffness {self.stiffness:g}, which is negative or not finite"
         if not math.isfinite(self.rest):
-            return f"has its spring at rest at {self.rest:g}"
-        for what in (*LIMITS, "torque_constant"):
-            value = getattr(self, what)
+            return f"has rest position {self.rest:g} of its spring, which is not finite"
+        for limit in (*LIMITS, "torque_constant"):
+            value = getattr(self, limit)
             if value is not None and not (math.isfinite(value) and value >= 0.0):
-                return f"has {what.replace('_', ' ')} {value:g}, which is not a number from 0; None: not known"
+                return f"has {limit.replace('_', ' ')} {value:g}, which is negative or not finite (None means unknown)"
         return self.friction.flaw()
 
 
 IDEAL = Actuator()
 
 
-def actuator_flaw(given: object) -> str:
-    """The flaw of an actuator, or of what was given in place of one."""
-    return given.flaw() if isinstance(given, Actuator) else f"has the actuator {given!r}, which is no Actuator"
+def actuator_flaw(actuator: object) -> str:
+    """Return the flaw of an actuator, or say that the object is not an actuator; empty if it is valid."""
+    return actuator.flaw() if isinstance(actuator, Actuator) else f"has actuator {actuator!r}, which is not an Actuator"

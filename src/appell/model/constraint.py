@@ -1,14 +1,15 @@
-"""A constraint: rows on top of a tree of links, that tie velocities and, most of them, positions.
+"""Constraints on the motion of a tree of links: closed loops, gears, rolling wheels, prescribed motions.
 
-    K(q) v + b = 0                    of every row; where the row has a gap, φ(q) = 0 and φ̇ = K v + b
+A constraint consists of scalar rows. Every row restricts velocities; a row with a gap φ also restricts positions:
 
-A multiplier of a row is a force or a moment: on side a of a closure, and its opposite on side b. Constraints are data;
-their rows are written in `appell.formulate.constrained`.
+    K(q) v + b = 0                    for every row; where the row has a gap, φ(q) = 0 and φ̇ = K v + b
 
-Closures: what two frames keep in common, one on each side of a loop.
+The multiplier of a row is a force or a moment; it acts on side a of a closure and in the opposite direction on side b.
+Constraints are data. Their rows are formulated in `appell.formulate.constrained`.
 
-Axes 1, 2, 3 of a frame are its x, y, z. Rows of three kinds make all closures: components of a - b, `along k` (the
-component along axis k of b) and `square ij` (axis i of a at a right angle to axis j of b).
+A closure ties two frames, one on each side of a loop. Axes 1, 2, 3 of a frame are its x, y, z. Closures consist of
+three kinds of rows: components of a - b, `along k` (the component of a - b along axis k of b) and `square ij` (axis i
+of a perpendicular to axis j of b).
 """
 
 from __future__ import annotations
@@ -31,62 +32,63 @@ if TYPE_CHECKING:
     from appell.model.robot import Robot
 
 
-Place = str | Pose | None  # a frame by its name, a place in the world, or the world itself
-GROUND = "world"  # how the world is called where a frame's name is expected
+FrameLike = str | Pose | None  # the name of a frame, a pose in the world, or the world itself
+WORLD_NAME = "world"  # stands for the world where the name of a frame is expected
 
 
 @dataclass(frozen=True, kw_only=True)
 class Constraint(ABC):
-    """Something that keeps a robot from moving in some directions."""
+    """A restriction of a robot's motion in some directions."""
 
-    kind: ClassVar[str]  # what it is called in files
-    name: str = ""  # of its own, or made of what it ties
+    kind: ClassVar[str]  # its name in robot files
+    name: str = ""  # derived from the parts that it ties if empty
 
     def __post_init__(self):
         if not self.name:
-            object.__setattr__(self, "name", self.usual_name)
+            object.__setattr__(self, "name", self.default_name)
 
     @property
     @abstractmethod
-    def usual_name(self) -> str:
-        """Its name if none is given."""
+    def default_name(self) -> str:
+        """Name of the constraint if none is given."""
 
     @property
     @abstractmethod
     def row_labels(self) -> tuple[str, ...]:
-        """A label for every row."""
+        """One label per row."""
 
     @property
     def rows(self) -> int:
+        """Number of rows."""
         return len(self.row_labels)
 
     @property
     def row_units(self) -> tuple[str, ...]:
-        """rad or m: what the velocity in a row is the rate of."""
+        """Unit of each row, rad or m: its velocity is in rad/s or m/s."""
         return ("m",) * self.rows
 
     @property
     def holonomic(self) -> tuple[bool, ...]:
-        """Of every row, whether it ties positions: whether it has a gap."""
+        """For each row, whether it has a gap, that is, whether it restricts positions."""
         return (True,) * self.rows
 
     @property
     def drivable(self) -> tuple[str, ...]:
-        """The rows that measure something, which may be prescribed as a function of time."""
+        """Labels of the rows whose motion can be prescribed as a function of time."""
         return ()
 
     @property
     def motions(self) -> tuple[str, ...]:
-        """The rows whose motion is prescribed, each by three numbers: position, velocity and acceleration."""
+        """Labels of the rows whose motion is prescribed, each by a position, a velocity and an acceleration."""
         return ()
 
     @abstractmethod
     def flaws(self, robot: Robot) -> Iterator[Flaw]:
-        """What keeps it from constraining this robot."""
+        """Yield the reasons why this constraint cannot be added to a robot."""
 
     @property
     def owner(self) -> str:
-        """How messages call it: hinge 'tip-pin'."""
+        """Kind and name for messages: hinge 'tip-pin'."""
         return f"{self.kind} '{self.name}'"
 
     @property
@@ -94,16 +96,16 @@ class Constraint(ABC):
         return self.kind, self.name
 
 
-def place_name(place: Place) -> str:
-    """How a place is called in a name that is made of two."""
-    return place if isinstance(place, str) else GROUND
+def frame_label(frame: FrameLike) -> str:
+    """Name of a frame as part of a constraint's default name."""
+    return frame if isinstance(frame, str) else WORLD_NAME
 
 
-def find_frame(robot: Robot, place: Place) -> Frame:
-    """The frame that a place is: `world` is the world, unless the robot has a frame of that name."""
-    if place is None or (place == GROUND and GROUND not in robot.frame_names):
-        return Frame(GROUND, None)
-    return Frame(GROUND, None, place) if isinstance(place, Pose) else robot.frame(place)
+def find_frame(robot: Robot, frame: FrameLike) -> Frame:
+    """Look up a frame. The name `world` is the world, unless the robot has a frame of that name."""
+    if frame is None or (frame == WORLD_NAME and WORLD_NAME not in robot.frame_names):
+        return Frame(WORLD_NAME, None)
+    return Frame(WORLD_NAME, None, frame) if isinstance(frame, Pose) else robot.frame(frame)
 
 
 def is_finite(value: object) -> bool:
@@ -114,21 +116,21 @@ def is_positive(value: object) -> bool:
     return is_finite(value) and value > 0.0  # type: ignore[operator]
 
 
-POSITION, TURN = ("x", "y", "z"), ("rx", "ry", "rz")
-COAXIAL = ("square 13", "square 23")  # axis 3 of both frames is one direction
+POSITION_LABELS, ROTATION_LABELS = ("x", "y", "z"), ("rx", "ry", "rz")
+COAXIAL = ("square 13", "square 23")  # axes 3 of both frames are parallel
 
 
 @dataclass(frozen=True)
 class Closure(Constraint):
-    """Ties frame `a` to frame `b`, the world if None."""
+    """Base of the constraints that tie frame `a` to frame `b`, or to the world if `b` is None."""
 
     labels: ClassVar[tuple[str, ...]]
     a: str
-    b: Place = None
+    b: FrameLike = None
 
     @property
-    def usual_name(self) -> str:
-        return f"{place_name(self.a)}-{place_name(self.b)}"
+    def default_name(self) -> str:
+        return f"{frame_label(self.a)}-{frame_label(self.b)}"
 
     @property
     def row_labels(self) -> tuple[str, ...]:
@@ -136,54 +138,76 @@ class Closure(Constraint):
 
     @property
     def row_units(self) -> tuple[str, ...]:
-        return tuple("rad" if label in TURN or label.startswith("square") else "m" for label in self.labels)
+        return tuple("rad" if label in ROTATION_LABELS or label.startswith("square") else "m" for label in self.labels)
 
     @property
     def drivable(self) -> tuple[str, ...]:
-        return tuple(label for label in self.labels if label not in TURN)
+        return tuple(label for label in self.labels if label not in ROTATION_LABELS)
 
     def flaws(self, robot: Robot) -> Iterator[Flaw]:
-        yield from tie_flaws(self, robot, self.a, self.b)
+        yield from frame_flaws(self, robot, self.a, self.b)
 
 
 class Point(Closure):
-    """The origins of both frames coincide: a ball joint. The multipliers are the force on a."""
+    """The origins of two frames coincide: a ball joint. The multipliers are the force on `a`, N, in the axes of b.
 
-    kind, labels = "point", POSITION
+    Parameters
+    ----------
+    a : str
+        Name of a frame of the robot.
+    b : str or Pose, optional
+        Name of the other frame, or a pose in the world. None: the origin of the world.
+    name : str, keyword only
+        Name of the constraint, `a-b` if empty.
+
+    Examples
+    --------
+    >>> import appell as ap
+    >>> bars = ap.load("four-bar").tree
+    >>> robot = bars.with_loops(ap.Point("coupler tip", "rocker tip", name="pin"), actuated=["crank"])
+    >>> robot
+    <ConstrainedRobot four-bar (3 links, nq=3, nv=1, 3 rows of rank 2)>
+    >>> robot.row_names
+    ('pin.x', 'pin.y', 'pin.z')
+    >>> robot.idle_rows  # the bars move in a plane, so the row along z is always satisfied
+    ('pin.z',)
+    """
+
+    kind, labels = "point", POSITION_LABELS
 
 
 class Orientation(Closure):
-    """The axes of both frames are parallel. The multipliers are the moment on a."""
+    """The axes of both frames are parallel. The multipliers are the moment on `a`."""
 
-    kind, labels = "orientation", TURN
+    kind, labels = "orientation", ROTATION_LABELS
 
 
 class Weld(Closure):
-    """Both frames coincide. The multipliers are the force and the moment on a."""
+    """Both frames coincide. The multipliers are the force and the moment on `a`."""
 
-    kind, labels = "weld", POSITION + TURN
+    kind, labels = "weld", POSITION_LABELS + ROTATION_LABELS
 
 
 class Hinge(Closure):
-    """The origins coincide, and axis z is shared: b turns on a."""
+    """The origins coincide and the z axes are parallel: b rotates on a about z."""
 
-    kind, labels = "hinge", POSITION + COAXIAL
+    kind, labels = "hinge", POSITION_LABELS + COAXIAL
 
 
 class Universal(Closure):
-    """The origins coincide, and the axes z cross at a right angle: a cross of Cardan."""
+    """The origins coincide and the z axes are perpendicular: a universal (Cardan) joint."""
 
-    kind, labels = "universal", (*POSITION, "square 33")
+    kind, labels = "universal", (*POSITION_LABELS, "square 33")
 
 
 class Cylindrical(Closure):
-    """Axis z is shared, along which and about which b moves on a."""
+    """The z axes coincide: b slides along z and rotates about it."""
 
     kind, labels = "cylinder", ("along 1", "along 2", *COAXIAL)
 
 
 class Slider(Closure):
-    """Axis z is shared, along which b slides on a without a turn."""
+    """The z axes coincide: b slides along z without rotating."""
 
     kind, labels = "slider", (*Cylindrical.labels, "square 12")
 
@@ -208,9 +232,9 @@ class Flat(Closure):
 
 @dataclass(frozen=True)
 class Distance(Closure):
-    """The origins keep a length apart, as on a rod without mass; a positive multiplier pushes them apart.
+    """The origins keep a fixed distance, as if joined by a massless rod. A positive multiplier pushes them apart.
 
-    Without a length it is that of the configuration in which the robot starts.
+    `length` is in m; None: the distance in the robot's start configuration.
     """
 
     kind, labels = "distance", ("length",)
@@ -223,30 +247,31 @@ class Distance(Closure):
     def flaws(self, robot: Robot) -> Iterator[Flaw]:
         yield from super().flaws(robot)
         if self.length is not None and not is_positive(self.length):
-            problem, wanted = f"{self.owner} has length {self.length!r}.", "a finite length above 0, in m"
-            yield Flaw(self.culprit, problem, wanted, "Point for two origins that coincide")
+            problem, expected = f"{self.owner} has length {self.length!r}.", "a finite length above 0, in m"
+            yield Flaw(self.culprit, problem, expected, "use Point for two origins that coincide")
 
 
-def tie_flaws(constraint: Constraint, robot: Robot, a: Place, b: Place) -> Iterator[Flaw]:
-    """Flaws of two frames that are to be tied: unknown ones, or both on one link."""
+def frame_flaws(constraint: Constraint, robot: Robot, a: FrameLike, b: FrameLike) -> Iterator[Flaw]:
+    """Flaws of the two frames of a constraint: unknown names, or both frames on one link."""
     links = []
-    for place in (a, b):
+    for frame in (a, b):
         try:
-            links.append(find_frame(robot, place).body)
+            links.append(find_frame(robot, frame).body)
         except ModelError as error:
-            yield Flaw(constraint.culprit, f"{constraint.owner} ties '{place}'. {error.problem}")
+            yield Flaw(constraint.culprit, f"{constraint.owner} ties '{frame}'. {error.problem}")
     if len(links) == 2 and links[0] == links[1]:
         where = "in the world" if links[0] is None else f"on link '{links[0]}'"
-        problem = f"{constraint.owner} of {robot.owner} ties '{place_name(a)}' and '{place_name(b)}', both {where}."
+        problem = f"{constraint.owner} of {robot.owner} ties '{frame_label(a)}' and '{frame_label(b)}', both {where}."
         yield Flaw(constraint.culprit, problem, "frames on two links, or on a link and the world")
 
 
 @dataclass(frozen=True)
 class Gear(Constraint):
-    """Joints of one axis that move in a fixed ratio: Gear({"roll": 1.0, "yaw": -0.5}) keeps roll = yaw / 2.
+    """One-axis joints that move in a fixed ratio, Σ cₖ qₖ = offset.
 
-    A rack is a gear between a joint that turns and one that slides, its ratio a length. One joint alone is held at
-    `offset` over its ratio. The multiplier λ is a torque cₖ λ at every joint; a mimic joint stands for its leader.
+    `ratios` maps names of joints to the coefficients cₖ: `Gear({"roll": 1.0, "yaw": -0.5})` keeps roll = yaw / 2. A
+    rack is a gear between a revolute and a prismatic joint whose ratio is a length. A single joint is held at `offset`
+    divided by its ratio. The multiplier λ is a torque cₖ λ at each joint; a mimic joint stands for its leader.
     """
 
     kind: ClassVar[str] = "gear"
@@ -262,7 +287,7 @@ class Gear(Constraint):
         return hash((self.name, frozenset(self.ratios.items()), self.offset))
 
     @property
-    def usual_name(self) -> str:
+    def default_name(self) -> str:
         return "-".join(map(str, self.ratios))
 
     @property
@@ -280,7 +305,7 @@ class Gear(Constraint):
     def flaws(self, robot: Robot) -> Iterator[Flaw]:
         joints = {link.joint.name: link.joint for link in robot.links}
         if not isinstance(self.ratios, Mapping) or not self.ratios:
-            expected = 'ratios by the names of joints, such as {"roll": 1.0, "yaw": -0.5}'
+            expected = 'a dictionary from joint names to ratios, such as {"roll": 1.0, "yaw": -0.5}'
             yield Flaw(self.culprit, f"{self.owner} has ratios {self.ratios!r}.", expected)
             return
         for name, ratio in self.ratios.items():
@@ -289,19 +314,20 @@ class Gear(Constraint):
                 yield Flaw(self.culprit, f"{self.owner} couples '{name}'. {sentence}")
             elif joints[name].motion.nv != 1:
                 problem = f"{self.owner} couples joint '{name}', which is {joints[name].motion.name}."
-                yield Flaw(self.culprit, problem, "joints of one axis", "Velocities for a ratio of several axes")
+                yield Flaw(self.culprit, problem, "joints of one axis", "use Velocities for joints of several axes")
             if not is_finite(ratio) or ratio == 0.0:
-                problem = f"{self.owner} couples joint '{name}' by the ratio {ratio!r}."
-                yield Flaw(self.culprit, problem, "a finite number that is not 0")
+                problem = f"{self.owner} couples joint '{name}' with the ratio {ratio!r}."
+                yield Flaw(self.culprit, problem, "a finite number other than 0")
         if not is_finite(self.offset):
             yield Flaw(self.culprit, f"{self.owner} has offset {self.offset!r}.", "a finite number")
 
 
 @dataclass(frozen=True)
 class Velocities(Constraint):
-    """A(q) v = b(q) with a function of the tree's q that gives the rows of A and the numbers b, one for each label.
+    """Custom rows A(q) v = b(q) on the velocities of the tree.
 
-    It is written over scalars, with appell.sin, sqrt and select, and is differentiated along the motion:
+    `function(q)` returns the rows of A and the right-hand sides b, one per label, as a function of the tree's q. Write
+    it with scalars (`ap.sin`, `ap.sqrt`, `ap.select`); it is differentiated along the motion:
 
         Velocities(lambda q: ([[ap.sin(q[2]), -ap.cos(q[2]), 0.0]], [0.0]), name="blade")
     """
@@ -309,10 +335,10 @@ class Velocities(Constraint):
     kind: ClassVar[str] = "velocities"
     function: Callable[[Vector], tuple[Sequence[Vector], Vector]]
     labels: tuple[str, ...] = ("1",)
-    units: tuple[str, ...] = ()  # rad or m, of what each row is the rate; m if nothing is said
+    units: tuple[str, ...] = ()  # rad or m for each row; m for all rows if empty
 
     @property
-    def usual_name(self) -> str:
+    def default_name(self) -> str:
         return getattr(self.function, "__name__", "velocities")
 
     @property
@@ -332,28 +358,28 @@ class Velocities(Constraint):
         return self.row_labels
 
     def table(self, q: Vector) -> list[list[Scalar]]:
-        """[A b], a row for each row."""
+        """The matrix [A b]."""
         A, b = self.function(q)
         return [[*row, right] for row, right in zip(A, b, strict=True)]
 
     def flaws(self, robot: Robot) -> Iterator[Flaw]:
         if isinstance(self.labels, str) or not self.rows or len(set(self.row_labels)) < self.rows:
-            yield Flaw(self.culprit, f"{self.owner} has labels {self.labels!r}.", "a name for each of its rows")
+            yield Flaw(self.culprit, f"{self.owner} has labels {self.labels!r}.", "a different label for each row")
             return
         if len(self.row_units) != self.rows or any(unit not in ("rad", "m") for unit in self.row_units):
-            yield Flaw(self.culprit, f"{self.owner} has units {self.units!r}.", "rad or m for each of its rows")
-        wanted = f"{self.rows} rows of nv = {robot.nv} numbers, and as many right sides: ([[...]], [...])"
-        hint = "a function of the list q that is written with appell.sin, cos, sqrt, select"
+            yield Flaw(self.culprit, f"{self.owner} has units {self.units!r}.", "rad or m for each row")
+        expected = f"{self.rows} rows of nv = {robot.nv} numbers and as many right-hand sides: ([[...]], [...])"
+        hint = "write a function of the list q with appell.sin, cos, sqrt, select"
         try:
             shape = [len(row) - 1 for row in self.table([float(x) for x in robot.start])]
         except (AppellError, TypeError, ValueError, IndexError) as error:
-            yield Flaw(self.culprit, f"{self.owner} cannot be computed: {error}.", wanted, hint)
+            yield Flaw(self.culprit, f"{self.owner} cannot be computed: {error}.", expected, hint)
             return
         if shape != [robot.nv] * self.rows:
-            yield Flaw(self.culprit, f"{self.owner} gives {_listed(shape)}.", wanted)
+            yield Flaw(self.culprit, f"{self.owner} returns {_row_sizes(shape)}.", expected)
 
 
-def _listed(shape: Any) -> str:
+def _row_sizes(shape: Any) -> str:
     sizes = sorted(set(shape))
     return f"{len(shape)} rows of {' and '.join(map(str, sizes))} numbers" if shape else "no rows"
 
@@ -362,9 +388,9 @@ AXES = ("x", "y", "z")
 
 
 class Wall(Protocol):
-    """A curved surface, positive where a body may be and zero on the wall, such as ap.Sphere or ap.Implicit.
+    """A curved surface such as `ap.Sphere` or `ap.Implicit`: its gap is positive in free space and zero on the wall.
 
-    Where it also has a `distance`, that is the gap in metres wherever it is asked, not only near the wall.
+    If it also has a method `distance`, that is the gap in metres everywhere, not only near the wall.
     """
 
     def gap(self, x: Scalar, y: Scalar, z: Scalar) -> Scalar: ...
@@ -372,24 +398,49 @@ class Wall(Protocol):
 
 @dataclass(frozen=True)
 class Rolling(Constraint):
-    """A wheel, or a ball, whose point of contact does not slip: Rolling("left", 0.1) on the ground.
+    """A wheel or ball that rolls without slipping. A wheel is a thin disk that may lean and steer.
 
-    `frame` is at the centre, `axis` the one of its axes about which a wheel is round; a thin disk may lean and turn.
-    It rolls on the x-y plane of the frame `on`, the world's if None, on the side to which z points; or on a surface of
-    the world, such as ap.Sphere. A plate that turns about z without being a link has its rate in `turning` (rad/s).
-    The multipliers are the force on the wheel: along its heading, to its left, and away from the plane.
+    The multipliers are the force on the wheel, N: along its heading, to its left, and away from the plane.
+
+    Parameters
+    ----------
+    frame : str
+        Frame at the centre of the wheel.
+    radius : float
+        Radius, m.
+    axis : {"x", "y", "z"}
+        Axis of the frame about which the wheel is round.
+    on : str, Pose or surface, optional
+        Frame on whose x-y plane it rolls, on the side of positive z; or a surface of the world such as `ap.Sphere`.
+        None: the x-y plane of the world.
+    ball : bool
+        Whether it is a ball, which has no axis.
+    turning : float
+        Rate at which the plane turns about its z axis, rad/s, if it turns without being a link.
+    name : str, keyword only
+        Name of the constraint, that of the frame if empty.
+
+    Examples
+    --------
+    >>> import appell as ap
+    >>> cart = ap.load("differential-drive").tree
+    >>> robot = cart.with_loops(ap.Rolling("left", 0.1), ap.Rolling("right", 0.1), ap.Rolling("caster", 0.05))
+    >>> robot
+    <ConstrainedRobot differential-drive (5 links, nq=7, nv=2, 9 rows of rank 5)>
+    >>> robot.row_names[:3]
+    ('left.heading', 'left.lateral', 'left.normal')
     """
 
     kind: ClassVar[str] = "rolling"
     frame: str
     radius: float
     axis: str = "y"
-    on: Place | Wall = None
+    on: FrameLike | Wall = None
     ball: bool = False
     turning: float = 0.0
 
     @property
-    def usual_name(self) -> str:
+    def default_name(self) -> str:
         return str(self.frame)
 
     @property
@@ -406,48 +457,49 @@ class Rolling(Constraint):
 
     @property
     def wall(self) -> Any:
-        """The surface on which it rolls; None for a plane."""
+        """Surface on which it rolls; None for a plane."""
         return None if self.on is None or isinstance(self.on, (str, Pose)) else self.on
 
     @property
-    def ground(self) -> Place:
-        """The frame on whose plane it rolls, or in which the surface is given."""
+    def ground(self) -> FrameLike:
+        """Frame on whose plane it rolls, or in which the surface is given."""
         return None if self.wall is not None else self.on  # type: ignore[return-value]
 
     def flaws(self, robot: Robot) -> Iterator[Flaw]:
         if self.wall is not None and not callable(getattr(self.wall, "gap", None)):
-            expected = "None for the ground, a frame by its name, or a surface such as ap.Sphere(2.0)"
+            expected = "None for the ground, the name of a frame, or a surface such as ap.Sphere(2.0)"
             yield Flaw(self.culprit, f"{self.owner} rolls on {self.on!r}.", expected)
             return
-        yield from tie_flaws(self, robot, self.frame, self.ground)
+        yield from frame_flaws(self, robot, self.frame, self.ground)
         if not is_positive(self.radius):
-            problem = f"{self.owner} has radius {self.radius!r}, which is no wheel."
-            yield Flaw(self.culprit, problem, "a finite radius above 0, in m")
+            yield Flaw(self.culprit, f"{self.owner} has radius {self.radius!r}.", "a finite radius above 0, in m")
         if not self.ball and self.axis not in AXES:
             sentence = unknown_name("axis", str(self.axis), AXES, "A frame")
-            hint = "the axis of the frame about which the wheel is round; ball=True for a ball"
-            yield Flaw(self.culprit, f"{self.owner} turns about '{self.axis}'. {sentence}", hint=hint)
+            hint = "give the axis of the frame about which the wheel is round, or ball=True for a ball"
+            yield Flaw(self.culprit, f"{self.owner} has axis '{self.axis}'. {sentence}", hint=hint)
         if not is_finite(self.turning):
-            yield Flaw(self.culprit, f"{self.owner} rolls on a plate that turns at {self.turning!r}.", "rad/s")
+            problem = f"{self.owner} rolls on a plane that turns at {self.turning!r}."
+            yield Flaw(self.culprit, problem, "a finite rate, in rad/s")
         elif self.turning and self.wall is not None:
-            problem = f"{self.owner} rolls on a surface that turns."
-            yield Flaw(self.culprit, problem, "a plane, which is told to turn by turning=")
+            problem = f"{self.owner} rolls on a curved surface that turns."
+            yield Flaw(self.culprit, problem, "a plane: only planes can turn (turning=)")
 
 
 @dataclass(frozen=True)
 class Skate(Constraint):
-    """A blade, or a wheel of which only the direction counts: no velocity along one axis of a frame.
+    """A blade, or a wheel of which only the heading matters: no velocity along the axis `across` of a frame.
 
-    The multiplier is the force on the blade along this axis.
+    The velocity is relative to the frame `on`, the world if None. The multiplier is the force on the blade along the
+    axis, N.
     """
 
     kind: ClassVar[str] = "skate"
     frame: str
     across: str = "y"
-    on: Place = None
+    on: FrameLike = None
 
     @property
-    def usual_name(self) -> str:
+    def default_name(self) -> str:
         return str(self.frame)
 
     @property
@@ -463,19 +515,36 @@ class Skate(Constraint):
         return self.row_labels
 
     def flaws(self, robot: Robot) -> Iterator[Flaw]:
-        yield from tie_flaws(self, robot, self.frame, self.on)
+        yield from frame_flaws(self, robot, self.frame, self.on)
         if self.across not in AXES:
             sentence = unknown_name("axis", str(self.across), AXES, "A frame")
-            yield Flaw(self.culprit, f"{self.owner} does not move along '{self.across}'. {sentence}")
+            yield Flaw(self.culprit, f"{self.owner} blocks motion along '{self.across}'. {sentence}")
 
 
 @dataclass(frozen=True)
 class Prescribed(Constraint):
-    """Rows of a constraint that follow s(t) in place of 0: Prescribed(Gear({"lift": 1.0})).
+    """A constraint whose rows follow a prescribed motion s(t) instead of 0.
 
-    `labels` are those that do; all that can if none is named. Position, velocity and acceleration of every motion are
-    inputs of the functions; the multiplier is the drive's force. A point is driven along the axes of b; a gear adds s
-    to its offset, a distance to its length. Where a row ties velocities only, s itself does not count.
+    Position, velocity and acceleration of every prescribed motion become inputs of the functions of the robot; the
+    multiplier is the force of the drive. A point is driven along the axes of b; s is added to the offset of a gear and
+    to the length of a distance. Where a row restricts velocities only, s itself has no effect.
+
+    Parameters
+    ----------
+    constraint : Constraint
+        The constraint whose rows follow the motion.
+    labels : tuple of str
+        Labels of the rows that do. Empty: all rows that can be prescribed.
+    name : str, keyword only
+        Name of the constraint, that of `constraint` if empty.
+
+    Examples
+    --------
+    >>> import appell as ap
+    >>> arm = ap.load("planar-2r")
+    >>> robot = arm.with_loops(ap.Prescribed(ap.Gear({"shoulder": 1.0})))
+    >>> robot.prescribed, robot.velocity_names
+    (('shoulder',), ('elbow',))
     """
 
     kind: ClassVar[str] = "prescribed"
@@ -488,7 +557,7 @@ class Prescribed(Constraint):
         super().__post_init__()
 
     @property
-    def usual_name(self) -> str:
+    def default_name(self) -> str:
         return getattr(self.constraint, "name", "")
 
     @property
@@ -511,8 +580,8 @@ class Prescribed(Constraint):
         yield from self.constraint.flaws(robot)
         if not self.constraint.drivable:
             problem = f"{self.constraint.owner} has no row whose motion can be prescribed."
-            hint = "Gear for the motion of a joint, or a link on a joint whose motion is prescribed"
-            yield Flaw(self.culprit, problem, "a constraint that measures a place, a length or a velocity", hint)
+            hint = "use Gear for the motion of a joint, or add a link on a joint whose motion is prescribed"
+            yield Flaw(self.culprit, problem, "a constraint that measures a position, a length or a velocity", hint)
         for label in self.labels:
             if label not in self.constraint.drivable:
                 sentence = unknown_name("motion", str(label), self.constraint.drivable, self.constraint.owner)
@@ -520,25 +589,26 @@ class Prescribed(Constraint):
 
 
 def check_constraints(robot: Robot, constraints: Sequence[Constraint]) -> None:
-    """Raise a ModelError with all that keeps these constraints from being laid on a robot."""
+    """Raise a ModelError with all reasons why these constraints cannot be added to a robot."""
     for constraint in constraints:
         if not isinstance(constraint, Constraint):
             raise ArgumentError(
-                f"{constraint!r} is no constraint.", expected="such as Point('tip', 'pin') or Rolling('wheel', 0.1)"
+                f"{constraint!r} is not a constraint.",
+                expected="a constraint such as Point('tip', 'pin') or Rolling('wheel', 0.1)",
             )
-    flaws = [*_names(constraints), *(flaw for constraint in constraints for flaw in constraint.flaws(robot))]
+    flaws = [*_name_flaws(constraints), *(flaw for constraint in constraints for flaw in constraint.flaws(robot))]
     if flaws:
         raise gathered([flaw.error(robot.source) for flaw in flaws], robot.source or robot.owner, ModelError)
 
 
-def _names(constraints: Sequence[Constraint]) -> Iterator[Flaw]:
+def _name_flaws(constraints: Sequence[Constraint]) -> Iterator[Flaw]:
     for name, count in Counter(constraint.name for constraint in constraints).items():
         if not isinstance(name, str):
-            yield Flaw(("loop", str(name)), f"a constraint is named {name!r}.", "a text")
+            yield Flaw(("loop", str(name)), f"a constraint is named {name!r}.", "a string")
         elif count > 1:
             kinds = ", ".join(constraint.kind for constraint in constraints if constraint.name == name)
             problem = f"{count} constraints are named '{name}': {kinds}."
-            yield Flaw(("loop", name), problem, "unique names", "name='...' for each of them")
+            yield Flaw(("loop", name), problem, "unique names", "pass name='...' to each of them")
 
 
 __all__ = [

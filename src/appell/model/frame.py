@@ -1,4 +1,4 @@
-"""A named place on a body."""
+"""Named coordinate frames on bodies."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from dataclasses import dataclass
 
 from appell.algebra.rotation import Pose
 
-WORLD = None  # what carries a body that stands on the ground
-IN_PLACE = Pose()  # no turn, no shift
+WORLD = None  # the carrier of a body that stands on the ground
+IDENTITY_POSE = Pose()
 
 
 @dataclass(frozen=True)
 class Frame:
-    """A place on a body of a system, or on the world (None)."""
+    """A frame fixed to a body of a system, or to the world (`body=None`), at `pose` in the axes of that body."""
 
     name: str
     body: str | None
-    pose: Pose = IN_PLACE
+    pose: Pose = IDENTITY_POSE

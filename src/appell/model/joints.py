@@ -1,10 +1,10 @@
-"""What a joint lets its link do, seen from the joint's placement on the parent.
+"""Kinds of joints: the motion of a link relative to the joint's placement on the parent link.
 
-The partials are the columns of the joint's motion: angular and linear velocity of the link relative to its parent for a
-unit of each v, in link coordinates. They are constant for every joint here, which is what keeps the algorithms short.
+The partials are the columns of the joint's motion subspace: angular and linear velocity of the link relative to its
+parent for a unit of each v, in link coordinates. They are constant for all joints here, which keeps algorithms short.
 
     revolute, continuous, prismatic    one axis: q is an angle or a length, v its rate
-    spherical    q is a quaternion (x, y, z, w), v the angular velocity in link axes, tied by q̇ = ½ q ⊗ (ω, 0)
+    spherical    q is a quaternion (x, y, z, w), v the angular velocity in link axes: q̇ = ½ q ⊗ (ω, 0)
     floating     q is position and quaternion, v the linear and angular velocity, both in link axes
     planar       q = (x, y, angle) in the x-y plane of the joint, v two linear and the angular velocity in link axes
 """
@@ -26,8 +26,8 @@ from appell.algebra.scalar import Scalar, cos, sin, snap
 from appell.algebra.vector import UNITS, ZERO, Vec3
 from appell.errors import ModelError
 
-AXIS_TOLERANCE = 1e-14  # components of a unit axis below this are meant to be 0
-UNIT_TOLERANCE = 4e-16  # an axis this near to unit length is left as it is
+AXIS_TOLERANCE = 1e-14  # components of a unit axis below this are set to 0
+UNIT_TOLERANCE = 4e-16  # an axis this close to unit length is not rescaled
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,11 +40,13 @@ class Partial:
 
 @dataclass(frozen=True)
 class Motion(ABC):
-    """A kind of joint."""
+    """Base of all kinds of joints."""
 
     name: ClassVar[str]
-    coordinates: ClassVar[tuple[tuple[str, str], ...]]  # of each q: what is added to the joint's name, and its unit
-    velocities: ClassVar[tuple[tuple[str, str], ...]]  # of each v: the same, the unit that of its integral
+    coordinates: ClassVar[tuple[tuple[str, str], ...]]  # for each q: suffix of the joint's name, and unit
+    velocities: ClassVar[
+        tuple[tuple[str, str], ...]
+    ]  # for each v: suffix of the joint's name, and unit of its integral
     nq: ClassVar[int]
     nv: ClassVar[int]
 
@@ -54,32 +56,35 @@ class Motion(ABC):
 
     @abstractmethod
     def pose(self, q: Sequence[Scalar]) -> Pose:
-        """Where the link stands relative to the joint's placement."""
+        """Pose of the link relative to the joint's placement."""
 
     @property
     @abstractmethod
     def partials(self) -> tuple[Partial, ...]:
-        """One partial for each v, in link coordinates."""
+        """One partial per v, in link coordinates."""
 
     @abstractmethod
     def rate(self, q: Sequence[Scalar], v: Sequence[Scalar]) -> list[Scalar]:
-        """q̇ for a given v."""
+        """Rate q̇ for a given v."""
 
     @property
     @abstractmethod
     def neutral(self) -> tuple[float, ...]:
-        """The q at which the link stands on the joint's placement."""
+        """The q at which the link coincides with the joint's placement."""
 
     @abstractmethod
-    def step(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-        """The q reached from q by the constant velocity v in unit time; last axes (nq) and (nv), any batch."""
+    def integrate(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """The q (..., nq) reached from q by the constant velocity v (..., nv) after unit time."""
 
     @abstractmethod
     def difference(self, q0: np.ndarray, q1: np.ndarray) -> np.ndarray:
-        """The smallest constant velocity that leads from q0 to q1 in unit time."""
+        """The smallest constant velocity (..., nv) that leads from q0 to q1 in unit time."""
 
     def bracket(self, v: np.ndarray) -> np.ndarray:
-        """[v, ·] = (ω × u' + u × ω', ω × ω') of velocities (u, ω) in link axes, in terms of the partials."""
+        """Matrix of the Lie bracket [v, ·] = (ω × u' + u × ω', ω × ω') of velocities (u, ω) in link axes.
+
+        Rows and columns refer to the partials.
+        """
         twists = [(np.array([*p.linear], float), np.array([*p.angular], float)) for p in self.partials]
         u, w = (sum((x * twist[k] for x, twist in zip(v, twists, strict=True)), np.zeros(3)) for k in (0, 1))
         columns = [(np.cross(w, linear) + np.cross(u, angular), np.cross(w, angular)) for linear, angular in twists]
@@ -87,11 +92,11 @@ class Motion(ABC):
 
     @abstractmethod
     def random(self, rng: np.random.Generator) -> np.ndarray:
-        """A configuration drawn from all that the joint can reach; lengths within ±1 m, angles within ±π."""
+        """Random configuration: lengths within ±1 m, angles within ±π, rotations uniform."""
 
 
 def unit_axis(axis: Iterable[float]) -> Vec3:
-    """The direction of an axis given by any three numbers that have one."""
+    """Normalise an axis given by three numbers that are not all zero."""
     try:
         x, y, z = (float(component) for component in axis)
     except (TypeError, ValueError):
@@ -110,9 +115,11 @@ def unit_axis(axis: Iterable[float]) -> Vec3:
 
 @dataclass(frozen=True)
 class OneAxis(Motion):
+    """Base of joints with one axis. `axis` is any sequence of three numbers, not all 0; it is normalised."""
+
     unit: ClassVar[str]
-    spread: ClassVar[float]  # how far from 0 a random position is, to either side
-    axis: Vec3 = UNITS[2]  # any three numbers with a direction; kept as a unit vector
+    random_range: ClassVar[float]  # largest absolute value of a random position
+    axis: Vec3 = UNITS[2]
 
     def __post_init__(self):
         object.__setattr__(self, "axis", unit_axis(self.axis))
@@ -128,23 +135,23 @@ class OneAxis(Motion):
     def neutral(self) -> tuple[float, ...]:
         return (0.0,)
 
-    def step(self, q, v):
+    def integrate(self, q, v):
         return q + v
 
     def difference(self, q0, q1):
         return q1 - q0
 
     def random(self, rng):
-        return rng.uniform(-self.spread, self.spread, 1)
+        return rng.uniform(-self.random_range, self.random_range, 1)
 
 
 @dataclass(frozen=True)
 class Revolute(OneAxis):
-    """Turns about an axis: Revolute(axis=(0, 0, 1)); q in rad."""
+    """Rotation about an axis: `Revolute(axis=(0, 0, 1))`; q in rad."""
 
     name: ClassVar[str] = "revolute"
     unit: ClassVar[str] = "rad"
-    spread: ClassVar[float] = math.pi
+    random_range: ClassVar[float] = math.pi
 
     def pose(self, q) -> Pose:
         return Pose(about_axis(self.axis, q[0]), ZERO)
@@ -156,18 +163,18 @@ class Revolute(OneAxis):
 
 @dataclass(frozen=True)
 class Continuous(Revolute):
-    """Turns about an axis without end: Continuous(axis=(0, 1, 0))."""
+    """Unlimited rotation about an axis: `Continuous(axis=(0, 1, 0))`; q in rad."""
 
     name: ClassVar[str] = "continuous"
 
 
 @dataclass(frozen=True)
 class Prismatic(OneAxis):
-    """Slides along an axis: Prismatic(axis=(1, 0, 0)); q in m."""
+    """Translation along an axis: `Prismatic(axis=(1, 0, 0))`; q in m."""
 
     name: ClassVar[str] = "prismatic"
     unit: ClassVar[str] = "m"
-    spread: ClassVar[float] = 1.0
+    random_range: ClassVar[float] = 1.0
 
     def pose(self, q) -> Pose:
         return Pose(IDENTITY, q[0] * self.axis)
@@ -179,7 +186,7 @@ class Prismatic(OneAxis):
 
 @dataclass(frozen=True)
 class Spherical(Motion):
-    """Turns about a point: q is a quaternion (x, y, z, w), v the angular velocity in link axes."""
+    """Rotation about a point: q is a quaternion (x, y, z, w), v the angular velocity in link axes, rad/s."""
 
     name: ClassVar[str] = "spherical"
     coordinates: ClassVar = (("qx", "1"), ("qy", "1"), ("qz", "1"), ("qw", "1"))
@@ -199,7 +206,7 @@ class Spherical(Motion):
     def neutral(self) -> tuple[float, ...]:
         return (0.0, 0.0, 0.0, 1.0)
 
-    def step(self, q, v):
+    def integrate(self, q, v):
         return quaternion_step(q, v)
 
     def difference(self, q0, q1):
@@ -210,7 +217,7 @@ class Spherical(Motion):
 
 
 def quaternion_rate(q, omega):
-    """q̇ of a quaternion for an angular velocity in body axes."""
+    """Rate q̇ of a quaternion for an angular velocity in body axes."""
     x, y, z, w = q
     wx, wy, wz = omega
     return [
@@ -221,31 +228,31 @@ def quaternion_rate(q, omega):
     ]
 
 
-def quaternion_step(q: np.ndarray, turn: np.ndarray) -> np.ndarray:
-    """q ⊗ exp(turn / 2), of unit length; `turn` is a rotation vector in body axes."""
-    angle = norm(turn, axis=-1, keepdims=True)
-    scaled = 0.5 * np.sinc(angle / (2 * np.pi)) * turn
+def quaternion_step(q: np.ndarray, rotation: np.ndarray) -> np.ndarray:
+    """q ⊗ exp(rotation / 2), of unit length; `rotation` is a rotation vector in body axes, rad."""
+    angle = norm(rotation, axis=-1, keepdims=True)
+    scaled = 0.5 * np.sinc(angle / (2 * np.pi)) * rotation
     return unit_quaternion(_product(unit_quaternion(q), np.concatenate([scaled, np.cos(0.5 * angle)], axis=-1)))
 
 
 def quaternion_difference(q0: np.ndarray, q1: np.ndarray) -> np.ndarray:
-    """The rotation vector, in body axes and of length up to π, that leads from q0 to q1."""
-    back = unit_quaternion(q0) * [-1.0, -1.0, -1.0, 1.0]
-    turn = _product(back, unit_quaternion(q1))
-    turn = np.where(turn[..., 3:] < 0.0, -turn, turn)
-    sine = norm(turn[..., :3], axis=-1, keepdims=True)
+    """Rotation vector from q0 to q1, in body axes and of length up to π."""
+    inverse = unit_quaternion(q0) * [-1.0, -1.0, -1.0, 1.0]
+    relative = _product(inverse, unit_quaternion(q1))
+    relative = np.where(relative[..., 3:] < 0.0, -relative, relative)
+    sine = norm(relative[..., :3], axis=-1, keepdims=True)
     safe = np.where(sine == 0.0, 1.0, sine)
-    return np.where(sine == 0.0, 2.0, 2.0 * np.arctan2(sine, turn[..., 3:]) / safe) * turn[..., :3]
+    return np.where(sine == 0.0, 2.0, 2.0 * np.arctan2(sine, relative[..., 3:]) / safe) * relative[..., :3]
 
 
 def unit_quaternion(q: np.ndarray) -> np.ndarray:
-    """The same turn by a quaternion of unit length, whatever its size is."""
+    """Normalise a quaternion of any non-zero length without overflow or underflow."""
     q = q / np.abs(q).max(axis=-1, keepdims=True)
     return q / norm(q, axis=-1, keepdims=True)
 
 
 def _product(q: np.ndarray, p: np.ndarray) -> np.ndarray:
-    """q ⊗ p."""
+    """Quaternion product q ⊗ p."""
     x, y, z, w = np.moveaxis(q, -1, 0)
     dx, dy, dz, dw = np.moveaxis(p, -1, 0)
     return np.stack(
@@ -266,7 +273,7 @@ def random_quaternion(rng: np.random.Generator) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Floating(Motion):
-    """Moves freely: q is place and quaternion, v linear and angular velocity in link axes."""
+    """Free motion: q is position and quaternion, v the linear and angular velocity in link axes, m/s and rad/s."""
 
     name: ClassVar[str] = "floating"
     coordinates: ClassVar = (("x", "m"), ("y", "m"), ("z", "m"), *Spherical.coordinates)
@@ -286,51 +293,52 @@ class Floating(Motion):
     def neutral(self) -> tuple[float, ...]:
         return (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0)
 
-    def step(self, q, v):
+    def integrate(self, q, v):
         position, quaternion = q[..., :3], unit_quaternion(q[..., 3:])
-        moved = position + turn_by(quaternion, screw_translation(v[..., :3], v[..., 3:]))
+        moved = position + rotate_vector(quaternion, screw_translation(v[..., :3], v[..., 3:]))
         return np.concatenate([moved, quaternion_step(quaternion, v[..., 3:])], axis=-1)
 
     def difference(self, q0, q1):
-        turn = quaternion_difference(q0[..., 3:], q1[..., 3:])
-        back = unit_quaternion(q0[..., 3:]) * [-1.0, -1.0, -1.0, 1.0]
-        return np.concatenate([screw_velocity(turn_by(back, q1[..., :3] - q0[..., :3]), turn), turn], axis=-1)
+        rotation = quaternion_difference(q0[..., 3:], q1[..., 3:])
+        inverse = unit_quaternion(q0[..., 3:]) * [-1.0, -1.0, -1.0, 1.0]
+        displacement = rotate_vector(inverse, q1[..., :3] - q0[..., :3])
+        return np.concatenate([screw_velocity(displacement, rotation), rotation], axis=-1)
 
     def random(self, rng):
         return np.concatenate([rng.uniform(-1.0, 1.0, 3), random_quaternion(rng)])
 
 
-def turn_by(quaternion: np.ndarray, vector: np.ndarray) -> np.ndarray:
+def rotate_vector(quaternion: np.ndarray, vector: np.ndarray) -> np.ndarray:
     """R(q) x for quaternions and vectors along the last axis."""
     axis, w = quaternion[..., :3], quaternion[..., 3:]
     once = np.cross(axis, vector)
     return vector + 2.0 * (w * once + np.cross(axis, once))
 
 
-def screw_translation(linear: np.ndarray, turn: np.ndarray) -> np.ndarray:
+def screw_translation(linear: np.ndarray, rotation: np.ndarray) -> np.ndarray:
     """Displacement after unit time of a body with constant velocity in its own axes: the integral of exp(t ω̃) v."""
-    angle = np.linalg.norm(turn, axis=-1, keepdims=True)
-    tiny = angle < 1e-4
-    safe = np.where(tiny, 1.0, angle)
-    first = np.where(tiny, 0.5 - angle**2 / 24, (1.0 - np.cos(safe)) / safe**2)
-    second = np.where(tiny, 1.0 / 6 - angle**2 / 120, (safe - np.sin(safe)) / safe**3)
-    once = np.cross(turn, linear)
-    return linear + first * once + second * np.cross(turn, once)
+    angle = np.linalg.norm(rotation, axis=-1, keepdims=True)
+    use_series = angle < 1e-4
+    safe = np.where(use_series, 1.0, angle)
+    first = np.where(use_series, 0.5 - angle**2 / 24, (1.0 - np.cos(safe)) / safe**2)
+    second = np.where(use_series, 1.0 / 6 - angle**2 / 120, (safe - np.sin(safe)) / safe**3)
+    once = np.cross(rotation, linear)
+    return linear + first * once + second * np.cross(rotation, once)
 
 
-def screw_velocity(moved: np.ndarray, turn: np.ndarray) -> np.ndarray:
-    """The linear velocity whose `screw_translation` is `moved`; the turn must be less than a whole one."""
-    half = 0.5 * np.linalg.norm(turn, axis=-1, keepdims=True)
-    tiny = half < 1e-3
-    safe = np.where(tiny, 1.0, half)
-    second = np.where(tiny, 1.0 / 12 + half**2 / 180, (1.0 - safe / np.tan(safe)) / (4.0 * safe**2))
-    once = np.cross(turn, moved)
-    return moved - 0.5 * once + second * np.cross(turn, once)
+def screw_velocity(displacement: np.ndarray, rotation: np.ndarray) -> np.ndarray:
+    """Linear velocity whose `screw_translation` is `displacement`; the rotation must be less than 2π."""
+    half = 0.5 * np.linalg.norm(rotation, axis=-1, keepdims=True)
+    use_series = half < 1e-3
+    safe = np.where(use_series, 1.0, half)
+    second = np.where(use_series, 1.0 / 12 + half**2 / 180, (1.0 - safe / np.tan(safe)) / (4.0 * safe**2))
+    once = np.cross(rotation, displacement)
+    return displacement - 0.5 * once + second * np.cross(rotation, once)
 
 
 @dataclass(frozen=True)
 class Planar(Motion):
-    """Moves in the x-y plane: q = (x, y, angle), v the velocities in link axes."""
+    """Motion in the x-y plane: q = (x, y, angle), v the two linear and the angular velocity in link axes."""
 
     name: ClassVar[str] = "planar"
     coordinates: ClassVar = (("x", "m"), ("y", "m"), ("angle", "rad"))
@@ -351,9 +359,9 @@ class Planar(Motion):
     def neutral(self) -> tuple[float, ...]:
         return (0.0, 0.0, 0.0)
 
-    def step(self, q, v):
-        flat = np.zeros((*v.shape[:-1], 1))
-        moved = screw_translation(np.concatenate([v[..., :2], flat], -1), np.concatenate([flat, flat, v[..., 2:]], -1))
+    def integrate(self, q, v):
+        zero = np.zeros((*v.shape[:-1], 1))
+        moved = screw_translation(np.concatenate([v[..., :2], zero], -1), np.concatenate([zero, zero, v[..., 2:]], -1))
         c, s = np.cos(q[..., 2]), np.sin(q[..., 2])
         x = q[..., 0] + c * moved[..., 0] - s * moved[..., 1]
         y = q[..., 1] + s * moved[..., 0] + c * moved[..., 1]
@@ -361,10 +369,10 @@ class Planar(Motion):
 
     def difference(self, q0, q1):
         c, s, d = np.cos(q0[..., 2]), np.sin(q0[..., 2]), q1 - q0
-        turn, flat = np.remainder(d[..., 2] + np.pi, 2.0 * np.pi) - np.pi, np.zeros_like(c)
-        moved = np.stack([c * d[..., 0] + s * d[..., 1], c * d[..., 1] - s * d[..., 0], flat], axis=-1)
-        velocity = screw_velocity(moved, np.stack([flat, flat, turn], axis=-1))
-        return np.concatenate([velocity[..., :2], turn[..., None]], axis=-1)
+        angle, zero = np.remainder(d[..., 2] + np.pi, 2.0 * np.pi) - np.pi, np.zeros_like(c)
+        moved = np.stack([c * d[..., 0] + s * d[..., 1], c * d[..., 1] - s * d[..., 0], zero], axis=-1)
+        velocity = screw_velocity(moved, np.stack([zero, zero, angle], axis=-1))
+        return np.concatenate([velocity[..., :2], angle[..., None]], axis=-1)
 
     def random(self, rng):
         return np.concatenate([rng.uniform(-1.0, 1.0, 2), rng.uniform(-np.pi, np.pi, 1)])

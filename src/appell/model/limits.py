@@ -1,4 +1,4 @@
-"""What a joint must keep to, and all of it for a whole system, as arrays."""
+"""Limits of a joint, and the limits of a whole system as arrays."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Limits:
-    """Where a one-axis joint must stay (a continuous one may go anywhere); None: not known. Radians or metres."""
+    """Position limits of a joint with one axis, rad or m; None: unknown. A continuous joint has none."""
 
     lower: float | None = None
     upper: float | None = None
@@ -24,10 +24,11 @@ NO_LIMITS = Limits()
 
 @dataclass(frozen=True, eq=False)
 class LimitArrays:
-    """Limits of a system, infinite where nothing is known: robot.limits.upper, robot.limits.torque.
+    """Limits of a system as arrays, infinite where unknown: `robot.limits.upper`, `robot.limits.torque`.
 
-    Positions stand in the order of q, rad or m; a part of a quaternion has none. Speeds (rad/s or m/s) and torques
-    (N m or N) are those of the actuators, at the joint, in the order of tau, which in a tree is that of v.
+    `lower` and `upper` (nq) are positions in the order of q, rad or m; components of quaternions have no limits.
+    `speed` (rad/s or m/s) and `torque` (N m or N), both (nu), are limits of the actuators at the joint, in the order of
+    tau. In a tree this is the order of v.
     """
 
     lower: np.ndarray
@@ -40,12 +41,12 @@ class LimitArrays:
     @staticmethod
     def of(system: System) -> LimitArrays:
         lower, upper = np.array(system.ranges, float).reshape(-1, 2).T.copy()
-        speed = np.array([np.inf if own.speed is None else own.speed for own in system.actuators])
-        torque = np.array([own.torque_limit for own in system.actuators])
+        speed = np.array([np.inf if actuator.speed is None else actuator.speed for actuator in system.actuators])
+        torque = np.array([actuator.torque_limit for actuator in system.actuators])
         return LimitArrays(lower, upper, speed, torque, system.coordinate_names, system.actuator_names)
 
     def contain(self, q) -> np.ndarray:
-        """Whether every coordinate of q is within its limits; one answer a sample."""
+        """Whether all coordinates of q (..., nq) are within their limits: one boolean per sample, shape (...)."""
         q = np.asarray(q, float)
         return ((q >= self.lower) & (q <= self.upper)).all(axis=-1)
 

@@ -1,10 +1,11 @@
-"""A mechanism in closed form: bodies whose poses are written down as functions of independent coordinates.
+"""Mechanisms in closed form: bodies whose poses are explicit functions of independent coordinates.
 
-Poses and joint positions are Python functions over abstract scalars. With q̇ = v nothing else is needed: derivatives
-are the compiler's affair, and the loops are closed by the functions themselves. Frozen, and validated once.
+Poses and joint positions are Python functions of abstract scalars. Since q̇ = v, nothing else is needed: the compiler
+differentiates the functions, and the functions themselves close the loops. Mechanisms are immutable and validated when
+they are created.
 
-Nothing in poses that are written down one by one says that two bodies meet. A `Pin` does: a point of one body that is a
-point of another, whatever the coordinates are, so that it can be checked whether the loops close.
+Separate pose functions do not express that two bodies are connected. A `Pin` does: it states that a point of one body
+coincides with a point of another for all coordinates, so that the closure of the loops can be checked.
 """
 
 from __future__ import annotations
@@ -24,16 +25,16 @@ from appell.algebra.vector import Vec3
 from appell.errors import Hint, ModelError, ModelWarning
 from appell.model.actuator import IDEAL, Actuator, actuator_flaw
 from appell.model.body import Body
-from appell.model.frame import IN_PLACE, Frame
+from appell.model.frame import IDENTITY_POSE, Frame
 from appell.model.robot import GRAVITY
 from appell.model.system import IdentityMap, Rng, System, generator, vector_of
 
-ORTHONORMAL = 1e-9  # largest entry of RᵀR - 1 at home
-BESIDE = 0.01  # rad or m from home, where poses are looked at as well
-CLOSED = 1e-9  # m, and relative to how far the point of a pin is from the world's origin
-CONDITION_LIMIT = 1e10  # of the actuator Jacobian; beyond it, torques are NaN
-NEARBY = 0.1  # rad or m about home, where random configurations are looked for
-TRIES = 200
+ORTHONORMAL_TOLERANCE = 1e-9  # largest entry of RᵀR - 1
+CHECK_OFFSET = 0.01  # rad or m from home along each coordinate, where poses are checked as well
+PIN_TOLERANCE = 1e-9  # largest gap of a pin in m, relative to its distance from the world's origin if that exceeds 1 m
+CONDITION_LIMIT = 1e10  # condition number of the actuator Jacobian above which torques are NaN
+RANDOM_RANGE = 0.1  # rad or m around home from which random configurations are drawn
+MAX_RANDOM_TRIES = 200
 
 Polyline = Sequence[Sequence[float]]
 Quantity = Callable[[Vector], Scalar]
@@ -41,17 +42,17 @@ Quantity = Callable[[Vector], Scalar]
 
 @dataclass(frozen=True)
 class MovingBody:
-    """A rigid body and its pose, written over abstract scalars.
+    """A rigid body and its pose as a function of the coordinates.
 
-    `pose(q)` places the body in `base`, a system that stands still in the world: what all legs have in common is then
-    written once, and turning it into world axes costs nothing. `outline` is a line through points of the body, for
-    figures.
+    `pose(q)` is the pose of the body in `base`, a frame fixed in the world. With one base per leg, the formulas of all
+    legs can be the same, and rotating the results into world axes costs nothing. `outline` is a polyline through points
+    of the body (m, body axes), for figures.
     """
 
     name: str
     pose: Callable[[Vector], Pose]
     body: Body
-    base: Pose = IN_PLACE
+    base: Pose = IDENTITY_POSE
     outline: Polyline = ()
 
     def __post_init__(self):
@@ -60,7 +61,7 @@ class MovingBody:
 
 @dataclass(frozen=True)
 class LegJoint:
-    """A joint of a leg: its angle or, with `unit="m"`, its length as a function of the coordinates, and its drive."""
+    """A joint of a leg: its angle (or length, with `unit="m"`) as a function of the coordinates, and its actuator."""
 
     name: str
     position: Quantity
@@ -70,10 +71,10 @@ class LegJoint:
 
 @dataclass(frozen=True)
 class Reach:
-    """What keeps a leg closed: some part of it has a size that must lie between a least and a most.
+    """Condition for a leg to reach: the size of one of its parts lies between `least` and `most`.
 
-    The second link of a leg whose elbow sweeps a circle must be as long as the shortest way from that circle to the
-    point it holds, and no longer than the longest. A driven length must lie within its stroke.
+    The second link of a leg whose elbow moves on a circle must be at least as long as the shortest distance from that
+    circle to the point it holds, and at most as long as the longest. A driven length must lie within its stroke.
     """
 
     leg: str
@@ -84,11 +85,11 @@ class Reach:
     unit: str = "m"
 
     def values(self, q: Vector) -> list[Scalar]:
-        """Size, least and most."""
+        """Size, least and most at a configuration."""
         return [x(q) if callable(x) else float(x) for x in (self.size, self.least, self.most)]
 
     def sentence(self, size: float, least: float, most: float) -> str:
-        """Why the leg does not close, as the end of a sentence; empty if it does."""
+        """Return why the leg does not reach, as the end of a sentence; empty if it does."""
         if least <= size <= most:
             return ""
         error = (
@@ -100,21 +101,24 @@ class Reach:
 
 @dataclass(frozen=True)
 class Recipe:
-    """Which mechanism of the zoo this is, and the numbers it was made with: how a file can name it, how it travels."""
+    """The zoo function that made a mechanism and its arguments, by which files refer to it and pickles restore it."""
 
     maker: str
     options: Mapping[str, Any]
-    make: Callable[..., Any] | None = field(default=None, compare=False)  # the maker itself
+    make: Callable[..., Any] | None = field(default=None, compare=False)  # the function named `maker`
 
 
 def points(line: Polyline) -> Polyline:
-    """A line through points, as tuples, so that what holds it can be compared and hashed."""
+    """Convert a polyline to tuples, so that objects that contain it can be compared and hashed."""
     return tuple(tuple(float(x) for x in point) for point in line)
 
 
 @dataclass(frozen=True)
 class Pin:
-    """Two bodies that meet in a point of each, in m: Pin("crank", (0.1, 0, 0), "rod"); without `other`, the world."""
+    """A point of one body that coincides with a point of another: `Pin("crank", (0.1, 0, 0), "rod")`.
+
+    Points are in m, in the axes of their bodies. If `other` is None, the other point is fixed in the world.
+    """
 
     body: str
     point: Sequence[float] = (0.0, 0.0, 0.0)
@@ -126,25 +130,26 @@ class Pin:
             point = vector_of(getattr(self, name), f"the {name.replace('_', ' ')} of a pin on body '{self.body}'")
             object.__setattr__(self, name, tuple(point))
 
-    def ends(self, places: Mapping[str, Pose]) -> tuple[Vec3, Vec3]:
-        """Where the two points are in the world, with the bodies in these places."""
-        here, there = places[self.body].apply(Vec3.of(self.point)), Vec3.of(self.other_point)
-        return here, there if self.other is None else places[self.other].apply(there)
+    def ends(self, poses: Mapping[str, Pose]) -> tuple[Vec3, Vec3]:
+        """Positions of the two points in the world for given poses of the bodies in the world."""
+        one, other = poses[self.body].apply(Vec3.of(self.point)), Vec3.of(self.other_point)
+        return one, other if self.other is None else poses[self.other].apply(other)
 
-    def opened(self, places: Mapping[str, Pose]) -> str:
-        """By how much it does not hold, as the end of a sentence; empty if it does."""
-        one, other = self.ends(places)
-        apart = math.hypot(*(one - other))
-        if apart <= CLOSED * max(1.0, math.hypot(*one)):
+    def gap_message(self, poses: Mapping[str, Pose]) -> str:
+        """Return how far the pin is open, as the end of a sentence; empty if it is closed."""
+        one, other = self.ends(poses)
+        gap = math.hypot(*(one - other))
+        if gap <= PIN_TOLERANCE * max(1.0, math.hypot(*one)):
             return ""
-        return f"body '{self.body}' and {repr(self.other) if self.other else 'the world'} are {apart:.3g} m apart"
+        return f"body '{self.body}' and {repr(self.other) if self.other else 'the world'} are {gap:.3g} m apart"
 
 
 @dataclass(frozen=True)
 class SphericalLeg:
-    """P, whose z axis is the motor's; v* on the platform, in its coordinates; the angles of both arcs; the branch of θ.
+    """A leg of a spherical mechanism.
 
-    Every leg has angles of its own.
+    `base` is the rotation P, whose z axis is the axis of the motor; `v_star` the direction v* on the platform, in
+    platform axes; `alpha1` and `alpha2` the angles of both arcs, rad; `branch` the branch of θ.
     """
 
     base: Mat3
@@ -156,7 +161,7 @@ class SphericalLeg:
 
 @dataclass(frozen=True)
 class SphericalDesign:
-    """The legs; bodies of the mechanism are the first and the second arc of every leg in turn, then the platform."""
+    """Legs of a spherical mechanism. Its bodies are the first and second arc of each leg in turn, then the platform."""
 
     legs: tuple[SphericalLeg, ...]
 
@@ -165,8 +170,64 @@ class SphericalDesign:
 class Mechanism(System):
     """A parallel robot: bodies whose poses are functions of independent coordinates, driven at some joints.
 
-    Out of reach, every result that depends on the leg is NaN; where the condition number of the actuator Jacobian is
-    above `condition_limit`, torques are. `motion.check_pose` names the leg, or says how large the number is.
+    Where a leg does not reach, all results that depend on it are NaN. Where the condition number of the actuator
+    Jacobian exceeds `condition_limit`, torques are NaN. `ap.kinematics.check_pose` reports the leg or the number.
+
+    Parameters
+    ----------
+    name : str
+        Name of the mechanism.
+    coordinates : sequence of str
+        Names of the independent coordinates q; v = q̇.
+    parts : sequence of MovingBody
+        Bodies and their poses.
+    driven : sequence of LegJoint
+        Actuated joints, in the order of tau.
+    home : sequence of float
+        Configuration at which all legs reach, rad or m per coordinate.
+    units : sequence of str
+        Unit of each coordinate, "rad" or "m"; all "rad" if empty.
+    passive : sequence of LegJoint
+        Other joints of which the positions are of interest.
+    reaches : sequence of Reach
+        Conditions for the legs to reach.
+    pins : sequence of Pin
+        Connections of bodies. They are checked near home; without pins the closure of loops is not checked.
+    ranges : tuple of (float, float)
+        Lowest and highest value of each coordinate; infinite if empty.
+    frames : tuple of Frame
+        Named frames on the bodies or the world.
+    gravity : sequence of 3 floats
+        Gravitational acceleration in the world, m/s².
+    free : frozenset of str
+        Bodies whose inertial parameters are inputs of the functions.
+    physical : bool
+        Whether to reject bodies that are physically impossible (otherwise: warn).
+    outlines : sequence of polylines
+        Lines fixed in the world, for figures.
+    condition_limit : float
+        Condition number of the actuator Jacobian above which torques are NaN.
+    design : SphericalDesign, optional
+        Design of a spherical mechanism as in Abedloo et al. 2014.
+
+    Raises
+    ------
+    ModelError
+        If parts have equal or unknown names, bodies or actuators are impossible, or loops do not close near home.
+
+    Examples
+    --------
+    A slider moved along x by one motor:
+
+    >>> import appell as ap
+    >>> from appell.algebra.matrix import IDENTITY
+    >>> slider = ap.MovingBody("slider", lambda q: ap.Pose(IDENTITY, ap.Vec3(q[0], 0.0, 0.0)), ap.Body(2.0))
+    >>> motor = ap.LegJoint("motor", lambda q: q[0], unit="m")
+    >>> robot = ap.Mechanism("stage", ["x"], [slider], [motor], home=[0.0], units=["m"])
+    >>> robot
+    <Mechanism stage (1 coordinates, 1 bodies, 1 actuators)>
+    >>> ap.Dynamics(robot).inverse_dynamics([0.0], [0.0], [3.0])
+    array([6.])
     """
 
     kind: ClassVar[str] = "mechanism"
@@ -177,18 +238,18 @@ class Mechanism(System):
     parts: Sequence[MovingBody]
     driven: Sequence[LegJoint]
     home: Sequence[float]
-    units: Sequence[str] = ()  # of the coordinates, rad if not given
+    units: Sequence[str] = ()
     passive: Sequence[LegJoint] = ()
     reaches: Sequence[Reach] = ()
-    pins: Sequence[Pin] = ()  # where bodies hold each other; none: not known, and whether loops close is not looked at
-    ranges: tuple[tuple[float, float], ...] = ()  # lowest and highest of every coordinate, infinite if not given
+    pins: Sequence[Pin] = ()
+    ranges: tuple[tuple[float, float], ...] = ()
     frames: tuple[Frame, ...] = ()
     gravity: Vec3 = GRAVITY
     free: frozenset[str] = frozenset()
-    physical: bool = True  # refuse bodies that cannot exist
-    outlines: Sequence[Polyline] = ()  # of what stands still
+    physical: bool = True
+    outlines: Sequence[Polyline] = ()
     condition_limit: float = CONDITION_LIMIT
-    design: SphericalDesign | None = None  # as Abedloo et al. 2014 describe it, if it is spherical
+    design: SphericalDesign | None = None
     description: str = field(default="", compare=False)
     reference: str = field(default="", compare=False)
     source: str = field(default="", compare=False)
@@ -212,17 +273,17 @@ class Mechanism(System):
         return f"<Mechanism {self}>"
 
     def __reduce_ex__(self, protocol):
-        """Pickle one of the zoo as its recipe and what was changed since: functions cannot be pickled."""
-        return _pickled(self) or super().__reduce_ex__(protocol)
+        """Pickle a mechanism of the zoo as its recipe and later changes, since its functions cannot be pickled."""
+        return _reduced_to_recipe(self) or super().__reduce_ex__(protocol)
 
     def labelled(self, **labels: Any) -> Self:
-        """The same with another source, recipe, description or reference; nothing is checked, or warned of, twice."""
-        twin = object.__new__(type(self))
+        """Copy with another source, recipe, description or reference, without repeating checks and warnings."""
+        copy = object.__new__(type(self))
         for field_name, value in {**vars(self), **labels}.items():
-            object.__setattr__(twin, field_name, value)
-        return twin
+            object.__setattr__(copy, field_name, value)
+        return copy
 
-    # ---- what every system has
+    # ---- interface of every system
 
     @property
     def coordinate_names(self) -> tuple[str, ...]:
@@ -282,35 +343,38 @@ class Mechanism(System):
         return {part.name: part.body for part in self.parts}
 
     def random_configuration(self, rng: Rng = None, *, within_limits: bool = True) -> np.ndarray:
-        """A pose about home in which every leg reaches."""
+        """Random configuration near home at which all legs reach."""
         rng, limits = generator(rng), self.limits
-        for _ in range(TRIES):
-            q = self.start + rng.uniform(-NEARBY, NEARBY, self.nq)
+        for _ in range(MAX_RANDOM_TRIES):
+            q = self.start + rng.uniform(-RANDOM_RANGE, RANDOM_RANGE, self.nq)
             q = np.clip(q, limits.lower, limits.upper) if within_limits else q
             if not self.out_of_reach(q.tolist()):
                 return q
-        raise ModelError(f"{self.owner} can be assembled nowhere about its home.", expected="legs that reach")
+        raise ModelError(
+            f"{self.owner} has no configuration near its home at which all legs reach.",
+            expected="legs that reach at home and near it",
+        )
 
     def out_of_reach(self, q: Sequence[float]) -> str:
-        """Why a leg does not close at a pose, as a sentence; empty if all do."""
+        """Return why a leg does not reach at a configuration, as a sentence; empty if all legs reach."""
         sentences = (reach.sentence(*reach.values(q)) for reach in self.reaches)
         return next(filter(None, sentences), "")
 
     def locked(self, joints: str | Iterable[str] | Mapping[str, Any]) -> Self:
-        """Refused: see the error."""
+        """Raise a ModelError: the joints of a mechanism cannot be locked individually."""
         raise ModelError(
-            f"no joint of {self.owner} can be held: its poses are functions of coordinates that its joints share.",
-            hint="a Mechanism whose poses have the held coordinate as a constant",
+            f"the joints of {self.owner} cannot be locked: its poses are functions of coordinates that they share.",
+            hint="create a Mechanism whose pose functions have the locked coordinate as a constant",
         )
 
     def with_bodies(self, bodies: Mapping[str, Body | None]) -> Self:
-        given: dict[str, Body] = {}
+        replaced: dict[str, Body] = {}
         for name, body in bodies.items():
             self.find("body", name, self.bodies)
             if body is None:
-                raise ModelError(f"body '{name}' of {self.owner} is to have no mass.", expected="a Body")
-            given[name] = body
-        return replace(self, parts=tuple(replace(part, body=given.get(part.name, part.body)) for part in self.parts))
+                raise ModelError(f"body '{name}' of {self.owner} cannot be without mass.", expected="a Body")
+            replaced[name] = body
+        return replace(self, parts=tuple(replace(part, body=replaced.get(part.name, part.body)) for part in self.parts))
 
     def with_actuators(self, change: Mapping[str, Actuator] | Callable[[str, Actuator], Actuator]) -> Self:
         if not callable(change):
@@ -318,14 +382,14 @@ class Mechanism(System):
                 self.find("actuator", name, dict.fromkeys(self.actuator_names))
 
         def changed(joint: LegJoint) -> LegJoint:
-            own = joint.actuator
-            return replace(joint, actuator=change(joint.name, own) if callable(change) else change.get(joint.name, own))
+            old = joint.actuator
+            return replace(joint, actuator=change(joint.name, old) if callable(change) else change.get(joint.name, old))
 
         return replace(self, driven=tuple(changed(joint) for joint in self.driven))
 
 
 def check(mechanism: Mechanism) -> None:
-    """Raise a ModelError for the first thing that keeps these parts from being a mechanism."""
+    """Raise a ModelError for the first flaw of a mechanism."""
     _check_names(mechanism)
     owner = mechanism.owner
     _check_bodies(mechanism)
@@ -333,32 +397,33 @@ def check(mechanism: Mechanism) -> None:
         if flaw := actuator_flaw(joint.actuator):
             raise ModelError(f"actuator '{joint.name}' of {owner} {flaw}.", expected="an actuator that can exist")
     listed = ", ".join(mechanism.coordinates)
-    for what, given in (
+    for field_name, values in (
         ("home", mechanism.home),
         ("list of units", mechanism.units),
         ("list of ranges", mechanism.ranges),
     ):
-        if len(given) != mechanism.nq:
-            raise ModelError(f"{owner} has a {what} of {len(given)}.", expected=f"{mechanism.nq}: {listed}")
-    for what, numbers in (("home", mechanism.home), ("gravity", tuple(mechanism.gravity))):
+        if len(values) != mechanism.nq:
+            problem = f"{owner} has a {field_name} of length {len(values)}."
+            raise ModelError(problem, expected=f"length {mechanism.nq}: {listed}")
+    for field_name, numbers in (("home", mechanism.home), ("gravity", tuple(mechanism.gravity))):
         if not all(math.isfinite(x) for x in numbers):
-            raise ModelError(f"the {what} of {owner} is {numbers}.", expected="finite numbers")
+            raise ModelError(f"the {field_name} of {owner} is {numbers}.", expected="finite numbers")
     _check_home(mechanism)
 
 
 def _check_bodies(mechanism: Mechanism) -> None:
-    doubts = []
+    messages = []
     for part in mechanism.parts:
         flaw = part.body.flaw()
         if flaw and (mechanism.physical or not part.body.is_finite):
             problem = f"body '{part.name}' of {mechanism.owner} {flaw}."
-            mend = Hint("mend the numbers, or {physical} to accept them with a warning", physical=False)
-            hint = mend if part.body.is_finite else ""
+            remedy = Hint("correct the numbers, or pass {physical} to accept them with a warning", physical=False)
+            hint = remedy if part.body.is_finite else ""
             raise ModelError(problem, expected="a body that can exist", source=mechanism.source, hint=hint)
-        if doubt := flaw or part.body.doubt():
-            doubts.append(f"body '{part.name}' {doubt}")
-    if doubts:
-        warnings.warn(f"{mechanism.owner}: {'; '.join(doubts)}.", ModelWarning, stacklevel=2)
+        if message := flaw or part.body.rounding_warning():
+            messages.append(f"body '{part.name}' {message}")
+    if messages:
+        warnings.warn(f"{mechanism.owner}: {'; '.join(messages)}.", ModelWarning, stacklevel=2)
 
 
 def _check_names(mechanism: Mechanism) -> None:
@@ -384,45 +449,48 @@ def _check_names(mechanism: Mechanism) -> None:
 
 
 def _check_home(mechanism: Mechanism) -> None:
-    """Home must be in reach. There and a step beside it along every coordinate, as far as legs reach, poses must be
-    proper rotations and loops closed, or every result would be wrong without notice."""
+    """Check poses and loops at home and next to it.
+
+    All legs must reach at home. At home, and at a small offset along each coordinate where legs reach, poses must be
+    proper rotations and loops closed; otherwise all results would be silently wrong.
+    """
     owner, home = mechanism.owner, list(mechanism.home)
     if sentence := mechanism.out_of_reach(home):
-        raise ModelError(f"{owner} cannot stand at home: {sentence}.", expected="a home that all legs reach")
-    places = {}
+        raise ModelError(f"{owner} cannot be at home: {sentence}.", expected="a home that all legs reach")
+    poses = {}
     for part in mechanism.parts:
         try:
-            places[part.name] = part.pose(home)
+            poses[part.name] = part.pose(home)
         except (ValueError, ArithmeticError) as reason:
             problem = f"body '{part.name}' of {owner} has no pose at home: {reason}."
             raise ModelError(problem, expected="a home that all legs reach") from None
-    _check_places(mechanism, places, "home")
+    _check_poses(mechanism, poses, "home")
     for k, name in enumerate(mechanism.coordinates):
-        for x in (home[k] + BESIDE, home[k] - BESIDE):
+        for x in (home[k] + CHECK_OFFSET, home[k] - CHECK_OFFSET):
             q = [*home[:k], x, *home[k + 1 :]]
             try:
                 reached = not mechanism.out_of_reach(q)
-                places = {part.name: part.pose(q) for part in mechanism.parts if reached}
-            except (ValueError, ArithmeticError):  # a root of what is negative, where nobody said how far legs reach
+                poses = {part.name: part.pose(q) for part in mechanism.parts if reached}
+            except (ValueError, ArithmeticError):  # root of a negative number, in a mechanism without reach conditions
                 continue
             if reached:
-                _check_places(mechanism, places, f"{name} = {x:g}")
+                _check_poses(mechanism, poses, f"{name} = {x:g}")
 
 
-def _check_places(mechanism: Mechanism, places: Mapping[str, Pose], where: str) -> None:
+def _check_poses(mechanism: Mechanism, poses: Mapping[str, Pose], where: str) -> None:
     owner = mechanism.owner
-    for name, pose in places.items():
+    for name, pose in poses.items():
         if not isinstance(pose, Pose):
             raise ModelError(f"the pose of body '{name}' of {owner} is {pose!r}.", expected="a Pose")
         R = pose.rotation
         error = max(abs(x) for row in (R.T @ R - IDENTITY).rows for x in row)
-        if not (error <= ORTHONORMAL and R.rows[0].cross(R.rows[1]).dot(R.rows[2]) > 0.0):
+        if not (error <= ORTHONORMAL_TOLERANCE and R.rows[0].cross(R.rows[1]).dot(R.rows[2]) > 0.0):
             raise ModelError(
-                f"the pose of body '{name}' of {owner} is no rotation at {where} (off by {error:.1e}).",
+                f"the pose of body '{name}' of {owner} is not a rotation at {where} (error {error:.1e}).",
                 expected="a 3x3 rotation matrix with determinant +1",
             )
-    in_world = {part.name: part.base @ places[part.name] for part in mechanism.parts}
-    for sentence in filter(None, (pin.opened(in_world) for pin in mechanism.pins)):
+    in_world = {part.name: part.base @ poses[part.name] for part in mechanism.parts}
+    for sentence in filter(None, (pin.gap_message(in_world) for pin in mechanism.pins)):
         raise ModelError(
             f"the loops of {owner} do not close: {sentence} at {where}.",
             expected="poses that keep the two points of every pin together",
@@ -431,43 +499,46 @@ def _check_places(mechanism: Mechanism, places: Mapping[str, Pose], where: str) 
 
 # ---- pickling
 #
-# The poses of a mechanism of the zoo are closures, which cannot be pickled. What made them can: the maker by its name,
-# and the numbers it was given. Bodies, actuators and whatever else was changed since are stored beside the recipe. A
-# mechanism whose poses are no longer those of its recipe is not pickled this way; that is found by making it anew.
+# The pose functions of a mechanism of the zoo are closures, which cannot be pickled. The recipe can: the name of the
+# zoo function and its arguments. Bodies, actuators and all other fields that may have changed are stored with it. A
+# mechanism whose pose functions differ from those of its recipe is not pickled this way; to detect this, the mechanism
+# is rebuilt and the values of its functions are compared.
 
-MADE = ("parts", "driven", "passive", "reaches", "design", "recipe")  # fields that hold functions, or that follow
+REBUILT_FIELDS = ("parts", "driven", "passive", "reaches", "design", "recipe")  # contain functions, or follow from them
 
 
-def _pickled(mechanism: Mechanism) -> tuple | None:
-    """What pickle makes it of; None if no recipe tells all of it."""
+def _reduced_to_recipe(mechanism: Mechanism) -> tuple | None:
+    """Function and arguments from which pickle restores a mechanism; None if its recipe does not reproduce it."""
     recipe = mechanism.recipe
     if recipe is None or recipe.make is None:
         return None
-    plain = {field.name: getattr(mechanism, field.name) for field in fields(mechanism) if field.name not in MADE}
+    plain = {
+        field.name: getattr(mechanism, field.name) for field in fields(mechanism) if field.name not in REBUILT_FIELDS
+    }
     bodies, drives = [part.body for part in mechanism.parts], [joint.actuator for joint in mechanism.driven]
-    given = (recipe, plain, bodies, drives)
-    return (remade, given) if _places(remade(*given)) == _places(mechanism) else None
+    arguments = (recipe, plain, bodies, drives)
+    return (rebuild, arguments) if _samples(rebuild(*arguments)) == _samples(mechanism) else None
 
 
-def remade(recipe: Recipe, plain: dict[str, Any], bodies: list[Body], drives: list[Actuator]) -> Mechanism:
-    """The mechanism of a recipe with what was changed since."""
+def rebuild(recipe: Recipe, plain: dict[str, Any], bodies: list[Body], drives: list[Actuator]) -> Mechanism:
+    """Create the mechanism of a recipe with other bodies, actuators and plain fields."""
     assert recipe.make is not None
     fresh = recipe.make(**recipe.options, physical=plain["physical"])
     if (len(fresh.parts), len(fresh.driven)) != (len(bodies), len(drives)):
         return fresh
     parts = tuple(replace(part, body=body) for part, body in zip(fresh.parts, bodies, strict=True))
-    driven = tuple(replace(joint, actuator=own) for joint, own in zip(fresh.driven, drives, strict=True))
+    driven = tuple(replace(joint, actuator=drive) for joint, drive in zip(fresh.driven, drives, strict=True))
     return replace(fresh, parts=parts, driven=driven, **plain)
 
 
-def _places(mechanism: Mechanism) -> tuple:
-    """Everything that its functions say at home and beside it."""
+def _samples(mechanism: Mechanism) -> tuple:
+    """Values of all functions of a mechanism at home and next to it."""
     home = list(mechanism.home)
-    tried = [home, [x + 1e-3 * k for k, x in enumerate(home, start=1)]]
+    configurations = [home, [x + 1e-3 * k for k, x in enumerate(home, start=1)]]
     joints = (*mechanism.driven, *mechanism.passive)
     return (
         mechanism.actuator_names,
-        [(part.name, part.pose(q), part.base) for q in tried for part in mechanism.parts],
-        [(joint.name, joint.unit, joint.position(q)) for q in tried for joint in joints],
-        [reach.values(q) for q in tried for reach in mechanism.reaches],
+        [(part.name, part.pose(q), part.base) for q in configurations for part in mechanism.parts],
+        [(joint.name, joint.unit, joint.position(q)) for q in configurations for joint in joints],
+        [reach.values(q) for q in configurations for reach in mechanism.reaches],
     )

@@ -1,14 +1,14 @@
-"""Robots: a tree of links, each carried by one joint, and the same tree under constraints; frozen, validated once.
+"""Robots: trees of links, each carried by one joint, without and with constraints. Immutable, validated when created.
 
-Links stand in an order in which every parent comes before its children. Fixed joints are not here: whoever describes a
-robot lumps them, with rotation, and keeps what they carried as named frames.
+Every parent comes before its children in the order of links. There are no fixed joints: the readers of descriptions
+combine bodies on fixed joints with their carriers and keep their frames as named frames.
 
-Under constraints, loops are closed, wheels roll, and velocities keep rows K(q) w + b = 0:
+Constraints close loops and let wheels roll; the velocities then satisfy rows K(q) w + b = 0:
 
     q    the coordinates of the tree                v    f independent velocities, so that w = N(q) v + n(q, t)
-    tau  forces at the actuated joints              w    the velocities of the tree, all of them
+    tau  forces at the actuated joints              w    the velocities of all joints of the tree
 
-Which velocities are independent, and what N and n are, is in the map of the robot (`model.map`).
+The map of the robot (`ConstrainedRobot.map`, see `formulate.constrained.map`) defines the independent velocities, N, n.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from appell.errors import ArgumentError, ModelError
 from appell.model.actuator import IDEAL, Actuator
 from appell.model.body import Body
 from appell.model.constraint import Constraint, check_constraints
-from appell.model.frame import IN_PLACE, Frame
+from appell.model.frame import IDENTITY_POSE, Frame
 from appell.model.joints import Motion, OneAxis
 from appell.model.limits import NO_LIMITS, Limits
 from appell.model.locking import locked
@@ -39,7 +39,7 @@ from appell.model.visual import Visual
 
 @dataclass(frozen=True)
 class Mimic:
-    """A joint without a coordinate of its own: q = multiplier q_leader + offset."""
+    """Coupling of a joint that has no coordinate of its own: q = multiplier q_leader + offset."""
 
     leader: str
     multiplier: float = 1.0
@@ -48,33 +48,33 @@ class Mimic:
 
 @dataclass(frozen=True)
 class Joint:
-    """A named motion, placed on the parent link, and what drives it."""
+    """A joint: its name, kind of motion, placement on the parent link, limits and actuator."""
 
     name: str
     motion: Motion
-    placement: Pose = IN_PLACE
+    placement: Pose = IDENTITY_POSE
     limits: Limits = NO_LIMITS
     mimic: Mimic | None = None
     actuator: Actuator = IDEAL
 
     @property
     def scale(self) -> float:
-        """How fast it moves for a unit of its coordinate's velocity: 1, or a mimic's multiplier."""
+        """Velocity of the joint per unit of its coordinate's velocity: 1, or the multiplier of a mimic joint."""
         return self.mimic.multiplier if self.mimic else 1.0
 
     def random(self, rng: np.random.Generator) -> np.ndarray:
-        """A position within the limits; where one of them is open, up to a turn or 2 m from the other."""
+        """Random position within the limits. If one limit is open, within 2π rad or 2 m of the other."""
         lower, upper = self.limits.lower, self.limits.upper
         if not isinstance(self.motion, OneAxis) or (lower is None and upper is None):
             return self.motion.random(rng)
-        width = 2.0 * self.motion.spread
+        width = 2.0 * self.motion.random_range
         low = lower if lower is not None else (upper or 0.0) - width
         return rng.uniform(low, low + width if upper is None else upper, 1)
 
 
 @dataclass(frozen=True)
 class Link:
-    """A rigid part of the robot and the joint that carries it; `body` is None for a link without mass."""
+    """A rigid link and the joint that carries it on `parent` (None: the world); `body` is None for a massless link."""
 
     name: str
     parent: str | None
@@ -82,16 +82,56 @@ class Link:
     body: Body | None = None
 
 
-NEARBY = 0.3  # rad or m about the start, where random configurations of a constrained robot are looked for
-TRIES = 50
-GRAVITY = Vec3(0.0, 0.0, -9.81)
-Chosen = Sequence[str] | Constraint | None  # names of velocities of the tree, or rows of others
-UNTOLD = {"content": False}  # of a field that no hash of a robot needs to tell (`compile.content`)
+RANDOM_RANGE = 0.3  # largest step from the start, rad or m, to random configurations of a constrained robot
+MAX_RANDOM_TRIES = 50
+GRAVITY = Vec3(0.0, 0.0, -9.81)  # m/s²
+IndependentVelocities = Sequence[str] | Constraint | None  # names of velocities of the tree, or rows that define others
+NOT_HASHED = {"content": False}  # metadata of fields that `compile.cache.content_hash` leaves out
 
 
 @dataclass(frozen=True, repr=False)
 class Robot(System):
-    """A validated tree of links."""
+    """A tree of links. `ap.load`, `ap.from_dh` and `ap.Builder` create robots from descriptions.
+
+    Parameters
+    ----------
+    name : str
+        Name of the robot.
+    links : tuple of Link
+        Links with their joints; every parent before its children.
+    frames : tuple of Frame
+        Named frames on links or the world.
+    gravity : sequence of 3 floats
+        Gravitational acceleration in the world, m/s².
+    home : tuple of float, optional
+        Default start configuration (nq). None: the neutral configuration.
+    free : frozenset of str
+        Links whose inertial parameters are inputs of the functions.
+    missing : tuple of str
+        Links without the inertia that dynamics needs.
+    physical : bool
+        Whether to reject bodies that are physically impossible (otherwise: warn).
+    visuals : tuple of Visual
+        Shapes of the links for pictures.
+    description, reference, source : str
+        What the robot is, where its numbers come from, and the file it was read from.
+
+    Raises
+    ------
+    ModelError
+        If the links do not form a valid robot. The error lists all flaws and names their parts.
+
+    Examples
+    --------
+    >>> import appell as ap
+    >>> rod = ap.shapes.rod(1.0, 0.5, com=(0.25, 0, 0))
+    >>> hinge = ap.Joint("hinge", ap.Revolute(axis=(0, 1, 0)))
+    >>> robot = ap.Robot("pendulum", (ap.Link("rod", None, hinge, rod),))
+    >>> robot
+    <Robot pendulum (1 links, nq=1, nv=1)>
+    >>> ap.Dynamics(robot).gravity([0.0]).round(4)
+    array([-2.4525])
+    """
 
     kind: ClassVar[str] = "robot"
     parts: ClassVar[tuple] = ()  # type: ignore[misc]
@@ -102,14 +142,14 @@ class Robot(System):
     links: tuple[Link, ...]
     frames: tuple[Frame, ...] = ()
     gravity: Vec3 = GRAVITY
-    home: tuple[float, ...] | None = None  # a configuration worth starting from; the neutral one if None
-    free: frozenset[str] = frozenset()  # links whose inertial parameters stay inputs
-    missing: tuple[str, ...] = ()  # links whose description lacks the inertia that dynamics needs
-    physical: bool = True  # refuse bodies that cannot exist
-    visuals: tuple[Visual, ...] = field(default=(), compare=False, metadata=UNTOLD)  # how its links look
-    description: str = field(default="", compare=False)  # what the robot is, in a sentence
-    reference: str = field(default="", compare=False)  # where its numbers come from
-    source: str = field(default="", compare=False)  # the file it was read from
+    home: tuple[float, ...] | None = None
+    free: frozenset[str] = frozenset()
+    missing: tuple[str, ...] = ()
+    physical: bool = True
+    visuals: tuple[Visual, ...] = field(default=(), compare=False, metadata=NOT_HASHED)
+    description: str = field(default="", compare=False)
+    reference: str = field(default="", compare=False)
+    source: str = field(default="", compare=False)
 
     def __post_init__(self):
         object.__setattr__(self, "gravity", vector_of(self.gravity, f"the gravity of robot '{self.name}'"))
@@ -127,7 +167,7 @@ class Robot(System):
 
     @cached_property
     def moving(self) -> tuple[Link, ...]:
-        """The links with coordinates of their own, in the order of v."""
+        """Links on joints with their own coordinates (all but mimic joints), in the order of v."""
         return tuple(link for link in self.links if link.joint.mimic is None)
 
     @cached_property
@@ -140,7 +180,7 @@ class Robot(System):
 
     @property
     def actuator_names(self) -> tuple[str, ...]:
-        """Those of v: a force acts along every component."""
+        """Names of tau, equal to those of v: a force acts along every velocity."""
         return self.velocity_names
 
     @property
@@ -177,17 +217,18 @@ class Robot(System):
         return spans
 
     def span(self, joint: Joint) -> tuple[slice, slice]:
-        """Where the joint's coordinates stand in q and in v; a mimic joint has those of its leader."""
+        """Slices of the joint's coordinates in q and v; a mimic joint has those of its leader."""
         return self._spans[joint.mimic.leader if joint.mimic else joint.name]
 
     def joint_position(self, joint: Joint, q: Sequence[Scalar]) -> list[Scalar]:
-        own = list(q[self.span(joint)[0]])
-        return [joint.mimic.multiplier * own[0] + joint.mimic.offset] if joint.mimic else own
+        """Position of a joint in q, with the multiplier and offset of a mimic joint."""
+        position = list(q[self.span(joint)[0]])
+        return [joint.mimic.multiplier * position[0] + joint.mimic.offset] if joint.mimic else position
 
     def joint_velocity(self, joint: Joint, v: Sequence[Scalar]) -> list[Scalar]:
-        """The joint's share of any vector with the layout of v."""
-        own = list(v[self.span(joint)[1]])
-        return [joint.mimic.multiplier * own[0]] if joint.mimic else own
+        """Components of a joint in any vector with the layout of v, with the multiplier of a mimic joint."""
+        velocity = list(v[self.span(joint)[1]])
+        return [joint.mimic.multiplier * velocity[0]] if joint.mimic else velocity
 
     @property
     def quaternions(self) -> tuple[slice, ...]:
@@ -203,7 +244,7 @@ class Robot(System):
         return IdentityMap(self)
 
     def coordinate_of(self, velocity: int) -> int | None:
-        """The coordinate whose rate a velocity is, by their numbers; None for joints of several axes."""
+        """Index of the coordinate whose rate is the velocity with this index; None for joints of several axes."""
         for link in self.moving:
             q, v = self.span(link.joint)
             if v.start == velocity and link.joint.motion.nv == 1:
@@ -218,11 +259,12 @@ class Robot(System):
 
     @property
     def joint_names(self) -> tuple[str, ...]:
-        """Of the joints with coordinates of their own."""
+        """Names of the joints with their own coordinates (all but mimic joints), in the order of v."""
         return tuple(joint.name for joint in self._joints)
 
     @property
     def link_names(self) -> tuple[str, ...]:
+        """Names of the links, in order."""
         return tuple(link.name for link in self.links)
 
     @property
@@ -230,50 +272,52 @@ class Robot(System):
         return {link.name: link.body for link in self.links}
 
     def link(self, name: str) -> Link:
+        """Look up a link by name."""
         return self.find("link", name, {link.name: link for link in self.links})
 
     def joint(self, name: str) -> Joint:
+        """Look up a joint by name, including mimic joints."""
         return self.find("joint", name, {link.joint.name: link.joint for link in self.links})
 
-    def lacking(self) -> tuple[str, ...]:
-        """Links without inertia that carry none either; between joints, such a link counts as massless."""
+    def missing_inertias(self) -> tuple[str, ...]:
+        """Links without inertia that carry no inertia either. A link that carries some is treated as massless."""
         if not self.physical:
             return ()
-        laden: set[str | None] = set()
+        with_inertia: set[str | None] = set()
         for link in reversed(self.links):
-            if link.name in laden or link.body is not None or link.name in self.free:
-                laden |= {link.name, link.parent}
-        return tuple(name for name in self.missing if name not in laden)
+            if link.name in with_inertia or link.body is not None or link.name in self.free:
+                with_inertia |= {link.name, link.parent}
+        return tuple(name for name in self.missing if name not in with_inertia)
 
     # ---- configurations
 
     @property
     def neutral(self) -> np.ndarray:
-        """The configuration in which every link stands on its joint's placement."""
+        """The configuration in which every link coincides with its joint's placement."""
         return np.array([x for joint in self._joints for x in joint.motion.neutral])
 
     @property
     def start(self) -> np.ndarray:
-        """`home`, or the neutral configuration."""
+        """Default start configuration: `home`, or the neutral configuration."""
         return self.neutral if self.home is None else np.array(self.home)
 
     @property
     def ranges(self) -> tuple[tuple[float, float], ...]:
-        def reach(limits: Limits) -> tuple[float, float]:
+        def interval(limits: Limits) -> tuple[float, float]:
             lower, upper = limits.lower, limits.upper
             return -math.inf if lower is None else lower, math.inf if upper is None else upper
 
-        return tuple(reach(joint.limits) for joint in self._joints for _ in joint.motion.coordinates)
+        return tuple(interval(joint.limits) for joint in self._joints for _ in joint.motion.coordinates)
 
     def random_configuration(self, rng: Rng = None, *, within_limits: bool = True) -> np.ndarray:
-        """Any reachable q; lengths without limits are within ±1 m, quaternions of unit length."""
+        """Random configuration (nq) within the limits; lengths without limits are within ±1 m."""
         rng = generator(rng)
         return np.concatenate([(joint if within_limits else joint.motion).random(rng) for joint in self._joints])
 
     def integrate(self, q, step) -> np.ndarray:
         q, step = _broadcast(self.sized("q", q, self.nq), self.sized("step", step, self.nv))
         parts = [(joint.motion, *self.span(joint)) for joint in self._joints]
-        return np.concatenate([motion.step(q[..., sq], step[..., sv]) for motion, sq, sv in parts], axis=-1)
+        return np.concatenate([motion.integrate(q[..., sq], step[..., sv]) for motion, sq, sv in parts], axis=-1)
 
     def difference(self, q0, q1) -> np.ndarray:
         q0, q1 = _broadcast(self.sized("q0", q0, self.nq), self.sized("q1", q1, self.nq))
@@ -290,10 +334,36 @@ class Robot(System):
     # ---- variations
 
     def locked(self, joints: str | Iterable[str] | Mapping[str, Any]) -> Self:
-        """A smaller robot: links on held joints become frames, their matter is added to the links that carry them.
+        """Return a smaller robot in which some joints are locked.
 
-        A joint of several coordinates is held at as many numbers, such as a floating base at place and quaternion.
-        Joints that mimic a held one are held with it.
+        Links on locked joints become frames; their bodies are combined with those of the links that carry them. Joints
+        that mimic a locked joint are locked with it.
+
+        Parameters
+        ----------
+        joints : str, iterable of str, or mapping
+            Names of the joints to lock at their position in `start`, or a mapping from names to positions (rad or m). A
+            joint with several coordinates needs all of them, such as position and quaternion of a floating base.
+
+        Returns
+        -------
+        Robot
+
+        Raises
+        ------
+        ModelError
+            If a joint is unknown or mimics another one.
+        ArgumentError
+            If a position has the wrong size or is not finite.
+
+        Examples
+        --------
+        >>> import appell as ap
+        >>> arm = ap.load("puma").locked({"joint4": 0.0, "joint5": 0.5, "joint6": 0.0})
+        >>> arm.joint_names
+        ('joint1', 'joint2', 'joint3')
+        >>> "link6" in arm.frame_names
+        True
         """
         return locked(self, joints)  # type: ignore[return-value]
 
@@ -304,12 +374,39 @@ class Robot(System):
         independent: Any = None,
         home: Iterable[float] | None = None,
     ) -> ConstrainedRobot:
-        """A constrained robot: with loops closed, wheels that roll, or other rows on its velocities (`ap.constraint`).
+        """Return this robot under constraints: closed loops, rolling wheels or other rows on its velocities.
 
-        `actuated` names the joints that carry a motor, or gives each the weight by which forces are shared out where
-        there are more of them than freedoms; None: a force acts along every velocity. `independent` names the
-        velocities of the tree that become v, or gives rows of others; None: found. `home` is a configuration near
-        which all loops can be closed, the start of the tree if None.
+        Parameters
+        ----------
+        *constraints : Constraint
+            Constraints such as `ap.Point`, `ap.Hinge`, `ap.Gear` or `ap.Rolling`; see `ap.constraint`.
+        actuated : iterable of str, or mapping, optional
+            Names of the joints that have a motor. If there are more motors than degrees of freedom, a mapping from
+            names to positive weights decides how forces are distributed. None: a force acts along every velocity of the
+            tree.
+        independent : iterable of str, or Constraint, optional
+            Names of the velocities of the tree that become v, or a constraint whose rows define v. None: they are
+            chosen automatically, actuated joints first.
+        home : iterable of float, optional
+            Configuration (nq) near which all loops can be closed. None: `start`.
+
+        Returns
+        -------
+        ConstrainedRobot
+            Its q are those of the tree, its v are independent velocities.
+
+        Raises
+        ------
+        ModelError
+            If a constraint does not fit the robot, or the loops cannot be closed near `home`.
+
+        Examples
+        --------
+        >>> import appell as ap
+        >>> bars = ap.load("four-bar").tree
+        >>> robot = bars.with_loops(ap.Point("coupler tip", "rocker tip"), actuated=["crank"])
+        >>> robot.nq, robot.velocity_names, robot.actuator_names
+        (3, ('crank',), ('crank',))
         """
         return constrained(self, constraints, actuated, independent, home)
 
@@ -327,8 +424,8 @@ class Robot(System):
                 self.joint(name)
 
         def changed(joint: Joint) -> Joint:
-            own = joint.actuator
-            return replace(joint, actuator=change(joint.name, own) if callable(change) else change.get(joint.name, own))
+            old = joint.actuator
+            return replace(joint, actuator=change(joint.name, old) if callable(change) else change.get(joint.name, old))
 
         return replace(self, links=tuple(replace(link, joint=changed(link.joint)) for link in self.links))
 
@@ -337,23 +434,23 @@ def constrained(
     tree: Robot,
     constraints: Iterable[Constraint],
     actuated: Iterable[str] | Mapping[str, float] | None = None,
-    independent: Chosen = None,
+    independent: IndependentVelocities = None,
     home: Iterable[float] | None = None,
 ) -> ConstrainedRobot:
-    """The tree under constraints: checked, closed and counted."""
-    rows = tuple(constraints)
-    check_constraints(tree, rows)
+    """Create a constrained robot; the parameters are those of `Robot.with_loops`."""
+    constraints = tuple(constraints)
+    check_constraints(tree, constraints)
     weights = _weights(tree, actuated)
     if home is not None:
         tree = replace(tree, home=tuple(tree.sized("home", home, tree.nq).tolist()))
     preferred = tuple(weights) if actuated is not None else ()
     chosen = independent if isinstance(independent, Constraint | None) else _names("independent", independent)
-    motions, q = constraint_map(tree, rows, chosen, preferred, tree.start)
-    return ConstrainedRobot(tree, rows, weights, tuple(q.tolist()), motions, chosen, actuated is not None)
+    velocity_map, q = constraint_map(tree, constraints, chosen, preferred, tree.start)
+    return ConstrainedRobot(tree, constraints, weights, tuple(q.tolist()), velocity_map, chosen, actuated is not None)
 
 
 def _weights(tree: Robot, actuated: Iterable[str] | Mapping[str, float] | None) -> dict[str, float]:
-    """The velocities of the tree that carry a motor, and what a unit of force weighs there."""
+    """Actuated velocities of the tree and the weights of their forces."""
     if actuated is None:
         return dict.fromkeys(tree.velocity_names, 1.0)
     weights = dict(actuated) if isinstance(actuated, Mapping) else dict.fromkeys(_names("actuated", actuated), 1.0)
@@ -362,29 +459,29 @@ def _weights(tree: Robot, actuated: Iterable[str] | Mapping[str, float] | None) 
         if not (is_number(weight) and np.isfinite(weight) and weight > 0.0):
             raise ModelError(f"actuator '{name}' of {tree.owner} has weight {weight!r}.", expected="a positive number")
     if not weights:
-        raise ModelError(f"{tree.owner} is to have no actuator.", expected="names of joints, or None for all of them")
+        raise ModelError(f"{tree.owner} has no actuated joint.", expected="names of joints, or None for all of them")
     return weights
 
 
-def _names(what: str, given: Any) -> tuple[str, ...]:
-    """Names of velocities, or an error that says what was given."""
-    names = (given,) if isinstance(given, str) else tuple(given) if isinstance(given, Iterable) else ()
-    if (not names and given != ()) or not all(isinstance(name, str) for name in names):
-        raise ArgumentError(f"{what} is {given!r}.", expected="names of velocities of the tree, or None")
+def _names(argument: str, value: Any) -> tuple[str, ...]:
+    """Convert an argument to names of velocities, or raise an error with its value."""
+    names = (value,) if isinstance(value, str) else tuple(value) if isinstance(value, Iterable) else ()
+    if (not names and value != ()) or not all(isinstance(name, str) for name in names):
+        raise ArgumentError(f"{argument} is {value!r}.", expected="names of velocities of the tree, or None")
     return names
 
 
-def refuse_unconstrained(system: System, what: str) -> None:
-    """Raise unless a system has constraints, which `what` needs."""
+def refuse_unconstrained(system: System, function: str) -> None:
+    """Raise unless a system has constraints, which `function` needs."""
     if system.map.is_identity:
         raise ModelError(
-            f"{what} is for constrained robots; {system.owner} has no constraints.", hint="robot.with_loops(...)"
+            f"{function} is for constrained robots; {system.owner} has no constraints.", hint="robot.with_loops(...)"
         )
 
 
 @dataclass(frozen=True, repr=False)
 class ConstrainedRobot(System):
-    """A tree with loops, rolling wheels or other rows on its velocities; made by `robot.with_loops(...)`."""
+    """A tree of links with closed loops, rolling wheels or other constraints; created by `robot.with_loops(...)`."""
 
     kind: ClassVar[str] = "constrained robot"
     parts: ClassVar[tuple] = ()  # type: ignore[misc]
@@ -392,11 +489,11 @@ class ConstrainedRobot(System):
     reaches: ClassVar[tuple] = ()  # type: ignore[misc]
     tree: Robot
     constraints: tuple[Constraint, ...]
-    weights: dict[str, float]  # of the actuated velocities of the tree
+    weights: dict[str, float]  # of the forces along the actuated velocities of the tree
     home: tuple[float, ...]
-    map: Any = field(compare=False, metadata=UNTOLD)  # follows from the other fields
-    chosen: Chosen = None  # what was asked to be independent
-    motors: bool = False  # whether it was said which joints are actuated
+    map: Any = field(compare=False, metadata=NOT_HASHED)  # a `formulate.constrained.map` map; follows from other fields
+    chosen: IndependentVelocities = None  # the argument `independent` of `with_loops`
+    motors: bool = False  # whether the argument `actuated` of `with_loops` was given
 
     def __str__(self) -> str:
         rows = f"{len(self.row_names)} rows of rank {self.rank}"
@@ -409,32 +506,34 @@ class ConstrainedRobot(System):
 
     @property
     def constraint_names(self) -> tuple[str, ...]:
+        """Names of the constraints, in order."""
         return tuple(constraint.name for constraint in self.constraints)
 
     @property
     def row_names(self) -> tuple[str, ...]:
-        """constraint.label of every row, in the order of multipliers."""
+        """Names `constraint.label` of all rows, in the order of the multipliers."""
         return self.map.row_names
 
     @property
     def rank(self) -> int:
+        """Number of independent rows."""
         return self.map.rank
 
     @property
     def idle_rows(self) -> tuple[str, ...]:
-        """Rows that others imply: they carry no force."""
+        """Names of redundant rows, which others imply: they carry no force."""
         return tuple(self.row_names[k] for k in self.map.implied)
 
     @property
     def prescribed(self) -> tuple[str, ...]:
-        """A name for each: its constraint's, with the row's label where one constraint has several."""
-        found = []
+        """Names of the prescribed motions: the constraint's name, with the row's label if it prescribes several."""
+        names = []
         for constraint in self.constraints:
             several = len(constraint.motions) > 1
-            found += [f"{constraint.name}.{label}" if several else constraint.name for label in constraint.motions]
-        return tuple(found)
+            names += [f"{constraint.name}.{label}" if several else constraint.name for label in constraint.motions]
+        return tuple(names)
 
-    # ---- what every system has
+    # ---- interface of every system
 
     name = property(lambda self: self.tree.name)
     gravity = property(lambda self: self.tree.gravity)
@@ -475,7 +574,7 @@ class ConstrainedRobot(System):
 
     @property
     def actuated(self) -> tuple[int, ...]:
-        """The velocities of the tree that carry a motor."""
+        """Indices of the velocities of the tree that have a motor."""
         return tuple(self.tree.velocity_names.index(name) for name in self.weights)
 
     @property
@@ -490,12 +589,12 @@ class ConstrainedRobot(System):
     def bodies(self) -> dict[str, Body | None]:
         return self.tree.bodies
 
-    def lacking(self) -> tuple[str, ...]:
-        return self.tree.lacking()
+    def missing_inertias(self) -> tuple[str, ...]:
+        return self.tree.missing_inertias()
 
     @property
     def sizes(self) -> dict[str, int]:
-        """With w, a velocity of the tree, and forces along all of its velocities."""
+        """Sizes of arguments, including `w` (velocities of the tree) and `force` (forces along them)."""
         return super().sizes | {"w": self.tree.nv, "force": self.tree.nv}
 
     @property
@@ -520,88 +619,92 @@ class ConstrainedRobot(System):
         return self.tree.ranges
 
     def assembled(self, q, prescribed=()) -> np.ndarray:
-        """The configuration near q in which all loops are closed; motions that are not prescribed rest at 0."""
+        """Configuration near q at which all loops are closed; without `prescribed`, prescribed motions are 0."""
         return self.map.driven(prescribed).assembled(self.sized("q", q, self.nq))
 
     def integrate(self, q, step) -> np.ndarray:
-        """Along the tangent, then back to the constraints, at fixed time.
+        """Move along the tangent, then back to the constraints, at fixed time.
 
-        Prescribed motions stay where they are at q, and planes do not turn, so that `integrate(q, 0)` is q.
+        Prescribed motions keep their values at q and planes do not turn, so that `integrate(q, 0)` is q.
         """
         q, step = _broadcast(self.sized("q", q, self.nq), self.sized("step", step, self.nv))
-        found = np.empty(q.shape)
-        for at in np.ndindex(q.shape[:-1]):
-            found[at] = self.map.integrate(q[at], step[at])
-        return found
+        moved = np.empty(q.shape)
+        for index in np.ndindex(q.shape[:-1]):
+            moved[index] = self.map.integrate(q[index], step[index])
+        return moved
 
     def difference(self, q0, q1) -> np.ndarray:
-        """One number for each of `map.positions`; where wheels roll, there are more of them than velocities."""
+        """Differences along `map.positions`. Where wheels roll, there are more positions than velocities."""
         return self.tree.difference(q0, q1)[..., list(self.map.positions)]
 
     def random_configuration(self, rng: Rng = None, *, within_limits: bool = True) -> np.ndarray:
-        """One about the start in which all loops are closed."""
+        """Random configuration near the start at which all loops are closed."""
         rng, limits = generator(rng), self.limits
-        for k in range(TRIES):
-            spread = NEARBY * 0.9**k
+        for k in range(MAX_RANDOM_TRIES):
+            step = RANDOM_RANGE * 0.9**k
             try:
-                q = self.assembled(self.tree.integrate(self.start, spread * rng.uniform(-1.0, 1.0, self.tree.nv)))
+                q = self.assembled(self.tree.integrate(self.start, step * rng.uniform(-1.0, 1.0, self.tree.nv)))
             except ModelError:
                 continue
             if not within_limits or limits.contain(q):
                 return q
         raise ModelError(
-            f"{self.owner} can be assembled nowhere about its start within its limits.",
-            hint="another home, or within_limits=False",
+            f"{self.owner} has no configuration near its start that closes its loops within its limits.",
+            hint="choose another home, or pass within_limits=False",
         )
 
     # ---- variations
 
     def with_loops(self, *constraints: Constraint) -> Self:
-        """With more constraints."""
-        return self._again(self.tree, (*self.constraints, *constraints))
+        """Return a copy with additional constraints."""
+        return self._rebuilt(self.tree, (*self.constraints, *constraints))
 
     with_loop = with_rolling = with_loops
 
     def with_free(self, *names: str) -> Self:
-        return self._on(self.tree.with_free(*names))
+        return self._with_tree(self.tree.with_free(*names))
 
     def with_frames(self, frames: Iterable[Frame]) -> Self:
-        return self._on(self.tree.with_frames(frames))
+        return self._with_tree(self.tree.with_frames(frames))
 
     def with_gravity(self, gravity: Iterable[float]) -> Self:
-        return self._on(self.tree.with_gravity(gravity))
+        return self._with_tree(self.tree.with_gravity(gravity))
 
     def with_bodies(self, bodies: Mapping[str, Body | None]) -> Self:
-        return self._on(self.tree.with_bodies(bodies))
+        return self._with_tree(self.tree.with_bodies(bodies))
 
     def with_actuators(self, change: Mapping[str, Actuator] | Callable[[str, Actuator], Actuator]) -> Self:
-        return self._on(self.tree.with_actuators(change))
+        return self._with_tree(self.tree.with_actuators(change))
 
     def locked(self, joints: str | Iterable[str] | Mapping[str, Any]) -> Self:
-        """Held joints become frames; the loops stay closed, with fewer freedoms."""
-        held = joints if isinstance(joints, Mapping) else self._here((joints,) if isinstance(joints, str) else joints)
-        return self._again(replace(self.tree, home=self.home).locked(held), self.constraints)
+        """Return a smaller robot in which some joints are locked and become frames; the constraints stay.
 
-    def _on(self, tree: Robot) -> Self:
-        """The same on a tree that differs in its bodies, drives, gravity or frames only."""
+        The positions of joints given by name alone are those of `home`.
+        """
+        names = (joints,) if isinstance(joints, str) else joints
+        positions = joints if isinstance(joints, Mapping) else self._home_positions(names)
+        return self._rebuilt(replace(self.tree, home=self.home).locked(positions), self.constraints)
+
+    def _with_tree(self, tree: Robot) -> Self:
+        """Copy with a tree that differs only in bodies, actuators, gravity or frames."""
         return replace(self, tree=tree, map=self.map.on(tree))
 
-    def _here(self, joints: Iterable[str]) -> dict[str, Any]:
-        """Where these joints stand at home."""
+    def _home_positions(self, joints: Iterable[str]) -> dict[str, Any]:
         return {name: self.home[self.tree.span(self.tree.joint(name))[0]] for name in joints}
 
-    def _again(self, tree: Robot, constraints: Iterable[Constraint]) -> Self:
-        """The same on another tree or with other constraints, as far as what was asked for is still there."""
-        left = {name: weight for name, weight in self.weights.items() if name in tree.velocity_names}
+    def _rebuilt(self, tree: Robot, constraints: Iterable[Constraint]) -> Self:
+        """Copy with another tree or other constraints, and with the chosen velocities that still exist."""
+        remaining = {name: weight for name, weight in self.weights.items() if name in tree.velocity_names}
         chosen = self.chosen
         if not isinstance(chosen, Constraint | None):
             chosen = tuple(name for name in chosen if name in tree.velocity_names)
         home = self.home if len(self.home) == tree.nq else None
-        return constrained(tree, constraints, left if self.motors else None, chosen, home)  # type: ignore[return-value]
+        actuated = remaining if self.motors else None
+        return constrained(tree, constraints, actuated, chosen, home)  # type: ignore[return-value]
 
 
 def _broadcast(one: np.ndarray, other: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Two arrays whose leading axes agree."""
+    """Broadcast two arrays to common leading axes."""
     batch = np.broadcast_shapes(one.shape[:-1], other.shape[:-1])
     return np.broadcast_to(one, (*batch, one.shape[-1])), np.broadcast_to(other, (*batch, other.shape[-1]))
 

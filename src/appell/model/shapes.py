@@ -1,10 +1,14 @@
-"""Bodies from textbooks: points, rods, plates, boxes, balls and cylinders of even density.
+"""Textbook bodies of uniform density: points, rods, plates, boxes, spheres and cylinders.
 
-    from appell.model.shapes import rod
-    arm = rod(2.0, 0.5, axis="x", com=(0.25, 0, 0))
+Each body has its centre of mass at `com` and its edges or axis along the axes of the link; masses are in kg, lengths in
+m. Points, rods and plates have no thickness: their zero principal moments are exact.
 
-All stand with their centre of mass at `com` and their sides or axis along those of the link; masses in kg, sizes in m.
-Points, rods and plates have no thickness: their zero principal moments are exact.
+Examples
+--------
+>>> import appell as ap
+>>> arm = ap.shapes.rod(2.0, 0.6, axis="x", com=(0.3, 0, 0))
+>>> [round(moment, 6) for moment in arm.moments]
+[0.0, 0.06, 0.06]
 """
 
 from __future__ import annotations
@@ -22,49 +26,53 @@ Point = Vec3 | Iterable[float]
 
 
 def point(mass: float, com: Point = (0.0, 0.0, 0.0)) -> Body:
-    """All mass in one place: no inertia about it."""
+    """Point mass: no inertia about its centre of mass."""
     _check("a point mass", mass=mass)
     return _body(mass, com, (0.0, 0.0, 0.0))
 
 
 def rod(mass: float, length: float, axis: str = "x", com: Point = (0.0, 0.0, 0.0)) -> Body:
-    """An ideal thin rod along an axis: m l² / 12 across, nothing about itself."""
+    """Thin rod along `axis`: moments m l² / 12 across the rod, 0 about its axis."""
     _check("a rod", mass=mass, length=length)
-    return _turned(mass, com, axis, 0.0, mass * length**2 / 12)
+    return _symmetric(mass, com, axis, 0.0, mass * length**2 / 12)
 
 
 def plate(mass: float, width: float, height: float, axis: str = "z", com: Point = (0.0, 0.0, 0.0)) -> Body:
-    """An ideal thin rectangular plate; `width` and `height` lie along the two axes that follow its normal `axis`."""
+    """Thin rectangular plate with the normal `axis`.
+
+    `width` and `height` are along the next two axes in cyclic order: along x and y if the normal is z.
+    """
     _check("a plate", mass=mass, width=width, height=height)
     first, second = mass * height**2 / 12, mass * width**2 / 12
-    normal = _number(axis)
+    normal = _axis_index(axis)
     moments = [0.0] * 3
     moments[normal], moments[(normal + 1) % 3], moments[(normal + 2) % 3] = first + second, first, second
     return _body(mass, com, moments)
 
 
 def box(mass: float, x: float, y: float, z: float, com: Point = (0.0, 0.0, 0.0)) -> Body:
-    """A solid box with the sides x, y and z."""
+    """Solid box with the edge lengths x, y and z."""
     _check("a box", mass=mass, x=x, y=y, z=z)
     xx, yy, zz = (mass * side**2 / 12 for side in (x, y, z))
     return _body(mass, com, (yy + zz, xx + zz, xx + yy))
 
 
 def sphere(mass: float, radius: float, com: Point = (0.0, 0.0, 0.0)) -> Body:
-    """A solid ball: 2 m r² / 5."""
+    """Solid sphere: moments 2 m r² / 5."""
     _check("a sphere", mass=mass, radius=radius)
     return _body(mass, com, (0.4 * mass * radius**2,) * 3)
 
 
 def cylinder(mass: float, radius: float, length: float, axis: str = "z", com: Point = (0.0, 0.0, 0.0)) -> Body:
-    """A solid cylinder along an axis; a flat one is a disc."""
+    """Solid cylinder along `axis`. A short one is a disc."""
     _check("a cylinder", mass=mass, radius=radius, length=length)
-    return _turned(mass, com, axis, mass * radius**2 / 2, mass * (radius**2 / 4 + length**2 / 12))
+    return _symmetric(mass, com, axis, mass * radius**2 / 2, mass * (radius**2 / 4 + length**2 / 12))
 
 
-def _turned(mass: float, com: Point, axis: str, along: float, across: float) -> Body:
+def _symmetric(mass: float, com: Point, axis: str, along: float, across: float) -> Body:
+    """Body with rotational symmetry: moment `along` about its axis, `across` about the other two."""
     moments = [across] * 3
-    moments[_number(axis)] = along
+    moments[_axis_index(axis)] = along
     return _body(mass, com, moments)
 
 
@@ -72,13 +80,13 @@ def _body(mass: float, com: Point, moments: Iterable[float]) -> Body:
     return Body(mass, com, tuple(moments))  # type: ignore[arg-type]
 
 
-def _number(axis: str) -> int:
+def _axis_index(axis: str) -> int:
     if axis not in tuple(AXES):
         raise ArgumentError(f"the axis of a body is {axis!r}.", expected="'x', 'y' or 'z'")
     return AXES.index(axis)
 
 
-def _check(what: str, **sizes: float) -> None:
+def _check(shape: str, **sizes: float) -> None:
     for name, size in sizes.items():
         if isinstance(size, bool) or not is_number(size) or not (size > 0.0 and math.isfinite(size)):
-            raise ArgumentError(f"{what} has {name} {size!r}.", expected="a positive number")
+            raise ArgumentError(f"{shape} has {name} {size!r}.", expected="a positive number")

@@ -1,7 +1,7 @@
-"""A system: what has coordinates, velocities, actuators and a Gibbs function.
+"""The interface of every system: coordinates, velocities, actuators, bodies, frames and the velocity map.
 
-A tree of links and a mechanism in closed form give the same few facts, named here; `formulate.equations` makes the
-equations of motion of any of them. Q = B(q) τ are the forces of the actuators along the coordinates.
+Trees of links, constrained trees and mechanisms in closed form implement this interface; `formulate.equations` derives
+the equations of motion of any of them. Q = B(q) τ are the forces of the actuators along the velocities.
 """
 
 from __future__ import annotations
@@ -28,20 +28,20 @@ if TYPE_CHECKING:
     from appell.model.robot import Robot
 
 
-Rng = np.random.Generator | int | None  # a generator, the seed of one, or none
+Rng = np.random.Generator | int | None  # a generator, a seed, or None for fresh entropy
 
 
-def vector_of(given: Iterable[float], what: str) -> Vec3:
-    """Three numbers as a vector, or an error that says what is not one."""
+def vector_of(values: Iterable[float], quantity: str) -> Vec3:
+    """Convert three numbers to a vector; `quantity` names them in the error message."""
     try:
-        x, y, z = (float(component) for component in given)
+        x, y, z = (float(component) for component in values)
     except (TypeError, ValueError):
-        raise ModelError(f"{what} is {given!r}.", expected="three numbers, such as (0, 0, -9.81)") from None
+        raise ModelError(f"{quantity} is {values!r}.", expected="three numbers, such as (0, 0, -9.81)") from None
     return Vec3(x, y, z)
 
 
 def generator(rng: Rng) -> np.random.Generator:
-    """A generator of random numbers: the one given, one of a seed, or another every time."""
+    """Random number generator: the one given, one with the given seed, or one with fresh entropy."""
     try:
         return np.random.default_rng(rng)
     except (TypeError, ValueError):
@@ -49,43 +49,43 @@ def generator(rng: Rng) -> np.random.Generator:
 
 
 class System(ABC):
-    """The facts that every chapter asks of a robot, whatever it is made of."""
+    """Base of robots, constrained robots and mechanisms."""
 
-    kind: ClassVar[str]  # how messages call it: robot, mechanism
+    kind: ClassVar[str]  # in messages: robot, constrained robot or mechanism
     name: str
-    gravity: Vec3
+    gravity: Vec3  # m/s², world axes
     frames: tuple[Frame, ...]
-    free: frozenset[str]  # bodies whose inertial parameters stay inputs
+    free: frozenset[str]  # bodies whose inertial parameters are inputs of the functions
     description: str
     reference: str
     source: str
-    tree: Any  # the Robot that it is or is made of; None where there is none
-    constraints: Any  # on the tree; none for other systems
-    parts: Any  # bodies in closed form; none for trees
-    condition_limit: float  # of the actuator Jacobian of a mechanism, beyond which a pose is singular
-    outlines: Any  # lines that stand still in the picture of a mechanism; none for trees
-    reaches: Any  # how far legs reach; none for trees
-    map: Any  # w = N(q) v + n(q, t), from its independent velocities to those of its bodies: a `model.map.Map`
+    tree: Any  # the Robot that it is, or on which it is based; None for mechanisms
+    constraints: Any  # on the tree; empty for other systems
+    parts: Any  # bodies of a mechanism in closed form; empty for trees
+    condition_limit: float  # condition number of a mechanism's actuator Jacobian above which a pose is singular
+    outlines: Any  # lines fixed in the world in pictures of a mechanism; empty for trees
+    reaches: Any  # conditions for the legs of a mechanism to reach; empty for trees
+    map: Any  # w = N(q) v + n(q, t), from independent velocities to those of the bodies: a `Map`
 
-    # ---- what it is made of
+    # ---- structure
 
     @property
     def is_tree(self) -> bool:
-        """Whether it is a tree of links whose own velocities are v."""
+        """Whether it is a tree of links without constraints, so that v are the velocities of its joints."""
         return self.tree is not None and self.map.is_identity
 
     @property
     def is_constrained(self) -> bool:
-        """Whether constraints tie the velocities of its tree."""
+        """Whether it is a tree of links under constraints."""
         return not self.map.is_identity
 
     @property
     def is_closed_form(self) -> bool:
-        """Whether its poses are functions of its coordinates."""
+        """Whether it is a mechanism whose poses are functions of its coordinates."""
         return self.tree is None
 
     def out_of_reach(self, q: Vector) -> str:
-        """Why a leg does not close at a pose, as a sentence; empty if all do, or if there are none."""
+        """Return why a leg does not reach at a configuration, as a sentence; empty if all legs reach."""
         return ""
 
     # ---- q, v and the actuators
@@ -93,239 +93,276 @@ class System(ABC):
     @property
     @abstractmethod
     def coordinate_names(self) -> tuple[str, ...]:
-        """A name for every q."""
+        """Names of the coordinates q."""
 
     @property
     @abstractmethod
     def velocity_names(self) -> tuple[str, ...]:
-        """A name for every v."""
+        """Names of the velocities v."""
 
     @property
     @abstractmethod
     def actuator_names(self) -> tuple[str, ...]:
-        """A name for every tau."""
+        """Names of the actuator forces tau."""
 
     @property
     @abstractmethod
     def coordinate_units(self) -> tuple[str, ...]:
-        """rad, m, or 1 for a part of a quaternion."""
+        """Units of q: rad, m, or 1 for a component of a quaternion."""
 
     @property
     @abstractmethod
     def velocity_units(self) -> tuple[str, ...]:
-        """rad or m: what a velocity is the rate of."""
+        """Units of the integral of v: rad for rad/s, m for m/s."""
 
     @property
     @abstractmethod
     def actuator_units(self) -> tuple[str, ...]:
-        """rad or m: what an actuator's position is measured in; its force is N m or N."""
+        """Units of the positions of the actuators: rad if tau is in N m, m if it is in N."""
 
     @property
     @abstractmethod
     def actuators(self) -> tuple[Actuator, ...]:
-        """What drives each tau."""
+        """Actuators in the order of tau."""
 
     @property
     @abstractmethod
     def drives(self) -> Mapping[str, Actuator]:
-        """The actuators by the names of their joints, those of mimic joints too."""
+        """Actuators by the names of their joints, including those of mimic joints."""
 
     @property
     def nq(self) -> int:
+        """Number of coordinates q."""
         return len(self.coordinate_names)
 
     @property
     def nv(self) -> int:
+        """Number of velocities v."""
         return len(self.velocity_names)
 
     @property
     def nu(self) -> int:
+        """Number of actuator forces tau."""
         return len(self.actuator_names)
 
     @property
     def sizes(self) -> dict[str, int]:
-        """How many numbers the arguments of its functions have, by name."""
+        """Sizes of the arguments of the system's functions, by name."""
         return {"q": self.nq, "v": self.nv, "a": self.nv, "tau": self.nu}
 
     @property
     def prescribed(self) -> tuple[str, ...]:
-        """Motions that are given as functions of time, and so are arguments of its functions."""
+        """Names of motions that are prescribed as functions of time and are arguments of the system's functions."""
         return ()
 
     @property
     @abstractmethod
     def is_flat(self) -> bool:
-        """Whether dq/dt is v, number for number."""
+        """Whether dq/dt = v component by component."""
 
     @property
     def quaternions(self) -> tuple[slice, ...]:
-        """Where unit quaternions stand in q."""
+        """Slices of q that are unit quaternions."""
         return ()
 
     @abstractmethod
     def rate(self, q: Vector, v: Vector, prescribed: Vector = ()) -> list[Scalar]:
-        """q̇(q, v), while motions are prescribed by (s, ṡ, s̈) of each; without them, they rest."""
+        """dq/dt for given q and v. `prescribed` has (s, ṡ, s̈) of each prescribed motion; if empty, they are 0."""
 
     def tangents(self, q: Vector) -> Matrix:
-        """The directions dq in which q may be varied at fixed time, one column each."""
+        """Directions dq in which q can vary at fixed time, one per column."""
         return self.map.tangents(q)
 
     @abstractmethod
     def integrate(self, q, step) -> np.ndarray:
-        """The configuration that `step`, a velocity times a time, leads to from q; batches broadcast."""
+        """Configuration reached from q (..., nq) by `step` (..., nv), a velocity times a time."""
 
     @abstractmethod
     def difference(self, q0, q1) -> np.ndarray:
-        """The velocity that leads from q0 to q1 in unit time, the inverse of `integrate`; batches broadcast.
+        """Velocity (..., nv) that leads from q0 to q1 in unit time: the inverse of `integrate`.
 
-        Of all motions the shortest: a floating, spherical or planar joint turns by half a turn at most.
+        The motion is the shortest one: a floating, spherical or planar joint rotates by at most π.
         """
 
     def bracket(self, v) -> np.ndarray:
-        """The matrix of [v, ·], by which velocities in link axes fail to commute; zero where dq/dt is v."""
+        """Matrix (nv, nv) of the Lie bracket [v, ·] of velocities in link axes; zero where dq/dt = v."""
         return np.zeros((self.nv, self.nv))
 
     @property
     @abstractmethod
     def start(self) -> np.ndarray:
-        """A configuration worth starting from."""
+        """Default start configuration (nq)."""
 
     @property
     @abstractmethod
     def ranges(self) -> tuple[tuple[float, float], ...]:
-        """Lowest and highest value of every coordinate, infinite where nothing is known."""
+        """Lowest and highest value of every coordinate, infinite where unknown."""
 
     @property
     def limits(self) -> LimitArrays:
-        """Positions, speeds and torques that must be kept to, as arrays: system.limits.upper."""
+        """Position, speed and torque limits as arrays: `system.limits.upper`."""
         return LimitArrays.of(self)
 
     @abstractmethod
     def random_configuration(self, rng: Rng = None, *, within_limits: bool = True) -> np.ndarray:
-        """A q that the system can take; `rng` is a generator, the seed of one, or None for another q every time."""
+        """Random valid configuration (nq). `rng` is a generator, a seed, or None for a different one at every call."""
 
     # ---- bodies and frames
 
     @property
     @abstractmethod
     def bodies(self) -> Mapping[str, Body | None]:
-        """The bodies by name, in order; None for one without mass."""
+        """Bodies by name, in order; None for a body without mass."""
 
     @property
     def body_names(self) -> tuple[str, ...]:
+        """Names of the bodies, in order."""
         return tuple(self.bodies)
 
     @property
     def mass(self) -> float:
-        """Of all bodies that move, in kg."""
+        """Mass of all moving bodies, kg."""
         return sum(body.mass for body in self.bodies.values() if body is not None)
 
     @property
     def frame_names(self) -> tuple[str, ...]:
-        """Every place that `pose` and `jacobian` know: the bodies, then the named frames."""
+        """Names that `pose` and `jacobian` accept: the bodies, then the named frames."""
         return (*self.body_names, *(frame.name for frame in self.frames))
 
     def frame(self, name: str) -> Frame:
-        """A named frame; a body's name is the frame in which it is described."""
+        """Look up a frame by name. The name of a body stands for the body's own frame."""
         known = {body: Frame(body, body) for body in self.body_names} | {frame.name: frame for frame in self.frames}
         return self.find("frame", name, known)
 
     def find(self, kind: str, name: str, known: Mapping[str, Any]):
-        """The one of a name, or an error that says which names there are."""
+        """Look up a name, or raise a ModelError that lists the known names."""
         if name not in known:
             raise ModelError(unknown_name(kind, name, known, self.owner))
         return known[name]
 
     @property
     def owner(self) -> str:
-        """How messages call it: robot 'puma'."""
+        """Kind and name for messages: robot 'puma'."""
         return f"{self.kind} '{self.name}'"
 
-    def lacking(self) -> tuple[str, ...]:
-        """Bodies without which there are no dynamics."""
+    def missing_inertias(self) -> tuple[str, ...]:
+        """Bodies whose missing inertia is needed for dynamics."""
         return ()
 
     def sized(self, name: str, value, size: int) -> np.ndarray:
-        """An array with a last axis of `size`, or an error that names the argument."""
+        """Convert to an array whose last axis has `size` entries, or raise an ArgumentError that names the argument."""
         try:
             array = np.asarray(value, float)
         except (TypeError, ValueError):
             raise ArgumentError(f"{name} is {value!r}.", expected=f"{size} numbers for {self.owner}") from None
         if array.shape[-1:] != (size,):
-            raise ArgumentError(f"{name} has shape {array.shape}; the last axis of {self.owner} is {size}.")
+            raise ArgumentError(f"{name} has shape {array.shape}; its last axis must be {size} for {self.owner}.")
         return array
 
     # ---- variations
 
     def with_free(self, *names: str) -> Self:
-        """With the inertial parameters of these bodies (of all, if none is named) left open as inputs."""
+        """Return a copy in which the inertial parameters of these bodies are inputs; of all bodies without a name."""
         for name in names:
             self.find("body", name, self.bodies)
         return replace(self, free=frozenset(names or self.body_names))  # type: ignore[type-var]
 
     def with_frames(self, frames: Iterable[Frame]) -> Self:
+        """Return a copy with additional frames."""
         return replace(self, frames=(*self.frames, *frames))  # type: ignore[type-var]
 
     def with_gravity(self, gravity: Iterable[float]) -> Self:
+        """Return a copy with another gravitational acceleration, m/s² in world axes."""
         return replace(self, gravity=gravity)  # type: ignore[type-var]
 
     def with_payload(
         self, load: float | Body, frame: str | None = None, *, com: Iterable[float] = (0.0, 0.0, 0.0)
     ) -> Self:
-        """With a rigid load fixed to a frame (to the last body if None), its inertia added to that of the body there.
+        """Return a copy with a rigid load fixed to a frame. Its inertia is added to that of the body there.
 
-        `load` is a Body described in the frame, or a mass in kg, which then is a point at `com` in the frame.
+        Parameters
+        ----------
+        load : float or Body
+            Mass of a point load, kg, or a Body in the axes of the frame.
+        frame : str, optional
+            Frame that carries the load; the frame of the last body if None.
+        com : sequence of 3 floats
+            Position of a point load in the frame, m.
+
+        Returns
+        -------
+        System
+            A system of the same class.
+
+        Raises
+        ------
+        ModelError
+            If the frame is unknown or fixed to the world, or the inertial parameters of its body are inputs.
+
+        Examples
+        --------
+        >>> import appell as ap
+        >>> robot = ap.load("planar-2r")
+        >>> loaded = robot.with_payload(0.5, "tool")
+        >>> robot.mass, loaded.mass
+        (2.0, 2.5)
         """
-        place = self.frame(frame or self.body_names[-1])
-        if place.body is None:
-            raise ModelError(f"frame '{place.name}' of {self.owner} does not move.", expected="a frame on a body")
-        if place.body in self.free:
+        target = self.frame(frame or self.body_names[-1])
+        if target.body is None:
+            raise ModelError(f"frame '{target.name}' of {self.owner} does not move.", expected="a frame on a body")
+        if target.body in self.free:
             raise ModelError(
-                f"the inertia of body '{place.body}' of {self.owner} is free, so it can carry no load of its own.",
-                hint="add the load's parameters to those that are given",
+                f"body '{target.body}' of {self.owner} cannot carry a load: its inertial parameters are inputs.",
+                hint="add the parameters of the load to those of the body",
             )
         if not isinstance(load, Body):
             if not (is_number(load) and np.isfinite(load) and load > 0.0):
                 raise ArgumentError(f"the payload is {load!r}.", expected="a Body, or a positive mass in kg")
             load = Body(float(load), vector_of(com, "the centre of mass of the payload"), ZEROS)
-        return self.with_bodies({place.body: welded(self.bodies[place.body], load.moved(place.pose))})
+        return self.with_bodies({target.body: welded(self.bodies[target.body], load.moved(target.pose))})
 
     @abstractmethod
     def locked(self, joints: str | Iterable[str] | Mapping[str, Any]) -> Self:
-        """A smaller system with some joints held: {"joint2": 0.3} at a position, ["joint2"] where they start."""
+        """Return a smaller system in which some joints are locked.
+
+        `{"joint2": 0.3}` locks a joint at a position, `["joint2"]` at its position in the start configuration.
+        """
 
     @abstractmethod
     def with_bodies(self, bodies: Mapping[str, Body | None]) -> Self:
-        """With other bodies in place of some of its own."""
+        """Return a copy in which the bodies with these names are replaced."""
 
     @abstractmethod
     def with_actuators(self, change: Mapping[str, Actuator] | Callable[[str, Actuator], Actuator]) -> Self:
-        """With other actuators: some by name, or each as a function of its name and what it was."""
+        """Return a copy with other actuators.
+
+        `change` maps names of joints to actuators, or is a function of a joint's name and its present actuator.
+        """
 
 
 # ---- The map from the independent velocities of a system to the velocities of its bodies: w = N(q) v + n(q, t)
 #
 #     w    velocities in which the bodies are described: those of all joints of a tree, or v itself
-#     N    1 for a tree and for a mechanism in closed form; the basis of the motions that constraints leave otherwise
+#     N    1 for a tree and for a mechanism in closed form; otherwise a basis of the motions that constraints allow
 #     n    the velocity that prescribed motions and turning planes impose; zero for all other systems
 #
-# Everything that moves a configuration goes through the map of its system: `rate` along a velocity, `integrate` and
-# `difference` at fixed time, and `tangents`, the directions in which functions of q are differentiated.
+# All changes of a configuration use the map of the system: `rate` along a velocity, `integrate` and `difference` at
+# fixed time, and `tangents`, the directions in which functions of q are differentiated.
 
 
 class Map(Protocol):
-    """The map of a system, over abstract scalars."""
+    """The velocity map of a system, formulated with abstract scalars."""
 
     @property
     def is_identity(self) -> bool:
-        """Whether w is v."""
+        """Whether w = v."""
 
     @property
     def positions(self) -> Sequence[int]:
-        """The velocities w along which configurations are told apart, one for each column of `tangents`."""
+        """Indices of the velocities w that distinguish configurations, one for each column of `tangents`."""
 
     def driven(self, prescribed: Vector) -> Self:
-        """The map while motions are prescribed: (s, ṡ, s̈) of each, one after the other; at rest at 0 if empty."""
+        """The map for prescribed motions given as (s, ṡ, s̈) of each in turn; if empty, they are at rest at 0."""
 
     def velocity(self, q: Vector, v: Vector) -> list[Scalar]:
         """w = N v + n."""
@@ -334,40 +371,40 @@ class Map(Protocol):
         """dw/dt = N a + ν."""
 
     def independent(self, q: Vector, w: Vector) -> list[Scalar]:
-        """v of a velocity w."""
+        """The v of a given w."""
 
     def basis(self, q: Vector) -> Matrix:
-        """N, one row for each velocity w."""
+        """N, one row per velocity w."""
 
     def basis_rate(self, q: Vector, v: Vector) -> Matrix:
         """dN/dt along the motion."""
 
     def project(self, q: Vector, forces: Vector) -> list[Scalar]:
-        """Nᵀ f, for forces along w."""
+        """Nᵀ f for forces f along w."""
 
     def pull_back(self, q: Vector, rows: Matrix) -> Matrix:
-        """J N, for rows J that multiply w."""
+        """J N for rows J that multiply w."""
 
     def congruent(self, q: Vector, matrix: Matrix) -> Matrix:
-        """Nᵀ M N, of a symmetric M."""
+        """Nᵀ M N for a symmetric M."""
 
     def coriolis(self, q: Vector, v: Vector, mass_matrix: Callable, coriolis: Callable) -> Matrix:
         """Nᵀ (M dN/dt + C N), from M(q) and C(q, w) of the bodies."""
 
     def rate(self, q: Vector, v: Vector) -> list[Scalar]:
-        """dq/dt, with the share of n."""
+        """dq/dt, including the contribution of n."""
 
     def tangents(self, q: Vector) -> Matrix:
-        """The directions dq in which q may be varied at fixed time, one column each."""
+        """Directions dq in which q can vary at fixed time, one per column."""
 
     def closed(self, q: Vector) -> list[Scalar]:
-        """One Newton step from a configuration that nearly satisfies the constraints towards one that does."""
+        """q after one Newton step towards the constraints, from a configuration that nearly satisfies them."""
 
 
 @final
 @dataclass(frozen=True)
 class IdentityMap:
-    """The map of a system whose own velocities describe its bodies: w = v."""
+    """The map w = v of a tree without constraints or a mechanism in closed form."""
 
     system: System
 
@@ -422,17 +459,17 @@ class IdentityMap:
         return list(q)
 
 
-# The map of a constrained tree is computed from the rows of its constraints, which are formulas. `model` does not
-# import `formulate`; this is the one place where it calls it, by name.
-CONSTRAINT_MAPS = "appell.formulate.constrained.map"
+# The map of a constrained tree is computed from the rows of its constraints, which are formulas. `model` must not
+# depend on `formulate`; this is the only place where it loads it, by name, when a constrained robot is created.
+CONSTRAINT_MAP_MODULE = "appell.formulate.constrained.map"
 
 
 def constraint_map(
     tree: Robot, constraints: Sequence[Constraint], independent: Any, preferred: Sequence[str], start: np.ndarray
 ) -> tuple[Any, np.ndarray]:
-    """The map of a tree under constraints, and the configuration near `start` that satisfies them.
+    """Create the map of a tree under constraints, and find the configuration near `start` that satisfies them.
 
-    `independent` names the velocities of the tree that become v, or is a constraint whose rows do; None: chosen, with
-    those of `preferred` first.
+    `independent` names the velocities of the tree that become v, or is a constraint whose rows define v. If it is None,
+    independent velocities are chosen automatically, preferably from `preferred`.
     """
-    return import_module(CONSTRAINT_MAPS).find_map(tree, constraints, independent, preferred, start)
+    return import_module(CONSTRAINT_MAP_MODULE).find_map(tree, constraints, independent, preferred, start)

@@ -1,4 +1,4 @@
-"""Systems like a given one: heavier, with friction that sticks or with none."""
+"""Copies of a system with scaled masses, without friction, or with static friction."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ S = TypeVar("S", bound=System)
 
 
 def with_masses(system: S, factor: float) -> S:
-    """With every mass and inertia multiplied: a model that is wrong by a known amount."""
+    """Return a copy with every mass and inertia multiplied by `factor`: a model with a known error."""
     return system.with_bodies(
         {
             name: Body(factor * body.mass, body.com, factor * body.inertia)
@@ -24,13 +24,14 @@ def with_masses(system: S, factor: float) -> S:
 
 
 def without_friction(system: S) -> S:
-    return system.with_actuators(lambda name, own: replace(own, friction=Friction()))
+    """Return a copy whose actuators have no friction."""
+    return system.with_actuators(lambda name, actuator: replace(actuator, friction=Friction()))
 
 
 def with_stiction(system: S, factor: float) -> S:
-    """With static friction `factor` times Coulomb's, where a description has none."""
+    """Return a copy with static friction of `factor` times the Coulomb friction where the description has none."""
 
-    def sticking(own: Friction) -> Friction:
-        return own if own.static is not None else replace(own, static=factor * own.coulomb)
+    def sticking(friction: Friction) -> Friction:
+        return friction if friction.static is not None else replace(friction, static=factor * friction.coulomb)
 
-    return system.with_actuators(lambda name, own: replace(own, friction=sticking(own.friction)))
+    return system.with_actuators(lambda name, actuator: replace(actuator, friction=sticking(actuator.friction)))

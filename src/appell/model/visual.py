@@ -1,4 +1,4 @@
-"""How a body looks. Nothing in the equations depends on it."""
+"""Appearance of a body. The equations do not depend on it."""
 
 from __future__ import annotations
 
@@ -10,48 +10,50 @@ import numpy as np
 
 from appell.algebra.rotation import Pose
 from appell.errors import ArgumentError, unknown_name
-from appell.model.frame import IN_PLACE
+from appell.model.frame import IDENTITY_POSE
 
-# what a shape's `size` says, in metres; all stand about their origin, cylinders and capsules along z
+# Meaning of a shape's `size`, in metres. All shapes are centred at their origin, cylinders and capsules along z.
 SIZES = {
     "box": ("x", "y", "z"),
     "sphere": ("radius",),
     "cylinder": ("radius", "length"),
     "capsule": ("radius", "length"),  # between the centres of its round ends
     "ellipsoid": ("x", "y", "z"),  # half axes
-    "mesh": ("x", "y", "z"),  # scale of the file's numbers
+    "mesh": ("x", "y", "z"),  # scale factors of the coordinates in the file
 }
 
 
 @dataclass(frozen=True, eq=False)
 class VisualMesh:
-    """A mesh in memory; visuals may share one."""
+    """A triangle mesh in memory. Several visuals may share one."""
 
     vertices: np.ndarray  # (vertices, 3), metres
-    faces: np.ndarray  # (triangles, 3), numbers of vertices that turn left about the normal outwards
+    faces: np.ndarray  # (triangles, 3), indices of vertices, counterclockwise seen from outside
 
 
 @dataclass(frozen=True)
 class Visual:
-    """A shape on a body, or on the world (None)."""
+    """A shape fixed to a body, or to the world (`body=None`)."""
 
     body: str | None
     shape: str  # one of SIZES
     size: tuple[float, ...]
-    pose: Pose = IN_PLACE  # of the shape in the axes of the body
-    color: tuple[float, float, float, float] | None = None  # red, green, blue, opacity, 0 to 1; None: nobody said
-    file: str = ""  # of a mesh: its path, as found or as it was written if it was not
-    name: str = ""  # as its description calls it, or the link that it was described on
-    triangles: VisualMesh | None = None  # of a mesh without a file, as MuJoCo's compiler makes it
+    pose: Pose = IDENTITY_POSE  # of the shape in the axes of the body
+    color: tuple[float, float, float, float] | None = None  # red, green, blue, opacity, 0 to 1; None: unspecified
+    file: str = ""  # path of a mesh: the resolved path, or the path as written if the file is missing
+    name: str = ""  # name in the description, or the link on which the shape was described
+    triangles: VisualMesh | None = None  # of a mesh without a file, as MuJoCo's compiler produces it
 
     def __post_init__(self):
         if self.shape not in SIZES:
             raise ArgumentError(unknown_name("shape", str(self.shape), SIZES, "a visual"))
-        wanted = ", ".join(SIZES[self.shape])
+        fields = ", ".join(SIZES[self.shape])
         if len(self.size) != len(SIZES[self.shape]) or not all(map(math.isfinite, self.size)):
-            raise ArgumentError(f"the size of a {self.shape} is {self.size!r}.", expected=f"({wanted})")
+            raise ArgumentError(f"the size of a {self.shape} is {self.size!r}.", expected=f"({fields})")
         if self.shape != "mesh" and min(self.size) < 0.0:
-            raise ArgumentError(f"the size of a {self.shape} is {self.size!r}.", expected="no negative numbers")
+            raise ArgumentError(
+                f"the size of a {self.shape} is {self.size!r}.", expected="numbers that are not negative"
+            )
         if self.color is not None and not (len(self.color) == 4 and all(0.0 <= x <= 1.0 for x in self.color)):
             expected = "red, green, blue and opacity from 0 to 1"
             raise ArgumentError(f"the color of a {self.shape} is {self.color!r}.", expected=expected)
@@ -59,16 +61,20 @@ class Visual:
             raise ArgumentError("a mesh has neither a file nor triangles.", expected='file="..."')
 
 
-Stand = tuple[str | None, Pose]  # a body, or the world, and a place on it
+Attachment = tuple[str | None, Pose]  # a body (None: the world) and a pose in its axes
 
 
-def moved(visuals: Iterable[Visual], stand: Callable[[str | None], Stand]) -> tuple[Visual, ...]:
-    """Visuals on other bodies: `stand` tells which body carries one now, and where the old one's axes are on it."""
+def moved(visuals: Iterable[Visual], attachment: Callable[[str | None], Attachment]) -> tuple[Visual, ...]:
+    """Reattach visuals to other bodies.
 
-    def placed(visual: Visual) -> Visual:
-        body, place = stand(visual.body)
-        if place == IN_PLACE:
+    `attachment(body)` returns the body that carries the visuals of `body` from now on, and the pose of the axes of
+    `body` on it.
+    """
+
+    def reattached(visual: Visual) -> Visual:
+        body, pose = attachment(visual.body)
+        if pose == IDENTITY_POSE:
             return visual if body == visual.body else replace(visual, body=body)
-        return replace(visual, body=body, pose=place @ visual.pose)
+        return replace(visual, body=body, pose=pose @ visual.pose)
 
-    return tuple(map(placed, visuals))
+    return tuple(map(reattached, visuals))
