@@ -1,4 +1,4 @@
-"""Write errata.md anew from the ledgers of the papers: `python docs/errata.py`."""
+"""Regenerate errata.md from the ledgers of the papers: `python docs/errata.py`."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Keep the figures of the papers for the gallery: `python docs/paper_figures.py [FOLDER]`.
+"""Store the figures of the papers for the gallery: `python docs/paper_figures.py [FOLDER]`.
 
-FOLDER is one that `appell reproduce --output FOLDER` has filled; without it all sections are run, which takes some
-minutes. Pictures are written with 64 colours, which makes them a third as large and not to be told apart by eye.
+FOLDER is the output of `appell reproduce --output FOLDER`; without it all sections are run, which takes some minutes.
+Pictures are reduced to 64 colours, which makes the files three times smaller without a visible difference.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from appell_lab.papers.shown import ShownFigure
 
 IMAGES = Path(__file__).parent / "images"
 FOLDER = IMAGES / "papers"
-BESIDE = {"shafei_figure_18": IMAGES / "impacts.png"}  # what the README shows
+EXTRA_COPIES = {"shafei_figure_18": IMAGES / "impacts.png"}  # figures that pages show
 
 
 def keep(output: Path) -> None:
-    """Replace the figures of every section that was run into a folder."""
+    """Replace the stored figures of every section in the output folder."""
     for name, run in kept(output)[0].items():
         folder = FOLDER / name
         folder.mkdir(parents=True, exist_ok=True)
@@ -33,14 +33,14 @@ def keep(output: Path) -> None:
                 picture = Image.open(output / shown.file).convert("RGB")
                 small = picture.quantize(64, dither=Image.Dither.NONE)
                 small.save(folder / shown.file, optimize=True)
-                if shown.title in BESIDE:
-                    small.save(BESIDE[shown.title], optimize=True)
+                if shown.title in EXTRA_COPIES:
+                    small.save(EXTRA_COPIES[shown.title], optimize=True)
 
 
 if __name__ == "__main__":
     if len(sys.argv) > 1:
         keep(Path(sys.argv[1]))
     else:
-        with tempfile.TemporaryDirectory() as made:
-            subprocess.run([sys.executable, "-m", "appell", "reproduce", "--output", made], check=True)
-            keep(Path(made))
+        with tempfile.TemporaryDirectory() as folder:
+            subprocess.run([sys.executable, "-m", "appell", "reproduce", "--output", folder], check=True)
+            keep(Path(folder))

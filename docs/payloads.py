@@ -1,4 +1,4 @@
-"""Draw the million payloads of batches.md anew: `python docs/payloads.py [FOLDER [COUNT]]`, or to docs/images."""
+"""Draw the million payloads of batches.md: `python docs/payloads.py [FOLDER [COUNT]]`; default folder docs/images."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ STUDY = runpy.run_path(str(HERE.parent / "examples" / "05_a_million_payloads.py"
 
 
 def payloads(folder: Path, count: int = 1_000_000) -> None:
-    """How peak torques are distributed, joint by joint, and which share is beyond the limit of the drive."""
+    """Draw the distribution of peak torques per joint, and the share beyond the actuator limit."""
     boxes, limits = STUDY["boxes"](count), STUDY["LIMITS"]
     with ap.set_threads("all"):
         largest = STUDY["peaks"](*boxes)
@@ -31,14 +31,14 @@ def payloads(folder: Path, count: int = 1_000_000) -> None:
             axes.fill_between(middles, share, step="mid", color=BLUE, linewidth=0.0)
             axes.fill_between(middles, share, step="mid", color=RED, linewidth=0.0, where=middles > limit)
             axes.axvline(limit, color=GREY, linestyle="--", linewidth=1.0)
-            axes.set_title(f"{name}: {np.mean(torque > limit):.1%}\nbeyond {limit:g} N m")
+            axes.set_title(f"{name}: {np.mean(torque > limit):.1%}\nabove {limit:g} N m")
             axes.set_xlabel(label("peak torque", "N m"))
             axes.set_xlim(0.0, edges[-1])
             axes.set_ylim(bottom=0.0)
         for row in figure.axes[::3]:
             row.set_ylabel(label("payloads", "%"))
         beyond = (largest > limits).any(axis=1).mean()
-        head(figure, f"{count:,} payloads on a straight line of a PUMA: {beyond:.1%} are too much for some joint")
+        head(figure, f"{count:,} payloads on a straight line of a PUMA: {beyond:.1%} exceed the limit of some joint")
         save(figure, folder / "payloads.png")
 
 

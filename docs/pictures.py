@@ -1,4 +1,4 @@
-"""Draw the pictures of pictures.md anew: `python docs/pictures.py [FOLDER]`, docs/images if none is named."""
+"""Draw the pictures of pictures.md: `python docs/pictures.py [FOLDER]`; the default folder is docs/images."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def ball(folder: Path) -> None:
 
 
 def systems(folder: Path) -> None:
-    """Three systems side by side, each as `ap.draw` shows it."""
+    """Draw three systems side by side with `ap.draw`."""
     with styled():
         figure = new_figure(WIDE, 3.4)
         for axes, name in zip(figure.subplots(1, 3), ("panda", "agile-wrist", "stewart-gough"), strict=True):
@@ -32,7 +32,7 @@ def systems(folder: Path) -> None:
 
 
 def fall(folder: Path) -> None:
-    """Four instants of a movie: the tree robot of Shafei and Shafei 2018 in a round wall."""
+    """Draw four instants of a movie: the tree robot of Shafei and Shafei 2018 in a round wall."""
     record = ap.simulate(ap.Dynamics(ap.load("tree10")), until=1.1, contacts=ap.Contact("all", ap.Circle(2.5)))
     scene = record_scene(record)
     shots = [image(scene, t, (300, 320)) for t in (0.0, 0.3852, 0.8, 1.0823)]

@@ -1,8 +1,8 @@
-"""The pictures of docs/viewing.md: pages of live robots, of records, files and this site in a real Chromium.
+"""Take the pictures of docs/viewing.md: pages of live robots, records, files and this site in Chromium.
 
     make docs && python docs/screenshots.py
 
-Needs chromium and chromium-driver of the system, selenium, pillow and the package example-robot-data.
+Needs the system packages chromium and chromium-driver, and the Python packages selenium, pillow and example-robot-data.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from PIL import Image
 import appell as ap
 
 HERE = Path(__file__).resolve().parent
-COLORS = 160  # of a file; shades of a robot need no more
-REST = 2.0  # s
+COLORS = 160  # per file; enough for the shades of a robot
+REST_S = 2.0  # the page draws still pictures with more detail after this time
 
 
 def main() -> None:
@@ -52,15 +52,15 @@ def main() -> None:
 
 
 def shoot(browser: Any, name: str, time: float) -> None:
-    """The page of a scene at a time."""
+    """Take a picture of a scene at the given time, s."""
     browser.ready()
     browser.do("appell.seek(arguments[0])", time)
     keep(browser, name)
 
 
 def keep(browser: Any, name: str) -> None:
-    """What is on the screen, when it has come to rest: still pictures are drawn finer."""
-    pause(REST)
+    """Store a picture of the page after it has come to rest."""
+    pause(REST_S)
     browser.settled()
     shot = Image.open(io.BytesIO(browser.driver.get_screenshot_as_png())).convert("RGB")
     path = HERE / "images" / f"{name}.png"

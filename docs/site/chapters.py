@@ -1,7 +1,7 @@
-"""Pages of the reference: every public name, chapter by chapter, from the modules themselves.
+"""Pages of the API reference: every public name, chapter by chapter, generated from the modules.
 
-A page is written anew at each build into docs/reference/, from the names that a module exports. So a name that is
-added appears, and one without a docstring stops the build.
+Each build writes the pages into docs/reference/ from the names that the modules export, so that new names appear
+without further work. A name without a docstring fails a test.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ import appell
 
 CHAPTERS = {
     "describe": ("Describe a robot", None, "appell.describe appell.algebra"),
-    "model": ("What a robot is", None, "appell.model"),
-    "dynamics": ("Its equations, compiled", None, "appell.dynamics appell.compile"),
+    "model": ("Robots, bodies, joints and actuators", None, "appell.model"),
+    "dynamics": ("Dynamics and compiled functions", None, "appell.dynamics appell.compile"),
     "constraints": ("Constraints", "appell.model.constraint", ""),
-    "legs": ("Legs of your own mechanisms", "appell.describe.legs", ""),
+    "legs": ("Legs of mechanisms", "appell.describe.legs", ""),
     "shapes": ("Bodies of simple shapes", "appell.model.shapes", ""),
     "simulation": ("Simulation", "appell.simulation", ""),
     "motion": ("Motion: paths and records", "appell.motion", ""),
@@ -35,18 +35,18 @@ TOP = "appell"
 
 
 def names_of(module: str | None, origins: str) -> list[tuple[str, str]]:
-    """Pairs (home, name): all that a module exports, or those names of appell that come from some packages."""
+    """Return pairs (module, name): all names that a module exports, or the names of appell defined in some packages."""
     if module is not None:
         listed = getattr(import_module(module), "__all__", ())
         return [(module, name) for name in listed]
-    found = []
+    pairs = []
     for name in appell.__all__:
         value = getattr(appell, name)
         if inspect.ismodule(value) or value.__module__.startswith("appell.model.constraint"):
-            continue  # constraints have a chapter of their own
+            continue  # constraints have their own chapter
         if value.__module__.startswith(tuple(origins.split())):
-            found.append((TOP, name))
-    return found
+            pairs.append((TOP, name))
+    return pairs
 
 
 def page(title: str, module: str | None, origins: str) -> str:

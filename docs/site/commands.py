@@ -1,4 +1,4 @@
-"""The page of all commands: what `appell COMMAND --help` says, written anew at each build."""
+"""The page of all commands, generated at each build from the text of `appell COMMAND --help`."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ def options(command) -> list[str]:
     for parameter in command.params:
         shown = ", ".join(parameter.opts) if parameter.param_type_name == "option" else parameter.name.upper()
         default = parameter.default
-        told = "" if default in (None, False, "") or parameter.required else f" Default: {default}."
-        lines += [f"   * - ``{shown}``", f"     - {plain(getattr(parameter, 'help', '') or '')}{told}"]
+        shown_default = "" if default in (None, False, "") or parameter.required else f" Default: {default}."
+        lines += [f"   * - ``{shown}``", f"     - {plain(getattr(parameter, 'help', '') or '')}{shown_default}"]
     lines.append("")
     if command.epilog:
         lines += [plain(command.epilog), ""]
@@ -44,7 +44,7 @@ def options(command) -> list[str]:
 
 
 def plain(text: str) -> str:
-    """Without rich's tags, and with nothing that has a meaning in reStructuredText."""
+    """Remove the tags of rich and escape the special characters of reStructuredText."""
     text = re.sub(r"\[bold\](.*?)\[/\]", r"``\1``", " ".join(text.split()))
     text = re.sub(r"\\?\[/?[a-z ]*\]", "", text)
     parts = re.split(r"(``.*?``)", text)

@@ -1,4 +1,4 @@
-"""Pages that stand alone, inside a page of the documentation: copied into the build, shown in a frame, nothing fetched.
+"""Self-contained HTML pages embedded in the documentation: copied into the build and shown in a frame.
 
     ```{embed} swing.html
     :height: 420
@@ -6,7 +6,7 @@
     record.to_html("swing.html")
     ```
 
-The lines are shown, and run at the build: they write the file. Without lines the file stands beside the page.
+The build shows the lines and runs them; they write the file. Without lines the file is read from the folder of the page.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ FETCHED = re.compile(
 
 
 def fetched(text: str) -> list[str]:
-    """What a page would load from elsewhere; empty if it stands alone."""
-    return [next(filter(None, found)) for found in FETCHED.findall(text)]
+    """Return the addresses that a page would load; empty if it is self-contained."""
+    return [next(filter(None, groups)) for groups in FETCHED.findall(text)]
 
 
 def written(lines: str, name: str) -> str:
-    """Run lines of Python in a folder of their own, and read the file that they are to write there."""
+    """Run lines of Python in a temporary folder and return the text of the file that they write there."""
     import numpy as np
 
     import appell as ap
@@ -53,12 +53,12 @@ def written(lines: str, name: str) -> str:
 
 
 def frame(address: str, title: str, height: int) -> str:
-    """The page in a frame, with a link to it alone."""
+    """Return the HTML of a frame with the page, and a link to it."""
     address, title = escape(address), escape(title)
     return (
         f'<iframe class="embedded" src="{address}" title="{title}" loading="lazy" '
         f'style="width: 100%; height: {height}px; border: 0"></iframe>\n'
-        f'<p class="embedded"><a href="{address}">{title}, on a page of its own</a></p>'
+        f'<p class="embedded"><a href="{address}">{title}, full page</a></p>'
     )
 
 
@@ -77,8 +77,8 @@ def setup(app):
                 text = written(lines, name) if lines else self.beside(name)
             except OSError as error:
                 raise self.error(f"{name} cannot be embedded: {error}") from None
-            if away := fetched(text):
-                raise self.error(f"{name} does not stand alone: it would fetch {', '.join(away[:3])}")
+            if addresses := fetched(text):
+                raise self.error(f"{name} is not self-contained: it would fetch {', '.join(addresses[:3])}")
             file = Path(name).name
             target = Path(app.outdir) / FOLDER / file
             target.parent.mkdir(parents=True, exist_ok=True)

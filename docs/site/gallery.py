@@ -1,9 +1,9 @@
-"""The gallery: figures that are drawn at each build by the lines beside them, and figures that are kept.
+"""The gallery: figures drawn at each build by the lines beside them, and stored figures.
 
     ```{exhibits} motions
     ```
 
-shows a chapter of exhibits.py, `scripts` what the scripts of this repository draw, and `papers` the figures of
+shows a chapter of exhibits.py, `scripts` the figures drawn by scripts of this repository, and `papers` those of
 `appell reproduce`. All lines together take some ten seconds of processor time.
 """
 
@@ -19,11 +19,11 @@ from sphinx.util.docutils import SphinxDirective
 from appell.show.plot.style import save
 from appell_lab.papers import SECTIONS
 
-DRAWN = "drawn"  # the folder of what the lines draw, in docs/
+DRAWN = "drawn"  # folder in docs/ for the figures that the lines draw
 
 
 def draw(app) -> None:
-    """Run all lines; an error in one ends the build."""
+    """Draw all figures; an error stops the build."""
     folder = Path(app.srcdir) / DRAWN
     folder.mkdir(exist_ok=True)
     for exhibit in EXHIBITS:
@@ -34,18 +34,18 @@ class Exhibits(SphinxDirective):
     required_arguments = 1
 
     def run(self) -> list[nodes.Node]:
-        wanted = self.arguments[0]
-        if wanted == "papers":
+        chapter = self.arguments[0]
+        if chapter == "papers":
             return [node for section in SECTIONS for node in self.section(section)]
-        if wanted == "scripts":
+        if chapter == "scripts":
             return [*self.kept(SCRIPTS)]
-        if wanted not in CHAPTERS:
-            raise self.error(f"no exhibits are called '{wanted}': {', '.join(CHAPTERS)}, scripts or papers")
-        found: list[nodes.Node] = []
-        for exhibit in CHAPTERS[wanted]:
+        if chapter not in CHAPTERS:
+            raise self.error(f"unknown exhibits '{chapter}'; expected {', '.join(CHAPTERS)}, scripts or papers")
+        shown: list[nodes.Node] = []
+        for exhibit in CHAPTERS[chapter]:
             lines = nodes.literal_block(exhibit.lines.rstrip(), exhibit.lines.rstrip(), language="python")
-            found += [picture(f"{DRAWN}/{exhibit.name}.png", exhibit.caption), lines]
-        return found
+            shown += [picture(f"{DRAWN}/{exhibit.name}.png", exhibit.caption), lines]
+        return shown
 
     def kept(self, figures: Iterable[KeptFigure]) -> Iterator[nodes.Node]:
         for figure in figures:
@@ -53,7 +53,7 @@ class Exhibits(SphinxDirective):
             yield from (picture(f"images/{figure.file}", figure.caption), command)
 
     def section(self, name: str) -> Iterator[nodes.Node]:
-        """The command of a section, and all of its figures side by side."""
+        """Yield the command of a section and all of its figures side by side."""
         command = f"appell reproduce {name}"
         yield nodes.rubric(text=f"{name}: {SECTIONS[name].shows}")
         yield nodes.literal_block(command, command, language="text")
@@ -63,7 +63,7 @@ class Exhibits(SphinxDirective):
 
 
 def picture(path: str, caption: str) -> nodes.figure:
-    """A picture that a click shows in its own size; paths count from docs/."""
+    """Return a picture with its caption; the path is relative to docs/."""
     figure = nodes.figure()
     figure += nodes.image(uri=f"/{path}", alt=caption, width="100%")
     figure += nodes.caption(text=caption)

@@ -1,6 +1,6 @@
-"""Formulas as MathML, which browsers show by themselves: no script, no network.
+"""Formulas as MathML, which browsers display without scripts and without network access.
 
-Browsers know no bold letters but those of Unicode, so bold ones become these.
+Browsers ignore `mathvariant="bold"`, so bold letters become the bold letters of Unicode.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ def mathml(latex: str, display: str = "inline") -> str:
     return BOLD.sub(_bold, convert(latex, display=display))
 
 
-def _bold(found: re.Match) -> str:
-    letter = found[1] or GREEK.get(found[2], found[2])
+def _bold(match: re.Match) -> str:
+    letter = match[1] or GREEK.get(match[2], match[2])
     if letter.isascii() and letter.isalpha():
         first = 0x1D400 if letter.isupper() else 0x1D41A
         letter = chr(first + ord(letter) - ord("A" if letter.isupper() else "a"))

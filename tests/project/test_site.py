@@ -66,6 +66,39 @@ def test_a_docstring_becomes_restructured_text():
     ]
 
 
+def test_a_docstring_in_numpy_style_becomes_restructured_text():
+    lines = ["Sum.", "", "Parameters", "----------", "x : array of `n`", "    The *values*.", "", "Returns", "-------"]
+    lines += ["float", "    The sum.", "", "Examples", "--------", ">>> print(1)", "1", "2", "", "End."]
+    assert prose.restructured(lines) == [
+        "Sum.",
+        "",
+        "",
+        "**Parameters**",
+        "",
+        "``x`` : array of ``n``",
+        "   The \\*values\\*.",
+        "",
+        "",
+        "**Returns**",
+        "",
+        "float",
+        "   The sum.",
+        "",
+        "",
+        "**Examples**",
+        "",
+        "",
+        ".. code-block:: python",
+        "",
+        "   >>> print(1)",
+        "   1",
+        "   2",
+        "",
+        "",
+        "End.",
+    ]
+
+
 def test_every_page_is_in_a_table_of_contents():
     pages = {p.relative_to(DOCS).with_suffix("").as_posix() for p in DOCS.rglob("*.md") if "_build" not in p.parts}
     listed = {"index"}
