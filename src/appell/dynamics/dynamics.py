@@ -400,6 +400,11 @@ class Dynamics:
         return FUNCTIONS
 
     @cached_property
+    def system_hash(self) -> str:
+        """The content hash of the system, 16 hexadecimal digits; empty if its description has Python functions."""
+        return (content_hash(self.system) or "")[:16]
+
+    @cached_property
     def equations(self) -> Equations:
         """The equations of motion over abstract scalars, for your own formulas: see `Dynamics.function`."""
         return self._make({})

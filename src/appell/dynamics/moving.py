@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from appell.compile.cache.content_hash import content_hash
 from appell.dynamics.dynamics import Dynamics
 from appell.errors import ArgumentError
 from appell.model.system import System
@@ -89,10 +88,9 @@ def made_by(dyn: Dynamics) -> dict[str, Any]:
 
     `robot_hash` is the content hash of the description; it is empty if the description contains Python functions.
     """
-    robot_hash = content_hash(dyn.system)
     return {
         "robot": dyn.system.name,
-        "robot_hash": robot_hash[:16] if robot_hash else "",
+        "robot_hash": dyn.system_hash,
         "friction": dyn.choice.friction,
         "rotors": dyn.choice.rotors,
         "formulation": dyn.formulation,
