@@ -15,8 +15,8 @@ from appell.algebra.rotation import Pose
 from appell.algebra.vector import Vec3
 from appell.describe.load import load, load_text
 from appell.describe.rpy import is_exact, rpy_of
-from appell.describe.write import to_toml, to_urdf
-from appell.errors import ModelWarning
+from appell.describe.write import to_mjcf, to_toml, to_urdf
+from appell.errors import ArgumentError, ModelWarning
 from appell.model.actuator import Actuator, Friction
 from appell.model.frame import Frame
 from appell.model.limits import Limits
@@ -100,7 +100,7 @@ def test_files_are_written_whole_and_replace_older_ones(tmp_path):
     for name in ("puma.urdf", "puma.toml"):
         path = tmp_path / name
         path.write_text("older")
-        text = to_urdf(robot, path) if name.endswith("urdf") else to_toml(robot, path)
+        text = (to_urdf if name.endswith("urdf") else to_toml)(robot, path, overwrite=True)
         assert path.read_text(encoding="utf-8") == text
         assert load(path) == robot
     assert sorted(path.name for path in tmp_path.iterdir()) == ["puma.toml", "puma.urdf"]
@@ -122,3 +122,14 @@ def test_right_angles_are_written_as_roll_pitch_and_yaw_alone():
     for rpy in [Vec3(a, b, c) for a in quarter for b in quarter for c in quarter]:
         rotation: Mat3 = Pose.from_rpy(rpy).rotation
         assert is_exact(rpy_of(rotation), rotation)
+
+
+@pytest.mark.parametrize(("write", "name"), [(to_urdf, "arm.urdf"), (to_toml, "arm.toml"), (to_mjcf, "arm.xml")])
+def test_an_existing_file_is_replaced_only_on_request(tmp_path, write, name):
+    path = tmp_path / name
+    path.write_text("mine", encoding="utf-8")
+    robot = load("planar-2r")
+    with pytest.raises(ArgumentError, match=f"{name} already exists"):
+        write(robot, path)
+    assert path.read_text(encoding="utf-8") == "mine"
+    assert write(robot, path, overwrite=True) == path.read_text(encoding="utf-8")

@@ -109,8 +109,8 @@ class DescriptionJob(Job):
         robot = load("planar-2r")
         for k in range(1, 100_000):
             robot_k = load("planar-2r", name=f"v{k}") if k < 3 else robot.with_gravity((0.0, 0.0, -float(k)))
-            to_toml(robot_k, folder / "r.toml")
-            to_urdf(robot, folder / "r.urdf")
+            to_toml(robot_k, folder / "r.toml", overwrite=True)
+            to_urdf(robot, folder / "r.urdf", overwrite=True)
             said[0] = k
 
     def verify(self, folder: Path, said: int) -> str:
@@ -177,7 +177,7 @@ class LoopJob(Job):
             said[0] = k + 1
 
     def verify(self, folder: Path, said: int) -> str:
-        from appell.hardware.loop.repeater import first_difference, replay
+        from appell.hardware.loop.replay import first_difference, replay
 
         path = folder / "x.log"
         if not path.exists() or (not said and path.stat().st_size == 0):

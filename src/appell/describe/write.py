@@ -1,7 +1,7 @@
-"""Systems back to text, such that the text reads back to the same system, number for number.
+"""Write systems as text that reads back as the same system, number for number.
 
-Floats are written with all their digits. A rotation is written as roll, pitch and yaw where these give back exactly the
-same matrix, and with the matrix itself where they do not.
+Floats are written with all digits. A rotation is written as roll, pitch and yaw if these reproduce exactly the same
+matrix, otherwise the matrix itself is written.
 """
 
 from __future__ import annotations
@@ -11,95 +11,174 @@ from collections.abc import Callable
 from pathlib import Path
 
 from appell.describe.files import read_text
-from appell.describe.mjcf.write import left_out, mjcf_lines, reworded
+from appell.describe.mjcf.write import changed_in_mjcf, lost_in_mjcf, mjcf_lines
 from appell.describe.toml.constraints import constraint_lines, settings_lines
 from appell.describe.toml.mechanism import mechanism_lines
 from appell.describe.toml.write import toml_lines
 from appell.describe.urdf.edit import edited_urdf
-from appell.describe.urdf.write import unseen, urdf_lines
+from appell.describe.urdf.write import nonstandard_actuators, urdf_lines
 from appell.errors import ModelError, ModelWarning
-from appell.files import write_text
+from appell.files import check_target, write_text
 from appell.model.mechanism import Mechanism
 from appell.model.robot import ConstrainedRobot, Robot
 from appell.model.system import System
 from appell.model.visual import Visual
 
 
-def to_urdf(robot: System, path: str | Path | None = None, *, like: str | Path | None = None) -> str:
-    """The robot in URDF; with a path, also in that file: to_urdf(robot, "arm.urdf").
+def to_urdf(
+    robot: System, path: str | Path | None = None, *, like: str | Path | None = None, overwrite: bool = False
+) -> str:
+    """Return a robot as URDF text and, if a path is given, write it to that file.
 
-    `like` is the URDF file that the robot was once read from: its text is kept, visuals, comments, order and all, and
-    only the numbers of bodies and actuators that differ are changed. A file of another robot is refused.
+    Parameters
+    ----------
+    robot : a tree without loops
+    path : file to write
+    like : URDF file from which the robot was read. Its text is kept, with visuals, comments and order, and only the
+        numbers of bodies and actuators that differ are changed.
+    overwrite : whether to replace an existing file
 
-    Spherical joints and what stands in <appell> tags are for appell alone; the rest is for any reader of URDF. What
-    other readers will not see of the actuators is named in one ModelWarning. Of an inertia, the upper triangle is
-    written.
+    Returns
+    -------
+    The text.
+
+    Raises
+    ------
+    ModelError
+        If the system is not a tree, or differs from the file `like` in more than its bodies, friction and rotors.
+    ArgumentError
+        If the file exists or cannot be written.
+
+    Warns
+    -----
+    ModelWarning
+        For actuator data that URDF cannot express. They are written in <appell> tags, which other readers ignore, as
+        are spherical joints.
+
+    Notes
+    -----
+    Only the upper triangle of an inertia is written.
+
+    Examples
+    --------
+    >>> import appell as ap
+    >>> text = ap.to_urdf(ap.load("pendulum"))
+    >>> ap.load(text).link_names
+    ('rod',)
     """
     tree = _tree(robot)
-    if lost := unseen(tree):
-        told = f"{tree.owner}: URDF has no words for these, which readers other than appell will not see: {lost}."
-        warnings.warn(told, ModelWarning, stacklevel=2)
+    if lost := nonstandard_actuators(tree):
+        message = f"{tree.owner}: URDF cannot express these values, which readers other than appell ignore: {lost}."
+        warnings.warn(message, ModelWarning, stacklevel=2)
     if like is None:
-        _warn_of_looks(tree, "URDF", lambda own: own.triangles is None and own.shape != "ellipsoid")
-        return _deliver(urdf_lines(tree), path)
+        _warn_unwritten(tree, "URDF", lambda visual: visual.triangles is None and visual.shape != "ellipsoid")
+        return _deliver(urdf_lines(tree), path, overwrite)
     text = edited_urdf(read_text(Path(like)), tree)
     if text is None:
         raise ModelError(
             f"{tree.owner} differs from {like} in more than its bodies, friction and rotors.",
-            hint="to_urdf without like=, which writes the robot anew",
+            hint="Call to_urdf without like= to write a new file.",
         )
-    return _deliver(text.split("\n"), path, end="")
+    return _deliver(text.split("\n"), path, overwrite, end="")
 
 
-def to_mjcf(system: System, path: str | Path | None = None) -> str:
-    """The robot in MJCF, for MuJoCo; with a path, also in that file: to_mjcf(robot, "arm.xml").
+def to_mjcf(system: System, path: str | Path | None = None, *, overwrite: bool = False) -> str:
+    """Return a robot as MJCF text for MuJoCo and, if a path is given, write it to that file.
 
-    Points, welds and gears of two joints are written as equality constraints. Other constraints, bodies that MuJoCo
-    does not take and free joints that do not stand on the world are refused; what MJCF has no words for otherwise, or
-    says in other words, is named in one ModelWarning.
+    Point and weld constraints and gears between two joints are written as equality constraints.
+
+    Parameters
+    ----------
+    system : a tree, with or without constraints
+    path : file to write
+    overwrite : whether to replace an existing file
+
+    Returns
+    -------
+    The text.
+
+    Raises
+    ------
+    ModelError
+        If the system is not a tree, has other constraints, a body that MuJoCo does not accept (such as a moving body
+        without mass), or a floating joint that is not at the origin of the world.
+
+    Warns
+    -----
+    ModelWarning
+        For values that MJCF cannot express, and for joints whose coordinates differ in MJCF.
+
+    Examples
+    --------
+    >>> import appell as ap
+    >>> print(ap.to_mjcf(ap.load("pendulum")).splitlines()[1])
+    <mujoco model="pendulum">
     """
     if not isinstance(system, (Robot, ConstrainedRobot)):
-        problem = f"{system.owner} is no tree of links, which is what MJCF describes."
-        raise ModelError(problem, hint="to_toml()")
+        problem = f"{system.owner} cannot be written as MJCF, because it is not a tree of links."
+        raise ModelError(problem, hint="Use to_toml().")
     lines = mjcf_lines(system)
-    if lost := left_out(system.tree):
-        warnings.warn(f"{system.owner}: MJCF has no words for {lost}.", ModelWarning, stacklevel=2)
-    if others := reworded(system.tree):
-        warnings.warn(f"{system.owner}: in MJCF {others}.", ModelWarning, stacklevel=2)
-    _warn_of_looks(system.tree, "MJCF", lambda own: own.shape != "mesh")
-    return _deliver(lines, path)
+    if lost := lost_in_mjcf(system.tree):
+        warnings.warn(f"{system.owner}: MJCF cannot express {lost}.", ModelWarning, stacklevel=2)
+    if changed := changed_in_mjcf(system.tree):
+        warnings.warn(f"{system.owner}: in MJCF, {changed}.", ModelWarning, stacklevel=2)
+    _warn_unwritten(system.tree, "MJCF", lambda visual: visual.shape != "mesh")
+    return _deliver(lines, path, overwrite)
 
 
-def to_toml(system: System, path: str | Path | None = None) -> str:
-    """The robot or mechanism in appell's own format; with a path, also in that file: to_toml(robot, "arm.toml")."""
+def to_toml(system: System, path: str | Path | None = None, *, overwrite: bool = False) -> str:
+    """Return a robot or mechanism in appell's TOML format and, if a path is given, write it to that file.
+
+    Parameters
+    ----------
+    system : any system
+    path : file to write
+    overwrite : whether to replace an existing file
+
+    Returns
+    -------
+    The text.
+
+    Raises
+    ------
+    ModelError
+        If the system contains Python functions that a file cannot express, such as a mechanism that is not in the zoo.
+
+    Examples
+    --------
+    >>> import appell as ap
+    >>> print(ap.to_toml(ap.load("pendulum")).splitlines()[0])
+    name = "pendulum"
+    """
     if isinstance(system, Mechanism):
-        return _deliver(mechanism_lines(system), path)
+        return _deliver(mechanism_lines(system), path, overwrite)
     if isinstance(system, (Robot, ConstrainedRobot)):
-        _warn_of_looks(system.tree, "TOML", lambda own: own.triangles is None)
+        _warn_unwritten(system.tree, "TOML", lambda visual: visual.triangles is None)
     if isinstance(system, ConstrainedRobot):
-        return _deliver([*toml_lines(system.tree, settings_lines(system)), *constraint_lines(system)], path)
-    return _deliver(toml_lines(_tree(system)), path)
+        lines = [*toml_lines(system.tree, settings_lines(system)), *constraint_lines(system)]
+        return _deliver(lines, path, overwrite)
+    return _deliver(toml_lines(_tree(system)), path, overwrite)
 
 
-def _warn_of_looks(tree: Robot, format: str, is_written: Callable[[Visual], bool]) -> None:
-    """Say which shapes a format, or its writer, has no words for."""
-    lost = [own for own in tree.visuals if not is_written(own)]
+def _warn_unwritten(tree: Robot, format: str, is_written: Callable[[Visual], bool]) -> None:
+    """Warn about shapes that a format, or its writer, does not support."""
+    lost = [visual for visual in tree.visuals if not is_written(visual)]
     if lost:
-        kinds = " and ".join(sorted({"meshes" if own.shape == "mesh" else f"{own.shape}s" for own in lost}))
-        told = f"{tree.owner}: {len(lost)} of {len(tree.visuals)} shapes are not written to {format}: {kinds}."
-        warnings.warn(told, ModelWarning, stacklevel=3)
+        kinds = " and ".join(sorted({"meshes" if visual.shape == "mesh" else f"{visual.shape}s" for visual in lost}))
+        message = f"{tree.owner}: {len(lost)} of {len(tree.visuals)} shapes are not written to {format}: {kinds}."
+        warnings.warn(message, ModelWarning, stacklevel=3)
 
 
 def _tree(system: System) -> Robot:
     if not isinstance(system, Robot):
-        inner = " or to_urdf(system.tree), without its loops" if isinstance(system, ConstrainedRobot) else ""
-        problem = f"{system.owner} is no tree of links, which is all that URDF describes."
-        raise ModelError(problem, hint=f"to_toml(){inner}")
+        alternative = ", or to_urdf(system.tree) without the loops" if isinstance(system, ConstrainedRobot) else ""
+        problem = f"{system.owner} cannot be written as URDF, because it is not a tree of links."
+        raise ModelError(problem, hint=f"Use to_toml(){alternative}.")
     return system
 
 
-def _deliver(lines: list[str], path: str | Path | None, end: str = "\n") -> str:
+def _deliver(lines: list[str], path: str | Path | None, overwrite: bool, end: str = "\n") -> str:
     text = "\n".join(lines) + end
     if path is not None:
-        write_text(Path(path), text)
+        write_text(check_target(path, overwrite=overwrite), text, "the robot")
     return text

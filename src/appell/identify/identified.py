@@ -127,10 +127,11 @@ def export(
         result = result.best.estimator
     system = identified_system(result, **options)
     if path.suffix.lower() == ".toml":
-        to_toml(system, path)
+        to_toml(system, path, overwrite=True)
     else:
         source = getattr(system, "source", "")
-        to_urdf(system, path, like=source if source.endswith(".urdf") and Path(source).is_file() else None)
+        original = source if source.endswith(".urdf") and Path(source).is_file() else None
+        to_urdf(system, path, like=original, overwrite=True)
     return system
 
 
