@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 
 import appell as ap
-from appell.show.plot.style import BLUE, COLORS, WIDE, label, new_figure, save, styled
+from appell.show.plot.style import BLUE, COLORS, FIGURE_WIDTH_IN, label, new_figure, save, styled
 from appell.sweeps.jobs import seed_of
 from appell_lab.bench.machine import machine, versions
 from appell_lab.campaigns.interrupted_sweep import KILLS, BesiegedSweep, differences
@@ -133,7 +133,7 @@ def draw(results: ap.sweeps.SweepResults, path: Path) -> None:
     done = results.done
     impacts, times, impulse = (results[name][done] for name in ("impacts", "times", "largest_impulse"))
     with styled():
-        figure = new_figure(WIDE, 3.2)
+        figure = new_figure(FIGURE_WIDTH_IN, 3.2)
         counts, when, sizes = figure.subplots(1, 3)
         numbers = np.arange(impacts.max() + 1)
         counts.bar(numbers, 100.0 * np.bincount(impacts) / len(impacts), color=BLUE, width=0.9)

@@ -21,7 +21,17 @@ from rich.progress import Progress
 from appell.describe.dh import DH, from_dh
 from appell.formulate.formulations import FORWARD_DYNAMICS, INVERSE_DYNAMICS, MASS_MATRIX, forward_method
 from appell.model.robot import Robot
-from appell.show.plot.style import GREY, NOTE, WIDE, label, legend_beside, new_figure, save, series, styled
+from appell.show.plot.style import (
+    FIGURE_WIDTH_IN,
+    GREY,
+    NOTE_PT,
+    label,
+    legend_beside,
+    line_style,
+    new_figure,
+    save,
+    styled,
+)
 from appell_lab.counts.clock import nanoseconds
 from appell_lab.counts.kernels import kernel
 from appell_lab.counts.measure import FORWARD, INERTIA, INVERSE
@@ -32,7 +42,7 @@ FIGURE = ROOT / "docs" / "images" / "formulations.png"
 SIZES = (3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 16, 20, 25, 30, 40, 50, 60)
 SAMPLES = 512
 LIMIT = 100_000
-BESIDE = {"textcoords": "offset points", "fontsize": NOTE}
+BESIDE = {"textcoords": "offset points", "fontsize": NOTE_PT}
 TURNS, TURN = 6, 0.02  # all methods of one size in turn, seconds each
 
 GAH, BIAS = MASS_MATRIX["gibbs-appell"], INVERSE_DYNAMICS["gibbs-appell"]
@@ -105,10 +115,10 @@ def crossover(found: dict, first: str, second: str) -> int | None:
 def draw(found: dict, path: Path = FIGURE) -> None:
     """A panel a quantity, one below the other, with the name of every method beside it."""
     with styled():
-        figure = new_figure(WIDE, 12.0)
+        figure = new_figure(FIGURE_WIDTH_IN, 12.0)
         for axes, (quantity, lines) in zip(figure.subplots(3, 1), found.items(), strict=True):
             for k, (name, line) in enumerate(lines.items()):
-                axes.plot(line["n"], line["ns"], **series(k), marker="os^vDPX*d"[k % 9], markersize=4, label=name)
+                axes.plot(line["n"], line["ns"], **line_style(k), marker="os^vDPX*d"[k % 9], markersize=4, label=name)
             axes.set(xscale="log", yscale="log", xlabel="joints", ylabel=label("time a sample", "ns"), title=quantity)
             axes.set_xticks((3, 6, 10, 20, 30, 60), labels=("3", "6", "10", "20", "30", "60"))
             axes.minorticks_off()

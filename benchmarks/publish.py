@@ -10,7 +10,7 @@ import math
 import sys
 from pathlib import Path
 
-from appell.show.plot.style import BLUE, GREY, INK, WIDE, label, legend_beside, new_figure, save, styled
+from appell.show.plot.style import BLUE, FIGURE_WIDTH_IN, GREY, INK, label, legend_beside, new_figure, save, styled
 from appell_lab.bench.figure import Figure, in_unit, seconds_text
 from appell_lab.bench.peers.standing import Standing
 from appell_lab.bench.report import Report
@@ -105,7 +105,7 @@ def draw(report: Report, path: Path) -> None:
 
     shown = [figure for figure in report.figures if figure.part == "batch" and figure.name != "float32"][::-1]
     with styled():
-        canvas = new_figure(WIDE, 0.5 * len(shown) + 1.2)
+        canvas = new_figure(FIGURE_WIDTH_IN, 0.5 * len(shown) + 1.2)
         axes = canvas.subplots()
         for row, figure in enumerate(shown):
             _dumbbell(axes, row, figure)

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 import appell as ap
-from appell.show.plot.style import BLUE, GREY, RED, WIDE, head, label, new_figure, save, styled
+from appell.show.plot.style import BLUE, FIGURE_WIDTH_IN, GREY, RED, figure_title, label, new_figure, save, styled
 
 HERE = Path(__file__).parent
 STUDY = runpy.run_path(str(HERE.parent / "examples" / "05_a_million_payloads.py"))
@@ -21,7 +21,7 @@ def payloads(folder: Path, count: int = 1_000_000) -> None:
     with ap.set_threads("all"):
         largest = STUDY["peaks"](*boxes)
     with styled():
-        figure = new_figure(WIDE, 5.0)
+        figure = new_figure(FIGURE_WIDTH_IN, 5.0)
         for axes, name, limit, torque in zip(
             figure.subplots(2, 3).flat, STUDY["PUMA"].joint_names, limits, largest.T, strict=True
         ):
@@ -38,7 +38,8 @@ def payloads(folder: Path, count: int = 1_000_000) -> None:
         for row in figure.axes[::3]:
             row.set_ylabel(label("payloads", "%"))
         beyond = (largest > limits).any(axis=1).mean()
-        head(figure, f"{count:,} payloads on a straight line of a PUMA: {beyond:.1%} exceed the limit of some joint")
+        text = f"{count:,} payloads on a straight line of a PUMA: {beyond:.1%} exceed the limit of some joint"
+        figure_title(figure, text)
         save(figure, folder / "payloads.png")
 
 

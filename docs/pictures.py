@@ -10,7 +10,7 @@ from PIL import Image
 
 import appell as ap
 from appell.show.movie.movie import image
-from appell.show.plot.style import WIDE, new_figure, save, styled
+from appell.show.plot.style import FIGURE_WIDTH_IN, new_figure, save, styled
 from appell.show.stage.scenes import record_scene
 
 
@@ -24,7 +24,7 @@ def ball(folder: Path) -> None:
 def systems(folder: Path) -> None:
     """Draw three systems side by side with `ap.draw`."""
     with styled():
-        figure = new_figure(WIDE, 3.4)
+        figure = new_figure(FIGURE_WIDTH_IN, 3.4)
         for axes, name in zip(figure.subplots(1, 3), ("panda", "agile-wrist", "stewart-gough"), strict=True):
             ap.draw(ap.load(name), axes=axes)
             axes.set_title(name)

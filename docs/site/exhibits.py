@@ -148,11 +148,11 @@ EXPERIMENTS = (
         """
         from appell.hardware.loop.summary import draw_run
         from appell_lab.papers.cabinet_run import cabinet_run, spline
-        from appell.show.plot.style import WIDE, new_figure, styled
+        from appell.show.plot.style import FIGURE_WIDTH_IN, new_figure, styled
 
         log = cabinet_run(ap.load("puma"), "tracking-integral", spline)
         with styled():
-            figure = new_figure(WIDE, 8.0)
+            figure = new_figure(FIGURE_WIDTH_IN, 8.0)
             draw_run(figure, log)
         """,
     ),

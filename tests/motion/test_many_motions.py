@@ -130,9 +130,9 @@ def test_a_figure_shows_the_spread_or_some_members(records, tmp_path):
     assert len(second.collections) == 2
     lines = records.plot(quantities="q_elbow", members=[0, 2, 5]).axes[0].lines
     assert np.array_equal([line.get_ydata() for line in lines], records["q_elbow"][[0, 2, 5]])
-    with pytest.raises(ArgumentError, match="11 members are to be drawn"):
+    with pytest.raises(ArgumentError, match="members has 11 entries"):
         records.plot(members=range(11))
-    with pytest.raises(ArgumentError, match="nothing to draw"):
+    with pytest.raises(ArgumentError, match="to plot"):
         records[[]].plot()
 
 

@@ -108,7 +108,7 @@ def broken(**more):
                     ),
                 )
             ),
-            "not made of its 3 vertices",
+            "invalid faces",
         ),
         (
             lambda: broken(
@@ -118,14 +118,14 @@ def broken(**more):
                     ),
                 )
             ),
-            "no finite points",
+            "invalid vertices",
         ),
         (
             lambda: broken(motion=SceneMotion(np.array([1.0, 0.0]), np.zeros((2, 2, 7)))),
             "motion of actor 'arm' do not go",
         ),
         (lambda: broken(motion=SceneMotion(np.array([0.0, 1.0]), np.zeros((2, 3, 7)))), r"shape \(2, 3, 7\)"),
-        (lambda: broken(motion=SceneMotion(np.zeros(1), np.full((1, 2, 7), np.inf))), "poses that are not finite"),
+        (lambda: broken(motion=SceneMotion(np.zeros(1), np.full((1, 2, 7), np.inf))), "has non-finite poses"),
         (lambda: broken(motion=replace(swing().motion, marks=(Mark(np.nan, "impact"),))), "time of mark 'impact'"),
         (
             lambda: broken(motion=replace(swing().motion, charts=(Chart("E", "J", ("a",), np.zeros(2), np.zeros(2)),))),

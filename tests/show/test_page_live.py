@@ -31,7 +31,7 @@ class Python:
 
         class Handler(BaseHTTPRequestHandler):
             def do_GET(self):
-                if self.path.startswith("/key/news"):
+                if self.path.startswith("/key/updates"):
                     try:
                         self.answer(json.dumps(owner.updates.get(timeout=2)))
                     except queue.Empty:

@@ -19,7 +19,7 @@ import pytest
 from appell.errors import ArgumentError
 from appell.show.scene.scene import AT_ORIGIN, Actor, Handle, Scene, SceneSlider
 from appell.show.server.live import Reply
-from appell.show.server.server import LARGEST, serve
+from appell.show.server.server import MAX_BODY_BYTES, serve
 
 SLIDERS = (SceneSlider("x", "m", -1.0, 1.0, 0.25), SceneSlider("y", "m", -1.0, 1.0, 0.5))
 DRUM = Actor("drum", ("skin",), np.array([AT_ORIGIN]), sliders=SLIDERS, handles=(Handle("rim", 0),))
@@ -112,10 +112,10 @@ DRAG = {"actor": 0, "handle": 0, "pose": [*AT_ORIGIN], "values": [0.0, 0.0]}
 @pytest.mark.parametrize(
     ("path", "body", "words"),
     [
-        ("pose", b"{", "no JSON"),
-        ("pose", b"[" * 60000, "no JSON"),
-        ("pose", b"\xff\xfe", "no JSON"),
-        ("pose", [1], "no object"),
+        ("pose", b"{", "not JSON"),
+        ("pose", b"[" * 60000, "not JSON"),
+        ("pose", b"\xff\xfe", "not JSON"),
+        ("pose", [1], "not a JSON object"),
         ("pose", {}, "actor is None"),
         ("pose", GOOD | {"actor": 7}, "actor is 7"),
         ("pose", GOOD | {"actor": -1}, "actor is -1"),
@@ -129,10 +129,10 @@ DRAG = {"actor": 0, "handle": 0, "pose": [*AT_ORIGIN], "values": [0.0, 0.0]}
         ("pose", b'{"actor": 0, "values": [1e999, 1]}', "finite number"),
         ("pose", {"actor": 1, "values": [0.0, 0.0]}, "a list of 0 numbers"),
         ("drag", DRAG | {"handle": 1}, "handle is 1"),
-        ("drag", DRAG | {"actor": 1}, "no handle to move"),
+        ("drag", DRAG | {"actor": 1}, "an actor that has a handle"),
         ("drag", DRAG | {"pose": [0.0] * 7}, "quaternion of pose is zero"),
         ("drag", DRAG | {"pose": [0.0] * 6}, "a list of 7 numbers"),
-        ("pose", b" " * (LARGEST + 1), f"at most {LARGEST}"),
+        ("pose", b" " * (MAX_BODY_BYTES + 1), f"at most {MAX_BODY_BYTES}"),
     ],
 )
 def test_a_malformed_request_is_answered_by_a_sentence(path, body, words, steady):
@@ -143,7 +143,14 @@ def test_a_malformed_request_is_answered_by_a_sentence(path, body, words, steady
 
 
 @pytest.mark.parametrize(
-    "query", ["news?after=-1", "news?after=x", "news?after=" + "9" * 40, "news?after=%E0%A5%A7", "news?after=1.5"]
+    "query",
+    [
+        "updates?after=-1",
+        "updates?after=x",
+        "updates?after=" + "9" * 40,
+        "updates?after=%E0%A5%A7",
+        "updates?after=1.5",
+    ],
 )
 def test_news_wants_a_number(query, steady):
     status, text = ask(steady, "GET", query)
@@ -159,8 +166,8 @@ def test_a_request_without_length_is_refused(viewer):
 
 
 def test_leading_zeros_do_not_pass_the_cap_on_the_size_of_a_body(steady):
-    place, size = urlsplit(steady.url), LARGEST + 1
-    for length, answer in ((f"{size:0>16}", f"at most {LARGEST}"), ("0" * 20 + str(size), "Content-Length is")):
+    place, size = urlsplit(steady.url), MAX_BODY_BYTES + 1
+    for length, answer in ((f"{size:0>16}", f"at most {MAX_BODY_BYTES}"), ("0" * 20 + str(size), "Content-Length is")):
         head = f"POST {place.path}pose HTTP/1.1\r\nHost: localhost\r\nContent-Length: {length}\r\n\r\n"
         with socket.create_connection(("127.0.0.1", place.port), timeout=10) as line:
             line.sendall(head.encode())
@@ -232,7 +239,7 @@ def test_the_puppet_is_asked_one_thing_at_a_time(viewer, drum):
 
 def test_news_come_as_soon_as_python_shows_something(viewer):
     waiting = []
-    thread = threading.Thread(target=lambda: waiting.append(told(viewer, "GET", "news?after=0")))
+    thread = threading.Thread(target=lambda: waiting.append(told(viewer, "GET", "updates?after=0")))
     thread.start()
     time.sleep(0.05)
     assert not waiting
@@ -248,31 +255,31 @@ def test_news_come_as_soon_as_python_shows_something(viewer):
 def test_another_scene_is_news_and_who_is_slow_gets_the_latest(viewer):
     viewer.show([0.3, 0.4])
     viewer.show(Scene("a bell", ()))
-    assert told(viewer, "GET", "news?after=0") == {"number": 2, "scene": True}
+    assert told(viewer, "GET", "updates?after=0") == {"number": 2, "scene": True}
     assert told(viewer, "GET", "scene")["title"] == "a bell"
     assert ask(viewer, "POST", "pose", GOOD)[0] == 400  # the drum is gone
     viewer.show(SCENE)
     for k in range(5):
         viewer.show([0.1 * k, 0.0])
-    assert told(viewer, "GET", "news?after=3")["values"] == {"0": [0.4, 0.0]}
+    assert told(viewer, "GET", "updates?after=3")["values"] == {"0": [0.4, 0.0]}
 
 
 def test_nothing_new_is_an_answer_too(viewer):
-    assert viewer._live.updates.after(0, patience=0.01) == {"number": 0, "poses": {}, "values": {}}
+    assert viewer._live.updates.after(0, timeout_s=0.01) == {"number": 0, "poses": {}, "values": {}}
 
 
 def test_a_scene_without_a_puppet_is_looked_at():
     with serve(SCENE, open_browser=False) as viewer:
-        assert "nobody answers" in ask(viewer, "POST", "pose", GOOD)[1]
+        assert "cannot be moved" in ask(viewer, "POST", "pose", GOOD)[1]
         viewer.show(Scene("a bell", ()))
-        with pytest.raises(ArgumentError, match="list cannot be shown"):
+        with pytest.raises(ArgumentError, match="cannot show a list"):
             viewer.show([0.0])
 
 
 def test_closing_lets_those_who_wait_go_and_frees_the_port(drum):
     viewer = serve(SCENE, drum, open_browser=False)
     port, answers = urlsplit(viewer.url).port, []
-    thread = threading.Thread(target=lambda: answers.append(ask(viewer, "GET", "news?after=0")))
+    thread = threading.Thread(target=lambda: answers.append(ask(viewer, "GET", "updates?after=0")))
     thread.start()
     time.sleep(0.05)
     start = time.monotonic()
@@ -282,7 +289,7 @@ def test_closing_lets_those_who_wait_go_and_frees_the_port(drum):
     assert answers[0][0] == 200
     viewer.close()
     assert "closed" in repr(viewer)
-    with pytest.raises(ArgumentError, match=r"the viewer was closed(.|\n)*ap\.view"):
+    with pytest.raises(ArgumentError, match=r"the viewer has been closed(.|\n)*ap\.view"):
         viewer.show([0.0, 0.0])
     with serve(SCENE, drum, port=port, open_browser=False) as again:
         assert urlsplit(again.url).port == port
@@ -290,7 +297,7 @@ def test_closing_lets_those_who_wait_go_and_frees_the_port(drum):
 
 def test_a_port_in_use_is_named(viewer):
     port = urlsplit(viewer.url).port
-    with pytest.raises(ArgumentError, match=rf"port {port} of this machine is in use\.(.|\n)*port=0"):
+    with pytest.raises(ArgumentError, match=rf"port {port} is in use\.(.|\n)*port=0"):
         serve(SCENE, port=port, open_browser=False)
 
 
@@ -326,7 +333,7 @@ def test_a_browser_that_cannot_be_opened_is_told_with_the_address(monkeypatch, c
     monkeypatch.delenv("SSH_CONNECTION", raising=False)
     monkeypatch.setattr("webbrowser.open", lambda url: False)
     with serve(SCENE) as viewer:
-        assert capsys.readouterr().err.strip() == f"no browser could be opened: open {viewer.url} in one"
+        assert capsys.readouterr().err.strip() == f"no browser could be opened; open {viewer.url} in your browser"
         assert told(viewer, "GET", "scene")
 
 

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from appell.show.plot.style import COLORS, NOTE, SMALL, TEXT, TITLE, UNITLESS, darker
+from appell.show.plot.style import COLORS, NOTE_PT, SMALL_PT, TEXT_PT, TITLE_PT, UNITLESS, darker
 
 UNIT = re.compile(r"\[[^\]]+\]")
 NUMBER = re.compile(r"[-−+]?[\d.,]+|\$.*\$")
@@ -130,7 +130,7 @@ def _texts(figure: Any) -> list[Any]:
 
 
 def _sizes(figure: Any) -> Iterator[str]:
-    allowed = (TITLE, TEXT, SMALL, NOTE)
+    allowed = (TITLE_PT, TEXT_PT, SMALL_PT, NOTE_PT)
     for text in _texts(figure):
         if text.get_fontsize() not in allowed:
             yield f"'{text.get_text()}' is written in {text.get_fontsize():g} points, not in {allowed}"

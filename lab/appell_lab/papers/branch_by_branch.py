@@ -13,11 +13,11 @@ from appell.algebra.vector import ZERO
 from appell.describe.load import load_tree
 from appell.dynamics import Dynamics
 from appell.formulate.formulations import INVERSE_DYNAMICS, MASS_MATRIX
-from appell.formulate.recursion import joint_forces, steps, velocities
+from appell.formulate.recursion import joint_forces, link_transforms, velocities
 from appell.formulate.shafei import BranchEquations, assembled_matrix, assembled_vector, branch_equations, split
 from appell.formulate.tree import Tree
 from appell.model.robot import Robot
-from appell.show.plot.style import COLORS, head
+from appell.show.plot.style import COLORS, figure_title
 from appell.simulation.contact.impact import impact_equations
 from appell_lab.fuzz.random_robots import random_links
 from appell_lab.judges.peer_tree import our_robot
@@ -85,7 +85,7 @@ def _letters(part: BranchEquations) -> tuple[Cells, Cells]:
 def _draw_branches(figure, robot: Robot, parts: Sequence[BranchEquations], crossed: bool = False) -> None:
     rows, pairs = (1, 1) if len(parts) < 2 else (2, 2)
     grid = figure.subplots(rows, 2 * pairs, squeeze=False, width_ratios=(6, 1) * pairs).ravel()
-    head(
+    figure_title(
         figure,
         "Inertia matrix and right side of a branch, Figures 2 and 3"
         if crossed
@@ -189,7 +189,7 @@ def _missing_term(page: Page) -> None:
     for name in ("tree10", "puma"):
         tree, rng = Tree.of(load_tree(name)), np.random.default_rng(13)
         q, v, _ = _motion(rng, tree.robot)
-        step, still = steps(tree, q), [0.0] * len(v)
+        step, still = link_transforms(tree, q), [0.0] * len(v)
         omegas = velocities(tree, step, v)
         moments = {}
         for link in tree.links:

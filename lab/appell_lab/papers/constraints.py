@@ -16,7 +16,7 @@ import numpy as np
 
 from appell.control.linear import linearize
 from appell.dynamics import Dynamics
-from appell.show.plot.style import COLORS, GREY, label, legend_beside, series
+from appell.show.plot.style import COLORS, GREY, label, legend_beside, line_style
 from appell.simulation import Solver, simulate
 from appell_lab.papers.classics import Disk, Sleigh, andrews_squeezer, bricard, snakeboard, squeezing
 from appell_lab.papers.page import Page
@@ -211,7 +211,7 @@ def _angles(figure, motion, names, title: str) -> None:
     axis = figure.subplots()
     for k, name in enumerate(names):
         width = 3.4 - 0.4 * k  # of angles that are equal, both are seen
-        axis.plot(motion.t, motion.q[:, k], **series(k), linewidth=width, label=name)
+        axis.plot(motion.t, motion.q[:, k], **line_style(k), linewidth=width, label=name)
     axis.set(title=title, xlabel=label("time t", "s"), ylabel=label("angle", "rad"))
     legend_beside(axis)
 

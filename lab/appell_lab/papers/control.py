@@ -8,7 +8,7 @@ from appell.describe.load import load
 from appell.dynamics import Dynamics
 from appell.hardware.loop.summary import last_motion
 from appell.motion import CartesianLine, Record
-from appell.show.plot.style import BLUE, GREY, INK, WIDE, head, label, legend_below
+from appell.show.plot.style import BLUE, FIGURE_WIDTH_IN, GREY, INK, figure_title, label, legend_below
 from appell_lab.bench.control_exercise import median_seconds, puma_exercise
 from appell_lab.papers.cabinet_run import cabinet_run, ramp, spline
 from appell_lab.papers.control_hardware import hardware
@@ -105,12 +105,12 @@ def _draw_torques(figure, robot, line: CartesianLine, driven: Record) -> None:
     for axes in figure.axes[::3]:
         axes.set_ylabel(label("torque", "N m"))
     legend_below(figure, figure.axes[0], 2)
-    head(figure, "Figure 4: torques along the line")
+    figure_title(figure, "Figure 4: torques along the line")
 
 
 def _draw_positions(figure, runs: dict[str, Record]) -> None:
     grid = figure.subplots(6, len(runs), sharex="col")
-    figure.set_size_inches(WIDE, 9.0)
+    figure.set_size_inches(FIGURE_WIDTH_IN, 9.0)
     for column, (name, log) in enumerate(runs.items()):
         span = last_motion(log)
         t = log["t"][span] - log["t"][span][0]
@@ -122,4 +122,4 @@ def _draw_positions(figure, runs: dict[str, Record]) -> None:
         grid[0, column].set_title(f"{name} reference")
         grid[-1, column].set(xlabel=label("time t", "s"), xlim=(0.0, float(t[-1])))
     legend_below(figure, grid[0, 0], 2)
-    head(figure, "Figure 5: positions on the simulated cabinet")
+    figure_title(figure, "Figure 5: positions on the simulated cabinet")

@@ -17,7 +17,7 @@ from appell.control.gains import critical
 from appell.control.laws import Law
 from appell.hardware.loop.summary import last_motion
 from appell.motion import Record
-from appell.show.plot.style import BLUE, GREY, RED, head, label, legend_below
+from appell.show.plot.style import BLUE, GREY, RED, figure_title, label, legend_below
 from appell_lab.papers.cabinet_run import HOLD, cabinet_run, ramp, spline
 from appell_lab.papers.page import Page
 
@@ -100,4 +100,4 @@ def _draw(figure, meant: Mapping[str, Record], printed: Mapping[str, Record]) ->
         above.set(title=law, ylabel="" if column else label("joint 1", "rad"))
         below.set(xlabel=label("time t", "s"), ylabel="" if column else label("error", "mrad"))
     legend_below(figure, grid[0, 0], 3)
-    head(figure, "Table 4: the damping as it is meant and as it is printed")
+    figure_title(figure, "Table 4: the damping as it is meant and as it is printed")

@@ -71,6 +71,6 @@ def _draw(figure, found: Crossover, times: dict[str, dict[int, float]]) -> None:
         axes.axvline(QUOTED, color=INK, linewidth=1, linestyle=":", label="nine links, quoted")
         axes.set(xlabel="joints", ylim=(0, 900 if axes is left else None))
         axes.set_xticks([3, 6, 9, 12, 16, 20][: 6 if axes is left else 5])
-    left.set(title="Multiplications and additions, as written", ylabel="operations a joint")
+    left.set(title="Multiplications and additions, as written", ylabel="operations per joint")
     right.set(title="Compiled code, by the clock", ylabel=label("time a joint", "ns"))
     legend_below(figure, left, 3)

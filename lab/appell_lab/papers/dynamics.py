@@ -9,7 +9,7 @@ from appell.describe.dh import DH, from_dh
 from appell.describe.load import load_tree
 from appell.dynamics import Dynamics
 from appell.model.robot import Robot
-from appell.show.plot.style import BLUE, GREY, RED, SMALL, label
+from appell.show.plot.style import BLUE, GREY, RED, SMALL_PT, label
 from appell_lab.papers.page import Page
 
 # multiplications and additions for six joints: Mata et al. 2002, tables 1 to 4
@@ -130,7 +130,7 @@ def _draw_tree(figure, robot: Robot) -> None:
     for frame in robot.frames:
         x, y = dyn.pose(frame.name)(robot.start)[:2, 3]
         axes.plot(x, y, "o", color="white", markeredgecolor=BLUE, markersize=5)
-        axes.text(*_clear_of(rods, np.array([x, y])), frame.name, ha="center", va="center", fontsize=SMALL)
+        axes.text(*_clear_of(rods, np.array([x, y])), frame.name, ha="center", va="center", fontsize=SMALL_PT)
     axes.set(
         title="Ten rods in a circular wall, at the start",
         aspect="equal",

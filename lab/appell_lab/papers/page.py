@@ -1,4 +1,4 @@
-"""Where a section writes: tables and remarks on the terminal, figures as PNG in one folder, and all of it as data."""
+"""Output of a section: tables and remarks on the terminal, figures as PNG files in one folder, and all of it as data."""
 
 from __future__ import annotations
 
@@ -13,38 +13,38 @@ from rich.padding import Padding
 from rich.table import Table
 
 from appell.errors import ArgumentError
-from appell.show.plot.style import DPI, WIDE, new_figure, save, styled
+from appell.show.plot.style import DPI, FIGURE_WIDTH_IN, new_figure, save, styled
 from appell_lab.judges.figure_flaws import flaws
 from appell_lab.papers.shown import Listed, Remark, Shown, ShownFigure, ShownTable, Tally
 
 AGREES = "agrees"
-Row = tuple[str, float, str]  # what it is, our number, the printed one as it is printed
+Row = tuple[str, float, str]  # label, computed number, printed number as text
 
 
 class Page:
-    """The output of `appell reproduce`: everything is `shown`, and printed as it comes."""
+    """The output of `appell reproduce`: content is printed at once and collected in `shown`."""
 
     def __init__(self, console: Console, folder: Path):
         self.console = console
         self.folder = folder
         self.tally = Tally()
         self.shown: list[Shown] = []
-        self.titles: list[str] = []  # of the tables and figures of this section, drawn or not
+        self.titles: list[str] = []  # of all tables and figures of this section, drawn or not
 
     def title(self, text: str) -> None:
-        """The heading of a section, whose tally and contents begin here."""
+        """Start a section: print its heading and reset tally and contents."""
         self.tally = Tally()
         self.shown, self.titles = [], []
         self.console.rule(f"[bold]{text}", align="left")
         self.console.print()
 
     def note(self, text: str) -> None:
-        """A remark, such as why a printed number is not reached."""
+        """Show a remark, for example why a printed number is not reproduced."""
         self.shown.append(Remark(text))
         self._say(text)
 
     def table(self, title: str, columns: Sequence[str], rows: Sequence[Sequence[object]], note: str = "") -> None:
-        """Text cells as they are, numbers to six digits."""
+        """Show a table: text cells as they are, numbers with six digits."""
         self.tally.tables += 1
         self.titles.append(title)
         cells = tuple(tuple(cell if isinstance(cell, str) else _number(cell) for cell in row) for row in rows)
@@ -60,25 +60,25 @@ class Page:
             self.console.print()
 
     def compare(self, title: str, rows: Sequence[Row], note: str = "", against: str = "printed") -> None:
-        """Our numbers beside printed ones, with a verdict: agreement to the printed digits, or by how much it fails."""
+        """Show computed numbers beside printed ones, and whether they agree to the printed digits or by how much not."""
         verdicts = [verdict(ours, printed) for _, ours, printed in rows]
-        if against != "reference":  # which is a computation of somebody's, not a print
-            self.tally.agreed += (agreed := sum(AGREES in found for found in verdicts))
+        if against != "reference":  # a reference is a computation, not a printed number
+            self.tally.agreed += (agreed := sum(AGREES in text for text in verdicts))
             self.tally.differed += len(rows) - agreed
-        cells = [[label, ours, printed, found] for (label, ours, printed), found in zip(rows, verdicts, strict=True)]
+        cells = [[label, ours, printed, text] for (label, ours, printed), text in zip(rows, verdicts, strict=True)]
         self.table(title, ["", "appell", against, ""], cells, note)
 
     def figure(self, name: str, draw: Callable) -> None:
-        """Save what `draw(figure)` draws as `name`.png; without matplotlib, say so and go on."""
+        """Save what `draw(figure)` draws as `name`.png; without matplotlib show a remark instead."""
         self.titles.append(name)
         try:
-            import matplotlib  # noqa: F401 - only asked for
+            import matplotlib  # noqa: F401 - checks that it is installed
         except ImportError:
             self.note(f"[yellow]{name}.png is not drawn: pip install 'appell\\[plots]'[/]")
             return
         self.folder.mkdir(parents=True, exist_ok=True)
         with styled():
-            figure = new_figure(WIDE, 5.5)
+            figure = new_figure(FIGURE_WIDTH_IN, 5.5)
             draw(figure)
             wrong = flaws(figure)
             path = save(figure, self.folder / f"{name}.png", overwrite=True)
@@ -89,7 +89,7 @@ class Page:
         self.console.print()
 
     def movie(self, name: str, write: Callable[[Path], Path]) -> None:
-        """Save what `write(path)` writes as `name`.gif; if that needs something that is lacking, say so and go on."""
+        """Save what `write(path)` writes as `name`.gif; if a program or package is missing show a remark instead."""
         self.folder.mkdir(parents=True, exist_ok=True)
         try:
             path = write(self.folder / f"{name}.gif")
@@ -99,9 +99,9 @@ class Page:
             self._picture(ShownFigure(name, path.name), path)
 
     def listed(self, heading: str, entries: Sequence[tuple[str, str, str]]) -> None:
-        """A list that ends a section: paper, what it is and the reason of each entry, or that there is nothing."""
+        """Show a list at the end of a section: paper, text and reason of each entry, or "none"."""
         self.shown.append(Listed(heading, tuple(entries)))
-        self.console.print(f"[bold]{heading}[/]" + ("" if entries else ": nothing"), highlight=False)
+        self.console.print(f"[bold]{heading}[/]" + ("" if entries else ": none"), highlight=False)
         for paper, text, reason in entries:
             self.console.print(Padding(escape(f"{paper}: {text}. {reason}"), (0, 2, 0, 4)), highlight=False)
 
@@ -115,7 +115,7 @@ class Page:
 
 
 def verdict(ours: float, printed: str) -> str:
-    """Whether a number rounds to the printed one, or how far it is away."""
+    """Return "agrees" if a number rounds to the printed one, else the difference."""
     value = Decimal(printed)
     half_unit = 0.5 * 10.0 ** int(value.as_tuple().exponent)
     if abs(ours - float(value)) <= half_unit * (1.0 + 1e-9):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from appell.show.plot.style import INK, NOTE
+from appell.show.plot.style import INK, NOTE_PT
 
 CROSSED = "×"  # at the end of a cell: it is there by symmetry
 
@@ -23,12 +23,12 @@ def draw_pattern(
                 faint = 0.25 if cell.endswith(CROSSED) else 0.6
                 axes.fill_between([j, j + 1], i, i + 1, color=colours[cell[0]], alpha=faint, linewidth=0)
                 text = cell.removesuffix(CROSSED)
-                axes.text(j + 0.5, i + 0.5, text, ha="center", va="center", fontsize=NOTE, color=INK)
+                axes.text(j + 0.5, i + 0.5, text, ha="center", va="center", fontsize=NOTE_PT, color=INK)
                 if cell.endswith(CROSSED):
                     axes.plot([j, j + 1], [i + 1, i], color=INK, linewidth=0.4)
     axes.set(xlim=(0, len(columns)), ylim=(len(rows), 0), aspect="equal")
-    axes.set_xticks([k + 0.5 for k in range(len(columns))], columns, fontsize=NOTE)
-    axes.set_yticks([k + 0.5 for k in range(len(rows))], rows, fontsize=NOTE)
+    axes.set_xticks([k + 0.5 for k in range(len(columns))], columns, fontsize=NOTE_PT)
+    axes.set_yticks([k + 0.5 for k in range(len(rows))], rows, fontsize=NOTE_PT)
     axes.tick_params(length=0, top=False, labeltop=True, labelbottom=False)
     axes.grid(False)
     for k in range(len(columns) + 1):

@@ -12,7 +12,7 @@ from appell.dynamics import Dynamics
 from appell.kinematics.inverse import spherical_wrist
 from appell.model.robot import Robot
 from appell.motion import CartesianLine, time_optimal, zyz
-from appell.show.plot.style import FAINT, label, legend_beside
+from appell.show.plot.style import GRID_COLOR, label, legend_beside
 from appell_lab.papers.page import Page
 from appell_lab.papers.puma_lines import LINES, MATA_LINE, PROVENZANO_LINE, VALERA_LINE, PaperLine, draw_arm
 from appell_lab.papers.puma_open_loop import table_2, tables_6_and_7
@@ -158,7 +158,7 @@ def _fastest(page: Page, robot: Robot, line: CartesianLine) -> None:
         axes = figure.subplots()
         for k, name in enumerate(fast.names):
             axes.plot(t, tau[:, k] / EFFORT[k], label=name)
-        axes.axhspan(-1.0, 1.0, color=FAINT, alpha=0.5, zorder=0)
+        axes.axhspan(-1.0, 1.0, color=GRID_COLOR, alpha=0.5, zorder=0)
         axes.set(
             xlabel=label("time t", "s"),
             ylabel="torque / limit",

@@ -290,7 +290,7 @@ def _status_line(live: Live) -> Callable[[ap.hardware.Loop], None]:
 def _report(out: Printer, log: Path, plot: Path | None) -> ap.Record:
     """Print errors per coordinate, torques per actuator, deadlines and the end of a run; draw it; return the log."""
     from appell.hardware.loop.summary import draw_run, summarize
-    from appell.show.plot.style import WIDE, new_figure, save, styled
+    from appell.show.plot.style import FIGURE_WIDTH_IN, new_figure, save, styled
 
     record = ap.Record.read(log)
     found, about = summarize(record), record.about
@@ -335,7 +335,7 @@ def _report(out: Printer, log: Path, plot: Path | None) -> ap.Record:
         except ImportError:
             return record
         with styled():
-            figure = new_figure(WIDE, 8.0)
+            figure = new_figure(FIGURE_WIDTH_IN, 8.0)
             draw_run(figure, record)
             save(figure, plot, overwrite=True)
         out.say(f"drawn {plot}")

@@ -12,7 +12,7 @@ import numpy as np
 
 from appell.files import check_target, write_text
 from appell.show.page.document import document, html_table
-from appell.show.plot.style import BLUE, DPI, GREY, RED, WIDE, label, new_figure, styled
+from appell.show.plot.style import BLUE, DPI, FIGURE_WIDTH_IN, GREY, RED, label, new_figure, styled
 
 if TYPE_CHECKING:
     from appell.identify.verdict import Assessment, Judgement
@@ -190,7 +190,7 @@ def draw(verdict: Assessment, figure=None):
 def _draw(verdict: Assessment, figure):
     names = verdict.judgements[0].estimator.parameter_set_.system.actuator_names
     rows = -(-len(names) // 2)
-    figure = figure or new_figure(WIDE, 1.9 * rows + 0.9)
+    figure = figure or new_figure(FIGURE_WIDTH_IN, 1.9 * rows + 0.9)
     axes = np.atleast_1d(figure.subplots(rows, 2 if len(names) > 1 else 1, sharex=True)).ravel()
     for k, (axis, name) in enumerate(zip(axes, names, strict=False)):
         axis.plot(verdict.t, verdict.tau[:, k], color=GREY, lw=2.5, alpha=0.7, label="measured, low-pass filtered")

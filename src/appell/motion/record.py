@@ -261,7 +261,7 @@ class Record(Titled):
         file that exists already is replaced only with `overwrite=True`.
         """
         plot_record = show_module("plot.plot").plot_record
-        return show_module("plot.style").written(lambda: plot_record(self, quantities, figure), path, overwrite)
+        return show_module("plot.style").draw_and_save(lambda: plot_record(self, quantities, figure), path, overwrite)
 
     def movie(
         self,

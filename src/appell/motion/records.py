@@ -217,7 +217,7 @@ class Records(Titled):
         """
         plot_records = show_module("plot.plot").plot_records
         make = partial(plot_records, self, quantities, members, figure)
-        return show_module("plot.style").written(make, path, overwrite)
+        return show_module("plot.style").draw_and_save(make, path, overwrite)
 
     def to_html(
         self,

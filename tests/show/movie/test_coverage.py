@@ -53,7 +53,7 @@ def test_neighbours_leave_no_gap_and_cover_nothing_twice(spread):
 def test_pieces_are_the_whole(monkeypatch):
     triangles = np.random.default_rng(7).uniform(0, 60, (50, 3, 3))
     whole = covered(triangles)
-    monkeypatch.setattr(spans, "MOST_FRAGMENTS", 17)
+    monkeypatch.setattr(spans, "MAX_FRAGMENTS", 17)
     assert len(list(spans.fragments(triangles, WIDTH, HEIGHT))) > 20
     for one, other in zip(whole, covered(triangles), strict=True):
         np.testing.assert_array_equal(one, other)

@@ -72,13 +72,13 @@ def test_a_png_is_the_picture_of_its_time(tmp_path):
     for t, expected in ((None, 0.0), (0.22, 0.22)):
         path = write_movie(BALL, tmp_path / "a.png", size=SIZE, at=t, overwrite=True)
         np.testing.assert_array_equal(np.asarray(Image.open(path)), image(BALL, expected, SIZE))
-    with pytest.raises(ap.ArgumentError, match=r"shows all times(.|\n)*\.png"):
+    with pytest.raises(ap.ArgumentError, match=r"is a movie of all times(.|\n)*\.png"):
         write_movie(BALL, tmp_path / "a.gif", at=0.2)
 
 
 def test_without_ffmpeg_a_gif_is_proposed(tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(ap.ArgumentError, match=r"no ffmpeg(.|\n)*\.gif"):
+    with pytest.raises(ap.ArgumentError, match=r"needs ffmpeg(.|\n)*\.gif"):
         write_movie(BALL, tmp_path / "a.mp4", size=SIZE)
 
 
@@ -89,7 +89,7 @@ def test_what_ffmpeg_complains_of_is_told(tmp_path, monkeypatch, reads):
     (tmp_path / "ffmpeg").chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
     (tmp_path / "a.mp4").write_text("kept")
-    with pytest.raises(ap.ArgumentError, match="could not write the film: Unknown encoder"):
+    with pytest.raises(ap.ArgumentError, match="could not write the movie: Unknown encoder"):
         write_movie(BALL, tmp_path / "a.mp4", size=SIZE, overwrite=True)
     assert (tmp_path / "a.mp4").read_text() == "kept"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.mp4", "ffmpeg"]
@@ -125,5 +125,5 @@ def test_what_cannot_be_drawn_is_refused_by_name(tmp_path, monkeypatch):
     with pytest.raises(ap.ArgumentError, match="is a folder"):
         write_movie(BALL, tmp_path / "b.gif")
     monkeypatch.setitem(sys.modules, "PIL.Image", None)
-    with pytest.raises(ap.ArgumentError, match=r"a film needs the package PIL(.|\n)*pip install 'appell\[plots\]'"):
+    with pytest.raises(ap.ArgumentError, match=r"a movie needs the package PIL(.|\n)*pip install 'appell\[plots\]'"):
         write_movie(BALL, tmp_path / "a.gif")

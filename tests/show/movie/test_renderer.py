@@ -9,7 +9,7 @@ import pytest
 from scipy.ndimage import binary_dilation
 from scipy.spatial import ConvexHull
 
-from appell.show.movie.canvas import FREE, Light
+from appell.show.movie.canvas import EMPTY_KEY, Light
 from appell.show.movie.renderer import Renderer
 from appell.show.scene.camera import view_axes
 from appell.show.scene.scene import DEFAULT_LAYERS, Scene, ScenePart, Strut
@@ -21,7 +21,7 @@ VIEWS = [(-90, 0), (-55, 20), (200, -35), (30, 85)]
 
 def area(renderer):
     """Pixels in which something stands still, with parts of pixels."""
-    return np.count_nonzero(renderer.keys != FREE) / renderer.fine**2
+    return np.count_nonzero(renderer.keys != EMPTY_KEY) / renderer.samples**2
 
 
 def rays(renderer):
@@ -51,14 +51,14 @@ def test_the_silhouette_of_a_ball_is_the_ellipse_of_its_cone(view):
     )
     alone = Renderer(standing(ball(0.3, RED, at(0.2, 0.4, 1.0)), view=view), SIZE)
     alone.canvas.camera = renderer.camera  # as seen beside something else, off the axis
-    keys = np.full_like(alone.keys, FREE)
-    alone.canvas.draw(alone.triangles.still, keys)
+    keys = np.full_like(alone.keys, EMPTY_KEY)
+    alone.canvas.draw(alone.triangles.static, keys)
     to = np.array([0.2, 0.4, 1.0]) - renderer.camera.position
     sine, cosine = 0.3 / np.linalg.norm(to), -(to @ renderer.camera.axes[2]) / np.linalg.norm(to)
     opening = cosine**2 - sine**2
     half = renderer.camera.focal * sine * np.array([np.sqrt(1.0 - sine**2) / opening, 1.0 / np.sqrt(opening)])
     assert half.min() > 15
-    found = np.count_nonzero(keys != FREE) / alone.fine**2
+    found = np.count_nonzero(keys != EMPTY_KEY) / alone.samples**2
     assert abs(found - np.pi * half.prod()) < 0.2 * np.pi * half.sum()  # a fifth of a pixel along the rim
 
 
@@ -76,7 +76,7 @@ def test_the_silhouette_of_a_box_is_the_hull_of_its_corners(view):
 def test_a_plane_of_motion_is_seen_to_scale():
     """Face on, a box is as large in front as behind: a rectangle of its sides, and nothing else."""
     renderer = Renderer(standing(block(0.8, 2.0, 0.6, RED), flat=(0.0, 1.0, 0.0)), SIZE)
-    rows, columns = np.nonzero((renderer.keys != FREE).reshape(-1, renderer.canvas.width))
+    rows, columns = np.nonzero((renderer.keys != EMPTY_KEY).reshape(-1, renderer.canvas.width))
     tall, wide = np.ptp(rows) + 1, np.ptp(columns) + 1
     assert len(rows) == tall * wide
     assert abs(wide / tall - 0.8 / 0.6) < 0.01

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from appell.show.plot.style import COLORS, DASHES, darker, label, legend_beside, new_figure, series, styled
+from appell.show.plot.style import COLORS, DASHES, darker, label, legend_beside, line_style, new_figure, styled
 from appell_lab.judges.figure_flaws import flaws
 
 
@@ -85,7 +85,7 @@ def test_a_label_in_space_is_seen_to_be_cut_off():
 
 
 def test_more_lines_than_colours_can_be_told_apart():
-    looks = {tuple(series(k).values()) for k in range(len(COLORS) * len(DASHES))}
+    looks = {tuple(line_style(k).values()) for k in range(len(COLORS) * len(DASHES))}
     assert len(looks) == len(COLORS) * len(DASHES)
     assert darker("#ffffff") == (0.5, 0.5, 0.5)
 

@@ -170,10 +170,10 @@ def test_forces_of_a_sampled_law_are_drawn_as_they_are_held():
     record = ap.Record.of(t, {"tau": tau}, ("hinge",))
     figure = record.plot()
     assert figure.axes[0].lines[0].get_drawstyle() == "steps-post"
-    assert "held between" in figure.get_supxlabel()
+    assert "held constant between" in figure.get_supxlabel()
     smooth = ap.Record.of(t, {"tau": np.sin(t)[:, None]}, ("hinge",)).plot()
     assert smooth.axes[0].lines[0].get_drawstyle() == "default"
-    assert "straight between" in smooth.get_supxlabel()
+    assert "linear between" in smooth.get_supxlabel()
 
 
 def test_a_file_that_keeps_the_motion_is_drawn_with_its_parabolas(bouncing, tmp_path):
@@ -187,7 +187,7 @@ def test_one_row_is_a_dot_and_none_a_named_error(bouncing):
     assert one.axes[0].lines[2].get_ydata() == [1.0]
     with pytest.raises(ap.ArgumentError, match="no rows"):
         bouncing.part(slice(0, 0)).plot()
-    with pytest.raises(ap.ArgumentError, match="no column but t"):
+    with pytest.raises(ap.ArgumentError, match="no columns to plot"):
         ap.Record(("t",), np.zeros((2, 1))).plot()
     with pytest.raises(ap.ArgumentError, match="no column 'power'"):
         bouncing.plot(quantities=["power"])
@@ -223,7 +223,7 @@ def test_columns_without_numbers_have_no_panel():
     record = ap.Record.of(t, {"q": np.sin(t)[:, None], "v": np.full((11, 1), np.nan)}, ("a",))
     figure = record.plot()
     assert len(figure.axes) == 1
-    assert "without numbers: velocity v" in figure.get_supxlabel()
+    assert "no finite values: velocity v" in figure.get_supxlabel()
 
 
 def test_a_log_of_other_quantities_is_drawn_too():

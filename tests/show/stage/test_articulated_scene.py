@@ -277,7 +277,7 @@ def test_python_moves_it_and_shows_other_things():
 @pytest.mark.parametrize(
     ("name", "q", "words"),
     [
-        ("puma", [0.0, 1.0], "the last axis of robot 'puma' is 6"),
+        ("puma", [0.0, 1.0], "its last axis must be 6 for robot 'puma'"),
         ("puma", "up", "q is 'up'"),
         ("puma", [np.nan] * 6, "6 finite numbers"),
         ("puma", np.zeros((2, 6)), "one configuration"),

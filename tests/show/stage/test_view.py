@@ -68,7 +68,7 @@ def test_a_viewer_of_a_robot_plays_a_record_of_it_from_a_file(swing, tmp_path):
         (None, (), {}, "cannot be drawn"),
         (ap.load("puma"), (ap.load("puma"),), {}, "a robot is shown by itself"),
         (ap.load("puma"), (), {"robot": ap.load("puma")}, "a robot is shown by itself"),
-        (ap.load("puma"), (), {"q": [1.0]}, "the last axis of robot 'puma' is 6"),
+        (ap.load("puma"), (), {"q": [1.0]}, "its last axis must be 6 for robot 'puma'"),
         (ap.load("puma"), (), {"port": -1}, "port is -1"),
     ],
 )

@@ -10,7 +10,7 @@ import numpy as np
 from appell.errors import ArgumentError
 from appell.hardware.loop.supervisor import Fault, State, sentences
 from appell.motion.record import Record
-from appell.show.plot.style import darker, label, legend_beside, series
+from appell.show.plot.style import darker, label, legend_beside, line_style
 
 
 @dataclass(frozen=True)
@@ -63,12 +63,12 @@ def draw_run(figure: Any, log: Record) -> None:
     t = log["t"][rows] - log["t"][rows][0]
     positions, errors, torques = figure.subplots(3, 1, sharex=True)
     for k, name in enumerate(log.names("q")):
-        look = series(k)
+        look = line_style(k)
         positions.plot(t, log["q"][rows, k], **look, label=name)
         positions.plot(t, log["qd"][rows, k], color=darker(look["color"]), linestyle=":", linewidth=1.1)
         errors.plot(t, 1e3 * (log["q"][rows, k] - log["qd"][rows, k]), **look, linewidth=1.0)
     for k, (name, tau) in enumerate(zip(log.names("tau"), log["tau"][rows].T, strict=True)):
-        torques.plot(t, tau, **series(k), linewidth=1.0, label=name)
+        torques.plot(t, tau, **line_style(k), linewidth=1.0, label=name)
     positions.set(ylabel=label("position q", "rad or m"), title=f"law '{log.about['law']}' (dotted: reference)")
     legend_beside(positions)
     errors.set(ylabel=label("following error", "mrad or mm"))

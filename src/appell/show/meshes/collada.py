@@ -48,9 +48,7 @@ def _parsed(data: bytes) -> Element:
         builder.end(tag.rpartition(":")[2])
 
     def refuse(*_: object) -> None:
-        raise DescriptionError(
-            "the file declares a document type or an entity.", hint="remove <!DOCTYPE ...>"
-        )
+        raise DescriptionError("the file declares a document type or an entity.", hint="Remove <!DOCTYPE ...>.")
 
     parser.buffer_text, parser.buffer_size = True, 2**20
     parser.StartElementHandler, parser.EndElementHandler = start, end

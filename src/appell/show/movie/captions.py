@@ -1,4 +1,4 @@
-"""What is written on a picture: the title with time and pace above, a time line with marks below."""
+"""Captions of a picture: the title, time and playback speed at the top, a timeline with marks at the bottom."""
 
 from __future__ import annotations
 
@@ -11,68 +11,75 @@ from appell.errors import needed_package
 from appell.show.scene.scene import Color, Scene, mark_colors, marks_of, palette_color
 
 INK, FAINT, LINE = (51, 51, 51), (138, 143, 152), (205, 209, 214)
-EDGE = 14  # pixels between letters and the rim
-SIZE, SMALL, LEADING = 15, 12, 16  # pixels that letters are high, and from line to line of small ones
+MARGIN_PX = 14  # between text and the border of the picture
+FONT_PX, SMALL_FONT_PX, SMALL_LINE_PX = 15, 12, 16  # font sizes, and the line spacing of the small font
 
 
 class Captions:
-    """The writing on all pictures of a scene; the pace says how much slower than life it is shown."""
+    """The captions of all pictures of a scene, shown `slower` than real time by a factor."""
 
     def __init__(self, scene: Scene, size: tuple[int, int], step: float | None, slower: float = 1.0):
         self.scene, (self.width, self.height), self.step = scene, size, step
         self.first, self.last = scene.span
-        self.pace = "" if slower == 1.0 else f"{slower:g} × slower" if slower > 1.0 else f"{1 / slower:g} × faster"
+        self.speed = "" if slower == 1.0 else f"{slower:g} × slower" if slower > 1.0 else f"{1 / slower:g} × faster"
         self.line = self.height - 16
         colors = mark_colors(scene)
         self.marks = sorted({(colors[mark.kind], round(self._x(mark.time))) for mark in marks_of(scene)})
 
     def write(self, picture: np.ndarray, t: float) -> np.ndarray:
-        """The picture (height, width, 3) with its writing."""
+        """Return the picture (height, width, 3) with its captions."""
         image = needed_package("PIL.Image", "a picture", "appell[plots]").fromarray(picture)
         pen = needed_package("PIL.ImageDraw", "a picture", "appell[plots]").Draw(image)
         moves = self.last > self.first
-        time = f"t = {t:.3f} s" + (f"   {self.pace}" if self.pace else "") if moves else ""
-        pen.text((self.width - EDGE, EDGE), time, INK, _font(SIZE), anchor="ra")
-        room = self.width - 3 * EDGE - pen.textlength(time, _font(SIZE))
-        pen.text((EDGE, EDGE), _cut(self.scene.title, room, pen, _font(SIZE)), INK, _font(SIZE), anchor="la")
+        time = f"t = {t:.3f} s" + (f"   {self.speed}" if self.speed else "") if moves else ""
+        pen.text((self.width - MARGIN_PX, MARGIN_PX), time, INK, _font(FONT_PX), anchor="ra")
+        width = self.width - 3 * MARGIN_PX - pen.textlength(time, _font(FONT_PX))
+        pen.text(
+            (MARGIN_PX, MARGIN_PX),
+            _shortened(self.scene.title, width, pen, _font(FONT_PX)),
+            INK,
+            _font(FONT_PX),
+            anchor="la",
+        )
         self._names(pen)
         if self.step is not None:
-            above = self.height - (44 if moves else EDGE)
-            pen.text((self.width - EDGE, above), f"grid {self.step:g} m", FAINT, _font(SMALL), anchor="rs")
+            above = self.height - (44 if moves else MARGIN_PX)
+            pen.text((self.width - MARGIN_PX, above), f"grid {self.step:g} m", FAINT, _font(SMALL_FONT_PX), anchor="rs")
         if moves:
             self._time_line(pen, t)
         return np.asarray(image)
 
     def _names(self, pen: Any) -> None:
-        """Who is who, if there are several."""
+        """Write the names of the actors, if there are several."""
         if len(self.scene.actors) < 2:
             return
-        room = max(1, (self.height // 2 - EDGE) // LEADING - 2)
-        for k, actor in enumerate(self.scene.actors[:room]):
-            y = EDGE + (k + 1.5) * LEADING
-            pen.rectangle((EDGE, y + 1, EDGE + 10, y + 11), _bytes(palette_color(k)))
-            name = _cut(actor.name, self.width / 2, pen, _font(SMALL))
-            pen.text((EDGE + 16, y), name, INK, _font(SMALL), anchor="la")
-        if (more := len(self.scene.actors) - room) > 0:
-            pen.text((EDGE + 16, EDGE + (room + 1.5) * LEADING), f"and {more} more", INK, _font(SMALL), anchor="la")
+        listed = max(1, (self.height // 2 - MARGIN_PX) // SMALL_LINE_PX - 2)
+        for k, actor in enumerate(self.scene.actors[:listed]):
+            y = MARGIN_PX + (k + 1.5) * SMALL_LINE_PX
+            pen.rectangle((MARGIN_PX, y + 1, MARGIN_PX + 10, y + 11), _bytes(palette_color(k)))
+            name = _shortened(actor.name, self.width / 2, pen, _font(SMALL_FONT_PX))
+            pen.text((MARGIN_PX + 16, y), name, INK, _font(SMALL_FONT_PX), anchor="la")
+        if (more := len(self.scene.actors) - listed) > 0:
+            corner = (MARGIN_PX + 16, MARGIN_PX + (listed + 1.5) * SMALL_LINE_PX)
+            pen.text(corner, f"and {more} more", INK, _font(SMALL_FONT_PX), anchor="la")
 
     def _time_line(self, pen: Any, t: float) -> None:
         y, now = self.line, self._x(t)
-        pen.line((EDGE, y, self.width - EDGE, y), LINE, 3)
-        pen.line((EDGE, y, now, y), FAINT, 3)
+        pen.line((MARGIN_PX, y, self.width - MARGIN_PX, y), LINE, 3)
+        pen.line((MARGIN_PX, y, now, y), FAINT, 3)
         for color, x in self.marks:
             pen.line((x, y - 7, x, y + 7), _bytes(color), 2)
         pen.ellipse((now - 5, y - 5, now + 5, y + 5), INK)
 
     def _x(self, t: float) -> float:
-        return EDGE + (t - self.first) / max(self.last - self.first, 1e-300) * (self.width - 2 * EDGE)
+        return MARGIN_PX + (t - self.first) / max(self.last - self.first, 1e-300) * (self.width - 2 * MARGIN_PX)
 
 
-def _cut(text: str, room: float, pen: Any, font: Any) -> str:
-    """A text, or as much of it as there is room for."""
-    if pen.textlength(text, font) <= room:
+def _shortened(text: str, width: float, pen: Any, font: Any) -> str:
+    """Return the text, shortened to a width in pixels."""
+    if pen.textlength(text, font) <= width:
         return text
-    while text and pen.textlength(text + "...", font) > room:
+    while text and pen.textlength(text + "...", font) > width:
         text = text[:-1]
     return text + "..."
 
@@ -84,7 +91,7 @@ def _bytes(color: Color) -> tuple[int, int, int]:
 
 @lru_cache(maxsize=8)
 def _font(size: int) -> Any:
-    """The letters of figures where matplotlib is, which know Greek; else those that Pillow brings."""
+    """Return the font of matplotlib, which has Greek letters, or the default font of Pillow."""
     fonts = needed_package("PIL.ImageFont", "a picture", "appell[plots]")
     try:
         from matplotlib import get_data_path

@@ -1,4 +1,4 @@
-"""A scene as a picture at one time, and as a film of its whole time in a file."""
+"""Files of a scene: a picture at one time, or a movie of its complete motion."""
 
 from __future__ import annotations
 
@@ -15,87 +15,132 @@ from appell.show.movie.renderer import Renderer
 from appell.show.movie.video import ffmpeg, frame_times, slowdown, write_gif, write_mp4
 from appell.show.scene.scene import DEFAULT_LAYERS, LAYERS, Scene, marks_of
 
-FILMS, ENDINGS = (".gif", ".mp4"), (".gif", ".mp4", ".png")
-SIZE = (800, 600)
-SMALLEST, LARGEST = 120, 4096  # pixels a side
-EXAMPLES = 5  # frames from which the colours of a GIF are taken, besides those at marks
+MOVIE_SUFFIXES, SUFFIXES = (".gif", ".mp4"), (".gif", ".mp4", ".png")
+DEFAULT_SIZE_PX = (800, 600)
+MIN_SIDE_PX, MAX_SIDE_PX = 120, 4096
+PALETTE_FRAMES = 5  # frames that determine the colours of a GIF, in addition to those at marks
 
 
 def image(
     scene: Scene,
     t: float | None = None,
-    size: tuple[int, int] = SIZE,
+    size: tuple[int, int] = DEFAULT_SIZE_PX,
     *,
     layers: Sequence[str] = DEFAULT_LAYERS,
     slower: float = 1.0,
 ) -> np.ndarray:
-    """The scene at a time, its first if None: (height, width, 3) of bytes; the pace is only written on it."""
+    """Render a scene at one time.
+
+    Parameters
+    ----------
+    scene : Scene
+        The scene to draw.
+    t : float, optional
+        Time in s; the first time of the scene by default.
+    size : tuple of int
+        Width and height in pixels.
+    layers : sequence of str
+        Layers to draw, of `scene.LAYERS`.
+    slower : float
+        Factor relative to real time that is written in the caption.
+
+    Returns
+    -------
+    ndarray of uint8, shape (height, width, 3)
+    """
     check_size(size)
     check_layers(layers)
-    return _Shots(scene, size, layers, slower).at(scene.span[0] if t is None else _time(t))
+    return _Pictures(scene, size, layers, slower).at(scene.span[0] if t is None else _time(t))
 
 
 def write_movie(
     scene: Scene,
     path: str | Path,
     *,
-    size: tuple[int, int] = SIZE,
+    size: tuple[int, int] = DEFAULT_SIZE_PX,
     slower: float | None = None,
     at: float | None = None,
     layers: Sequence[str] = DEFAULT_LAYERS,
     progress: bool | None = None,
     overwrite: bool = False,
 ) -> Path:
-    """The whole time of a scene as GIF, or as MP4 where ffmpeg is installed, or its picture `at` one time as PNG.
+    """Write a scene as a movie (GIF, or MP4 if ffmpeg is installed) or its picture at one time (PNG).
 
-        write_movie(scene, "swing.mp4", size=(1280, 720))
-        write_movie(scene, "swing.png", at=0.3)
+    Parameters
+    ----------
+    scene : Scene
+        The scene to draw.
+    path : str or Path
+        File with the suffix .gif, .mp4 or .png.
+    size : tuple of int
+        Width and height in pixels; even numbers for MP4.
+    slower : float, optional
+        Factor by which the movie is slower than real time. By default the movie lasts 2 to 20 s.
+    at : float, optional
+        Time of a PNG in s; the first time of the scene by default.
+    layers : sequence of str
+        Layers to draw, of `scene.LAYERS`.
+    progress : bool, optional
+        Show a progress bar; by default in a terminal only.
+    overwrite : bool
+        Replace an existing file.
 
-    `slower` than life by a factor; if None, so that the film lasts 2 to 20 s. A PNG is of the first time unless `at`
-    says otherwise. A file that exists already is replaced only with `overwrite=True`.
+    Returns
+    -------
+    Path
+
+    Examples
+    --------
+    Write a movie with ``write_movie(scene, "swing.mp4", size=(1280, 720))`` and one picture with
+    ``write_movie(scene, "swing.png", at=0.3)``.
     """
     target = check_movie(path, size, overwrite=overwrite)
     check_layers(layers)
     kind = target.suffix.lower()
     if at is not None and kind != ".png":
-        raise ArgumentError(f"at is {at!r}, and '{target.name}' shows all times.", hint="a name that ends in .png")
+        raise ArgumentError(
+            f"at is {at!r}, but '{target.name}' is a movie of all times.", hint="Use a file name that ends with .png."
+        )
     first, last = scene.span
     if kind == ".png":
         picture = image(scene, at, size, layers=layers)
-        with replacing(target, "the film") as part:
+        with replacing(target, "the picture") as part:
             needed_package("PIL.Image", "a PNG", "appell[plots]").fromarray(picture).save(part, format="PNG")
         return target
     slower = slowdown(last - first, slower)
     times = frame_times(first, last, slower)
-    shots = _Shots(scene, size, layers, slower)
+    pictures = _Pictures(scene, size, layers, slower)
 
     def frames() -> Iterator[np.ndarray]:
-        return (shots.at(t) for t in counted(times.tolist(), "film", "frames", enabled=progress))
+        return (pictures.at(t) for t in counted(times.tolist(), "movie", "frames", enabled=progress))
 
-    with replacing(target, "the film") as part:
+    with replacing(target, "the movie") as part:
         if kind == ".mp4":
             write_mp4(frames(), size, part)
         else:
-            write_gif(frames(), [shots.at(t) for t in _examples(scene, times)], part)
+            write_gif(frames(), [pictures.at(t) for t in _palette_times(scene, times)], part)
     return target
 
 
 def check_movie(
-    path: str | Path, size: tuple[int, int] = SIZE, endings: Sequence[str] = ENDINGS, overwrite: bool = False
+    path: str | Path,
+    size: tuple[int, int] = DEFAULT_SIZE_PX,
+    endings: Sequence[str] = SUFFIXES,
+    overwrite: bool = False,
 ) -> Path:
-    """Check the target of a film before the work, and the programs that write it; see `files.check_target`."""
+    """Check the file, the size and the required programs before a movie is rendered; see `files.check_target`."""
     target = check_target(path, endings, overwrite)
-    needed_package("PIL.Image", "a film", "appell[plots]")
+    needed_package("PIL.Image", "a movie", "appell[plots]")
     check_size(size)
     if target.suffix.lower() == ".mp4":
         if any(side % 2 for side in size):
-            raise ArgumentError(f"the size is {tuple(size)}.", expected="even numbers of pixels, as MP4 wants them")
+            raise ArgumentError(f"size is {tuple(size)}.", expected="even numbers of pixels for MP4")
         ffmpeg()
     return target
 
 
-class _Shots:
-    """Pictures of a scene with what is written on them."""
+class _Pictures:
+    """Pictures of a scene with captions."""
 
     def __init__(self, scene: Scene, size: tuple[int, int], layers: Sequence[str], slower: float):
         self.renderer = Renderer(scene, size, layers, slower)
@@ -107,18 +152,20 @@ class _Shots:
 
 
 def check_size(size: tuple[int, int]) -> None:
+    """Raise ArgumentError unless `size` is a width and a height in pixels within the limits."""
     try:
         width, height = size
     except (TypeError, ValueError):
-        raise ArgumentError(f"the size is {size!r}.", expected="(width, height) in pixels") from None
+        raise ArgumentError(f"size is {size!r}.", expected="(width, height) in pixels") from None
     for name, side in (("width", width), ("height", height)):
-        if not isinstance(side, (int, np.integer)) or not SMALLEST <= side <= LARGEST:
+        if not isinstance(side, (int, np.integer)) or not MIN_SIDE_PX <= side <= MAX_SIDE_PX:
             raise ArgumentError(
-                f"the {name} is {side!r}.", expected=f"a whole number from {SMALLEST} to {LARGEST} pixels"
+                f"the {name} is {side!r}.", expected=f"an integer from {MIN_SIDE_PX} to {MAX_SIDE_PX} pixels"
             )
 
 
 def check_layers(layers: Sequence[str]) -> None:
+    """Raise ArgumentError if a layer does not exist."""
     for layer in layers:
         if layer not in LAYERS:
             raise ArgumentError(unknown_name("layer", str(layer), LAYERS, "a scene"))
@@ -129,7 +176,7 @@ def _time(t: float) -> float:
     return float(t)
 
 
-def _examples(scene: Scene, times: np.ndarray) -> list[float]:
-    """Times whose pictures have all colours: some from beginning to end, and one mark of every kind."""
-    some = times[np.linspace(0, len(times) - 1, EXAMPLES).astype(int)].tolist()
-    return sorted({*some, *{mark.kind: mark.time for mark in marks_of(scene)}.values()})
+def _palette_times(scene: Scene, times: np.ndarray) -> list[float]:
+    """Return times whose pictures contain all colours: evenly spaced ones, and one mark of every kind."""
+    even = times[np.linspace(0, len(times) - 1, PALETTE_FRAMES).astype(int)].tolist()
+    return sorted({*even, *{mark.kind: mark.time for mark in marks_of(scene)}.values()})

@@ -1,6 +1,6 @@
-"""Pages of text and tables as one HTML file: readable by day and by night, on paper and on a telephone.
+"""Standalone HTML documents with text and tables, with light and dark themes, for print and for small screens.
 
-Nothing is fetched: the style stands in the page, pictures stand beside it or in it. Wide tables scroll by themselves.
+The style sheet is part of the document and nothing is fetched from the network. Wide tables scroll horizontally.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ tfoot td { border-bottom: 0; font-weight: 600; }
 
 
 def document(title: str, body: Iterable[str], style: str = "") -> str:
-    """A whole page; the parts of the body are HTML, the title is text."""
+    """Return a complete HTML document; the parts of the body are HTML, the title is plain text."""
     return "\n".join(
         [
             "<!doctype html>",
@@ -67,8 +67,20 @@ def document(title: str, body: Iterable[str], style: str = "") -> str:
 def html_table(
     columns: Sequence[str], rows: Iterable[Sequence[str]], footer: Sequence[str] = (), kind: str = ""
 ) -> str:
-    """Cells are HTML. They are set to the right, but for the first column, the second too of the kind 'left2', and all
-    of the kind 'text'."""
+    """Return an HTML table.
+
+    Parameters
+    ----------
+    columns : sequence of str
+        Column titles, as HTML.
+    rows : iterable of sequence of str
+        Cells, as HTML.
+    footer : sequence of str
+        Cells of the last row, set in bold.
+    kind : str
+        Alignment. Cells are right-aligned except in the first column; "left2" also left-aligns the second column,
+        "text" all columns.
+    """
     name = f' class="{kind}"' if kind else ""
     head = "".join(f"<th>{cell}</th>" for cell in columns)
     body = "\n".join(f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>" for row in rows)

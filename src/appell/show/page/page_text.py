@@ -1,16 +1,17 @@
-"""The page of a scene as one text: style, program and scene inside, so that a file of it plays with no network.
+"""The page of a scene as one text with style sheet, program and scene, so that a file of it works offline.
 
-The program is written as modules. A file opened from disk may not import others, so they are joined: each becomes a
-function that returns what it exports, in the order of their imports. The policy in the head of the page lets nothing
-run but this program and nothing be fetched, whatever is written in the names of a scene.
+The program is written as JavaScript modules. A file opened from disk may not import modules, so they are joined: each
+module becomes a function that returns its exports, in the order of the imports. The content security policy in the head
+of the page allows only this program to run and forbids network access, whatever the names in a scene contain.
 
-A scene as text: a dictionary that JSON can carry and that the page draws.
+A scene is encoded as a dictionary for JSON.
 
     scene = {format, title, up, notes, flat, view, span, meshes, parts, actors}
-    array = {type, shape, data}, and for vertices in small whole numbers k also offset and scale: v = offset + scale k
+    array = {type, shape, data}; vertices stored as integers k also have offset and scale: v = offset + scale k
 
-`data` are the bytes of the numbers, little-endian, first all first bytes, then all second bytes and so on, because like
-bytes side by side shrink well; shrunk by zlib, written in base64. Meshes that parts share travel once.
+`data` are the bytes of the numbers, little-endian, compressed with zlib and encoded in base64. All first bytes come
+first, then all second bytes and so on, because similar bytes compress better side by side. A mesh that several parts
+share is stored once.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ EXPORT = re.compile(r"^export (?=(?:async )?(?:function|class|const) (\w+))", re
 
 
 def page_text(scene: Scene, live: str = "") -> str:
-    """The whole page; `live` is the address of the server that answers to it, and none if the page is alone."""
+    """Return the complete page; `live` is the address of the server of a live page, empty for a standalone page."""
     return _page_of(json.dumps(encoded(scene), ensure_ascii=False, allow_nan=False), scene.title, live)
 
 
@@ -50,37 +51,37 @@ def _page_of(scene: str, title: str, live: str) -> str:
         "title": html.escape(title or "appell"),
         "live": html.escape(live),
         "style": _text_of("style.css"),
-        "scene": scene.replace("<", "\\u003c"),  # only inside strings, where JSON reads it as the same
+        "scene": scene.replace("<", "\\u003c"),  # occurs inside strings only, where JSON decodes it
         "program": program,
     }
-    return re.sub(r"\{\{(\w+)\}\}", lambda found: fields[found[1]], _text_of("page.html"))
+    return re.sub(r"\{\{(\w+)\}\}", lambda match: fields[match[1]], _text_of("page.html"))
 
 
 def _source(live: str) -> str:
-    """Where the page may ask: the machine of an address, or the one the page comes from."""
-    found = re.match(r"https?://[\w.:\[\]-]+", live)
-    return found[0] if found else "'self'"
+    """Return the origin that the page may contact: that of an absolute address, or the server of the page."""
+    match = re.match(r"https?://[\w.:\[\]-]+", live)
+    return match[0] if match else "'self'"
 
 
 @cache
 def joined_program() -> str:
-    """All modules as one script."""
+    """Return all modules joined into one script."""
     parts: dict[str, str] = {}
     _join("main", (), parts)
     return '"use strict";\n' + "\n".join(parts.values())
 
 
 def _join(module: str, above: tuple[str, ...], parts: dict[str, str]) -> None:
-    """Put a module behind those that it imports."""
+    """Add a module to `parts` after the modules that it imports."""
     if module in above:
-        raise AppellError(f"the modules of the page import each other in a ring: {' -> '.join((*above, module))}.")
+        raise AppellError(f"the modules of the page have circular imports: {' -> '.join((*above, module))}.")
     if module in parts:
         return
     text = _text_of(f"{module}.js")
     for _, needed in IMPORT.findall(text):
         _join(needed, (*above, module), parts)
     names = ", ".join(EXPORT.findall(text))
-    body = EXPORT.sub("", IMPORT.sub(lambda found: f"const {{{found[1]}}} = {found[2]}_module;\n", text))
+    body = EXPORT.sub("", IMPORT.sub(lambda match: f"const {{{match[1]}}} = {match[2]}_module;\n", text))
     parts[module] = f"const {module}_module = (() => {{\n{body}return {{ {names} }};\n}})();"
 
 
@@ -88,15 +89,15 @@ def _text_of(name: str) -> str:
     return (files("appell.show.page") / "assets" / name).read_text(encoding="utf-8")
 
 
-FORMAT = 1  # of the dictionary; the page refuses another
-STEPS = 65535  # of a coordinate in 16 bits
-TURNED = 0.02  # radians that rounding may turn a face
-TURNED_AREA = 0.01  # share of a mesh's area that may be turned by more
-CURVE_ERROR = 1e-4  # of the height of a curve: less than a pixel
+FORMAT = 1  # version of the dictionary; the page rejects other versions
+MAX_UINT16 = 65535  # steps of a coordinate stored in 16 bits
+MAX_FACE_ROTATION_RAD = 0.02  # by which rounding may rotate a face
+MAX_ROTATED_AREA = 0.01  # share of the mesh's area whose faces may rotate by more
+MAX_CURVE_ERROR = 1e-4  # relative to the range of a chart: less than a pixel
 
 
 def encoded(scene: Scene) -> dict[str, Any]:
-    """The scene as a dictionary ready for JSON, or an error that names what in it cannot be drawn."""
+    """Return the scene as a dictionary for JSON; raise ArgumentError with the name of anything that is invalid."""
     parts = [*scene.parts, *(part for actor in scene.actors for part in actor.parts)]
     meshes = {id(part.mesh): part.mesh for part in parts}
     numbers = {key: number for number, key in enumerate(meshes)}
@@ -115,7 +116,7 @@ def encoded(scene: Scene) -> dict[str, Any]:
 
 
 def packed(values: np.ndarray, kind: str) -> dict[str, Any]:
-    """An array of a kind, such as float32, as a dictionary."""
+    """Return an array as a dictionary for JSON; `kind` is a NumPy type such as "float32"."""
     array = np.ascontiguousarray(values, np.dtype(kind).newbyteorder("<"))
     planes = np.frombuffer(array.tobytes(), np.uint8).reshape(-1, array.itemsize).T
     data = base64.b64encode(zlib.compress(planes.tobytes(), 9)).decode("ascii")
@@ -125,37 +126,40 @@ def packed(values: np.ndarray, kind: str) -> dict[str, Any]:
 def _mesh(mesh: Mesh) -> dict[str, Any]:
     vertices, faces = np.asarray(mesh.vertices, float), np.asarray(mesh.faces)
     if vertices.ndim != 2 or vertices.shape[1] != 3 or not np.isfinite(vertices).all():
-        raise ArgumentError("a mesh of the scene has vertices that are no finite points.", expected="(vertices, 3)")
+        raise ArgumentError(
+            "a mesh of the scene has invalid vertices.", expected="finite numbers of shape (vertices, 3)"
+        )
     if faces.ndim != 2 or faces.shape[1] != 3 or (faces.size and not 0 <= faces.min() <= faces.max() < len(vertices)):
         raise ArgumentError(
-            f"a mesh of the scene has faces that are not made of its {len(vertices)} vertices.",
-            expected="(triangles, 3) numbers of vertices, from 0",
+            "a mesh of the scene has invalid faces.",
+            expected=f"indices of its {len(vertices)} vertices, of shape (triangles, 3)",
         )
     return {
         "vertices": _vertices(vertices, faces),
-        "faces": packed(faces, "uint16" if len(vertices) <= STEPS else "uint32"),
+        "faces": packed(faces, "uint16" if len(vertices) <= MAX_UINT16 else "uint32"),
         "smooth": bool(mesh.smooth),
     }
 
 
 def _vertices(vertices: np.ndarray, faces: np.ndarray) -> dict[str, Any]:
-    """In 16 bits where nobody sees the difference, because no visible face turns by it; else as float32."""
+    """Encode vertices in 16 bits if this rotates no visible face noticeably, else as float32."""
     if not len(faces):
         return packed(vertices, "float32")
     offset = vertices.min(axis=0)
-    scale = (vertices.max(axis=0) - offset) / STEPS
+    scale = (vertices.max(axis=0) - offset) / MAX_UINT16
     steps = np.rint((vertices - offset) / np.where(scale > 0.0, scale, 1.0))
     before, after = _normals(vertices, faces), _normals(offset + scale * steps, faces)
     area = np.linalg.norm(before, axis=1)
-    turn = np.linalg.norm(np.cross(before, after), axis=1) > math.sin(TURNED) * area * np.linalg.norm(after, axis=1)
-    turn |= (before * after).sum(axis=1) < 0.0
-    if area[turn].sum() > TURNED_AREA * area.sum():
+    sine = math.sin(MAX_FACE_ROTATION_RAD)
+    rotated = np.linalg.norm(np.cross(before, after), axis=1) > sine * area * np.linalg.norm(after, axis=1)
+    rotated |= (before * after).sum(axis=1) < 0.0
+    if area[rotated].sum() > MAX_ROTATED_AREA * area.sum():
         return packed(vertices, "float32")
     return {**packed(steps, "uint16"), "offset": offset.tolist(), "scale": scale.tolist()}
 
 
 def _normals(vertices: np.ndarray, faces: np.ndarray) -> np.ndarray:
-    """Of every face, twice as long as its area."""
+    """Return face normals whose length is twice the area of the face."""
     a, b, c = (vertices[faces[:, corner]] for corner in range(3))
     return np.cross(b - a, c - a)
 
@@ -212,7 +216,7 @@ def _motion(motion: SceneMotion, owner: str, bodies: int) -> dict[str, Any]:
     _check_times(f"the motion of {owner}", t)
     _check_poses(f"the motion of {owner}", poses, (len(t), bodies, 7))
     return {
-        "t": packed(t, "float64"),  # so that a jump at a mark stays at its mark
+        "t": packed(t, "float64"),  # exact, so that discontinuities stay at their marks
         "poses": packed(continuous(poses), "float32"),
         "marks": [_mark(mark) for mark in motion.marks],
         "charts": [_chart(chart) for chart in motion.charts],
@@ -220,12 +224,12 @@ def _motion(motion: SceneMotion, owner: str, bodies: int) -> dict[str, Any]:
 
 
 def continuous(poses: np.ndarray) -> np.ndarray:
-    """Poses (frames, bodies, 7) with the sign of every quaternion that is nearer to the one before."""
-    turns = poses[..., 3:]
-    flips = (turns[1:] * turns[:-1]).sum(axis=-1) < 0.0
+    """Choose the signs of the quaternions in poses (frames, bodies, 7) so that they change continuously."""
+    quaternions = poses[..., 3:]
+    flips = (quaternions[1:] * quaternions[:-1]).sum(axis=-1) < 0.0
     signs = np.ones(poses.shape[:-1])
     signs[1:] = np.where(np.cumsum(flips, axis=0) % 2, -1.0, 1.0)
-    return np.concatenate([poses[..., :3], turns * signs[..., None]], axis=-1)
+    return np.concatenate([poses[..., :3], quaternions * signs[..., None]], axis=-1)
 
 
 def _mark(mark: Mark) -> dict[str, Any]:
@@ -234,7 +238,7 @@ def _mark(mark: Mark) -> dict[str, Any]:
         "time": _numbers(f"the time of {name}", [mark.time], 1)[0],
         "kind": str(mark.kind),
         "label": str(mark.label),
-        "arrows": [_numbers(f"an arrow of {name}", [*place, *vector], 6) for place, vector in mark.arrows],
+        "arrows": [_numbers(f"an arrow of {name}", [*start, *vector], 6) for start, vector in mark.arrows],
     }
 
 
@@ -244,7 +248,7 @@ def _chart(chart: Chart) -> dict[str, Any]:
     if values.shape != (len(t), len(chart.names)):
         raise ArgumentError(
             f"chart '{chart.title}' has values of shape {values.shape}.",
-            expected=f"{(len(t), len(chart.names))}: a row for each time, a column for each name",
+            expected=f"{(len(t), len(chart.names))}: one row per time, one column per name",
         )
     return {
         "title": str(chart.title),
@@ -256,13 +260,13 @@ def _chart(chart: Chart) -> dict[str, Any]:
 
 
 def _curve_kind(values: np.ndarray) -> str:
-    """float32, but float64 if a curve is so flat for its height, or so large, that the difference would be seen."""
+    """Return float32, or float64 if rounding would be visible in curves with a large offset or very large values."""
     known = values[np.isfinite(values)]
     if not known.size:
         return "float32"
     with np.errstate(over="ignore"):
         error = np.abs(known.astype(np.float32).astype(float) - known).max()
-    return "float32" if error <= CURVE_ERROR * np.ptp(known) else "float64"
+    return "float32" if error <= MAX_CURVE_ERROR * np.ptp(known) else "float64"
 
 
 def _slider(slider: SceneSlider) -> dict[str, Any]:
@@ -273,24 +277,24 @@ def _slider(slider: SceneSlider) -> dict[str, Any]:
 
 def _body(name: str, body: int, bodies: int) -> int:
     if not -1 <= body < bodies:
-        raise ArgumentError(f"{name} is on body {body}.", expected=f"-1 for the world, or a number below {bodies}")
+        raise ArgumentError(f"{name} is on body {body}.", expected=f"-1 for the world, or an index below {bodies}")
     return int(body)
 
 
 def _numbers(name: str, values: Sequence[float] | np.ndarray, size: int) -> list[float]:
-    found = np.asarray(values, float)
-    if found.shape != (size,) or not np.isfinite(found).all():
-        raise ArgumentError(f"{name} is {found.tolist()}.", expected=f"{size} finite number{'s' * (size > 1)}")
-    return found.tolist()
+    numbers = np.asarray(values, float)
+    if numbers.shape != (size,) or not np.isfinite(numbers).all():
+        raise ArgumentError(f"{name} is {numbers.tolist()}.", expected=f"{size} finite number{'s' * (size > 1)}")
+    return numbers.tolist()
 
 
 def _check_times(owner: str, t: np.ndarray) -> None:
     if t.ndim != 1 or not np.isfinite(t).all() or (np.diff(t) < 0.0).any():
-        raise ArgumentError(f"the times of {owner} do not go forward.", expected="finite times, none before another")
+        raise ArgumentError(f"the times of {owner} are not ascending.", expected="finite times in ascending order")
 
 
 def _check_poses(owner: str, poses: np.ndarray, shape: tuple[int, ...]) -> None:
     if poses.shape != shape:
         raise ArgumentError(f"the poses of {owner} have shape {poses.shape}.", expected=str(shape))
     if not np.isfinite(poses).all():
-        raise ArgumentError(f"{owner} has poses that are not finite.", hint="show the motion up to the time it fails")
+        raise ArgumentError(f"{owner} has non-finite poses.", hint="Show only the rows before the motion diverges.")

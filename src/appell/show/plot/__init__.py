@@ -1,1 +1,1 @@
-"""Pictures: records over time (`plot`), systems in space (`scene`, `drawing`, `movie`), and the look they share."""
+"""Figures: records over time (`plot`), systems in space (`drawing`), and the style that they share (`style`)."""

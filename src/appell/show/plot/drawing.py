@@ -1,8 +1,7 @@
-"""A system at one configuration, as a still picture.
+"""Drawings of a system at one configuration: lines, joints and ellipsoids, walls or a grid, and the world axes.
 
-A scene on paper: lines, joints and ellipsoids of a system, walls or a grid, the directions of the world.
-
-Under a parallel projection P an ellipsoid with half axes A is an ellipse with the matrix P A Aᵀ Pᵀ: outlines are exact.
+Under a parallel projection P an ellipsoid with half axes A (as columns) is an ellipse with the matrix P A Aᵀ Pᵀ, so
+that outlines are exact.
 """
 
 from __future__ import annotations
@@ -16,12 +15,12 @@ import numpy as np
 from appell.dynamics import Dynamics
 from appell.errors import ArgumentError
 from appell.model.system import System
-from appell.show.plot.style import COLORS, GREY, INK, SMALL, check_picture, label, new_figure, save, styled
+from appell.show.plot.style import COLORS, GREY, INK, SMALL_PT, check_picture, label, new_figure, save, styled
 from appell.show.scene.camera import grid_step, parallel_camera
 from appell.show.stage.shape import PlacedShape, Shape, checked_configuration, dynamics_of
 from appell.show.stage.walls import extent, floor_lines, wall_lines
 
-LISTED = 4  # coordinates that a title has room for
+MAX_COORDINATES_IN_TITLE = 4
 
 
 def draw(
@@ -35,14 +34,46 @@ def draw(
     inertia: bool = False,
     overwrite: bool = False,
 ) -> Any:
-    """A robot or a mechanism at q, its start if None: upright against gravity, face on if it lies in one plane.
+    """Draw a robot or a mechanism at one configuration with matplotlib.
 
-        ap.draw(ap.load("puma"), [0.3, -0.5, 0, 0, 0.2, 0], "puma.png")
+    Bodies are drawn as lines between their joints and frames, or as the outlines in the description of a mechanism.
+    Bodies without lines are drawn as their inertia ellipsoids. Up is opposite to gravity; a planar system is seen face
+    on.
 
-    Bodies are the lines between their joints and frames, or the outlines that a mechanism was given; those without
-    either are their ellipsoids of inertia, and with `inertia=True` all are. `walls` are surfaces of a simulation,
-    `view` is (azimuth, elevation) in degrees. Returns the matplotlib figure. A pose out of reach is an error that names
-    the leg. A file that exists already is replaced only with `overwrite=True`.
+    Parameters
+    ----------
+    robot : System or Dynamics
+        Robot or mechanism to draw.
+    q : array_like, shape (nq,), optional
+        Configuration; `robot.start` by default.
+    path : str or Path, optional
+        File to write; its suffix selects the format (.png, .pdf, .svg, ...).
+    axes : matplotlib.axes.Axes, optional
+        Axes to draw into; a new figure by default.
+    walls : iterable, optional
+        Surfaces of a simulation, such as ``ap.Plane()``.
+    view : tuple of float, optional
+        Azimuth and elevation of the viewpoint in degrees.
+    inertia : bool
+        Draw the inertia ellipsoids of all bodies.
+    overwrite : bool
+        Replace an existing file.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+
+    Raises
+    ------
+    ArgumentError
+        If q is invalid, out of reach of a leg, or if the file exists.
+
+    Examples
+    --------
+    >>> import appell as ap
+    >>> figure = ap.draw(ap.load("planar-2r"), [0.3, -0.5])
+    >>> figure.axes[0].get_title(loc="left")
+    'planar-2r at joint1 0.3, joint2 -0.5'
     """
     if path is not None:
         check_picture(path, overwrite)
@@ -50,27 +81,27 @@ def draw(
     system, q = dyn.system, checked_configuration(dyn, q)
     with styled():
         alone = axes is None
-        axes = new_figure(LARGE, LARGE).add_subplot() if alone else axes
+        axes = new_figure(LONG_SIDE_IN, LONG_SIDE_IN).add_subplot() if alone else axes
         figure = axes.figure
         picture = Picture(axes, Shape(dyn).at(q), system.gravity, tuple(walls), view, inertia)
         if alone:
             picture.fit(figure)
         numbers = ", ".join(f"{name} {x:.4g}" for name, x in zip(system.coordinate_names, q, strict=True))
-        axes.set_title(f"{system.name} at {numbers}" if system.nq <= LISTED else system.name)
+        axes.set_title(f"{system.name} at {numbers}" if system.nq <= MAX_COORDINATES_IN_TITLE else system.name)
     if path is not None:
         save(figure, path, overwrite)
     return figure
 
 
-ROUND = np.linspace(0.0, 2.0 * np.pi, 49)
+ELLIPSE_ANGLES_RAD = np.linspace(0.0, 2.0 * np.pi, 49)
 GROUND, SHADE, WALL = "#4d4d4d", "#d5d9de", "#b9bfc7"
-MARGIN = 0.06
-LARGE, SHORT, HEAD = 6.4, 3.2, 0.6  # inches: the longer side, the shorter one at least, room for what is written
-TRIAD = 0.75  # inches
+MARGIN = 0.06  # relative to the size of the drawing
+LONG_SIDE_IN, MIN_SHORT_SIDE_IN, TITLE_SPACE_IN = 6.4, 3.2, 0.6
+TRIAD_SIZE_IN = 0.75
 
 
 class Picture:
-    """A system at one configuration in its frame, with walls or a grid."""
+    """The drawing of a system at one configuration on matplotlib axes, with walls or a grid."""
 
     def __init__(
         self,
@@ -87,7 +118,7 @@ class Picture:
         self.solid = np.ones(len(scene.bare), bool) if inertia else scene.bare
         points = scene.points(self.solid)
         if not len(scene.places):
-            raise ArgumentError("there is nothing to draw: no body, joint or frame at a finite place.")
+            raise ArgumentError("nothing to draw: no body, joint or frame has a finite position.")
         self.camera = parallel_camera(scene.places, gravity, view)
         self.level = float((points @ self.camera.up).min())
         self.shaded = not walls and not self.camera.flat
@@ -110,7 +141,7 @@ class Picture:
         self.bodies = axes.add_collection(PolyCollection(outlines, alpha=0.35, linewidths=1.0, zorder=2))
         self.bodies.set_color(colors)
         seen = project(segments)
-        order = np.argsort(seen[..., 2].mean(axis=-1))  # what is nearer covers what is behind
+        order = np.argsort(seen[..., 2].mean(axis=-1))  # draw from far to near
         style: dict[str, Any] = {"colors": [_color(k) for k in scene.branches[order]], "capstyle": "round", "zorder": 3}
         widths = np.where(scene.thin[order], 1.2, 3.0)
         axes.add_collection(LineCollection(list(seen[order][..., :2]), linewidths=widths, **style))
@@ -119,18 +150,19 @@ class Picture:
         axes.scatter(*joints.T, s=14, color="white", edgecolors=INK, linewidths=0.9, zorder=5)
 
     def fit(self, figure: Any) -> None:
-        """Give a figure with this picture alone the shape of what is on it."""
+        """Adapt the size of a figure that contains only this drawing."""
         (left, right), (low, high) = self.axes.get_xlim(), self.axes.get_ylim()
-        wide, tall = LARGE * np.array([right - left, high - low]) / max(right - left, high - low)
-        figure.set_size_inches(round(max(wide, SHORT + HEAD), 1), round(max(tall, SHORT) + HEAD, 1))
+        wide, tall = LONG_SIDE_IN * np.array([right - left, high - low]) / max(right - left, high - low)
+        width = round(max(wide, MIN_SHORT_SIDE_IN + TITLE_SPACE_IN), 1)
+        figure.set_size_inches(width, round(max(tall, MIN_SHORT_SIDE_IN) + TITLE_SPACE_IN, 1))
 
     def _frame(self, seen: np.ndarray, gravity, step: float) -> None:
-        """Equal scales, everything inside; axes with units face on, else the directions of the world in a corner."""
+        """Set equal scales and limits; label the axes of a planar view, else draw the world axes in a corner."""
         axes = self.axes
         low, high = seen.min(axis=0), seen.max(axis=0)
-        room = MARGIN * max(float((high - low).max()), 0.1)
-        below = room if self.camera.flat else 2.0 * room  # for what is written there
-        axes.set(xlim=(low[0] - room, high[0] + room), ylim=(low[1] - below, high[1] + room), aspect="equal")
+        margin = MARGIN * max(float((high - low).max()), 0.1)
+        below = margin if self.camera.flat else 2.0 * margin  # space for the world axes and the grid label
+        axes.set(xlim=(low[0] - margin, high[0] + margin), ylim=(low[1] - below, high[1] + margin), aspect="equal")
         right, up = self.camera.labels
         if self.camera.flat and right and up:
             axes.set(xlabel=label(right, "m"), ylabel=label(up, "m"))
@@ -141,9 +173,9 @@ class Picture:
         self._triad(gravity)
 
     def _triad(self, gravity) -> None:
-        place, size = self.axes.get_position(), self.axes.figure.get_size_inches()
-        side, rise = (min(TRIAD / inches, 0.4) for inches in (size[0] * place.width, size[1] * place.height))
-        corner = self.axes.inset_axes((0.0, 0.0, side, rise))
+        box, size = self.axes.get_position(), self.axes.figure.get_size_inches()
+        width, height = (min(TRIAD_SIZE_IN / inches, 0.4) for inches in (size[0] * box.width, size[1] * box.height))
+        corner = self.axes.inset_axes((0.0, 0.0, width, height))
         corner.set_axis_off()
         corner.set(xlim=(-1.5, 1.5), ylim=(-1.5, 1.5), aspect="equal")
         arrows = dict(zip("xyz", np.eye(3), strict=True))
@@ -152,7 +184,7 @@ class Picture:
         for name, direction in arrows.items():
             tip, color = self.camera.project(direction)[:2], COLORS[1] if name == "g" else GROUND
             corner.annotate("", tip, (0.0, 0.0), arrowprops={"arrowstyle": "->", "color": color, "linewidth": 0.9})
-            corner.text(*(1.25 * tip), name, ha="center", va="center", fontsize=SMALL, color=color)
+            corner.text(*(1.25 * tip), name, ha="center", va="center", fontsize=SMALL_PT, color=color)
 
 
 def _color(branch: int) -> str:
@@ -160,7 +192,7 @@ def _color(branch: int) -> str:
 
 
 def _ellipse(center: np.ndarray, half: np.ndarray) -> np.ndarray:
-    """The outline of an ellipsoid whose projected half axes are the columns of `half` (2, 3)."""
-    sizes, turn = np.linalg.eigh(half @ half.T)
-    root = turn * np.sqrt(np.maximum(sizes, 0.0))
-    return center + np.column_stack([np.cos(ROUND), np.sin(ROUND)]) @ root.T
+    """Return the outline of an ellipsoid whose projected half axes are the columns of `half` (2, 3)."""
+    sizes, axes = np.linalg.eigh(half @ half.T)
+    root = axes * np.sqrt(np.maximum(sizes, 0.0))
+    return center + np.column_stack([np.cos(ELLIPSE_ANGLES_RAD), np.sin(ELLIPSE_ANGLES_RAD)]) @ root.T

@@ -1,4 +1,4 @@
-"""One look for all figures: sizes, letters, colours that colour-blind readers tell apart, units, and files."""
+"""The style of all figures: sizes, fonts, colours that are safe for colour-blind readers, units, and files."""
 
 from __future__ import annotations
 
@@ -12,14 +12,15 @@ from appell.errors import ArgumentError
 from appell.files import check_target, replacing
 from appell.show.scene.scene import COLORS
 
-BLUE, RED, GREY = COLORS[0], COLORS[1], "#8a8f98"  # what it is about, what stands out, what is there for orientation
-INK, FAINT, SCALE = "#333333", "#e6e8eb", "viridis_r"  # letters and what is exact, grids, and numbers shown as colours
-DASHES = ("-", "--", ":", "-.")  # when there are more lines than colours
-TITLE, TEXT, SMALL, NOTE = 11.0, 10.0, 9.0, 8.0  # points: titles, axes, ticks and legends, remarks; there are no others
+BLUE, RED, GREY = COLORS[0], COLORS[1], "#8a8f98"  # main data, highlights, context
+INK, GRID_COLOR = "#333333", "#e6e8eb"  # text and exact values; grid lines
+COLOR_MAP = "viridis_r"  # of numbers shown as colours
+DASHES = ("-", "--", ":", "-.")  # used in turn when there are more lines than colours
+TITLE_PT, TEXT_PT, SMALL_PT, NOTE_PT = 11.0, 10.0, 9.0, 8.0  # titles; axes; ticks and legends; notes; no other sizes
 DPI = 130
-WIDE = 9.0  # inches
+FIGURE_WIDTH_IN = 9.0
 PREFIXES = {3 * k - 18: prefix for k, prefix in enumerate(("a", "f", "p", "n", "µ", "m", "", "k", "M", "G", "T"))}
-UNITLESS = frozenset(  # axes of pure numbers
+UNITLESS = frozenset(  # labels of axes without a unit
     {
         "additions",
         "branches of 4 links",
@@ -28,7 +29,7 @@ UNITLESS = frozenset(  # axes of pure numbers
         "joints",
         "links in each of 4 branches",
         "multiplications",
-        "operations a joint",
+        "operations per joint",
         "quaternion [1]",
         "torque / limit",
     }
@@ -41,62 +42,62 @@ STYLE: dict[Any, Any] = {
     "axes.axisbelow": True,
     "axes.edgecolor": GREY,
     "axes.labelcolor": INK,
-    "axes.labelsize": TEXT,
+    "axes.labelsize": TEXT_PT,
     "axes.titlecolor": INK,
-    "axes.titlesize": TITLE,
+    "axes.titlesize": TITLE_PT,
     "axes.titlelocation": "left",
-    "figure.titlesize": TITLE,
-    "figure.labelsize": TEXT,
-    "font.size": TEXT,
-    "grid.color": FAINT,
+    "figure.titlesize": TITLE_PT,
+    "figure.labelsize": TEXT_PT,
+    "font.size": TEXT_PT,
+    "grid.color": GRID_COLOR,
     "legend.frameon": False,
-    "legend.fontsize": SMALL,
-    "legend.title_fontsize": SMALL,
+    "legend.fontsize": SMALL_PT,
+    "legend.title_fontsize": SMALL_PT,
     "text.color": INK,
     "xtick.color": INK,
-    "xtick.labelsize": SMALL,
+    "xtick.labelsize": SMALL_PT,
     "ytick.color": INK,
-    "ytick.labelsize": SMALL,
+    "ytick.labelsize": SMALL_PT,
     "lines.linewidth": 1.5,
 }
 
 
 def label(what: str, unit: str = "") -> str:
-    """The text of an axis: 'time t [s]'."""
+    """Return the label of an axis, such as 'time t [s]'."""
     return f"{what} [{unit}]" if unit else what
 
 
 def darker(color: str) -> tuple[float, float, float]:
-    """A colour of the palette at half its brightness: seen on a line of the colour itself, and still of it."""
+    """Return a colour at half its brightness, for a line that is drawn over a line of the colour itself."""
     from matplotlib.colors import to_rgb
 
     red, green, blue = to_rgb(color)
     return 0.5 * red, 0.5 * green, 0.5 * blue
 
 
-def series(k: int) -> dict[str, str]:
-    """How the line number k is drawn, so that more lines than there are colours can be told apart."""
+def line_style(k: int) -> dict[str, str]:
+    """Return the colour and dash pattern of line k, which distinguish more lines than there are colours."""
     return {"color": COLORS[k % len(COLORS)], "linestyle": DASHES[k // len(COLORS) % len(DASHES)]}
 
 
-def head(figure: Any, text: str) -> None:
-    """The title of a whole figure, at its left edge."""
+def figure_title(figure: Any, text: str) -> None:
+    """Set the title of a figure at its left edge."""
     figure.suptitle(text, x=0.01, ha="left")
 
 
 def legend_beside(axes: Any, *lines_and_names: Any, **options: Any) -> None:
-    """A legend to the right of the axes, where it covers nothing."""
-    place = {"loc": "center left", "bbox_to_anchor": (1.01, 0.5), "borderaxespad": 0.0, "handlelength": 1.6}
-    axes.legend(*lines_and_names, **place | options)
+    """Add a legend to the right of the axes, where it covers no data."""
+    position = {"loc": "center left", "bbox_to_anchor": (1.01, 0.5), "borderaxespad": 0.0, "handlelength": 1.6}
+    axes.legend(*lines_and_names, **position | options)
 
 
 def legend_below(figure: Any, axes: Any, columns: int) -> None:
-    """The legend of all axes, whose lines are those of one of them, below the figure."""
+    """Add a legend below the figure with the lines of one of its axes."""
     figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=columns)
 
 
 def prefixed(size: float, unit: str) -> tuple[str, float]:
-    """The unit with the prefix that suits a size, and how many of the unit it is: 3e-6, J gives µJ, 1e-6."""
+    """Return the unit with a prefix that suits a size, and its factor: 3e-6 and "J" give ("µJ", 1e-6)."""
     if not (size > 0.0 and math.isfinite(size)):
         return unit, 1.0
     power = min(max(3 * math.floor(math.log10(size) / 3.0), min(PREFIXES)), max(PREFIXES))
@@ -105,20 +106,20 @@ def prefixed(size: float, unit: str) -> tuple[str, float]:
 
 @contextmanager
 def styled() -> Iterator[None]:
-    """Figures made inside have the look of all others; without matplotlib, an error that says so."""
+    """Apply the style to figures made in this context; raise ArgumentError without matplotlib."""
     try:
         import matplotlib
         from cycler import cycler
     except ImportError:
         raise ArgumentError(
-            "a picture needs matplotlib, which is not installed.", hint="pip install 'appell[plots]'"
+            "figures need matplotlib, which is not installed.", hint="Run pip install 'appell[plots]'."
         ) from None
     with matplotlib.rc_context(STYLE | {"axes.prop_cycle": cycler(color=COLORS)}):
         yield
 
 
 def new_figure(width: float, height: float) -> Any:
-    """An empty figure of a size in inches, which needs no window and is nobody's current one."""
+    """Return an empty figure of a size in inches, without a window and independent of pyplot."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
@@ -128,7 +129,7 @@ def new_figure(width: float, height: float) -> Any:
 
 
 def check_picture(path: str | FilePath, overwrite: bool = False) -> FilePath:
-    """Check the target of a figure before the work; see `files.check_target`."""
+    """Check the file of a figure before it is drawn; see `files.check_target`."""
     with styled():
         from matplotlib.backends.backend_agg import FigureCanvasAgg
 
@@ -137,15 +138,15 @@ def check_picture(path: str | FilePath, overwrite: bool = False) -> FilePath:
 
 
 def save(figure: Any, path: str | FilePath, overwrite: bool = False) -> FilePath:
-    """Write a figure in the format of the file's ending."""
+    """Write a figure in the format given by the suffix of the file."""
     target = check_picture(path, overwrite)
     with styled(), replacing(target, "the figure") as part:
         figure.savefig(part, dpi=DPI, format=target.suffix[1:].lower())
     return target
 
 
-def written(make: Callable[[], Any], path: str | FilePath | None, overwrite: bool) -> Any:
-    """Make a figure and write it to `path`, if there is one, which is checked before the work; return the figure."""
+def draw_and_save(make: Callable[[], Any], path: str | FilePath | None, overwrite: bool) -> Any:
+    """Make a figure, write it to `path` unless that is None, and return it; the path is checked before drawing."""
     if path is not None:
         check_picture(path, overwrite)
     figure = make()

@@ -1,12 +1,12 @@
-"""Requests of a page, checked and answered: the page itself, its scene, a slider moved, a handle dragged, updates.
+"""Request handling for live pages: the page, its scene, slider moves, handle drags and updates.
 
-This module has no sockets: `server` passes requests as values of JSON and sends the answers. A request that does not
-fit the scene raises an ArgumentError. An articulated scene (`Articulated`) answers where bodies go when a slider moves
-or a handle is dragged; it gets one request at a time.
+This module uses no sockets: `server` passes requests as decoded JSON and sends the replies. A request that does not fit
+the scene raises an ArgumentError. An articulated scene (`Articulated`) computes the poses of the bodies when a slider
+or a handle is moved; it receives one request at a time.
 
-Pages receive updates by long polling: the first actor moved, or there is another scene. A page sends the number of the
-last update that it has received, and is answered as soon as there is a higher one, or with nothing new after
-LONG_POLL_S. A slow page misses intermediate updates and gets the latest.
+Pages receive updates by long polling: either the first actor has moved, or there is another scene. A page sends the
+number of the last update that it has received. The reply is sent as soon as there is a newer update, or without one
+after LONG_POLL_S. A slow page misses intermediate updates and receives the latest.
 """
 
 from __future__ import annotations
@@ -22,170 +22,171 @@ from appell.errors import ArgumentError, check_number
 from appell.show.page.page_text import encoded, page_text
 from appell.show.scene.scene import Actor, Scene
 
-LONG_POLL_S = 20.0  # until a page gets an answer without an update
-SMALLEST = 1e-3  # of a quaternion that still says which way to turn
+LONG_POLL_S = 20.0  # time after which a request for updates is answered without one
+MIN_QUATERNION_NORM = 1e-3
 
 
 @dataclass(frozen=True, eq=False)
 class Reply:
-    """Where an actor is now, and what there is to say about it."""
+    """The configuration of an actor after a request, with an explanation if it differs from the request."""
 
     values: Sequence[float]  # of its sliders
     poses: np.ndarray  # (bodies, 7)
-    note: str = ""  # why it is not where it was asked to be
+    note: str = ""  # why the request could not be fulfilled exactly
 
 
 class Articulated(Protocol):
-    """What answers for the actors of a scene; it gets one request at a time."""
+    """The interface of an articulated scene, which receives one request at a time."""
 
     def posed(self, actor: int, values: Sequence[float]) -> Reply:
-        """Where an actor is with its sliders at these values."""
+        """Move an actor to these slider values."""
 
     def dragged(self, actor: int, handle: int, pose: Sequence[float], values: Sequence[float]) -> Reply:
-        """Where an actor is with a handle dragged to a pose, from where these values of its sliders have it."""
+        """Drag a handle of an actor to a pose, starting from these slider values."""
 
     def shown(self, thing: Any) -> Scene | Reply:
-        """What is to be seen when Python shows something: another scene, or the first actor elsewhere."""
+        """Return what pages show for an argument of `Viewer.show`: another scene, or new poses of the first actor."""
 
 
-def plain(answer: Reply) -> dict[str, Any]:
-    """An answer as JSON has it."""
+def as_json(answer: Reply) -> dict[str, Any]:
+    """Return a reply as a dictionary for JSON."""
     poses = [[float(x) for x in pose] for pose in answer.poses]
     return {"values": [float(x) for x in answer.values], "poses": poses, "note": answer.note}
 
 
 class Updates:
-    """The latest, and its number."""
+    """The number and the content of the latest update."""
 
     def __init__(self):
         self.number = 0
         self._changed = threading.Condition()
-        self._staged = 0  # the number of the last scene
-        self._moved: dict[str, Any] | None = None  # since then
-        self._over = False
+        self._scene_number = 0  # number of the last update with a new scene
+        self._moved: dict[str, Any] | None = None  # latest move since then
+        self._closed = False
 
-    def staged(self) -> None:
-        """There is another scene."""
+    def scene_changed(self) -> None:
+        """Announce another scene."""
         with self._changed:
             self.number += 1
-            self._staged, self._moved = self.number, None
+            self._scene_number, self._moved = self.number, None
             self._changed.notify_all()
 
     def moved(self, answer: Reply) -> None:
-        """The first actor of the scene is elsewhere."""
+        """Announce new poses of the first actor."""
         with self._changed:
             self.number += 1
-            self._moved = plain(answer)
+            self._moved = as_json(answer)
             self._changed.notify_all()
 
-    def after(self, seen: int, patience: float = LONG_POLL_S) -> dict[str, Any]:
-        """What happened after the news of a number, as soon as something did."""
+    def after(self, seen: int, timeout_s: float = LONG_POLL_S) -> dict[str, Any]:
+        """Wait for an update newer than number `seen`, and return the latest."""
         with self._changed:
-            self._changed.wait_for(lambda: self.number > seen or self._over, patience)
-            if self._staged > seen:
+            self._changed.wait_for(lambda: self.number > seen or self._closed, timeout_s)
+            if self._scene_number > seen:
                 return {"number": self.number, "scene": True}
-            fresh = self._moved if self.number > seen else None
-            told = {key: {} if fresh is None else {"0": fresh[key]} for key in ("poses", "values")}
-            return {"number": self.number, **told}
+            latest = self._moved if self.number > seen else None
+            changes = {key: {} if latest is None else {"0": latest[key]} for key in ("poses", "values")}
+            return {"number": self.number, **changes}
 
     def close(self) -> None:
-        """Nothing will happen any more: let all who wait go."""
+        """Release all waiting requests; there will be no further updates."""
         with self._changed:
-            self._over = True
+            self._closed = True
             self._changed.notify_all()
 
 
 class LiveScene:
-    """A scene, who answers for its actors, and what pages are told."""
+    """A scene with its articulated scene and the updates for its pages."""
 
     def __init__(self, scene: Scene, articulated: Articulated | None = None):
         self.scene, self.articulated, self.updates = scene, articulated, Updates()
-        self._turn = threading.Lock()
-        self._written: tuple[Scene, str] | None = None
+        self._lock = threading.Lock()
+        self._cached_page: tuple[Scene, str] | None = None
 
-    # ---- what pages ask
+    # ---- requests of pages
 
     def page(self) -> str:
-        """The page that asks here; kept as long as the scene is the same."""
-        with self._turn:
-            if self._written is None or self._written[0] is not self.scene:
-                self._written = self.scene, page_text(self.scene, live="./")
-            return self._written[1]
+        """Return the text of the live page, cached until the scene changes."""
+        with self._lock:
+            if self._cached_page is None or self._cached_page[0] is not self.scene:
+                self._cached_page = self.scene, page_text(self.scene, live="./")
+            return self._cached_page[1]
 
     def encoded(self) -> dict[str, Any]:
+        """Return the scene as a dictionary for JSON."""
         return encoded(self.scene)
 
-    def pose(self, asked: Any) -> dict[str, Any]:
-        """{"actor": i, "values": [...]}: sliders were moved."""
-        with self._turn:
-            number, actor = self._actor(asked)
-            values = _numbers(asked, "values", len(actor.sliders))
-            return plain(self._articulated.posed(number, values))
+    def pose(self, request: Any) -> dict[str, Any]:
+        """Answer {"actor": i, "values": [...]}: sliders were moved."""
+        with self._lock:
+            number, actor = self._actor(request)
+            values = _numbers(request, "values", len(actor.sliders))
+            return as_json(self._articulated.posed(number, values))
 
-    def drag(self, asked: Any) -> dict[str, Any]:
-        """{"actor": i, "handle": k, "pose": [7 numbers], "values": [...]}: a handle was dragged."""
-        with self._turn:
-            number, actor = self._actor(asked)
-            handle = _index(asked, "handle", len(actor.handles))
-            pose = _numbers(asked, "pose", 7)
-            if sum(x * x for x in pose[3:]) < SMALLEST**2:
+    def drag(self, request: Any) -> dict[str, Any]:
+        """Answer {"actor": i, "handle": k, "pose": [7 numbers], "values": [...]}: a handle was dragged."""
+        with self._lock:
+            number, actor = self._actor(request)
+            handle = _index(request, "handle", len(actor.handles))
+            pose = _numbers(request, "pose", 7)
+            if sum(x * x for x in pose[3:]) < MIN_QUATERNION_NORM**2:
                 raise ArgumentError("the quaternion of pose is zero.", expected="x y z qx qy qz qw")
-            values = _numbers(asked, "values", len(actor.sliders))
-            return plain(self._articulated.dragged(number, handle, pose, values))
+            values = _numbers(request, "values", len(actor.sliders))
+            return as_json(self._articulated.dragged(number, handle, pose, values))
 
     @property
     def _articulated(self) -> Articulated:
         if self.articulated is None:
-            raise ArgumentError("nobody answers for this scene: it can be looked at, not moved.")
+            raise ArgumentError("this scene cannot be moved: it has no sliders or handles.")
         return self.articulated
 
-    def _actor(self, asked: Any) -> tuple[int, Actor]:
-        if not isinstance(asked, Mapping):
-            raise ArgumentError("the body is no object of JSON.", expected='{"actor": 0, ...}')
-        number = _index(asked, "actor", len(self.scene.actors))
+    def _actor(self, request: Any) -> tuple[int, Actor]:
+        if not isinstance(request, Mapping):
+            raise ArgumentError("the body is not a JSON object.", expected='{"actor": 0, ...}')
+        number = _index(request, "actor", len(self.scene.actors))
         return number, self.scene.actors[number]
 
-    # ---- what Python shows
+    # ---- updates from Python
 
     def show(self, thing: Any) -> None:
-        """Bring a scene, or whatever the articulated scene can show, onto all pages."""
-        with self._turn:
+        """Show a scene, or anything that the articulated scene can show, in all pages."""
+        with self._lock:
             if self.articulated is not None:
-                found = self.articulated.shown(thing)
+                update = self.articulated.shown(thing)
             elif isinstance(thing, Scene):
-                found = thing
+                update = thing
             else:
-                raise ArgumentError(f"{type(thing).__name__} cannot be shown here.", expected="a Scene")
-            if isinstance(found, Scene):
-                self.scene = found
-                self.updates.staged()
+                raise ArgumentError(f"cannot show a {type(thing).__name__}.", expected="a Scene")
+            if isinstance(update, Scene):
+                self.scene = update
+                self.updates.scene_changed()
             else:
-                self.scene = _moved(self.scene, found)
-                self.updates.moved(found)
+                self.scene = _moved(self.scene, update)
+                self.updates.moved(update)
 
 
 def _moved(scene: Scene, answer: Reply) -> Scene:
-    """The scene with its first actor where the answer has it, for pages that are opened later."""
+    """Return the scene with its first actor moved, for pages that are opened later."""
     first, *others = scene.actors
     sliders = [replace(slider, value=float(x)) for slider, x in zip(first.sliders, answer.values, strict=True)]
     actor = replace(first, poses=answer.poses, sliders=tuple(sliders))
     return replace(scene, actors=(actor, *others))
 
 
-def _index(asked: Mapping[str, Any], key: str, count: int) -> int:
-    value = asked.get(key)
+def _index(request: Mapping[str, Any], key: str, count: int) -> int:
+    value = request.get(key)
     if type(value) is not int or not 0 <= value < count:
-        expected = f"a whole number from 0 to {count - 1}" if count else f"nothing: there is no {key} to move"
+        expected = f"an integer from 0 to {count - 1}" if count else f"an actor that has a {key}"
         raise ArgumentError(f"{key} is {_short(value)}.", expected=expected)
     return value
 
 
-def _numbers(asked: Mapping[str, Any], key: str, count: int) -> list[float]:
-    values = asked.get(key)
+def _numbers(request: Mapping[str, Any], key: str, count: int) -> list[float]:
+    values = request.get(key)
     if not isinstance(values, Sequence) or isinstance(values, str) or len(values) != count:
         raise ArgumentError(f"{key} is {_short(values)}.", expected=f"a list of {count} numbers")
     for value in values:
-        check_number(f"a number of {key}", value if not isinstance(value, str) else _short(value))
+        check_number(f"a value of {key}", value if not isinstance(value, str) else _short(value))
     return [float(value) for value in values]
 
 

@@ -84,9 +84,9 @@ def write_movie(
     overwrite: bool,
 ) -> FilePath:
     """See `Record.movie`."""
-    from appell.show.movie.movie import FILMS, check_movie, write_movie
+    from appell.show.movie.movie import MOVIE_SUFFIXES, check_movie, write_movie
 
-    target = check_movie(path, size, FILMS, overwrite)
+    target = check_movie(path, size, MOVIE_SUFFIXES, overwrite)
     layers = (*DEFAULT_LAYERS, "inertia") if inertia else DEFAULT_LAYERS
     scene = record_scene(record, robot=robot, walls=walls, layers=layers)
     options: dict[str, Any] = {"size": size, "slower": slower, "layers": layers, "progress": progress}

@@ -24,7 +24,7 @@ from appell.compile.function import Function
 from appell.dynamics import Dynamics
 from appell.errors import ArgumentError
 from appell.formulate.kinematics import world_poses
-from appell.formulate.recursion import steps
+from appell.formulate.recursion import link_transforms
 from appell.formulate.tree import Tree
 from appell.kinematics.mechanisms import check_pose
 from appell.model.body import Body
@@ -88,7 +88,7 @@ class Shape:
         tree = None if self.system.tree is None else Tree.of(self.system.tree)
 
         def body(q):
-            links = None if tree is None else world_poses(tree, steps(tree, q))  # all of them in one pass
+            links = None if tree is None else world_poses(tree, link_transforms(tree, q))  # all of them in one pass
             poses = [equations.pose(frame, q) if links is None else links[frame.name] for frame in frames]
             turns = [[list(row) for row in pose.rotation.rows] for pose in poses]
             return {"R": turns, "x": [list(pose.translation) for pose in poses]}

@@ -49,7 +49,7 @@ export class Live {
   async listen() {
     for (let lost = false; ;) {
       try {
-        const news = answer_of(await fetch(`${this.base}news?after=${this.number}`));
+        const news = answer_of(await fetch(`${this.base}updates?after=${this.number}`));
         await this.take(await news);
         if (lost) this.hear.told("");
         lost = false;
