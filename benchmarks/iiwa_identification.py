@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from appell_lab.bench.machine import machine, versions
-from appell_lab.campaigns.iiwa import EXCITATIONS, NOISE, ArmFound, Case, identified
+from appell_lab.campaigns.iiwa import EXCITATIONS, NOISE, IdentifiedArm, Case, identified
 
 
 def main() -> None:
@@ -38,7 +38,7 @@ def main() -> None:
     path.write_text(json.dumps(result, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
-def _figures(name: str, outcomes: list[ArmFound]) -> dict[str, str | int | float]:
+def _figures(name: str, outcomes: list[IdentifiedArm]) -> dict[str, str | int | float]:
     """What is claimed of some cases, in numbers."""
     friction = {kind: float(np.mean([o.covered[kind] for o in outcomes])) for kind in outcomes[0].covered}
     return {

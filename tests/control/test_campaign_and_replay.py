@@ -13,7 +13,7 @@ from appell.errors import ArgumentError, DescriptionError
 from appell.hardware.cabinet.simulated import KINDS, Faults, Injection
 from appell.hardware.loop import control_loop
 from appell.hardware.loop.journal import Journal
-from appell.hardware.loop.repeater import first_difference, replay
+from appell.hardware.loop.replay import first_difference, replay
 from appell.hardware.loop.servo import Servo
 from appell.hardware.loop.summary import last_motion
 from appell.hardware.loop.supervisor import Fault, State, Supervisor
@@ -29,7 +29,7 @@ def check(findings, least_of_each_kind: int) -> None:
     kinds = Counter(fault.kind for finding in findings for fault in finding.injections)
     assert all(kinds[kind] >= least_of_each_kind for kind in KINDS)
     assert max(finding.stopping_time for finding in findings) > 0.1  # some were stopped in full motion
-    assert max(finding.stray for finding in findings) > 0.02
+    assert max(finding.path_distance for finding in findings) > 0.02
     ends = Counter(finding.state for finding in findings)
     assert ends[State.FAULT] > 0.5 * len(findings)  # most schedules do stop the arm
 

@@ -1,4 +1,4 @@
-"""Blocks of a fixed size, whatever the time that jobs take."""
+"""A fixture for blocks of a fixed size, independent of the run time of jobs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page about sweeps keeps its word: its examples run, its figures are the measured ones."""
+"""The documentation page on sweeps: its examples run, and its figures are the measured ones."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def test_the_examples_of_the_page_run(tmp_path, monkeypatch):
     assert result.failed == 0
 
 
-def test_figures_of_the_page_are_those_that_were_measured():
+def test_the_figures_on_the_page_are_the_measured_ones():
     drops = runpy.run_path(str(ROOT / "benchmarks" / "drops.py"))
     page = (ROOT / "docs" / "sweeps.md").read_text("utf-8")
     shown = page.split(drops["BEGIN"])[1].split(drops["END"])[0]

@@ -1,4 +1,4 @@
-"""Stores survive: a kill at any write, a full disk, another client; and belong to one sweep."""
+"""Stores survive a kill at any write, a full disk and a second client, and belong to one sweep."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from studies import TABLE, picky, smooth
 
 
 class Killed(BaseException):
-    """What nothing in a program handles."""
+    """An exception that no code handles."""
 
 
 def dying(at):
-    """The writer of zarr, which dies at its write number `at`, half of the file written."""
+    """Return the write function of zarr that raises in call number `at`, with half of the file written."""
     put = _local._put
 
     def write(path, value, exclusive=False):
@@ -49,7 +49,7 @@ def undisturbed(tmp_path_factory):
     return ap.sweep(picky, TABLE, tmp_path_factory.mktemp("undisturbed") / "s.zarr")
 
 
-def test_killed_at_any_write_the_same_command_goes_on_to_the_same_store(tmp_path, blocks_of, undisturbed):
+def test_after_a_kill_at_any_write_the_same_command_completes_the_same_store(tmp_path, blocks_of, undisturbed):
     blocks_of(15)
     at, deaths = 0, 0
     while True:
@@ -72,10 +72,10 @@ def test_killed_at_any_write_the_same_command_goes_on_to_the_same_store(tmp_path
         assert not list(out.rglob("*.partial"))
         assert "consolidated_metadata" in (out / "zarr.json").read_text()
         assert not out.with_name(f".{out.name}.part").exists()
-    assert deaths > 25  # the store's own files, those of its arrays, and two blocks of seven each
+    assert deaths > 25  # files of the store, files of its arrays, and two blocks with seven files each
 
 
-def test_killed_at_any_write_of_a_retry_no_error_is_lost_and_no_result(tmp_path, blocks_of, undisturbed):
+def test_a_kill_at_any_write_of_a_retry_loses_neither_errors_nor_results(tmp_path, blocks_of, undisturbed):
     blocks_of(30)
     at = 0
     while True:
@@ -100,7 +100,7 @@ def test_killed_at_any_write_of_a_retry_no_error_is_lost_and_no_result(tmp_path,
 
 
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT, errno.EIO])
-def test_a_disk_that_is_full_is_an_error_by_name_and_what_is_stored_stays(tmp_path, blocks_of, undisturbed, number):
+def test_a_full_disk_is_a_named_error_and_stored_results_are_kept(tmp_path, blocks_of, undisturbed, number):
     blocks_of(10)
     put, out = _local._put, tmp_path / "s.zarr"
 
@@ -113,12 +113,12 @@ def test_a_disk_that_is_full_is_an_error_by_name_and_what_is_stored_stays(tmp_pa
         patch.setattr(_local, "_put", full)
         with pytest.raises(ap.SweepError, match=f"{os.strerror(number)}. 10 of 30 jobs are stored"):
             ap.sweep(picky, TABLE, out)
-    assert ap.sweeps.open(out).done.sum() == 9  # of ten, of which one failed
+    assert ap.sweeps.open(out).done.sum() == 9  # one of ten failed
     assert differences(ap.sweep(picky, TABLE, out), undisturbed) == []
 
 
-def test_a_file_that_the_system_does_not_let_grow_is_such_an_error_too(tmp_path, blocks_of):
-    """Not a made-up error: the kernel refuses to write files beyond 50 kB, and a block has 80."""
+def test_a_limit_on_the_size_of_files_is_a_named_error_too(tmp_path, blocks_of):
+    """This error is not simulated: the kernel rejects files larger than 50 kB, and a block has 80 kB."""
 
     def study(x):
         return {"y": np.random.default_rng(x).normal(size=2000)}
@@ -135,10 +135,10 @@ def test_a_file_that_the_system_does_not_let_grow_is_such_an_error_too(tmp_path,
     assert ap.sweep(study, {"x": range(20)}, out).done.all()
 
 
-def test_a_store_of_another_study_table_or_seed_is_refused_by_name(tmp_path):
+def test_a_store_of_another_study_table_or_seed_is_rejected(tmp_path):
     out = tmp_path / "s.zarr"
     before = ap.sweep(smooth, TABLE, out)
-    with pytest.raises(ap.ArgumentError, match="another study: 'smooth', not 'picky'"):
+    with pytest.raises(ap.ArgumentError, match="belongs to the study 'smooth', not 'picky'"):
         ap.sweep(picky, TABLE, out)
     with pytest.raises(ap.ArgumentError, match="another table"):
         ap.sweep(smooth, TABLE | {"x": np.arange(1.0, 31.0)}, out)
@@ -149,12 +149,12 @@ def test_a_store_of_another_study_table_or_seed_is_refused_by_name(tmp_path):
     assert differences(ap.sweeps.open(out), before) == []
 
 
-def test_a_store_of_another_version_is_refused_by_name(tmp_path, monkeypatch):
+def test_a_store_of_another_version_is_rejected(tmp_path, monkeypatch):
     out = tmp_path / "s.zarr"
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("appell.sweeps.identity.Identity.__init__.__defaults__", ("0.0.1", FORMAT))
         ap.sweep(smooth, TABLE, out)
-    with pytest.raises(ap.ArgumentError, match=r"another version of appell: 0\.0\.1"):
+    with pytest.raises(ap.ArgumentError, match=r"was written by appell 0\.0\.1"):
         ap.sweep(smooth, TABLE, out)
 
 
@@ -165,7 +165,7 @@ def test_a_store_of_an_older_format_can_be_read_and_is_continued_only_if_the_stu
     group.update_attributes({"appell": group.attrs["appell"] | {"format": 1}})
     assert differences(ap.sweeps.open(out), before) == []
     with pytest.raises(
-        ap.ArgumentError, match="has format 1, which names functions of appell by modules that have moved"
+        ap.ArgumentError, match="has format 1, which identifies functions of appell by modules that have moved"
     ):
         ap.sweep(smooth, TABLE, out)
     assert differences(ap.sweep(smooth, TABLE, out, accept_study=True), before) == []
@@ -175,7 +175,7 @@ def test_a_store_of_an_older_format_can_be_read_and_is_continued_only_if_the_stu
         ap.sweeps.open(out)
 
 
-def test_what_is_no_store_of_a_sweep_is_left_as_it_is(tmp_path):
+def test_files_and_folders_that_are_not_stores_are_rejected_and_not_changed(tmp_path):
     file, folder, foreign = tmp_path / "file", tmp_path / "folder", tmp_path / "foreign.zarr"
     file.write_text("mine")
     folder.mkdir()
@@ -188,13 +188,13 @@ def test_what_is_no_store_of_a_sweep_is_left_as_it_is(tmp_path):
             ap.sweeps.open(path)
     assert file.read_text() == (folder / "mine.txt").read_text() == "mine"
     assert "x" in zarr.open_group(foreign)
-    with pytest.raises(ap.ArgumentError, match="there is no store"):
+    with pytest.raises(ap.ArgumentError, match=r"the store '.*nothing\.zarr' does not exist"):
         ap.sweeps.open(tmp_path / "nothing.zarr")
-    with pytest.raises(ap.ArgumentError, match="there is no folder"):
+    with pytest.raises(ap.ArgumentError, match=r"the folder '.*no' does not exist"):
         ap.sweep(smooth, TABLE, tmp_path / "no" / "folder.zarr")
 
 
-def test_a_store_whose_description_is_spoiled_is_refused(tmp_path):
+def test_a_store_with_corrupted_metadata_is_rejected(tmp_path):
     out = tmp_path / "s.zarr"
     ap.sweep(smooth, TABLE, out)
     (out / "zarr.json").write_text('{"zarr_format": 3')
@@ -210,7 +210,7 @@ def test_two_clients_do_not_write_one_store(tmp_path):
     assert list(tmp_path.iterdir()) == [out]
 
 
-def test_the_lock_of_a_killed_client_is_free(tmp_path):
+def test_the_lock_of_a_killed_client_is_released(tmp_path):
     program = "import os, signal, sys; from pathlib import Path; from appell.sweeps.store import locked\n"
     program += "with locked(Path(sys.argv[1])): os.kill(os.getpid(), signal.SIGKILL)"
     done = subprocess.run([sys.executable, "-c", program, str(tmp_path / "s.zarr")], check=False)
@@ -220,18 +220,18 @@ def test_the_lock_of_a_killed_client_is_free(tmp_path):
         pass
 
 
-def test_a_folder_that_cannot_be_written_is_an_error_by_name(tmp_path):
-    with pytest.raises(ap.SweepError, match="cannot be made"):
+def test_a_folder_without_write_permission_is_a_named_error(tmp_path):
+    with pytest.raises(ap.SweepError, match="cannot be created"):
         ap.sweep(smooth, TABLE, Path("/proc/s.zarr"))
 
 
-def test_without_zarr_the_error_says_what_to_install(tmp_path, monkeypatch):
+def test_the_error_without_zarr_names_the_package_to_install(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "zarr", None)
     with pytest.raises(ap.ArgumentError, match=r"needs the package zarr(.|\n)*pip install 'appell\[clusters\]'"):
         ap.sweep(smooth, TABLE, tmp_path / "s.zarr")
 
 
-def test_the_store_is_plain_zarr_that_others_open_without_a_warning(tmp_path):
+def test_the_store_is_plain_zarr_that_xarray_opens_without_a_warning(tmp_path):
     results = ap.sweep(picky, TABLE, tmp_path / "s.zarr")
     group = zarr.open_group(tmp_path / "s.zarr", mode="r")
     np.testing.assert_array_equal(group["draws"][:], results["draws"])

@@ -1,4 +1,4 @@
-"""`appell sweep`: a study from a file, what its store holds, and what it refuses."""
+"""`appell sweep`: a study from a file, the content of its store, and invalid arguments."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def study(tmp_path, monkeypatch):
         sys.modules.pop(name, None)
 
 
-def test_a_study_of_a_file_is_swept_shown_and_gone_on_with(study, tmp_path):
+def test_a_study_from_a_file_is_run_shown_and_continued(study, tmp_path):
     out = tmp_path / "s.zarr"
     first = run(study, "--out", out)
     assert first.exit_code == 0, first.output
@@ -52,23 +52,23 @@ def test_a_study_of_a_file_is_swept_shown_and_gone_on_with(study, tmp_path):
         assert "job 7 (name='a', x=7) failed: ValueError: no 7" in result.output
 
 
-def test_a_mended_study_retries_what_failed(study, tmp_path):
+def test_a_corrected_study_retries_failed_jobs(study, tmp_path):
     out = tmp_path / "s.zarr"
     run(study, "--out", out)
     study.write_text(STUDY.replace("x == 7", "x == 70"))
     refused = run(study, "--out", out, "--retry-failed")
     assert refused.exit_code == 1
     assert "--accept-study" in refused.output
-    mended = run(study, "--out", out, "--retry-failed", "--accept-study")
-    assert "40 jobs, 40 done" in mended.output
+    corrected = run(study, "--out", out, "--retry-failed", "--accept-study")
+    assert "40 jobs, 40 done" in corrected.output
 
 
-def test_the_first_jobs_alone_and_what_is_no_number_of_them(study, tmp_path):
+def test_first_limits_the_number_of_jobs_and_must_be_positive(study, tmp_path):
     assert "5 jobs, 5 done" in run(study, "--out", tmp_path / "s.zarr", "--first", 5).output
     assert run(study, "--out", tmp_path / "t.zarr", "--first", 0).exit_code == 1
 
 
-def test_ctrl_c_leaves_a_store_and_says_how_to_go_on(study, tmp_path, monkeypatch):
+def test_ctrl_c_leaves_a_store_and_prints_how_to_continue(study, tmp_path, monkeypatch):
     def interrupted(*_, **__):
         raise KeyboardInterrupt
 
@@ -79,30 +79,31 @@ def test_ctrl_c_leaves_a_store_and_says_how_to_go_on(study, tmp_path, monkeypatc
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "message"),
     [
         ((), "needs a study and --out"),
         (("missing.py", "--out", "s.zarr"), "not a Python file"),
-        (("--show", "missing.zarr"), "there is no store"),
+        (("--show", "missing.zarr"), "the store 'missing.zarr' does not exist"),
         (("empty.py", "--out", "s.zarr"), "has no name 'study'"),
         (("empty.py", "--out", "s.zarr", "--workers", "-1"), "has no name 'study'"),
     ],
 )
-def test_what_cannot_be_swept_is_an_error_and_no_traceback(tmp_path, monkeypatch, arguments, told):
+def test_invalid_arguments_print_an_error_without_traceback(tmp_path, monkeypatch, arguments, message):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", list(sys.path))
     (tmp_path / "empty.py").write_text("table = 5\n")
     result = run(*arguments)
     assert result.exit_code == 1
-    assert told in result.output
+    assert message in result.output
     sys.modules.pop("empty", None)
 
 
-def test_a_program_is_told_the_same_as_json(study, tmp_path):
+def test_the_json_output_has_the_same_content(study, tmp_path):
     out = tmp_path / "s.zarr"
-    found = json.loads(run(study, "--output", out, "--json").stdout)
-    [row] = [row for row in found["results"] if row["result"] == "y"]
+    data = json.loads(run(study, "--output", out, "--json").stdout)
+    [row] = [row for row in data["results"] if row["result"] == "y"]
     expected = np.quantile([2.0 * x for x in range(40) if x != 7], (0.0, 0.05, 0.5, 0.95, 1.0))
     assert list(row.values())[1:] == expected.tolist()
-    assert found["failures"][0]["parameters"] == {"x": 7, "name": "a"}
-    assert json.loads(run("--show", out, "--json").stdout) == found
+    assert data["failures"][0]["parameters"] == {"x": 7, "name": "a"}
+    assert data["summary"] == "40 jobs, 39 done, 1 failed"
+    assert json.loads(run("--show", out, "--json").stdout) == data

@@ -1,20 +1,20 @@
-"""A campaign of faults: seeded schedules on the virtual clock, and what must hold in every one of them.
+"""A fault campaign: seeded schedules of faults on a virtual clock, and the properties that must hold in each of them.
 
-The judge knows which faults were injected and when, sees the arm itself and the codes at its converters, and has the
-file of the log. It asks the loop nothing: a loop that did not notice, or said that it stopped, is found out.
+The check uses the injected faults, the simulated arm, the codes at its converters and the log file. It does not query
+the loop, so a loop that missed a fault, or only reported that it stopped, is detected.
 
-    torque      what the motors gave never passes the limit, but for the amplifiers' own error
-    commanded   no code at the converters asks for more than the limit
-    written     the codes in the log are those that stood at the converters
-    stopped     after a fault that cannot be overlooked the arm is at rest within `STOP_TIME`, its outputs off, for good
-    rested      in the end the arm is at rest, whatever happened
-    followed    before the first fault the arm is where it was to be, within `OFF_COURSE`
-    near        at no time any joint is farther than `STRAY` from the way that it was to go so far
-    ridden out  a single fault that is over soon does not keep the arm from the end of its way
-    named       a single fault that cannot be overlooked is in the log's last fault word, under its own name
-    latched     no bit of the fault word ever goes away, and FAULT is never left
-    complete    the log, read from the file, has a whole row for every tick
-    replayed    running the loop again on the log gives the same bits
+    torque      the torque of the motors never exceeds the limit, apart from the amplifiers' own error
+    commanded   no code at the converters commands more than the limit
+    written     the codes in the log are those at the converters
+    stopped     after an obvious fault the arm is at rest within `STOP_TIME_S`, and its outputs are and stay off
+    rested      at the end of the run the arm is at rest
+    followed    before the first fault the arm is within `TRACKING_TOLERANCE_RAD` of its reference
+    near        every joint is always within `MAX_PATH_DISTANCE_RAD` of the part of the path that was due so far
+    ridden out  a single short fault does not prevent the arm from reaching the end of its path
+    named       a single obvious fault is in the last fault word of the log, under its own name
+    latched     no bit of the fault word is ever cleared, and the state FAULT is never left
+    complete    the log file has one complete row per tick
+    replayed    replaying the loop on the log gives the same bits
 """
 
 from __future__ import annotations
@@ -37,18 +37,18 @@ from appell.hardware.cabinet.simulated import (
 from appell.hardware.clock import VirtualClock
 from appell.hardware.loop.control_loop import Loop
 from appell.hardware.loop.reference import Reference
-from appell.hardware.loop.repeater import first_difference, replay
+from appell.hardware.loop.replay import first_difference, replay
 from appell.hardware.loop.servo import Servo
 from appell.hardware.loop.supervisor import Fault, State
 from appell.motion.record import Record
 
-STOP_TIME = 0.43  # s from a fault to rest, noticing included
-STRAY = 0.3  # rad, the farthest that any joint gets from its way
-OFF_COURSE = 0.02  # rad, while all is well
-AT_REST = 0.02  # rad/s
-READINGS = 25  # ticks before the loop is armed
-AMPLIFIERS = 1.0 + Imperfections().amplifier_gain + 0.01  # their gain and offset
-OBVIOUS = {  # what cannot be overlooked, and the names that a loop may give it
+STOP_TIME_S = 0.43  # from a fault to rest, including the time to detect it
+MAX_PATH_DISTANCE_RAD = 0.3  # largest distance of a joint from its path
+TRACKING_TOLERANCE_RAD = 0.02  # tracking error without faults
+REST_SPEED = 0.02  # rad/s, below which the arm counts as at rest
+TICKS_BEFORE_ARMING = 25
+MAX_TORQUE_RATIO = 1.0 + Imperfections().amplifier_gain + 0.01  # torque over its limit: gain and offset of amplifiers
+OBVIOUS_FAULTS = {  # faults that a loop must detect, and the bit of the fault word for each
     "over-temperature": Fault.TEMPERATURE,
     "not-a-number": Fault.NOT_A_NUMBER,
     "dropped-reads": Fault.STALE,
@@ -60,150 +60,154 @@ OBVIOUS = {  # what cannot be overlooked, and the names that a loop may give it
 
 @dataclass(frozen=True)
 class Finding:
-    """What came of one schedule; `broken` names the properties that did not hold."""
+    """The result of one schedule."""
 
     seed: int
     injections: tuple[Injection, ...]
-    state: State  # by the log, for statistics
-    stopping_time: float  # s from an obvious fault to rest; 0 if there was none
-    stray: float  # rad, how far a joint was from its way
+    state: State  # last state in the log
+    stopping_time: float  # s from an obvious fault to rest; 0 without one
+    path_distance: float  # rad, largest distance of a joint from its path
     torque_ratio: float  # largest torque over its limit
     ticks: int
-    broken: tuple[str, ...]
+    broken: tuple[str, ...]  # names of the properties that did not hold
 
 
 @dataclass(frozen=True)
 class Setting:
-    """What all runs of a campaign share."""
+    """The settings of all runs of a campaign; times in s."""
 
     servo: Servo
     model: CabinetModel
-    trajectory: Callable  # of the time, starting where the arm stands: q, v, a
-    struck: float = 0.45  # s in motion within which faults come
-    duration: float = 0.7  # s in motion before the run is over: who did not stop for a fault still moves
-    after: float = 0.5  # s that the arm is watched after that
+    trajectory: Callable  # t -> (q, v, a), starting at the position of the arm
+    fault_window: float = 0.45  # faults occur within this time after the start of the motion
+    duration: float = 0.7  # duration of the motion; an arm that missed a fault is still moving at its end
+    observed_after: float = 0.5  # time for which the arm is observed after the motion
 
     @property
-    def moving_at(self) -> float:
-        return READINGS * self.servo.design.period
+    def motion_start(self) -> float:
+        """Time at which the motion starts, s."""
+        return TICKS_BEFORE_ARMING * self.servo.design.period
 
     @property
-    def over_at(self) -> float:
-        return self.moving_at + self.duration
+    def motion_end(self) -> float:
+        """Time at which the motion ends, s."""
+        return self.motion_start + self.duration
 
 
 @dataclass
-class Watch:
-    """The arm and its converters, looked at from outside after every tick."""
+class Observer:
+    """Records the state of the arm and its converters after every tick, independently of the loop."""
 
     cabinet: SimulatedCabinet
     rows: list[np.ndarray] = field(default_factory=list)
 
-    def look(self) -> None:
+    def record(self) -> None:
+        """Append the current state."""
         cabinet = self.cabinet
         state, n = cabinet.bound.state_next, cabinet.wiring.n
         row = [[cabinet.time, cabinet.enabled], state[: 2 * n], cabinet.torque, cabinet.bound.codes]
         self.rows.append(np.concatenate(row))
 
     def columns(self) -> list[np.ndarray]:
-        """Time, outputs on, q, v, torque and codes, row by row."""
+        """Return time, outputs on, q, v, torque and codes, one row per tick each."""
         n = self.cabinet.wiring.n
         data = np.array(self.rows)
         return [data[:, 0], data[:, 1], *np.split(data[:, 2:], [n, 2 * n, 3 * n], axis=1)]
 
 
 def run_schedule(setting: Setting, seed: int, folder: Path) -> Finding:
-    """One run of one seed."""
+    """Run the loop under the faults of one seed and check all properties."""
     servo, period = setting.servo, setting.servo.design.period
-    injections = random_faults(seed, servo.wiring.n, setting.moving_at + 0.02, setting.moving_at + setting.struck)
+    start = setting.motion_start
+    injections = random_faults(seed, servo.wiring.n, start + 0.02, start + setting.fault_window)
     faults = Faults(injections)
     clock = VirtualClock(lateness=faults.lateness(period))
     cabinet = SimulatedCabinet(setting.model, clock, servo.wiring.start, faults=faults, seed=seed)
     path = folder / f"{seed}.log"
-    loop, watch = Loop(cabinet, servo, clock, log=path), Watch(cabinet)
+    loop, observer = Loop(cabinet, servo, clock, log=path), Observer(cabinet)
 
     def tick() -> None:
         loop.tick()
-        watch.look()
+        observer.record()
 
-    for _ in range(READINGS):
+    for _ in range(TICKS_BEFORE_ARMING):
         tick()
     loop.arm()
     loop.start(_reference(setting, loop.position))
-    until = setting.over_at + setting.after
+    until = setting.motion_end + setting.observed_after
     while clock.now() < min(until, faults.killed_at) - period:
-        if clock.now() > setting.over_at and loop.state is State.RUNNING:
+        if clock.now() > setting.motion_end and loop.state is State.RUNNING:
             loop.stop()
         tick()
-    ticks = len(watch.rows)
-    while cabinet.time < until - period:  # the loop is dead, the arm is not
+    ticks = len(observer.rows)
+    while cabinet.time < until - period:  # the loop was killed; the arm moves on
         cabinet.advance(cabinet.time + period)
-        watch.look()
-    finding = judge(setting, seed, injections, watch, Record.read(path), ticks)
+        observer.record()
+    finding = check(setting, seed, injections, observer, Record.read(path), ticks)
     loop.close()
     path.unlink()
     return finding
 
 
 def run_campaign(setting: Setting, seeds: Iterable[int]) -> Iterable[Finding]:
-    """Findings one by one."""
+    """Yield the finding of each seed."""
     with tempfile.TemporaryDirectory() as folder:
         for seed in seeds:
             yield run_schedule(setting, seed, Path(folder))
 
 
 def _reference(setting: Setting, start: np.ndarray) -> Reference:
-    """The trajectory, moved to where the loop believes the arm to be."""
+    """Return the trajectory, shifted to the position of the arm as measured by the loop."""
     sampled = Reference.sampled(setting.trajectory, setting.servo.design.period, setting.duration)
     samples = sampled.samples.copy()
     samples[:, 0] += start - samples[0, 0]
     return Reference(samples, sampled.period)
 
 
-def judge(
-    setting: Setting, seed: int, injections: tuple[Injection, ...], watch: Watch, log: Record, ticks: int
+def check(
+    setting: Setting, seed: int, injections: tuple[Injection, ...], observer: Observer, log: Record, ticks: int
 ) -> Finding:
-    """What held and what did not."""
-    times, on, q, v, torques, codes = watch.columns()
+    """Check all properties of one run."""
+    times, on, q, v, torques, codes = observer.columns()
     servo, speeds = setting.servo, np.abs(v).max(axis=1)
     limit = np.asarray(servo.guard.torque)
     ratio = float((np.abs(torques) / limit).max())
-    way = _way(setting, times, q[0])
-    stray = _distance(q, way)
+    path = _reference_path(setting, times, q[0])
+    distance = _path_distance(q, path)
     stopping, off = 0.0, True
-    if obvious := [i.time for i in injections if i.kind in OBVIOUS and not np.isfinite(i.end)]:
-        moving = (times >= min(obvious)) & (speeds > AT_REST)
+    if obvious := [i.time for i in injections if i.kind in OBVIOUS_FAULTS and not np.isfinite(i.end)]:
+        moving = (times >= min(obvious)) & (speeds > REST_SPEED)
         stopping = float(times[moving].max(initial=min(obvious)) - min(obvious))
-        off = not on[times > min(obvious) + STOP_TIME].any()
-    healthy = (times < min(i.time for i in injections)) & (times < setting.over_at)
+        off = not on[times > min(obvious) + STOP_TIME_S].any()
+    healthy = (times < min(i.time for i in injections)) & (times < setting.motion_end)
     fault = log["fault"].astype(int)
     checks = {
-        "torque": ratio <= AMPLIFIERS,
+        "torque": ratio <= MAX_TORQUE_RATIO,
         "commanded": bool((np.abs(servo.wiring.torque(codes)) <= limit).all()),
         "written": np.array_equal(log["code"], codes[: len(log)]),
-        "stopped": stopping <= STOP_TIME and off,
-        "rested": bool(speeds[-1] <= AT_REST),
-        "followed": float(np.abs(q - way)[healthy].max(initial=0.0)) <= OFF_COURSE,
-        "near": stray <= STRAY,
-        "ridden out": not _is_harmless(injections, servo.design.period) or _arrived(setting, times, q, way),
+        "stopped": stopping <= STOP_TIME_S and off,
+        "rested": bool(speeds[-1] <= REST_SPEED),
+        "followed": float(np.abs(q - path)[healthy].max(initial=0.0)) <= TRACKING_TOLERANCE_RAD,
+        "near": distance <= MAX_PATH_DISTANCE_RAD,
+        "ridden out": not _is_harmless(injections, servo.design.period) or _arrived(setting, times, q, path),
         "named": len(injections) > 1 or not obvious or _is_named(injections[0].kind, int(fault[-1])),
         "latched": not (fault[:-1] & ~fault[1:]).any() and not _left_fault(log),
         "complete": len(log) == ticks,
         "replayed": first_difference(log, replay(log, servo)) is None,
     }
     broken = tuple(name for name, holds in checks.items() if not holds)
-    return Finding(seed, injections, State(int(log["state"][-1])), stopping, stray, ratio, ticks, broken)
+    return Finding(seed, injections, State(int(log["state"][-1])), stopping, distance, ratio, ticks, broken)
 
 
-def _way(setting: Setting, times: np.ndarray, start: np.ndarray) -> np.ndarray:
-    """Where the arm was to be, had nothing happened; it stands at `start` and its sensors are not asked."""
-    t = np.clip(times - setting.moving_at, 0.0, setting.duration)
+def _reference_path(setting: Setting, times: np.ndarray, start: np.ndarray) -> np.ndarray:
+    """Return the reference positions from the true position `start` of the arm, without its sensors."""
+    t = np.clip(times - setting.motion_start, 0.0, setting.duration)
     return setting.trajectory(t)[0] - setting.trajectory(np.zeros(1))[0] + start
 
 
-def _distance(q: np.ndarray, way: np.ndarray) -> float:
-    """The farthest that any joint ever was from the nearest point of the way so far."""
-    gaps = np.abs(q[:, None] - way[None, ::5]).max(axis=2)
+def _path_distance(q: np.ndarray, path: np.ndarray) -> float:
+    """Return the largest distance of any joint, at any time, from the nearest point of the path so far."""
+    gaps = np.abs(q[:, None] - path[None, ::5]).max(axis=2)
     later = np.arange(len(q))[:, None] < 5 * np.arange(gaps.shape[1])[None, :]
     return float(np.where(later, np.inf, gaps).min(axis=1).max())
 
@@ -212,13 +216,13 @@ def _is_harmless(injections: tuple[Injection, ...], period: float) -> bool:
     return len(injections) == 1 and injections[0].duration < 3 * period
 
 
-def _arrived(setting: Setting, times: np.ndarray, q: np.ndarray, way: np.ndarray) -> bool:
-    last = int(np.searchsorted(times, setting.over_at)) - 1
-    return bool(np.abs(q[last] - way[last]).max() <= OFF_COURSE)
+def _arrived(setting: Setting, times: np.ndarray, q: np.ndarray, path: np.ndarray) -> bool:
+    last = int(np.searchsorted(times, setting.motion_end)) - 1
+    return bool(np.abs(q[last] - path[last]).max() <= TRACKING_TOLERANCE_RAD)
 
 
 def _is_named(kind: str, word: int) -> bool:
-    return bool(word & OBVIOUS[kind].value) or not OBVIOUS[kind]
+    return bool(word & OBVIOUS_FAULTS[kind].value) or not OBVIOUS_FAULTS[kind]
 
 
 def _left_fault(log: Record) -> bool:
@@ -227,7 +231,7 @@ def _left_fault(log: Record) -> bool:
 
 
 def standard_setting() -> Setting:
-    """The PUMA with 1 kg that its model does not know, on a swing of all joints."""
+    """Return the standard setting: the PUMA with a payload of 1 kg that its model lacks, swinging all joints."""
     from appell.describe.load import load
     from appell.hardware.loop.task import standard_plant, standard_servo
 

@@ -1,11 +1,11 @@
-"""A sweep under siege: scheduler, workers and client as processes of their own, killed one after the other on the way.
+"""A fault campaign for sweeps: scheduler, workers and client are separate processes that are killed during the sweep.
 
-    worker      one of them is killed, and another one hired if asked for; the sweep goes on by itself
-    scheduler   the client must end with an error that says so; all is started again, and the same command goes on
-    client      nobody is left to write; the same command goes on
+    worker      one worker is killed and, if requested, replaced; the sweep continues by itself
+    scheduler   the client must end with an error that names the cause; everything is restarted with the same command
+    client      the writing process is killed; the same command continues the sweep
 
-`kill -9` each time, when a given part of the jobs is stored. What comes of it is compared with an undisturbed run,
-array for array. The judge looks at files and processes, and asks the sweep nothing.
+Each process is killed with signal 9 when a given part of the jobs is stored. The result is compared with an undisturbed
+run, array by array. The campaign observes files and processes only, not the sweep itself.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ import numpy as np
 from appell.errors import SweepError
 from appell.sweeps import SweepResults
 
-GLANCE = 0.01  # s between two looks at the store
-PATIENCE = 120.0  # s for processes to come up or to go down
-STUCK = 300.0  # s in which nothing is stored
-KILLS = (("worker", 0.2), ("scheduler", 0.45), ("client", 0.7))
+POLL_INTERVAL_S = 0.01  # interval at which the store is read
+PROCESS_TIMEOUT_S = 120.0  # for processes to start or to end
+STALL_TIMEOUT_S = 300.0  # time without a new block after which the campaign fails
+KILLS = (("worker", 0.2), ("scheduler", 0.45), ("client", 0.7))  # process, and fraction of blocks stored at its kill
 
 
 @dataclass(frozen=True)
 class Kill:
-    """What was killed, how many blocks were stored then, and what the client came to if it ended by itself."""
+    """A killed process, the number of blocks stored by then, and the error of the client if it ended by itself."""
 
     what: str
     stored: int
@@ -44,28 +44,31 @@ class Kill:
 
 @dataclass
 class Cluster:
-    """A Dask scheduler and its workers on this machine, each a process of one thread."""
+    """A Dask scheduler and its workers on this machine, each a process with one thread."""
 
     workers: int
     folder: Path
     port: int = 0
     scheduler: subprocess.Popen | None = None
-    crew: list[subprocess.Popen] = field(default_factory=list)
+    worker_processes: list[subprocess.Popen] = field(default_factory=list)
 
     @property
     def address(self) -> str:
+        """The address of the scheduler."""
         return f"tcp://127.0.0.1:{self.port}"
 
     def start(self) -> None:
-        with socket.create_server(("127.0.0.1", 0)) as free:
-            self.port = free.getsockname()[1]
-        own = ("--host", "127.0.0.1", "--port", str(self.port), "--no-dashboard", "--no-show")
-        self.scheduler = self._process("distributed.cli.dask_scheduler", *own)
+        """Start the scheduler on a free port, and the workers."""
+        with socket.create_server(("127.0.0.1", 0)) as server:
+            self.port = server.getsockname()[1]
+        options = ("--host", "127.0.0.1", "--port", str(self.port), "--no-dashboard", "--no-show")
+        self.scheduler = self._process("distributed.cli.dask_scheduler", *options)
         for _ in range(self.workers):
-            self.hire()
+            self.start_worker()
 
-    def hire(self) -> None:
-        own = (
+    def start_worker(self) -> None:
+        """Start one worker."""
+        options = (
             self.address,
             "--nthreads",
             "1",
@@ -76,13 +79,14 @@ class Cluster:
             "--nworkers",
             "1",
         )
-        self.crew.append(self._process("distributed.cli.dask_worker", *own, "--local-directory", str(self.folder)))
+        worker = self._process("distributed.cli.dask_worker", *options, "--local-directory", str(self.folder))
+        self.worker_processes.append(worker)
 
     def stop(self) -> None:
-        """Kill what is left."""
-        for process in (*self.crew, *([self.scheduler] if self.scheduler else [])):
-            killed(process)
-        self.crew, self.scheduler = [], None
+        """Kill all processes of the cluster."""
+        for process in (*self.worker_processes, *([self.scheduler] if self.scheduler else [])):
+            kill(process)
+        self.worker_processes, self.scheduler = [], None
 
     def _process(self, module: str, *arguments: str) -> subprocess.Popen:
         environment = os.environ | {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
@@ -92,26 +96,26 @@ class Cluster:
         )
 
 
-def killed(process: subprocess.Popen) -> None:
-    """With signal 9."""
+def kill(process: subprocess.Popen) -> None:
+    """Kill a process with signal 9 and wait for its end."""
     with contextlib.suppress(ProcessLookupError):
         process.send_signal(signal.SIGKILL)
-    process.wait(PATIENCE)
+    process.wait(PROCESS_TIMEOUT_S)
 
 
 @dataclass(frozen=True)
-class BesiegedSweep:
-    """`appell sweep STUDY --out STORE --cluster ...` with kills on the way."""
+class InterruptedSweep:
+    """The command `appell sweep STUDY --out STORE --cluster ...`, during which processes are killed."""
 
     study: Path
     out: Path
-    jobs: int  # the first so many of the study's table
+    jobs: int  # number of jobs from the start of the study's table
     workers: int = 2
     kills: Sequence[tuple[str, float]] = KILLS
-    hires: bool = True  # another worker for one that was killed
+    replace_workers: bool = True  # whether a killed worker is replaced
 
-    def run(self, tell: Callable[[str], None] = lambda _: None) -> list[Kill]:
-        """All kills, then on to the end; what happened at each of them."""
+    def run(self, report: Callable[[str], None] = lambda _: None) -> list[Kill]:
+        """Run the sweep to its end with all kills; return what was killed. `report` receives a line per kill."""
         done: list[Kill] = []
         with _cluster(self.workers, self.out.parent) as cluster:
             client = self._client(cluster)
@@ -120,66 +124,70 @@ class BesiegedSweep:
                     stored = self._wait(client, part)
                     error = ""
                     if what == "worker":
-                        killed(cluster.crew.pop(0))
-                        if self.hires:
-                            cluster.hire()
+                        kill(cluster.worker_processes.pop(0))
+                        if self.replace_workers:
+                            cluster.start_worker()
                     else:
                         error = self._end(client, cluster, what)
                         client = self._client(cluster)
                     done.append(Kill(what, stored, error))
-                    tell(f"killed the {what} with {stored:,} blocks stored{': ' if error else ''}{error}")
-                told = self._said(client)
+                    report(f"killed the {what} with {stored:,} blocks stored{': ' if error else ''}{error}")
+                message = self._wait_for_end(client)
                 if client.returncode:
-                    raise SweepError(f"the last client ended with code {client.returncode}: {told}")
+                    raise SweepError(f"the last client ended with code {client.returncode}: {message}")
             finally:
-                killed(client)
+                kill(client)
         return done
 
     def _client(self, cluster: Cluster) -> subprocess.Popen:
         command = [sys.executable, "-m", "appell", "sweep", str(self.study), "--out", str(self.out)]
-        command += ["--cluster", cluster.address, "--first", str(self.jobs), "--timeout", str(PATIENCE)]
+        command += ["--cluster", cluster.address, "--first", str(self.jobs), "--timeout", str(PROCESS_TIMEOUT_S)]
         return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
 
     def _end(self, client: subprocess.Popen, cluster: Cluster, what: str) -> str:
-        """Kill the scheduler or the client; what the client said."""
+        """Kill the scheduler or the client; return the error message of the client."""
         if what == "client":
-            killed(client)
+            kill(client)
             return ""
         assert cluster.scheduler is not None
-        killed(cluster.scheduler)
-        told = self._said(client)
+        kill(cluster.scheduler)
+        message = self._wait_for_end(client)
         cluster.stop()
         cluster.start()
-        return told
+        return message
 
     def _wait(self, client: subprocess.Popen, part: float) -> int:
-        """Until a part of all blocks is stored; how many are."""
+        """Wait until a part of all blocks is stored; return the number of stored blocks."""
         files = self.out / "jobs" / "status" / "c"
-        wanted, last, changed = math.inf, 0, time.monotonic()
+        target, last, changed = math.inf, 0, time.monotonic()
         while client.poll() is None:
             stored = sum(name.isdecimal() for name in os.listdir(files)) if files.is_dir() else 0
-            if stored and wanted == math.inf:
-                wanted = part * -(-self.jobs // SweepResults(self.out).block)
-            if stored >= wanted:
+            if stored and target == math.inf:
+                target = part * -(-self.jobs // SweepResults(self.out).block)
+            if stored >= target:
                 return stored
             if stored != last:
                 last, changed = stored, time.monotonic()
-            if time.monotonic() > changed + STUCK:
-                raise SweepError(f"nothing was stored for {STUCK:g} s, with {stored:,} blocks of {wanted:g} wanted.")
-            time.sleep(GLANCE)
-        raise SweepError(f"the client ended before {part:.0%} was stored: {self._said(client)}")
+            if time.monotonic() > changed + STALL_TIMEOUT_S:
+                raise SweepError(
+                    f"no block was stored for {STALL_TIMEOUT_S:g} s; {stored:,} of {target:g} blocks are stored."
+                )
+            time.sleep(POLL_INTERVAL_S)
+        raise SweepError(f"the client ended before {part:.0%} was stored: {self._wait_for_end(client)}")
 
-    def _said(self, client: subprocess.Popen) -> str:
-        """What a client says at its end, or an error if it comes to none while nothing is stored."""
+    def _wait_for_end(self, client: subprocess.Popen) -> str:
+        """Wait for the end of a client and return its stderr; raise if it neither ends nor stores blocks."""
         files = self.out / "jobs" / "status" / "c"
         while True:
             before = len(os.listdir(files)) if files.is_dir() else 0
             try:
-                return client.communicate(timeout=STUCK)[1].strip()
+                return client.communicate(timeout=STALL_TIMEOUT_S)[1].strip()
             except subprocess.TimeoutExpired:
                 if files.is_dir() and len(os.listdir(files)) > before:
                     continue
-                raise SweepError(f"the client came to no end, and nothing was stored for {STUCK:g} s.") from None
+                raise SweepError(
+                    f"the client did not end, and no block was stored for {STALL_TIMEOUT_S:g} s."
+                ) from None
 
 
 @contextlib.contextmanager
@@ -193,13 +201,13 @@ def _cluster(workers: int, folder: Path) -> Iterator[Cluster]:
 
 
 def differences(one: SweepResults, other: SweepResults) -> list[str]:
-    """The arrays in which two stores differ, in any bit."""
+    """Return the names of the arrays in which two stores differ in any bit."""
     if one.names != other.names or len(one) != len(other):
         return ["names or number of jobs"]
-    found = [name for name in one if one[name].tobytes() != other[name].tobytes()]
-    found += [name for name in one.table if one.table[name].tobytes() != other.table[name].tobytes()]
+    names = [name for name in one if one[name].tobytes() != other[name].tobytes()]
+    names += [name for name in one.table if one.table[name].tobytes() != other.table[name].tobytes()]
     if not np.array_equal(one.status, other.status):
-        found.append("status")
+        names.append("status")
     if [failure.error for failure in one.failures] != [failure.error for failure in other.failures]:
-        found.append("errors")
-    return found
+        names.append("errors")
+    return names

@@ -16,7 +16,7 @@ from appell.progress import Bar
 if TYPE_CHECKING:
     from appell_lab.campaigns.control import Finding
 
-LISTED = 20  # broken schedules that are shown
+MAX_LISTED = 20  # failed schedules that are printed
 
 
 app = new_app()
@@ -44,18 +44,22 @@ def campaign(
 
 def _summary(findings: list[Finding]) -> dict[str, Any]:
     """Return the injected faults, the final states, and the worst value of each bounded quantity with its bound."""
-    from appell_lab.campaigns.control import AMPLIFIERS, STOP_TIME, STRAY
+    from appell_lab.campaigns.control import MAX_PATH_DISTANCE_RAD, MAX_TORQUE_RATIO, STOP_TIME_S
 
     broken = [finding for finding in findings if finding.broken]
     return {
         "schedules": len(findings),
         "faults": dict(sorted(Counter(fault.kind for finding in findings for fault in finding.injections).items())),
         "states": dict(sorted(Counter(finding.state.name for finding in findings).items())),
-        "longest_stop": {"measured": max(x.stopping_time for x in findings), "bound": STOP_TIME, "unit": "s"},
-        "farthest_from_the_way": {"measured": max(x.stray for x in findings), "bound": STRAY, "unit": "rad"},
+        "longest_stop": {"measured": max(x.stopping_time for x in findings), "bound": STOP_TIME_S, "unit": "s"},
+        "farthest_from_the_way": {
+            "measured": max(x.path_distance for x in findings),
+            "bound": MAX_PATH_DISTANCE_RAD,
+            "unit": "rad",
+        },
         "torque_over_its_limit": {
             "measured": max(x.torque_ratio for x in findings),
-            "bound": AMPLIFIERS,
+            "bound": MAX_TORQUE_RATIO,
             "unit": "1",
         },
         "ticks": sum(x.ticks for x in findings),
@@ -69,19 +73,21 @@ def _summary(findings: list[Finding]) -> dict[str, Any]:
 def _shown(data: dict[str, Any]) -> list[Any]:
     bounded = {
         "longest_stop": ("longest stop, s", ".3f", ""),
-        "farthest_from_the_way": ("farthest from the way, rad", ".3f", ""),
-        "torque_over_its_limit": ("largest torque over its limit", ".4f", ", amplifier error included"),
+        "farthest_from_the_way": ("largest distance from the path, rad", ".3f", ""),
+        "torque_over_its_limit": ("largest torque over its limit", ".4f", ", including amplifier error"),
     }
     rows = [{"what": "schedules", "measured": str(data["schedules"])}]
     for key, title in (("faults", "faults injected"), ("states", "states at the end")):
         rows.append({"what": title, "measured": ", ".join(f"{name} {n}" for name, n in data[key].items())})
     for key, (title, form, remark) in bounded.items():
-        found = data[key]
-        bound = f"{found['bound']:g}{remark}"
-        rows.append({"what": title, "measured": format(found["measured"], form), "bound": bound})
+        quantity = data[key]
+        bound = f"{quantity['bound']:g}{remark}"
+        rows.append({"what": title, "measured": format(quantity["measured"], form), "bound": bound})
     rows.append({"what": "ticks", "measured": f"{data['ticks']:,}"})
     heads = {"what": "", "measured": ("measured", ""), "bound": ("bound", "")}
     broken = data["broken"]
-    lines = [f"seed {each['seed']}: {', '.join(each['properties'])} {each['injections']}" for each in broken[:LISTED]]
+    lines = [
+        f"seed {each['seed']}: {', '.join(each['properties'])} {each['injections']}" for each in broken[:MAX_LISTED]
+    ]
     closing = f"{len(broken)} schedules failed" if broken else "every property held in every schedule"
     return [table(rows, heads), *lines, verdict(closing, not broken)]

@@ -118,7 +118,7 @@ def _print(out: Printer, results: SweepResults) -> None:
     ]
     data = {
         "study": results.study,
-        "told": results.told,
+        "summary": results.summary,
         "jobs": len(results.done),
         "done": int(results.done.sum()),
         "results": rows,
@@ -126,7 +126,7 @@ def _print(out: Printer, results: SweepResults) -> None:
         "units": "those of the study",
     }
     heads = {"result": "result"} | {key: (HEADINGS.get(key, key), ".6g") for key in QUANTILES}
-    shown: list[Any] = [f"{results.study}: {results.told}", *([table(rows, heads)] if rows else [])]
+    shown: list[Any] = [f"{results.study}: {results.summary}", *([table(rows, heads)] if rows else [])]
     for failure in failures[:FAILURES_SHOWN]:
         given = ", ".join(f"{name}={value!r}" for name, value in failure["parameters"].items())
         shown.append(f"job {failure['job']} ({given}) failed: {failure['error']}")

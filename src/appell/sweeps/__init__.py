@@ -1,8 +1,8 @@
-"""Many jobs: a study over a table of parameters, on cores or a Dask cluster, in a store that survives.
+"""Sweeps: a study over a table of parameters, on several cores or a Dask cluster, with results in a Zarr store.
 
     results = ap.sweep(study, ap.grid(mass=[1, 2, 5], height=heights), out="study.zarr", workers=4)
 
-A study is a plain function that returns numbers and arrays by name. The same call goes on after a crash.
+A study is a plain function that returns numbers and arrays by name. After a crash, the same call continues the sweep.
 """
 
 from appell.sweeps.jobs import Grid, grid

@@ -1,10 +1,10 @@
 """The identity of a sweep: its study, its table with the seed, and the version of appell, as hashes.
 
-A study is identified by the text of its functions, without comments, and by everything in this text that is the user's
-own: other functions, classes, modules, constants, values of a closure. Installed functions count by their names alone,
-those of appell by their public names, so that a module of appell may move. Files that a study reads are not seen, nor
-objects without content. Names that a function declares to be `global` are filled by the function itself and left out,
-as are lists and dicts that are empty or hold objects without content.
+A study is identified by the text of its functions, without comments and docstrings, and by all user code and values
+that this text refers to: other functions, classes, modules, constants, values of a closure. Installed functions are
+identified by their names, those of appell by their public names, so that modules of appell may move. Not included are
+files that a study reads; objects without a content hash; names that a function declares `global`, because the function
+fills them itself; and lists and dicts that are empty or hold objects without a content hash.
 """
 
 from __future__ import annotations
@@ -28,40 +28,49 @@ from appell.dynamics import Dynamics
 from appell.errors import ArgumentError, Hint
 from appell.sweeps.jobs import Jobs
 
-FORMAT = 2  # of stores; 1 named functions of appell by their modules
+FORMAT = 2  # version of the store; in version 1, functions of appell were identified by their modules
 
 
 @dataclass(frozen=True)
 class Identity:
-    """A sweep as hashes: `parts` are those of the study, by name; `format` is that of the store."""
+    """The identity of a sweep: hashes of its study and table, and the versions of appell and of the store format."""
 
-    study: str  # its name
-    parts: dict[str, str]
-    table: str
+    study: str  # name of the study
+    parts: dict[str, str]  # hashes of the functions and values that make up the study, by name
+    table: str  # hash of the table and the seed
     version: str = __version__
     format: int = FORMAT
 
     @staticmethod
     def of(study: Callable[..., Any], jobs: Jobs) -> Identity:
+        """Return the identity of a study and its jobs."""
         return Identity(getattr(study, "__name__", type(study).__name__), study_hashes(study), jobs.digest)
 
     def refuse(self, stored: Identity, path: Path, accept_study: bool) -> None:
-        """Raise if a store is of another sweep."""
-        where = f"the store '{path}' belongs to another"
-        another = "another out=..., or the study and table that it was made with"
+        """Raise ArgumentError if a store belongs to another sweep.
+
+        Parameters
+        ----------
+        stored : identity of the store
+        path : path of the store, for messages
+        accept_study : whether another version of the study is accepted; the table must be the same in any case
+        """
+        expected = "another out=..., or the study and table of the store"
         if self.table != stored.table:
-            raise ArgumentError(f"{where} table than the one given.", expected=another)
+            raise ArgumentError(f"the store '{path}' belongs to another table or seed.", expected=expected)
         if accept_study:
             return
         if self.study != stored.study:
-            raise ArgumentError(f"{where} study: '{stored.study}', not '{self.study}'.", expected=another)
+            raise ArgumentError(
+                f"the store '{path}' belongs to the study '{stored.study}', not '{self.study}'.", expected=expected
+            )
         if self.format != stored.format:
             raise ArgumentError(
-                f"the store '{path}' has format {stored.format}, which names functions of appell by modules that have "
-                "moved since: whether the study has changed cannot be checked.",
+                f"the store '{path}' has format {stored.format}, which identifies functions of appell by modules that "
+                "have moved since, so changes of the study cannot be detected.",
                 expected=f"a store of format {self.format}, or another out=...",
                 hint=Hint(
-                    "{accept_study} to continue it if the study has not changed; its results can be read",
+                    "pass {accept_study} to continue it if the study has not changed; its results can be read anyway",
                     accept_study=True,
                 ),
             )
@@ -69,141 +78,140 @@ class Identity:
         changed = [name for name in names if self.parts.get(name) != stored.parts.get(name)]
         if changed:
             raise ArgumentError(
-                f"{where} version of the study '{self.study}': {', '.join(changed)} changed.",
-                expected=another,
-                hint=Hint(
-                    "{accept_study} if what is stored is as good as what it would compute now", accept_study=True
-                ),
+                f"the store '{path}' belongs to another version of the study '{self.study}': "
+                f"{', '.join(changed)} changed.",
+                expected=expected,
+                hint=Hint("pass {accept_study} if the stored results are still valid", accept_study=True),
             )
         if self.version != stored.version:
             raise ArgumentError(
-                f"{where} version of appell: {stored.version}, not {self.version}.",
-                expected=another,
-                hint=Hint("{accept_study} if that makes no difference to the study", accept_study=True),
+                f"the store '{path}' was written by appell {stored.version}, not {self.version}.",
+                expected=expected,
+                hint=Hint("pass {accept_study} if the versions give the same results", accept_study=True),
             )
 
 
-# ---- the study as hashes
+# ---- hashes of the study
 
 _FOLDERS = [path for name, path in sysconfig.get_paths().items() if name in ("stdlib", "purelib", "platlib")]
 _INSTALLED = tuple(str(Path(folder).resolve()) for folder in _FOLDERS)
 
 
 def study_hashes(study: Callable[..., Any]) -> dict[str, str]:
-    """Hashes of a study and of what it names, by their names."""
-    found: dict[str, str] = {}
-    _tell(getattr(study, "__name__", type(study).__name__), study, found, {})
-    return found
+    """Return the hashes of a study and of everything it refers to, by name."""
+    hashes: dict[str, str] = {}
+    _add_hashes(getattr(study, "__name__", type(study).__name__), study, hashes, {})
+    return hashes
 
 
-def own_modules(study: Callable[..., Any]) -> list[types.ModuleType]:
-    """The user's modules in which the functions of a study live; workers may not have them."""
-    found: dict[str, types.ModuleType] = {}
+def user_modules(study: Callable[..., Any]) -> list[types.ModuleType]:
+    """Return the user's modules that define functions of a study; workers may not have them."""
+    modules: dict[str, types.ModuleType] = {}
     seen: dict[int, Any] = {}
     waiting: list[Any] = [study]
     while waiting:
-        thing = waiting.pop()
-        if id(thing) in seen:
+        item = waiting.pop()
+        if id(item) in seen:
             continue
-        seen[id(thing)] = thing
-        name = thing.__name__ if isinstance(thing, types.ModuleType) else getattr(thing, "__module__", None)
+        seen[id(item)] = item
+        name = item.__name__ if isinstance(item, types.ModuleType) else getattr(item, "__module__", None)
         module = sys.modules.get(name or "")
-        if module is not None and _is_own(module) and name != "__main__":
-            found[module.__name__] = module
-        waiting += [value for _, value in _named(thing)]
-    return list(found.values())
+        if module is not None and _is_user_module(module) and name != "__main__":
+            modules[module.__name__] = module
+        waiting += [value for _, value in _references(item)]
+    return list(modules.values())
 
 
-def _tell(name: str, thing: Any, found: dict[str, str], seen: dict[int, Any]) -> None:
-    """Add the hashes of one thing and of all that it names; a second thing of a name is marked."""
-    if id(thing) in seen:
+def _add_hashes(name: str, item: Any, hashes: dict[str, str], seen: dict[int, Any]) -> None:
+    """Add the hashes of an item and of everything it refers to; a further item of the same name gets a prime."""
+    if id(item) in seen:
         return
-    seen[id(thing)] = thing  # kept, so that no other gets its id
-    while name in found:
+    seen[id(item)] = item  # a reference, so that no other object gets the same id
+    while name in hashes:
         name += "'"
-    if isinstance(thing, types.ModuleType):
-        found[name] = _hash(Path(str(thing.__file__)).read_text("utf-8")) if _is_own(thing) else thing.__name__
-    elif (text := _text(thing)) is not None:
-        found[name] = _hash(text)
-        for inner, value in _named(thing):
-            _tell(inner, value, found, seen)
-    elif isinstance(thing, (type, types.FunctionType, types.BuiltinFunctionType)) or hasattr(thing, "__wrapped__"):
-        found[name] = _public_name(thing)
-    elif isinstance(thing, Dynamics):
-        found[name] = str(content_hash(thing.system, thing.choice, thing.wrenches))
-    elif (value := _value(thing)) is not None:
-        found[name] = value
-        if _is_own(sys.modules.get(type(thing).__module__)):
-            _tell(type(thing).__name__, type(thing), found, seen)
+    if isinstance(item, types.ModuleType):
+        hashes[name] = _hash(Path(str(item.__file__)).read_text("utf-8")) if _is_user_module(item) else item.__name__
+    elif (text := _text(item)) is not None:
+        hashes[name] = _hash(text)
+        for inner, value in _references(item):
+            _add_hashes(inner, value, hashes, seen)
+    elif isinstance(item, (type, types.FunctionType, types.BuiltinFunctionType)) or hasattr(item, "__wrapped__"):
+        hashes[name] = _public_name(item)
+    elif isinstance(item, Dynamics):
+        hashes[name] = str(content_hash(item.system, item.choice, item.wrenches))
+    elif (value := _value(item)) is not None:
+        hashes[name] = value
+        if _is_user_module(sys.modules.get(type(item).__module__)):
+            _add_hashes(type(item).__name__, type(item), hashes, seen)
 
 
-def _public_name(thing: Any) -> str:
-    """The name of an installed function or class; of appell without the module, which may move."""
-    module = thing.__module__
-    return f"appell.{thing.__qualname__}" if _is_of_appell(module) else f"{module}.{thing.__qualname__}"
+def _public_name(item: Any) -> str:
+    """Return the name of an installed function or class; for appell without its module, which may change."""
+    module = item.__module__
+    return f"appell.{item.__qualname__}" if _is_of_appell(module) else f"{module}.{item.__qualname__}"
 
 
-def _value(thing: Any) -> str | None:
-    """A hash or text of a value; None for what is, or may be, filled while jobs run, and is not a part of the study."""
-    text = content_hash(thing)
-    if isinstance(thing, (dict, list, set)) and (text is None or not thing):
+def _value(item: Any) -> str | None:
+    """Return a hash or text of a value; None for containers that jobs may fill, which are not part of the study."""
+    text = content_hash(item)
+    if isinstance(item, (dict, list, set)) and (text is None or not item):
         return None
     if text is None:
-        text = repr(thing)
-        text = type(thing).__qualname__ if " at 0x" in text else text
+        text = repr(item)
+        text = type(item).__qualname__ if " at 0x" in text else text
     return text
 
 
-def _text(thing: Any) -> str | None:
-    """The program of a function or class of the user's own, without comments; None if it is no such."""
-    if isinstance(thing, functools.partial):
+def _text(item: Any) -> str | None:
+    """Return the source of a function or class of the user without comments and docstrings; None for others."""
+    if isinstance(item, functools.partial):
         return "partial"
-    if isinstance(thing, types.MethodType):
+    if isinstance(item, types.MethodType):
         return "method"
-    plain = _unwrapped(thing)
-    if not isinstance(plain, (types.FunctionType, type)) or not _is_own(sys.modules.get(plain.__module__)):
+    plain = _unwrapped(item)
+    if not isinstance(plain, (types.FunctionType, type)) or not _is_user_module(sys.modules.get(plain.__module__)):
         return None
     try:
         return ast.unparse(_without_docstrings(ast.parse(textwrap.dedent(inspect.getsource(plain)))))
-    except (OSError, TypeError, SyntaxError):  # typed at a prompt, or a part of a line
+    except (OSError, TypeError, SyntaxError):  # defined at a prompt, or in part of a line
         return "\n".join(_instructions(plain.__code__)) if isinstance(plain, types.FunctionType) else plain.__qualname__
 
 
-def _named(thing: Any) -> Iterator[tuple[str, Any]]:
-    """What a function, method or class names."""
-    if isinstance(thing, functools.partial):
-        yield getattr(thing.func, "__name__", "function"), thing.func
-        yield "arguments", (thing.args, thing.keywords)
+def _references(item: Any) -> Iterator[tuple[str, Any]]:
+    """Yield the names and values that a function, method or class refers to."""
+    if isinstance(item, functools.partial):
+        yield getattr(item.func, "__name__", "function"), item.func
+        yield "arguments", (item.args, item.keywords)
         return
-    if isinstance(thing, types.MethodType):
-        yield thing.__func__.__qualname__, thing.__func__
-        yield "object", thing.__self__
+    if isinstance(item, types.MethodType):
+        yield item.__func__.__qualname__, item.__func__
+        yield "object", item.__self__
         return
-    plain = _unwrapped(thing)
-    if isinstance(plain, type) and _is_own(sys.modules.get(plain.__module__)):
+    plain = _unwrapped(item)
+    if isinstance(plain, type) and _is_user_module(sys.modules.get(plain.__module__)):
         for value in vars(plain).values():
             if isinstance(_unwrapped(value), types.FunctionType):
                 yield value.__qualname__, value
-    if not isinstance(plain, types.FunctionType) or not _is_own(sys.modules.get(plain.__module__)):
+    if not isinstance(plain, types.FunctionType) or not _is_user_module(sys.modules.get(plain.__module__)):
         return
-    filled = _filled(plain)
+    declared_global = _declared_global(plain)
     for name in dict.fromkeys(_names(plain.__code__)):
-        if name in plain.__globals__ and name not in filled:
+        if name in plain.__globals__ and name not in declared_global:
             yield name, plain.__globals__[name]
     for name, cell in zip(plain.__code__.co_freevars, plain.__closure__ or (), strict=True):
         try:
             yield name, cell.cell_contents
-        except ValueError:  # not filled yet
+        except ValueError:  # the cell has no value yet
             continue
     yield f"defaults of {plain.__qualname__}", (plain.__defaults__, plain.__kwdefaults__)
 
 
-def _unwrapped(thing: Any) -> Any:
-    return inspect.unwrap(thing) if callable(thing) and hasattr(thing, "__wrapped__") else thing
+def _unwrapped(item: Any) -> Any:
+    return inspect.unwrap(item) if callable(item) and hasattr(item, "__wrapped__") else item
 
 
-def _is_own(module: types.ModuleType | None) -> bool:
-    """Whether a module is the user's: no part of appell or of what is installed."""
+def _is_user_module(module: types.ModuleType | None) -> bool:
+    """Return whether a module is user code: neither part of appell nor of an installed package."""
     if module is None or module.__name__ == "__main__":
         return True
     file = getattr(module, "__file__", None)
@@ -224,8 +232,8 @@ def _without_docstrings(tree: ast.AST) -> ast.AST:
     return tree
 
 
-def _filled(function: types.FunctionType) -> set[str]:
-    """The names that a function declares to be global."""
+def _declared_global(function: types.FunctionType) -> set[str]:
+    """Return the names that a function declares `global`."""
     try:
         tree = ast.parse(textwrap.dedent(inspect.getsource(function)))
     except (OSError, TypeError, SyntaxError):

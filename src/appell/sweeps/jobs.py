@@ -1,11 +1,11 @@
-"""A table of jobs: columns of parameters, one row a job, and the seed that a job has of its number.
+"""A table of jobs: columns of parameters with one row per job, and the seeds of the jobs.
 
-    100_000                                     so many jobs that differ by their seeds alone
+    100_000                                     number of jobs, which differ in their seeds only
     {"mass": masses, "q0": starts}              columns, (jobs,) or (jobs, ...)
-    ap.grid(mass=[1, 2, 5], speed=speeds)       all combinations, the last name fastest
+    ap.grid(mass=[1, 2, 5], speed=speeds)       all combinations; the last name varies fastest
 
-The seed of job k is the hash of the sweep's own seed and k: it depends on nothing else, above all not on who computes
-the job and with which others.
+The seed of job k is a hash of the seed of the sweep and k. It does not depend on the process that computes the job, nor
+on other jobs.
 """
 
 from __future__ import annotations
@@ -20,31 +20,39 @@ import numpy as np
 
 from appell.errors import ArgumentError
 
-SEED = "seed"  # the parameter by which a study asks for a seed of its own
-KINDS = "biufcU"  # of a column: numbers and texts
+SEED = "seed"  # name of the parameter of a study that receives the seed of the job
+COLUMN_KINDS = "biufcU"  # kinds of NumPy dtypes that a column may have: numbers and strings
 
 
 @dataclass(frozen=True, eq=False)
 class Grid:
-    """Values along named axes; a job for every combination."""
+    """Values along named axes; one job per combination."""
 
     axes: dict[str, np.ndarray]
 
     @property
     def shape(self) -> tuple[int, ...]:
+        """The number of values along each axis."""
         return tuple(len(values) for values in self.axes.values())
 
 
 def grid(**axes: Any) -> Grid:
-    """All combinations of some values, for `ap.sweep`: ap.grid(mass=[1, 2, 5], speed=np.linspace(0, 1, 11))."""
+    """Return the table of all combinations of the given values, for `ap.sweep`; the last name varies fastest.
+
+    Examples
+    --------
+    >>> import appell as ap
+    >>> ap.grid(mass=[1, 2, 5], length=[0.5, 1.0]).shape
+    (3, 2)
+    """
     if not axes:
-        raise ArgumentError("a grid without axes has no jobs.", hint="ap.grid(mass=[1, 2, 5])")
+        raise ArgumentError("a grid without axes has no jobs.", hint="pass values by name: ap.grid(mass=[1, 2, 5])")
     return Grid({name: _column(name, values) for name, values in axes.items()})
 
 
 @dataclass(frozen=True, eq=False)
 class Jobs:
-    """The rows of a table; `axes` are those of the grid that it was made of, if any."""
+    """The table of a sweep: number of jobs, columns, seed, and the axes if the table is a grid."""
 
     count: int
     columns: dict[str, np.ndarray]
@@ -53,7 +61,7 @@ class Jobs:
 
     @staticmethod
     def of(given: Any, seed: int = 0) -> Jobs:
-        """From a number of jobs, a grid, or a mapping of columns."""
+        """Return the jobs for a number of jobs, a grid, or a mapping of columns."""
         if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)):
             raise ArgumentError(f"the seed of a sweep is {seed!r}.", expected="an integer")
         seed = int(seed)
@@ -63,9 +71,9 @@ class Jobs:
             return Jobs(indices.shape[1], columns, seed, given.axes)
         if isinstance(given, (int, np.integer)) and not isinstance(given, bool):
             if given < 1:
-                raise ArgumentError(f"a sweep of {given} jobs has nothing to do.", expected="one job at least")
+                raise ArgumentError(f"the number of jobs is {given}.", expected="at least one job")
             return Jobs(int(given), {}, seed)
-        if not (isinstance(given, Mapping) or hasattr(given, "keys")):  # the latter: a table of pandas
+        if not (isinstance(given, Mapping) or hasattr(given, "keys")):  # a pandas DataFrame has keys
             raise ArgumentError(
                 f"the table of a sweep is a {type(given).__name__}.",
                 expected="a number of jobs, columns by name, or ap.grid(...)",
@@ -73,65 +81,72 @@ class Jobs:
         columns = {name: _column(name, given[name]) for name in given.keys()}  # noqa: SIM118
         lengths = {name: len(column) for name, column in columns.items()}
         if len(set(lengths.values())) != 1:
-            told = ", ".join(f"'{name}' has {length}" for name, length in lengths.items())
-            raise ArgumentError(f"the columns of the table differ in their number of rows: {told or 'there are none'}.")
+            rows = ", ".join(f"'{name}' has {length}" for name, length in lengths.items())
+            raise ArgumentError(
+                f"the columns of the table differ in their number of rows: {rows}."
+                if rows
+                else "the table has no columns.",
+                expected="columns with the same number of rows, one row per job",
+            )
         return Jobs(next(iter(lengths.values())), columns, seed)
 
     @property
     def digest(self) -> str:
-        """The hash of all rows and of the seed."""
-        found = hashlib.sha256(f"{self.count} jobs, seed {self.seed}".encode())
+        """The hash of all rows and the seed."""
+        digest = hashlib.sha256(f"{self.count} jobs, seed {self.seed}".encode())
         for name, column in sorted(self.columns.items()):
-            found.update(f"\n{name} {column.dtype.str} {column.shape}\n".encode())
-            found.update(np.ascontiguousarray(column).tobytes())
-        return found.hexdigest()
+            digest.update(f"\n{name} {column.dtype.str} {column.shape}\n".encode())
+            digest.update(np.ascontiguousarray(column).tobytes())
+        return digest.hexdigest()
 
     def rows(self, numbers: np.ndarray) -> dict[str, np.ndarray]:
-        """Some rows of all columns."""
+        """Return the rows of the given jobs, by column."""
         return {name: column[numbers] for name, column in self.columns.items()}
 
     def parameters(self, number: int, seeded: bool) -> dict[str, Any]:
-        """What job `number` is called with."""
+        """Return the arguments with which the study is called for job `number`."""
         return parameters(self.rows(np.array([number])), 0, seed_of(self.seed, number) if seeded else None)
 
 
 def parameters(rows: Mapping[str, np.ndarray], k: int, seed: int | None) -> dict[str, Any]:
-    """Row k of some rows as arguments: numbers and texts of Python, or arrays; and the seed, if there is one."""
-    found = {name: column[k].item() if column.ndim == 1 else column[k].copy() for name, column in rows.items()}
-    return found if seed is None else found | {SEED: seed}
+    """Return row k as arguments of a study: Python numbers and strings, or arrays, and the seed unless it is None."""
+    arguments = {name: column[k].item() if column.ndim == 1 else column[k].copy() for name, column in rows.items()}
+    return arguments if seed is None else arguments | {SEED: seed}
 
 
 def seed_of(sweep_seed: int, number: int) -> int:
-    """The seed of a job, 63 bits."""
+    """Return the seed of a job, an integer of 63 bits."""
     return int.from_bytes(hashlib.sha256(f"{sweep_seed} {number}".encode()).digest()[:8]) >> 1
 
 
 def is_seeded(study: Callable[..., Any], jobs: Jobs) -> bool:
-    """Whether the study asks for a seed of its own; raise if it cannot be called with the columns of the table."""
+    """Return whether the study has a parameter for the seed; raise if it cannot be called with the columns."""
     if not callable(study):
         raise ArgumentError(f"the study of a sweep is {study!r}.", expected="a function of the table's columns")
     try:
         signature = inspect.signature(study)
     except (TypeError, ValueError):
-        return False  # a builtin that does not tell
+        return False  # a builtin without a signature
     seeded = SEED in signature.parameters and SEED not in jobs.columns
     names = [*jobs.columns, *([SEED] if seeded else [])]
     try:
         signature.bind(**dict.fromkeys(names))
     except TypeError as error:
-        named = getattr(study, "__name__", "study")
+        study_name = getattr(study, "__name__", "study")
         raise ArgumentError(
-            f"the study '{named}' cannot be called with a row of the table: {error}.",
-            expected=f"{named}{signature} with the columns {', '.join(names) or 'of no table'}",
+            f"the study '{study_name}' cannot be called with a row of the table: {error}.",
+            expected=f"the arguments of {study_name}{signature}; the columns are {', '.join(names) or 'none'}",
         ) from None
     return seeded
 
 
 def _column(name: Any, values: Any) -> np.ndarray:
     if not isinstance(name, str) or not name.isidentifier():
-        raise ArgumentError(f"a column of the table is called {name!r}.", expected="the name of a parameter")
+        raise ArgumentError(f"a column of the table has the name {name!r}.", expected="the name of a parameter")
     column = np.asarray(values)
-    if column.ndim == 0 or not len(column) or column.dtype.kind not in KINDS:
-        told = f"has shape {column.shape} and holds {column.dtype}"
-        raise ArgumentError(f"column '{name}' {told}.", expected="numbers or texts, a row a job, one job at least")
+    if column.ndim == 0 or not len(column) or column.dtype.kind not in COLUMN_KINDS:
+        raise ArgumentError(
+            f"column '{name}' has shape {column.shape} and dtype {column.dtype}.",
+            expected="numbers or strings, one row per job, at least one job",
+        )
     return column

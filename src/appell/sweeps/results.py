@@ -1,10 +1,10 @@
-"""What a sweep has stored, for reading: results by name, the table, the failures; also while it is being written.
+"""The results of a sweep: results by name, table and failures, readable also while the sweep is running.
 
 results = ap.sweeps.open("drops.zarr")
-results["impacts"]                      (jobs,), NaN or 0 where a job failed or is not done yet
-results.table["seed"], results.done     columns; which jobs are done
+results["impacts"]                      (jobs,), NaN or 0 where a job failed or is pending
+results.table["mass"], results.done     columns of the table; which jobs are done
 results.failures[0].traceback
-results.to_xarray()                     on the axes of a grid, if it was one
+results.to_xarray()                     over the axes of the grid, if the table was a grid
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Failure:
-    """A job that failed: its number, its parameters, its error and where that was raised."""
+    """A failed job: its number, parameters, error message and traceback."""
 
     number: int
     parameters: dict[str, Any]
@@ -37,42 +37,46 @@ class Failure:
 
 
 class SweepResults:
-    """The store at a path, as it is now."""
+    """The results in a store at the time of opening.
+
+    `results[name]` is an array over all jobs; iterating yields the names.
+    """
 
     def __init__(self, path: str | Path):
         store = SweepStore.find(Path(path))
         if store is None:
-            raise ArgumentError(f"there is no store '{path}'.", expected="what ap.sweep was given as out=...")
+            raise ArgumentError(f"the store '{path}' does not exist.", expected="the path that ap.sweep has as out=...")
         self.path, self._store = Path(path), store
         self.status = store.status()
 
     def __repr__(self) -> str:
-        return f"<SweepResults of '{self.study}': {self.told}; {', '.join(self.names) or 'no results'}>"
+        return f"<SweepResults of '{self.study}': {self.summary}; {', '.join(self.names) or 'no results'}>"
 
     @property
-    def told(self) -> str:
-        """How far it is, in a line."""
+    def summary(self) -> str:
+        """The numbers of jobs that are done, failed and pending, as one line of text."""
         counts = [(self.status == kind).sum() for kind in (DONE, FAILED, PENDING)]
         words = zip(counts, ("done", "failed", "pending"), strict=True)
         return f"{len(self):,} jobs, " + ", ".join(f"{count:,} {word}" for count, word in words if count)
 
     @property
     def study(self) -> str:
+        """The name of the study."""
         return self._store.about["study"]
 
     @property
     def versions(self) -> list[dict[str, Any]]:
-        """What has written it: names and hashes of the study, oldest first; several if another one was accepted."""
+        """The versions of the study that wrote the store, with names and hashes, oldest first."""
         return [*self._store.about.get("before", []), vars(self._store.identity)]
 
     @property
     def block(self) -> int:
-        """How many jobs are stored at once."""
+        """The number of jobs that are stored together."""
         return self._store.block
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Of the results."""
+        """The names of the results."""
         return tuple(self._store.layout.fields) if self._store.layout else ()
 
     def __len__(self) -> int:
@@ -85,31 +89,31 @@ class SweepResults:
         return name in self.names
 
     def __getitem__(self, name: str) -> np.ndarray:
-        """The results of all jobs under a name."""
+        """Return the results of all jobs under a name, (jobs, ...)."""
         if name not in self.names:
             raise ArgumentError(unknown_name("result", name, self.names, f"the sweep '{self.study}'"))
         return self._store.group[name][:]
 
     @property
     def done(self) -> np.ndarray:
-        """Which jobs have results."""
+        """Which jobs have results, (jobs,), bool."""
         return self.status == DONE
 
     @property
     def finished(self) -> bool:
-        """Whether no job is left to do; some may have failed."""
+        """Whether no job is pending; some may have failed."""
         return not (self.status == PENDING).any()
 
     @cached_property
     def table(self) -> dict[str, np.ndarray]:
-        """The parameters of all jobs."""
+        """The columns of the table by name, one row per job."""
         columns = dict(sorted(self._store.group["table"].arrays())) if "table" in self._store.group else {}
         arrays = {name: column[:] for name, column in columns.items()}
         return {name: np.array(list(x), str) if x.dtype.kind in "TO" else x for name, x in arrays.items()}
 
     @cached_property
     def failures(self) -> list[Failure]:
-        """All jobs that failed, with what is needed to call the study again by hand."""
+        """All failed jobs, with the parameters for calling the study again."""
         from appell.sweeps.jobs import Jobs
 
         jobs, group = Jobs(len(self), self.table, self._store.about["seed"]), self._store.group
@@ -121,23 +125,23 @@ class SweepResults:
         ]
 
     def to_xarray(self) -> xarray.Dataset:
-        """A Dataset over `job`, with the table and the status as coordinates; of a grid, over its axes."""
+        """Return a Dataset over the axes of the grid, or over `job`, with table and status as coordinates."""
         library = needed_package("xarray", "to_xarray", "appell[results]")
         axes = {name: np.asarray(values) for name, values in self._store.about["axes"].items()}
-        lead = tuple(axes) or ("job",)
+        job_dimensions = tuple(axes) or ("job",)
         shape = tuple(map(len, axes.values())) or (len(self),)
 
         def variable(name: str, array: np.ndarray) -> tuple[tuple[str, ...], np.ndarray]:
             inner = tuple(f"{name}_{k + 1}" for k in range(array.ndim - 1))
-            return (*lead, *inner), array.reshape(*shape, *array.shape[1:])
+            return (*job_dimensions, *inner), array.reshape(*shape, *array.shape[1:])
 
-        beside = {name: variable(name, column) for name, column in self.table.items() if name not in axes}
-        lines = {name: (name, values) for name, values in axes.items() if values.ndim == 1}
-        coordinates = {**lines, **beside, "status": variable("status", self.status)}
+        other_columns = {name: variable(name, column) for name, column in self.table.items() if name not in axes}
+        axis_values = {name: (name, values) for name, values in axes.items() if values.ndim == 1}
+        coordinates = {**axis_values, **other_columns, "status": variable("status", self.status)}
         return library.Dataset({name: variable(name, self[name]) for name in self}, coordinates, {"study": self.study})
 
     def to_pandas(self) -> pandas.DataFrame:
-        """A DataFrame with a row a job: table, status, results; an array has a column for each of its entries."""
+        """Return a DataFrame with one row per job: table, status, results; arrays have one column per entry."""
         library = needed_package("pandas", "to_pandas", "appell[results]")
         columns: dict[str, np.ndarray] = {}
         for name, array in (*self.table.items(), ("status", self.status), *((name, self[name]) for name in self)):
@@ -148,5 +152,5 @@ class SweepResults:
 
 
 def open(path: str | Path) -> SweepResults:
-    """The results of a sweep, finished or not."""
+    """Open the results of a sweep, finished or not."""
     return SweepResults(path)

@@ -1,9 +1,10 @@
-"""The sweep: try a few jobs, make the store, then block after block until none is left.
+"""`sweep`: run a few trial jobs, create the store, then compute and store block after block.
 
-A block of jobs is what is computed by one task and written at once. It is to last `task_seconds`, by the time that the
-first jobs took, so that handing it out costs next to nothing; to be at least a 4096th of a large sweep, unless
-it would last a minute; and to fit into memory many times. A block that kills its workers is set aside and looked at in
-the end, in ever smaller pieces and one at a time, until the jobs are found that do it: these have failed.
+A block of jobs is computed by one task and written at once. Its size follows from the run time of the trial jobs: a
+block should take `task_seconds`, so that the cost of distributing it is negligible; it should be at least 1/4096 of a
+large sweep unless it would then take more than a minute; and its results must be small compared with the memory. A
+block that kills its workers is postponed. At the end it is run again in smaller and smaller pieces, one at a time, to
+identify the jobs that kill workers: these have failed.
 """
 
 from __future__ import annotations
@@ -26,29 +27,30 @@ from appell.sweeps.results import SweepResults
 from appell.sweeps.store import SweepStore, locked
 
 Pool = InProcess | OnCluster
-TASK = 0.5  # s
-LONGEST_TASK = 60.0  # s, of those that are made longer to have fewer
-MOST_BLOCKS = 4096
-LARGEST_BLOCK = 16_000_000  # bytes of results
-BLOCKS_A_SECOND = 32  # that one process writes with ease
-TRIED, WARM, TRYING = 8, 3, 5.0  # jobs that are tried; so many at least, and no more after so many s
-TOO_LONG = 60.0  # s after which it is known that a job is long
-HOPELESS = 32  # jobs: if so many have failed, the rest is done without knowing what results look like
-FEW = 16  # jobs a block, if nothing is known of their results
-SHARES = 4  # blocks at least for every worker
-KILLED = "WorkerKilled: every worker that ran this job died: it crashed, or ran out of memory."
-PIECES = 16  # into which a block that kills its workers is cut
+TASK_S = 0.5  # default duration of a block
+MAX_TASK_S = 60.0  # longest duration of blocks that are enlarged to reduce their number
+MAX_BLOCKS = 4096  # larger sweeps get larger blocks, up to MAX_TASK_S
+MAX_BLOCK_BYTES = 16_000_000  # of results
+MAX_BLOCKS_PER_SECOND = 32  # rate at which one process can write blocks without becoming the bottleneck
+TRIAL_JOBS = 8  # trial jobs if they are short
+MIN_TRIAL_JOBS, TRIAL_TIME_S = 3, 5.0  # after this time, this number of trial jobs is enough
+MAX_TRIAL_TIME_S = 60.0  # time after which a single trial job with a result is enough
+MAX_FAILED_TRIALS = 32  # after this number of failed trial jobs, the sweep continues without a known layout of results
+DEFAULT_BLOCK_JOBS = 16  # largest block if no layout of results is known
+MIN_BLOCKS_PER_WORKER = 4
+KILLED = "WorkerKilled: every worker that ran this job died, because it crashed or ran out of memory."
+ISOLATION_PIECES = 16  # number of pieces into which a block that kills its workers is divided
 
 
 class SweepBar(Bar):
-    """Progress of a sweep: jobs done and failed, their rate, and the time that is left; shown on terminals only."""
+    """Progress bar of a sweep: jobs done and failed, their rate, and the time left; shown on terminals only."""
 
     def __init__(self, total: int, stored: int, enabled: bool | None = None, console: Console | None = None):
         super().__init__("sweep", total, "jobs", done=stored, enabled=enabled, console=console)
         self.failed = 0
 
     def count(self, done: int, failed: int) -> None:
-        """Add numbers of jobs: all that are done, and those of them that failed."""
+        """Count more jobs as done, and some of these as failed."""
         self.failed += failed
         if self.failed:
             self.label = f"sweep, {self.failed:,} failed"
@@ -67,21 +69,67 @@ def sweep(
     accept_study: bool = False,
     progress: bool | None = None,
     timeout: float = 10.0,
-    task_seconds: float = TASK,
+    task_seconds: float = TASK_S,
 ) -> SweepResults:
-    """Call `study` with every row of a table, and keep what it returns in the Zarr store `out`.
+    """Call a study with every row of a table and store the results in a Zarr store.
 
-    A study is a function of the table's columns that returns a dict of numbers and arrays, of the same shapes in every
-    job, or a Record, of which a summary is kept. If it has a parameter `seed` that is no column, it gets a number that
-    depends on `seed` and the job's number only. The table is a number of jobs, a mapping of columns (each with a row a
-    job), or `ap.grid(...)`.
+    Jobs run in this process, in several processes on this machine, or on a Dask cluster, with the same results. Stored
+    results survive a crash of any process; the same call continues an interrupted sweep. A job that raises an exception
+    has failed: its error is stored, and the other jobs continue.
 
-    Jobs run in this process, in `workers` processes on this machine, or on the Dask cluster at the address `cluster`
-    (or of a Client): with the same results. A program that starts workers does so under `if __name__ == "__main__":`.
+    Parameters
+    ----------
+    study : callable
+        Function of the table's columns, passed by name. It returns a dict of numbers and arrays, with the same names
+        and shapes in every job, or a `Record`, of which a summary is stored. If it has a parameter `seed` that is not
+        a column, it receives an integer that depends on `seed` and the number of the job only.
+    table : int, mapping of columns, DataFrame or grid
+        Number of jobs; or columns with one row per job, each (jobs,) or (jobs, ...); or `ap.grid(...)`.
+    out : str or Path
+        Store to create or to continue. A store of another study or table is rejected.
+    cluster : str, Dask cluster or client, optional
+        Address of a Dask scheduler, such as "tcp://10.0.0.1:8786", or a cluster or client.
+    workers : int
+        Number of processes on this machine if there is no cluster; 0 or 1: this process. A program that starts workers
+        calls `sweep` under `if __name__ == "__main__":`.
+    seed : int
+        Seed of the sweep. Each job derives its own seed from it.
+    retry_failed : bool
+        Run failed jobs again.
+    accept_study : bool
+        Continue a store although the study has changed, for example after fixing the cause of failures.
+    progress : bool, optional
+        Whether to show a progress bar; None: if stderr is a terminal.
+    timeout : float
+        Time in s to wait for the scheduler and its workers.
+    task_seconds : float
+        Duration in s of the work that a worker receives at a time.
 
-    What is stored stays, whoever is killed; the same call goes on where it stopped. A job that raises has failed: its
-    error is stored, and the others go on; `retry_failed=True` tries those again. A store of another study or table is
-    refused; `accept_study=True` takes a changed study for the same, for instance one that was mended for a retry.
+    Returns
+    -------
+    SweepResults
+        Results by name, the table, and the failures.
+
+    Raises
+    ------
+    ArgumentError
+        If an argument is not valid or the store belongs to another sweep.
+    SweepError
+        If the store cannot be written, or the cluster is lost. Stored results are kept.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import appell as ap
+    >>> def study(mass, length):
+    ...     return {"torque": 9.81 * mass * length}
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     results = ap.sweep(study, ap.grid(mass=[1.0, 2.0], length=[0.5, 1.0]), Path(folder) / "study.zarr")
+    ...     print(results)
+    ...     print(results["torque"])
+    <SweepResults of 'study': 4 jobs, 4 done; torque>
+    [ 4.905  9.81   9.81  19.62 ]
     """
     path = Path(out)
     jobs = Jobs.of(table, seed)
@@ -109,19 +157,20 @@ def sweep(
                         _work(pool, store, pending, tried, bar)
             store.close()
     except KeyboardInterrupt as error:
-        error.add_note(f"What was done is stored in '{path}'; the same command goes on from there.")
+        error.add_note(f"Finished jobs are stored in '{path}'; the same command continues from there.")
         raise
     return SweepResults(path)
 
 
 def _check(path: Path, workers: int, timeout: float, task_seconds: float) -> None:
     if isinstance(workers, bool) or not isinstance(workers, int) or workers < 0:
-        raise ArgumentError(f"workers is {workers!r}.", expected="a number of processes; 0 or 1: this one alone")
+        raise ArgumentError(f"workers is {workers!r}.", expected="a number of processes; 0 or 1: this process only")
     check_number("timeout, in s,", timeout, least=0.0, above=True)
     check_number("task_seconds", task_seconds, least=0.0, above=True)
     if not path.absolute().parent.is_dir():
         raise ArgumentError(
-            f"there is no folder '{path.parent}' to make the store '{path.name}' in.", hint="make it first"
+            f"the store '{path}' cannot be created: the folder '{path.parent}' does not exist.",
+            hint="create the folder first",
         )
 
 
@@ -134,62 +183,71 @@ def _pool(
 
 
 def _try(pool: Pool, count: int) -> list[Outcomes]:
-    """The first jobs, one by one: how long they take, and what they return."""
+    """Run trial jobs one by one, until their duration and the layout of their results are known."""
     tried: list[Outcomes] = []
-    begun = time.monotonic()
-    for number in range(min(count, HOPELESS)):
+    start = time.monotonic()
+    for number in range(min(count, MAX_FAILED_TRIALS)):
         tried.append(_isolated(pool, np.array([number]), lambda: next((x.layout for x in tried if x.layout), None)))
-        spent = time.monotonic() - begun
-        enough = len(tried) >= (WARM if spent > TRYING else TRIED) or spent > TOO_LONG
+        elapsed = time.monotonic() - start
+        enough = len(tried) >= (MIN_TRIAL_JOBS if elapsed > TRIAL_TIME_S else TRIAL_JOBS) or elapsed > MAX_TRIAL_TIME_S
         if enough and any(outcomes.layout for outcomes in tried):
             break
     return tried
 
 
 def block_size(tried: list[Outcomes], count: int, workers: int, task_seconds: float) -> int:
-    """How many jobs make a block."""
-    good = [outcomes for outcomes in tried if outcomes.layout]
-    seconds = max(min(outcomes.seconds for outcomes in good or tried), 1e-6)
-    size = max(task_seconds, workers / BLOCKS_A_SECOND) / seconds
-    size = max(size, min(count / MOST_BLOCKS, LONGEST_TASK / seconds))
+    """Return the number of jobs per block.
+
+    Parameters
+    ----------
+    tried : outcomes of the trial jobs
+    count : number of jobs of the sweep
+    workers : number of processes or threads that compute jobs
+    task_seconds : intended duration of a block, s
+    """
+    successful = [outcomes for outcomes in tried if outcomes.layout]
+    seconds = max(min(outcomes.seconds for outcomes in successful or tried), 1e-6)
+    size = max(task_seconds, workers / MAX_BLOCKS_PER_SECOND) / seconds
+    size = max(size, min(count / MAX_BLOCKS, MAX_TASK_S / seconds))
     if workers > 1:
-        size = min(size, count / (SHARES * workers))
-    most = LARGEST_BLOCK / max(1, good[0].layout.size) if good and good[0].layout else FEW
-    return int(np.clip(size, 1, max(1, min(most, count))))
+        size = min(size, count / (MIN_BLOCKS_PER_WORKER * workers))
+    layout = successful[0].layout if successful else None
+    limit = MAX_BLOCK_BYTES / max(1, layout.size) if layout else DEFAULT_BLOCK_JOBS
+    return int(np.clip(size, 1, max(1, min(limit, count))))
 
 
 def _work(pool: Pool, store: SweepStore, pending: list[np.ndarray], tried: list[Outcomes], bar: SweepBar) -> None:
-    """All pending jobs but those that were tried, and these with the others of their block."""
-    known = {int(outcomes.numbers[0]): outcomes for outcomes in tried}
-    suspects: list[np.ndarray] = []
+    """Compute and store all pending jobs; trial jobs are stored together with the other jobs of their block."""
+    trials = {int(outcomes.numbers[0]): outcomes for outcomes in tried}
+    killers: list[np.ndarray] = []
 
-    def keep(outcomes: Outcomes | None, block: int) -> None:
+    def commit(outcomes: Outcomes | None, block: int) -> None:
         span = range(block * store.block, min((block + 1) * store.block, store.count))
-        parts = [known.pop(number) for number in span if number in known]
+        parts = [trials.pop(number) for number in span if number in trials]
         stored = store.commit(Outcomes.joined([*parts, *([outcomes] if outcomes else [])]))
         bar.count(len(stored.numbers), int((stored.status == FAILED).sum()))
 
     def pieces() -> Iterator[np.ndarray]:
         for numbers in pending:
-            new = numbers[[int(number) not in known for number in numbers]] if known else numbers
+            new = numbers[[int(number) not in trials for number in numbers]] if trials else numbers
             if len(new):
                 yield new
             else:
-                keep(None, int(numbers[0]) // store.block)
+                commit(None, int(numbers[0]) // store.block)
 
     for numbers, outcomes in pool.run(pieces(), lambda: store.layout):
         if outcomes is None:
-            suspects.append(numbers)
+            killers.append(numbers)
         else:
-            keep(outcomes, int(numbers[0]) // store.block)
-    for numbers in suspects:
-        keep(_isolated(pool, numbers, lambda: store.layout), int(numbers[0]) // store.block)
+            commit(outcomes, int(numbers[0]) // store.block)
+    for numbers in killers:
+        commit(_isolated(pool, numbers, lambda: store.layout), int(numbers[0]) // store.block)
 
 
 def _isolated(pool: Pool, numbers: np.ndarray, layout: Callable[[], Layout | None]) -> Outcomes:
-    """Jobs of which some may kill their workers, piece by piece with nothing beside them."""
+    """Compute jobs that may kill their workers, in pieces that run one at a time, down to single jobs."""
     parts = []
-    for piece in np.array_split(numbers, min(PIECES, len(numbers))):
+    for piece in np.array_split(numbers, min(ISOLATION_PIECES, len(numbers))):
         for _, outcomes in pool.run([piece], layout, together=True):
             if outcomes is None and len(piece) > 1:
                 outcomes = _isolated(pool, piece, layout)

@@ -1,4 +1,4 @@
-"""A study is known by what it does: its text and all of the user's own that this names."""
+"""The identity of a study: hashes of its text and of all user code and values that it refers to."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def study(x, power=2):
 
 @pytest.fixture
 def loaded(tmp_path, request):
-    """Modules made of a text; each has a file of its own."""
+    """Return a function that imports a module from a text, each from its own file."""
     names = []
 
     def load(text, name="a_study_of_somebody"):
@@ -80,7 +80,7 @@ def parts(load, old="", new=""):
         ("return 1", "return 2", "Thing"),
     ],
 )
-def test_a_change_anywhere_in_the_study_is_seen_and_named(loaded, old, new, culprit):
+def test_a_change_anywhere_in_the_study_is_detected_and_named(loaded, old, new, culprit):
     before, after = parts(loaded), parts(loaded, old, new)
     changed = {name for name in before | after if before.get(name) != after.get(name)}
     assert culprit in changed
@@ -97,18 +97,18 @@ def test_a_change_anywhere_in_the_study_is_seen_and_named(loaded, old, new, culp
         ("FACTOR * x", "( FACTOR *  x )"),
     ],
 )
-def test_remarks_spaces_and_what_is_not_used_make_no_difference(loaded, old, new):
+def test_comments_docstrings_spaces_and_unused_values_do_not_change_the_identity(loaded, old, new):
     assert parts(loaded) == parts(loaded, old, new)
 
 
-def test_a_study_that_has_run_is_the_same_study(loaded):
+def test_running_a_study_does_not_change_its_identity(loaded):
     study = loaded(STUDY).study
     before = study_hashes(study)
     study(3.0)
     assert study_hashes(study) == before
 
 
-def test_closures_partials_and_methods_are_told_apart_by_what_they_hold():
+def test_closures_and_partials_are_distinguished_by_their_values():
     from functools import partial
 
     def scaled(factor):
@@ -119,7 +119,7 @@ def test_closures_partials_and_methods_are_told_apart_by_what_they_hold():
     assert study_hashes(partial(max, 1)) != study_hashes(partial(max, 2))
 
 
-def test_a_study_travels_with_the_modules_of_its_user_and_caches_again(loaded):
+def test_a_study_is_sent_with_the_modules_of_its_user_and_its_caches_work_again(loaded):
     helper = loaded("FACTOR = 5\ndef five(x):\n    return FACTOR * x\n", "a_helper_of_somebody")
     text = "import functools\nfrom a_helper_of_somebody import five\nCALLS = []\n"
     text += "@functools.cache\ndef slow(x):\n    CALLS.append(x)\n    return five(x)\n"
@@ -133,7 +133,7 @@ def test_a_study_travels_with_the_modules_of_its_user_and_caches_again(loaded):
     assert helper.five(1) == 5
 
 
-def test_functions_and_classes_of_appell_count_by_public_names_that_survive_a_move_of_their_modules(loaded):
+def test_functions_and_classes_of_appell_are_identified_by_public_names_without_modules(loaded):
     hashes = study_hashes(
         loaded("from appell import simulate, Contact\ndef study(x):\n    return simulate, Contact\n").study
     )
