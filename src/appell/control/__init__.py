@@ -1,11 +1,11 @@
-"""Control laws and linear tools, on any system.
+"""Control laws, linearisation and linear-quadratic regulators for robots and mechanisms.
 
-axes, friction_parts                       what can be controlled, and its equations for a controller
+axes, friction_parts                       checks of controllable systems, and their equations for a controller
 gains, laws, design, controller            a control law, from its formula to one compiled function
-linear, directions                         its effect on small errors, with constraints kept
-regulator                                  feedback of least cost about a steady motion
-in_rollouts, measured                      both in the kernel of a rollout
-python_control                             the same systems for python-control
+linear, directions                         linearisation, also of systems with constraints
+regulator                                  linear-quadratic regulator about a steady motion
+rollout_laws                               control laws in the kernel of a rollout
+python_control                             systems for the package python-control
 """
 
 from appell.control.controller import Controller

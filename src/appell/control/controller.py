@@ -1,11 +1,11 @@
-"""A controller that runs: its law compiled to one function on arrays of its own.
+"""A sampled controller: a control law compiled to one function.
 
     controller = Controller(design)
     tau = controller(q, v, reference)          reference = (q_d, v_d, a_d), of shape (3, n)
 
-The integral of the error and the last torque are remembered between calls; `reset` forgets them.
+The integral of the error and the last torque are its state between calls; `reset` clears them.
 
-As C99, with the same state and the same bits:
+The same step as C99 code, with bit-identical results:
 
     code = design.to_c("arm_control")        arm_control_state, arm_control_init, arm_control_step
 """
@@ -22,11 +22,17 @@ from appell.compile.c.source import CSource, StepMemory, c_step
 from appell.compile.function import Function
 from appell.control.design import Design
 
-REMEMBERED = {"integral": "integral_next", "before": "tau"}
+STATE = {  # input -> output that is its next value
+    "integral": "integral_next",
+    "before": "tau",
+}
 
 
 def control_function(design: Design) -> Function:
-    """(q, v, reference, integral, before) -> (tau, integral_next, demand), as one compiled function."""
+    """Return one control step as a compiled function.
+
+    (q, v, reference, integral, before) -> (tau, integral_next, demand)
+    """
     n = design.model.nv
     inputs = {"q": design.model.nq, "v": n, "reference": (3, n), "integral": n, "before": design.model.nu}
 
@@ -39,7 +45,19 @@ def control_function(design: Design) -> Function:
 
 
 class Controller:
-    """A design, compiled; called once a period."""
+    """The compiled control law of a design, called once per period.
+
+    Examples
+    --------
+    >>> import numpy as np, appell as ap
+    >>> arm = ap.load("planar-2r")
+    >>> design = ap.control.Design(arm, ap.control.critical(10.0), law="tracking", ahead=0.0)
+    >>> controller = ap.control.Controller(design)
+    >>> q, v, rest = np.array([0.1, 0.2]), np.zeros(2), np.zeros((2, 2))
+    >>> tau = controller(q, v, [[0.1, 0.2], *rest])  # the reference is the state itself
+    >>> bool(np.allclose(tau, ap.Dynamics(arm).gravity(q)))
+    True
+    """
 
     def __init__(self, design: Design):
         self.design = design
@@ -47,13 +65,26 @@ class Controller:
         self._bound: Any = self.function.bind()
 
     def reset(self, tau=None) -> None:
-        """Forget the integral; start from the torque `tau`, zero if None."""
+        """Set the integral to zero and the last torque to `tau` (None: zero), in N m or N."""
         self._bound.integral[:] = 0.0
         self._bound.tau[:] = 0.0 if tau is None else tau
         self._bound.integral_next[:] = 0.0
 
     def __call__(self, q, v, reference) -> np.ndarray:
-        """The torque for the next period; an array that the next call overwrites."""
+        """Return the torque for the next period.
+
+        Parameters
+        ----------
+        q : array_like, shape (nq,)
+        v : array_like, shape (nv,)
+        reference : array_like, shape (3, nv)
+            Desired position, velocity and acceleration of the controlled coordinates.
+
+        Returns
+        -------
+        ndarray, shape (nu,)
+            In N m or N. The next call overwrites this array.
+        """
         bound = self._bound
         bound.q[:], bound.v[:], bound.reference[:] = q, v, reference
         bound.before[:], bound.integral[:] = bound.tau, bound.integral_next
@@ -62,10 +93,14 @@ class Controller:
 
     @property
     def integral(self) -> np.ndarray:
+        """Integral of the error, of shape (nv,), in rad s or m s."""
         return self._bound.integral_next.copy()
 
     def continuous(self, trajectory: Callable) -> Callable[[float, np.ndarray, np.ndarray], np.ndarray]:
-        """The law without sampling and limits in time, as a torque for `appell.simulate`; no integral action."""
+        """Return the law as a torque(t, q, v) for `appell.simulate`: not sampled, without limits and integral action.
+
+        `trajectory(t)` returns the reference (q_d, v_d, a_d).
+        """
         function, model = self.function, self.design.model
         integral, before = np.zeros(model.nv), np.zeros(model.nu)
 
@@ -76,6 +111,6 @@ class Controller:
 
 
 def control_code(design: Design, name: str | None, dtype: Any) -> CSource:
-    """The step of a design; `name` is by default that of the model, and _control."""
+    """Return the control step of a design as C99; `name` is by default the name of the model followed by _control."""
     name = identifier(f"{design.model.name}_control") if name is None else name
-    return c_step(control_function(design), StepMemory(REMEMBERED, {}, given=("tau",)), name, dtype)
+    return c_step(control_function(design), StepMemory(STATE, {}, given=("tau",)), name, dtype)

@@ -1,22 +1,22 @@
-"""A controller on paper: a law, the model it trusts, its gains, period and limits; and one step of it as arithmetic.
+"""The design of a controller: its law, model, gains, period and limits; and one control step over abstract scalars.
 
     τ* = law(q, v, reference, ∫e)                                     laws.py                                  (1)
     τ  = clamp(clamp(τ*, ±limit), τ⁻ ± rate T)                                                                 (2)
-    ∫e grows by T e unless τ* lies beyond τ on the side to which e pushes, and never beyond its own limit      (3)
+    ∫e changes by T e unless τ* exceeds τ in the direction in which e acts; it stays within its limit         (3)
 
-(3) is the anti-windup; what the actuators of a parallel robot lack is judged along its coordinates. The torque is held
-for a period T, so the model is best asked about the middle of it:
+(3) is the anti-windup; for a parallel robot, the missing torque is transformed to the coordinates. The torque is held
+for a period T, so the model is best evaluated at the middle of the period:
 
     q̃ = q + εT v + ½(εT)² u          ṽ = v + εT u                     ε = `ahead`, ½ for a held output          (4)
 
-A stop replaces u, whatever the law: the arm is braked in every joint alike, its weight is carried, and
+A stop replaces u, whatever the law. All joints are braked with the same time constant, gravity is compensated, and
 
-    u = -(Ks + κ) v - Ks κ (q - q_s)         q_s = q + v / Ks at its beginning, given as q_d                   (5)
+    u = -(Ks + κ) v - Ks κ (q - q_s)         q_s = q + v / Ks at the start of the stop, passed as q_d          (5)
 
-From there u = -Ks v leads to q_s; what else pushes is held against, with the second pole at -κ.
+From there u = -Ks v leads to q_s; disturbances are rejected with the second pole at -κ.
 
-The model's rotors, viscous friction and offsets count at the measured motion. Its dry friction is fed forward at the
-velocity that is wanted, smoothly through zero: at the measured one it would chatter.
+The rotors, viscous friction and offsets of the model are evaluated at the measured motion. Its dry friction is fed
+forward at the desired velocity, with a smooth change of sign; at the measured velocity it would chatter.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from appell.algebra.scalar import Scalar, clamp, select
-from appell.control.axes import PerAxis, controllable, led, per_axis
+from appell.control.axes import PerAxis, controllable, controlled_indices, per_axis
 from appell.control.friction_parts import FrictionParts
 from appell.control.gains import Gains
 from appell.control.laws import feedback, find_law
@@ -41,12 +41,12 @@ from appell.simulation.rollouts.laws import KernelLaw
 if TYPE_CHECKING:
     from appell.compile.c.source import CSource
 
-SLOW = 0.02  # rad/s or m/s; a model's friction goes through zero over this much velocity
+FRICTION_WIDTH = 0.02  # rad/s or m/s; speed within which the feed-forward of dry friction changes sign
 
 
 @dataclass(frozen=True)
 class ControlStep:
-    """What one step gives, torques at the actuators, the integral along the coordinates."""
+    """The result of one control step: torques at the actuators, the integral along the coordinates."""
 
     tau: list[Scalar]
     integral: list[Scalar]
@@ -55,19 +55,47 @@ class ControlStep:
 
 @dataclass(frozen=True)
 class Design:
-    """A law for a robot, checked as a whole before anything is compiled; `law` may be given by name.
+    """A control law for a robot, with all options checked before anything is compiled.
 
-    Gains and the integral are along coordinates, torques at actuators; on an arm both are its joints.
+    Options with one number per axis also accept one number for all. Gains and the integral are along coordinates,
+    torques at actuators; for an arm both are its joints.
+
+    Parameters
+    ----------
+    model : System
+        The model that the controller uses.
+    gains : Gains
+    law : str or Law
+        A control law or its name; see `control.LAWS`.
+    period : float
+        Time between two control steps, in s.
+    torque_limit : float or sequence
+        Largest absolute torque, in N m or N.
+    torque_rate : float or sequence
+        Largest rate of change of the torque, in N m/s or N/s.
+    integral_limit : float or sequence
+        Largest absolute integral of the error, in rad s or m s.
+    ahead : float
+        Time, in periods, by which the model is evaluated ahead; ½ suits a torque that is held for a period.
+    stop_damping, stop_holding : float
+        Ks and κ of a stop, in 1/s.
+
+    Examples
+    --------
+    >>> import appell as ap
+    >>> design = ap.control.Design(ap.load("puma"), ap.control.critical(20.0, period=1e-3), law="tracking")
+    >>> design.law.name, design.gains.kp[0] > 0.0
+    ('tracking', True)
     """
 
     model: System
     gains: Gains
     law: Any = "tracking"  # a Law, or the name of one
-    period: float = 1e-3
-    torque_limit: PerAxis = 1e6
-    torque_rate: PerAxis = 1e9  # per second
-    integral_limit: PerAxis = 1e6
-    ahead: float = 0.5
+    period: float = 1e-3  # s
+    torque_limit: PerAxis = 1e6  # N m or N
+    torque_rate: PerAxis = 1e9  # N m/s or N/s
+    integral_limit: PerAxis = 1e6  # rad s or m s
+    ahead: float = 0.5  # periods
     stop_damping: float = 25.0  # Ks, 1/s
     stop_holding: float = 10.0  # κ, 1/s
 
@@ -81,32 +109,32 @@ class Design:
         for name, axis in limits.items():
             set_field(self, name, per_axis(self.model, axis, name, getattr(self, name), least=0.0, above=True))
         if not 0.0 <= self.ahead <= 2.0:
-            raise ArgumentError(f"the model looks {self.ahead:g} periods ahead.", expected="0 to 2; a half is best")
+            raise ArgumentError(f"ahead is {self.ahead:g} periods.", expected="a number from 0 to 2; 0.5 is best")
         if not 0.0 < self.stop_damping * self.period < 1.0:
             raise ArgumentError(
-                f"a stop with damping {self.stop_damping:g}/s does not suit a period of {self.period:g} s.",
-                expected="0 < damping × period < 1",
+                f"stop_damping is {self.stop_damping:g}/s with a period of {self.period:g} s.",
+                expected="0 < stop_damping × period < 1",
             )
         integrates = any(self.gains.ki)
         if integrates and not self.law.integral:
             raise ArgumentError(
                 f"law '{self.law.name}' has no integral action, but gain ki is given.",
-                hint=Hint("{law}", law="tracking-integral"),
+                hint=Hint("Use {law}.", law="tracking-integral"),
             )
         if self.law.integral and not integrates:
-            raise ArgumentError(f"law '{self.law.name}' integrates, but gain ki is zero.", expected="ki > 0")
+            raise ArgumentError(f"law '{self.law.name}' has integral action, but gain ki is zero.", expected="ki > 0")
         if not any(self.gains.kp):
             raise ArgumentError(
-                "gain kp is zero for all joints.", expected="kp > 0: nothing would hold the arm in place"
+                "gain kp is zero for all joints.", expected="kp > 0, because otherwise the arm is not held in place"
             )
 
     def kernel_law(self, reference: Any) -> KernelLaw:
-        """This law for `ap.rollout(..., law=design, reference=path)`."""
+        """Return this law for `ap.rollout(..., law=design, reference=path)`."""
         return design_law(self, reference)
 
     @cached_property
     def parts(self) -> FrictionParts:
-        """The model's equations."""
+        """The equations of the model."""
         return FrictionParts(self.model)
 
     def step(
@@ -118,25 +146,39 @@ class Design:
         before: Sequence,
         stopping: Scalar = 0.0,
     ) -> ControlStep:
-        """(1) to (5) over abstract scalars."""
+        """Compute (1) to (5) over abstract scalars.
+
+        Parameters
+        ----------
+        q, v : sequence
+            Measured configuration (nq) and velocity (nv).
+        reference : sequence
+            q_d, v_d and a_d, of shape (3, nv).
+        integral : sequence
+            Integral of the error (nv).
+        before : sequence
+            Torque of the previous step (nu).
+        stopping : scalar
+            1 during a stop, 0 otherwise.
+        """
         demand = self._demand(q, v, reference, integral, stopping)
         tau, total = [], []
         rows = zip(demand, before, self.torque_limit, self.torque_rate, strict=True)
-        for wanted, last, limit, rate in rows:
-            swing = rate * self.period
-            tau.append(clamp(clamp(wanted, -limit, limit), last - swing, last + swing))  # (2)
-        missing = [given - wanted for given, wanted in zip(tau, demand, strict=True)]
+        for desired, last, limit, rate in rows:
+            change = rate * self.period
+            tau.append(clamp(clamp(desired, -limit, limit), last - change, last + change))  # (2)
+        missing = [given - desired for given, desired in zip(tau, demand, strict=True)]
         missing = self.parts.equations.along_coordinates(q, missing)
-        errors = zip(self._led(q), reference[0], integral, missing, self.integral_limit, strict=True)
+        errors = zip(self._controlled(q), reference[0], integral, missing, self.integral_limit, strict=True)
         for position, target, sum_, lack, limit in errors:
             error = position - target
-            pushes = lack * error  # > 0 where the error asks for more than there is
+            saturated = lack * error  # > 0 where the error demands more torque than the limits allow
             grown = clamp(sum_ + self.period * error, -limit, limit)
-            total.append(select(stopping, sum_, select(pushes, sum_, grown)))  # (3)
+            total.append(select(stopping, sum_, select(saturated, sum_, grown)))  # (3)
         return ControlStep(tau, total, demand)
 
     def to_c(self, name: str | None = None, *, dtype: Any = np.float64) -> CSource:
-        """One step and its state as C99, with the bits of `Controller`: `design.to_c("arm_control").write("here")`."""
+        """Return one control step and its state as C99, bit-identical to `Controller`: to_c("arm").write("folder")."""
         from appell.control.controller import control_code
 
         return control_code(self, name, dtype)
@@ -144,11 +186,11 @@ class Design:
     def _demand(self, q, v, reference, integral, stopping: Scalar) -> list[Scalar]:
         law, equations = self.law, self.parts.equations
         damping, stiffness = self.stop_damping + self.stop_holding, self.stop_damping * self.stop_holding
-        rows = zip(self._led(q), v, reference[0], strict=True)
-        brake = [-damping * rate - stiffness * (x - stand) for x, rate, stand in rows]  # (5)
-        given = feedback(law, self.gains, self._led(q), v, reference, integral)
+        rows = zip(self._controlled(q), v, reference[0], strict=True)
+        brake = [-damping * rate - stiffness * (x - target) for x, rate, target in rows]  # (5)
+        given = feedback(law, self.gains, self._controlled(q), v, reference, integral)
         if law.model == "motion":
-            dry = self._friction_ahead(q, reference[1])
+            dry = self._dry_friction(q, reference[1])
             u = [select(stopping, slow, fast) for slow, fast in zip(brake, given, strict=True)]
             lead = self.ahead * self.period
             moved = zip(q, equations.rate(q, v), equations.rate(q, u), strict=True)
@@ -165,21 +207,25 @@ class Design:
             for force, extra in zip(model, pushed, strict=True)
         ]
 
-    def _led(self, q) -> list[Scalar]:
-        """The coordinates that are led."""
-        return [q[k] for k in led(self.model)]
+    def _controlled(self, q) -> list[Scalar]:
+        """Return the controlled coordinates of q."""
+        return [q[k] for k in controlled_indices(self.model)]
 
-    def _friction_ahead(self, q, v_wanted) -> list[Scalar]:
-        """The actuators' part against the dry friction of the motion to come."""
+    def _dry_friction(self, q, v_desired) -> list[Scalar]:
+        """Return the feed-forward torques against dry friction at the desired velocity."""
         equations, dry = self.parts.equations, self.parts.dry
         if not self.parts.sticks:
             return [0.0] * self.model.nu
-        rates = equations.drive_rates(q, v_wanted)
-        ahead = [replace(own, width=own.width or SLOW).force(rate) for own, rate in zip(dry, rates, strict=True)]
-        return equations.drives_at_actuators(q, ahead)
+        rates = equations.drive_rates(q, v_desired)
+        forces = [
+            replace(friction, width=friction.width or FRICTION_WIDTH).force(rate)
+            for friction, rate in zip(dry, rates, strict=True)
+        ]
+        return equations.drives_at_actuators(q, forces)
 
 
 def checked_period(period: float) -> float:
+    """Return the period in s, or raise an ArgumentError if it is not a positive number."""
     if not (np.isfinite(period) and period > 0.0):
         raise ArgumentError(f"the period is {period!r} s.", expected="a positive number, such as 0.001")
     return float(period)

@@ -1,82 +1,65 @@
-"""In which directions a configuration can change, and how such a small step ξ changes along a motion.
+"""The tangent space of the configurations, and how a small deviation ξ in it evolves along a motion.
 
-Velocities in link axes fail to commute, by [v, ·] (nothing for joints of one axis):
+Velocities in link axes do not commute; their bracket is [v, ·] (zero for joints with one axis):
 
     ξ̇ = δv - [v, ξ]                                                                                            (1)
 
-Loops leave fewer directions: dq = N_h ξ, N_h of the rows on positions, ξ the velocities S_h w of the tree that these
-leave independent. With w = N v + n of all rows
+Loops reduce the dimension: dq = N_h ξ, with N_h the null space of the rows on positions and ξ the tree velocities S_h w
+that these rows leave independent. With w = N v + n for all rows
 
     ξ̇ = S_h (∂w/∂q N_h ξ + N δv - [w, N_h ξ])                                                                   (2)
 
-so that there may be more directions than velocities: a wheel can stand where it cannot roll to at once.
+so that ξ may have more entries than v: a rolling wheel can reach positions to which it cannot move directly.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import singledispatch
 
 import numpy as np
 
 from appell.dynamics import Dynamics
 from appell.errors import ArgumentError
 from appell.kinematics.assembly import ConstraintRows
-from appell.model.robot import ConstrainedRobot
 from appell.model.system import System
 
-CLOSED = 1e-9  # of the robot's size, at least of 1 m: a gap that is none
+GAP_TOLERANCE = 1e-9  # of the robot's size, at least 1 m: larger gaps leave a loop open
 
 
 @dataclass(frozen=True)
 class Directions:
-    """ξ̇ = D ξ + E δv, with a name for every ξ."""
+    """The matrices of ξ̇ = D ξ + E δv, with a name for every entry of ξ."""
 
     D: np.ndarray
     E: np.ndarray
     names: tuple[str, ...]
 
 
-@singledispatch
 def directions(system: System, dyn: Dynamics, q: np.ndarray, v: np.ndarray) -> Directions:
-    """(1) at a state."""
-    return Directions(-system.bracket(v), np.eye(system.nv), system.velocity_names)
-
-
-@directions.register
-def _(system: ConstrainedRobot, dyn: Dynamics, q: np.ndarray, v: np.ndarray) -> Directions:
-    """(2)."""
+    """Return (1), or for a robot with constraints (2), at a state."""
+    if not system.is_constrained:
+        return Directions(-system.bracket(v), np.eye(system.nv), system.velocity_names)
     tree, free, rows = system.tree, list(system.map.positions), ConstraintRows(dyn)
-    if rows.open_by(q) > CLOSED * max(1.0, rows.loops.size):
+    if rows.open_by(q) > GAP_TOLERANCE * max(1.0, rows.loops.size):
         name, size, unit = rows.loops.remaining(rows.gap(q))
         raise ArgumentError(
-            f"q of {system.owner} leaves constraint '{name}' open by {size:.4g} {unit}: no derivatives there.",
-            hint="ap.kinematics.assemble(robot, q)",
+            f"q of {system.owner} violates constraint '{name}' by {size:.4g} {unit}, so it cannot be linearised there.",
+            hint="Assemble the robot first: q = ap.kinematics.assemble(robot, q).",
         )
     dw_dq, N = dyn.tree_velocity.jacobian("q", "v")(q, v)
-    turned = tree.bracket(dyn.tree_velocity(q, v)) @ rows.tangents(q)
-    return Directions((dw_dq - turned)[free], N[free], tuple(tree.velocity_names[k] for k in free))
+    bracket = tree.bracket(dyn.tree_velocity(q, v)) @ rows.tangents(q)
+    return Directions((dw_dq - bracket)[free], N[free], tuple(tree.velocity_names[k] for k in free))
 
 
-@singledispatch
 def tangents(system: System, dyn: Dynamics, q: np.ndarray) -> np.ndarray:
-    """dq of every ξ, a column each, of joints about or along one axis."""
-    return np.eye(system.nv)
+    """Return dq/dξ, one column per entry of ξ, for joints with one axis."""
+    return ConstraintRows(dyn).tangents(q) if system.is_constrained else np.eye(system.nv)
 
 
-@tangents.register
-def _(system: ConstrainedRobot, dyn: Dynamics, q: np.ndarray) -> np.ndarray:
-    return ConstraintRows(dyn).tangents(q)
-
-
-@singledispatch
 def deviation(system: System, q0: np.ndarray, v0: np.ndarray, t: float, q: np.ndarray) -> np.ndarray:
-    """ξ of a configuration at time t, from one that moves on from q0 with constant velocity v0."""
-    return system.difference(system.integrate(q0, t * v0), q)
-
-
-@deviation.register
-def _(system: ConstrainedRobot, q0: np.ndarray, v0: np.ndarray, t: float, q: np.ndarray) -> np.ndarray:
+    """Return ξ of a configuration at time t relative to a motion from q0 with constant velocity v0."""
+    if not system.is_constrained:
+        return system.difference(system.integrate(q0, t * v0), q)
     tree = system.tree
     w = np.array(system.map.velocity(q0.tolist(), v0.tolist()), float)
     return tree.difference(tree.integrate(q0, t * w), q)[list(system.map.positions)]

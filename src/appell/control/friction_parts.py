@@ -1,7 +1,7 @@
-"""The dynamics of a system with its friction in two parts, which controllers and plants treat differently.
+"""The dynamics of a system with smooth and dry friction separated, as controllers and plants need them.
 
-Bodies, rotors, viscous friction and offsets make smooth equations. Dry friction of every drive (Coulomb, static,
-Stribeck) is kept apart: a controller feeds it forward along the motion that is wanted, and in a plant it sticks.
+Bodies, rotors, viscous friction and offsets have smooth equations. The dry friction of every drive (Coulomb, static,
+Stribeck) is separate: a controller feeds it forward along the desired motion, and in a plant it can stick.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from appell.model.system import System
 
 @dataclass(frozen=True)
 class FrictionParts:
-    """A system that can be controlled, and its equations."""
+    """A controllable system, its smooth dynamics and the dry friction of its drives."""
 
     system: System
 
@@ -32,13 +32,14 @@ class FrictionParts:
 
     @property
     def equations(self) -> Equations:
+        """Equations of the smooth dynamics."""
         return self.smooth.equations
 
     @cached_property
     def dry(self) -> tuple[Friction, ...]:
         """Dry friction of every drive."""
-        own = self.system.drives
-        return tuple(replace(own[drive.name].friction, viscous=0.0) for drive in self.equations.drives)
+        actuators = self.system.drives
+        return tuple(replace(actuators[drive.name].friction, viscous=0.0) for drive in self.equations.drives)
 
     @property
     def sticks(self) -> bool:
@@ -47,9 +48,9 @@ class FrictionParts:
 
 
 def smooth(system: System) -> Dynamics:
-    """Dynamics of any system with rotors, viscous friction and offsets, without dry friction."""
+    """Return the dynamics of a system with rotors, viscous friction and offsets, without dry friction."""
 
-    def viscous(name: str, own: Actuator) -> Actuator:
-        return replace(own, friction=Friction(own.friction.viscous))
+    def viscous(name: str, actuator: Actuator) -> Actuator:
+        return replace(actuator, friction=Friction(actuator.friction.viscous))
 
     return Dynamics(system.with_actuators(viscous), friction=True, rotors=True)

@@ -1,12 +1,12 @@
-"""Gains, and how they follow from the poles that the error is to have.
+"""Controller gains, and their computation from the desired poles of the error.
 
 Inverse dynamics turns every joint into a double integrator, ë = u. Sampled with period T and held between samples, with
 the integral I of the error,
 
     e⁺ = e + T ė + ½T² u        ė⁺ = ė + T u        I⁺ = I + T e        u = -Kp e - Kd ė - Ki I              (1)
 
-The gains that give (1) the eigenvalues z = exp(p T), for wanted poles p, follow from Ackermann's formula; T = 0 stands
-for continuous control. Designed so, the sampled loop has the poles that were asked for, not nearly those.
+The gains that give (1) the eigenvalues z = exp(p T), for desired poles p, follow from Ackermann's formula; T = 0 stands
+for continuous control. The sampled loop then has exactly the desired poles.
 """
 
 from __future__ import annotations
@@ -23,25 +23,45 @@ from appell.model.system import System
 
 @dataclass(frozen=True)
 class Gains:
-    """One number for all joints, or one a joint. For torque laws in Nm/rad; for the others in 1/s², 1/s and 1/s³."""
+    """Gains kp, kd and ki: one number for all joints, or one per joint.
+
+    The units are 1/s², 1/s and 1/s³ for laws that command accelerations, and N m/rad, N m s/rad and N m/(rad s) (or N/m
+    and so on) for laws that command torques.
+    """
 
     kp: PerAxis
     kd: PerAxis
     ki: PerAxis = 0.0
 
     def of(self, system: System) -> Gains:
-        """One number for every coordinate of a system, checked."""
+        """Return the gains with one number per coordinate of a system, or raise an ArgumentError."""
         named = {name: getattr(self, name) for name in ("kp", "kd", "ki")}
         return Gains(**{k: per_axis(system, "coordinate", f"gain {k}", x, least=0.0) for k, x in named.items()})
 
 
 def critical(frequency: float, period: float = 0.0, integral: bool = False) -> Gains:
-    """All poles at -frequency (1/s): the fastest approach without overshoot."""
+    """Return the gains with all poles at -frequency, for the fastest approach without overshoot.
+
+    Parameters
+    ----------
+    frequency : float
+        In 1/s.
+    period : float
+        Sampling period in s; 0 for continuous control.
+    integral : bool
+        Whether to include integral action.
+
+    Examples
+    --------
+    >>> from appell.control import critical
+    >>> critical(10.0)
+    Gains(kp=100.0, kd=20.0, ki=0.0)
+    """
     return placed([-frequency] * (3 if integral else 2), period)
 
 
 def placed(poles: Sequence[complex], period: float = 0.0) -> Gains:
-    """The gains that give the error these two or three poles (1/s); three call for integral action."""
+    """Return the gains that give the error these two poles, or three with integral action (1/s), at a period (s)."""
     p = _checked(poles, period)
     n = len(p)
     if period == 0.0:
@@ -56,12 +76,11 @@ def placed(poles: Sequence[complex], period: float = 0.0) -> Gains:
         roots = np.exp(p * period)
     if n == 3:
         A[2, 0] = period or 1.0
-    wanted = np.real(np.poly(roots))
-    value = sum(c * np.linalg.matrix_power(A, n - k) for k, c in enumerate(wanted))
-    reach = np.column_stack([np.linalg.matrix_power(A, k) @ B for k in range(n)])
-    K = (
-        np.linalg.solve(reach.T, np.eye(n)[-1]) @ value
-    )  # Ackermann: last row of reach⁻¹, times the wanted polynomial of A
+    polynomial = np.real(np.poly(roots))
+    value = sum(c * np.linalg.matrix_power(A, n - k) for k, c in enumerate(polynomial))
+    controllability = np.column_stack([np.linalg.matrix_power(A, k) @ B for k in range(n)])
+    # Ackermann: last row of the inverse controllability matrix, times the desired polynomial of A
+    K = np.linalg.solve(controllability.T, np.eye(n)[-1]) @ value
     kp, kd, ki = (*(float(x) for x in K), 0.0)[:3]
     return Gains(kp, kd, ki)
 
@@ -71,7 +90,7 @@ def _checked(poles: Sequence[complex], period: float) -> np.ndarray:
     if p.shape not in ((2,), (3,)):
         raise ArgumentError(f"{p.size} poles are given.", expected="2, or 3 with integral action")
     if not (np.isfinite(p).all() and (p.real < 0.0).all()):
-        raise ArgumentError(f"the poles {list(poles)} do not all decay.", expected="negative real parts, in 1/s")
+        raise ArgumentError(f"the poles {list(poles)} are not all stable.", expected="negative real parts, in 1/s")
     if not np.allclose(np.sort_complex(p), np.sort_complex(p.conj())):
         raise ArgumentError(f"the poles {list(poles)} are not conjugate pairs.")
     if not (np.isfinite(period) and period >= 0.0):

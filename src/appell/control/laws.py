@@ -1,4 +1,4 @@
-"""The control laws: Table 4 of Valera et al. 2003, and the two baselines that everybody knows.
+"""The control laws: those of Table 4 of Valera et al. 2003, and two common baselines.
 
     τ = M(q) u + C(q, v) v + G(q)          one call of inverse dynamics with a := u                           (1)
 
@@ -8,7 +8,7 @@
     pd-gravity          τ = G(q) - Kd (v - v_d) - Kp e                                                       (5)
     pid                 τ = -Kd (v - v_d) - Kp e - Ki ∫e                                                     (6)
 
-Table 4 prints Kd q̇ in (3) and (4); read as it stands it would brake every motion, and so ė is meant.
+Table 4 prints Kd q̇ in (3) and (4); this would brake every motion, so Kd ė is used here.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ from appell.errors import ArgumentError, unknown_name
 
 @dataclass(frozen=True)
 class Law:
-    """How the error becomes an acceleration for the model (`model="motion"`) or a torque (with gravity, or alone)."""
+    """A control law: feedback that gives an acceleration for the model (`model="motion"`) or a torque."""
 
     name: str
-    model: str  # motion: (1); gravity: G(q) is added; none
+    model: str  # "motion": feedback is u of (1); "gravity": feedback is a torque, G(q) is added; "none": a torque
     integral: bool
-    tracks: bool  # follows a reference from where the arm stands; else jumps to the target
+    tracks: bool  # whether the reference must start at the arm's position; otherwise it may be a distant target
     feedback: Callable[..., Scalar] = field(repr=False)  # (e, v, ė, a_d, ∫e, kp, kd, ki)
 
     def __reduce__(self):
-        """Those of the table travel by name."""
+        """Pickle the laws of `LAWS` by name."""
         if LAWS.get(self.name) is self:
             return find_law, (self.name,)
         return Law, tuple(getattr(self, each.name) for each in fields(self))
@@ -53,16 +53,17 @@ LAWS = {
 
 
 def find_law(name: str) -> Law:
+    """Return the control law of a name, or raise an ArgumentError that lists all names."""
     if name not in LAWS:
         raise ArgumentError(unknown_name("control law", name, LAWS, "appell"))
     return LAWS[name]
 
 
 def feedback(law: Law, gains: Gains, q: Sequence, v: Sequence, reference: Sequence[Sequence], integral) -> list[Scalar]:
-    """u of (2) to (4), or the torque of (5) and (6) without gravity."""
+    """Return u of (2) to (4), or the torque of (5) and (6) without gravity, per coordinate."""
     q_d, v_d, a_d = reference
     rows = zip(q, v, q_d, v_d, a_d, integral, gains.kp, gains.kd, gains.ki, strict=True)
     return [
-        law.feedback(position - wanted, rate, rate - speed, ahead, total, kp, kd, ki)
-        for position, rate, wanted, speed, ahead, total, kp, kd, ki in rows
+        law.feedback(position - target, rate, rate - target_rate, acceleration, total, kp, kd, ki)
+        for position, rate, target, target_rate, acceleration, total, kp, kd, ki in rows
     ]

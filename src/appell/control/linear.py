@@ -1,12 +1,12 @@
-"""A system near a point of its motion, as the linear system that tools for tuning want.
+"""Linearisation of a system about a point of its motion, for controller design.
 
-A configuration near q is what q reaches by a small step ξ, as by `system.integrate`. How ξ changes, `directions` tells:
+A configuration near q is integrate(q, ξ) with a small step ξ. `directions` gives the rate of ξ:
 
     ξ̇ = D ξ + E δv         δa = ∂a/∂q ξ + ∂a/∂v δv + ∂a/∂τ δτ                                                   (1)
     ẋ = A x + B δτ,  x = (ξ, δv)        A = [D  E; ∂a/∂q  ∂a/∂v]              B = [0; M⁻¹B_τ]                    (2)
 
-from exact derivatives of the compiled forward dynamics, those by q along ξ. With a controller the closed loop follows
-by differentiating its torque the same way; sampled, x⁺ = Φ x + Γ τ with the torque held for a period.
+with exact derivatives of the compiled forward dynamics; those with respect to q are taken along ξ. The closed loop of a
+controller follows from the derivatives of its torque; sampled, x⁺ = Φ x + Γ τ with the torque held for a period.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from appell.control.axes import led
+from appell.control.axes import controlled_indices
 from appell.control.controller import Controller
 from appell.control.directions import directions, tangents
 from appell.control.friction_parts import smooth
@@ -27,13 +27,13 @@ from appell.kinematics.assembly import charted
 from appell.model.system import System
 from appell.motion.titles import titles
 
-CYCLIC = 1e-10  # of the largest entry: below this nothing depends
-HOLDS = 1e-9  # of the largest force: what may be left for a state to be held
+DEPENDENCE_TOLERANCE = 1e-10  # relative to the largest entry of A: smaller entries count as zero
+HOLDING_TOLERANCE = 1e-9  # relative to the largest force: residual up to which a state counts as held
 
 
 @dataclass(frozen=True)
 class OperatingPoint:
-    """Where a system was linearised: its state, all of its torques, and the actuators that are inputs."""
+    """The point at which a system was linearised: its state, all torques, and the actuators that are inputs."""
 
     system: System
     q: np.ndarray
@@ -44,7 +44,7 @@ class OperatingPoint:
 
 @dataclass(frozen=True)
 class LinearSystem:
-    """ẋ = A x + B u; with a period, x⁺ = A x + B u. States and inputs have names."""
+    """A linear system with named states and inputs: ẋ = A x + B u or, with a period in s, x⁺ = A x + B u."""
 
     A: np.ndarray
     B: np.ndarray
@@ -55,48 +55,49 @@ class LinearSystem:
 
     @property
     def poles(self) -> np.ndarray:
-        """In 1/s, of a sampled system too."""
-        found = np.linalg.eigvals(self.A).astype(complex)
-        return np.log(found) / self.period if self.period else found
+        """Poles of the system in 1/s; those of a discrete system are converted to continuous time."""
+        eigenvalues = np.linalg.eigvals(self.A).astype(complex)
+        return np.log(eigenvalues) / self.period if self.period else eigenvalues
 
     @property
     def cyclic(self) -> tuple[str, ...]:
-        """Coordinates on which nothing else depends, such as place, heading and the angles of wheels: zeros of A."""
+        """Coordinates on which no other state depends, such as position and heading of a vehicle and wheel angles."""
         identity = np.eye(len(self.A)) if self.period else 0.0
-        tied = np.abs(self.A - identity) > CYCLIC * np.abs(self.A).max(initial=0.0)
-        found = {k for k, name in enumerate(self.states) if name.startswith("q_")}
-        while loose := {k for k in found if {*np.flatnonzero(tied[:, k]).tolist()} - found}:
-            found -= loose
-        return tuple(self.states[k] for k in sorted(found))
+        depends = np.abs(self.A - identity) > DEPENDENCE_TOLERANCE * np.abs(self.A).max(initial=0.0)
+        cyclic = {k for k, name in enumerate(self.states) if name.startswith("q_")}
+        while others := {k for k in cyclic if {*np.flatnonzero(depends[:, k]).tolist()} - cyclic}:
+            cyclic -= others
+        return tuple(self.states[k] for k in sorted(cyclic))
 
     def part(self, states: Iterable[str]) -> LinearSystem:
-        """Some states alone; an error that names the others if these depend on them."""
-        wanted = list(states)
-        for name in wanted:
+        """Return the system of some states; raise an ArgumentError if they depend on other states."""
+        selected = list(states)
+        for name in selected:
             if name not in self.states:
                 raise ArgumentError(unknown_name("state", str(name), self.states, "the linear system"))
-        own = np.array([self.states.index(name) for name in wanted], int)
-        others = np.setdiff1d(np.arange(len(self.A)), own)
-        across = np.abs(self.A[np.ix_(own, others)]) > CYCLIC * np.abs(self.A).max(initial=0.0)
+        rows = np.array([self.states.index(name) for name in selected], int)
+        others = np.setdiff1d(np.arange(len(self.A)), rows)
+        across = np.abs(self.A[np.ix_(rows, others)]) > DEPENDENCE_TOLERANCE * np.abs(self.A).max(initial=0.0)
         if across.any():
             named = ", ".join(self.states[k] for k in others[across.any(axis=0)])
             raise ArgumentError(
-                f"{', '.join(wanted)} cannot be looked at alone: they depend on {named}.", hint="take these as well"
+                f"{', '.join(selected)} cannot be separated, because they depend on {named}.",
+                hint="Include these states.",
             )
-        A, B = self.A[np.ix_(own, own)], self.B[own]
-        return LinearSystem(A, B, tuple(wanted), self.inputs, self.period, self.point)
+        A, B = self.A[np.ix_(rows, rows)], self.B[rows]
+        return LinearSystem(A, B, tuple(selected), self.inputs, self.period, self.point)
 
     def sampled(self, period: float) -> LinearSystem:
-        """The same seen at multiples of a period, inputs held in between."""
+        """Return the discrete system with this period in s, inputs held in between (zero-order hold)."""
         from scipy.signal import cont2discrete
 
         if self.period:
-            raise ArgumentError("the system is sampled already.")
+            raise ArgumentError(f"the system is already discrete, with a period of {self.period:g} s.")
         A, B, *_ = cont2discrete((self.A, self.B, np.eye(len(self.A)), np.zeros_like(self.B)), period)
         return LinearSystem(A, B, self.states, self.inputs, period, self.point)
 
     def to_control(self) -> Any:
-        """The system as a state space of the python-control package; its outputs are its states."""
+        """Return the system as a `control.StateSpace` of the package python-control; its outputs are its states."""
         control = python_control()
         n, m = self.B.shape
         names = {"states": list(self.states), "outputs": [f"{s}_out" for s in self.states], "inputs": list(self.inputs)}
@@ -105,66 +106,96 @@ class LinearSystem:
 
 
 def python_control() -> Any:
-    """The package python-control, or an error that says how to get it."""
+    """Import the package python-control, or raise an error that states how to install it."""
     return needed_package("control", "a system of python-control", "appell[tuning]")
 
 
 def linearize(system: System, q, v=None, tau=None, *, actuators: Iterable[str] | None = None) -> LinearSystem:
-    """(2) at any state of any system, rotors and viscous friction included, dry friction apart.
+    """Linearise a system at a state: A and B of (2), with rotors and viscous friction but without dry friction.
 
-    `actuators` names those that are inputs, in this order; all, if None. `tau` is one number for each of them, the
-    others do nothing; None: what holds the state still or, with v, keeps its velocity.
+    Parameters
+    ----------
+    system : System
+        A robot, also with constraints, or a mechanism.
+    q : array_like, shape (nq,)
+        Configuration.
+    v : array_like, shape (nv,), optional
+        Velocity; zero by default.
+    tau : array_like, optional
+        Torques of the input actuators, in N m or N; the other actuators have no torque. By default, the smallest
+        torques with which the system does not accelerate.
+    actuators : iterable of str, optional
+        Names of the actuators that are inputs, in this order; by default all of them.
+
+    Returns
+    -------
+    LinearSystem
+        With states q_*, v_* (deviations) and inputs tau_*.
+
+    Raises
+    ------
+    ArgumentError
+        If q violates constraints, or if the actuators cannot hold the state and `tau` is not given.
+
+    Examples
+    --------
+    >>> import appell as ap
+    >>> linear = ap.control.linearize(ap.load("pendulum"), [3.141592653589793])  # upright
+    >>> linear.states, linear.inputs
+    (('q_joint', 'v_joint'), ('tau_joint',))
+    >>> [round(x, 3) for x in sorted(linear.poles.real)]
+    [-3.835, 3.835]
     """
     chosen = _chosen(system, actuators)
     n, q = system.nv, _state(system, "q", q, system.nq)
-    system = charted(known(system), q)
+    system = charted(checked_system(system), q)
     dyn, v = smooth(system), _state(system, "v", np.zeros(n) if v is None else v, n)
     full = np.zeros(system.nu)
     full[chosen] = _holding(dyn, q, v, chosen) if tau is None else _state(system, "tau", tau, len(chosen))
     da_dq, da_dv, da_dtau = dyn.forward_dynamics.jacobian("q", "v", "tau")(q, v, full)
-    ways = directions(dyn.system, dyn, q, v)
-    A = np.block([[ways.D, ways.E], [da_dq, da_dv]])
-    B = np.vstack([np.zeros((len(ways.names), len(chosen))), da_dtau[:, chosen]])
-    states = (*titles("q", ways.names), *titles("v", system.velocity_names))
+    tangent = directions(dyn.system, dyn, q, v)
+    A = np.block([[tangent.D, tangent.E], [da_dq, da_dv]])
+    B = np.vstack([np.zeros((len(tangent.names), len(chosen))), da_dtau[:, chosen]])
+    states = (*titles("q", tangent.names), *titles("v", system.velocity_names))
     point = OperatingPoint(system, q, v, full, tuple(chosen))
     return LinearSystem(A, B, states, titles("tau", [system.actuator_names[k] for k in chosen]), point=point)
 
 
 def _holding(dyn: Dynamics, q: np.ndarray, v: np.ndarray, chosen: list[int]) -> np.ndarray:
-    """The smallest forces of some actuators with which nothing accelerates, or an error if there are none."""
+    """Return the smallest forces of some actuators without acceleration, or raise an ArgumentError."""
     system, forces = dyn.system, dyn.generalized_forces(q, v, np.zeros_like(v))
     columns = dyn.actuator_jacobian(q).T[:, chosen]
-    found = np.linalg.lstsq(columns, forces, rcond=None)[0]
-    left = np.abs(forces - columns @ found)
-    if not left.max(initial=0.0) <= HOLDS * max(1.0, np.abs(forces).max(initial=0.0)):
-        worst = int(np.argmax(left))
+    tau = np.linalg.lstsq(columns, forces, rcond=None)[0]
+    residual = np.abs(forces - columns @ tau)
+    if not residual.max(initial=0.0) <= HOLDING_TOLERANCE * max(1.0, np.abs(forces).max(initial=0.0)):
+        worst = int(np.argmax(residual))
         raise ArgumentError(
             f"the actuators {', '.join(system.actuator_names[k] for k in chosen)} cannot hold {system.owner} there: "
-            f"{left[worst]:.3g} are left along '{system.velocity_names[worst]}'.",
-            hint="tau=..., for a state that is not held",
+            f"a force of {residual[worst]:.3g} N m or N remains along '{system.velocity_names[worst]}'.",
+            hint="Pass tau=... to linearise at a state that is not held.",
         )
-    return found
+    return tau
 
 
 def _chosen(system: System, actuators: Iterable[str] | None) -> list[int]:
     names = system.actuator_names
     if actuators is None:
         return list(range(len(names)))
-    known = {name: k for k, name in enumerate(names)}
-    return [system.find("actuator", name, known) for name in ([actuators] if isinstance(actuators, str) else actuators)]
+    index = {name: k for k, name in enumerate(names)}
+    return [system.find("actuator", name, index) for name in ([actuators] if isinstance(actuators, str) else actuators)]
 
 
-def known(system: System) -> System:
-    """A system whose inertia is known and that nothing drives, as the numbers of (2) need it."""
+def checked_system(system: System) -> System:
+    """Return the system, or raise a ModelError if it has prescribed motions or free inertial parameters."""
     if system.prescribed:
         raise ModelError(
-            f"{system.owner} has prescribed motions, {', '.join(system.prescribed)}, that change with time.",
-            hint="leave out Prescribed, or hold it by an offset or a length",
+            f"{system.owner} has prescribed motions that change with time: {', '.join(system.prescribed)}.",
+            hint="Remove the Prescribed constraints, or replace them by a fixed offset or length.",
         )
     if system.free:
         raise ModelError(
-            f"{system.owner} has free inertial parameters, of {', '.join(sorted(system.free))}.",
-            hint="system.with_bodies(...)",
+            f"{system.owner} has free inertial parameters: those of {', '.join(sorted(system.free))}.",
+            hint="Set them with system.with_bodies(...).",
         )
     return system
 
@@ -179,15 +210,26 @@ def _state(system: System, name: str, value, size: int) -> np.ndarray:
 
 
 def linearize_closed_loop(controller: Controller, system: System, q) -> LinearSystem:
-    """The error of a controller that holds the arm at q, at its own period.
+    """Linearise the closed loop of a controller that holds a system at q.
 
-    The state is (e, ė), and ∫e for a law with integral action; inputs are torques from outside.
+    Parameters
+    ----------
+    controller : Controller
+    system : System
+        The controlled system, which may differ from the controller's model.
+    q : array_like, shape (nq,)
+
+    Returns
+    -------
+    LinearSystem
+        A discrete system with the period of the controller. Its state is (e, ė), and ∫e for a law with integral action;
+        its inputs are disturbance torques.
     """
     design, q, n, before = controller.design, np.asarray(q, float), system.nv, np.zeros(system.nu)
-    rest, target = np.zeros(n), np.stack([q[list(led(system))], np.zeros(n), np.zeros(n)])
+    rest, target = np.zeros(n), np.stack([q[list(controlled_indices(system))], np.zeros(n), np.zeros(n)])
     slopes = controller.function.jacobian("q", "v", "integral")
-    found = dict(zip((array.name for array in slopes.outputs), slopes(q, rest, target, rest, before), strict=True))
-    K = [found[f"ddemand_d{name}"] for name in ("q", "v", "integral")]
+    values = dict(zip((array.name for array in slopes.outputs), slopes(q, rest, target, rest, before), strict=True))
+    K = [values[f"ddemand_d{name}"] for name in ("q", "v", "integral")]
     K[0] = K[0] @ tangents(system, smooth(system), q)
     plant = linearize(system, q).sampled(design.period)
     phi, gamma = plant.A, plant.B

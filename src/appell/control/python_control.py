@@ -1,9 +1,10 @@
-"""A system as python-control knows it: states, inputs and outputs with names, and compiled functions behind them.
+"""Systems for the package python-control: named states, inputs and outputs, with compiled functions.
 
     ẋ = (N(q) v, a(q, v, τ))        x = (q, v)         u = (τ, outside wrenches)         y = h(q, v, τ)
 
-There it can be interconnected with controllers, linearised, brought to an operating point and run. Its integrators know
-nothing of quaternions and loops, which `ap.simulate` keeps where they belong, nor of dry friction that sticks.
+python-control can interconnect such a system with controllers, linearise it, find operating points and simulate it. Its
+integrators do not maintain the norm of quaternions or the closure of loops, as `ap.simulate` does, and dry friction
+that sticks is left out.
 """
 
 from __future__ import annotations
@@ -15,80 +16,92 @@ import numpy as np
 
 from appell.compile.function import Function
 from appell.control.friction_parts import smooth
-from appell.control.linear import known, python_control
+from appell.control.linear import checked_system, python_control
 from appell.dynamics import Dynamics
 from appell.errors import ArgumentError, unknown_name
 from appell.model.system import System
 from appell.motion.titles import titles
 
 WRENCH = ("fx", "fy", "fz", "mx", "my", "mz")
-Reading = Callable[[dict[str, np.ndarray]], np.ndarray]  # arguments by name -> numbers
+OutputFunction = Callable[[dict[str, np.ndarray]], np.ndarray]  # arguments by name -> values of an output
 
 
 def io_system(
     system: System | Dynamics, outputs: Sequence[str | Function] | None = None, *, name: str | None = None
 ) -> Any:
-    """A `control.NonlinearIOSystem` of a system, with rotors and viscous friction; of a Dynamics as it stands.
+    """Return a `control.NonlinearIOSystem` for the package python-control.
 
-    `outputs` are names of states ("q_elbow"), of accelerations ("a_elbow"), or functions of q, v and tau, such as
-    `dyn.energy`; all states, if None. Outside wrenches of a Dynamics are inputs after its torques.
+    Parameters
+    ----------
+    system : System or Dynamics
+        A system, of which rotors and viscous friction are included, or a Dynamics, which is used as it is.
+    outputs : sequence of str or Function, optional
+        Names of states ("q_elbow") or accelerations ("a_elbow"), or functions of q, v and tau such as `dyn.energy`; by
+        default all states.
+    name : str, optional
+        By default the name of the system.
+
+    Returns
+    -------
+    control.NonlinearIOSystem
+        Its inputs are the actuator forces, followed by the external wrenches of a Dynamics.
     """
     control = python_control()
     dyn = system if isinstance(system, Dynamics) else smooth(system)
-    own, rate = known(dyn.system), dyn.state_rate
-    states = (*titles("q", own.coordinate_names), *titles("v", own.velocity_names))
-    inputs = titles("tau", own.actuator_names)
+    model, rate = checked_system(dyn.system), dyn.state_rate
+    states = (*titles("q", model.coordinate_names), *titles("v", model.velocity_names))
+    inputs = titles("tau", model.actuator_names)
     inputs += tuple(f"{wrench.name}_{axis}" for wrench in rate.inputs[3:] for axis in WRENCH)
-    places = np.cumsum([array.size for array in rate.inputs])[:-1]
+    ends = np.cumsum([array.size for array in rate.inputs])[:-1]
     names = [array.name for array in rate.inputs]
 
     def arguments(x, u) -> dict[str, np.ndarray]:
-        return dict(zip(names, np.split(np.concatenate([x, u]), places), strict=True))
+        return dict(zip(names, np.split(np.concatenate([x, u]), ends), strict=True))
 
     def update(t, x, u, params) -> np.ndarray:
         return np.concatenate(rate(*arguments(x, u).values()))
 
-    readings = [_reading(each, dyn, states) for each in (states if outputs is None else outputs)]
+    signals = [_output(each, dyn, states) for each in (states if outputs is None else outputs)]
 
     def output(t, x, u, params) -> np.ndarray:
-        found = arguments(x, u)
-        return np.concatenate([read(found) for _, read in readings])
+        values = arguments(x, u)
+        return np.concatenate([evaluate(values) for _, evaluate in signals])
 
     return control.nlsys(
         update,
         output,
         states=list(states),
         inputs=list(inputs),
-        outputs=[title for named, _ in readings for title in named],
-        name=name or own.name,
+        outputs=[title for named, _ in signals for title in named],
+        name=name or model.name,
     )
 
 
-def _reading(asked: str | Function, dyn: Dynamics, states: tuple[str, ...]) -> tuple[list[str], Reading]:
-    """The names of an output, and how it is computed."""
-    if isinstance(asked, Function):
-        return _of_function(asked, dyn)
+def _output(requested: str | Function, dyn: Dynamics, states: tuple[str, ...]) -> tuple[list[str], OutputFunction]:
+    """Return the names of an output and the function that computes it."""
+    if isinstance(requested, Function):
+        return _of_function(requested, dyn)
     accelerations = titles("a", dyn.system.velocity_names)
-    if asked in states:
-        place = states.index(asked)
-        return [asked], lambda found: np.concatenate([found["q"], found["v"]])[place : place + 1]
-    if asked in accelerations:
-        k = accelerations.index(asked)
-        return [asked], lambda found: dyn.state_rate(*found.values())[1][k : k + 1]
-    raise ArgumentError(unknown_name("output", str(asked), (*states, *accelerations), dyn.system.owner))
+    if requested in states:
+        index = states.index(requested)
+        return [requested], lambda values: np.concatenate([values["q"], values["v"]])[index : index + 1]
+    if requested in accelerations:
+        k = accelerations.index(requested)
+        return [requested], lambda values: dyn.state_rate(*values.values())[1][k : k + 1]
+    raise ArgumentError(unknown_name("output", str(requested), (*states, *accelerations), dyn.system.owner))
 
 
-def _of_function(function: Function, dyn: Dynamics) -> tuple[list[str], Reading]:
+def _of_function(function: Function, dyn: Dynamics) -> tuple[list[str], OutputFunction]:
     sizes = {array.name: array.shape for array in dyn.state_rate.inputs}
     needed = [array.name for array in function.inputs]
-    if strange := [str(array) for array in function.inputs if sizes.get(array.name) != array.shape]:
+    if unknown := [str(array) for array in function.inputs if sizes.get(array.name) != array.shape]:
         raise ArgumentError(
-            f"{function.name} takes {', '.join(strange)}, which no state and no input of {dyn.system.owner} gives.",
+            f"{function.name} takes {', '.join(unknown)}, which is not a state or input of {dyn.system.owner}.",
             expected=", ".join(map(str, dyn.state_rate.inputs)),
         )
 
-    def read(found: dict[str, np.ndarray]) -> np.ndarray:
-        results = function(*(found[name] for name in needed))
+    def evaluate(values: dict[str, np.ndarray]) -> np.ndarray:
+        results = function(*(values[name] for name in needed))
         return np.concatenate([np.ravel(each) for each in (results if isinstance(results, tuple) else (results,))])
 
     named = [
@@ -96,4 +109,4 @@ def _of_function(function: Function, dyn: Dynamics) -> tuple[list[str], Reading]
         for array in function.outputs
         for index in np.ndindex(array.shape)
     ]
-    return named, read
+    return named, evaluate

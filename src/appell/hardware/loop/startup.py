@@ -20,7 +20,6 @@ from appell.hardware.cabinet.wiring import Wiring
 from appell.hardware.loop.reference import Reference
 from appell.hardware.loop.servo import Servo
 from appell.kinematics.mechanisms import forward_kinematics, position_error
-from appell.model.robot import Robot
 
 DOUBT = 0.35  # of a pitch; a correction beyond it could be the wrong turn
 
@@ -30,7 +29,7 @@ POLISHED = 6  # steps
 
 def coordinates_at(dyn: Dynamics, theta: np.ndarray, near: np.ndarray) -> np.ndarray:
     """q for positions of the actuators, the one near a pose; as near as can be where they contradict each other."""
-    if isinstance(dyn.system, Robot):
+    if dyn.system.is_tree:
         return theta.copy()
     q = forward_kinematics(dyn, theta, near, tolerance=COARSE)
     for _ in range(POLISHED):

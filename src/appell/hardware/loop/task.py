@@ -16,15 +16,14 @@ from appell.control.design import Design
 from appell.control.gains import Gains, critical
 from appell.control.laws import find_law
 from appell.errors import ArgumentError
-from appell.hardware.cabinet.generic import coordinate_ranges, wiring_of
 from appell.hardware.cabinet.simulated import CabinetModel
+from appell.hardware.cabinet.standard_wirings import coordinate_ranges, wiring_of
 from appell.hardware.cabinet.wiring import Wiring
 from appell.hardware.loop.control_loop import Loop
 from appell.hardware.loop.reference import Reference
 from appell.hardware.loop.servo import Servo
 from appell.hardware.loop.startup import index_search
 from appell.hardware.loop.supervisor import Guard, State, sentences
-from appell.model.mechanism import Mechanism
 from appell.model.system import System
 from appell.model.variations import with_stiction
 
@@ -81,7 +80,7 @@ def standard_servo(
 def standard_guard(system: System, wiring: Wiring) -> Guard:
     """The ranges of a mechanism's coordinates, or of an arm's potentiometers; torques as the actuators have them."""
     lower, upper = wiring.column("lower"), wiring.column("upper")
-    if isinstance(system, Mechanism):
+    if system.is_closed_form:
         lower, upper = coordinate_ranges(system).T
     doubt = [DOUBT[unit] for unit in system.actuator_units]
     return Guard(lower, upper, potentiometer=doubt, torque=wiring.reachable_torque.tolist())

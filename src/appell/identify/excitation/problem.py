@@ -195,7 +195,7 @@ class Loads:
                 "actuator_rates", lambda e, q, v: {"rate": e.drive_rates(q, v)}, inertial=False
             )
             self.speed_back = self.speed.pullback("q", "v")
-        if isinstance(system, Mechanism) and system.reaches:
+        if system.reaches:
             values = np.array([reach.values(system.start.tolist()) for reach in system.reaches])
             self.half = 0.5 * (values[:, 2] - values[:, 1])  # half the range of every leg's length, at home
             self.margins = dynamics.function("margins", lambda e, q: _margins(system, q), inertial=False)
