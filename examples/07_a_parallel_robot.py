@@ -55,6 +55,6 @@ def strokes(t):
 controller = Controller(Design(robot, critical(40.0, 1e-3)))  # it believes that the slider is empty
 for load in (0.0, 0.2):
     plant = Plant(mechanism(load))
-    plant.place(*strokes(0.0)[:2])
+    plant.set_state(*strokes(0.0)[:2])
     motion = closed_loop(controller, plant, Reference.sampled(strokes, 1e-3, duration=1.0))
     print(f"strokes with a load of {load:g} kg: {1e6 * np.abs(motion.error).max():.1f} µm from the path at most")

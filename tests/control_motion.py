@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from appell.hardware.cabinet.generic import START as PUMA_START
+from appell.hardware.cabinet.standard_wirings import PUMA_START
 from appell.model.actuator import IDEAL, Actuator, Friction
 
 SWING = np.array([0.6, 0.3, 0.3, 0.5, 0.5, 0.5])

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from appell.describe.load import load
-from appell.hardware.cabinet.hardware import Mute
+from appell.hardware.cabinet.hardware import PassiveHardware
 from appell.hardware.cabinet.simulated import SimulatedCabinet
 from appell.hardware.clock import VirtualClock
 from appell.hardware.loop.control_loop import Loop
@@ -19,7 +19,7 @@ from appell.hardware.loop.servo import Servo
 from appell.hardware.loop.task import standard_plant, standard_servo
 
 
-class Still(Mute):
+class Still(PassiveHardware):
     """Hardware that always gives the same reading: a tick on it is all loop and no cabinet."""
 
     def __init__(self, servo: Servo, clock: VirtualClock, reading: np.ndarray):

@@ -23,7 +23,7 @@ from appell.control.directions import directions, tangents
 from appell.control.friction_parts import smooth
 from appell.dynamics import Dynamics
 from appell.errors import ArgumentError, ModelError, needed_package, unknown_name
-from appell.kinematics.assembly import charted
+from appell.kinematics.assembly import recharted
 from appell.model.system import System
 from appell.motion.titles import titles
 
@@ -148,7 +148,7 @@ def linearize(system: System, q, v=None, tau=None, *, actuators: Iterable[str] |
     """
     chosen = _chosen(system, actuators)
     n, q = system.nv, _state(system, "q", q, system.nq)
-    system = charted(checked_system(system), q)
+    system = recharted(checked_system(system), q)
     dyn, v = smooth(system), _state(system, "v", np.zeros(n) if v is None else v, n)
     full = np.zeros(system.nu)
     full[chosen] = _holding(dyn, q, v, chosen) if tau is None else _state(system, "tau", tau, len(chosen))

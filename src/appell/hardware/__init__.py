@@ -1,26 +1,28 @@
-"""Robots behind a controller: the open controller of Valera et al. 2003 and the simulated cabinet it drives.
+"""Robots behind a joint-level interface: a simulated control cabinet and the control loop (Valera et al. 2003).
 
-cabinet/  wiring, generic, puma600, hardware         amplifiers, converters and sensors, and the interface to them
-          signals, plant, cabinet_step, simulated    a simulated cabinet with a system behind it
-          faults, shared, server                     simulated faults, and the cabinet as a process of its own
-loop/     reference, servo, guard, startup           what a loop follows, computes and monitors, and where it begins
-          states, supervisor, control_loop, task     the loop that runs against a cabinet
-          journal, repeater, summary                 what is left of a run
-          response                                   a law on a plant, without hardware in between
-          recording                                  records of a path, for identification
+clock                                            virtual clock and real-time clock
+cabinet/  wiring, standard_wirings               amplifiers, converters and sensors of a cabinet
+          hardware                               the hardware interface
+          plant, cabinet_step, simulated         a simulated cabinet with a system, imperfections and faults
+          shared, server                         the cabinet in a separate process
+loop/     reference, servo, startup              reference, control step and calibration
+          supervisor, control_loop, task         states, faults and limits; the loop; a complete task
+          journal, replay, summary               log of a run, its bit-exact replay and its summary
+          response                               a control law on a plant, without a cabinet
+          recording                              records of a path, for identification
 """
 
-from appell.hardware.cabinet.generic import WIRINGS, generic_wiring, puma_600, wiring_of
 from appell.hardware.cabinet.hardware import Hardware
 from appell.hardware.cabinet.plant import Plant
 from appell.hardware.cabinet.shared import RemoteCabinet
 from appell.hardware.cabinet.simulated import PERFECT, CabinetModel, Faults, Imperfections, Injection, SimulatedCabinet
+from appell.hardware.cabinet.standard_wirings import WIRINGS, generic_wiring, puma_600, wiring_of
 from appell.hardware.cabinet.wiring import Channel, Wiring
 from appell.hardware.clock import MonotonicClock, VirtualClock, real_time
 from appell.hardware.loop.control_loop import Loop
 from appell.hardware.loop.recording import Recording, Rig, recorded
 from appell.hardware.loop.reference import Reference, recorded_path
-from appell.hardware.loop.repeater import first_difference, replay
+from appell.hardware.loop.replay import first_difference, replay
 from appell.hardware.loop.response import Response, closed_loop
 from appell.hardware.loop.servo import Servo
 from appell.hardware.loop.startup import index_search

@@ -1,7 +1,7 @@
-"""Clocks: one that is told the time, for tests that must not depend on the machine, and the machine's own.
+"""Clocks of a control loop: a virtual one, for runs that do not depend on the machine, and that of the machine.
 
-A loop asks to be woken at absolute times; a clock says when it really woke. The virtual clock wakes on time, or late by
-what a schedule says. The monotonic clock sleeps until the absolute time, so that errors do not add up.
+A loop waits for absolute times, and the clock returns the time at which it woke up. The virtual clock wakes up on time,
+or with a given delay. The monotonic clock sleeps until absolute times, so that errors do not accumulate.
 """
 
 from __future__ import annotations
@@ -22,23 +22,28 @@ MCL_CURRENT, MCL_FUTURE = 1, 2
 
 
 class Clock(Protocol):
-    def now(self) -> float: ...
+    """A clock that a control loop can wait for; times are in s."""
+
+    def now(self) -> float:
+        """Return the current time."""
 
     def wait_until(self, deadline: float) -> float:
-        """Wait, and say what time it is then."""
+        """Wait until an absolute time and return the time of waking up."""
 
 
 class VirtualClock:
-    """Time that passes only when it is waited for. `lateness(deadline)` is by how much a wake-up is delayed."""
+    """A clock whose time advances only in `wait_until`; `lateness(deadline)` is the delay of a wake-up, in s."""
 
     def __init__(self, start: float = 0.0, lateness: Callable[[float], float] | None = None):
         self.time = start
         self.lateness = lateness
 
     def now(self) -> float:
+        """Return the current time."""
         return self.time
 
     def wait_until(self, deadline: float) -> float:
+        """Advance the time to the deadline, or to the delayed wake-up; return it."""
         late = self.lateness(deadline) if self.lateness is not None else 0.0
         if deadline + late > self.time:
             self.time = deadline + late
@@ -50,31 +55,33 @@ class _TimeSpec(ctypes.Structure):
 
 
 class MonotonicClock:
-    """The machine's clock, the same in every process; sleeps until absolute times where the system can."""
+    """The monotonic clock of the machine, equal in all processes; sleeps until absolute times where supported."""
 
     def __init__(self) -> None:
         library = ctypes.CDLL(None, use_errno=True) if os.name == "posix" else None
         self._sleep = getattr(library, "clock_nanosleep", None)
 
     def now(self) -> float:
+        """Return the current time."""
         return time.clock_gettime(time.CLOCK_MONOTONIC) if hasattr(time, "clock_gettime") else time.monotonic()
 
     def wait_until(self, deadline: float) -> float:
-        slept = errno.ENOSYS
+        """Sleep until an absolute time and return the time of waking up."""
+        status = errno.ENOSYS
         if self._sleep is not None:
             seconds = int(deadline)
             until = _TimeSpec(seconds, int((deadline - seconds) * 1e9))
-            slept = errno.EINTR
-            while slept == errno.EINTR:  # a signal woke us; sleep on
-                slept = self._sleep(time.CLOCK_MONOTONIC, TIMER_ABSTIME, ctypes.byref(until), None)
-        if slept and (left := deadline - self.now()) > 0.0:  # the system cannot; any other way will do
-            time.sleep(left)
+            status = errno.EINTR
+            while status == errno.EINTR:  # interrupted by a signal: sleep again
+                status = self._sleep(time.CLOCK_MONOTONIC, TIMER_ABSTIME, ctypes.byref(until), None)
+        if status and (remaining := deadline - self.now()) > 0.0:  # clock_nanosleep is not available or failed
+            time.sleep(remaining)
         return self.now()
 
 
 @dataclass(frozen=True)
 class Privileges:
-    """What the system granted; a line to print for each."""
+    """The privileges that the operating system granted, as lines to print."""
 
     scheduling: str
     memory: str
@@ -82,12 +89,8 @@ class Privileges:
 
 @contextmanager
 def real_time(priority: int = 50) -> Iterator[Privileges]:
-    """Run with SCHED_FIFO, locked memory and no garbage collection, as far as the system allows; undone at the end."""
-    scheduling, memory, undo = (
-        "ordinary scheduling: not allowed to have SCHED_FIFO",
-        "memory not locked: not allowed",
-        [],
-    )
+    """Run the block with SCHED_FIFO, locked memory and no garbage collection, as far as the system allows."""
+    scheduling, memory, undo = "default scheduling: SCHED_FIFO is not permitted", "memory is not locked", []
     try:
         before = os.sched_getscheduler(0), os.sched_getparam(0)
         os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(priority))

@@ -1,4 +1,7 @@
-"""One step of a simulated cabinet as arithmetic: converters, amplifiers, the system and its sensors (see `wiring`)."""
+"""One step of a simulated cabinet over abstract scalars: converters, amplifiers, the system and its sensors.
+
+The equations are those of `wiring`.
+"""
 
 from __future__ import annotations
 
@@ -11,33 +14,34 @@ from appell.hardware.cabinet.hardware import Blocks
 from appell.hardware.cabinet.plant import plant_blocks, plant_step
 from appell.hardware.cabinet.wiring import Channel, Wiring
 
-AMPLIFIERS, BRAKES, DURATION = range(3)  # the switches
-AMBIENT = 25.0  # °C
+AMPLIFIERS, BRAKES, DURATION = range(3)  # indices of the input `switches`
+AMBIENT_TEMPERATURE = 25.0  # °C
 
 
 def state_blocks(parts: FrictionParts) -> Blocks:
-    own = ("temperature", "raw", "index", "seen")
-    return Blocks(**plant_blocks(parts), **dict.fromkeys(own, parts.system.nu))
+    """Return the layout of the state: that of the plant, then temperatures and encoder counts."""
+    sensors = ("temperature", "raw", "index", "seen")
+    return Blocks(**plant_blocks(parts), **dict.fromkeys(sensors, parts.system.nu))
 
 
 def quirk_blocks(n: int) -> Blocks:
-    """What differs from cabinet to cabinet, and the counts at power-on."""
+    """Return the layout of the properties that differ between cabinets, and of the counts at power-on."""
     return Blocks(**dict.fromkeys(("gain", "offset", "potentiometer_gain", "potentiometer_offset", "power_on"), n))
 
 
 def cabinet_function(parts: FrictionParts, wiring: Wiring) -> Function:
-    """(state, codes, switches, noise, quirks) -> (state_next, sensors, torque, current).
+    """Return the step: (state, codes, switches, noise, quirks) -> (state_next, sensors, torque, current).
 
-    Noise is of the potentiometers, in V, and of the currents, in A.
+    `noise` has two rows: that of the potentiometers in V, and that of the currents in A.
     """
     n, channels, equations = wiring.n, wiring.channels, parts.equations
-    states, own = state_blocks(parts), quirk_blocks(n)
-    inputs = {"state": states.size, "codes": n, "switches": 3, "noise": (2, n), "quirks": own.size}
+    states, properties = state_blocks(parts), quirk_blocks(n)
+    inputs = {"state": states.size, "codes": n, "switches": 3, "noise": (2, n), "quirks": properties.size}
 
     def body(state, codes, switches, noise, quirks) -> dict[str, Any]:
         q, v, hold, temperature, raw, index, seen = states.split(state)
         on, braking, dt = switches[AMPLIFIERS], switches[BRAKES], switches[DURATION]
-        gain, offset, slope, shift, power_on = own.split(quirks)
+        gain, offset, slope, shift, power_on = properties.split(quirks)
         rates = equations.actuator_rates(q, v)
         rows = zip(channels, codes, rates, gain, offset, noise[1], strict=True)
         current = [amplifier(channel, wiring, code, rate, on, g, o, r) for channel, code, rate, g, o, r in rows]
@@ -75,22 +79,26 @@ def amplifier(
     offset: Scalar,
     ripple: Scalar,
 ) -> Scalar:
-    """The current for a code: equation (2) of `wiring`, with a gain and an offset that are not quite right."""
+    """Return the current for a code, equation (2) of `wiring`, with errors of gain and offset, and ripple."""
     volts = (code - wiring.zero_code) * wiring.volts_per_code + offset
-    wanted = clamp((channel.amplifier * volts) * gain, -channel.current_limit, channel.current_limit)
-    back = channel.torque_per_ampere * rate
-    amps = clamp(wanted, (-channel.supply - back) / channel.resistance, (channel.supply - back) / channel.resistance)
+    demand = clamp((channel.amplifier * volts) * gain, -channel.current_limit, channel.current_limit)
+    back_emf = channel.torque_per_ampere * rate
+    amps = clamp(
+        demand,
+        (-channel.supply - back_emf) / channel.resistance,
+        (channel.supply - back_emf) / channel.resistance,
+    )
     return select(on, amps + ripple, 0.0)
 
 
 def heated(channel: Channel, temperature: Scalar, current: Scalar, dt: Scalar) -> Scalar:
-    """The motor's temperature: losses in, cooling out."""
+    """Return the temperature of a motor in °C after dt, with ohmic losses and cooling."""
     loss = channel.heating * channel.resistance * current * current
-    return temperature + (dt * (1.0 / channel.cooling_time)) * (loss + AMBIENT - temperature)
+    return temperature + (dt * (1.0 / channel.cooling_time)) * (loss + AMBIENT_TEMPERATURE - temperature)
 
 
 def encoder(channel: Channel, theta: Scalar, raw: Scalar, index: Scalar, seen: Scalar) -> tuple[Scalar, Scalar, Scalar]:
-    """Counts from the home, counts at the last index pulse, and whether there was one."""
+    """Return the counts from home, the counts at the last index pulse, and whether there was one."""
     now = floor(channel.resolution * (theta - channel.home))
     turn, turn_before = (floor((x + 0.5) / channel.counts_per_turn) for x in (now, raw))
     passed = (turn - turn_before) * (turn - turn_before)
@@ -101,7 +109,7 @@ def encoder(channel: Channel, theta: Scalar, raw: Scalar, index: Scalar, seen: S
 def potentiometer(
     channel: Channel, wiring: Wiring, theta: Scalar, gain: Scalar, offset: Scalar, noise: Scalar
 ) -> Scalar:
-    """What the input converter makes of the potentiometer's voltage."""
+    """Return the voltage of a potentiometer as the input converter measures it."""
     full, steps = wiring.potentiometer_volts, 2.0**wiring.bits - 1.0
     volts = gain * (full * (theta - channel.lower) / (channel.upper - channel.lower)) + offset + noise
     return nearest(clamp(volts, 0.0, full) * (steps / full)) * (full / steps)

@@ -1,14 +1,14 @@
-"""The hardware interface: all that a loop may do to an arm. Whoever has a cabinet of their own writes such a class.
+"""The hardware interface: the operations of a control loop on a robot. To use other hardware, implement this class.
 
-open      take hold of the cards; outputs stay off
-read      fill an array with the signals (see `SIGNALS`); False if nothing new came
-write     give the codes of the output converters; this is also the loop's sign of life
+open      acquire the interface cards; outputs stay off
+read      fill an array with the signals (see `signal_blocks`); return False if there is no new reading
+write     write the codes of the output converters; this is also the heartbeat of the loop
 enable    switch the amplifiers on and release the brakes
-disable   switch the amplifiers off and let the brakes fall in; must work at any time, and twice
-clear     set a tripped watchdog back, when a person says so
-close     let go; outputs off
+disable   switch the amplifiers off and engage the brakes; must work at any time, also repeatedly
+clear     reset a tripped watchdog, on the command of a person
+close     release the hardware; outputs off
 
-Signals are numbers by name in one array, so that they can be copied, shared, logged and replayed as a whole.
+The signals are named entries of one array, so that they can be copied, shared, logged and replayed together.
 """
 
 from __future__ import annotations
@@ -30,25 +30,33 @@ class Hardware(Protocol):
 
     wiring: Wiring
 
-    def open(self) -> None: ...
+    def open(self) -> None:
+        """Acquire the interface cards; outputs stay off."""
 
-    def read(self, into: np.ndarray) -> bool: ...
+    def read(self, into: np.ndarray) -> bool:
+        """Fill `into` with the signals; return False if there is no new reading."""
 
-    def write(self, codes: np.ndarray) -> None: ...
+    def write(self, codes: np.ndarray) -> None:
+        """Write the codes of the output converters, one per actuator."""
 
-    def write_tool(self, outputs: int) -> None: ...
+    def write_tool(self, outputs: int) -> None:
+        """Write the digital tool outputs, one bit each."""
 
-    def enable(self) -> None: ...
+    def enable(self) -> None:
+        """Switch the amplifiers on and release the brakes."""
 
-    def disable(self) -> None: ...
+    def disable(self) -> None:
+        """Switch the amplifiers off and engage the brakes."""
 
-    def clear(self) -> None: ...
+    def clear(self) -> None:
+        """Reset a tripped watchdog."""
 
-    def close(self) -> None: ...
+    def close(self) -> None:
+        """Release the hardware; outputs off."""
 
 
-class Mute:
-    """Hardware that does nothing when it is told to; who derives from it says what is read."""
+class PassiveHardware:
+    """Hardware on which all commands have no effect; subclasses define `read`."""
 
     def open(self) -> None: ...
 
@@ -60,7 +68,7 @@ class Mute:
 
 
 class Blocks:
-    """Where each block of some numbers stands: `Blocks(q=6, v=6).at["v"]` is slice(6, 12)."""
+    """Layout of named blocks in one array: `Blocks(q=6, v=6).at["v"]` is slice(6, 12)."""
 
     def __init__(self, **sizes: int):
         self.at: dict[str, slice] = {}
@@ -70,20 +78,21 @@ class Blocks:
             self.size += count
 
     def split(self, numbers: Sequence) -> list:
-        """All blocks, in their order."""
-        return [numbers[place] for place in self.at.values()]
+        """Return all blocks in their order."""
+        return [numbers[block] for block in self.at.values()]
 
     def take(self, array: np.ndarray, name: str) -> np.ndarray:
+        """Return one block of the last axis of an array."""
         return array[..., self.at[name]]
 
 
 def signal_blocks(actuators: int) -> Blocks:
-    """The signals of one reading."""
+    """Return the layout of the signals of one reading."""
     return Blocks(**dict.fromkeys(COMMON, 1), **dict.fromkeys(PER_ACTUATOR, actuators))
 
 
 def signal_columns(actuator_names: Sequence[str]) -> Iterator[str]:
-    """A title for every number of them: time, …, counts_<actuator>, …"""
+    """Yield the column names of the signals: time, …, counts_<actuator>, …"""
     yield from COMMON
     for name in PER_ACTUATOR:
         yield from titles(name, actuator_names)

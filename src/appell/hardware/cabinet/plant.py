@@ -1,18 +1,18 @@
-"""The plant: a system under held torques, with friction that really sticks.
+"""The plant: a system under held torques, with friction that can stick.
 
-Between samples the smooth part moves by one step of Runge and Kutta's fourth-order method,
+Between samples, the smooth part is integrated by one step of the fourth-order Runge-Kutta method,
 
     M a = B (τ - D θ̇) - h(q, v)                θ̇ = Bᵀv                                                        (1)
 
-with rotors in M, viscous friction and offsets in h, and what shorted motors add, D. Dry friction and brakes then act as
-a bounded force λ along each drive, whose rate is θ̇ = J v, held over the step, the one that brings as many to rest as
-its bound allows:
+with rotors in M, viscous friction and offsets in h, and the damping D of short-circuited motors. Dry friction and
+brakes then act as a bounded force λ along each drive, with rate θ̇ = J v, which is constant over the step and brings
+the drive to rest if its bound allows:
 
     v⁺ = v + dt A Jᵀλ,   A = M⁻¹               |λₖ| ≤ Fₖ,   θ̇⁺ₖ = 0 or λₖ = -Fₖ sign(θ̇⁺ₖ)                    (2)
 
-solved by sweeps over the drives from the λ of the step before. A drive at rest stays at rest, up to rounding, for as
-long as the bound holds it: no creeping, and brakes cost no smaller steps. On a tree without mimic joints J = 1. Where
-there are loops, every step ends with one of Newton's method that closes them.
+solved by Gauss-Seidel sweeps over the drives, starting from the λ of the previous step. A drive at rest stays at rest,
+up to rounding, as long as the bound can hold it: it does not creep, and brakes do not require smaller steps. On a tree
+without mimic joints J = 1. For systems with loops, every step ends with one Newton step that closes them.
 """
 
 from __future__ import annotations
@@ -32,21 +32,36 @@ from appell.kinematics.assembly import close_loops
 from appell.kinematics.mechanisms import check_pose
 from appell.model.system import System
 
-SWEEPS = 8
-TINY = 1e-30  # keeps a step of no length from dividing by zero
+FRICTION_SWEEPS = 8
+MIN_DENOMINATOR = 1e-30  # avoids a division by zero in a step of length zero
 
 State = tuple[list[Scalar], list[Scalar], list[Scalar]]  # q, v, λ
 
 
 def plant_step(parts: FrictionParts, state: State, tau: Sequence, dt: Scalar, damping: Sequence, brake) -> State:
-    """q, v, λ after dt seconds, over abstract scalars; `damping` is D, `brake` a bound beside dry friction's."""
+    """Return q, v and λ after dt seconds, over abstract scalars.
+
+    Parameters
+    ----------
+    parts : FrictionParts
+    state : tuple
+        q (nq), v (nv) and λ (drives).
+    tau : sequence
+        Torques of the actuators (nu).
+    dt : scalar
+        In s.
+    damping : sequence
+        Diagonal of D (nu).
+    brake : sequence
+        Bounds on the forces of the brakes (nu), in addition to dry friction.
+    """
     q, v, hold = state
     equations = parts.equations
     first = LDL.of(equations.mass_matrix(q))
 
     def acceleration(q, v, factors: LDL | None = None) -> list[Scalar]:
         rows = zip(tau, damping, equations.actuator_rates(q, v), strict=True)
-        pushed = equations.along_coordinates(q, [force - drag * rate for force, drag, rate in rows])
+        pushed = equations.along_coordinates(q, [force - coefficient * rate for force, coefficient, rate in rows])
         net = [force - h for force, h in zip(pushed, equations.bias(q, v), strict=True)]
         return (factors or LDL.of(equations.mass_matrix(q))).solve(net)
 
@@ -58,8 +73,8 @@ def plant_step(parts: FrictionParts, state: State, tau: Sequence, dt: Scalar, da
     if all(isinstance(bound, float) and bound == 0.0 for bound in bounds):
         return equations.closed(q), free, list(hold)
     hold, slowed = _friction(free, hold, bounds, J, [first.solve(row) for row in J], dt)
-    late = equations.rate(q, [after - before for after, before in zip(slowed, free, strict=True)])
-    return equations.closed([x + 0.5 * dt * rate for x, rate in zip(q, late, strict=True)]), slowed, hold
+    correction = equations.rate(q, [after - before for after, before in zip(slowed, free, strict=True)])
+    return equations.closed([x + 0.5 * dt * rate for x, rate in zip(q, correction, strict=True)]), slowed, hold
 
 
 def _runge_kutta(q, v, dt: Scalar, acceleration: Callable, rate: Callable, first: LDL):
@@ -83,26 +98,26 @@ def _moved(x, rate, dt: Scalar) -> list[Scalar]:
 
 
 def _friction(free, hold, bounds, J, response, dt: Scalar):
-    """λ and v⁺ of (2); `response` has the columns of A Jᵀ."""
+    """Return λ and v⁺ of (2); `response` has the columns of A Jᵀ."""
     hold = [clamp(before, -bound, bound) for before, bound in zip(hold, bounds, strict=True)]
     v = [rate + dt * dot(column, hold) for rate, column in zip(free, zip(*response, strict=True), strict=True)]
-    yielding = [1.0 / (dt * dot(row, column) + TINY) for row, column in zip(J, response, strict=True)]
-    for _ in range(SWEEPS):
+    stiffness = [1.0 / (dt * dot(row, column) + MIN_DENOMINATOR) for row, column in zip(J, response, strict=True)]
+    for _ in range(FRICTION_SWEEPS):
         for k, row in enumerate(J):
-            new = clamp(hold[k] - dot(row, v) * yielding[k], -bounds[k], bounds[k])
+            new = clamp(hold[k] - dot(row, v) * stiffness[k], -bounds[k], bounds[k])
             change = dt * (new - hold[k])
-            v = [rate + change * gain for rate, gain in zip(v, response[k], strict=True)]
+            v = [rate + change * entry for rate, entry in zip(v, response[k], strict=True)]
             hold[k] = new
     return hold, v
 
 
 def plant_blocks(parts: FrictionParts) -> dict[str, int]:
-    """The sizes of the state: q, v, and λ as `hold`."""
+    """Return the sizes of the blocks of the state: q, v, and λ as `hold`."""
     return {"q": parts.system.nq, "v": parts.system.nv, "hold": len(parts.equations.drives)}
 
 
 def plant_function(parts: FrictionParts) -> Function:
-    """(state, tau, dt, damping, brake) -> state_next, the state being q, v and λ in one array."""
+    """Return the step (state, tau, dt, damping, brake) -> state_next; the state is q, v and λ in one array."""
     blocks, nu = Blocks(**plant_blocks(parts)), parts.system.nu
     inputs = {"state": blocks.size, "tau": nu, "dt": (), "damping": nu, "brake": nu}
 
@@ -114,16 +129,33 @@ def plant_function(parts: FrictionParts) -> Function:
 
 
 class Plant:
-    """A system that moves: call it with torques that are held for a while."""
+    """A simulated system with friction that can stick, moved by torques that are held for a time.
+
+    Parameters
+    ----------
+    system : System
+        A controllable system.
+    longest_step : float
+        Largest integration step, in s.
+
+    Examples
+    --------
+    >>> import appell as ap
+    >>> plant = ap.hardware.Plant(ap.load("pendulum"))
+    >>> plant.set_state([0.5])
+    >>> plant([0.0], 0.1)  # no torque for 0.1 s
+    >>> bool(plant.q[0] < 0.5), bool(plant.v[0] < 0.0)
+    (True, True)
+    """
 
     def __init__(self, system: System, longest_step: float = 1e-3):
         self.system, self.longest_step = system, longest_step
         self.parts = FrictionParts(system)
         self._bound: Any = plant_function(self.parts).bind()
-        self.place(system.start)
+        self.set_state(system.start)
 
-    def place(self, q, v=0.0) -> None:
-        """Put the system somewhere."""
+    def set_state(self, q, v=0.0) -> None:
+        """Set the configuration q and the velocity v (one number, or one per coordinate)."""
         nq, nv, state = self.system.nq, self.system.nv, self._bound.state_next
         q = per_axis(self.system, "coordinate", "q", q) if nq == nv else self.system.sized("q", q, nq)
         check_pose(self.parts.smooth, q)
@@ -133,15 +165,17 @@ class Plant:
 
     @property
     def q(self) -> np.ndarray:
+        """Current configuration, of shape (nq,)."""
         return self._bound.state_next[: self.system.nq].copy()
 
     @property
     def v(self) -> np.ndarray:
+        """Current velocity, of shape (nv,)."""
         nq = self.system.nq
         return self._bound.state_next[nq : nq + self.system.nv].copy()
 
     def __call__(self, tau, duration: float) -> None:
-        """Move for `duration` seconds under the torques `tau`."""
+        """Simulate `duration` seconds with constant torques `tau`, of shape (nu,), in N m or N."""
         bound = self._bound
         steps = max(1, int(np.ceil(duration / self.longest_step - 1e-9)))
         bound.tau[:], bound.dt[...] = tau, duration / steps

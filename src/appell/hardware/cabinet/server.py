@@ -1,7 +1,7 @@
-"""A simulated cabinet as a process of its own, in real time, until it is told to stop.
+"""A simulated cabinet in a separate process, in real time.
 
-The arm's time follows the machine's in whole steps. If the process was held up, it makes up for it step by step,
-judging the loop's sign of life at every step by that step's own time, so that the arm moves as it would have moved.
+The time of the arm follows that of the machine in whole steps. A process that was delayed catches up step by step and
+checks the loop's heartbeat at the time of every step, so that the arm moves as it would have moved without the delay.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ COLUMNS = ("t", "beat", "enabled", "watchdog")
 
 
 def plant_columns(system: System) -> tuple[str, ...]:
+    """Return the columns of the cabinet's log."""
     names = record_names(system)
     return (*COLUMNS, *(title for kind in ("q", "v", "tau") for title in titles(kind, names[kind])))
 
@@ -29,7 +30,19 @@ def plant_columns(system: System) -> tuple[str, ...]:
 def serve(
     make: Callable[[VirtualClock], SimulatedCabinet], path: Path, log: Path | None = None, seconds: float = np.inf
 ) -> None:
-    """Serve the cabinet that `make` makes of a clock, at a path, and log what the arm does."""
+    """Serve a simulated cabinet until its page requests a shutdown.
+
+    Parameters
+    ----------
+    make : callable
+        `make(clock)` returns the cabinet.
+    path : Path
+        File of the shared page.
+    log : Path, optional
+        File to which the motion of the arm is logged.
+    seconds : float
+        Time after which the server ends; unlimited by default.
+    """
     real = MonotonicClock()
     clock = VirtualClock(real.now())
     cabinet = make(clock)
@@ -39,7 +52,7 @@ def serve(
     writer = None if log is None else JournalWriter(log, plant_columns(system), about)
     try:
         signals = np.zeros(cabinet.layout.size)
-        wanted = cleared = 0.0
+        enabled = cleared = 0.0
         clock.time = cabinet.time = started = real.now()
         while not page["shutdown"] and clock.time - started < seconds:
             real.wait_until(clock.time + step)
@@ -47,9 +60,9 @@ def serve(
             if page["cleared"] != cleared:
                 cleared = page["cleared"]
                 cabinet.clear()
-            if page["wanted"] != wanted:
-                wanted = page["wanted"]
-                if wanted:
+            if page["wanted"] != enabled:
+                enabled = page["wanted"]
+                if enabled:
                     cabinet.enable()
                 else:
                     cabinet.disable()

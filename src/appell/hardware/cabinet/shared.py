@@ -1,13 +1,13 @@
-"""A cabinet in another process: two programs that share a page of memory, as a computer and a cabinet share a bus.
+"""A cabinet in another process: loop and cabinet share a page of memory.
 
-The page is a mapped file. The cabinet writes the signals and a sequence number around them, odd while it writes, so
-that a reader knows whether it got a whole reading and a new one. The loop writes codes, switches and the time of its
-last sign of life; the cabinet alone decides, by that time, to switch the outputs off. Both see the same monotonic
-clock. Nothing needs to be cleaned up when a process is killed.
+The page is a mapped file. The cabinet writes the signals and a sequence number, which is odd while it writes, so that a
+reader can detect incomplete and repeated readings. The loop writes codes, switches and the time of its last heartbeat;
+from this time the cabinet alone decides to switch the outputs off. Both use the same monotonic clock. If a process is
+killed, nothing has to be cleaned up.
 
-The file belongs to one user and to one process: it is created, never opened over another, readable to its owner alone,
-and no link is followed to it. Who attaches checks all that. A page whose process is gone, or has given no sign of life
-for `SILENCE`, is taken away for a new one.
+The file belongs to one user and one process: it is always newly created, only its owner can read it, and symbolic links
+to it are not followed. A process that attaches to it checks all of this. A page whose process has ended, or has not
+updated it for `SERVER_TIMEOUT_S`, is removed and replaced.
 """
 
 from __future__ import annotations
@@ -26,30 +26,32 @@ from appell.errors import ArgumentError
 from appell.hardware.cabinet.hardware import signal_blocks
 from appell.hardware.cabinet.wiring import Wiring
 
-MAGIC = 4.09e5
+MAGIC = 4.09e5  # first number of a page
 FIELDS = ("magic", "wiring", "sequence", "served", "enabled", "beat", "wanted", "cleared", "tool", "shutdown", "pid")
-PATIENCE = 10.0  # s that `open` waits for a cabinet
-SILENCE = 5.0  # s without a sign of life after which a page counts as left behind
+OPEN_TIMEOUT_S = 10.0  # that `open` waits for a cabinet
+SERVER_TIMEOUT_S = 5.0  # without an update, after which a page counts as abandoned
+READ_ATTEMPTS = 8  # to get a reading that the cabinet did not change meanwhile
+NEW_NAME = "Choose another name."
 _FLAGS = os.O_RDWR | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
 
 
 def default_path(name: str = "appell-cabinet") -> Path:
-    """Where a user's cabinet of a name is found: in memory where the system has a folder for that."""
+    """Return the file of a user's cabinet with this name; in shared memory where the system has a folder for it."""
     if not name or Path(name).name != name:
-        raise ArgumentError(f"a cabinet cannot be called {name!r}.", expected="a name without a folder")
+        raise ArgumentError(f"{name!r} is not a valid name of a cabinet.", expected="a file name without a folder")
     folder = Path("/dev/shm")
     folder = folder if folder.is_dir() else Path(tempfile.gettempdir())
     return folder / f"{name}-{os.getuid() if hasattr(os, 'getuid') else 'user'}"
 
 
 class SharedPage:
-    """The page, by the names of its parts."""
+    """The shared page; `page["beat"]` is one of `FIELDS`."""
 
     def __init__(self, path: Path, wiring: Wiring, create: bool = False):
         self.path, self.layout = path, signal_blocks(wiring.n)
         n, size = wiring.n, 8 * (len(FIELDS) + wiring.n + self.layout.size)
         if create:
-            _clear_away(path)
+            _remove_abandoned(path)
             file = _create(path, size)
         else:
             file = _attach(path, n, size)
@@ -77,11 +79,13 @@ class SharedPage:
         self.numbers[self.at[name]] = value
 
     def publish(self, signals: np.ndarray) -> None:
-        self.numbers[2] += 1.0  # odd: a reader stays away
+        """Write a reading, with the sequence number odd meanwhile."""
+        self.numbers[2] += 1.0
         self.signals[:] = signals
         self.numbers[2] += 1.0
 
     def close(self) -> None:
+        """Unmap the page."""
         del self.numbers, self.codes, self.signals
         self._map.close()
 
@@ -95,19 +99,21 @@ class RemoteCabinet:
         self._seen = 0.0
 
     def open(self) -> None:
-        until = time.monotonic() + PATIENCE
+        """Wait for a new reading, and switch the outputs off."""
+        until = time.monotonic() + OPEN_TIMEOUT_S
         first = self.page["sequence"]
         while self.page["sequence"] == first:
             if time.monotonic() > until:
                 raise ArgumentError(
-                    f"the cabinet at {self.page.path} does not answer.", hint="is its process still running?"
+                    f"the cabinet at {self.page.path} does not respond.", hint="Check that its process is running."
                 )
             time.sleep(1e-3)
         self.disable()
 
     def read(self, into: np.ndarray) -> bool:
+        """Fill `into` with the signals; return False if there is no new reading."""
         page = self.page
-        for _ in range(8):
+        for _ in range(READ_ATTEMPTS):
             before = page.numbers[2]
             if before % 2.0 == 0.0:
                 into[:] = page.signals
@@ -117,73 +123,81 @@ class RemoteCabinet:
         return False
 
     def write(self, codes: np.ndarray) -> None:
+        """Write the codes of the output converters, and the heartbeat."""
         self.page.codes[:] = codes
         self.page.numbers[5] = monotonic()
 
     def write_tool(self, outputs: int) -> None:
+        """Write the digital tool outputs, one bit each."""
         self.page["tool"] = outputs
 
     def enable(self) -> None:
+        """Request that the amplifiers are switched on and the brakes released."""
         self.page["beat"] = monotonic()
         self.page["wanted"] = 1.0
 
     def disable(self) -> None:
+        """Request that the amplifiers are switched off and the brakes engaged."""
         self.page["wanted"] = 0.0
 
     def clear(self) -> None:
+        """Request a reset of the watchdog."""
         self.page["cleared"] += 1.0
 
     def close(self) -> None:
+        """Switch the outputs off."""
         self.disable()
 
 
 def monotonic() -> float:
+    """Return the time of the monotonic clock, which all processes share, in s."""
     return time.clock_gettime(time.CLOCK_MONOTONIC) if hasattr(time, "clock_gettime") else time.monotonic()
 
 
 def _create(path: Path, size: int) -> int:
-    """A new file of zeros, its owner's alone."""
+    """Create a file of zeros that only its owner can access; return its descriptor."""
     try:
         file = os.open(path, _FLAGS | os.O_CREAT | os.O_EXCL, 0o600)
     except FileExistsError:
-        raise ArgumentError(f"another cabinet has just taken {path}.", hint="another --name") from None
+        raise ArgumentError(f"another cabinet has just been created at {path}.", hint=NEW_NAME) from None
     os.ftruncate(file, size)
     return file
 
 
 def _open(path: Path) -> int:
-    """The file at the path if it is a plain one of ours that nobody else can touch."""
+    """Open a regular file that belongs to this user and that others cannot access; return its descriptor."""
     try:
         file = os.open(path, _FLAGS)
     except OSError as error:
-        why = "it is a link" if path.is_symlink() else (error.strerror or "it cannot be opened").lower()
-        raise ArgumentError(f"the cabinet at {path} is not used: {why}.", hint="another --name") from None
-    found = os.fstat(file)
-    if not stat.S_ISREG(found.st_mode):
-        why = "it is no plain file"
-    elif hasattr(os, "geteuid") and found.st_uid != os.geteuid():
-        why = f"it belongs to user {found.st_uid}"
-    elif hasattr(os, "geteuid") and found.st_mode & 0o077:
-        why = f"others may touch it (mode {stat.S_IMODE(found.st_mode):04o})"
+        reason = "it is a symbolic link" if path.is_symlink() else (error.strerror or "it cannot be opened").lower()
+        raise ArgumentError(f"the cabinet at {path} cannot be used: {reason}.", hint=NEW_NAME) from None
+    status = os.fstat(file)
+    if not stat.S_ISREG(status.st_mode):
+        reason = "it is not a regular file"
+    elif hasattr(os, "geteuid") and status.st_uid != os.geteuid():
+        reason = f"it belongs to user {status.st_uid}"
+    elif hasattr(os, "geteuid") and status.st_mode & 0o077:
+        reason = f"other users can access it (mode {stat.S_IMODE(status.st_mode):04o})"
     else:
         return file
     os.close(file)
-    raise ArgumentError(f"the cabinet at {path} is not used: {why}.", hint="another --name")
+    raise ArgumentError(f"the cabinet at {path} cannot be used: {reason}.", hint=NEW_NAME)
 
 
 def _attach(path: Path, n: int, size: int) -> int:
+    """Open the page of a cabinet for n actuators; return its descriptor."""
     if os.path.lexists(path):
         file = _open(path)
         if os.fstat(file).st_size == size:
             return file
         os.close(file)
     raise ArgumentError(
-        f"no cabinet for {n} actuators is found at {path}.", hint="appell control cabinet, in another terminal"
+        f"there is no cabinet for {n} actuators at {path}.", hint="Start one with `appell control cabinet ROBOT`."
     )
 
 
-def _clear_away(path: Path) -> None:
-    """Remove a page that was left behind; raise if somebody still serves it."""
+def _remove_abandoned(path: Path) -> None:
+    """Remove an abandoned page; raise an ArgumentError if a process still serves it."""
     if not os.path.lexists(path):
         return
     file = _open(path)
@@ -191,9 +205,10 @@ def _clear_away(path: Path) -> None:
     os.close(file)
     if len(content) == 8 * len(FIELDS):
         head = dict(zip(FIELDS, np.frombuffer(content).tolist(), strict=True))
-        if head["magic"] == MAGIC and _is_alive(int(head["pid"])) and monotonic() - head["served"] < SILENCE:
+        if head["magic"] == MAGIC and _is_alive(int(head["pid"])) and monotonic() - head["served"] < SERVER_TIMEOUT_S:
             raise ArgumentError(
-                f"the cabinet at {path} is served by process {head['pid']:.0f}.", hint="stop it, or another --name"
+                f"the cabinet at {path} is already served by process {head['pid']:.0f}.",
+                hint="Stop that process, or choose another name.",
             )
     remove(path)
 
@@ -209,5 +224,5 @@ def _is_alive(pid: int) -> bool:
 
 
 def remove(path: Path) -> None:
-    """Take the page away; processes that have it mapped keep it."""
+    """Remove the file of a page; processes that have mapped it can still use it."""
     path.unlink(missing_ok=True)

@@ -1,11 +1,12 @@
-"""A simulated cabinet: the hardware interface, with a system behind it that moves as time passes.
+"""A simulated cabinet: an implementation of the hardware interface with a simulated system.
 
-It shares a clock with the loop that uses it. Whenever it is read, the system has moved on to the present, in steps of
-at most a period, under the codes that were last written. It has a watchdog of its own: before `heartbeat` seconds
-without a sign of life are over the amplifiers go off and the brakes fall in, and so they do when the power fails.
+It shares a clock with the loop that uses it. On every read, the system is simulated up to the present time, in steps of
+at most `step` seconds, with the codes that were last written. Its watchdog switches the amplifiers off and engages the
+brakes before `heartbeat` seconds without a write have passed; the same happens when the power fails.
 
-Faults of the cabinet change what it reads or does from a time on, or for a while; schedules of them are seeded. Two are
-the loop's own: missed deadlines come from the clock, and a killed loop ticks no more.
+Faults change the signals or the behaviour of the cabinet from a given time on, or for a given duration; random
+schedules are seeded. Two faults concern the loop instead: missed deadlines are caused by the clock, and a killed loop
+stops ticking.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ import numpy as np
 from appell.control.friction_parts import FrictionParts
 from appell.errors import ArgumentError, check_number, unknown_name
 from appell.hardware.cabinet.cabinet_step import (
-    AMBIENT,
+    AMBIENT_TEMPERATURE,
     AMPLIFIERS,
     BRAKES,
     DURATION,
@@ -32,15 +33,22 @@ from appell.hardware.cabinet.wiring import Wiring
 from appell.hardware.clock import Clock
 from appell.model.system import System
 
-CABINET = ("encoder-loss", "potentiometer-stuck", "over-temperature", "not-a-number", "dropped-reads", "power-loss")
-KINDS = (*CABINET, "missed-deadlines", "killed-loop")
-NOISE_BLOCK = 256
-LONGEST_SILENCE = 1.0  # s: no cabinet waits longer for a sign of life
+CABINET_FAULTS = (
+    "encoder-loss",
+    "potentiometer-stuck",
+    "over-temperature",
+    "not-a-number",
+    "dropped-reads",
+    "power-loss",
+)
+KINDS = (*CABINET_FAULTS, "missed-deadlines", "killed-loop")
+NOISE_BLOCK = 256  # steps whose noise is drawn at a time
+MAX_HEARTBEAT_S = 1.0  # upper limit of heartbeat, brake delay and step
 
 
 @dataclass(frozen=True)
 class Injection:
-    """One fault: what, when (s), at which actuator, and for how long (s)."""
+    """One fault: its kind, time (s), actuator (index) and duration (s)."""
 
     kind: str
     time: float
@@ -56,9 +64,11 @@ class Injection:
 
     @property
     def end(self) -> float:
+        """Time at which the fault ends, in s."""
         return self.time + self.duration
 
     def active(self, t: float) -> bool:
+        """Return whether the fault is active at a time."""
         return self.time <= t < self.end
 
 
@@ -67,15 +77,16 @@ class Faults:
 
     def __init__(self, injections: Sequence[Injection] = ()):
         self.injections = tuple(injections)
-        self._cabinet = tuple(i for i in self.injections if i.kind in CABINET)
+        self._cabinet = tuple(i for i in self.injections if i.kind in CABINET_FAULTS)
         self._first = min((i.time for i in self._cabinet), default=np.inf)
         self._frozen: dict[Injection, float] = {}
 
     def power(self, t: float) -> bool:
+        """Return whether the power is on at a time."""
         return not any(i.kind == "power-loss" and i.active(t) for i in self._cabinet)
 
     def apply(self, t: float, signals: np.ndarray, layout: Blocks) -> bool:
-        """Change the signals as the faults want; False if the reading is lost."""
+        """Apply the active faults to the signals; return False if the reading is lost."""
         if t < self._first:
             return True
         arrives = True
@@ -95,11 +106,11 @@ class Faults:
                     arrives = False
         return arrives
 
-    def _freeze(self, fault: Injection, signals: np.ndarray, place: int) -> None:
-        signals[place] = self._frozen.setdefault(fault, float(signals[place]))
+    def _freeze(self, fault: Injection, signals: np.ndarray, index: int) -> None:
+        signals[index] = self._frozen.setdefault(fault, float(signals[index]))
 
     def lateness(self, period: float):
-        """The clock's part: by how much wake-ups are late, for `VirtualClock`."""
+        """Return the delay of wake-ups as a function of time, for `VirtualClock`; None if there are no such faults."""
         late = [i for i in self.injections if i.kind == "missed-deadlines"]
         if not late:
             return None
@@ -107,26 +118,27 @@ class Faults:
 
     @property
     def killed_at(self) -> float:
+        """Time at which the loop is killed, in s; infinite if it is not."""
         return min((i.time for i in self.injections if i.kind == "killed-loop"), default=np.inf)
 
 
 def random_faults(seed: int, n: int, first: float, last: float) -> tuple[Injection, ...]:
-    """One to three faults between two times; short ones among them, which a loop must ride out."""
+    """Return one to three random faults between two times, with short ones that a loop must tolerate."""
     rng = np.random.default_rng(seed)
-    found = []
+    faults = []
     for _ in range(int(rng.integers(1, 4))):
         kind = str(rng.choice(KINDS))
         brief = kind in ("not-a-number", "dropped-reads", "missed-deadlines") and rng.random() < 0.4
         duration = float(rng.uniform(0.001, 0.004)) if brief else np.inf
-        found.append(Injection(kind, float(rng.uniform(first, last)), int(rng.integers(n)), duration))
-    return tuple(sorted(found, key=lambda fault: fault.time))
+        faults.append(Injection(kind, float(rng.uniform(first, last)), int(rng.integers(n)), duration))
+    return tuple(sorted(faults, key=lambda fault: fault.time))
 
 
 @dataclass(frozen=True)
 class Imperfections:
-    """How far a cabinet is from its data sheet: relative gains, offsets in V, noise in V, delay in readings.
+    """Deviations of a cabinet from its data sheet: relative gains, offsets in V, noise in V, delay in readings.
 
-    `amplifier_noise` is a part of the full torque, white, new in every step.
+    `amplifier_noise` is white noise as a fraction of the full torque, drawn anew in every step.
     """
 
     amplifier_gain: float = 0.01
@@ -146,7 +158,7 @@ PERFECT = Imperfections(0.0, 0.0, 0.0, 0.0, 0.0)
 
 
 class CabinetModel:
-    """The compiled step of a cabinet with a system behind it; made once, used by many cabinets."""
+    """The compiled step of a cabinet and its system, which several cabinets can share."""
 
     def __init__(self, system: System, wiring: Wiring):
         wiring.check(system)
@@ -156,7 +168,27 @@ class CabinetModel:
 
 
 class SimulatedCabinet:
-    """A cabinet of a model at a place, with seeded imperfections and faults."""
+    """A simulated cabinet with seeded imperfections and faults.
+
+    Parameters
+    ----------
+    model : CabinetModel
+    clock : Clock
+        The clock of the loop.
+    q : array_like
+        Configuration of the system at power-on.
+    imperfections : Imperfections
+        Errors of gains, offsets and noise; `PERFECT` has none.
+    faults : Faults, optional
+    heartbeat : float
+        Time in s without a write after which the watchdog switches the outputs off.
+    brake_delay : float
+        Time in s between switching off and the engagement of the brakes.
+    step : float
+        Largest integration step, in s.
+    seed : int
+        Seed of imperfections and noise.
+    """
 
     def __init__(
         self,
@@ -171,9 +203,9 @@ class SimulatedCabinet:
         step: float = 1e-3,
         seed: int = 0,
     ):
-        check_number("the heartbeat of a cabinet, in s,", heartbeat, least=0.0, most=LONGEST_SILENCE, above=True)
-        check_number("the brake delay of a cabinet, in s,", brake_delay, least=0.0, most=LONGEST_SILENCE)
-        check_number("the step of a cabinet, in s,", step, least=0.0, most=LONGEST_SILENCE, above=True)
+        check_number("the heartbeat of a cabinet, in s,", heartbeat, least=0.0, most=MAX_HEARTBEAT_S, above=True)
+        check_number("the brake delay of a cabinet, in s,", brake_delay, least=0.0, most=MAX_HEARTBEAT_S)
+        check_number("the step of a cabinet, in s,", step, least=0.0, most=MAX_HEARTBEAT_S, above=True)
         self.model, self.wiring, self.clock = model, model.wiring, clock
         self.layout = signal_blocks(model.wiring.n)
         self.faults = Faults() if faults is None else faults
@@ -187,58 +219,60 @@ class SimulatedCabinet:
         self._signals = np.zeros(self.layout.size)
         self._noise, self._drawn = np.zeros((NOISE_BLOCK, 2, self.wiring.n)), NOISE_BLOCK
         self._noisy = bool(imperfections.noise or imperfections.amplifier_noise)
-        self._late: list[np.ndarray] = []
-        self._place(np.asarray(q, float))
+        self._delayed: list[np.ndarray] = []
+        self._power_on(np.asarray(q, float))
 
-    def _place(self, q: np.ndarray) -> None:
-        n, off, at = self.wiring.n, self.imperfections, self.model.quirks.at
+    def _power_on(self, q: np.ndarray) -> None:
+        n, errors, at = self.wiring.n, self.imperfections, self.model.quirks.at
         quirks, state = self.bound.quirks, self.bound.state_next
-        quirks[at["gain"]] = 1.0 + off.amplifier_gain * self.rng.uniform(-1.0, 1.0, n)
-        quirks[at["offset"]] = off.amplifier_offset * self.rng.uniform(-1.0, 1.0, n)
-        quirks[at["potentiometer_gain"]] = 1.0 + off.potentiometer_gain * self.rng.uniform(-1.0, 1.0, n)
-        quirks[at["potentiometer_offset"]] = off.potentiometer_offset * self.rng.uniform(-1.0, 1.0, n)
+        quirks[at["gain"]] = 1.0 + errors.amplifier_gain * self.rng.uniform(-1.0, 1.0, n)
+        quirks[at["offset"]] = errors.amplifier_offset * self.rng.uniform(-1.0, 1.0, n)
+        quirks[at["potentiometer_gain"]] = 1.0 + errors.potentiometer_gain * self.rng.uniform(-1.0, 1.0, n)
+        quirks[at["potentiometer_offset"]] = errors.potentiometer_offset * self.rng.uniform(-1.0, 1.0, n)
         theta = self._positions(q)
         raw = np.floor(self.wiring.column("resolution") * (theta - self.wiring.column("home")))
         quirks[at["power_on"]] = raw
-        for name, value in (("q", q), ("temperature", AMBIENT), ("raw", raw), ("index", raw)):
+        for name, value in (("q", q), ("temperature", AMBIENT_TEMPERATURE), ("raw", raw), ("index", raw)):
             state[self.model.state.at[name]] = value
         self.bound.codes[:] = self.wiring.zero_code
         self._advance_by(0.0)
 
     def _positions(self, q: np.ndarray) -> np.ndarray:
-        """Of the actuators, within their ranges."""
+        """Return the positions of the actuators, within their ranges."""
         middle = 0.5 * (self.wiring.column("lower") + self.wiring.column("upper"))
         equations = self.model.parts.equations
         return np.array(equations.actuator_positions_near(q.tolist(), middle.tolist()), float)
 
-    # ---- what the arm behind the cabinet really does
+    # ---- true state of the system
 
     @property
     def q(self) -> np.ndarray:
+        """True configuration, of shape (nq,)."""
         return self.truth("q")
 
     @property
     def v(self) -> np.ndarray:
+        """True velocity, of shape (nv,)."""
         return self.truth("v")
 
     def truth(self, name: str) -> np.ndarray:
-        """A block of the state: q, v, temperature, …"""
+        """Return a block of the true state by its name: q, v, temperature, …"""
         return self.bound.state_next[self.model.state.at[name]].copy()
 
     @property
     def torque(self) -> np.ndarray:
-        """What the motors gave in the last step."""
+        """Torques of the motors in the last step, in N m or N."""
         return self.bound.torque
 
     def advance(self, until: float) -> None:
-        """Let time pass."""
-        while (left := until - self.time) > 1e-9:
+        """Simulate the system up to a time, in s."""
+        while (remaining := until - self.time) > 1e-9:
             if self.enabled and (
                 self.time + self.step - self.last_write > self.heartbeat or not self.faults.power(self.time)
             ):
                 self.watchdog = self.watchdog or self.faults.power(self.time)
                 self.disable()
-            self._advance_by(left if left < self.step else self.step)
+            self._advance_by(remaining if remaining < self.step else self.step)
 
     def _advance_by(self, dt: float) -> None:
         bound = self.bound
@@ -256,19 +290,21 @@ class SimulatedCabinet:
         self.time += dt
 
     def _draw(self) -> None:
-        off, wiring, noise = self.imperfections, self.wiring, self._noise
-        noise[:, 0] = self.rng.normal(0.0, off.noise, noise[:, 0].shape)
-        if off.amplifier_noise:
+        errors, wiring, noise = self.imperfections, self.wiring, self._noise
+        noise[:, 0] = self.rng.normal(0.0, errors.noise, noise[:, 0].shape)
+        if errors.amplifier_noise:
             full = wiring.reachable_torque / wiring.column("torque_per_ampere")
-            noise[:, 1] = self.rng.normal(0.0, off.amplifier_noise, noise[:, 1].shape) * full
+            noise[:, 1] = self.rng.normal(0.0, errors.amplifier_noise, noise[:, 1].shape) * full
         self._drawn = 0
 
     # ---- the hardware interface
 
     def open(self) -> None:
+        """Switch the outputs off."""
         self.disable()
 
     def read(self, into: np.ndarray) -> bool:
+        """Simulate up to the present time and fill `into` with the signals; return False if the reading is lost."""
         now = self.clock.now()
         self.advance(now)
         signals, faults = self._signals, self.faults
@@ -277,34 +313,39 @@ class SimulatedCabinet:
         signals[2] = 1.0 if self.watchdog else 0.0
         signals[3:] = self.bound.sensors
         if self.imperfections.delay:
-            self._late.append(signals.copy())
-            signals[3:] = self._late[0][3:]
-            if len(self._late) > self.imperfections.delay:
-                self._late.pop(0)
+            self._delayed.append(signals.copy())
+            signals[3:] = self._delayed[0][3:]
+            if len(self._delayed) > self.imperfections.delay:
+                self._delayed.pop(0)
         if not faults.apply(now, signals, self.layout):
             return False
         into[:] = signals
         return True
 
     def write(self, codes: np.ndarray) -> None:
+        """Write the codes of the output converters, and reset the time of the heartbeat."""
         self.bound.codes[:] = codes
         self.last_write = self.clock.now()
 
     def write_tool(self, outputs: int) -> None:
+        """Write the digital tool outputs, one bit each."""
         self.tool = int(outputs) & (2**self.wiring.tool_outputs - 1)
 
     def enable(self) -> None:
+        """Switch the amplifiers on, unless there is no power or the watchdog has tripped."""
         self.enabled = self.faults.power(self.clock.now()) and not self.watchdog
         self.last_write = self.clock.now()
 
     def disable(self) -> None:
+        """Switch the amplifiers off and engage the brakes."""
         if self.enabled:
             self.disabled_at = self.time
         self.enabled = False
 
     def clear(self) -> None:
-        """Set the watchdog back; a person does that when the loop is well again."""
+        """Reset the watchdog, on the command of a person."""
         self.watchdog = False
 
     def close(self) -> None:
+        """Switch the outputs off."""
         self.disable()

@@ -3,11 +3,11 @@
 volts = (code - 2^(bits-1)) 2V/2^bits               the output converter, ±V                              (1)
 current = amplifier volts,   |current| ≤ limit,   |R current + k N θ̇| ≤ supply                            (2)
 τ = k N current                                     k torque constant, N gear ratio                       (3)
-counts = ⌊4 lines N (θ - home) / 2π⌋ - counts at power-on        index pulse once a turn of the motor      (4)
+counts = ⌊4 lines N (θ - home) / 2π⌋ - counts at power-on        index pulse: once per motor revolution     (4)
 potentiometer = 5 V (θ - lower) / (upper - lower)                                                         (5)
 
-θ is an actuator's position, in rad or m. What is the actuator's own (gear, torque constant, limits of torque and
-current) is read from it.
+θ is the position of an actuator, in rad or m. Gear, torque constant, and limits of torque and current are those of the
+actuator.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from functools import cached_property
 
 import numpy as np
 
-from appell.control.axes import wirable, word
+from appell.control.axes import axis_word, check_wirable
 from appell.errors import ArgumentError, check_number
 from appell.model.actuator import Actuator
 from appell.model.system import System
@@ -34,19 +34,19 @@ class Channel:
     resistance: float = 2.0  # ohm
     supply: float = 40.0  # V
     amplifier: float = 1.0  # A/V
-    lines: int = 200  # of the encoder, a turn of the motor
-    home: float = 0.0  # rad or m, a position at which the index pulse comes
+    lines: int = 200  # of the encoder, per revolution of the motor
+    home: float = 0.0  # rad or m, a position of the index pulse
     brake: float = 0.0  # N m or N at the joint, when the outputs are off
     heating: float = 1.0  # K/W of the motor
     cooling_time: float = 600.0  # s
-    hottest: float = 120.0  # °C, where the over-temperature contact opens
+    hottest: float = 120.0  # °C, at which the over-temperature contact opens
 
     def __post_init__(self):
         for name in ("torque_constant", "current"):
             if not (getattr(self.actuator, name) or 0.0) > 0.0:
                 raise ArgumentError(
-                    f"an actuator with {name.replace('_', ' ')} {getattr(self.actuator, name)} cannot be wired.",
-                    expected="a motor whose torque constant and largest current are known",
+                    f"an actuator has {name.replace('_', ' ')} {getattr(self.actuator, name)} and cannot be wired.",
+                    expected="a motor with a positive torque constant and current limit",
                 )
         for name in ("resistance", "supply", "amplifier", "lines", "cooling_time"):
             check_number(f"a channel's {name.replace('_', ' ')}", getattr(self, name), least=0.0, above=True)
@@ -56,62 +56,67 @@ class Channel:
             check_number(f"a channel's {name}", getattr(self, name))
         if not self.lower < self.upper:
             raise ArgumentError(
-                f"a channel's actuator ranges from {self.lower:g} to {self.upper:g}.", expected="lower < upper"
+                f"the range of a channel's actuator is {self.lower:g} to {self.upper:g}.", expected="lower < upper"
             )
 
     @property
     def gear(self) -> float:
-        return abs(self.actuator.gear)  # a motor that turns the other way is wired the other way
+        """Gear ratio; its sign is absorbed in the polarity of the wiring."""
+        return abs(self.actuator.gear)
 
     @property
     def current_limit(self) -> float:
+        """Largest current, in A."""
         return self.actuator.current or 0.0
 
     @property
     def torque_per_ampere(self) -> float:
+        """Torque at the joint per current, in N m/A or N/A."""
         return (self.actuator.torque_constant or 0.0) * self.gear
 
     @property
     def torque_per_volt(self) -> float:
+        """Torque at the joint per input voltage of the amplifier, in N m/V or N/V."""
         return self.torque_per_ampere * self.amplifier
 
     @property
     def torque_limit(self) -> float:
+        """Largest torque at the joint, in N m or N."""
         return self.actuator.torque_limit
 
     @property
     def full_torque_speed(self) -> float:
-        """Of the joint, up to which the supply lets the motor give all its torque."""
+        """Speed of the joint, in rad/s or m/s, up to which the supply voltage suffices for the full torque."""
         return (self.supply - self.resistance * self.torque_limit / self.torque_per_ampere) / self.torque_per_ampere
 
     @property
     def short_circuit_damping(self) -> float:
-        """What a shorted winding opposes to motion, N m s at the joint."""
+        """Damping by a short-circuited winding, at the joint, in N m s/rad or N s/m."""
         return self.torque_per_ampere**2 / self.resistance
 
     @property
     def counts_per_turn(self) -> int:
-        """Of the motor, all four edges counted."""
+        """Encoder counts per revolution of the motor, with all four edges counted."""
         return 4 * self.lines
 
     @property
     def resolution(self) -> float:
-        """Counts a rad or m."""
+        """Encoder counts per rad or m of the joint."""
         return self.counts_per_turn * self.gear / (2.0 * np.pi)
 
     @property
     def index_pitch(self) -> float:
-        """From one index pulse to the next, at the joint."""
+        """Distance between two index pulses at the joint, in rad or m."""
         return 2.0 * np.pi / self.gear
 
 
 @dataclass(frozen=True)
 class Wiring:
-    """What stands between the computer and a system, actuator by actuator."""
+    """The electronics between the computer and a system: one channel per actuator."""
 
     names: tuple[str, ...]  # of the actuators
     channels: tuple[Channel, ...]
-    start: tuple[float, ...]  # q, about where the system stands when the power comes on
+    start: tuple[float, ...]  # approximate configuration q at power-on
     name: str = "cabinet"
     bits: int = 12
     volts: float = 10.0
@@ -124,13 +129,14 @@ class Wiring:
 
     @property
     def n(self) -> int:
+        """Number of actuators."""
         return len(self.channels)
 
     def check(self, system: System) -> None:
-        """Raise unless the system has the actuators that are wired, and these tell where it is."""
-        wirable(system)
+        """Raise an error unless the system has the wired actuators, and their positions determine its configuration."""
+        check_wirable(system)
         if system.actuator_names != self.names:
-            kind = word(system, "actuator")
+            kind = axis_word(system, "actuator")
             raise ArgumentError(
                 f"{system.owner} has {kind}s {', '.join(system.actuator_names)}; {self.name} drives "
                 f"{', '.join(self.names)}.",
@@ -138,40 +144,43 @@ class Wiring:
             )
 
     def column(self, name: str) -> np.ndarray:
-        """A number of every channel."""
+        """Return a property of every channel as an array."""
         return np.array([getattr(channel, name) for channel in self.channels], dtype=float)
 
     # ---- converters
 
     @property
     def zero_code(self) -> float:
+        """Code of zero output."""
         return float(2 ** (self.bits - 1))
 
     @property
     def volts_per_code(self) -> float:
+        """Output voltage per code."""
         return 2.0 * self.volts / 2**self.bits
 
     @cached_property
     def torque_per_code(self) -> np.ndarray:
+        """Torque of every actuator per code, in N m or N."""
         return self.volts_per_code * self.column("torque_per_volt")
 
     @property
     def reachable_torque(self) -> np.ndarray:
-        """What the last code, the amplifier's current limit and the actuator allow."""
+        """Largest torque of every actuator that converter and actuator allow, in N m or N."""
         return np.minimum((self.zero_code - 1.0) * self.torque_per_code, self.column("torque_limit"))
 
     def code_bounds(self, torque_limit: Sequence[float]) -> tuple[np.ndarray, np.ndarray]:
-        """The lowest and highest code whose torque stays within the limit."""
+        """Return the lowest and the highest code of every actuator whose torque is within the limit."""
         reach = np.minimum(
             np.floor(np.asarray(torque_limit) / self.torque_per_code * (1.0 + 1e-15)), self.zero_code - 1.0
         )
         return self.zero_code - reach, self.zero_code + reach
 
     def torque(self, codes: np.ndarray) -> np.ndarray:
-        """The torque that codes ask for."""
+        """Return the torques that codes command, in N m or N."""
         return (np.asarray(codes) - self.zero_code) * self.torque_per_code
 
     def position(self, volts: np.ndarray) -> np.ndarray:
-        """Actuator positions by the potentiometers (5)."""
+        """Return the actuator positions that the potentiometers measure, (5)."""
         lower, upper = self.column("lower"), self.column("upper")
         return lower + (upper - lower) * np.asarray(volts) / self.potentiometer_volts

@@ -1,11 +1,11 @@
-"""The control loop: one tick a period, the same on a virtual clock and on the machine's.
+"""The control loop: one tick per period, on a virtual clock or on that of the machine.
 
-    wait · read · servo · inspect · write · judge the deadline · log
+    wait · read · servo · inspect · write · check the deadline · log
 
-A reading that does not come, or is not numbers, is bridged by the observer's prediction, a missed deadline by holding
-the last output; both a few times in a row, then the arm is stopped (see `states`). Ticks that were slept through are
-skipped, never made up for in a burst. The log holds everything a tick took in and wrote, so that it can be replayed bit
-by bit: what a missed deadline leads to begins with the next tick.
+A missing or non-finite reading is replaced by the prediction of the observer; after a missed deadline the last output
+is held. Both are tolerated a few times in a row, then the arm is stopped (see `supervisor`). Missed ticks are skipped,
+not executed later in a burst. The log contains all inputs and outputs of every tick, so that a run can be replayed bit
+by bit; the consequences of a missed deadline start with the next tick.
 """
 
 from __future__ import annotations
@@ -23,19 +23,45 @@ from appell.hardware.loop.servo import ALARMS, FRESH, PERIODS, STOPPING, Servo
 from appell.hardware.loop.startup import coarse_offset, coordinates_at, refined_offset
 from appell.hardware.loop.supervisor import Fault, Policy, State, Supervisor, Trigger, sentences
 
-_OUTSIDE = Fault.TEMPERATURE | Fault.POWER | Fault.WATCHDOG
-MEANT = {  # the alarms that mean something in each state
-    State.IDLE: _OUTSIDE.value,
+_CABINET_FAULTS = Fault.TEMPERATURE | Fault.POWER | Fault.WATCHDOG
+RELEVANT_ALARMS = {  # state -> alarms that count in it
+    State.IDLE: _CABINET_FAULTS.value,
     State.ARMED: (~Fault.FOLLOWING).value,
     State.RUNNING: (~Fault.NONE).value,
-    State.SAFE_STOP: (_OUTSIDE | Fault.POTENTIOMETER).value,
-    State.FAULT: _OUTSIDE.value,
+    State.SAFE_STOP: (_CABINET_FAULTS | Fault.POTENTIOMETER).value,
+    State.FAULT: _CABINET_FAULTS.value,
 }
-BITS = tuple(fault.value for fault in ALARMS)
+ALARM_BITS = tuple(fault.value for fault in ALARMS)
 
 
 class Loop:
-    """A servo on hardware, by a clock; commands are given between ticks."""
+    """A servo that controls hardware at the times of a clock; commands are given between ticks.
+
+    Parameters
+    ----------
+    hardware : Hardware
+        A real or simulated cabinet.
+    servo : Servo
+        The compiled control step for the wiring of the hardware.
+    clock : Clock
+        The clock that gives the times of the ticks, `MonotonicClock` for real hardware.
+    policy : Policy
+        Tolerances before the arm is stopped.
+    log : str or Path, optional
+        File to which every tick is logged.
+
+    Examples
+    --------
+    >>> import appell as ap
+    >>> hw, robot = ap.hardware, ap.load("puma")
+    >>> servo, clock = hw.standard_servo(robot), hw.VirtualClock()
+    >>> cabinet = hw.SimulatedCabinet(hw.standard_plant(robot, servo.wiring), clock, servo.wiring.start)
+    >>> loop = hw.Loop(cabinet, servo, clock)
+    >>> loop.run(25)  # reads the potentiometers
+    >>> loop.arm()
+    >>> loop.state.name
+    'ARMED'
+    """
 
     def __init__(
         self,
@@ -47,7 +73,7 @@ class Loop:
     ):
         if hardware.wiring != servo.wiring:
             hardware.wiring.check(servo.system)
-            raise ArgumentError(f"the servo is made for another wiring than that of {hardware.wiring.name}.")
+            raise ArgumentError(f"the servo was made for another wiring than that of {hardware.wiring.name}.")
         self.hardware, self.servo, self.clock, self.period = hardware, servo, clock, servo.design.period
         self.supervisor = Supervisor(policy, self.period)
         n, nu = servo.system.nq, servo.wiring.n
@@ -59,7 +85,7 @@ class Loop:
         self._sum, self._n = np.zeros(nu), n
         self._forget_position()
         self._reference: Reference | None = None
-        self._stand: np.ndarray | None = None  # where a stop is to end, as a reference
+        self._stop_target: np.ndarray | None = None  # reference during a stop
         self._started = 0
         hardware.open()
         self.grid, self._origin = 0, clock.now()
@@ -68,77 +94,83 @@ class Loop:
 
     @property
     def state(self) -> State:
+        """Current state."""
         return self.supervisor.state
 
     @property
     def fault(self) -> Fault:
+        """Faults that have occurred and have not been cleared."""
         return self.supervisor.fault
 
     @property
     def history(self) -> list[str]:
-        """States and faults, tick by tick, in words."""
+        """Changes of state and faults with their ticks, as text."""
         return self.supervisor.history
 
     @property
     def position(self) -> np.ndarray:
-        """Where the arm is, as far as the loop knows."""
+        """Estimated configuration of the system, of shape (nq,)."""
         return self._tick.memory_next[: self._n].copy()
 
     # ---- commands
 
     def arm(self) -> None:
-        """Take the position from the potentiometers; the outputs stay off."""
+        """Determine the position from the potentiometers; the outputs stay off."""
         self.supervisor.expect(Trigger.ARM)
-        wanted = self.supervisor.policy.readings
-        if self._readings < wanted:
+        needed = self.supervisor.policy.readings
+        if self._readings < needed:
             raise ArgumentError(
-                f"the loop has read the potentiometers {self._readings} times.", expected=f"{wanted} or more"
+                f"the loop has read the potentiometers only {self._readings} times.",
+                expected=f"at least {needed} readings",
             )
         start = np.array(self.servo.wiring.start)
-        q = self._take_position(coarse_offset(self._sum, self._readings), start)
+        q = self._set_position(coarse_offset(self._sum, self._readings), start)
         self.servo.guard.check_start(self.servo.system, q)
-        self.supervisor.obey(Trigger.ARM)
+        self.supervisor.execute(Trigger.ARM)
 
     def refine(self) -> None:
-        """Take the exact position from the index pulses that have passed; see `startup.index_search`."""
+        """Determine the exact position from the index pulses that have passed; see `startup.index_search`."""
         self.supervisor.expect(Trigger.REFINE)
         exact = refined_offset(self.servo.wiring, self.servo.layout, self._signals, self._tick.offset)
-        self._take_position(exact, self.position)
-        self.supervisor.obey(Trigger.REFINE)
+        self._set_position(exact, self.position)
+        self.supervisor.execute(Trigger.REFINE)
 
     def start(self, reference: Reference) -> None:
-        """Switch the outputs on and follow the reference from the next tick on; after its end, hold."""
+        """Switch the outputs on and follow the reference from the next tick; hold its end afterwards."""
         self.supervisor.expect(Trigger.START)
         if not np.isclose(reference.period, self.period, rtol=1e-9):
-            raise ArgumentError(f"the reference has a period of {reference.period:g} s, the loop {self.period:g} s.")
+            raise ArgumentError(
+                f"the period of the reference is {reference.period:g} s, that of the loop {self.period:g} s."
+            )
         guard = self.servo.guard
         bounds = (np.array(guard.lower), np.array(guard.upper), np.array(guard.velocity))
         reference.check(self.position, *bounds, tracks=self.servo.design.law.tracks)
-        self._reference, self._started, self._stand = reference, self.grid, None
-        self._remember(self.position)
+        self._reference, self._started, self._stop_target = reference, self.grid, None
+        self._reset_memory(self.position)
         self.hardware.enable()
-        self.supervisor.obey(Trigger.START)
+        self.supervisor.execute(Trigger.START)
 
     def stop(self) -> None:
-        """Brake the arm, carrying its weight; at rest the outputs go off."""
-        self.supervisor.obey(Trigger.STOP)
+        """Brake the arm under control, with gravity compensation; at rest the outputs are switched off."""
+        self.supervisor.execute(Trigger.STOP)
 
     def disarm(self) -> None:
-        self.supervisor.obey(Trigger.DISARM)
+        """Return to state IDLE and discard the position."""
+        self.supervisor.execute(Trigger.DISARM)
         self._forget_position()
 
     def clear(self, by: str) -> None:
-        """A person, named, declares the faults dealt with."""
+        """Clear the faults, on the responsibility of a person whose name is logged."""
         self.supervisor.expect(Trigger.CLEAR)
         if not by.strip():
-            raise ArgumentError("nobody clears the fault.", expected="the name of a person")
+            raise ArgumentError("the name of the person who clears the fault is missing.", expected="a name")
         self.history.append(f"tick {self.grid}: {by} cleared: {sentences(self.fault)}")
         self.hardware.clear()
-        self.supervisor.obey(Trigger.CLEAR)
+        self.supervisor.execute(Trigger.CLEAR)
         self._forget_position()
 
     def close(self) -> None:
-        """Outputs off, log closed."""
+        """Switch the outputs off and close the log."""
         self.hardware.disable()
         self.hardware.close()
         if self.journal is not None:
@@ -147,6 +179,7 @@ class Loop:
     # ---- one tick
 
     def tick(self) -> None:
+        """Wait for the next period and execute one control step."""
         supervisor, tick = self.supervisor, self._tick
         supervisor.tick = self.grid
         scheduled = self._origin + self.grid * self.period
@@ -176,6 +209,7 @@ class Loop:
         self.grid = max(passed, self.grid) + 1
 
     def run(self, ticks: int) -> None:
+        """Execute a number of ticks."""
         for _ in range(ticks):
             self.tick()
 
@@ -184,20 +218,20 @@ class Loop:
             self._rest[0] = self._tick.memory_next[: self._n]
             return self._rest
         if self.supervisor.state is State.SAFE_STOP:
-            return self._standing()
+            return self._stopping_reference()
         k = self.grid - self._started
         return self._reference.samples[k] if k < len(self._reference.samples) else self._reference.end
 
-    def _standing(self) -> np.ndarray:
-        """Where braking by (5) of `design` leads from here, or led when the stop began."""
-        if self._stand is None:
+    def _stopping_reference(self) -> np.ndarray:
+        """Return the reference of a stop: q_s of (5) in `control.design`, computed when the stop starts."""
+        if self._stop_target is None:
             n, memory = self._n, self._tick.memory_next
-            self._stand = np.zeros((3, n))
-            self._stand[0] = memory[:n] + memory[n : 2 * n] / self.servo.design.stop_damping
-        return self._stand
+            self._stop_target = np.zeros((3, n))
+            self._stop_target[0] = memory[:n] + memory[n : 2 * n] / self.servo.design.stop_damping
+        return self._stop_target
 
     def _servo(self, fresh: bool, reference: np.ndarray) -> None:
-        """One control step, from the signals if they are fresh, else from what was to be expected."""
+        """Compute one control step, from the signals if they are fresh, otherwise from the prediction."""
         tick, switches = self._tick, self._tick.switches
         time = self._last_time + self.period
         if fresh:
@@ -212,33 +246,33 @@ class Loop:
         tick()
 
     def _inspect(self, good: bool, reference: np.ndarray) -> bool:
-        """Something is wrong: find out what. Whether the reading could be used."""
+        """Determine the faults behind an alarm; return whether the reading could be used."""
         tick = self._tick
-        if tick.alarm != tick.alarm:  # not a number: do without this reading
+        if tick.alarm != tick.alarm:  # not a number: repeat the step without this reading
             good = False
             tick.memory_next[:] = tick.memory
             tick.signals[~np.isfinite(tick.signals)] = 0.0
             self._last_time = self._time_before
             self._servo(False, reference)
-        found = 0
-        if tick.alarm != tick.alarm:  # the arm is where its model cannot be
-            found = Fault.NOT_A_NUMBER.value
+        faults = 0
+        if tick.alarm != tick.alarm:  # the model cannot be evaluated at the position of the arm
+            faults = Fault.NOT_A_NUMBER.value
             tick.memory_next[:] = tick.memory
-        for bit, alarm in zip(BITS, tick.alarms.tolist(), strict=True):
+        for bit, alarm in zip(ALARM_BITS, tick.alarms.tolist(), strict=True):
             if alarm > 0.0:
-                found |= bit
-        self._react(found & MEANT[self.supervisor.state])
+                faults |= bit
+        self._react(faults & RELEVANT_ALARMS[self.supervisor.state])
         return good
 
-    def _react(self, found: int) -> None:
-        """Latch what was found and, if that stops the arm, do so in this very tick; outputs off whenever it stands."""
+    def _react(self, faults: int) -> None:
+        """Latch faults; start a stop in the same tick if they require one, and switch the outputs off at rest."""
         supervisor = self.supervisor
-        if found:
+        if faults:
             before = supervisor.state
-            supervisor.latch(found)
+            supervisor.latch(faults)
             if before is State.RUNNING and supervisor.state is State.SAFE_STOP:
                 self._tick.switches[STOPPING] = 1.0
-                self._tick.reference[:] = self._standing()
+                self._tick.reference[:] = self._stopping_reference()
                 self._tick()
         if not supervisor.moving and self._reference is not None:
             self._reference = None
@@ -247,6 +281,7 @@ class Loop:
     # ---- position
 
     def _collect(self) -> None:
+        """Add a reading of the potentiometers to their mean."""
         wiring, at = self.servo.wiring, self.servo.layout.at
         self._sum += wiring.position(self._signals[at["volts"]]) - self._by_counts()
         self._readings += 1
@@ -254,18 +289,18 @@ class Loop:
     def _by_counts(self) -> np.ndarray:
         return (self._signals[self.servo.layout.at["counts"]] + 0.5) / self._resolution
 
-    def _take_position(self, offset: np.ndarray, near: np.ndarray) -> np.ndarray:
+    def _set_position(self, offset: np.ndarray, near: np.ndarray) -> np.ndarray:
         q = coordinates_at(self.servo.design.parts.smooth, self._by_counts() + offset, near)
         self._tick.offset[:] = offset
         self._placed = True
-        self._remember(q)
+        self._reset_memory(q)
         return q
 
-    def _remember(self, q: np.ndarray) -> None:
+    def _reset_memory(self, q: np.ndarray) -> None:
         self._tick.memory_next[:] = 0.0
         self._tick.memory_next[: len(q)] = q
 
     def _forget_position(self) -> None:
-        """Until somebody arms the loop, the system is believed to stand at its start."""
+        """Discard the position; until the loop is armed, the system is assumed to be at its start."""
         self._sum[:], self._readings, self._placed = 0.0, 0, False
-        self._remember(np.array(self.servo.wiring.start))
+        self._reset_memory(np.array(self.servo.wiring.start))

@@ -1,12 +1,12 @@
-"""What a loop logs of every tick, and how it is laid out.
+"""The log of a control loop and its columns.
 
-t, tick, woke, done, state, fault, commands, fresh              the tick itself, t when it was due; times in s
+t, tick, woke, done, state, fault, commands, fresh              the tick; t is its scheduled time; times in s
 time, power, hardware_fault, counts_*, …, hot_*                 the signals as they were read
-q_*, v_*, integral_*, gap_*                                     what the servo remembers: estimates and sums
-qd_*, vd_*, ad_*                                                the reference; in a stop, where it is to end
-code_*, tau_*                                                   what was written to the converters, and its torque
+q_*, v_*, integral_*, gap_*                                     state of the servo: estimates and integrals
+qd_*, vd_*, ad_*                                                the reference; during a stop, its target
+code_*, tau_*                                                   codes written to the converters, and their torques
 
-A row is put together after the write and from what was written; what is decided later shows in the next row.
+A row is composed after the write; later decisions of the same tick appear in the next row.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from appell.motion.journal import JournalWriter
 from appell.motion.titles import titles
 
 HEAD = ("t", "tick", "woke", "done", "state", "fault", "commands", "fresh")
-BLOCKS = {  # what follows the signals: by coordinate or by actuator
+BLOCKS = {  # blocks after the signals -> axis of their columns
     **dict.fromkeys(("q", "v", "integral"), "coordinate"),
     "gap": "actuator",
     **dict.fromkeys(("qd", "vd", "ad"), "coordinate"),
@@ -36,6 +36,7 @@ BLOCKS = {  # what follows the signals: by coordinate or by actuator
 
 
 def columns(servo: Servo) -> Iterator[str]:
+    """Yield the names of the columns."""
     yield from HEAD
     yield from signal_columns(servo.wiring.names)
     for name, axis in BLOCKS.items():
@@ -43,7 +44,7 @@ def columns(servo: Servo) -> Iterator[str]:
 
 
 class Journal:
-    """The log of one loop."""
+    """The log of one run of a loop."""
 
     def __init__(self, path: Path, servo: Servo, policy: Policy, origin: float):
         header = made_by(moving_dynamics(servo.system, "control")) | {
@@ -52,26 +53,28 @@ class Journal:
             "origin": origin,
             "policy": asdict(policy),
             "servo": servo.function.formula.digest,
-            "words": {  # for events of the record
+            "words": {  # texts for the events of a record
                 "state": {str(state.value): state.name for state in State},
                 "fault": {str(fault.value): sentence for fault, sentence in SENTENCE.items()},
             },
         }
         self.writer = JournalWriter(path, tuple(columns(servo)), header)
         n, nu = servo.system.nq, servo.system.nu
-        self.wiring, self._kept = servo.wiring, servo.memory.at["gap"].stop
-        sizes = np.cumsum([len(HEAD), servo.layout.size, self._kept, 3 * n, nu])
+        self.wiring, self._logged = servo.wiring, servo.memory.at["gap"].stop
+        sizes = np.cumsum([len(HEAD), servo.layout.size, self._logged, 3 * n, nu])
         self._ends = tuple(int(size) for size in sizes)
 
     def write(self, head: tuple, signals: np.ndarray, reference: np.ndarray, tick: Any) -> None:
+        """Append the row of one tick."""
         row, (a, b, c, d, e) = self.writer.row, self._ends
         row[:a] = head
         row[a:b] = signals
-        row[b:c] = tick.memory_next[: self._kept]
+        row[b:c] = tick.memory_next[: self._logged]
         row[c:d] = reference.ravel()
         row[d:e] = tick.codes
         row[e:] = self.wiring.torque(tick.codes)
         self.writer.commit()
 
     def close(self) -> None:
+        """Close the file."""
         self.writer.close()

@@ -1,9 +1,9 @@
-"""Records as a real cabinet would make them: a path, followed on the simulated one by a loop, and what became of it.
+"""Records of a path that a control loop follows on a simulated cabinet, for identification.
 
-record    what the loop logged along the path: t, q_, v_ (its estimates), qd_, vd_, ad_, code_, and as tau_ what was
-          written to the converters, in N m or N at the actuators
-truth     what the system behind the cabinet did at the same times: q_, v_, a_ (differences of v), and as tau_ what
-          its motors gave from then on
+record    columns that the loop logged along the path: t, q_*, v_* (estimates), qd_*, vd_*, ad_*, code_*, and tau_*, the
+          commanded torques in N m or N at the actuators
+truth     true motion of the system at the same times: q_*, v_*, a_* (differences of v), and tau_*, the torques of the
+          motors during the following period
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ import numpy as np
 
 from appell.dynamics.moving import made_by, moving_dynamics
 from appell.errors import SimulationError
-from appell.hardware.cabinet.generic import wiring_of
 from appell.hardware.cabinet.simulated import Imperfections, SimulatedCabinet
+from appell.hardware.cabinet.standard_wirings import wiring_of
 from appell.hardware.clock import VirtualClock
 from appell.hardware.loop.control_loop import Loop
 from appell.hardware.loop.reference import Reference
@@ -27,22 +27,37 @@ from appell.motion.path import Path
 from appell.motion.record import Record
 from appell.motion.titles import parse, record_names
 
-KEPT = ("t", "q", "v", "qd", "vd", "ad", "code", "tau")
-ORDINARY = Imperfections()
+RECORDED_QUANTITIES = ("t", "q", "v", "qd", "vd", "ad", "code", "tau")
+DEFAULT_IMPERFECTIONS = Imperfections()
 
 
 @dataclass(frozen=True)
 class Recording:
-    """What was logged along the path, and what really happened."""
+    """The log along the path, and the true motion."""
 
     record: Record
     truth: Record
 
 
 class Rig:
-    """A servo and the simulated cabinet that it runs on, compiled once for many recordings.
+    """A servo and a simulated cabinet, compiled once for several recordings.
 
-    `model` is what the controller believes, the system itself if None; `bits` those of the converters.
+    Parameters
+    ----------
+    system : System
+        The system behind the cabinet.
+    model : System, optional
+        The model of the controller; by default the system itself.
+    law : str
+        Name of the control law.
+    frequency : float
+        All poles of the error are at -frequency, in 1/s.
+    period : float
+        In s.
+    payload : float
+        Mass in kg at the tool that the model does not contain.
+    bits : int, optional
+        Resolution of the converters; by default that of the wiring.
     """
 
     def __init__(
@@ -62,52 +77,77 @@ class Rig:
         self.servo = standard_servo(system, law, frequency, period, wiring, model)
         self.plant = standard_plant(system, wiring, payload)
 
-    def record(self, path: Path, seed: int = 0, imperfections: Imperfections = ORDINARY) -> Recording:
-        """The path, approached from where the system stands, and followed."""
+    def record(self, path: Path, seed: int = 0, imperfections: Imperfections = DEFAULT_IMPERFECTIONS) -> Recording:
+        """Move to the start of the path, follow it, and return the log and the true motion along it.
+
+        Parameters
+        ----------
+        path : Path
+        seed : int
+            Seed of imperfections and noise.
+        imperfections : Imperfections
+
+        Raises
+        ------
+        SimulationError
+            If a fault stops the arm before the end of the path.
+        """
         clock, servo = VirtualClock(), self.servo
         cabinet = SimulatedCabinet(
             self.plant, clock, servo.wiring.start, imperfections=imperfections, seed=seed, step=servo.design.period
         )
-        seen: list[np.ndarray] = []
-        place = slice(0, 0)
+        states: list[np.ndarray] = []
+        rows = slice(0, 0)
 
         def reference(q: np.ndarray) -> Reference:
-            nonlocal place
-            wanted, ticks = Reference.approached(path, servo.design.period, q)
-            place = slice(len(seen) + ticks.start, len(seen) + ticks.stop)
-            return wanted
+            nonlocal rows
+            samples, ticks = Reference.approached(path, servo.design.period, q)
+            rows = slice(len(states) + ticks.start, len(states) + ticks.stop)
+            return samples
 
         def watch(loop: Loop) -> None:
-            seen.append(np.concatenate([cabinet.bound.state_next[: 2 * self.system.nq], cabinet.torque]))
+            states.append(np.concatenate([cabinet.bound.state_next[: 2 * self.system.nq], cabinet.torque]))
 
         with tempfile.TemporaryDirectory() as folder:
             loop = Loop(cabinet, servo, clock, log=FilePath(folder) / "run.log")
             outcome = run_task(loop, reference, after_tick=watch)
             loop.close()
             if not outcome.finished:
-                raise SimulationError(f"the path was not followed to its end: {outcome.sentence}.")
-            log = Record.read(FilePath(folder) / "run.log").part(place)
-        return Recording(self._kept(log, seed), self._truth(log, np.array(seen), place))
+                raise SimulationError(f"the path was not completed: {outcome.sentence}.")
+            log = Record.read(FilePath(folder) / "run.log").part(rows)
+        return Recording(self._record(log, seed), self._truth(log, np.array(states), rows))
 
-    def _kept(self, log: Record, seed: int) -> Record:
-        columns = [title for title in log.columns if parse(title)[0] in KEPT]
+    def _record(self, log: Record, seed: int) -> Record:
+        columns = [title for title in log.columns if parse(title)[0] in RECORDED_QUANTITIES]
         data = log.data[:, [log.columns.index(title) for title in columns]].copy()
         data[:, 0] -= data[0, 0]
         about = self.about | {key: log.about[key] for key in ("law", "period")} | {"seed": seed}
         return Record(tuple(columns), data, about=about)
 
-    def _truth(self, log: Record, seen: np.ndarray, place: slice) -> Record:
+    def _truth(self, log: Record, states: np.ndarray, rows: slice) -> Record:
         n = self.system.nq
-        q, v = seen[place, :n], seen[place, n : 2 * n]
-        given = seen[place.start + 1 : place.stop + 1, 2 * n :]  # a torque is held after its tick
-        blocks = {"q": q, "v": v, "a": np.gradient(v, log.t, axis=0), "tau": given}
+        q, v = states[rows, :n], states[rows, n : 2 * n]
+        tau = states[rows.start + 1 : rows.stop + 1, 2 * n :]  # a torque is held after its tick
+        blocks = {"q": q, "v": v, "a": np.gradient(v, log.t, axis=0), "tau": tau}
         return Record.of(log.t - log.t[0], blocks, record_names(self.system), about=self.about)
 
 
 def recorded(system: System, path: Path, model: System | None = None, seed: int = 0, **options) -> Record:
-    """The record of a path on the simulated cabinet: `recorded(puma, path, imperfections=PERFECT, bits=16).tau`.
+    """Return the record of a path that a loop follows on a simulated cabinet.
 
-    Options as of `Rig` and of `Rig.record`.
+    recorded(puma, path, imperfections=PERFECT, bits=16).tau
+
+    Parameters
+    ----------
+    system : System
+        The system behind the cabinet.
+    path : Path
+    model : System, optional
+        The model of the controller; by default the system itself.
+    seed : int
+        Seed of imperfections and noise.
+    **options
+        `imperfections`, and the options of `Rig`.
     """
-    imperfections = options.pop("imperfections", ORDINARY)
+    imperfections = options.pop("imperfections", DEFAULT_IMPERFECTIONS)
     return Rig(system, model, **options).record(path, seed, imperfections).record

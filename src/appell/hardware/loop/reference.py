@@ -1,4 +1,4 @@
-"""A reference: what a loop is to follow, worked out for every tick before anything moves.
+"""The reference of a control loop, computed for every tick in advance.
 
 The acceleration of a tick is taken from the middle of the period for which its torque is held.
 """
@@ -18,13 +18,32 @@ from appell.motion.path import Path
 from appell.motion.paths.spline import Interpolated
 from appell.motion.record import Record
 
-SLACK = 1e-9
-SHORTEST = 0.5  # s of an approach or a run-out
+TOLERANCE = 1e-9  # rad or m, and fraction of a period
+MIN_APPROACH_S = 0.5  # duration of an approach or a run-out
+MAX_START_ERROR = 0.02  # rad or m between the start of a reference and the arm
 
 
 @dataclass(frozen=True)
 class Reference:
-    """q_d, v_d, a_d of tick k in samples[k], of shape (3, n); after the last one the arm is held there."""
+    """Desired positions, velocities and accelerations of every tick; the last position is held afterwards.
+
+    Parameters
+    ----------
+    samples : array_like, shape (ticks, 3, n)
+        q_d, v_d and a_d of every tick.
+    period : float
+        In s.
+    names : tuple of str
+        Names of the coordinates, for messages.
+
+    Examples
+    --------
+    >>> import appell as ap
+    >>> path = ap.motion.Ramp([0.0], [1.0], 1.0, 2.0)
+    >>> reference = ap.hardware.Reference.sampled(path, period=1e-3)
+    >>> reference.samples.shape, round(reference.duration, 3)
+    ((1501, 3, 1), 1.5)
+    """
 
     samples: np.ndarray
     period: float
@@ -49,14 +68,17 @@ class Reference:
 
     @property
     def n(self) -> int:
+        """Number of coordinates."""
         return self.samples.shape[2]
 
     @property
     def duration(self) -> float:
+        """Duration in s."""
         return (len(self) - 1) * self.period
 
     @property
     def q(self) -> np.ndarray:
+        """Desired positions, of shape (ticks, n)."""
         return self.samples[:, 0]
 
     @cached_property
@@ -68,12 +90,22 @@ class Reference:
 
     @staticmethod
     def sampled(path: Callable, period: float, duration: float | None = None) -> Reference:
-        """Of a path: a function q, v, a = path(t) with a `duration`."""
+        """Sample a path at every tick.
+
+        Parameters
+        ----------
+        path : Path or callable
+            A function q, v, a = path(t).
+        period : float
+            In s.
+        duration : float, optional
+            In s; by default `path.duration`.
+        """
         checked_period(period)
         until = getattr(path, "duration", None) if duration is None else duration
         if until is None:
-            raise ArgumentError("the path does not say how long it lasts.", hint="duration=...")
-        ticks = int(np.floor(until / period + SLACK)) + 1
+            raise ArgumentError("the path has no duration.", hint="Pass duration=...")
+        ticks = int(np.floor(until / period + TOLERANCE)) + 1
         t = np.minimum(period * np.arange(ticks), until)
         q, v, _ = path(t)
         a = path(np.minimum(t + 0.5 * period, until))[2]
@@ -81,51 +113,72 @@ class Reference:
 
     @staticmethod
     def approached(path: Path, period: float, start: np.ndarray, speed: float = 0.3) -> tuple[Reference, slice]:
-        """From rest at `start` smoothly on to a path, along it, and to rest after it; and the ticks of the path.
+        """Return a reference that approaches a path, follows it and comes to rest, and the ticks of the path.
 
-        A path may begin and end in motion, as a piece of a periodic one does. `speed` bounds the mean of the approach.
+        Parameters
+        ----------
+        path : Path
+            It may start and end in motion, such as a part of a periodic one.
+        period : float
+            In s.
+        start : ndarray, shape (n,)
+            Current position, at rest.
+        speed : float
+            Largest mean speed of the approach, in rad/s or m/s.
         """
-        own = Reference.sampled(path, period)
-        (first, rate, _), (last, rate_last, _) = own.samples[0], own.samples[-1]
-        rest, far = np.zeros(own.n), np.abs(first - start).max()
-        before = _bridge((start, rest), (first, rate), max(SHORTEST, far / speed), period)
-        after = _bridge((last, rate_last), (last + 0.5 * SHORTEST * rate_last, rest), SHORTEST, period)
-        samples = np.concatenate([before.samples[:-1], own.samples, after.samples[1:]])
-        ticks = slice(len(before) - 1, len(before) - 1 + len(own))
-        return Reference(samples, period, own.names), ticks
+        along = Reference.sampled(path, period)
+        (first, rate, _), (last, rate_last, _) = along.samples[0], along.samples[-1]
+        rest, distance = np.zeros(along.n), np.abs(first - start).max()
+        before = _bridge((start, rest), (first, rate), max(MIN_APPROACH_S, distance / speed), period)
+        after = _bridge((last, rate_last), (last + 0.5 * MIN_APPROACH_S * rate_last, rest), MIN_APPROACH_S, period)
+        samples = np.concatenate([before.samples[:-1], along.samples, after.samples[1:]])
+        ticks = slice(len(before) - 1, len(before) - 1 + len(along))
+        return Reference(samples, period, along.names), ticks
 
     @staticmethod
     def hold(q, period: float, duration: float) -> Reference:
-        """A target to go to and stay at: what the point-to-point law wants."""
+        """Return a constant target for `duration` seconds, as the point-to-point law needs it."""
         q = np.asarray(q, float)
         samples = np.zeros((round(duration / checked_period(period)) + 1, 3, q.size))
         samples[:, 0] = q
         return Reference(samples, period)
 
     def check(self, start: np.ndarray, lower: np.ndarray, upper: np.ndarray, fastest: np.ndarray, tracks: bool) -> None:
-        """Raise if the arm, at `start`, cannot follow: a wrong size, a jump, a limit passed."""
+        """Raise an ArgumentError if the arm cannot follow: wrong size, a jump, or a limit exceeded.
+
+        Parameters
+        ----------
+        start : ndarray, shape (n,)
+            Current position.
+        lower, upper : ndarray, shape (n,)
+            Limits of the positions.
+        fastest : ndarray, shape (n,)
+            Largest speeds, in rad/s or m/s.
+        tracks : bool
+            Whether the reference must be continuous and start at the current position.
+        """
         if self.n != len(start):
-            raise ArgumentError(f"the reference moves {self.n} joints; the arm has {len(start)}.")
-        outside = (self.q < lower - SLACK) | (self.q > upper + SLACK)
+            raise ArgumentError(f"the reference has {self.n} joints; the arm has {len(start)}.")
+        outside = (self.q < lower - TOLERANCE) | (self.q > upper + TOLERANCE)
         if outside.any():
             k, joint = (int(i) for i in np.argwhere(outside)[0])
             raise ArgumentError(
-                f"the reference takes {self._joint(joint)} to {self.q[k, joint]:.4g} at t = {k * self.period:g} s.",
+                f"the reference moves {self._joint(joint)} to {self.q[k, joint]:.4g} at t = {k * self.period:g} s.",
                 expected=f"between {lower[joint]:.4g} and {upper[joint]:.4g}",
             )
         if not tracks:
             return
         path = np.vstack([start, self.q])
         jump = np.abs(np.diff(path, axis=0)) - self.period * fastest
-        jump[0] = np.abs(path[1] - path[0]) - 0.02  # the arm stands where it stands, within a degree
-        if (jump > SLACK).any():
-            k, joint = (int(i) for i in np.argwhere(jump > SLACK)[0])
+        jump[0] = np.abs(path[1] - path[0]) - MAX_START_ERROR
+        if (jump > TOLERANCE).any():
+            k, joint = (int(i) for i in np.argwhere(jump > TOLERANCE)[0])
             where = "at its start" if k == 0 else f"at t = {k * self.period:g} s"
             raise ArgumentError(
                 f"the reference of {self._joint(joint)} jumps {where}: "
                 f"from {path[k, joint]:.4g} to {path[k + 1, joint]:.4g}.",
-                expected="a start where the arm stands" if k == 0 else f"at most {fastest[joint]:.3g} per second",
-                hint=Hint("{law}, or a ramp from where the arm stands", law="point-to-point"),
+                expected="a start at the position of the arm" if k == 0 else f"at most {fastest[joint]:.3g} per second",
+                hint=Hint("Start from the position of the arm with a ramp, or use {law}.", law="point-to-point"),
             )
 
     def _joint(self, k: int) -> str:
@@ -133,14 +186,14 @@ class Reference:
 
 
 def _bridge(begin, end, duration: float, period: float) -> Reference:
-    """From one (q, v) to another, by a quintic over a whole number of periods."""
-    duration = period * np.ceil(duration / period - SLACK)
+    """Return a quintic from one (q, v) to another over a whole number of periods."""
+    duration = period * np.ceil(duration / period - TOLERANCE)
     q, v = (np.stack(pair) for pair in zip(begin, end, strict=True))
     return Reference.sampled(Interpolated([0.0, duration], q, v, 0.0 * q), period)
 
 
 def recorded_path(record: Record, names: tuple[str, ...]) -> Path:
-    """The path that a record tells of: what was asked for in the last motion of a control log, else its q."""
+    """Return the path of a record: the reference of the last motion of a control log, otherwise its q."""
     if "qd" not in record:
         return record.path(names)
     part = record.part(last_motion(record)) if "state" in record else record

@@ -1,4 +1,4 @@
-"""A controller on a plant, sample by sample, without converters between them: what the law itself can do."""
+"""The response of a controller on a plant, without the converters and sensors of a cabinet."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from appell.control.axes import led, names_of, word
+from appell.control.axes import axis_word, controlled_indices, names_of
 from appell.control.controller import Controller
 from appell.errors import ArgumentError, SimulationError
 from appell.hardware.cabinet.plant import Plant
@@ -15,34 +15,66 @@ from appell.hardware.loop.reference import Reference
 
 @dataclass(frozen=True)
 class Response:
-    """The sampled motion: each of shape (ticks, n), with one torque an actuator."""
+    """The sampled motion: times (ticks,), and q, v and tau with one row per tick."""
 
     t: np.ndarray
     q: np.ndarray
     v: np.ndarray
     tau: np.ndarray
     reference: Reference
-    led: tuple[int, ...]  # where the coordinates of the reference stand in q
+    controlled_indices: tuple[int, ...]  # indices in q of the coordinates of the reference
 
     @property
     def error(self) -> np.ndarray:
-        """q - q_d."""
+        """q - q_d of the controlled coordinates, of shape (ticks, nv)."""
         count = min(len(self.t), len(self.reference))
-        wanted = np.vstack([self.reference.q[:count], np.repeat(self.reference.q[-1:], len(self.t) - count, axis=0)])
-        return self.q[:, list(self.led)] - wanted
+        target = np.vstack([self.reference.q[:count], np.repeat(self.reference.q[-1:], len(self.t) - count, axis=0)])
+        return self.q[:, list(self.controlled_indices)] - target
 
 
 def closed_loop(controller: Controller, plant: Plant, reference: Reference, settle: float = 0.0) -> Response:
-    """Follow the reference from where the plant stands, then hold its end for `settle` seconds."""
+    """Simulate a controller that follows a reference from the current state of a plant.
+
+    Parameters
+    ----------
+    controller : Controller
+    plant : Plant
+    reference : Reference
+        With the period of the controller.
+    settle : float
+        Time in s for which the end of the reference is held.
+
+    Returns
+    -------
+    Response
+
+    Raises
+    ------
+    ArgumentError
+        If plant, controller and reference do not match.
+    SimulationError
+        If a torque is not finite.
+
+    Examples
+    --------
+    >>> import numpy as np, appell as ap
+    >>> arm, period = ap.load("planar-2r"), 1e-3
+    >>> controller = ap.control.Controller(ap.control.Design(arm, ap.control.critical(20.0, period)))
+    >>> plant = ap.hardware.Plant(arm)
+    >>> path = ap.motion.Ramp(plant.q, plant.q + 0.3, 1.0, 2.0)
+    >>> response = ap.hardware.closed_loop(controller, plant, ap.hardware.Reference.sampled(path, period))
+    >>> bool(np.abs(response.error).max() < 1e-3)
+    True
+    """
     period, model, real = controller.design.period, controller.design.model, plant.system
     for axis in ("coordinate", "actuator"):
-        found, believed = names_of(real, axis), names_of(model, axis)
-        if found != believed:
+        actual, modelled = names_of(real, axis), names_of(model, axis)
+        if actual != modelled:
             raise ArgumentError(
-                f"the plant has {word(real, axis)}s {', '.join(found)}, "
-                f"the controller's model has {', '.join(believed)}."
+                f"the plant has {axis_word(real, axis)}s {', '.join(actual)}, "
+                f"the controller's model has {', '.join(modelled)}."
             )
-    n, kind = model.nv, word(model, "coordinate")
+    n, kind = model.nv, axis_word(model, "coordinate")
     if reference.n != n or not np.isclose(reference.period, period):
         raise ArgumentError(
             f"the reference has {reference.n} {kind}s and a period of {reference.period:g} s.",
@@ -56,12 +88,12 @@ def closed_loop(controller: Controller, plant: Plant, reference: Reference, sett
         q[k], v[k] = plant.q, plant.v
         tau[k] = controller(q[k], v[k], reference.samples[k] if k < len(reference) else end)
         plant(tau[k], period)
-    lost = ~np.isfinite(tau)
-    if lost.any():
-        k, which = (int(i) for i in np.argwhere(lost)[0])
+    invalid = ~np.isfinite(tau)
+    if invalid.any():
+        k, which = (int(i) for i in np.argwhere(invalid)[0])
         raise SimulationError(
-            f"the torque of {word(model, 'actuator')} '{model.actuator_names[which]}' is {tau[k, which]} at "
-            f"t = {t[k]:g} s; before, q was ({', '.join(f'{x:.4g}' for x in q[max(k - 1, 0)])}).",
-            hint="keep away from singular poses and from the end of reach; gains that are stable at this period",
+            f"the torque of {axis_word(model, 'actuator')} '{model.actuator_names[which]}' is {tau[k, which]} at "
+            f"t = {t[k]:g} s; q was ({', '.join(f'{x:.4g}' for x in q[max(k - 1, 0)])}) before.",
+            hint="Avoid singular poses and the limits of reach, or use gains that are stable at this period.",
         )
-    return Response(t, q, v, tau, reference, led(model))
+    return Response(t, q, v, tau, reference, controlled_indices(model))

@@ -1,4 +1,4 @@
-"""The whole control step of a system as one compiled function: signals in, torques, codes and alarms out.
+"""The complete control step of a system as one compiled function, from signals to torques, codes and alarms.
 
     θ_m = (counts + ½) / resolution + offset          an encoder rounds down                                   (1)
     q⁻ = q̂ + dt v̂ + ½dt² a,  v⁻ = v̂ + dt a           q̂ = q⁻ + α Δq,  v̂ = v⁻ + β/dt Δq                         (2)
@@ -6,10 +6,10 @@
     τ, ∫e = design.step(q̂, v̂, reference, …)                                                                  (4)
     code = clamp(nearest(zero + τ / torque per code), codes within the torque limit)                           (5)
 
-(2) is the observer that makes a velocity from counts: one pole θ = exp(-bandwidth dt) twice, α = 1 - θ², β = (1 - θ)².
-It is driven by the acceleration a that the law asked for. Alarms are how far a coordinate or actuator is beyond a
-limit; positive means trouble. Because a sample with a signal that is not a number gives nothing but such numbers, and
-torques that are not numbers make the greatest alarm one, a single comparison sees every trouble.
+(2) is the observer that estimates the velocity from counts, with a double pole θ = exp(-bandwidth dt), α = 1 - θ² and β
+= (1 - θ)². Its input is the desired acceleration a. An alarm is the amount by which a coordinate or actuator exceeds a
+limit; it is positive if the limit is exceeded. A signal that is not a number makes all results NaN, and torques that
+are not numbers make the largest alarm NaN, so that a single comparison detects every problem.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import numpy as np
 
 from appell.algebra.scalar import Scalar, clamp, larger, largest, magnitude, nearest, select
 from appell.compile.function import Function
-from appell.control.axes import word
+from appell.control.axes import axis_word
 from appell.control.design import Design
 from appell.errors import ArgumentError
 from appell.hardware.cabinet.hardware import Blocks, signal_blocks
@@ -37,13 +37,24 @@ ALARMS = (
     Fault.POWER,
     Fault.WATCHDOG,
 )
-FRESH, STOPPING, PERIODS = range(3)  # the switches; PERIODS: how many periods passed since the last reading
-HUGE = 1e300
-GAP_SMOOTHING = 0.1  # of the difference to the potentiometer, a tick
+FRESH, STOPPING, PERIODS = range(3)  # indices of `switches`; PERIODS: number of periods since the last reading
+BELOW_ALL_ALARMS = 1e300  # subtracted from a finite sum, which then never is the largest alarm
+GAP_SMOOTHING = 0.1  # per tick, of the difference between encoder and potentiometer
 
 
 class Servo:
-    """A design wired to a cabinet, compiled."""
+    """The compiled control step of a design on a wiring, with the limits of a guard.
+
+    Parameters
+    ----------
+    design : Design
+    wiring : Wiring
+        The wiring of the cabinet.
+    guard : Guard
+        Limits of positions, velocities, errors and torques.
+    observer : float
+        Bandwidth of the velocity observer, in 1/s.
+    """
 
     def __init__(self, design: Design, wiring: Wiring, guard: Guard, observer: float = 300.0):
         self.system = system = design.model
@@ -52,9 +63,11 @@ class Servo:
         self.design = replace(design, torque_limit=self.guard.torque)
         self.layout = signal_blocks(wiring.n)
         n, nu = system.nq, system.nu
-        self.memory = Blocks(q=n, v=n, integral=n, gap=nu, tau=nu)  # what a step hands to the next one
+        self.memory = Blocks(q=n, v=n, integral=n, gap=nu, tau=nu)  # state between two steps
         if not 0.0 < observer * design.period < 5.0:
-            raise ArgumentError(f"the observer's bandwidth is {observer:g}/s.", expected="0 < bandwidth × period < 5")
+            raise ArgumentError(
+                f"the bandwidth of the observer is {observer:g}/s.", expected="0 < bandwidth × period < 5"
+            )
         self._check_torque()
         self.function = self._function()
         self.bound: Any = self.function.bind()
@@ -63,12 +76,12 @@ class Servo:
         for name, limit, most in zip(self.wiring.names, self.guard.torque, self.wiring.reachable_torque, strict=True):
             if limit > most * (1.0 + 1e-12):
                 raise ArgumentError(
-                    f"the torque limit of {word(self.system, 'actuator')} '{name}' is {limit:g} Nm.",
-                    expected=f"at most {most:.4g} Nm, what the drive has",
+                    f"the torque limit of {axis_word(self.system, 'actuator')} '{name}' is {limit:g} N m or N.",
+                    expected=f"at most {most:.4g}, the largest torque of the drive",
                 )
 
     def new_bound(self) -> Any:
-        """Arrays of its own, for another loop with the same servo."""
+        """Return the function with new arrays, for another loop with the same servo."""
         return self.function.bind()
 
     def _function(self) -> Function:
@@ -92,38 +105,38 @@ class Servo:
         gap = self._gap(signals, q, gap, fresh)
         step = design.step(q, v, reference, integral, before, stopping)  # (4)
         alarms = self._alarms(signals, q, v, reference, gap)
-        known = sum(step.demand, start=0.0) - HUGE  # below any alarm, or not a number
+        finite = sum(step.demand, start=0.0) - BELOW_ALL_ALARMS  # below every alarm, or not a number
         return {
             "memory_next": [*q, *v, *step.integral, *gap, *step.tau],
             "codes": self._codes(step.tau),
             "alarms": alarms,
-            "alarm": larger(largest(alarms), known),
+            "alarm": larger(largest(alarms), finite),
             "speed": largest(magnitude(rate) for rate in v),
         }
 
     def _observe(self, q, v, measured, ahead, fresh: Scalar, dt: Scalar):
-        """(2), for the usual dt; after a gap of several periods the correction is the same, the prediction longer."""
+        """Compute (2) with the correction for one period; after missed readings only the prediction is longer."""
         theta = float(np.exp(-self.observer * self.design.period))
         alpha, beta = 1.0 - theta**2, (1.0 - theta) ** 2 / self.design.period
         q = [x + dt * (rate + 0.5 * dt * acc) for x, rate, acc in zip(q, v, ahead, strict=True)]
         v = [rate + dt * acc for rate, acc in zip(v, ahead, strict=True)]
         equations = self.design.parts.equations
         expected = equations.actuator_positions_near(q, measured)
-        miss = equations.to_coordinates(q, [m - x for m, x in zip(measured, expected, strict=True)])  # (3)
-        miss = [select(fresh, x, 0.0) for x in miss]
+        innovation = equations.to_coordinates(q, [m - x for m, x in zip(measured, expected, strict=True)])  # (3)
+        innovation = [select(fresh, x, 0.0) for x in innovation]
         return (
-            [x + alpha * change for x, change in zip(q, miss, strict=True)],
-            [rate + beta * change for rate, change in zip(v, miss, strict=True)],
+            [x + alpha * change for x, change in zip(q, innovation, strict=True)],
+            [rate + beta * change for rate, change in zip(v, innovation, strict=True)],
         )
 
     def _gap(self, signals, q, gap, fresh: Scalar):
-        """Encoder less potentiometer, smoothed."""
+        """Return encoder minus potentiometer position, low-pass filtered."""
         span = ((self.wiring.column("upper") - self.wiring.column("lower")) / self.wiring.potentiometer_volts).tolist()
         rows = zip(self.wiring.channels, span, signals[self.layout.at["volts"]], strict=True)
-        shown = [channel.lower + scale * volts for channel, scale, volts in rows]
-        theta = self.design.parts.equations.actuator_positions_near(q, shown)
-        rows = zip(theta, shown, gap, strict=True)
-        return [last + select(fresh, GAP_SMOOTHING * (x - seen - last), 0.0) for x, seen, last in rows]
+        measured = [channel.lower + scale * volts for channel, scale, volts in rows]
+        theta = self.design.parts.equations.actuator_positions_near(q, measured)
+        rows = zip(theta, measured, gap, strict=True)
+        return [last + select(fresh, GAP_SMOOTHING * (x - position - last), 0.0) for x, position, last in rows]
 
     def _codes(self, tau) -> list[Scalar]:
         low, high = self.wiring.code_bounds(self.guard.torque)
@@ -141,14 +154,14 @@ class Servo:
         following: Scalar = -1.0
         if self.design.law.tracks:
             rows = zip(q, reference[0], guard.following, strict=True)
-            following = largest(magnitude(x - wanted) - most for x, wanted, most in rows)
-        doubt = largest(magnitude(x) - most for x, most in zip(gap, guard.potentiometer, strict=True))
+            following = largest(magnitude(x - target) - most for x, target, most in rows)
+        disagreement = largest(magnitude(x) - most for x, most in zip(gap, guard.potentiometer, strict=True))
         hot = largest(signals[at["hot"]]) - 0.5
         return [
             position,
             velocity,
             following,
-            doubt,
+            disagreement,
             hot,
             0.5 - signals[at["power"]][0],
             signals[at["hardware_fault"]][0] - 0.5,

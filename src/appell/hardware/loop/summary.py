@@ -1,4 +1,4 @@
-"""What a log says about a run: errors, torques, deadlines, and pictures of them."""
+"""Summary of a control log: errors, torques and deadlines, and their plots."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from appell.show.plot.style import darker, label, legend_beside, line_style
 
 @dataclass(frozen=True)
 class Summary:
-    """Numbers of the last motion in a log, errors by coordinate and torques by actuator, in SI units."""
+    """Results of the last motion in a log, in SI units: errors by coordinate, torques by actuator."""
 
     coordinates: tuple[str, ...]
     actuators: tuple[str, ...]
@@ -24,22 +24,24 @@ class Summary:
     largest_error: np.ndarray
     final_error: np.ndarray
     largest_torque: np.ndarray
-    skipped: int  # ticks that were slept through
-    latest: float  # the latest wake-up after its time
+    skipped: int  # missed ticks
+    latest: float  # largest delay of a wake-up
     fault: str
 
 
 def last_motion(log: Record) -> slice:
-    """The rows of the last time that the arm was RUNNING."""
+    """Return the rows of the last period in state RUNNING."""
     running = log["state"] == State.RUNNING
     if not running.any():
-        raise ArgumentError("the arm never moved in this log.", hint=sentences(Fault(int(log["fault"][-1]))))
+        faults = sentences(Fault(int(log["fault"][-1])))
+        raise ArgumentError(f"the log contains no motion, because the loop was never in state RUNNING ({faults}).")
     end = int(np.flatnonzero(running)[-1]) + 1
     begin = end - int(np.argmin(running[:end][::-1])) if not running[:end].all() else 0
     return slice(begin, end)
 
 
 def summarize(log: Record) -> Summary:
+    """Summarise the last motion of a log."""
     rows = last_motion(log)
     error = log["q"][rows] - log["qd"][rows]
     ticks = log["tick"]
@@ -58,7 +60,7 @@ def summarize(log: Record) -> Summary:
 
 
 def draw_run(figure: Any, log: Record) -> None:
-    """Positions with their references, errors and torques of the last motion."""
+    """Draw positions with their references, errors and torques of the last motion."""
     rows = last_motion(log)
     t = log["t"][rows] - log["t"][rows][0]
     positions, errors, torques = figure.subplots(3, 1, sharex=True)

@@ -1,14 +1,15 @@
-"""The supervisor of a loop: states and faults, the transitions between them, and what is watched.
+"""The supervisor of a control loop: states, faults, transitions between states, and monitored limits.
 
     IDLE ──arm──▶ ARMED ──start──▶ RUNNING ──stop, trouble──▶ SAFE_STOP ──at rest──▶ ARMED, or FAULT after trouble
       ▲             │ disarm                │ danger               │ danger, time-out
       └─────────────┘                       └──────────▶ FAULT ◀───┘        FAULT ──clear, by a person──▶ IDLE
 
-Trouble leaves the measurements trustworthy: the arm is braked under control, its weight carried. Danger does not: the
-outputs go off at once and the brakes fall in. Every fault stays in the fault word until a person clears it.
+After trouble the measurements are still reliable: the arm is braked under control, with gravity compensation. After
+danger they are not: the outputs are switched off at once and the brakes engage. Every fault stays in the fault word
+until a person clears it.
 
-The supervisor keeps the state, the latched faults and the counts of tolerated disturbances. It decides, and touches no
-hardware. Limits of what is watched (`Guard`) are one number per coordinate or actuator, or one for all.
+The supervisor keeps the state, the latched faults and the counts of tolerated disturbances. It decides, but does not
+access the hardware. Monitored limits (`Guard`) are one number per coordinate or actuator, or one for all.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from enum import IntEnum, IntFlag
 
 import numpy as np
 
-from appell.control.axes import PerAxis, per_axis, word
+from appell.control.axes import PerAxis, axis_word, per_axis
 from appell.errors import ArgumentError, check_number
 from appell.model.system import System
 
@@ -26,7 +27,7 @@ _AXES = {"velocity": "coordinate", "following": "coordinate", "potentiometer": "
 
 
 class State(IntEnum):
-    """What a loop is in."""
+    """State of a control loop."""
 
     IDLE = 0
     ARMED = 1
@@ -36,7 +37,7 @@ class State(IntEnum):
 
 
 class Fault(IntFlag):
-    """What can go wrong, one bit each."""
+    """Faults of a control loop, one bit each."""
 
     NONE = 0
     POSITION = 1
@@ -53,7 +54,7 @@ class Fault(IntFlag):
 
 
 class Trigger(IntEnum):
-    """What moves a loop from state to state; the first five are commands of a person or a program."""
+    """Events that change the state of a loop; ARM to REFINE are commands of a person or a program."""
 
     NONE = 0
     ARM = 1
@@ -68,7 +69,7 @@ class Trigger(IntEnum):
 
 
 DANGERS = (
-    Fault.FOLLOWING  # a sensor, a drive or an obstacle: nobody knows
+    Fault.FOLLOWING  # the cause may be a sensor, a drive or an obstacle
     | Fault.POTENTIOMETER
     | Fault.STALE
     | Fault.NOT_A_NUMBER
@@ -80,13 +81,13 @@ SENTENCE = {
     Fault.POSITION: "a joint left its range",
     Fault.VELOCITY: "a joint moved too fast",
     Fault.FOLLOWING: "a joint did not follow its reference",
-    Fault.DEADLINE: "too many deadlines in a row were missed",
+    Fault.DEADLINE: "too many consecutive deadlines were missed",
     Fault.TEMPERATURE: "a motor is too hot",
-    Fault.POTENTIOMETER: "encoder and potentiometer of a joint disagree: one of them is lost",
-    Fault.STALE: "the cabinet sent nothing new for too long",
+    Fault.POTENTIOMETER: "encoder and potentiometer of a joint disagree, so one of them has failed",
+    Fault.STALE: "the cabinet sent no new reading for too long",
     Fault.NOT_A_NUMBER: "the signals were not numbers for too long",
     Fault.POWER: "the power failed",
-    Fault.WATCHDOG: "the cabinet missed the loop's sign of life and switched off",
+    Fault.WATCHDOG: "the cabinet received no heartbeat from the loop and switched off",
     Fault.STOP_TIMEOUT: "the arm did not come to rest in time",
 }
 TRANSITIONS: dict[tuple[State, Trigger], State] = {
@@ -111,16 +112,17 @@ TRANSITIONS: dict[tuple[State, Trigger], State] = {
 
 
 def sentences(fault: Fault) -> str:
-    """The faults of a word, as one sentence."""
-    found = [SENTENCE[bit] for bit in Fault if bit and bit in fault]
-    return "; ".join(found) if found else "no fault"
+    """Return the faults of a fault word as text."""
+    listed = [SENTENCE[bit] for bit in Fault if bit and bit in fault]
+    return "; ".join(listed) if listed else "no fault"
 
 
 @dataclass(frozen=True)
 class Guard:
-    """Beyond position, velocity or following error the arm is stopped; torque is never asked for beyond its limit.
+    """Limits of a control loop.
 
-    Positions, velocities and following errors are along coordinates, potentiometers and torques at actuators.
+    The arm is stopped if a position, velocity or following error (of coordinates) or the difference between encoder and
+    potentiometer (of actuators) exceeds its limit; torques of actuators are limited to `torque`.
     """
 
     lower: PerAxis
@@ -131,8 +133,8 @@ class Guard:
     torque: PerAxis = 100.0  # N m or N
 
     def of(self, system: System) -> Guard:
-        """One number a coordinate or actuator of the system, checked."""
-        found = {
+        """Return the limits with one number per coordinate or actuator, or raise an ArgumentError."""
+        limits = {
             name: per_axis(system, axis, f"limit {name}", getattr(self, name), least=0.0, above=True)
             for name, axis in _AXES.items()
         }
@@ -142,31 +144,31 @@ class Guard:
         for name, low, high in zip(system.coordinate_names, lower, upper, strict=True):
             if not low < high:
                 raise ArgumentError(
-                    f"the limits of {word(system, 'coordinate')} '{name}' are {low:g} and {high:g}.",
+                    f"the limits of {axis_word(system, 'coordinate')} '{name}' are {low:g} and {high:g}.",
                     expected="lower < upper",
                 )
-        return Guard(lower, upper, **found)
+        return Guard(lower, upper, **limits)
 
     def check_start(self, system: System, q: np.ndarray) -> None:
-        """Raise if the arm stands outside its limits."""
+        """Raise an ArgumentError if the configuration q is outside the limits."""
         for name, x, low, high in zip(system.coordinate_names, q, self.lower, self.upper, strict=True):
             if not low <= x <= high:
                 raise ArgumentError(
-                    f"the limits exclude the start: {word(system, 'coordinate')} '{name}' stands at {x:.4g}.",
+                    f"{axis_word(system, 'coordinate')} '{name}' is at {x:.4g}, outside its limits.",
                     expected=f"between {low:.4g} and {high:.4g}",
-                    hint="wider limits, or move the arm by hand",
+                    hint="Move the arm by hand, or use wider limits.",
                 )
 
 
 @dataclass(frozen=True)
 class Policy:
-    """How much a loop puts up with before it stops the arm."""
+    """Disturbances that a loop tolerates before it stops the arm."""
 
-    misses: int = 3  # deadlines in a row
-    lost: int = 5  # readings in a row that did not come or were not numbers
-    stop_time: float = 0.35  # s that a safe stop may take
-    rest_speed: float = 0.02  # rad/s, at rest
-    rest_ticks: int = 10
+    misses: int = 3  # consecutive missed deadlines
+    lost: int = 5  # consecutive readings that were missing or not finite
+    stop_time: float = 0.35  # s, longest duration of a safe stop
+    rest_speed: float = 0.02  # rad/s or m/s, below which the arm counts as at rest
+    rest_ticks: int = 10  # consecutive ticks at rest that end a safe stop
     readings: int = 20  # of the potentiometers before the loop can be armed
 
     def __post_init__(self):
@@ -181,55 +183,61 @@ class Supervisor:
 
     def __init__(self, policy: Policy, period: float):
         self.policy, self.period = policy, period
-        self.state, self.word = State.IDLE, 0  # the fault word, as a plain number: it is asked for every tick
+        self.state, self.word = State.IDLE, 0  # the fault word as a plain int, because every tick uses it
         self.tick = 0
-        self.commands = 0  # given since the last tick, one hexadecimal digit each
+        self.commands = 0  # commands since the last tick, one hexadecimal digit each
         self.history: list[str] = []
         self.lost = self._misses = self._resting = self._stopping_for = 0
 
     @property
     def fault(self) -> Fault:
+        """Latched faults."""
         return Fault(self.word)
 
     @property
     def moving(self) -> bool:
+        """Whether the outputs are on."""
         return self.state is State.RUNNING or self.state is State.SAFE_STOP
 
     # ---- commands
 
     def expect(self, trigger: Trigger) -> None:
-        """Raise unless the command fits the state."""
+        """Raise an ArgumentError unless the command is allowed in the current state."""
         if (self.state, trigger) not in TRANSITIONS:
-            wanted = ", ".join(state.name for state, known in TRANSITIONS if known is trigger)
+            allowed = ", ".join(state.name for state, known in TRANSITIONS if known is trigger)
             reason = f" ({sentences(self.fault)})" if self.word else ""
             raise ArgumentError(
                 f"the loop is in state {self.state.name}{reason} and cannot {trigger.name.lower()}.",
-                expected=f"state {wanted}",
+                expected=f"state {allowed}",
             )
 
-    def obey(self, trigger: Trigger) -> None:
+    def execute(self, trigger: Trigger) -> None:
+        """Execute a command and log it."""
         self.expect(trigger)
         self.commands = 16 * self.commands + trigger
         if trigger is Trigger.CLEAR:
             self.word = 0
         if trigger is Trigger.START:
             self._misses = self._resting = self._stopping_for = 0
-        self._go(trigger)
+        self._change_state(trigger)
 
-    # ---- what a tick finds
+    # ---- events of a tick
 
-    def latch(self, found: int) -> None:
-        """Keep faults, and change state as they require."""
-        new = found & ~self.word
+    def latch(self, faults: int) -> None:
+        """Add faults to the fault word, and change the state as they require."""
+        new = faults & ~self.word
         if not new and self.state is State.FAULT:
             return
-        self.word |= found
+        self.word |= faults
         if new:
             self.history.append(f"tick {self.tick}: {sentences(Fault(new))}")
-        self._go(Trigger.DANGER if found & DANGERS.value else Trigger.TROUBLE)
+        self._change_state(Trigger.DANGER if faults & DANGERS.value else Trigger.TROUBLE)
 
     def reading(self, good: bool, number: bool) -> int:
-        """Count readings that are lost, or are not numbers."""
+        """Count consecutive bad readings; return a fault if there are too many.
+
+        `number` is true if the reading is missing, false if it is not finite.
+        """
         if good:
             self.lost = 0
             return 0
@@ -239,7 +247,7 @@ class Supervisor:
         return Fault.STALE.value if number else Fault.NOT_A_NUMBER.value
 
     def deadline(self, lateness: float) -> int:
-        """Count deadlines missed, `lateness` being the time since the tick was due."""
+        """Count consecutive missed deadlines; `lateness` is the time since the scheduled tick, in s."""
         if lateness <= self.period * (1.0 + 1e-9):
             self._misses = 0
             return 0
@@ -247,15 +255,15 @@ class Supervisor:
         return Fault.DEADLINE.value if self._misses > self.policy.misses and self.moving else 0
 
     def stopping(self, speed: float) -> int:
-        """Watch a safe stop: it ends at rest, in ARMED or FAULT, or in time-out."""
+        """Monitor a safe stop, which ends at rest in state ARMED or FAULT, or with a time-out."""
         self._stopping_for += 1
         self._resting = self._resting + 1 if speed <= self.policy.rest_speed else 0
         if self._resting >= self.policy.rest_ticks:
-            self._go(Trigger.DANGER if self.word else Trigger.RESTED)
+            self._change_state(Trigger.DANGER if self.word else Trigger.RESTED)
             return 0
         return Fault.STOP_TIMEOUT.value if self._stopping_for * self.period > self.policy.stop_time else 0
 
-    def _go(self, trigger: Trigger) -> None:
+    def _change_state(self, trigger: Trigger) -> None:
         before, self.state = self.state, TRANSITIONS[self.state, trigger]
         if self.state is not before:
             self.history.append(f"tick {self.tick}: {before.name} to {self.state.name}")

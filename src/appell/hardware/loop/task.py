@@ -1,6 +1,6 @@
-"""A task on a cabinet, from power-on to rest: idle, arm, find the index pulses, follow a reference, hold, stop.
+"""A complete task on a cabinet: power on, arm, search the index pulses, follow a reference, hold its end, stop.
 
-The same steps on any hardware and clock; a callback after every tick can show how it goes.
+The steps are the same for all hardware and clocks; a callback after every tick can report the progress.
 """
 
 from __future__ import annotations
@@ -27,14 +27,15 @@ from appell.hardware.loop.supervisor import Guard, State, sentences
 from appell.model.system import System
 from appell.model.variations import with_stiction
 
-SETTLE = 0.3  # s that a search or a task is held at its end
-STICTION = 1.2  # static over Coulomb friction of a plant, where nobody knows better
-DOUBT = {"rad": 0.06, "m": 0.02}  # between encoder and potentiometer
+SETTLING_TIME_S = 0.3  # for which the end of a search or a task is held
+STICTION = 1.2  # ratio of static to Coulomb friction of a plant without a described static level
+POTENTIOMETER_LIMIT = {"rad": 0.06, "m": 0.02}  # difference between encoder and potentiometer
+IDLE_TICKS = 5  # after the potentiometers have been read
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a task went."""
+    """The outcome of a task: whether it was finished, the last state, the faults as text, ticks, and the log file."""
 
     finished: bool
     state: State
@@ -51,43 +52,65 @@ def standard_servo(
     wiring: Wiring | None = None,
     model: System | None = None,
 ) -> Servo:
-    """A servo with all poles of the error at -frequency, on the system's own wiring; `model` is what it believes.
+    """Return a servo with all poles of the error at -frequency.
 
-    Gains of torque laws are scaled by each coordinate's inertia, or so that half a radian of error calls for all its
-    torque.
+    The gains of laws that command torques are scaled by the inertia of each coordinate, or such that an error of half a
+    radian demands the full torque if that is larger.
+
+    Parameters
+    ----------
+    system : System
+        The system behind the cabinet.
+    law : str
+        Name of the control law; see `control.LAWS`.
+    frequency : float
+        In 1/s.
+    period : float
+        In s.
+    wiring : Wiring, optional
+        By default `wiring_of(system)`.
+    model : System, optional
+        The model of the controller; by default the system itself.
+
+    Examples
+    --------
+    >>> import appell as ap
+    >>> servo = ap.hardware.standard_servo(ap.load("puma"), law="tracking", frequency=15.0)
+    >>> servo.design.law.name, servo.wiring.name
+    ('tracking', 'the PUMA 600 cabinet')
     """
     wiring, known = wiring or wiring_of(controllable(system)), find_law(law)
-    believed = system if model is None else model
+    modelled = system if model is None else model
     for kind in ("coordinate_names", "actuator_names"):
-        if getattr(system, kind) != getattr(believed, kind):
+        if getattr(system, kind) != getattr(modelled, kind):
             raise ArgumentError(
-                f"the model has {kind.replace('_', ' ')} {', '.join(getattr(believed, kind))}; {system.owner} has "
+                f"the model has {kind.replace('_', ' ')} {', '.join(getattr(modelled, kind))}; {system.owner} has "
                 f"{', '.join(getattr(system, kind))}.",
                 expected="a description of the same system",
             )
     gains = critical(frequency, period, integral=known.integral)
     torque = wiring.reachable_torque
     if known.model != "motion":
-        dyn = Design(believed, Gains(1.0, 1.0), period=period).parts.smooth
+        dyn = Design(modelled, Gains(1.0, 1.0), period=period).parts.smooth
         start = np.array(wiring.start)
         inertia, reach = np.diag(dyn.mass_matrix(start)), np.abs(dyn.actuator_jacobian(start)).T @ torque
         scale = np.maximum(inertia, reach / (0.5 * np.asarray(gains.kp)))
         gains = Gains(*(tuple((gain * scale).tolist()) for gain in (gains.kp, gains.kd, gains.ki)))
-    design = Design(believed, gains, law=law, period=period, integral_limit=0.1)
+    design = Design(modelled, gains, law=law, period=period, integral_limit=0.1)
     return Servo(design, wiring, standard_guard(system, wiring))
 
 
 def standard_guard(system: System, wiring: Wiring) -> Guard:
-    """The ranges of a mechanism's coordinates, or of an arm's potentiometers; torques as the actuators have them."""
+    """Return the limits of a system: ranges of its coordinates or potentiometers, and torques of its actuators."""
     lower, upper = wiring.column("lower"), wiring.column("upper")
     if system.is_closed_form:
         lower, upper = coordinate_ranges(system).T
-    doubt = [DOUBT[unit] for unit in system.actuator_units]
-    return Guard(lower, upper, potentiometer=doubt, torque=wiring.reachable_torque.tolist())
+    gaps = [POTENTIOMETER_LIMIT[unit] for unit in system.actuator_units]
+    return Guard(lower, upper, potentiometer=gaps, torque=wiring.reachable_torque.tolist())
 
 
 def standard_plant(system: System, wiring: Wiring, payload: float = 0.0) -> CabinetModel:
-    """The system behind the cabinet: with friction that sticks and, if wanted, a load that no model knows."""
+    """Return the cabinet model of a system with stiction and, optionally, a payload in kg that its model lacks."""
     real = with_stiction(system, STICTION)
     return CabinetModel(real.with_payload(payload, com=(0.0, 0.0, 0.1)) if payload else real, wiring)
 
@@ -97,11 +120,37 @@ def run_task(
     reference: Callable[[np.ndarray], Reference],
     calibrate: bool = True,
     after_tick: Callable[[Loop], object] | None = None,
-    settle: float = SETTLE,
+    settle: float = SETTLING_TIME_S,
 ) -> Outcome:
-    """Carry out a task; `reference` is asked once, with the position from which it is to start.
+    """Execute a task on a loop: arm, calibrate, follow a reference, hold its end and stop.
 
-    Its end is held for `settle` seconds.
+    Parameters
+    ----------
+    loop : Loop
+    reference : callable
+        `reference(q)` returns the reference from the configuration q; it is called once.
+    calibrate : bool
+        Whether to search the index pulses first, with laws that track a reference.
+    after_tick : callable, optional
+        Called as `after_tick(loop)` after every tick.
+    settle : float
+        Time in s for which the end of the reference is held.
+
+    Returns
+    -------
+    Outcome
+
+    Examples
+    --------
+    >>> import appell as ap
+    >>> hw, robot = ap.hardware, ap.load("planar-2r")
+    >>> servo, clock = hw.standard_servo(robot), hw.VirtualClock()
+    >>> cabinet = hw.SimulatedCabinet(hw.standard_plant(robot, servo.wiring), clock, servo.wiring.start)
+    >>> loop = hw.Loop(cabinet, servo, clock)
+    >>> outcome = hw.run_task(loop, lambda q: hw.Reference.sampled(ap.motion.Ramp(q, q + 0.2, 0.8, 3.0), 1e-3))
+    >>> loop.close()
+    >>> outcome.finished, outcome.sentence
+    (True, 'no fault')
     """
     path = None if loop.journal is None else loop.journal.writer.path
     ticks = 0
@@ -117,20 +166,20 @@ def run_task(
                 after_tick(loop)
         return loop.state is state
 
-    def follow(wanted: Reference, hold: float) -> bool:
-        loop.start(wanted)
-        if not run(len(wanted) + int(hold / loop.period), State.RUNNING):
+    def follow(samples: Reference, hold: float) -> bool:
+        loop.start(samples)
+        if not run(len(samples) + int(hold / loop.period), State.RUNNING):
             run(int(2.0 * loop.supervisor.policy.stop_time / loop.period), State.SAFE_STOP)
             return False
         loop.stop()
         run(int(2.0 * loop.supervisor.policy.stop_time / loop.period), State.SAFE_STOP)
         return loop.state is State.ARMED
 
-    finished = run(loop.supervisor.policy.readings + 5, State.IDLE)
+    finished = run(loop.supervisor.policy.readings + IDLE_TICKS, State.IDLE)
     if finished:
         loop.arm()
         if calibrate and loop.servo.design.law.tracks:
-            finished = follow(index_search(loop.servo, loop.position), SETTLE)
+            finished = follow(index_search(loop.servo, loop.position), SETTLING_TIME_S)
             if finished:
                 loop.refine()
         finished = finished and follow(reference(loop.position), settle)

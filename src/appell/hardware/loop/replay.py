@@ -1,7 +1,7 @@
-"""Replay: run a loop again on what it logged, and compare every bit of what it gives.
+"""Replay: run a loop again with the inputs that it logged, and compare the outputs bit by bit.
 
-The log holds what the loop took in: signals, times, commands and references. Hardware and clock that repeat them take
-the place of the real ones; a servo of the same tape must then write the same rows.
+The log contains the inputs of the loop: signals, times, commands and references. A replayer of the log replaces
+hardware and clock; a servo with the same tape must then write the same rows.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from appell.errors import ArgumentError
-from appell.hardware.cabinet.hardware import Mute
+from appell.hardware.cabinet.hardware import PassiveHardware
 from appell.hardware.loop.control_loop import Loop
 from appell.hardware.loop.reference import Reference
 from appell.hardware.loop.servo import Servo
@@ -20,8 +20,8 @@ from appell.hardware.loop.supervisor import Policy, State, Trigger
 from appell.motion.record import Record
 
 
-class Repeater(Mute):
-    """Hardware and clock in one: says what the log says."""
+class LogReplayer(PassiveHardware):
+    """Hardware and clock that return the signals and times of a log."""
 
     def __init__(self, log: Record, servo: Servo):
         first = log.columns.index("time")
@@ -31,28 +31,46 @@ class Repeater(Mute):
         self._origin = float(log.about["origin"])
 
     def wait_until(self, deadline: float) -> float:
+        """Advance to the next row and return its time of waking up."""
         self.row += 1
         return self._woke[self.row]
 
     def now(self) -> float:
+        """Return the logged time at the end of the tick."""
         return self._done[self.row] if self.row >= 0 else self._origin
 
     def read(self, into: np.ndarray) -> bool:
+        """Fill `into` with the logged signals; return whether they were fresh."""
         into[:] = self._signals[self.row]
         return bool(self._fresh[self.row])
 
 
 def replay(log: Record, servo: Servo, path: Path | None = None) -> Record:
-    """The log that the same loop writes on the same input."""
+    """Run a logged loop again and return the new log.
+
+    Parameters
+    ----------
+    log : Record
+        A log that a `Loop` wrote.
+    servo : Servo
+        A servo with the design, wiring and guard of the logged run.
+    path : Path, optional
+        File of the new log; a temporary one by default.
+
+    Raises
+    ------
+    ArgumentError
+        If the log was written by another servo.
+    """
     if log.about["servo"] != servo.function.formula.digest:
         raise ArgumentError(
             f"the log was written by another servo (law '{log.about['law']}', robot '{log.about['robot']}').",
-            expected="the design, wiring and guard of the run",
+            expected="a servo with the design, wiring and guard of the logged run",
         )
-    repeater = Repeater(log, servo)
+    replayer = LogReplayer(log, servo)
     with tempfile.TemporaryDirectory() as folder:
         target = Path(folder) / "replay.log" if path is None else path
-        loop = Loop(repeater, servo, repeater, Policy(**log.about["policy"]), target)
+        loop = Loop(replayer, servo, replayer, Policy(**log.about["policy"]), target)
         for row, commands in enumerate(log["commands"].astype(int).tolist()):
             for digit in f"{commands:x}" if commands else "":
                 _command(loop, Trigger(int(digit, 16)), log, row)
@@ -62,7 +80,7 @@ def replay(log: Record, servo: Servo, path: Path | None = None) -> Record:
 
 
 def first_difference(one: Record, other: Record) -> tuple[int, str] | None:
-    """Row and column of the first bit that differs; None if there is none."""
+    """Return row and column of the first bit that differs between two logs; None if they are identical."""
     if one.data.tobytes() == other.data.tobytes():
         return None
     rows = min(len(one), len(other))
@@ -90,16 +108,16 @@ def _command(loop: Loop, trigger: Trigger, log: Record, row: int) -> None:
 
 
 def _reference(log: Record, row: int, period: float) -> Reference:
-    """The samples that the loop followed from a row on; ticks that it slept through get their neighbour's.
+    """Return the samples that the loop followed from a row; missed ticks get the sample before them.
 
-    The last is that of the tick that found trouble, unless a command had stopped the arm before it.
+    The last sample is that of the tick which detected a fault, unless a command had stopped the arm before.
     """
     state, ticks, commands = (log[name][row:].astype(int) for name in ("state", "tick", "commands"))
     other = np.flatnonzero(state != State.RUNNING)
     last = int(other[0]) if len(other) else len(state) - 1
     if last and f"{Trigger.STOP:x}" in f"{commands[last]:x}":
         last -= 1
-    wanted = np.stack([log[name][row : row + last + 1] for name in ("qd", "vd", "ad")], axis=1)
+    samples = np.stack([log[name][row : row + last + 1] for name in ("qd", "vd", "ad")], axis=1)
     numbers = ticks[: last + 1] - ticks[0]
     nearest = np.searchsorted(numbers, np.arange(numbers[-1] + 1), side="right") - 1
-    return Reference(wanted[nearest], period)
+    return Reference(samples[nearest], period)
