@@ -25,7 +25,7 @@ import mujoco
 import numpy as np
 
 import appell as ap
-from appell.describe.mjcf.findings import KINDS
+from appell.describe.mjcf.context import OMITTABLE
 from appell.errors import AppellError, ModelWarning
 from appell_lab.judges.mujoco_terms import differences, gaps, stripped
 from appell_lab.judges.random_mjcf import random_mjcf
@@ -130,7 +130,7 @@ def _read(read) -> tuple[str, ap.Robot | None, str, list[str]]:
                 robot = read(physical=physical)
             except AppellError as error:
                 hints = [flaw.hint for flaw in error.parts or (error,)]
-                kinds = sorted({kind for hint in hints for kind in LEFT_OUT.findall(hint)} & set(KINDS))
+                kinds = sorted({kind for hint in hints for kind in LEFT_OUT.findall(hint)} & set(OMITTABLE))
                 message = message or str(error)
                 if "no moving joint" in str(error):
                     return "nothing moves", None, message, []

@@ -18,7 +18,7 @@ import appell as ap
 from appell.cli.info import COUNTED
 from appell.cli.main import COMMANDS, app
 from appell.cli.output import as_data
-from appell.describe.catalogues import example
+from appell.describe.robot_packages import example
 from appell.hardware.loop.summary import summarize
 from appell.motion.titles import record_names
 
@@ -176,8 +176,8 @@ def identify(name, robot):
     data = ap.identify.process(record)
     rest = ap.identify.process(record, band=data.about["band"], smooth=True)
     fit_on, held_out = ap.identify.split(data)[0], ap.identify.split(rest)[1]
-    sought = ap.identify.seek(robot)
-    estimator = ap.identify.LeastSquares(sought, dead_zone=ap.identify.dead_zones(sought, fit_on)).fit_record(fit_on)
+    parameter_set = ap.identify.select_parameters(robot)
+    estimator = ap.identify.LeastSquares(parameter_set, dead_zone=ap.identify.dead_zones(parameter_set, fit_on)).fit_record(fit_on)
     verdict = ap.identify.judge(estimator, held_out)
     assert found["passed"] == verdict.passed
     assert [row["value"] for row in found["parameters"]] == as_data(estimator.base_parameters_)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from appell.describe.build import Builder
 from appell.describe.dh import DH, from_dh
-from appell.describe.drives import KEYS, actuator_of, notable, table_of
+from appell.describe.actuator_table import KEYS, actuator_from_table, non_default_entries, actuator_to_table
 from appell.describe.load import load, load_text
 from appell.describe.write import to_toml, to_urdf
 from appell.dynamics import Dynamics
@@ -53,10 +53,10 @@ def arm(actuator: Actuator, **options) -> Robot:
 
 
 def test_the_keys_of_a_table_are_all_that_an_actuator_says():
-    assert actuator_of(table_of(FULL), "joint 'j'") == FULL
+    assert actuator_from_table(actuator_to_table(FULL), "joint 'j'") == FULL
     assert set(KEYS) == {*vars(FULL), *vars(FULL.friction)} - {"friction"}
-    assert notable(IDEAL) == {}
-    assert notable(Actuator(gear=2.0, torque=0.0)) == {"gear": 2.0, "torque": 0.0}
+    assert non_default_entries(IDEAL) == {}
+    assert non_default_entries(Actuator(gear=2.0, torque=0.0)) == {"gear": 2.0, "torque": 0.0}
 
 
 @given(actuator=actuators)

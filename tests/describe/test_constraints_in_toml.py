@@ -168,7 +168,7 @@ BAD = {
     "two frames and a place": (POINT + "xyz = [0, 0, 1]\n", "has two frames and a place"),
     "an unknown key": (POINT + "lenght = 0.1\n", r"no key 'lenght'. Did you mean 'length'\?"),
     "a wheel without a link": ("\n[[rolling]]\nradius = 0.1\n", "number 1 has no link"),
-    "a wheel without a radius": ('\n[[rolling]]\nlink = "tip"\n', "rolling 'tip' has radius None, which is no wheel"),
+    "a wheel without a radius": ('\n[[rolling]]\nlink = "tip"\n', "rolling 'tip' has radius None"),
     "a ball that is a number": ('\n[[rolling]]\nlink = "tip"\nradius = 0.1\nball = 1\n', "ball of .* is 1"),
     "ratios in a list": ("\n[[gear]]\nratios = [1.0]\n", r"ratios of \[\[gear\]\] number 1 is"),
     "a ratio in words": ('\n[[gear]]\nratios = { crank = "two" }\n', "ratios of .* is 'two'"),

@@ -143,7 +143,7 @@ BAD = {
     "an unknown body": (START + '[[body]]\nname = "tpi"\nmass = 1\ninertia = [1, 1, 1]', "no body 'tpi'.*'tip'"),
     "a body without a name": (START + "[[body]]\nmass = 1", r"\[\[body\]\] number 1 has no name"),
     "a body without inertia": (START + '[[body]]\nname = "tip"\nmass = 1', "body 'tip' has a mass but no inertia"),
-    "a body without mass": (START + '[[body]]\nname = "tip"', "body 'tip' .* is to have no mass"),
+    "a body without mass": (START + '[[body]]\nname = "tip"', "body 'tip' .* cannot be without mass"),
     "a body that cannot exist": (
         START + '[[body]]\nname = "tip"\nmass = -1\ninertia = [1, 1, 1]',
         "body 'tip' of mechanism 'slider' has mass -1",
@@ -188,15 +188,15 @@ IMPOSSIBLE = {"platform_com": [0.0, 0.0, 0.06]}  # 38.29e-4 - 1.351 · 0.06² is
 
 def test_options_that_make_a_body_impossible_are_taken_without_physical_and_travel():
     text = 'mechanism = "agile-wrist"\n[options]\nplatform_com = [0, 0, 0.06]\n'
-    with pytest.raises(ModelError, match=r"(?s)body 'platform' .* no body has a negative one.*physical=False"):
+    with pytest.raises(ModelError, match=r"(?s)body 'platform' .* the smallest is negative.*physical=False"):
         read(text)
-    with pytest.warns(ModelWarning, match="no body has a negative one"):
+    with pytest.warns(ModelWarning, match="the smallest is negative"):
         wrist = read(text, physical=False)
-    with pytest.warns(ModelWarning, match="no body has a negative one"):
+    with pytest.warns(ModelWarning, match="the smallest is negative"):
         made = MECHANISMS["agile-wrist"](**IMPOSSIBLE, physical=False)
-    with pytest.warns(ModelWarning, match="no body has a negative one"):
+    with pytest.warns(ModelWarning, match="the smallest is negative"):
         again = pickle.loads(pickle.dumps(made))
-    with pytest.warns(ModelWarning, match="no body has a negative one"):
+    with pytest.warns(ModelWarning, match="the smallest is negative"):
         written = to_toml(made)
     assert not wrist.physical
     assert wrist.bodies == made.bodies == again.bodies

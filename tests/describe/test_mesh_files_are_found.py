@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import appell as ap
-from appell.describe.looks import MeshFiles
+from appell.describe.visuals import MeshFiles
 from appell.errors import DescriptionError
 
 URDF = """<robot name="r"><link name="base"/><joint name="j" type="continuous"><parent link="base"/><child link="arm"/>

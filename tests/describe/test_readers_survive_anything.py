@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from appell.describe.drives import KEYS as ACTUATOR_KEYS
+from appell.describe.actuator_table import KEYS as ACTUATOR_KEYS
 from appell.describe.load import load_text
 from appell.describe.toml.tables import KEYS as TABLE_KEYS
 from appell.describe.urdf.parts import INERTIA

@@ -8,7 +8,7 @@ import pytest
 
 from appell.algebra.vector import Vec3
 from appell.describe.load import load_text
-from appell.describe.values import quantity
+from appell.describe.values import parse_quantity
 from appell.errors import DescriptionError, ModelError
 from appell.model.limits import Limits
 from appell.model.robot import Mimic
@@ -76,12 +76,12 @@ def test_a_root_with_a_mass_for_a_base_that_moves():
     ],
 )
 def test_numbers_as_people_write_them(text, value):
-    assert quantity(text) == value
+    assert parse_quantity(text) == value
 
 
 @pytest.mark.parametrize("text", ["", "p", "pi/0", "nan", "inf", "1_0", "1e999", "__import__('os')", "pi pi", "٣"])
 def test_texts_that_are_no_numbers(text):
-    assert quantity(text) is None
+    assert parse_quantity(text) is None
 
 
 BAD = {

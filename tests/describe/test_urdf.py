@@ -91,7 +91,7 @@ def test_a_link_without_inertial_is_missing_only_if_it_moves_and_carries_nothing
     assert read(link("a"), bare, link("c"), joint("j", "a", "b"), joint("k", "b", "c", "fixed")).missing == ()
     assert read('<link name="a"/>', link("b"), joint("j", "a", "b")).missing == ()
     assert read('<link name="a"/>', link("b"), joint("j", "a", "b"), base="floating").missing == ("a",)
-    with pytest.warns(ModelWarning, match="link 'b' has no inertia and counts as massless"):
+    with pytest.warns(ModelWarning, match="link 'b' has no inertia and is treated as massless"):
         read(link("a"), bare, joint("j", "a", "b"), physical=False)
 
 

@@ -102,7 +102,7 @@ BAD = {
     "an inertial without inertia": (GOOD.replace("<inertia ixx", "<x ixx"), "link 'arm' has no <inertia>"),
     "an inertia with a hole": (GOOD.replace('ixy="0"', ""), "<inertia> of link 'arm' has no ixy"),
     "an inertia that is negative": (GOOD.replace('izz="1"', 'izz="-1"'), "principal moments of inertia -1, 1, 1"),
-    "an inertia of no body": (GOOD.replace('izz="1"', 'izz="2.5"'), "no body has one above the sum of the other two"),
+    "an inertia of no body": (GOOD.replace('izz="1"', 'izz="2.5"'), "the largest exceeds the sum of the other two"),
     "a fixed robot": (GOOD.replace('"revolute"', '"fixed"'), "robot 'r' has no moving joint"),
     "tags too deep": ("<a>" * 101 + "</a>" * 101, "nested more than 100 deep"),
 }

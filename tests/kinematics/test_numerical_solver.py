@@ -82,7 +82,7 @@ def test_out_of_reach_it_returns_the_nearest_and_says_by_how_much():
     assert not found.reached
     assert found.position_error == pytest.approx(0.5 * reach, abs=1e-6)
     np.testing.assert_allclose(Dynamics(robot).pose("tool")(found.q)[:3, 3], straight[:3, 3], atol=1e-3)
-    assert f"comes no nearer to the pose than {0.5 * reach:.4g}"[:48] in str(found)
+    assert f"misses the pose by {0.5 * reach:.4g}"[:25] in str(found)
     both = solver(np.stack([straight, T]))
     assert both.reached.tolist() == [True, False]
     assert "misses 1 of 2 poses; pose [1]" in str(both)

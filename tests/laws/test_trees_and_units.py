@@ -10,7 +10,7 @@ from appell.algebra.matrix import Mat3
 from appell.algebra.rotation import Pose
 from appell.algebra.vector import Vec3
 from appell.describe.assemble import FramePart, Part, assemble
-from appell.describe.flaws import Flaws
+from appell.describe.diagnostics import Flaws
 from appell.dynamics import Dynamics
 from appell.model.actuator import Actuator, Friction
 from appell.model.body import Body

@@ -13,7 +13,7 @@ import numpy as np
 
 from appell.algebra.rotation import Pose
 from appell.algebra.vector import Vec3
-from appell.describe.legs import turn_x
+from appell.describe.legs import rotation_x
 from appell.model.frame import Frame
 from appell.model.joints import Revolute, Spherical
 from appell.model.mechanism import Mechanism
@@ -29,7 +29,7 @@ def agile_wrist_tree(wrist: Mechanism, recovery: float = 200.0) -> ClosedTree:
     legs, (*arcs, platform) = wrist.design.legs, wrist.bodies.values()
     links, frames = [], []
     for k, (leg, first, second) in enumerate(zip(legs, arcs[::2], arcs[1::2], strict=True), start=1):
-        bend = Pose(turn_x(leg.alpha1))
+        bend = Pose(rotation_x(leg.alpha1))
         end = Vec3(0.0, -math.sin(leg.alpha2), math.cos(leg.alpha2))
         links.append(Link(f"first{k}", None, Joint(f"theta{k}", Revolute(Z), Pose(leg.base)), first))
         links.append(Link(f"second{k}", f"first{k}", Joint(f"psi{k}", Revolute(Z), bend), second))

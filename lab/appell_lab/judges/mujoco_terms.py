@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from appell.describe.mjcf.engine import mujoco, word
+from appell.describe.mjcf.compiler import mujoco, enum_name
 from appell.describe.mjcf.states import MujocoStates
 from appell.dynamics import Dynamics
 from appell.model.robot import ConstrainedRobot, Robot
@@ -27,7 +27,7 @@ SMALL = 1e-12  # scale below which a difference counts as it is
 def stripped(model: Any, without: Iterable[str]) -> Any:
     """The model without what `without` names, as far as it has a part in smooth motion."""
     kinds = set(without)
-    several = [k for k in range(model.njnt) if word("mjtJoint", model.jnt_type[k]) in ("free", "ball")]
+    several = [k for k in range(model.njnt) if enum_name("mjtJoint", model.jnt_type[k]) in ("free", "ball")]
     if "fluid" in kinds:
         model.opt.density = model.opt.viscosity = 0.0
     if "gravcomp" in kinds:
@@ -39,7 +39,7 @@ def stripped(model: Any, without: Iterable[str]) -> Any:
     if "spring" in kinds:
         model.jnt_stiffness[several] = 0.0
     if "armature" in kinds:
-        free = [k for k in several if word("mjtJoint", model.jnt_type[k]) == "free"]
+        free = [k for k in several if enum_name("mjtJoint", model.jnt_type[k]) == "free"]
         for start in model.jnt_dofadr[free]:
             model.dof_armature[start : start + 6] = 0.0
     engine = mujoco()

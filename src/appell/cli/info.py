@@ -70,7 +70,7 @@ def info(
 
 def facts(system: System, warnings: list[str], counts: bool) -> dict[str, Any]:
     """Return everything that `appell info` shows."""
-    from appell.describe.drives import table_of
+    from appell.describe.actuator_table import actuator_to_table
 
     tree = system.tree
     return {
@@ -94,14 +94,14 @@ def facts(system: System, warnings: list[str], counts: bool) -> dict[str, Any]:
         "links": [_link(tree, link) for link in tree.links] if tree is not None else [],
         "constraints": _constraints(system),
         "actuators": [
-            {"name": name, "unit": _unit(system, name), **table_of(actuator)}
+            {"name": name, "unit": _unit(system, name), **actuator_to_table(actuator)}
             for name, actuator in _actuators(system).items()
         ],
         "bodies": [_body(name, body) for name, body in system.bodies.items()],
         "frames": [
             {"name": frame.name, "body": frame.body, "at": list(frame.pose.translation)} for frame in system.frames
         ],
-        "operations": _operations(system) if counts and not system.lacking() else {},
+        "operations": _operations(system) if counts and not system.missing_inertias() else {},
         "warnings": [*warnings, *_lacking(system)],
         "units": UNITS,
     }
@@ -165,7 +165,7 @@ def _finite(limit: float) -> float | None:
 
 
 def _lacking(system: System) -> list[str]:
-    lacking = system.lacking()
+    lacking = system.missing_inertias()
     if not lacking:
         return []
     return [
@@ -257,10 +257,10 @@ def _coordinates(facts: dict[str, Any]) -> RenderableType:
 
 def _properties(actuator: dict[str, Any]) -> dict[str, str]:
     """Return the properties in which an actuator differs from an ideal one."""
-    from appell.describe.drives import table_of
+    from appell.describe.actuator_table import actuator_to_table
     from appell.model.actuator import IDEAL
 
-    ideal = table_of(IDEAL)
+    ideal = actuator_to_table(IDEAL)
     return {key: _number(x) for key, x in actuator.items() if key in HEADINGS and x != ideal[key]}
 
 

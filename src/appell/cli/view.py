@@ -86,7 +86,7 @@ def view(
 
 def _robot(name: str, base: str, physical: bool, out: Printer) -> System:
     """Return the robot of a name or a file; a robot of the zoo with the meshes of its namesake, where installed."""
-    from appell.describe.catalogues import EXAMPLES, example, examples
+    from appell.describe.robot_packages import EXAMPLES, example, examples
 
     if name in ap.zoo_names() and example(name) is not None:
         out.say(f"{name}: as example-robot-data describes it, with its meshes")
@@ -112,7 +112,7 @@ def _records(paths: list[str], robot: str, base: str, physical: bool) -> tuple[l
 
 def _robot_name(records: list[ap.Record]) -> str:
     """Return the robot that records state, if appell finds it by its name: a record does not open other files."""
-    from appell.describe.catalogues import example
+    from appell.describe.robot_packages import example
     from appell.describe.values import shortened
 
     first = next((record for record in records if "robot" in record.about), None)

@@ -1,5 +1,5 @@
-"""Text and tables to a `Robot` or a `Mechanism`, and back.
+"""Read descriptions as a `Robot` or `Mechanism`, and write them.
 
-Every description (a DH table, a URDF or TOML file, a few lines of Python) ends in the same list of parts, and one
-place, `assemble`, makes a robot of them.
+Every description (a DH table, a URDF, MJCF, SDF or TOML file, a few lines of Python) is converted into the same list of
+parts, which `assemble` turns into a robot.
 """

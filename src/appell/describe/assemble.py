@@ -1,10 +1,10 @@
-"""From the parts of a description to the links and frames of a robot.
+"""Convert the parts of a description into the links and frames of a robot.
 
-1. Parts keep the order in which they were described; an ancestor that came late is moved up before its descendants.
-2. A fixed part stands on the nearest moving link below it. Its mass is added to that link's (turned and shifted), and
-   its place is kept as a frame. Mass that stands on the world is dropped: it never moves.
-3. A mimic of a mimic is traced to its last leader:  q = m₁ (m₂ q_leader + o₂) + o₁.
-4. A moving link that neither carries mass nor was said to have none is listed as missing.
+1. Parts keep the order in which they were described; an ancestor described later is moved before its descendants.
+2. Fixed parts are lumped into the nearest moving link inboard of them: their rotated and shifted inertias are added to
+   that link's, and their poses are kept as frames. Mass fixed to the world is dropped, because it never moves.
+3. Mimics of mimics are resolved to the last leader:  q = m₁ (m₂ q_leader + o₂) + o₁.
+4. Moving links without mass that were not declared massless are listed as missing their inertia.
 """
 
 from __future__ import annotations
@@ -15,40 +15,42 @@ from dataclasses import dataclass, replace
 from appell.algebra.matrix import IDENTITY, Mat3
 from appell.algebra.rotation import Pose
 from appell.algebra.scalar import snap
-from appell.describe.flaws import Flaws
+from appell.describe.diagnostics import ErrorCollector
 from appell.errors import DescriptionError, unknown_name
 from appell.model.actuator import IDEAL, Actuator
 from appell.model.body import Body, Inertia
-from appell.model.frame import IN_PLACE, Frame
+from appell.model.frame import IDENTITY_POSE, Frame
 from appell.model.joints import Motion
 from appell.model.limits import NO_LIMITS, Limits
 from appell.model.robot import Joint, Link, Mimic
-from appell.model.visual import Stand
+from appell.model.visual import Attachment
 
-LOOPS = "cut the loop into branches of a tree and close it: [[loop]] in TOML, robot.with_loops(...) in Python"
+LOOP_HINT = (
+    "Cut the loop into branches of a tree, and close it with [[loop]] in TOML or robot.with_loops(...) in Python."
+)
 
 
 @dataclass(frozen=True)
 class Part:
-    """A link and the joint below it, as described; `motion` is None for a fixed joint."""
+    """A link and the joint that carries it, as described; `motion` is None for a fixed joint."""
 
     name: str
     parent: str | None
     motion: Motion | None
-    joint: str  # its name; a fixed root has none
-    placement: Pose = IN_PLACE
+    joint: str  # name of the joint; empty for a fixed root
+    placement: Pose = IDENTITY_POSE
     body: Body | None = None
-    massless: bool = False  # said to be so
+    massless: bool = False  # declared to have no mass
     limits: Limits = NO_LIMITS
     mimic: Mimic | None = None
     actuator: Actuator = IDEAL
-    where: str = ""
-    body_where: str = ""
+    where: str = ""  # file and line of the joint
+    body_where: str = ""  # file and line of the body
 
 
 @dataclass(frozen=True)
 class FramePart:
-    """A named place on a part."""
+    """A named frame on a part, as described."""
 
     name: str
     on: str | None
@@ -57,51 +59,65 @@ class FramePart:
 
 
 def assemble(
-    parts: Sequence[Part], places: Sequence[FramePart], flaws: Flaws
-) -> tuple[tuple[Link, ...], tuple[Frame, ...], tuple[str, ...], dict[str | None, Stand]]:
-    """Links, frames, the names of the links whose mass is missing, and where every part and frame stands."""
-    parts = _parents_first(_unique(parts, flaws), flaws)
-    leaders = _last_leaders(parts, flaws)
-    stand: dict[str | None, Stand] = {None: (None, IN_PLACE)}
-    carried: dict[str | None, list[tuple[Pose, Body]]] = {None: []}
+    parts: Sequence[Part], frame_parts: Sequence[FramePart], errors: ErrorCollector
+) -> tuple[tuple[Link, ...], tuple[Frame, ...], tuple[str, ...], dict[str | None, Attachment]]:
+    """Assemble parts and frames into a tree.
+
+    Parameters
+    ----------
+    parts : links with their joints, in any order
+    frame_parts : named frames on these links
+    errors : collects all errors of the parts
+
+    Returns
+    -------
+    links : moving links, parents first, with the bodies fixed to them
+    frames : frames of fixed links and of `frame_parts`
+    missing : names of the links whose inertia is missing
+    attachments : for every part and frame, the link that carries it (None: the world) and the pose on that link
+    """
+    parts = _parents_first(_unique(parts, errors), errors)
+    leaders = _last_leaders(parts, errors)
+    attachments: dict[str | None, Attachment] = {None: (None, IDENTITY_POSE)}
+    bodies_on: dict[str | None, list[tuple[Pose, Body]]] = {None: []}
     joints: list[tuple[Part, Motion, str | None, Pose]] = []
     frames: list[Frame] = []
     for part in parts:
-        carrier, place = stand[part.parent]
-        place = _compose(place, part.placement)
+        carrier, pose = attachments[part.parent]
+        pose = _compose(pose, part.placement)
         if part.motion is not None:
-            joints.append((part, part.motion, carrier, place))
-            carrier, place = part.name, IN_PLACE
-            carried[carrier] = []
+            joints.append((part, part.motion, carrier, pose))
+            carrier, pose = part.name, IDENTITY_POSE
+            bodies_on[carrier] = []
         else:
-            frames.append(Frame(part.name, carrier, place))
-        stand[part.name] = carrier, place
+            frames.append(Frame(part.name, carrier, pose))
+        attachments[part.name] = carrier, pose
         if part.body is not None:
-            carried[carrier].append((place, part.body))
+            bodies_on[carrier].append((pose, part.body))
 
     links, missing = [], []
-    for part, motion, carrier, place in joints:
-        body = flaws.tried(None, _lump, carried[part.name], part)
+    for part, motion, carrier, pose in joints:
+        body = errors.attempt(None, _lump, bodies_on[part.name], part)
         if body is None and not part.massless:
             missing.append(part.name)
-        joint = Joint(part.joint, motion, place, part.limits, leaders.get(part.joint), part.actuator)
+        joint = Joint(part.joint, motion, pose, part.limits, leaders.get(part.joint), part.actuator)
         links.append(Link(part.name, carrier, joint, body))
-    stands = dict(stand)  # frames carry shapes, but no other frames
-    for frame in places:
-        if frame.on not in stand:
+    all_attachments = dict(attachments)  # shapes may be attached to frames; frames may not
+    for frame in frame_parts:
+        if frame.on not in attachments:
             sentence = unknown_name("link", str(frame.on), [part.name for part in parts], "The robot")
             problem = f"frame '{frame.name}' is fixed to '{frame.on}'. {sentence}"
-            flaws.add(DescriptionError(problem, source=frame.where))
+            errors.add(DescriptionError(problem, source=frame.where))
             continue
-        carrier, place = stand[frame.on]
-        here = _compose(place, frame.pose)
-        stands.setdefault(frame.name, (carrier, here))
-        frames.append(Frame(frame.name, carrier, here))
-    return tuple(links), tuple(frames), tuple(missing), stands
+        carrier, pose = attachments[frame.on]
+        pose = _compose(pose, frame.pose)
+        all_attachments.setdefault(frame.name, (carrier, pose))
+        frames.append(Frame(frame.name, carrier, pose))
+    return tuple(links), tuple(frames), tuple(missing), all_attachments
 
 
-def _unique(parts: Sequence[Part], flaws: Flaws) -> list[Part]:
-    """The parts without those whose name, or whose joint's, was there before."""
+def _unique(parts: Sequence[Part], errors: ErrorCollector) -> list[Part]:
+    """Return the parts without those whose name, or joint name, occurred before."""
     names: dict[str, Part] = {}
     joints: dict[str, Part] = {}
     kept = []
@@ -109,7 +125,7 @@ def _unique(parts: Sequence[Part], flaws: Flaws) -> list[Part]:
         for what, name, seen in (("links", part.name, names), ("joints", part.joint, joints)):
             if name and name in seen:
                 first = f", first at {seen[name].where}" if seen[name].where else ""
-                flaws.add(DescriptionError(f"there are two {what} named '{name}'{first}.", source=part.where))
+                errors.add(DescriptionError(f"there are two {what} named '{name}'{first}.", source=part.where))
         if part.name not in names and not (part.joint and part.joint in joints):
             kept.append(part)
         names.setdefault(part.name, part)
@@ -117,8 +133,8 @@ def _unique(parts: Sequence[Part], flaws: Flaws) -> list[Part]:
     return kept
 
 
-def _parents_first(parts: Sequence[Part], flaws: Flaws) -> list[Part]:
-    """The parts in their own order, with every ancestor that comes late moved up."""
+def _parents_first(parts: Sequence[Part], errors: ErrorCollector) -> list[Part]:
+    """Return the parts in their order, with every ancestor moved before its descendants."""
     by_name = {part.name: part for part in parts}
     ordered: list[Part] = []
     done: set[str | None] = {None}
@@ -127,8 +143,8 @@ def _parents_first(parts: Sequence[Part], flaws: Flaws) -> list[Part]:
         while part.name not in done:
             if part.name in waiting:
                 cycle = " -> ".join([*list(waiting)[list(waiting).index(part.name) :], part.name])
-                problem = f"links carry each other in a circle: {cycle}."
-                flaws.add(DescriptionError(problem, source=part.where, hint=LOOPS))
+                problem = f"the links form a cycle: {cycle}."
+                errors.add(DescriptionError(problem, source=part.where, hint=LOOP_HINT))
                 last = next(reversed(waiting))
                 waiting[last] = replace(waiting[last], parent=None)
                 break
@@ -138,7 +154,7 @@ def _parents_first(parts: Sequence[Part], flaws: Flaws) -> list[Part]:
             if part.parent not in by_name:
                 sentence = unknown_name("link", part.parent, by_name, "The robot")
                 problem = f"link '{part.name}' has parent '{part.parent}'. {sentence}"
-                flaws.add(DescriptionError(problem, source=part.where))
+                errors.add(DescriptionError(problem, source=part.where))
                 waiting[part.name] = replace(part, parent=None)
                 break
             part = by_name[part.parent]
@@ -147,19 +163,23 @@ def _parents_first(parts: Sequence[Part], flaws: Flaws) -> list[Part]:
     return ordered
 
 
-def _last_leaders(parts: Sequence[Part], flaws: Flaws) -> dict[str, Mimic]:
-    """For every mimic joint, the joint with a coordinate that it follows in the end; each leader is resolved once."""
+def _last_leaders(parts: Sequence[Part], errors: ErrorCollector) -> dict[str, Mimic]:
+    """Return, for every mimic joint, its relation to the last leader of its chain; each leader is resolved once."""
     by_joint = {part.joint: part for part in parts}
     resolved: dict[str, Mimic | None] = {}
     for part in parts:
         chain: dict[str, Part] = {}
         while part.mimic is not None and part.motion is not None and part.joint not in resolved:
             if part.joint in chain:
-                flaws.add(DescriptionError(f"joint '{part.joint}' mimics itself in the end.", source=part.where))
+                errors.add(
+                    DescriptionError(
+                        f"joint '{part.joint}' mimics itself, directly or through other joints.", source=part.where
+                    )
+                )
                 resolved |= dict.fromkeys(chain)
                 break
             chain[part.joint] = part
-            leader = flaws.tried(None, _leader, part, by_joint)
+            leader = errors.attempt(None, _leader, part, by_joint)
             if leader is None:
                 resolved[part.joint] = None
                 break
@@ -167,48 +187,48 @@ def _last_leaders(parts: Sequence[Part], flaws: Flaws) -> dict[str, Mimic]:
         for part in reversed(chain.values()):
             if part.joint in resolved or part.mimic is None:
                 continue
-            own, leader = part.mimic, by_joint[part.mimic.leader]
+            mimic, leader = part.mimic, by_joint[part.mimic.leader]
             inner = resolved[leader.joint] if leader.mimic is not None else Mimic(leader.joint)
             resolved[part.joint] = inner and Mimic(
-                inner.leader, own.multiplier * inner.multiplier, own.multiplier * inner.offset + own.offset
+                inner.leader, mimic.multiplier * inner.multiplier, mimic.multiplier * inner.offset + mimic.offset
             )
     return {joint: mimic for joint, mimic in resolved.items() if mimic is not None}
 
 
 def _leader(part: Part, by_joint: Mapping[str, Part]) -> Part:
-    """The part that a mimic joint follows, of one axis like itself."""
+    """Return the part whose joint a mimic joint follows; both joints must have one axis."""
     assert part.mimic is not None
     assert part.motion is not None
     leader = by_joint.get(part.mimic.leader)
     if leader is None:
         sentence = unknown_name("joint", part.mimic.leader, by_joint, "The robot")
         problem = f"joint '{part.joint}' mimics '{part.mimic.leader}'. {sentence}"
-        hint = "mimic=False gives every joint a coordinate of its own"
+        hint = "Pass mimic=False to give every joint its own coordinate."
         raise DescriptionError(problem, source=part.where, hint=hint)
     if leader.motion is None or leader.motion.nq != 1 or part.motion.nq != 1:
         kinds = [(p.joint, p.motion.name if p.motion else "fixed") for p in (part, leader)]
         which = " and ".join(f"'{name}' is {kind}" for name, kind in kinds)
         problem = f"joint '{part.joint}' mimics '{leader.joint}', but {which}."
-        raise DescriptionError(problem, expected="two joints of one axis each", source=part.where)
+        raise DescriptionError(problem, expected="two joints with one axis each", source=part.where)
     return leader
 
 
 def _compose(outer: Pose, inner: Pose) -> Pose:
-    """outer @ inner, with the zeros and ones that rounding has blurred made sharp again."""
+    """Return outer @ inner, with entries that rounding moved off 0 and ±1 restored."""
     if outer.rotation == IDENTITY:
         return replace(inner, translation=outer.translation + inner.translation)
     pose = outer @ inner
     return Pose(Mat3.of([snap(x) for x in row] for row in pose.rotation.rows), pose.translation)
 
 
-def _lump(carried: Sequence[tuple[Pose, Body]], part: Part) -> Body | None:
-    """One body for all that a link carries; untouched if that is a single body in the link's own axes."""
-    if not carried:
+def _lump(bodies: Sequence[tuple[Pose, Body]], part: Part) -> Body | None:
+    """Return the sum of the bodies on a link; a single body in the axes of the link is returned unchanged."""
+    if not bodies:
         return None
-    if len(carried) == 1 and carried[0][0] == IN_PLACE:
-        return carried[0][1]
-    whole = sum((body.about_origin.seen_from(pose) for pose, body in carried), start=Inertia())
-    if whole.mass == 0.0:
-        problem = f"the masses that link '{part.name}' carries add up to nothing, but not their inertias."
+    if len(bodies) == 1 and bodies[0][0] == IDENTITY_POSE:
+        return bodies[0][1]
+    total = sum((body.about_origin.moved(pose) for pose, body in bodies), start=Inertia())
+    if total.mass == 0.0:
+        problem = f"the masses lumped into link '{part.name}' add up to 0, but their inertias do not."
         raise DescriptionError(problem, expected="positive masses", source=part.where)
-    return Body.from_inertia(whole)
+    return Body.from_inertia(total)

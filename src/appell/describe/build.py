@@ -1,16 +1,16 @@
-"""A robot in a few lines of Python.
+"""Build a robot in a few lines of Python.
 
     arm = Builder("arm")
     arm.link("upper", Revolute(axis=(0, 0, 1)), mass=2.0, com=(0.5, 0, 0), inertia=(0.01, 0.2, 0.2))
-    drive = Actuator(gear=100, rotor_inertia=1e-5, friction=Friction(viscous=0.1, coulomb=0.5), torque=40)
-    arm.link("lower", Revolute(), parent="upper", xyz=(1, 0, 0), mass=1.0, inertia=(0.01, 0.1, 0.1), actuator=drive)
+    motor = Actuator(gear=100, rotor_inertia=1e-5, friction=Friction(viscous=0.1, coulomb=0.5), torque=40)
+    arm.link("lower", Revolute(), parent="upper", xyz=(1, 0, 0), mass=1.0, inertia=(0.01, 0.1, 0.1), actuator=motor)
     arm.fixed("hand", parent="lower", xyz=(1, 0, 0), rpy=(0, pi / 2, 0), mass=0.5, inertia=(0.01, 0.01, 0.01))
     arm.frame("tip", on="hand", xyz=(0, 0, 0.1))
     arm.visual("upper", "box", (1, 0.1, 0.1), xyz=(0.5, 0, 0), color=(0.2, 0.4, 0.8))
     robot = arm.build()
 
-Every reader of files drives this same builder. A link whose mass is not given is reported by the first dynamics call;
-`mass=0` says that it has none.
+The readers of all file formats use this builder. A link without a mass is reported by the first dynamics call; pass
+`mass=0` to declare a massless link.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from appell.algebra.rotation import Pose
+from appell.describe.actuator_table import checked_actuator
 from appell.describe.assemble import FramePart, Part, assemble
-from appell.describe.drives import checked
-from appell.describe.flaws import Flaws
-from appell.describe.looks import visual
-from appell.describe.values import matter, numbers, place, vector
+from appell.describe.diagnostics import ErrorCollector
+from appell.describe.values import body_from, numbers, pose_from, vector
+from appell.describe.visuals import visual
 from appell.errors import DescriptionError, ModelError, unknown_name
 from appell.model.actuator import IDEAL, Actuator
 from appell.model.body import Body
-from appell.model.frame import IN_PLACE
+from appell.model.frame import IDENTITY_POSE
 from appell.model.joints import Floating, Motion, Planar, Spherical
 from appell.model.limits import NO_LIMITS, Limits
 from appell.model.robot import GRAVITY, Mimic, Robot
-from appell.model.visual import Stand, Visual, moved
+from appell.model.visual import Attachment, Visual, moved
 
 BASES: Mapping[str, type[Motion] | None] = {
     "fixed": None,
@@ -43,35 +43,61 @@ BASES: Mapping[str, type[Motion] | None] = {
 
 @dataclass
 class Builder:
-    """Collects the parts of a robot; `build` makes it.
+    """Collect the parts of a robot; `build` assembles them.
 
-    The root link stands on the world at `at`. On a fixed base it is only a frame, whatever its mass; on any other base
-    it moves with the joint 'root_joint'. With `root=None` links stand on the world itself.
+    Parameters
+    ----------
+    name : name of the robot
+    base : joint between the world and the root link: "fixed", "floating", "planar" or "spherical"
+    root : name of the root link. On a fixed base it is only a frame, whatever its mass; on any other base it moves with
+        the joint 'root_joint'. With `root=None` links are attached to the world itself.
+    hidden_root : whether to omit the frame of a fixed root
+    at : pose of the root link in the world
+    gravity : gravitational acceleration in world axes, m/s²
+    home : initial configuration; the coordinates of a moving base may be left out
+    physical : whether bodies that cannot exist are rejected
+    mimic : whether mimic joints follow their leaders; if False, every mimic joint gets its own coordinate
+    description, reference : texts stored with the robot
+    source : file the robot was read from, for messages
+    free : names of links whose inertial parameters are arguments of the compiled functions
+
+    Examples
+    --------
+    >>> from appell import Builder, Dynamics, Revolute
+    >>> arm = Builder("arm")
+    >>> _ = arm.link("upper", Revolute(axis=(0, 1, 0)), mass=2.0, com=(0.5, 0, 0), inertia=(0.01, 0.2, 0.2))
+    >>> _ = arm.link("lower", Revolute(axis=(0, 1, 0)), parent="upper", xyz=(1, 0, 0), mass=1.0, inertia=(0, 0, 0))
+    >>> _ = arm.frame("tip", on="lower", xyz=(1, 0, 0))
+    >>> robot = arm.build()
+    >>> robot.joint_names
+    ('upper_joint', 'lower_joint')
+    >>> Dynamics(robot).gravity([0.0, 0.0]).round(2)
+    array([-19.62,   0.  ])
     """
 
     name: str
     base: str = "fixed"
     root: str | None = "base"
-    hidden_root: bool = False  # keep no frame of a fixed root
-    at: Pose = IN_PLACE
+    hidden_root: bool = False
+    at: Pose = IDENTITY_POSE
     gravity: Iterable[float] = GRAVITY
     home: Iterable[float] | None = None
     physical: bool = True
-    mimic: bool = True  # False: every mimic joint gets a coordinate of its own
+    mimic: bool = True
     description: str = ""
     reference: str = ""
     source: str = ""
     free: frozenset[str] = frozenset()
     parts: list[Part] = field(default_factory=list, init=False, repr=False)
     frames: list[FramePart] = field(default_factory=list, init=False, repr=False)
-    visuals: list[Visual] = field(default_factory=list, init=False, repr=False)  # on parts or frames, as described
+    visuals: list[Visual] = field(default_factory=list, init=False, repr=False)  # on parts or frames
 
     def __post_init__(self):
         if self.base not in BASES:
             raise DescriptionError(unknown_name("base", str(self.base), BASES, "appell"))
         motion = BASES[self.base]
         if self.root is None and motion is not None:
-            raise DescriptionError(f"robot '{self.name}' has a {self.base} base, but no root link to move.")
+            raise DescriptionError(f"robot '{self.name}' has a {self.base} base, but no root link that could move.")
         if self.root is not None:
             joint = "root_joint" if motion else ""
             self.parts.append(Part(self.root, None, motion() if motion else None, joint, self.at))
@@ -85,10 +111,10 @@ class Builder:
         where: str = "",
         body_where: str = "",
     ) -> Builder:
-        """Give the root link a mass, for a base that moves."""
-        body = matter(body, mass, com, inertia, f"root link '{self.root}'", where)
-        at, massless = body_where or where, mass == 0
-        self.parts[0] = replace(self.parts[0], body=body, massless=massless, where=where, body_where=at)
+        """Set mass (kg), centre of mass (m) and inertia (kg m²) of the root link, for a base that moves."""
+        body = body_from(body, mass, com, inertia, f"root link '{self.root}'", where)
+        body_where, massless = body_where or where, mass == 0
+        self.parts[0] = replace(self.parts[0], body=body, massless=massless, where=where, body_where=body_where)
         return self
 
     def link(
@@ -111,23 +137,59 @@ class Builder:
         where: str = "",
         body_where: str = "",
     ) -> Builder:
-        """A link on a joint of a parent (the root, if none is named); inertia is about the centre of mass."""
-        who = f"link '{name}'"
+        """Add a link and the joint that carries it.
+
+        Parameters
+        ----------
+        name : name of the link
+        joint : motion of the joint, such as `Revolute(axis=(0, 0, 1))`
+        parent : name of the parent link; the root by default
+        at : pose of the joint in the axes of the parent, instead of `xyz` and `rpy`
+        xyz : position of the joint in the axes of the parent, m
+        rpy : roll, pitch and yaw of the joint about the fixed axes of the parent, rad
+        mass : mass, kg. 0 declares a massless link; without a mass, the first dynamics call raises
+        com : centre of mass in the axes of the link, m
+        inertia : inertia about the centre of mass in the axes of the link, kg m²: three principal moments, six entries
+            of the upper triangle (xx, xy, xz, yy, yz, zz) or a 3x3 matrix
+        body : `Body` instead of `mass`, `com` and `inertia`
+        joint_name : name of the joint; '<name>_joint' by default
+        limits : lower and upper limit of the joint, rad or m
+        mimic : name of the joint that this one follows, or a `Mimic` with multiplier and offset
+        actuator : gear, rotor inertia, friction and limits of the joint's actuator
+        where, body_where : file and line of the joint and of the body, for messages
+
+        Returns
+        -------
+        The builder, so that calls can be chained.
+
+        Raises
+        ------
+        DescriptionError
+            If a value has the wrong type or size.
+
+        Examples
+        --------
+        >>> from appell import Builder, Revolute
+        >>> builder = Builder("pendulum").link("rod", Revolute(axis=(0, 1, 0)), mass=1.0, inertia=(0.1, 0.1, 0.0))
+        >>> builder.build().nv
+        1
+        """
+        owner = f"link '{name}'"
         if not isinstance(joint, Motion):
             kinds = "a joint such as Revolute(axis=(0, 0, 1))"
-            raise DescriptionError(f"{who} stands on {joint!r}.", expected=kinds, source=where)
+            raise DescriptionError(f"the joint of {owner} is {joint!r}.", expected=kinds, source=where)
         self.parts.append(
             Part(
                 name=name,
                 parent=self.root if parent is None else parent,
                 motion=joint,
                 joint=joint_name or f"{name}_joint",
-                placement=place(at, xyz, rpy, who, where),
-                body=matter(body, mass, com, inertia, who, where),
+                placement=pose_from(at, xyz, rpy, owner, where),
+                body=body_from(body, mass, com, inertia, owner, where),
                 massless=mass == 0,
                 limits=limits if isinstance(limits, Limits) else Limits(*limits),
                 mimic=Mimic(mimic) if isinstance(mimic, str) else mimic,
-                actuator=checked(actuator, who, where),
+                actuator=checked_actuator(actuator, owner, where),
                 where=where,
                 body_where=body_where or where,
             )
@@ -150,16 +212,19 @@ class Builder:
         where: str = "",
         body_where: str = "",
     ) -> Builder:
-        """A link that cannot move on its parent: its mass is added to the parent's, its place is kept as a frame."""
-        who = f"link '{name}'"
+        """Add a link that is fixed to its parent; parameters as in `link`.
+
+        Its inertia is added to that of the parent, and its pose is kept as a frame of the same name.
+        """
+        owner = f"link '{name}'"
         self.parts.append(
             Part(
                 name=name,
                 parent=self.root if parent is None else parent,
                 motion=None,
                 joint=joint_name or f"{name}_joint",
-                placement=place(at, xyz, rpy, who, where),
-                body=matter(body, mass, com, inertia, who, where),
+                placement=pose_from(at, xyz, rpy, owner, where),
+                body=body_from(body, mass, com, inertia, owner, where),
                 where=where,
                 body_where=body_where or where,
             )
@@ -176,9 +241,9 @@ class Builder:
         rpy: Iterable[float] | None = None,
         where: str = "",
     ) -> Builder:
-        """A named place on a link or on a fixed link (on the root, if none is named)."""
+        """Add a named frame to a link, moving or fixed (`on`; the root by default); its pose as in `link`."""
         on = self.root if on is None else on
-        self.frames.append(FramePart(name, on, place(at, xyz, rpy, f"frame '{name}'", where), where))
+        self.frames.append(FramePart(name, on, pose_from(at, xyz, rpy, f"frame '{name}'", where), where))
         return self
 
     def visual(
@@ -195,69 +260,89 @@ class Builder:
         name: str = "",
         where: str = "",
     ) -> Builder:
-        """A shape on a link or frame, or on the world (None), for those who look: visual("arm", "box", (1, 0.1, 0.1)).
+        """Add a shape for visualisation: visual("arm", "box", (1, 0.1, 0.1)).
 
-        Sizes are metres: a box its three sides, a sphere its radius, a cylinder or capsule radius and length along z,
-        an ellipsoid its half axes. A "mesh" has a `file` and may have a scale. `color` is red, green, blue and perhaps
-        opacity, from 0 to 1.
+        Parameters
+        ----------
+        on : link or frame that carries the shape; None for the world
+        shape : "box", "sphere", "cylinder", "capsule", "ellipsoid" or "mesh"
+        size : dimensions in m: three sides of a box, radius of a sphere, radius and length (along z) of a cylinder or
+            capsule, three semi-axes of an ellipsoid; three scale factors of a mesh (1 by default)
+        at, xyz, rpy : pose of the shape on the link, as in `link`
+        color : red, green, blue and optionally opacity, from 0 to 1
+        file : mesh file
+        name : name of the shape; that of the link by default
+        where : file and line, for messages
         """
-        pose = place(at, xyz, rpy, f"a visual of '{on}'", where)
+        pose = pose_from(at, xyz, rpy, f"a visual of '{on}'", where)
         self.visuals.append(visual(on, shape, size, pose, color, file, name or on or "", where))
         return self
 
     def build(self) -> Robot:
-        """The robot, or one error with all that keeps these parts from being one."""
-        with Flaws(self.source or f"robot '{self.name}'") as flaws:
-            robot = self._robot(flaws)
+        """Assemble the parts and return the robot.
+
+        Raises
+        ------
+        DescriptionError, ModelError
+            If the parts do not make up a robot; one error lists everything that is wrong.
+
+        Examples
+        --------
+        >>> from appell import Builder, Prismatic
+        >>> Builder("cart").link("cart", Prismatic(axis=(1, 0, 0)), mass=2.0, inertia=(0, 0, 0)).build().link_names
+        ('cart',)
+        """
+        with ErrorCollector(self.source or f"robot '{self.name}'") as errors:
+            robot = self._robot(errors)
         assert robot is not None
         return robot
 
-    def _robot(self, flaws: Flaws) -> Robot | None:
+    def _robot(self, errors: ErrorCollector) -> Robot | None:
         parts = self.parts if self.mimic else [replace(part, mimic=None) for part in self.parts]
-        links, frames, missing, stands = assemble(parts, self.frames, flaws)
+        links, frames, missing, attachments = assemble(parts, self.frames, errors)
         if self.hidden_root and self.base == "fixed":
             frames = tuple(frame for frame in frames if frame.name != self.root)
-        home = None if flaws.found else flaws.tried(None, self._home)  # a mimic that fails has a coordinate too many
+        home = None if errors.collected else errors.attempt(None, self._home)  # an invalid mimic joint would change nq
         what = f"the gravity of robot '{self.name}'"
         try:
             return Robot(
                 name=self.name,
                 links=links,
                 frames=frames,
-                gravity=flaws.tried(GRAVITY, vector, self.gravity, what, self.source),
+                gravity=errors.attempt(GRAVITY, vector, self.gravity, what, self.source),
                 home=home,
                 free=self.free,
                 missing=missing,
                 physical=self.physical,
-                visuals=moved(self._visuals(stands, flaws), stands.__getitem__),
+                visuals=moved(self._visuals(attachments, errors), attachments.__getitem__),
                 description=self.description,
                 reference=self.reference,
                 source=self.source,
             )
         except ModelError as error:
-            for flaw in error.parts or (error,):
-                where = self._where(flaw.culprit) or flaw.source
-                flaws.add(type(flaw)(flaw.problem, expected=flaw.expected, source=where, hint=flaw.hint))
+            for part in error.parts or (error,):
+                where = self._where(part.culprit) or part.source
+                errors.add(type(part)(part.problem, expected=part.expected, source=where, hint=part.hint))
             return None
 
-    def _visuals(self, stands: Mapping[str | None, Stand], flaws: Flaws) -> Iterator[Visual]:
+    def _visuals(self, attachments: Mapping[str | None, Attachment], errors: ErrorCollector) -> Iterator[Visual]:
         for each in self.visuals:
-            if each.body in stands:
+            if each.body in attachments:
                 yield each
             else:
-                names = [name for name in stands if name is not None]
+                names = [name for name in attachments if name is not None]
                 sentence = unknown_name("link or frame", str(each.body), names, "The robot")
-                flaws.add(DescriptionError(f"a visual is on '{each.body}'. {sentence}", source=self.source))
+                errors.add(DescriptionError(f"a visual is attached to '{each.body}'. {sentence}", source=self.source))
 
     def _where(self, culprit: tuple[str, str]) -> str:
-        """Where a link's body, a joint or a frame was described."""
-        places = {("link", part.name): part.body_where for part in self.parts}
-        places |= {("joint", part.joint): part.where for part in self.parts}
-        places |= {("frame", frame.name): frame.where for frame in self.frames}
-        return places.get(culprit, "")
+        """Return file and line of a link's body, a joint or a frame, given as (kind, name)."""
+        sources = {("link", part.name): part.body_where for part in self.parts}
+        sources |= {("joint", part.joint): part.where for part in self.parts}
+        sources |= {("frame", frame.name): frame.where for frame in self.frames}
+        return sources.get(culprit, "")
 
     def _home(self) -> tuple[float, ...] | None:
-        """The configuration to start from, with the base at rest in front where only the joints are given."""
+        """Return the initial configuration; the neutral pose of a moving base is prepended if only joints are given."""
         followers = [part for part in self.parts if part.motion is not None and part.mimic is not None]
         if self.home is None or (followers and not self.mimic):
             return None

@@ -1,8 +1,8 @@
-"""From one format into another: read, written, and read again.
+"""Convert a description from one format to another.
 
-What a target cannot say is refused or named in a warning by its writer. The text that was written is read back before
-it is put into its file, so that no file is left behind which appell itself would refuse. A file that is there is left
-alone unless told otherwise.
+What the target format cannot express is an error or is named in a warning by its writer. The text is read back before
+it is written to the file, so that no file is left behind that appell cannot read. An existing file is not overwritten
+unless `overwrite=True`.
 """
 
 from __future__ import annotations
@@ -33,12 +33,31 @@ def convert(
     without: Iterable[str] = (),
     overwrite: bool = False,
 ) -> System:
-    """The robot of a file or of the zoo, written into another file in the format of its suffix; returns the robot."""
+    """Write a robot of the zoo or of a file to another file, in the format given by its suffix.
+
+    Parameters
+    ----------
+    source : zoo name, path or text, as in `load`
+    target : file to write: .urdf, .xml or .mjcf (MJCF), or .toml
+    base, physical, without : options of `load`
+    overwrite : whether to replace an existing file
+
+    Returns
+    -------
+    The robot or mechanism that was read.
+
+    Raises
+    ------
+    ArgumentError
+        If there is no writer for the suffix of `target`, or the file exists and `overwrite` is False.
+    DescriptionError
+        If the source cannot be read, or the written text cannot be read back.
+    """
     path = Path(target)
     format = format_of_file(path)
     if format not in WRITERS:
-        known = unknown_name("writer for files", path.suffix or "without a suffix", SUFFIXES, "appell")
-        raise ArgumentError(known, expected="a target that ends in one of these")
+        problem = unknown_name("writer for the suffix", path.suffix, SUFFIXES, "appell")
+        raise ArgumentError(problem, expected="a target with one of these suffixes")
     check_target(path, overwrite=overwrite)
     robot = load(source, base=base, physical=physical, without=without)
     text = WRITERS[format](robot)
@@ -48,7 +67,7 @@ def convert(
 
 
 def _check(text: str, format: str, physical: bool, path: Path) -> None:
-    """Read what was written, if there is who reads it; remarks were made when the source was read."""
+    """Read the text back, if a reader is installed; warnings were issued when the source was read."""
     if format == "mjcf" and find_spec("mujoco") is None:
         return
     options: dict[str, Any] = {"physical": physical}
@@ -57,5 +76,5 @@ def _check(text: str, format: str, physical: bool, path: Path) -> None:
         try:
             load_text(text, format, **options)
         except DescriptionError as error:
-            problem = f"what would stand in '{path}' cannot be read back: {error.problem}"
+            problem = f"the text for '{path}' cannot be read back: {error.problem}"
             raise DescriptionError(problem, hint=error.hint) from error

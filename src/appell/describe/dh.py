@@ -4,13 +4,14 @@ Modified (Craig, proximal): link i carries its frame on its own joint axis,
 
     R = Rx(twist) Rz(angle),    s = [length, -offset sin twist, offset cos twist]                      (1)
 
-Standard (distal): frame i sits at the far end of link i, and joint i turns about z of frame i-1,
+Standard (distal): frame i is at the distal end of link i, and joint i rotates about z of frame i-1,
 
     frame i-1 -> frame i:   Rz(angle) Tz(offset) Tx(length) Rx(twist)                                  (2)
 
-A robot's links carry their frames on their joints. So a standard row is cut in two: what stands before the motion,
-Rz(angle) (and Tz(offset) of a prismatic joint), places the joint on the frame before it; the rest places frame i on the
-link, as the named frame 'frame<i>'. The matter given in frame i is moved to the link by that pose.
+The frame of a robot's link is on its joint. A standard row is therefore split in two: the part before the motion,
+Rz(angle) (and Tz(offset) for a prismatic joint), is the placement of the joint on the previous frame; the rest is the
+pose of frame i on the link, kept as the named frame 'frame<i>'. Inertia given in frame i is moved to the link by that
+pose.
 
 The coordinate of a revolute joint is added to `angle`, that of a prismatic joint to `offset`.
 """
@@ -23,10 +24,10 @@ from dataclasses import dataclass
 from appell.algebra.rotation import Pose
 from appell.algebra.vector import Vec3
 from appell.describe.build import Builder
-from appell.describe.values import matter, number
+from appell.describe.values import body_from, number
 from appell.errors import DescriptionError
 from appell.model.actuator import IDEAL, Actuator
-from appell.model.frame import IN_PLACE
+from appell.model.frame import IDENTITY_POSE
 from appell.model.joints import Prismatic, Revolute
 from appell.model.limits import NO_LIMITS, Limits
 from appell.model.robot import GRAVITY, Robot
@@ -37,7 +38,24 @@ CONVENTIONS = ("modified", "standard")
 
 @dataclass(frozen=True)
 class DH:
-    """One row: twist (α) and angle (θ) in rad, length (a) and offset (d) in m; matter in the frame of the row."""
+    """One row of a Denavit-Hartenberg table.
+
+    Parameters
+    ----------
+    twist : α, rad
+    length : a, m
+    offset : d, m; the coordinate of a prismatic joint is added to it
+    angle : θ, rad; the coordinate of a revolute joint is added to it
+    kind : "revolute" or "prismatic"
+    mass : kg; 0 for a massless link, None if unknown
+    com : centre of mass in the frame of the row, m
+    inertia : inertia about the centre of mass in the frame of the row, kg m²: three principal moments, six entries
+        (xx, xy, xz, yy, yz, zz) or a 3x3 matrix
+    limits : lower and upper limit of the joint, rad or m
+    actuator : actuator of the joint
+    name : name of the link; 'link<i>' by default
+    joint : name of the joint; 'joint<i>' by default
+    """
 
     twist: float = 0.0
     length: float = 0.0
@@ -58,13 +76,42 @@ def from_dh(
     convention: str = "modified",
     *,
     name: str = "robot",
-    base: Pose = IN_PLACE,
-    tool: Pose = IN_PLACE,
+    base: Pose = IDENTITY_POSE,
+    tool: Pose = IDENTITY_POSE,
     gravity: Iterable[float] = GRAVITY,
     home: Iterable[float] | None = None,
     physical: bool = True,
 ) -> Robot:
-    """The serial robot of a table; `base` places frame 0 in the world, `tool` the frame 'tool' in the last frame."""
+    """Return the serial robot of a Denavit-Hartenberg table.
+
+    Parameters
+    ----------
+    rows : one `DH` row per joint, from the base to the tool
+    convention : "modified" (Craig) or "standard"
+    name : name of the robot
+    base : pose of frame 0 in the world
+    tool : pose of the frame 'tool' in the last frame of the table
+    gravity : gravitational acceleration in world axes, m/s²
+    home : initial configuration (n,), rad or m; zeros by default
+    physical : whether bodies that cannot exist are rejected
+
+    Returns
+    -------
+    A `Robot` with links 'link1', 'link2', ..., joints 'joint1', ... (unless the rows name them) and the frame 'tool'.
+
+    Raises
+    ------
+    DescriptionError
+        If the table is empty, or the convention or a value of a row is not valid.
+
+    Examples
+    --------
+    >>> import appell as ap
+    >>> rod = dict(mass=1.0, com=(0.5, 0, 0), inertia=(0, 0.1, 0.1))
+    >>> arm = ap.from_dh([ap.DH(**rod), ap.DH(length=1.0, **rod)], gravity=(0, -9.81, 0))
+    >>> ap.Dynamics(arm).gravity([0.0, 0.0]).round(3)
+    array([19.62 ,  4.905])
+    """
     builder = Builder(name, at=base, gravity=gravity, home=home, physical=physical)
     add_rows(builder, rows, convention, tool)
     return builder.build()
@@ -74,20 +121,28 @@ def add_rows(
     builder: Builder,
     rows: Sequence[DH],
     convention: str,
-    tool: Pose = IN_PLACE,
+    tool: Pose = IDENTITY_POSE,
     where: str = "",
-    places: Sequence[str] = (),
+    row_sources: Sequence[str] = (),
 ) -> None:
-    """Stand the links of a table on the root of a builder; `places` are where its rows were read."""
+    """Add the links of a table to a builder.
+
+    Parameters
+    ----------
+    builder : receives the links, the first of them on its root
+    rows, convention, tool : as in `from_dh`
+    where : file and line of the convention, for messages
+    row_sources : file and line of every row, for messages
+    """
     if convention not in CONVENTIONS:
-        raise DescriptionError(f"the DH convention is '{convention}'.", expected=" or ".join(CONVENTIONS), source=where)
+        raise DescriptionError(f"the DH convention is {convention!r}.", expected=" or ".join(CONVENTIONS), source=where)
     if not rows:
-        raise DescriptionError("a DH table without rows describes no robot.", source=where)
-    parent, before = None, IN_PLACE
+        raise DescriptionError("the DH table has no rows.", source=where)
+    parent, before = None, IDENTITY_POSE
     for i, row in enumerate(rows, start=1):
-        link, at = row.name or f"link{i}", places[i - 1] if places else where
-        to_joint, to_frame = _halves(row, convention, f"row {i} of the DH table", at)
-        body = matter(None, row.mass, row.com, row.inertia, f"link '{link}'", at)
+        link, source = row.name or f"link{i}", row_sources[i - 1] if row_sources else where
+        to_joint, to_frame = _split_row(row, convention, f"row {i} of the DH table", source)
+        body = body_from(None, row.mass, row.com, row.inertia, f"link '{link}'", source)
         builder.link(
             link,
             KINDS[row.kind](),
@@ -98,7 +153,7 @@ def add_rows(
             joint_name=row.joint or f"joint{i}",
             limits=row.limits,
             actuator=row.actuator,
-            where=at,
+            where=source,
         )
         if convention == "standard":
             builder.frame(f"frame{i}", on=link, at=to_frame)
@@ -106,23 +161,23 @@ def add_rows(
     builder.frame("tool", on=parent, at=before @ tool)
 
 
-def check_row(row: DH, who: str, where: str) -> None:
-    """Raise if a row cannot be read, before any row is added."""
-    _halves(row, CONVENTIONS[0], who, where)
-    matter(None, row.mass, row.com, row.inertia, who, where)
+def check_row(row: DH, owner: str, where: str) -> None:
+    """Raise if a row is not valid, before any row is added."""
+    _split_row(row, CONVENTIONS[0], owner, where)
+    body_from(None, row.mass, row.com, row.inertia, owner, where)
 
 
-def _halves(row: DH, convention: str, who: str, where: str) -> tuple[Pose, Pose]:
-    """From the frame before to the joint, and from the joint to the row's own frame."""
+def _split_row(row: DH, convention: str, owner: str, where: str) -> tuple[Pose, Pose]:
+    """Return the poses of the joint in the previous frame, and of the row's frame on the joint."""
     if row.kind not in KINDS:
-        raise DescriptionError(f"{who} has kind '{row.kind}'.", expected=" or ".join(KINDS), source=where)
+        raise DescriptionError(f"{owner} has kind {row.kind!r}.", expected=" or ".join(KINDS), source=where)
     twist, length, offset, angle = (
-        number(getattr(row, key), f"the {key} of {who}", where) for key in ("twist", "length", "offset", "angle")
+        number(getattr(row, key), f"the {key} of {owner}", where) for key in ("twist", "length", "offset", "angle")
     )
     along_x = Pose.from_rpy(Vec3(twist, 0.0, 0.0), Vec3(length, 0.0, 0.0))
-    turn, rise = Pose.from_rpy(Vec3(0.0, 0.0, angle)), Pose(translation=Vec3(0.0, 0.0, offset))
+    about_z, along_z = Pose.from_rpy(Vec3(0.0, 0.0, angle)), Pose(translation=Vec3(0.0, 0.0, offset))
     if convention == "modified":
-        return along_x @ rise @ turn, IN_PLACE  # (1)
+        return along_x @ along_z @ about_z, IDENTITY_POSE  # (1)
     if row.kind == "prismatic":
-        return turn @ rise, along_x
-    return turn, rise @ along_x  # (2), cut at the motion
+        return about_z @ along_z, along_x
+    return about_z, along_z @ along_x  # (2), split at the motion

@@ -58,8 +58,8 @@ class ErrorCollector:
 
 
 def warn_ignored(notes: list[str], source: str) -> None:
-    """Issue one `ModelWarning` that lists everything that was ignored in a description."""
+    """Issue one `ModelWarning` that lists everything in a description that was ignored or adjusted."""
     if notes:
         more = f" and {len(notes) - MAX_LISTED} more" if len(notes) > MAX_LISTED else ""
         where = f"\n  read from {source}" if source else ""
-        warnings.warn(f"ignored: {'; '.join(notes[:MAX_LISTED])}{more}.{where}", ModelWarning, stacklevel=2)
+        warnings.warn(f"ignored or adjusted: {'; '.join(notes[:MAX_LISTED])}{more}.{where}", ModelWarning, stacklevel=2)

@@ -1,15 +1,16 @@
-"""Pieces that legs are made of, over abstract scalars.
+"""Building blocks for the legs of parallel robots, over abstract scalars.
 
-The elbow of most legs sweeps a circle, and its second link fixes the distance from there to the point that it holds.
-Both together say
+The elbow of most legs moves on a circle, and the second link fixes the distance from the elbow to the point that the
+leg holds. Together this gives
 
     a cos θ + b sin θ = c                                                                                       (1)
 
-With D = a² + b² and s = √(D - c²), real only where the leg reaches, both solutions θ = atan2(b, a) ± atan2(s, c) have
+With D = a² + b² and s = √(D - c²), which is real only within reach of the leg, both solutions
+θ = atan2(b, a) ± atan2(s, c) satisfy
 
     D cos θ = a c ∓ b s              D sin θ = b c ± a s                                                        (2)
 
-so that a rotation by θ needs no trigonometric function at all.
+so that a rotation by θ needs no trigonometric functions.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from appell.model.body import Body
 
 
 class Angle:
-    """An angle known by its cosine and sine."""
+    """An angle given by its cosine and sine."""
 
     def __init__(self, cosine: Scalar, sine: Scalar):
         self.cosine = cosine
@@ -33,17 +34,24 @@ class Angle:
 
     @property
     def value(self) -> Scalar:
-        """In (-π, π]."""
+        """The angle in (-π, π], rad."""
         return atan2(self.sine, self.cosine)
 
     @property
     def about_z(self) -> Mat3:
+        """The rotation about z by this angle."""
         c, s = self.cosine, self.sine
         return Mat3.of([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
 
 
 def closing_angle(a: Scalar, b: Scalar, c: Scalar, branch: int) -> Angle:
-    """θ of (1), by (2); `branch` is +1 or -1."""
+    """Return the solution θ of (1), computed by (2).
+
+    Parameters
+    ----------
+    a, b, c : coefficients of (1), scalars
+    branch : +1 or -1, the sign of s in (2)
+    """
     D = a * a + b * b
     s = branch * sqrt(D - c * c)
     inverse = 1.0 / D
@@ -51,29 +59,29 @@ def closing_angle(a: Scalar, b: Scalar, c: Scalar, branch: int) -> Angle:
 
 
 def check_branches(branches: Sequence[int], legs: int, owner: str) -> tuple[int, ...]:
-    """The branches as given, or an error: one of +1 and -1 for every leg."""
+    """Return the branches as a tuple; raise ArgumentError unless there is one of +1 and -1 for every leg."""
     try:
-        found = tuple(int(b) for b in branches)
+        signs = tuple(int(b) for b in branches)
     except (TypeError, ValueError):
-        found = ()
+        signs = ()
     if (
-        len(found) != legs
-        or any(b not in (1, -1) for b in found)
-        or any(b != g for b, g in zip(found, branches, strict=True))
+        len(signs) != legs
+        or any(b not in (1, -1) for b in signs)
+        or any(b != g for b, g in zip(signs, branches, strict=True))
     ):
         raise ArgumentError(f"{owner} has branches {branches!r}.", expected=f"{legs} numbers, each 1 or -1")
-    return found
+    return signs
 
 
 def check_positive(owner: str, **sizes: float) -> None:
-    """An error for the first size that is not a positive number."""
+    """Raise ArgumentError for the first size that is not a positive number."""
     for name, size in sizes.items():
         if not (isinstance(size, (int, float)) and 0.0 < size < float("inf")):
             raise ArgumentError(f"{owner} has {name} = {size!r}.", expected="a positive number")
 
 
 def rotation_zyx(yaw: Scalar, pitch: Scalar, roll: Scalar) -> Mat3:
-    """Rz(yaw) Ry(pitch) Rx(roll)."""
+    """Return the rotation Rz(yaw) Ry(pitch) Rx(roll); angles in rad."""
     (cz, sz), (cy, sy), (cx, sx) = ((cos(t), sin(t)) for t in (yaw, pitch, roll))
     return Mat3.of(
         [
@@ -84,34 +92,47 @@ def rotation_zyx(yaw: Scalar, pitch: Scalar, roll: Scalar) -> Mat3:
     )
 
 
-def turn_z(angle: float) -> Mat3:
-    """A constant rotation about z, its zeros and ones exact."""
+def rotation_z(angle: float) -> Mat3:
+    """Return a constant rotation about z by an angle in rad, with exact zeros and ones."""
     c, s = snap(cos(angle)), snap(sin(angle))
     return Mat3.of([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
 
 
-def turn_x(angle: float) -> Mat3:
-    """The same about x."""
+def rotation_x(angle: float) -> Mat3:
+    """Return a constant rotation about x by an angle in rad, with exact zeros and ones."""
     c, s = snap(cos(angle)), snap(sin(angle))
     return Mat3.of([[1.0, 0.0, 0.0], [0.0, c, -s], [0.0, s, c]])
 
 
 def norm(v: Vec3) -> Scalar:
-    """The length of a vector."""
+    """Return the length of a vector."""
     return sqrt(v.dot(v))
 
 
 def cylinder(mass: float, length: float, radius: float, axis: int = 0) -> Body:
-    """A solid cylinder from the origin along a coordinate axis."""
+    """Return a solid cylinder that starts at the origin.
+
+    Parameters
+    ----------
+    mass : kg
+    length, radius : m
+    axis : 0, 1 or 2 for x, y or z
+    """
     com = [0.5 * length if k == axis else 0.0 for k in range(3)]
     return shapes.cylinder(mass, radius, length, shapes.AXES[axis], com)
 
 
 def disc(mass: float, radius: float, thickness: float = 0.01) -> Body:
-    """A flat cylinder in the xy plane, its centre at the origin."""
+    """Return a flat cylinder in the xy plane with its centre at the origin.
+
+    Parameters
+    ----------
+    mass : kg
+    radius, thickness : m
+    """
     return shapes.cylinder(mass, radius, thickness)
 
 
 def diagonal(xx: float, yy: float, zz: float) -> Mat3:
-    """The inertia matrix of three principal moments."""
+    """Return the inertia matrix of three principal moments, kg m²."""
     return Mat3.symmetric(xx, 0.0, 0.0, yy, 0.0, zz)

@@ -1,4 +1,4 @@
-"""One door to all descriptions: a name of the zoo, or a file in URDF, xacro, MJCF, SDF or TOML."""
+"""Load a robot or mechanism: by its name in the zoo, or from URDF, xacro, MJCF, SDF or TOML."""
 
 from __future__ import annotations
 
@@ -10,15 +10,23 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any
 
-from appell.describe.catalogues import described, example, examples, makers
-from appell.describe.files import BEFORE, KINDS, format_of_file, format_of_text, format_of_xml, is_directory, read_text
-from appell.describe.looks import MeshFiles
+from appell.describe.files import (
+    FILE_KINDS,
+    LEADING_CHARACTERS,
+    format_of_file,
+    format_of_text,
+    format_of_xml,
+    is_directory,
+    read_text,
+)
+from appell.describe.robot_packages import example, examples, file_of_named_package, makers
 from appell.describe.toml.mechanism import refuse_options
 from appell.describe.toml.read import read_toml
 from appell.describe.urdf.read import read_urdf
 from appell.describe.urdf.srdf import with_posture
 from appell.describe.urdf.xacro import expanded
 from appell.describe.values import shortened
+from appell.describe.visuals import MeshFiles
 from appell.errors import DescriptionError, unknown_name
 from appell.model.constraint import Constraint
 from appell.model.robot import ConstrainedRobot, Robot
@@ -59,18 +67,48 @@ def load(
     arguments: Mapping[str, str] | None = None,
     package_dirs: Iterable[str | Path] = (),
 ) -> System:
-    """The robot or mechanism of a zoo name, of a file, or of the text of one: load("puma"), load("arm.urdf").
+    """Load a robot or mechanism.
 
-    Files may be .urdf, .xacro, .xml and .mjcf (MJCF), .sdf or .toml; "robot_descriptions:panda_description" and
-    "example-robot-data:talos" are robots of these packages, and so is "talos" where the second is installed;
-    "package://talos_data/robots/talos.urdf" is a file of a package of ROS. `base` is how the root link stands on the
-    world: fixed, floating, planar or spherical. With `physical=False` a link that lacks its inertia counts as massless,
-    and bodies that cannot exist are accepted; one warning names them all. With `mimic=False` every mimic joint gets a
-    coordinate of its own. `loops` are constraints that the description does not have:
-    load("leg.urdf", loops=[ap.Point("rod", "heel")]). `base`, `mimic` and `loops` are for trees. `without` names what
-    is to be left out of an MJCF instead of refused, such as "tendon" or "fluid"; `arguments` are those of a xacro file.
-    `package_dirs` are folders in which mesh files are looked for, package:// names among them, before those that ROS
-    knows and those beside and above the robot's file.
+    Parameters
+    ----------
+    source : one of
+        - a name of the zoo: "puma" (`zoo_names()` lists all);
+        - a path: .urdf, .xacro, .xml or .mjcf (MJCF), .sdf or .toml;
+        - the text of such a file;
+        - a robot of an installed package: "robot_descriptions:panda_description", "example-robot-data:talos" or, if
+          example-robot-data is installed, "talos";
+        - a file of a ROS package: "package://talos_data/robots/talos.urdf".
+    base : joint between the world and the root link: "fixed", "floating", "planar" or "spherical"; trees only
+    physical : if False, a link without inertia counts as massless, and bodies that cannot exist are accepted; one
+        warning names them
+    mimic : if False, every mimic joint gets its own coordinate; trees only
+    name : name of the robot, instead of the one in the description
+    loops : constraints that the description does not contain: `loops=[ap.Point("rod", "heel")]`; trees only
+    without : kinds of parts to leave out of an MJCF instead of rejecting it, such as "tendon" or "fluid"
+    arguments : arguments of a xacro file
+    package_dirs : folders in which mesh files and package:// names are searched first, before the folders of ROS and
+    the
+        folders that contain the robot's file
+
+    Returns
+    -------
+    A `Robot`, a `ConstrainedRobot` (with loops or wheels) or a `Mechanism` (in closed form).
+
+    Raises
+    ------
+    DescriptionError
+        If the source does not exist or does not describe a robot; the message lists all errors of a file with lines.
+    ModelError
+        If the robot cannot exist, such as a body with negative mass.
+
+    Examples
+    --------
+    >>> import appell as ap
+    >>> puma = ap.load("puma")
+    >>> puma.nq, puma.joint_names[:2]
+    (6, ('joint1', 'joint2'))
+    >>> ap.load("delta").coordinates
+    ('x', 'y', 'z')
     """
     options: dict[str, Any] = {"base": base, "physical": physical, "mimic": mimic}
     options["files"] = MeshFiles(packages=_folders(package_dirs))
@@ -80,24 +118,26 @@ def load(
     if isinstance(source, str) and source in makers():
         refuse_options(source, **options)
         system = makers()[source](physical=physical).labelled(source=f"the zoo's {source}")
-    elif isinstance(source, str) and (kept := {**_files(_zoo()), **_files(_zoo() / CONSTRAINED)}.get(source)):
-        system = load_text(kept.read_text(encoding="utf-8"), "toml", source=f"the zoo's {source}.toml", **options)
+    elif isinstance(source, str) and (file := {**_files(_zoo()), **_files(_zoo() / CONSTRAINED)}.get(source)):
+        system = load_text(file.read_text(encoding="utf-8"), "toml", source=f"the zoo's {source}.toml", **options)
     elif isinstance(source, str) and (format := format_of_text(source)):
-        system = load_text(source.lstrip(BEFORE), format, **options)
+        system = load_text(source.lstrip(LEADING_CHARACTERS), format, **options)
     else:
         path = _installed(source)
         system = _load_file(source, path or _path(source, options["files"]), arguments, options)
         if path is not None and path in examples().values() and isinstance(system, Robot):
             system = with_posture(system, path)
-    return _closed(system if name is None else _renamed(system, name), tuple(loops))
+    return _with_loops(system if name is None else _renamed(system, name), tuple(loops))
 
 
-def _folders(given: str | Path | Iterable[str | Path]) -> tuple[Path, ...]:
-    """One folder or several, as paths."""
+def _folders(folders: str | Path | Iterable[str | Path]) -> tuple[Path, ...]:
+    """Return one folder or several as paths."""
     try:
-        return tuple(Path(folder) for folder in ((given,) if isinstance(given, (str, Path)) else given))
+        return tuple(Path(folder) for folder in ((folders,) if isinstance(folders, (str, Path)) else folders))
     except TypeError:
-        raise DescriptionError(f"package_dirs is {given!r}.", expected="folders, such as ['/opt/ros/share']") from None
+        raise DescriptionError(
+            f"package_dirs is {folders!r}.", expected="folders, such as ['/opt/ros/share']"
+        ) from None
 
 
 def _load_file(source: Any, path: Path, arguments: Mapping[str, str] | None, options: dict[str, Any]) -> System:
@@ -111,19 +151,19 @@ def _load_file(source: Any, path: Path, arguments: Mapping[str, str] | None, opt
         text, label = expanded(path, text, arguments)
         format = "urdf"
     elif arguments:
-        raise DescriptionError("arguments are for xacro files.", expected="a .xacro file", source=str(path))
+        raise DescriptionError("arguments= applies to xacro files only.", expected="a .xacro file", source=str(path))
     if format == "mjcf":
         options["path"] = path
     options["files"] = replace(options["files"], folder=path.parent)
     return load_text(text, format, source=label, **options)
 
 
-def _closed(system: System, loops: tuple[Constraint, ...]) -> System:
+def _with_loops(system: System, loops: tuple[Constraint, ...]) -> System:
     if not loops:
         return system
     if not isinstance(system, (Robot, ConstrainedRobot)):
-        problem = f"{system.owner} is a mechanism in closed form, for which loops= means nothing."
-        raise DescriptionError(problem, expected="no loops=, or a tree")
+        problem = f"loops= does not apply to {system.owner}, which is a mechanism in closed form."
+        raise DescriptionError(problem, expected="a tree, or no loops=")
     return system.with_loops(*loops)
 
 
@@ -134,36 +174,36 @@ def _renamed(system: Any, name: str) -> System:
 
 
 def _installed(source: Any) -> Path | None:
-    """The file of a robot of a package, by its name, or by its bare name if nothing else is called so."""
+    """Return the file of a robot of an installed package, given with or without the name of the package."""
     if not isinstance(source, str):
         return None
     is_word = bool(source) and not Path(source).suffix and len(Path(source).parts) == 1
-    return described(source) or (example(source) if is_word and not is_directory(Path(source)) else None)
+    return file_of_named_package(source) or (example(source) if is_word and not is_directory(Path(source)) else None)
 
 
 def _path(source: Any, files: MeshFiles) -> Path:
-    """The file that a path, or a package://... name, stands for."""
+    """Return the path of a file given as a path or as package://..."""
     if isinstance(source, str) and source.startswith(PACKAGE):
-        if (found := files.find(source)) == source:
-            hint = "package_dirs=[...] names folders that hold packages, ROS_PACKAGE_PATH too"
-            raise DescriptionError(f"{shortened(source)} is in no package that can be found.", hint=hint)
-        return Path(found)
+        if (path := files.find(source)) == source:
+            hint = "Pass the folders that contain packages as package_dirs=[...], or set ROS_PACKAGE_PATH."
+            raise DescriptionError(f"{shortened(source)} was not found in any package.", hint=hint)
+        return Path(path)
     try:
         return Path(source)
     except TypeError:
-        expected = f"a path, the text of {KINDS}, or a robot of the zoo: " + ", ".join(zoo_names())
-        made = {"jointPlacements": "Pinocchio", "jnt_qposadr": "MuJoCo"}
-        maker = next((name for mark, name in made.items() if hasattr(source, mark)), "")
-        hint = f"ap.from_{maker.lower()}(model)" if maker else ""
-        problem = f"{f'a model of {maker}' if maker else shortened(source)} is no description."
+        expected = f"a path, the text of {FILE_KINDS}, or a robot of the zoo: " + ", ".join(zoo_names())
+        libraries = {"jointPlacements": "Pinocchio", "jnt_qposadr": "MuJoCo"}
+        library = next((name for attribute, name in libraries.items() if hasattr(source, attribute)), "")
+        hint = f"Call ap.from_{library.lower()}(model)." if library else ""
+        problem = f"{f'a {library} model' if library else shortened(source)} is not a path or text."
         raise DescriptionError(problem, expected=expected, hint=hint) from None
 
 
 def load_tree(source: str | Path, **options: Any) -> Robot:
-    """The same, for what only a tree can do; a mechanism is refused."""
+    """Load a robot that must be a tree without loops; options as in `load`."""
     system = load(source, **options)
     if not isinstance(system, Robot):
-        raise DescriptionError(f"{system.owner} is no tree of links.", expected="one of " + ", ".join(tree_names()))
+        raise DescriptionError(f"{system.owner} is not a tree of links.", expected="one of " + ", ".join(tree_names()))
     return system
 
 
@@ -178,32 +218,64 @@ def load_text(
     files: MeshFiles | None = None,
     **options: Any,
 ) -> System:
-    """The robot or mechanism of a description that is already in memory; `format` is urdf, mjcf, sdf or toml.
+    """Load a robot or mechanism from text.
 
-    An MJCF may be told what is to be left out of it, as in `load`: without=["tendon"].
+    Parameters
+    ----------
+    text : the description
+    format : "urdf", "mjcf", "sdf" or "toml"
+    base, physical, mimic : as in `load`
+    source : name of the text in messages, such as the path it was read from
+    files : finds mesh files; by default in the current folder, its parents and the folders of ROS
+    **options : for an MJCF, `without` as in `load`, and `path`, the file whose folder contains included files
+
+    Returns
+    -------
+    A `Robot`, `ConstrainedRobot` or `Mechanism`, as from `load`.
+
+    Raises
+    ------
+    DescriptionError
+        If the format is unknown, an option does not apply to it, or the text does not describe a robot.
+
+    Examples
+    --------
+    >>> from appell.describe.load import load_text
+    >>> text = '''
+    ... name = "rod"
+    ... [[link]]
+    ... name = "rod"
+    ... joint = "revolute"
+    ... axis = [0, 1, 0]
+    ... mass = 1.0
+    ... com = [0, 0, -0.5]
+    ... inertia = [0.08, 0.08, 0]
+    ... '''
+    >>> load_text(text, "toml").link_names
+    ('rod',)
     """
     if format not in READERS:
         raise DescriptionError(unknown_name("format", str(format), READERS, "appell"))
     if options and format != "mjcf":
-        problem = f"{', '.join(f'{option}=' for option in options)} means nothing for a description in {format}."
-        raise DescriptionError(problem, expected="an MJCF", source=source)
-    if format != "mjcf":  # whose compiler finds its files itself
+        problem = f"{', '.join(f'{option}=' for option in options)} does not apply to the format '{format}'."
+        raise DescriptionError(problem, expected="a description in MJCF", source=source)
+    if format != "mjcf":  # MuJoCo's compiler finds its files itself
         options["files"] = files
     return READERS[format](text, base=base, physical=physical, mimic=mimic, source=source, **options)
 
 
 def zoo_names() -> tuple[str, ...]:
-    """The robots and mechanisms that come with appell."""
+    """Return the names of the robots and mechanisms included in appell."""
     return tuple(sorted((*tree_names(), *constrained_names(), *makers())))
 
 
 def tree_names() -> tuple[str, ...]:
-    """Those of them that are trees."""
+    """Return the names of the zoo's robots that are trees."""
     return tuple(sorted(_files(_zoo())))
 
 
 def constrained_names() -> tuple[str, ...]:
-    """Those of them that are trees with loops or wheels."""
+    """Return the names of the zoo's robots with loops or wheels."""
     return tuple(sorted(_files(_zoo() / CONSTRAINED)))
 
 
@@ -212,21 +284,21 @@ def _zoo() -> Traversable:
 
 
 def _files(folder: Traversable) -> dict[str, Traversable]:
-    """The TOML files of a folder by the names of their robots."""
+    """Return the TOML files of a folder by robot name."""
     return {x.name.removesuffix(".toml"): x for x in folder.iterdir() if x.name.endswith(".toml")}
 
 
 def _not_a_description(source: str | Path, path: Path) -> DescriptionError:
     if is_directory(path):
-        return DescriptionError("this is a directory.", expected=KINDS, source=shortened(str(path)))
+        return DescriptionError("the path is a directory.", expected=FILE_KINDS, source=shortened(str(path)))
     if path.suffix or len(path.parts) != 1:
-        problem = f"{shortened(str(source))} is no description that appell can read."
-        expected = f"{KINDS}, or a robot of the zoo: " + ", ".join(zoo_names())
+        problem = f"{shortened(str(source))} is not a robot description that appell can read."
+        expected = f"{FILE_KINDS}, or a robot of the zoo: " + ", ".join(zoo_names())
         return DescriptionError(problem, expected=expected)
     problem = unknown_name("robot", str(source), zoo_names(), "The zoo")
     known = {short for name in examples() for short in (name, name.partition("_")[0])}
     close = get_close_matches(str(source), sorted(known), n=1)
-    hint = f"'{close[0]}', which is a robot of example-robot-data" if close else ""
+    hint = f"Load '{close[0]}', a robot of example-robot-data." if close else ""
     if not known:
-        hint = "pip install example-robot-data, whose robots are found by their names too"
-    return DescriptionError(problem, expected=f"one of these, or the path of {KINDS}", hint=hint)
+        hint = "pip install example-robot-data, whose robots can also be loaded by name"
+    return DescriptionError(problem, expected=f"one of these, or the path of {FILE_KINDS}", hint=hint)

@@ -1,10 +1,10 @@
-"""A planar leg of two links: a motor at a fixed point, an elbow, and a pin that a platform or another leg holds.
+"""A planar leg with two links: a motor at a fixed point, an elbow, and a pin on a platform or another leg.
 
 With d from the motor to the pin and e = (cos θ, sin θ) along the first link, |d - l₁e| = l₂ is
 
     dₓ cos θ + d_y sin θ = (d·d + l₁² - l₂²) / 2l₁                                                              (1)
 
-All motion is in the xy plane, angles about z. Branch +1 puts the elbow to the left of the way from motor to pin.
+All motion is in the xy plane, with angles about z. In branch +1 the elbow is to the left of the line from motor to pin.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from appell.model.mechanism import LegJoint, MovingBody, Pin, Reach
 
 @dataclass(frozen=True)
 class Links:
-    """The two links of a leg: lengths in m, masses in kg, and the radius of the round bars that they are."""
+    """The two links of a leg: lengths in m, masses in kg, and the radius of the cylindrical bars in m."""
 
     first: float
     second: float
@@ -42,7 +42,16 @@ class Links:
 
 @dataclass(frozen=True)
 class PlanarLeg:
-    """`motor` is a point of the plane, `pin(q)` the point that the second link holds."""
+    """A leg in the xy plane.
+
+    Parameters
+    ----------
+    name : name of the leg, used in the names of its bodies and joints
+    motor : position (x, y) of the motor, m
+    pin : function that returns the position (x, y) of the end of the second link for coordinates q
+    links : lengths and masses of the two links
+    branch : +1 or -1, the side of the elbow
+    """
 
     name: str
     motor: tuple[float, float]
@@ -50,19 +59,19 @@ class PlanarLeg:
     links: Links
     branch: int
 
-    def way(self, q: Sequence[Scalar]) -> tuple[Scalar, Scalar]:
+    def leg_vector(self, q: Sequence[Scalar]) -> tuple[Scalar, Scalar]:
         """d, from the motor to the pin."""
         x, y = self.pin(q)
         return x - self.motor[0], y - self.motor[1]
 
     def theta(self, q: Sequence[Scalar]) -> Angle:
-        (x, y), l1, l2 = self.way(q), self.links.first, self.links.second
+        (x, y), l1, l2 = self.leg_vector(q), self.links.first, self.links.second
         c = (x * x + y * y + (l1 * l1 - l2 * l2)) * (0.5 / l1)
         return closing_angle(x, y, c, self.branch)  # (1)
 
     def second_direction(self, q: Sequence[Scalar]) -> Angle:
-        """The direction of the second link, by what is left of d."""
-        (x, y), theta, l1, inverse = self.way(q), self.theta(q), self.links.first, 1.0 / self.links.second
+        """The direction of the second link, from elbow to pin."""
+        (x, y), theta, l1, inverse = self.leg_vector(q), self.theta(q), self.links.first, 1.0 / self.links.second
         return Angle(inverse * (x - l1 * theta.cosine), inverse * (y - l1 * theta.sine))
 
     def first(self, q: Sequence[Scalar]) -> Pose:
@@ -73,15 +82,15 @@ class PlanarLeg:
         return Pose(self.second_direction(q).about_z, Vec3(l1 * theta.cosine, l1 * theta.sine, 0.0))
 
     def elbow(self, q: Sequence[Scalar]) -> Scalar:
-        """The angle of the second link from the first."""
+        """The angle from the first link to the second, rad."""
         one, two = self.theta(q), self.second_direction(q)
         return atan2(one.cosine * two.sine - one.sine * two.cosine, one.cosine * two.cosine + one.sine * two.sine)
 
     def distance(self, q: Sequence[Scalar]) -> Scalar:
-        x, y = self.way(q)
+        x, y = self.leg_vector(q)
         return sqrt(x * x + y * y)
 
-    # ---- the leg's share in a mechanism
+    # ---- the parts of the leg in a mechanism
 
     def bodies(self, owner: str) -> list[MovingBody]:
         base = Pose(translation=Vec3(*self.motor, 0.0))
@@ -100,13 +109,13 @@ class PlanarLeg:
         return LegJoint(f"elbow_{self.name}", self.elbow)
 
     def pins(self) -> list[Pin]:
-        """The motor's axis and the elbow."""
+        """The pins at the motor and at the elbow."""
         first, second = (f"{which}_link_{self.name}" for which in ("first", "second"))
         motor = (*self.motor, 0.0)
         return [Pin(first, other_point=motor), Pin(first, (self.links.first, 0.0, 0.0), second)]
 
-    def held_by(self, body: str, point: Sequence[float]) -> Pin:
-        """The end of the leg, which is a point of another body."""
+    def pin_to(self, body: str, point: Sequence[float]) -> Pin:
+        """The pin between the end of the leg and a point of another body."""
         return Pin(f"second_link_{self.name}", (self.links.second, 0.0, 0.0), body, point)
 
     @property
@@ -126,7 +135,7 @@ def on_circle(radius: float, angle: float) -> tuple[float, float]:
 
 
 def plane_points(given: Sequence[Sequence[float]], count: int, what: str) -> list[tuple[float, float]]:
-    """So many points (x, y) of the plane, or an error."""
+    """Return `count` points (x, y) of the plane; raise ArgumentError if there are more, fewer or non-finite ones."""
     try:
         points = [(float(x), float(y)) for x, y in given]
     except (TypeError, ValueError):
@@ -137,5 +146,5 @@ def plane_points(given: Sequence[Sequence[float]], count: int, what: str) -> lis
 
 
 def turned(angle: Angle, x: float, y: float) -> tuple[Scalar, Scalar]:
-    """A point of the plane, turned."""
+    """Rotate the point (x, y) about the origin."""
     return angle.cosine * x - angle.sine * y, angle.sine * x + angle.cosine * y

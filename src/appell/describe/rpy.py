@@ -1,8 +1,8 @@
-"""Roll, pitch and yaw of a rotation, and whether they say all of it.
+"""Roll, pitch and yaw of a rotation, and whether they reproduce it exactly.
 
     R = Rz(yaw) Ry(pitch) Rx(roll),    R₃₁ = -sin pitch,    (R₃₂, R₃₃) = cos pitch (sin roll, cos roll)
 
-Yaw is taken from R Rx(-roll), whose second column is (-sin yaw, cos yaw, 0): that stays sharp where cos pitch vanishes.
+Yaw is taken from R Rx(-roll), whose second column is (-sin yaw, cos yaw, 0); this stays accurate where cos pitch is 0.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from appell.algebra.vector import Vec3
 
 
 def rpy_of(rotation: Mat3) -> Vec3:
-    """The angles about the fixed axes x, y and z, in that order, that make a rotation to rounding."""
+    """Return roll, pitch and yaw about the fixed axes x, y and z, rad, which give the rotation up to rounding."""
     R = rotation
     level = math.hypot(R[2, 1], R[2, 2])
     roll = math.atan2(R[2, 1], R[2, 2]) if level > 0.0 else 0.0
@@ -24,5 +24,5 @@ def rpy_of(rotation: Mat3) -> Vec3:
 
 
 def is_exact(rpy: Vec3, rotation: Mat3) -> bool:
-    """Whether a reader of these angles gets this very matrix."""
+    """Whether these angles give exactly this matrix, bit for bit."""
     return Pose.from_rpy(rpy).rotation == rotation

@@ -1,10 +1,10 @@
 """Kinematics beyond a single function: inverse kinematics, assembly of loops, maps of mechanisms.
 
-inverse                                        inverse kinematics, closed-form for wrists and numerical
+inverse                                        inverse kinematics: in closed form for spherical wrists, and numerical
 forward_kinematics(dyn, theta)                 the pose of a mechanism for given actuators; also check_pose, workspace
-assemble(robot, q0, hold=["crank"])            close the loops of a constrained robot; also assemblies (all branches),
+assemble(robot, q0, hold=["crank"])            close the loops of a constrained robot; also assemblies (all solutions),
                                                mobility, singularity, project_velocity
-equilibrium(system, q0, tau)                   where a system stands still under constant torques
+equilibrium(system, q0, tau)                   the configuration in which a system rests under constant torques
 """
 
 from appell.kinematics import inverse

@@ -1,18 +1,18 @@
-"""Configurations and velocities of a constrained robot as numbers: compiled gaps, K and b, one or many; closing loops.
+"""Configurations and velocities that satisfy the constraints of a robot, from compiled gaps φ, rows K and rates b.
 
-Near the manifold the closed configuration is had by Newton's method on the rows that carry forces,
+Near the constraint manifold, Newton's method on the rows that carry forces gives the closed configuration,
 
     q ← q ⊕ -Kᵀ (K Kᵀ)⁻¹ φ                                                                                     (1)
 
-which rows they are was decided when the robot was made. The velocity nearest to w that keeps all rows is
+Which rows carry forces is decided when the robot is created. The velocity nearest to w that satisfies all rows is
 
     [M Kᵀ; K 0] (Δ, λ) = (0, -(K w + b))        w ← w + Δ        the least change in the metric of M             (2)
 
-which never adds kinetic energy if b = 0, and needs no more of M than that it resists the motions that are left.
+It never adds kinetic energy if b = 0. M only has to be positive definite on the motions that the constraints allow.
 
-Which velocities of the tree are independent was chosen about its home. Elsewhere they may stop determining the others:
-a bicycle that was made leaning has a yaw that follows from its wheels, and upright it does not. The same robot made
-there has another choice for its positions; its velocities v stay (`charted`).
+The independent velocities of the tree are chosen at its home configuration. Elsewhere they may not determine the
+others: the yaw of a bicycle that was created leaning follows from its wheels, but not when it is upright. `recharted`
+creates the same robot with independent positions chosen at another configuration; its velocities v stay the same.
 """
 
 from __future__ import annotations
@@ -29,20 +29,20 @@ from appell.formulate.constrained.assembling import OpenLoops, assemble_loops
 from appell.model.robot import Robot
 from appell.model.system import System
 
-ROUNDS = 6  # of (1): each doubles the digits
-RANK = 1e-9  # of the largest singular value: smaller ones count as none, where a configuration is singular
+NEWTON_STEPS = 6  # of (1); each doubles the number of correct digits
+PSEUDOINVERSE_RCOND = 1e-9  # singular values below this fraction of the largest are neglected
 _TREES: WeakKeyDictionary[Dynamics, Dynamics] = WeakKeyDictionary()
 
 
 def dynamics_of(given: Dynamics | System) -> Dynamics:
-    """The catalogue that was given, or that of a system that was."""
+    """Return the `Dynamics` that is given, or that of a given system."""
     if not isinstance(given, Dynamics | System):
-        raise ArgumentError(f"{given!r} is no constrained robot.", expected="robot.with_loops(...), or its Dynamics")
+        raise ArgumentError(f"{given!r} is not a constrained robot.", expected="robot.with_loops(...), or its Dynamics")
     return given if isinstance(given, Dynamics) else Dynamics(given)
 
 
 def tree_dynamics(dyn: Dynamics) -> Dynamics:
-    """The catalogue of a constrained robot's tree without its constraints, with the same choices."""
+    """Return the `Dynamics` of a constrained robot's tree without constraints, with the same options."""
     if dyn not in _TREES:
         choice = dyn.choice
         _TREES[dyn] = Dynamics(
@@ -58,7 +58,7 @@ def tree_dynamics(dyn: Dynamics) -> Dynamics:
 
 
 def constrained(dyn: Dynamics) -> Any:
-    """The robot of a catalogue, if it has constraints."""
+    """Return the robot of a `Dynamics`; raise ArgumentError if it has no constraints."""
     system = dyn.system
     if not system.is_constrained:
         raise ArgumentError(f"{system.owner} has no constraints.", expected="robot.with_loops(...), or its Dynamics")
@@ -66,14 +66,20 @@ def constrained(dyn: Dynamics) -> Any:
 
 
 class ConstraintRows:
-    """Gaps and rows of a constrained robot; `prescribed` are the motions that are given, three numbers each."""
+    """Gaps and rows of a constrained robot.
+
+    Parameters
+    ----------
+    dyn : functions of the robot
+    prescribed : position, velocity and acceleration of every prescribed motion; zeros by default
+    """
 
     def __init__(self, dyn: Dynamics, prescribed: Sequence[float] | np.ndarray | None = None):
         self.dyn, self.system = dyn, constrained(dyn)
         self.tree, manifold = self.system.tree, self.system.map
         self.kept = np.array(manifold.partition.kept, int)  # rows that carry forces
-        self.placed = np.array(manifold.placing.kept, int)  # those of gaps, among all gaps
-        self.placing = np.array([manifold.holonomic[k] for k in manifold.placing.kept], int)  # and among all rows
+        self.placed = np.array(manifold.placing.kept, int)  # independent position rows, as indices of gaps
+        self.placing = np.array([manifold.holonomic[k] for k in manifold.placing.kept], int)  # as indices of rows
         self.holonomic = np.array(manifold.holonomic, int)
         self.labels: tuple[tuple[str, str], ...] = manifold.labels
         names = self.system.prescribed
@@ -86,72 +92,84 @@ class ConstraintRows:
         self.given = (given,) if names else ()
 
     def at(self, prescribed: np.ndarray) -> None:
-        """Take other values of the prescribed motions."""
+        """Set the values of the prescribed motions."""
         if self.given:
             self.given[0][:] = prescribed
 
-    # ---- numbers
+    # ---- evaluation
 
     def gap(self, q: np.ndarray) -> np.ndarray:
-        """φ of all rows on positions."""
+        """Return φ of all position rows."""
         return self.dyn.gap(q, *self.given) if len(self.holonomic) else np.zeros((*q.shape[:-1], 0))
 
     def jacobian(self, q: np.ndarray) -> np.ndarray:
-        """K of all rows."""
+        """Return K of all rows."""
         return self.dyn.row_jacobian(q, *self.given)
 
     def rates(self, q: np.ndarray, w: np.ndarray) -> np.ndarray:
-        """K w + b of all rows."""
+        """Return K w + b of all rows."""
         return self.dyn.row_rates(q, w, *self.given)
 
     def owner(self, row: int) -> str:
-        """The constraint of a row."""
+        """Return the name of the constraint of a row."""
         return self.labels[row][0]
 
-    # ---- onto the manifold
+    # ---- projection onto the constraint manifold
 
     @property
     def loops(self) -> OpenLoops:
-        """The same for `formulate.constrained.assembling`."""
+        """The open loops, for `formulate.constrained.assembling`."""
 
         def gaps(q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
             return self.gap(q), self.jacobian(q)[self.holonomic]
 
-        known = tuple(self.labels[k] for k in self.holonomic)
-        return OpenLoops(self.tree, self.system.constraints, gaps, known)
+        labels = tuple(self.labels[k] for k in self.holonomic)
+        return OpenLoops(self.tree, self.system.constraints, gaps, labels)
 
     def open_by(self, q: np.ndarray) -> float:
-        """The largest gap."""
+        """Return the largest gap."""
         return float(np.abs(self.gap(q)).max(initial=0.0))
 
     def tangents(self, q: np.ndarray) -> np.ndarray:
-        """The velocities of the tree in which loops stay closed, a column for each of `system.map.positions`."""
+        """Return the tree velocities that keep loops closed, one column per entry of `system.map.positions`."""
         free = list(self.system.map.positions)
-        tied = np.setdiff1d(np.arange(self.tree.nv), free)
-        found = np.zeros((self.tree.nv, len(free)))
-        found[free] = np.eye(len(free))
-        if len(tied):
+        dependent = np.setdiff1d(np.arange(self.tree.nv), free)
+        columns = np.zeros((self.tree.nv, len(free)))
+        columns[free] = np.eye(len(free))
+        if len(dependent):
             K = self.jacobian(q)[self.placing]
-            found[tied] = -np.linalg.solve(K[:, tied], K[:, free])
-        return found
+            columns[dependent] = -np.linalg.solve(K[:, dependent], K[:, free])
+        return columns
 
     def nearest(self, q: np.ndarray) -> np.ndarray:
-        """Configurations near some that are nearly closed (1), any batch; look at the gap that is left."""
+        """Close nearly closed configurations (..., nq) by (1); the caller has to check the remaining gap."""
         q, exact = np.array(q, float), self.loops.exact
         if not len(self.placing):
             return q
-        for _ in range(ROUNDS):
+        for _ in range(NEWTON_STEPS):
             phi = self.gap(q)
             if not np.abs(phi).max(initial=0.0) > exact:
                 break
             K = self.jacobian(q)[..., self.placing, :]
-            step = np.linalg.pinv(K, rcond=RANK) @ -phi[..., self.placed, None]
+            step = np.linalg.pinv(K, rcond=PSEUDOINVERSE_RCOND) @ -phi[..., self.placed, None]
             q = self.tree.integrate(q, step[..., 0])
         return q
 
 
 def saddle_solve(M: np.ndarray, K: np.ndarray, forces: np.ndarray, rates: np.ndarray | None = None) -> np.ndarray:
-    """Δ with M Δ + Kᵀλ = forces (n, columns) and K Δ = rates, zero if None; of one column, if rates are given."""
+    """Solve M Δ + Kᵀλ = forces, K Δ = rates for Δ.
+
+    Parameters
+    ----------
+    M : (n, n)
+    K : (m, n)
+    forces : (n, columns)
+    rates : (m,), for a single column; zeros by default
+
+    Returns
+    -------
+    Δ, (n, columns), or (n,) if rates are given.
+    """
     n, m = len(M), len(K)
     matrix = np.zeros((n + m, n + m))
     matrix[:n, :n], matrix[:n, n:], matrix[n:, :n] = M, K.T, K
@@ -160,15 +178,15 @@ def saddle_solve(M: np.ndarray, K: np.ndarray, forces: np.ndarray, rates: np.nda
     if rates is not None:
         right[n:, 0] = rates
     try:
-        found = np.linalg.solve(matrix, right)
+        solution = np.linalg.solve(matrix, right)
     except np.linalg.LinAlgError:
-        found = np.linalg.lstsq(matrix, right, rcond=1e-12)[0]
-    return found[:n] if rates is None else found[:n, 0]
+        solution = np.linalg.lstsq(matrix, right, rcond=1e-12)[0]
+    return solution[:n] if rates is None else solution[:n, 0]
 
 
-APART = 1e-6  # rad or m: solutions that are nearer to each other are one
-FREE = 1e-7  # of the largest singular value: what is smaller leaves a joint free
-FARTHEST = 3.2  # rad or robot's sizes: how far about the start others are looked for
+DISTINCT_DISTANCE = 1e-6  # rad or m: solutions closer to each other are the same
+FREE_MOTION_RTOL = 1e-7  # singular values below this fraction of the largest leave a motion free
+SEARCH_RADIUS = 3.2  # rad, or multiples of the size of the robot, about the start
 
 
 def assemble(
@@ -178,12 +196,32 @@ def assemble(
     *,
     prescribed: Sequence[float] | None = None,
 ) -> np.ndarray:
-    """The configuration near q0 (home if None) in which all loops are closed, with the joints of `hold` where they are.
+    """Return the configuration near q0 in which all loops are closed.
 
-    Raises an error that names the loop and by how much it stays open. `prescribed` are position, velocity and
-    acceleration of every prescribed motion, zeros if None.
+    Parameters
+    ----------
+    robot : a constrained robot, or its `Dynamics`
+    q0 : initial configuration (nq,); home by default
+    hold : names of joints that keep their coordinates
+    prescribed : position, velocity and acceleration of every prescribed motion; zeros by default
+
+    Returns
+    -------
+    q, (nq,)
+
+    Raises
+    ------
+    ArgumentError
+        If the loops cannot be closed; the message names the loop and its remaining gap.
+
+    Examples
+    --------
+    >>> import appell as ap
+    >>> four_bar = ap.load("four-bar")
+    >>> ap.kinematics.assemble(four_bar, [1.0, 0.0, 1.5], hold="crank").round(4)
+    array([ 1.    , -0.    ,  1.9028])
     """
-    rows, q, held = _given(robot, q0, hold, prescribed)
+    rows, q, held = _arguments(robot, q0, hold, prescribed)
     return assemble_loops(rows.loops, q, held)
 
 
@@ -195,36 +233,52 @@ def assemblies(
     tries: int = 60,
     prescribed: Sequence[float] | None = None,
 ) -> list[np.ndarray]:
-    """All ways to close the loops that are found from starts about q0, the nearest first: the branches of a linkage.
+    """Return all configurations with closed loops (the branches of a linkage) found near q0, nearest first.
 
-    `hold` must leave no freedom, or there are infinitely many; more `tries` find more of them.
+    Parameters
+    ----------
+    robot : a constrained robot, or its `Dynamics`
+    q0 : configuration (nq,) about which solutions are searched; home by default
+    hold : names of joints that keep their coordinates; they must leave no motion free
+    tries : number of starting points; more tries may find more solutions
+    prescribed : position, velocity and acceleration of every prescribed motion; zeros by default
+
+    Returns
+    -------
+    List of q, (nq,) each.
+
+    Raises
+    ------
+    ArgumentError
+        If the loops cannot be closed, or if there are infinitely many solutions because motions are left free.
     """
-    rows, q, held = _given(robot, q0, hold, prescribed)
+    rows, q, held = _arguments(robot, q0, hold, prescribed)
     loops, tree = rows.loops, rows.tree
-    found: list[np.ndarray] = []
-    for start in (q, *loops.starts(q, held, tries, FARTHEST)):
+    solutions: list[np.ndarray] = []
+    for start in (q, *loops.starts(q, held, tries, SEARCH_RADIUS)):
         root = loops.root(start, held)
-        if loops.good(root) and all(_apart(tree, root.q, other) > APART for other in found):
-            found.append(root.q)
-    if not found:
+        if loops.good(root) and all(_distance(tree, root.q, other) > DISTINCT_DISTANCE for other in solutions):
+            solutions.append(root.q)
+    if not solutions:
         return [assemble_loops(loops, q, held)]
-    if left := _left(rows, found[0], held):
+    if free := _free_motions(rows, solutions[0], held):
         raise ArgumentError(
-            f"{rows.system.owner} has infinitely many configurations: {left} of its motions are left free.",
-            expected=f"{left} more joints in hold",
-            hint="hold=[names of joints]; assemble(...) for the nearest one",
+            f"{rows.system.owner} has infinitely many configurations, because {free} of its motions are left free.",
+            expected=f"{free} more joints in hold",
+            hint="Pass hold=[names of joints], or call assemble(...) for the nearest configuration.",
         )
-    return sorted(found, key=lambda one: float(np.linalg.norm(tree.difference(q, one))))
+    return sorted(solutions, key=lambda one: float(np.linalg.norm(tree.difference(q, one))))
 
 
-def _apart(tree: Robot, one: np.ndarray, other: np.ndarray) -> float:
-    """How far two configurations differ, whole turns apart."""
-    way = tree.difference(one, other)
-    turns = np.array(tree.velocity_units) == "rad"
-    return float(np.abs(np.where(turns, np.remainder(way + np.pi, 2.0 * np.pi) - np.pi, way)).max(initial=0.0))
+def _distance(tree: Robot, one: np.ndarray, other: np.ndarray) -> float:
+    """Return the largest difference of two configurations, angles modulo 2π."""
+    difference = tree.difference(one, other)
+    is_angle = np.array(tree.velocity_units) == "rad"
+    wrapped = np.remainder(difference + np.pi, 2.0 * np.pi) - np.pi
+    return float(np.abs(np.where(is_angle, wrapped, difference)).max(initial=0.0))
 
 
-def _given(
+def _arguments(
     robot: Dynamics | System, q0, hold: str | Iterable[str], prescribed: Sequence[float] | None
 ) -> tuple[ConstraintRows, np.ndarray, tuple[str, ...]]:
     rows = ConstraintRows(dynamics_of(robot), prescribed)
@@ -236,20 +290,20 @@ def _given(
 
 
 def one_configuration(rows: ConstraintRows, q0) -> np.ndarray:
-    """q0 as one configuration of finite numbers; home if None."""
+    """Return q0 as one configuration (nq,) of finite numbers; home if None."""
     q = rows.system.start if q0 is None else rows.system.sized("q0", q0, rows.system.nq)
     if q.ndim != 1 or not np.isfinite(q).all():
         raise ArgumentError(f"q0 is {q}.", expected=f"{rows.system.nq} finite numbers for {rows.system.owner}")
     return np.array(q)
 
 
-def _left(rows: ConstraintRows, q: np.ndarray, held: Sequence[str]) -> int:
-    """How many motions the loops leave with these joints held."""
+def _free_motions(rows: ConstraintRows, q: np.ndarray, held: Sequence[str]) -> int:
+    """Return the number of motions that the loops allow with these joints held."""
     K = rows.jacobian(q)[rows.placing][:, rows.loops.longest(held) > 0.0]
-    return K.shape[1] - int(np.linalg.matrix_rank(K, rtol=FREE)) if K.size else K.shape[1]
+    return K.shape[1] - int(np.linalg.matrix_rank(K, rtol=FREE_MOTION_RTOL)) if K.size else K.shape[1]
 
 
-MET = 1e-9  # of the speeds: what may be left of the rows
+ROW_TOLERANCE = 1e-9  # relative to the largest speed: remaining violation of a row
 
 
 def project_velocity(
@@ -260,9 +314,24 @@ def project_velocity(
     *,
     prescribed: Sequence[float] | None = None,
 ) -> np.ndarray:
-    """The velocity of the tree that keeps all rows, nearest to w; the joints of `hold` keep theirs.
+    """Return the velocity of the tree nearest to w that satisfies all constraints, by (2).
 
-    Raises an error that names the constraint if these joints cannot.
+    Parameters
+    ----------
+    robot : a constrained robot, or its `Dynamics`
+    q : closed configuration (nq,)
+    w : velocity of the tree (tree.nv,)
+    hold : names of joints that keep their velocities
+    prescribed : position, velocity and acceleration of every prescribed motion; zeros by default
+
+    Returns
+    -------
+    w, (tree.nv,)
+
+    Raises
+    ------
+    ArgumentError
+        If no velocity satisfies the constraints with these joints held; the message names a violated constraint.
     """
     dyn = dynamics_of(robot)
     rows = ConstraintRows(dyn, prescribed)
@@ -272,50 +341,50 @@ def project_velocity(
     for name in (hold,) if isinstance(hold, str) else hold:
         free[tree.span(tree.joint(name))[1]] = False
     K, M = rows.jacobian(q)[rows.kept], tree_dynamics(dyn).mass_matrix(q)
-    left = rows.rates(q, w)[rows.kept]
-    w[free] += saddle_solve(M[np.ix_(free, free)], K[:, free], np.zeros((int(free.sum()), 1)), -left)
-    left = np.abs(rows.rates(q, w))
-    if left.max(initial=0.0) > MET * max(1.0, float(np.abs(w).max(initial=0.0))):
-        worst = int(np.argmax(left))
+    violation = rows.rates(q, w)[rows.kept]
+    w[free] += saddle_solve(M[np.ix_(free, free)], K[:, free], np.zeros((int(free.sum()), 1)), -violation)
+    violation = np.abs(rows.rates(q, w))
+    if violation.max(initial=0.0) > ROW_TOLERANCE * max(1.0, float(np.abs(w).max(initial=0.0))):
+        worst = int(np.argmax(violation))
         raise ArgumentError(
-            f"no velocity of {rows.system.owner} keeps constraint '{rows.owner(worst)}' with these joints held: "
-            f"{left[worst]:.4g} are left.",
-            hint="fewer joints in hold, or other velocities of theirs",
+            f"no velocity of {rows.system.owner} satisfies constraint '{rows.owner(worst)}' with these joints held: "
+            f"a violation of {violation[worst]:.4g} remains.",
+            hint="Hold fewer joints, or change their velocities.",
         )
     return w
 
 
-POOR = 1e-4  # of the smallest singular value of all columns: what the dependent ones leave of it
+CHART_TOLERANCE = 1e-4  # relative to the smallest singular value of all columns: minimum for the dependent columns
 
 
-def charted(system: Any, q: np.ndarray) -> Any:
-    """The system with independent positions that determine all others at q; a system without loops as it is."""
+def recharted(system: Any, q: np.ndarray) -> Any:
+    """Return the system with independent positions that determine all others at q; unchanged if it has no loops."""
     if not system.is_constrained:
         return system
     placing = list(system.map.placing.kept)
     K = OpenLoops.of(system.tree, system.constraints).gaps(q)[1][placing]
-    tied = np.setdiff1d(np.arange(system.tree.nv), system.map.positions)
-    if not len(K) or _least(K[:, tied]) > POOR * _least(K):
+    dependent = np.setdiff1d(np.arange(system.tree.nv), system.map.positions)
+    if not len(K) or _smallest_singular_value(K[:, dependent]) > CHART_TOLERANCE * _smallest_singular_value(K):
         return system
     names = system.velocity_names
-    own = names if {*names} <= {*system.tree.velocity_names} else system.chosen
+    independent = names if {*names} <= {*system.tree.velocity_names} else system.chosen
     actuated = system.weights if system.motors else None
-    return system.tree.with_loops(*system.constraints, actuated=actuated, independent=own, home=q)
+    return system.tree.with_loops(*system.constraints, actuated=actuated, independent=independent, home=q)
 
 
-def _least(matrix: np.ndarray) -> float:
+def _smallest_singular_value(matrix: np.ndarray) -> float:
     return float(np.linalg.svd(matrix, compute_uv=False).min())
 
 
 def close_loops(dyn: Dynamics, q: np.ndarray) -> np.ndarray:
-    """The closed configurations nearest to q, any batch; with prescribed motions, and without loops, q itself."""
+    """Return the closed configurations nearest to q (..., nq); q itself without loops or with prescribed motions."""
     system = dyn.system
-    loops = system.is_constrained and not system.prescribed
-    return ConstraintRows(dyn).nearest(q) if loops else q
+    has_loops = system.is_constrained and not system.prescribed
+    return ConstraintRows(dyn).nearest(q) if has_loops else q
 
 
 def step_along(dyn: Dynamics, q: np.ndarray, step: np.ndarray) -> np.ndarray:
-    """The configuration after a step along the directions in which a system's functions are differentiated by q."""
+    """Return the configuration after a step along the directions of derivatives with respect to q."""
     system = dyn.system
     if not system.is_constrained:
         return system.integrate(q, step)

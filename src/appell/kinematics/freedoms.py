@@ -1,10 +1,10 @@
-"""How a constrained robot can move at a configuration: freedoms, rows that say nothing new, forces that are not unique.
+"""Degrees of freedom of a constrained robot at a configuration, redundant rows, and forces that are not unique.
 
-    f = nv - rank K          λ is unique but for Kᵀλ = 0                                                          (1)
+    f = nv - rank K          λ is unique up to solutions of Kᵀλ = 0                                               (1)
 
-The rows that a λ of (1) has in common are a set among which forces are undetermined: only their sum acts. Near a
-singular configuration the smallest singular value of the rows that carry forces vanishes, and with it what the rows say
-about one motion; its left singular vector tells whose rows they are.
+Rows that are coupled by a solution λ of (1) form a set within which the forces are undetermined: only their sum acts.
+At a singular configuration the smallest singular value of the rows that carry forces is 0, so that one motion is no
+longer constrained; the left singular vector identifies the rows.
 """
 
 from __future__ import annotations
@@ -17,28 +17,29 @@ from appell.dynamics import Dynamics
 from appell.kinematics.assembly import ConstraintRows, dynamics_of, one_configuration
 from appell.model.system import System
 
-RANK = 1e-8  # of the largest singular value
-SHARE = 1e-6  # of the largest: a row that has no more to do with a set than this is not of it
+RANK_TOLERANCE = 1e-8  # relative to the largest singular value
+COUPLING_TOLERANCE = 1e-6  # relative to the largest entry: smaller couplings between rows are neglected
 
 
 @dataclass(frozen=True)
 class Mobility:
-    """`undetermined` are sets of rows among which forces are not unique, `idle` those that are given none."""
+    """Degrees of freedom of a constrained robot; `str()` gives a summary."""
 
-    velocities: int  # of the tree
-    rows: int
+    velocities: int  # number of velocities of the tree
+    rows: int  # number of constraint rows
     rank: int
-    idle: tuple[str, ...]
-    undetermined: tuple[tuple[str, ...], ...]
+    idle: tuple[str, ...]  # rows without force, because they are redundant
+    undetermined: tuple[tuple[str, ...], ...]  # sets of rows among which forces are not unique
 
     @property
     def freedoms(self) -> int:
+        """Number of degrees of freedom."""
         return self.velocities - self.rank
 
     def __str__(self) -> str:
         plural = "s" * (self.freedoms != 1)
-        told = f"{self.velocities} velocities, {self.rows} rows of rank {self.rank}"
-        lines = [f"{self.freedoms} freedom{plural}: {told}"]
+        count = f"{self.velocities} velocities, {self.rows} rows of rank {self.rank}"
+        lines = [f"{self.freedoms} degree{plural} of freedom: {count}"]
         if self.idle:
             lines.append(f"rows without force: {', '.join(self.idle)}")
         lines += [f"forces are not unique among {', '.join(group)}" for group in self.undetermined]
@@ -47,64 +48,66 @@ class Mobility:
 
 @dataclass(frozen=True)
 class Singularity:
-    """How near a configuration is to one in which rows stop being independent, and whose rows they are."""
+    """Distance of a configuration from a singular one, and the rows that become dependent there."""
 
-    condition: float  # of the rows that carry forces, 1 at best, infinite if singular
-    constraint: str  # the one with the largest share, "" if there are no rows
-    row: str  # its label there
-    motion: str  # the velocity of the tree that is about to get free
-    actuation: float  # the condition number of the actuators' Jacobian
+    condition: float  # condition number of the rows that carry forces; infinite if singular
+    constraint: str  # the constraint that contributes most; "" if there are no rows
+    row: str  # label of its row
+    motion: str  # the velocity of the tree that becomes free
+    actuation: float  # condition number of the actuator Jacobian
 
     @property
     def is_singular(self) -> bool:
-        return self.condition >= 1.0 / RANK
+        return self.condition >= 1.0 / RANK_TOLERANCE
 
 
 def mobility(robot: Dynamics | System, q=None) -> Mobility:
-    """How a constrained robot can move at a closed configuration, home if None."""
+    """Return the degrees of freedom of a constrained robot at a closed configuration q (nq,); home by default."""
     rows = ConstraintRows(dynamics_of(robot))
     K = rows.jacobian(one_configuration(rows, q))
     names = rows.system.row_names
     sizes = np.linalg.norm(K, axis=1)
-    still = np.flatnonzero(sizes <= RANK * sizes.max(initial=0.0))
-    rank = int(np.linalg.matrix_rank(K, rtol=RANK)) if sizes.any() else 0
-    return Mobility(rows.tree.nv, len(K), rank, rows.system.idle_rows, _undetermined(K, names, rank, still))
+    zero_rows = np.flatnonzero(sizes <= RANK_TOLERANCE * sizes.max(initial=0.0))
+    rank = int(np.linalg.matrix_rank(K, rtol=RANK_TOLERANCE)) if sizes.any() else 0
+    return Mobility(rows.tree.nv, len(K), rank, rows.system.idle_rows, _undetermined(K, names, rank, zero_rows))
 
 
-def _undetermined(K: np.ndarray, names: tuple[str, ...], rank: int, still: np.ndarray) -> tuple[tuple[str, ...], ...]:
-    """The rows that have a λ with Kᵀλ = 0 in common, a set each; a row that says nothing at all has no force."""
-    moving = np.setdiff1d(np.arange(len(K)), still)
-    if len(moving) <= rank:
+def _undetermined(
+    K: np.ndarray, names: tuple[str, ...], rank: int, zero_rows: np.ndarray
+) -> tuple[tuple[str, ...], ...]:
+    """Return the sets of rows that are coupled by solutions of Kᵀλ = 0; rows that are zero have no force."""
+    nonzero = np.setdiff1d(np.arange(len(K)), zero_rows)
+    if len(nonzero) <= rank:
         return ()
-    null = np.linalg.svd(K[moving].T)[2][rank:]
-    together = np.abs(null.T @ null)
-    together = together > SHARE * together.max()
+    null = np.linalg.svd(K[nonzero].T)[2][rank:]
+    coupling = np.abs(null.T @ null)
+    coupled = coupling > COUPLING_TOLERANCE * coupling.max()
     groups: list[set[int]] = []
-    for i in np.flatnonzero(together.diagonal()):
-        linked = {int(k) for k in np.flatnonzero(together[i])}
+    for i in np.flatnonzero(coupled.diagonal()):
+        linked = {int(k) for k in np.flatnonzero(coupled[i])}
         for group in [group for group in groups if group & linked]:
             linked |= group
             groups.remove(group)
         groups.append(linked)
-    return tuple(tuple(names[moving[k]] for k in sorted(group)) for group in groups)
+    return tuple(tuple(names[nonzero[k]] for k in sorted(group)) for group in groups)
 
 
 def singularity(robot: Dynamics | System, q=None) -> Singularity:
-    """How near a configuration (home if None) is to a singular one, and whose rows are to blame."""
+    """Return how close a configuration q (nq,) is to a singular one, and which rows cause it; home by default."""
     dyn = dynamics_of(robot)
     rows = ConstraintRows(dyn)
     q = one_configuration(rows, q)
     K = rows.jacobian(q)
-    held = K[rows.kept]
+    independent = K[rows.kept]
     with np.errstate(all="ignore"):
         actuation = _condition(dyn.actuator_jacobian(q, *rows.given)) if rows.system.nv else 1.0
-    if not len(held):
+    if not len(independent):
         return Singularity(1.0, "", "", "", actuation)
-    left, sizes, right = np.linalg.svd(held)
-    least = len(sizes) - 1
-    worst = int(rows.kept[int(np.argmax(np.abs(left[:, least])))])
-    motion = rows.tree.velocity_names[int(np.argmax(np.abs(right[least])))]
-    condition = float(sizes[0] / sizes[least]) if sizes[least] > 0.0 else np.inf
+    left, sizes, right = np.linalg.svd(independent)
+    last = len(sizes) - 1
+    worst = int(rows.kept[int(np.argmax(np.abs(left[:, last])))])
+    motion = rows.tree.velocity_names[int(np.argmax(np.abs(right[last])))]
+    condition = float(sizes[0] / sizes[last]) if sizes[last] > 0.0 else np.inf
     return Singularity(condition, *rows.labels[worst], motion, actuation)
 
 

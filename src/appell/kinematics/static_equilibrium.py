@@ -1,10 +1,10 @@
-"""Where a system stands still under constant torques: no force is left along the motions that it has.
+"""Static equilibrium of a system under constant torques: the forces along all its motions vanish.
 
     r(q) = h(q, 0) - B(q) τ = 0          q ← q ⊕ ξ,   ∂r/∂q ξ = -r                                              (1)
 
-by Gauss and Newton's method, damped (`gauss_newton`), with the exact derivative of the compiled r along the directions
-in which loops stay closed; every step ends on the manifold. With rolling wheels there are more directions than forces:
-equilibria are not isolated then, and the nearest is taken.
+by a damped Gauss-Newton method with the exact derivative of the compiled r along the directions that keep loops closed;
+every step ends on the constraint manifold. With rolling wheels there are more directions than forces: equilibria are
+then not isolated, and the nearest one is returned.
 """
 
 from __future__ import annotations
@@ -14,44 +14,71 @@ import numpy as np
 from appell.dynamics import Dynamics
 from appell.errors import ArgumentError
 from appell.formulate.constrained.assembling import nearest_root
-from appell.kinematics.assembly import charted, close_loops, step_along
+from appell.kinematics.assembly import close_loops, recharted, step_along
 from appell.model.system import System
 
-EXACT = 1e-12  # of the largest force, or of 1 N m or N: what may be left
-STEP = 0.5  # rad or m: the longest of a step
+FORCE_TOLERANCE = 1e-12  # relative to the largest force, or to 1 N m or 1 N if that is larger
+MAX_STEP = 0.5  # rad or m, of one iteration
 
 
 def equilibrium(system: Dynamics | System, q0=None, tau=None) -> np.ndarray:
-    """The configuration near q0 (its start if None) in which torques `tau` (zeros if None) keep a system at rest.
+    """Return the configuration near q0 in which constant torques keep a system at rest.
 
-    Stable or not; `control.linearize` tells. Dry friction and motions that are prescribed stand still.
+    The equilibrium may be unstable; `control.linearize` shows whether it is.
+
+    Parameters
+    ----------
+    system : any system without prescribed motions, or its `Dynamics`
+    q0 : configuration (nq,) to start from; by default the start configuration of the system
+    tau : generalised forces of the actuators (nu,); zeros by default
+
+    Returns
+    -------
+    q, (nq,)
+
+    Raises
+    ------
+    ArgumentError
+        If no equilibrium is found near q0, or the system has prescribed motions.
+
+    Examples
+    --------
+    >>> import appell as ap
+    >>> ap.kinematics.equilibrium(ap.load("pendulum"), [0.3]).round(6)
+    array([0.])
     """
     dyn = system if isinstance(system, Dynamics) else Dynamics(system)
-    own = dyn.system
-    if q0 is not None and (other := charted(own, own.sized("q0", q0, own.nq))) is not own:
+    model = dyn.system
+    if q0 is not None and (other := recharted(model, model.sized("q0", q0, model.nq))) is not model:
         return equilibrium(other, q0, tau)
-    if own.prescribed:
-        raise ArgumentError(f"{own.owner} has prescribed motions, and stands still nowhere.", hint="leave them out")
-    q = np.array(own.start if q0 is None else own.sized("q0", q0, own.nq))
-    torque = np.zeros(own.nu) if tau is None else own.sized("tau", tau, own.nu)
+    if model.prescribed:
+        raise ArgumentError(
+            f"{model.owner} has prescribed motions, so it has no equilibrium.", hint="Remove the prescribed motions."
+        )
+    q = np.array(model.start if q0 is None else model.sized("q0", q0, model.nq))
+    torque = np.zeros(model.nu) if tau is None else model.sized("tau", tau, model.nu)
     if q.ndim != 1 or torque.ndim != 1 or not (np.isfinite(q).all() and np.isfinite(torque).all()):
-        raise ArgumentError("q0 and tau must be one configuration and one torque.", expected="finite numbers")
-    left = dyn.function("forces_at_rest", _forces, "h(q, 0) - B(q) tau, the forces that are left at rest.")
-    slope = left.jacobian("q")
-    scale = max(1.0, float(np.abs(left(q, torque)).max(initial=0.0)))
+        raise ArgumentError(
+            "q0 or tau is a batch or not finite.", expected="one configuration and one vector of torques"
+        )
+    residual = dyn.function("forces_at_rest", _forces, "h(q, 0) - B(q) tau, the residual forces at rest.")
+    slope = residual.jacobian("q")
+    scale = max(1.0, float(np.abs(residual(q, torque)).max(initial=0.0)))
 
-    def gaps(at: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        return left(at, torque), slope(at, torque)
+    def residual_and_slope(at: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return residual(at, torque), slope(at, torque)
 
     start = close_loops(dyn, q)
-    longest = np.full(slope(start, torque).shape[-1], STEP)
-    root = nearest_root(gaps, lambda at, step: step_along(dyn, at, step), start, longest, EXACT * scale)
-    if not root.size <= EXACT * scale:
+    max_step = np.full(slope(start, torque).shape[-1], MAX_STEP)
+    root = nearest_root(
+        residual_and_slope, lambda at, step: step_along(dyn, at, step), start, max_step, FORCE_TOLERANCE * scale
+    )
+    if not root.size <= FORCE_TOLERANCE * scale:
         worst = int(np.argmax(np.abs(root.gaps)))
         raise ArgumentError(
-            f"no equilibrium of {own.owner} is found near q0: {abs(root.gaps[worst]):.3g} is left along "
-            f"'{own.velocity_names[worst]}'.",
-            hint="another q0, or other torques",
+            f"no equilibrium of {model.owner} was found near q0: a force of {abs(root.gaps[worst]):.3g} remains along "
+            f"'{model.velocity_names[worst]}'.",
+            hint="Choose another q0, or other torques.",
         )
     return root.q
 

@@ -1,1 +1,1 @@
-"""MJCF, the format of MuJoCo: read with MuJoCo's own compiler, written without it."""
+"""MJCF, the format of MuJoCo: read by MuJoCo's compiler, written without it."""

@@ -1,6 +1,7 @@
-"""Loops and couplings as the <equality> of an MJCF.
+"""Write constraints as the <equality> section of an MJCF document.
 
-A point is a connect, a weld a weld, a gear between two joints (or of one that is held) a joint. MJCF has no other.
+A `Point` becomes connect, a `Weld` becomes weld, and a `Gear` of one or two joints becomes joint. MJCF cannot express
+other constraints.
 """
 
 from __future__ import annotations
@@ -13,44 +14,42 @@ from appell.errors import ModelError
 from appell.model.constraint import Closure, Constraint, Gear, Point, Weld, find_frame
 from appell.model.robot import ConstrainedRobot, Robot
 
-Sites = dict[str | None, list[tuple[str, Pose]]]  # by the link that carries them
+Sites = dict[str | None, list[tuple[str, Pose]]]  # names and poses by the link that carries them
 
 
 def equality_sites(robot: ConstrainedRobot) -> Sites:
-    """Places that are tied and are no frames of the robot yet."""
-    found: Sites = {}
+    """Return the ends of closures that are not frames of the robot yet."""
+    sites: Sites = {}
     frames = {frame.name for frame in robot.tree.frames}
     for constraint in robot.constraints:
         _check(robot, constraint)
         if isinstance(constraint, Closure):
-            for place, name in zip((constraint.a, constraint.b), site_names(robot, constraint), strict=True):
-                frame = find_frame(robot.tree, place)
+            for end, name in zip((constraint.a, constraint.b), site_names(robot, constraint), strict=True):
+                frame = find_frame(robot.tree, end)
                 if name not in frames:
-                    found.setdefault(frame.body, []).append((name, frame.pose))
-    return found
+                    sites.setdefault(frame.body, []).append((name, frame.pose))
+    return sites
 
 
 def site_names(robot: ConstrainedRobot, constraint: Closure) -> tuple[str, str]:
-    """The frames of a closure, or names for the places that are none."""
+    """Return the names of the two sites of a closure: those of its frames, or new names."""
     frames = {frame.name for frame in robot.tree.frames}
     ends = zip((constraint.a, constraint.b), "ab", strict=True)
-    one, other = (
-        place if isinstance(place, str) and place in frames else f"{constraint.name}/{side}" for place, side in ends
-    )
+    one, other = (end if isinstance(end, str) and end in frames else f"{constraint.name}/{side}" for end, side in ends)
     return one, other
 
 
 def equality_lines(robot: Robot | ConstrainedRobot) -> Iterator[str]:
-    """The tags of all constraints, and of mimic joints."""
+    """Yield the tags of all constraints and mimic joints."""
     for link in robot.tree.links:
         if link.joint.mimic is not None:
             mimic = link.joint.mimic
             yield _joint(link.joint.name, link.joint.name, mimic.leader, mimic.offset, mimic.multiplier)
     for constraint in robot.constraints if isinstance(robot, ConstrainedRobot) else ():
         if isinstance(constraint, Gear):
-            (first, own), *rest = constraint.ratios.items()
+            (first, first_ratio), *rest = constraint.ratios.items()
             other, ratio = rest[0] if rest else ("", 0.0)
-            yield _joint(constraint.name, first, other, constraint.offset / own, -ratio / own)
+            yield _joint(constraint.name, first, other, constraint.offset / first_ratio, -ratio / first_ratio)
         elif isinstance(constraint, Closure) and isinstance(robot, ConstrainedRobot):
             kind = "connect" if isinstance(constraint, Point) else "weld"
             one, other = map(quoteattr, site_names(robot, constraint))
@@ -66,5 +65,5 @@ def _joint(name: str, first: str, second: str, offset: float, ratio: float) -> s
 def _check(robot: ConstrainedRobot, constraint: Constraint) -> None:
     if isinstance(constraint, (Point, Weld)) or (isinstance(constraint, Gear) and len(constraint.ratios) <= 2):
         return
-    told = f"{constraint.owner} of {robot.owner} cannot stand in an MJCF."
-    raise ModelError(told, expected="points, welds, and gears of two joints", hint="to_toml()")
+    problem = f"{constraint.owner} of {robot.owner} cannot be written as MJCF."
+    raise ModelError(problem, expected="points, welds, and gears of two joints", hint="Use to_toml().")

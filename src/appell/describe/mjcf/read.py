@@ -1,8 +1,8 @@
-"""Robots in MJCF: screened, compiled by MuJoCo, and read off the compiled model.
+"""Read robots from MJCF: check the text, compile it with MuJoCo, and convert the compiled model.
 
-Coordinates stand in MuJoCo's order. For hinges and slides q is qpos and v is qvel; `MujocoStates` turns what differs:
-quaternions are x y z w here, and a free joint's linear velocity is in the axes of its link. The first keyframe, or the
-one named "home", is the home of the robot; without one it is qpos0.
+Coordinates have MuJoCo's order. For hinge and slide joints q is qpos and v is qvel; `MujocoStates` converts what
+differs: quaternions are x y z w here, and the linear velocity of a free joint is in the axes of its link. The home
+configuration is the keyframe named "home", or else the first keyframe, or else qpos0.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ from typing import Any
 import numpy as np
 
 from appell.describe.build import Builder
-from appell.describe.mjcf.drives import motors
-from appell.describe.mjcf.engine import check_model, compiled, model_name, mujoco, word
-from appell.describe.mjcf.findings import Findings, check_whole, scaled_gravity
+from appell.describe.diagnostics import warn_ignored
+from appell.describe.mjcf.actuators import motors_by_joint
+from appell.describe.mjcf.compiler import check_model, compile_model, enum_name, model_name, mujoco
+from appell.describe.mjcf.context import ReadContext, check_supported, remaining_gravity
+from appell.describe.mjcf.documents import Documents
 from appell.describe.mjcf.lines import Lines
 from appell.describe.mjcf.loops import equalities
-from appell.describe.mjcf.screen import Documents
 from appell.describe.mjcf.tree import ModelTree
 from appell.describe.mjcf.visuals import read_visuals
-from appell.describe.urdf.leniency import warn_of
 from appell.errors import AppellError, DescriptionError
 from appell.model.robot import ConstrainedRobot, Robot
 
@@ -37,58 +37,91 @@ def read_mjcf(
     path: Path | None = None,
     without: Iterable[str] = (),
 ) -> Robot | ConstrainedRobot:
-    """The robot of an MJCF document; `path` is the file it was read from, beside which it may name others."""
+    """Return the robot of an MJCF document.
+
+    Parameters
+    ----------
+    text : the document
+    base, mimic : must have their defaults, because MJCF itself defines how bodies move
+    physical, without : as in `load`
+    source : name of the text in messages
+    path : file that contains the text; other files are searched relative to its folder
+    """
     if base != "fixed" or not mimic:
         option = "mimic=False" if base == "fixed" else f"base='{base}'"
-        problem = f"{option} means nothing for MJCF, which says itself what moves."
+        problem = f"{option} does not apply to MJCF, which defines the motion of every body itself."
         raise DescriptionError(problem, expected="<freejoint/> in the file", source=source)
     documents = Documents.of(text, source, None if path is None else path.parent)
-    model, remarks = compiled(text, path, documents)
-    return _robot(model, Lines(documents, source), physical, without, "", remarks)
+    model, warnings = compile_model(text, path, documents)
+    return _robot(model, Lines(documents, source), physical, without, "", warnings)
 
 
 def from_mujoco(
     model: Any, *, name: str | None = None, physical: bool = True, without: Iterable[str] = ()
 ) -> Robot | ConstrainedRobot:
-    """The robot of a compiled model: from_mujoco(mujoco.MjModel.from_xml_path("arm.xml")).
+    """Return the robot of a compiled MuJoCo model.
 
-    With equality constraints it is a constrained robot. What appell cannot honour is refused by name; `without` names
-    kinds that are to be left out instead, such as "tendon", "actuator", "equality" or "fluid".
+    Parameters
+    ----------
+    model : a `mujoco.MjModel`
+    name : name of the robot, instead of that of the model
+    physical : whether bodies that cannot exist are rejected
+    without : kinds of unsupported parts to leave out instead of rejecting the model: "tendon", "actuator", "equality",
+        "fluid", ...
+
+    Returns
+    -------
+    A `Robot`, or a `ConstrainedRobot` if the model has equality constraints.
+
+    Raises
+    ------
+    DescriptionError
+        If `model` is not a compiled model, or contains parts that appell does not support; the message names them.
+
+    Examples
+    --------
+    >>> import appell as ap, mujoco
+    >>> model = mujoco.MjModel.from_xml_string(
+    ...     "<mujoco><worldbody><body name='rod'><joint name='hinge' axis='0 1 0'/>"
+    ...     "<geom type='capsule' size='0.02 0.5'/></body></worldbody></mujoco>"
+    ... )
+    >>> ap.from_mujoco(model).joint_names
+    ('hinge',)
     """
     check_model(model)
     return _robot(model, Lines(None, ""), physical, without, name or "")
 
 
 def _robot(
-    model: Any, lines: Lines, physical: bool, without: Iterable[str], name: str, remarks: Iterable[str] = ()
+    model: Any, lines: Lines, physical: bool, without: Iterable[str], name: str, warnings: Iterable[str] = ()
 ) -> Robot | ConstrainedRobot:
-    found = Findings(model, lines, without)
-    check_whole(found)
+    context = ReadContext(model, lines, without)
+    check_supported(context)
     builder = Builder(
         name or model_name(model),
         root=None,
-        gravity=scaled_gravity(found),
+        gravity=remaining_gravity(context),
         home=coordinates(model, _home(model)),
         physical=physical,
         source=lines.source,
     )
-    tree = ModelTree(found, builder, motors(found))
-    constraints = list(equalities(found, tree, builder))
-    read_visuals(found, tree, builder)
-    found.flaws.tell()
+    tree = ModelTree(context, builder, motors_by_joint(context))
+    constraints = list(equalities(context, tree, builder))
+    read_visuals(context, tree, builder)
+    context.errors.raise_collected()
     robot = builder.build()
-    warn_of([*found.notes, *remarks], lines.source)
-    return _closed(robot, constraints, lines) if constraints else robot
+    warn_ignored([*context.notes, *warnings], lines.source)
+    return _with_loops(robot, constraints, lines) if constraints else robot
 
 
-def _closed(robot: Robot, constraints: list, lines: Lines) -> ConstrainedRobot:
+def _with_loops(robot: Robot, constraints: list, lines: Lines) -> ConstrainedRobot:
     try:
         return robot.with_loops(*(constraint for constraint, _ in constraints))
     except AppellError as error:
-        told = "; ".join(part.problem.rstrip(".") for part in error.parts or (error,))
-        named = [where for constraint, where in constraints if f"'{constraint.name}'" in told]
-        hint = "without='equality' leaves out equality constraints"
-        raise DescriptionError(f"{told}.", source=named[0] if named else lines.source, hint=hint) from error
+        problem = "; ".join(part.problem.rstrip(".") for part in error.parts or (error,))
+        sources = [where for constraint, where in constraints if f"'{constraint.name}'" in problem]
+        hint = "Pass without='equality' to leave out equality constraints."
+        raise DescriptionError(f"{problem}.", source=sources[0] if sources else lines.source, hint=hint) from error
 
 
 def _home(model: Any) -> np.ndarray:
@@ -98,10 +131,10 @@ def _home(model: Any) -> np.ndarray:
 
 
 def coordinates(model: Any, qpos: np.ndarray) -> list[float]:
-    """qpos of MuJoCo as q: quaternions turned from w x y z to x y z w."""
+    """Convert qpos to q: reorder quaternions from w x y z to x y z w."""
     q, starts = [float(x) for x in qpos], {"free": 3, "ball": 0}
     for value, address in zip(model.jnt_type, model.jnt_qposadr, strict=True):
-        if (kind := word("mjtJoint", value)) in starts:
+        if (kind := enum_name("mjtJoint", value)) in starts:
             at = int(address) + starts[kind]
             q[at : at + 4] = [*q[at + 1 : at + 4], q[at]]
     return q

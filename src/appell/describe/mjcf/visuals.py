@@ -1,9 +1,9 @@
-"""The geoms of a compiled model, as shapes on links.
+"""Convert the geoms of a compiled model to visual shapes on links.
 
-MuJoCo shows the groups 0 to 2, and by convention what collides and is not meant to be seen has a higher one; a model
-with higher ones only is shown by these. Planes and height fields are grounds, no parts of a robot, and what is wholly
-transparent is not seen. The compiler moves a mesh to its centre of mass and principal axes, and may make it out of
-numbers in the model, so meshes are taken from the compiled model: their vertices, not their files.
+MuJoCo displays the groups 0 to 2; by convention, geoms for collisions only have a higher group. If a model has only
+higher groups, those are used. Planes and height fields represent the ground and are skipped, and so are fully
+transparent geoms. The compiler moves a mesh to its centre of mass and principal axes and may generate it from numbers
+in the model, so the vertices of the compiled model are used instead of mesh files.
 """
 
 from __future__ import annotations
@@ -14,51 +14,53 @@ from typing import Any
 import numpy as np
 
 from appell.describe.build import Builder
-from appell.describe.looks import HALVES, within
-from appell.describe.mjcf.engine import word
-from appell.describe.mjcf.findings import Findings
+from appell.describe.mjcf.compiler import enum_name
+from appell.describe.mjcf.context import ReadContext
 from appell.describe.mjcf.tree import ModelTree, quaternion_pose
+from appell.describe.visuals import SIZE_FACTORS, clipped
 from appell.model.visual import Visual, VisualMesh
 
-SHOWN = 2  # the last group that is
-UNSAID = (0.5, 0.5, 0.5, 1.0)  # the colour of what nobody coloured
+LAST_VISIBLE_GROUP = 2
+DEFAULT_COLOR = (0.5, 0.5, 0.5, 1.0)  # of a geom without a colour
 
 
-def read_visuals(found: Findings, tree: ModelTree, builder: Builder) -> None:
-    """Add the shapes of all bodies."""
-    model = found.model
-    solid = [k for k in range(model.ngeom) if _shape(model, k) in (*HALVES, "mesh") and model.geom_rgba[k][3] > 0.0]
-    seen = [k for k in solid if model.geom_group[k] <= SHOWN] or solid
+def read_visuals(context: ReadContext, tree: ModelTree, builder: Builder) -> None:
+    """Add the visible shapes of all bodies to the builder."""
+    model = context.model
+    solid = [
+        k for k in range(model.ngeom) if _shape(model, k) in (*SIZE_FACTORS, "mesh") and model.geom_rgba[k][3] > 0.0
+    ]
+    visible = [k for k in solid if model.geom_group[k] <= LAST_VISIBLE_GROUP] or solid
     triangles = cache(lambda mesh: _triangles(model, mesh))
-    for k in seen:
+    for k in visible:
         body, shape = int(model.geom_bodyid[k]), _shape(model, k)
-        link, pose = tree.place(body, quaternion_pose(model.geom_pos[k], model.geom_quat[k]))
-        name = found.known("geom", k) or tree.body_names[body]
+        link, pose = tree.attach(body, quaternion_pose(model.geom_pos[k], model.geom_quat[k]))
+        name = context.given_name("geom", k) or tree.body_names[body]
         color = _color(model, k)
         if shape == "mesh":
             mesh = triangles(int(model.geom_dataid[k]))
             builder.visuals.append(Visual(link, shape, (1.0, 1.0, 1.0), pose, color, name=name, triangles=mesh))
         else:
-            factors = HALVES[shape]
+            factors = SIZE_FACTORS[shape]
             size = tuple(float(x) * f for x, f in zip(model.geom_size[k], factors, strict=False))
             builder.visuals.append(Visual(link, shape, size, pose, color, name=name))
 
 
 def _shape(model: Any, k: int) -> str:
-    kind = word("mjtGeom", model.geom_type[k])
+    kind = enum_name("mjtGeom", model.geom_type[k])
     return "mesh" if kind == "sdf" else kind
 
 
 def _color(model: Any, k: int) -> Any:
-    """A geom's own colour, or that of its material."""
-    own, material = tuple(round(float(x), 6) for x in model.geom_rgba[k]), int(model.geom_matid[k])
-    if own != UNSAID:
-        return within(own)
-    return within(float(x) for x in model.mat_rgba[material]) if material >= 0 else None
+    """Return the colour of a geom, or that of its material; None if neither is given."""
+    color, material = tuple(round(float(x), 6) for x in model.geom_rgba[k]), int(model.geom_matid[k])
+    if color != DEFAULT_COLOR:
+        return clipped(color)
+    return clipped(float(x) for x in model.mat_rgba[material]) if material >= 0 else None
 
 
 def _triangles(model: Any, mesh: int) -> VisualMesh:
     first, count = int(model.mesh_vertadr[mesh]), int(model.mesh_vertnum[mesh])
     start, faces = int(model.mesh_faceadr[mesh]), int(model.mesh_facenum[mesh])
-    vertices = np.array(model.mesh_vert[first : first + count], np.float32)  # as the model has them
+    vertices = np.array(model.mesh_vert[first : first + count], np.float32)  # the type of the model
     return VisualMesh(vertices, np.array(model.mesh_face[start : start + faces], np.int32))

@@ -1,11 +1,11 @@
-"""A robot from a model of Pinocchio, read by its attributes: Pinocchio itself is not imported.
+"""Convert a Pinocchio model to a robot by its attributes; Pinocchio itself is not imported.
 
-Links are named after the BODY frame that stands on their joint, other frames are kept, and joints stand in the model's
-order, so that v is laid out as there. So is q, but for what Pinocchio keeps as a cosine and a sine: an unbounded
-revolute joint and the angle of a planar one are one number here.
+Links are named after the BODY frame at their joint, other frames are kept, and joints have the order of the model, so
+that v has the same layout. q has the same layout too, except where Pinocchio stores a cosine and a sine: an unbounded
+revolute joint and the angle of a planar joint are one number here.
 
     appell                         model
-    gear, rotor inertia            rotorGearRatio, and rotorInertia or what makes up the armature
+    gear, rotor inertia            rotorGearRatio, and rotorInertia or armature / rotorGearRatio²
     viscous, Coulomb friction      damping, friction
     speed, torque, limits          velocityLimit, effortLimit, lowerPositionLimit and upperPositionLimit
 """
@@ -26,34 +26,52 @@ from appell.describe.pinocchio.visuals import visuals_of
 from appell.errors import DescriptionError
 from appell.model.actuator import Actuator, Friction
 from appell.model.body import Body
-from appell.model.frame import IN_PLACE, Frame
+from appell.model.frame import IDENTITY_POSE, Frame
 from appell.model.joints import Continuous, Floating, Motion, Planar, Prismatic, Revolute, Spherical
 from appell.model.limits import NO_LIMITS, Limits
 from appell.model.robot import Joint, Link, Mimic, Robot
 
-NEEDED = ("joints", "names", "parents", "inertias", "jointPlacements", "frames", "gravity")
+REQUIRED_ATTRIBUTES = ("joints", "names", "parents", "inertias", "jointPlacements", "frames", "gravity")
 SEVERAL_AXES: dict[str, type[Motion]] = {"Spherical": Spherical, "FreeFlyer": Floating, "Planar": Planar}
-TURNING = ("RX", "RY", "RZ", "RevoluteUnaligned")
-ENDLESS = ("RUBX", "RUBY", "RUBZ", "RevoluteUnboundedUnaligned")
-SLIDING = ("PX", "PY", "PZ", "PrismaticUnaligned")
-UNBOUNDED = 1e300  # Pinocchio writes the largest double, or infinity, where it knows no limit
-DROPPED = (
-    "JOINT",
-    "FIXED_JOINT",
-)  # frames of joints: those that move are their links, others carry a BODY of their own
+REVOLUTE = ("RX", "RY", "RZ", "RevoluteUnaligned")
+UNBOUNDED_REVOLUTE = ("RUBX", "RUBY", "RUBZ", "RevoluteUnboundedUnaligned")
+PRISMATIC = ("PX", "PY", "PZ", "PrismaticUnaligned")
+UNLIMITED = 1e300  # larger limits mean that there is none: Pinocchio uses the largest double or infinity
+DROPPED_FRAMES = ("JOINT", "FIXED_JOINT")  # moving joints are links, fixed ones have a BODY frame as well
 
 
 def from_pinocchio(model: Any, *, geometry: Any = None, name: str | None = None, physical: bool = True) -> Robot:
-    """The robot of a Pinocchio model: from_pinocchio(pinocchio.buildModelFromUrdf("arm.urdf")).
+    """Return the robot of a Pinocchio model.
 
-    `geometry` is its geometry model, if there is one: pinocchio.buildGeomFromUrdf(model, ..., GeometryType.VISUAL).
+    Parameters
+    ----------
+    model : a `pinocchio.Model`, as from `pinocchio.buildModelFromUrdf("arm.urdf")`
+    geometry : geometry model with visual shapes, as from
+        `pinocchio.buildGeomFromUrdf(model, ..., GeometryType.VISUAL)`; optional
+    name : name of the robot, instead of that of the model
+    physical : whether bodies that cannot exist are rejected
+
+    Returns
+    -------
+    A `Robot` with the same v; q differs where Pinocchio stores a cosine and a sine.
+
+    Raises
+    ------
+    DescriptionError
+        If `model` is not a Pinocchio model, or has joints that appell does not support.
+
+    Examples
+    --------
+    >>> import appell as ap, pinocchio
+    >>> ap.from_pinocchio(pinocchio.buildSampleModelManipulator()).nv
+    6
     """
-    if lacking := [what for what in NEEDED if not hasattr(model, what)]:
+    if missing := [what for what in REQUIRED_ATTRIBUTES if not hasattr(model, what)]:
         raise DescriptionError(
-            f"a {type(model).__name__} is no model of Pinocchio: it has no {', '.join(lacking)}.",
-            expected="what pinocchio.buildModelFromUrdf(...) gives",
+            f"a {type(model).__name__} is not a Pinocchio model: it has no {', '.join(missing)}.",
+            expected="a pinocchio.Model, as from pinocchio.buildModelFromUrdf(...)",
         )
-    _refuse_strangers(model)
+    _check_joints(model)
     links = _link_names(model)
     return Robot(
         name=name or model.name or "pinocchio",
@@ -68,13 +86,13 @@ def from_pinocchio(model: Any, *, geometry: Any = None, name: str | None = None,
     )
 
 
-def _refuse_strangers(model: Any) -> None:
-    known = (*SEVERAL_AXES, *TURNING, *ENDLESS, *SLIDING, "Mimic")
+def _check_joints(model: Any) -> None:
+    supported = (*SEVERAL_AXES, *REVOLUTE, *UNBOUNDED_REVOLUTE, *PRISMATIC, "Mimic")
     kinds = {model.names[k]: _kind(model, k) for k in range(1, len(model.joints))}
-    strange = [f"'{name}' ({kind})" for name, kind in kinds.items() if kind not in known]
-    if strange:
-        problem = f"the model has joints that appell does not know: {', '.join(strange)}."
-        raise DescriptionError(problem, expected="joints of the kinds " + ", ".join(known))
+    unsupported = [f"'{name}' ({kind})" for name, kind in kinds.items() if kind not in supported]
+    if unsupported:
+        problem = f"the model has joints that appell does not support: {', '.join(unsupported)}."
+        raise DescriptionError(problem, expected="joints of the kinds " + ", ".join(supported))
 
 
 def _kind(model: Any, k: int) -> str:
@@ -82,19 +100,19 @@ def _kind(model: Any, k: int) -> str:
 
 
 def _link_names(model: Any) -> dict[int, str]:
-    """By the number of their joint: the first BODY frame in place, or else the joint's own name."""
-    found: dict[int, str] = {}
+    """Return the names of links by joint number: the first BODY frame at the joint, or the name of the joint."""
+    body_names: dict[int, str] = {}
     for frame in model.frames:
-        if _type(frame) == "BODY" and frame.parentJoint > 0 and _pose(frame.placement) == IN_PLACE:
-            found.setdefault(int(frame.parentJoint), frame.name)
-    return {k: found.get(k, model.names[k]) for k in range(1, len(model.joints))}
+        if _type(frame) == "BODY" and frame.parentJoint > 0 and _pose(frame.placement) == IDENTITY_POSE:
+            body_names.setdefault(int(frame.parentJoint), frame.name)
+    return {k: body_names.get(k, model.names[k]) for k in range(1, len(model.joints))}
 
 
 def _frames(model: Any, links: dict[int, str]) -> Iterator[Frame]:
-    """Every frame but those of joints, each name once."""
+    """Yield all frames except those of joints, each name once."""
     taken = set(links.values())
     for frame in model.frames:
-        if frame.name not in taken and _type(frame) not in DROPPED:
+        if frame.name not in taken and _type(frame) not in DROPPED_FRAMES:
             taken.add(frame.name)
             yield Frame(frame.name, links.get(int(frame.parentJoint)), _pose(frame.placement))
 
@@ -104,20 +122,20 @@ def _type(frame: Any) -> str:
 
 
 def _joint(model: Any, k: int) -> Joint:
-    joint, kind, place = model.joints[k], _kind(model, k), _pose(model.jointPlacements[k])
+    joint, kind, placement = model.joints[k], _kind(model, k), _pose(model.jointPlacements[k])
     if kind in SEVERAL_AXES:
-        return Joint(model.names[k], SEVERAL_AXES[kind](), place, actuator=_friction_alone(model, k))
+        return Joint(model.names[k], SEVERAL_AXES[kind](), placement, actuator=_friction_only(model, k))
     linear, angular = np.split(np.asarray(joint.createData().S, float).ravel(), 2)
     if kind == "Mimic":
         scaling, offset = joint.extract().scaling, joint.extract().offset
         leader = model.names[dict(zip(model.mimicking_joints, model.mimicked_joints, strict=True))[k]]
-        followed: Motion = Revolute(_axis(angular / scaling)) if angular.any() else Prismatic(_axis(linear / scaling))
-        return Joint(model.names[k], followed, place, mimic=Mimic(leader, scaling, offset))
-    turning = Continuous if kind in ENDLESS else Revolute
-    motion: Motion = Prismatic(_axis(linear)) if kind in SLIDING else turning(_axis(angular))
+        mimicking: Motion = Revolute(_axis(angular / scaling)) if angular.any() else Prismatic(_axis(linear / scaling))
+        return Joint(model.names[k], mimicking, placement, mimic=Mimic(leader, scaling, offset))
+    revolute = Continuous if kind in UNBOUNDED_REVOLUTE else Revolute
+    motion: Motion = Prismatic(_axis(linear)) if kind in PRISMATIC else revolute(_axis(angular))
     bounds = (_bound(model, side, joint.idx_q) for side in ("lowerPositionLimit", "upperPositionLimit"))
-    limits = NO_LIMITS if kind in ENDLESS else Limits(*bounds)
-    return Joint(model.names[k], motion, place, limits, actuator=_actuator(model, joint.idx_v))
+    limits = NO_LIMITS if kind in UNBOUNDED_REVOLUTE else Limits(*bounds)
+    return Joint(model.names[k], motion, placement, limits, actuator=_actuator(model, joint.idx_v))
 
 
 def _actuator(model: Any, v: int) -> Actuator:
@@ -132,17 +150,17 @@ def _actuator(model: Any, v: int) -> Actuator:
     )
 
 
-def _friction_alone(model: Any, k: int) -> Actuator:
-    """Of a joint of several axes, which has one friction for all of them."""
+def _friction_only(model: Any, k: int) -> Actuator:
+    """Return the actuator of a joint with several axes, which must have the same friction about all of them."""
     joint = model.joints[k]
-    own = {
+    frictions = {
         Friction(_number(model, "damping", v), _number(model, "friction", v))
         for v in range(joint.idx_v, joint.idx_v + joint.nv)
     }
-    if len(own) > 1:
-        problem = f"joint '{model.names[k]}' of the model has another friction along each of its axes."
-        raise DescriptionError(problem, expected="one for all")
-    return Actuator(friction=own.pop())
+    if len(frictions) > 1:
+        problem = f"joint '{model.names[k]}' of the model has different friction about its axes."
+        raise DescriptionError(problem, expected="the same friction about all axes")
+    return Actuator(friction=frictions.pop())
 
 
 def _number(model: Any, what: str, k: int) -> float:
@@ -151,7 +169,7 @@ def _number(model: Any, what: str, k: int) -> float:
 
 def _bound(model: Any, what: str, k: int) -> float | None:
     value = _number(model, what, k)
-    return value if math.isfinite(value) and abs(value) < UNBOUNDED else None
+    return value if math.isfinite(value) and abs(value) < UNLIMITED else None
 
 
 def _body(inertia: Any) -> Body | None:

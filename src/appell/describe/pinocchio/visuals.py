@@ -1,4 +1,4 @@
-"""The shapes of a geometry model of Pinocchio, read by their attributes.
+"""Convert the shapes of a Pinocchio geometry model by their attributes.
 
 Box halfSide      Sphere radius      Cylinder, Capsule radius and halfLength      Ellipsoid radii      meshPath
 """
@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from appell.describe.looks import HALVES, within
+from appell.describe.visuals import SIZE_FACTORS, clipped
 from appell.errors import DescriptionError
 from appell.model.visual import Visual
 
-NUMBERS = {  # of the classes of its shapes
+SIZE_ATTRIBUTES = {
     "box": ("halfSide",),
     "sphere": ("radius",),
     "cylinder": ("radius", "halfLength"),
@@ -22,22 +22,29 @@ NUMBERS = {  # of the classes of its shapes
 
 
 def visuals_of(geometry: Any, links: Mapping[int, str], pose: Any) -> Iterator[Visual]:
-    """The shapes on the links of a model, by the numbers of their joints; shapes that are none of ours are left out."""
+    """Yield the supported shapes of a geometry model.
+
+    Parameters
+    ----------
+    geometry : a `pinocchio.GeometryModel`
+    links : names of the links by joint number
+    pose : function that converts a placement to a `Pose`
+    """
     if not hasattr(geometry, "geometryObjects"):
         raise DescriptionError(
-            f"a {type(geometry).__name__} is no geometry model of Pinocchio.",
-            expected="what pinocchio.buildGeomFromUrdf(...) gives",
+            f"a {type(geometry).__name__} is not a Pinocchio geometry model.",
+            expected="a pinocchio.GeometryModel, as from pinocchio.buildGeomFromUrdf(...)",
         )
     for each in geometry.geometryObjects:
-        body, place = links.get(int(each.parentJoint)), pose(each.placement)
-        color: Any = within(float(x) for x in each.meshColor) if each.overrideMaterial else None
+        body, placement = links.get(int(each.parentJoint)), pose(each.placement)
+        color: Any = clipped(float(x) for x in each.meshColor) if each.overrideMaterial else None
         shape = type(each.geometry).__name__.lower()
-        if shape in NUMBERS:
-            numbers = [x for name in NUMBERS[shape] for x in _listed(getattr(each.geometry, name))]
-            size = tuple(float(x) * factor for x, factor in zip(numbers, HALVES[shape], strict=True))
-            yield Visual(body, shape, size, place, color, name=each.name)
+        if shape in SIZE_ATTRIBUTES:
+            numbers = [x for name in SIZE_ATTRIBUTES[shape] for x in _listed(getattr(each.geometry, name))]
+            size = tuple(float(x) * factor for x, factor in zip(numbers, SIZE_FACTORS[shape], strict=True))
+            yield Visual(body, shape, size, placement, color, name=each.name)
         elif each.meshPath and "." in each.meshPath:
-            yield Visual(body, "mesh", tuple(map(float, each.meshScale)), place, color, each.meshPath, each.name)
+            yield Visual(body, "mesh", tuple(map(float, each.meshScale)), placement, color, each.meshPath, each.name)
 
 
 def _listed(value: Any) -> list[float]:

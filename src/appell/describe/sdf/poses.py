@@ -1,11 +1,11 @@
-"""Where things stand in SDF: every pose is told relative to something, and all are led back to the model.
+"""Resolve the poses of SDF, each of which is relative to another part, to poses in the model.
 
-    link        relative to the model, or to what `relative_to` names
-    joint       relative to its child, or to what `relative_to` names
-    frame       relative to what it is attached to, or to what `relative_to` names
-    a model     inside another, relative to that one; the names of its parts are inner::part
+    link            relative to the model, or to `relative_to`
+    joint           relative to its child, or to `relative_to`
+    frame           relative to the part it is attached to, or to `relative_to`
+    nested model    relative to the outer model; its parts have names such as inner::part
 
-These are the places in which all joints are at zero.
+These are the poses with all joints at zero.
 """
 
 from __future__ import annotations
@@ -18,40 +18,40 @@ from appell.algebra.matrix import Mat3
 from appell.algebra.rotation import Pose, of_quaternion
 from appell.algebra.scalar import snap
 from appell.algebra.vector import Vec3
-from appell.describe.values import plain, shortened
+from appell.describe.values import parse_decimal, shortened
 from appell.describe.xml import Element
 from appell.errors import unknown_name
-from appell.model.frame import IN_PLACE
+from appell.model.frame import IDENTITY_POSE
 
 MODEL = "__model__"
 FORMATS = {"euler_rpy": 6, "quat_xyzw": 7}
 
 
 @dataclass(frozen=True)
-class Named:
-    """A part that has a name and a pose; `scope` is the prefix of the model it stands in."""
+class NamedPart:
+    """A part with a name and a pose."""
 
     element: Element
-    scope: str
-    otherwise: str  # what its pose is relative to, if it does not say
-    attached: str = ""  # a frame: what carries it
+    scope: str  # prefix of the model that contains it
+    default_base: str  # the part its pose is relative to without `relative_to`
+    attached: str = ""  # for a frame, the part that carries it
 
 
 @dataclass
-class Places:
-    """All that has a name in a model."""
+class PoseGraph:
+    """All named parts of a model, and their poses."""
 
-    parts: dict[str, Named] = field(default_factory=dict)
-    known: dict[str, Pose] = field(default_factory=dict)
+    parts: dict[str, NamedPart] = field(default_factory=dict)
+    resolved: dict[str, Pose] = field(default_factory=dict)
 
     @staticmethod
-    def of(model: Element) -> Places:
-        found = Places()
-        found.known[MODEL] = IN_PLACE
-        found._collect(model, "")
-        return found
+    def of(model: Element) -> PoseGraph:
+        graph = PoseGraph()
+        graph.resolved[MODEL] = IDENTITY_POSE
+        graph._collect(model, "")
+        return graph
 
-    def of_tag(self, tag: str) -> Iterator[tuple[str, Named]]:
+    def of_tag(self, tag: str) -> Iterator[tuple[str, NamedPart]]:
         return ((name, part) for name, part in self.parts.items() if part.element.tag == tag)
 
     def _collect(self, model: Element, scope: str) -> None:
@@ -63,13 +63,13 @@ class Places:
             if name in self.parts:
                 raise element.error(f"there are two parts named '{name}'.", expected="unique names")
             if element.tag == "joint":
-                otherwise = self.scoped(child_text(element, "child", f"joint '{name}'"), scope)
-                self.parts[name] = Named(element, scope, otherwise)
+                child = self.scoped(child_text(element, "child", f"joint '{name}'"), scope)
+                self.parts[name] = NamedPart(element, scope, child)
             elif element.tag == "frame":
                 carrier = self.scoped(element.attributes.get("attached_to", "").strip() or MODEL, scope)
-                self.parts[name] = Named(element, scope, carrier, carrier)
+                self.parts[name] = NamedPart(element, scope, carrier, carrier)
             else:
-                self.parts[name] = Named(element, scope, home)
+                self.parts[name] = NamedPart(element, scope, home)
             if element.tag == "model":
                 self.parts[f"{name}::{MODEL}"] = self.parts[name]
                 self._collect(element, f"{name}::")
@@ -77,85 +77,92 @@ class Places:
     def scoped(self, name: str, scope: str) -> str:
         return name if name == "world" else scope + name
 
-    def pose(self, name: str, asker: Element, waiting: tuple[str, ...] = ()) -> Pose:
-        """Where a part stands in the model."""
-        if name in self.known:
-            return self.known[name]
-        part = self.find(name, asker)
+    def pose(self, name: str, element: Element, waiting: tuple[str, ...] = ()) -> Pose:
+        """Return the pose of a part in the model.
+
+        Parameters
+        ----------
+        name : name of the part
+        element : the tag that refers to the part, for messages
+        waiting : parts whose poses depend on this one, to detect cycles
+        """
+        if name in self.resolved:
+            return self.resolved[name]
+        part = self.find(name, element)
         if name in waiting:
-            raise part.element.error(f"poses lead in a circle: {' -> '.join([*waiting, name])}.")
+            raise part.element.error(f"the poses form a cycle: {' -> '.join([*waiting, name])}.")
         tag = part.element.only("pose")
         relative = tag.attributes.get("relative_to", "").strip() if tag is not None else ""
-        base = self.scoped(relative, part.scope) if relative else part.otherwise
-        outer = IN_PLACE if base == "world" else self.pose(base, part.element, (*waiting, name))
-        self.known[name] = composed(outer, pose_of(tag, f"{part.element.tag} '{name}'"))
-        return self.known[name]
+        base = self.scoped(relative, part.scope) if relative else part.default_base
+        outer = IDENTITY_POSE if base == "world" else self.pose(base, part.element, (*waiting, name))
+        self.resolved[name] = compose(outer, pose_of(tag, f"{part.element.tag} '{name}'"))
+        return self.resolved[name]
 
-    def find(self, name: str, asker: Element) -> Named:
+    def find(self, name: str, element: Element) -> NamedPart:
+        """Return a part; raise DescriptionError at the line of `element` if it does not exist."""
         if name not in self.parts:
-            raise asker.error(unknown_name("link or frame", name, self.parts, "The model"))
+            raise element.error(unknown_name("link or frame", name, self.parts, "The model"))
         return self.parts[name]
 
-    def link(self, name: str, asker: Element) -> str:
-        """The link that a link or a frame is, or is attached to; `world` is the world."""
+    def link_of(self, name: str, element: Element) -> str:
+        """Return the name of a link, or of the link that carries a frame; "world" for the world."""
         seen: list[str] = []
         while name != "world":
-            part = self.find(name, asker)
+            part = self.find(name, element)
             if part.element.tag == "link":
                 return name
             if name in seen or part.element.tag != "frame":
-                raise asker.error(f"'{name}' is no link, and is attached to none.")
+                raise element.error(f"'{name}' is neither a link nor attached to one.")
             seen.append(name)
             if part.attached.endswith(MODEL):
-                return self._canonical(part, asker)
+                return self._canonical_link(part, element)
             name = part.attached
         return name
 
-    def _canonical(self, part: Named, asker: Element) -> str:
-        """The link that stands for a model: its first."""
+    def _canonical_link(self, part: NamedPart, element: Element) -> str:
+        """Return the canonical link of a model, which is its first."""
         for name, other in self.of_tag("link"):
             if other.scope == part.scope:
                 return name
-        raise asker.error("a frame is attached to a model without links.")
+        raise element.error("a frame is attached to a model that has no links.")
 
 
-def composed(outer: Pose, inner: Pose) -> Pose:
-    """outer @ inner, with what rounding has blurred made sharp again."""
+def compose(outer: Pose, inner: Pose) -> Pose:
+    """Return outer @ inner, with entries that rounding moved off 0 and ±1 restored."""
     pose = outer @ inner
     return Pose(Mat3.of([snap(x) for x in row] for row in pose.rotation.rows), pose.translation)
 
 
-def pose_of(tag: Element | None, who: str) -> Pose:
-    """x y z roll pitch yaw, or x y z and a quaternion."""
+def pose_of(tag: Element | None, owner: str) -> Pose:
+    """Return the pose of a tag: x y z roll pitch yaw, or x y z and a quaternion; the identity without a tag."""
     if tag is None or not tag.content.strip():
-        return IN_PLACE
+        return IDENTITY_POSE
     form = tag.attributes.get("rotation_format", "euler_rpy")
     if form not in FORMATS:
-        raise tag.error(f"the pose of {who} has rotation_format {shortened(form)}.", expected=", ".join(FORMATS))
-    values = numbers_of(tag, FORMATS[form], f"<pose> of {who}")
-    place, turn = Vec3.of(values[:3]), values[3:]
+        raise tag.error(f"the pose of {owner} has rotation_format {shortened(form)}.", expected=", ".join(FORMATS))
+    values = numbers_of(tag, FORMATS[form], f"<pose> of {owner}")
+    translation, orientation = Vec3.of(values[:3]), values[3:]
     if form == "quat_xyzw":
-        if not any(turn):
-            raise tag.error(f"the pose of {who} has a quaternion of zeros.")
-        return Pose(Mat3.of([snap(x) for x in row] for row in of_quaternion(*turn).rows), place)
+        if not any(orientation):
+            raise tag.error(f"the pose of {owner} has the quaternion (0, 0, 0, 0), which is not a rotation.")
+        return Pose(Mat3.of([snap(x) for x in row] for row in of_quaternion(*orientation).rows), translation)
     if tag.attributes.get("degrees", "false").strip().lower() in ("true", "1"):
-        turn = tuple(math.radians(x) for x in turn)
-    return Pose.from_rpy(Vec3.of(turn), place)
+        orientation = tuple(math.radians(x) for x in orientation)
+    return Pose.from_rpy(Vec3.of(orientation), translation)
 
 
 def numbers_of(tag: Element, size: int, what: str) -> tuple[float, ...]:
-    """So many finite numbers between tags."""
+    """Return the `size` finite numbers between the tags; `what` is their name in messages."""
     words = tag.content.split()
-    values = [plain(word) for word in words[: size + 1]]
+    values = [parse_decimal(word) for word in words[: size + 1]]
     if len(words) != size or None in values:
-        told = shortened(tag.content.strip())
-        raise tag.error(f"{what} is {told}.", expected=f"{size} finite numbers")
+        raise tag.error(f"{what} is {shortened(tag.content.strip())}.", expected=f"{size} finite numbers")
     return tuple(value for value in values if value is not None)
 
 
-def child_text(element: Element, tag: str, who: str) -> str:
-    """The text between the tags of a child that must be there."""
-    text = element.need(tag, who).content.strip()
+def child_text(element: Element, tag: str, owner: str) -> str:
+    """Return the text between the tags of a child that must exist."""
+    text = element.need(tag, owner).content.strip()
     if not text:
-        raise element.error(f"<{tag}> of {who} is empty.")
+        raise element.error(f"<{tag}> of {owner} is empty.")
     return text

@@ -1,9 +1,9 @@
-"""Robots in SDF: one <model>, alone or the only one that can move in its <world>.
+"""Read robots from SDF: one <model>, alone or the only one in its <world> that is not static.
 
-A joint stands anywhere on its child, so the link that moves is placed at the joint, and bears the name of the child
-where the two coincide; where they do not, the child is a frame of it. What acts on motion and is not known here
-(a second axis, a screw, a gearbox, added mass, a link without gravity) is refused with its line. Shapes are read for
-those who look, sensors and plugins are passed over, as in URDF.
+In SDF a joint may be anywhere on its child. The moving link is therefore placed at the joint; it has the name of the
+child if the two frames coincide, otherwise the child is a frame on it. Elements that affect motion but are not
+supported (a second axis, a screw, a gearbox, added mass, a link without gravity) are errors with their line. Shapes are
+read for visualisation; sensors and plugins are ignored, as in URDF.
 """
 
 from __future__ import annotations
@@ -13,24 +13,24 @@ from typing import Any
 
 from appell.algebra.rotation import Pose
 from appell.describe.build import Builder
-from appell.describe.flaws import Flaws
-from appell.describe.looks import MeshFiles
+from appell.describe.diagnostics import ErrorCollector, warn_ignored
 from appell.describe.sdf.parts import actuator_of_axis, axis_of, body_of, limits_of, mimic_of, number_in
-from appell.describe.sdf.poses import Named, Places, child_text, composed, numbers_of, pose_of
+from appell.describe.sdf.poses import NamedPart, PoseGraph, child_text, compose, numbers_of, pose_of
 from appell.describe.sdf.visuals import read_visuals
-from appell.describe.urdf.leniency import warn_of
-from appell.describe.values import plain, shortened
+from appell.describe.values import parse_decimal, shortened
+from appell.describe.visuals import MeshFiles
 from appell.describe.xml import Element, parse
 from appell.errors import DescriptionError
 from appell.model.actuator import Actuator, Friction
-from appell.model.frame import IN_PLACE
+from appell.model.frame import IDENTITY_POSE
 from appell.model.joints import KINDS
 from appell.model.limits import NO_LIMITS
 from appell.model.robot import GRAVITY, Robot
 
 TYPES = {"revolute": "revolute", "continuous": "continuous", "prismatic": "prismatic", "ball": "spherical", "fixed": ""}
-WORLD_GRAVITY = (0.0, 0.0, -9.8)  # of a <world> that does not say
+WORLD_GRAVITY = (0.0, 0.0, -9.8)  # default of a <world>, m/s²
 TRUE = ("true", "1")
+INCLUDE = "<include> refers to another file, which appell does not support."
 
 
 def read_sdf(
@@ -42,34 +42,43 @@ def read_sdf(
     source: str = "",
     files: MeshFiles | None = None,
 ) -> Robot:
-    """The robot of an SDF document; `files` finds the meshes that it names."""
+    """Return the robot of an SDF document.
+
+    Parameters
+    ----------
+    text : the document
+    base, physical, mimic : as in `load`
+    source : name of the text in messages
+    files : finds mesh files
+    """
     document = parse(text, source)
     if document.tag != "sdf":
         raise document.error(f"the outermost tag is <{document.tag}>.", expected="<sdf>")
-    version = plain(document.attributes.get("version", "1.7").strip()) or 1.7
-    model, gravity = _the_model(document)
+    version = parse_decimal(document.attributes.get("version", "1.7").strip()) or 1.7
+    model, gravity = _moving_model(document)
     notes: list[str] = []
-    with Flaws(source or "the text") as flaws:
+    with ErrorCollector(source or "the text") as errors:
         options = {"base": base, "physical": physical, "mimic": mimic, "gravity": gravity}
-        robot = flaws.tried(None, _read, model, version, flaws, notes, files or MeshFiles(), **options)
+        robot = errors.attempt(None, _read, model, version, errors, notes, files or MeshFiles(), **options)
     assert robot is not None
-    warn_of(notes, source)
+    warn_ignored(notes, source)
     return robot
 
 
-def _the_model(document: Element) -> tuple[Element, Any]:
+def _moving_model(document: Element) -> tuple[Element, Any]:
+    """Return the only model that is not static, and gravity."""
     models, gravity = list(document.all("model")), GRAVITY
     for world in document.all("world"):
         if (include := next(world.all("include"), None)) is not None:
-            raise include.error("<include> names another file, which appell does not fetch.")
+            raise include.error(INCLUDE)
         models += world.all("model")
-        told = world.only("gravity")
-        gravity = WORLD_GRAVITY if told is None else numbers_of(told, 3, "<gravity>")  # type: ignore[assignment]
+        tag = world.only("gravity")
+        gravity = WORLD_GRAVITY if tag is None else numbers_of(tag, 3, "<gravity>")  # type: ignore[assignment]
     moving = [model for model in models if not _is_true(model, "static")]
     if len(moving) != 1:
         names = ", ".join(shortened(model.attributes.get("name", "")) for model in moving) or "none"
-        problem = f"there are {len(moving)} models that can move: {names}."
-        raise document.error(problem, expected="one <model>, or one that is not static in a <world>")
+        problem = f"there are {len(moving)} models that are not static: {names}."
+        raise document.error(problem, expected="one <model>, or a <world> with one model that is not static")
     return moving[0], gravity
 
 
@@ -81,7 +90,7 @@ def _is_true(element: Element, tag: str) -> bool:
 def _read(
     model: Element,
     version: float,
-    flaws: Flaws,
+    errors: ErrorCollector,
     notes: list[str],
     files: MeshFiles,
     *,
@@ -89,111 +98,115 @@ def _read(
     gravity: Any,
     **options: Any,
 ) -> Robot:
-    places = Places.of(model)
-    _refuse_strangers(model, places, flaws)
-    joints = {name: part for name, part in places.of_tag("joint")}
-    links = {name: part for name, part in places.of_tag("link")}
+    graph = PoseGraph.of(model)
+    _check_supported(model, graph, errors)
+    joints = {name: part for name, part in graph.of_tag("joint")}
+    links = {name: part for name, part in graph.of_tag("link")}
     if not links:
         raise model.error("the model has no links.")
-    carried = _carried(places, joints, flaws)
-    flaws.tell()
+    carried = _carried(graph, joints, errors)
+    errors.raise_collected()
     root = _root(model, links, carried, base)
     at = pose_of(model.only("pose"), "the model")
     builder = Builder(
         model.text("name", "the model"),
         base=base,
         root=root,
-        at=IN_PLACE if root is None else composed(at, places.pose(root, model)),
+        at=IDENTITY_POSE if root is None else compose(at, graph.pose(root, model)),
         gravity=gravity,
         source=model.source,
         **options,
     )
     if root is not None:
-        builder.root_body(body=flaws.tried(None, body_of, links[root].element, f"link '{root}'"))
+        builder.root_body(body=errors.attempt(None, body_of, links[root].element, f"link '{root}'"))
     for name, part in links.items():
         if part.element.only("inertial") is None:
-            notes.append(f"link '{name}' without an <inertial> weighs 1 kg, as SDF says (line {part.element.line})")
-    stands: dict[str, tuple[str | None, Pose]] = {"world": (None, at.inverse)}
+            notes.append(
+                f"link '{name}' has no <inertial> and gets the mass of 1 kg that SDF defines (line {part.element.line})"
+            )
+    attachments: dict[str, tuple[str | None, Pose]] = {"world": (None, at.inverse)}
     if root is not None:
-        stands[root] = (root, places.pose(root, model))
-    for child in _outward(carried, stands):
-        _add(builder, places, stands, carried[child], child, links[child].element, version, flaws)
-    for name, part in places.of_tag("frame"):
-        carrier = places.link(name, part.element)
-        if carrier in stands:
-            link, there = stands[carrier]
-            builder.frame(name, on=link, at=composed(there.inverse, places.pose(name, part.element)))
+        attachments[root] = (root, graph.pose(root, model))
+    for child in _parents_first(carried, attachments):
+        _add(builder, graph, attachments, carried[child], child, links[child].element, version, errors)
+    for name, part in graph.of_tag("frame"):
+        carrier = graph.link_of(name, part.element)
+        if carrier in attachments:
+            link, link_pose = attachments[carrier]
+            builder.frame(name, on=link, at=compose(link_pose.inverse, graph.pose(name, part.element)))
     for name, part in links.items():
-        read_visuals(builder, places, name, part, files, notes)
+        read_visuals(builder, graph, name, part, files, notes)
     return builder.build()
 
 
-def _refuse_strangers(model: Element, places: Places, flaws: Flaws) -> None:
-    for inner in [model, *(part.element for _, part in places.of_tag("model"))]:
+def _check_supported(model: Element, graph: PoseGraph, errors: ErrorCollector) -> None:
+    for inner in [model, *(part.element for _, part in graph.of_tag("model"))]:
         for include in inner.all("include"):
-            flaws.add(include.error("<include> names another file, which appell does not fetch."))
-        for joint in inner.all("gripper"):
-            flaws.add(joint.error("<gripper> fastens what it holds, which appell does not know."))
-    for name, part in places.of_tag("link"):
+            errors.add(include.error(INCLUDE))
+        for gripper in inner.all("gripper"):
+            errors.add(gripper.error("the model has a <gripper>, which appell does not support."))
+    for name, part in graph.of_tag("link"):
         if name == "world":
-            flaws.add(part.element.error("a link is named 'world', which SDF keeps for the world itself."))
-        told = part.element.only("gravity")
-        if told is not None and told.content.strip().lower() not in TRUE:
-            flaws.add(told.error(f"link '{name}' has no gravity, and others have."))
+            errors.add(part.element.error("a link is named 'world', a name that SDF reserves."))
+        gravity = part.element.only("gravity")
+        if gravity is not None and gravity.content.strip().lower() not in TRUE:
+            errors.add(gravity.error(f"link '{name}' disables gravity, which appell supports for whole robots only."))
         if _is_true(part.element, "kinematic"):
-            flaws.add(part.element.error(f"link '{name}' is kinematic: moved from outside."))
-    for name, part in places.of_tag("joint"):
+            errors.add(part.element.error(f"link '{name}' is kinematic, which appell does not support."))
+    for name, part in graph.of_tag("joint"):
         kind = part.element.attributes.get("type", "").strip()
         if kind not in TYPES:
-            flaws.add(part.element.error(f"joint '{name}' has type {shortened(kind)}.", expected=", ".join(TYPES)))
+            errors.add(part.element.error(f"joint '{name}' has type {shortened(kind)}.", expected=", ".join(TYPES)))
         elif (second := part.element.only("axis2")) is not None:
-            flaws.add(second.error(f"joint '{name}' has a second axis.", expected="two joints"))
-        for motor in part.element.all("screw_thread_pitch"):
+            errors.add(
+                second.error(f"joint '{name}' has a second axis, which appell does not support.", expected="two joints")
+            )
+        for pitch in part.element.all("screw_thread_pitch"):
             if kind == "screw":
-                flaws.add(motor.error(f"joint '{name}' is a screw."))
+                errors.add(pitch.error(f"joint '{name}' is a screw joint, which appell does not support."))
 
 
-Edge = tuple[str, Named, str]  # a joint, its part, and the link it stands on
+Edge = tuple[str, NamedPart, str]  # name of a joint, the joint, and its parent link
 
 
-def _carried(places: Places, joints: dict[str, Named], flaws: Flaws) -> dict[str, Edge]:
-    """The joint that carries each link, by the link."""
-    found: dict[str, Edge] = {}
+def _carried(graph: PoseGraph, joints: dict[str, NamedPart], errors: ErrorCollector) -> dict[str, Edge]:
+    """Return the joint that carries each link, by name of the link."""
+    edges: dict[str, Edge] = {}
     for name, part in joints.items():
-        element, who = part.element, f"joint '{name}'"
-        parent, child = (places.scoped(child_text(element, tag, who), part.scope) for tag in ("parent", "child"))
-        below, above = places.link(parent, element), places.link(child, element)
-        if above == "world":
-            flaws.add(element.error(f"{who} carries the world.", expected="the world as its parent"))
-        elif above in found:
-            problem = f"link '{above}' is carried by two joints, '{found[above][0]}' and '{name}': a loop."
-            hint = "leave one out, and close the loop: ap.load(path, loops=[ap.Hinge(one_frame, another)])"
-            flaws.add(element.error(problem, hint=hint))
+        element, owner = part.element, f"joint '{name}'"
+        ends = [graph.scoped(child_text(element, tag, owner), part.scope) for tag in ("parent", "child")]
+        parent, child = (graph.link_of(end, element) for end in ends)
+        if child == "world":
+            errors.add(element.error(f"{owner} has the world as its child.", expected="the world as its parent"))
+        elif child in edges:
+            problem = f"link '{child}' is the child of two joints, '{edges[child][0]}' and '{name}', which form a loop."
+            hint = "Remove one joint, and close the loop with ap.load(path, loops=[ap.Hinge(one_frame, other_frame)])."
+            errors.add(element.error(problem, hint=hint))
         else:
-            found[above] = (name, part, below)
-    return found
+            edges[child] = (name, part, parent)
+    return edges
 
 
-def _root(model: Element, links: dict[str, Named], carried: dict[str, Edge], base: str) -> str | None:
-    """The link that no joint carries; None if the model stands on the world by a joint of its own."""
+def _root(model: Element, links: dict[str, NamedPart], carried: dict[str, Edge], base: str) -> str | None:
+    """Return the link that is not the child of a joint; None if a joint connects the model to the world."""
     roots = [name for name in links if name not in carried]
     on_world = [name for name, edge in carried.items() if edge[2] == "world"]
     if on_world and base != "fixed":
-        raise model.error(f"link '{on_world[0]}' stands on the world, so that base='{base}' means nothing.")
+        raise model.error(f"base='{base}' does not apply, because a joint connects link '{on_world[0]}' to the world.")
     if len(roots) + bool(on_world) != 1:
-        told = ", ".join(map(repr, roots[:5])) or "none"
-        problem = f"the model has {len(roots)} links that no joint carries: {told}."
-        raise model.error(problem, expected="one root, or a joint on the world")
+        names = ", ".join(map(repr, roots[:5])) or "none"
+        problem = f"the model has {len(roots)} links that are not the child of a joint: {names}."
+        raise model.error(problem, expected="one root link, or a joint to the world")
     return roots[0] if roots else None
 
 
-def _outward(carried: dict[str, Edge], stands: dict[str, Any]) -> Iterator[str]:
-    """The links, each after the one it stands on, as far as they hang together."""
+def _parents_first(carried: dict[str, Edge], attachments: dict[str, Any]) -> Iterator[str]:
+    """Yield the links, each after its parent."""
     waiting = list(carried)
     while waiting:
-        ready = [child for child in waiting if carried[child][2] in stands]
+        ready = [child for child in waiting if carried[child][2] in attachments]
         if not ready:
-            problem = f"links carry each other in a circle: {', '.join(waiting[:5])}."
+            problem = f"the links form a cycle: {', '.join(waiting[:5])}."
             raise DescriptionError(problem, source=carried[waiting[0]][1].element.where)
         yield ready[0]
         waiting.remove(ready[0])
@@ -201,47 +214,53 @@ def _outward(carried: dict[str, Edge], stands: dict[str, Any]) -> Iterator[str]:
 
 def _add(
     builder: Builder,
-    places: Places,
-    stands: dict[str, tuple[str | None, Pose]],
+    graph: PoseGraph,
+    attachments: dict[str, tuple[str | None, Pose]],
     edge: Edge,
     child: str,
     link: Element,
     version: float,
-    flaws: Flaws,
+    errors: ErrorCollector,
 ) -> None:
-    name, part, below = edge
-    element, who, tried = part.element, f"joint '{name}'", flaws.tried
-    carrier, there = stands[below]
-    here, own = tried(IN_PLACE, places.pose, name, element), tried(IN_PLACE, places.pose, child, link)
-    body = tried(None, body_of, link, f"link '{child}'")
+    """Add a link and the joint that carries it (`edge`) to the builder, and its pose to `attachments`."""
+    name, part, parent = edge
+    element, owner, attempt = part.element, f"joint '{name}'", errors.attempt
+    carrier, carrier_pose = attachments[parent]
+    joint_pose = attempt(IDENTITY_POSE, graph.pose, name, element)
+    link_pose = attempt(IDENTITY_POSE, graph.pose, child, link)
+    body = attempt(None, body_of, link, f"link '{child}'")
     kind = TYPES[element.attributes["type"].strip()]
     shared: dict[str, Any] = {"parent": carrier, "joint_name": name, "where": element.where, "body_where": link.where}
     if not kind:
-        builder.fixed(child, at=composed(there.inverse, own), body=body, **shared)
-        stands[child] = child, own
+        builder.fixed(child, at=compose(carrier_pose.inverse, link_pose), body=body, **shared)
+        attachments[child] = child, link_pose
         return
-    offset = composed(here.inverse, own)
-    same = max(abs(x) for row in offset.rows for x in row[3:]) == 0.0 and offset.rotation == IN_PLACE.rotation
+    offset = compose(joint_pose.inverse, link_pose)
+    frames_coincide = (
+        max(abs(x) for row in offset.rows for x in row[3:]) == 0.0 and offset.rotation == IDENTITY_POSE.rotation
+    )
     motion = KINDS[kind]
-    limits = NO_LIMITS if kind in ("continuous", "spherical") else tried(NO_LIMITS, limits_of, element, who)
-    drive = _ball_drive(element, who) if kind == "spherical" else tried(Actuator(), actuator_of_axis, element, who)
-    moves = motion() if kind == "spherical" else tried(motion(), lambda: motion(axis_of(places, name, part, version)))  # type: ignore[call-arg]
+    limits = NO_LIMITS if kind in ("continuous", "spherical") else attempt(NO_LIMITS, limits_of, element, owner)
+    actuator = (
+        _ball_actuator(element, owner) if kind == "spherical" else attempt(Actuator(), actuator_of_axis, element, owner)
+    )
+    joint = motion() if kind == "spherical" else attempt(motion(), lambda: motion(axis_of(graph, name, part, version)))  # type: ignore[call-arg]
     builder.link(
-        child if same else f"{child}/{name}",
-        moves,
-        at=composed(there.inverse, here),
-        body=None if body is None else body if same else body.moved(offset),
+        child if frames_coincide else f"{child}/{name}",
+        joint,
+        at=compose(carrier_pose.inverse, joint_pose),
+        body=None if body is None else body if frames_coincide else body.moved(offset),
         limits=limits,
-        mimic=tried(None, mimic_of, element, part.scope, who),
-        actuator=drive,
+        mimic=attempt(None, mimic_of, element, part.scope, owner),
+        actuator=actuator,
         **shared,
     )
-    if not same:
+    if not frames_coincide:
         builder.frame(child, on=f"{child}/{name}", at=offset)
-    stands[child] = (child if same else f"{child}/{name}"), here
+    attachments[child] = (child if frames_coincide else f"{child}/{name}"), joint_pose
 
 
-def _ball_drive(joint: Element, who: str) -> Actuator:
+def _ball_actuator(joint: Element, owner: str) -> Actuator:
     axis = joint.only("axis")
     dynamics = axis.only("dynamics") if axis is not None else None
-    return Actuator(friction=Friction(number_in(dynamics, "damping", who, 0.0)))
+    return Actuator(friction=Friction(number_in(dynamics, "damping", owner, 0.0)))

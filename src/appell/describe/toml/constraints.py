@@ -1,24 +1,24 @@
-"""Loops, rolling bodies, blades and gears in the TOML file of a robot.
+"""Constraints in the TOML file of a robot: loops, rolling bodies, skates and gears.
 
-    actuated = ["crank"]                    # the velocities that carry a motor, or { crank = 1.0 } with weights
-    independent = ["crank"]                 # those that become v; found, if nothing is said
+    actuated = ["crank"]                    # velocities with a motor, or { crank = 1.0 } with weights
+    independent = ["crank"]                 # velocities that become v; chosen automatically by default
 
     [[loop]]
     type = "point"                          # orientation, weld, hinge, universal, cylinder, slider, line, plane, flat
-    frames = ["coupler/tip", "rocker/tip"]  # one frame alone is tied to the world, at xyz and rpy if they are given
-    name = "pin"                            # made of the frames, if nothing is said
+    frames = ["coupler/tip", "rocker/tip"]  # a single frame is tied to the world, at xyz and rpy if given
+    name = "pin"                            # by default made of the names of the frames
 
     [[loop]]
     type = "distance"
     frames = ["hip", "knee"]
-    length = 0.66                           # that at home, if nothing is said
+    length = 0.66                           # by default the distance at home
 
     [[rolling]]
     link = "left"                           # a link or frame at the centre
     radius = 0.1
-    axis = "y"                              # about which it is round; or ball = true
-    on = "table"                            # the frame on whose x-y plane it rolls; the ground, if nothing is said
-    turning = 0.5                           # rad/s, of a plate that turns without being a link
+    axis = "y"                              # axis of symmetry; or ball = true
+    on = "table"                            # frame on whose x-y plane it rolls; by default the ground
+    turning = 0.5                           # rad/s, of a plate that rotates without being a link
 
     [[skate]]
     link = "blade"
@@ -28,8 +28,8 @@
     ratios = { roll = 1.0, yaw = -0.5 }
     offset = 0.1
 
-Any of these may name rows whose motion is given as a function of time: prescribed = ["length"]. Surfaces and rows that
-are written in Python cannot stand in a file.
+Any of these may name rows whose motion is a given function of time: prescribed = ["length"]. Surfaces and rows defined
+in Python cannot be written to a file.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from appell.algebra.rotation import Pose
-from appell.describe.toml.tables import PLACE, Tables, TomlTable
-from appell.describe.toml.write import listed, number_text, place_lines, text
+from appell.describe.toml.tables import POSE_KEYS, Tables, TomlTable
+from appell.describe.toml.write import list_text, number_text, pose_lines, text
 from appell.describe.values import number, shortened
 from appell.errors import AppellError, ModelError, unknown_name
 from appell.model.constraint import Closure, Constraint, Distance, Gear, Prescribed, Rolling, Skate
@@ -52,36 +52,36 @@ CLOSURES: dict[str, type[Closure]] = {kind.kind: kind for kind in Closure.__subc
 
 
 def constrained(robot: Robot, tables: Tables, top: TomlTable) -> Robot | ConstrainedRobot:
-    """The robot with the constraints of its document, if there are any."""
-    flaws = tables.flaws
-    found = list(_constraints(tables, top))
-    flaws.tell()
-    if not found:
+    """Return the robot with the constraints of its document, if there are any."""
+    errors = tables.errors
+    described = list(_constraints(tables, top))
+    errors.raise_collected()
+    if not described:
         for key in ("actuated", "independent"):
             if key in top:
                 expected = " or ".join(f"[[{kind}]]" for kind in KINDS)
-                flaws.add(tables.error(f"{key} is for robots with constraints.", (key,), expected))
-        flaws.tell()
+                errors.add(tables.error(f"{key} applies to robots with constraints only.", (key,), expected))
+        errors.raise_collected()
         return robot
-    constraints = [constraint for constraint, _ in found]
-    lines = {(constraint.kind, constraint.name): where for constraint, where in found}
+    constraints = [constraint for constraint, _ in described]
+    lines = {(constraint.kind, constraint.name): where for constraint, where in described}
     try:
         chosen = tuple(top["independent"]) if "independent" in top else None
         return robot.with_loops(*constraints, actuated=top.get("actuated"), independent=chosen)
     except AppellError as error:
-        for flaw in error.parts or (error,):
-            where = lines.get(flaw.culprit) or tables.source
-            flaws.add(type(flaw)(flaw.problem, expected=flaw.expected, source=where, hint=flaw.hint))
-        flaws.tell()
+        for part in error.parts or (error,):
+            where = lines.get(part.culprit) or tables.source
+            errors.add(type(part)(part.problem, expected=part.expected, source=where, hint=part.hint))
+        errors.raise_collected()
         raise
 
 
 def _constraints(tables: Tables, top: TomlTable) -> Iterator[tuple[Constraint, str]]:
-    """What the document says, each with its line, in the order of lines: of rows that say the same the first counts."""
+    """Yield the constraints with their lines, in the order of lines: of redundant rows, the first one counts."""
     read = {"loop": _closure, "rolling": _rolling, "skate": _skate, "gear": _gear}
-    found = [(kind, table) for kind in KINDS for table in tables.tables(top, kind) if not table.left_out]
-    for kind, table in sorted(found, key=lambda each: tables.lines.get(each[1].place, 0)):
-        constraint = tables.flaws.tried(None, read[kind], tables, table)
+    described = [(kind, table) for kind in KINDS for table in tables.tables(top, kind) if not table.left_out]
+    for kind, table in sorted(described, key=lambda each: tables.lines.get(each[1].key_path, 0)):
+        constraint = tables.errors.attempt(None, read[kind], tables, table)
         if constraint is not None:
             if "prescribed" in table:
                 constraint = Prescribed(constraint, tuple(table["prescribed"]))
@@ -91,27 +91,30 @@ def _constraints(tables: Tables, top: TomlTable) -> Iterator[tuple[Constraint, s
 def _closure(tables: Tables, table: TomlTable) -> Constraint:
     kind, frames = table.get("type"), table.get("frames")
     if kind not in CLOSURES:
-        raise tables.error(unknown_name("type of loop", str(kind), CLOSURES, "appell"), (*table.place, "type"))
+        raise tables.error(unknown_name("type of loop", str(kind), CLOSURES, "appell"), (*table.key_path, "type"))
     if not isinstance(frames, list) or len(frames) not in (1, 2):
-        problem, expected = f"{table.who} has frames {shortened(frames)}.", 'two names, such as ["tip", "pin"], or one'
-        raise tables.error(problem, (*table.place, "frames"), expected)
-    placed = any(key in table for key in PLACE)
-    if placed and len(frames) == 2:
-        raise tables.error(f"{table.who} has two frames and a place.", table.place, "one frame, tied to that place")
+        problem, expected = (
+            f"{table.owner} has frames {shortened(frames)}.",
+            'two names, such as ["tip", "pin"], or one',
+        )
+        raise tables.error(problem, (*table.key_path, "frames"), expected)
+    has_pose = any(key in table for key in POSE_KEYS)
+    if has_pose and len(frames) == 2:
+        raise tables.error(f"{table.owner} has two frames and a pose.", table.key_path, "one frame, tied to that pose")
     length = {}
     if "length" in table:
         if kind != "distance":
-            problem = f"{table.who} is a {kind}, which has no length."
-            raise tables.error(problem, (*table.place, "length"), 'type = "distance"')
-        length["length"] = number(table["length"], f"length of {table.who}", tables.where(table, "length"))
-    place = tables.pose(table, table.who) if placed else None
-    return CLOSURES[kind](frames[0], frames[1] if len(frames) == 2 else place, name=table.get("name", ""), **length)
+            problem = f"{table.owner} is a {kind}, which has no length."
+            raise tables.error(problem, (*table.key_path, "length"), 'type = "distance"')
+        length["length"] = number(table["length"], f"length of {table.owner}", tables.where(table, "length"))
+    pose = tables.pose(table, table.owner) if has_pose else None
+    return CLOSURES[kind](frames[0], frames[1] if len(frames) == 2 else pose, name=table.get("name", ""), **length)
 
 
 def _rolling(tables: Tables, table: TomlTable) -> Constraint:
     ball = table.get("ball", False)
     if not isinstance(ball, bool):
-        raise tables.error(f"ball of {table.who} is {shortened(ball)}.", (*table.place, "ball"), "true or false")
+        raise tables.error(f"ball of {table.owner} is {shortened(ball)}.", (*table.key_path, "ball"), "true or false")
     numbers = {key: _number(tables, table, key) for key in ("radius", "turning") if key in table}
     given = {key: table[key] for key in ("axis", "on", "name") if key in table}
     radius = numbers.pop("radius", None)
@@ -126,28 +129,30 @@ def _gear(tables: Tables, table: TomlTable) -> Constraint:
     ratios = table.get("ratios", {})
     if not isinstance(ratios, Mapping):
         expected = "{ roll = 1.0, yaw = -0.5 }"
-        raise tables.error(f"ratios of {table.who} is {shortened(ratios)}.", (*table.place, "ratios"), expected)
+        raise tables.error(f"ratios of {table.owner} is {shortened(ratios)}.", (*table.key_path, "ratios"), expected)
     where = tables.where(table, "ratios")
-    found = {joint: number(x, f"the ratio of '{joint}' in {table.who}", where) for joint, x in ratios.items()}
+    checked_ratios = {
+        joint: number(x, f"the ratio of '{joint}' in {table.owner}", where) for joint, x in ratios.items()
+    }
     offset = _number(tables, table, "offset") if "offset" in table else 0.0
-    return Gear(found, offset, name=table.get("name", ""))
+    return Gear(checked_ratios, offset, name=table.get("name", ""))
 
 
 def _link(tables: Tables, table: TomlTable) -> str:
     if "link" not in table:
-        raise tables.error(f"{table.who} has no link.", table.place, "the name of a link or frame")
+        raise tables.error(f"{table.owner} has no link.", table.key_path, "the name of a link or frame")
     return table["link"]
 
 
 def _number(tables: Tables, table: TomlTable, key: str) -> float:
-    return number(table[key], f"{key} of {table.who}", tables.where(table, key))
+    return number(table[key], f"{key} of {table.owner}", tables.where(table, key))
 
 
 # ---- writing
 
 
 def settings_lines(system: ConstrainedRobot) -> list[str]:
-    """The lines at the top of a document: motors and independent velocities."""
+    """Return the lines for the top-level table: motors and independent velocities."""
     lines = []
     if system.motors:
         if set(system.weights.values()) == {1.0}:
@@ -163,7 +168,7 @@ def settings_lines(system: ConstrainedRobot) -> list[str]:
 
 
 def constraint_lines(system: ConstrainedRobot) -> list[str]:
-    """The tables of all constraints."""
+    """Return the lines of the tables of all constraints."""
     lines = []
     for constraint in system.constraints:
         lines += ["", *_table(system, constraint)]
@@ -172,19 +177,19 @@ def constraint_lines(system: ConstrainedRobot) -> list[str]:
 
 def _table(system: ConstrainedRobot, constraint: Constraint) -> list[str]:
     inner = constraint.constraint if isinstance(constraint, Prescribed) else constraint
-    lines = _own(system, inner)
+    lines = _entries(system, inner)
     if constraint.motions:
         lines.append(f"prescribed = {_names(constraint.motions)}")
-    return lines if constraint.name == inner.usual_name else [*lines, f"name = {text(constraint.name)}"]
+    return lines if constraint.name == inner.default_name else [*lines, f"name = {text(constraint.name)}"]
 
 
-def _own(system: ConstrainedRobot, constraint: Constraint) -> list[str]:
+def _entries(system: ConstrainedRobot, constraint: Constraint) -> list[str]:
     match constraint:
         case Closure(a=a, b=b):
             frames = [a, b] if isinstance(b, str) else [a]
             lines = ["[[loop]]", f"type = {text(constraint.kind)}", f"frames = {_names(frames)}"]
             if isinstance(b, Pose):
-                lines += place_lines(b) or [f"xyz = {listed(b.translation)}"]
+                lines += pose_lines(b) or [f"xyz = {list_text(b.translation)}"]
             if isinstance(constraint, Distance) and constraint.length is not None:
                 lines.append(f"length = {number_text(constraint.length)}")
         case Rolling() if constraint.wall is None and not isinstance(constraint.on, Pose):
@@ -204,8 +209,9 @@ def _own(system: ConstrainedRobot, constraint: Constraint) -> list[str]:
 
 
 def _unwritten(system: ConstrainedRobot, constraint: Constraint) -> ModelError:
-    problem = f"{system.owner} cannot be written: {constraint.owner} is more than a file can say."
-    return ModelError(problem, expected="planes by their frames, no functions", hint="keep the Python that makes it")
+    problem = f"{system.owner} cannot be written: a file cannot express {constraint.owner}."
+    expected = "planes given by frames, and no Python functions"
+    return ModelError(problem, expected=expected, hint="Keep the Python code that creates the robot.")
 
 
 def _names(names: Any) -> str:

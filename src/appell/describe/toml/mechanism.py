@@ -1,20 +1,20 @@
-"""Mechanisms in TOML: which one of the zoo, made with which numbers, and what is different about it.
+"""Read and write mechanisms in TOML: the zoo's maker function, its options, and changes to the result.
 
 mechanism = "five-bar"                  # poses are Python functions, so a file can only name their maker
-name = "mine"                           # this and everything below may be left out
+name = "mine"                           # optional, like everything below
 gravity = [0, 0, -9.81]
 home = [0.0, 0.4]
 
-[options]                               # handed to the maker
+[options]                               # arguments of the maker
 base = 0.25
 
-[[body]]                                # in place of the maker's
+[[body]]                                # replaces that of the maker
 name = "first_link_left"
 mass = 0.5
 com = [0.1, 0, 0]
 inertia = [1e-4, 2e-3, 2e-3]
 
-[[actuator]]                            # in place of the maker's; keys as in `describe.drives`
+[[actuator]]                            # replaces that of the maker; keys as in `describe.actuator_table`
 name = "theta_left"
 gear = 50
 viscous = 0.2
@@ -27,57 +27,64 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from appell.describe.catalogues import makers
-from appell.describe.drives import actuator_of
+from appell.describe.actuator_table import actuator_from_table
+from appell.describe.robot_packages import makers
 from appell.describe.toml.tables import Tables
-from appell.describe.toml.write import actuator_entries, body_lines, frame_lines, listed, text
+from appell.describe.toml.write import actuator_entries, body_lines, frame_lines, list_text, text
 from appell.describe.values import number, numbers, shortened, vector
 from appell.errors import AppellError, DescriptionError, ModelError, unknown_name
 from appell.model.actuator import IDEAL
 from appell.model.frame import Frame
 from appell.model.mechanism import Mechanism, Recipe
 
-UNSAID = ("coordinates", "units", "ranges", "condition_limit", "body_names", "actuator_names")  # by a file
+NOT_IN_FILES = (
+    "coordinates",
+    "units",
+    "ranges",
+    "condition_limit",
+    "body_names",
+    "actuator_names",
+)  # attributes that a file cannot change
 
 
 def refuse_options(name: str, source: str = "", *, base: str, mimic: bool, **others: Any) -> None:
-    """What may be asked of a tree only."""
-    asked = {"base": base != "fixed", "mimic": not mimic}
-    for option in (option for option, given in asked.items() if given):
-        problem = f"'{name}' is a mechanism in closed form, for which {option}= means nothing."
-        raise DescriptionError(problem, expected=f"no {option}=, or a tree", source=source)
+    """Raise DescriptionError for options of `load` that apply to trees only."""
+    is_given = {"base": base != "fixed", "mimic": not mimic}
+    for option in (option for option, given in is_given.items() if given):
+        problem = f"{option}= does not apply to '{name}', which is a mechanism in closed form."
+        raise DescriptionError(problem, expected=f"a tree, or no {option}=", source=source)
 
 
 # ---- reading
 
 
 def read_mechanism(tables: Tables, **options: Any) -> Mechanism:
-    """The mechanism of a document."""
-    top, flaws = tables.top("mechanism"), tables.flaws
+    """Return the mechanism of a document."""
+    top, errors = tables.top("mechanism"), tables.errors
     name = top.get("mechanism", "")
     if name not in makers():
         if "mechanism" not in top.left_out:
-            flaws.add(tables.error(unknown_name("mechanism", name, makers(), "The zoo"), ("mechanism",)))
-        flaws.tell()
-    flaws.tried(None, refuse_options, name, tables.source, **options)
-    made = _checked_options(tables, name, top.get("options", {}))
+            errors.add(tables.error(unknown_name("mechanism", name, makers(), "The zoo"), ("mechanism",)))
+        errors.raise_collected()
+    errors.attempt(None, refuse_options, name, tables.source, **options)
+    arguments = _checked_options(tables, name, top.get("options", {}))
     bodies, actuators, frames = {}, {}, []
     for table in tables.tables(top, "body"):
         body = tables.name(table)
-        bodies[body] = tables.matter(table, f"body '{body}'" if body else table.who).get("body")
+        bodies[body] = tables.body_options(table, f"body '{body}'" if body else table.owner).get("body")
     for table in tables.tables(top, "actuator"):
         actuator = tables.name(table)
-        told = {key: value for key, value in table.items() if key != "name"}
-        actuators[actuator] = flaws.tried(IDEAL, actuator_of, told, f"'{actuator}'", tables.where(table))
+        entries = {key: value for key, value in table.items() if key != "name"}
+        actuators[actuator] = errors.attempt(IDEAL, actuator_from_table, entries, f"'{actuator}'", tables.where(table))
     for table in tables.tables(top, "frame"):
-        frames.append(Frame(tables.name(table), table.get("on"), tables.pose(table, table.who)))
+        frames.append(Frame(tables.name(table), table.get("on"), tables.pose(table, table.owner)))
     changes: dict[str, Any] = {key: top[key] for key in ("name", "description", "reference") if key in top}
     if "gravity" in top:
-        changes["gravity"] = flaws.tried(None, vector, top["gravity"], "gravity", tables.where(top, "gravity"))
-    flaws.tell()
+        changes["gravity"] = errors.attempt(None, vector, top["gravity"], "gravity", tables.where(top, "gravity"))
+    errors.raise_collected()
     source = tables.source
     try:
-        mechanism = makers()[name](**made, physical=options["physical"]).labelled(source=source)
+        mechanism = makers()[name](**arguments, physical=options["physical"]).labelled(source=source)
         if "home" in top:
             home, where = f"the home of {mechanism.owner}", tables.where(top, "home")
             changes["home"] = numbers(top["home"], mechanism.nq, home, where)
@@ -87,30 +94,30 @@ def read_mechanism(tables: Tables, **options: Any) -> Mechanism:
     except AppellError as error:
         raise error if source in str(error) else type(error)(str(error), source=source) from None
     except (TypeError, ValueError, AttributeError, IndexError, ArithmeticError) as error:
-        problem = f"mechanism '{name}' cannot be made with {shortened(made)}: {error}."
-        expected = "numbers and lists as its maker takes them"
+        problem = f"mechanism '{name}' cannot be created with {shortened(arguments)}: {error}."
+        expected = "numbers and lists, as in the parameters of its maker"
         raise tables.error(problem, ("options",), expected) from None
 
 
 def _checked_options(tables: Tables, name: str, given: Any) -> dict[str, Any]:
-    flaws, options = tables.flaws, {}
+    errors, options = tables.errors, {}
     if not isinstance(given, Mapping):
-        flaws.add(tables.error(f"options is {shortened(given)}.", ("options",), "a table [options]"))
+        errors.add(tables.error(f"options is {shortened(given)}.", ("options",), "a table [options]"))
         return {}
     known = [key for key in inspect.signature(makers()[name]).parameters if key != "physical"]
     for key, value in given.items():
-        place = ("options", key)
+        key_path = ("options", key)
         if key not in known:
-            flaws.add(tables.error(unknown_name("option", key, known, f"mechanism '{name}'"), place))
+            errors.add(tables.error(unknown_name("option", key, known, f"mechanism '{name}'"), key_path))
             continue
-        value = flaws.tried(0.0, tables.numeric, value, key, "[options]", place)
-        options[key] = flaws.tried(0.0, _of_numbers, value, f"{key} of [options]", tables.at(place))
+        value = errors.attempt(0.0, tables.numeric, value, key, "[options]", key_path)
+        options[key] = errors.attempt(0.0, _check_numbers, value, f"{key} of [options]", tables.at(key_path))
     return options
 
 
-def _of_numbers(value: Any, what: str, where: str) -> Any:
+def _check_numbers(value: Any, what: str, where: str) -> Any:
     if isinstance(value, list):
-        return [_of_numbers(item, what, where) for item in value]
+        return [_check_numbers(item, what, where) for item in value]
     number(value, what, where)
     return value
 
@@ -119,45 +126,51 @@ def _of_numbers(value: Any, what: str, where: str) -> Any:
 
 
 def mechanism_lines(mechanism: Mechanism) -> list[str]:
-    """A mechanism as the lines of a TOML document."""
-    recipe, own = _made_anew(mechanism)
+    """Return a mechanism as the lines of a TOML document."""
+    recipe, original = _original(mechanism)
     lines = [f"mechanism = {text(recipe.maker)}"]
     for key in ("name", "description", "reference"):
-        if getattr(mechanism, key) != getattr(own, key):
+        if getattr(mechanism, key) != getattr(original, key):
             lines.append(f"{key} = {text(getattr(mechanism, key))}")
     for key in ("gravity", "home"):
-        if getattr(mechanism, key) != getattr(own, key):
-            lines.append(f"{key} = {listed(getattr(mechanism, key))}")
+        if getattr(mechanism, key) != getattr(original, key):
+            lines.append(f"{key} = {list_text(getattr(mechanism, key))}")
     if mechanism.free:
         lines.append(f"free = [{', '.join(map(text, sorted(mechanism.free)))}]")
     if recipe.options:
         lines += ["", "[options]", *(f"{key} = {_value(mechanism, key, x)}" for key, x in recipe.options.items())]
     for name, body in mechanism.bodies.items():
-        if body != own.bodies[name]:
+        if body != original.bodies[name]:
             lines += ["", "[[body]]", f"name = {text(name)}", *body_lines(body)]
-    for joint, original in zip(mechanism.driven, own.driven, strict=True):
-        if joint.actuator != original.actuator:
+    for joint, original_joint in zip(mechanism.driven, original.driven, strict=True):
+        if joint.actuator != original_joint.actuator:
             lines += ["", "[[actuator]]", f"name = {text(joint.name)}", *actuator_entries(joint.actuator)]
-    for frame in mechanism.frames[len(own.frames) :]:
+    for frame in mechanism.frames[len(original.frames) :]:
         lines += ["", *frame_lines(frame)]
     return lines
 
 
-def _made_anew(mechanism: Mechanism) -> tuple[Recipe, Mechanism]:
-    """How a mechanism was made, and what its maker makes of that; an error if a file cannot say the difference."""
+def _original(mechanism: Mechanism) -> tuple[Recipe, Mechanism]:
+    """Return the recipe of a mechanism, and the mechanism that it makes.
+
+    Raises ModelError if the mechanism differs from that in more than a file can express.
+    """
     recipe, owner = mechanism.recipe, mechanism.owner
     if recipe is None or recipe.maker not in makers():
-        problem = f"{owner} cannot be written: its poses are Python functions, and it is none of the zoo."
-        raise ModelError(problem, expected="one of " + ", ".join(makers()), hint="keep the Python that makes it")
-    own = makers()[recipe.maker](**recipe.options, physical=mechanism.physical)
-    different = [what for what in UNSAID if getattr(mechanism, what) != getattr(own, what)]
-    if mechanism.frames[: len(own.frames)] != own.frames:
+        problem = f"{owner} cannot be written: its poses are Python functions, and it is not in the zoo."
+        hint = "Keep the Python code that creates it."
+        raise ModelError(problem, expected="one of " + ", ".join(makers()), hint=hint)
+    original = makers()[recipe.maker](**recipe.options, physical=mechanism.physical)
+    different = [what for what in NOT_IN_FILES if getattr(mechanism, what) != getattr(original, what)]
+    if mechanism.frames[: len(original.frames)] != original.frames:
         different.append("frames")
     if different:
         what = " and ".join(different).replace("_", " ")
-        problem = f"{owner} cannot be written: its {what} are not those of a {recipe.maker}, and a file cannot say so."
-        raise ModelError(problem, expected="other options, bodies, actuators, gravity, home or more frames")
-    return recipe, own
+        problem = (
+            f"{owner} cannot be written: its {what} differ from those of '{recipe.maker}', which a file cannot express."
+        )
+        raise ModelError(problem, expected="changes to options, bodies, actuators, gravity or home, or added frames")
+    return recipe, original
 
 
 def _value(mechanism: Mechanism, key: str, value: Any) -> str:
@@ -167,5 +180,5 @@ def _value(mechanism: Mechanism, key: str, value: Any) -> str:
         return "[" + ", ".join(_value(mechanism, key, item) for item in value) + "]"
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         problem = f"{mechanism.owner} cannot be written: its option '{key}' is {shortened(value)}."
-        raise ModelError(problem, expected="numbers and lists of them", hint="with_bodies() gives it other bodies")
+        raise ModelError(problem, expected="numbers and lists of numbers", hint="Use with_bodies() to replace bodies.")
     return repr(value)

@@ -1,15 +1,15 @@
-"""Robots in TOML: one robot a file, readable and writable by people.
+"""Read robots from TOML, one robot per file.
 
     name = "arm"
-    gravity = [0, 0, -9.81]                 # world axes; this is also what is taken if nothing is said
+    gravity = [0, 0, -9.81]                 # world axes; this is the default
     home = ["pi/2", 0.1]                    # numbers may be written as "pi/2" or "90 deg"
 
-    [[link]]                                # on the world, or on the `parent` it names
+    [[link]]                                # on the world, or on its `parent`
     name = "upper"
     joint = "revolute"                      # continuous, prismatic, spherical, floating, planar; "fixed" is lumped
     axis = [0, 0, 1]
-    xyz = [0, 0, 0.3]                       # place of the joint; `rpy` (rad) or `rotation` (three rows) turn it
-    mass = 2.0                              # 0: no mass. Not given: the first dynamics call asks for it
+    xyz = [0, 0, 0.3]                       # position of the joint; `rpy` (rad) or `rotation` (three rows)
+    mass = 2.0                              # 0 for a massless link; without it, the first dynamics call raises
     com = [0.1, 0, 0]
     inertia = [0.01, 0.02, 0.02]            # about the centre of mass: 3, 6 or 3x3 numbers
     lower = -3.1
@@ -21,10 +21,10 @@
     on = "upper"
     xyz = [0.5, 0, 0]
 
-`describe.drives` lists what an actuator can say. A serial arm may be given by `convention` and [[dh]] rows (twist,
-length, offset, angle, kind) instead, with [base] and [tool] places. [root] names the root link and gives it a mass, for
-a base that moves. Shapes: see `describe.toml_visuals`. Loops and wheels: see `describe.constraints_toml`. A file that
-starts with `mechanism = ...` is a mechanism: see `describe.mechanism_toml`.
+`describe.actuator_table` lists the keys of an actuator. A serial arm may be given by `convention` and [[dh]] rows
+(twist, length, offset, angle, kind) instead, with [base] and [tool] poses. [root] gives the root link a name and a
+mass, for a base that moves. For shapes see `describe.toml.visuals`, for loops and wheels `describe.toml.constraints`. A
+file with `mechanism = ...` describes a mechanism: see `describe.toml.mechanism`.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ from typing import Any
 from appell.algebra.rotation import Pose
 from appell.describe.build import Builder
 from appell.describe.dh import DH, add_rows, check_row
-from appell.describe.looks import MeshFiles
+from appell.describe.diagnostics import warn_ignored
 from appell.describe.toml.constraints import constrained
 from appell.describe.toml.mechanism import read_mechanism
 from appell.describe.toml.tables import KEYS, LIMITS, Tables, TomlTable
 from appell.describe.toml.visuals import read_visuals
-from appell.describe.urdf.leniency import warn_of
 from appell.describe.values import number, vector
+from appell.describe.visuals import MeshFiles
 from appell.errors import DescriptionError
 from appell.model.joints import KINDS, Motion
 from appell.model.limits import Limits
@@ -57,26 +57,34 @@ def read_toml(
     source: str = "",
     files: MeshFiles | None = None,
 ) -> System:
-    """The robot or mechanism of a TOML document; `files` finds the meshes that it names."""
+    """Return the robot or mechanism of a TOML document.
+
+    Parameters
+    ----------
+    text : the document
+    base, physical, mimic : as in `load`
+    source : name of the text in messages
+    files : finds mesh files
+    """
     tables, options = Tables(text, source), {"base": base, "physical": physical, "mimic": mimic}
-    with tables.flaws:
+    with tables.errors:
         if "mechanism" in tables.document:
             return read_mechanism(tables, **options)
         return _read_robot(tables, files or MeshFiles(), **options)
 
 
 def _read_robot(tables: Tables, files: MeshFiles, **options: Any) -> System:
-    top, flaws = tables.top("robot"), tables.flaws
+    top, errors = tables.top("robot"), tables.errors
     if not top.get("name") and "name" not in top.left_out:
-        problem, expected = "the robot has no name.", 'a line such as name = "arm" at the top'
-        flaws.add(DescriptionError(problem, expected=expected, source=tables.source))
+        problem, expected = "the robot has no name.", 'a line such as name = "arm" at the top of the file'
+        errors.add(DescriptionError(problem, expected=expected, source=tables.source))
     root, base, tool = (tables.table(top.get(key, {}), key, f"[{key}]", (key,)) for key in ("root", "base", "tool"))
-    standing = "dh" in top or "root" in top or options["base"] != "fixed"
+    has_root = "dh" in top or "root" in top or options["base"] != "fixed"
     builder = Builder(
         top.get("name", "robot"),
-        root=root.get("name", "base") if standing else None,
+        root=root.get("name", "base") if has_root else None,
         at=tables.pose(root, "[root]") @ tables.pose(base, "[base]"),
-        gravity=flaws.tried(GRAVITY, vector, top.get("gravity", GRAVITY), "gravity", tables.where(top, "gravity")),
+        gravity=errors.attempt(GRAVITY, vector, top.get("gravity", GRAVITY), "gravity", tables.where(top, "gravity")),
         home=top.get("home"),
         description=top.get("description", ""),
         reference=top.get("reference", ""),
@@ -85,9 +93,9 @@ def _read_robot(tables: Tables, files: MeshFiles, **options: Any) -> System:
         **options,
     )
     if "mass" in root:
-        builder.root_body(**tables.matter(root, "[root]"), where=tables.where(root))
+        builder.root_body(**tables.body_options(root, "[root]"), where=tables.where(root))
     if rows := tables.tables(top, "dh"):
-        _add_table(tables, builder, rows, top, tables.pose(tool, "[tool]"))
+        _add_dh_rows(tables, builder, rows, top, tables.pose(tool, "[tool]"))
     for link in tables.tables(top, "link"):
         _add_link(tables, builder, link)
     for frame in tables.tables(top, "frame"):
@@ -95,87 +103,87 @@ def _read_robot(tables: Tables, files: MeshFiles, **options: Any) -> System:
             pose = tables.pose(frame, f"frame '{name}'")
             builder.frame(name, on=frame.get("on"), at=pose, where=tables.where(frame))
     notes = read_visuals(tables, builder, top, files)
-    robot = flaws.tried(None, builder.build) if builder.parts or not flaws.found else None
-    flaws.tell()
+    robot = errors.attempt(None, builder.build) if builder.parts or not errors.collected else None
+    errors.raise_collected()
     assert robot is not None
-    warn_of(notes, tables.source)
+    warn_ignored(notes, tables.source)
     return constrained(robot, tables, top)
 
 
-def _add_table(tables: Tables, builder: Builder, rows: list[TomlTable], top: TomlTable, tool: Pose) -> None:
-    before = len(tables.flaws.found)
-    table = [_row(tables, row) for row in rows]
+def _add_dh_rows(tables: Tables, builder: Builder, rows: list[TomlTable], top: TomlTable, tool: Pose) -> None:
+    error_count = len(tables.errors.collected)
+    dh_rows = [_row(tables, row) for row in rows]
     convention, where = top.get("convention", "modified"), tables.where(top, "convention")
-    for row, given in zip(table, rows, strict=True):
-        tables.flaws.tried(None, check_row, row, given.who, tables.where(given))
-    if len(tables.flaws.found) == before:
-        places = [tables.where(row) for row in rows]
-        tables.flaws.tried(None, add_rows, builder, table, convention, tool, where, places)
+    for dh_row, row in zip(dh_rows, rows, strict=True):
+        tables.errors.attempt(None, check_row, dh_row, row.owner, tables.where(row))
+    if len(tables.errors.collected) == error_count:
+        row_sources = [tables.where(row) for row in rows]
+        tables.errors.attempt(None, add_rows, builder, dh_rows, convention, tool, where, row_sources)
 
 
 def _row(tables: Tables, row: TomlTable) -> DH:
     given = {key: value for key, value in row.items() if key in KEYS["dh"] and key not in (*LIMITS, "actuator")}
-    return DH(limits=_limits(tables, row, row.who), actuator=tables.actuator(row, row.who), **given)
+    return DH(limits=_limits(tables, row, row.owner), actuator=tables.actuator(row, row.owner), **given)
 
 
 def _add_link(tables: Tables, builder: Builder, link: TomlTable) -> None:
-    name, kind, flaws = tables.name(link), link.get("joint"), tables.flaws
+    name, kind, errors = tables.name(link), link.get("joint"), tables.errors
     if not name:
         return
-    who = f"link '{name}'"
+    owner = f"link '{name}'"
     known = [*KINDS, "fixed"]
     if kind not in known:
         if "joint" not in link.left_out:
-            problem = f"{who} stands on a joint of kind {kind!r}."
-            flaws.add(tables.error(problem, (*link.place, "joint"), ", ".join(known)))
+            problem = f"the joint of {owner} has kind {kind!r}."
+            errors.add(tables.error(problem, (*link.key_path, "joint"), ", ".join(known)))
         kind = "continuous"
     shared: dict[str, Any] = {key: link.get(key) for key in ("parent", "joint_name")}
-    shared |= {"at": tables.pose(link, who), "where": tables.where(link), **tables.matter(link, who)}
+    shared |= {"at": tables.pose(link, owner), "where": tables.where(link), **tables.body_options(link, owner)}
     if kind == "fixed":
-        if moving := [key for key in ("axis", "mimic", "actuator", *LIMITS) if key in link]:
-            flaws.add(tables.error(f"{who} is fixed, but has {', '.join(moving)}.", (*link.place, moving[0])))
+        if extra := [key for key in ("axis", "mimic", "actuator", *LIMITS) if key in link]:
+            errors.add(tables.error(f"{owner} is fixed, but has {', '.join(extra)}.", (*link.key_path, extra[0])))
         builder.fixed(name, **shared)
         return
     builder.link(
         name,
-        flaws.tried(KINDS[kind](), _motion, tables, link, KINDS[kind], who),
-        limits=_limits(tables, link, who),
-        mimic=flaws.tried(None, _mimic, tables, link, who),
-        actuator=tables.actuator(link, who),
+        errors.attempt(KINDS[kind](), _motion, tables, link, KINDS[kind], owner),
+        limits=_limits(tables, link, owner),
+        mimic=errors.attempt(None, _mimic, tables, link, owner),
+        actuator=tables.actuator(link, owner),
         **shared,
     )
 
 
-def _motion(tables: Tables, link: TomlTable, kind: type[Motion], who: str) -> Motion:
+def _motion(tables: Tables, link: TomlTable, kind: type[Motion], owner: str) -> Motion:
     if "axis" not in link:
         return kind()
-    place = (*link.place, "axis")
+    key_path = (*link.key_path, "axis")
     if not hasattr(kind, "axis"):
-        raise tables.error(f"{who} stands on a {kind.name} joint, which has no axis to choose.", place)
-    axis = vector(link["axis"], f"the axis of {who}", tables.at(place))
+        raise tables.error(f"{owner} has an axis, but its {kind.name} joint does not take one.", key_path)
+    axis = vector(link["axis"], f"the axis of {owner}", tables.at(key_path))
     if not any(axis):
         expected = "a non-zero 3-vector, for example [0, 0, 1]"
-        raise tables.error(f"{who} has axis (0, 0, 0), which has no direction.", place, expected)
+        raise tables.error(f"{owner} has axis (0, 0, 0), which has no direction.", key_path, expected)
     return kind(axis)  # type: ignore[call-arg]
 
 
-def _mimic(tables: Tables, link: TomlTable, who: str) -> Mimic | None:
+def _mimic(tables: Tables, link: TomlTable, owner: str) -> Mimic | None:
     if "mimic" not in link:
         return None
-    place = (*link.place, "mimic")
-    mimic = tables.table(link["mimic"], "mimic", f"mimic of {who}", place)
+    key_path = (*link.key_path, "mimic")
+    mimic = tables.table(link["mimic"], "mimic", f"mimic of {owner}", key_path)
     if "leader" not in mimic:
         if not mimic.left_out:
             expected = 'mimic = { leader = "another joint" }'
-            raise tables.error(f"the mimic of {who} has no leader.", place, expected)
+            raise tables.error(f"the mimic of {owner} has no leader.", key_path, expected)
         return None
     given = [key for key in ("multiplier", "offset") if key in mimic]
-    factors = {key: number(mimic[key], f"{key} of the mimic of {who}", tables.at(place)) for key in given}
+    factors = {key: number(mimic[key], f"{key} of the mimic of {owner}", tables.at(key_path)) for key in given}
     return Mimic(mimic["leader"], **factors)
 
 
-def _limits(tables: Tables, table: TomlTable, who: str) -> Limits:
+def _limits(tables: Tables, table: TomlTable, owner: str) -> Limits:
     def read(key: str) -> float | None:
-        return number(table[key], f"{key} of {who}", tables.where(table, key))
+        return number(table[key], f"{key} of {owner}", tables.where(table, key))
 
-    return Limits(**{key: tables.flaws.tried(None, read, key) for key in LIMITS if key in table})
+    return Limits(**{key: tables.errors.attempt(None, read, key) for key in LIMITS if key in table})

@@ -1,7 +1,7 @@
-"""The tables of a TOML document, each with keys that mean something only.
+"""The tables of a TOML document, with known keys only.
 
-Numbers may be written as texts such as "pi/2" or "90 deg". Every complaint names the table and ends with the file and
-the line. What cannot be read is told as a flaw and left out of its table, so that the rest is read as well.
+Numbers may be written as strings such as "pi/2" or "90 deg". Every error names the table, the file and the line. An
+entry that cannot be read is collected as an error and left out of its table, so that the rest is read as well.
 """
 
 from __future__ import annotations
@@ -12,180 +12,205 @@ from typing import Any
 
 from appell.algebra.matrix import Mat3
 from appell.algebra.rotation import Pose
-from appell.describe.drives import KEYS as ACTUATOR
-from appell.describe.drives import actuator_of
-from appell.describe.flaws import Flaws
-from appell.describe.toml.lines import Place, lines_of
-from appell.describe.values import FORMS, matter, numbers, quantity, shortened, vector
+from appell.describe.actuator_table import KEYS as ACTUATOR
+from appell.describe.actuator_table import actuator_from_table
+from appell.describe.diagnostics import ErrorCollector
+from appell.describe.toml.lines import KeyPath, lines_of
+from appell.describe.values import NUMBER_FORMS, body_from, numbers, parse_quantity, shortened, vector
 from appell.errors import DescriptionError, unknown_name
 from appell.model.actuator import IDEAL, Actuator
 from appell.model.body import Body
-from appell.model.frame import IN_PLACE
+from appell.model.frame import IDENTITY_POSE
 
-PLACE = ("xyz", "rpy", "rotation")
-MATTER = ("mass", "com", "inertia")
+POSE_KEYS = ("xyz", "rpy", "rotation")
+BODY_KEYS = ("mass", "com", "inertia")
 LIMITS = ("lower", "upper")
-ABOUT = ("name", "description", "reference", "gravity", "home", "free")
-HELD = ("loop", "rolling", "skate", "gear", "actuated", "independent")  # what constraints are told by
+INFO_KEYS = ("name", "description", "reference", "gravity", "home", "free")
+CONSTRAINT_KEYS = ("loop", "rolling", "skate", "gear", "actuated", "independent")
 KEYS = {
-    "robot": (*ABOUT, "convention", "base", "tool", "root", "dh", "link", "frame", "visual", *HELD),
-    "mechanism": ("mechanism", *ABOUT, "options", "body", "actuator", "frame"),
-    "root": ("name", *PLACE, *MATTER),
-    "dh": ("name", "joint", "kind", "twist", "length", "offset", "angle", "actuator", *MATTER, *LIMITS),
-    "link": ("name", "parent", "joint", "joint_name", "axis", "mimic", "actuator", "visual", *PLACE, *MATTER, *LIMITS),
-    "frame": ("name", "on", *PLACE),
-    "visual": ("name", "on", "shape", "size", "file", "color", *PLACE),
-    "loop": ("type", "frames", "length", "name", "prescribed", *PLACE),
+    "robot": (*INFO_KEYS, "convention", "base", "tool", "root", "dh", "link", "frame", "visual", *CONSTRAINT_KEYS),
+    "mechanism": ("mechanism", *INFO_KEYS, "options", "body", "actuator", "frame"),
+    "root": ("name", *POSE_KEYS, *BODY_KEYS),
+    "dh": ("name", "joint", "kind", "twist", "length", "offset", "angle", "actuator", *BODY_KEYS, *LIMITS),
+    "link": (
+        "name",
+        "parent",
+        "joint",
+        "joint_name",
+        "axis",
+        "mimic",
+        "actuator",
+        "visual",
+        *POSE_KEYS,
+        *BODY_KEYS,
+        *LIMITS,
+    ),
+    "frame": ("name", "on", *POSE_KEYS),
+    "visual": ("name", "on", "shape", "size", "file", "color", *POSE_KEYS),
+    "loop": ("type", "frames", "length", "name", "prescribed", *POSE_KEYS),
     "rolling": ("link", "radius", "axis", "ball", "on", "turning", "name", "prescribed"),
     "skate": ("link", "across", "on", "name", "prescribed"),
     "gear": ("ratios", "offset", "name", "prescribed"),
     "mimic": ("leader", "multiplier", "offset"),
-    "base": PLACE,
-    "tool": PLACE,
+    "base": POSE_KEYS,
+    "tool": POSE_KEYS,
     "actuator of a joint": ACTUATOR,
     "actuator": ("name", *ACTUATOR),
-    "body": ("name", *MATTER),
+    "body": ("name", *BODY_KEYS),
 }
-TEXTS = {
+STRING_KEYS = {
     *("mechanism", "name", "description", "reference", "convention"),
     *("joint", "joint_name", "kind", "parent", "on", "leader"),
 }
-OWN_TEXTS = {  # of these tables alone
+TABLE_STRINGS = {  # further keys of these tables that are strings
     "loop": {"type"},
     "rolling": {"link", "axis"},
     "skate": {"link", "across"},
     "visual": {"shape", "file"},
 }
-NAMES = {"free", "frames", "prescribed", "independent", "actuated"}
-WEIGHTS = {"actuated", "ratios"}  # numbers by names
+NAME_LIST_KEYS = {"free", "frames", "prescribed", "independent", "actuated"}
+WEIGHT_KEYS = {"actuated", "ratios"}  # tables of numbers by name
 
 
 class TomlTable(dict[str, Any]):
-    """The entries of a table that could be read, how a complaint calls it, and where it stands."""
+    """The entries of a table that could be read."""
 
-    who: str
-    place: Place
-    left_out: set[str]  # keys that were there and could not be read
+    owner: str  # name of the table in messages, such as "[[link]] number 2"
+    key_path: KeyPath  # location of the table in the document
+    left_out: set[str]  # keys whose values could not be read
 
 
 class Tables:
-    """Walks the tables of one document and gathers its flaws."""
+    """Read the tables of one document and collect its errors."""
 
     def __init__(self, text: str, source: str):
         self.source = source
-        self.flaws = Flaws(source or "the text")
+        self.errors = ErrorCollector(source or "the text")
         try:
             self.document: dict[str, Any] = tomllib.loads(text)
         except (ValueError, RecursionError) as error:
-            raise DescriptionError(f"this is not TOML: {error}.", source=source) from None
+            raise DescriptionError(f"the text is not valid TOML: {error}.", source=source) from None
         self.lines = lines_of(text)
 
     def top(self, kind: str) -> TomlTable:
+        """Return the top-level table; `kind` is "robot" or "mechanism"."""
         return self.table(self.document, kind, "the document", ())
 
-    def table(self, entries: Any, kind: str, who: str, place: Place) -> TomlTable:
-        """A table with known keys, and its texts that stand for numbers made numbers."""
+    def table(self, entries: Any, kind: str, owner: str, key_path: KeyPath) -> TomlTable:
+        """Return a table with checked keys, and strings such as "pi/2" converted to numbers.
+
+        Parameters
+        ----------
+        entries : the parsed table
+        kind : key of `KEYS`, which lists the keys of such a table
+        owner : name of the table in messages
+        key_path : its location in the document
+        """
         table = TomlTable()
-        table.who, table.place, table.left_out = who, place, set()
+        table.owner, table.key_path, table.left_out = owner, key_path, set()
         if not isinstance(entries, Mapping):
-            self.flaws.add(self.error(f"{who} is {shortened(entries)}.", place, "a table"))
+            self.errors.add(self.error(f"{owner} is {shortened(entries)}.", key_path, "a table"))
             return table
         for key, value in entries.items():
             try:
-                table[key] = self._entry(key, value, kind, who, (*place, key))
+                table[key] = self._entry(key, value, kind, owner, (*key_path, key))
             except DescriptionError as error:
-                self.flaws.add(error)
+                self.errors.add(error)
                 table.left_out.add(key)
         return table
 
-    def _entry(self, key: str, value: Any, kind: str, who: str, place: Place) -> Any:
+    def _entry(self, key: str, value: Any, kind: str, owner: str, key_path: KeyPath) -> Any:
         if key not in KEYS[kind]:
-            raise self.error(unknown_name("key", key, KEYS[kind], who), place)
+            raise self.error(unknown_name("key", key, KEYS[kind], owner), key_path)
         if key == "visual":
-            return value  # its reader passes over what is broken
-        if key in TEXTS or key in OWN_TEXTS.get(kind, ()):
+            return value  # its reader skips invalid shapes
+        if key in STRING_KEYS or key in TABLE_STRINGS.get(kind, ()):
             if not isinstance(value, str):
-                raise self.error(f"{key} of {who} is {shortened(value)}.", place, "a text")
+                raise self.error(f"{key} of {owner} is {shortened(value)}.", key_path, "a string")
             return value
-        if key in NAMES and not (key == "actuated" and isinstance(value, Mapping)):
+        if key in NAME_LIST_KEYS and not (key == "actuated" and isinstance(value, Mapping)):
             if not (isinstance(value, list) and all(isinstance(name, str) for name in value)):
-                raise self.error(f"{key} of {who} is {shortened(value)}.", place, "a list of names")
+                raise self.error(f"{key} of {owner} is {shortened(value)}.", key_path, "a list of names")
             return value
-        return self.numeric(value, key, who, place)
+        return self.numeric(value, key, owner, key_path)
 
     def tables(self, top: TomlTable, kind: str) -> list[TomlTable]:
-        """The [[kind]] tables."""
-        found = top.get(kind, [])
-        if not isinstance(found, list):
-            self.flaws.add(self.error(f"{kind} is not a list of tables.", (kind,), f"[[{kind}]]"))
+        """Return all [[kind]] tables."""
+        entries = top.get(kind, [])
+        if not isinstance(entries, list):
+            self.errors.add(self.error(f"{kind} is not a list of tables.", (kind,), f"[[{kind}]]"))
             return []
-        return [self.table(table, kind, f"[[{kind}]] number {i}", (kind, i)) for i, table in enumerate(found, start=1)]
+        return [
+            self.table(table, kind, f"[[{kind}]] number {i}", (kind, i)) for i, table in enumerate(entries, start=1)
+        ]
 
-    def numeric(self, value: Any, key: str, who: str, place: Place) -> Any:
+    def numeric(self, value: Any, key: str, owner: str, key_path: KeyPath) -> Any:
+        """Return a value with all strings in it converted to numbers; raise DescriptionError if one is not a number."""
         if isinstance(value, list):
-            return [self.numeric(item, key, who, place) for item in value]
-        if key in WEIGHTS and isinstance(value, Mapping):
-            return {name: self.numeric(item, key, who, place) for name, item in value.items()}
+            return [self.numeric(item, key, owner, key_path) for item in value]
+        if key in WEIGHT_KEYS and isinstance(value, Mapping):
+            return {name: self.numeric(item, key, owner, key_path) for name, item in value.items()}
         if not isinstance(value, str):
             return value
-        result = quantity(value)
+        result = parse_quantity(value)
         if result is None:
-            raise self.error(f"{key} of {who} is {shortened(value)}.", place, FORMS)
+            raise self.error(f"{key} of {owner} is {shortened(value)}.", key_path, NUMBER_FORMS)
         return result
 
     def name(self, table: TomlTable) -> str:
-        """The name of a table; empty if it has none, which is a flaw."""
+        """Return the name of a table; if it has none, collect an error and return an empty string."""
         if not table.get("name") and "name" not in table.left_out:
-            self.flaws.add(self.error(f"{table.who} has no name.", table.place))
+            self.errors.add(self.error(f"{table.owner} has no name.", table.key_path))
         return table.get("name", "")
 
-    # ---- what several kinds of tables hold; a flaw leaves the harmless value
+    # ---- contents of several kinds of tables; after an error a neutral value is returned
 
-    def pose(self, table: TomlTable, who: str) -> Pose:
-        return self.flaws.tried(IN_PLACE, self._pose, table, who)
+    def pose(self, table: TomlTable, owner: str) -> Pose:
+        return self.errors.attempt(IDENTITY_POSE, self._pose, table, owner)
 
-    def _pose(self, table: TomlTable, who: str) -> Pose:
-        xyz = vector(table.get("xyz", (0.0, 0.0, 0.0)), f"xyz of {who}", self.where(table, "xyz"))
+    def _pose(self, table: TomlTable, owner: str) -> Pose:
+        xyz = vector(table.get("xyz", (0.0, 0.0, 0.0)), f"xyz of {owner}", self.where(table, "xyz"))
         if "rotation" not in table:
-            rpy = vector(table.get("rpy", (0.0, 0.0, 0.0)), f"rpy of {who}", self.where(table, "rpy"))
+            rpy = vector(table.get("rpy", (0.0, 0.0, 0.0)), f"rpy of {owner}", self.where(table, "rpy"))
             return Pose.from_rpy(rpy, xyz)
-        place = (*table.place, "rotation")
+        key_path = (*table.key_path, "rotation")
         if "rpy" in table:
-            raise self.error(f"{who} is turned twice, by rpy and by rotation.", place, "one of them")
+            raise self.error(f"{owner} has two rotations, rpy and rotation.", key_path, "one of them")
         rows = table["rotation"]
         if not isinstance(rows, list) or len(rows) != 3:
-            raise self.error(f"rotation of {who} is {shortened(rows)}.", place, "three rows of three numbers")
+            raise self.error(f"rotation of {owner} is {shortened(rows)}.", key_path, "three rows of three numbers")
         where = self.where(table, "rotation")
-        return Pose(Mat3.of(numbers(row, 3, f"rotation of {who}", where) for row in rows), xyz)
+        return Pose(Mat3.of(numbers(row, 3, f"rotation of {owner}", where) for row in rows), xyz)
 
-    def matter(self, table: TomlTable, who: str) -> dict[str, Any]:
-        """The `body` of a table, or `mass` 0 if there is said to be none; neither if nothing is said."""
-        if not table.left_out.isdisjoint(MATTER):
+    def body_options(self, table: TomlTable, owner: str) -> dict[str, Any]:
+        """Return the inertia of a table as options of `Builder.link`: `body`, or `mass` 0 if massless, or none."""
+        if not table.left_out.isdisjoint(BODY_KEYS):
             return {"mass": 0.0}
-        mass, com, inertia = (table.get(key) for key in MATTER)
-        before, where = len(self.flaws.found), self.where(table, "inertia" if "inertia" in table else "mass")
-        body: Body | None = self.flaws.tried(None, matter, None, mass, com, inertia, who, where)
+        mass, com, inertia = (table.get(key) for key in BODY_KEYS)
+        error_count, where = len(self.errors.collected), self.where(table, "inertia" if "inertia" in table else "mass")
+        body: Body | None = self.errors.attempt(None, body_from, None, mass, com, inertia, owner, where)
         if body is not None:
             return {"body": body, "body_where": where}
-        return {"mass": 0.0} if mass is not None or len(self.flaws.found) > before else {}
+        return {"mass": 0.0} if mass is not None or len(self.errors.collected) > error_count else {}
 
-    def actuator(self, table: TomlTable, who: str) -> Actuator:
-        """Of a link or a row."""
-        place = (*table.place, "actuator")
-        own = self.table(table.get("actuator", {}), "actuator of a joint", f"actuator of {who}", place)
-        return self.flaws.tried(IDEAL, actuator_of, own, who, self.where(table, "actuator"))
+    def actuator(self, table: TomlTable, owner: str) -> Actuator:
+        """Return the actuator of a [[link]] or [[dh]] table."""
+        key_path = (*table.key_path, "actuator")
+        entries = self.table(table.get("actuator", {}), "actuator of a joint", f"actuator of {owner}", key_path)
+        return self.errors.attempt(IDEAL, actuator_from_table, entries, owner, self.where(table, "actuator"))
 
-    # ---- where things stand
+    # ---- locations in the file
 
     def where(self, table: TomlTable, key: str = "") -> str:
-        return self.at((*table.place, key) if key else table.place)
+        """Return file and line of a table, or of one of its keys."""
+        return self.at((*table.key_path, key) if key else table.key_path)
 
-    def at(self, place: Place) -> str:
-        """File and line of a place, or of the table around it."""
-        while place and place not in self.lines:
-            place = place[:-1]
+    def at(self, key_path: KeyPath) -> str:
+        """Return file and line of a key, or of the table that contains it."""
+        while key_path and key_path not in self.lines:
+            key_path = key_path[:-1]
         source = self.source or "the text"
-        return f"{source}, line {self.lines[place]}" if place else self.source
+        return f"{source}, line {self.lines[key_path]}" if key_path else self.source
 
-    def error(self, problem: str, place: Place, expected: str = "") -> DescriptionError:
-        return DescriptionError(problem, expected=expected, source=self.at(place))
+    def error(self, problem: str, key_path: KeyPath, expected: str = "") -> DescriptionError:
+        return DescriptionError(problem, expected=expected, source=self.at(key_path))

@@ -1,17 +1,17 @@
-"""Shapes in TOML, on a link or, by `on`, on any link or frame, or on the world:
+"""Read visual shapes from TOML, on the link that contains them or on the link or frame given by `on`:
 
     [[link.visual]]                         # below its [[link]]
     shape = "box"                           # sphere, cylinder, capsule, ellipsoid, mesh
-    size = [0.5, 0.1, 0.1]                  # radius and length of a cylinder; of a mesh its scale, if any
+    size = [0.5, 0.1, 0.1]                  # radius and length of a cylinder; scale of a mesh (optional)
     xyz = [0.25, 0, 0]                      # and rpy or rotation
-    color = [0.2, 0.4, 0.8]                 # red, green, blue, perhaps opacity
+    color = [0.2, 0.4, 0.8]                 # red, green, blue, optionally opacity
 
     [[visual]]
     on = "tip"
     shape = "mesh"
-    file = "meshes/tip.stl"                 # beside this file, or package://...
+    file = "meshes/tip.stl"                 # relative to this file, or package://...
 
-One that cannot be read is passed over, and told.
+A shape that cannot be read is skipped with a warning.
 """
 
 from __future__ import annotations
@@ -20,37 +20,48 @@ from collections.abc import Iterator
 from typing import Any
 
 from appell.describe.build import Builder
-from appell.describe.looks import MeshFiles, visual
-from appell.describe.toml.lines import Place
+from appell.describe.toml.lines import KeyPath
 from appell.describe.toml.tables import Tables, TomlTable
+from appell.describe.visuals import MeshFiles, visual
 from appell.errors import AppellError, unknown_name
 
 
 def read_visuals(tables: Tables, builder: Builder, top: TomlTable, files: MeshFiles) -> list[str]:
-    """Add all shapes of a document; what is told of those that cannot be read."""
+    """Add all shapes of a document.
+
+    Parameters
+    ----------
+    tables, top : the document and its top-level table
+    builder : receives the shapes
+    files : finds mesh files
+
+    Returns
+    -------
+    Notes about shapes that could not be read, for a warning.
+    """
     notes: list[str] = []
     known = [*(part.name for part in builder.parts), *(frame.name for frame in builder.frames)]
-    for on, entries, place in _entries(top):
-        who, before = f"a visual of link '{on}'" if on is not None else "a visual", len(tables.flaws.found)
+    for on, entries, key_path in _entries(top):
+        owner, error_count = f"a visual of link '{on}'" if on is not None else "a visual", len(tables.errors.collected)
         try:
-            table = tables.table(entries, "visual", who, place)
+            table = tables.table(entries, "visual", owner, key_path)
             on = table.get("on", builder.root) if on is None else on
             if on is not None and on not in known:
-                raise tables.error(unknown_name("link or frame", on, known, "The robot"), place)
-            pose, file = tables.pose(table, who), files.find(table["file"]) if "file" in table else ""
+                raise tables.error(unknown_name("link or frame", on, known, "The robot"), key_path)
+            pose, file = tables.pose(table, owner), files.find(table["file"]) if "file" in table else ""
             given = (table.get("shape", ""), table.get("size"), pose, table.get("color"))
-            found = visual(on, *given, file, table.get("name", on or ""), tables.where(table))
-            builder.visuals += [found] if len(tables.flaws.found) == before else []
+            shape = visual(on, *given, file, table.get("name", on or ""), tables.where(table))
+            builder.visuals += [shape] if len(tables.errors.collected) == error_count else []
         except AppellError as error:
-            tables.flaws.found.append(error)
-        for flaw in tables.flaws.found[before:]:
-            notes.append(f"{who} ({flaw.source or tables.at(place)}): {flaw.problem.rstrip('.')}")
-        del tables.flaws.found[before:]
+            tables.errors.collected.append(error)
+        for error in tables.errors.collected[error_count:]:
+            notes.append(f"{owner} ({error.source or tables.at(key_path)}): {error.problem.rstrip('.')}")
+        del tables.errors.collected[error_count:]
     return notes
 
 
-def _entries(top: TomlTable) -> Iterator[tuple[str | None, Any, Place]]:
-    """The tables of shapes, the links that they stand below, and where they are written."""
+def _entries(top: TomlTable) -> Iterator[tuple[str | None, Any, KeyPath]]:
+    """Yield the link that contains a shape (None at the top level), the table of the shape, and its key path."""
     links, number = top.get("link", []), 0
     for link in links if isinstance(links, list) else []:
         inside = link.get("visual", []) if isinstance(link, dict) else []

@@ -1,4 +1,4 @@
-"""A robot as the lines of a TOML document."""
+"""Write a robot as the lines of a TOML document."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 
 from appell.algebra.matrix import Mat3
 from appell.algebra.rotation import Pose
-from appell.describe.drives import notable
+from appell.describe.actuator_table import non_default_entries
 from appell.describe.rpy import is_exact, rpy_of
 from appell.model.actuator import Actuator
 from appell.model.body import Body
@@ -17,12 +17,12 @@ from appell.model.visual import Visual
 
 
 def toml_lines(robot: Robot, settings: Iterable[str] = ()) -> list[str]:
-    """`settings` are further lines of the top."""
+    """Return the lines of the document; `settings` are further lines of its top-level table."""
     lines = [f"name = {text(robot.name)}"]
     lines += [f"{key} = {text(about)}" for key in ("description", "reference") if (about := getattr(robot, key))]
-    lines.append(f"gravity = {listed(robot.gravity)}")
+    lines.append(f"gravity = {list_text(robot.gravity)}")
     if robot.home is not None:
-        lines.append(f"home = {listed(robot.home)}")
+        lines.append(f"home = {list_text(robot.home)}")
     if robot.free:
         lines.append(f"free = [{', '.join(map(text, sorted(robot.free)))}]")
     lines += settings
@@ -40,25 +40,25 @@ def _link(link: Link, missing: bool) -> list[str]:
         lines.append(f"parent = {text(link.parent)}")
     lines += [f"joint = {text(joint.motion.name)}", f"joint_name = {text(joint.name)}"]
     if hasattr(joint.motion, "axis"):
-        lines.append(f"axis = {listed(joint.motion.axis)}")
-    lines += place_lines(joint.placement) + _options(joint)
+        lines.append(f"axis = {list_text(joint.motion.axis)}")
+    lines += pose_lines(joint.placement) + _options(joint)
     return lines if missing else lines + body_lines(link.body)
 
 
 def _visuals(visuals: tuple[Visual, ...], body: str | None) -> Iterator[str]:
-    """The shapes of a link, or of the world; meshes without a file cannot be written."""
-    for own in visuals:
-        if own.body != body or own.triangles is not None:
+    """Yield the shapes of a link, or of the world; meshes without a file cannot be written."""
+    for visual in visuals:
+        if visual.body != body or visual.triangles is not None:
             continue
-        yield from ("", "[[visual]]" if body is None else "[[link.visual]]", f"shape = {text(own.shape)}")
-        if own.name and own.name != body:
-            yield f"name = {text(own.name)}"
-        if own.file:
-            yield f"file = {text(own.file)}"
-        yield f"size = {listed(own.size)}"
-        yield from place_lines(own.pose)
-        if own.color is not None:
-            yield f"color = {listed(own.color)}"
+        yield from ("", "[[visual]]" if body is None else "[[link.visual]]", f"shape = {text(visual.shape)}")
+        if visual.name and visual.name != body:
+            yield f"name = {text(visual.name)}"
+        if visual.file:
+            yield f"file = {text(visual.file)}"
+        yield f"size = {list_text(visual.size)}"
+        yield from pose_lines(visual.pose)
+        if visual.color is not None:
+            yield f"color = {list_text(visual.color)}"
 
 
 def _options(joint: Joint) -> list[str]:
@@ -74,42 +74,42 @@ def _options(joint: Joint) -> list[str]:
 
 
 def actuator_entries(actuator: Actuator) -> list[str]:
-    return [f"{key} = {number_text(value)}" for key, value in notable(actuator).items()]
+    return [f"{key} = {number_text(value)}" for key, value in non_default_entries(actuator).items()]
 
 
 def body_lines(body: Body | None) -> list[str]:
     if body is None:
         return ["mass = 0"]
-    return [f"mass = {number_text(body.mass)}", f"com = {listed(body.com)}", f"inertia = {_inertia(body.inertia)}"]
+    return [f"mass = {number_text(body.mass)}", f"com = {list_text(body.com)}", f"inertia = {_inertia(body.inertia)}"]
 
 
 def _inertia(inertia: Mat3) -> str:
     xx, xy, xz, yy, yz, zz = inertia.upper
     if inertia != inertia.T:
         return _rows(inertia)
-    return listed((xx, xy, xz, yy, yz, zz)) if any((xy, xz, yz)) else listed((xx, yy, zz))
+    return list_text((xx, xy, xz, yy, yz, zz)) if any((xy, xz, yz)) else list_text((xx, yy, zz))
 
 
 def frame_lines(frame: Frame) -> list[str]:
     lines = ["[[frame]]", f"name = {text(frame.name)}"]
     if frame.body is not None:
         lines.append(f"on = {text(frame.body)}")
-    return lines + place_lines(frame.pose)
+    return lines + pose_lines(frame.pose)
 
 
-def place_lines(pose: Pose) -> list[str]:
-    lines = [f"xyz = {listed(pose.translation)}"] if any(pose.translation) else []
+def pose_lines(pose: Pose) -> list[str]:
+    lines = [f"xyz = {list_text(pose.translation)}"] if any(pose.translation) else []
     rpy = rpy_of(pose.rotation)
     if not is_exact(rpy, pose.rotation):
         return [*lines, f"rotation = {_rows(pose.rotation)}"]
-    return [*lines, f"rpy = {listed(rpy)}"] if any(rpy) else lines
+    return [*lines, f"rpy = {list_text(rpy)}"] if any(rpy) else lines
 
 
 def _rows(matrix: Mat3) -> str:
-    return "[" + ", ".join(listed(row) for row in matrix.rows) + "]"
+    return "[" + ", ".join(list_text(row) for row in matrix.rows) + "]"
 
 
-def listed(numbers: Iterable[float]) -> str:
+def list_text(numbers: Iterable[float]) -> str:
     return "[" + ", ".join(number_text(x) for x in numbers) + "]"
 
 
@@ -117,5 +117,5 @@ def number_text(x: float) -> str:
     return repr(float(x))
 
 
-def text(words: str) -> str:
-    return json.dumps(words, ensure_ascii=False).replace("\x7f", "\\u007f")
+def text(string: str) -> str:
+    return json.dumps(string, ensure_ascii=False).replace("\x7f", "\\u007f")

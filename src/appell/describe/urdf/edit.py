@@ -1,12 +1,12 @@
-"""A URDF file with other numbers: what a robot read from it has become, written where the file had it.
+"""Update the numbers of a URDF file in place, for a robot that was read from it and changed.
 
-Bodies go to the <inertial> of their links, in the axes that these have; friction to <dynamics>; a rotor's inertia to
-the <motorInertia> of a transmission if there is one, and like all that URDF has no words for to <appell> in the joint.
-Everything else, comments and order and blanks, is left as it stands.
+Bodies are written to the <inertial> of their links, in its axes; friction to <dynamics>; the rotor inertia to the
+<motorInertia> of a transmission if there is one, otherwise, like everything URDF cannot express, to <appell> in the
+joint. Everything else, including comments, order and white space, is left unchanged.
 
-A moving link may carry others on fixed joints, of which identification only sees the sum. If Σ was the pseudo-inertia
-of the sum and Σ' is, the symmetric M with M Σ M = Σ' takes each part Σₖ to M Σₖ M: the parts add up to Σ', each can
-exist if it could before, and as little moves as possible.
+A moving link may carry other links on fixed joints; identification determines only the sum of their inertias. If the
+sum had the pseudo-inertia Σ and now has Σ', the symmetric matrix M with M Σ M = Σ' maps each part Σₖ to M Σₖ M. The new
+parts add up to Σ', each of them is physically consistent if it was before, and the change is as small as possible.
 
     M = Σ^-½ (Σ^½ Σ' Σ^½)^½ Σ^-½                                                                                 (1)
 """
@@ -21,22 +21,22 @@ import numpy as np
 from appell.algebra.matrix import Mat3
 from appell.algebra.rotation import Pose
 from appell.algebra.vector import ZERO, Vec3
-from appell.describe.drives import table_of
+from appell.describe.actuator_table import actuator_to_table
 from appell.describe.urdf.edit_xml import Editor, Tag
-from appell.describe.urdf.parts import DYNAMICS, GEARING, INERTIA, UNSPOKEN, placement
+from appell.describe.urdf.parts import APPELL_KEYS, DYNAMICS, GEARING, INERTIA, placement
 from appell.describe.urdf.read import read_urdf
 from appell.describe.xml import Element, parse
 from appell.errors import ModelWarning
 from appell.model.body import Body, Inertia
-from appell.model.frame import IN_PLACE
+from appell.model.frame import IDENTITY_POSE
 from appell.model.robot import Robot
 
-ROUNDING = 1e-13  # of a metre, or of the largest moment
-SAME = 1e-12  # relative: what reading the text again must give
+ROUNDING = 1e-13  # m, or relative to the largest moment: smaller values are written as 0
+READ_BACK_TOLERANCE = 1e-12  # relative error of the parameters that reading the new text may have
 
 
 def edited_urdf(text: str, robot: Robot) -> str | None:
-    """The text with the bodies and actuators of a robot that was read from it; None if it differs in more."""
+    """Return the text with the bodies and actuators of the robot; None if the robot differs in more than these."""
     before = _read(text)
     if [(link.name, link.joint.name) for link in before.links] != [(k.name, k.joint.name) for k in robot.links]:
         return None
@@ -45,20 +45,20 @@ def edited_urdf(text: str, robot: Robot) -> str | None:
     groups = _groups(parse(text))
     for old, new in zip(before.links, robot.links, strict=True):
         if new.body is not None and new.body != old.body:
-            for name, body in _shared(groups[old.name], old.body, new.body).items():
+            for name, body in _distribute(groups[old.name], old.body, new.body).items():
                 _set_body(editor, tags["link", name], groups[old.name][name][1], body)
-        own, other = table_of(old.joint.actuator), table_of(new.joint.actuator)
-        changed = {key: x for key, x in other.items() if x is not None and x != own[key]}
-        if not _set_drive(editor, tags["joint", old.joint.name], changed, old.joint.name):
+        before_table, table = actuator_to_table(old.joint.actuator), actuator_to_table(new.joint.actuator)
+        changed = {key: x for key, x in table.items() if x is not None and x != before_table[key]}
+        if not _set_actuator(editor, tags["joint", old.joint.name], changed, old.joint.name):
             return None
     if robot.name != before.name:
         editor.set(editor.root, {"name": robot.name})
-    found = editor.text()
-    return found if _same(_read(found), robot) else None
+    new_text = editor.text()
+    return new_text if _same(_read(new_text), robot) else None
 
 
 def _read(text: str) -> Robot:
-    """The robot of a text about which all has been said before."""
+    """Read a robot without warnings, which were issued when the file was first read."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ModelWarning)
         return read_urdf(text, physical=False)
@@ -70,52 +70,52 @@ def _same(read: Robot, robot: Robot) -> bool:
             return False
         if one.body is not None and two.body is not None:
             first, second = (np.array(body.parameters) for body in (one.body, two.body))
-            if np.abs(first - second).max() > SAME * np.abs(second).max():
+            if np.abs(first - second).max() > READ_BACK_TOLERANCE * np.abs(second).max():
                 return False
     return read.name == robot.name
 
 
 # ---- bodies
 
-Group = dict[str, tuple[Pose, Element]]  # by name: the place on the moving link, and the <link>
+Group = dict[str, tuple[Pose, Element]]  # pose on the moving link, and the <link>, by name
 
 
 def _groups(document: Element) -> dict[str, Group]:
-    """For every link that moves, or is the root, itself and those fixed to it."""
+    """Return, for every moving link and the root, the link itself and the links fixed to it."""
     links = {link.attributes["name"].strip(): link for link in document.all("link")}
-    below: dict[str, tuple[str, Pose, bool]] = {}
+    joints: dict[str, tuple[str, Pose, bool]] = {}  # parent, pose and whether fixed, by child
     for joint in document.all("joint"):
         parent, child = (joint.need(tag, "a joint").text("link", "a joint") for tag in ("parent", "child"))
-        below[child] = parent, placement(joint, "a joint"), joint.attributes.get("type", "").strip() == "fixed"
+        joints[child] = parent, placement(joint, "a joint"), joint.attributes.get("type", "").strip() == "fixed"
     groups: dict[str, Group] = {}
     for name, link in links.items():
-        carrier, place = name, IN_PLACE
-        while carrier in below and below[carrier][2]:
-            carrier, step, _ = below[carrier]
-            place = step @ place
-        groups.setdefault(carrier, {})[name] = place, link
+        carrier, pose = name, IDENTITY_POSE
+        while carrier in joints and joints[carrier][2]:
+            carrier, joint_pose, _ = joints[carrier]
+            pose = joint_pose @ pose
+        groups.setdefault(carrier, {})[name] = pose, link
     return groups
 
 
-def _shared(group: Group, old: Body | None, new: Body) -> dict[str, Body]:
-    """The bodies of the links of a group that make up the new one, each in its own axes."""
+def _distribute(group: Group, old: Body | None, new: Body) -> dict[str, Body]:
+    """Return bodies for the links of a group that add up to the new body, each in the axes of its link."""
     bodies = {name: _body(link) for name, (_, link) in group.items()}
-    some = {name: body for name, body in bodies.items() if body is not None and body.mass > 0.0}
-    carrier = next(name for name, (place, _) in group.items() if place == IN_PLACE)
-    if len(some) < 2 or old is None:
-        only = next(iter(some), carrier)
+    massive = {name: body for name, body in bodies.items() if body is not None and body.mass > 0.0}
+    carrier = next(name for name, (pose, _) in group.items() if pose == IDENTITY_POSE)
+    if len(massive) < 2 or old is None:
+        only = next(iter(massive), carrier)
         return {only: new.moved(group[only][0].inverse)}
     M = _transport(_sigma(old.about_origin), _sigma(new.about_origin))
-    found = {}
-    for name, body in some.items():
-        place = group[name][0]
-        moved = M @ _sigma(body.about_origin.seen_from(place)) @ M
-        found[name] = Body.from_inertia(_inertia(moved).seen_from(place.inverse))
-    return found
+    result = {}
+    for name, body in massive.items():
+        pose = group[name][0]
+        moved = M @ _sigma(body.about_origin.moved(pose)) @ M
+        result[name] = Body.from_inertia(_inertia(moved).moved(pose.inverse))
+    return result
 
 
 def _body(link: Element) -> Body | None:
-    """The body of a link in its own axes."""
+    """Return the body of a link in the axes of the link."""
     inertial = link.only("inertial")
     if inertial is None or not inertial.children:
         return None
@@ -125,7 +125,7 @@ def _body(link: Element) -> Body | None:
 
 
 def _transport(old: np.ndarray, new: np.ndarray) -> np.ndarray:
-    """M of (1)."""
+    """Return M of (1)."""
     half = _power(old, 0.5)
     inverse = _power(old, -0.5)
     return inverse @ _power(half @ new @ half, 0.5) @ inverse
@@ -149,21 +149,21 @@ def _set_body(editor: Editor, tag: Tag, link: Element, body: Body) -> None:
     described = link.only("inertial")
     inertial = tag.first("inertial")
     if described is None or inertial is None or not inertial.children:
-        whole = ["<inertial>", *(f"  {line}" for line in _lines(body)), "</inertial>"]
-        editor.add(*((tag, whole) if inertial is None else (inertial, _lines(body))))
+        lines = ["<inertial>", *(f"  {line}" for line in _lines(body)), "</inertial>"]
+        editor.add(*((tag, lines) if inertial is None else (inertial, _lines(body))))
         return
-    turn = placement(described, "an inertial").rotation
-    inertia = Mat3.symmetric(*(turn.T @ body.inertia @ turn).upper)
+    R = placement(described, "an inertial").rotation
+    inertia = Mat3.symmetric(*(R.T @ body.inertia @ R).upper)
     origin, mass, tensor = (inertial.first(name) for name in ("origin", "mass", "inertia"))
     assert mass is not None
     assert tensor is not None
-    com = _numbers(body.com, least=ROUNDING)
+    com = _numbers(body.com, threshold=ROUNDING)
     if origin is not None:
         editor.set(origin, {"xyz": com})
     elif any(float(word) for word in com.split()):
         editor.add(inertial, [f'<origin xyz="{com}" rpy="0 0 0"/>'])
     editor.set(mass, {"value": repr(float(body.mass))})
-    moments = _numbers(inertia.upper, least=ROUNDING * max(map(abs, inertia.upper)))
+    moments = _numbers(inertia.upper, threshold=ROUNDING * max(map(abs, inertia.upper)))
     editor.set(tensor, dict(zip(INERTIA, moments.split(), strict=True)))
 
 
@@ -176,27 +176,27 @@ def _lines(body: Body) -> list[str]:
     ]
 
 
-def _numbers(values, least: float = 0.0) -> str:
-    """In full precision; what is nearer to zero than `least` is zero."""
-    return " ".join(repr(float(x)) if abs(x) > least else "0.0" for x in values)
+def _numbers(values, threshold: float = 0.0) -> str:
+    """Format numbers in full precision; those with a magnitude up to `threshold` are written as 0."""
+    return " ".join(repr(float(x)) if abs(x) > threshold else "0.0" for x in values)
 
 
 # ---- actuators
 
 
-def _set_drive(editor: Editor, joint: Tag, changed: Mapping[str, float], name: str) -> bool:
-    """Write what changed of an actuator; false for what has no place of its own to be changed in."""
+def _set_actuator(editor: Editor, joint: Tag, changed: Mapping[str, float], name: str) -> bool:
+    """Write the changed values of an actuator; return False if one of them cannot be written to the joint."""
     texts = {key: repr(float(x)) for key, x in changed.items()}
     dynamics = {DYNAMICS[key]: texts.pop(key) for key in list(texts) if key in DYNAMICS}
     if "rotor_inertia" in texts and _set_rotor(editor, name, texts["rotor_inertia"]):
         del texts["rotor_inertia"]
-    if any(key not in UNSPOKEN for key in texts):
+    if any(key not in APPELL_KEYS for key in texts):
         return False
     added = []
     for tag, values in (("dynamics", dynamics), ("appell", texts)):
-        there = joint.first(tag)
-        if values and there is not None:
-            editor.set(there, values)
+        existing = joint.first(tag)
+        if values and existing is not None:
+            editor.set(existing, values)
         elif values:
             added.append(f"<{tag}" + "".join(f' {key}="{text}"' for key, text in values.items()) + "/>")
     if added:
@@ -205,19 +205,19 @@ def _set_drive(editor: Editor, joint: Tag, changed: Mapping[str, float], name: s
 
 
 def _set_rotor(editor: Editor, joint: str, text: str) -> bool:
-    """The rotor's inertia in the transmission of a joint, if it stands there."""
-    homes = [editor.root, *editor.root.all("ros2_control")]
-    for transmission in (tag for home in homes for tag in home.all("transmission")):
+    """Write the rotor inertia to the transmission of a joint; return False if no transmission contains it."""
+    parents = [editor.root, *editor.root.all("ros2_control")]
+    for transmission in (tag for parent in parents for tag in parent.all("transmission")):
         ends = transmission.all("joint")
         if [end.attributes.get("name", "").strip() for end in ends] != [joint]:
             continue
-        for place in (*transmission.all("actuator"), *ends, transmission):
+        for element in (*transmission.all("actuator"), *ends, transmission):
             for spelling in GEARING["rotor_inertia"]:
-                tag = place.first(spelling)
+                tag = element.first(spelling)
                 if tag is not None:
                     editor.write(tag, text)
                     return True
-                if spelling in place.attributes:
-                    editor.set(place, {spelling: text})
+                if spelling in element.attributes:
+                    editor.set(element, {spelling: text})
                     return True
     return False

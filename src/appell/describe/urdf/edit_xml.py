@@ -1,7 +1,7 @@
-"""XML changed where it stands: attributes and texts get other values, tags are added, and all else stays byte for byte.
+"""Edit XML in place: change attributes and texts, add tags, and leave everything else unchanged, byte for byte.
 
-Expat says where every tag begins; where it ends, and where its attributes stand, is found in the text itself. Changes
-are gathered and made at once, from the last to the first, so that no place moves before its turn.
+Expat gives the start of every tag; its end and its attributes are located in the text. Changes are collected and
+applied together, from the last to the first, so that earlier positions remain valid.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ ATTRIBUTE = re.compile(rb"""([^\s=<>/"']+)\s*=\s*("[^"]*"|'[^']*')""")
 
 @dataclass(eq=False)
 class Tag:
-    """A tag in the text: bytes from `start` to `opened` are its opening, `closed` is where its closing begins."""
+    """A tag in the text: its opening tag is from byte `start` to `opened`, its closing tag starts at `closed`."""
 
     name: str
     attributes: dict[str, str]
@@ -35,11 +35,11 @@ class Tag:
 
 
 class Editor:
-    """A document, and the changes to it."""
+    """A document and the changes to it."""
 
     def __init__(self, text: str):
         self.data = text.encode("utf-8")
-        self.changes: list[tuple[int, int, bytes]] = []  # from, to, what comes there
+        self.changes: list[tuple[int, int, bytes]] = []  # start, stop, replacement
         self.root = self._parse()
 
     def _parse(self) -> Tag:
@@ -62,22 +62,22 @@ class Editor:
         return top.children[0]
 
     def _end(self, start: int) -> int:
-        """Behind the > of the tag that begins here."""
+        """Return the position after the > of the tag that starts here."""
         quote = b""
         for k in range(start, len(self.data)):
-            letter = self.data[k : k + 1]
+            byte = self.data[k : k + 1]
             if quote:
-                quote = b"" if letter == quote else quote
-            elif letter in (b'"', b"'"):
-                quote = letter
-            elif letter == b">":
+                quote = b"" if byte == quote else quote
+            elif byte in (b'"', b"'"):
+                quote = byte
+            elif byte == b">":
                 return k + 1
         return len(self.data)
 
     # ---- changes
 
     def set(self, tag: Tag, values: Mapping[str, str]) -> None:
-        """Give attributes of a tag other values; those that it has not are added at its end."""
+        """Set attributes of a tag; missing ones are added at its end."""
         opening = self.data[tag.start : tag.opened]
         missing = dict(values)
         for match in ATTRIBUTE.finditer(opening):
@@ -88,35 +88,35 @@ class Editor:
                 self.changes.append((tag.start + span[0], tag.start + span[1], text))
         if missing:
             tail = 2 if opening.endswith(b"/>") else 1
-            place = tag.start + len(opening[:-tail].rstrip())
+            position = tag.start + len(opening[:-tail].rstrip())
             added = "".join(f" {key}={quoteattr(text)}" for key, text in missing.items())
-            self.changes.append((place, place, added.encode("utf-8")))
+            self.changes.append((position, position, added.encode("utf-8")))
 
     def write(self, tag: Tag, text: str) -> None:
-        """Give the text between a tag and its end another value."""
+        """Replace the text between an opening and a closing tag."""
         self.changes.append((tag.opened, tag.closed, escape(text).encode("utf-8")))
 
     def add(self, tag: Tag, lines: list[str]) -> None:
-        """Put lines at the end of what stands within a tag, indented like its first child."""
-        own = self._indent(tag.start)
-        inner = self._indent(tag.children[0].start) if tag.children else own + "  "
-        inner = own + "  " if inner == own else inner
+        """Append lines to the content of a tag, indented like its first child."""
+        indent = self._indent(tag.start)
+        inner = self._indent(tag.children[0].start) if tag.children else indent + "  "
+        inner = indent + "  " if inner == indent else inner
         text = "".join(f"\n{inner}{line}" for line in lines)
         if self.data[tag.start : tag.opened].endswith(b"/>"):
             opening = self.data[tag.start : tag.opened - 2].rstrip()
-            self.changes.append((tag.start + len(opening), tag.opened, f">{text}\n{own}</{tag.name}>".encode()))
+            self.changes.append((tag.start + len(opening), tag.opened, f">{text}\n{indent}</{tag.name}>".encode()))
             return
-        place = tag.opened + len(self.data[tag.opened : tag.closed].rstrip())
-        end = "" if b"\n" in self.data[place : tag.closed] else f"\n{own}"
-        self.changes.append((place, place, (text + end).encode("utf-8")))
+        position = tag.opened + len(self.data[tag.opened : tag.closed].rstrip())
+        end = "" if b"\n" in self.data[position : tag.closed] else f"\n{indent}"
+        self.changes.append((position, position, (text + end).encode("utf-8")))
 
     def _indent(self, start: int) -> str:
-        """The blanks at the beginning of the line of a place."""
+        """Return the indentation of the line that contains a position."""
         line = self.data[self.data.rfind(b"\n", 0, start) + 1 : start + 1]
         return line[: len(line) - len(line.lstrip())].decode("utf-8")
 
     def text(self) -> str:
-        """The document with all changes."""
+        """Return the document with all changes applied."""
         data = self.data
         for start, stop, new in sorted(self.changes, key=lambda change: change[0], reverse=True):
             data = data[:start] + new + data[stop:]

@@ -1,7 +1,7 @@
-"""A robot as the lines of a URDF document.
+"""Write a robot as the lines of a URDF document.
 
-Frames are links without mass on fixed joints. The root is the first frame if that is the world itself; a root made up
-because URDF needs one is marked as hidden.
+Frames are massless links on fixed joints. The root is the first frame if that coincides with the world; otherwise a
+root is added, because URDF requires one, and marked as hidden.
 """
 
 from __future__ import annotations
@@ -11,29 +11,29 @@ from xml.sax.saxutils import quoteattr
 
 from appell.algebra.rotation import Pose
 from appell.algebra.vector import Vec3
-from appell.describe.drives import notable
+from appell.describe.actuator_table import non_default_entries
 from appell.describe.rpy import is_exact, rpy_of
-from appell.describe.urdf.parts import INERTIA, UNSPOKEN
+from appell.describe.urdf.parts import APPELL_KEYS, INERTIA
 from appell.model.actuator import IDEAL
 from appell.model.body import Body
-from appell.model.frame import IN_PLACE, Frame
+from appell.model.frame import IDENTITY_POSE, Frame
 from appell.model.joints import Planar
 from appell.model.robot import Joint, Link, Robot
 from appell.model.visual import SIZES
 
-UNLIMITED = 1e9  # written where nothing is known but URDF wants a number
+UNLIMITED = 1e9  # written for unknown limits where URDF requires a number
 
 
 def urdf_lines(robot: Robot) -> list[str]:
     first = robot.frames[0] if robot.frames else None
-    shown = first is not None and first.body is None and first.pose == IN_PLACE
-    root = first.name if first is not None and shown else _unused("world", robot.frame_names)
-    frames = robot.frames[1:] if shown else robot.frames
+    has_root = first is not None and first.body is None and first.pose == IDENTITY_POSE
+    root = first.name if first is not None and has_root else _unused("world", robot.frame_names)
+    frames = robot.frames[1:] if has_root else robot.frames
     joints = [link.joint.name for link in robot.links]
 
     lines = ['<?xml version="1.0" encoding="utf-8"?>', _tag("robot", name=robot.name)]
-    lines += _settings(robot, hidden_root=not shown)
-    lines += _whole_link(root, list(_visuals(robot, None)))
+    lines += _settings(robot, hidden_root=not has_root)
+    lines += _link_element(root, list(_visuals(robot, None)))
     for link in robot.links:
         lines += _link(robot, link)
         lines += _joint(link.joint, link.parent or root, link.name)
@@ -62,33 +62,33 @@ def _settings(robot: Robot, hidden_root: bool) -> list[str]:
 def _link(robot: Robot, link: Link) -> list[str]:
     massless = [] if link.name in robot.missing else ['    <appell massless="true"/>']
     inside = massless if link.body is None else _inertial(link.body)
-    return _whole_link(link.name, [*inside, *_visuals(robot, link.name)])
+    return _link_element(link.name, [*inside, *_visuals(robot, link.name)])
 
 
-def _whole_link(name: str, inside: list[str]) -> list[str]:
+def _link_element(name: str, inside: list[str]) -> list[str]:
     if not inside:
         return ["  " + _tag("link", "/", name=name)]
     return ["  " + _tag("link", name=name), *inside, "  </link>"]
 
 
 def _visuals(robot: Robot, body: str | None) -> Iterator[str]:
-    """The shapes of a link; URDF knows no ellipsoids, and of meshes none without a file."""
-    for own in robot.visuals:
-        if own.body != body or own.triangles is not None or own.shape == "ellipsoid":
+    """Yield the shapes of a link, except ellipsoids and meshes without a file, which URDF cannot express."""
+    for visual in robot.visuals:
+        if visual.body != body or visual.triangles is not None or visual.shape == "ellipsoid":
             continue
-        name = {"name": own.name} if own.name and own.name != body else {}
-        yield from ("    " + _tag("visual", **name), "      " + _origin(own.pose), "      <geometry>")
-        if own.shape == "mesh":
-            file = f"file://{own.file}" if own.file.startswith("/") else own.file
-            yield "        " + _tag("mesh", "/", filename=file, scale=_numbers(own.size))
-        elif own.shape == "box":
-            yield "        " + _tag("box", "/", size=_numbers(own.size))
+        name = {"name": visual.name} if visual.name and visual.name != body else {}
+        yield from ("    " + _tag("visual", **name), "      " + _origin(visual.pose), "      <geometry>")
+        if visual.shape == "mesh":
+            file = f"file://{visual.file}" if visual.file.startswith("/") else visual.file
+            yield "        " + _tag("mesh", "/", filename=file, scale=_numbers(visual.size))
+        elif visual.shape == "box":
+            yield "        " + _tag("box", "/", size=_numbers(visual.size))
         else:
-            sizes = zip(SIZES[own.shape], own.size, strict=True)
-            yield "        " + _tag(own.shape, "/", **{key: repr(float(x)) for key, x in sizes})
+            sizes = zip(SIZES[visual.shape], visual.size, strict=True)
+            yield "        " + _tag(visual.shape, "/", **{key: repr(float(x)) for key, x in sizes})
         yield "      </geometry>"
-        if own.color is not None:
-            color = _numbers(own.color)
+        if visual.color is not None:
+            color = _numbers(visual.color)
             yield "      " + _tag("material", name=color) + _tag("color", "/", rgba=color) + "</material>"
         yield "    </visual>"
 
@@ -108,16 +108,16 @@ def _joint(joint: Joint, parent: str, child: str) -> list[str]:
     axis = Vec3(0.0, 0.0, 1.0) if isinstance(joint.motion, Planar) else getattr(joint.motion, "axis", None)
     if axis is not None:
         lines.append("    " + _tag("axis", "/", xyz=_numbers(axis)))
-    drive = joint.actuator
-    if joint.motion.name in ("revolute", "prismatic") or drive.torque is not None or drive.speed is not None:
+    actuator = joint.actuator
+    if joint.motion.name in ("revolute", "prismatic") or actuator.torque is not None or actuator.speed is not None:
         lines.append("    " + _limit(joint))
     if joint.mimic is not None:
         multiplier, offset = repr(joint.mimic.multiplier), repr(joint.mimic.offset)
         lines.append("    " + _tag("mimic", "/", joint=joint.mimic.leader, multiplier=multiplier, offset=offset))
-    viscous, coulomb = drive.friction.viscous, drive.friction.coulomb
+    viscous, coulomb = actuator.friction.viscous, actuator.friction.coulomb
     if viscous or coulomb:
         lines.append("    " + _tag("dynamics", "/", damping=repr(float(viscous)), friction=repr(float(coulomb))))
-    if extra := _unspoken(joint):
+    if extra := _appell_entries(joint):
         lines.append("    " + _tag("appell", "/", **{key: repr(float(x)) for key, x in extra.items()}))
     return [*lines, "  </joint>"]
 
@@ -138,16 +138,16 @@ def _transmission(joint: Joint) -> list[str]:
     ]
 
 
-def _unspoken(joint: Joint) -> dict[str, float]:
-    """What URDF has no words for."""
-    return {key: x for key, x in notable(joint.actuator).items() if key in UNSPOKEN}
+def _appell_entries(joint: Joint) -> dict[str, float]:
+    """Return the entries of an actuator that URDF cannot express."""
+    return {key: x for key, x in non_default_entries(joint.actuator).items() if key in APPELL_KEYS}
 
 
-def unseen(robot: Robot) -> str:
-    """What readers other than appell will not see of the actuators, joint by joint; empty if they see all."""
-    told = {link.joint.name: _unspoken(link.joint) for link in robot.links}
+def nonstandard_actuators(robot: Robot) -> str:
+    """Return the actuator values that readers other than appell ignore, joint by joint; empty if there are none."""
+    entries = {link.joint.name: _appell_entries(link.joint) for link in robot.links}
     listed = {
-        name: ", ".join(f"{key.replace('_', ' ')} {x:g}" for key, x in extra.items()) for name, extra in told.items()
+        name: ", ".join(f"{key.replace('_', ' ')} {x:g}" for key, x in extra.items()) for name, extra in entries.items()
     }
     return "; ".join(f"joint '{name}' has {values}" for name, values in listed.items() if values)
 
@@ -160,7 +160,7 @@ def _frame(frame: Frame, joint: str, root: str) -> list[str]:
 
 def _ends(pose: Pose, parent: str, child: str) -> list[str]:
     lines = ["    " + _tag("parent", "/", link=parent), "    " + _tag("child", "/", link=child)]
-    return lines if pose == IN_PLACE else [*lines, "    " + _origin(pose)]
+    return lines if pose == IDENTITY_POSE else [*lines, "    " + _origin(pose)]
 
 
 def _origin(pose: Pose) -> str:
@@ -170,13 +170,13 @@ def _origin(pose: Pose) -> str:
 
 
 def _limit(joint: Joint) -> str:
-    """All four numbers, as other readers insist on them, and which of them are known if not all are."""
+    """Return the <limit> with all four numbers, which other readers require, and the list of those that are known."""
     values = {"lower": joint.limits.lower, "upper": joint.limits.upper}
     values |= {"velocity": joint.actuator.speed, "effort": joint.actuator.torque}
     known = [key for key, value in values.items() if value is not None]
     texts = {key: repr(float(value)) for key, value in values.items() if value is not None}
-    stand_in = {key: repr(-UNLIMITED if key == "lower" else UNLIMITED) for key in values if key not in known}
-    return _tag("limit", "/", **texts, **stand_in, **({"known": " ".join(known)} if stand_in else {}))
+    placeholders = {key: repr(-UNLIMITED if key == "lower" else UNLIMITED) for key in values if key not in known}
+    return _tag("limit", "/", **texts, **placeholders, **({"known": " ".join(known)} if placeholders else {}))
 
 
 def _tag(tag: str, end: str = "", /, **attributes: str) -> str:

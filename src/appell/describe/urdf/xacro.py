@@ -1,11 +1,11 @@
-"""What is left of xacro in a URDF.
+"""Expand xacro files, and handle leftover xacro tags in a URDF.
 
-xacro is the macro language that most URDFs are written in. Its definitions (property, arg, macro) change nothing by
-themselves. A tag that would have put something in its place (a macro's name, include, if) is passed over with a warning
-if the robot is whole without it. If it is not, the file has to be run through xacro first, and the error says how.
+xacro is the macro language in which most URDFs are written. Its definitions (property, arg, macro) have no effect by
+themselves. A tag that would have been replaced (a macro call, include, if) is ignored with a warning if the rest
+describes a robot. Otherwise the file must be expanded with xacro first, and the error says how.
 
-A .xacro file is run through the package xacro where that is installed; lines are then those of the expansion. The text
-is screened first: what declares entities is refused before xacro sees it.
+A .xacro file is expanded with the package xacro if that is installed; line numbers are then those of the expansion. The
+text is parsed first, so that entity declarations are rejected before xacro processes them.
 """
 
 from __future__ import annotations
@@ -18,55 +18,67 @@ from appell.errors import DescriptionError
 
 DEFINITIONS = ("property", "arg", "macro")
 EXPRESSIONS = ("${", "$(")
-LISTED = 5
+MAX_LISTED = 5  # tags listed in a message
 
 
 def expanded(path: Path, text: str, arguments: Mapping[str, str] | None = None) -> tuple[str, str]:
-    """The URDF that xacro makes of a file, and how messages call it; the text as it is if there is nothing to expand.
+    """Return the expansion of a xacro file, and its name in messages.
 
-    Without the package the text is left as it is: one that is whole can be read, another says how to run xacro.
+    The text is returned unchanged if it contains nothing to expand, or if the package xacro is not installed; reading
+    it then raises an error that says how to run xacro, if that is necessary.
+
+    Parameters
+    ----------
+    path, text : the file and its content
+    arguments : values of xacro arguments
     """
     document = parse(text, str(path))
-    if not arguments and not any(True for _ in _calls(document)) and not any(map(_has_expression, _whole(document))):
+    if (
+        not arguments
+        and not any(True for _ in _calls(document))
+        and not any(map(_has_expression, _all_elements(document)))
+    ):
         return text, str(path)
     try:
         import xacro
     except ImportError:
         if arguments:
-            problem = "arguments are for the package xacro, which is not installed."
+            problem = "arguments= requires the package xacro, which is not installed."
             raise DescriptionError(problem, source=str(path), hint="pip install xacro") from None
         return text, str(path)
     mappings = {str(key): str(value) for key, value in (arguments or {}).items()}
     try:
-        made = xacro.process_file(str(path), mappings=mappings).toprettyxml(indent="  ")
+        expansion = xacro.process_file(str(path), mappings=mappings).toprettyxml(indent="  ")
     except SystemExit:
-        raise DescriptionError("xacro gave up on this file.", source=str(path)) from None
-    except Exception as error:  # it evaluates Python, which may fail in any way
-        told = " ".join(str(error).split()) or type(error).__name__
-        raise DescriptionError(f"xacro cannot expand this: {told.rstrip('.')}.", source=str(path)) from None
-    return made, f"the expansion of {path}"
+        raise DescriptionError("xacro failed to expand this file.", source=str(path)) from None
+    except Exception as error:  # it evaluates Python expressions, which may fail in any way
+        message = " ".join(str(error).split()) or type(error).__name__
+        raise DescriptionError(f"xacro cannot expand this file: {message.rstrip('.')}.", source=str(path)) from None
+    return expansion, f"the expansion of {path}"
 
 
-def refuse_unprocessed(document: Element) -> None:
-    """Raise if what is wrong with a document is that xacro has not been run."""
+def check_expanded(document: Element) -> None:
+    """Raise DescriptionError if a document contains xacro tags or expressions that must be expanded first."""
     calls = list(_calls(document))
-    expressions = [element for element in _whole(document) if _has_expression(element)]
+    expressions = [element for element in _all_elements(document) if _has_expression(element)]
     if not (calls or expressions):
         return
     name = PurePath(document.source).name or "robot.urdf.xacro"
     stem = name.removesuffix(".xacro").removesuffix(".urdf")
-    told = _listed(calls) or ", ".join(f"<{e.tag}> (line {e.line})" for e in expressions[:LISTED]) + " with ${...}"
+    culprits = _listed(calls)
+    if not calls:
+        culprits = ", ".join(f"<{e.tag}> (line {e.line})" for e in expressions[:MAX_LISTED]) + " with ${...}"
     raise document.error(
-        f"this is a xacro file, not a URDF: {told} must be expanded first.",
-        expected="the URDF that xacro makes of it",
+        f"the file is xacro, not URDF: {culprits} must be expanded first.",
+        expected="the URDF that xacro generates from it",
         hint=f"xacro {name} > {stem}{'_expanded' if name == f'{stem}.urdf' else ''}.urdf",
     )
 
 
-def passed_over(document: Element) -> list[str]:
-    """Tags that would have put something in their place."""
-    told = _listed(list(_calls(document)))
-    return [f"xacro's {told}"] if told else []
+def unexpanded_tags(document: Element) -> list[str]:
+    """Return a note about xacro tags that would have been replaced, if there are any."""
+    calls = _listed(list(_calls(document)))
+    return [f"the xacro tags {calls}"] if calls else []
 
 
 def _calls(document: Element) -> Iterator[Element]:
@@ -87,7 +99,7 @@ def _prefixes(document: Element) -> set[str]:
     return {"xacro", *named}
 
 
-def _whole(document: Element) -> Iterator[Element]:
+def _all_elements(document: Element) -> Iterator[Element]:
     waiting = [document]
     while waiting:
         element = waiting.pop()
@@ -100,5 +112,5 @@ def _has_expression(element: Element) -> bool:
 
 
 def _listed(calls: list[Element]) -> str:
-    listed = ", ".join(f"<{call.tag}> (line {call.line})" for call in calls[:LISTED])
-    return listed + (f" and {len(calls) - LISTED} more" if len(calls) > LISTED else "")
+    listed = ", ".join(f"<{call.tag}> (line {call.line})" for call in calls[:MAX_LISTED])
+    return listed + (f" and {len(calls) - MAX_LISTED} more" if len(calls) > MAX_LISTED else "")

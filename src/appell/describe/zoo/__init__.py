@@ -1,1 +1,1 @@
-"""The zoo: trees as TOML files, mechanisms as functions that make them, each with its source."""
+"""The zoo of robots: trees as TOML files, mechanisms as functions, each with its reference."""

@@ -1,16 +1,16 @@
-"""The Agile Wrist: a platform that turns about a fixed centre, held by three legs of two arcs each.
+"""The Agile Wrist: a platform that rotates about a fixed centre, held by three legs with two arcs each.
 
 Every joint axis passes through the centre: u of the motor, w between the arcs, v on the platform, with angles α₁ from u
-to w and α₂ from w to v. In the system P = Rz(λ) Rx(γ - π) of a leg, whose z axis is u,
+to w and α₂ from w to v. In the frame P = Rz(λ) Rx(γ - π) of a leg, whose z axis is u,
 
     w = Rz(θ) Rx(α₁) z = (sin α₁ sin θ, -sin α₁ cos θ, cos α₁)            v = PᵀR v*,  v* = Rz(η) Rx(-β) z      (1)
 
 and w·v = cos α₂ is the equation a cos θ + b sin θ = c of `legs`. An arc lies in the plane of its two axes at
-r (0, -sin s, cos s), s in [0, α]. So the first is turned by Rz(θ), and the second by the matrix with columns
+r (0, -sin s, cos s), s in [0, α]. The first arc is rotated by Rz(θ), the second by the matrix with columns
 
     e₃ = w        e₂ = (w cos α₂ - v) / sin α₂        e₁ = e₂ × e₃ = w × v / sin α₂                              (2)
 
-which holds the angle ψ of its joint without naming it. Coordinates: R = Rz(q₁) Ry(q₂) Rx(q₃). Abedloo et al. 2014.
+which contains the angle ψ of its joint implicitly. Coordinates: R = Rz(q₁) Ry(q₂) Rx(q₃). Abedloo et al. 2014.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ from appell.describe.legs import (
     check_positive,
     closing_angle,
     norm,
+    rotation_x,
+    rotation_z,
     rotation_zyx,
-    turn_x,
-    turn_z,
 )
 from appell.describe.values import inertia_matrix, vector
 from appell.describe.zoo.recipe import maker
@@ -48,14 +48,14 @@ THIRDS = 0.0, math.radians(120.0), math.radians(240.0)
 
 
 class WristLeg(SphericalLeg):
-    """The leg of the paper with its poses in the system P of the leg, free of trigonometric functions of θ and ψ."""
+    """The leg of the paper, with its poses in the frame P of the leg and without trigonometric functions of θ and ψ."""
 
     def v(self, q: Sequence[Scalar]) -> Vec3:
-        """The platform's axis, in the system of the leg."""
+        """The platform's axis, in the frame of the leg."""
         return self.base.T @ (rotation_zyx(*q) @ self.v_star)
 
     def theta(self, q: Sequence[Scalar]) -> Angle:
-        """The motor's angle, by (1)."""
+        """The angle of the motor, by (1)."""
         v, sine = self.v(q), math.sin(self.alpha1)
         c = math.cos(self.alpha2) - math.cos(self.alpha1) * v.z
         return closing_angle(-sine * v.y, sine * v.x, c, self.branch)
@@ -77,7 +77,7 @@ class WristLeg(SphericalLeg):
         return Pose(Mat3.of(columns).T)
 
     def psi(self, q: Sequence[Scalar]) -> Scalar:
-        """The angle between the planes of the two arcs, from n₁ = u × w / sin α₁ to n₂ = w × v / sin α₂ about w."""
+        """The angle about w from the plane of the first arc, u × w / sin α₁, to that of the second, w × v / sin α₂."""
         v, w = self.v(q), self.w(q)
         n1, n2 = Z.cross(w), w.cross(v)
         return atan2(n1.cross(n2).dot(w), n1.dot(n2))
@@ -89,7 +89,7 @@ class WristLeg(SphericalLeg):
 
 
 def arc(density: float, radius: float, angle: float) -> Body:
-    """A thin arc of uniform line density at r (0, -sin s, cos s), s in [0, angle]."""
+    """Return a thin arc of uniform line density (kg/m) at r (0, -sin s, cos s), s in [0, angle]."""
     a = angle
     yy, zz = a / 2 - math.sin(2 * a) / 4, a / 2 + math.sin(2 * a) / 4
     yz = -(math.sin(a) ** 2) / 2
@@ -99,7 +99,7 @@ def arc(density: float, radius: float, angle: float) -> Body:
     )
 
 
-PerLeg = float | Sequence[float]  # one number for all legs, or one a leg
+PerLeg = float | Sequence[float]  # one number for all legs, or one per leg
 
 
 @maker("agile-wrist")
@@ -120,12 +120,28 @@ def agile_wrist(
     gravity: Sequence[float] = (0.0, 0.0, -9.81),
     physical: bool = True,
 ) -> Mechanism:
-    """The paper's robot; every number of it can be changed, and every leg may have angles of its own.
+    """Return the robot of the paper; all numbers can be changed, and each leg may have different angles.
 
-    Lengths in m, angles in rad, line density of the arcs in kg/m. The platform's inertia is about the centre, in kg m²:
-    three principal moments, six numbers (xx, xy, xz, yy, yz, zz) or a 3x3 matrix. The paper prints neither the radius
-    of the arcs nor the platform's centre of mass; 0.05165 m from the centre, its inertia would be that of a flat plate,
-    to the printed digits. `Dynamics(wrist, "explicit")` has the paper's own equations.
+    Parameters
+    ----------
+    radius : radius of the arcs, m
+    platform_com : centre of mass of the platform, m
+    branches : +1 or -1 per leg, the solution of (1)
+    alpha1, alpha2 : angles of the first and second arc, rad; one number, or one per leg
+    gamma, beta : inclination of the motors and of the platform's axes, rad; one number, or one per leg
+    eta, lambdas : angles of the platform's axes and of the motors about the vertical, rad, one per leg
+    density : line density of the arcs, kg/m
+    platform_mass : kg
+    platform_inertia : inertia of the platform about the centre, kg m²: three principal moments, six numbers
+        (xx, xy, xz, yy, yz, zz) or a 3x3 matrix
+    gravity : m/s²
+    physical : whether bodies that cannot exist are rejected
+
+    Notes
+    -----
+    The paper does not give the radius of the arcs or the centre of mass of the platform. With the centre of mass
+    0.05165 m from the centre, the inertia of the platform would be that of a flat plate, to the printed digits.
+    `Dynamics(wrist, "explicit")` uses the equations of the paper.
     """
     signs = check_branches(branches, len(lambdas), OWNER)
     check_positive(OWNER, radius=radius, density=density)
@@ -133,7 +149,13 @@ def agile_wrist(
     each = {name: _per_leg(name, given, len(lambdas)) for name, given in angles.items()}
     _check_arcs(each)
     legs = [
-        WristLeg(turn_z(turn) @ turn_x(tilt - math.pi), turn_z(seat) @ (turn_x(-lean) @ Z), first, second, sign)
+        WristLeg(
+            rotation_z(turn) @ rotation_x(tilt - math.pi),
+            rotation_z(seat) @ (rotation_x(-lean) @ Z),
+            first,
+            second,
+            sign,
+        )
         for turn, first, second, tilt, lean, seat, sign in zip(lambdas, *each.values(), signs, strict=True)
     ]
     parts, driven, passive, reaches, pins = [], [], [], [], []
@@ -172,10 +194,10 @@ def agile_wrist(
 
 
 def _per_leg(name: str, given: PerLeg, legs: int) -> tuple[float, ...]:
-    found = np.broadcast_to(np.asarray(given, float), (legs,)) if np.ndim(given) == 0 else np.asarray(given, float)
-    if found.shape != (legs,) or not np.isfinite(found).all():
-        raise ArgumentError(f"{OWNER} has {name} = {given!r}.", expected=f"an angle, or {legs}, one a leg")
-    return tuple(found.tolist())
+    angles = np.broadcast_to(np.asarray(given, float), (legs,)) if np.ndim(given) == 0 else np.asarray(given, float)
+    if angles.shape != (legs,) or not np.isfinite(angles).all():
+        raise ArgumentError(f"{OWNER} has {name} = {given!r}.", expected=f"one finite angle, or {legs} (one per leg)")
+    return tuple(angles.tolist())
 
 
 def _check_arcs(each: Mapping[str, Sequence[float]]) -> None:
@@ -188,7 +210,7 @@ def _check_arcs(each: Mapping[str, Sequence[float]]) -> None:
 
 
 def _reach(k: int, leg: WristLeg) -> Reach:
-    """α₂ must lie between |angle(u, v) - α₁| and angle(u, v) + α₁, taken round the sphere."""
+    """The reach of a leg: α₂ must be between |angle(u, v) - α₁| and angle(u, v) + α₁, modulo the full circle."""
     first = math.degrees(leg.alpha1)
 
     def least(q: Sequence[Scalar]) -> Scalar:

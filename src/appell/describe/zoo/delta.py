@@ -1,13 +1,13 @@
-"""The Delta: a platform that only translates, on three legs of an arm and a parallelogram each.
+"""The Delta robot: a platform that only translates, on three legs with an arm and a parallelogram each.
 
-In the system of a leg, turned by its angle about the vertical so that x points outward, the hip stands at (base radius,
-0, 0) with its axis along y. With d from the hip to the parallelogram's end on the platform and e = (cos θ, 0, -sin θ),
+In the frame of a leg, rotated by its angle about the vertical so that x points outward, the hip is at (base radius, 0,
+0) with its axis along y. With d from the hip to the parallelogram's end on the platform and e = (cos θ, 0, -sin θ),
 
     dₓ cos θ - d_z sin θ = (d·d + l₁² - l₂²) / 2l₁                                                              (1)
 
-The two bars of a parallelogram stay parallel and their ends' offset y is fixed in the world, so they move alike: one
-body with the mass of both. A bar turns at its elbow about y and then about its hinge, which is square to y and to the
-bar:
+The two bars of a parallelogram stay parallel, and the offset of their ends along y is fixed in the world, so they move
+alike and are modelled as one body with the mass of both. A bar rotates at its elbow about y and then about its hinge,
+which is perpendicular to y and to the bar:
 
     e₁ = (d - l₁e) / l₂            e₃ = e₁ × y / |e₁ × y|            e₂ = e₃ × e₁                                (2)
 """
@@ -22,7 +22,7 @@ from appell.algebra.matrix import Mat3
 from appell.algebra.rotation import Pose
 from appell.algebra.scalar import Scalar, sqrt
 from appell.algebra.vector import Vec3
-from appell.describe.legs import Angle, check_branches, check_positive, closing_angle, cylinder, disc, turn_z
+from appell.describe.legs import Angle, check_branches, check_positive, closing_angle, cylinder, disc, rotation_z
 from appell.describe.zoo.recipe import maker
 from appell.model.body import Body
 from appell.model.mechanism import LegJoint, Mechanism, MovingBody, Pin, Reach
@@ -32,7 +32,7 @@ ANGLES = tuple(math.radians(angle) for angle in (0.0, 120.0, 240.0))
 
 @dataclass(frozen=True)
 class DeltaLeg:
-    """One leg; `offset` is the platform's radius less the base's."""
+    """One leg; `offset` is the radius of the platform minus that of the base, m."""
 
     axes: Mat3
     offset: float
@@ -40,14 +40,14 @@ class DeltaLeg:
     forearm: float
     branch: int
 
-    def way(self, q: Sequence[Scalar]) -> Vec3:
-        """d, in the system of the leg."""
+    def leg_vector(self, q: Sequence[Scalar]) -> Vec3:
+        """d, in the frame of the leg."""
         x, y, z = self.axes.T @ Vec3.of(q)
         return Vec3(x + self.offset, y, z)
 
     def theta(self, q: Sequence[Scalar]) -> Angle:
-        """The angle of the arm below the horizontal, by (1); branch +1 has the elbow outward."""
-        d, l1, l2 = self.way(q), self.arm, self.forearm
+        """The angle of the arm below the horizontal, by (1); in branch +1 the elbow points outward."""
+        d, l1, l2 = self.leg_vector(q), self.arm, self.forearm
         return closing_angle(d.x, -d.z, (d.dot(d) + (l1 * l1 - l2 * l2)) * (0.5 / l1), -self.branch)
 
     def motor(self, q: Sequence[Scalar]) -> Scalar:
@@ -64,7 +64,7 @@ class DeltaLeg:
     def lower(self, q: Sequence[Scalar]) -> Pose:
         """(2)."""
         elbow = self.elbow(q)
-        e1 = (1.0 / self.forearm) * (self.way(q) - elbow)
+        e1 = (1.0 / self.forearm) * (self.leg_vector(q) - elbow)
         inverse = 1.0 / sqrt(e1.x * e1.x + e1.z * e1.z)
         e3 = Vec3(-inverse * e1.z, 0.0, inverse * e1.x)
         return Pose(Mat3((e1, e3.cross(e1), e3)).T, elbow)
@@ -76,8 +76,8 @@ class DeltaLeg:
         return self._to_circle(q, self.arm)
 
     def _to_circle(self, q: Sequence[Scalar], arm: float) -> Scalar:
-        """From the platform's end to the nearest or farthest point of the elbow's circle."""
-        d = self.way(q)
+        """The distance from the platform's end to the nearest (-arm) or farthest (+arm) point of the elbow's circle."""
+        d = self.leg_vector(q)
         along = sqrt(d.x * d.x + d.z * d.z) + arm
         return sqrt(along * along + d.y * d.y)
 
@@ -98,7 +98,20 @@ def delta(
     gravity: Sequence[float] = (0.0, 0.0, -9.81),
     physical: bool = True,
 ) -> Mechanism:
-    """q = (x, y, z) of the platform, below the base; lengths in m, the forearm's mass that of both its bars in kg."""
+    """Return a Delta robot with the coordinates q = (x, y, z) of the platform, below the base.
+
+    Parameters
+    ----------
+    base_radius, platform_radius : distances of the hips and of the platform's joints from the centre, m
+    arm, forearm : lengths, m
+    branches : +1 (elbow outward) or -1 per leg
+    angles : directions of the legs about the vertical, rad
+    arm_mass, forearm_mass : kg; that of the forearm is the mass of both bars
+    bar_radius : m
+    platform : body of the platform; a disc of 0.5 kg by default
+    gravity : m/s²
+    physical : whether bodies that cannot exist are rejected
+    """
     signs = check_branches(branches, 3, "a Delta")
     check_positive(
         "a Delta",
@@ -111,7 +124,7 @@ def delta(
         bar_radius=bar_radius,
     )
     bodies, actuators, reaches, pins = [], [], [], []
-    axes = [turn_z(angle) for angle in angles]
+    axes = [rotation_z(angle) for angle in angles]
     for k, (turn, sign) in enumerate(zip(axes, signs, strict=True), start=1):
         leg = DeltaLeg(turn, platform_radius - base_radius, arm, forearm, sign)
         base = Pose(turn, turn @ Vec3(base_radius, 0.0, 0.0))

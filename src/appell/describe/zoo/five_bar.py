@@ -1,4 +1,4 @@
-"""The planar five-bar: two legs of two links that hold one pin; two motors place a point of the plane."""
+"""The planar five-bar: two legs with two links each that share one pin; two motors move a point in the plane."""
 
 from __future__ import annotations
 
@@ -23,18 +23,25 @@ def five_bar(
     gravity: Sequence[float] = (0.0, -9.81, 0.0),
     physical: bool = True,
 ) -> Mechanism:
-    """Motors at (∓base/2, 0) or at two given points, the pin at q = (x, y); by default elbows point outward.
+    """Return a five-bar with its pin at q = (x, y), in a vertical plane.
 
-    Lengths in m. The plane stands upright.
+    Parameters
+    ----------
+    base : distance of the motors, at (∓base/2, 0), m
+    links : lengths and masses of the links of each leg
+    branches : +1 or -1 per leg; by default both elbows point outward
+    motors : two points (x, y) for the motors, m, instead of `base`
+    gravity : m/s²
+    physical : whether bodies that cannot exist are rejected
     """
     signs = check_branches(branches, 2, "a five-bar")
     check_positive("a five-bar", base=base)
-    places = plane_points(motors or ((-base / 2, 0.0), (base / 2, 0.0)), 2, "the motors of a five-bar")
+    motor_points = plane_points(motors or ((-base / 2, 0.0), (base / 2, 0.0)), 2, "the motors of a five-bar")
     left, right = (
-        PlanarLeg(name, place, lambda q: (q[0], q[1]), each, branch)
-        for name, place, each, branch in zip(("left", "right"), places, links, signs, strict=True)
+        PlanarLeg(name, motor, lambda q: (q[0], q[1]), leg_links, branch)
+        for name, motor, leg_links, branch in zip(("left", "right"), motor_points, links, signs, strict=True)
     )
-    x, y = ((a + b) / 2 for a, b in zip(*places, strict=True))
+    x, y = ((a + b) / 2 for a, b in zip(*motor_points, strict=True))
     legs = (left, right)
     height = 0.75 * min(each.first + each.second for each in links)
     return Mechanism(
@@ -49,7 +56,7 @@ def five_bar(
         reference="round numbers",
         passive=[leg.passive for leg in legs],
         reaches=[leg.reach for leg in legs],
-        pins=[*left.pins(), *right.pins(), left.held_by("second_link_right", (links[1].second, 0.0, 0.0))],
+        pins=[*left.pins(), *right.pins(), left.pin_to("second_link_right", (links[1].second, 0.0, 0.0))],
         gravity=Vec3.of(gravity),
         physical=physical,
         outlines=[[(*left.motor, 0.0), (*right.motor, 0.0)]],

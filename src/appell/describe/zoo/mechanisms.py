@@ -1,4 +1,4 @@
-"""The mechanisms of the zoo by name, and the functions that make them."""
+"""The functions that make the mechanisms of the zoo, by name."""
 
 from collections.abc import Callable
 

@@ -1,7 +1,7 @@
-"""Makers of mechanisms remember what they were given, so that a file can name them.
+"""Store the arguments of a maker function with the mechanism it makes, so that a file can name maker and arguments.
 
-Whether bodies that cannot exist are accepted (`physical=False`) is no part of the recipe: as with robots, who reads a
-description decides that.
+`physical` is not part of the recipe: as for robots, the reader of a description decides whether bodies that cannot
+exist are accepted.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ P = ParamSpec("P")
 
 
 def maker(name: str) -> Callable[[Callable[P, Mechanism]], Callable[P, Mechanism]]:
-    """The mechanism of this name in the zoo, with a recipe of the arguments that were given."""
+    """Decorate a function that makes the mechanism of this name in the zoo: its results get a recipe."""
 
     def decorate(make: Callable[P, Mechanism]) -> Callable[P, Mechanism]:
         @wraps(make)
         def made(*arguments: P.args, **options: P.kwargs) -> Mechanism:
             given = inspect.signature(make).bind(*arguments, **options).arguments
-            numbers = {key: value for key, value in given.items() if key != "physical"}
-            return make(*arguments, **options).labelled(recipe=Recipe(name, numbers, made))
+            arguments_given = {key: value for key, value in given.items() if key != "physical"}
+            return make(*arguments, **options).labelled(recipe=Recipe(name, arguments_given, made))
 
         return made
 

@@ -1,11 +1,12 @@
-"""The Stewart-Gough platform: six driven lengths between base and platform give it all six degrees of freedom.
+"""The Stewart-Gough platform: six actuated lengths between base and platform give it all six degrees of freedom.
 
-With a on the base and b on the platform, s = p + R b - a, the length is |s|. A leg is a cylinder that turns about a on
-a universal joint and a piston that slides in it. In the system of a leg, whose x axis is the first axis of that joint,
+With a on the base, b on the platform and s = p + R b - a, the length of a leg is |s|. A leg is a cylinder on a
+universal joint at a, and a piston that slides in it. In the frame of a leg, whose x axis is the first axis of that
+joint,
 
     e₃ = s / |s|            e₂ = e₃ × x / |e₃ × x|            e₁ = e₂ × e₃                                       (1)
 
-The upper joint is a ball. Coordinates: q = (x, y, z, yaw, pitch, roll) with R = Rz(yaw) Ry(pitch) Rx(roll).
+The upper joint is a ball joint. Coordinates: q = (x, y, z, yaw, pitch, roll) with R = Rz(yaw) Ry(pitch) Rx(roll).
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from appell.algebra.matrix import Mat3
 from appell.algebra.rotation import Pose
 from appell.algebra.scalar import Scalar, select, sqrt
 from appell.algebra.vector import Vec3
-from appell.describe.legs import check_positive, cylinder, disc, norm, rotation_zyx, turn_z
+from appell.describe.legs import check_positive, cylinder, disc, norm, rotation_z, rotation_zyx
 from appell.describe.zoo.recipe import maker
 from appell.errors import ArgumentError
 from appell.model.body import Body
@@ -27,20 +28,20 @@ from appell.model.mechanism import LegJoint, Mechanism, MovingBody, Pin, Reach
 
 @dataclass(frozen=True)
 class PlatformLeg:
-    """One leg: `anchor` on the base, `tip` on the platform, `axes` of its own system, the stroke of its length."""
+    """One leg: `anchor` on the base, `tip` on the platform, `axes` of its frame, limits `stroke` of its length, m."""
 
     axes: Mat3
     anchor: Vec3
     tip: Vec3
     stroke: tuple[float, float] | None
 
-    def way(self, q: Sequence[Scalar]) -> Vec3:
-        """s, in the system of the leg."""
+    def leg_vector(self, q: Sequence[Scalar]) -> Vec3:
+        """s, in the frame of the leg."""
         x, y, z, yaw, pitch, roll = q
         return self.axes.T @ (Vec3(x, y, z) + rotation_zyx(yaw, pitch, roll) @ self.tip - self.anchor)
 
     def length(self, q: Sequence[Scalar]) -> Scalar:
-        return norm(self.way(q))
+        return norm(self.leg_vector(q))
 
     def driven_length(self, q: Sequence[Scalar]) -> Scalar:
         """The length, NaN outside the stroke."""
@@ -53,7 +54,7 @@ class PlatformLeg:
 
     def turn(self, q: Sequence[Scalar]) -> Mat3:
         """(1)."""
-        s = self.way(q)
+        s = self.leg_vector(q)
         e3 = (1.0 / norm(s)) * s
         inverse = 1.0 / sqrt(e3.y * e3.y + e3.z * e3.z)
         e2 = Vec3(0.0, inverse * e3.z, -inverse * e3.y)
@@ -63,7 +64,7 @@ class PlatformLeg:
         return Pose(self.turn(q))
 
     def piston(self, q: Sequence[Scalar]) -> Pose:
-        return Pose(self.turn(q), self.way(q))
+        return Pose(self.turn(q), self.leg_vector(q))
 
 
 @maker("stewart-gough")
@@ -87,13 +88,24 @@ def stewart_gough(
     gravity: Sequence[float] = (0.0, 0.0, -9.81),
     physical: bool = True,
 ) -> Mechanism:
-    """Joints in pairs on two circles, the two of a pair `spread` radians apart; lengths in m, masses in kg.
+    """Return a Stewart-Gough platform with the coordinates q = (x, y, z, yaw, pitch, roll) of the platform.
 
-    `base_anchors` and `platform_anchors` put them anywhere instead: six points (x, y, z) each, of the base and of the
-    platform, in the order of the legs; without a `platform` of one's own it is then a disc that reaches as far as they
-    do on the average. `height` is that of the platform at home, if no other `home` is given. Outside the `stroke`
-    (shortest, longest), if one is given, a leg is out of reach. In the inertia of cylinders and pistons their bars
-    begin at the base joint and at the platform joint.
+    Parameters
+    ----------
+    base_radius, platform_radius : radii of the circles of joints, m
+    height : height of the platform at home, m
+    base_spread, platform_spread : angle between the two joints of a pair, rad
+    base_anchors, platform_anchors : six points (x, y, z) each, m, in the order of the legs, instead of circles
+    cylinder_mass, piston_mass : kg
+    cylinder_length, piston_length, bar_radius : dimensions of the bars, m; a cylinder starts at the base joint, a
+    piston
+        at the platform joint
+    home : initial pose (x, y, z, yaw, pitch, roll), instead of `height`
+    platform : body of the platform; by default a disc of 5 kg with the platform radius, or with the root mean square
+        distance of `platform_anchors`
+    stroke : shortest and longest length of a leg, m; outside this range a leg is out of reach
+    gravity : m/s²
+    physical : whether bodies that cannot exist are rejected
     """
     check_positive(
         "a Stewart-Gough platform",
@@ -155,7 +167,7 @@ def _platform(q: Sequence[Scalar]) -> Pose:
 
 
 def _points(given: Sequence[Sequence[float]]) -> list[Vec3]:
-    """Six points, or an error that says what is wrong with them."""
+    """Return six points; raise ArgumentError unless there are six finite ones."""
     try:
         points = [Vec3(*(float(x) for x in point)) for point in given]
     except (TypeError, ValueError):
@@ -167,21 +179,21 @@ def _points(given: Sequence[Sequence[float]]) -> list[Vec3]:
 
 
 def _axes(anchor: Vec3, tip: Vec3, home: Sequence[float], number: int) -> Mat3:
-    """The system of a leg, its x axis along the ground and, so that (1) is regular, far from the leg's own at home."""
+    """Return the axes of a leg: x is horizontal and, so that (1) is regular, not along the leg at home."""
     if len(home) != 6:
         raise ArgumentError(f"a Stewart-Gough platform has home {tuple(home)}.", expected="x, y, z, yaw, pitch, roll")
-    turn = turn_z(math.atan2(anchor.y, anchor.x) + math.pi / 2)
-    way = PlatformLeg(turn, anchor, tip, None).way(home)
-    if not norm(way) > 0.0:
-        problem = f"leg {number} of a Stewart-Gough platform has no length at home: its two anchors coincide."
-        raise ArgumentError(problem, expected="other anchors, or another home")
-    return turn if abs(way.x) < 0.9 * norm(way) else turn_z(math.atan2(anchor.y, anchor.x))
+    turn = rotation_z(math.atan2(anchor.y, anchor.x) + math.pi / 2)
+    leg_vector = PlatformLeg(turn, anchor, tip, None).leg_vector(home)
+    if not norm(leg_vector) > 0.0:
+        problem = f"leg {number} of a Stewart-Gough platform has length 0 at home: its two anchors coincide."
+        raise ArgumentError(problem, expected="different anchors, or a different home")
+    return turn if abs(leg_vector.x) < 0.9 * norm(leg_vector) else rotation_z(math.atan2(anchor.y, anchor.x))
 
 
 def _ranges(home: Sequence[float]) -> tuple[tuple[float, float], ...]:
-    """About home: a little aside, 15 % of its height up and down, 0.3 rad of turning."""
-    room = (0.1, 0.1, 0.15 * (abs(home[2]) or 1.0), 0.3, 0.3, 0.3)
-    return tuple((x - d, x + d) for x, d in zip(home, room, strict=True))
+    """Return coordinate ranges about home: ±0.1 m horizontally, ±15 % of the height vertically, ±0.3 rad."""
+    half_widths = (0.1, 0.1, 0.15 * (abs(home[2]) or 1.0), 0.3, 0.3, 0.3)
+    return tuple((x - d, x + d) for x, d in zip(home, half_widths, strict=True))
 
 
 def _pairs(radius: float, spread: float) -> list[Vec3]:

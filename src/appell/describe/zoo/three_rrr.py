@@ -1,4 +1,4 @@
-"""The planar 3-RRR: a platform in the plane, held at three points by legs of two links with motors on the ground."""
+"""The planar 3-RRR robot: a platform in the plane, held at three points by legs with two links and fixed motors."""
 
 from __future__ import annotations
 
@@ -34,9 +34,18 @@ def three_rrr(
     gravity: Sequence[float] = (0.0, 0.0, -9.81),
     physical: bool = True,
 ) -> Mechanism:
-    """q = (x, y, angle) of the platform; motors and pins stand on two circles at the given angles (rad), lengths in m.
+    """Return a 3-RRR robot with the coordinates q = (x, y, angle) of the platform.
 
-    Or anywhere: `motors` are three points of the ground, `pins` three of the platform, each (x, y).
+    Parameters
+    ----------
+    base_radius, platform_radius : radii of the circles of motors and pins, m
+    links : lengths and masses of the links of each leg
+    branches : +1 or -1 per leg, the side of the elbow
+    motors, pins : three points (x, y) each, m, on the ground and on the platform, instead of circles
+    platform : body of the platform; a disc of 1 kg by default
+    base_angles, platform_angles : directions of the motors and pins on their circles, rad
+    gravity : m/s²
+    physical : whether bodies that cannot exist are rejected
     """
     signs = check_branches(branches, 3, "a 3-RRR")
     check_positive("a 3-RRR", base_radius=base_radius, platform_radius=platform_radius)
@@ -47,7 +56,7 @@ def three_rrr(
         PlanarLeg(f"leg_{k}", motor, partial(_pin, pin), each, sign)
         for k, (motor, pin, each, sign) in enumerate(zip(ground, ends, links, signs, strict=True), start=1)
     ]
-    held = [leg.held_by("platform", (*pin, 0.0)) for leg, pin in zip(legs, ends, strict=True)]
+    held = [leg.pin_to("platform", (*pin, 0.0)) for leg, pin in zip(legs, ends, strict=True)]
     held += [pin for leg in legs for pin in leg.pins()]
     outline = [(*pin, 0.0) for pin in (*ends, ends[0])]
     moving = MovingBody("platform", _platform, platform or disc(1.0, platform_radius), outline=outline)

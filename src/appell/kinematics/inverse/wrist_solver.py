@@ -1,7 +1,7 @@
 """All eight solutions of the inverse kinematics of an arm with a spherical wrist, in closed form.
 
-With the constants of `WristGeometry`, and everything in the base frame B: the wrist centre p = (p_x, p_y, p_z) follows
-from the wanted pose. The base turns p into the plane of the arm,
+With the constants of `WristGeometry`, and everything in the base frame B, the wrist centre p = (p_x, p_y, p_z) follows
+from the requested pose. The first joint rotates the plane of the arm to p,
 
     k = ±√(p_x² + p_y² - side²)                 q₁ = atan2(k p_y - side p_x, k p_x + side p_y)                  (1)
     P = (cos q₁ p_x + sin q₁ p_y - shoulder,  p_z)                                                              (2)
@@ -11,30 +11,31 @@ In the plane, with R(φ) the rotation about y, a = upper·fore, b = upper × for
     P = R(q₂) (upper + R(φ) fore)      c = (|P|² - |upper|² - |fore|²)/2,   d = ±√(n² - c²)                     (3)
     cos φ = (a c - b d)/n²             sin φ = (b c + a d)/n²               φ = ±q₃                             (4)
 
-and q₂ is the angle between the bracket and P. A rotation W = Rz(q₄) Ry(q₅ + bend) Rz(q₆) is left to the wrist:
+and q₂ is the angle between the bracket and P. The wrist has to provide the remaining rotation
+W = Rz(q₄) Ry(q₅ + bend) Rz(q₆):
 
     q₄ = atan2(±W₂₃, ±W₁₃)       then Rz(-q₄) W gives q₅ and q₆                                                 (5)
 
-P is computed with the q₁ that is returned, and q₅, q₆ with q₄, so that rounding in a nearly singular q₁ or q₄ is made
-good by the joints after it: the pose is met to rounding everywhere. At a singular pose, where q₄ (or q₁) is free, it is
-0.
+P is computed with the q₁ that is returned, and q₅, q₆ with q₄, so that the joints after a nearly singular q₁ or q₄
+compensate its rounding error: the pose is accurate to rounding everywhere. At a singular pose, where q₄ (or q₁) is
+free, it is 0.
 
     row        0  1  2  3  4  5  6  7
-    shoulder   +  +  +  +  -  -  -  -    the sign of k: the arm reaches forward, or over its back
+    shoulder   +  +  +  +  -  -  -  -    the sign of k: the arm reaches forward, or backward over the shoulder
     elbow      +  +  -  -  +  +  -  -    the sign of d: above the line from shoulder to wrist, or below (for shoulder +)
     wrist      +  -  +  -  +  -  +  -    the sign of q₅ + bend
 
 A branch that does not exist is a row of NaN. Angles are in (-π, π].
 
-The geometry that has a closed-form inverse: an arm of two parallel axes on a turning base, and a spherical wrist.
+The geometry with this closed form is an arm with two parallel axes on a rotating base, and a spherical wrist.
 
-Read from the six joint axes in the neutral configuration, whatever frames the robot was described in. B is a frame of
-the resting base: z along axis 1, y along axis 2, its origin on axis 1 at the height of axis 2. In B
+It is read from the six joint axes in the neutral configuration, whatever frames the robot was described in. B is a
+frame of the fixed base: z along axis 1, y along axis 2, its origin on axis 1 at the height of axis 2. In B
 
     axis 1 = z        axis 2 ∥ y        axis 3 ∥ ±y        axis 4 ⟂ axis 3        4 ⟂ 5 ⟂ 6 meet in one point, the wrist
 
-The PUMA is such an arm, with the twists 0, -90°, 0, 90°, -90°, 90°; so are most industrial arms, which also set axis 2
-before axis 1 (`shoulder`).
+The PUMA is such an arm, with the twists 0, -90°, 0, 90°, -90°, 90°; so are most industrial arms, whose axis 2 is also
+offset from axis 1 (`shoulder`).
 """
 
 from __future__ import annotations
@@ -53,8 +54,8 @@ from appell.errors import ArgumentError, ModelError
 from appell.kinematics.inverse.numerical_solver import checked_poses, default_frame
 from appell.model.robot import Link, Robot
 
-TOLERANCE = 1e-9  # rad and m: what may be missing to a right angle, to parallel axes, or to axes that meet
-ROUNDING = 1e-15
+TOLERANCE = 1e-9  # rad and m, for right angles, parallel axes and axes that intersect
+ROUNDING = 1e-15  # distance from 0 and ±1 below which a number is rounded to them
 
 
 @dataclass(frozen=True)
@@ -74,33 +75,33 @@ class WristGeometry:
 
     @property
     def reach(self) -> tuple[float, float]:
-        """How near to axis 2 and how far from it the wrist can be, m."""
+        """Smallest and largest distance of the wrist from axis 2, m."""
         upper, fore = float(np.hypot(*self.upper)), float(np.hypot(*self.fore))
         return abs(upper - fore), upper + fore
 
 
 def wrist_geometry(robot: Robot, frame: str) -> WristGeometry:
-    """The geometry of the chain that carries a frame, or the joint in which it differs."""
+    """Return the geometry of the chain that carries a frame; raise ModelError with the joint in which it differs."""
     links = _chain(robot, frame)
     points, axes, end = _axes(robot, links, frame)
     name = [f"joint '{link.joint.name}'" for link in links]
     z, y = axes[0], axes[1]
 
-    def demand(is_right: bool, culprit: int, problem: str) -> None:
-        if not is_right:
+    def require(condition: bool, culprit: int, problem: str) -> None:
+        if not condition:
             raise _differs(robot, f"{name[culprit]} {problem}")
 
-    demand(abs(y @ z) < TOLERANCE, 1, f"turns about an axis {_degrees(y, z)} from that of {name[0]}, not 90°")
-    demand(
+    require(abs(y @ z) < TOLERANCE, 1, f"turns about an axis {_degrees(y, z)} from that of {name[0]}, not 90°")
+    require(
         _parallel(axes[2], y),
         2,
         f"turns about an axis {_degrees(axes[2], y)} from that of {name[1]}, not parallel to it",
     )
-    demand(
+    require(
         abs(axes[3] @ y) < TOLERANCE, 3, f"turns about an axis {_degrees(axes[3], y)} from that of {name[2]}, not 90°"
     )
     for k in (4, 5):
-        demand(
+        require(
             abs(axes[k] @ axes[k - 1]) < TOLERANCE,
             k,
             f"turns about an axis {_degrees(axes[k], axes[k - 1])} from that of {name[k - 1]}, not 90°",
@@ -108,16 +109,20 @@ def wrist_geometry(robot: Robot, frame: str) -> WristGeometry:
     wrist = points[4] + axes[4] * (axes[4] @ (points[3] - points[4]))  # nearest to axis 4: the two are at right angles
     for k in (3, 5):
         miss = np.linalg.norm(np.cross(wrist - points[k], axes[k]))
-        demand(bool(miss < TOLERANCE), k, f"has an axis that passes the wrist, on that of {name[4]}, at {miss:.6g} m")
+        require(
+            bool(miss < TOLERANCE),
+            k,
+            f"has an axis that misses the wrist centre, on the axis of {name[4]}, by {miss:.6g} m",
+        )
 
     origin = points[0] + z * (z @ (points[1] - points[0]))
     B = np.stack([np.cross(y, z), y, z], axis=1)
     shoulder, elbow, centre = ((point - origin) @ B for point in (points[1], points[2], wrist))
     upper, fore = (elbow - shoulder)[[0, 2]], (centre - elbow)[[0, 2]]
-    demand(bool(np.hypot(*upper) > TOLERANCE), 2, f"has the axis of {name[1]}")
-    demand(bool(np.hypot(*fore) > TOLERANCE), 3, f"starts a wrist that lies on the axis of {name[2]}")
-    base, place = Pose(_matrix(B), _vector(origin)), Pose(_matrix(end[:3, :3]), _vector(end[:3, 3]))
-    tool = base.inverse @ place
+    require(bool(np.hypot(*upper) > TOLERANCE), 2, f"has the same axis as {name[1]}")
+    require(bool(np.hypot(*fore) > TOLERANCE), 3, f"belongs to a wrist whose centre is on the axis of {name[2]}")
+    base, end_pose = Pose(_matrix(B), _vector(origin)), Pose(_matrix(end[:3, :3]), _vector(end[:3, 3]))
+    tool = base.inverse @ end_pose
     E = B.T @ np.stack([np.cross(axes[4], axes[3]), axes[4], axes[3]], axis=1)
     return WristGeometry(
         base=base,
@@ -134,7 +139,7 @@ def wrist_geometry(robot: Robot, frame: str) -> WristGeometry:
 
 
 def _chain(robot: Robot, frame: str) -> list[Link]:
-    """The six links from the world to the one that carries the frame."""
+    """Return the six links from the world to the one that carries the frame."""
     links: list[Link] = []
     name = robot.frame(frame).body
     while name is not None:
@@ -142,18 +147,18 @@ def _chain(robot: Robot, frame: str) -> list[Link]:
         name = links[0].parent
     if len(links) != 6 or robot.nq != 6:
         raise _differs(
-            robot, f"frame '{frame}' stands on {len(links)} joints and the robot has {robot.nq} coordinates, not 6"
+            robot, f"frame '{frame}' is carried by {len(links)} joints and the robot has {robot.nq} coordinates, not 6"
         )
     for link in links:
         if link.joint.motion.name not in ("revolute", "continuous"):
             raise _differs(robot, f"joint '{link.joint.name}' is {link.joint.motion.name}, not revolute")
         if link.joint.mimic:
-            raise _differs(robot, f"joint '{link.joint.name}' follows another joint")
+            raise _differs(robot, f"joint '{link.joint.name}' mimics another joint")
     return links
 
 
 def _axes(robot: Robot, links: list[Link], frame: str) -> tuple[list[np.ndarray], list[np.ndarray], np.ndarray]:
-    """A point and the direction of every axis, and the frame, in the world, in the neutral configuration."""
+    """Return a point and the direction of every axis, and the frame, in the world, in the neutral configuration."""
     pose, points, axes = Pose(), [], []
     for link in links:
         pose = pose @ link.joint.placement
@@ -167,10 +172,10 @@ def _axes(robot: Robot, links: list[Link], frame: str) -> tuple[list[np.ndarray]
 
 def _differs(robot: Robot, problem: str) -> ModelError:
     return ModelError(
-        f"robot '{robot.name}' has no closed-form inverse: {problem}.",
-        expected="six revolute joints: one turns the base, two are parallel and square to it, three meet in a wrist",
+        f"robot '{robot.name}' has no closed-form inverse kinematics: {problem}.",
+        expected="six revolute joints: the base, two parallel axes perpendicular to it, and three that meet in a wrist",
         source=robot.source,
-        hint="appell.kinematics.inverse.numerical_solver(robot, frame), which works for any robot",
+        hint="Use appell.kinematics.inverse.numerical(robot, frame), which works for any robot.",
     )
 
 
@@ -194,7 +199,9 @@ def _matrix(m: np.ndarray) -> Mat3:
     return Mat3.of([_clean(x) for x in row] for row in m)
 
 
-EDGE = 1e-14  # relative; a square that rounding makes this negative is that of a pose on the edge of the reach
+BOUNDARY_TOLERANCE = (
+    1e-14  # relative; a square above minus this is taken as 0: the pose is on the boundary of the reach
+)
 
 # (shoulder, elbow, wrist) of every row of a solution
 CONFIGURATIONS = tuple((s, e, w) for s in (1, -1) for e in (1, -1) for w in (1, -1))
@@ -202,7 +209,11 @@ CONFIGURATIONS = tuple((s, e, w) for s in (1, -1) for e in (1, -1) for w in (1, 
 
 @dataclass(frozen=True)
 class SphericalWrist:
-    """The inverse kinematics of one frame: `solver(pose)` of poses (..., 4, 4) gives joint angles (..., 8, 6)."""
+    """Closed-form inverse kinematics of one frame: `solver(pose)` returns joint angles (..., 8, 6), rad.
+
+    The rows of a solution have the shoulder, elbow and wrist signs of `CONFIGURATIONS`; a row that does not exist is
+    NaN. Made by `spherical_wrist`.
+    """
 
     robot: Robot
     frame: str
@@ -213,12 +224,12 @@ class SphericalWrist:
         return self.rows(checked_poses(pose))
 
     def rows(self, pose: np.ndarray) -> np.ndarray:
-        """The same without a check of the poses."""
-        with np.errstate(invalid="ignore"):  # the root of a negative number is the NaN of a branch that does not exist
+        """Return the solutions (..., 8, 6) of poses (..., 4, 4) without checking the poses."""
+        with np.errstate(invalid="ignore"):  # NaN from the root of a negative number marks a branch that does not exist
             return self.function(pose)
 
     def shortfall(self, pose) -> np.ndarray:
-        """How far the wrist would lie from where the arm can bring it, m, shoulder +; 0 if some branch exists."""
+        """Return the distance (...) of the wrist centre from the reach of the arm, m; 0 if a branch exists."""
         T = checked_poses(pose)
         g = self.geometry
         inverse = matrix_of(g.base.inverse)
@@ -236,7 +247,31 @@ class SphericalWrist:
 
 @lru_cache(maxsize=32)
 def spherical_wrist(robot: Robot, frame: str | None = None) -> SphericalWrist:
-    """The closed-form inverse kinematics of a frame ('tool', or the robot's only end); a ModelError if it has none."""
+    """Return the closed-form inverse kinematics of a frame.
+
+    Parameters
+    ----------
+    robot : a serial arm with six revolute joints and a spherical wrist
+    frame : name of the frame; by default 'tool', or the last link
+
+    Returns
+    -------
+    A `SphericalWrist`: `solver(pose)` returns all eight solutions (..., 8, 6) for poses (..., 4, 4).
+
+    Raises
+    ------
+    ModelError
+        If the arm has another geometry; the message names the joint.
+
+    Examples
+    --------
+    >>> import appell as ap
+    >>> puma = ap.load("puma")
+    >>> pose = ap.Dynamics(puma).pose("tool")([0.3, -0.5, 0.4, 0.2, 0.6, -0.1])
+    >>> q = ap.kinematics.inverse.spherical_wrist(puma)(pose)
+    >>> q.shape
+    (8, 6)
+    """
     frame = default_frame(robot) if frame is None else frame
     geometry = wrist_geometry(robot, frame)
 
@@ -254,7 +289,7 @@ def spherical_wrist(robot: Robot, frame: str | None = None) -> SphericalWrist:
 
 
 def row_of(shoulder: int = 1, elbow: int = 1, wrist: int = 1) -> int:
-    """The row of a solution with the given flags, each +1 or -1."""
+    """Return the row of the solution with the given signs, each +1 or -1."""
     if (shoulder, elbow, wrist) not in CONFIGURATIONS:
         raise ArgumentError(
             f"the configuration ({shoulder}, {elbow}, {wrist}) does not exist.",
@@ -264,17 +299,17 @@ def row_of(shoulder: int = 1, elbow: int = 1, wrist: int = 1) -> int:
 
 
 def solutions(g: WristGeometry, pose) -> list[list[Scalar]]:
-    """The eight rows for a 4x4 pose, over abstract scalars."""
-    wanted = g.base.inverse @ Pose(Mat3.of(row[:3] for row in pose[:3]), Vec3.of(row[3] for row in pose[:3]))
-    p, turned = wanted.apply(g.wrist_in_tool), wanted.rotation @ g.tool.rotation.T
+    """Return the eight solutions of a 4x4 pose, over abstract scalars."""
+    target = g.base.inverse @ Pose(Mat3.of(row[:3] for row in pose[:3]), Vec3.of(row[3] for row in pose[:3]))
+    p, rotation = target.apply(g.wrist_in_tool), target.rotation @ g.tool.rotation.T
     return [
-        [q1 + missing, q2, q3, *wrist]
+        [q1 + validity, q2, q3, *wrist]
         for shoulder in (1.0, -1.0)
         for q1, c1, s1 in [_base(g, p, shoulder)]
         for elbow in (1.0, -1.0)
-        for q2, q3, c23, s23, missing in [_arm(g, c1 * p.x + s1 * p.y - g.shoulder, p.z, elbow)]
+        for q2, q3, c23, s23, validity in [_arm(g, c1 * p.x + s1 * p.y - g.shoulder, p.z, elbow)]
         for wrist in _wrists(
-            g, Mat3.of([[c1 * c23, -s1, c1 * s23], [s1 * c23, c1, s1 * s23], [-s23, 0.0, c23]]).T @ turned
+            g, Mat3.of([[c1 * c23, -s1, c1 * s23], [s1 * c23, c1, s1 * s23], [-s23, 0.0, c23]]).T @ rotation
         )
     ]
 
@@ -287,7 +322,7 @@ def _base(g: WristGeometry, p: Vec3, sign: float) -> tuple[Scalar, Scalar, Scala
 
 
 def _arm(g: WristGeometry, x: Scalar, z: Scalar, sign: float) -> tuple[Scalar, ...]:
-    """q₂, q₃, cosine and sine of the forearm's rotation, and a 0 that is NaN where they are."""
+    """Return q₂, q₃, cosine and sine of the forearm's rotation, and 0, or NaN where these do not exist."""
     (ux, uz), (fx, fz) = g.upper, g.fore
     a, b = ux * fx + uz * fz, ux * fz - uz * fx
     n = (ux * ux + uz * uz) * (fx * fx + fz * fz)
@@ -298,15 +333,15 @@ def _arm(g: WristGeometry, x: Scalar, z: Scalar, sign: float) -> tuple[Scalar, .
     q2 = atan2(vz * x - vx * z, vx * x + vz * z)
     c2, s2 = cos(q2), sin(q2)
     q3 = atan2(g.elbow_sense * sin_phi, cos_phi)
-    missing = sqrt(select(n - c * c + EDGE * n, 0.0, -1.0))
-    return q2, q3, c2 * cos_phi - s2 * sin_phi, s2 * cos_phi + c2 * sin_phi, missing
+    validity = sqrt(select(n - c * c + BOUNDARY_TOLERANCE * n, 0.0, -1.0))
+    return q2, q3, c2 * cos_phi - s2 * sin_phi, s2 * cos_phi + c2 * sin_phi, validity
 
 
-def _wrists(g: WristGeometry, left: Mat3) -> list[list[Scalar]]:
-    """Both solutions of the wrist for the rotation that the arm leaves to it."""
+def _wrists(g: WristGeometry, remaining: Mat3) -> list[list[Scalar]]:
+    """Return both solutions of the wrist for the remaining rotation."""
     cb, sb = cos(g.bend), sin(g.bend)
-    turn = Mat3.of([[cb, 0.0, sb], [0.0, 1.0, 0.0], [-sb, 0.0, cb]])
-    W = g.wrist_axes.T @ left @ g.wrist_axes @ turn
+    bend = Mat3.of([[cb, 0.0, sb], [0.0, 1.0, 0.0], [-sb, 0.0, cb]])
+    W = g.wrist_axes.T @ remaining @ g.wrist_axes @ bend
     q4 = atan2(W[1, 2], W[0, 2])  # (5)
     c4, s4 = cos(q4), sin(q4)
     up, level = c4 * W[0, 2] + s4 * W[1, 2], W[2, 2]
@@ -318,13 +353,15 @@ def _wrists(g: WristGeometry, left: Mat3) -> list[list[Scalar]]:
 
 
 def _opposite(angle: Scalar) -> Scalar:
-    """The angle half a turn away, in (-π, π]."""
+    """Return the opposite angle, in (-π, π]."""
     return select(angle, angle - np.pi, angle + np.pi)
 
 
 def _root(square: Scalar, scale: float) -> Scalar:
-    """√, 0 for what rounding made negative, NaN for what is negative."""
-    return sqrt(select(square, square, select(square + EDGE * max(scale, EDGE), 0.0, square)))
+    """Return the square root; 0 if rounding made the argument negative, NaN if it is negative."""
+    return sqrt(
+        select(square, square, select(square + BOUNDARY_TOLERANCE * max(scale, BOUNDARY_TOLERANCE), 0.0, square))
+    )
 
 
 def matrix_of(pose: Pose) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""The words of an MJCF: tags, lists of numbers, and places as a position and a quaternion w x y z."""
+"""Format MJCF: tags, lists of numbers, and poses as a position and a quaternion w x y z."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from appell.algebra.rotation import Pose
 from appell.algebra.vector import Vec3
 
 
-def place_words(pose: Pose) -> dict[str, str]:
-    found = {"pos": listed(pose.translation)} if any(pose.translation) else {}
-    return found if pose.rotation == IDENTITY else {**found, "quat": listed(quaternion(pose.rotation))}
+def pose_attributes(pose: Pose) -> dict[str, str]:
+    position = {"pos": numbers_text(pose.translation)} if any(pose.translation) else {}
+    return position if pose.rotation == IDENTITY else {**position, "quat": numbers_text(quaternion(pose.rotation))}
 
 
 def quaternion(R: Mat3) -> tuple[float, float, float, float]:
-    """w x y z of a rotation, by its largest component, so that nothing is divided by little."""
+    """Return the quaternion w x y z of a rotation, computed from its largest component to avoid small divisors."""
     (xx, xy, xz), (yx, yy, yz), (zx, zy, zz) = (tuple(row) for row in R.rows)
     rows = {
         1.0 + xx + yy + zz: (1.0 + xx + yy + zz, zy - yz, xz - zx, yx - xy),
@@ -35,5 +35,5 @@ def tag(name: str, end: str = "", /, **attributes: str) -> str:
     return f"<{name}" + "".join(f" {key}={quoteattr(value)}" for key, value in attributes.items()) + f"{end}>"
 
 
-def listed(values: Iterable[float] | Vec3) -> str:
+def numbers_text(values: Iterable[float] | Vec3) -> str:
     return " ".join(repr(float(x)) for x in values)
