@@ -13,7 +13,7 @@ from pathlib import Path
 
 from PIL import Image
 
-from appell_lab.papers.kept import kept
+from appell_lab.papers.run_files import stored_runs
 from appell_lab.papers.shown import ShownFigure
 
 IMAGES = Path(__file__).parent / "images"
@@ -23,7 +23,7 @@ EXTRA_COPIES = {"shafei_figure_18": IMAGES / "impacts.png"}  # figures that page
 
 def keep(output: Path) -> None:
     """Replace the stored figures of every section in the output folder."""
-    for name, run in kept(output)[0].items():
+    for name, run in stored_runs(output)[0].items():
         folder = FOLDER / name
         folder.mkdir(parents=True, exist_ok=True)
         for old in folder.glob("*.png"):

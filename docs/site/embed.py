@@ -6,7 +6,7 @@
     record.to_html("swing.html")
     ```
 
-The build shows the lines and runs them; they write the file. Without lines the file is read from the folder of the page.
+The build shows the lines and runs them; they write the file. Without lines the file is read from the page's folder.
 """
 
 from __future__ import annotations

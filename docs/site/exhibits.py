@@ -1,8 +1,8 @@
-"""The registry of all figures: what the gallery shows and what the tests look at.
+"""The registry of all figures, used by the gallery and by tests.
 
-A figure of the library stands here with the lines that draw it; they are run, by the gallery at each build and by the
-tests. One that a script of this repository draws is kept in docs/images. Those of the papers need minutes of computing:
-`python docs/paper_figures.py` keeps them, a folder a section of `appell reproduce`, in docs/images/papers.
+A figure of the library is listed with the lines that draw it; the gallery runs them at each build, and so do the tests.
+Figures drawn by scripts of this repository are stored in docs/images. Those of the papers take minutes to compute:
+`python docs/paper_figures.py` stores them in docs/images/papers, one folder per section of `appell reproduce`.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ IMAGES = Path(__file__).resolve().parents[1] / "images"
 
 @dataclass(frozen=True)
 class Exhibit:
-    """A figure of the library: `lines` leave it in the variable `figure`."""
+    """A figure of the library: `lines` assign it to the variable `figure`."""
 
     name: str
     caption: str
     lines: str
 
     def figure(self) -> Any:
-        """Run the lines."""
+        """Run the lines and return the figure."""
         import numpy as np
 
         import appell as ap
@@ -39,7 +39,7 @@ class Exhibit:
 
 @dataclass(frozen=True)
 class KeptFigure:
-    """A picture in docs/images and the command that draws it anew."""
+    """A picture in docs/images and the command that draws it."""
 
     file: str
     caption: str
@@ -53,7 +53,7 @@ def _exhibit(name: str, caption: str, lines: str) -> Exhibit:
 MOTIONS = (
     _exhibit(
         "swing",
-        "One motion: a panel a quantity, the energy as its change from the start.",
+        "One motion: one panel per quantity, the energy as its change from the start.",
         """
         start = [0.3, -0.5, 0.4, 0.0, 0.2, 0.0]
         record = ap.simulate(ap.load("puma"), start, until=1.0)
@@ -62,7 +62,7 @@ MOTIONS = (
     ),
     _exhibit(
         "bounces",
-        "Events are marked; what says nothing is named below and has no panel.",
+        "Events are marked; constant quantities are named below and have no panel.",
         """
         box = ap.Builder("box", base="floating", root="box")
         box.root_body(1.0, (0, 0, 0), (0.1, 0.1, 0.1))
@@ -74,7 +74,7 @@ MOTIONS = (
     ),
     _exhibit(
         "many-joints",
-        "Many joints stand in a table, limbs by row and quantities by column.",
+        "Many joints in a grid, limbs by row and quantities by column.",
         """
         wall = ap.Contact("all", ap.Circle(2.5))
         record = ap.simulate(ap.load("tree10"), until=1.5, contacts=wall)
@@ -83,7 +83,7 @@ MOTIONS = (
     ),
     _exhibit(
         "samples",
-        "Samples of a log: dots where they are few, references dotted, straight between the rows.",
+        "Samples of a log: dots if there are few, references dotted, straight lines between rows.",
         """
         t = np.linspace(0.0, 2.0, 41)
         wanted = np.stack([np.sin(2 * t), np.cos(t)], axis=-1)
@@ -95,7 +95,7 @@ MOTIONS = (
     ),
     _exhibit(
         "spread",
-        "A thousand motions: the median, the middle half and the middle nine tenths.",
+        "A thousand motions: median, central 50 % and central 90 %.",
         """
         dyn = ap.Dynamics(ap.load("puma"))
         noise = np.random.default_rng(0).normal(size=(1000, 6))
@@ -106,7 +106,7 @@ MOTIONS = (
     ),
     _exhibit(
         "members",
-        "Some of them, a line for each.",
+        "Some of the motions, one line each.",
         """
         dyn = ap.Dynamics(ap.load("planar-2r"))
         noise = np.random.default_rng(0).normal(size=(100, 2))
@@ -118,21 +118,25 @@ MOTIONS = (
 )
 SYSTEMS = (
     _exhibit(
-        "panda", "An arm, aslant, on a grid.", 'figure = ap.draw(ap.load("panda"), [0, -0.4, 0, -2.0, 0, 1.6, 0.8])'
+        "panda",
+        "An arm on a grid.",
+        'figure = ap.draw(ap.load("panda"), [0, -0.4, 0, -2.0, 0, 1.6, 0.8])',
     ),
     _exhibit(
-        "inertia", "The same with the ellipsoids of its bodies.", 'figure = ap.draw(ap.load("panda"), inertia=True)'
+        "inertia",
+        "The same with inertia ellipsoids.",
+        'figure = ap.draw(ap.load("panda"), inertia=True)',
     ),
     _exhibit("platform", "A parallel robot.", 'figure = ap.draw(ap.load("stewart-gough"))'),
     _exhibit(
         "four-bar",
-        "What lies in a plane is seen face on, with axes in metres.",
+        "A planar mechanism is drawn face on, with axes in metres.",
         'figure = ap.draw(ap.load("four-bar"))',
     ),
-    _exhibit("wall", "A tree in its wall.", 'figure = ap.draw(ap.load("tree10"), walls=[ap.Circle(2.5)])'),
+    _exhibit("wall", "A tree robot inside a wall.", 'figure = ap.draw(ap.load("tree10"), walls=[ap.Circle(2.5)])'),
     _exhibit(
         "workspace",
-        "Where a mechanism reaches, and how well its drives hold it there.",
+        "Workspace of a mechanism, and how well its actuators can hold it.",
         """
         dyn = ap.Dynamics(ap.load("five-bar"))
         reach = np.linspace(-0.6, 0.6, 161)
@@ -144,7 +148,7 @@ SYSTEMS = (
 EXPERIMENTS = (
     _exhibit(
         "control",
-        "A run on a simulated cabinet, as `appell control run` draws it.",
+        "A run on the simulated cabinet, as drawn by `appell control run`.",
         """
         from appell.hardware.loop.summary import draw_run
         from appell_lab.papers.cabinet_run import cabinet_run, spline
@@ -158,7 +162,7 @@ EXPERIMENTS = (
     ),
     _exhibit(
         "identification",
-        "What an identified model predicts of a motion that it has not seen.",
+        "Prediction of an identified model for a motion that was not used in the fit.",
         """
         from appell import identify
 
@@ -186,21 +190,23 @@ CHAPTERS = {"motions": MOTIONS, "systems": SYSTEMS, "experiments": EXPERIMENTS}
 EXHIBITS = (*MOTIONS, *SYSTEMS, *EXPERIMENTS)
 
 SCRIPTS = (
-    KeptFigure("speed.png", "Times for one sample, against Pinocchio.", "python benchmarks/publish.py"),
+    KeptFigure("speed.png", "Time per sample, compared with Pinocchio.", "python benchmarks/publish.py"),
     KeptFigure(
-        "formulations.png", "Every formulation, over the number of joints.", "python benchmarks/formulations.py --plot"
+        "formulations.png",
+        "All formulations against the number of joints.",
+        "python benchmarks/formulations.py --plot",
     ),
-    KeptFigure("drops.png", "A hundred thousand drops of Shafei's figure.", "python benchmarks/drops.py"),
-    KeptFigure("payloads.png", "A million payloads on a line of a PUMA.", "python docs/payloads.py"),
+    KeptFigure("drops.png", "A hundred thousand drops of the tree robot of Shafei 2018.", "python benchmarks/drops.py"),
+    KeptFigure("payloads.png", "A million payloads on a straight line of a PUMA.", "python docs/payloads.py"),
     KeptFigure("systems.png", "Three systems side by side.", "python docs/pictures.py"),
     KeptFigure("fall.png", "Four instants of a movie.", "python docs/pictures.py"),
-    KeptFigure("ball.png", "A ball that bounces.", "python docs/pictures.py"),
-    KeptFigure("impacts.png", "A tree robot falls in its wall.", "appell reproduce impacts"),
+    KeptFigure("ball.png", "A bouncing ball.", "python docs/pictures.py"),
+    KeptFigure("impacts.png", "A tree robot falls inside a wall.", "appell reproduce impacts"),
 )
 
 
 def paper_figures(section: str) -> Iterator[KeptFigure]:
-    """The figures of a section of `appell reproduce`, with what the papers print there."""
+    """Yield the figures of a section of `appell reproduce`, with the printed items they show."""
     for path in sorted((IMAGES / "papers" / section).glob("*.png")):
         printed = [
             f"{book.paper}, {item.name}: {item.prints}"

@@ -1,4 +1,4 @@
-"""Pages that stand alone, embedded in the documentation: copied, framed, and refused if they would fetch anything."""
+"""Self-contained pages embedded in the documentation: copied, framed, and rejected if they would fetch anything."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ ALONE = '<!doctype html><html><body><img src="data:image/png;base64,AA=="><scrip
         ("<style>@import url('https://fonts.example/a.css');</style>", "https://fonts.example/a.css"),
     ],
 )
-def test_what_a_page_would_fetch_is_named(part, address):
+def test_addresses_that_a_page_would_fetch_are_named(part, address):
     assert embed.fetched(part) == [address]
 
 
-def test_a_page_that_stands_alone_fetches_nothing():
-    assert embed.fetched(ALONE + '<a href="https://example.org">a link is no request</a>') == []
+def test_a_self_contained_page_fetches_nothing():
+    assert embed.fetched(ALONE + '<a href="https://example.org">a link does not fetch</a>') == []
 
 
-def test_lines_write_the_page_in_a_folder_of_their_own():
+def test_lines_write_the_page_in_a_temporary_folder():
     before = Path.cwd()
     lines = f"open('a.html', 'w').write({ALONE!r})\nassert ap.load('pendulum').nv == 1"
     assert embed.written(lines, "a.html") == ALONE
@@ -45,7 +45,7 @@ def test_lines_write_the_page_in_a_folder_of_their_own():
 
 
 def build(folder: Path, page: str):
-    """A site of one page in a subfolder, built by Sphinx."""
+    """Build a site with one page in a subfolder; return its folder and the warnings."""
     application = pytest.importorskip("sphinx.application")
     (folder / "sub").mkdir(exist_ok=True)
     settings = f"import sys\nsys.path.insert(0, {str(SITE)!r})\nextensions = ['myst_parser', 'embed']\n"
@@ -53,22 +53,22 @@ def build(folder: Path, page: str):
     (folder / "index.md").write_text("# A\n\n```{toctree}\nsub/page\n```\n", encoding="utf-8")
     (folder / "sub" / "page.md").write_text(f"# B\n\n{page}\n", encoding="utf-8")
     out = folder / "out"
-    told = io.StringIO()
-    application.Sphinx(folder, folder, out, out / "doctrees", "html", status=None, warning=told).build()
-    return out, told.getvalue()
+    warnings = io.StringIO()
+    application.Sphinx(folder, folder, out, out / "doctrees", "html", status=None, warning=warnings).build()
+    return out, warnings.getvalue()
 
 
 def test_a_page_is_copied_and_framed(tmp_path):
     (tmp_path / "sub").mkdir()
     (tmp_path / "sub" / "robot.html").write_text(ALONE, encoding="utf-8")
     lines = f"```{{embed}} made.html\nopen('made.html', 'w').write({ALONE!r})\n```\n"
-    out, told = build(tmp_path, f"```{{embed}} robot.html\n:height: 300\n:title: A robot\n```\n\n{lines}")
+    out, warnings = build(tmp_path, f"```{{embed}} robot.html\n:height: 300\n:title: A robot\n```\n\n{lines}")
     page = (out / "sub" / "page.html").read_text(encoding="utf-8")
     assert 'src="../_embedded/robot.html" title="A robot"' in page
     assert "height: 300px" in page
     for name in ("robot.html", "made.html"):
         assert (out / "_embedded" / name).read_text(encoding="utf-8") == ALONE
-    assert told == ""
+    assert warnings == ""
 
 
 @pytest.mark.parametrize(
@@ -78,7 +78,7 @@ def test_a_page_is_copied_and_framed(tmp_path):
         ("```{embed} away.html\nopen('away.html', 'w').write('<script src=a.js></script>')\n```", "would fetch a.js"),
     ],
 )
-def test_a_page_that_is_missing_or_does_not_stand_alone_is_an_error(page, words, tmp_path):
-    out, told = build(tmp_path, page)
-    assert words in told
+def test_a_page_that_is_missing_or_not_self_contained_is_an_error(page, words, tmp_path):
+    out, warnings = build(tmp_path, page)
+    assert words in warnings
     assert "<iframe" not in (out / "sub" / "page.html").read_text(encoding="utf-8")

@@ -18,7 +18,7 @@ EXCHANGE = {"exchange", "torch", *EXTRAS["exchange"][0].removeprefix("appell[").
 
 
 def test_every_dependency_of_users_and_of_the_tests_has_a_floor():
-    """All else is installed on its floors: not the linters, what builds the documentation, and whom appell talks to."""
+    """Linters, documentation tools and packages of the extra `exchange` are excluded."""
     requirements = [
         *PROJECT["dependencies"],
         *(r for e, rs in EXTRAS.items() if e not in {"lint", "docs", *EXCHANGE} for r in rs),
@@ -28,22 +28,22 @@ def test_every_dependency_of_users_and_of_the_tests_has_a_floor():
 
 
 @pytest.mark.parametrize("extra", sorted(EXCHANGE - {"exchange"}))
-def test_every_package_that_appell_talks_to_has_a_floor(extra):
+def test_every_package_of_the_exchange_extras_has_a_floor(extra):
     assert floors(PROJECT, extra)
 
 
 @pytest.mark.parametrize("requirement", ["numpy", "numpy==2.0", "numpy>1", "numpy>=2.0,<3"])
-def test_a_requirement_without_a_plain_floor_is_refused(requirement):
+def test_a_requirement_without_a_plain_floor_is_an_error(requirement):
     with pytest.raises(SystemExit, match="declares no floor in 'numpy"):
         floors({"dependencies": [requirement], "optional-dependencies": {"test": []}})
 
 
-def test_two_floors_of_one_package_are_refused():
+def test_two_floors_of_one_package_are_an_error():
     with pytest.raises(SystemExit, match="two floors of pyarrow"):
         floors({"dependencies": ["pyarrow>=16"], "optional-dependencies": {"test": ["pyarrow>=17"]}})
 
 
-def test_ci_runs_the_tests_on_the_floors_and_the_tests_are_there():
+def test_ci_runs_the_tests_on_the_floors_and_these_tests_exist():
     assert "make floors" in ROOT.joinpath(".ci", "run").read_text(encoding="utf-8").splitlines()
     makefile = ROOT.joinpath("Makefile").read_text(encoding="utf-8").replace("\\\n", " ")
     (listed,) = [line.partition(":=")[2].split() for line in makefile.splitlines() if line.startswith("FLOORS :=")]
@@ -51,7 +51,7 @@ def test_ci_runs_the_tests_on_the_floors_and_the_tests_are_there():
     assert not [path for path in listed if not ROOT.joinpath(path).exists()]
 
 
-def test_the_oldest_python_that_is_promised_is_among_those_that_were_tested():
+def test_the_oldest_supported_python_is_the_first_of_the_classifiers():
     tested = [
         c.rpartition(" ")[2] for c in PROJECT["classifiers"] if c.startswith("Programming Language :: Python :: 3.")
     ]

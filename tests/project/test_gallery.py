@@ -1,4 +1,4 @@
-"""All figures, by the registry of the gallery: they keep the rules of the house, and none is left out."""
+"""All figures in the registry of the gallery: they follow the style rules, and none is left out."""
 
 from __future__ import annotations
 
@@ -19,24 +19,24 @@ DOCS = ROOT / "docs"
 
 
 def module(folder: str, name: str):
-    """A module of docs/ or benchmarks/, which are no packages."""
+    """Import a module of docs/ or benchmarks/, which are not packages."""
     spec = importlib.util.spec_from_file_location(f"{name} of {folder}", ROOT / folder / f"{name}.py")
-    found = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = found  # where dataclasses look for it
-    spec.loader.exec_module(found)
-    return found
+    loaded = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = loaded  # needed by dataclasses
+    spec.loader.exec_module(loaded)
+    return loaded
 
 
 exhibits = module("docs/site", "exhibits")
 
 
 @pytest.mark.parametrize("exhibit", exhibits.EXHIBITS, ids=lambda exhibit: exhibit.name)
-def test_what_the_lines_of_the_gallery_draw_keeps_the_rules(exhibit):
+def test_figures_of_the_gallery_follow_the_rules(exhibit):
     assert flaws(exhibit.figure()) == []
 
 
 class Drops(dict):
-    """A few drops that never were, in place of a store of a hundred thousand."""
+    """Random drops in place of a store of a hundred thousand."""
 
     def __init__(self, count: int = 400):
         rng = np.random.default_rng(0)
@@ -67,27 +67,27 @@ SCRIPTS = {
 
 
 @pytest.mark.parametrize("file", SCRIPTS)
-def test_what_the_scripts_draw_keeps_the_rules(file, tmp_path, monkeypatch):
-    found = []
+def test_figures_of_the_scripts_follow_the_rules(file, tmp_path, monkeypatch):
+    results = []
 
-    def looked_at(figure, path, **options):
-        found.append(flaws(figure))
+    def inspect(figure, path, **options):
+        results.append(flaws(figure))
         Path(path).write_bytes(b"")
 
-    monkeypatch.setattr("matplotlib.figure.Figure.savefig", looked_at)
+    monkeypatch.setattr("matplotlib.figure.Figure.savefig", inspect)
     SCRIPTS[file](tmp_path / file)
-    assert found == [[]]
+    assert results == [[]]
 
 
 def test_every_picture_of_the_documentation_is_in_the_registry():
-    screens = set((DOCS / "images").glob("view-*.png"))  # the viewer's page, which is no figure
+    screens = set((DOCS / "images").glob("view-*.png"))  # screenshots of the viewer, which are not figures
     kept = {path.name for path in set((DOCS / "images").glob("*.png")) - screens}
     assert {figure.file for figure in exhibits.SCRIPTS} == kept
-    assert kept - set(SCRIPTS) == {"impacts.png", "fall.png"}  # of a section of `appell reproduce`, and of a film
+    assert kept - set(SCRIPTS) == {"impacts.png", "fall.png"}  # of a section of `appell reproduce`, and of a movie
 
 
 def test_every_section_has_its_figures_in_the_gallery():
-    """Which they are, and that they keep the rules, is told when the sections are run: test_sections."""
+    """tests/lab/papers/test_sections.py runs the sections and checks which figures they draw."""
     for section in SECTIONS:
         assert list(exhibits.paper_figures(section)), f"run: python docs/paper_figures.py, for {section}"
 
@@ -97,7 +97,7 @@ def test_the_gallery_shows_all_chapters():
     assert shown == [*exhibits.CHAPTERS, "scripts", "papers"]
 
 
-def test_one_file_owns_the_style():
+def test_one_module_defines_the_style():
     owner = "src/appell/show/plot/style.py"
     foreign = re.compile(r"rcParams|rc_context|plt\.style|Figure\(fig|fontsize=[\d.\"']|color=\"(?:#|C\d|k\b|black)")
     for folder in ("src", "benchmarks", "docs", "examples"):

@@ -1,4 +1,4 @@
-"""The million payloads of examples and docs, with a few: torques of robots that carry the boxes for good."""
+"""The million payloads of examples and docs, with a few boxes, compared with robots that carry these boxes."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ ROOT = Path(__file__).resolve().parents[2]
 STUDY = runpy.run_path(str(ROOT / "examples" / "05_a_million_payloads.py"))
 
 
-def test_peaks_are_those_of_a_robot_with_the_box_in_its_hand():
+def test_peaks_equal_those_of_a_robot_with_the_box_as_payload():
     mass, sides, com = STUDY["boxes"](7)
-    found = STUDY["peaks"](mass, sides, com, block=3)
+    peaks = STUDY["peaks"](mass, sides, com, block=3)
     for k in range(7):
         loaded = ap.load("puma").with_payload(ap.shapes.box(mass[k], *sides[k], com=tuple(com[k])))
         tau = ap.Dynamics(loaded).inverse_dynamics(*STUDY["motion"]())
-        np.testing.assert_allclose(found[k], np.abs(tau).max(axis=0), rtol=1e-11, atol=1e-11)
+        np.testing.assert_allclose(peaks[k], np.abs(tau).max(axis=0), rtol=1e-11, atol=1e-11)
 
 
 def test_the_motion_is_along_the_line_and_at_rest_at_its_ends():
@@ -31,9 +31,9 @@ def test_the_motion_is_along_the_line_and_at_rest_at_its_ends():
     np.testing.assert_array_equal(a[[0, -1]], 0.0)
     np.testing.assert_allclose(v[1:-1], (q[2:] - q[:-2]) / (2 * h), atol=1e-5)  # h² times a third derivative near 50
     np.testing.assert_allclose(a[1:-1], (v[2:] - v[:-2]) / (2 * h), atol=1e-3)
-    places = ap.Dynamics(STUDY["PUMA"]).pose("tool")(q)[:, :3, 3]
+    positions = ap.Dynamics(STUDY["PUMA"]).pose("tool")(q)[:, :3, 3]
     start, end = np.array(STUDY["SPOTS"])
-    aside = np.cross(places - start, (end - start) / np.linalg.norm(end - start))
+    aside = np.cross(positions - start, (end - start) / np.linalg.norm(end - start))
     assert np.abs(aside).max() < 1e-12
 
 

@@ -1,4 +1,4 @@
-"""The documentation site: every public name is on it, docstrings become what they mean, tutorials are all listed."""
+"""The documentation site: every public name is on it, docstrings are converted correctly, all pages are listed."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ DOCS = ROOT / "docs"
 
 def part(name: str):
     spec = importlib.util.spec_from_file_location(name, DOCS / "site" / f"{name}.py")
-    found = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(found)
-    return found
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 chapters, prose = part("chapters"), part("prose")
@@ -108,6 +108,6 @@ def test_every_page_is_in_a_table_of_contents():
         for block in re.findall(r"```\{toctree\}\n(.*?)```", page.read_text(encoding="utf-8"), flags=re.DOTALL):
             for line in block.splitlines():
                 if line and not line.startswith(":"):
-                    found = page.parent.glob(f"{line}.md") if "*" in line else [page.parent / f"{line}.md"]
-                    listed |= {p.resolve().relative_to(DOCS).with_suffix("").as_posix() for p in found}
+                    targets = page.parent.glob(f"{line}.md") if "*" in line else [page.parent / f"{line}.md"]
+                    listed |= {p.resolve().relative_to(DOCS).with_suffix("").as_posix() for p in targets}
     assert pages - listed == set()

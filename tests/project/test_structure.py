@@ -1,4 +1,4 @@
-"""What holds the project together: exported names exist, tables are complete, imports are cheap, no stray paths."""
+"""Structure of the project: exported names exist, tables are complete, imports are cheap, no machine paths."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ from appell.compile.tape.ops import ARITY, Op
 
 ROOT = Path(__file__).resolve().parents[2]
 LEAVES = {Op.CONST, Op.INPUT}
-FUSED = {Op.FMA, Op.FMS, Op.FNMA}  # made by `fuse`, the last pass: nothing builds or differentiates them
-GROUPED = {Op.SIN, Op.COS}  # emitted in groups behind one guard, by `emit.body`
+FUSED = {Op.FMA, Op.FMS, Op.FNMA}  # introduced by `fuse`, the last pass: nothing constructs or differentiates them
+GROUPED = {Op.SIN, Op.COS}  # emitted in groups behind one guard, by `llvm.body`
 
 
 def test_public_names_exist_and_are_sorted_and_listed_once():
@@ -37,7 +37,7 @@ def test_public_names_exist_and_are_sorted_and_listed_once():
     assert appell.__all__ == sorted(set(appell.__all__))
 
 
-def test_a_name_that_is_not_there_is_an_attribute_error():
+def test_a_missing_name_is_an_attribute_error():
     with pytest.raises(AttributeError, match="no attribute 'no_such_thing'"):
         _ = appell.no_such_thing
 
@@ -64,9 +64,9 @@ def test_every_derivative_has_a_row_for_each_operand():
     assert {op: len(rules) for op, rules in DERIVATIVE.items()} == {op: ARITY[op] for op in DERIVATIVE}
 
 
-def test_nobody_outside_compile_touches_a_node():
-    """Tapes are spliced, cut and differentiated by name; instructions and graphs are the compiler's own."""
-    inside = re.compile(r"appell\.compile\.(graph|ops|passes\.fold)\b|\bimport (Graph|Op)\b|\btape\.nodes\b")
+def test_no_module_outside_compile_uses_nodes():
+    """Other packages splice, cut and differentiate tapes by name; instructions and graphs belong to the compiler."""
+    inside = re.compile(r"appell\.compile\.tape\.(graph|ops|fold)\b|\bimport (Graph|Op)\b|\btape\.nodes\b")
     outside = [path for path in (ROOT / "src" / "appell").rglob("*.py") if "compile" not in path.parts]
     assert len(outside) > 100
     assert [path.name for path in outside if inside.search(path.read_text(encoding="utf-8"))] == []
@@ -88,15 +88,15 @@ def test_appell_runs_without_pinocchio():
     assert done.stdout.strip() == "[0.]"
 
 
-def test_no_file_names_a_place_on_somebodys_machine():
-    """Paths that only exist on one computer; a reader elsewhere cannot follow them."""
-    place = re.compile(rb"(?<![\w.])/(?:home|root|Users|work|tmp)/\w")
-    found = []
+def test_no_file_contains_a_path_of_one_machine():
+    """Home, root and temporary folders exist on one computer only."""
+    machine_path = re.compile(rb"(?<![\w.])/(?:home|root|Users|work|tmp)/\w")
+    matches = []
     for path in tracked_files():
         for number, line in enumerate(path.read_bytes().splitlines(), start=1):
-            if place.search(line):
-                found.append(f"{path.relative_to(ROOT)}:{number}")
-    assert found == []
+            if machine_path.search(line):
+                matches.append(f"{path.relative_to(ROOT)}:{number}")
+    assert matches == []
 
 
 def test_there_is_no_unfinished_work_in_the_code():
@@ -106,7 +106,7 @@ def test_there_is_no_unfinished_work_in_the_code():
 
 
 def tracked_files() -> list[Path]:
-    """The text files of the project: in a clone those that git tracks, otherwise all that are there."""
+    """Return the text files of the project: in a clone those known to git, otherwise all."""
     if (ROOT / ".git").exists() and (git := shutil.which("git")):
         command = [git, "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
         listed = subprocess.run(command, cwd=ROOT, capture_output=True, check=True).stdout
@@ -158,7 +158,7 @@ def test_no_name_of_a_package_hides_a_module_of_it():
         ".sweeps",
     ],
 )
-def test_every_public_class_and_function_says_what_it_is(chapter):
+def test_every_public_class_and_function_has_a_docstring(chapter):
     module = importlib.import_module("appell" + chapter)
     named = {name: getattr(module, name) for name in module.__all__}
     things = {name: x for name, x in named.items() if isinstance(x, (type, FunctionType))}
@@ -169,7 +169,7 @@ def test_every_public_class_and_function_says_what_it_is(chapter):
 
 
 def loaded_with(path: Path, modules: set[str]) -> set[str]:
-    """The modules of ours that a module imports at its top level, without imports for type checkers."""
+    """Return the modules of appell that a module imports at its top level, without imports for type checkers."""
     nodes, loaded = list(ast.parse(path.read_text(encoding="utf-8")).body), set()
     for node in nodes:
         if isinstance(node, ast.ImportFrom) and node.module:

@@ -1,4 +1,4 @@
-"""The texts keep their word: examples run, links lead somewhere, figures are the measured ones."""
+"""Texts of the project: examples run, links have targets, published numbers are the measured ones."""
 
 from __future__ import annotations
 
@@ -20,70 +20,73 @@ ROOT = Path(__file__).resolve().parents[2]
 RESULTS = ROOT / "benchmarks" / "results" / "against-pinocchio.json"
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("benchmarks/*.md")])
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
-LONGEST_EXAMPLE = 60
-SMALLER = {"05_a_million_payloads": ["20000"]}  # arguments with which an example takes a moment
+MAX_EXAMPLE_LINES = 60
+FAST_ARGUMENTS = {"05_a_million_payloads": ["20000"]}  # for examples that take long by default
 
 
 def read(path: Path) -> str:
     return path.read_text(encoding="utf-8")
 
 
-def test_the_example_of_the_readme_runs(capsys):
-    blocks = re.findall(r"```python\n(.*?)```", read(ROOT / "README.md"), flags=re.DOTALL)
-    assert blocks
-    for block in blocks:
-        exec(compile(block, "README.md", "exec"), {})
-    assert "mul" in capsys.readouterr().out
-
-
-def test_there_are_examples_and_they_are_numbered():
+def test_examples_are_numbered():
     assert len(EXAMPLES) >= 6
     assert [int(path.name[:2]) for path in EXAMPLES] == list(range(1, len(EXAMPLES) + 1))
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_an_example_is_short_and_runs(path, capsys, monkeypatch, tmp_path):
-    assert len(read(path).splitlines()) <= LONGEST_EXAMPLE
+    assert len(read(path).splitlines()) <= MAX_EXAMPLE_LINES
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "argv", [str(path), *SMALLER.get(path.stem, [])])
-    monkeypatch.setattr(THREAD_COUNT, "count", None)  # an example may set it for itself
+    monkeypatch.setattr(sys, "argv", [str(path), *FAST_ARGUMENTS.get(path.stem, [])])
+    monkeypatch.setattr(THREAD_COUNT, "count", None)  # an example may set it
     runpy.run_path(str(path), run_name="__main__")
     assert capsys.readouterr().out
 
 
-def test_links_lead_somewhere():
+def test_links_have_targets():
     links = [(page, link) for page in PAGES for link in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", read(page))]
     assert [(page.name, link) for page, link in links if not (page.parent / link).exists()] == []
 
 
-@pytest.mark.parametrize("page", ["how-it-works.md", "batches.md"])
-def test_what_the_documentation_shows_is_what_happens(page):
-    result = doctest.testfile(str(ROOT / "docs" / page), module_relative=False)
+def test_the_tape_shown_in_how_it_works_is_the_printed_one():
+    result = doctest.testfile(str(ROOT / "docs" / "how-it-works.md"), module_relative=False)
     assert result.attempted > 0
     assert result.failed == 0
+
+
+def test_files_and_folders_named_in_how_it_works_exist():
+    table = read(ROOT / "docs" / "how-it-works.md").partition("| to find |")[2].partition("\n\n")[0]
+    names = [name for line in table.splitlines()[2:] for name in re.findall(r"`([\w/]+(?:\.py|\.md|/))`", line)]
+    assert len(names) > 20
+    package = ROOT / "src" / "appell"
+    missing = [
+        name for name in names if not any((folder / name).exists() for folder in (ROOT, package, package / "dynamics"))
+    ]
+    assert missing == []
 
 
 PUBLISH = runpy.run_path(str(ROOT / "benchmarks" / "publish.py"))
 
 
 @pytest.mark.parametrize(
-    ("page", "name"), [(page, name) for page, own in PUBLISH["published"]().items() for name in own]
+    ("page", "name"), [(page, name) for page, parts in PUBLISH["published"]().items() for name in parts]
 )
-def test_figures_in_the_texts_are_those_that_were_measured(page, name):
+def test_published_numbers_are_the_measured_ones(page, name):
     figures = PUBLISH["published"]()[page][name]
     text = read(ROOT / page)
     assert PUBLISH["between_markers"](text, name, figures) == text, "run: python benchmarks/publish.py"
 
 
-def test_published_figures_were_not_measured_in_a_hurry():
+def test_published_numbers_are_not_from_a_quick_run():
     assert not Report.read(RESULTS).quick
 
 
-def test_every_decision_is_listed_and_says_context_decision_and_cost():
+def test_every_decision_is_listed_with_its_title_and_has_context_decision_and_cost():
     pages = sorted((ROOT / "docs" / "decisions").glob("[0-9]*.md"))
     listed = read(ROOT / "docs" / "decisions" / "README.md")
     for page in pages:
-        assert page.name in listed
+        number, _, title = read(page).splitlines()[0].removeprefix("# ").partition(" ")
+        assert f"| [{number}]({page.name}) | {title} |" in listed
         assert all(f"**{part}.**" in read(page) for part in ("Context", "Decision", "Cost")), page.name
 
 
@@ -95,7 +98,7 @@ def test_the_version_is_the_same_everywhere():
 
 
 @pytest.mark.parametrize("name", zoo_names())
-def test_a_robot_of_the_zoo_says_what_it_is_and_where_its_numbers_come_from(name):
+def test_a_robot_of_the_zoo_has_a_description_and_a_reference(name):
     robot = load(name)
     assert robot.description
     assert robot.reference

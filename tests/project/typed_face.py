@@ -1,4 +1,4 @@
-"""What a type checker must know of names that are imported when they are first used; `make lint` runs mypy on it."""
+"""Types of public names that are imported lazily; `make lint` runs mypy on this file."""
 
 from typing import assert_type
 

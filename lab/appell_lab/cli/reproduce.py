@@ -36,7 +36,7 @@ def reproduce(
     """Compute the papers' published results anew and show them beside the printed values."""
     from appell_lab.papers.closing import end_papers, end_section
     from appell_lab.papers.index import write_index
-    from appell_lab.papers.kept import check_folder, keep, kept
+    from appell_lab.papers.run_files import check_folder, store_run, stored_runs
     from appell_lab.papers.page import Page
 
     chosen = sections or list(SECTIONS)
@@ -55,14 +55,14 @@ def reproduce(
         page.title(f"{name}, {k} of {len(chosen)}: {SECTIONS[name].shows}")
         import_module(SECTIONS[name].module).run(page)
         end_section(page, name)
-        found[name] = keep(page, name, time.monotonic() - began)
-        index = write_index(output, kept(output)[0])  # after each: a run that is broken off leaves a whole one
+        found[name] = store_run(page, name, time.monotonic() - began)
+        index = write_index(output, stored_runs(output)[0])  # after each: a run that is broken off leaves a whole one
     if papers := _papers(chosen):
         page.console.rule("[bold]what is in print", align="left")
         end_papers(page.console, papers)
     _conclude(page.console, found, output)
-    for path in kept(output)[1]:
-        out.say(f"{path} is no file of this version, and not in the index; run its section again.")
+    for path in stored_runs(output)[1]:
+        out.say(f"{path} is not a file of this version and is left out of the index; run its section again.")
     out.say(f"Every table and figure, paper by paper: {index}")
     tallies = {name: vars(run.tally) | {"seconds": run.seconds} for name, run in found.items()}
     out.answer({"sections": tallies, "index": index, "units": {"seconds": "s"}})  # the page has shown the rest

@@ -1,10 +1,10 @@
-"""The papers' results, computed anew beside what is printed; one section a file, run by `appell reproduce`."""
+"""Results of the papers, computed and shown beside the printed ones; one module per section of `appell reproduce`."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-PAPERS = {  # as they are called in tables and notes -> as a library finds them
+PAPERS = {  # short name in tables and notes -> full citation
     "Provenzano": "S. Provenzano, V. Mata, M. Ceccarelli, J. L. Suñer: Efficient computation of the generalized "
     "inertial tensor of robots by using the Gibbs-Appell equations. Universities of Los Andes, Valencia and Cassino.",
     "Mata 2002": "V. Mata, S. Provenzano, F. Valero, J. I. Cuadrado: Serial-robot dynamics algorithms for moderately "
@@ -21,7 +21,7 @@ PAPERS = {  # as they are called in tables and notes -> as a library finds them
 
 @dataclass(frozen=True)
 class Section:
-    """A part of `appell reproduce`: the module whose `run(page)` makes it, what it shows, and from which papers."""
+    """A part of `appell reproduce`: the module with `run(page)`, what it shows, and the papers it reproduces."""
 
     module: str
     shows: str
@@ -38,7 +38,7 @@ SECTIONS = {
         ("stability", "two very unequal bodies in single precision", ("Mata 2002",)),
         ("impacts", "a tree robot falls inside a curved wall", ("Shafei 2018",)),
         ("agile-wrist", "a spherical parallel robot in closed form", ("Abedloo 2014",)),
-        ("constraints", "classic mechanisms with loops, wheels and blades", ()),
+        ("constraints", "classic mechanisms with loops, wheels and skates", ()),
         ("identification", "dynamic parameters of the PUMA from its motion", ("Valera 2003",)),
         ("control", "inverse-dynamics control on a simulated cabinet", ("Valera 2003",)),
     )

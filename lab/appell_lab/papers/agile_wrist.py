@@ -15,7 +15,7 @@ from appell_lab.papers.wrist_platform import show_platform
 from appell_lab.papers.wrist_structure import draw_structure
 
 RADIUS = 0.1  # m, of the arcs
-UNTIL = 4.0  # s; the trajectory repeats after that
+UNTIL = 4.0  # s, period of the trajectory
 
 
 def run(page: Page) -> None:
@@ -26,11 +26,11 @@ def run(page: Page) -> None:
     show_passivity(page, wrist)
     show_platform(page)
     with Bar("simulating the wrist with its loops closed by forces", UNTIL, "s") as bar:
-        found = verify(wrist, UNTIL, progress=bar)
-    _errors(page, found)
-    page.figure("agile_wrist_trajectory", lambda figure: _draw_angles(figure, found))
-    page.figure("agile_wrist_torques", lambda figure: _draw_torques(figure, found))
-    page.figure("agile_wrist_errors", lambda figure: _draw_errors(figure, found))
+        verification = verify(wrist, UNTIL, progress=bar)
+    _errors(page, verification)
+    page.figure("agile_wrist_trajectory", lambda figure: _draw_angles(figure, verification))
+    page.figure("agile_wrist_torques", lambda figure: _draw_torques(figure, verification))
+    page.figure("agile_wrist_errors", lambda figure: _draw_errors(figure, verification))
 
 
 def _trajectory(page: Page, wrist: Dynamics) -> None:
@@ -38,15 +38,15 @@ def _trajectory(page: Page, wrist: Dynamics) -> None:
     q, v, a = paper_trajectory(t)
     angles, torques = np.degrees(wrist.actuator_positions(q)), wrist.inverse_dynamics(q, v, a)
     rows = [
-        [float(x) for x in (time, *np.degrees(place), *angle, *torque)]
-        for time, place, angle, torque in zip(t, q, angles, torques, strict=True)
+        [float(x) for x in (time, *np.degrees(pose), *angle, *torque)]
+        for time, pose, angle, torque in zip(t, q, angles, torques, strict=True)
     ]
     page.table(
         "Trajectory (52): platform angles, motor angles (deg) and motor torques (N m)",
         ["t, s", "q1", "q2", "q3", "θ1", "θ2", "θ3", "τ1", "τ2", "τ3"],
         [[f"{row[0]:.1f}", *(f"{x:.4f}" for x in row[1:])] for row in rows],
-        note="Arc radius 0.1 m and the platform's centre of mass in the centre: the paper prints neither. Another "
-        "centre of mass is taken below.",
+        note="Arc radius 0.1 m, centre of mass of the platform in the centre: the paper prints neither. Another centre "
+        "of mass is considered below.",
     )
 
 
@@ -67,7 +67,7 @@ def _formulations(page: Page, wrist: Dynamics, explicit: Dynamics) -> None:
         "The paper's explicit equations against differentiated poses, 401 instants",
         ["", "largest difference", "differentiated, mul / add / trig", "explicit, mul / add / trig"],
         rows,
-        note=f"The inertia matrix is positive definite: its eigenvalues are {lowest:.2e} kg m² and more.",
+        note=f"The inertia matrix is positive definite: its smallest eigenvalue is {lowest:.2e} kg m².",
     )
 
 
@@ -76,8 +76,8 @@ def _cost(function) -> str:
     return f"{count.mul} / {count.add} / {count.trig}"
 
 
-def _errors(page: Page, found: Verification) -> None:
-    position, velocity, acceleration = (float(x) for x in found.kinematic_errors)
+def _errors(page: Page, verification: Verification) -> None:
+    position, velocity, acceleration = (float(x) for x in verification.kinematic_errors)
     page.table(
         "Closed form against the simulator (Figures 6 and 7)",
         ["", "appell", "paper, order of"],
@@ -85,22 +85,23 @@ def _errors(page: Page, found: Verification) -> None:
             ["joint positions, rad", position, "1e-7"],
             ["joint velocities, rad/s", velocity, "1e-6"],
             ["joint accelerations, rad/s²", acceleration, "1e-5"],
-            ["motor torques, N m", found.torque_error, "1e-5"],
-            ["opening of the loops, part of the radius", found.gap, "-"],
-            ["platform from the wanted trajectory, rad", found.tracking_error, "-"],
+            ["motor torques, N m", verification.torque_error, "1e-5"],
+            ["gap of the loops, relative to the radius", verification.gap, "-"],
+            ["platform from the desired trajectory, rad", verification.tracking_error, "-"],
         ],
-        note="Largest over 401 instants. The simulator: a tree, three loops held by forces, a stiff PD controller.",
+        note="Largest values at 401 instants. The simulator is a tree with three loops closed by forces and a stiff PD "
+        "controller.",
     )
 
 
-def _draw_angles(figure, found: Verification) -> None:
+def _draw_angles(figure, verification: Verification) -> None:
     above, below = figure.subplots(2, sharex=True)
     for k in range(3):
-        above.plot(found.t, np.degrees(found.platform[:, 0, k]), label=f"q{k + 1}, simulator")
-        below.plot(found.t, np.degrees(found.simulated[:, 0, k]), label=f"θ{k + 1}, simulator")
+        above.plot(verification.t, np.degrees(verification.platform[:, 0, k]), label=f"q{k + 1}, simulator")
+        below.plot(verification.t, np.degrees(verification.simulated[:, 0, k]), label=f"θ{k + 1}, simulator")
         below.plot(
-            found.t[::20],
-            np.degrees(found.computed[::20, 0, k]),
+            verification.t[::20],
+            np.degrees(verification.computed[::20, 0, k]),
             ".",
             color=INK,
             label="closed form" if k == 2 else None,
@@ -111,14 +112,22 @@ def _draw_angles(figure, found: Verification) -> None:
         legend_beside(axes)
 
 
-def _draw_torques(figure, found: Verification) -> None:
+def _draw_torques(figure, verification: Verification) -> None:
     above, below = figure.subplots(2, sharex=True)
     for k in range(3):
-        above.plot(found.t, found.simulated_torque[:, k], label=f"τ{k + 1}, simulator")
+        above.plot(verification.t, verification.simulated_torque[:, k], label=f"τ{k + 1}, simulator")
         above.plot(
-            found.t[::20], found.computed_torque[::20, k], ".", color=INK, label="closed form" if k == 2 else None
+            verification.t[::20],
+            verification.computed_torque[::20, k],
+            ".",
+            color=INK,
+            label="closed form" if k == 2 else None,
         )
-        below.semilogy(found.t, _visible(found.simulated_torque[:, k] - found.computed_torque[:, k]), label=f"τ{k + 1}")
+        below.semilogy(
+            verification.t,
+            _visible(verification.simulated_torque[:, k] - verification.computed_torque[:, k]),
+            label=f"τ{k + 1}",
+        )
     below.axhline(1e-5, color=INK, linestyle="--", linewidth=1, label="paper")
     above.set(ylabel=label("torque", "N m"), title="Motor torques (its Figure 6)")
     below.set(ylabel=label("difference", "N m"), xlabel=label("time t", "s"))
@@ -126,7 +135,7 @@ def _draw_torques(figure, found: Verification) -> None:
         legend_beside(axes)
 
 
-def _draw_errors(figure, found: Verification) -> None:
+def _draw_errors(figure, verification: Verification) -> None:
     for k, (axes, name, printed) in enumerate(
         zip(
             figure.subplots(3, sharex=True),
@@ -138,20 +147,20 @@ def _draw_errors(figure, found: Verification) -> None:
         for joint in range(6):
             name_of_joint = f"{'θψ'[joint // 3]}{joint % 3 + 1}"
             axes.semilogy(
-                found.t,
-                _visible(found.simulated[:, k, joint] - found.computed[:, k, joint]),
+                verification.t,
+                _visible(verification.simulated[:, k, joint] - verification.computed[:, k, joint]),
                 label=name_of_joint,
                 linewidth=1,
             )
         axes.axhline(printed, color=INK, linestyle="--", linewidth=1, label="paper")
         axes.set(ylabel=name)
         if k == 0:
-            axes.set_title("Joint motions, simulator less closed form (its Figure 7)")
+            axes.set_title("Joint motions, simulator minus closed form (its Figure 7)")
             first = axes
     axes.set_xlabel(label("time t", "s"))
     legend_beside(first)
 
 
 def _visible(error: np.ndarray) -> np.ndarray:
-    """Absolute values, with exact zeros shown at the last bit."""
+    """Return absolute values, with exact zeros replaced by 1e-17 for the logarithmic axis."""
     return np.maximum(np.abs(error), 1e-17)

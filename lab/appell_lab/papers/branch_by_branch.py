@@ -1,6 +1,6 @@
-"""Shafei 2018, §3 to §5 and the Appendix: a tree robot assembled branch by branch, and what that costs.
+"""Shafei 2018, §3 to §5 and the Appendix: a tree robot assembled branch by branch, and the number of operations.
 
-Patterns are read off the numbers of the equations at a configuration without symmetry: an entry is drawn where one is.
+Patterns are read from the equations at a configuration without symmetry: an entry is drawn where it is not zero.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from appell_lab.papers.page import Page
 from appell_lab.papers.patterns import draw_pattern, mirrored
 
 KINDS = {"A": COLORS[0], "B": COLORS[1], "C": COLORS[1], "D": COLORS[2], "E": COLORS[3], "F": COLORS[4]}
-TREES = 30  # random ones that all formulations are compared on
+TREES = 30  # random trees for the comparison of formulations
 Cells = list[list[str]]
 
 
@@ -39,7 +39,7 @@ def run(page: Page) -> None:
     _table(page, robot, parts)
     page.figure("shafei_figures_2_3", lambda figure: _draw_branches(figure, robot, parts[:1], crossed=True))
     page.figure("shafei_figures_5_6", lambda figure: _draw_branches(figure, robot, parts))
-    page.figure("shafei_figures_7_8", lambda figure: _draw_whole(figure, robot, tree, parts))
+    page.figure("shafei_figures_7_8", lambda figure: _draw_assembled(figure, robot, tree, parts))
     page.figure("shafei_figure_9", lambda figure: _draw_jacobian(figure, robot, q))
     page.figure("shafei_figure_11", lambda figure: _draw_impact(figure, robot, tree, parts, q))
     _agreement(page)
@@ -55,11 +55,12 @@ def _table(page: Page, robot: Robot, parts: Sequence[BranchEquations]) -> None:
         names = ", ".join(link.name for link in links)
         rows.append([str(m), names, ", ".join(virtual) or "none", ", ".join(_names(robot, part.order))])
     page.table(
-        "The branches of the robot (Figure 4), as §3.1.3 has them",
-        ["", "links", "massless, since they are in a branch before", "coordinates"],
+        "The branches of the robot (Figure 4) according to §3.1.3",
+        ["", "links", "massless, as part of an earlier branch", "coordinates"],
         rows,
-        note="The figures that follow are read off the computed equations: a cell is drawn where there is a number. "
-        "Crossed cells are there by symmetry and are not made. Joints are named as in the paper, slides X1 and X2.",
+        note="The following figures are read from the computed equations: a cell is drawn where an entry is not zero. "
+        "Crossed cells follow by symmetry and are not computed. Joints are named as in the paper, translations X1 and "
+        "X2.",
     )
 
 
@@ -68,12 +69,12 @@ def _names(robot: Robot, links: Sequence[str]) -> list[str]:
 
 
 def _paper_order(robot: Robot) -> tuple[list[str], np.ndarray]:
-    """Coordinates as the paper orders them, q₁ ... q₁₀, X₁, X₂, and where they are in ours."""
+    """Return the coordinates in the order of the paper, q₁ ... q₁₀, X₁, X₂, and their indices in ours."""
     return [*robot.velocity_names[2:], *robot.velocity_names[:2]], np.roll(np.arange(robot.nv), -2)
 
 
 def _letters(part: BranchEquations) -> tuple[Cells, Cells]:
-    """Blocks A to D of a branch's matrix and E, F of its right side, where there is a number."""
+    """Return the blocks A to D of the matrix of a branch and E, F of its right side, for non-zero entries."""
     slides = [name in part.base for name in part.order]
     matrix = [
         ["ABCD"[2 * below + right] if x else "" for x, right in zip(row, slides, strict=True)]
@@ -99,19 +100,19 @@ def _draw_branches(figure, robot: Robot, parts: Sequence[BranchEquations], cross
         left.set_title(f"branch {m + 1}", pad=18)
 
 
-def _draw_whole(figure, robot: Robot, tree: Tree, parts: Sequence[BranchEquations]) -> None:
+def _draw_assembled(figure, robot: Robot, tree: Tree, parts: Sequence[BranchEquations]) -> None:
     names, order = _paper_order(robot)
-    whole: np.ndarray = np.array(assembled_matrix(tree, parts))
+    matrix: np.ndarray = np.array(assembled_matrix(tree, parts))
     right: np.ndarray = np.array(assembled_vector(tree, parts))
     shares = [np.array(assembled_matrix(tree, [part])) != 0.0 for part in parts]
     forces = [np.array(assembled_vector(tree, [part])) != 0.0 for part in parts]
-    cells = [[_members(shares, (i, j)) if whole[i, j] else "" for j in order] for i in order]
+    cells = [[_members(shares, (i, j)) if matrix[i, j] else "" for j in order] for i in order]
     vector = [[_members(forces, (i,)) if right[i] else ""] for i in order]
     colours = dict(zip("1234", (COLORS[0], COLORS[2], COLORS[3], COLORS[4]), strict=True))
     one, two = figure.subplots(1, 2, width_ratios=(5, 1))
     draw_pattern(one, cells, names, names, colours)
     draw_pattern(two, vector, names, ["ℜ"], colours)
-    one.set_title("Inertia matrix (Figure 7) and right side (Figure 8): which branches add to an entry", pad=18)
+    one.set_title("Inertia matrix (Figure 7) and right side (Figure 8): branches that contribute to each entry", pad=18)
 
 
 def _members(shares: Sequence[np.ndarray], at: tuple[int, ...]) -> str:
@@ -119,7 +120,7 @@ def _members(shares: Sequence[np.ndarray], at: tuple[int, ...]) -> str:
 
 
 def _normal_rows(robot: Robot, q: np.ndarray, points: Sequence[str]) -> np.ndarray:
-    """nᵀJ of points on circles about the origin."""
+    """Return nᵀJ of points on circles about the origin."""
     dyn, rows = Dynamics(robot), []
     for name in points:
         x = dyn.pose(name)(q)[:3, 3]
@@ -136,7 +137,7 @@ def _draw_jacobian(figure, robot: Robot, q: np.ndarray) -> None:
     axes = figure.subplots()
     draw_pattern(axes, [list(column) for column in zip(*cells, strict=True)], names, rows, {"j": COLORS[0]})
     axes.tick_params(axis="x", rotation=90)
-    axes.set_title("Transpose of the Jacobian matrix (Figure 9): three columns a point", pad=34)
+    axes.set_title("Transpose of the Jacobian matrix (Figure 9): three columns per point", pad=34)
 
 
 def _draw_impact(figure, robot: Robot, tree: Tree, parts: Sequence[BranchEquations], q: np.ndarray) -> None:
@@ -155,7 +156,7 @@ def _draw_impact(figure, robot: Robot, tree: Tree, parts: Sequence[BranchEquatio
 
 
 def _agreement(page: Page) -> None:
-    """The Appendix against all other ways, on random trees of any joints."""
+    """Compare the Appendix with all other formulations on random trees with joints of all kinds."""
     rng = np.random.default_rng(4)
     trees = [Tree.of(our_robot(random_links(rng, 9, tame=True), (0.5, -1.0, -9.0))) for _ in range(TREES)]
     motions = [[*_motion(rng, tree.robot)] for tree in trees]
@@ -171,10 +172,11 @@ def _agreement(page: Page) -> None:
                 worst = max(worst, float(np.abs(one - other).max() / max(1.0, np.abs(other).max())))
             rows.append([kind, name, f"{worst:.1e}"])
     page.table(
-        f"The Appendix against the other formulations on {TREES} random trees of any joints",
+        f"The Appendix against the other formulations on {TREES} random trees with joints of all kinds",
         ["", "formulation", "largest difference"],
         rows,
-        note="Relative to the largest entry. Joints that turn, slide, roll and float, with and without branches.",
+        note="Relative to the largest entry. Revolute, prismatic, spherical and floating joints, with and without "
+        "branches.",
     )
 
 
@@ -184,7 +186,7 @@ def _motion(rng: np.random.Generator, robot: Robot):
 
 
 def _missing_term(page: Page) -> None:
-    """τ of ω × B₂ω, which (13) does not have."""
+    """Show the torques of ω × B₂ω, which (13) omits."""
     rows = []
     for name in ("tree10", "puma"):
         tree, rng = Tree.of(load_tree(name)), np.random.default_rng(13)
@@ -202,6 +204,7 @@ def _missing_term(page: Page) -> None:
         "What equation (13) leaves out: forces of ω × B₂ω at random velocities",
         ["", "largest velocity force, N m", "largest share of the missing term, N m"],
         rows,
-        note="(13) has ½ ω̇·J ω̇ for what turns, without ω̇·(ω × J ω). In a plane it is nothing, for thin rods in "
-        "space next to nothing; other bodies have much of their inertia in B₂. The formulation 'shafei' has the term.",
+        note="(13) has ½ ω̇·J ω̇ for rotation, without ω̇·(ω × J ω). The term is zero in a plane and negligible for "
+        "thin rods in space; other bodies have much of their inertia in B₂. The formulation 'shafei' includes the "
+        "term.",
     )

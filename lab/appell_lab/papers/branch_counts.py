@@ -1,4 +1,4 @@
-"""Shafei 2018, Table 1 and Figures 12 and 13: operations of a branched robot, as printed and as counted by us."""
+"""Shafei 2018, Table 1 and Figures 12 and 13: operations of a branched robot, printed and counted."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ def _steps(page: Page) -> None:
         "The Appendix step by step, as printed, for one branch of n links with full matrices",
         ["step", "M", "A", "n = 4, M", "n = 4, A"],
         [[step, str(mul), str(add), _at(mul), _at(add)] for step, (mul, add) in lines.items()],
-        note="Every product of 4x4 matrices is 64 M and 48 A, of 3x3 matrices 27 M and 18 A, zeros or not. "
-        "So counted, the additions begin with the printed 146n² and are within a few per cent of the print, if (30) is "
-        "left out, as the Appendix does. Multiplications come out lower than printed by 58n². Steps 1 and 2 make T and "
-        "R of all pairs of links; steps 3 to 7 use those of neighbours, and Tᵢ.",
+        note="A product of 4x4 matrices counts 64 M and 48 A, of 3x3 matrices 27 M and 18 A, including zeros. Counted "
+        "this way, the additions start with the printed 146n² and are within a few per cent of the print if (30) is "
+        "left out, as in the Appendix. The multiplications are 58n² lower than printed. Steps 1 and 2 compute T and R "
+        "of all pairs of links; steps 3 to 7 use those of neighbours, and Tᵢ.",
     )
 
 
@@ -58,14 +58,14 @@ def _table(page: Page) -> None:
             ]
         )
     full = times(BRANCHES, appendix_steps()["all but (30)"])
-    rows.append(["Appendix, full, but (30)", "", _pair(*full), "", _pair(*(int(p(4)) for p in full)), ""])
+    rows.append(["Appendix, full matrices, without (30)", "", _pair(*full), "", _pair(*(int(p(4)) for p in full)), ""])
     page.table(
         "Shafei 2018, Table 1: inertia matrix and right side of a tree of n_b branches with n_m links",
         ["M over A", "published, n_b = 4", "ours, n_b = 4", "published, 4 x 4", "ours, 4 x 4", "ratio"],
         rows,
-        note="n is n_m. Ours are as written, structural zeros and ones left out but in the last line, for branches "
-        "that meet in one point, which moves in the plane. The Appendix is counted as printed, one branch after the "
-        "other; 'one pass' is our own algorithm with such matrices, which meets every link once.",
+        note="n is n_m. Ours are counted as written, with structural zeros and ones left out except in the last line, "
+        "for branches that meet in one point that moves in the plane. The Appendix is counted as printed, one branch "
+        "after the other; 'one pass' is our own algorithm with such matrices, which visits every link once.",
     )
 
 
@@ -83,14 +83,14 @@ def _figure(parameter: str, label: str) -> Callable:
                 ours, printed = [line.at(*way)[k] for way in ways], [line.printed(*way)[k] for way in ways]
                 panel.plot(SIZES, printed, color=colour, linestyle="--", label=f"{line.label}, printed")
                 panel.plot(SIZES, ours, color=colour, marker="o", label=f"{line.label}, ours")
-            whole = [branches * float(full[k](links)) for branches, links in ways]
+            full_counts = [branches * float(full[k](links)) for branches, links in ways]
             panel.plot(
                 SIZES,
-                whole,
+                full_counts,
                 color=COLORS[3],
                 marker="s",
                 markerfacecolor="white",
-                label="Appendix, full matrices, but (30)",
+                label="Appendix, full matrices, without (30)",
             )
             panel.set(xlabel=label, ylabel=kind, yscale="log", xticks=list(SIZES))
             panel.tick_params(labelleft=True)

@@ -1,4 +1,4 @@
-"""A task on the simulated PUMA 600 cabinet, from power-on to rest, and the references of Valera's Figure 5."""
+"""A task on the simulated cabinet of the PUMA 600, from power-on to rest, and the references of Valera's Figure 5."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from appell.hardware.loop.servo import Servo
 from appell.hardware.loop.task import run_task, standard_guard, standard_plant, standard_servo
 from appell.motion import Path, Ramp, Record, Spline
 
-FREQUENCY = {"point-to-point": 8.0}  # 1/s; half a radian at once with poles at -20/s would be too fast for the arm
+FREQUENCY = {"point-to-point": 8.0}  # 1/s; a jump of half a radian with poles at -20/s would be too fast for the arm
 HOLD = 3.0  # s at the end of a motion with a load
-FAR = 0.5  # rad: the following error at which a law as printed is stopped, ten times the usual
-WAY = np.array([0.6, -0.4, -0.4, 0.5, -0.5, 0.6])  # rad
+FOLLOWING_LIMIT = 0.5  # rad: following error at which a printed law is stopped, ten times the standard limit
+DISPLACEMENT = np.array([0.6, -0.4, -0.4, 0.5, -0.5, 0.6])  # rad
 
 
 def cabinet_run(
@@ -33,10 +33,36 @@ def cabinet_run(
     payload: float = 0.0,
     printed: Law | None = None,
 ) -> Record:
-    """The log of a motion under a law, or under another form of it with the same gains, which may stray far."""
+    """Run a motion on the simulated cabinet and return its log.
+
+    Parameters
+    ----------
+    robot : System
+        The robot of the cabinet and of the controller's model.
+    law : str
+        Name of the control law.
+    motion : callable
+        Returns the path for the configuration in which the motion starts.
+    start : array, optional
+        Initial configuration; by default that of the wiring.
+    payload : float
+        Mass at the tool in kg that the model does not include.
+    printed : Law, optional
+        Another form of the law with the same gains; it may have a large following error.
+
+    Returns
+    -------
+    Record
+        The log of the control loop.
+
+    Raises
+    ------
+    SimulationError
+        If the loop stops the motion.
+    """
     servo, clock = standard_servo(robot, law, FREQUENCY.get(law, 20.0)), VirtualClock()
     if printed is not None:
-        guard = replace(standard_guard(robot, servo.wiring), following=FAR)
+        guard = replace(standard_guard(robot, servo.wiring), following=FOLLOWING_LIMIT)
         servo = Servo(replace(servo.design, law=printed), servo.wiring, guard)
     period = servo.design.period
     cabinet = SimulatedCabinet(
@@ -59,8 +85,8 @@ def cabinet_run(
 
 
 def ramp(q: np.ndarray) -> Ramp:
-    return Ramp(q, q + WAY, 0.6, 2.0)
+    return Ramp(q, q + DISPLACEMENT, 0.6, 2.0)
 
 
 def spline(q: np.ndarray) -> Spline:
-    return Spline([0.0, 1.0, 2.0, 3.0], [q, q + WAY, q + 0.3 * WAY, q + 0.8 * WAY], degree=5)
+    return Spline([0.0, 1.0, 2.0, 3.0], [q, q + DISPLACEMENT, q + 0.3 * DISPLACEMENT, q + 0.8 * DISPLACEMENT], degree=5)

@@ -1,4 +1,4 @@
-"""The classic mechanisms with loops and wheels, in a few lines each; joints have the names that their sources use."""
+"""The classic mechanisms with loops and wheels; joints have the names that their sources use."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ FLAT = (0.0, 0.0, 0.0)
 # ---- Andrews' squeezer: seven bodies in a plane, a motor and a spring; units of the test set
 
 BASES = {"A": (-0.06934, -0.00227), "B": (-0.03635, 0.03273), "C": (0.014, 0.072)}
-SPRING, REST, MOTOR = 4530.0, 0.07785, 0.033
-SPRING_ARM = (0.02, -0.018)  # on the body that turns by gamma
-BODIES = (  # angle, carried by, place on it, mass, centre, inertia about it
+SPRING, REST_LENGTH, MOTOR = 4530.0, 0.07785, 0.033  # N/m, m, N m
+SPRING_ARM = (0.02, -0.018)  # m, on the body with angle gamma
+BODIES = (  # angle, parent, position on it, mass, centre of mass, inertia about it
     ("beta", None, (0.0, 0.0), 0.04325, (0.00092, 0.0), 2.194e-6),
     ("theta", "beta", (0.007, 0.0), 0.00365, (-0.0115, 0.0), 4.41e-7),
     ("gamma", None, BASES["B"], 0.02373, (0.01874, -0.01043), 5.255e-6),
@@ -44,7 +44,7 @@ SQUEEZED = {
 
 
 def andrews_squeezer() -> ConstrainedRobot:
-    """Its motor is at beta, its spring pulls at gamma; the ends of three bodies are held to the end of a fourth."""
+    """Return the squeezer: motor at beta, spring at gamma; three bodies are attached to the end of a fourth."""
     made = Builder("andrews-squeezer", root=None, gravity=FLAT)
     for name, parent, (x, y), mass, (cx, cy), inertia in BODIES:
         matter: Matter = {"mass": mass, "com": (cx, cy, 0.0), "inertia": (inertia, inertia, inertia)}
@@ -57,41 +57,41 @@ def andrews_squeezer() -> ConstrainedRobot:
 
 
 def squeezing(t: float, q: np.ndarray, v: np.ndarray) -> list[float]:
-    """The motor's torque, and that of the spring between C and its arm."""
+    """Return the torques of the motor and of the spring between C and its arm."""
     c, s = math.cos(q[2]), math.sin(q[2])
     x, y = c * SPRING_ARM[0] - s * SPRING_ARM[1], s * SPRING_ARM[0] + c * SPRING_ARM[1]
     dx, dy = BASES["B"][0] + x - BASES["C"][0], BASES["B"][1] + y - BASES["C"][1]
     length = math.hypot(dx, dy)
-    pull = -SPRING * (length - REST) / length
+    pull = -SPRING * (length - REST_LENGTH) / length
     return [MOTOR, pull * (x * dy - y * dx)]
 
 
-# ---- Bricard's linkage: six bars of 1 m, each hinge at a right angle to the next
+# ---- Bricard's linkage: six bars of 1 m, each hinge perpendicular to the next
 
 
 def bricard() -> ConstrainedRobot:
-    """Five hinges carry the bars, the sixth closes them; one of its five rows is implied by the others."""
+    """Return the linkage: five hinges carry the bars, the sixth closes the loop; one of its five rows is redundant."""
     made = Builder("bricard", root=None, gravity=(0.0, -9.81, 0.0))
     axes = (-Y, -Z, -X, -Y, -Z)
-    ways = (X, -Y, Z, -X, Y)
+    directions = (X, -Y, Z, -X, Y)
     parent, at = None, Vec3(0.0, 0.0, 0.0)
-    for k, (axis, way) in enumerate(zip(axes, ways, strict=True), start=1):
-        thin = tuple(1e-4 if x else 1.0 / 12.0 for x in way)
-        name, middle = f"bar{k}", 0.5 * way
+    for k, (axis, direction) in enumerate(zip(axes, directions, strict=True), start=1):
+        thin = tuple(1e-4 if x else 1.0 / 12.0 for x in direction)
+        name, middle = f"bar{k}", 0.5 * direction
         made.link(name, Revolute(axis), parent=parent, joint_name=name, xyz=at, mass=1.0, com=middle, inertia=thin)
-        parent, at = name, way
-    turned = (0.0, math.pi / 2, math.pi)  # z of both frames along -x
-    made.frame("end", on="bar5", xyz=at, rpy=turned)
-    made.frame("ground", on=None, xyz=(0.0, 0.0, 1.0), rpy=turned)
+        parent, at = name, direction
+    rpy = (0.0, math.pi / 2, math.pi)  # z of both frames along -x
+    made.frame("end", on="bar5", xyz=at, rpy=rpy)
+    made.frame("ground", on=None, xyz=(0.0, 0.0, 1.0), rpy=rpy)
     return made.build().with_loops(Hinge("end", "ground"), independent=("bar1",))
 
 
-# ---- wheels and blades
+# ---- wheels and skates
 
 
 @dataclass(frozen=True)
 class Disk:
-    """A thin disk: m, R, and its moments of inertia across and about its axis."""
+    """A thin disk: mass (kg), radius (m), and moments of inertia across and about its axis (kg m²)."""
 
     mass: float = 1.0
     radius: float = 0.5
@@ -100,7 +100,7 @@ class Disk:
     gravity: float = 9.81
 
     def robot(self) -> ConstrainedRobot:
-        """It spins on carriers without mass, which go along the ground, up and down, and lean; lean 0 is upright."""
+        """Return the disk on massless carriers for position, height and lean; it is upright at lean 0."""
         made = Builder("rolling-disk", root=None, gravity=(0.0, 0.0, -self.gravity))
         made.link("place", Planar(), joint_name="place", mass=0)
         made.link("height", Prismatic(Z), parent="place", joint_name="height", mass=0)
@@ -111,7 +111,7 @@ class Disk:
         return made.build().with_rolling(Rolling("disk", self.radius), independent=free, home=home)
 
     def steady_spin(self, theta: float, yaw_rate: float) -> float:
-        """About its axis, which is at theta to the vertical: the one that rolls round with this yaw rate."""
+        """Return the spin (rad/s) of steady rolling with this yaw rate, its axis at theta to the vertical."""
         A, C, mgr, q = self.across, self.rolling, self.mass * self.gravity * self.radius, yaw_rate * math.sin(theta)
         return (A * q * q / math.tan(theta) - mgr * math.cos(theta)) / (C * q)
 
@@ -122,18 +122,18 @@ class Disk:
 
     @property
     def critical_spin(self) -> float:
-        """Faster than this, straight rolling is stable."""
+        """Spin (rad/s) above which straight rolling is stable."""
         return math.sqrt(self.across * self.mass * self.gravity * self.radius / (self.about * self.rolling))
 
     def slope(self, spin: float) -> float:
-        """λ² of straight rolling."""
+        """Return λ² of straight rolling, 1/s²."""
         A, mgr = self.across, self.mass * self.gravity * self.radius
         return (mgr * A - self.about * self.rolling * spin**2) / (A * (A + self.mass * self.radius**2))
 
 
 @dataclass(frozen=True)
 class Sleigh:
-    """A body on a blade, its centre of mass ahead of it, without friction."""
+    """A body on a frictionless skate, with its centre of mass ahead of the skate."""
 
     mass: float = 2.0
     ahead: float = 0.25
@@ -146,7 +146,7 @@ class Sleigh:
         return made.build().with_rolling(Skate("body"), independent=("body_vx", "body_w"))
 
     def velocities(self, v: float, w: float, t: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """In closed form: along the blade, and of turning."""
+        """Return the closed form of the velocity along the skate and of the angular velocity."""
         J = self.inertia + self.mass * self.ahead**2
         fast = math.sqrt(v * v + J * w * w / self.mass)
         phase = self.ahead * fast * self.mass / J * t + math.atanh(v / fast)
@@ -154,7 +154,7 @@ class Sleigh:
 
 
 def snakeboard() -> ConstrainedRobot:
-    """A board, a rotor on it, and two pairs of wheels that turn on it and roll where they point."""
+    """Return a board with a rotor and two steerable pairs of wheels."""
     made = Builder("snakeboard", root=None, gravity=FLAT)
     made.link("board", Planar(), joint_name="board", mass=3.0, inertia=(0.12, 0.12, 0.12))
     made.link("rotor", Revolute(Z), parent="board", joint_name="rotor", mass=1.2, inertia=(0.08, 0.08, 0.08))

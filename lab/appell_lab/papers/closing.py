@@ -1,4 +1,4 @@
-"""How a section ends and how a paper ends: what was assumed, not reached and refuted; every item of the print."""
+"""Lists at the end of a section (assumed, not reached, refuted) and of a paper (all printed items with verdicts)."""
 
 from __future__ import annotations
 
@@ -17,26 +17,26 @@ COLOURS = {
     Ruling.REPRODUCED: "green",
     Ruling.REFUTED: "red",
     Ruling.NOT_REACHABLE: "yellow",
-    Ruling.NOT_OF_DYNAMICS: "dim",
+    Ruling.NOT_DYNAMICS: "dim",
 }
 
 
 def end_section(page: Page, section: str) -> None:
-    """The three lists of a section, each entry with its reason, and items that it promised but did not show."""
+    """Show the three lists of a section, each entry with its reason, and items that the section failed to show."""
     assumed = [(book.paper, a) for book in LEDGERS for a in book.assumptions] + [("classics", a) for a in CHOICES]
     lists = {
         "assumed": [(paper, a.text, a.reason) for paper, a in assumed if a.section == section],
-        "not reached": list(_found(section, Ruling.NOT_REACHABLE)),
-        "refuted": list(_found(section, Ruling.REFUTED)),
+        "not reached": list(_entries(section, Ruling.NOT_REACHABLE)),
+        "refuted": list(_entries(section, Ruling.REFUTED)),
     }
     for heading, entries in lists.items():
         page.listed(heading, entries)
     for paper, item in unshown(page, section):
-        page.note(f"[red]{paper}, {item.name} was to be shown here, and was not: '{item.title}'[/]")
+        page.note(f"[red]{paper}, {item.name} is missing in this section: '{item.title}'[/]")
     page.console.print()
 
 
-def _found(section: str, verdict: Ruling) -> Iterator[tuple[str, str, str]]:
+def _entries(section: str, verdict: Ruling) -> Iterator[tuple[str, str, str]]:
     for book in LEDGERS:
         for item in book.items:
             if item.section == section and item.verdict is verdict:
@@ -44,7 +44,7 @@ def _found(section: str, verdict: Ruling) -> Iterator[tuple[str, str, str]]:
 
 
 def unshown(page: Page, section: str) -> list[tuple[str, Item]]:
-    """Items that name this section but no title of its tables or figures."""
+    """Return the items of this section whose title matches none of its tables and figures."""
     return [
         (book.paper, item)
         for book in LEDGERS
@@ -54,7 +54,7 @@ def unshown(page: Page, section: str) -> list[tuple[str, Item]]:
 
 
 def end_papers(console: Console, papers: Iterable[str]) -> None:
-    """For each paper every item of its print and what became of it."""
+    """Print every item of each paper with its verdict."""
     for book in LEDGERS:
         if book.paper in papers:
             console.print(_closing_table(book))
@@ -62,11 +62,11 @@ def end_papers(console: Console, papers: Iterable[str]) -> None:
 
 def _closing_table(book: Ledger) -> Table:
     tally = book.tally()
-    title = f"[bold]{book.paper}:[/] {len(book.items)} items in print, " + ", ".join(
+    title = f"[bold]{book.paper}:[/] {len(book.items)} printed items, " + ", ".join(
         f"{tally[verdict]} {verdict}" for verdict in Ruling
     )
     table = Table(title=title, title_justify="left", title_style="", box=box.SIMPLE_HEAD)
-    for heading in ("in print", "what", "verdict", "section"):
+    for heading in ("item", "content", "verdict", "section"):
         table.add_column(heading, overflow="fold")
     for item in book.items:
         verdict = f"[{COLOURS[item.verdict]}]{item.verdict}[/]"

@@ -1,9 +1,9 @@
-"""Loops, wheels and blades: the classic benchmarks of constrained motion beside their published numbers.
+"""Loops, wheels and skates: the classic benchmarks of constrained motion beside their published numbers.
 
-Andrews' squeezer has three loops in a plane, Bricard's linkage one loop that moves although its rows seem to forbid it,
-and the bicycle, the disk, the sleigh and the snakeboard have constraints on velocities that are none on positions.
-Closed forms stand where there are some; the others were computed by programs that share nothing with appell, with 40
-and 50 digits.
+Andrews' squeezer has three loops in a plane. Bricard's linkage has one loop that moves although it has as many
+constraint rows as joints. The bicycle, the disk, the sleigh and the snakeboard have nonholonomic constraints. Results
+are compared with closed forms where they exist, and otherwise with independent programs that compute with 40 and 50
+digits.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from appell.show.plot.style import COLORS, GREY, label, legend_beside, line_styl
 from appell.simulation import Solver, simulate
 from appell_lab.papers.classics import Disk, Sleigh, andrews_squeezer, bricard, snakeboard, squeezing
 from appell_lab.papers.page import Page
-from appell_lab.papers.whipple import CANONICAL, MEIJAARD, STABLE, Canonical, bicycle, state_matrix
+from appell_lab.papers.whipple import CANONICAL, MEIJAARD, STABLE_SPEEDS, Canonical, bicycle, state_matrix
 
 SOURCES = (
     "Test Set for Initial Value Problem Solvers, F. Mazzia, C. Magherini, Bari 2008: Andrews' squeezing mechanism.",
@@ -31,9 +31,9 @@ SOURCES = (
     "Ju. I. Neimark, N. A. Fufaev: Dynamics of Nonholonomic Systems. AMS 1972: rolling disk, sleigh of Chaplygin.",
     "J. Ostrowski, A. Lewis, R. Murray, J. Burdick: Nonholonomic mechanics and locomotion: the snakeboard. ICRA 1994.",
 )
-FINE: dict[str, Any] = {"solver": Solver(rtol=1e-12, atol=1e-12), "progress": False}
+TIGHT: dict[str, Any] = {"solver": Solver(rtol=1e-12, atol=1e-12), "progress": False}
 
-SQUEEZED = (  # at 0.03 s: coordinate, the test set's solution, and quadrature of the energy at 40 digits
+SQUEEZED = (  # at 0.03 s: coordinate, solution of the test set, and quadrature of the energy with 40 digits
     ("beta", "15.81077119629904", "15.810771195153707097"),
     ("theta", "-15.75637105984298", "-15.75637105841183947"),
     ("gamma", "0.04082224013073101", "0.040822240119645804858"),
@@ -43,7 +43,7 @@ SQUEEZED = (  # at 0.03 s: coordinate, the test set's solution, and quadrature o
     ("epsilon", "1.048080741042263", "1.0480807410419378731"),
 )
 BRICARD = ("0.2", "-0.260866537928412168", "-1.61321429952613371")  # s, angle and rate of the first bar, by quadrature
-SNAKE = (  # s, place of the board, its heading, speed along it: by reduced equations
+SNAKEBOARD = (  # s, position of the board, its heading, speed along it: by reduced equations
     (1.0, ("0.3982490238507516", "0.2762834239975343", "0.7631283350561693", "0.48450340780331785")),
     (2.0, ("0.7928264602904301", "0.5351000529869273", "0.2588953267266207", "0.46686084247438797")),
 )
@@ -62,14 +62,14 @@ def run(page: Page) -> None:
 
 
 def digits(ours: float, theirs: str) -> float:
-    """How many digits two numbers share."""
-    away = abs(Decimal(float(ours)) - Decimal(theirs)) / max(abs(Decimal(theirs)), Decimal("1e-300"))
-    return 17.0 if away == 0 else min(17.0, -math.log10(float(away)))
+    """Return how many digits two numbers share."""
+    error = abs(Decimal(float(ours)) - Decimal(theirs)) / max(abs(Decimal(theirs)), Decimal("1e-300"))
+    return 17.0 if error == 0 else min(17.0, -math.log10(float(error)))
 
 
 def _squeezer(page: Page) -> None:
     robot = andrews_squeezer()
-    motion = simulate(Dynamics(robot), until=0.03, torque=squeezing, **FINE)
+    motion = simulate(Dynamics(robot), until=0.03, torque=squeezing, **TIGHT)
     end = dict(zip(robot.coordinate_names, motion.q[-1], strict=True))
     rows = [
         [
@@ -84,17 +84,18 @@ def _squeezer(page: Page) -> None:
     ]
     page.table(
         "Andrews' squeezer after 0.03 s, rad",
-        ["", "appell", "by quadrature", "test set", "digits", "of the set"],
+        ["", "appell", "by quadrature", "test set", "digits", "digits of the set"],
         rows,
-        note="The test set prints sixteen digits, of which the energy integral, with closed-form positions and 40 "
-        "digits, confirms nine: the solution there is as if read 1e-12 s late. Parameters and start agree.",
+        note="The test set prints sixteen digits. The energy integral, with closed-form positions and 40 digits, "
+        "confirms nine of them: the printed solution is as if evaluated 1e-12 s late. Parameters and initial values "
+        "agree.",
     )
     page.figure("andrews-squeezer", lambda figure: _angles(figure, motion, robot.coordinate_names, "Andrews' squeezer"))
 
 
 def _bricard(page: Page) -> None:
     robot, (until, angle, rate) = bricard(), BRICARD
-    short = simulate(Dynamics(robot), v0=[-1.0], until=float(until), **FINE)
+    short = simulate(Dynamics(robot), v0=[-1.0], until=float(until), **TIGHT)
     long = simulate(Dynamics(robot), v0=[-1.0], until=10.0, solver=Solver(rtol=1e-10, atol=1e-10), progress=False)
     q, v = short(float(until))
     page.table(
@@ -104,9 +105,9 @@ def _bricard(page: Page) -> None:
             [f"angle of bar 1 after {until} s, rad", f"{q[0]:.15g}", angle, f"{digits(q[0], angle):.1f}"],
             ["its rate, rad/s", f"{v[0]:.15g}", rate, f"{digits(v[0], rate):.1f}"],
         ],
-        note=f"{len(robot.row_names)} rows of rank {robot.rank} on {robot.tree.nv} joints: counted by rows it "
+        note=f"{len(robot.row_names)} rows of rank {robot.rank} on {robot.tree.nv} joints: by its number of rows it "
         f"could not move; {', '.join(robot.idle_rows)} carries no force. In 10 s the energy stays within "
-        f"{np.ptp(long.energy):.1e} J of {long.energy[0]:.4g}.",
+        f"{np.ptp(long.energy):.1e} J of {long.energy[0]:.4g} J.",
     )
     page.figure("bricard", lambda figure: _angles(figure, long, robot.coordinate_names, "Bricard's linkage"))
 
@@ -117,22 +118,23 @@ def _bicycle(page: Page) -> None:
     for name, i, k, printed in CANONICAL:
         ours = getattr(canonical, name)[i, k]
         rows.append([f"{name}, {i + 1}{k + 1}", f"{ours:.14f}", printed, f"{digits(ours, printed):.1f}"])
-    about = "From the nonlinear bicycle, four bodies whose wheels roll, linearised where it runs straight; the paper "
-    about += "derives the linear equations by hand. With 50 digits the last printed one is not always right."
+    about = "From the nonlinear bicycle, four bodies with rolling wheels, linearised about straight running; the paper "
+    about += "derives the linear equations by hand. By a computation with 50 digits the last printed one is not always "
+    about += "correct."
     columns = ["", "appell", "printed", "digits"]
     page.table("Whipple's bicycle, the benchmark of Meijaard 2007: its matrices", columns, rows, note=about)
     rows = []
-    found = {
+    eigenvalues = {
         speed: np.linalg.eigvals(state_matrix(robot, speed)) for speed in dict.fromkeys(row[0] for row in MEIJAARD)
     }
     for speed, name, real, imaginary in MEIJAARD:
-        wanted = complex(float(real), float(imaginary))
-        pole = min(found[speed], key=lambda pole: abs(pole - wanted))
+        printed_pole = complex(float(real), float(imaginary))
+        pole = min(eigenvalues[speed], key=lambda pole: abs(pole - printed_pole))
         rows.append([f"{speed:g} m/s, {name}", f"{pole.real:.14f}", real, f"{digits(pole.real, real):.1f}"])
-        if wanted.imag:
+        if printed_pole.imag:
             rows.append(["", f"{pole.imag:.14f} i", f"{imaginary} i", f"{digits(pole.imag, imaginary):.1f}"])
     ends = canonical.stable_range()
-    for name, ours, printed in zip(("stable from, m/s", "stable up to, m/s"), ends, STABLE, strict=True):
+    for name, ours, printed in zip(("stable from, m/s", "stable up to, m/s"), ends, STABLE_SPEEDS, strict=True):
         rows.append([name, f"{ours:.14f}", printed, f"{digits(ours, printed):.1f}"])
     page.table("The same: eigenvalues, Table 2", columns, rows)
     page.figure("bicycle-eigenvalues", lambda figure: _draw_poles(figure, canonical, ends))
@@ -155,11 +157,11 @@ def _disk(page: Page) -> None:
     rows = []
     for spin in (2.0, disk.critical_spin, 6.0):
         system = linearize(robot, robot.start, [0.0, 0.0, spin], np.zeros(robot.nu))
-        found = system.part(["q_lean", "v_lean", "v_place_w"]).poles
-        square = max((found**2).real, key=abs)
+        poles = system.part(["q_lean", "v_lean", "v_place_w"]).poles
+        square = max((poles**2).real, key=abs)
         rows.append([f"{spin:.6g} rad/s", f"{square:.10g}", f"{disk.slope(spin):.10g}"])
     page.table(
-        "The same disk straight ahead: the square of its eigenvalue, 1/s²",
+        "The same disk rolling straight ahead: the square of its eigenvalue, 1/s²",
         ["spin", "appell", "formula"],
         rows,
         note=f"It stays upright above {disk.critical_spin:.6g} rad/s.",
@@ -169,38 +171,39 @@ def _disk(page: Page) -> None:
 
 def _sleigh(page: Page) -> None:
     body = Sleigh()
-    motion = simulate(Dynamics(body.robot()), None, [-1.2, 0.1], 6.0, **FINE)
+    motion = simulate(Dynamics(body.robot()), None, [-1.2, 0.1], 6.0, **TIGHT)
     v, w = body.velocities(-1.2, 0.1, motion.t)
     error = np.abs(motion.v - np.stack([v, w], axis=-1)).max()
     page.note(
         f"Chaplygin's sleigh: within {error:.1e} m/s of its closed form, v = V tanh, ω = V √(m/J) / cosh, for 6 s."
     )
     page.figure(
-        "chaplygin-sleigh", lambda figure: _draw_path(figure, motion, "A sleigh that is pushed backwards turns round")
+        "chaplygin-sleigh",
+        lambda figure: _draw_path(figure, motion, "A sleigh pushed backwards reverses its direction"),
     )
 
 
 def _snakeboard(page: Page) -> None:
     robot = snakeboard()
-    motion = simulate(Dynamics(robot), None, [0.5, 1.0, 0.0, 0.0], 2.0, torque=_pumping, **FINE)
+    motion = simulate(Dynamics(robot), None, [0.5, 1.0, 0.0, 0.0], 2.0, torque=_pumping, **TIGHT)
     rows = []
-    for t, numbers in SNAKE:
+    for t, numbers in SNAKEBOARD:
         q, v = motion(t)
         for name, ours, theirs in zip(
             ("x, m", "y, m", "heading, rad", "speed, m/s"), (*q[:3], v[0]), numbers, strict=True
         ):
             rows.append([f"{t:g} s, {name}", f"{ours:.15g}", theirs, f"{digits(ours, theirs):.1f}"])
-    page.table("A snakeboard that is pumped", ["", "appell", "reduced equations", "digits"], rows)
+    page.table("A snakeboard driven by its rotor", ["", "appell", "reduced equations", "digits"], rows)
     long = simulate(Dynamics(robot), None, [0.5, 1.0, 0.0, 0.0], 20.0, torque=_pumping, progress=False)
-    page.figure("snakeboard", lambda figure: _draw_path(figure, long, "A snakeboard, pumped by its rotor"))
+    page.figure("snakeboard", lambda figure: _draw_path(figure, long, "Path of a snakeboard driven by its rotor"))
 
 
 def _pumping(t: float, q: np.ndarray, v: np.ndarray) -> list[float]:
-    turned = 0.4 * math.cos(2.0 * t)
+    wheel_angle = 0.4 * math.cos(2.0 * t)
     return [
         0.3 * math.sin(2.0 * t),
-        -0.6 * (q[4] - turned) - 0.1 * v[2],
-        -0.6 * (q[5] + turned) - 0.1 * v[3],
+        -0.6 * (q[4] - wheel_angle) - 0.1 * v[2],
+        -0.6 * (q[5] + wheel_angle) - 0.1 * v[3],
     ]
 
 
@@ -210,7 +213,7 @@ def _pumping(t: float, q: np.ndarray, v: np.ndarray) -> list[float]:
 def _angles(figure, motion, names, title: str) -> None:
     axis = figure.subplots()
     for k, name in enumerate(names):
-        width = 3.4 - 0.4 * k  # of angles that are equal, both are seen
+        width = 3.4 - 0.4 * k  # decreasing, so that equal angles stay visible
         axis.plot(motion.t, motion.q[:, k], **line_style(k), linewidth=width, label=name)
     axis.set(title=title, xlabel=label("time t", "s"), ylabel=label("angle", "rad"))
     legend_beside(axis)
@@ -218,15 +221,15 @@ def _angles(figure, motion, names, title: str) -> None:
 
 def _draw_poles(figure, canonical: Canonical, stable: tuple[float, float]) -> None:
     axis, speeds = figure.subplots(), np.linspace(0.0, 10.0, 201)
-    found = np.array([canonical.poles(speed) for speed in speeds])
-    for k in range(found.shape[1]):
-        axis.plot(speeds, found[:, k].real, ".", markersize=2.5, color=COLORS[0], label="real part" if not k else None)
-        pair = np.where(found[:, k].imag > 0, found[:, k].imag, np.nan)
+    poles = np.array([canonical.poles(speed) for speed in speeds])
+    for k in range(poles.shape[1]):
+        axis.plot(speeds, poles[:, k].real, ".", markersize=2.5, color=COLORS[0], label="real part" if not k else None)
+        pair = np.where(poles[:, k].imag > 0, poles[:, k].imag, np.nan)
         axis.plot(speeds, pair, ".", markersize=2.5, color=COLORS[1], label="imaginary part" if not k else None)
     axis.axvspan(*stable, color=GREY, alpha=0.2)
     axis.axhline(0.0, color=GREY, linewidth=0.8)
     axis.set(xlabel=label("speed", "m/s"), ylabel=label("eigenvalue", "1/s"), ylim=(-10.0, 10.0))
-    axis.set_title("Whipple's bicycle: stable where nothing is above zero")
+    axis.set_title("Whipple's bicycle: stable where all real parts are negative")
     legend_beside(axis, markerscale=4)
 
 

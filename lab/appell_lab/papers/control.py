@@ -1,4 +1,4 @@
-"""The open controller of Valera et al. 2003: Figures 3 to 5, the laws of Table 4, and the time of a control step."""
+"""The open controller of Valera et al. 2003: Figures 3 to 5, the laws of Table 4, and the time per control step."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def run(page: Page) -> None:
 
 
 def straight_line(robot) -> CartesianLine:
-    """The line of Figures 3 and 4, with the wrist turned so that joint 4 stays within the arm's range."""
+    """Return the line of Figures 3 and 4, with the wrist flipped so that joint 4 stays within its range."""
     return VALERA_LINE.trajectory(robot, (1, 1, -1))
 
 
@@ -50,10 +50,10 @@ def _following(page: Page, runs: dict[str, Record]) -> None:
         "Largest following error on the simulated cabinet, mrad",
         ["reference", *(f"joint {k + 1}" for k in range(6))],
         rows,
-        note="Figure 5 shows a real PUMA that follows 'without problems' and prints no numbers. Here the arm, with "
-        "friction that sticks, stands behind 12-bit converters, encoders of 200 and 250 lines and amplifiers that are "
-        "off by up to 1 %; one step in 1 ms, all poles at -20/s. The straight line starts and ends at full speed, as "
-        "the paper's does, so that Figure 4 begins and ends with a kick (cut off there).",
+        note="Figure 5 shows a real PUMA that follows 'without problems' and prints no numbers. Here the arm has "
+        "static friction, 12-bit converters, encoders of 200 and 250 lines and amplifiers with gain errors of up to 1 "
+        "%; one step per 1 ms, all poles at -20/s. The straight line starts and ends at full speed, as in the paper, "
+        "so that the torques of Figure 4 start and end with a peak (clipped there).",
     )
 
 
@@ -61,7 +61,7 @@ def _step_time(page: Page) -> None:
     exercise = puma_exercise()
     compiled, step, tick = (median_seconds(call) for call in (exercise.compiled, exercise.step, exercise.loop.tick))
     ours = {
-        "appell, a whole tick with all supervision": tick,
+        "appell, one tick with all supervision": tick,
         "appell, one step called from Python": step,
         "appell, its compiled part": compiled,
     }
@@ -75,7 +75,7 @@ def _step_time(page: Page) -> None:
         ["", "ms", "times faster than the Pentium II"],
         rows,
         note="Signals in, torques and converter codes out: positions and velocities from counts, the law with inverse "
-        "dynamics, limits, anti-windup, alarms. Medians of this run; other machines, another quarter century.",
+        "dynamics, limits, anti-windup, alarms. Medians of this run; the printed times are from 2003.",
     )
 
 
@@ -95,11 +95,13 @@ def _draw_torques(figure, robot, line: CartesianLine, driven: Record) -> None:
     span = last_motion(driven)
     clock = driven["t"][span] - driven["t"][span][0]
     for k, axes in enumerate(figure.subplots(2, 3, sharex=True).ravel()):
-        axes.plot(clock, driven["tau"][span, k], color=GREY, linewidth=0.6, label="given by the loop, with friction")
+        axes.plot(
+            clock, driven["tau"][span, k], color=GREY, linewidth=0.6, label="commanded by the loop, with friction"
+        )
         axes.plot(t, tau[:, k], color=BLUE, label="required, no friction")
         low, high = np.percentile(np.append(driven["tau"][span, k], tau[:, k]), (0.5, 99.5))
-        room = 0.15 * (high - low)
-        axes.set(title=f"joint {k + 1}", xlim=(0.0, line.duration), ylim=(low - room, high + room))
+        margin = 0.15 * (high - low)
+        axes.set(title=f"joint {k + 1}", xlim=(0.0, line.duration), ylim=(low - margin, high + margin))
     for axes in figure.axes[3:]:
         axes.set_xlabel(label("time t", "s"))
     for axes in figure.axes[::3]:

@@ -1,10 +1,10 @@
-"""Table 4 of Valera 2003: the laws as they are meant, with a load that no model knows, and as they are printed.
+"""Table 4 of Valera 2003: the laws as meant, with a load that the model does not include, and as printed.
 
     printed   u = q̈_d - K_d q̇ - K_p e            meant   u = q̈_d - K_d (q̇ - q̇_d) - K_p e            e = q - q_d
 
-With the printed damping the error obeys ë + K_d ė + K_p e = -K_d q̇_d: along a ramp the arm lags behind by
-K_d q̇_d / K_p, which for two poles at -ω is 2 q̇_d / ω, however good its model is. Integral action does not take it away
-while the speed changes, and repays it with an overshoot.
+With the printed damping the error obeys ë + K_d ė + K_p e = -K_d q̇_d: along a ramp the arm lags by K_d q̇_d / K_p,
+which is 2 q̇_d / ω for two poles at -ω, however accurate the model is. Integral action does not remove this error while
+the speed changes, and causes an overshoot.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from appell_lab.papers.cabinet_run import HOLD, cabinet_run, ramp, spline
 from appell_lab.papers.page import Page
 
 LAWS = ("pid", "pd-gravity", "point-to-point", "tracking", "tracking-integral")
-PRINTED = {  # by the name of what is meant
+PRINTED = {  # by the name of the law that is meant
     "tracking": Law(
         "tracking, as printed", "motion", False, True, lambda e, v, de, a, s, kp, kd, ki: a - kd * v - kp * e
     ),
@@ -34,28 +34,28 @@ PRINTED = {  # by the name of what is meant
         lambda e, v, de, a, s, kp, kd, ki: a - kd * v - kp * e - ki * s,
     ),
 }
-PAYLOAD = 2.0  # kg, unknown to every model
+PAYLOAD = 2.0  # kg, not included in any model
 
 
 def table_4(page: Page, robot) -> None:
-    """The laws as they are meant."""
+    """Show the laws as meant."""
     rows = []
     for law in LAWS:
         error = _error(cabinet_run(robot, law, spline, payload=PAYLOAD))
         moving = "" if law == "point-to-point" else f"{1e3 * np.abs(error).max():.2f}"
         rows.append([law, moving, f"{1e3 * np.abs(error[-1]).max():.2f}"])
     page.table(
-        f"The controllers of Table 4 and two baselines, with {PAYLOAD:g} kg that no model knows",
+        f"The controllers of Table 4 and two baselines, with {PAYLOAD:g} kg that the model does not include",
         ["law", "largest error, mrad", f"error {HOLD:g} s after the motion, mrad"],
         rows,
-        note="A spline from rest to rest, as in Figure 5; point to point jumps to its end, so that it has no error on "
-        "the way. All poles lie at -20/s, of point to point at -8/s; the torque laws' gains are scaled by each "
-        "joint's inertia.",
+        note="A spline from rest to rest, as in Figure 5. Point to point jumps to the end of the spline, so that it "
+        "has no error during the motion. All poles are at -20/s, those of point to point at -8/s; the gains of the "
+        "torque laws are scaled by the inertia of each joint.",
     )
 
 
 def printed_form(page: Page, robot) -> None:
-    """The tracking laws as they are printed beside the same as they are meant, along the ramp of Figure 5."""
+    """Show the tracking laws as printed beside the laws as meant, along the ramp of Figure 5."""
     meant = {law: cabinet_run(robot, law, ramp) for law in PRINTED}
     printed = {law: cabinet_run(robot, law, ramp, printed=form) for law, form in PRINTED.items()}
     rows = []
@@ -66,14 +66,14 @@ def printed_form(page: Page, robot) -> None:
             for form, worst in zip(("K_d (q̇ - q̇_d)", "K_d q̇, printed"), cells, strict=True)
         ]
     gains = critical(20.0, 1e-3)
-    lag = np.abs(_wanted_rate(meant["tracking"])).max(axis=0) * gains.kd / gains.kp
+    lag = np.abs(_reference_rate(meant["tracking"])).max(axis=0) * gains.kd / gains.kp
     rows.append(["K_d q̇_d / K_p, tracking", *(f"{1e3 * x:.1f}" for x in lag)])
     page.table(
         "Table 4 as printed: largest error along the ramp of Figure 5, mrad",
         ["", *(f"joint {k + 1}" for k in range(6))],
         rows,
-        note="K_d q̇ damps the wanted motion too: the arm lags behind by K_d q̇_d / K_p, which is the last row. The "
-        "standard loop stops an arm that is 50 mrad off; here it is let go on.",
+        note="K_d q̇ also damps the desired motion: the arm lags by K_d q̇_d / K_p, the last row. The standard loop "
+        "stops at a following error of 50 mrad; here the limit is raised.",
     )
     page.figure("valera_table_4", lambda figure: _draw(figure, meant, printed))
 
@@ -83,7 +83,7 @@ def _error(log: Record) -> np.ndarray:
     return log["q"][span] - log["qd"][span]
 
 
-def _wanted_rate(log: Record) -> np.ndarray:
+def _reference_rate(log: Record) -> np.ndarray:
     return log["vd"][last_motion(log)]
 
 
@@ -100,4 +100,4 @@ def _draw(figure, meant: Mapping[str, Record], printed: Mapping[str, Record]) ->
         above.set(title=law, ylabel="" if column else label("joint 1", "rad"))
         below.set(xlabel=label("time t", "s"), ylabel="" if column else label("error", "mrad"))
     legend_below(figure, grid[0, 0], 3)
-    figure_title(figure, "Table 4: the damping as it is meant and as it is printed")
+    figure_title(figure, "Table 4: damping as meant and as printed")

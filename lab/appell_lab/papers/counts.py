@@ -1,4 +1,4 @@
-"""Operation counts: the papers' tables with the published polynomials beside those measured from our tapes."""
+"""Operation counts: the tables of the papers with the published polynomials beside those counted on our tapes."""
 
 from __future__ import annotations
 
@@ -17,12 +17,13 @@ from appell_lab.papers.page import Page
 JOINTS = 6
 
 RULE = (
-    "How it is counted. An arm of n revolute joints in Craig's convention with every twist, length, offset and "
-    "inertial parameter a symbol, upright; work on these constants alone is off-line, and sines and cosines of "
-    "the joints are given. M counts products, divisions and roots. 'As written' is every operation of the "
-    "algorithm's text but products with a literal 0 or 1; 'simplified' is the tape that is compiled: equal "
-    "expressions shared, vector products collected by constants, base parameters where the method allows. 'PUMA' "
-    "is that tape with the PUMA's numbers, and its time for one sample of a batch on one core."
+    "Rule of counting. The robot is an upright arm of n revolute joints in Craig's convention, with a symbol for every "
+    "twist, length, offset and inertial parameter. Operations on these constants alone are done off-line and are not "
+    "counted; sines and cosines of the joints are given. M counts products, divisions and roots. 'As written' counts "
+    "every operation of the algorithm except products with a literal 0 or 1. 'Simplified' counts the tape that is "
+    "compiled: equal expressions are shared, vector products are grouped by constants, and base parameters are used "
+    "where the method allows. 'PUMA' is this tape with the numbers of the PUMA, and 'ns' its time per sample in a "
+    "batch on one core."
 )
 
 
@@ -89,27 +90,30 @@ def _count(count: OpCount) -> str:
 
 
 def _remarks(row: PublishedCount, written: Growth) -> list[str]:
-    """A sentence where ours costs more than is printed, with the step that causes it."""
+    """Return a sentence if our count exceeds the printed one, with the step that causes it."""
     ours = written.counts[JOINTS]
-    dearer = [name for name, a, b in (("M", products(ours), row.mul(6)), ("A", ours.add, row.add(6))) if b and a > b]
-    if not dearer:
+    exceeding = [name for name, a, b in (("M", products(ours), row.mul(6)), ("A", ours.add, row.add(6))) if b and a > b]
+    if not exceeding:
         return []
-    return [f"{row.label} needs more {' and '.join(dearer)} than printed. {row.remark}"]
+    return [f"{row.label} needs more {' and '.join(exceeding)} than printed. {row.remark}"]
 
 
 def _conclusions(page: Page) -> None:
     limit = next(row for row in MATA_1.rows if row.method.name == "balafoutis-patel")
     rows = []
     for name in ("gibbs-appell", "gibbs-appell-vector", "gibbs-gradient", "gibbs-appell-4x4"):
-        found = growth(simplified, INVERSE_DYNAMICS[name], limit.quantity)
+        counted_growth = growth(simplified, INVERSE_DYNAMICS[name], limit.quantity)
         within = all(
-            products(count) <= limit.mul(n) and count.add <= limit.add(n) for n, count in found.counts.items() if n > 1
+            products(count) <= limit.mul(n) and count.add <= limit.add(n)
+            for n, count in counted_growth.counts.items()
+            if n > 1
         )
-        rows.append([name, _pair(found.mul, found.add), _pair(limit.mul, limit.add), "yes" if within else "no"])
+        ours, published = _pair(counted_growth.mul, counted_growth.add), _pair(limit.mul, limit.add)
+        rows.append([name, ours, published, "yes" if within else "no"])
     page.table(
         "Gibbs-Appell after the simplifier against Balafoutis and Patel as published",
         ["M over A", "simplified", "Balafoutis, Patel", "no more, n = 2..12"],
         rows,
-        note="Tensor form and the plain gradient of S come down to the same operations. The form with 4x4 matrices "
-        "moves every body in world coordinates (T, T', T'' of 12 numbers a link), which no folding takes back.",
+        note="The tensor form and the gradient of S reduce to the same operations. The form with 4x4 matrices moves "
+        "every body in world coordinates (T, T', T'' with 12 numbers per link), which folding cannot undo.",
     )

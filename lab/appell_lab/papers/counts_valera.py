@@ -1,4 +1,4 @@
-"""What Valera 2003 counts: its survey of algorithms, its six steps, two conventions of frames, and its A_j and B_j."""
+"""Counts of Valera 2003: its survey of algorithms, its six steps, two frame conventions, and its A_j and B_j."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from appell_lab.counts.valera_steps import (
 )
 from appell_lab.papers.page import Page
 
-SURVEY = (  # Table 1: authors, principle, variables, resolution, and which method of ours it is
+SURVEY = (  # Table 1: authors, principle, variables, resolution, and the corresponding method of appell
     ("Hollerbach 1980", "Lagrange", "matrices", "numbers", "hollerbach"),
     ("Luh, Walker, Paul 1980", "Newton-Euler", "vectors", "numbers", "newton-euler"),
     ("Angeles, Ma, Rojas 1989", "Kane", "tensors", "numbers", "kane"),
@@ -36,7 +36,7 @@ SURVEY = (  # Table 1: authors, principle, variables, resolution, and which meth
     ("Khalil, Kleinfinger 1987", "Newton-Euler", "vectors", "symbols", "newton-euler"),
     ("Lee, Chang 1986", "Newton-Euler", "vectors", "parallel", ""),
 )
-COUNTED_BY = {  # M and A of Luh, Walker and Paul's algorithm, as the introduction collects them
+COUNTED_BY = {  # M and A of Luh, Walker and Paul's algorithm, as collected in the introduction
     "Hollerbach": (polynomial(-48, 150), polynomial(-48, 131)),
     "Fu, Gonzalez, Lee": (polynomial(-24, 117), polynomial(-21, 103)),
     "Zomaya": (polynomial(0, 150), polynomial(0, 116)),
@@ -46,7 +46,7 @@ COUNTED_BY = {  # M and A of Luh, Walker and Paul's algorithm, as the introducti
 
 
 def show(page: Page) -> None:
-    """All tables of this file."""
+    """Show all tables of this module."""
     _survey(page)
     _one_algorithm(page)
     _steps(page)
@@ -61,20 +61,20 @@ def _survey(page: Page) -> None:
             rows.append([authors, principle, variables, resolution, "", "", "not run"])
             continue
         mode = simplified if resolution == "symbols" else as_written
-        found = growth(mode, INVERSE_DYNAMICS[name], INVERSE)
-        count = found.counts[6]
+        counted_growth = growth(mode, INVERSE_DYNAMICS[name], INVERSE)
+        count = counted_growth.counts[6]
         six[authors] = products(count) + count.add
-        cells = [str(found.mul), str(found.add), f"{products(count)} + {count.add}"]
+        cells = [str(counted_growth.mul), str(counted_growth.add), f"{products(count)} + {count.add}"]
         rows.append([authors, principle, variables, resolution, *cells])
     ratio = six["Hollerbach 1980"] / six["Luh, Walker, Paul 1980"]
     page.table(
-        "Valera 2003, Table 1: the algorithms that can be run here, counted on the same arm of symbols",
+        "Valera 2003, Table 1: the algorithms that can be run here, counted on the same symbolic arm",
         ["", "principle", "variables", "resolution", "M", "A", "n = 6"],
         rows,
-        note="All recursive. Khalil and Kleinfinger's is a symbolic program that writes out the equations of one robot "
-        "with base parameters: Newton and Euler after our simplifier stand for it. Lee and Chang's is for processors "
-        f"side by side. Hollerbach's, here with 4x4 matrices, costs {ratio:.1f} times Luh, Walker and Paul's; the "
-        "paper says three times, of his form with 3x3 matrices.",
+        note="All are recursive. Khalil and Kleinfinger's is a symbolic program that writes out the equations of one "
+        "robot with base parameters; Newton-Euler after our simplifier represents it. Lee and Chang's is for parallel "
+        f"processors. Hollerbach's, here with 4x4 matrices, costs {ratio:.1f} times as much as Luh, Walker and Paul's; "
+        "the paper states three times, for his form with 3x3 matrices.",
     )
 
 
@@ -82,43 +82,44 @@ def _one_algorithm(page: Page) -> None:
     ours = growth(as_written, INVERSE_DYNAMICS["newton-euler"], INVERSE)
     counted = {**COUNTED_BY, "appell, as written": (ours.mul, ours.add)}
     page.table(
-        "One algorithm, many counts: Luh, Walker and Paul's by different authors",
+        "One algorithm, many counts: Luh, Walker and Paul's, by different authors",
         ["counted by", "M", "A", "n = 6"],
-        [[who, str(mul), str(add), f"{int(mul(6))} + {int(add(6))}"] for who, (mul, add) in counted.items()],
-        note="They differ in which products with 0 and 1 are left out, as the paper says; hence one rule for all here.",
+        [[author, str(mul), str(add), f"{int(mul(6))} + {int(add(6))}"] for author, (mul, add) in counted.items()],
+        note="They differ in which products with 0 and 1 are left out, as the paper states. Here one rule applies to "
+        "all.",
     )
 
 
 def _steps(page: Page) -> None:
     together, apart = step_costs(TOGETHER), step_costs(APART)
     page.table(
-        "Valera 2003, Table 2: the six steps as they are written, Craig's frames",
-        ["step", "published M", "A", "α - β as one, M", "A", "α and β apart, M", "A"],
+        "Valera 2003, Table 2: the six steps as written, Craig's frames",
+        ["step", "published M", "A", "α - β as one, M", "A", "α and β separate, M", "A"],
         [
             *([NAMES[k], *_text(PUBLISHED[k]), *_text(together[k]), *_text(apart[k])] for k in NAMES),
             ["total", *_text(total(PUBLISHED)), *_text(total(together)), *_text(total(apart))],
         ],
-        note="The published steps are those of α - β gathered as one vector: 24n-23 and 18n-18 to the last digit. The "
-        "printed equations (17) and (25) gather α and β apart, which turns a vector more for each link, 8 M and 7 A. "
-        "With α - β as one, nothing is left to add in step 6. Step 1 is not needed: a rotation is applied as two "
-        "planar ones, 8 M and 4 A, which is what the published slope of step 2 says too. Constants differ by what is "
-        "taken as zero at the first link.",
+        note="The published steps are those with α - β accumulated as one vector: 24n-23 and 18n-18 to the last digit. "
+        "The printed equations (17) and (25) accumulate α and β separately, which rotates one more vector per link, 8 "
+        "M and 7 A. With α - β as one vector, step 6 adds nothing. Step 1 is not needed: a rotation is applied as two "
+        "planar ones, 8 M and 4 A, which the published slope of step 2 implies too. Constants differ by what is taken "
+        "as zero at the first link.",
     )
 
 
 def _paul(page: Page) -> None:
     apart, together = step_costs(PAUL), step_costs(TOGETHER)
     page.table(
-        "Valera 2003: the same in Paul's convention, α and β apart",
+        "Valera 2003: the same in Paul's convention, α and β separate",
         ["step", "published M", "A", "ours, M", "A"],
         [
             *([NAMES[k], "", "", *_text(apart[k])] for k in NAMES),
             ["total", *_text(PUBLISHED_PAUL), *_text(total(apart))],
             ["n = 6", *_six(PUBLISHED_PAUL), *_six(total(apart))],
         ],
-        note="The slopes 133n and 97n come out, with α and β gathered apart and A_j, B_j as products with the axis "
-        f"(0, sin, cos). Table 3's {total(together)[0].coefficients[1]}n and 91n are of α - β as one: most of the "
-        "difference between the two conventions is that, 8 M and 4 A, and not the frames.",
+        note="The slopes 133n and 97n are reproduced with α and β accumulated separately and A_j, B_j as products with "
+        f"the axis (0, sin, cos). The {total(together)[0].coefficients[1]}n and 91n of Table 3 hold for α - β as one "
+        "vector: this causes most of the difference between the two conventions, 8 M and 4 A, not the frames.",
     )
 
 
@@ -131,25 +132,25 @@ def _shares(page: Page) -> None:
     rest, moving = parts(still, zero), parts(v, zero)
     unit = np.array([parts(still, e) - rest for e in np.eye(robot.nv)])  # unit acceleration, A or B, joint
     M, h = dyn.mass_matrix(q), dyn.bias(q, v)
-    apart = max(np.abs(unit.sum(axis=1) - M).max(), np.abs(moving.sum(axis=0) - h).max())
-    own = np.einsum("kpk->pk", unit)
+    difference = max(np.abs(unit.sum(axis=1) - M).max(), np.abs(moving.sum(axis=0) - h).max())
+    diagonal = np.einsum("kpk->pk", unit)
     page.table(
         "Valera 2003, A_j and B_j: shares of the PUMA's inertia matrix and bias in one state",
         ["", "M_jj", "from A_j", "from B_j", "bias", "from A_j", "from B_j"],
         [
-            [f"joint {j + 1}", *(f"{x:.4f}" for x in (M[j, j], *own[:, j], h[j], *moving[:, j]))]
+            [f"joint {j + 1}", *(f"{x:.4f}" for x in (M[j, j], *diagonal[:, j], h[j], *moving[:, j]))]
             for j in range(robot.nv)
         ],
-        note="The paper computes 'with the A_j term the mass matrix M(q)' and the bias 'employing the B_j term'. "
-        "A_j are the moments of turning bodies, B_j the forces of their centres of mass, and accelerations as well as "
-        "velocities stand in both: M is A_j + B_j at one unit acceleration after the other and v = 0, less gravity, "
-        f"the bias A_j + B_j at q̈ = 0. Summed, they are M and bias to {apart:.0e}. A controller needs neither: one "
-        "inverse dynamics with q̈ := v of equation (29) gives the torque.",
+        note="The paper computes 'with the A_j term the mass matrix M(q)' and the bias 'employing the B_j term'. A_j "
+        "are the moments of rotation, B_j the forces of the centres of mass, and both contain accelerations as well as "
+        "velocities. M is A_j + B_j for unit accelerations at v = 0, minus gravity; the bias is A_j + B_j at q̈ = 0. "
+        f"The sums agree with M and bias to {difference:.0e}. A controller needs neither: one inverse dynamics with q̈ "
+        ":= v of equation (29) gives the torque.",
     )
 
 
 def _parts(robot: Robot, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> np.ndarray:
-    """A and B of every joint, as rows."""
+    """Return A and B of every joint, as rows."""
     symbols = []
     for link in robot.links:
         placement, body = link.joint.placement, link.body
@@ -157,8 +158,8 @@ def _parts(robot: Robot, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> np.ndar
             continue
         cosine, sine = placement.rotation[1, 1], placement.rotation[2, 1]
         symbols += [cosine, sine, *placement.translation, body.mass, *body.com, *body.inertia.upper]
-    found = evaluate(tape(APART, robot.nv, lambda _, steps: [steps.A, steps.B]), np.array(symbols), q, v, a)[0]
-    return np.asarray(found, float)
+    parts = evaluate(tape(APART, robot.nv, lambda _, steps: [steps.A, steps.B]), np.array(symbols), q, v, a)[0]
+    return np.asarray(parts, float)
 
 
 def _text(cost: Cost) -> list[str]:

@@ -1,4 +1,4 @@
-"""What the compiled core alone can check of the papers: printed operation counts, accelerations and energies."""
+"""Results of the papers that need only the compiled dynamics: operation counts, accelerations and energies."""
 
 from __future__ import annotations
 
@@ -37,16 +37,16 @@ def _counts(page: Page) -> None:
         rows.append([name.replace("_", " "), f"{mul} + {add}", _sum(any_arm), _sum(ours), f"{ratio:.1f}"])
     page.table(
         "Multiplications + additions for six revolute joints",
-        ["", "Mata 2002, any arm", "appell, no zeros", "appell, PUMA", "print / PUMA"],
+        ["", "Mata 2002, any arm", "appell, general arm", "appell, PUMA", "print / PUMA"],
         rows,
-        note="The printed counts hold for every six-joint arm. Ours are counted on the compiled program of one arm, "
-        "first of an arm in general position, then of the PUMA, whose zeros fold away. Equal expressions are computed "
-        "once, and each link keeps its base parameters only.",
+        note="The printed counts hold for every arm with six joints. Ours are counted on the compiled program of one "
+        "arm: an arm in general position, and the PUMA, whose zeros are folded. Equal expressions are computed once, "
+        "and only base parameters are used.",
     )
 
 
 def general_arm(joints: int = 6) -> Robot:
-    """Revolute joints in general position: no angle, length or inertia that would fold away."""
+    """Return an arm of revolute joints in general position: no angle, length or inertia can be folded."""
     rng = np.random.default_rng(6)
     rows = []
     for _ in range(joints):
@@ -86,7 +86,7 @@ def _two_body(page: Page) -> None:
             ("acceleration of joint 2 at q2 = 0, rad/s²", float(double[0, 1]), "492.132"),
         ],
         against="reference",
-        note="The reference is an independent computation: the paper prints differences between precisions only.",
+        note="The reference is an independent computation; the paper prints only differences between precisions.",
     )
     page.table(
         "The same in single precision: difference from double, rad/s²",
@@ -95,8 +95,8 @@ def _two_body(page: Page) -> None:
             ["largest", f"{error.max():.4f}", "0.5340", "1.2922"],
             ["mean", f"{error.mean():.4f}", "0.0088", "0.2751"],
         ],
-        note="How the paper takes its mean over 180 positions is not printed, and single precision depends on the "
-        "order of every operation: orders of magnitude are what can be compared.",
+        note="The paper does not state how it averages over 180 positions, and single precision depends on the order "
+        "of every operation: only orders of magnitude can be compared.",
     )
     page.figure("two-body", lambda figure: _draw_two_body(figure, degrees, condition, error))
 
@@ -121,8 +121,8 @@ def _tree(page: Page) -> None:
 def _draw_tree(figure, robot: Robot) -> None:
     axes = figure.subplots()
     dyn = Dynamics(robot)
-    turn = np.linspace(0.0, 2.0 * np.pi, 200)
-    axes.plot(WALL * np.cos(turn), WALL * np.sin(turn), color=GREY, linewidth=1.2)
+    angle = np.linspace(0.0, 2.0 * np.pi, 200)
+    axes.plot(WALL * np.cos(angle), WALL * np.sin(angle), color=GREY, linewidth=1.2)
     poses = [dyn.pose(link.name)(robot.start) for link in robot.links if link.body is not None]
     rods = np.array([(pose[:2, 3], (pose @ [1.0, 0.0, 0.0, 1.0])[:2]) for pose in poses])
     for rod in rods:
@@ -140,9 +140,9 @@ def _draw_tree(figure, robot: Robot) -> None:
 
 
 def _clear_of(rods: np.ndarray, joint: np.ndarray, away: float = 0.25) -> np.ndarray:
-    """The place around a joint that is farthest from all rods, where its name can be read."""
-    turns = np.linspace(0.0, 2.0 * np.pi, 16, endpoint=False)
-    places = joint + away * np.stack([np.cos(turns), np.sin(turns)], axis=-1)
+    """Return the position around a joint that is farthest from all rods, for its name."""
+    angles = np.linspace(0.0, 2.0 * np.pi, 16, endpoint=False)
+    candidates = joint + away * np.stack([np.cos(angles), np.sin(angles)], axis=-1)
     along = np.linspace(0.0, 1.0, 30)[:, None, None]
     matter = (rods[None, :, 0] * (1.0 - along) + rods[None, :, 1] * along).reshape(-1, 2)
-    return places[np.linalg.norm(places[:, None] - matter, axis=-1).min(axis=1).argmax()]
+    return candidates[np.linalg.norm(candidates[:, None] - matter, axis=-1).min(axis=1).argmax()]

@@ -1,4 +1,4 @@
-"""The tree robot of Shafei 2018 inside a round wall: Table 3, the energy, Figures 14 to 19, and a moving picture."""
+"""The tree robot of Shafei 2018 inside a round wall: Table 3, the energy, Figures 14 to 19, and a movie."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from appell_lab.papers.impact_times import TABLE_3, TIGHT, WALL
 from appell_lab.papers.page import Page
 from appell_lab.papers.printed_digits import show_printed_digits
 
-UNTIL = 1.5
-TWINS = {"O5": "O1", "O4": "O2", "O10": "O7", "O11": "O8"}  # right and left of the figure: dashed over solid
+UNTIL = 1.5  # s
+TWINS = {"O5": "O1", "O4": "O2", "O10": "O7", "O11": "O8"}  # pairs of symmetric points: dashed over solid
 ENERGY = "18.66"
 CPU_HOURS = 40.0
 
@@ -39,7 +39,7 @@ def run(page: Page) -> None:
             ("at the start", float(motion.energy[0]), ENERGY),
             (f"after {UNTIL} s and {len(motion.impacts)} impacts", float(motion.energy[-1]), ENERGY),
         ],
-        note=f"It stays within {np.ptp(motion.energy):.1e} J. The run took {seconds:.2g} s of processor time; "
+        note=f"It varies by {np.ptp(motion.energy):.1e} J. The run took {seconds:.2g} s of processor time; "
         f"the paper reports {CPU_HOURS:g} hours.",
         against="Shafei 2018",
     )
@@ -65,7 +65,7 @@ def _table(page: Page, motion: Record) -> None:
     rows = []
     for event, (t, angle, speed, impulse, points) in zip(motion.impacts, TABLE_3, strict=True):
         if event.points != points:
-            page.note(f"[red]points {event.points} where {points} are printed")
+            page.note(f"[red]points {event.points} instead of the printed {points}[/]")
         where = " and ".join(event.points)
         rows += [
             (f"time of the impact of {where}, s", event.time, t),
@@ -76,8 +76,9 @@ def _table(page: Page, motion: Record) -> None:
     page.compare(
         "Table 3 of Shafei 2018",
         rows,
-        note="Relative velocity is the jump of the normal velocity, twice the speed of approach at e = 1. An "
-        "independent implementation gives our values to ten digits. Why the print differs is shown below.",
+        note="The relative velocity is the jump of the normal velocity, twice the approach speed for e = 1. An "
+        "independent implementation gives our values to ten digits. The tables below examine the differences from the "
+        "print.",
         against="Shafei 2018",
     )
 
@@ -86,13 +87,13 @@ def _draw_points(figure, motion: Record, points: Contacts, quantity: str, compon
     axis = figure.subplots()
     names = [array.name for array in points.motion.outputs]
     names_of_points = [frame.name for frame in points.frames]
-    own = [name for name in names_of_points if name not in TWINS]
+    single = [name for name in names_of_points if name not in TWINS]
     for number, (first, last) in enumerate(_flights(motion)):
         t = np.linspace(first, np.nextafter(last, first), 120)
         values = points.motion(*motion(t))[names.index(quantity)][..., component]
         for k, name in enumerate(names_of_points):
             twin = TWINS.get(name)
-            color = COLORS[own.index(twin or name) % len(COLORS)]
+            color = COLORS[single.index(twin or name) % len(COLORS)]
             label_once = name if number == 0 else None
             axis.plot(
                 t,
@@ -105,12 +106,12 @@ def _draw_points(figure, motion: Record, points: Contacts, quantity: str, compon
     _mark(axis, motion)
     axis.set_xlabel(label("time t", "s"))
     axis.set_ylabel(title)
-    axis.set_title("The eleven points; dashed are the right halves of pairs, dotted the impacts")
+    axis.set_title("The eleven points; dashed: second point of each symmetric pair; dotted: impacts")
     legend_beside(axis)
 
 
 def _flights(motion: Record) -> list[tuple[float, float]]:
-    """The times between impacts."""
+    """Return the intervals between impacts."""
     times = [motion.t[0], *(event.time for event in motion.impacts), motion.t[-1]]
     return list(pairwise(times))
 
@@ -122,7 +123,7 @@ def _mark(axis, motion: Record) -> None:
 
 def _draw_configurations(figure, dyn: Dynamics, motion: Record, points: Contacts) -> None:
     shape, names = Shape(dyn), [frame.name for frame in points.frames]
-    place = [array.name for array in points.motion.outputs].index("position")
+    position = [array.name for array in points.motion.outputs].index("position")
     times = [0.0, *(event.time for event in motion.impacts), UNTIL]
     grid = figure.subplots(2, 4).ravel()
     for axis in grid[len(times) :]:
@@ -132,13 +133,15 @@ def _draw_configurations(figure, dyn: Dynamics, motion: Record, points: Contacts
         axis.axis("off")
         struck = [event for event in motion.impacts if event.time == t]
         for event in struck:
-            x = picture.camera.project(points.motion(*motion(t))[place][[names.index(name) for name in event.points]])
+            x = picture.camera.project(
+                points.motion(*motion(t))[position][[names.index(name) for name in event.points]]
+            )
             axis.plot(x[:, 0], x[:, 1], "o", color=RED, markersize=6, zorder=6)
         axis.set_title(f"t = {t:.4f} s" + (f", {', '.join(struck[0].points)}" if struck else ""))
 
 
 def _draw_first_impact(figure, dyn: Dynamics, motion: Record, points: Contacts) -> None:
-    """The struck points with their velocities before and after, and the normal between which and them is α."""
+    """Draw the points of the first impact with their velocities before and after, the normal and the angle α."""
     axis, event = figure.subplots(), motion.impacts[0]
     shape, names = Shape(dyn), [frame.name for frame in points.frames]
     q = motion(event.time)[0]
@@ -147,19 +150,19 @@ def _draw_first_impact(figure, dyn: Dynamics, motion: Record, points: Contacts) 
     for number, (point, angle) in enumerate(zip(event.points, event.angles, strict=True)):
         k = names.index(point)
         before, after = (points.motion(q, v) for v in (event.v_before, event.v_after))
-        place, normal = before[outputs.index("position")][k], before[outputs.index("frame")][k][0]
-        velocities = [found[outputs.index("velocity")][k] for found in (before, after)]
-        start = place - 0.15 * velocities[0]
+        point_at, normal = before[outputs.index("position")][k], before[outputs.index("frame")][k][0]
+        velocities = [state[outputs.index("velocity")][k] for state in (before, after)]
+        start = point_at - 0.15 * velocities[0]
         for tail, tip, color, name in (
-            (start, place, GREY, "velocity before"),
-            (place, place + 0.15 * velocities[1], RED, "velocity after"),
-            (place, place + 0.6 * normal, COLORS[0], "normal"),
+            (start, point_at, GREY, "velocity before"),
+            (point_at, point_at + 0.15 * velocities[1], RED, "velocity after"),
+            (point_at, point_at + 0.6 * normal, COLORS[0], "normal"),
         ):
             (x0, y0), (x1, y1) = picture.camera.project(np.array([tail, tip]))[:, :2]
             axis.annotate("", (x1, y1), (x0, y0), arrowprops={"arrowstyle": "-|>", "color": color, "linewidth": 1.6})
             axis.plot([], [], color=color, label=name if number == 0 else None)
         axis.annotate(
-            f"{point}, α = {angle:.2f}°", picture.camera.project(place)[:2], (6, -14), textcoords="offset points"
+            f"{point}, α = {angle:.2f}°", picture.camera.project(point_at)[:2], (6, -14), textcoords="offset points"
         )
     axis.set_title(f"The first impact, t = {event.time:.4f} s")
     legend_beside(axis)
@@ -177,5 +180,5 @@ def _draw_energy(figure, dyn: Dynamics, motion: Record) -> None:
     _mark(axis, motion)
     axis.set_xlabel(label("time t", "s"))
     axis.set_ylabel(label("energy", "J"))
-    axis.set_title("Energy of the robot; dotted the impacts")
+    axis.set_title("Energy of the robot; dotted: impacts")
     legend_beside(axis)

@@ -1,7 +1,7 @@
-"""The index of `appell reproduce`: all tables and figures of a folder on one page, by papers and by sections.
+"""The index page of `appell reproduce`: all tables and figures of a folder on one page, by paper and by section.
 
-Made from what the sections have shown, which is kept beside it, and from the ledgers, as the terminal is. Whatever was
-run into the folder is on it; the others are named with the command that adds them. Links are relative.
+It is made from the stored content of the sections and from the ledgers. It contains every section that was run into the
+folder, and names the others with the command that adds them. Links are relative.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from appell_lab.papers.ledger import LEDGERS, Item, Ledger, Ruling
 from appell_lab.papers.shown import Listed, Remark, SectionRun, Shown, ShownFigure, ShownTable
 
 INDEX = "index.html"
-HEAD = "The papers' results, computed anew"
+HEAD = "Reproduced results of the papers"
 STYLE = """
 nav ul { columns: 2 22rem; column-gap: 2.5rem; padding: 0; margin: .3rem 0 1rem; list-style: none; }
 nav li { break-inside: avoid; margin: .12rem 0; }
@@ -39,16 +39,16 @@ Runs = Mapping[str, SectionRun]
 
 
 def write_index(output: Path, runs: Runs) -> Path:
-    """Write the page, whole or not at all, and say where it is."""
+    """Write the page atomically and return its path."""
     path = output / INDEX
     write_text(path, index_html(runs, output), "the index")
     return path
 
 
 def index_html(runs: Runs, folder: Path) -> str:
-    """The whole page; pictures that are no longer in the folder are named instead of shown."""
+    """Return the page; pictures that are missing in the folder are named instead of shown."""
     body = [f"<h1>{HEAD}</h1>", *_introduction(runs), *_contents(runs), *_summary(runs)]
-    body.append('<h2 id="papers">What is in print, and what became of it</h2>')
+    body.append('<h2 id="papers">Printed items and verdicts</h2>')
     for book in LEDGERS:
         body += _paper(book, runs, folder)
     for run in runs.values():
@@ -57,7 +57,7 @@ def index_html(runs: Runs, folder: Path) -> str:
 
 
 def marked(text: str) -> str:
-    """Rich's markup as HTML: what has a style there has a class of its name here."""
+    """Convert markup of rich to HTML: a style becomes a class of the same name."""
     read = Text.from_markup(text)
     edges = sorted({0, len(read.plain), *(edge for span in read.spans for edge in (span.start, span.end))})
     parts = []
@@ -70,22 +70,22 @@ def marked(text: str) -> str:
 
 def _introduction(runs: Runs) -> Iterator[str]:
     yield (
-        '<p>A number of ours stands beside the printed one: <span class="green">agrees</span> if it rounds to it, else '
-        '<span class="yellow">by how much</span> it differs, and a note says why.</p>'
+        '<p>Computed numbers are beside printed ones: <span class="green">agrees</span> if a computed number rounds to '
+        'the printed one, else <span class="yellow">the difference</span>, which a note explains.</p>'
     )
-    machines = {" · ".join(_where(run)): run.finished for run in runs.values()}
-    for where, finished in machines.items():
-        yield f'<p class="note">Computed on {escape(where)}, last on {escape(finished)} UTC.</p>'
+    machines = {" · ".join(_machine(run)): run.finished for run in runs.values()}
+    for machine, finished in machines.items():
+        yield f'<p class="note">Computed on {escape(machine)}, last on {escape(finished)} UTC.</p>'
 
 
-def _where(run: SectionRun) -> list[str]:
+def _machine(run: SectionRun) -> list[str]:
     here = run.machine
     words = [f"{here.get('cpu')}, {here.get('cores')} cores", f"{here.get('system')}", f"Python {here.get('python')}"]
     return words + [f"{name} {number}" for name, number in run.versions.items() if number != "not installed"]
 
 
 def _contents(runs: Runs) -> Iterator[str]:
-    yield '<nav aria-label="Contents"><a href="#summary">What it came to</a><b>Papers</b><ul>'
+    yield '<nav aria-label="Contents"><a href="#summary">Summary</a><b>Papers</b><ul>'
     for book in LEDGERS:
         yield f'<li><a href="#{_anchor(book.paper)}">{escape(book.paper)}</a>: {_tally(book)}</li>'
     yield "</ul><b>Sections</b><ul>"
@@ -97,12 +97,12 @@ def _contents(runs: Runs) -> Iterator[str]:
                     yield f'<li><a href="#{name}-{k}">{_title(one)}</a></li>'
             yield "</ul></details></li>"
         else:
-            yield f'<li class="dim">{name}: not in this folder yet, <code>appell reproduce {name}</code></li>'
+            yield f'<li class="dim">{name}: not in this folder yet; run <code>appell reproduce {name}</code></li>'
     yield "</ul></nav>"
 
 
 def _summary(runs: Runs) -> Iterator[str]:
-    yield '<h2 id="summary">What it came to</h2>'
+    yield '<h2 id="summary">Summary</h2>'
     rows, tallies = [], [run.tally for run in runs.values()]
     for name, run in runs.items():
         counts = (run.tally.tables, run.tally.agreed, run.tally.differed, run.tally.figures)
@@ -111,24 +111,24 @@ def _summary(runs: Runs) -> Iterator[str]:
     sums = [sum(getattr(tally, part) for tally in tallies) for part in ("tables", "agreed", "differed", "figures")]
     seconds = sum(run.seconds for run in runs.values())
     columns = ("section", "papers", "tables", "digits agree", "differ", "figures", "seconds", "finished")
-    yield html_table(columns, rows, ("together", "", *map(str, sums), f"{seconds:.0f}", ""), "left2")
+    yield html_table(columns, rows, ("total", "", *map(str, sums), f"{seconds:.0f}", ""), "left2")
     if sums[1] + sums[2]:
-        others = "; notes say what keeps the others away" if sums[2] else ""
-        yield f"<p>{sums[1]} of {sums[1] + sums[2]} numbers held against the print agree to its last digit{others}.</p>"
+        others = "; notes explain the others" if sums[2] else ""
+        yield f"<p>{sums[1]} of {sums[1] + sums[2]} printed numbers agree to their last digit{others}.</p>"
 
 
 def _paper(book: Ledger, runs: Runs, folder: Path) -> Iterator[str]:
     yield f'<h3 id="{_anchor(book.paper)}">{escape(book.paper)}</h3>'
-    yield f'<p class="note">{escape(PAPERS[book.paper])}</p><p>{len(book.items)} items in print: {_tally(book)}.</p>'
+    yield f'<p class="note">{escape(PAPERS[book.paper])}</p><p>{len(book.items)} printed items: {_tally(book)}.</p>'
     rows, pictures = [], []
     for item in book.items:
-        places = _places(item, runs)
+        targets = _targets(item, runs)
         reason = f'<span class="reason">{escape(item.reason)}</span>' if item.reason else ""
         verdict = f'<span class="{COLOURS[item.verdict]}">{item.verdict}</span>'
-        links = [f'<a href="#{anchor}">{_title(one)}</a>' for anchor, one in places] or [escape(item.section)]
+        links = [f'<a href="#{anchor}">{_title(one)}</a>' for anchor, one in targets] or [escape(item.section)]
         rows.append((escape(item.name), escape(item.prints) + reason, verdict, ", ".join(links)))
-        pictures += [(anchor, one) for anchor, one in places if isinstance(one, ShownFigure)]
-    yield html_table(("in print", "what", "verdict", "shown in"), rows, kind="text")
+        pictures += [(anchor, one) for anchor, one in targets if isinstance(one, ShownFigure)]
+    yield html_table(("item", "content", "verdict", "shown in"), rows, kind="text")
     if pictures:
         yield '<div class="small">'
         for anchor, one in dict(pictures).items():
@@ -141,8 +141,8 @@ def _tally(book: Ledger) -> str:
     return ", ".join(f"{count} {verdict}" for verdict in Ruling if (count := book.tally()[verdict]))
 
 
-def _places(item: Item, runs: Runs) -> list[tuple[str, ShownTable | ShownFigure]]:
-    """Where an item is shown, by the words that its ledger gives."""
+def _targets(item: Item, runs: Runs) -> list[tuple[str, ShownTable | ShownFigure]]:
+    """Return the anchors of the tables and figures that show an item, matched by its title."""
     if item.section not in runs:
         return []
     return [
@@ -156,7 +156,7 @@ def _section(run: SectionRun, folder: Path) -> Iterator[str]:
     section = SECTIONS[run.name]
     of = f"{', '.join(section.papers)}. " if section.papers else ""
     yield f'<h2 id="{run.name}">{run.name}: {escape(section.shows)}</h2>'
-    yield f'<p class="note">{escape(of)}Ran {run.seconds:.0f} s, finished {escape(run.finished)} UTC.</p>'
+    yield f'<p class="note">{escape(of)}Run time {run.seconds:.0f} s, finished {escape(run.finished)} UTC.</p>'
     for k, one in enumerate(run.shown):
         yield from _html(one, f"{run.name}-{k}", run.name, folder)
 
@@ -179,7 +179,7 @@ def _html(one: Shown, anchor: str, section: str, folder: Path) -> Iterator[str]:
 
 def _list(one: Listed) -> Iterator[str]:
     if not one.entries:
-        yield f"<p><b>{escape(one.heading.capitalize())}</b>: nothing.</p>"
+        yield f"<p><b>{escape(one.heading.capitalize())}</b>: none.</p>"
         return
     yield f"<dl><dt>{escape(one.heading.capitalize())}</dt>"
     for paper, text, reason in one.entries:
@@ -192,7 +192,7 @@ def _title(one: ShownTable | ShownFigure) -> str:
 
 
 def _in_print(one: ShownFigure, section: str) -> list[str]:
-    """The items of the ledgers that a figure shows."""
+    """Return the items of the ledgers that a figure shows."""
     return [
         f"{escape(book.paper)}, {escape(item.name)}: {escape(item.prints)}"
         for book in LEDGERS

@@ -1,10 +1,10 @@
-"""Simulation from torques, as in the papers: does a robot driven by the joint forces of a path follow it?
+"""Open-loop simulation as in the papers: does a robot driven by the joint forces of a path follow the path?
 
     path (q, v, a)  →  inverse dynamics  →  τ(t)  →  forward dynamics, integrated  →  (q*, v*, a*)
 
-The forces are open loop: nothing corrects an error once it is made. They are evaluated whenever the integrator asks
-("continuous"), or taken at the ends of intervals and held, or interpolated between them ("held", "interpolated"). As in
-the papers, the integration goes interval by interval, each started afresh with a step of its own choice.
+There is no feedback: nothing corrects an error. The forces are evaluated at every stage of the integrator
+("continuous"), or at the ends of intervals and then held or interpolated ("held", "interpolated"). As in the papers,
+the integration restarts in each interval with a newly chosen step.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from appell.motion.titles import record_names
 from appell.simulation.options import Solver
 from appell.simulation.run import simulate
 
-# the papers' forward dynamics, and what they are called in `Dynamics(robot, formulation)`
+# forward dynamics of the papers, and their names in `Dynamics(robot, formulation)`
 METHODS = {"GA": "mata", "CRBA": "walker-orin", "ABA": "newton-euler", "NOC": "kane"}
 FEEDS = ("continuous", "held", "interpolated")
 
 
 @dataclass(frozen=True)
 class Replay:
-    """A simulated motion beside the one that was meant, at the same times; `evaluations` of the forward dynamics."""
+    """A simulated motion and the path it should follow; `evaluations` counts calls of the forward dynamics."""
 
     method: str
     feed: str
@@ -56,14 +56,14 @@ class Replay:
 
     @property
     def tool_errors(self) -> QVA:
-        """The distance between the two positions of the frame, and the same of velocity and acceleration."""
+        """Norms of the differences in position, velocity and acceleration of the frame."""
         p, v, a = (np.linalg.norm(x - y, axis=-1) for x, y in zip(self.simulated_tool, self.wanted_tool, strict=True))
         return p, v, a
 
     @property
     def modulus_errors(self) -> QVA:
-        """| |p*| - |p| | of the frame's position, and the same of velocity and acceleration: what is lost of a vector's
-        length, and nothing of its direction."""
+        """| |p*| - |p| | of the frame's position, and the same for velocity and acceleration: differences in length,
+        regardless of direction."""
         p, v, a = (
             np.abs(np.linalg.norm(x, axis=-1) - np.linalg.norm(y, axis=-1))
             for x, y in zip(self.simulated_tool, self.wanted_tool, strict=True)
@@ -84,10 +84,40 @@ def replay(
     atol: float = 1e-6,
     integrator: str = "RK45",
 ) -> Replay:
-    """Drive the robot with the joint forces of a path and compare.
+    """Drive a robot with the joint forces of a path and compare its motion with the path.
 
-    `method` is GA, CRBA, ABA, NOC, or the name of a formulation. With `interval=None` continuous forces are integrated
-    in one go.
+    Parameters
+    ----------
+    path : Path
+        The path to follow; its names are the coordinates of the robot.
+    robot : Robot
+        The robot to simulate.
+    method : str
+        GA, CRBA, ABA, NOC, or the name of a formulation.
+    frame : str, optional
+        The frame whose motion is compared; by default the last one.
+    feed : str
+        "continuous", "held" or "interpolated".
+    interval : float or None
+        Length of the intervals in s; None integrates continuous forces in one go.
+    samples : int
+        Number of equidistant times of the comparison.
+    rtol, atol : float
+        Tolerances of the integrator.
+    integrator : str
+        Method of the integrator, as in `Solver`.
+
+    Returns
+    -------
+    Replay
+        The simulated motion, the path, and their differences.
+
+    Raises
+    ------
+    ArgumentError
+        If `feed` is unknown or `interval` does not suit it.
+    SimulationError
+        If the motion diverges.
     """
     if feed not in FEEDS:
         raise ArgumentError(unknown_name("feed", feed, FEEDS, "replay"))
@@ -98,11 +128,11 @@ def replay(
     dyn = Dynamics(robot, METHODS.get(method, method))
     frame = default_frame(robot) if frame is None else frame
     torque, breaks = _torque(path, Dynamics(robot).inverse_dynamics, feed, interval)
-    asked = 0
+    evaluations = 0
 
     def counted(t, q, v):
-        nonlocal asked
-        asked += 1
+        nonlocal evaluations
+        evaluations += 1
         return torque(t)
 
     wanted = path.record(samples)
@@ -127,16 +157,16 @@ def replay(
         q0, v0, recorded = run.q[-1], run.v[-1], recorded + len(run.t)
     seconds = time.perf_counter() - began
     if not np.isfinite(q).all():
-        raise SimulationError(f"the motion of robot '{robot.name}' under these forces has no bound.")
+        raise SimulationError(f"the motion of robot '{robot.name}' under these forces diverges.")
     tau = np.stack([torque(x) for x in t])
     motion = {"q": q, "v": v, "a": dyn.forward_dynamics(q, v, tau), "tau": tau}
     simulated = Record.of(t, motion, record_names(robot), about={"robot": robot.name, "law": f"open loop, {feed}"})
     wanted_tool, simulated_tool = (frame_motion(dyn, frame, (x.q, x.v, x.a)) for x in (wanted, simulated))
-    return Replay(method, feed, wanted, simulated, wanted_tool, simulated_tool, asked - recorded, seconds)
+    return Replay(method, feed, wanted, simulated, wanted_tool, simulated_tool, evaluations - recorded, seconds)
 
 
 def frame_motion(dyn: Dynamics, frame: str, motion: QVA) -> QVA:
-    """Position, velocity and acceleration of a frame's origin in the world, (times, 3) each."""
+    """Return position, velocity and acceleration of the origin of a frame in world axes, (times, 3) each."""
     q, v, a = motion
     J = dyn.jacobian(frame, "LOCAL_WORLD_ALIGNED")(q)[..., :3, :]
     Jdot = dyn.jacobian_rate(frame, "LOCAL_WORLD_ALIGNED")(q, v)[..., :3, :]
@@ -145,7 +175,7 @@ def frame_motion(dyn: Dynamics, frame: str, motion: QVA) -> QVA:
 
 
 def _torque(path: Path, inverse_dynamics: Callable, feed: str, interval: float | None):
-    """τ(t), and the ends of the intervals."""
+    """Return τ(t) and the ends of the intervals."""
     T = path.duration
     times = np.linspace(0.0, T, 1 + (1 if interval is None else max(round(T / interval), 1)))
     tau = inverse_dynamics(*path(times))

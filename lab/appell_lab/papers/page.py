@@ -1,4 +1,4 @@
-"""Output of a section: tables and remarks on the terminal, figures as PNG files in one folder, and all of it as data."""
+"""Output of a section: tables and remarks on the terminal, figures as PNG files in a folder, and all of it as data."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Page:
             self.console.print()
 
     def compare(self, title: str, rows: Sequence[Row], note: str = "", against: str = "printed") -> None:
-        """Show computed numbers beside printed ones, and whether they agree to the printed digits or by how much not."""
+        """Show computed numbers beside printed ones: agreement to the printed digits, or the difference."""
         verdicts = [verdict(ours, printed) for _, ours, printed in rows]
         if against != "reference":  # a reference is a computation, not a printed number
             self.tally.agreed += (agreed := sum(AGREES in text for text in verdicts))

@@ -1,4 +1,4 @@
-"""Matrices as patterns of cells: which entries there are, what they are called, and which need not be made."""
+"""Matrices drawn as patterns of cells: non-zero entries, their labels, and entries known by symmetry."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from appell.show.plot.style import INK, NOTE_PT
 
-CROSSED = "×"  # at the end of a cell: it is there by symmetry
+CROSSED = "×"  # suffix of a cell that is known by symmetry
 
 
 def draw_pattern(
@@ -16,7 +16,7 @@ def draw_pattern(
     columns: Sequence[str],
     colours: Mapping[str, str],
 ) -> None:
-    """A grid of cells with their text; the first letter chooses the colour, and an empty cell is a structural zero."""
+    """Draw a grid of cells with their text; the first letter selects the colour, an empty cell is a structural zero."""
     for i, row in enumerate(cells):
         for j, cell in enumerate(row):
             if cell:
@@ -40,7 +40,7 @@ def draw_pattern(
 
 
 def mirrored(cells: Sequence[Sequence[str]]) -> list[list[str]]:
-    """A symmetric pattern with everything below the diagonal crossed out."""
+    """Return a symmetric pattern with the cells below the diagonal crossed out."""
     return [
         [cell + CROSSED if cell and j < i and i < len(row) else cell for j, cell in enumerate(row)]
         for i, row in enumerate(cells)

@@ -1,4 +1,4 @@
-"""Shafei 2018, §6: what the printed digits are worth. The wall's radius, the printed start, and when impacts came."""
+"""Shafei 2018, §6: accuracy of the printed digits: the radius of the wall, the printed start, and the impact times."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from appell_lab.papers.impact_times import (
     TABLE_3,
     TIGHT,
     WALL,
-    applied,
+    fit_time_offsets,
     half_unit,
+    impacts_with_offsets,
     radius_by_angle,
     radius_by_time,
-    times_off,
 )
 from appell_lab.papers.page import AGREES, Page, verdict
 
@@ -38,17 +38,17 @@ def _radius(page: Page, motion: Record) -> None:
         ends = sorted(radius(float(printed) + sign * half_unit(printed)) for sign in (-1.0, 1.0))
         rows.append([what, printed, f"{radius(float(printed)):.5f}", f"{ends[0]:.5f} to {ends[1]:.5f}"])
     page.table(
-        "The radius of the wall from the first impact, before which all fall alike, m",
+        "Radius of the wall from the first impact, before which the robot falls as one body, m",
         ["", "printed", "radius", "within the printed digits"],
         rows,
-        note=f"The paper prints no radius. {WALL} m about the origin is the round number: it fits the angle, and the "
-        f"time but for its last digit, {motion.impacts[0].time:.6f} s, which is 0.3851 if cut off and not rounded.",
+        note=f"The paper prints no radius. {WALL} m about the origin is the nearest round number: it fits the angle, "
+        f"and the time except for its last digit, {motion.impacts[0].time:.6f} s, which is 0.3851 if truncated.",
     )
 
 
 def _printed_start(page: Page, dyn: Dynamics) -> None:
     q = np.array(dyn.system.start)
-    off = PRINTED_START - q[0]
+    shift = PRINTED_START - q[0]
     q[:2] = PRINTED_START
     motion = simulate(dyn, q, until=1.5, contacts=Contact("all", Circle(WALL)), **TIGHT)
     page.table(
@@ -62,10 +62,10 @@ def _printed_start(page: Page, dyn: Dynamics) -> None:
             ]
             for event in motion.impacts
         ],
-        note=f"The digits left out, {abs(off):.1e} m, shift the figure to the right. O5 is at the wall "
-        f"{motion.impacts[1].time - motion.impacts[0].time:.1e} s before O1 and takes the impact alone; symmetry is "
-        f"lost, and {len(motion.impacts)} impacts come in place of five. The paper's are of pairs, so that its program "
-        "started from more digits, or solved both points as one.",
+        note=f"The omitted digits, {abs(shift):.1e} m, shift the robot to the right. O5 reaches the wall "
+        f"{motion.impacts[1].time - motion.impacts[0].time:.1e} s before O1 and takes the impact alone; the symmetry "
+        f"is lost, and {len(motion.impacts)} impacts occur instead of five. The impacts of the paper are those of "
+        "pairs, so that its program started from more digits or solved both points together.",
     )
 
 
@@ -94,50 +94,58 @@ def _tolerances(page: Page, dyn: Dynamics) -> None:
                 _met(motion),
             ]
         )
-    rows.append(["printed", "5", *TABLE_3[-1][1:4], "none told", ""])
+    rows.append(["printed", "5", *TABLE_3[-1][1:4], "not stated", ""])
     page.table(
-        "Is it the tolerance of the integrator? The last impact by Dormand and Prince 5(4), as ode45",
-        ["relative tolerance", "impacts", "angle", "relative velocity", "impulse", "energy moves by, J", "digits met"],
+        "Is it the tolerance of the integrator? The last impact by Dormand-Prince 5(4), as in ode45",
+        [
+            "relative tolerance",
+            "impacts",
+            "angle",
+            "relative velocity",
+            "impulse",
+            "energy drift, J",
+            "numbers that agree",
+        ],
         rows,
-        note="Points within 2 mm of the wall are taken together, so that rounding cannot part the pairs. Under a "
-        "tolerance that moves the last impact as far as it is in print, the energy wanders by a third of a joule from "
-        "the 18.66 J of the text, which the scale of Figure 19 would hide, and the table is met no better.",
+        note="Points within 2 mm of the wall are solved together, so that rounding cannot separate the pairs. With a "
+        "tolerance that moves the last impact as far as in the print, the energy drifts by a third of a joule from the "
+        "18.66 J of the text, which the scale of Figure 19 would hide, and the table agrees no better.",
     )
 
 
 def _met(motion: Record) -> str:
-    """How many numbers of Table 3 a run gives to their last digit, if its impacts are the five."""
+    """Return how many numbers of Table 3 agree to their last digit, if the run has the same five impacts."""
     if [event.points for event in motion.impacts] != [row[-1] for row in TABLE_3]:
         return "other impacts"
-    found = [
+    verdicts = [
         verdict(float(ours), text)
         for event, row in zip(motion.impacts, TABLE_3, strict=True)
         for ours, text in zip(
             (event.time, event.angles[0], 2.0 * event.normal_speeds[0], event.impulses[0]), row[:4], strict=True
         )
     ]
-    return f"{sum(AGREES in one for one in found)} of {len(found)}"
+    return f"{sum(AGREES in one for one in verdicts)} of {len(verdicts)}"
 
 
 def _late(page: Page, dyn: Dynamics) -> None:
-    off = times_off(dyn)
-    exact, late = (applied(dyn, times) for times in (np.zeros(len(off)), off))
+    off = fit_time_offsets(dyn)
+    exact, late = (impacts_with_offsets(dyn, times) for times in (np.zeros(len(off)), off))
     rows, agreed = [], [0, 0]
     for (*printed, points), one, other in zip(TABLE_3, exact, late, strict=True):
         for k, (what, text) in enumerate(zip(QUANTITIES, printed, strict=True)):
             cells = []
             for which, impact in enumerate((one, other)):
-                found = verdict(impact.numbers[k], text)
-                agreed[which] += AGREES in found
-                cells += [f"{impact.numbers[k]:.6g}", found]
+                comparison = verdict(impact.numbers[k], text)
+                agreed[which] += AGREES in comparison
+                cells += [f"{impact.numbers[k]:.6g}", comparison]
             rows.append([f"{', '.join(points)}: {what}" if k == 0 else f"   {what}", str(text), *cells])
     shifts = ", ".join(f"{1e3 * x:+.3f}" for x in off)
     page.table(
-        "Table 3 with impacts at the wall, and with impacts applied a little off",
-        ["", "printed", "at the wall", "", "off", ""],
+        "Table 3 with impacts at the wall, and with impacts applied slightly early or late",
+        ["", "printed", "at the wall", "", "shifted in time", ""],
         rows,
-        note=f"Off by {shifts} ms: five times, found by least squares. So {agreed[1]} of {len(rows)} printed numbers "
-        f"agree in the last digit, and {agreed[0]} with impacts at the wall. An elastic impact that is applied 0.1 ms "
-        "late, some 0.4 mm beyond the wall, keeps the energy, as the text says, and moves the last impact by 0.4 "
-        "degrees. The angle of the second impact, 25.38, is explained by nothing that we tried.",
+        note=f"Shifts of {shifts} ms, fitted by least squares. With them {agreed[1]} of {len(rows)} printed numbers "
+        f"agree to the last digit, and {agreed[0]} with impacts at the wall. An elastic impact applied 0.1 ms late, "
+        "some 0.4 mm beyond the wall, conserves energy, as the text states, and moves the last impact by 0.4 degrees. "
+        "We found no explanation for the angle of the second impact, 25.38.",
     )

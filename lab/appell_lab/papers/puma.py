@@ -1,4 +1,4 @@
-"""The PUMA of Provenzano et al., Mata et al. 2002 and Valera et al. 2003: its data, its straight lines, its torques."""
+"""The PUMA of Provenzano et al., Mata et al. 2002 and Valera et al. 2003: data, straight lines and torques."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from appell_lab.papers.page import Page
 from appell_lab.papers.puma_lines import LINES, MATA_LINE, PROVENZANO_LINE, VALERA_LINE, PaperLine, draw_arm
 from appell_lab.papers.puma_open_loop import table_2, tables_6_and_7
 
-EFFORT = np.array([60.0, 100.0, 40.0, 3.0, 2.0, 1.0])  # N m, chosen here: no paper prints the motors' limits
+EFFORT = np.array([60.0, 100.0, 40.0, 3.0, 2.0, 1.0])  # N m, chosen here: no paper prints the torque limits
 
 # Tables 5 to 7 of Valera 2003 and the inertias below them: twist / (π/2), a, d, mass, centre of mass, inertia about it
 PRINTED = (
@@ -28,7 +28,7 @@ PRINTED = (
     (-1, 0.0, 0.0, 1.052, (0.0, -0.007, 0.0), (0.0735, 0.0735, 0.1273)),
     (1, 0.0, 0.0, 0.351, (0.0, 0.0, 0.0372), (0.0071, 0.0071, 0.0141)),
 )
-TOOL = 0.1  # m beyond the wrist, to see what a tool would change
+TOOL = 0.1  # m beyond the wrist, to show the effect of a tool
 
 
 def run(page: Page) -> None:
@@ -48,7 +48,7 @@ def run(page: Page) -> None:
 
 
 def printed_arm(sign: float) -> Robot:
-    """The arm of the printed tables; `sign` -1 reads d with the printed s = (a, d sin α, -d cos α), 1 with Craig's."""
+    """Return the arm of the printed tables; `sign` is -1 for the printed s = (a, d sin α, -d cos α), 1 for Craig's."""
     rows = [
         DH(twist=0.5 * np.pi * turns, length=a, offset=sign * d, mass=mass, com=com, inertia=inertia)
         for turns, a, d, mass, com, inertia in PRINTED
@@ -58,7 +58,9 @@ def printed_arm(sign: float) -> Robot:
 
 def _data(page: Page, robot: Robot) -> None:
     q, v, a = np.random.default_rng(0).uniform(-1.0, 1.0, (3, 100, robot.nv))
-    apart = np.abs(Dynamics(printed_arm(-1.0)).inverse_dynamics(q, v, a) - Dynamics(robot).inverse_dynamics(q, v, a))
+    difference = np.abs(
+        Dynamics(printed_arm(-1.0)).inverse_dynamics(q, v, a) - Dynamics(robot).inverse_dynamics(q, v, a)
+    )
     page.table(
         "Tables 5 to 7 of Valera 2003: the arm, a PUMA 600",
         ["joint", "α", "a, m", "d, m", "mass, kg", "centre of mass, m", "inertia about it, kg m²"],
@@ -71,9 +73,10 @@ def _data(page: Page, robot: Robot) -> None:
             ]
             for k, row in enumerate(PRINTED, start=1)
         ],
-        note=f"Read with the printed translation (a, d sin α, -d cos α), it gives the torques of the zoo's 'puma' to "
-        f"{apart.max():.0e} N m. Only so do the centres of mass lie in the links: that of link 2 at its shoulder's "
-        "offset, that of link 3 along its forearm. Provenzano and Mata 2002 print no data of their PUMA.",
+        note="With the printed translation (a, d sin α, -d cos α), the torques equal those of the zoo's 'puma' to "
+        f"{difference.max():.0e} N m. Only with this sign do the centres of mass lie in the links: that of link 2 at "
+        "the shoulder offset, that of link 3 along the forearm. Provenzano and Mata 2002 do not print the data of "
+        "their PUMA.",
     )
 
 
@@ -98,7 +101,7 @@ def _lines(page: Page, robot: Robot, lines: dict[PaperLine, CartesianLine]) -> N
         "Straight lines at constant ZYZ orientation, shoulder +, elbow up, wrist +",
         ["", "from, m", "to, m", "s", "m/s", "fastest joint, °/s", "largest torque, N m"],
         rows,
-        note="The papers say 0.1 m/s; Mata's line, from its printed ends and duration, is travelled at 0.0657 m/s.",
+        note="The papers state 0.1 m/s; by its printed end points and duration, Mata's line has 0.0657 m/s.",
     )
 
 
@@ -124,10 +127,10 @@ def _assumed(page: Page, robot: Robot) -> None:
         torque = np.abs(Dynamics(arm).inverse_dynamics(q, v, a)).max(axis=0)
         rows.append([name, f"{np.degrees(np.abs(v)).max():.2f}", *(f"{x:.3f}" for x in torque)])
     page.table(
-        "What is assumed of tool, sign and configuration, and what another reading of Provenzano's line gives",
+        "Assumed tool, sign and configuration, and the effect of other readings of Provenzano's line",
         ["", "fastest joint, °/s", *(f"τ{k + 1}" for k in range(robot.nv))],
         rows,
-        note="Largest torques, N m. No paper prints a tool or a configuration.",
+        note="Largest torques, N m. The papers print neither a tool nor a configuration.",
     )
 
 
@@ -151,7 +154,7 @@ def _fastest(page: Page, robot: Robot, line: CartesianLine) -> None:
     excess = (np.abs(tau) - EFFORT).max()
     page.note(
         f"Valera's line as fast as torques of {_list(EFFORT)} N m allow, from rest to rest: {fast.duration:.4f} s "
-        f"instead of {line.duration:g} s; the largest excess of a limit at 20,001 instants is {excess:.1e} N m."
+        f"instead of {line.duration:g} s; the largest violation of a limit at 20,001 instants is {excess:.1e} N m."
     )
 
     def draw(figure):

@@ -1,4 +1,4 @@
-"""The straight lines of Provenzano, Mata 2002 and Valera 2003, at constant orientation, and how the arm is drawn."""
+"""The straight lines of Provenzano, Mata 2002 and Valera 2003 at constant orientation, and a drawing of the arm."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from appell.dynamics import Dynamics
 from appell.motion import CartesianLine, zyz
 from appell.show.plot.style import BLUE, GREY, INK, RED, label
 
-HAND = 0.12  # m, drawn along the last axis; no tool is printed
+HAND = 0.12  # m, length of the hand drawn along the last axis; the papers print no tool
 
 
 @dataclass(frozen=True)
 class PaperLine:
-    """A line as a paper gives it."""
+    """A line as printed in a paper; lengths in m, duration in s."""
 
     paper: str
     start: tuple[float, float, float]
@@ -25,7 +25,7 @@ class PaperLine:
     view: tuple[float, float] = (24.0, -50.0)  # elevation and azimuth from which the line is seen, degrees
 
     def trajectory(self, robot, configuration: tuple[int, int, int] = (1, 1, 1)) -> CartesianLine:
-        """The motion of the arm, with signs of shoulder, elbow and wrist."""
+        """Return the motion of the arm; `configuration` holds the signs of shoulder, elbow and wrist."""
         return CartesianLine(robot, "tool", self.start, self.end, zyz(*self.angles), self.duration, configuration)
 
 
@@ -36,7 +36,7 @@ LINES = (PROVENZANO_LINE, MATA_LINE, VALERA_LINE)
 
 
 def skeleton(robot, q: np.ndarray) -> np.ndarray:
-    """Points to draw the arm through: base, shoulder and its offset, elbow, wrist, and a hand along the last axis."""
+    """Return points through which the arm is drawn: base, shoulder and its offset, elbow, wrist, hand."""
     dyn = Dynamics(robot)
     shoulder, elbow, wrist, last = (dyn.pose(robot.links[k].name)(q) for k in (1, 2, 3, 5))
     beside = shoulder[:3, 3] + shoulder[:3, 2] * (shoulder[:3, 2] @ (elbow[:3, 3] - shoulder[:3, 3]))
@@ -45,7 +45,7 @@ def skeleton(robot, q: np.ndarray) -> np.ndarray:
 
 
 def draw_arm(space, robot, paper: PaperLine, line: CartesianLine) -> None:
-    """The arm at the start, in the middle and at the end of its line, on axes in space."""
+    """Draw the arm at the start, in the middle and at the end of its line, on 3-D axes."""
     for part, colour, name in ((0.0, GREY, "start"), (0.5, RED, "middle"), (1.0, BLUE, "end")):
         points = skeleton(robot, line(part * line.duration)[0])
         space.plot(*points.T, color=colour, marker="o", markersize=4, linewidth=3, label=name)
@@ -53,6 +53,6 @@ def draw_arm(space, robot, paper: PaperLine, line: CartesianLine) -> None:
     space.plot(*path.T, color=INK, linestyle="--", linewidth=1.2, label="line of the tool")
     space.set(**{f"{axis}label": label(axis, "m") for axis in "xyz"})
     limits = (space.get_xlim(), space.get_ylim(), space.get_zlim())
-    space.set_box_aspect([high - low for low, high in limits], zoom=0.8)  # equal scales, and room for the labels
+    space.set_box_aspect([high - low for low, high in limits], zoom=0.8)  # equal scales, and space for the labels
     space.locator_params(nbins=3)
     space.view_init(*paper.view)

@@ -1,11 +1,11 @@
-"""The PUMA driven by the torques of its line alone: Table 2 of Provenzano, Tables 6 and 7 of Mata 2002.
+"""The PUMA driven open loop by the torques of its line: Table 2 of Provenzano, Tables 6 and 7 of Mata 2002.
 
-Nothing corrects the arm, and the motion is unstable: of a small error of the start, what is left after some seconds is
-its part along the one direction that grows fastest. So the size of the error depends on every detail of the step
-control, and its ratios - velocity to position, acceleration to position - on none: they belong to the arm and its line.
+There is no feedback, and the motion is unstable: after some seconds a small initial error consists of its component
+along the direction that grows fastest. The size of the error therefore depends on every detail of the step control. Its
+ratios (velocity to position, acceleration to position) do not: they are properties of the arm and its line.
 
 Table 2 prints errors of the moduli |r|, |ṙ|, |r̈|, not lengths of differences. On this line |ṙ| and |r̈| hardly change
-with the direction of an error, so that the two measures have other ratios.
+with the direction of an error, so that the two measures have different ratios.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ PRINTED = {  # largest and mean error of the moduli of the tool's position, velo
 PRINTED_TIMES = {"CRBA": "0.57", "ABA": "0.65", "GA": "0.56"}
 SAMPLES = 51  # every 0.1 s, the printed interval
 Sizes = list[tuple[float, float]]  # largest and mean of position, velocity and acceleration
-SMALL = 1e-10  # rad, an error of the start that stays small
+INITIAL_ERROR = 1e-10  # rad; it stays small in 5 s
 
 
 def table_2(page: Page, robot, line: CartesianLine) -> None:
-    """Everything about Table 2 of Provenzano."""
+    """Show the comparison with Table 2 of Provenzano."""
     replays = {method: replay(line, robot, method, samples=SAMPLES) for method in METHODS}
     _errors(page, replays)
     feeds = _feeds(page, robot, line, replays["GA"])
@@ -46,7 +46,7 @@ def table_2(page: Page, robot, line: CartesianLine) -> None:
 
 
 def tables_6_and_7(page: Page, robot, line: CartesianLine) -> None:
-    """The same along Mata's line, whose printed numbers are lost."""
+    """Show the same quantities along Mata's line, whose printed numbers are not available."""
     replays = {method: replay(line, robot, method, samples=SAMPLES) for method in METHODS}
     q, v, a = replays["GA"].joint_errors
     page.table(
@@ -56,8 +56,8 @@ def tables_6_and_7(page: Page, robot, line: CartesianLine) -> None:
     )
     page.table("Table 7 of Mata 2002: work of each method", ["", *replays], _work(replays))
     page.note(
-        "The numbers of Tables 6 and 7 did not survive in the copy at hand, so that ours stand alone. "
-        f"The four methods differ by {_apart(replays):.1e} rad at most."
+        "The numbers of Tables 6 and 7 are missing in the available copy of the paper. The four methods differ by at "
+        f"most {_largest_difference(replays):.1e} rad."
     )
     page.console.print()
 
@@ -66,53 +66,55 @@ def _errors(page: Page, replays: Mapping[str, Replay]) -> None:
     rows = []
     for k, name in enumerate(QUANTITIES):
         for j, kind in enumerate(("largest", "mean")):
-            ours = [f"{_sizes(found.modulus_errors)[k][j]:.2e}" for found in (replays["GA"], replays["CRBA"])]
+            ours = [f"{_sizes(run.modulus_errors)[k][j]:.2e}" for run in (replays["GA"], replays["CRBA"])]
             rows.append([f"{name}, {kind}", *ours, *(printed[k][j] for printed in PRINTED.values())])
     page.table(
         "Table 2 of Provenzano: errors of the moduli along its line, Runge-Kutta 4(5), tolerance 1e-6, 0.1 s",
         ["", "GA", "CRBA", *(f"{method}, print" for method in PRINTED)],
         rows,
-        note=f"At {SAMPLES} instants. Our four methods differ by {_apart(replays):.1e} rad at most, from the eleventh "
-        "decimal on: the paper says from the tenth, but its own rows differ in the seventh decimal of a metre.",
+        note=f"At {SAMPLES} instants. Our four methods differ by at most {_largest_difference(replays):.1e} rad, from "
+        "the eleventh decimal on. The paper states the tenth, but its own rows differ in the seventh decimal of a "
+        "metre.",
     )
     page.table(
         "Work of each method on Provenzano's line",
         ["", *replays],
         [*_work(replays), ["time, s, printed", *(PRINTED_TIMES.get(method, "") for method in replays)]],
-        note="Printed times are of a 400 MHz Pentium II; ours go into Python, for the torques at every stage.",
+        note="The printed times are those of a 400 MHz Pentium II; ours are mostly Python, for the torques at every "
+        "stage.",
     )
 
 
 def _work(replays: Mapping[str, Replay]) -> list[list[str]]:
     return [
-        ["evaluations", *(str(found.evaluations) for found in replays.values())],
-        ["time, s", *(f"{found.seconds:.2f}" for found in replays.values())],
+        ["evaluations", *(str(run.evaluations) for run in replays.values())],
+        ["time, s", *(f"{run.seconds:.2f}" for run in replays.values())],
     ]
 
 
-def _apart(replays: Mapping[str, Replay]) -> float:
-    q = [found.simulated.q for found in replays.values()]
+def _largest_difference(replays: Mapping[str, Replay]) -> float:
+    q = [run.simulated.q for run in replays.values()]
     return max(float(np.abs(x - q[0]).max()) for x in q)
 
 
 def _feeds(page: Page, robot, line: CartesianLine, continuous: Replay) -> dict[str, Replay]:
-    found = {
+    runs = {
         "over 0.1 s intervals": continuous,
         "in one go": replay(line, robot, interval=None, samples=SAMPLES),
         "interpolated over 0.1 s": replay(line, robot, feed="interpolated", samples=SAMPLES),
         "held for 0.1 s": replay(line, robot, feed="held", samples=SAMPLES),
     }
     rows = []
-    for name, run in found.items():
+    for name, run in runs.items():
         largest, mean = _sizes(run.modulus_errors)[0]
         rows.append([name, largest, mean, float(run.tool_errors[0].max()), run.evaluations])
     page.table(
-        "How the torques reach the robot: error of the tool along Provenzano's line, m, tolerance 1e-6",
+        "How the torques are applied: error of the tool along Provenzano's line, m, tolerance 1e-6",
         ["torques", "of |r|, largest", "mean", "distance, largest", "evaluations"],
         rows,
-        note="The first two evaluate the torques at every stage and differ in where the integration starts afresh.",
+        note="The first two evaluate the torques at every stage; they differ in how often the integration restarts.",
     )
-    return found
+    return runs
 
 
 def _ratios(page: Page, intervals: Replay, one_go: Replay, left: tuple[np.ndarray, ...]) -> None:
@@ -135,9 +137,9 @@ def _ratios(page: Page, intervals: Replay, one_go: Replay, left: tuple[np.ndarra
         "Ratios of Table 2 of Provenzano",
         ["", *sources],
         rows,
-        note=f"'Small error' is one of {SMALL:g} rad at the start in the direction that grows most, and no other: the "
-        "ratios of the arm itself. An error of millimetres shifts the first of them by about 0.06 a millimetre, up or "
-        "down by its sign. 'Distances' are lengths of differences, another measure.",
+        note=f"'Small error' is an initial error of {INITIAL_ERROR:g} rad in the direction that grows fastest, without "
+        "any other error: the ratios of the arm itself. An error of millimetres shifts the first ratio by about 0.06 "
+        "per millimetre, up or down by its sign. 'Distances' are lengths of differences, another measure.",
     )
 
 
@@ -150,13 +152,14 @@ def _what_it_shows(page: Page, replays: Mapping[str, Replay], growth: float) -> 
     )
     position = _sizes(replays["GA"].modulus_errors)[0][0]
     page.note(
-        "The ratios come out: Table 2 is the error of this motion, measured in moduli at steps of 0.1 s. Its size does "
-        f"not: an error of the joints at the start grows up to {growth:.1e}-fold in the 5 s, so that details of the "
-        f"step control decide it. With torques at every stage, {position:.1e} m are left over 0.1 s intervals and "
-        "thousands of times more in one go, where steps of 0.25 s keep the same tolerance; the print lies between.\n"
-        "The paper concludes that GAH errs less than CRBM and a little more than ABM. Its table has "
-        f"{order}{' in all six rows' if every_row else ''}, GA for GAH: the reverse. The three differ by 0.04 %, which "
-        "is what such a motion makes of rounding, and no property of a method; ours agree to all digits shown."
+        "The ratios are reproduced: Table 2 is the error of this motion, measured in moduli at steps of 0.1 s. Its "
+        f"size is not: an initial error of the joints grows up to {growth:.1e}-fold in 5 s, so that details of the "
+        f"step control determine it. With torques at every stage, the error is {position:.1e} m over 0.1 s intervals "
+        "and thousands of times more in one go, where steps of 0.25 s keep the same tolerance; the printed error lies "
+        "between.\nThe paper concludes that the error of GAH is smaller than that of CRBM and slightly larger than "
+        f"that of ABM. Its table shows {order}{' in all six rows' if every_row else ''} (GA means GAH): the opposite. "
+        "The three differ by 0.04 %, which is the effect of rounding in such a motion, not a property of a method; our "
+        "methods agree to all digits shown."
     )
     page.console.print()
 
@@ -166,8 +169,8 @@ def _sizes(errors: tuple[np.ndarray, ...]) -> Sizes:
 
 
 def _small_error(robot, line: CartesianLine) -> tuple[float, tuple[np.ndarray, ...]]:
-    """How many times an error of the joints at the start grows in its worst direction, and the errors of the moduli
-    that such an error leaves, at the instants of Table 2."""
+    """Return the growth factor of an initial joint error in its worst direction, and the resulting errors of the moduli
+    at the instants of Table 2."""
     dyn, t = Dynamics(robot), line.times(SAMPLES)
     q0, v0, _ = line(0.0)
 
@@ -185,10 +188,12 @@ def _small_error(robot, line: CartesianLine) -> tuple[float, tuple[np.ndarray, .
         return run(t)
 
     undisturbed = motion(q0)
-    columns = [(motion(q0 + SMALL * unit)[0][-1] - undisturbed[0][-1]) / SMALL for unit in np.eye(robot.nv)]
+    columns = [
+        (motion(q0 + INITIAL_ERROR * unit)[0][-1] - undisturbed[0][-1]) / INITIAL_ERROR for unit in np.eye(robot.nv)
+    ]
     _, sizes, directions = np.linalg.svd(np.array(columns).T)
     tools = []
-    for q, v in (undisturbed, motion(q0 + SMALL * directions[0])):
+    for q, v in (undisturbed, motion(q0 + INITIAL_ERROR * directions[0])):
         a = dyn.forward_dynamics(q, v, dyn.inverse_dynamics(*line(t)))
         tools.append([np.linalg.norm(x, axis=-1) for x in frame_motion(dyn, "tool", (q, v, a))])
     return float(sizes[0]), tuple(np.abs(x - y) for x, y in zip(*tools, strict=True))
@@ -196,13 +201,13 @@ def _small_error(robot, line: CartesianLine) -> tuple[float, tuple[np.ndarray, .
 
 def _draw(figure, replays: Mapping[str, Replay]) -> None:
     axes = figure.subplots()
-    for name, found in replays.items():
-        axes.semilogy(found.t[1:], np.maximum(found.modulus_errors[0][1:], 1e-14), marker=".", label=name)
+    for name, run in replays.items():
+        axes.semilogy(run.t[1:], np.maximum(run.modulus_errors[0][1:], 1e-14), marker=".", label=name)
     largest = float(PRINTED["GA"][0][0])
     axes.axhline(largest, color=INK, linestyle="--", linewidth=1, label="largest printed")
     axes.set(
         xlabel=label("time t", "s"),
         ylabel=label("error of |r| of the tool", "m"),
-        title="An open loop forgets nothing: error along Provenzano's line",
+        title="Open-loop error along Provenzano's line",
     )
     legend_beside(axes)

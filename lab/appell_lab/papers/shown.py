@@ -1,6 +1,6 @@
-"""What a section shows, as data: the terminal, the index page and the file that keeps it are all made from this.
+"""Content of a section as data, from which the terminal output, the index page and the stored file are made.
 
-Texts are rich's markup, as `[green]agrees[/]`; the note of a table and the entries of a list are plain.
+Texts contain markup of rich, such as `[green]agrees[/]`; the note of a table and the entries of a list are plain.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ class ShownTable:
 
 @dataclass(frozen=True)
 class ShownFigure:
-    """A picture in a file beside the index; `size` in pixels, if it is known."""
+    """A picture in a file beside the index; `size` is its width and height in pixels, if known."""
 
     title: str
     file: str
@@ -33,7 +33,7 @@ class Remark:
 
 @dataclass(frozen=True)
 class Listed:
-    """Entries under a heading: paper, what it is, and the reason."""
+    """Entries under a heading: paper, text and reason."""
 
     heading: str
     entries: tuple[tuple[str, str, str], ...]
@@ -45,7 +45,7 @@ KINDS: dict[str, type[Shown]] = {"table": ShownTable, "figure": ShownFigure, "re
 
 @dataclass
 class Tally:
-    """What a section came to: tables, printed numbers that ours round to, those that they do not, and figures."""
+    """Totals of a section: tables, printed numbers that agree and that differ, figures."""
 
     tables: int = 0
     agreed: int = 0
@@ -55,7 +55,7 @@ class Tally:
 
 @dataclass(frozen=True)
 class SectionRun:
-    """A section that was run: what it showed, what it came to, and when, where and how long it ran."""
+    """A section that was run: its content and totals, and when, where and how long it ran."""
 
     name: str
     shown: tuple[Shown, ...]
@@ -71,7 +71,7 @@ class SectionRun:
 
     @staticmethod
     def from_json(data: dict[str, Any]) -> SectionRun:
-        """Raises KeyError, TypeError or ValueError if the data are of something else."""
+        """Build a run from its JSON data; raise KeyError, TypeError or ValueError if they are invalid."""
         shown = []
         for one in data["shown"]:
             made = KINDS[one["kind"]]

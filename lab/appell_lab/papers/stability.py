@@ -1,13 +1,14 @@
 """Numerical stability: forward dynamics of two very unequal bodies in single precision, after Mata 2002, §5.1.
 
-The second body, a hundred times as long as the first and a hundred times as heavy, is turned once round in 180 steps.
-At each step float32 kernels of five methods are compared with the double precision result.
+The second body, a hundred times as long and a hundred times as heavy as the first, turns by 360 degrees in 180 steps.
+At each step float32 kernels of five methods are compared with the double-precision result.
 
-Why articulated bodies in link coordinates lose nothing: an inertia matrix holds what a joint moves with all joints
-outboard locked. Here M₁₁ is the inertia of the heavy body, and what the light one does by itself is found only by
-subtracting M₁₂²/M₂₂, which is as large: digits go with the condition number of M. Articulated bodies take the joint's
-own motion out of a body's inertia before it is handed inboard, a rank of it at a time, and never add what they later
-subtract. In base coordinates the same is done at a distance from the joints, where moments are again large differences.
+Why articulated bodies in link coordinates lose no digits: an inertia matrix contains the inertia that a joint moves
+with all joints outboard locked. Here M₁₁ is the inertia of the heavy body. The inertia of the light body alone follows
+by subtracting M₁₂²/M₂₂, which is as large, so that digits are lost in proportion to the condition number of M. The
+articulated-body algorithm removes the motion of the joint from a body's inertia, one rank at a time, before passing it
+inboard, and never adds what it later subtracts. In base coordinates it does the same at a distance from the joints,
+where moments are again differences of large numbers.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ METHODS = {
     "GA, Mata": forward_method("gauss-jordan", INVERSE_DYNAMICS["gibbs-appell"], MASS_MATRIX["hessian-loops"]),
 }
 ROBOTS = ("puma", "panda", "stanford", "tree10", "two-body")
-LENGTHS, WIDTH = (0.02, 2.0), 0.02  # m
+LENGTHS, BODY_WIDTH = (0.02, 2.0), 0.02  # m
 PRINTED = {  # Table 5: largest and average difference
     "ABA, base coordinates": (0.4976, 0.01324),
     "CRBA, Walker-Orin": (1.2922, 0.275063),
@@ -45,13 +46,13 @@ PRINTED = {  # Table 5: largest and average difference
 
 
 def positions() -> np.ndarray:
-    """q of the 180 steps: the first joint at 0, the second turning by 2 degrees a step."""
+    """Return q of the 180 steps: the first joint at 0, the second advancing by 2 degrees per step."""
     turned = np.radians(np.arange(0.0, 360.0, 2.0))
     return np.stack([np.zeros_like(turned), turned], axis=-1)
 
 
 def double_precision() -> tuple[np.ndarray, np.ndarray]:
-    """Accelerations at rest without torques, and the condition number of the inertia matrix, at all positions."""
+    """Return accelerations at rest without torques, and condition numbers of the inertia matrix, at all positions."""
     robot, q = load_tree("two-body"), positions()
     rest = np.zeros(2)
     matrix = kernel(robot, MASS_MATRIX["gibbs-appell"], INERTIA, plain=True)(q)
@@ -59,16 +60,16 @@ def double_precision() -> tuple[np.ndarray, np.ndarray]:
 
 
 def single_precision() -> dict[str, np.ndarray]:
-    """The same accelerations by every method in float32, on the robot's own bodies."""
+    """Return the same accelerations by every method in float32, computed from the bodies without base parameters."""
     robot, q, rest = load_tree("two-body"), positions().astype(np.float32), np.zeros(2, np.float32)
     return {name: kernel(robot, method, FORWARD, plain=True)(q, rest, rest) for name, method in METHODS.items()}
 
 
 def run(page: Page) -> None:
     exact, condition = double_precision()
-    found = single_precision()
+    accelerations = single_precision()
     rows = []
-    for name, single in found.items():
+    for name, single in accelerations.items():
         change = exact[:, 1] - single[:, 1].astype(float)
         printed = PRINTED.get(name)
         rows.append(
@@ -82,39 +83,39 @@ def run(page: Page) -> None:
             ]
         )
     page.table(
-        "Mata 2002, Table 5: double less single precision, acceleration of joint 2 in rad/s²",
+        "Mata 2002, Table 5: double minus single precision, acceleration of joint 2 in rad/s²",
         ["float32", "max |Δ|", "mean |Δ|", "mean Δ", "printed max", "printed average"],
         rows,
         note=f"Condition number of M {condition.min():.4g} to {condition.max():.4g}; at q2 = 0 the accelerations are "
         f"{exact[0, 0]:.3f} and {exact[0, 1]:.3f} rad/s².",
     )
-    page.note(_verdict(found, exact))
+    page.note(_verdict(accelerations, exact))
     page.figure("mata-figure-1", _draw_bodies)
-    page.figure("mata-figure-2", lambda figure: _draw(figure, exact, condition, found))
+    page.figure("mata-figure-2", lambda figure: _draw(figure, exact, condition, accelerations))
     _robots(page)
 
 
-def _verdict(found: dict[str, np.ndarray], exact: np.ndarray) -> str:
-    """What of the printed table comes out and what does not, in this run's numbers."""
-    change = {name: exact[:, 1] - single[:, 1].astype(float) for name, single in found.items()}
+def _verdict(accelerations: dict[str, np.ndarray], exact: np.ndarray) -> str:
+    """Return a summary of what of the printed table is reproduced, with the numbers of this run."""
+    change = {name: exact[:, 1] - single[:, 1].astype(float) for name, single in accelerations.items()}
     worst = {name: np.abs(x).max() for name, x in change.items()}
     size = {name: np.abs(x).mean() for name, x in change.items()}
     crba, ours, base = "CRBA, Walker-Orin", "GA, Mata", "ABA, base coordinates"
     larger = "larger than" if worst[crba] > worst[ours] else "no larger than"
     better = worst[base] / worst["ABA, link coordinates"]
     return (
-        f"The printed maxima come out in order of magnitude, and that of CRBA is {larger} that of GA. The printed "
-        f"ABA is like articulated bodies in base coordinates; in link coordinates they are {better:.0f} times "
-        "better. The printed averages make GA 30 times better than CRBA; by mean |Δ| it is "
-        f"{size[crba] / size[ours]:.1f} times. They seem to mix two things: for CRBA 0.275 is of the size of our "
-        f"mean |Δ|, {size[crba]:.3f}, for GA 0.0088 of that of our signed mean, {abs(change[ours].mean()):.4f}, in "
-        "which errors cancel. Float32 errors depend on every rounding, so that another program of the same method "
-        "gives other digits; nothing here is adjusted towards the print."
+        f"The printed maxima are reproduced in order of magnitude, and that of CRBA is {larger} that of GA. The "
+        f"printed ABA corresponds to articulated bodies in base coordinates; in link coordinates they are {better:.0f} "
+        "times more accurate. By the printed averages GA is 30 times more accurate than CRBA; by mean |Δ| it is "
+        f"{size[crba] / size[ours]:.1f} times. The averages seem to mix two measures: for CRBA 0.275 has the size of "
+        f"our mean |Δ|, {size[crba]:.3f}; for GA 0.0088 has that of our signed mean, {abs(change[ours].mean()):.4f}, "
+        "in which errors cancel. Float32 errors depend on every rounding, so that another program of the same method "
+        "gives other digits. Nothing here is adjusted to the print."
     )
 
 
 def _robots(page: Page) -> None:
-    """The same question for robots that people have: errors and times in float32, by the default and by ABA."""
+    """Compare errors and times of float32 forward dynamics of common robots, by the default method and by ABA."""
     rows = []
     for name in ROBOTS:
         robot = load_tree(name)
@@ -135,9 +136,9 @@ def _robots(page: Page) -> None:
         "Forward dynamics in float32: the default, Gibbs-Appell with LDLᵀ, against ABA in link coordinates",
         ["", "median, LDLᵀ", "ABA", "99 %, LDLᵀ", "ABA", "ratio", "time, ABA / LDLᵀ"],
         rows,
-        note="Error of a relative to its largest component, 2048 random states. For forward dynamics in float32, take "
-        "Dynamics(robot, forward='articulated-body'): where bodies are very unequal it saves what the inertia matrix "
-        "loses, elsewhere a digit at most. It is not the default because of the last column; see decision 0035.",
+        note="Error of a relative to its largest component, for 2048 random states. For forward dynamics in float32 of "
+        "very unequal bodies use Dynamics(robot, forward='articulated-body'); for other robots it gains at most one "
+        "digit. It is not the default because of its time (last column); see decision 0035.",
     )
 
 
@@ -148,8 +149,8 @@ def _states(robot: Robot, count: int = 2048) -> tuple[np.ndarray, np.ndarray, np
     return q.astype(np.float32), v.astype(np.float32), 5.0 * tau.astype(np.float32)
 
 
-def _relative(found: np.ndarray, exact: np.ndarray) -> np.ndarray:
-    return np.abs(found.astype(float) - exact).max(axis=-1) / np.abs(exact).max(axis=-1)
+def _relative(result: np.ndarray, exact: np.ndarray) -> np.ndarray:
+    return np.abs(result.astype(float) - exact).max(axis=-1) / np.abs(exact).max(axis=-1)
 
 
 def _seconds(function: Function, arguments: tuple[np.ndarray, ...], runs: int = 200) -> float:
@@ -163,29 +164,29 @@ def _seconds(function: Function, arguments: tuple[np.ndarray, ...], runs: int = 
 
 
 def _draw_bodies(figure) -> None:
-    """Figure 1, and the same near the first joint."""
+    """Draw Figure 1, and the neighbourhood of the first joint."""
     robot = load_tree("two-body")
-    whole, near = figure.subplots(1, 2)
+    overview, detail = figure.subplots(1, 2)
     dyn, q = Dynamics(robot), np.array([0.0, np.radians(30.0)])
-    for axes, title, half in ((whole, "The two bodies, q2 = 30°", None), (near, "Near the first joint", 0.03)):
+    for axes, title, half in ((overview, "The two bodies, q2 = 30°", None), (detail, "Near the first joint", 0.03)):
         for link, length, colour in zip(robot.links, LENGTHS, (RED, BLUE), strict=True):
             pose = dyn.pose(link.name)(q)
-            corners = np.array([(0, -1), (1, -1), (1, 1), (0, 1), (0, -1)]) * (length, WIDTH / 2)
+            corners = np.array([(0, -1), (1, -1), (1, 1), (0, 1), (0, -1)]) * (length, BODY_WIDTH / 2)
             x, y = (pose[:2, :2] @ corners.T) + pose[:2, 3:4]
             axes.fill(x, y, facecolor=colour, alpha=0.35, edgecolor=colour, label=f"{link.name}, {length:g} m")
             axes.plot(*pose[:2, 3], "o", color=INK, markersize=3)
         axes.set(title=title, aspect="equal", xlabel=label("x", "m"), ylabel=label("y", "m"))
         if half is not None:
             axes.set(xlim=(-half, half), ylim=(-half, half))
-    legend_below(figure, whole, 2)
+    legend_below(figure, overview, 2)
 
 
-def _draw(figure, exact: np.ndarray, condition: np.ndarray, found: dict[str, np.ndarray]) -> None:
+def _draw(figure, exact: np.ndarray, condition: np.ndarray, accelerations: dict[str, np.ndarray]) -> None:
     degrees = np.degrees(positions()[:, 1])
     above, below = figure.subplots(2, 1, sharex=True, height_ratios=(2, 1))
     above.plot(degrees, exact[:, 0], color=GREY, linewidth=5.0, alpha=0.5, label="double precision")
     for name in ("CRBA, Walker-Orin", "GA, Mata", "ABA, base coordinates", "ABA, link coordinates"):
-        above.plot(degrees, found[name][:, 0], linewidth=1.0, label=f"{name}, single precision")
+        above.plot(degrees, accelerations[name][:, 0], linewidth=1.0, label=f"{name}, single precision")
     above.set(ylabel=label("acceleration of joint 1", "rad/s²"))
     above.set(title="Accelerations of joint 1 in single precision, and the condition number")
     legend_below(figure, above, 2)

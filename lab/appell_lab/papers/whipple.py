@@ -1,9 +1,9 @@
-"""Whipple's bicycle, linearised where it runs straight, beside the benchmark of Meijaard 2007.
+"""Whipple's bicycle, linearised about straight running, beside the benchmark of Meijaard 2007.
 
     M ẍ + u C₁ ẋ + (g K₀ + u² K₂) x = 0          x = (lean, steer), u the speed                                  (1)
 
-The matrices follow from the nonlinear bicycle: M is its inertia matrix, the others are what is linear in its motion at
-rest and at one speed, and linear or square in the speed.
+The matrices follow from the nonlinear bicycle: M is its inertia matrix; the others are the linear terms of its motion
+at rest and at one speed, separated into terms linear and quadratic in the speed.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from appell.describe.load import load
 from appell.dynamics import Dynamics
 from appell.model.robot import ConstrainedRobot
 
-G, REAR = 9.81, 0.3  # m/s²; m, the radius of the rear wheel
+G, REAR_RADIUS = 9.81, 0.3  # m/s², m
 MEIJAARD = (  # Table 2: speed, name of the eigenvalue, real and imaginary part
     (0.0, "fall", "5.53094371765393", "0"),
     (0.0, "steer", "3.13164324790656", "0"),
@@ -45,12 +45,12 @@ CANONICAL = (  # matrix, row and column, entry
     ("C1", 1, 0, "-0.85035641456978"),
     ("C1", 1, 1, "1.68540397397560"),
 )
-STABLE = ("4.29238253634111", "6.02426201538837")  # m/s, where weave and capsize become stable and unstable
+STABLE_SPEEDS = ("4.29238253634111", "6.02426201538837")  # m/s, where weave becomes stable and capsize unstable
 LEAN_AND_STEER = ["q_frame_wx", "q_fork", "v_frame_wx", "v_fork"]
 
 
 def bicycle() -> ConstrainedRobot:
-    """Upright, its velocities those of lean, rear wheel and steer."""
+    """Return the bicycle, upright; its independent velocities are those of lean, rear wheel and steer."""
     robot = load("whipple-bicycle")
     assert isinstance(robot, ConstrainedRobot)
     return robot
@@ -67,7 +67,7 @@ class Canonical:
 
     @staticmethod
     def of(robot: ConstrainedRobot, speed: float = 5.0) -> Canonical:
-        """From the inertia matrix, and what is linear in the motion at rest and at a speed."""
+        """Compute the matrices from the inertia matrix and the linearised motion at rest and at a speed (m/s)."""
         M = Dynamics(robot).mass_matrix(robot.start)[np.ix_([0, 2], [0, 2])]
         still, moving = (-M @ state_matrix(robot, u)[2:] for u in (0.0, speed))
         return Canonical(M, moving[:, 2:] / speed, still[:, :2] / G, (moving - still)[:, :2] / speed**2)
@@ -77,7 +77,7 @@ class Canonical:
         return np.linalg.eigvals(np.vstack([np.eye(2, 4, 2), rates]))
 
     def stable_range(self) -> tuple[float, float]:
-        """Speeds between which all eigenvalues have negative real parts."""
+        """Return the speeds (m/s) between which all eigenvalues have negative real parts."""
 
         def growth(speed: float) -> float:
             return float(self.poles(speed).real.max())
@@ -86,5 +86,5 @@ class Canonical:
 
 
 def state_matrix(robot: ConstrainedRobot, speed: float) -> np.ndarray:
-    """Of lean, steer and their rates, where the bicycle runs straight and upright."""
-    return linearize(robot, robot.start, [0.0, speed / REAR, 0.0]).part(LEAN_AND_STEER).A
+    """Return the state matrix of lean, steer and their rates in straight, upright running."""
+    return linearize(robot, robot.start, [0.0, speed / REAR_RADIUS, 0.0]).part(LEAN_AND_STEER).A

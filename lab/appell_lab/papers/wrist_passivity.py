@@ -1,7 +1,7 @@
-"""Abedloo 2014, eq. (47): the paper's Coriolis matrix beside ours, and what is left of Ṁ - 2C.
+"""Abedloo 2014, eq. (47): the paper's Coriolis matrix beside ours, and the symmetric part of Ṁ - 2C.
 
-With S the symmetric part of ½Ṁ - C, a controller that feeds C back sees the energy ½ xᵀM x of its error x change by
-xᵀS x for no reason. The fastest it can grow, relative to itself, is twice the largest eigenvalue of M⁻¹S.
+Let S be the symmetric part of ½Ṁ - C. Under a controller that feeds C back, the energy ½ xᵀM x of its error x changes
+at the spurious rate xᵀS x. Relative to the energy, the largest rate is twice the largest eigenvalue of M⁻¹S.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ TIMES = np.linspace(0.0, 4.0, 401)
 
 @dataclass(frozen=True)
 class Passivity:
-    """Of a Coriolis matrix along the trajectory: C v, vᵀ(Ṁ - 2C)v, the symmetric part of ½Ṁ - C, and its growth."""
+    """Properties of a Coriolis matrix along the trajectory: C v, vᵀ(Ṁ - 2C)v, symmetric part of ½Ṁ - C, growth rate."""
 
     force: np.ndarray
     along: np.ndarray
@@ -34,7 +34,7 @@ class Passivity:
 
 
 def halves(wrist: Mechanism) -> Function:
-    """The paper's C(q, v), with the term of (47) in halves."""
+    """Return the paper's C(q, v), with the term of (47) in halves."""
     bodies: Any = Dynamics(wrist, "explicit").equations.bodies
     robot, inputs = bodies.explicit, {"q": wrist.nq, "v": wrist.nv}
     doc = "The Coriolis matrix of Abedloo 2014 as printed."
@@ -42,7 +42,7 @@ def halves(wrist: Mechanism) -> Function:
 
 
 def passivity(dyn: Dynamics, matrix) -> Passivity:
-    """Of a Coriolis matrix C(q, v) along the paper's trajectory."""
+    """Evaluate a Coriolis matrix C(q, v) along the trajectory of the paper."""
     q, v, _ = paper_trajectory(TIMES)
     M, C = dyn.mass_matrix(q), matrix(q, v)
     rest = np.einsum("tijk,tk->tij", dyn.mass_matrix.jacobian("q")(q), v) - 2.0 * C
@@ -54,35 +54,41 @@ def passivity(dyn: Dynamics, matrix) -> Passivity:
 
 def show_passivity(page: Page, wrist: Mechanism) -> None:
     dyn, explicit = Dynamics(wrist), Dynamics(wrist, "explicit")
-    found = {
+    matrices = {
         "ours, differentiated": passivity(dyn, dyn.coriolis),
-        "ours, (47) whole on ψ̇": passivity(dyn, explicit.coriolis),
+        "ours, (47) assigned to ψ̇": passivity(dyn, explicit.coriolis),
         "the paper's, (47) in halves": passivity(dyn, halves(wrist)),
     }
-    reference = found["ours, differentiated"].force
+    reference = matrices["ours, differentiated"].force
     page.table(
         "The Coriolis matrix of (47) in halves, as printed, beside ours, 401 instants",
-        ["", "C v differs by, N m", "|vᵀ(Ṁ - 2C)v|, W", "|symmetric part of ½Ṁ - C|, N m s", "growth of ½ xᵀM x, 1/s"],
+        [
+            "",
+            "difference of C v, N m",
+            "|vᵀ(Ṁ - 2C)v|, W",
+            "|symmetric part of ½Ṁ - C|, N m s",
+            "growth of ½ xᵀM x, 1/s",
+        ],
         [
             [
                 name,
                 *(f"{np.abs(x).max():.1e}" for x in (one.force - reference, one.along, one.symmetric)),
                 f"{one.growth.max():.2g}",
             ]
-            for name, one in found.items()
+            for name, one in matrices.items()
         ],
-        note="Largest values. In halves C gives the same forces, and no power along v itself, but Ṁ - 2C is not skew: "
-        "for an error x other than v, ½ xᵀM x may grow at the rate of the last column without any force. Controllers "
-        "that are proved stable by the skew matrix (passivity) are not, with this C.",
+        note="Largest values. In halves, C gives the same forces and no power along v itself, but Ṁ - 2C is not skew: "
+        "for an error x other than v, ½ xᵀM x may grow at the rate of the last column without any force. Stability "
+        "proofs of controllers that rely on the skew matrix (passivity) do not hold for this C.",
     )
-    page.figure("agile_wrist_passivity", lambda figure: _draw(figure, found))
+    page.figure("agile_wrist_passivity", lambda figure: _draw(figure, matrices))
 
 
-def _draw(figure, found: dict[str, Passivity]) -> None:
+def _draw(figure, matrices: dict[str, Passivity]) -> None:
     axes = figure.subplots()
-    for style, (name, one) in zip(("-", "--", "-"), found.items(), strict=True):
+    for style, (name, one) in zip(("-", "--", "-"), matrices.items(), strict=True):
         axes.plot(TIMES, one.growth, style, label=name)
     axes.set_xlabel(label("time t", "s"))
-    axes.set_ylabel(label("fastest growth of ½ xᵀM x by Ṁ - 2C", "1/s"))
-    axes.set_title("A Coriolis matrix is passive if nothing grows")
+    axes.set_ylabel(label("largest growth rate of ½ xᵀM x", "1/s"))
+    axes.set_title("Spurious growth of energy; zero for a passive Coriolis matrix")
     legend_beside(axes)

@@ -1,10 +1,10 @@
-"""Abedloo 2014, §IV: the platform of the paper as a flat plate, in every assembly of the legs, judged by Pinocchio.
+"""Abedloo 2014, §IV: the platform of the paper as a flat plate, in every branch of the legs, compared with Pinocchio.
 
-The printed mass and inertia about the centre leave the distance d of the centre of mass open. Of all that are possible,
+The printed mass and inertia about the centre do not determine the distance d of the centre of mass. It is bounded by
 
     I_xx - m d² + I_yy - m d² ≥ I_zz            d ≤ √((I_xx + I_yy - I_zz) / 2m)                                     (1)
 
-the largest is a flat plate square to its axis.
+The largest d belongs to a flat plate perpendicular to its axis.
 """
 
 from __future__ import annotations
@@ -24,29 +24,29 @@ from appell_lab.judges.verification import paper_trajectory
 from appell_lab.papers.page import Page
 
 MASS, MOMENTS = 1.351, (38.29e-4, 38.29e-4, 4.5e-4)  # kg, kg m² about the centre
-PLATE = 0.05165  # m: (1), rounded
+PLATE_DISTANCE = 0.05165  # m: the bound of (1), rounded
 
 
 def farthest() -> float:
-    """d of (1)."""
+    """Return the largest d of (1), m."""
     xx, yy, zz = MOMENTS
     return math.sqrt((xx + yy - zz) / (2.0 * MASS))
 
 
 def plate(branches: tuple[int, ...]) -> tuple[Mechanism, str]:
-    """The wrist with a flat platform, and what was said of it."""
-    with warnings.catch_warnings(record=True) as said:
+    """Return the wrist with a flat platform, and the warnings about it."""
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", ModelWarning)
-        wrist = agile_wrist(platform_com=(0.0, 0.0, PLATE), branches=branches)
-    return wrist, "; ".join(str(warning.message) for warning in said)
+        wrist = agile_wrist(platform_com=(0.0, 0.0, PLATE_DISTANCE), branches=branches)
+    return wrist, "; ".join(str(warning.message) for warning in caught)
 
 
 def show_platform(page: Page) -> None:
     t = np.linspace(0.0, 4.0, 101)
     motion = paper_trajectory(t)
-    rows, said = [], ""
+    rows, warning = [], ""
     for branches in product((1, -1), repeat=3):
-        wrist, said = plate(branches)
+        wrist, warning = plate(branches)
         dyn = Dynamics(wrist)
         torques = dyn.inverse_dynamics(*motion)
         explicit = Dynamics(wrist, "explicit").inverse_dynamics(*motion)
@@ -59,12 +59,13 @@ def show_platform(page: Page) -> None:
             ]
         )
     page.table(
-        f"The platform as a flat plate, its centre of mass {PLATE} m above the centre, in every branch of the legs",
-        ["branches", "largest torque, N m", "explicit differs by", "Pinocchio's loops differ by"],
+        f"The platform as a flat plate, centre of mass {PLATE_DISTANCE} m above the centre, in every branch of the "
+        "legs",
+        ["branches", "largest torque, N m", "difference, explicit", "difference, loops in Pinocchio"],
         rows,
-        note=f"The printed mass and inertia allow centres of mass up to {farthest():.6f} m from the centre; beyond, no "
-        f'body has them. Rounded to {PLATE} m it is just past, and taken as a rounded number: "{said}" 101 instants '
-        "of the paper's trajectory.",
+        note=f"The printed mass and inertia allow centres of mass up to {farthest():.6f} m from the centre. Rounded to "
+        f"{PLATE_DISTANCE} m it exceeds the bound slightly and is accepted as a rounded number: '{warning}' "
+        "101 instants of the paper's trajectory.",
     )
 
 

@@ -1,4 +1,4 @@
-"""The classic mechanisms of the page, against the reference: the same numbers, from other descriptions."""
+"""The classic mechanisms of the section `constraints`, compared with reference numbers from other descriptions."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from rich.console import Console
 from appell.dynamics import Dynamics
 from appell.simulation import simulate
 from appell_lab.papers.classics import Disk, Sleigh, andrews_squeezer, bricard, snakeboard, squeezing
-from appell_lab.papers.constraints import FINE, SQUEEZED, digits, run
+from appell_lab.papers.constraints import SQUEEZED, TIGHT, digits, run
 from appell_lab.papers.page import Page
 from appell_lab.papers.whipple import Canonical, bicycle
 from constrained_cases import CASES, constrained, state
 
 
-def test_the_squeezer_is_the_references_at_its_start_and_after_0_03_s():
+def test_the_squeezer_agrees_with_the_reference_at_the_start_and_after_0_03_s():
     robot = andrews_squeezer()
     dyn = Dynamics(robot)
     for k in (0, 1):
@@ -27,16 +27,16 @@ def test_the_squeezer_is_the_references_at_its_start_and_after_0_03_s():
         np.testing.assert_allclose(tau, given["tau"][[0, 2]], rtol=1e-14)
         a = dyn.tree_acceleration(given["q"], v, dyn.forward_dynamics(given["q"], v, tau))
         np.testing.assert_allclose(a, given["a"], rtol=0, atol=1e-12 * np.abs(given["a"]).max())
-    motion = simulate(dyn, until=0.03, torque=squeezing, **FINE)
+    motion = simulate(dyn, until=0.03, torque=squeezing, **TIGHT)
     end = dict(zip(robot.coordinate_names, motion.q[-1], strict=True))
     assert min(digits(end[name], exact) for name, _, exact in SQUEEZED) > 10.5
-    assert max(digits(float(exact), printed) for _, printed, exact in SQUEEZED) < 13.0  # the test set's own
+    assert max(digits(float(exact), printed) for _, printed, exact in SQUEEZED) < 13.0  # of the test set
 
 
 @pytest.mark.parametrize(
     ("ours", "name"), [(bricard, "bricard"), (snakeboard, "snakeboard"), (Sleigh().robot, "chaplygin-sleigh")]
 )
-def test_a_mechanism_is_the_references(ours, name):
+def test_a_mechanism_agrees_with_the_reference(ours, name):
     given, robot = state(name), ours()
     mine, theirs = Dynamics(robot), Dynamics(constrained(name))
     q, v = given["q"], theirs.independent_velocity(given["q"], given["v"])
@@ -45,30 +45,30 @@ def test_a_mechanism_is_the_references(ours, name):
 
 
 def test_the_bicycle_has_the_matrices_and_the_stable_range_of_the_reference():
-    found, wanted = Canonical.of(bicycle()), CASES["whipple-bicycle"]
-    for name, matrix in wanted["canonical"].items():
-        np.testing.assert_allclose(getattr(found, name), matrix, rtol=0, atol=1e-12 * np.abs(matrix).max())
-    np.testing.assert_allclose(found.stable_range(), wanted["stable_range"], rtol=1e-12)
+    canonical, expected = Canonical.of(bicycle()), CASES["whipple-bicycle"]
+    for name, matrix in expected["canonical"].items():
+        np.testing.assert_allclose(getattr(canonical, name), matrix, rtol=0, atol=1e-12 * np.abs(matrix).max())
+    np.testing.assert_allclose(canonical.stable_range(), expected["stable_range"], rtol=1e-12)
 
 
-def test_the_disk_is_the_references():
-    wanted, disk = CASES["rolling-disk"], Disk()
-    assert disk.critical_spin == pytest.approx(wanted["straight_rolling"]["critical_spin"], rel=1e-15)
-    for case in wanted["straight_rolling"]["cases"]:
+def test_the_disk_agrees_with_the_reference():
+    expected, disk = CASES["rolling-disk"], Disk()
+    assert disk.critical_spin == pytest.approx(expected["straight_rolling"]["critical_spin"], rel=1e-15)
+    for case in expected["straight_rolling"]["cases"]:
         assert disk.slope(case["spin"]) == pytest.approx(case["eigenvalue_squared"], rel=1e-14)
-    for steady in wanted["steady"]:
+    for steady in expected["steady"]:
         spin = disk.steady_spin(steady["theta"], steady["yaw_rate"])
         assert spin == pytest.approx(steady["spin_about_axis"], rel=1e-14)
 
 
-def test_two_numbers_share_as_many_digits_as_they_do():
+def test_digits_counts_the_digits_that_two_numbers_share():
     assert digits(1.0, "1") == 17.0
     assert digits(1.0001, "1") == pytest.approx(4.0)
     assert digits(-1.0, "1") < 0.0
 
 
 @pytest.mark.slow
-def test_the_page_is_written(tmp_path):
+def test_the_section_shows_all_tables_and_figures(tmp_path):
     page = Page(Console(file=io.StringIO(), width=120), tmp_path)
     run(page)
     assert (page.tally.tables, page.tally.figures) == (7, 6)

@@ -1,4 +1,4 @@
-"""The page of operation counts, on one of its tables."""
+"""The section `counts`, with one of its tables at a time."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def test_a_table_has_the_published_polynomials_beside_ours(page, monkeypatch):
     text = page.console.export_text()
     for printed in ("121n-136", "91n-116", "590", "430", "117n-148", "90n-123"):
         assert printed in text
-    assert "gibbs-appell-4x4" in text  # the form that stays dearer is named, with the reason
+    assert "gibbs-appell-4x4" in text  # the form that remains more expensive is named, with the reason
     assert "world coordinates" in text
 
 
@@ -40,7 +40,7 @@ def test_a_count_above_the_printed_one_is_explained(page, monkeypatch):
     assert "triangular factor" in text
 
 
-def test_every_row_that_may_be_dearer_has_a_remark():
+def test_every_row_that_exceeds_the_printed_count_has_a_remark():
     from appell_lab.counts.growth import products
     from appell_lab.counts.measure import as_written
 

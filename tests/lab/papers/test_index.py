@@ -1,4 +1,4 @@
-"""The index page of `appell reproduce`: what the terminal shows, complete after single sections and broken runs."""
+"""The index page of `appell reproduce`: same content as the terminal, complete after single and interrupted runs."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from appell.cli.main import app
 from appell.errors import ArgumentError
 from appell_lab.papers import PAPERS, SECTIONS
 from appell_lab.papers.index import index_html, marked
-from appell_lab.papers.kept import check_folder, kept
 from appell_lab.papers.ledger import LEDGERS
 from appell_lab.papers.page import Page
+from appell_lab.papers.run_files import check_folder, stored_runs
 from appell_lab.papers.shown import Listed, Remark, SectionRun, ShownFigure, ShownTable, Tally
 
 TITLE = "Numbers of <ours> & theirs"
 
 
 def section(page: Page) -> None:
-    """A section of a moment, with everything that a section can show."""
+    """Show everything that a section can show, without computing anything."""
     page.note("[yellow]a remark[/] of 1 < 2\nand another line")
     page.compare(TITLE, [("one, m", 1.04, "1.0"), ("   two, m", 2.5, "2.0")], note="why [it] differs")
     page.figure("mata-figure-2", lambda figure: figure.subplots().set_axis_off())
@@ -38,7 +38,7 @@ def broken(page: Page) -> None:
 
 @pytest.fixture
 def quick(monkeypatch):
-    """All sections take a moment."""
+    """Replace all sections by fast ones."""
 
     def replaced(run=section):
         monkeypatch.setattr("appell_lab.cli.reproduce.import_module", lambda name: SimpleNamespace(run=run))
@@ -59,20 +59,20 @@ def text_of(folder) -> str:
 
 
 def anchors(folder) -> tuple[set[str], set[str]]:
-    """Where links of the page lead, and what is named in it."""
+    """Return the targets of the links and sources of the page, and the anchors it defines."""
     page = (folder / "index.html").read_text(encoding="utf-8")
     return set(re.findall(r'href="([^"]*)"', page)) | set(re.findall(r'src="([^"]*)"', page)), {
         f"#{name}" for name in re.findall(r'id="([^"]*)"', page)
     }
 
 
-def test_the_page_has_what_the_terminal_shows(quick, tmp_path):
-    told = reproduce(tmp_path, "stability")
-    assert told.endswith(f"paper by paper: {tmp_path / 'index.html'}") or "index.html" in told
+def test_the_page_contains_what_the_terminal_shows(quick, tmp_path):
+    output = reproduce(tmp_path, "stability")
+    assert output.endswith(f"paper by paper: {tmp_path / 'index.html'}") or "index.html" in output
     page = text_of(tmp_path)
     words = (TITLE, "one, m 1.04 1.0 agrees", "two, m 2.5 2.0 +25 %", "why [it] differs", "a remark of 1 < 2")
     assert [part for part in words if part not in page] == []
-    assert "1 of 2 numbers held against the print agree to its last digit" in page
+    assert "1 of 2 printed numbers agree to their last digit" in page
     for paper, cited in PAPERS.items():
         assert paper in page
         assert cited in page
@@ -80,10 +80,10 @@ def test_the_page_has_what_the_terminal_shows(quick, tmp_path):
         for item in book.items:
             assert f"{item.name} {item.prints}" in page
             assert " ".join(item.reason.split()) in page
-    assert "Mata 2002, Figure 2: accelerations in single and double precision" in page  # what the figure shows of it
+    assert "Mata 2002, Figure 2: accelerations in single and double precision" in page  # the printed item of the figure
 
 
-def test_links_lead_to_what_is_there_and_nowhere_else(quick, tmp_path):
+def test_links_lead_to_existing_anchors_and_files(quick, tmp_path):
     reproduce(tmp_path, "stability", "dynamics")
     links, names = anchors(tmp_path)
     assert {link for link in links if link.startswith("#")} <= names
@@ -92,17 +92,17 @@ def test_links_lead_to_what_is_there_and_nowhere_else(quick, tmp_path):
     assert all((tmp_path / file).exists() for file in files)
 
 
-def test_sections_that_are_run_one_by_one_are_all_on_the_page(quick, tmp_path):
+def test_sections_run_one_by_one_are_all_on_the_page(quick, tmp_path):
     reproduce(tmp_path, "stability")
-    assert "dynamics: not in this folder yet, appell reproduce dynamics" in text_of(tmp_path)
+    assert "dynamics: not in this folder yet; run appell reproduce dynamics" in text_of(tmp_path)
     reproduce(tmp_path, "dynamics")
     page = text_of(tmp_path)
     assert page.count(TITLE) >= 2 * 2  # a section and its line in the contents
     assert "dynamics: not in this folder yet" not in page
-    assert list(kept(tmp_path)[0]) == ["dynamics", "stability"]  # as the command has them
+    assert list(stored_runs(tmp_path)[0]) == ["dynamics", "stability"]  # in the order of the command
 
 
-def test_a_run_that_is_broken_off_leaves_a_whole_page(quick, tmp_path):
+def test_an_interrupted_run_leaves_a_complete_page(quick, tmp_path):
     reproduce(tmp_path, "stability")
     before = (tmp_path / "index.html").read_text(encoding="utf-8")
     quick(broken)
@@ -112,36 +112,36 @@ def test_a_run_that_is_broken_off_leaves_a_whole_page(quick, tmp_path):
     assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []
 
 
-def test_a_file_that_is_of_something_else_is_told_of_and_left_out(quick, tmp_path):
+def test_an_invalid_file_is_reported_and_left_out(quick, tmp_path):
     reproduce(tmp_path, "stability")
     path = tmp_path / "sections" / "stability.json"
-    for spoiled in ("{", "[]", '{"name": "stability"}', path.read_text(encoding="utf-8").replace('"tally"', '"tales"')):
-        path.write_text(spoiled, encoding="utf-8")
-        assert "stability.json is no file of this version" in reproduce(tmp_path, "dynamics")
+    for invalid in ("{", "[]", '{"name": "stability"}', path.read_text(encoding="utf-8").replace('"tally"', '"tales"')):
+        path.write_text(invalid, encoding="utf-8")
+        assert "stability.json is not a file of this version" in reproduce(tmp_path, "dynamics")
         assert "stability: not in this folder yet" in text_of(tmp_path)
 
 
-def test_a_picture_that_is_gone_is_named_instead_of_shown(quick, tmp_path):
+def test_a_missing_picture_is_named_instead_of_shown(quick, tmp_path):
     reproduce(tmp_path, "stability")
     (tmp_path / "mata-figure-2.png").unlink()
-    assert "mata-figure-2.png is not in this folder" in index_html(kept(tmp_path)[0], tmp_path)
+    assert "mata-figure-2.png is not in this folder" in index_html(stored_runs(tmp_path)[0], tmp_path)
 
 
-def test_without_matplotlib_there_is_a_page_too(quick, monkeypatch, tmp_path):
+def test_the_page_is_written_without_matplotlib(quick, monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     reproduce(tmp_path, "stability")
     assert "mata-figure-2.png is not drawn: pip install 'appell[plots]'" in text_of(tmp_path)
 
 
-def test_a_folder_that_cannot_be_made_is_an_error_before_the_work(quick, tmp_path):
+def test_a_folder_that_cannot_be_created_is_an_error_before_the_work(quick, tmp_path):
     (tmp_path / "file").write_text("")
-    told = reproduce(tmp_path / "file" / "out", "stability", code=1)
-    assert "cannot be made" in told
+    output = reproduce(tmp_path / "file" / "out", "stability", code=1)
+    assert "cannot be created" in output
     with pytest.raises(ArgumentError, match="another --output"):
         check_folder(tmp_path / "file" / "out")
 
 
-def test_what_was_shown_survives_its_file():
+def test_the_content_of_a_section_survives_json():
     shown = (
         ShownTable("t", ("a", "b"), (("1", "[green]agrees[/]"),), "note"),
         ShownFigure("f", "f.png", (10, 20)),
@@ -158,19 +158,19 @@ def test_markup_becomes_classes():
     assert marked("\\[plots]") == "[plots]"
 
 
-def test_a_section_as_it_is(tmp_path):
-    """The cheapest of them, with its own tables, figures and numbers."""
-    told, name = reproduce(tmp_path, "dynamics"), "dynamics"
-    run = kept(tmp_path)[0][name]
+def test_a_real_section_is_on_the_page(tmp_path):
+    """The cheapest section, with its own tables, figures and numbers."""
+    output, name = reproduce(tmp_path, "dynamics"), "dynamics"
+    run = stored_runs(tmp_path)[0][name]
     page = text_of(tmp_path)
     assert run.tally.tables == 4
     assert "energy, J 18.6579 18.66 agrees" in page
     for one in run.shown:
         if isinstance(one, ShownTable):
-            assert one.title in told
+            assert one.title in output
             assert all(cell in page for row in one.rows for cell in row if "[" not in cell)
         if isinstance(one, ShownFigure):
             assert (tmp_path / one.file).exists()
     red = [one.text for one in run.shown if isinstance(one, Remark) and "[red]" in one.text]
-    assert red == []  # no figure breaks a rule
+    assert red == []  # no figure violates a rule
     assert import_module(SECTIONS[name].module).run

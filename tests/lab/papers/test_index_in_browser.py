@@ -1,4 +1,4 @@
-"""The index of `appell reproduce` in a real browser, opened from disk: it fits, shows its figures, fetches nothing."""
+"""The index of `appell reproduce` in a real browser, opened from disk: layout, figures, no network access."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_the_page_fits_and_shows_its_figures(browser, index, width, dark):
 
 
 @pytest.mark.slow
-def test_a_link_of_a_paper_leads_to_the_figure(browser, index):
+def test_a_link_in_the_list_of_a_paper_leads_to_the_figure(browser, index):
     browser.open(index, (1280, 800))
     browser.element("#shafei-2018 ~ .scroll a[href^='#dynamics-']").click()
     target = browser.ask("location.hash")

@@ -1,4 +1,4 @@
-"""The lists of what the papers print: nothing is left out, everything has a place and a reason."""
+"""The ledgers of the papers: all numbered items are listed, with a section and a reason."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from appell_lab.papers.ledger import LEDGERS, ItemKind, Ruling
 from appell_lab.papers.ledger.text import markdown
 from appell_lab.papers.page import Page
 
-# how many numbered tables and figures each paper has, counted in the papers themselves
+# numbers of tables and figures in each paper, counted in the papers themselves
 IN_PRINT = {
     "Provenzano": (2, 2),
     "Mata 2002": (7, 4),
@@ -29,12 +29,12 @@ def console() -> Console:
     return Console(file=io.StringIO(), width=120)
 
 
-def test_every_paper_has_a_list():
+def test_every_paper_has_a_ledger():
     assert [book.paper for book in LEDGERS] == list(PAPERS) == list(IN_PRINT)
 
 
 @BOOKS
-def test_every_numbered_table_and_figure_is_in_the_list_and_no_other(book):
+def test_every_numbered_table_and_figure_is_in_the_ledger_and_no_other(book):
     tables, figures = IN_PRINT[book.paper]
     assert book.numbers(ItemKind.TABLE) == {str(k) for k in range(1, tables + 1)}
     assert book.numbers(ItemKind.FIGURE) == {str(k) for k in range(1, figures + 1)}
@@ -42,15 +42,15 @@ def test_every_numbered_table_and_figure_is_in_the_list_and_no_other(book):
 
 
 @BOOKS
-def test_what_is_not_reproduced_has_a_reason_and_what_is_has_a_place(book):
+def test_items_that_are_not_reproduced_have_a_reason_and_others_a_section(book):
     for item in book.items:
         assert item.reason or item.verdict is Ruling.REPRODUCED, item.name
-        assert item.section or item.verdict is Ruling.NOT_OF_DYNAMICS, item.name
+        assert item.section or item.verdict is Ruling.NOT_DYNAMICS, item.name
         assert bool(item.section) == bool(item.title), item.name
 
 
 @BOOKS
-def test_a_place_is_a_section_that_is_about_the_paper(book):
+def test_the_section_of_an_item_is_about_its_paper(book):
     for entry in (*book.items, *book.assumptions):
         if entry.section:
             assert book.paper in SECTIONS[entry.section].papers, entry
@@ -69,23 +69,23 @@ def test_the_counts_of_a_paper_add_up_to_its_items(book):
 
 
 @pytest.mark.parametrize("section", SECTIONS)
-def test_every_section_ends_with_what_was_assumed_not_reached_and_refuted(section, tmp_path):
+def test_every_section_ends_with_the_lists_assumed_not_reached_and_refuted(section, tmp_path):
     page = Page(console(), tmp_path)
     end_section(page, section)
     text = page.console.file.getvalue()
     assert [word for word in ("assumed", "not reached", "refuted") if f"\n{word}" not in f"\n{text}"] == []
 
 
-def test_an_item_that_a_section_does_not_show_is_named(tmp_path):
+def test_an_item_missing_in_a_section_is_named(tmp_path):
     page = Page(console(), tmp_path)
     page.table("Energy of the robot, J", ["x"], [])
     missing = {item.name for _, item in unshown(page, "impacts")}
     assert "Figure 19" in missing
     assert not any(item.title == "Energy of the robot" for _, item in unshown(page, "impacts"))
     end_section(page, "impacts")
-    assert "Shafei 2018, Figure 19 was to be shown here" in page.console.file.getvalue()
+    assert "Shafei 2018, Figure 19 is missing in this section" in page.console.file.getvalue()
 
 
-def test_the_page_of_the_documentation_is_the_one_that_is_written_from_the_lists():
+def test_the_page_of_the_documentation_is_generated_from_the_ledgers():
     page = Path(__file__).parents[3] / "docs" / "errata.md"
     assert page.read_text(encoding="utf-8") == markdown(), "run: python docs/errata.py"

@@ -1,4 +1,4 @@
-"""What the digits of Shafei 2018, Table 3, tell: the radius of the wall, and impacts that were applied a little off."""
+"""The digits of Table 3 of Shafei 2018: the radius of the wall, and impacts applied slightly early or late."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ import appell as ap
 from appell_lab.papers.impact_times import (
     TABLE_3,
     WALL,
-    applied,
+    fit_time_offsets,
     half_unit,
+    impacts_with_offsets,
     radius_by_angle,
     radius_by_time,
-    times_off,
 )
 
 REFERENCE = json.loads((Path(__file__).parents[2] / "references" / "tree_robot_impacts.json").read_text())
@@ -42,14 +42,14 @@ def test_the_radius_follows_from_the_first_impact_of_the_reference():
 
 
 def test_the_equations_of_the_impact_as_printed_give_the_five_events_of_the_reference(dyn):
-    for impact, expected in zip(applied(dyn, np.zeros(5)), REFERENCE["events"], strict=True):
-        wanted = (
+    for impact, expected in zip(impacts_with_offsets(dyn, np.zeros(5)), REFERENCE["events"], strict=True):
+        values = (
             expected["t"],
             expected["angle_of_attack_deg"][0],
             expected["rel_normal_speed"][0],
             expected["impulse"][0],
         )
-        assert impact.numbers == pytest.approx(wanted, abs=2e-7)
+        assert impact.numbers == pytest.approx(values, abs=2e-7)
 
 
 def test_the_appendix_gives_the_five_events_of_the_reference():
@@ -63,10 +63,10 @@ def test_the_appendix_gives_the_five_events_of_the_reference():
 
 
 def test_impacts_up_to_a_tenth_of_a_millisecond_off_explain_most_of_the_table(dyn):
-    off = times_off(dyn)
+    off = fit_time_offsets(dyn)
     assert np.abs(off).max() < 1.2e-4
-    assert agreed(applied(dyn, np.zeros(5))) == 7
-    assert agreed(applied(dyn, off)) >= 15
+    assert agreed(impacts_with_offsets(dyn, np.zeros(5))) == 7
+    assert agreed(impacts_with_offsets(dyn, off)) >= 15
 
 
 def test_the_printed_start_loses_the_symmetry_and_with_it_the_five_events(dyn):

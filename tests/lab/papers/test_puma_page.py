@@ -1,4 +1,4 @@
-"""The PUMA page: the printed arm is the zoo's, and the printed errors have the ratios of this motion."""
+"""The section `puma`: the printed arm is that of the zoo, and the printed errors have the ratios of this motion."""
 
 from __future__ import annotations
 
@@ -32,32 +32,32 @@ def test_the_arm_of_the_printed_tables_is_the_one_of_the_zoo(robot):
     assert np.abs(ours - craig).max() > 1.0  # N m: the sign of d matters
 
 
-def test_lines_are_travelled_at_a_tenth_of_a_metre_a_second_but_for_one():
+def test_all_lines_but_one_have_a_speed_of_0_1_m_per_s():
     speeds = {x.paper: np.linalg.norm(np.subtract(x.end, x.start)) / x.duration for x in LINES}
     assert speeds["Provenzano"] == pytest.approx(0.1, abs=2e-4)
     assert speeds["Valera 2003"] == pytest.approx(0.1, abs=2e-4)
     assert speeds["Mata 2002"] == pytest.approx(0.0657, abs=5e-5)
 
 
-def test_errors_of_the_moduli_have_the_ratios_of_the_print_and_distances_have_not(robot, line):
+def test_errors_of_the_moduli_have_the_printed_ratios_and_distances_do_not(robot, line):
     printed = np.array(PRINTED["GA"], float)  # position, velocity, acceleration by largest, mean
-    found = replay(line, robot, samples=SAMPLES)
-    moduli = np.array([(x.max(), x.mean()) for x in found.modulus_errors])
+    run = replay(line, robot, samples=SAMPLES)
+    moduli = np.array([(x.max(), x.mean()) for x in run.modulus_errors])
     np.testing.assert_allclose(moduli[:, 1] / moduli[:, 0], printed[:, 1] / printed[:, 0], rtol=0.02)
     np.testing.assert_allclose(moduli[1:, 0] / moduli[0, 0], printed[1:, 0] / printed[0, 0], rtol=0.08)
-    distances = [x.max() for x in found.tool_errors]
+    distances = [x.max() for x in run.tool_errors]
     assert distances[1] / distances[0] > 2.0  # printed 0.66
-    assert moduli[0, 0] < 0.01 * printed[0, 0]  # the size does not come out
+    assert moduli[0, 0] < 0.01 * printed[0, 0]  # the size is not reproduced
 
 
-def test_a_modulus_loses_no_more_than_the_vector(robot, line):
-    found = replay(line, robot, samples=11)
-    for modulus, distance in zip(found.modulus_errors, found.tool_errors, strict=True):
+def test_the_error_of_a_modulus_is_at_most_that_of_the_vector(robot, line):
+    run = replay(line, robot, samples=11)
+    for modulus, distance in zip(run.modulus_errors, run.tool_errors, strict=True):
         assert np.all(modulus <= distance * (1 + 1e-9) + 1e-15)
 
 
 def test_the_ratios_belong_to_the_arm_and_not_to_the_integrator(robot, line):
-    """An error put in at the start, integrated tightly, ends with the ratios of an error made by loose integration."""
+    """An initial error, integrated with tight tolerances, has the ratios of an error caused by loose tolerances."""
     growth, (position, velocity, acceleration) = _small_error(robot, line)
     assert growth == pytest.approx(1.76e5, rel=0.01)  # an independent computation with Pinocchio gives 1.76e5
     loose = [x.max() for x in replay(line, robot, samples=SAMPLES).modulus_errors]
@@ -66,7 +66,7 @@ def test_the_ratios_belong_to_the_arm_and_not_to_the_integrator(robot, line):
 
 
 def test_the_printed_table_contradicts_the_printed_conclusion():
-    """Concluded is GA < CRBA; printed is CRBA < GA < ABA in every row."""
+    """The paper concludes GA < CRBA; its table has CRBA < GA < ABA in every row."""
     crba, ga, aba = (np.array(PRINTED[name], float) for name in ("CRBA", "GA", "ABA"))
     assert np.all(crba < ga)
     assert np.all(ga < aba)

@@ -1,4 +1,4 @@
-"""`appell reproduce control`: what stands behind the figures."""
+"""`appell reproduce control`: the computations behind the figures."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import appell as ap
 from appell.control.gains import critical
 from appell.hardware.loop.summary import last_motion
 from appell_lab.papers import control
-from appell_lab.papers.cabinet_run import WAY, cabinet_run, ramp
+from appell_lab.papers.cabinet_run import DISPLACEMENT, cabinet_run, ramp
 from appell_lab.papers.control_laws import PRINTED
 from appell_lab.papers.page import Page
 
@@ -24,25 +24,25 @@ REFERENCE = Path(__file__).parents[2] / "references" / "puma_straight_lines.json
 def test_the_torques_of_figure_4_are_those_of_an_independent_computation():
     puma = ap.load("puma")
     rows = json.loads(REFERENCE.read_text())["002"]["tool_0"]["rows"]
-    line, flip = control.straight_line(puma), np.array([1, 1, 1, 1, -1, 1])  # our wrist is turned over: q5 changes sign
+    line, flip = control.straight_line(puma), np.array([1, 1, 1, 1, -1, 1])  # our wrist is flipped: q5 changes sign
     for row in rows:
         q, v, a = line(row["t"])
         np.testing.assert_allclose(v * flip, row["qd"], atol=1e-9)
         np.testing.assert_allclose(ap.Dynamics(puma).inverse_dynamics(q, v, a) * flip, row["tau"], atol=1e-8)
 
 
-def test_damping_as_printed_lags_behind_by_the_speed_over_the_stiffness():
-    """ë + K_d ė + K_p e = -K_d q̇_d: along a ramp of steady speed e = -K_d q̇_d / K_p, of all poles at -20/s a tenth of
-    the speed; half a milliradian is what friction and counts leave."""
+def test_printed_damping_causes_a_lag_of_speed_over_stiffness():
+    """ë + K_d ė + K_p e = -K_d q̇_d: along a ramp of constant speed e = -K_d q̇_d / K_p, which is a tenth of the speed
+    for all poles at -20/s; friction and encoder counts cause half a milliradian."""
     puma, gains = ap.load("puma"), critical(20.0, 1e-3)
     log = cabinet_run(puma, "tracking", ramp, printed=PRINTED["tracking"])
     error = (log["q"] - log["qd"])[last_motion(log)]
-    lag = 0.6 * np.abs(WAY) / np.abs(WAY).max() * gains.kd / gains.kp
+    lag = 0.6 * np.abs(DISPLACEMENT) / np.abs(DISPLACEMENT).max() * gains.kd / gains.kp
     np.testing.assert_allclose(np.abs(error).max(axis=0), lag, atol=5e-4)
 
 
 @pytest.mark.slow
-def test_the_page_shows_figures_3_to_5_the_laws_and_the_time_of_a_step(tmp_path):
+def test_the_section_shows_figures_3_to_5_the_laws_and_the_time_of_a_step(tmp_path):
     text = StringIO()
     control.run(Page(Console(file=text, width=120), tmp_path))
     for name in ("valera_figure_3", "valera_figure_4", "valera_figure_5", "valera_table_4"):

@@ -36,16 +36,16 @@ def test_double_precision_reproduces_the_reference(double, row):
     assert condition[k] == pytest.approx(row["cond"], rel=1e-9)
 
 
-def test_the_condition_number_spans_the_references(double):
+def test_the_condition_numbers_span_those_of_the_reference(double):
     assert double[1].min() == pytest.approx(REFERENCE["cond_min"], rel=1e-9)
     assert double[1].max() == pytest.approx(REFERENCE["cond_max"], rel=1e-9)
 
 
-def test_single_precision_loses_what_the_paper_says(double, single):
-    """Within a factor of three: the single rounding error depends on the order of every operation."""
+def test_single_precision_errors_have_the_printed_size(double, single):
+    """Within a factor of three: rounding errors depend on the order of every operation."""
     exact, _ = double
-    worst = {name: np.abs(exact - found)[:, 1].max() for name, found in single.items()}
-    assert all(found.dtype == np.float32 for found in single.values())
+    worst = {name: np.abs(exact - result)[:, 1].max() for name, result in single.items()}
+    assert all(result.dtype == np.float32 for result in single.values())
     assert worst["ABA, link coordinates"] < 1e-3
     for name, (printed, _) in PRINTED.items():
         assert printed / 3 < worst[name] < 3 * printed, name

@@ -1,4 +1,4 @@
-"""Every numbered table, figure and main claim of the five papers, and what became of it; one file a paper."""
+"""Every numbered table, figure and main claim of the five papers with a verdict; one file per paper."""
 
 from __future__ import annotations
 

@@ -14,9 +14,9 @@ ABEDLOO = Ledger(
             Ruling.REPRODUCED,
             "agile-wrist",
             "agile_wrist_structure",
-            "As lines: links are arcs, without thickness.",
+            "As lines: links are arcs without thickness.",
         ),
-        Item(ItemKind.FIGURE, "2", "a rigid body and its frame", Ruling.NOT_OF_DYNAMICS, reason="A drawing."),
+        Item(ItemKind.FIGURE, "2", "a rigid body and its frame", Ruling.NOT_DYNAMICS, reason="A drawing."),
         Item(
             ItemKind.FIGURE,
             "3",
@@ -30,10 +30,10 @@ ABEDLOO = Ledger(
             ItemKind.FIGURE,
             "4",
             "block diagram of simulator and controller",
-            Ruling.NOT_OF_DYNAMICS,
+            Ruling.NOT_DYNAMICS,
             "agile-wrist",
             "Closed form against the simulator",
-            "A diagram; the simulator of the page is built after it.",
+            "A diagram; the simulator of the section follows it.",
         ),
         Item(
             ItemKind.FIGURE,
@@ -69,6 +69,15 @@ ABEDLOO = Ledger(
         ),
         Item(
             ItemKind.CLAIM,
+            "§V",
+            "traditional methods lead to models that are not cost efficient",
+            Ruling.NOT_REACHABLE,
+            "agile-wrist",
+            "The paper's explicit equations",
+            "No operation counts are printed. The explicit equations need more products than differentiated poses.",
+        ),
+        Item(
+            ItemKind.CLAIM,
             "§II",
             "M is positive definite",
             Ruling.REPRODUCED,
@@ -78,12 +87,12 @@ ABEDLOO = Ledger(
         Item(
             ItemKind.CLAIM,
             "§II",
-            "the rate of the Jacobian is J̇ = ∂α/∂q̇, (24), in halves where a term holds two rates, (47)",
+            "the rate of the Jacobian is J̇ = ∂α/∂q̇, (24), split in halves where a term contains two rates, (47)",
             Ruling.REFUTED,
             "agile-wrist",
             "The Coriolis matrix of (47) in halves",
-            "Half of ψ̇ θ̇ (c × z) on each rate gives the right C v, but not the rate of J: Ṁ - 2C is not skew, and C is "
-            "not passive. With the whole of it on ψ̇ it is.",
+            "Assigning half of ψ̇ θ̇ (c × z) to each rate gives the correct C v, but not the rate of J: Ṁ - 2C is not "
+            "skew, and C is not passive. Assigning the full term to ψ̇ makes it passive.",
         ),
         Item(
             ItemKind.CLAIM,
@@ -92,43 +101,49 @@ ABEDLOO = Ledger(
             Ruling.REPRODUCED,
             "agile-wrist",
             "The platform as a flat plate",
-            "A body if its centre of mass is within 0.0516 m of the centre; there it is a flat plate, to the digits.",
+            "Possible if its centre of mass is within 0.0516 m of the centre; at that distance it is a flat plate, to "
+            "the printed digits.",
         ),
     ),
     assumptions=(
-        Assumption("agile-wrist", "arcs of radius 0.1 m", "The paper prints a density by length and no radius."),
+        Assumption("agile-wrist", "arcs of radius 0.1 m", "The paper prints a density per length and no radius."),
         Assumption(
             "agile-wrist",
             "links are thin arcs from axis to axis, with nothing at the joints",
-            "Their angular lengths and a density by length are all that is printed.",
+            "Only their angular lengths and a density per length are printed.",
         ),
         Assumption(
             "agile-wrist",
             "the platform's inertia is about the centre of the wrist",
-            "The point is not printed; about a centre of mass elsewhere it would be larger there.",
+            "The reference point is not printed; about a displaced centre of mass the inertia about the centre would "
+            "be larger.",
         ),
         Assumption(
             "agile-wrist",
             "the platform's centre of mass is the centre of the wrist",
-            "None is printed; 0.05165 m above it, in every branch of the legs, is shown as well.",
+            "None is printed; a centre of mass 0.05165 m above it is shown too, for every branch of the legs.",
         ),
         Assumption(
-            "agile-wrist", "the legs bend to the side of +, + and +", "Which root of (34) is taken is not told."
+            "agile-wrist",
+            "the legs take the branches +, + and +",
+            "The paper does not state which root of (34) it takes.",
         ),
         Assumption(
             "agile-wrist",
             "gains of 1000 N m/rad and 2 N m s/rad",
-            "'A high gain PD controller' is all that is printed; closed form and simulator are compared as they move.",
+            "Only 'a high gain PD controller' is printed; closed form and simulator are compared along the same "
+            "motion.",
         ),
     ),
     errata=(
-        Erratum("eq. (27)", "R_i2 is relative to the first arc; the second arc is turned by R_i1 R_i2."),
-        Erratum("eq. (31)", "is a product."),
-        Erratum("eq. (36)", "is n₁·n₂, with a sign."),
-        Erratum("eqs. (44), (45)", "turn by R_i2ᵀ."),
-        Erratum("eq. (47)", "its last two terms are one, (c × z) θ̇ ∂ψ̇/∂q̇, for Ṁ - 2C to be skew."),
-        Erratum("eq. (52)", "'con' is cos."),
-        Erratum("eq. (50)", "each row has its own h_i; h₁ is printed three times."),
+        Erratum("eq. (27)", "R_i2 is relative to the first arc; the rotation of the second arc is R_i1 R_i2."),
+        Erratum("eq. (31)", "must be a product."),
+        Erratum("eq. (36)", "must be n₁·n₂, with a sign."),
+        Erratum("eqs. (44), (45)", "must rotate with R_i2ᵀ; R_i1ᵀ is printed."),
+        Erratum("eq. (44)", "needs ⁱ²R_i1 ẑ, as in (45); ⁱ¹R_i2 ẑ is printed."),
+        Erratum("eq. (47)", "its last two terms must be one, (c × z) θ̇ ∂ψ̇/∂q̇, for Ṁ - 2C to be skew."),
+        Erratum("eq. (52)", "'con' means cos."),
+        Erratum("eq. (50)", "row i needs h_i; h₁ is printed three times."),
         Erratum("eq. (51)", "is inverted: Q = J_actᵀ τ."),
     ),
 )

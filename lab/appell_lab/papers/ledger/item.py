@@ -1,9 +1,11 @@
-"""What a paper prints, and what became of it: the records that the lists of `ledger/` are made of.
+"""Entries of the ledgers: what a paper prints, and whether it was reproduced.
 
-An `Item` is a numbered table or figure, or a claim of the text. If only a part of a table comes out, the table is two
-items with the same number. An `Assumption` is a choice of ours where the paper is silent, an `Erratum` a misprint that
-a reader with the paper in hand stumbles over. `section` is the part of `appell reproduce` that shows it, `title` words
-of the table's title or the figure's name there, so that a run can tell whether it was shown.
+An `Item` is a numbered table or figure, or a claim of the text. If only a part of a table is reproduced, the table is
+two items with the same number. An `Assumption` is a choice of ours where the paper is silent, an `Erratum` a misprint.
+`section` is the section of `appell reproduce` that shows the item, `title` words of the table's title or the figure's
+name there, by which a run checks that the item was shown.
+
+Verdicts are entered by hand after inspecting a run; no run recomputes them.
 """
 
 from __future__ import annotations
@@ -23,12 +25,18 @@ class Ruling(StrEnum):
     REPRODUCED = "reproduced"
     REFUTED = "refuted"
     NOT_REACHABLE = "not reachable"
-    NOT_OF_DYNAMICS = "not of dynamics"
+    NOT_DYNAMICS = "not dynamics"
+
+
+COUNTS_MEASURE = (  # how tables of operation counts are compared
+    "Compared by algorithm and by growth with n, not digit by digit: the papers do not state which products with 0 and "
+    "1 they leave out, so that nearly all numbers for six joints differ."
+)
 
 
 @dataclass(frozen=True)
 class Item:
-    """A numbered table or figure, or a claim, which is found by the section or page it stands in."""
+    """A numbered table or figure, or a claim, which is identified by its section in the paper."""
 
     kind: ItemKind
     number: str
@@ -45,7 +53,7 @@ class Item:
 
 @dataclass(frozen=True)
 class Assumption:
-    """What had to be chosen for a section because the paper does not print it."""
+    """A choice made for a section because the paper does not print it."""
 
     section: str
     text: str
@@ -54,15 +62,15 @@ class Assumption:
 
 @dataclass(frozen=True)
 class Erratum:
-    """A misprint: where it stands, what is wrong with it, and what is right."""
+    """A misprint: its location in the paper, what is wrong, and the correction."""
 
-    place: str
+    location: str
     text: str
 
 
 @dataclass(frozen=True)
 class Ledger:
-    """All that one paper prints; `paper` is its name in `PAPERS`."""
+    """All items of one paper; `paper` is its name in `PAPERS`."""
 
     paper: str
     items: tuple[Item, ...]

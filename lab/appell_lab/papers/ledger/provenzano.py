@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from appell_lab.papers.ledger.item import Assumption, Erratum, Item, ItemKind, Ledger, Ruling
+from appell_lab.papers.ledger.item import COUNTS_MEASURE, Assumption, Erratum, Item, ItemKind, Ledger, Ruling
 
 PROVENZANO = Ledger(
     "Provenzano",
@@ -14,6 +14,7 @@ PROVENZANO = Ledger(
             Ruling.REPRODUCED,
             "counts",
             "Provenzano, Table 1",
+            COUNTS_MEASURE,
         ),
         Item(
             ItemKind.TABLE,
@@ -22,7 +23,7 @@ PROVENZANO = Ledger(
             Ruling.REPRODUCED,
             "puma",
             "Ratios of Table 2",
-            "The errors are of the moduli, at steps of 0.1 s: 0.71, 8.86 and means within 2 % of the print.",
+            "Measured by the errors of the moduli at steps of 0.1 s: 0.71, 8.86, and means within 2 % of the print.",
         ),
         Item(
             ItemKind.TABLE,
@@ -31,8 +32,8 @@ PROVENZANO = Ledger(
             Ruling.NOT_REACHABLE,
             "puma",
             "Table 2 of Provenzano",
-            "The motion is unstable without feedback: errors of the start grow 1e5-fold in the 5 s, so that step "
-            "control, which is not printed in full, decides the size.",
+            "The motion is unstable without feedback: initial errors grow by a factor of 1e5 in 5 s, so that the step "
+            "control, which is not printed in full, determines the size.",
         ),
         Item(
             ItemKind.TABLE,
@@ -41,7 +42,7 @@ PROVENZANO = Ledger(
             Ruling.NOT_REACHABLE,
             "puma",
             "Table 2 of Provenzano",
-            "FORTRAN on a 400 MHz Pentium II; ours are of the machine that runs the page.",
+            "FORTRAN on a 400 MHz Pentium II; our times are those of the machine that runs the section.",
         ),
         Item(
             ItemKind.FIGURE,
@@ -55,10 +56,10 @@ PROVENZANO = Ledger(
             ItemKind.FIGURE,
             "2",
             "flow chart of the simulation",
-            Ruling.NOT_OF_DYNAMICS,
+            Ruling.NOT_DYNAMICS,
             "puma",
             "Table 2 of Provenzano",
-            "A diagram of the procedure, which the page follows: inverse kinematics, inverse dynamics, integration.",
+            "A diagram of the procedure, which the section follows: inverse kinematics, inverse dynamics, integration.",
         ),
         Item(
             ItemKind.CLAIM,
@@ -84,7 +85,8 @@ PROVENZANO = Ledger(
             Ruling.REPRODUCED,
             "puma",
             "Table 2 of Provenzano",
-            "Ours from the eleventh on. Its own Table 2 does not have it: the tool's positions differ in the seventh.",
+            "Ours differ from the eleventh on. Its own Table 2 contradicts the claim: positions of the tool differ in "
+            "the seventh decimal.",
         ),
         Item(
             ItemKind.CLAIM,
@@ -93,8 +95,8 @@ PROVENZANO = Ledger(
             Ruling.REFUTED,
             "puma",
             "Table 2 of Provenzano",
-            "Its own table has it the other way round: 2.24416 (CRBM) < 2.24446 (GAH) < 2.24506 (ABM), and so in all "
-            "six rows; differences of 0.04 %, in a motion that magnifies rounding, are no order at all.",
+            "Its own table states the opposite: 2.24416 (CRBM) < 2.24446 (GAH) < 2.24506 (ABM), and so in all six "
+            "rows. Differences of 0.04 % in a motion that magnifies rounding errors do not rank the methods.",
         ),
         Item(
             ItemKind.CLAIM,
@@ -103,7 +105,8 @@ PROVENZANO = Ledger(
             Ruling.REPRODUCED,
             "counts",
             "Mata 2002, Table 4",
-            "In operations for six joints; by our clock composite bodies in Featherstone's form with LDLᵀ are faster.",
+            "By the number of operations for six joints. Measured in time, composite bodies in Featherstone's form "
+            "with LDLᵀ are faster.",
         ),
     ),
     assumptions=(
@@ -118,12 +121,12 @@ PROVENZANO = Ledger(
         Assumption(
             "puma",
             "shoulder +, elbow up, wrist +",
-            "Eight configurations reach the start; which one is drawn cannot be told from a perspective view.",
+            "Eight configurations reach the start; the perspective view does not show which one is drawn.",
         ),
         Assumption(
             "puma",
             "torques are evaluated at every stage of the integrator, Dormand-Prince 5(4)",
-            "'Runge-Kutta's five order technique', tolerance 1e-6 and 0.1 s is all that is printed.",
+            "Only 'Runge-Kutta's five order technique', a tolerance of 1e-6 and 0.1 s are printed.",
         ),
     ),
     errata=(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from appell_lab.papers.ledger.item import Assumption, Erratum, Item, ItemKind, Ledger, Ruling
 
-_PATTERN = "Read off the computed equations: a cell is drawn where there is a number."
+_PATTERN = "Read from the computed equations: a cell is drawn where an entry is not zero."
 
 
 def _pattern(number: str, prints: str, title: str) -> Item:
@@ -17,20 +17,20 @@ SHAFEI = Ledger(
         Item(
             ItemKind.TABLE,
             "1",
-            "additions of the present work, 146n² + 643n + 165 a branch",
+            "additions of the present work, 146n² + 643n + 165 per branch",
             Ruling.REPRODUCED,
             "branch-by-branch",
             "The Appendix step by step",
-            "With full matrices and without (30): the leading term is the printed one, the whole within 5 %.",
+            "With full matrices and without (30): the leading term is the printed one, the total is within 5 %.",
         ),
         Item(
             ItemKind.TABLE,
             "1",
-            "multiplications of the present work, 253.5n² + 815.5n + 297 a branch",
+            "multiplications of the present work, 253.5n² + 815.5n + 297 per branch",
             Ruling.NOT_REACHABLE,
             "branch-by-branch",
             "The Appendix step by step",
-            "How it was counted is not stated; with full matrices the Appendix needs 58n² fewer.",
+            "The way of counting is not stated; with full matrices the Appendix needs 58n² fewer.",
         ),
         Item(
             ItemKind.TABLE,
@@ -39,7 +39,7 @@ SHAFEI = Ledger(
             Ruling.NOT_REACHABLE,
             "branch-by-branch",
             "Shafei 2018, Table 1",
-            "The extended algorithms and the way of counting are not printed; every text of ours needs fewer.",
+            "The extended algorithms and the way of counting are not printed; each of our versions needs fewer.",
         ),
         Item(
             ItemKind.TABLE,
@@ -56,8 +56,8 @@ SHAFEI = Ledger(
             Ruling.REPRODUCED,
             "impacts",
             "Table 3 of Shafei 2018",
-            "Seven of twenty numbers to their last digit, the others within 1.2 %; impacts that are applied up to 0.1 "
-            "ms off bring sixteen.",
+            "Seven of twenty numbers agree to their last digit, the others within 1.2 %; if impacts are applied up to "
+            "0.1 ms early or late, sixteen agree.",
         ),
         Item(
             ItemKind.FIGURE,
@@ -100,7 +100,7 @@ SHAFEI = Ledger(
                 Ruling.NOT_REACHABLE,
                 "branch-by-branch",
                 f"shafei-figure-{number}",
-                "As Table 1: one of its six curves comes out, and the order of the three formulations.",
+                "As for Table 1: one of its six curves is reproduced, and the ranking of the three formulations.",
             )
             for number, what in (("12", "links"), ("13", "branches"))
         ),
@@ -133,11 +133,11 @@ SHAFEI = Ledger(
         Item(
             ItemKind.CLAIM,
             "§3",
-            "½ ω̇·J ω̇ is all of the Gibbs function that turning adds, (13)",
+            "rotation contributes only ½ ω̇·J ω̇ to the Gibbs function, (13)",
             Ruling.REFUTED,
             "branch-by-branch",
             "What equation (13) leaves out",
-            "ω̇·(ω × J ω) is missing; true in a plane only.",
+            "ω̇·(ω × J ω) is missing; the claim holds for planar motion only.",
         ),
         Item(
             ItemKind.CLAIM,
@@ -154,7 +154,7 @@ SHAFEI = Ledger(
             Ruling.NOT_REACHABLE,
             "branch-by-branch",
             "Shafei 2018, Table 1",
-            "Length of formulas is not measured; in operations, 3x3 matrices alone need less than half.",
+            "The length of formulas is not measured; 3x3 matrices alone need less than half of the operations.",
         ),
         Item(
             ItemKind.CLAIM,
@@ -163,7 +163,7 @@ SHAFEI = Ledger(
             Ruling.REPRODUCED,
             "impacts",
             "shafei_figure_14",
-            "From the exact start, points that touch together solved together.",
+            "From the exact start; points that touch at the same time are solved together.",
         ),
         Item(
             ItemKind.CLAIM,
@@ -176,7 +176,7 @@ SHAFEI = Ledger(
         Item(
             ItemKind.CLAIM,
             "§6",
-            "how stable the responses are depends much on the step",
+            "the stability of the responses depends strongly on the step",
             Ruling.REPRODUCED,
             "impacts",
             "Is it the tolerance of the integrator?",
@@ -188,8 +188,8 @@ SHAFEI = Ledger(
             Ruling.REFUTED,
             "impacts",
             "The same from the printed digits",
-            "It is so at -(1 + √3)/2; from the printed digits the pairs part at the first impact, and nine come in "
-            "place of five.",
+            "It is symmetric at -(1 + √3)/2. From the printed digits the pairs separate at the first impact, and nine "
+            "impacts occur instead of five.",
         ),
         Item(
             ItemKind.CLAIM,
@@ -206,7 +206,7 @@ SHAFEI = Ledger(
             Ruling.REFUTED,
             "impacts",
             "Table 3 of Shafei 2018",
-            "The text contradicts Table 3, whose 0.5698 s is right.",
+            "The text contradicts Table 3, whose 0.5698 s is correct.",
         ),
         Item(
             ItemKind.CLAIM,
@@ -215,48 +215,61 @@ SHAFEI = Ledger(
             Ruling.NOT_REACHABLE,
             "impacts",
             "Energy of the robot",
-            "Another machine and method; ours takes less than a second.",
+            "Another machine and another method; our run takes less than a second.",
         ),
     ),
     assumptions=(
         Assumption(
             "impacts",
             "a wall of radius 2.5 m about the origin",
-            "Not printed: time and angle of the first impact give 2.4997 and 2.5001 m, see the table.",
+            "Not printed: time and angle of the first impact give 2.4997 and 2.5001 m (see the table).",
         ),
         Assumption(
             "impacts",
             "the base starts at exactly -(1 + √3)/2 m",
             "The printed -1.366 breaks the symmetry of the start, and with it that of the impacts.",
         ),
-        Assumption("impacts", "gravity along -X₂", "Only its size is printed; so directed, the energy is 18.66 J."),
+        Assumption(
+            "impacts", "gravity along -X₂", "Only its magnitude is printed; with this direction the energy is 18.66 J."
+        ),
         Assumption(
             "branch-by-branch",
             "T¨ᵥ of (30) by a recursion",
-            "The Appendix uses it in step 4 and does not say how it is made.",
+            "The Appendix uses it in step 4 without stating how it is computed.",
         ),
         Assumption(
             "branch-by-branch",
-            "of a body that is no straight rod, B₁ has mass, first moment and ∫ x² dm, and B₂ the rest",
-            "The paper has rods along x only; for them this is its own split.",
+            "for a body that is not a straight rod, B₁ holds mass, first moment and ∫ x² dm, and B₂ the rest",
+            "The paper has rods along x only; for them this is the split of the paper.",
         ),
         Assumption(
             "branch-by-branch",
-            "branches that meet in one point which moves in the plane",
+            "branches that meet in one point that moves in the plane",
             "The robot of Table 1 is not described beyond n_b and n_m.",
         ),
     ),
     errata=(
-        Erratum("eqs. (7), (8)", "are derivatives by q."),
+        Erratum("eqs. (7), (8)", "are derivatives with respect to q."),
         Erratum("eqs. (13), (14), (17), (41)", "miss ω × B₂ω; planar motion is not affected."),
-        Erratum("Appendix, step 5", "the trace of ℜ_X needs A₁: 2 Tr{U₃ A₁ Q₁}, as (42) has it."),
-        Erratum("Appendix, steps 1 and 2", "make T and R of all pairs; later steps use Tᵢ, T^ᵢ and neighbours."),
-        Erratum("Table 2", "5.89 is not 2 · 2.94: J' alone is no body by 0.2 %, with the line mass the rods are."),
+        Erratum(
+            "eqs. (I), (II)", "in the available copy the factors U₁ₖ T^ₖ₋₁ and U₃ T₀ of A, B and C lack transposes."
+        ),
+        Erratum(
+            "Appendix, steps 1 and 2", "compute T and R of all pairs; later steps use Tᵢ, T^ᵢ and neighbours only."
+        ),
+        Erratum(
+            "Table 2",
+            "5.89 is not 2 · 2.94: J' alone violates the triangle inequality by 0.2 %; with the line mass the rods are "
+            "possible bodies.",
+        ),
         Erratum(
             "Table 3",
-            "|ṙ⁺ - ṙ⁻| is of the normal velocities: 6.32 m/s at the first impact, where the whole of it is 9.19 m/s.",
+            "|ṙ⁺ - ṙ⁻| is that of the normal velocities: 6.32 m/s at the first impact; the full vector has 9.19 m/s.",
         ),
-        Erratum("§6", "the second impact is at 0.5695 s in the text and at 0.5698 s in Table 3; it is at 0.56973 s."),
-        Erratum("§6", "1.08 s for the impact of O2 and O4 is 0.5698 s."),
+        Erratum(
+            "§6",
+            "the second impact is at 0.5695 s in the text and at 0.5698 s in Table 3; the computed time is 0.56973 s.",
+        ),
+        Erratum("§6", "1.08 s for the impact of O2 and O4 must be 0.5698 s."),
     ),
 )

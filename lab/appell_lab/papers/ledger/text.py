@@ -1,4 +1,4 @@
-"""The ledgers as a page of Markdown: what the papers print and what became of it, assumptions and errata."""
+"""The ledgers as a Markdown page: printed items with verdicts, assumptions and errata."""
 
 from __future__ import annotations
 
@@ -10,16 +10,21 @@ from appell_lab.papers.ledger.classics import CHOICES, CLASSICS
 
 HEAD = """# What the papers print: verdicts, assumptions, errata
 
-Every numbered table and figure and every main claim of the five papers that `appell reproduce` computes anew, with a
-verdict and the section that shows it. *Reproduced* is what comes out, by the measure named beside it; *refuted* what
-comes out otherwise, with the reason; *not reachable* what cannot be computed from what is printed; *not of dynamics* a
-drawing or a diagram. Assumptions are choices of ours where a paper is silent. This page is written by
-`python docs/errata.py` from `appell_lab.papers.ledger`, and a test holds it equal to it.
+Every numbered table and figure and every main claim of the five papers that `appell reproduce` computes, with a verdict
+and the section that shows it:
+
+- *reproduced*: the computed result agrees, by the measure in the last column if one is named;
+- *refuted*: the computed result contradicts the paper, for the reason given;
+- *not reachable*: the result cannot be computed from what is printed;
+- *not dynamics*: a drawing or a diagram.
+
+The verdicts are entered by hand after inspecting a run. Assumptions are our choices where a paper is silent.
+`python docs/errata.py` generates this page from `appell_lab.papers.ledger`; a test compares the two.
 """
 
 
 def markdown() -> str:
-    """The whole page."""
+    """Return the page."""
     papers = (line for book in LEDGERS for line in _paper(book))
     return "\n".join([HEAD, *_summary(), *papers, *_classics()])
 
@@ -41,7 +46,7 @@ def _paper(book: Ledger) -> Iterator[str]:
 
 
 def _classics() -> Iterator[str]:
-    yield from ("## Classics of constrained motion", "", "Linkages, wheels and blades, by other authors.", "")
+    yield from ("## Classics of constrained motion", "", "Linkages, wheels and skates, by other authors.", "")
     yield from _ending(CHOICES, CLASSICS)
 
 
@@ -49,7 +54,7 @@ def _ending(assumptions: Iterable[Assumption], errata: Iterable[Erratum]) -> Ite
     yield from ("**Assumed**", "")
     yield from (f"- {a.section}: {a.text}. {a.reason}" for a in assumptions)
     yield from ("", "**Errata**", "")
-    yield from (f"- {erratum.place}: {erratum.text}" for erratum in errata)
+    yield from (f"- {erratum.location}: {erratum.text}" for erratum in errata)
     yield ""
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from appell_lab.papers.ledger.item import Assumption, Erratum, Item, ItemKind, Ledger, Ruling
+from appell_lab.papers.ledger.item import COUNTS_MEASURE, Assumption, Erratum, Item, ItemKind, Ledger, Ruling
 
 VALERA = Ledger(
     "Valera 2003",
@@ -14,8 +14,8 @@ VALERA = Ledger(
             Ruling.REPRODUCED,
             "counts",
             "Valera 2003, Table 1",
-            "As far as they are algorithms of numbers in sequence: four of the six run here and are counted, two are a "
-            "symbolic program and one for parallel processors.",
+            "As far as they are sequential numerical algorithms: four of the six are run and counted; the others are a "
+            "symbolic program and an algorithm for parallel processors.",
         ),
         Item(
             ItemKind.TABLE,
@@ -24,7 +24,8 @@ VALERA = Ledger(
             Ruling.REPRODUCED,
             "counts",
             "Valera 2003, Table 2",
-            "All slopes; of α - β gathered as one, not of the printed equations, which gather them apart.",
+            "All slopes agree, if α - β is accumulated as one vector; the printed equations accumulate them "
+            "separately.",
         ),
         Item(
             ItemKind.TABLE,
@@ -33,6 +34,7 @@ VALERA = Ledger(
             Ruling.REPRODUCED,
             "counts",
             "Valera 2003, Table 3",
+            COUNTS_MEASURE,
         ),
         Item(
             ItemKind.TABLE,
@@ -49,7 +51,7 @@ VALERA = Ledger(
             Ruling.REFUTED,
             "control",
             "Table 4 as printed",
-            "K_d q̇ brakes the wanted motion too, and the arm lags behind by K_d q̇_d / K_p; K_d (q̇ - q̇_d) is meant.",
+            "K_d q̇ also damps the desired motion, so that the arm lags by K_d q̇_d / K_p; K_d (q̇ - q̇_d) is meant.",
         ),
         Item(
             ItemKind.TABLE,
@@ -79,17 +81,17 @@ VALERA = Ledger(
             ItemKind.FIGURE,
             "1",
             "modified Denavit-Hartenberg notation",
-            Ruling.NOT_OF_DYNAMICS,
-            reason="A drawing of the convention; docs/conventions.md has ours.",
+            Ruling.NOT_DYNAMICS,
+            reason="A drawing of the convention; docs/conventions.md describes ours.",
         ),
         Item(
             ItemKind.FIGURE,
             "2",
             "the control architecture",
-            Ruling.NOT_OF_DYNAMICS,
+            Ruling.NOT_DYNAMICS,
             "control",
             "Largest following error",
-            "A block diagram of cards and signals, which the simulated cabinet has.",
+            "A block diagram of cards and signals; the simulated cabinet has them.",
         ),
         Item(
             ItemKind.FIGURE,
@@ -106,7 +108,7 @@ VALERA = Ledger(
             Ruling.REPRODUCED,
             "control",
             "valera_figure_4",
-            "The curves of the copy at hand cannot be measured; ours are held by an independent computation.",
+            "The curves in the available copy cannot be measured; ours agree with an independent computation.",
         ),
         Item(
             ItemKind.FIGURE,
@@ -115,7 +117,7 @@ VALERA = Ledger(
             Ruling.REPRODUCED,
             "control",
             "valera_figure_5",
-            "On a simulated cabinet, with references of our own: those of the paper are not printed.",
+            "On a simulated cabinet with our own references; those of the paper are not printed.",
         ),
         Item(
             ItemKind.CLAIM,
@@ -124,7 +126,7 @@ VALERA = Ledger(
             Ruling.REPRODUCED,
             "counts",
             "Paul's convention",
-            "Both slopes, of α and β gathered apart; ours leaves out more zeros of the base, -91 and -83.",
+            "Both slopes agree, with α and β accumulated separately; ours omit more zeros of the base, -91 and -83.",
         ),
         Item(
             ItemKind.CLAIM,
@@ -141,7 +143,8 @@ VALERA = Ledger(
             Ruling.NOT_REACHABLE,
             "counts",
             "Valera 2003, Table 1",
-            "That is his form with 3x3 matrices as he counted it; ours, with 4x4 and no zeros, costs 1.7 times.",
+            "This refers to his form with 3x3 matrices and his way of counting; ours, with 4x4 matrices and zeros "
+            "omitted, costs 1.7 times as much.",
         ),
         Item(
             ItemKind.CLAIM,
@@ -153,12 +156,21 @@ VALERA = Ledger(
         ),
         Item(
             ItemKind.CLAIM,
+            "§5",
+            "tensors instead of vectors would save more operations",
+            Ruling.REPRODUCED,
+            "counts",
+            "Valera 2003, Table 3",
+            "The tensor form of Mata 2002 has 96n products, the vector form 117n (as written).",
+        ),
+        Item(
+            ItemKind.CLAIM,
             "§4",
             "the mass matrix from A_j, the bias from B_j",
             Ruling.REFUTED,
             "counts",
             "A_j and B_j",
-            "Both terms hold accelerations and velocities: A_j the turning, B_j the going of the bodies.",
+            "Both terms contain accelerations and velocities: A_j those of rotation, B_j those of translation.",
         ),
         Item(
             ItemKind.CLAIM,
@@ -171,7 +183,7 @@ VALERA = Ledger(
         Item(
             ItemKind.CLAIM,
             "§4",
-            "integral action removes the error of unknown loads and of friction that sticks",
+            "integral action removes the error of unknown loads and of static friction",
             Ruling.REPRODUCED,
             "control",
             "The controllers of Table 4",
@@ -183,7 +195,7 @@ VALERA = Ledger(
             Ruling.NOT_REACHABLE,
             "control",
             "Time of one control step",
-            "Machines of the time; ours are of the machine that runs the page.",
+            "Machines of that time; our times are those of the machine that runs the section.",
         ),
         Item(
             ItemKind.CLAIM,
@@ -192,7 +204,7 @@ VALERA = Ledger(
             Ruling.REPRODUCED,
             "identification",
             "The PUMA from 10 s",
-            "The paper prints no results of them; ours are judged by what was put in.",
+            "The paper prints no results; ours are compared with the true parameters.",
         ),
         Item(
             ItemKind.CLAIM,
@@ -206,7 +218,7 @@ VALERA = Ledger(
     assumptions=(
         Assumption("puma", "the tool is the frame of link 6", "No tool offset is printed."),
         Assumption("puma", "gravity of 9.81 m/s² against z", "Neither size nor direction is printed."),
-        Assumption("puma", "the limits of the torques in the fastest motion", "No paper prints those of the motors."),
+        Assumption("puma", "the torque limits of the fastest motion", "No paper prints those of the motors."),
         Assumption(
             "puma",
             "d3 = +0.15 m and d4 = +0.433 m in Craig's convention",
@@ -214,13 +226,13 @@ VALERA = Ledger(
         ),
         Assumption(
             "control",
-            "the wrist is turned over (wrist -)",
+            "the wrist is flipped (wrist -)",
             "With wrist + joint 4 leaves the range of the arm on this line.",
         ),
         Assumption(
             "control",
             "'200 counts per revolution' are lines of an encoder, counted four times",
-            "Channels A and B give four edges a line; the paper does not say which it counts.",
+            "Channels A and B give four edges per line; the paper does not state which it counts.",
         ),
         Assumption(
             "control",
@@ -230,21 +242,23 @@ VALERA = Ledger(
         Assumption(
             "control",
             "gears, rotors, friction, motor constants, amplifiers, brakes and ranges of the joints",
-            "None is printed: drives are those commonly given for a PUMA 560, the rest are round numbers of that size.",
+            "None is printed: the actuators are those commonly given for a PUMA 560, the rest are round numbers of "
+            "that size.",
         ),
         Assumption("control", "gains, period of 1 ms and the references of Figure 5", "None is printed."),
         Assumption(
             "identification",
-            "excitation, speeds, filters and the wrong description that is started from",
+            "excitation, speeds, filters and the erroneous initial description",
             "The paper names four methods and prints no experiment.",
         ),
     ),
     errata=(
-        Erratum("eqs. (9), (10)", "need ρ, which is missing on the joint's own term."),
+        Erratum("eqs. (9), (10)", "need a factor ρ in the term of the joint itself."),
         Erratum("eqs. (22) to (25)", "need vectors from O_j, not O_{j-1}."),
-        Erratum("§2, translation", "s = [a, d sin α, -d cos α] has the sign of d against Craig's; Table 5 fits to it."),
-        Erratum("Table 4", "tracking laws damp by K_d q̇; K_d (q̇ - q̇_d) is meant."),
-        Erratum("§4", "M comes from A_j and B_j at q̈ = e_k less the bias, not from A_j alone."),
-        Erratum("Table 2", "its steps add up to the M of Table 3, 121n - 136, and to 91n - 116 A."),
+        Erratum(
+            "§2, translation", "s = [a, d sin α, -d cos α] has d with the opposite sign of Craig's; Table 5 fits it."
+        ),
+        Erratum("Table 4", "the tracking laws damp with K_d q̇; K_d (q̇ - q̇_d) is meant."),
+        Erratum("§4", "M follows from A_j and B_j at q̈ = e_k minus the bias, not from A_j alone."),
     ),
 )

@@ -1,4 +1,4 @@
-"""Sections that were run, kept in the folder of their figures: a file a section, so that none is lost by another."""
+"""Sections that were run, stored in the folder of their figures: one file per section."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ FOLDER = "sections"
 
 
 def check_folder(output: Path) -> None:
-    """Make the folder that everything is written to, or raise before the work."""
+    """Create the output folder, or raise before any work is done."""
     try:
         (output / FOLDER).mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise ArgumentError(
-            f"the folder '{output}' cannot be made: {error.strerror or error}.", hint="another --output"
+            f"the folder '{output}' cannot be created: {error.strerror or error}.", hint="Choose another --output."
         ) from None
 
 
-def keep(page: Page, name: str, seconds: float) -> SectionRun:
-    """Write what a section has shown, in the place of what it showed before."""
+def store_run(page: Page, name: str, seconds: float) -> SectionRun:
+    """Write the content of a section, replacing an earlier run of it."""
     finished = datetime.now(UTC).strftime("%Y-%m-%d %H:%M")
     run = SectionRun(name, tuple(page.shown), page.tally, seconds, finished, machine(), versions())
     text = json.dumps(run.to_json(), indent=1, ensure_ascii=False) + "\n"
@@ -35,15 +35,15 @@ def keep(page: Page, name: str, seconds: float) -> SectionRun:
     return run
 
 
-def kept(output: Path) -> tuple[dict[str, SectionRun], list[str]]:
-    """All sections that were run into a folder, in the order of the command; and files that are of something else."""
-    found, foreign = {}, []
+def stored_runs(output: Path) -> tuple[dict[str, SectionRun], list[str]]:
+    """Return the sections stored in a folder, in the order of the command, and the paths of invalid files."""
+    runs, invalid = {}, []
     for name in SECTIONS:
         path = output / FOLDER / f"{name}.json"
         if not path.exists():
             continue
         try:
-            found[name] = SectionRun.from_json(json.loads(path.read_text(encoding="utf-8")))
+            runs[name] = SectionRun.from_json(json.loads(path.read_text(encoding="utf-8")))
         except (OSError, ValueError, KeyError, TypeError, AttributeError):
-            foreign.append(str(path))
-    return found, foreign
+            invalid.append(str(path))
+    return runs, invalid
