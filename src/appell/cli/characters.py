@@ -1,11 +1,11 @@
-"""Replacement of characters that a terminal lacks by similar ones: ∞ by inf, … by ..., é by e."""
+"""Replacement of characters that a terminal cannot show by similar ones: ∞ by inf, … by ..., é by e."""
 
 from __future__ import annotations
 
 import codecs
 import unicodedata
 
-SIMILAR = "appell-similar"  # name of the error handler, for errors=
+SIMILAR = "appell-similar"  # name of the codec error handler
 REPLACEMENTS = str.maketrans(
     {
         **{"∞": "inf", "…": "...", "≤": "<=", "≥": ">=", "·": "*", "×": "x", "°": " deg", "µ": "u", "–": "-", "█": "#"},

@@ -1,4 +1,4 @@
-"""`appell control …`: run a task on a simulated cabinet, serve such a cabinet, show a log, or replay it."""
+"""`appell control …`: run a task on a simulated cabinet, serve a cabinet, show a log, or replay it."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ if TYPE_CHECKING:
     from rich.live import Live
 
 REFERENCES = ("ramp", "spline", "target")
-FILES = (".csv", ".npz", ".parquet", ".log")
-STATUS_INTERVAL = 100  # ticks between two updates of the status line
-COLORS = {"RUNNING": "green", "SAFE_STOP": "yellow", "FAULT": "bold red"}  # of states
+REFERENCE_FILES = (".csv", ".npz", ".parquet", ".log")
+STATUS_INTERVAL_TICKS = 100  # between two updates of the status line
+STATE_COLORS = {"RUNNING": "green", "SAFE_STOP": "yellow", "FAULT": "bold red"}
 CONTROLLER = "Controller"
 CABINET = "Cabinet"
 
 Model = Annotated[
     str | None,
     option(
-        "Model of the controller: another description with the same names; the robot itself if not given.",
+        "Model of the controller: another description with the same joint names; by default the robot itself.",
         CONTROLLER,
         complete=complete_robot,
     ),
@@ -40,18 +40,20 @@ Model = Annotated[
 Law = Annotated[
     str,
     option(
-        "point-to-point, tracking, tracking-integral, pd-gravity or pid (Valera 2003, Table 4).",
+        "Control law: point-to-point, tracking, tracking-integral, pd-gravity or pid (Valera et al. 2003, Table 4).",
         CONTROLLER,
         complete=entries_of("appell.control.laws:LAWS"),
     ),
 ]
-Frequency = Annotated[float, option("All poles of the error lie at minus this, in 1/s.", CONTROLLER)]
-Seed = Annotated[int, option("Seed of noise and imperfections.", CABINET)]
-LogFile = Annotated[Path, argument("A log that 'appell control run' wrote.")]
+Frequency = Annotated[
+    float, option("Place all poles of the tracking error at minus this frequency, in 1/s.", CONTROLLER)
+]
+Seed = Annotated[int, option("Seed of the cabinet's noise and imperfections.", CABINET)]
+LogFile = Annotated[Path, argument("Log written by 'appell control run'.")]
 
 app = new_app(
     name="control",
-    help="Run inverse-dynamics control on a simulated cabinet.",
+    help="Run controllers on a simulated control cabinet, and inspect their logs.",
     epilog="Example: [bold]appell control run puma --reference spline --payload 2[/].",
     no_args_is_help=True,
     rich_help_panel=CONTROL,
@@ -67,34 +69,46 @@ def run(
     robot: options.RobotName = "puma",
     law: Law = "tracking-integral",
     frequency: Frequency = 20.0,
-    period: Annotated[float, option("Time between two ticks, in seconds.", CONTROLLER)] = 1e-3,
+    period: Annotated[float, option("Control period, in s.", CONTROLLER)] = 1e-3,
     reference: Annotated[
         str,
-        option("ramp, spline, target (for point-to-point), or a .csv, .npz, .parquet or .log to follow.", CONTROLLER),
+        option(
+            "Motion to follow: ramp, spline, target (for point-to-point), or a .csv, .npz, .parquet or .log file.",
+            CONTROLLER,
+        ),
     ] = "spline",
     model: Model = None,
-    calibrate: Annotated[bool, option("Find the index pulses first.", CONTROLLER)] = True,
-    misses: Annotated[int, option("Deadlines in a row that may be missed.", CONTROLLER)] = 3,
-    lost: Annotated[int, option("Readings in a row that may be lost.", CONTROLLER)] = 5,
-    payload: Annotated[float, option("Mass in kg at the tool that the model does not have.", CABINET)] = 0.0,
+    calibrate: Annotated[
+        bool, option("Search the index pulses of the encoders first, for the exact position.", CONTROLLER)
+    ] = True,
+    misses: Annotated[int, option("Number of consecutive deadlines that may be missed.", CONTROLLER)] = 3,
+    lost: Annotated[int, option("Number of consecutive readings that may be lost.", CONTROLLER)] = 5,
+    payload: Annotated[float, option("Mass at the tool in kg, which the model does not contain.", CABINET)] = 0.0,
     fault: Annotated[
         list[str] | None,
         option(
-            "A fault, KIND@SECONDS or KIND@SECONDS:ACTUATOR, such as dropped-reads@1; may be repeated. "
-            "A wrong KIND lists all kinds.",
+            "Inject a fault: KIND@SECONDS or KIND@SECONDS:ACTUATOR, such as dropped-reads@1. May be repeated; "
+            "an unknown KIND lists all kinds.",
             CABINET,
         ),
     ] = None,
-    real_time: Annotated[bool, option("By the machine's clock, not a virtual one.", CABINET, "--real-time")] = False,
-    attach: Annotated[str | None, option("Use the cabinet of this name, in another process.", CABINET)] = None,
+    real_time: Annotated[
+        bool, option("Run in real time instead of on a virtual clock.", CABINET, "--real-time")
+    ] = False,
+    attach: Annotated[str | None, option("Connect to the cabinet with this name in another process.", CABINET)] = None,
     seed: Seed = 0,
     physical: options.Physical = True,
-    log: Annotated[Path | None, option("Log to write; out/control.log, always anew, if not given.", OUTPUT)] = None,
-    plot: Annotated[Path | None, option("Figure to write; out/control.png, always anew, if not given.", OUTPUT)] = None,
+    log: Annotated[
+        Path | None,
+        option("Write the log to this .log file; by default to out/control.log, which is overwritten.", OUTPUT),
+    ] = None,
+    plot: Annotated[
+        Path | None, option("Write a plot to this file; by default to out/control.png, which is overwritten.", OUTPUT)
+    ] = None,
     json: options.Json = False,
     force: options.Force = False,
 ) -> None:
-    """From power-on to rest: arm, find the index pulses, follow a reference, hold, stop."""
+    """Run a task: power on, arm, search the index pulses, follow a reference, hold its end, stop."""
     from rich.live import Live
 
     from appell.hardware.cabinet.shared import default_path
@@ -105,15 +119,15 @@ def run(
     check_target(picture, force or plot is None, PICTURES, make_folder=plot is None)
     _check_reference(reference, law)
     if attach is not None and fault:
-        raise ArgumentError("faults cannot be injected into a cabinet of another process.", hint="leave out --attach")
+        raise ArgumentError("faults cannot be injected into a cabinet in another process.", hint="Omit --attach.")
     policy = hw.Policy(misses=misses, lost=lost)
     system = read_system(robot, physical=physical)
-    believed = None if model is None else read_system(model, physical=physical)
-    servo = hw.standard_servo(system, law, frequency, period, model=believed)
+    controller_model = None if model is None else read_system(model, physical=physical)
+    servo = hw.standard_servo(system, law, frequency, period, model=controller_model)
     motion = _reference(reference, period, servo)
     faults = hw.Faults([_injection(text, servo.wiring.n) for text in fault or ()])
-    by_machine = real_time or attach is not None
-    clock = hw.MonotonicClock() if by_machine else hw.VirtualClock(lateness=faults.lateness(period))
+    in_real_time = real_time or attach is not None
+    clock = hw.MonotonicClock() if in_real_time else hw.VirtualClock(lateness=faults.lateness(period))
     hardware: ap.hardware.Hardware
     if attach is not None:
         hardware = hw.RemoteCabinet(servo.wiring, default_path(attach))
@@ -121,37 +135,38 @@ def run(
         plant = hw.standard_plant(system, servo.wiring, payload)
         hardware = hw.SimulatedCabinet(plant, clock, servo.wiring.start, faults=faults, seed=seed)
     with (
-        hw.real_time() if by_machine else nullcontext(),
+        hw.real_time() if in_real_time else nullcontext(),
         Live(console=Console(stderr=True), transient=True, auto_refresh=False) as live,
     ):
-        path.unlink(missing_ok=True)  # the request is valid: an old log can go
+        path.unlink(missing_ok=True)  # all options are valid: replace the old log
         loop = hw.Loop(hardware, servo, clock, policy, path)
         try:
             outcome = hw.run_task(loop, motion, calibrate, _status_line(live))
         finally:
             loop.close()
             if loop.journal is not None and (missing := loop.journal.writer.lost):
-                live.console.print(f"[yellow]the disk is full: the log lacks its last {missing} ticks")
+                live.console.print(f"[yellow]the disk is full: the last {missing} ticks are missing in the log")
     _report(Printer(json), path, picture)
     if not outcome.finished:
-        state = f"the loop is in state {outcome.state.name}"
-        typer.echo(f"the task was not finished: {outcome.sentence}; {state}", err=True)
+        typer.echo(f"task not finished: {outcome.sentence}; the loop is in state {outcome.state.name}", err=True)
         raise typer.Exit(2)
 
 
 @app.command(epilog="Example: [bold]appell control cabinet puma --payload 2[/]; stop it with Ctrl-C.")
 def cabinet(
     robot: options.RobotName = "puma",
-    name: Annotated[str, option("Name for 'run --attach'.")] = "appell-cabinet",
-    payload: Annotated[float, option("Mass in kg at the tool.", CABINET)] = 0.0,
-    heartbeat: Annotated[float, option("Seconds without a sign of life until the outputs go off.", CABINET)] = 0.05,
-    seconds: Annotated[float, option("Time to serve, in seconds; 0: until Ctrl-C.")] = 0.0,
+    name: Annotated[str, option("Name of the cabinet, for 'appell control run --attach'.")] = "appell-cabinet",
+    payload: Annotated[float, option("Mass at the tool in kg.", CABINET)] = 0.0,
+    heartbeat: Annotated[
+        float, option("Time in s without a heartbeat of the loop after which the outputs are switched off.", CABINET)
+    ] = 0.05,
+    seconds: Annotated[float, option("Time to serve, in s; 0: until Ctrl-C.")] = 0.0,
     seed: Seed = 0,
     physical: options.Physical = True,
-    log: Annotated[Path | None, option("Write the motion of the arm to this .log.", OUTPUT)] = None,
+    log: Annotated[Path | None, option("Write the motion of the arm to this .log file.", OUTPUT)] = None,
     force: options.Force = False,
 ) -> None:
-    """Serve a simulated cabinet as a process of its own, in real time."""
+    """Serve a simulated cabinet to other processes, in real time."""
     from appell.hardware.cabinet.server import serve
     from appell.hardware.cabinet.shared import default_path
 
@@ -162,9 +177,9 @@ def cabinet(
     console = Console(stderr=True)
 
     def make(clock: ap.hardware.VirtualClock) -> ap.hardware.SimulatedCabinet:
-        made = ap.hardware.SimulatedCabinet(plant, clock, wiring.start, heartbeat=heartbeat, seed=seed)
-        console.print(f"{wiring.name} at {path}, heartbeat {1e3 * heartbeat:g} ms", highlight=False)
-        return made
+        simulated = ap.hardware.SimulatedCabinet(plant, clock, wiring.start, heartbeat=heartbeat, seed=seed)
+        console.print(f"serving {wiring.name} at {path}, heartbeat {1e3 * heartbeat:g} ms", highlight=False)
+        return simulated
 
     try:
         if log is not None:
@@ -178,12 +193,12 @@ def cabinet(
 @app.command(epilog="Example: [bold]appell control show out/control.log --csv run.csv[/].")
 def show(
     log: LogFile,
-    plot: Annotated[Path | None, option("Draw positions, errors and torques to this file.", OUTPUT)] = None,
-    csv: Annotated[Path | None, option("Write all columns to this .csv, .npz or .parquet.", OUTPUT)] = None,
+    plot: Annotated[Path | None, option("Write a plot of positions, errors and torques to this file.", OUTPUT)] = None,
+    csv: Annotated[Path | None, option("Write all columns to this .csv, .npz or .parquet file.", OUTPUT)] = None,
     json: options.Json = False,
     force: options.Force = False,
 ) -> None:
-    """Show the content of a log, also of a loop that was killed."""
+    """Summarise a log, also that of a loop that was killed."""
     check_target(csv, force, RECORDS)
     check_target(plot, force, PICTURES)
     out = Printer(json)
@@ -199,37 +214,37 @@ def replay(
     frequency: Frequency = 20.0,
     physical: options.Physical = True,
 ) -> None:
-    """Run the loop again on the values that it logged, and compare bit by bit."""
+    """Run a loop again with its logged inputs, and compare the outputs bit by bit."""
     hw = ap.hardware
     record = ap.Record.read(log)
     system = read_system(robot, physical=physical)
-    believed = None if model is None else read_system(model, physical=physical)
-    servo = hw.standard_servo(system, law, frequency, record.about["period"], model=believed)
+    controller_model = None if model is None else read_system(model, physical=physical)
+    servo = hw.standard_servo(system, law, frequency, record.about["period"], model=controller_model)
     if (difference := hw.first_difference(record, hw.replay(record, servo))) is not None:
         typer.echo(f"row {difference[0]} differs in column '{difference[1]}'")
         raise typer.Exit(1)
-    typer.echo(f"{len(record)} ticks replayed, every bit the same")
+    typer.echo(f"{len(record)} ticks replayed, all bits identical")
 
 
 def _is_file(reference: str) -> bool:
-    return Path(reference).suffix.lower() in FILES
+    return Path(reference).suffix.lower() in REFERENCE_FILES
 
 
 def _check_reference(reference: str, law: str) -> None:
     if reference not in REFERENCES and not _is_file(reference):
         raise ArgumentError(
             unknown_name("reference", reference, REFERENCES, "appell control run"),
-            expected=f"one of these, or a file: {', '.join(FILES)}",
+            expected=f"one of these, or a file: {', '.join(REFERENCE_FILES)}",
         )
     if (reference == "target") != (law == "point-to-point"):
         raise ArgumentError(
-            f"law '{law}' does not go with reference '{reference}'.",
-            expected="target for point-to-point, ramp, spline or a file for the others",
+            f"reference '{reference}' cannot be used with law '{law}'.",
+            expected="target with point-to-point; ramp, spline or a file with the other laws",
         )
 
 
 def _reference(kind: str, period: float, servo: ap.hardware.Servo) -> Callable[[np.ndarray], ap.hardware.Reference]:
-    """Return the motion of a file, or one of every coordinate towards the middle of its range."""
+    """Return the motion of a file, or a motion of every coordinate towards the middle of its range."""
     hw = ap.hardware
     names = servo.system.coordinate_names
     if _is_file(kind):
@@ -239,35 +254,39 @@ def _reference(kind: str, period: float, servo: ap.hardware.Servo) -> Callable[[
     size = np.minimum(0.5 / (1.0 + np.arange(len(names)) // 3), 0.2 * (upper - lower))
 
     def reference(q: np.ndarray) -> ap.hardware.Reference:
-        way = np.where(0.5 * (lower + upper) > q, size, -size)
+        displacement = np.where(0.5 * (lower + upper) > q, size, -size)
         match kind:
             case "ramp":
-                return hw.Reference.sampled(ap.motion.Ramp(q, q + way, 0.8, 3.0, names=names), period)
+                return hw.Reference.sampled(ap.motion.Ramp(q, q + displacement, 0.8, 3.0, names=names), period)
             case "spline":
-                points = [q, q + way, q + 0.3 * way, q + 0.8 * way]
+                points = [q, q + displacement, q + 0.3 * displacement, q + 0.8 * displacement]
                 spline = ap.motion.Spline([0.0, 1.0, 2.0, 3.0], points, degree=5, names=names)
                 return hw.Reference.sampled(spline, period)
-        return hw.Reference.hold(q + 0.4 * way, period, 2.0)
+        return hw.Reference.hold(q + 0.4 * displacement, period, 2.0)
 
     return reference
 
 
 def _injection(text: str, n: int) -> ap.hardware.Injection:
+    """Read a fault of one of n actuators, KIND@SECONDS or KIND@SECONDS:ACTUATOR."""
     kind, at, rest = text.partition("@")
     seconds, _, actuator = rest.partition(":")
     try:
-        found = ap.hardware.Injection(kind, float(seconds), int(actuator or 1) - 1)
+        injection = ap.hardware.Injection(kind, float(seconds), int(actuator or 1) - 1)
     except ArgumentError:
         raise
     except ValueError:
-        problem = f"the fault '{text}' cannot be read."
+        problem = f"--fault is '{text}'."
         raise ArgumentError(problem, expected="KIND@SECONDS or KIND@SECONDS:ACTUATOR") from None
     if kind == "killed-loop":
-        raise ArgumentError("a loop does not kill itself.", hint="kill -9 its process, or appell campaign")
-    if not at or not 0 <= found.actuator < n:
-        problem = f"the fault '{text}' names no time or no actuator."
-        raise ArgumentError(problem, expected=f"KIND@SECONDS:ACTUATOR, 1 to {n}")
-    return found
+        raise ArgumentError(
+            "--fault killed-loop is not possible in one process.",
+            hint="Kill the process of the loop with kill -9, or use appell campaign.",
+        )
+    if not at or not 0 <= injection.actuator < n:
+        problem = f"--fault is '{text}', without a time or with an unknown actuator."
+        raise ArgumentError(problem, expected=f"KIND@SECONDS:ACTUATOR, with an actuator from 1 to {n}")
+    return injection
 
 
 def _status_line(live: Live) -> Callable[[ap.hardware.Loop], None]:
@@ -276,9 +295,9 @@ def _status_line(live: Live) -> Callable[[ap.hardware.Loop], None]:
     def after_tick(loop: ap.hardware.Loop) -> None:
         nonlocal count
         count += 1
-        if count % STATUS_INTERVAL:
+        if count % STATUS_INTERVAL_TICKS:
             return
-        color = COLORS.get(loop.state.name, "blue")
+        color = STATE_COLORS.get(loop.state.name, "blue")
         position = "  ".join(f"{x:+.3f}" for x in loop.position)
         live.update(
             f"[{color}]{loop.state.name:<9}[/]  t = {loop.grid * loop.period:7.3f} s   q = {position}", refresh=True
@@ -288,24 +307,24 @@ def _status_line(live: Live) -> Callable[[ap.hardware.Loop], None]:
 
 
 def _report(out: Printer, log: Path, plot: Path | None) -> ap.Record:
-    """Print errors per coordinate, torques per actuator, deadlines and the end of a run; draw it; return the log."""
+    """Print errors, torques, deadlines and faults of a run, plot it if `plot` is given, and return the log."""
     from appell.hardware.loop.summary import draw_run, summarize
     from appell.show.plot.style import FIGURE_WIDTH_IN, new_figure, save, styled
 
     record = ap.Record.read(log)
-    found, about = summarize(record), record.about
-    errors = zip(found.coordinates, found.largest_error, found.final_error, strict=True)
-    torques = zip(found.actuators, found.largest_torque, strict=True)
+    summary, about = summarize(record), record.about
+    errors = zip(summary.coordinates, summary.largest_error, summary.final_error, strict=True)
+    torques = zip(summary.actuators, summary.largest_torque, strict=True)
     data: dict[str, Any] = {
         "robot": about["robot"],
         "law": about["law"],
         "coordinates": [{"name": name, "largest_error": most, "final_error": last} for name, most, last in errors],
         "actuators": [{"name": name, "largest_torque": most} for name, most in torques],
-        "ticks": found.ticks,
-        "duration": found.duration,
-        "skipped": found.skipped,
-        "latest_wake_up": found.latest,
-        "fault": found.fault,
+        "ticks": summary.ticks,
+        "duration": summary.duration,
+        "skipped": summary.skipped,
+        "latest_wake_up": summary.latest,
+        "fault": summary.fault,
         "log": log,
         "units": {"errors": "rad or m", "largest_torque": "N m or N", "duration, latest_wake_up": "s"},
     }
@@ -325,18 +344,18 @@ def _report(out: Printer, log: Path, plot: Path | None) -> ap.Record:
     out.answer(
         data,
         table([left | right for left, right in paired], heads, title, caption),
-        f"{found.ticks} ticks in {found.duration:.2f} s, {found.skipped} skipped, latest wake-up "
-        f"{1e3 * found.latest:.3f} ms after its time; {found.fault}.",
-        f"log {log}",
+        f"{summary.ticks} ticks in {summary.duration:.2f} s, {summary.skipped} skipped, wake-ups at most "
+        f"{1e3 * summary.latest:.3f} ms late; {summary.fault}.",
+        f"log: {log}",
     )
     if plot is not None:
         try:
-            import matplotlib  # noqa: F401 - a run is not lost for want of a figure
+            import matplotlib  # noqa: F401 - without matplotlib, there is no plot
         except ImportError:
             return record
         with styled():
             figure = new_figure(FIGURE_WIDTH_IN, 8.0)
             draw_run(figure, record)
             save(figure, plot, overwrite=True)
-        out.say(f"drawn {plot}")
+        out.say(f"wrote {plot}")
     return record

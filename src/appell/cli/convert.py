@@ -22,17 +22,21 @@ app = new_app()
 def convert(
     source: Annotated[
         str,
-        argument("A zoo name, or a .urdf, .xacro, .xml or .mjcf (MJCF), .sdf or .toml file.", complete=complete_robot),
+        argument(
+            "Robot to convert: a zoo name or a .urdf, .xacro, .xml or .mjcf (MJCF), .sdf or .toml file.",
+            complete=complete_robot,
+        ),
     ],
-    target: Annotated[Path, argument("The file to write: .urdf, .xml or .mjcf (MJCF), or .toml.")],
+    target: Annotated[Path, argument("File to write: .urdf, .xml or .mjcf (MJCF), or .toml.")],
     base: options.Base = "fixed",
     physical: options.Physical = True,
     without: Annotated[
-        list[str] | None, option("Elements of an MJCF to leave out instead of refusing it, such as tendon.")
+        list[str] | None,
+        option("Omit this kind of MJCF element, such as tendon, instead of rejecting the file. May be repeated."),
     ] = None,
     force: options.Force = False,
 ) -> None:
-    """Convert a robot between URDF, MJCF and TOML; xacro and SDF can be read."""
+    """Convert a robot between URDF, MJCF and TOML; xacro and SDF can only be read."""
     from appell.describe.convert import convert
 
     with warnings_printed():

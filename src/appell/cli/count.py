@@ -32,17 +32,20 @@ def count(
     formulation: Annotated[
         str | None,
         option(
-            "One of 'appell formulations', in detail; all of them if not given.",
+            "Show this formulation in detail (see 'appell formulations'); by default all are compared.",
             complete=entries_of("appell.formulate.formulations:FORMULATIONS", "appell.formulate.systems:CLOSED_FORMS"),
         ),
     ] = None,
     inertia: Annotated[
-        str | None, option("Another method for the inertia matrix.", complete=entries_of(f"{METHODS}:MASS_MATRIX"))
+        str | None,
+        option(
+            "Method for the inertia matrix (see 'appell formulations').", complete=entries_of(f"{METHODS}:MASS_MATRIX")
+        ),
     ] = None,
     forward: Annotated[
         str | None,
         option(
-            "Another method for forward dynamics.",
+            "Method for forward dynamics (see 'appell formulations').",
             complete=entries_of(f"{METHODS}:SOLVERS", f"{METHODS}:FORWARD_DYNAMICS"),
         ),
     ] = None,
@@ -60,7 +63,7 @@ def count(
         name, title = dyn.formulation, f"{system}, {dyn.formulation}"
     else:
         rows, refused = _all(system)
-        title = f"{system}: multiplications (with divisions and roots) and additions"
+        title = f"{system}: multiplications, including divisions and roots (M), and additions (A)"
     units = "operations of one evaluation; M: multiplications, divisions and roots, A: additions"
     data = {"robot": system.name, "formulation": name, "counts": rows, "refused": refused, "units": units}
     heads = {key: (key.replace("_", " "), "") if k else "" for k, key in enumerate(rows[0] if rows else ())}
@@ -68,7 +71,7 @@ def count(
 
 
 def _all(system: System) -> tuple[list[dict[str, Any]], list[str]]:
-    """Count three quantities for every formulation that suits the robot; return also why others do not."""
+    """Return the operation counts of all formulations, and the messages of those that cannot handle the robot."""
     from appell.formulate.systems import formulation_names
 
     rows: list[dict[str, Any]] = []

@@ -14,9 +14,9 @@ from appell.cli.output import Printer, table
 from appell.errors import ArgumentError, check_number, unknown_name
 from appell.progress import Bar
 
-MOST_ROWS = 1e7  # of a record
-MARGIN = 0.05  # share of a range at both of its ends, and below a speed
-DEFAULT_SPEED = 1.5  # rad/s, if the motors can do more
+MAX_ROWS = 1e7  # of a record
+CABINET_MARGIN = 0.05  # fraction of a range that is kept free at both ends, and of a speed
+MAX_CABINET_SPEED = 1.5  # rad/s
 LIMITS = "Limits of the motion"
 
 app = new_app()
@@ -25,47 +25,50 @@ app = new_app()
 @app.command(rich_help_panel=IDENTIFY, epilog="Example: [bold]appell excite panda --output motion.csv --friction[/].")
 def excite(
     robot: options.RobotName,
-    duration: Annotated[float, option("Duration, in seconds.")] = 10.0,
-    harmonics: Annotated[int, option("Number of sines in the motion of a coordinate.")] = 5,
-    friction: Annotated[bool, option("Excite friction as well.", "", "--friction")] = False,
+    duration: Annotated[float, option("Duration of the motion, in s.")] = 10.0,
+    harmonics: Annotated[int, option("Number of harmonics of the Fourier series of every coordinate, at least 3.")] = 5,
+    friction: Annotated[bool, option("Excite friction parameters as well.", "", "--friction")] = False,
     rotor: Annotated[bool, option("Excite rotor inertias as well.", "", "--rotor")] = False,
     base: options.Base = "fixed",
     physical: options.Physical = True,
     range_: Annotated[
         float | None,
-        option("Largest deflection from the start, rad or m; the system's limits if not given.", LIMITS, "--range"),
+        option(
+            "Largest deviation from the home position, rad or m; by default the limits of the robot.", LIMITS, "--range"
+        ),
     ] = None,
-    velocity: Annotated[float | None, option("Largest velocity of all coordinates, rad/s or m/s.", LIMITS)] = None,
+    velocity: Annotated[float | None, option("Largest velocity of the coordinates, rad/s or m/s.", LIMITS)] = None,
     acceleration: Annotated[
-        float | None, option("Largest acceleration of all coordinates, rad/s² or m/s².", LIMITS)
+        float | None, option("Largest acceleration of the coordinates, rad/s² or m/s².", LIMITS)
     ] = None,
-    speed: Annotated[float | None, option("Largest speed of all actuators, rad/s or m/s.", LIMITS)] = None,
-    torque: Annotated[float | None, option("Largest torque or force of all actuators, N m or N.", LIMITS)] = None,
+    speed: Annotated[float | None, option("Largest speed of the actuators, rad/s or m/s.", LIMITS)] = None,
+    torque: Annotated[float | None, option("Largest torque or force of the actuators, N m or N.", LIMITS)] = None,
     cabinet: Annotated[
-        bool, option("Keep to the limits of its control cabinet; known for puma.", LIMITS, "--cabinet")
+        bool, option("Use the limits of the robot's control cabinet; available for puma.", LIMITS, "--cabinet")
     ] = False,
     criterion: Annotated[
-        str, option("What is minimised: condition, the condition number, or logdet, the volume of uncertainty.", SOLVER)
+        str,
+        option("Minimise the condition number (condition) or the volume of the confidence ellipsoid (logdet).", SOLVER),
     ] = "condition",
-    iterations: Annotated[int, option("Largest number of iterations of each stage.", SOLVER)] = 150,
+    iterations: Annotated[int, option("Largest number of iterations in each of the two stages.", SOLVER)] = 150,
     starts: Annotated[int, option("Number of random starts; the best result is kept.", SOLVER)] = 2,
     seed: Annotated[int, option("Seed of the random starts.", SOLVER)] = 0,
     output: options.Output = None,
-    rate: Annotated[float, option("Rows per second in the record.")] = 1000.0,
+    rate: Annotated[float, option("Sampling rate of the record, in Hz.")] = 1000.0,
     json: options.Json = False,
     force: options.Force = False,
 ) -> None:
-    """Optimise an exciting motion within the limits of the system."""
+    """Optimise a motion that excites the dynamic parameters of a robot, for identification."""
     from appell.motion.titles import record_units
 
     check_target(output, force, RECORDS)
     check_number("--duration, in s,", duration, least=0.0, above=True)
-    check_number("--rate, in rows per second,", rate, least=0.0, above=True)
+    check_number("--rate, in Hz,", rate, least=0.0, above=True)
     if range_ is not None:
         check_number("--range", range_, least=0.0, above=True)
-    if duration * rate > MOST_ROWS:
-        problem = f"{duration:g} s at {rate:g} rows per second are too many rows."
-        raise ArgumentError(problem, expected=f"at most {MOST_ROWS:g}")
+    if duration * rate > MAX_ROWS:
+        problem = f"{duration:g} s at {rate:g} Hz are {duration * rate:g} rows, which is too many."
+        raise ArgumentError(problem, expected=f"at most {MAX_ROWS:g} rows")
     system = read_system(robot, base, physical)
     limits: dict[str, Any] = {"velocity": velocity, "acceleration": acceleration, "speed": speed, "torque": torque}
     if range_ is not None:
@@ -74,15 +77,15 @@ def excite(
         known = ap.hardware.WIRINGS
         if system.name not in known:
             raise ArgumentError(unknown_name("cabinet", system.name, known, "appell excite"))
-        own = {key: value for key, value in limits.items() if value is not None}
-        limits = _limits_of_cabinet(known[system.name](system)) | own
+        given = {key: value for key, value in limits.items() if value is not None}
+        limits = _limits_of_cabinet(known[system.name](system)) | given
     with Bar("deriving", 2 * iterations * starts, "iterations", delay=0.0) as bar:
 
-        def reached(step: int, steps: int, condition: float) -> None:
+        def show_progress(step: int, steps: int, condition: float) -> None:
             bar.total, bar.label = steps, f"condition {condition:8.1f}"
             bar(step)
 
-        found = ap.identify.excite(
+        plan = ap.identify.excite(
             ap.identify.select_parameters(system, friction=friction, rotor=rotor, width=0.02 if friction else None),
             bounds=ap.identify.MotionBounds.of(system, **limits),
             duration=duration,
@@ -91,35 +94,35 @@ def excite(
             iterations=iterations,
             starts=starts,
             seed=seed,
-            progress=reached,
+            progress=show_progress,
         )
     shares: dict[str, Any] = {}
-    shown: list[Any] = [f"condition number {found.condition:.1f} over {duration:g} s"]
+    shown: list[Any] = [f"condition number {plan.condition:.1f}, duration {duration:g} s"]
     for kind, names, quantities in (
         ("coordinates", system.coordinate_names, ("position", "velocity", "acceleration")),
         ("actuators", system.actuator_names, ("speed", "torque")),
     ):
-        used = {what: found.load[what] for what in quantities if what in found.load}
+        used = {what: plan.load[what] for what in quantities if what in plan.load}
         shares[kind] = [{"name": name} | {what: x[k] for what, x in used.items()} for k, name in enumerate(names)]
         if used:
             heads = {"name": kind.removesuffix("s")} | {what: (what, ".0%") for what in used}
-            shown.append(table(shares[kind], heads, "Share of the limit"))
-    places = {what: x.max() for what, x in found.load.items() if what == "reach" or what.startswith("place")}
-    units = {"condition": "1", "duration": "s", "all others": "shares of the limit"}
-    data = {"robot": system.name, "condition": found.condition, "duration": duration}
+            shown.append(table(shares[kind], heads, "Fraction of the limit"))
+    others = {what: x.max() for what, x in plan.load.items() if what == "reach" or what.startswith("place")}
+    units = {"condition": "1", "duration": "s", "all others": "fractions of the limit"}
+    data = {"robot": system.name, "condition": plan.condition, "duration": duration}
     out = Printer(json)
     out.answer(
-        data | {"shares": shares | {"places": places}, "units": units},
+        data | {"shares": shares | {"places": others}, "units": units},
         *shown,
-        *(f"{what}: {most:.0%} of what is allowed" for what, most in places.items()),
+        *(f"{what}: {most:.0%} of the limit" for what, most in others.items()),
     )
     if output is not None:
-        out.files(found.path.record(period=1.0 / rate, units=record_units(system)), output)
+        out.files(plan.path.record(period=1.0 / rate, units=record_units(system)), output)
 
 
 def _limits_of_cabinet(wiring: ap.hardware.Wiring) -> dict[str, Any]:
-    """Return the ranges in which a cabinet lets its arm move, and the speeds up to which its motors are strong."""
+    """Return the ranges of a cabinet, and the speeds up to which its motors have their full torque, with a margin."""
     lower, upper = wiring.column("lower"), wiring.column("upper")
-    margin = MARGIN * (upper - lower)
-    speed = (1.0 - MARGIN) * np.minimum(wiring.column("full_torque_speed"), DEFAULT_SPEED)
+    margin = CABINET_MARGIN * (upper - lower)
+    speed = (1.0 - CABINET_MARGIN) * np.minimum(wiring.column("full_torque_speed"), MAX_CABINET_SPEED)
     return {"lower": lower + margin, "upper": upper - margin, "velocity": speed}

@@ -1,4 +1,4 @@
-"""`appell export ROBOT FUNCTION --to LANGUAGE`: write the equations of a robot as a file of another language."""
+"""`appell export ROBOT FUNCTION --to LANGUAGE`: write a function of a robot in another language."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ from appell.files import write_text
 from appell.progress import Bar, paused
 
 LANGUAGES = {
-    "c": "C99 source and header, no libraries, no allocation",
+    "c": "C99 source and header, without libraries and memory allocation",
     "casadi": "a casadi.Function, for casadi.Function.load in Python, C++ or MATLAB",
-    "jax": "a Python module over jax.numpy",
-    "torch": "a Python module over PyTorch",
-    "numpy": "a Python module over NumPy",
-    "sympy": "SymPy expressions, as a Python module",
-    "latex": "equations for a paper; small robots",
-    "json": "the list of operations, for programs of your own",
+    "jax": "a Python module that uses jax.numpy",
+    "torch": "a Python module that uses PyTorch",
+    "numpy": "a Python module that uses NumPy",
+    "sympy": "a Python module with SymPy expressions",
+    "latex": "equations for a paper; for small robots",
+    "json": "the list of operations, for other programs",
 }
-ENDINGS = {"c": ".c", "casadi": ".casadi", "latex": ".tex", "json": ".json"}  # all others are Python
+ENDINGS = {"c": ".c", "casadi": ".casadi", "latex": ".tex", "json": ".json"}  # all others: .py
 
 app = new_app()
 
@@ -51,24 +51,27 @@ app = new_app()
 def export(
     robot: options.RobotName,
     function: Annotated[
-        str, argument("A function of ap.Dynamics, such as inverse_dynamics.", complete=complete_function)
+        str, argument("Function of ap.Dynamics, such as inverse_dynamics.", complete=complete_function)
     ],
     to: Annotated[
-        str, option(f"The language: {', '.join(LANGUAGES)}.", complete=entries_of("appell.cli.export:LANGUAGES"))
+        str, option(f"Target language: {', '.join(LANGUAGES)}.", complete=entries_of("appell.cli.export:LANGUAGES"))
     ] = "c",
     frame: Annotated[
-        str | None, option("The frame, for pose, jacobian, velocity, ...", complete=complete_frame)
+        str | None,
+        option("Frame, for functions of frames: pose, jacobian, velocity and others.", complete=complete_frame),
     ] = None,
-    by: Annotated[str | None, option("Export its derivatives by these arguments instead, with commas: q,v.")] = None,
-    single: Annotated[bool, option("Single precision; for C alone.", "", "--float")] = False,
-    friction: Annotated[bool, option("With the friction of its joints.", MODEL, "--friction")] = False,
-    rotors: Annotated[bool, option("With the rotor inertias of its actuators.", MODEL, "--rotors")] = False,
+    by: Annotated[
+        str | None, option("Export the derivatives with respect to these arguments instead, comma-separated: q,v.")
+    ] = None,
+    single: Annotated[bool, option("Use single precision; only for C.", "", "--float")] = False,
+    friction: Annotated[bool, option("Include the friction of the joints.", MODEL, "--friction")] = False,
+    rotors: Annotated[bool, option("Include the rotor inertias of the actuators.", MODEL, "--rotors")] = False,
     base: options.Base = "fixed",
     physical: options.Physical = True,
     output: Annotated[
         Path | None,
         option(
-            "File to write, or - to print; if not given, named after robot and function, in this folder.",
+            "File to write, or - to print to stdout; by default ROBOT_FUNCTION with the suffix of the language.",
             OUTPUT,
             "--output",
             "-o",
@@ -77,32 +80,32 @@ def export(
     json: options.Json = False,
     force: options.Force = False,
 ) -> None:
-    """Write a function of a robot in another language."""
+    """Export a function of a robot to another language."""
     if to not in LANGUAGES:
         raise ArgumentError(unknown_name("language", to, LANGUAGES, "appell export"))
     if single and to != "c":
-        raise ArgumentError("--float is for --to c alone; other languages take numbers as they come.")
+        raise ArgumentError(f"--float is only for --to c, not for --to {to}.")
     if json and str(output) == "-":
-        raise ArgumentError("--json and --output - would both print to stdout.", expected="one of them")
+        raise ArgumentError("--json and --output - both print to stdout.", expected="only one of them")
     system = read_system(robot, base, physical)
     with Bar(f"exporting {function}", delay=0.0):
-        found = _function(ap.Dynamics(system, friction=friction, rotors=rotors), function, frame)
-        found = found.jacobian(*by.split(",")) if by else found
-        paths = _write(found, to, _stem(system.name, found.name), single, output, force)
+        exported = _function(ap.Dynamics(system, friction=friction, rotors=rotors), function, frame)
+        exported = exported.jacobian(*by.split(",")) if by else exported
+        paths = _write(exported, to, _stem(system.name, exported.name), single, output, force)
     written = [{"file": path, "bytes": path.stat().st_size} for path in paths]
-    sizes = {key: {x.name: list(x.shape) for x in getattr(found, key)} for key in ("inputs", "outputs")}
-    data = {"robot": system.name, "function": found.name, "language": to, **sizes, "written": written}
-    Printer(json).answer(data, *(f"written {each['file']}, {each['bytes']:,} bytes" for each in written))
+    sizes = {key: {x.name: list(x.shape) for x in getattr(exported, key)} for key in ("inputs", "outputs")}
+    data = {"robot": system.name, "function": exported.name, "language": to, **sizes, "written": written}
+    Printer(json).answer(data, *(f"wrote {each['file']}, {each['bytes']:,} bytes" for each in written))
 
 
 def _function(dyn: ap.Dynamics, name: str, frame: str | None) -> Any:
-    """Return a function of the catalogue by its name; functions of frames need the name of a frame."""
+    """Return a function of `Dynamics` by its name, and by a frame for functions of frames."""
     from appell.dynamics.frames import FRAME_FUNCTIONS
 
     entries = [key for key in dyn.functions if key not in FRAME_FUNCTIONS]
     if name in FRAME_FUNCTIONS:
         if frame is None:
-            raise ArgumentError(f"{name} needs the name of a frame.", expected=f"--frame {dyn.system.frame_names[-1]}")
+            raise ArgumentError(f"{name} needs a frame.", expected=f"--frame {dyn.system.frame_names[-1]}")
         return getattr(dyn, name)(frame)
     if name not in entries or not isinstance(getattr(dyn, name), ap.Function):
         raise ArgumentError(unknown_name("function", name, [*entries, *FRAME_FUNCTIONS], dyn.system.owner))
@@ -112,20 +115,22 @@ def _function(dyn: ap.Dynamics, name: str, frame: str | None) -> Any:
 
 
 def _stem(robot: str, function: str) -> str:
-    """Return a name that C accepts."""
+    """Return a valid C identifier for a function of a robot."""
     letters = "".join(letter if letter.isascii() and letter.isalnum() else "_" for letter in f"{robot}_{function}")
     return letters if letters[0].isalpha() else f"robot_{letters}"
 
 
-def _write(found: Any, to: str, stem: str, single: bool, output: Path | None, force: bool) -> list[Path]:
-    """Write or print the function; return the files that were written."""
+def _write(exported: Any, to: str, stem: str, single: bool, output: Path | None, force: bool) -> list[Path]:
+    """Write the function to files, or print it; return the written files."""
     ending = ENDINGS.get(to, ".py")
     printed = str(output) == "-"
     path = output if output is not None else Path(f"{stem}_{to}.py" if ending == ".py" else stem + ending)
-    texts = {} if to == "casadi" else _texts(found, to, path.stem if output and not printed else stem, single, ending)
+    texts = (
+        {} if to == "casadi" else _texts(exported, to, path.stem if output and not printed else stem, single, ending)
+    )
     if printed:
         if not texts:
-            raise ArgumentError("a casadi.Function cannot be printed.", hint="--output file.casadi")
+            raise ArgumentError("a casadi.Function cannot be printed.", hint="Write it to a file: --output file.casadi")
         for text in texts.values():
             with paused():
                 typer.echo(text, nl=not text.endswith("\n"))
@@ -135,20 +140,22 @@ def _write(found: Any, to: str, stem: str, single: bool, output: Path | None, fo
     for each in paths[1:]:
         check_target(each, force)
     if to == "casadi":
-        found.to_casadi().save(str(path))
+        exported.to_casadi().save(str(path))
     for suffix, text in texts.items():
         write_text(path.with_suffix(suffix), text)
     return paths
 
 
-def _texts(found: Any, to: str, stem: str, single: bool, ending: str) -> dict[str, str]:
-    """Return the texts of an export by the ending of their files."""
+def _texts(exported: Any, to: str, stem: str, single: bool, ending: str) -> dict[str, str]:
+    """Return the texts of an export by the suffix of their files."""
     from appell.compile.exchange.python_text import LIBRARIES, python_text
     from appell.compile.exchange.to_sympy import sympy_text
 
     if to == "c":
-        code = found.to_c(stem, dtype=np.float32 if single else np.float64)
+        code = exported.to_c(stem, dtype=np.float32 if single else np.float64)
         return {".c": code.source, ".h": code.header}
     if to in LIBRARIES:
-        return {ending: python_text(found, to)}
-    return {ending: {"sympy": sympy_text, "latex": type(found).to_latex, "json": type(found).to_json}[to](found)}
+        return {ending: python_text(exported, to)}
+    return {
+        ending: {"sympy": sympy_text, "latex": type(exported).to_latex, "json": type(exported).to_json}[to](exported)
+    }

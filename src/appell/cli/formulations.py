@@ -1,4 +1,4 @@
-"""`appell formulations`: the formulations of the equations of motion, and the methods that they combine."""
+"""`appell formulations`: list the formulations of the equations of motion and their methods."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ app = new_app()
     "[bold]ap.Dynamics(robot, 'newton-euler', inertia='walker-orin', forward='cholesky')[/].",
 )
 def formulations(json: options.Json = False) -> None:
-    """List the formulations, and the methods that they combine."""
+    """List the formulations of the equations of motion and the methods that they combine."""
     from appell.formulate.formulations import (
         FORMULATIONS,
         FORWARD_DYNAMICS,
@@ -45,11 +45,11 @@ def formulations(json: options.Json = False) -> None:
         "formulations": [
             {
                 "name": name,
-                "inverse_dynamics": way.inverse_dynamics.name,
-                "inertia_matrix": way.mass_matrix.name,
-                "forward_dynamics": way.forward_dynamics.name,
+                "inverse_dynamics": formulation.inverse_dynamics.name,
+                "inertia_matrix": formulation.mass_matrix.name,
+                "forward_dynamics": formulation.forward_dynamics.name,
             }
-            for name, way in FORMULATIONS.items()
+            for name, formulation in FORMULATIONS.items()
         ]
         + [{"name": name, "inverse_dynamics": source} for name, source in CLOSED_FORMS.items()],
         "inverse_dynamics": methods(INVERSE_DYNAMICS),
@@ -60,7 +60,7 @@ def formulations(json: options.Json = False) -> None:
         + methods(FORWARD_DYNAMICS),
     }
     heads = {"name": "name"} | {key: key.replace("_", " ") for key in FORMULATED}
-    columns = {"name": "name", "source": "what it is", "only_for": "only for"}
+    columns = {"name": "name", "source": "description", "only_for": "only for"}
     Printer(json).answer(
         known,
         table(known["formulations"], heads, "Formulations: Dynamics(robot, formulation)"),

@@ -1,4 +1,4 @@
-"""`appell identify RECORD`: identify parameters from a record and validate them on the part that was held out."""
+"""`appell identify RECORD`: identify the parameters of a robot from a record, and validate them on held-out data."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 KINDS = {"ridge": "Ridge", "robust": "Robust", "total": "TotalLeastSquares", "consistent": "PhysicallyConsistent"}
 METHODS = ("qr", "svd", "pinv", *KINDS)
 NEGATIVE = ("refuse", "zero")
-FAILED = 3  # exit code
+EXIT_CODE_FAIL = 3  # if the verdict is FAIL
 ESTIMATION = "Estimation"
 
 app = new_app()
@@ -30,66 +30,78 @@ app = new_app()
 
 @app.command(
     rich_help_panel=IDENTIFY,
-    epilog="Example: [bold]appell identify log.csv --robot puma --friction --report r.html --export found.toml[/].",
+    epilog="Example: [bold]appell identify log.csv --robot puma --friction --report r.html --export fit.toml[/].",
 )
 def identify(
-    log: Annotated[Path, argument("Record, .csv, .npz, .parquet or .log: t, q_<coordinate>, tau_<actuator>.")],
+    log: Annotated[
+        Path, argument("Record with columns t, q_<coordinate> and tau_<actuator>: .csv, .npz, .parquet or .log.")
+    ],
     robot: Annotated[
         str,
-        option("Robot or mechanism: a zoo name, or a .urdf, .xml (MJCF), .sdf or .toml file.", complete=complete_robot),
+        option("Robot or mechanism: a zoo name or a .urdf, .xml (MJCF), .sdf or .toml file.", complete=complete_robot),
     ],
     base: options.Base = "fixed",
     physical: options.Physical = True,
     units: Annotated[
         list[str] | None,
-        option("Units of the log where they are not SI, such as q=deg, tau=mNm; may be repeated.", LOG),
+        option("Units of the record that are not SI, such as q=deg or tau=mNm. May be repeated.", LOG),
     ] = None,
     columns: Annotated[
-        list[str] | None, option("Names of columns: 'q=pos_{}' for numbered ones, or q_joint1=shoulder_pos.", LOG)
+        list[str] | None,
+        option(
+            "Column names of the record: 'q=pos_{}' for all joints, or q_joint1=shoulder_pos. May be repeated.", LOG
+        ),
     ] = None,
-    hold: Annotated[bool, option("tau is a command that is held for one sample.", LOG, "--hold")] = False,
+    hold: Annotated[bool, option("Torques are commands that are held for one sample.", LOG, "--hold")] = False,
     band: Annotated[
-        float | None, option("Cut-off of the low-pass, in Hz; from the spectrum if not given.", LOG)
+        float | None,
+        option("Cut-off frequency of the low-pass filter, in Hz; by default chosen from the spectrum.", LOG),
     ] = None,
     held_out: Annotated[
-        float, option("Share of the log, at its end, that is held out for validation: 0 to 1.", LOG)
+        float, option("Fraction of the record, at its end, that is held out for validation.", LOG)
     ] = 0.3,
-    judge_on: Annotated[Path | None, option("Another log for validation instead.", LOG)] = None,
+    judge_on: Annotated[Path | None, option("Validate on this record instead.", LOG)] = None,
     method: Annotated[
         list[str] | None,
         option(
-            f"Any of {', '.join(METHODS)}; repeat it to compare. Without it: qr, or consistent with --export.",
+            f"Estimator: {', '.join(METHODS)}. Repeat the option to compare several. Default: qr; consistent with "
+            "--export.",
             ESTIMATION,
             complete=entries_of("appell.cli.identify:METHODS"),
         ),
     ] = None,
     friction: Annotated[
-        bool, option("Coulomb, viscous and offset of every actuator.", ESTIMATION, "--friction")
+        bool,
+        option("Estimate Coulomb friction, viscous friction and offset of every actuator.", ESTIMATION, "--friction"),
     ] = False,
-    rotor: Annotated[bool, option("The rotor inertia of every actuator.", ESTIMATION, "--rotor")] = False,
+    rotor: Annotated[bool, option("Estimate the rotor inertia of every actuator.", ESTIMATION, "--rotor")] = False,
     width: Annotated[
         float | None,
-        option("Speed within which Coulomb friction changes sign, rad/s or m/s; estimated if not given.", ESTIMATION),
+        option("Speed within which Coulomb friction changes sign, rad/s or m/s; estimated by default.", ESTIMATION),
     ] = None,
     dead_zone: Annotated[
         float | None,
         option(
-            "Leave out samples of an actuator slower than this, rad/s or m/s; 5 % of its top if not given.", ESTIMATION
+            "Ignore samples at which an actuator is slower than this, rad/s or m/s; by default 5 % of its top speed, "
+            "at most 0.05.",
+            ESTIMATION,
         ),
     ] = None,
-    report: Annotated[Path | None, option("Report to write: .md or .html.", OUTPUT)] = None,
-    export: Annotated[Path | None, option("Identified robot to write: .toml or .urdf.", OUTPUT)] = None,
+    report: Annotated[Path | None, option("Write a report to this .md or .html file.", OUTPUT)] = None,
+    export: Annotated[Path | None, option("Write the identified robot to this .toml or .urdf file.", OUTPUT)] = None,
     negative: Annotated[
-        str, option("Negative friction or rotor inertias: refuse to export, or zero to replace them by zero.", OUTPUT)
+        str, option("Negative friction and rotor inertias in --export: refuse them, or set them to zero.", OUTPUT)
     ] = "refuse",
     force_export: Annotated[bool, option("Export even if the verdict is FAIL.", OUTPUT, "--force-export")] = False,
-    meaning: Annotated[bool, option("Print the meaning of the base parameters.", OUTPUT, "--meaning")] = False,
+    print_definitions: Annotated[
+        bool, option("Print the definitions of the base parameters.", OUTPUT, "--meaning")
+    ] = False,
     json: options.Json = False,
     force: options.Force = False,
 ) -> None:
-    """Identify a robot or mechanism from a record of its own motion.
+    """Identify the dynamic parameters of a robot from a record of its motion.
 
-    The verdict is FAIL, and the exit code 3, if held-out torques are not predicted or cannot be this system's.
+    The verdict is FAIL, and the exit code 3, if the held-out torques are not predicted or are implausible.
     """
     from appell.identify.report import facts, paragraphs, tables
 
@@ -107,10 +119,10 @@ def identify(
     with Bar("reading", len(chosen) + 2, "steps", delay=0.0) as bar:
         record = _measured(log, system, **names)
         fit_on = data = ident.process(record, band=band, hold=hold)
-        judged = record if judge_on is None else _measured(judge_on, system, **names)
-        rest = ident.process(judged, band=data.about["band"], hold=hold, smooth=True)
+        validation = record if judge_on is None else _measured(judge_on, system, **names)
+        held_out_part = ident.process(validation, band=data.about["band"], hold=hold, smooth=True)
         if judge_on is None:
-            fit_on, rest = ident.split(data, held_out)[0], ident.split(rest, held_out)[1]
+            fit_on, held_out_part = ident.split(data, held_out)[0], ident.split(held_out_part, held_out)[1]
         zone = ident.dead_zones(parameter_set, fit_on) if dead_zone is None else dead_zone
         fits = []
         for name in chosen:
@@ -118,39 +130,42 @@ def identify(
             bar.say(f"fitting: {name}")
             fits.append(_estimator(name, parameter_set, zone).fit_record(fit_on))
         bar.advance()
-        bar.say("judging")
-        verdict = ident.judge(fits, rest, remarks=data.about["remarks"])
-    meant = {"meaning": verdict.best.estimator.base_.describe()} if meaning else {}
+        bar.say("validating")
+        verdict = ident.judge(fits, held_out_part, remarks=data.about["remarks"])
+    definitions = {"meaning": verdict.best.estimator.base_.describe()} if print_definitions else {}
     shown: list[Any] = []
     for title, heading, rows in tables(verdict):
         heads = {str(k): (head, "") if k else head for k, head in enumerate(heading)}
         shown.append(table([dict(zip(heads, row, strict=True)) for row in rows], heads, title))
     out = Printer(json)
-    out.answer({"robot": system.name} | facts(verdict) | meant, *shown, *paragraphs(verdict), *meant.values())
+    out.answer(
+        {"robot": system.name} | facts(verdict) | definitions, *shown, *paragraphs(verdict), *definitions.values()
+    )
     if report is not None:
         write_text(report, verdict.to_html() if report.suffix.lower() == ".html" else verdict.to_markdown())
-        out.say(f"written {report}")
+        out.say(f"wrote {report}")
     if export is not None and (verdict.passed or force_export):
         with warnings_printed():
             ident.export(verdict, export, negative=negative, force=force_export, overwrite=True)
-        out.say(f"written {export} ({verdict.best.title})")
+        out.say(f"wrote {export} ({verdict.best.title})")
     if not verdict.passed:
         out.say(f"verdict FAIL: {ident.failure_reason(verdict)}.")
         if export is not None and not force_export:
-            out.say(f"{export} is not written; --force-export writes what was found.")
-        raise typer.Exit(FAILED)
+            out.say(f"{export} was not written; use --force-export to write it anyway.")
+        raise typer.Exit(EXIT_CODE_FAIL)
 
 
 def _measured(path: Path, system: System, columns: dict[str, str], units: dict[str, str]) -> ap.Record:
+    """Read and check a record of a system."""
     if not system.is_flat:
         raise ArgumentError(
-            f"{system.owner} has joints that are not of one axis; records are read for systems whose dq/dt is v.",
-            hint="--base fixed, or arrays q, v, a and tau: identify.LeastSquares(system).fit(q, v, a, tau)",
+            f"{system.owner} has joints with several axes, whose velocities are not the derivatives of coordinates.",
+            hint="Use --base fixed, or fit arrays in Python: identify.LeastSquares(system).fit(q, v, a, tau).",
         )
     patterns = {key: title for key, title in columns.items() if "{}" in title}
     exact = {key: title for key, title in columns.items() if key not in patterns}
     record = ap.Record.read(path, columns=exact)
-    if path.suffix.lower() == ".log":  # of a control loop: before its last motion it calibrated the arm's position
+    if path.suffix.lower() == ".log":  # of a control loop, which calibrates the position before the last motion
         from appell.hardware.loop.summary import last_motion
 
         record = record.part(last_motion(record))

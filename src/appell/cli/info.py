@@ -20,13 +20,13 @@ from appell.progress import Bar
 if TYPE_CHECKING:
     from appell.model.system import System
 
-UNITS = {  # of values that have no unit beside them
+UNITS = {  # of values without a unit beside them
     "mass": "kg",
     "gravity": "m/s^2",
     "com": "m",
     "moments": "kg m^2",
     "at": "m",
-    "home": "those of coordinates",
+    "home": "units of the coordinates",
     "limits": "position in the unit of the joint",
 }
 COUNTED = ("inverse_dynamics", "mass_matrix", "bias", "gravity", "forward_dynamics", "regressor")
@@ -42,7 +42,7 @@ HEADINGS = {  # properties of an actuator and their units: F is N m or N, u is r
     "current": ("current ≤", "A"),
     "torque_constant": ("torque constant", "N m/A"),
 }
-FRAMES_SHOWN = 40  # --json has all
+MAX_FRAMES = 40  # in the table; --json has all
 
 app = new_app()
 
@@ -55,10 +55,10 @@ def info(
     robot: options.RobotName,
     base: options.Base = "fixed",
     physical: options.Physical = True,
-    counts: Annotated[bool, option("Derive the equations and count their operations.")] = True,
+    counts: Annotated[bool, option("Derive the equations of motion and count their operations.")] = True,
     json: options.Json = False,
 ) -> None:
-    """Show joints, actuators, masses, frames and operation counts of a robot or a mechanism."""
+    """Show joints, actuators, masses, frames and operation counts of a robot."""
     with collected() as remarks:
         system = ap.load(robot, base=base, physical=physical)
     data = facts(system, remarks, counts)
@@ -69,7 +69,7 @@ def info(
 
 
 def facts(system: System, warnings: list[str], counts: bool) -> dict[str, Any]:
-    """Return everything that `appell info` shows."""
+    """Return the data that `appell info` shows."""
     from appell.describe.actuator_table import actuator_to_table
 
     tree = system.tree
@@ -141,15 +141,15 @@ def _link(robot: ap.Robot, link: ap.Link) -> dict[str, Any]:
 
 
 def _constraints(system: System) -> list[dict[str, Any]]:
-    """Return the constraints of a robot: the rows of each, and how many of them carry forces."""
+    """Return the constraints of a robot with their numbers of rows, and of rows with constraint forces."""
     from appell.model.robot import ConstrainedRobot
 
     if not isinstance(system, ConstrainedRobot):
         return []
     idle = {name: sum(row.startswith(f"{name}.") for row in system.idle_rows) for name in system.constraint_names}
     return [
-        {"name": own.name, "kind": own.kind, "rows": own.rows, "forces": own.rows - idle[own.name]}
-        for own in system.constraints
+        {"name": each.name, "kind": each.kind, "rows": each.rows, "forces": each.rows - idle[each.name]}
+        for each in system.constraints
     ]
 
 
@@ -169,26 +169,26 @@ def _lacking(system: System) -> list[str]:
     if not lacking:
         return []
     return [
-        f"moving links without inertia: {', '.join(lacking)}. Kinematics work, dynamics will refuse; "
-        "--no-physical takes them as massless."
+        f"moving links without inertia: {', '.join(lacking)}. Kinematic functions work, but dynamics raise an error; "
+        "--no-physical treats these links as massless."
     ]
 
 
 def _operations(system: System) -> dict[str, dict[str, int]]:
-    dyn, found = ap.Dynamics(system), {}
+    dyn, counts = ap.Dynamics(system), {}
     with Bar("deriving", len(COUNTED), "functions") as bar:
         for name in COUNTED:
             bar.say(f"deriving {name}")
-            found[name] = asdict(getattr(dyn, name).count())
+            counts[name] = asdict(getattr(dyn, name).count())
             bar.advance()
-    return found
+    return counts
 
 
 # ---- tables
 
 
 def shown(facts: dict[str, Any]) -> list[RenderableType]:
-    """Return the facts as tables and lines for the terminal."""
+    """Return the data as tables and lines for the terminal."""
     frames, operations = facts["frames"], facts["operations"]
     parts: list[RenderableType] = [*_head(facts), _joints(facts["links"]) if facts["links"] else _coordinates(facts)]
     if facts["constraints"]:
@@ -205,8 +205,8 @@ def shown(facts: dict[str, Any]) -> list[RenderableType]:
     heads = {"name": "body", "mass": ("mass, kg", ""), "com": "centre of mass, m"}
     parts.append(table(bodies, heads | {"moments": "principal moments, kg m²"}, "Bodies", hide_empty=True))
     if frames:
-        named = ", ".join(f"{frame['name']} on {frame['body'] or 'world'}" for frame in frames[:FRAMES_SHOWN])
-        more = f", and {len(frames) - FRAMES_SHOWN} more" if len(frames) > FRAMES_SHOWN else ""
+        named = ", ".join(f"{frame['name']} on {frame['body'] or 'world'}" for frame in frames[:MAX_FRAMES])
+        more = f", and {len(frames) - MAX_FRAMES} more" if len(frames) > MAX_FRAMES else ""
         parts += [Text("Frames", style="bold"), Text(f"  {named}{more}\n")]
     if operations:
         rows = [
@@ -225,7 +225,7 @@ def _head(facts: dict[str, Any]) -> list[RenderableType]:
     unit = units.pop() if len(units) == 1 else ""
     rows = {
         "source": facts["source"],
-        "numbers": facts["reference"],
+        "data": facts["reference"],
         "size": f"nq = {facts['nq']}, nv = {facts['nv']}, bodies: {len(facts['bodies'])}, {facts['mass']:.6g} kg",
         "gravity": f"{_vector(facts['gravity'])} m/s²",
         "home": f"{_vector(facts['home'])} {unit}".strip() if facts["home"] else "",
@@ -265,7 +265,7 @@ def _properties(actuator: dict[str, Any]) -> dict[str, str]:
 
 
 def _actuator_table(actuators: list[dict[str, Any]]) -> RenderableType:
-    """Name units in the headings if all actuators have the same; else F and u there, and a column for them."""
+    """Return the table of actuators, with units in the headings if all are equal, otherwise in a column."""
     from appell.motion.titles import FORCES
 
     units = dict.fromkeys(actuator["unit"] for actuator in actuators)
@@ -289,7 +289,7 @@ def _entries(link: dict[str, Any]) -> str:
 
 
 def _axis(axis: list[float] | None) -> str:
-    """Return the letter of a coordinate axis, and the components of any other."""
+    """Return the letter of a coordinate axis, or the components of any other axis."""
     if axis is None:
         return ""
     for letter, unit in zip("xyz", ([1, 0, 0], [0, 1, 0], [0, 0, 1]), strict=True):
@@ -301,7 +301,7 @@ def _axis(axis: list[float] | None) -> str:
 
 
 def _joint_range(link: dict[str, Any]) -> str:
-    """Return the range of a joint; a mimic joint follows its leader."""
+    """Return the range of a joint, or for a mimic joint its dependence on the leader."""
     mimic, limits = link["mimic"], link["limits"]
     if mimic is not None:
         return f"= {mimic['multiplier']:g} {mimic['leader']}" + (f" {mimic['offset']:+g}" if mimic["offset"] else "")

@@ -1,4 +1,4 @@
-"""What commands read: robots, lists of numbers, walls, and the names of the files that they will write."""
+"""Input of commands: robots, lists of numbers, walls, and names of output files."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 RECORDS = (".csv", ".npz", ".parquet")
 PICTURES = (".png", ".svg", ".pdf", ".jpg", ".jpeg")
 MOVIES = (".gif", ".mp4")
-WALLS = {  # kind -> its numbers
+WALLS = {  # kind -> names of its numbers
     "plane": "nx,ny,nz,offset",
     "sphere": "radius,x,y,z",
     "circle": "radius,x,y",
@@ -37,7 +37,7 @@ WALLS = {  # kind -> its numbers
 
 @contextmanager
 def collected() -> Iterator[list[str]]:
-    """Yield a list that holds the warnings about models made inside the block when it has ended."""
+    """Yield a list that contains the model warnings of the block after its end."""
     remarks: list[str] = []
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", ModelWarning)
@@ -47,7 +47,7 @@ def collected() -> Iterator[list[str]]:
 
 @contextmanager
 def warnings_printed() -> Iterator[None]:
-    """Print the warnings about models made inside the block on stderr, one line each."""
+    """Print the model warnings of the block to stderr, one per line."""
     with collected() as remarks:
         yield
     for remark in remarks:
@@ -55,67 +55,76 @@ def warnings_printed() -> Iterator[None]:
 
 
 def read_system(robot: str, base: str = "fixed", physical: bool = True) -> System:
-    """Return the robot or mechanism of a name or a file."""
+    """Return the robot or mechanism with this name or from this file, and print its warnings."""
     with warnings_printed():
         return ap.load(robot, base=base, physical=physical)
 
 
 def read_tree(robot: str, base: str = "fixed", physical: bool = True) -> ap.Robot:
-    """Return the robot of a name or a file, for what only a tree can do."""
+    """Return the robot with this name or from this file; raise an error if it is not a tree."""
     with warnings_printed():
         return ap.load_tree(robot, base=base, physical=physical)
 
 
 def numbers(text: str, option: str, count: int | None = None) -> np.ndarray:
-    """Read the numbers of an option, separated by commas: `count` of them, or one that stands for all."""
+    """Read the numbers of an option, separated by commas: `count` numbers, or one number for all."""
     try:
         values = [float(part) for part in text.split(",")]
     except ValueError:
         values = []
     if not values or not all(math.isfinite(value) for value in values) or (count and len(values) not in (1, count)):
-        wanted = "numbers" if count is None else f"{count} numbers"
-        raise ArgumentError(f"{option} is '{text}'.", expected=f"{wanted} separated by commas, without spaces")
+        quantity = "numbers" if count is None else "one number" if count == 1 else f"one number, or {count} numbers"
+        raise ArgumentError(f"{option} is '{text}'.", expected=f"{quantity} separated by commas, without spaces")
     return np.full(count, values[0]) if count and len(values) == 1 else np.array(values)
 
 
 def numbers_if_given(text: str | None, option: str, count: int) -> np.ndarray | None:
-    """Read the numbers of an option that may be left out."""
+    """Read the numbers of an optional option; None if it is empty."""
     return numbers(text, option, count) if text else None
 
 
 def pairs(texts: Iterable[str] | None, option: str) -> dict[str, str]:
-    """Read the pairs name=value of a repeated option."""
+    """Read the pairs name=value of an option that may be repeated."""
     for text in texts or ():
         if "=" not in text:
-            raise ArgumentError(f"{option} {text} is not understood.", expected="name=value")
+            raise ArgumentError(f"{option} is '{text}'.", expected="name=value")
     return dict(text.split("=", 1) for text in texts or ())
 
 
 def surface(text: str, inside: bool = True) -> Surface:
-    """Read a wall, kind:numbers, such as plane:0,0,1 or circle:2.5."""
+    """Read a wall from kind:numbers, such as plane:0,0,1 or circle:2.5."""
     kind, _, rest = text.partition(":")
     if kind not in WALLS:
         raise ArgumentError(unknown_name("wall", kind, WALLS, "appell"))
     given = numbers(rest, f"--wall {kind}")
-    most = WALLS[kind].count(",") + 1
-    if len(given) > most or (kind == "plane" and len(given) < 3):
-        raise ArgumentError(f"--wall is '{text}'.", expected=f"{kind}:{WALLS[kind]}, the last ones optional")
+    if len(given) > WALLS[kind].count(",") + 1 or (kind == "plane" and len(given) < 3):
+        raise ArgumentError(f"--wall is '{text}'.", expected=f"{kind}:{WALLS[kind]}; trailing numbers are optional")
     if kind == "plane":
         return ap.Plane(given[:3], float(given[3]) if len(given) > 3 else 0.0)
     radius, center = float(given[0]), tuple(given[1 : 3 if kind == "circle" else 4])
     if center and len(center) < (2 if kind == "circle" else 3):
-        raise ArgumentError(f"--wall is '{text}'.", expected=f"{kind}:{WALLS[kind]}, the center whole or not at all")
-    place = {"center": center} if center else {}
+        raise ArgumentError(
+            f"--wall is '{text}'.", expected=f"{kind}:{WALLS[kind]}; all coordinates of the center or none"
+        )
+    options = {"center": center} if center else {}
     if kind == "cylinder" and len(given) > 4:
         return ap.Cylinder(radius, center, axis=given[4:], inside=inside)
-    return {"sphere": ap.Sphere, "circle": ap.Circle, "cylinder": ap.Cylinder}[kind](radius, inside=inside, **place)
+    return {"sphere": ap.Sphere, "circle": ap.Circle, "cylinder": ap.Cylinder}[kind](radius, inside=inside, **options)
 
 
 def check_target(path: Path | None, force: bool, endings: Iterable[str] = (), make_folder: bool = False) -> None:
-    """Raise before the work unless `path` can be written (`appell.files`).
+    """Raise an ArgumentError unless `path` can be written, before the computation starts.
 
-    A file that exists already is replaced with --force, or if the user agrees at the terminal. `make_folder` creates
-    the folder of the file.
+    Parameters
+    ----------
+    path : Path, optional
+        Nothing is checked if it is None.
+    force : bool
+        Whether to overwrite an existing file; otherwise the user has to confirm it at the terminal.
+    endings : iterable of str
+        Allowed suffixes; all if empty.
+    make_folder : bool
+        Whether to create the folder of the file.
     """
     if path is None:
         return
@@ -128,14 +137,14 @@ def check_target(path: Path | None, force: bool, endings: Iterable[str] = (), ma
     if endings == PICTURES:
         from appell.show.plot.style import styled
 
-        with styled():  # report before the work, and not after it, that matplotlib is missing
+        with styled():  # raises now, not after the computation, if matplotlib is missing
             pass
     elif endings == MOVIES:
         from appell.show.movie.movie import check_movie
 
-        check_movie(path, overwrite=True)  # or that ffmpeg or Pillow is missing
+        check_movie(path, overwrite=True)  # raises if ffmpeg or Pillow is missing
     if not force and files.exists(path) and not _user_agrees(path):
-        files.check_target(path)  # raises: it exists
+        files.check_target(path)  # raises, because the file exists
 
 
 def _user_agrees(path: Path) -> bool:

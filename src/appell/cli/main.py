@@ -1,6 +1,6 @@
-"""The command `appell`: a group that imports the module of a command when that command is used.
+"""The command `appell`: a group of commands whose modules are imported when they are used.
 
-An error of appell is a message on stderr and exit code 1, not a traceback; so is a file or a disk that cannot be used.
+Errors of appell, and of the operating system, are printed as a message to stderr with exit code 1, not as a traceback.
 Other distributions, such as appell-lab, add commands through the entry-point group "appell.commands": the name of an
 entry point is the name of the command, its object a `typer.Typer` of one command or of a group of commands.
 """
@@ -26,38 +26,41 @@ COMMANDS = (  # in the order of the panels under which the help lists them; `app
     *("simulate", "rollout", "sweep", "trajectory", "torques"),
     *("control", "excite", "identify", "export", "convert"),
 )
-LABORATORY = ("bench", "campaign", "fuzz", "latency", "reproduce")  # commands of appell-lab
-NARROW = 80  # columns below which the panels of the help cut names
-FLAGS = {
+LAB_COMMANDS = ("bench", "campaign", "fuzz", "latency", "reproduce")  # commands of appell-lab
+MIN_PANEL_WIDTH = 80  # columns; the panels of the help truncate names on narrower terminals
+OPTION_NAMES = {  # parameter -> option of the command line, where the names differ
     "overwrite": "force",
     "solver": "method",
     "patterns": "columns",
     "force": "force-export",
-}  # parameter -> option of another name
-FIRST = {  # the three most useful commands
-    "appell view panda": "show a robot in the browser, or your own: view my_robot.urdf",
-    "appell info puma": "summary of the model and operation counts of its equations: info my_robot.urdf",
-    "appell simulate pendulum --q 1 --until 2": "simulate its motion, with walls if you like",
 }
-MORE = {
+FIRST_COMMANDS = {  # commands to try first
+    "appell view panda": "show a robot in the browser; your own: view my_robot.urdf",
+    "appell info puma": "show a summary of a robot and the operation counts of its equations",
+    "appell simulate pendulum --q 1 --until 2": "simulate the motion of a robot; --wall adds walls",
+}
+FURTHER_HELP = {
     "all commands": "appell --help",
-    "robots to try": "appell robots",
+    "example robots": "appell robots",
     "in Python": "import appell as ap; help(ap)",
-    "documentation": "folder docs of the sources; make docs builds it",
+    "documentation": "folder docs of the source distribution; build it with: make docs",
 }
 
 
 class Commands(TyperGroup):
     """The group of all commands."""
 
-    def make_context(self, *given: Any, **options: Any) -> Any:
+    def make_context(self, *arguments: Any, **options: Any) -> Any:
+        """Adapt the help to the width of the terminal."""
         _fit_help(self)
-        return super().make_context(*given, **options)
+        return super().make_context(*arguments, **options)
 
     def list_commands(self, ctx: Any) -> list[str]:
+        """Return the names of all commands, in the order of the help."""
         return [*COMMANDS, *(name for name in _added_commands() if name not in COMMANDS)]
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """Import and return a command; None if it does not exist."""
         if cmd_name not in self.commands:
             if cmd_name in COMMANDS:
                 app = import_module(f"appell.cli.{cmd_name}").app
@@ -74,15 +77,16 @@ class Commands(TyperGroup):
         return self.commands[cmd_name]
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """Name the distribution of a command that is not installed."""
+        """Resolve a command; state which distribution to install for a missing command of the laboratory."""
         if args and self.get_command(ctx, args[0]) is None:
-            if args[0] in LABORATORY:
+            if args[0] in LAB_COMMANDS:
                 ctx.fail(f"'{args[0]}' is a command of appell-lab, which is not installed. Run: pip install appell-lab")
-            for name in self.list_commands(ctx):  # typer compares a wrong name with the commands that are loaded
+            for name in self.list_commands(ctx):  # typer suggests only commands that are loaded
                 self.get_command(ctx, name)
         return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: Any) -> Any:
+        """Run a command; print errors as messages."""
         from appell.cli.output import compilation_reported
 
         try:
@@ -90,12 +94,13 @@ class Commands(TyperGroup):
                 return super().invoke(ctx)
         except AppellError as error:
             command = self.get_command(ctx, ctx.invoked_subcommand or "")
-            _print_error(type(error).__name__, in_flags(error, flags(command) if command else set()))
+            options = option_names(command) if command else set()
+            _print_error(type(error).__name__, error_message(error, options))
         except BrokenPipeError:
-            raise  # the reader of the pipe has closed it, which is not an error
+            raise  # the reader closed the pipe, which is not an error
         except OSError as error:
-            where = f"'{error.filename}': " if error.filename else ""
-            _print_error("Error", f"{where}{error.strerror or error}.")
+            file = f"'{error.filename}': " if error.filename else ""
+            _print_error("Error", f"{file}{error.strerror or error}.")
         raise typer.Exit(1)
 
 
@@ -104,24 +109,24 @@ def _added_commands() -> dict[str, EntryPoint]:
     return {point.name: point for point in sorted(entry_points(group="appell.commands"), key=lambda point: point.name)}
 
 
-def flags(command: Any) -> set[str]:
-    """Return the options of a command and of those below it."""
-    own = {option for parameter in command.params for option in (*parameter.opts, *parameter.secondary_opts)}
-    return own.union(*(flags(below) for below in getattr(command, "commands", {}).values()))
+def option_names(command: Any) -> set[str]:
+    """Return the options of a command and of its subcommands."""
+    options = {option for parameter in command.params for option in (*parameter.opts, *parameter.secondary_opts)}
+    return options.union(*(option_names(each) for each in getattr(command, "commands", {}).values()))
 
 
-def in_flags(error: AppellError, known: set[str]) -> str:
-    """Return the message of an error; its hints name the flags of a command instead of Python's parameters."""
+def error_message(error: AppellError, options: set[str]) -> str:
+    """Return the message of an error, with options of the command line instead of Python parameters in its hints."""
 
     def spelled(name: str, value: Any) -> str:
-        flag = FLAGS.get(name, name).replace("_", "-")
-        if value is False and f"--no-{flag}" in known:
-            return f"--no-{flag}"
-        if f"--{flag}" not in known:
+        option = OPTION_NAMES.get(name, name).replace("_", "-")
+        if value is False and f"--no-{option}" in options:
+            return f"--no-{option}"
+        if f"--{option}" not in options:
             return Hint.in_python(name, value)
         if isinstance(value, dict):
-            return " ".join(f"--{flag} {shlex.quote(f'{key}={each}')}" for key, each in value.items())
-        return f"--{flag}" if value is True or value is ... else f"--{flag} {value}"
+            return " ".join(f"--{option} {shlex.quote(f'{key}={each}')}" for key, each in value.items())
+        return f"--{option}" if value is True or value is ... else f"--{option} {value}"
 
     return error.message(spelled)
 
@@ -134,18 +139,18 @@ def _print_error(kind: str, message: str) -> None:
 
 
 def _fit_help(command: Any) -> None:
-    """Print the help of a command as plain lines that wrap on a terminal whose panels would cut names."""
+    """Print the help of a command as plain, wrapped text on terminals that are too narrow for panels."""
     from rich.console import Console
     from rich.text import Text
 
-    if Console().width >= NARROW:
+    if Console().width >= MIN_PANEL_WIDTH:
         return
     command.rich_markup_mode = None
     for part in ("help", "epilog"):
         setattr(command, part, Text.from_markup(getattr(command, part) or "").plain)
-    command.short_help = inspect.cleandoc(command.help).split("\n\n")[0]  # in full, where it would be cut
-    for below in getattr(command, "commands", {}).values():
-        _fit_help(below)
+    command.short_help = inspect.cleandoc(command.help).split("\n\n")[0]  # not truncated
+    for subcommand in getattr(command, "commands", {}).values():
+        _fit_help(subcommand)
 
 
 app = typer.Typer(
@@ -153,7 +158,8 @@ app = typer.Typer(
     name="appell",
     help="A robot-dynamics compiler: Gibbs-Appell equations of motion as compiled NumPy functions.",
     epilog="Examples: [bold]appell view panda[/]; [bold]appell info my_robot.urdf[/]; [bold]appell COMMAND --help[/] "
-    "has more. Answers for programs: [bold]--json[/]. Tab completes names after [bold]appell --install-completion[/].",
+    "shows all options and examples. Most commands print JSON with [bold]--json[/]. Run [bold]appell "
+    "--install-completion[/] once to complete names with the Tab key.",
     invoke_without_command=True,
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
@@ -161,8 +167,8 @@ app = typer.Typer(
 )
 
 
-def _version(wanted: bool) -> None:
-    if wanted:
+def _version(requested: bool) -> None:
+    if requested:
         typer.echo(f"appell {VERSION}")
         raise typer.Exit
 
@@ -171,7 +177,7 @@ def _version(wanted: bool) -> None:
 def options(
     ctx: typer.Context,
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
     ] = False,
 ) -> None:
     if ctx.invoked_subcommand is None:
@@ -179,19 +185,19 @@ def options(
 
 
 def greet() -> None:
-    """Print what appell is, three commands to try, and where to find more."""
+    """Print a short introduction with commands to try first."""
     from appell.cli.output import Printer
 
     out = Printer()
-    out.say(f"appell {VERSION}, a robot-dynamics compiler: from a URDF, MJCF, SDF or DH table")
-    out.say("to equations of motion in machine code; it simulates, controls and identifies.")
-    for command, what in FIRST.items():
-        out.console.print(f"\n  [bold]{command}[/]\n      {what}", highlight=False)
-    out.say("", *(f"{what:15}{where}" for what, where in MORE.items()))
+    out.say(f"appell {VERSION}, a robot-dynamics compiler: from URDF, MJCF, SDF or a DH table to")
+    out.say("equations of motion in machine code, for simulation, control and identification.")
+    for command, description in FIRST_COMMANDS.items():
+        out.console.print(f"\n  [bold]{command}[/]\n      {description}", highlight=False)
+    out.say("", *(f"{topic:16}{command}" for topic, command in FURTHER_HELP.items()))
 
 
 def main() -> None:
-    """Run the command line; replace characters that the terminal lacks."""
+    """Run the command line; replace characters that the terminal cannot show."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             from appell.cli.characters import SIMILAR

@@ -1,7 +1,7 @@
-"""Options that several commands share, the panels of the help, and what the Tab key completes.
+"""Options that several commands share, the panels of the help, and shell completion.
 
-A completion is a function of what was typed so far. It runs in a process of its own at every Tab, so each one imports
-only what it needs.
+A completion is a function of the text typed so far. The shell starts a new process for every completion, so each one
+imports only what it needs.
 """
 
 from __future__ import annotations
@@ -39,32 +39,32 @@ def new_app(**settings: Any) -> typer.Typer:
 
 
 def option(help: str, panel: str = "", *names: str, complete: Any = None, **settings: Any) -> Any:
-    """Return an option under a panel of the help; `complete` is what the Tab key offers."""
+    """Return an option in a panel of the help; `complete` is its shell completion."""
     return typer.Option(*names, help=help, rich_help_panel=panel or None, autocompletion=complete, **settings)
 
 
 def argument(help: str, complete: Any = None, **settings: Any) -> Any:
-    """Return an argument; `complete` is what the Tab key offers."""
+    """Return an argument; `complete` is its shell completion."""
     return typer.Argument(help=help, autocompletion=complete, **settings)
 
 
 def among(names: Callable[[], Iterable[str]]) -> Completion:
-    """Complete with the names that begin as typed; after a comma, with the next name of a list."""
+    """Return a completion with names that start with the typed text; after a comma, with the next name of a list."""
 
     def complete(incomplete: str) -> list[str]:
-        before, comma, begun = incomplete.rpartition(",")
-        return [f"{before}{comma}{name}" for name in names() if name.startswith(begun)]
+        before, comma, prefix = incomplete.rpartition(",")
+        return [f"{before}{comma}{name}" for name in names() if name.startswith(prefix)]
 
     return complete
 
 
-def entries_of(*places: str) -> Completion:
-    """Complete with the entries of collections, each given as "module:name" and imported at the Tab key."""
+def entries_of(*collections: str) -> Completion:
+    """Return a completion with the entries of collections, each given as "module:name" and imported on completion."""
 
     def names() -> Iterable[str]:
-        for module, _, name in (place.partition(":") for place in places):
-            found = getattr(import_module(module), name)
-            yield from found() if callable(found) else found
+        for module, _, name in (each.partition(":") for each in collections):
+            entries = getattr(import_module(module), name)
+            yield from entries() if callable(entries) else entries
 
     return among(names)
 
@@ -78,14 +78,14 @@ def complete_function(incomplete: str) -> list[str]:
 
 
 def complete_frame(ctx: typer.Context, incomplete: str) -> list[str]:
-    """Complete with the frames of the robot that was typed before."""
+    """Complete with the frames of the robot on the command line."""
     from appell.describe.load import load
     from appell.errors import AppellError
 
-    words = next(iter(ctx.args), "")  # where words before an option without value go
+    words = next(iter(ctx.args), "")  # click stores arguments before an incomplete option here
     try:
         names = load(ctx.params.get("robot") or words).frame_names
-    except (AppellError, OSError):  # no robot yet
+    except (AppellError, OSError):  # no valid robot yet
         return []
     return [name for name in names if name.startswith(incomplete)]
 
@@ -96,38 +96,58 @@ complete_base = entries_of("appell.describe.build:BASES")
 RobotName = Annotated[
     str,
     argument(
-        "A robot or mechanism: a zoo name (see 'appell robots'), or a .urdf, .xml (MJCF), .sdf or .toml file.",
+        "Robot or mechanism: a zoo name (see 'appell robots') or a .urdf, .xml (MJCF), .sdf or .toml file.",
         complete=complete_robot,
     ),
 ]
 Base = Annotated[
-    str, option("How its root stands: fixed, floating, planar or spherical.", MODEL, complete=complete_base)
+    str,
+    option(
+        "Joint between the world and the root link: fixed, floating, planar or spherical.",
+        MODEL,
+        complete=complete_base,
+    ),
 ]
-Physical = Annotated[bool, option("Refuse bodies that cannot exist; else accept them with a warning.", MODEL)]
-NoFriction = Annotated[bool, option("Leave out the friction of its joints.", MODEL, "--no-friction")]
-NoRotors = Annotated[bool, option("Leave out the rotor inertias of its actuators.", MODEL, "--no-rotors")]
-Torque = Annotated[str, option("Constant actuator forces, N m or N; none if not given.", START)]
-Saturate = Annotated[bool, option("Limit torques to the actuators' limits.", START, "--saturate")]
+Physical = Annotated[bool, option("Reject physically impossible bodies, or accept them with a warning.", MODEL)]
+NoFriction = Annotated[bool, option("Ignore the friction of the joints.", MODEL, "--no-friction")]
+NoRotors = Annotated[bool, option("Ignore the rotor inertias of the actuators.", MODEL, "--no-rotors")]
+Torque = Annotated[
+    str,
+    option(
+        "Constant actuator forces in N m or N, one number or one per actuator, comma-separated; zero by default.", START
+    ),
+]
+Saturate = Annotated[bool, option("Limit torques to the torque limits of the actuators.", START, "--saturate")]
 Stops = Annotated[
-    float | None, option("Restitution of the joints at their limits, 0 to 1; no stops if not given.", WALLS)
+    float | None,
+    option("Stop the joints at their limits with this coefficient of restitution, 0 to 1; no stops by default.", WALLS),
 ]
 Walls = Annotated[
     list[str] | None,
     option(
-        "plane:nx,ny,nz or with its offset plane:nx,ny,nz,d; sphere:r, circle:r or cylinder:r, then the "
-        "center ,x,y,z (a circle ,x,y) and the axis ,ax,ay,az if wanted. In m; may be repeated.",
+        "Wall in m: plane:nx,ny,nz[,offset], sphere:r[,x,y,z], circle:r[,x,y] or cylinder:r[,x,y,z[,ax,ay,az]]. "
+        "May be repeated.",
         WALLS,
         "--wall",
     ),
 ]
-Outside = Annotated[bool, option("The robot is outside the round walls.", WALLS)]
-Output = Annotated[Path | None, option("Record to write: .csv, .npz or .parquet.", OUTPUT, "--output", "-o")]
-Results = Annotated[Path | None, option("Write machine, versions and figures to this .json.", OUTPUT, "--output", "-o")]
-Plot = Annotated[Path | None, option("Figure to write: .png, .svg, .pdf or .jpg.", OUTPUT)]
-Movie = Annotated[Path | None, option("GIF or MP4 to write.", OUTPUT)]
+Outside = Annotated[bool, option("Place the robot outside the spheres, circles and cylinders, not inside them.", WALLS)]
+Output = Annotated[
+    Path | None, option("Write the record to this .csv, .npz or .parquet file.", OUTPUT, "--output", "-o")
+]
+Results = Annotated[
+    Path | None, option("Write machine, versions and results to this .json file.", OUTPUT, "--output", "-o")
+]
+Plot = Annotated[Path | None, option("Write a plot to this .png, .svg, .pdf or .jpg file.", OUTPUT)]
+Movie = Annotated[Path | None, option("Write a movie to this .gif or .mp4 file.", OUTPUT)]
 Force = Annotated[bool, option("Overwrite existing files.", OUTPUT, "--force")]
 Json = Annotated[
-    bool, option("Print the answer as JSON on stdout, in full and in SI units; remarks on stderr.", OUTPUT, "--json")
+    bool,
+    option(
+        "Print the result as JSON to stdout, in full precision and SI units; messages go to stderr.", OUTPUT, "--json"
+    ),
 ]
-Port = Annotated[int, option("Port of the page on this machine; 0: any free port.", OUTPUT, min=0, max=65535)]
-NoBrowser = Annotated[bool, option("Print the address of the page; open no browser.", OUTPUT, "--no-browser")]
+Port = Annotated[int, option("Port of the web page on this machine; 0 selects a free port.", OUTPUT, min=0, max=65535)]
+NoBrowser = Annotated[
+    bool, option("Print the address of the web page without opening a browser.", OUTPUT, "--no-browser")
+]

@@ -1,15 +1,15 @@
-"""The printer of all commands: a command gives it data, and it knows `--json`, the width and the colours.
+"""Output of all commands: results as tables or JSON, messages, progress bars and reports of compilations.
 
     out = Printer(json)
     out.answer(data, table(data["rows"], {"name": "body", "mass": ("mass, kg", ".4g")}, "Bodies"))
-    out.say("written swing.csv")
+    out.say("wrote swing.csv")
 
-With `--json` the data go to stdout and all remarks to stderr, so that the answer can be piped; otherwise tables, lines
-and remarks go to stdout. A number in the data is in SI units and in full; `units` beside it, or `unit` in its row,
-names the unit. JSON has null where a number is not finite.
+With `--json` the data go to stdout and all messages to stderr, so that the result can be piped; otherwise tables, lines
+and messages go to stdout. Numbers in the data are in SI units and full precision; `units` beside them, or `unit` in
+their row, gives the unit. JSON has null for numbers that are not finite.
 
-Tables are printed so that nothing is cut: at their natural width if that fits; else with cells broken between words;
-and where even that does not fit, as a list, one entry below the other.
+Tables are never truncated: they are printed at their natural width if it fits, otherwise with cells wrapped between
+words and, if even that does not fit, as a list with one cell per line.
 """
 
 from __future__ import annotations
@@ -38,21 +38,21 @@ from rich.text import Text
 from appell.cli.characters import SIMILAR
 from appell.progress import Bar, paused
 
-PAGE_WIDTH = 100  # columns of a file or a pipe
-COMPILATION_SHOWN_S = 0.3  # compilations that take longer are reported
-UNLIMITED = 10_000  # columns; wider than any table
+PAGE_WIDTH = 100  # columns, if the output is a file or a pipe
+MIN_REPORTED_COMPILATION_S = 0.3  # longer compilations are reported
+UNLIMITED_WIDTH = 10_000  # columns; wider than any table
 
 Heads = Mapping[str, Any]  # key of a row -> heading, or heading and format: "name", ("mass, kg", ".4g")
 
 
 class Printer:
-    """Prints the answer of a command and the remarks beside it."""
+    """Prints the result of a command, as tables or JSON, and messages."""
 
     def __init__(self, json: bool = False):
         self.json, self.console = json, screen(aside=json)
 
     def answer(self, data: Any, *shown: RenderableType) -> None:
-        """Print the data as JSON, or what is shown of them: tables, and strings as single lines."""
+        """Print the result: with --json the data, otherwise `shown`, which are tables, and strings as single lines."""
         if self.json:
             ascii_only = "utf" not in (getattr(sys.stdout, "encoding", None) or "").lower()
             typer.echo(json_format.dumps(as_data(data), indent=1, ensure_ascii=ascii_only, allow_nan=False))
@@ -64,40 +64,41 @@ class Printer:
                 self.console.print(each, highlight=False)
 
     def say(self, *lines: str) -> None:
+        """Print lines of text."""
         say(self.console, *lines)
 
     def files(self, record: Any, output: Path | None, plot: Path | None = None, movie: Path | None = None) -> None:
-        """Write the files of a record that were asked for; `check_target` has checked them before the work."""
+        """Write the requested files of a record, which `check_target` has checked before the computation."""
         if output is not None:
             record.write(output, overwrite=True)
-            self.say(f"written {output}, {len(record)} samples")
+            self.say(f"wrote {output}, {len(record)} samples")
         if plot is not None:
             record.plot(plot, overwrite=True)
-            self.say(f"drawn {plot}")
+            self.say(f"wrote {plot}")
         if movie is not None:
             record.movie(movie, overwrite=True)
-            self.say(f"drawn {movie}")
+            self.say(f"wrote {movie}")
 
     def page(self, viewer: Any) -> None:
-        """Print the address of a page, and serve it until Ctrl-C."""
+        """Print the address of a web page, and serve it until Ctrl-C."""
         with viewer, suppress(KeyboardInterrupt):
-            self.say(f"shown at {viewer.url}", "Ctrl-C ends it.")
+            self.say(f"serving at {viewer.url}", "Press Ctrl-C to stop.")
             viewer.wait()
 
 
 def say(console: Console, *lines: str) -> None:
-    """Print lines as they are: without markup, and without line breaks of our own."""
+    """Print lines unchanged: without markup, highlighting or wrapping."""
     for line in lines:
         console.print(line, highlight=False, markup=False, soft_wrap=True)
 
 
 def verdict(text: str, good: bool) -> Text:
-    """Return a closing sentence in green or red."""
+    """Return a final message in green if `good`, otherwise in red."""
     return Text(text, style="green" if good else "red")
 
 
 def as_data(thing: Any) -> Any:
-    """Convert to what JSON has: NumPy's numbers as Python's, None for what is not finite, all else by its name."""
+    """Convert to JSON types: NumPy numbers to Python numbers, non-finite ones to None, other objects to strings."""
     match thing:
         case None | bool() | str() | int():
             return thing
@@ -120,27 +121,35 @@ def as_data(thing: Any) -> Any:
 
 
 class Markup(str):
-    """A cell with rich's markup."""
+    """A table cell with rich markup."""
 
 
 def table(
     rows: Iterable[Mapping[str, Any]], heads: Heads, title: str = "", caption: str = "", hide_empty: bool = False
 ) -> Table:
-    """Make a table of rows: text to the left as it is, numbers to the right in the format of their heading.
+    """Return a table: columns with a format are right-aligned, text columns left-aligned.
 
-    `hide_empty` leaves out columns without any text.
+    Parameters
+    ----------
+    rows : iterable of mappings
+    heads : mapping
+        Key of a row -> heading, or (heading, format) for numbers.
+    title, caption : str
+        Texts above and below the table.
+    hide_empty : bool
+        Whether to omit columns without content.
     """
     formats = {key: head if isinstance(head, tuple) else (head, None) for key, head in heads.items()}
     columns = {key: [_cell(row.get(key), form) for row in rows] for key, (_, form) in formats.items()}
-    made = Table(box=box.SIMPLE_HEAD, title_justify="left", title_style="bold", caption_justify="left")
-    made.title, made.caption = escape(title) or None, escape(caption) or None
+    result = Table(box=box.SIMPLE_HEAD, title_justify="left", title_style="bold", caption_justify="left")
+    result.title, result.caption = escape(title) or None, escape(caption) or None
     shown = {key: cells for key, cells in columns.items() if any(cells) or not hide_empty}
     for k, key in enumerate(shown):
         heading, form = formats[key]
-        made.add_column(escape(heading), justify="left" if form is None else "right", style="" if k else "bold")
+        result.add_column(escape(heading), justify="left" if form is None else "right", style="" if k else "bold")
     for cells in zip(*shown.values(), strict=True):
-        made.add_row(*cells)
-    return made
+        result.add_row(*cells)
+    return result
 
 
 def _cell(value: Any, form: str | None) -> str:
@@ -150,37 +159,37 @@ def _cell(value: Any, form: str | None) -> str:
 
 
 def fitted(table: Table, console: Console) -> RenderableType:
-    """Fit a table to the console's width without cutting a word."""
-    free = console.options.update(max_width=UNLIMITED)
+    """Return a table that fits the width of the console, without truncated words."""
+    free = console.options.update(max_width=UNLIMITED_WIDTH)
     natural = Measurement.get(console, free, table).maximum
     if natural <= console.width or not table.columns:
         return table
     spans = [_span(table, k, console) for k in range(len(table.columns))]
-    room = console.width - (natural - sum(span.maximum for span in spans))
-    if sum(span.minimum for span in spans) > room:
+    available = console.width - (natural - sum(span.maximum for span in spans))
+    if sum(span.minimum for span in spans) > available:
         return _listed(table, console)
     narrow = copy.copy(table)
     narrow.columns = [copy.copy(column) for column in table.columns]
-    for column, width in zip(narrow.columns, _shared(spans, room), strict=True):
+    for column, width in zip(narrow.columns, _column_widths(spans, available), strict=True):
         column.width, column.ratio = width, None
     return narrow
 
 
 def _span(table: Table, k: int, console: Console) -> Measurement:
-    """Measure the longest word and the longest line of a column."""
-    free = console.options.update(max_width=UNLIMITED)
+    """Return the widths of the longest word and of the longest line of a column."""
+    free = console.options.update(max_width=UNLIMITED_WIDTH)
     column = table.columns[k]
     cells = [*([column.header] if table.show_header else []), *column.cells]
     cells += [column.footer] if table.show_footer else []
-    found = [Measurement.get(console, free, console.render_str(x) if isinstance(x, str) else x) for x in cells]
-    widest = max((each.maximum for each in found), default=0)
-    return Measurement(widest if column.no_wrap else max((each.minimum for each in found), default=0), widest)
+    measured = [Measurement.get(console, free, console.render_str(x) if isinstance(x, str) else x) for x in cells]
+    widest = max((each.maximum for each in measured), default=0)
+    return Measurement(widest if column.no_wrap else max((each.minimum for each in measured), default=0), widest)
 
 
-def _shared(spans: list[Measurement], room: int) -> list[int]:
-    """Share the room: every column gets its longest word, then the least demanding columns are served first."""
+def _column_widths(spans: list[Measurement], available: int) -> list[int]:
+    """Distribute the width: every column gets its longest word, then columns that need least get the rest first."""
     widths = [span.minimum for span in spans]
-    spare = room - sum(widths)
+    spare = available - sum(widths)
     waiting = sorted(range(len(spans)), key=lambda k: spans[k].maximum - spans[k].minimum)
     for done, k in enumerate(waiting):
         more = min(spans[k].maximum - spans[k].minimum, spare // (len(waiting) - done))
@@ -190,7 +199,7 @@ def _shared(spans: list[Measurement], room: int) -> list[int]:
 
 
 def _listed(table: Table, console: Console) -> RenderableType:
-    """Print every row as a paragraph: its first cell, then the other cells with their headings."""
+    """Return a table as a list: per row its first cell, followed by the other cells with their headings."""
     rows = [list(row) for row in zip(*(column.cells for column in table.columns), strict=True)]
     if table.show_footer:
         rows.append([column.footer for column in table.columns])
@@ -221,21 +230,22 @@ def _text(cell: Any, console: Console) -> Text:
 
 
 class Screen(Console):
-    """A console that cuts no table and prints above a progress bar."""
+    """A console that never truncates tables and pauses the progress bar while it prints."""
 
     def print(self, *objects: Any, **options: Any) -> None:
+        """Print objects; tables are fitted to the width."""
         with paused():
             for each in objects or ("",):
                 super().print(fitted(each, self) if isinstance(each, Table) else each, **options)
 
     def render_str(self, text: str, **options: Any) -> Text:
-        """Replace characters that the terminal lacks before a string is measured for a column."""
+        """Replace characters that the terminal cannot show, before the width of a string is measured."""
         if not self.encoding.startswith("utf"):
             text = text.encode(self.encoding, SIMILAR).decode(self.encoding)
         return super().render_str(text, **options)
 
     def rule(self, title: Any = "", **options: Any) -> None:
-        """Print a line with a title in it, or the title alone if it is too long for that."""
+        """Print a horizontal rule with a title, or only the title if it is too long."""
         if isinstance(title, str) and self.render_str(title).cell_len > self.width - 4:
             self.print(title)
         else:
@@ -243,7 +253,7 @@ class Screen(Console):
 
 
 def screen(aside: bool = False) -> Screen:
-    """Return the terminal at its width, or a page of `PAGE_WIDTH` columns for a file or a pipe; stderr if `aside`."""
+    """Return the console for stdout, or for stderr if `aside`; files and pipes have `PAGE_WIDTH` columns."""
     console = Screen(stderr=aside)
     return console if console.is_terminal or "COLUMNS" in os.environ else Screen(stderr=aside, width=PAGE_WIDTH)
 
@@ -253,8 +263,8 @@ def screen(aside: bool = False) -> Screen:
 
 @contextmanager
 def watched(ticks: int) -> Iterator[Callable[[str], Callable[[], None]]]:
-    """Show a bar of so many turns with the title of the current task."""
-    with Bar("", ticks, "turns") as bar:
+    """Show a progress bar of `ticks` steps with the title of the current task."""
+    with Bar("", ticks, "steps") as bar:
 
         def watch(title: str) -> Callable[[], None]:
             bar.say(title)
@@ -264,11 +274,11 @@ def watched(ticks: int) -> Iterator[Callable[[str], Callable[[], None]]]:
 
 
 class CompilationReport(logging.Handler):
-    """Shows a bar while a function is compiled, and a line for a compilation that took long.
+    """Logging handler that shows a bar while a function is compiled, and a line for long compilations.
 
-    compiling inverse_dynamics of robot 'talos' ... 0.38 s (kept for next time)
+    compiling inverse_dynamics of robot 'talos' ... 0.38 s (cached for later runs)
 
-    The compiler logs its work under the name "appell"; functions from the cache are not reported.
+    The compiler logs to the logger "appell"; functions from the cache are not reported.
     """
 
     def __init__(self) -> None:
@@ -277,6 +287,7 @@ class CompilationReport(logging.Handler):
         self.bar: Bar | None = None
 
     def emit(self, record: logging.LogRecord) -> None:
+        """Show the start or the end of a compilation."""
         about = vars(record)
         if "work" not in about:
             return
@@ -284,14 +295,15 @@ class CompilationReport(logging.Handler):
         what = f"{about['work']} {about['function']}" + (f" of {about['owner']}" if about["owner"] else "")
         if record.levelno == logging.DEBUG:
             self.bar = Bar(what, delay=0.0, console=self.console).__enter__()
-        elif about["made"] and about["seconds"] >= COMPILATION_SHOWN_S:
+        elif about["made"] and about["seconds"] >= MIN_REPORTED_COMPILATION_S:
             from appell.compile.cache.object_cache import find
 
-            kept = " (kept for next time)" if find(about["key"]) is not None else ""
+            cached = " (cached for later runs)" if find(about["key"]) is not None else ""
             with paused():
-                say(self.console, f"{what} ... {about['seconds']:.2f} s{kept}")
+                say(self.console, f"{what} ... {about['seconds']:.2f} s{cached}")
 
     def close_bar(self) -> None:
+        """Remove the progress bar."""
         if self.bar is not None:
             self.bar.__exit__(None, None, None)
             self.bar = None

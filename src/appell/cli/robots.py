@@ -1,4 +1,4 @@
-"""`appell robots`: the robots and mechanisms that come with appell."""
+"""`appell robots`: list the robots and mechanisms that are included in appell."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ app = new_app()
 
 @app.command(rich_help_panel=LOOK, epilog="Example: [bold]appell robots[/], then [bold]appell info puma[/].")
 def robots(json: options.Json = False) -> None:
-    """List the robots and mechanisms that come with appell."""
+    """List the robots and mechanisms that are included in appell."""
     rows = [
         {
             "name": name,
@@ -24,5 +24,5 @@ def robots(json: options.Json = False) -> None:
         }
         for name, robot in ((name, ap.load(name)) for name in ap.zoo_names())
     ]
-    heads = {"name": "name", "dof": ("dof", ""), "bodies": ("bodies", ""), "description": "what it is"}
+    heads = {"name": "name", "dof": ("dof", ""), "bodies": ("bodies", ""), "description": "description"}
     Printer(json).answer(rows, table(rows, heads | {"source": "source"}, "Robots of the zoo"))

@@ -27,13 +27,14 @@ app = new_app()
 )
 def rollout(
     robot: options.RobotName,
-    members: Annotated[int, option("Number of motions.", START)] = 1000,
+    members: Annotated[int, option("Number of motions to simulate.", START)] = 1000,
     spread: Annotated[
-        float, option("Standard deviation of the initial configurations about --q, rad or m.", START)
+        float, option("Standard deviation of the initial configurations around --q, rad or m.", START)
     ] = 0.1,
     speed: Annotated[float, option("Standard deviation of the initial velocities, rad/s or m/s.", START)] = 0.0,
     q: Annotated[
-        str, option("Mean initial configuration in rad or m, numbers with commas; home if not given.", START)
+        str,
+        option("Mean initial configuration in rad or m, comma-separated; by default the home configuration.", START),
     ] = "",
     seed: Annotated[int, option("Seed of the random numbers.", START)] = 0,
     torque: options.Torque = "",
@@ -43,30 +44,32 @@ def rollout(
     base: options.Base = "fixed",
     physical: options.Physical = True,
     stops: options.Stops = None,
-    steps: Annotated[int, option("Number of steps of each motion.", SOLVER)] = 1000,
-    dt: Annotated[float, option("Length of a step, in seconds.", SOLVER)] = 1e-3,
-    method: Annotated[str, option("rk4, euler, midpoint or moreau.", SOLVER)] = "rk4",
-    every: Annotated[int, option("Store one of this many steps.", SOLVER)] = 10,
-    threads: Annotated[int | None, option("Number of cores to use; one if not given.", SOLVER)] = None,
-    out: Annotated[Path | None, option("Records to write: .npz or .zarr.", OUTPUT, "--output", "--out", "-o")] = None,
+    steps: Annotated[int, option("Number of time steps.", SOLVER)] = 1000,
+    dt: Annotated[float, option("Time step, in s.", SOLVER)] = 1e-3,
+    method: Annotated[str, option("Integration method: rk4, euler, midpoint or moreau.", SOLVER)] = "rk4",
+    every: Annotated[int, option("Store every N-th step.", SOLVER)] = 10,
+    threads: Annotated[int | None, option("Number of threads; one by default.", SOLVER)] = None,
+    out: Annotated[
+        Path | None, option("Write the records to this .npz or .zarr file.", OUTPUT, "--output", "--out", "-o")
+    ] = None,
     plot: options.Plot = None,
     json: options.Json = False,
     force: options.Force = False,
 ) -> None:
     """Simulate many motions from random initial states in one compiled kernel and show their spread."""
-    from appell.simulation.options import Output, number_of_steps
+    from appell.simulation.options import Output, checked_steps
 
     for path, endings in ((out, ENDINGS), (plot, PICTURES)):
         check_target(path, force, endings)
-    number_of_steps("--members", members)
+    checked_steps("--members", members)
     for what, value in (("--spread", spread), ("--speed", speed)):
         check_number(what, value, least=0.0)
     system = read_system(robot, base, physical)
     rng, mean = np.random.default_rng(seed), numbers(q, "--q", system.nq) if q else system.start
     starts = system.integrate(mean, spread * rng.normal(size=(members, system.nv)))
     forces = numbers_if_given(torque, "--torque", system.nu)
-    begun = time.perf_counter()
-    found = ap.rollout(
+    start = time.perf_counter()
+    records = ap.rollout(
         system,
         starts,
         speed * rng.normal(size=(members, system.nv)),
@@ -81,30 +84,30 @@ def rollout(
         rotors=not no_rotors,
         threads=threads,
     )
-    seconds = time.perf_counter() - begun
+    seconds = time.perf_counter() - start
     if out is not None:
-        found.write(out, overwrite=True)
+        records.write(out, overwrite=True)
     if plot is not None:
-        found.plot(plot, overwrite=True)
-    done = found[found.finished]
-    titles = [title for title in found.columns if title.startswith(("q_", "v_")) or title == "energy"]
+        records.plot(plot, overwrite=True)
+    done = records[records.finished]
+    titles = [title for title in records.columns if title.startswith(("q_", "v_")) or title == "energy"]
     ends = {title: np.quantile(done[title][:, -1], (0.0, 0.5, 1.0)) for title in titles} if len(done) else {}
     data = {
-        **found.about,
-        "members": len(found),
-        "finished": int(found.finished.sum()),
+        **records.about,
+        "members": len(records),
+        "finished": int(records.finished.sum()),
         "seconds": seconds,
         "end": {title: dict(zip(LABELS, row, strict=True)) for title, row in ends.items()},
-        "units": {"seconds": "s", "dt": "s"} | {title: found.unit(title) for title in ends},
+        "units": {"seconds": "s", "dt": "s"} | {title: records.unit(title) for title in ends},
     }
     rows = [{"column": title, "unit": data["units"][title]} | row for title, row in data["end"].items()]
     heads = {"column": "column", "unit": "unit"} | {key: (key, ".6g") for key in LABELS}
     printer = Printer(json)
     printer.answer(
         data,
-        f"{system.name}: {members} motions, {steps} steps of {dt:g} s by {method}, in {seconds:.3g} s",
-        table(rows, heads, "At the end"),
+        f"{system.name}: {members} motions, {steps} steps of {dt:g} s with {method}, computed in {seconds:.3g} s",
+        table(rows, heads, "Final values"),
     )
-    printer.say(*(f"written {path}" for path in (out, plot) if path is not None))
-    if len(found.lost):
-        printer.say(f"{len(found.lost)} of {members} motions diverged; a shorter --dt may help")
+    printer.say(*(f"wrote {path}" for path in (out, plot) if path is not None))
+    if diverged := members - data["finished"]:
+        printer.say(f"{diverged} of {members} motions diverged; a smaller --dt may help")

@@ -1,4 +1,4 @@
-"""`appell simulate ROBOT`: simulate the motion of a robot from an initial state, with walls if wanted."""
+"""`appell simulate ROBOT`: simulate the motion of a robot from an initial state, optionally with walls."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from appell.cli.input import MOVIES, PICTURES, RECORDS, check_target, numbers_if
 from appell.cli.options import OUTPUT, SIMULATE, SOLVER, START, WALLS, entries_of, new_app, option
 from appell.cli.output import Printer, table, verdict
 
-EVENTS_SHOWN = 20
+MAX_EVENTS = 20  # in the table; --json has all
 
 app = new_app()
 
@@ -24,14 +24,14 @@ app = new_app()
 )
 def simulate(
     robot: options.RobotName,
-    until: Annotated[float, option("Duration, in seconds.", START)] = 1.0,
+    until: Annotated[float, option("Duration of the simulation, in s.", START)] = 1.0,
     q: Annotated[
         str,
         option(
-            "Initial configuration in rad or m, numbers with commas: 0,0.5,1; the robot's home if not given.", START
+            "Initial configuration in rad or m, comma-separated: 0,0.5,1; by default the home configuration.", START
         ),
     ] = "",
-    v: Annotated[str, option("Initial velocity, rad/s or m/s; rest if not given.", START)] = "",
+    v: Annotated[str, option("Initial velocity in rad/s or m/s, comma-separated; zero by default.", START)] = "",
     torque: options.Torque = "",
     saturate: options.Saturate = False,
     no_friction: options.NoFriction = False,
@@ -40,29 +40,31 @@ def simulate(
     physical: options.Physical = True,
     wall: options.Walls = None,
     outside: options.Outside = False,
-    points: Annotated[str, option("Frames that can touch the walls, with commas.", WALLS)] = "all",
-    restitution: Annotated[float, option("0: no bounce, 1: no loss.", WALLS)] = 1.0,
-    wall_friction: Annotated[float, option("Coulomb's coefficient at the walls.", WALLS, "--friction")] = 0.0,
+    points: Annotated[str, option("Frames that can touch the walls, comma-separated.", WALLS)] = "all",
+    restitution: Annotated[
+        float, option("Coefficient of restitution at the walls: 0 (no bounce) to 1 (no loss).", WALLS)
+    ] = 1.0,
+    wall_friction: Annotated[float, option("Coulomb friction coefficient at the walls.", WALLS, "--friction")] = 0.0,
     stops: options.Stops = None,
     method: Annotated[
         str,
         option(
-            "DOP853, RK45, RK23, Radau, BDF or LSODA.",
+            "Integration method: DOP853, RK45, RK23, Radau, BDF or LSODA.",
             SOLVER,
             complete=entries_of("appell.simulation.options:SOLVER_METHODS"),
         ),
     ] = "DOP853",
-    rtol: Annotated[float, option("Relative tolerance; the absolute one is a hundredth of it.", SOLVER)] = 1e-8,
+    rtol: Annotated[float, option("Relative tolerance; the absolute tolerance is a hundredth of it.", SOLVER)] = 1e-8,
     output: options.Output = None,
     plot: options.Plot = None,
     movie: options.Movie = None,
-    view: Annotated[bool, option("Show the motion in the browser, until Ctrl-C.", OUTPUT, "--view")] = False,
+    view: Annotated[bool, option("Show the motion in the browser until Ctrl-C.", OUTPUT, "--view")] = False,
     port: options.Port = 0,
     no_browser: options.NoBrowser = False,
     json: options.Json = False,
     force: options.Force = False,
 ) -> None:
-    """Simulate the motion of a robot from an initial state, with walls if wanted."""
+    """Simulate the motion of a robot from an initial state, optionally with walls."""
     for path, endings in ((output, RECORDS), (plot, PICTURES), (movie, MOVIES)):
         check_target(path, force, endings)
     system = read_system(robot, base, physical)
@@ -90,7 +92,7 @@ def simulate(
 
 
 def _summary(motion: ap.Record) -> dict[str, Any]:
-    """Return the duration of a run, its energy, and every event."""
+    """Return duration, energies and events of a simulation as data."""
     events = [
         {"time": event.time, "event": event.kind, "points": list(event.points)}
         | ({"impulses": event.impulses, "normal_speeds": event.normal_speeds} if event.kind == "impact" else {})
@@ -122,14 +124,14 @@ def _shown(data: dict[str, Any]) -> list[Any]:
     (first, last), events, units = data["energy"].values(), data["events"], data["units"]
     shown: list[Any] = [
         f"{data['robot']}: {data['start']:g} to {data['end']:g} s, {data['samples']} samples",
-        f"energy {first:.9g} J at the start, {last:.9g} J at the end, a change of {last - first:+.3g} J",
+        f"energy {first:.9g} J at the start, {last:.9g} J at the end, change {last - first:+.3g} J",
     ]
     if events:
         rows = [
             event
             | {key: listed(event.get(key, ())) for key in ("impulses", "normal_speeds")}
             | {"points": ", ".join(event["points"])}
-            for event in events[:EVENTS_SHOWN]
+            for event in events[:MAX_EVENTS]
         ]
         heads = {"time": ("time, s", ".9f"), "event": "event", "points": "points"}
         heads |= {
@@ -137,6 +139,6 @@ def _shown(data: dict[str, Any]) -> list[Any]:
             "normal_speeds": (f"normal speed, {units['normal_speeds']}", ""),
         }
         shown.append(table(rows, heads))
-    if len(events) > EVENTS_SHOWN:
-        shown.append(f"and {len(events) - EVENTS_SHOWN} events more; --json and --output have all")
+    if len(events) > MAX_EVENTS:
+        shown.append(f"and {len(events) - MAX_EVENTS} more events; --json and --output include all")
     return [*shown, verdict(data["message"], data["finished"])]

@@ -1,4 +1,4 @@
-"""`appell sweep STUDY.py`: run a study over its table, on cores or a cluster; show the content of a store."""
+"""`appell sweep STUDY.py`: run a study over its table on several cores or a cluster, or show a store."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from appell.sweeps import SweepResults
 
 INTERRUPTED = 130  # the exit code after Ctrl-C, as shells have it
-FAILURES_SHOWN = 5
-ENTRIES_SHOWN = 12  # of an array; larger arrays are summarised
+MAX_FAILURES = 5  # in the output; --json has all
+MAX_ENTRIES = 12  # of an array; larger arrays are summarised
 QUANTILES = {"least": 0.0, "low": 0.05, "median": 0.5, "high": 0.95, "most": 1.0}
 HEADINGS = {"low": "5 %", "high": "95 %"}
 
@@ -36,27 +36,31 @@ app = new_app()
     "[bold]appell sweep --show results.zarr[/] shows the results.",
 )
 def sweep(
-    study: Annotated[Path | None, argument("A Python file that defines study and table.")] = None,
-    out: Annotated[
-        Path | None, option("The store to create or to continue.", OUTPUT, "--output", "--out", "-o")
+    study: Annotated[
+        Path | None, argument("Python file that defines the function study and the table of its parameters.")
     ] = None,
-    workers: Annotated[int, option("Number of processes on this machine; 1: only this one.")] = 1,
-    cluster: Annotated[str, option("The address of a Dask scheduler, tcp://host:8786.")] = "",
+    out: Annotated[Path | None, option("Store to create or to continue.", OUTPUT, "--output", "--out", "-o")] = None,
+    workers: Annotated[int, option("Number of worker processes on this machine; 1: run in this process.")] = 1,
+    cluster: Annotated[str, option("Address of a Dask scheduler, tcp://host:8786.")] = "",
     seed: Annotated[int, option("Seed of the sweep. Each job derives its own seed from it.")] = 0,
-    first: Annotated[int | None, option("Run only this many jobs from the start of the table.")] = None,
+    first: Annotated[int | None, option("Run only the first N jobs of the table.")] = None,
     retry_failed: Annotated[bool, option("Run failed jobs again.", "", "--retry-failed")] = False,
-    accept_study: Annotated[bool, option("Continue although the study has changed.", "", "--accept-study")] = False,
-    timeout: Annotated[float, option("Seconds to wait for the scheduler and its workers.")] = 10.0,
-    show: Annotated[Path | None, option("Only show the content of a store.", OUTPUT)] = None,
+    accept_study: Annotated[
+        bool, option("Continue a store although the code of the study has changed.", "", "--accept-study")
+    ] = False,
+    timeout: Annotated[float, option("Time to wait for the scheduler and its workers, in s.")] = 10.0,
+    show: Annotated[Path | None, option("Show the results of this store, and run nothing.", OUTPUT)] = None,
     json: options.Json = False,
 ) -> None:
-    """Run a study over a table of parameters; the same command continues it after a crash."""
+    """Run a study over a table of parameters; repeat the command to continue an interrupted study."""
     printer = Printer(json)
     if show is not None:
         _print(printer, ap.sweeps.open(show))
         return
     if study is None or out is None:
-        raise ArgumentError("appell sweep needs a study and --out.", expected="STUDY.py --out results.zarr")
+        raise ArgumentError(
+            "a study or --out is missing.", expected="STUDY.py --out results.zarr, or --show results.zarr"
+        )
     function, jobs = _read(study)
     try:
         results = ap.sweep(
@@ -71,17 +75,17 @@ def sweep(
             timeout=timeout,
         )
     except KeyboardInterrupt:
-        printer.say(f"interrupted; finished jobs are stored in {out}, and the same command continues from there")
+        printer.say(f"interrupted; finished jobs are stored in {out}. Repeat the command to continue.")
         raise typer.Exit(INTERRUPTED) from None
     _print(printer, results)
 
 
 def _read(path: Path) -> tuple[Any, Any]:
-    """Return the study and the table of a file, which can import other files of its folder."""
+    """Return the study and the table of a Python file, which can import other files of its folder."""
     spec = spec_from_file_location(path.stem, path)
     if not path.is_file() or spec is None or spec.loader is None:
         raise ArgumentError(
-            f"'{path}' is not a Python file that can be read.", expected="a .py that defines study and table"
+            f"'{path}' cannot be read as a Python file.", expected="a .py file that defines study and table"
         )
     module = module_from_spec(spec)
     sys.path.insert(0, str(path.resolve().parent))
@@ -96,16 +100,19 @@ def _read(path: Path) -> tuple[Any, Any]:
 
 def _first(jobs: Any, count: int) -> Any:
     if count < 1 or not isinstance(jobs, (int, Mapping)):
-        raise ArgumentError(f"--first is {count}.", expected="one job at least, of a number of jobs or of columns")
+        raise ArgumentError(
+            f"--first is {count}.",
+            expected="at least 1, with a table that is a number of jobs or a mapping of columns",
+        )
     return min(jobs, count) if isinstance(jobs, int) else {name: column[:count] for name, column in jobs.items()}
 
 
 def _print(out: Printer, results: SweepResults) -> None:
-    """Print the progress of a sweep, the spread of every number that jobs returned, and the failures."""
+    """Print the progress of a sweep, the quantiles of every result, and the failures."""
     rows = []
     for name in results if results.done.any() else ():
         values = results[name][results.done]
-        single = values[0].size <= ENTRIES_SHOWN
+        single = values[0].size <= MAX_ENTRIES
         for index in np.ndindex(values.shape[1:]) if single else [()]:
             column = np.abs(values[:, *index]) if values.dtype.kind == "c" else values[:, *index]
             known = column[np.isfinite(column)].astype(float)
@@ -127,9 +134,9 @@ def _print(out: Printer, results: SweepResults) -> None:
     }
     heads = {"result": "result"} | {key: (HEADINGS.get(key, key), ".6g") for key in QUANTILES}
     shown: list[Any] = [f"{results.study}: {results.summary}", *([table(rows, heads)] if rows else [])]
-    for failure in failures[:FAILURES_SHOWN]:
+    for failure in failures[:MAX_FAILURES]:
         given = ", ".join(f"{name}={value!r}" for name, value in failure["parameters"].items())
         shown.append(f"job {failure['job']} ({given}) failed: {failure['error']}")
-    if len(failures) > FAILURES_SHOWN:
-        shown.append(f"and {len(failures) - FAILURES_SHOWN} more")
+    if len(failures) > MAX_FAILURES:
+        shown.append(f"and {len(failures) - MAX_FAILURES} more failures")
     out.answer(data, *shown)

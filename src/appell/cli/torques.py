@@ -1,4 +1,4 @@
-"""`appell torques ROBOT MOTION`: the actuator forces of a motion, as a table, as a record and as a plot."""
+"""`appell torques ROBOT MOTION`: compute the actuator forces of a motion, as a table, a record and a plot."""
 
 from __future__ import annotations
 
@@ -19,8 +19,10 @@ app = new_app()
 @app.command(rich_help_panel=SIMULATE, epilog="Example: [bold]appell torques puma line.csv --plot torques.png[/].")
 def torques(
     robot: options.RobotName,
-    motion: Annotated[Path, argument("Record with columns t, q_<coordinate>, and v_, a_ if they are known.")],
-    samples: Annotated[int, option("Number of samples, equally spaced over the motion.", min=2)] = 201,
+    motion: Annotated[
+        Path, argument("Record of the motion, with columns t, q_<coordinate>, and optionally v_* and a_*.")
+    ],
+    samples: Annotated[int, option("Number of equally spaced samples of the motion.", min=2)] = 201,
     no_friction: options.NoFriction = False,
     no_rotors: options.NoRotors = False,
     base: options.Base = "fixed",
@@ -30,7 +32,7 @@ def torques(
     json: options.Json = False,
     force: options.Force = False,
 ) -> None:
-    """Compute the actuator forces that a motion takes."""
+    """Compute the actuator forces of a motion."""
     from appell.kinematics.mechanisms import check_pose
     from appell.motion.titles import FORCES, record_names, record_units
 
@@ -38,15 +40,15 @@ def torques(
     check_target(plot, force, PICTURES)
     system = read_system(robot, base, physical)
     names = record_names(system)
-    asked = ap.Record.read(motion).path(names["q"]).record(samples)
-    moves = {key: asked[key] for key in "qva"}
+    sampled = ap.Record.read(motion).path(names["q"]).record(samples)
+    blocks = {key: sampled[key] for key in "qva"}
     dyn = ap.Dynamics(system, friction=not no_friction, rotors=not no_rotors)
     with np.errstate(invalid="ignore"):
-        tau = dyn.inverse_dynamics(**moves)
-    if (lost := np.flatnonzero(~np.isfinite(tau).all(axis=-1))).size:
-        check_pose(dyn, asked.q[lost[0]])
+        tau = dyn.inverse_dynamics(**blocks)
+    if (invalid := np.flatnonzero(~np.isfinite(tau).all(axis=-1))).size:
+        check_pose(dyn, sampled.q[invalid[0]])
     units, about = record_units(system), {"robot": system.name}
-    record = ap.Record.of(asked.t, moves | {"tau": tau}, names, units=units, about=about)
+    record = ap.Record.of(sampled.t, blocks | {"tau": tau}, names, units=units, about=about)
     power = np.abs(tau * np.einsum("tij,tj->ti", dyn.actuator_jacobian(record.q), record.v)).max(axis=0)
     rows = [
         {
@@ -66,12 +68,12 @@ def torques(
     duration = record.t[-1] - record.t[0]
     units = {"duration": "s", "lowest, highest, rms, limit": "unit of the row", "highest_power": "W"}
     data = {"robot": system.name, "duration": duration, "actuators": rows, "units": units}
-    red = [row | {"limit": Markup(f"[red]{row['limit']:g} exceeded[/]")} if row["exceeded"] else row for row in rows]
+    marked = [row | {"limit": Markup(f"[red]{row['limit']:g} exceeded[/]")} if row["exceeded"] else row for row in rows]
     heads = {"actuator": "actuator", **{key: (key, ".5g") for key in ("lowest", "highest", "rms")}}
     heads |= {"limit": ("limit", "g"), "unit": "unit", "highest_power": ("highest power, W", ".5g")}
     out = Printer(json)
-    out.answer(data, table(red, heads, f"{system.name}: actuator forces over {duration:.6g} s"))
+    out.answer(data, table(marked, heads, f"{system.name}: actuator forces over {duration:.6g} s"))
     out.files(record, output)
     if plot is not None:
         record.plot(plot, ["tau"], overwrite=True)
-        out.say(f"drawn {plot}")
+        out.say(f"wrote {plot}")

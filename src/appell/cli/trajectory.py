@@ -1,4 +1,4 @@
-"""`appell trajectory`: make a line, a ramp, a spline or the fastest motion along a path, as a record and as a plot."""
+"""`appell trajectory`: compute a line, ramp, spline or time-optimal motion, as a record and a plot."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from appell.cli.output import Printer, table
 from appell.progress import Bar
 
 POSITIONS = ("start", "end", "lowest", "highest")
-Samples = Annotated[int, option("Number of rows of the record.", min=2)]
+Samples = Annotated[int, option("Number of samples in the record.", min=2)]
 
 app = new_app(
     no_args_is_help=True,
     rich_help_panel=SIMULATE,
-    help="Make a trajectory: record, plot and a summary.",
+    help="Compute a trajectory and write it as a record or a plot.",
     epilog="Example: [bold]appell trajectory ramp pendulum --to 1 --output swing.csv[/].",
 )
 
@@ -32,14 +32,14 @@ app = new_app(
 )
 def line(
     robot: options.RobotName,
-    start: Annotated[str, option("Start of the frame, x,y,z in m.", "", "--from")],
-    end: Annotated[str, option("End of the frame, x,y,z in m.", "", "--to")],
-    zyz: Annotated[str, option("Orientation, angles about z, y, z in degrees.")],
-    duration: Annotated[float, option("Duration, in seconds.")],
-    frame: Annotated[str | None, option("The frame that moves; 'tool' if not given.", complete=complete_frame)] = None,
+    start: Annotated[str, option("Start position of the frame: x,y,z in m.", "", "--from")],
+    end: Annotated[str, option("End position of the frame: x,y,z in m.", "", "--to")],
+    zyz: Annotated[str, option("Orientation of the frame: Euler angles about z, y, z in degrees.")],
+    duration: Annotated[float, option("Duration of the motion, in s.")],
+    frame: Annotated[str | None, option("Frame to move; by default 'tool'.", complete=complete_frame)] = None,
     configuration: Annotated[
         str | None,
-        option("Signs of shoulder, elbow and wrist: 1,-1,1; or the joint coordinates of a start, in rad or m."),
+        option("Signs of shoulder, elbow and wrist, such as 1,-1,1, or an initial guess of the joint coordinates."),
     ] = None,
     base: options.Base = "fixed",
     physical: options.Physical = True,
@@ -66,13 +66,13 @@ def line(
 @app.command(epilog="Example: [bold]appell trajectory ramp panda --to 0.5,-0.5,0,-2,0,1.5,0.8 --velocity 1[/].")
 def ramp(
     robot: options.RobotName,
-    end: Annotated[str, option("Final joint coordinates in rad or m, numbers with commas.", "", "--to")],
+    end: Annotated[str, option("Final joint coordinates in rad or m, comma-separated.", "", "--to")],
     start: Annotated[
-        str | None, option("Initial joint coordinates; the robot's home if not given.", "", "--from")
+        str | None, option("Initial joint coordinates; by default the home configuration.", "", "--from")
     ] = None,
-    velocity: Annotated[str, option("Limit in rad/s or m/s, one number or one per joint.")] = "1",
-    acceleration: Annotated[str, option("Limit in rad/s² or m/s², one number or one per joint.")] = "2",
-    duration: Annotated[float | None, option("Duration in seconds; as short as the limits allow if not given.")] = None,
+    velocity: Annotated[str, option("Velocity limit in rad/s or m/s, one number or one per joint.")] = "1",
+    acceleration: Annotated[str, option("Acceleration limit in rad/s² or m/s², one number or one per joint.")] = "2",
+    duration: Annotated[float | None, option("Duration in s; by default as short as the limits allow.")] = None,
     base: options.Base = "fixed",
     physical: options.Physical = True,
     samples: Samples = 201,
@@ -81,7 +81,7 @@ def ramp(
     json: options.Json = False,
     force: options.Force = False,
 ) -> None:
-    """Make a trapezoidal ramp between two configurations."""
+    """Compute a motion with a trapezoidal velocity profile between two configurations."""
     from appell.motion.titles import record_names, record_units
 
     _check(output, plot, force)
@@ -94,15 +94,15 @@ def ramp(
 
 @app.command(epilog="Example: [bold]appell trajectory spline points.csv --degree 5 --output smooth.csv[/].")
 def spline(
-    points: Annotated[Path, argument("Record with columns t, q_<coordinate>...: the way-points.")],
-    degree: Annotated[int, option("Degree of its polynomials, 3 or 5.")] = 3,
+    points: Annotated[Path, argument("Record of the way-points, with columns t and q_<coordinate>.")],
+    degree: Annotated[int, option("Degree of the polynomials, 3 or 5.")] = 3,
     samples: Samples = 201,
     output: options.Output = None,
     plot: options.Plot = None,
     json: options.Json = False,
     force: options.Force = False,
 ) -> None:
-    """Make a spline through way-points, from rest to rest."""
+    """Compute a spline through way-points, from rest to rest."""
     _check(output, plot, force)
     given = ap.Record.read(points)
     path = ap.motion.Spline(given.t, given.q, degree, given.names("q"))
@@ -114,15 +114,17 @@ def spline(
 )
 def fastest(
     robot: options.RobotName,
-    path: Annotated[Path, argument("Record whose path is travelled.")],
+    path: Annotated[Path, argument("Record whose path is followed.")],
     velocity: Annotated[
-        str | None, option("Limit in rad/s or m/s, one number or one per joint; the robot's if not given.")
+        str | None,
+        option("Velocity limit in rad/s or m/s, one number or one per joint; by default the robot's limits."),
     ] = None,
-    acceleration: Annotated[str | None, option("Limit in rad/s² or m/s²; none if not given.")] = None,
+    acceleration: Annotated[str | None, option("Acceleration limit in rad/s² or m/s²; none by default.")] = None,
     torque: Annotated[
-        str | None, option("Limit of joint force, N m or N, one number or one per joint; the robot's if not given.")
+        str | None,
+        option("Torque or force limit in N m or N, one number or one per actuator; by default the robot's limits."),
     ] = None,
-    intervals: Annotated[int, option("Number of intervals of the path.", min=10)] = 1000,
+    intervals: Annotated[int, option("Number of intervals into which the path is divided.", min=10)] = 1000,
     base: options.Base = "fixed",
     physical: options.Physical = True,
     samples: Samples = 201,
@@ -131,7 +133,7 @@ def fastest(
     json: options.Json = False,
     force: options.Force = False,
 ) -> None:
-    """Find the fastest motion along the path of a trajectory, from rest to rest."""
+    """Compute the time-optimal motion along the path of a record, from rest to rest."""
     from appell.motion.titles import record_names, record_units
 
     _check(output, plot, force)
@@ -142,10 +144,10 @@ def fastest(
         "torque": (torque, system.nu),
     }
     limits: Any = {key: numbers(text, f"--{key}", size) for key, (text, size) in given.items() if text is not None}
-    asked = ap.Record.read(path).path(record_names(system)["q"])
-    with Bar(f"fastest motion, {intervals:,} intervals", delay=0.0):
-        found = ap.motion.time_optimal(asked, system, intervals=intervals, **limits)
-    _show(found, record_units(system), samples, output, plot, json)
+    followed = ap.Record.read(path).path(record_names(system)["q"])
+    with Bar(f"time-optimal motion, {intervals:,} intervals", delay=0.0):
+        motion = ap.motion.time_optimal(followed, system, intervals=intervals, **limits)
+    _show(motion, record_units(system), samples, output, plot, json)
 
 
 def _check(output: Path | None, plot: Path | None, force: bool) -> None:
@@ -156,7 +158,7 @@ def _check(output: Path | None, plot: Path | None, force: bool) -> None:
 def _show(
     path: ap.Path, units: Mapping[str, str], samples: int, output: Path | None, plot: Path | None, json: bool
 ) -> None:
-    """Print start, end and extremes of every joint; write the files that were asked for."""
+    """Print start, end and extremes of every joint, and write the requested files."""
     q, v, a = path(path.times(1001))
     columns = {
         "start": q[0],

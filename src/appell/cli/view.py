@@ -1,4 +1,4 @@
-"""`appell view ROBOT|RECORD ...`: show a robot to move by hand, or motions to play, in the browser or as a file."""
+"""`appell view ROBOT|RECORD ...`: show a robot or play records in the browser, or write a page or movie."""
 
 from __future__ import annotations
 
@@ -29,28 +29,30 @@ def view(
     shown: Annotated[
         list[str],
         argument(
-            "A robot: a zoo name, a .urdf, .xml (MJCF), .sdf or .toml file, a robot of an installed package "
-            "(talos, robot_descriptions:go2_description). Or records to play over each other: .csv, .npz, "
-            ".parquet, .log.",
+            "Robot: a zoo name, a .urdf, .xml (MJCF), .sdf or .toml file, or a robot of an installed package "
+            "(talos, robot_descriptions:go2_description). Or records to play together: .csv, .npz, .parquet or .log "
+            "files.",
             complete=complete_robot,
             metavar="ROBOT|RECORD...",
         ),
     ],
     robot: Annotated[
-        str, option("The robot that moves in the records; as they state it if not given.", complete=complete_robot)
+        str, option("Robot of the records; by default the one that they name.", complete=complete_robot)
     ] = "",
-    q: Annotated[str, option("Configuration of a robot, numbers with commas: 0,0.5,1; its home if not given.")] = "",
+    q: Annotated[
+        str, option("Configuration of the robot, comma-separated: 0,0.5,1; by default the home configuration.")
+    ] = "",
     base: options.Base = "fixed",
     physical: options.Physical = True,
     wall: options.Walls = None,
     outside: options.Outside = False,
-    html: Annotated[Path | None, option("A page to write instead, which needs no Python.", OUTPUT)] = None,
+    html: Annotated[Path | None, option("Write a self-contained web page to this .html file instead.", OUTPUT)] = None,
     movie: options.Movie = None,
     port: options.Port = 0,
     no_browser: options.NoBrowser = False,
     force: options.Force = False,
 ) -> None:
-    """See a robot and move it by hand, or play records of its motion, in the browser."""
+    """Show a robot in the browser and move its joints, or play records of its motion."""
     from appell.motion.record_files import READERS
 
     for path, endings in ((html, PAGES), (movie, MOVIES)):
@@ -59,68 +61,72 @@ def view(
     out = Printer()
     if Path(shown[0]).suffix.lower() in READERS:
         if q:
-            raise ArgumentError("--q is for a robot that stands, and these are records.")
+            raise ArgumentError("--q cannot be used with records.", expected="a robot, or records without --q")
         records, system = _records(shown, robot, base, physical)
         given: dict[str, Any] = {"robot": system, "walls": walls}
     else:
         if len(shown) > 1 or robot:
-            raise ArgumentError(f"'{shown[0]}' is a robot.", expected="one robot by itself, or records")
+            raise ArgumentError(
+                f"'{shown[0]}' is a robot, followed by other arguments.", expected="one robot, or records"
+            )
         records, system = [], _robot(shown[0], base, physical, out)
         given = {"walls": walls or (), "q": numbers_if_given(q, "--q", system.nq)}
     if movie is not None and len(records) != 1:
-        what = "records over each other make" if records else "a robot that stands makes"
-        raise ArgumentError(f"{what} no movie.", expected="one record", hint="--html FILE")
+        subject = f"{len(records)} records" if records else "a robot without a motion"
+        raise ArgumentError(f"{subject} cannot be written as a movie.", expected="one record", hint="Use --html FILE.")
     if html is not None:
         if records:
             records[0].to_html(html, *records[1:], **given, overwrite=True)
         else:
             ap.to_html(system, html, **given, overwrite=True)
-        out.say(f"written {html}")
+        out.say(f"wrote {html}")
     if movie is not None:
         records[0].movie(movie, **given, overwrite=True)
-        out.say(f"written {movie}")
+        out.say(f"wrote {movie}")
     if html is None and movie is None:
         given |= {"port": port, "open_browser": not no_browser, "wait": False}
         out.page(ap.view(records[0] if records else system, *records[1:], **given))
 
 
 def _robot(name: str, base: str, physical: bool, out: Printer) -> System:
-    """Return the robot of a name or a file; a robot of the zoo with the meshes of its namesake, where installed."""
+    """Return a robot; one of the zoo with the meshes of example-robot-data, if it is installed there."""
     from appell.describe.robot_packages import EXAMPLES, example, examples
 
     if name in ap.zoo_names() and example(name) is not None:
-        out.say(f"{name}: as example-robot-data describes it, with its meshes")
+        out.say(f"{name}: using the description and meshes of example-robot-data")
         return read_system(f"{EXAMPLES}{name}", base, physical)
     system = read_system(name, base, physical)
     if not getattr(system.tree, "visuals", ()):
-        out.say(f"{system.name}: drawn from its geometry, because its description has no visual shapes")
+        out.say(f"{system.name}: drawn from its joint geometry, because its description has no visual shapes")
         if name in ap.zoo_names() and not examples():
-            out.say("some robots have meshes in the package example-robot-data: pip install example-robot-data")
+            out.say("for meshes of some robots, run: pip install example-robot-data")
     return system
 
 
 def _records(paths: list[str], robot: str, base: str, physical: bool) -> tuple[list[ap.Record], System]:
-    """Return the records of files, and the robot that moves in them."""
+    """Return the records of files, and their robot."""
     from appell.motion.record_files import READERS
 
     for path in paths:
         if Path(path).suffix.lower() not in READERS:
-            raise ArgumentError(f"'{path}' is not a record.", expected=f"names in {', '.join(READERS)}, as the first")
+            raise ArgumentError(
+                f"'{path}' is not a record.", expected=f"only records after the first one: {', '.join(READERS)}"
+            )
     records = [ap.Record.read(path) for path in paths]
     return records, read_system(robot or _robot_name(records), base, physical)
 
 
 def _robot_name(records: list[ap.Record]) -> str:
-    """Return the robot that records state, if appell finds it by its name: a record does not open other files."""
+    """Return the robot that records name, if it is included in appell; files that they name are not opened."""
     from appell.describe.robot_packages import example
     from appell.describe.values import shortened
 
     first = next((record for record in records if "robot" in record.about), None)
     if first is None:
-        problem = f"{records[0].source} does not say which robot moved."
-        raise ArgumentError(problem, hint="--robot, a zoo name or a file")
+        problem = f"{records[0].source} does not name its robot."
+        raise ArgumentError(problem, hint="Pass --robot with a zoo name or a file.")
     name = first.about["robot"]
     if not isinstance(name, str) or (name not in ap.zoo_names() and example(name) is None):
-        problem = f"{first.source} is of robot {shortened(name)}, which does not come with appell."
-        raise ArgumentError(problem, hint="--robot, the file that describes it")
+        problem = f"{first.source} is a record of robot {shortened(name)}, which is not included in appell."
+        raise ArgumentError(problem, hint="Pass --robot with the file that describes it.")
     return name

@@ -1,4 +1,4 @@
-"""`appell workspace ROBOT`: map of a mechanism's reach and of its distance from singularities."""
+"""`appell workspace ROBOT`: map the reachable poses of a mechanism and its distance from singularities."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from appell.errors import ArgumentError
 if TYPE_CHECKING:
     from appell.model.system import System
 
-RANGES = {  # the two default coordinates of a map, and their ranges
+RANGES = {  # the two coordinates of a map and their ranges, by default
     "agile-wrist": ("pitch=-1.5:1.5", "roll=-1.5:1.5"),
     "five-bar": ("x=-0.6:0.6", "y=-0.7:0.7"),
     "three-rrr": ("x=-0.5:0.5", "y=-0.5:0.5"),
@@ -36,46 +36,46 @@ app = new_app()
 def workspace(
     robot: Annotated[
         str,
-        argument("A mechanism of the zoo, or a .toml file of one.", complete=entries_of("appell.cli.workspace:RANGES")),
+        argument("Mechanism: a zoo name or a .toml file.", complete=entries_of("appell.cli.workspace:RANGES")),
     ],
     over: Annotated[
-        list[str] | None, option("A coordinate and its range, name=from:to, in m or rad; give two.")
+        list[str] | None, option("Coordinate and its range, name=from:to in m or rad; use the option twice.")
     ] = None,
     points: Annotated[int, option("Number of points along each coordinate.", min=2)] = 300,
     output: Annotated[
-        Path | None, option("Figure to write; ROBOT-workspace.png if not given.", "", "--output", "-o")
+        Path | None, option("Write the map to this file; by default to ROBOT-workspace.png.", "", "--output", "-o")
     ] = None,
     physical: options.Physical = True,
     json: options.Json = False,
     force: options.Force = False,
 ) -> None:
-    """Draw reach and condition number of a parallel robot over two coordinates."""
+    """Plot reachability and condition number of a parallel robot over two coordinates."""
     from appell.show.plot.style import save
 
     system = read_system(robot, physical=physical)
     path = output or Path(f"{system.name}-workspace.png")
     check_target(path, force, PICTURES)
     axes = {name: np.linspace(low, high, points) for name, low, high in map(_range, over or _default_ranges(system))}
-    found = ap.kinematics.workspace(ap.Dynamics(system), axes)
-    save(found.plot(), path, overwrite=True)
-    least = found.condition.min() if found.share else None
+    workspace_map = ap.kinematics.workspace(ap.Dynamics(system), axes)
+    save(workspace_map.plot(), path, overwrite=True)
+    smallest = workspace_map.condition.min() if workspace_map.share else None
     unit = dict(zip(system.coordinate_names, system.coordinate_units, strict=True))
     data = {
         "robot": system.name,
         "over": {name: [values[0], values[-1]] for name, values in axes.items()},
-        "poses": found.condition.size,
-        "share": found.share,
-        "least_condition": least,
+        "poses": workspace_map.condition.size,
+        "share": workspace_map.share,
+        "least_condition": smallest,
         "map": path,
         "units": {name: unit[name] for name in axes} | {"share": "1", "least_condition": "1"},
     }
-    lowest = "-" if least is None else f"{least:.3g}"
-    reached = f"{found.share:.1%} of {found.condition.size:,} poses in reach"
-    Printer(json).answer(data, f"{reached}, least condition number {lowest}; map in {path}")
+    condition = "-" if smallest is None else f"{smallest:.3g}"
+    reachable = f"{workspace_map.share:.1%} of {workspace_map.condition.size:,} poses are reachable"
+    Printer(json).answer(data, f"{reachable}, smallest condition number {condition}", f"wrote {path}")
 
 
 def _default_ranges(system: System) -> tuple[str, ...]:
-    """Return two coordinates and their ranges: those of `RANGES`, or the first two that have limits."""
+    """Return two coordinates and their ranges: those of `RANGES`, or the first two coordinates with limits."""
     ranges = zip(system.coordinate_names, system.ranges, strict=True)
     limited = (f"{name}={low}:{high}" for name, (low, high) in ranges if -math.inf < low < high < math.inf)
     return RANGES.get(system.name) or tuple(limited)[:2]
@@ -87,4 +87,4 @@ def _range(text: str) -> tuple[str, float, float]:
     try:
         return name, float(low), float(high)
     except ValueError:
-        raise ArgumentError(f"--over {text} is not a range.", expected="name=from:to, for example x=-0.6:0.6") from None
+        raise ArgumentError(f"--over is '{text}'.", expected="name=from:to, for example x=-0.6:0.6") from None
