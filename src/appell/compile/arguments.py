@@ -1,12 +1,12 @@
 """Arguments of calls: order by name, shapes, batch axes, and errors that name the argument that is wrong.
 
 `Caller` is the slow path into a compiled function. NumPy's messages about a call ("mismatch in core dimension 0 of
-operand 1") do not name the arguments or the function; a call that the ufunc refuses is examined here. Functions in JAX
-and PyTorch and scans over many steps use the same checks.
+operand 1") name neither the arguments nor the function, so a call that the ufunc rejects is examined here. Functions in
+JAX and PyTorch and scans over many steps use the same checks.
 
 Arguments are passed by position or by name. Arrays with labels (a pandas object, whose columns may have another order)
-and masked entries are refused, because every number of an argument counts. Dask and xarray apply functions to their own
-arrays.
+and masked entries are rejected, because every number of an argument counts. Dask and xarray apply functions to their
+own arrays.
 """
 
 from __future__ import annotations
@@ -24,24 +24,24 @@ from appell.compile.tape.formula import Formula
 from appell.compile.tape.tape import Array
 from appell.errors import ArgumentError
 
-_PLAIN = frozenset({np.ndarray, list, tuple, float, int, np.float64, np.float32})
-A_NODE = 0.03  # ns in a batch, on one core
+_PLAIN_TYPES = frozenset({np.ndarray, list, tuple, float, int, np.float64, np.float32})
+NODE_NS = 0.03  # time of one node per sample of a batch, on one core
 _OPTIONS = ("threads", "out", "where", "axes", "axis", "keepdims", "order", "dtype", "subok", "signature", "casting")
-_APPLIED_BY = {  # how functions are applied to the arrays of a package
+_APPLIED_BY = {  # by package: how to apply a function to its arrays
     "dask": "dask.array.apply_gufunc(function, signature, ..., output_dtypes=float)",
     "xarray": "xarray.apply_ufunc(function, ..., input_core_dims=..., output_core_dims=...)",
 }
 
 
 class Caller:
-    """Calls a ufunc, and explains what is wrong if the ufunc refuses the call."""
+    """Calls a ufunc, and raises an error that names the wrong argument if the ufunc rejects the call."""
 
-    def __init__(self, ufunc: np.ufunc, tape: Formula, owner: str):
-        self.ufunc, self.tape = ufunc, tape
-        self.title = title(tape.name, owner)
+    def __init__(self, ufunc: np.ufunc, formula: Formula, owner: str):
+        self.ufunc, self.formula = ufunc, formula
+        self.title = title(formula.name, owner)
 
     def __call__(self, *arguments, **options):
-        if not _PLAIN.issuperset(map(type, arguments)):
+        if not _PLAIN_TYPES.issuperset(map(type, arguments)):
             named = zip(arguments, self._names(len(arguments)), strict=True)
             arguments = tuple(plain(value, name, self.title) for value, name in named)
         try:
@@ -60,24 +60,24 @@ class Caller:
 
     @cached_property
     def _cost(self) -> float:
-        return sample_cost(self.tape)
+        return sample_cost(self.formula)
 
     def _names(self, count: int) -> list[str]:
-        """Names of the first `count` arguments; those after the inputs receive results."""
-        return ([array.name for array in (*self.tape.inputs, *self.tape.outputs)] + ["?"] * count)[:count]
+        """Return the names of the first `count` arguments; those after the inputs receive results."""
+        return ([array.name for array in (*self.formula.inputs, *self.formula.outputs)] + ["?"] * count)[:count]
 
     def _explain(self, error: Exception, arguments: tuple, options: dict[str, Any]):
-        """Call again with named arguments in order, or raise an error that says which argument is wrong and how."""
-        inputs, most = self.tape.inputs, len(self.tape.inputs) + len(self.tape.outputs)
+        """Call again with named arguments in order, or raise an error that names the wrong argument."""
+        inputs, max_arguments = self.formula.inputs, len(self.formula.inputs) + len(self.formula.outputs)
         names = [array.name for array in inputs]
         named = {key: options.pop(key) for key in [*options] if key in names or key not in _OPTIONS}
-        positional = arguments[: len(inputs)] if len(arguments) <= most else arguments
+        positional = arguments[: len(inputs)] if len(arguments) <= max_arguments else arguments
         given = in_order(self.title, inputs, positional, named, options="; out, dtype, casting or threads")
         for array, value in zip(inputs, given, strict=True):
             check_shape(self.title, array, np.shape(numbers(self.title, array, value)))
         if named:
             return self(*given, **options)
-        raise refusal(self.title, error, "`out` and `dtype` for float64 or float32") from error
+        raise rejection(self.title, error, "`out` and `dtype` for float64 or float32") from error
 
 
 def in_order(
@@ -101,33 +101,34 @@ def in_order(
     names = [array.name for array in inputs]
     expected = expected or ", ".join(map(str, inputs))
     if len(arguments) > len(names):
-        raise ArgumentError(f"{title} is given {len(arguments)} arguments.", expected=expected) from None
+        raise ArgumentError(f"{title} got {len(arguments)} arguments.", expected=expected) from None
     given = dict(zip(names, arguments, strict=False))
     if unknown := [key for key in named if key not in names]:
         raise ArgumentError(f"{title} has no argument '{unknown[0]}'.", expected=f"{expected}{options}") from None
     if repeated := [key for key in named if key in given]:
-        raise ArgumentError(f"{title} is given {repeated[0]} twice.") from None
+        raise ArgumentError(f"{title} got argument {repeated[0]} twice, by position and by name.") from None
     given |= named
     if missing := [name for name in names if name not in given]:
-        raise ArgumentError(f"{title} lacks {', '.join(missing)}.", expected=expected) from None
+        problem = f"{title}: missing argument{'s' * (len(missing) > 1)} {', '.join(missing)}."
+        raise ArgumentError(problem, expected=expected) from None
     return [given[name] for name in names]
 
 
 def numbers(title: str, array: Array, value: Any) -> np.ndarray:
     """Return an argument as an array of real numbers."""
     try:
-        found = np.asarray(value)
+        converted = np.asarray(value)
     except ValueError:
         raise ArgumentError(f"{title}: argument {array.name} is nested unevenly.") from None
-    if found.dtype.kind not in "fiub":
+    if converted.dtype.kind not in "fiub":
         raise ArgumentError(
-            f"{title}: argument {array.name} holds {found.dtype} values.", expected="real numbers"
+            f"{title}: argument {array.name} holds {converted.dtype} values.", expected="real numbers"
         ) from None
-    return found
+    return converted
 
 
 def check_shape(title: str, array: Array, shape: tuple[int, ...]) -> None:
-    """Raise unless the last axes of an argument are those of its array."""
+    """Raise an error unless the last axes of an argument are those of its array."""
     if array.shape and shape[-len(array.shape) :] != array.shape:
         raise ArgumentError(
             f"{title}: argument {array.name} has shape {shape}.",
@@ -136,7 +137,7 @@ def check_shape(title: str, array: Array, shape: tuple[int, ...]) -> None:
 
 
 def common_batch(title: str, inputs: Sequence[Array], shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
-    """Return the common batch shape of arguments of these shapes."""
+    """Return the batch shape to which arguments of these shapes broadcast."""
     batches = []
     for array, shape in zip(inputs, shapes, strict=True):
         check_shape(title, array, shape)
@@ -145,11 +146,11 @@ def common_batch(title: str, inputs: Sequence[Array], shapes: Sequence[tuple[int
         return np.broadcast_shapes(*batches)
     except ValueError:
         listed = ", ".join(f"{array.name} {batch}" for array, batch in zip(inputs, batches, strict=True))
-        raise ArgumentError(f"{title}: batches do not broadcast: {listed}.") from None
+        raise ArgumentError(f"{title}: the batch axes do not broadcast: {listed}.") from None
 
 
 def call_signature(inputs: Sequence[Array]) -> Signature:
-    """Return the names of the arguments as Python shows them."""
+    """Return the signature that `help` and `inspect` show."""
     named = all(array.name.isidentifier() for array in inputs)
     kind = Parameter.POSITIONAL_OR_KEYWORD if named else Parameter.POSITIONAL_ONLY
     return Signature([Parameter(array.name if named else f"x{k}", kind) for k, array in enumerate(inputs)])
@@ -160,8 +161,8 @@ def one_or_tuple(results: Sequence[Any]) -> Any:
     return results[0] if len(results) == 1 else tuple(results)
 
 
-def refusal(title: str, error: Exception, options: str) -> ArgumentError:
-    """Return NumPy's complaint about a call under the name of the function."""
+def rejection(title: str, error: Exception, options: str) -> ArgumentError:
+    """Return NumPy's error about a call with the name of the function; `options` lists what a call accepts."""
     return ArgumentError(
         f"{title}: {str(error).rstrip('.')}.",
         expected=f"batch axes that broadcast, numbers of at most 64 bits, {options}",
@@ -170,33 +171,40 @@ def refusal(title: str, error: Exception, options: str) -> ArgumentError:
 
 def sample_cost(formula: Formula) -> float:
     """Return the approximate time of one sample of a batch, in ns."""
-    moved = sum(array.size for array in (*formula.inputs, *formula.outputs))
-    return A_NODE * len(formula) + NUMBER_NS * moved
+    transferred = sum(array.size for array in (*formula.inputs, *formula.outputs))
+    return NODE_NS * len(formula) + NUMBER_NS * transferred
 
 
 def title(name: str, owner: str) -> str:
-    """Return the name of a function in messages."""
+    """Return the name of a function in messages: "inverse_dynamics of robot 'puma'"."""
     return f"{name} of {owner}" if owner else name
 
 
-def plain(value: Any, name: str, of: str) -> Any:
-    """Return an argument without its mask; raise if it has masked entries or labels that matter."""
+def plain(value: Any, name: str, title: str) -> Any:
+    """Return an argument without its mask; raise an error if it has masked entries or labels.
+
+    Parameters
+    ----------
+    value : the argument
+    name : its name
+    title : name of the function in messages
+    """
     if isinstance(value, np.ma.MaskedArray):
         if np.ma.getmaskarray(value).any():
-            raise ArgumentError(f"{of}: argument {name} has masked entries.", expected="all its numbers")
+            raise ArgumentError(f"{title}: argument {name} has masked entries.", expected="an array without a mask")
         return value.data
     package = type(value).__module__.partition(".")[0]
     if package in _APPLIED_BY:
         raise ArgumentError(
-            f"{of}: argument {name} is a {package} {type(value).__name__}.",
+            f"{title}: argument {name} is a {package} {type(value).__name__}.",
             expected="an array of numbers",
-            hint=f"{_APPLIED_BY[package]}; see docs/many-motions.md",
+            hint=f"Call {_APPLIED_BY[package]}; see docs/batches.md",
         )
     if package == "pandas":
         raise ArgumentError(
-            f"{of}: argument {name} is a pandas {type(value).__name__}, whose labels would be ignored.",
+            f"{title}: argument {name} is a pandas {type(value).__name__}; its labels would be ignored.",
             expected="an array in the order of the system's names",
-            hint=f"{name}[names].to_numpy(), with names such as robot.coordinate_names",
+            hint=f"Pass {name}[names].to_numpy(), with names such as robot.coordinate_names",
         )
     return value
 

@@ -15,7 +15,7 @@
 
 The formula of a function is a tape, or a program if loops in `body` stay loops. Derivatives, columns and exports read
 the tape; the tape of a program, with all iterations unrolled, is made on first use. A function pickles by content: the
-pickle holds the formula, and the receiver compiles it or finds it in its cache.
+pickle holds the formula, and the receiving process compiles it or loads the machine code from its cache.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ from appell.compile.arguments import Caller, title
 from appell.compile.cache.content_hash import content_hash
 from appell.compile.cache.trace_cache import Stored, cached_trace
 from appell.compile.native.bound import Bound, bind
+from appell.compile.native.build_lock import BUILD_LOCK, locked_cached_property
 from appell.compile.native.direct import direct_call
 from appell.compile.native.gufunc import UfuncLoops
 from appell.compile.native.kernels import load_kernel
 from appell.compile.native.machine import Code
-from appell.compile.native.making import MAKING, once
 from appell.compile.packed import Packed, pack
 from appell.compile.program.roll import roll
 from appell.compile.tape.count import OpCount
@@ -54,32 +54,52 @@ if TYPE_CHECKING:
     from appell.compile.exchange.to_sympy import Symbolic
 
 Shapes = Mapping[str, Any] | Iterable[Array]  # {"q": 6, "M": (6, 6), "t": ()}: an integer is the size of a vector
-Rule = Callable[[tuple[str, ...]], Any]  # names of arguments -> the Function of the derivatives by them, or None
-NOTHING: Mapping[str, Tape] = MappingProxyType({})
-SHORT = 100_000  # nodes times directions: shorter derivatives are not looked up on disk
-Made = TypeVar("Made")
+Rule = Callable[[tuple[str, ...]], Any]  # names of arguments -> Function of the derivatives by them, or None
+NO_TANGENTS: Mapping[str, Tape] = MappingProxyType({})
+MIN_CACHED_WORK = 100_000  # nodes times directions; cheaper derivatives are not cached on disk
+T = TypeVar("T")
 _ANY_CALL = signature(lambda *arguments, **options: None)
 
 
 class Function:
-    """A function of NumPy arrays that wraps a universal function: `f(q, v, a)` is `f.ufunc(q, v, a)` with its checks.
+    """A compiled function of NumPy arrays: `f(q, v, a)` calls the ufunc `f.ufunc(q, v, a)` and checks its arguments.
 
-    The ufunc is compiled at the first call and cached on disk. Leading axes broadcast, `out=` and `dtype=` work, and no
-    Python code runs in the loop. Unlike a ufunc, a function has named arguments and its own formula: it can be
-    differentiated, counted, reduced to columns, bound to arrays, exported and pickled.
+    The ufunc is compiled at the first call and cached on disk. Leading axes are the batch and broadcast, `out=` and
+    `dtype=` work as for any ufunc, and no Python code runs in the loop. Unlike a ufunc, a function has named arguments
+    and its own formula: it can be differentiated, counted, reduced to columns, bound to arrays, exported and pickled.
+
+    Functions are usually obtained from `Dynamics` or made with `Function.of`.
 
     Parameters
     ----------
-    formula : tape or program that the function computes
-    doc : docstring
-    owner : the system it belongs to, for messages: "robot 'puma'"
-    tangents : for arguments that are not a vector space, the tape of the directions along which they move
-    rule : gives derivatives that may cost less than those of the tape
+    formula : Tape or Program
+        Operations that the function computes.
+    doc : str
+        Docstring of the function.
+    owner : str
+        System that the function belongs to, for messages: "robot 'puma'".
+    tangents : mapping of str to Tape
+        For each argument that is not a vector space, such as a quaternion, the tape of the directions along which it
+        moves.
+    rule : callable, optional
+        Called with names of arguments; returns a function of the derivatives with respect to them that may cost less
+        than the differentiated tape, or None.
+
+    Examples
+    --------
+    >>> import appell as ap
+    >>> f = ap.Dynamics(ap.load("pendulum")).inverse_dynamics
+    >>> f
+    <Function inverse_dynamics(q[1], v[1], a[1]) -> tau[1] of robot 'pendulum'>
+    >>> f([0.5], [0.0], [1.0]).round(4)
+    array([2.685])
+    >>> f([[0.0], [0.5]], [0.0], [1.0]).shape  # a batch of two
+    (2, 1)
     """
 
-    # Python looks up `__call__` in the class and finds this slot, which returns the callable stored by the instance:
-    # first `_first_call`, which compiles, then a built-in function. A method would add a Python frame to every call,
-    # which takes several times as long as evaluating one sample.
+    # Python looks up `__call__` in the class and finds this slot, which returns the callable stored in the instance:
+    # at first `_first_call`, which compiles, later a built-in function. A method would add a Python frame to every
+    # call, which takes several times as long as evaluating one sample.
     __slots__ = ("__call__", "__dict__", "__weakref__")
 
     def __init__(
@@ -87,16 +107,21 @@ class Function:
         formula: Formula,
         doc: str = "",
         owner: str = "",
-        tangents: Mapping[str, Tape] = NOTHING,
+        tangents: Mapping[str, Tape] = NO_TANGENTS,
         rule: Rule | None = None,
     ):
         self.formula, self.owner, self.rule = formula, owner, rule
         self.tangents = dict(tangents)
         self.__doc__ = doc
-        self.__name__ = formula.name  # schedulers name their tasks by it
-        self.__signature__ = _ANY_CALL  # `inspect` cannot see through the slot
+        self.__name__ = formula.name  # task schedulers use it as the name of a task
+        self.__signature__ = _ANY_CALL  # `inspect` cannot derive a signature from the slot
         self.__call__: Callable[..., Any] = self._first_call
-        self._made: dict[tuple, Any] = {}
+        self._memo: dict[tuple, Any] = {}
+
+    @property
+    def summary(self) -> str:
+        """The docstring up to its section `Parameters`, for exported code."""
+        return (self.__doc__ or "").partition("\n\nParameters\n")[0]
 
     @classmethod
     def of(
@@ -106,17 +131,47 @@ class Function:
         body: Callable[..., Mapping[str, Any]],
         doc: str = "",
         owner: str = "",
-        tangents: Mapping[str, Tape] = NOTHING,
+        tangents: Mapping[str, Tape] = NO_TANGENTS,
         loops: bool = False,
         subject: str | None = None,
     ) -> Function:
-        """Return the function that `body` computes: nested lists of scalars in, nested results by name out.
+        """Trace a Python function and return it as a compiled function.
 
-        With `loops`, `body` receives one more argument, the last: `appell.algebra.loops.Loops` that stay loops.
-        A `subject` identifies everything that `body` depends on; a long formula is then cached on disk under it.
+        Parameters
+        ----------
+        name : str
+            Name of the function.
+        inputs : mapping of str to int or tuple of int
+            Core shape of every argument, in order: `{"q": 6, "M": (6, 6), "t": ()}`. An integer is the size of a
+            vector, `()` a scalar.
+        body : callable
+            Receives one nested list of traced scalars per argument (a scalar for the shape `()`) and returns the
+            results by name, as scalars or nested lists. Use `ap.sin`, `ap.cos`, `ap.sqrt`, `ap.atan2` and
+            `ap.select` instead of `math` and `if`.
+        doc, owner : str
+            Docstring, and the name of the system in messages.
+        tangents : mapping of str to Tape
+            Directions of arguments that are not a vector space; see `Function`.
+        loops : bool
+            Pass `body` one more argument, the last: `appell.algebra.loops.Loops`, whose loops are not unrolled.
+        subject : str, optional
+            Hash of everything that `body` depends on. A long formula is then cached on disk under it.
 
-        >>> Function.of("area", {"r": ()}, lambda r: {"area": 3.14 * r * r})(2.0)
-        12.56
+        Returns
+        -------
+        Function
+
+        Raises
+        ------
+        TraceError
+            If `body` branches on a traced scalar or returns something that is not a scalar.
+
+        Examples
+        --------
+        >>> import appell as ap
+        >>> f = ap.Function.of("polar", {"p": 2}, lambda p: {"r": ap.sqrt(p[0] ** 2 + p[1] ** 2)})
+        >>> float(f([3.0, 4.0]))
+        5.0
         """
         formula = cached_trace(subject, lambda: (roll if loops else trace)(name, arrays(inputs), body))
         return cls(formula, doc, owner, tangents)
@@ -130,66 +185,78 @@ class Function:
 
     @property
     def name(self) -> str:
+        """Name of the function."""
         return self.formula.name
 
     @property
     def title(self) -> str:
-        """The name of the function in messages."""
+        """Name of the function in messages, with its owner."""
         return title(self.name, self.owner)
 
     @property
     def inputs(self) -> tuple[Array, ...]:
+        """Names and core shapes of the arguments, in order."""
         return self.formula.inputs
 
     @property
     def outputs(self) -> tuple[Array, ...]:
+        """Names and core shapes of the results, in order."""
         return self.formula.outputs
 
-    @once
+    @locked_cached_property
     def fused(self) -> Formula:
-        """The formula that is run: with fused multiply-adds."""
+        """The formula as it is executed, with fused multiply-adds."""
         return self.formula.fused if isinstance(self.formula, Stored) else fused(self.formula)
 
-    @once
+    @locked_cached_property
     def tape(self) -> Tape:
-        """The operations of the function."""
-        return unrolled(self.formula.whole if isinstance(self.formula, Stored) else self.formula)
+        """The operations of the function as one tape; loops are unrolled."""
+        return unrolled(self.formula.in_memory if isinstance(self.formula, Stored) else self.formula)
 
     def count(self) -> OpCount:
-        """Return the operations of one evaluation."""
+        """Return the number of operations of one evaluation, by kind.
+
+        Products and sums are counted before they are fused, as in publications.
+
+        Examples
+        --------
+        >>> import appell as ap
+        >>> ap.Dynamics(ap.load("pendulum")).inverse_dynamics.count()
+        OpCount(mul=2, add=1, div=0, sqrt=0, trig=1, select=0)
+        """
         return count(self.formula)
 
-    def memo(self, key: tuple, make: Callable[[], Made]) -> Made:
-        """Make a value derived from the function once; keep it as long as the function exists."""
-        with MAKING:
-            if key not in self._made:
-                self._made[key] = make()
-            return self._made[key]
+    def memo(self, key: tuple, make: Callable[[], T]) -> T:
+        """Return `make()`, computed once per key and stored with the function."""
+        with BUILD_LOCK:
+            if key not in self._memo:
+                self._memo[key] = make()
+            return self._memo[key]
 
-    def _with(self, formula: Formula, doc: str) -> Function:
-        """Return a function derived from this one."""
+    def _derived(self, formula: Formula, doc: str) -> Function:
+        """Return a function with another formula and the same owner and tangents."""
         return Function(formula, doc, self.owner, self.tangents)
 
     # ---- running
 
-    @once
+    @locked_cached_property
     def _loops(self) -> UfuncLoops:
         return UfuncLoops(self.fused, self.__doc__ or "", owner=self.owner)
 
-    @once
+    @locked_cached_property
     def _caller(self) -> Caller:
         return Caller(self._loops.ufunc(), self.fused, self.owner)
 
-    @once
+    @locked_cached_property
     def ufunc(self) -> np.ufunc:
-        """The compiled function as NumPy sees it; made on first use."""
+        """The compiled function as a `numpy.ufunc`; compiled on first use."""
         self._loops.load(np.float64)
         caller = self._caller
         self.__call__ = direct_call(self.fused, caller.ufunc, caller) or caller
         return caller.ufunc
 
     def _first_call(self, *arguments, **options):
-        """Compile for the type of the arguments, then call; float32 alone does not need float64 code."""
+        """Compile for the type of the arguments, then call; if all are float32, no float64 code is compiled."""
         kinds = {getattr(x, "dtype", None) for x in arguments}
         if kinds == {np.dtype(np.float32)} and set(options) <= {"out", "threads"}:
             self._loops.load(np.float32)
@@ -198,9 +265,23 @@ class Function:
         return self.__call__(*arguments, **options)
 
     def compile(self, dtype=np.float64) -> Function:
-        """Compile for float64 or float32 now instead of at the first call; compiled code is cached on disk.
+        """Compile now instead of at the first call, and return the function itself.
 
-        The time is logged, as at a first call: `logging.getLogger("appell")`, level INFO.
+        Parameters
+        ----------
+        dtype : float64 or float32
+            Number format to compile for.
+
+        Notes
+        -----
+        Machine code is cached on disk. The duration is logged: `logging.getLogger("appell")`, level INFO.
+
+        Examples
+        --------
+        >>> import appell as ap
+        >>> f = ap.Dynamics(ap.load("pendulum")).gravity.compile()
+        >>> f([0.5]).round(4)
+        array([2.3516])
         """
         if np.dtype(dtype) == np.float64:
             _ = self.ufunc
@@ -209,60 +290,118 @@ class Function:
         return self
 
     def loop(self, dtype=np.float64) -> Code:
-        """Return the machine code for batches, as the ufunc calls it."""
+        """Return the machine code of the loop over a batch that the ufunc calls."""
         return self._loops.load(dtype)
 
     def kernel(self, dtype=np.float64) -> Code:
-        """Return the machine code for one sample; it is loaded once for all bindings."""
+        """Return the machine code for one sample; all bindings share it."""
         kind = np.dtype(dtype)
         return self.memo(("kernel", kind), lambda: load_kernel(self.fused, kind, "single", owner=self.owner))
 
     def bind(self, dtype=np.float64) -> Bound:
-        """Return the function on arrays of its own: `f = function.bind(); f.q[:] = ...; f(); f.tau`."""
+        """Return the function bound to preallocated arrays: the fastest way to evaluate single samples.
+
+        The arrays are attributes with the names of the arguments and results. A call reads the arguments and
+        overwrites the results; it allocates nothing.
+
+        Parameters
+        ----------
+        dtype : float64 or float32
+            Number format of the arrays.
+
+        Examples
+        --------
+        >>> import appell as ap
+        >>> f = ap.Dynamics(ap.load("pendulum")).inverse_dynamics.bind()
+        >>> f.q[:], f.v[:], f.a[:] = 0.5, 0.0, 1.0
+        >>> f()
+        >>> f.tau.round(4)
+        array([2.685])
+        """
         return bind(self.fused, dtype, self.kernel(dtype))
 
-    # ---- derivatives; each is made once and kept
+    # ---- derivatives; each is derived once and stored
 
     def jacobian(self, *wrt: str) -> Function:
-        """Return derivatives by arguments, as results of shape (*result, columns), in one kernel for all names.
+        """Return the derivatives of all results with respect to some arguments, as one function.
 
-        Of the differentiated tape and the function that `rule` gives, the one with fewer instructions is returned.
+        Parameters
+        ----------
+        *wrt : str
+            Names of arguments.
+
+        Returns
+        -------
+        Function
+            A function of the same arguments. For every name in `wrt` and every result it has one result
+            `d<result>_d<name>` of shape `(*result, columns)`. There is one column per element of the argument or, if
+            the argument is not a vector space (coordinates with quaternions), one per velocity. If `rule` offers a
+            function as well, the one with fewer instructions is returned.
+
+        Raises
+        ------
+        ArgumentError
+            If the function has no argument of such a name.
+
+        Examples
+        --------
+        >>> import appell as ap
+        >>> J = ap.Dynamics(ap.load("pendulum")).inverse_dynamics.jacobian("q", "a")
+        >>> J
+        <Function inverse_dynamics_dq_da(q[1], v[1], a[1]) -> dtau_dq[1, 1], dtau_da[1, 1] of robot 'pendulum'>
+        >>> dtau_dq, dtau_da = J([0.5], [0.0], [1.0])
+        >>> float(dtau_dq[0, 0]), float(dtau_da[0, 0])  # doctest: +ELLIPSIS
+        (4.304..., 0.333...)
         """
         return self.memo(("jacobian", *wrt), lambda: self._jacobian(wrt))
 
     def _jacobian(self, wrt: tuple[str, ...]) -> Function:
         seeds = self._seeds("jacobian", wrt)
-        known = self.rule(wrt) if self.rule is not None else None
+        by_rule = self.rule(wrt) if self.rule is not None else None
         work = len(self.formula) * sum(seed.outputs[0].shape[1] for seed in seeds)
-        if known is not None and work > SHORT:
-            return known
-        subject = content_hash("jacobian", self.tape, seeds, wrt) if work > SHORT else None
+        if by_rule is not None and work > MIN_CACHED_WORK:
+            return by_rule
+        subject = content_hash("jacobian", self.tape, seeds, wrt) if work > MIN_CACHED_WORK else None
         tape = cached_trace(subject, lambda: jacobian(self.tape, f"{self.name}_d{'_d'.join(wrt)}", seeds, wrt))
-        own = self._with(tape, f"Derivative of {self.name} by {', '.join(wrt)}.")
-        return own if known is None or len(own.fused) <= len(known.fused) else known
+        differentiated = self._derived(tape, f"Derivative of {self.name} with respect to {', '.join(wrt)}.")
+        return by_rule if by_rule is not None and len(differentiated.fused) > len(by_rule.fused) else differentiated
 
     def gradient(self, wrt: str) -> Function:
-        """Return the derivative of a function with one scalar result."""
+        """Return the gradient of a function with one scalar result with respect to an argument.
+
+        Examples
+        --------
+        >>> import appell as ap
+        >>> f = ap.Function.of("energy", {"v": 2}, lambda v: {"T": 0.5 * (v[0] ** 2 + v[1] ** 2)})
+        >>> f.gradient("v")([3.0, 4.0])
+        array([3., 4.])
+        """
         if len(self.tape.results) != 1:
             raise ArgumentError(
-                f"{self.title} has {len(self.tape.results)} results and so no gradient.", hint="jacobian"
+                f"gradient of {self.title}: it has {len(self.tape.results)} scalar results.",
+                expected="a function with one scalar result",
+                hint="Use jacobian() for several results",
             )
         return self.jacobian(wrt)
 
     def pullback(self, *wrt: str) -> Function:
-        """Return the gradient by arguments of Σ G · result; G has the shape of the result and is the last argument."""
+        """Return the gradient of Σ G · result with respect to arguments.
+
+        The weights G are one more argument, the last; G has the shape of the only result.
+        """
 
         def make() -> Function:
             result = self._only_result("pullback")
             total = weighted(self.tape, f"{self.name}_pullback", [Array("G", result.shape)], result.name)
-            return self._with(total, f"Σ G · {self.name}.").jacobian(*wrt)
+            return self._derived(total, f"Σ G · {self.name}.").jacobian(*wrt)
 
         return self.memo(("pullback", *wrt), make)
 
     def directional(self, *wrt: str) -> Function:
-        """Return the change of the results, J d, as arguments move along directions `dq` of q etc., which come last.
+        """Return the directional derivative J d of all results.
 
-        For an argument that is not a vector space a direction has the size of its velocity.
+        The directions are further arguments after the others, named `dq` for the argument q. For an argument that is
+        not a vector space, a direction has the size of the velocity.
         """
 
         def make() -> Function:
@@ -271,15 +410,16 @@ class Function:
             sizes |= {name: (tape.outputs[0].shape[1],) for name, tape in self.tangents.items()}
             directions = [Array(f"d{name}", sizes[name]) for name in wrt]
             tape = along(self.tape, f"{self.name}_along_{'_'.join(wrt)}", seeds, directions)
-            return self._with(tape, f"Change of {self.name} along {', '.join(wrt)}.")
+            return self._derived(tape, f"Directional derivative of {self.name} along {', '.join(wrt)}.")
 
         return self.memo(("directional", *wrt), make)
 
     def hessian(self, *wrt: str) -> Function:
-        """Return second derivatives of Σ G · result by all pairs of arguments; G is the last argument.
+        """Return the second derivatives of Σ G · result with respect to all pairs of arguments.
 
-        `d2tau_dq_dv` is the change, along v, of the gradient by q. Where the directions of an argument do not commute,
-        as those of a quaternion, `d2tau_dq_dq` is not symmetric.
+        The weights G are one more argument, the last. `d2tau_dq_dv` is the derivative with respect to v of the gradient
+        with respect to q. If the directions of an argument do not commute, as those of a quaternion, `d2tau_dq_dq` is
+        not symmetric.
         """
 
         def make() -> Function:
@@ -288,44 +428,48 @@ class Function:
             names = [f"d2{result.name}_d{first}_d{second}" for second in wrt for first in wrt]
             outputs = tuple(Array(name, array.shape) for name, array in zip(names, tape.outputs, strict=True))
             named = replace(tape, name=f"{self.name}_d2_{'_'.join(wrt)}", outputs=outputs)
-            return self._with(named, f"Second derivatives of Σ G · {self.name}.")
+            return self._derived(named, f"Second derivatives of Σ G · {self.name}.")
 
         return self.memo(("hessian", *wrt), make)
 
     # ---- parts of the result
 
     def columns(self, indices: Sequence[int]) -> Function:
-        """Return the function with some columns of its matrix only; what only the others need is not computed."""
+        """Return the function of some columns of the only result; operations for other columns are omitted."""
         result = self._only_result("columns")
         *rows, width = result.shape or (0,)
         if wrong := [k for k in indices if not 0 <= k < width]:
-            raise ArgumentError(f"{self.title} has no column {wrong[0]}.", expected=f"numbers from 0 to {width - 1}")
+            raise ArgumentError(f"{self.title} has no column {wrong[0]}.", expected=f"indices from 0 to {width - 1}")
         graph = Graph()
         index = graph.splice(self.tape)
         starts = range(0, len(self.tape.results), width)
         results = [index[self.tape.results[start + k]] for start in starts for k in indices]
         output = Array(result.name, (*rows, len(indices)))
-        return self._with(factor(graph.tape(self.name, self.inputs, (output,), results)), self.__doc__ or "")
+        return self._derived(factor(graph.tape(self.name, self.inputs, (output,), results)), self.__doc__ or "")
 
-    @once
+    @locked_cached_property
     def structural_zeros(self) -> np.ndarray:
-        """Which entries of the result are zero for all arguments."""
+        """Boolean array of the shape of the result: True where an entry is zero for all arguments."""
         result = self._only_result("structural_zeros")
         return np.array([self.tape.nodes[k] == (Op.CONST, 0.0) for k in self.tape.results]).reshape(result.shape)
 
     def packed(self) -> Packed:
-        """Return the same function without the entries that are zero for all arguments, and the places of the rest."""
+        """Return the function without the entries that are zero for all arguments, and the positions of the others."""
         return pack(self)
 
     def _only_result(self, use: str) -> Array:
         if len(self.outputs) != 1:
-            raise ArgumentError(f"{self.title} has {len(self.outputs)} results.", expected=f"one, for {use}")
+            raise ArgumentError(
+                f"{use} of {self.title}: it has {len(self.outputs)} results.", expected="a function with one result"
+            )
         return self.outputs[0]
 
     def _seeds(self, use: str, wrt: Sequence[str]) -> list[Tape]:
         names = [array.name for array in self.inputs]
         if not wrt:
-            raise ArgumentError(f"{self.title}: {use} needs the name of an argument.", expected=", ".join(names))
+            raise ArgumentError(
+                f"{use} of {self.title}: no argument is named.", expected=f"at least one of {', '.join(names)}"
+            )
         if unknown := [name for name in wrt if name not in names]:
             raise ArgumentError(unknown_name("argument", unknown[0], names, self.title))
         return [seed(self.inputs, name, self.tangents.get(name)) for name in wrt]
@@ -333,37 +477,65 @@ class Function:
     # ---- other languages
 
     def to_c(self, name: str | None = None, *, dtype: Any = np.float64) -> CSource:
-        """Return C99 code that computes the same bits: `f.to_c("arm").write("folder")`; `name` prefixes all symbols."""
+        """Return the function as C99 source code that computes the same bits.
+
+        Parameters
+        ----------
+        name : str, optional
+            Name of the C function and prefix of all symbols; by default the names of the robot and of the function.
+        dtype : float64 or float32
+            Number format, `double` or `float`.
+
+        Returns
+        -------
+        CSource
+            Texts of the source file and of the header; `write(folder)` writes both files.
+
+        Raises
+        ------
+        ArgumentError
+            If `name` is not an identifier, is reserved, or is the name of an argument or result.
+
+        Examples
+        --------
+        >>> import appell as ap
+        >>> code = ap.Dynamics(ap.load("pendulum")).inverse_dynamics.to_c("torque")
+        >>> [line for line in code.header.splitlines() if line.startswith("void torque(")]
+        ['void torque(const double q[1], const double v[1], const double a[1], double tau[1]);']
+        """
         from appell.compile.c.source import c_source
 
         return c_source(self, name, dtype)
 
     def to_casadi(self) -> Any:
-        """Return a `casadi.Function` over SX with the same names; vectors are columns, matrices are matrices."""
+        """Return a `casadi.Function` of SX symbols with the same names; vectors are columns."""
         from appell.compile.exchange.to_casadi import casadi_function
 
         return casadi_function(self)
 
     def to_jax(self, *, native: bool | None = None) -> Any:
-        """Return a function of JAX arrays that runs the compiled kernel (`native=True`) or JAX operations (False)."""
+        """Return a function of JAX arrays that runs the compiled kernel (`native=True`) or JAX operations (False).
+
+        The default None selects the kernel if the installed jaxlib supports it.
+        """
         from appell.compile.exchange.to_jax import jax_function
 
         return jax_function(self, native)
 
     def to_torch(self) -> Any:
-        """Return a function of PyTorch tensors with batches by leading axes and derivatives for autograd."""
+        """Return a function of PyTorch tensors with leading batch axes and derivatives for autograd."""
         from appell.compile.exchange.to_torch import TorchFunction
 
         return TorchFunction(self)
 
     def to_sympy(self) -> Symbolic:
-        """Return SymPy expressions: `.results` by name, `.common` the pairs (symbol, expression) that they share."""
+        """Return SymPy expressions: `.results` by name; `.common` are shared pairs (symbol, expression)."""
         from appell.compile.exchange.to_sympy import symbolic
 
         return symbolic(self)
 
     def to_latex(self) -> str:
-        """Return LaTeX text of all results, for small robots."""
+        """Return all results as LaTeX equations, for small robots."""
         from appell.compile.exchange.to_latex import latex
 
         return latex(self)

@@ -1,13 +1,13 @@
-"""Results without their structural zeros: the entries that can be other than zero, one after the other.
+"""Results without their structural zeros: only the entries that can differ from zero, in one vector.
 
-A regressor, the inertia matrix of a tree or a derivative has many entries that are zero whatever the arguments are. A
-packed function writes none of them:
+A regressor, the inertia matrix of a tree or a derivative has many entries that are zero for all arguments. A packed
+function does not write them:
 
     Y = dyn.base_regressor.packed()
     values = Y(q, v, a)                      (..., entries)
-    Y.pattern.rows, Y.pattern.columns        where they stand, row by row
-    Y.pattern.dense(values)                  the whole matrices again
-    scipy.sparse.coo_array((values, (Y.pattern.rows, Y.pattern.columns)), Y.pattern.shape)       one of them, sparse
+    Y.pattern.rows, Y.pattern.columns        row and column of every entry, in row-major order
+    Y.pattern.dense(values)                  the complete matrices
+    scipy.sparse.coo_array((values, (Y.pattern.rows, Y.pattern.columns)), Y.pattern.shape)       one sparse matrix
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Pattern:
-    """Where the entries of one result stand: the shape of the whole, and numbers into it, row by row."""
+    """Positions of the entries of one result: the shape of the complete result, and flat indices in row-major order."""
 
     shape: tuple[int, ...]
     entries: np.ndarray
@@ -39,46 +39,49 @@ class Pattern:
 
     @property
     def rows(self) -> np.ndarray:
-        """The row of every entry of a matrix."""
+        """Row of every entry of a matrix."""
         return np.unravel_index(self.entries, self.shape)[0]
 
     @property
     def columns(self) -> np.ndarray:
-        """The column of every entry of a matrix."""
+        """Column of every entry of a matrix."""
         return np.unravel_index(self.entries, self.shape)[1]
 
     def dense(self, values) -> np.ndarray:
-        """The whole results, with their zeros, from packed ones of any batch."""
+        """Return the complete results, zeros included, from packed values of shape (..., entries)."""
         values = np.asarray(values)
         if values.shape[-1:] != (len(self),):
             raise ArgumentError(
                 f"packed values have shape {values.shape}.", expected=f"{len(self)} entries along the last axis"
             )
-        whole = np.zeros((*values.shape[:-1], math.prod(self.shape)), values.dtype)
-        whole[..., self.entries] = values
-        return whole.reshape(*values.shape[:-1], *self.shape)
+        flat = np.zeros((*values.shape[:-1], math.prod(self.shape)), values.dtype)
+        flat[..., self.entries] = values
+        return flat.reshape(*values.shape[:-1], *self.shape)
 
 
 @dataclass(frozen=True, eq=False)
 class Packed:
-    """A function whose every result is one vector of entries; called like the function it was packed from."""
+    """A function whose results are vectors of entries; called like the function it was packed from."""
 
     function: Function
-    patterns: tuple[Pattern, ...]  # of each result
+    patterns: tuple[Pattern, ...]  # one per result
 
     def __call__(self, *arguments, **options) -> Any:
         return self.function(*arguments, **options)
 
     @property
     def pattern(self) -> Pattern:
-        """Of the only result."""
+        """Pattern of the only result."""
         if len(self.patterns) != 1:
-            raise ArgumentError(f"'{self.function.name}' has {len(self.patterns)} results.", hint="patterns")
+            raise ArgumentError(
+                f"'{self.function.name}' has {len(self.patterns)} results and as many patterns.",
+                hint="Use patterns, which has one entry per result",
+            )
         return self.patterns[0]
 
 
 def pack(function: Function) -> Packed:
-    """The function without its structural zeros."""
+    """Return the function without its structural zeros."""
     tape, patterns, outputs, results = function.tape, [], [], []
     graph = Graph()
     index = graph.splice(tape)
@@ -91,7 +94,10 @@ def pack(function: Function) -> Packed:
         outputs.append(Array(array.name, (len(used),)))
         results += [index[nodes[k]] for k in used]
     if empty := [array.name for array, pattern in zip(tape.outputs, patterns, strict=True) if not len(pattern)]:
-        raise ArgumentError(f"result '{empty[0]}' of '{function.name}' is zero everywhere: nothing is left to pack.")
+        raise ArgumentError(
+            f"result '{empty[0]}' of '{function.name}' is zero for all arguments.",
+            expected="at least one entry that is not a structural zero",
+        )
     packed: Tape = graph.tape(f"{function.name}_packed", function.inputs, tuple(outputs), results)
     doc = f"{function.name} without its structural zeros."
     return Packed(type(function)(packed, doc, function.owner, function.tangents), tuple(patterns))

@@ -1,36 +1,38 @@
-"""A scan: one step repeated in machine code, with the state that it carries from step to step.
+"""A scan: one step repeated in machine code, with a state that is carried from step to step.
 
     scan = Scan.of("fall", {"q": 6, "v": 6}, {"p": 3}, {"t": (), "u": 6}, body)
     q, v, tau = scan(q0, v0, p, t, u, every=10)
 
     carried   (..., *shape)            the state before the first step
-    held      (..., *shape)            the same in all steps
+    held      (..., *shape)            constant in all steps
     driven    (..., steps, *shape)     one value per step; viewed as (..., rows, every, *shape)
 
-`body(q, v, p, t, u)` returns the carried arrays after the step under their own names, and any further results. The
-arrays of a call have batch axes before all others, which broadcast. Results are stored after every `every`-th step:
-they have the shape (..., rows, *shape) with rows = steps / every.
+`body(q, v, p, t, u)` returns the carried arrays after the step under the same names, and any further results. Batch
+axes come before all other axes of an argument and broadcast. Results are stored after every `every`-th step: they have
+the shape (..., rows, *shape) with rows = steps / every.
 
-    scan.step        the Function of one step: its derivatives, its counts, its exports
+    scan.step        the Function of one step, with its derivatives, counts and exports
 
-The numbers are those of calling `scan.step` repeatedly, to the last bit, for any batch size. A sample with a state
-that is not finite becomes NaN, and no other. A scan pickles by content, as functions do. In the kernel the loop over
-samples is outside, the loop over steps inside, and the state stays in the block that the body of the step reads.
+The numbers are those of calling `scan.step` repeatedly, to the last bit, for any batch size. If a state of a sample is
+not finite, the results of that sample become NaN and no others. A scan pickles by content, as functions do. In the
+kernel the loop over samples is outside, the loop over steps inside, and the state stays in the block that the body of
+the step reads.
 
-How to write a step that runs well:
+How to write a fast step:
 
-    constant data               is held: it is loaded once. Constants of the system belong in the tape.
-    data shared by all samples  (a clock, a torque over time) is driven without batch axes: it is read once and
+    constant data               Pass it as held: it is loaded once. Constants of the system belong in the tape.
+    data shared by all samples  (a clock, a torque over time) Pass it as driven, without batch axes: it is read once and
                                 broadcast, whereas arrays with one value per sample are transposed.
-    existing functions          are inlined by `inline(f.tape, ...)`: nothing is traced twice, and the simplifications
-                                found for f alone are kept.
-    stages of a method          may be written as a loop (`algebra.loops`), which `UNROLLED` unrolls. Each stage should
-                                write a row of its own: a stage that overwrites its input has to save it first.
-    results                     every `every`-th step cost memory, not arithmetic: 5 to 15 ns for two vectors of six.
+    existing functions          Call `inline(f.tape, ...)`: nothing is traced twice, and the simplifications found for
+                                f alone are kept.
+    stages of a method          They may be written as a loop (`algebra.loops`), which `UNROLLED` unrolls. Each stage
+                                should write its own row: a stage that overwrites its input has to save it first.
+    results                     Storing every `every`-th step costs memory, not arithmetic: 5 to 15 ns for two vectors
+                                of six numbers.
 
-Straight code or loops: steps of an arm (up to some 5,000 nodes, all stages counted) run equally fast, within five per
-cent, and a loop over the stages of Runge and Kutta compiles in a third of the time. Beyond that, straight code gains:
-at 34,000 nodes it is a quarter faster and takes 3.5 times as long to compile.
+Straight code or loops: steps of an arm (up to about 5,000 nodes in all stages) run equally fast, within 5 %, and a loop
+over the stages of a Runge-Kutta method compiles in a third of the time. For longer steps straight code is better: at
+34,000 nodes it is 25 % faster and takes 3.5 times as long to compile.
 """
 
 from __future__ import annotations
@@ -43,11 +45,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import DTypeLike
 
-from appell.compile.arguments import axes_text, in_order, numbers, plain, refusal, sample_cost, title
+from appell.compile.arguments import axes_text, in_order, numbers, plain, rejection, sample_cost, title
 from appell.compile.function import Function
+from appell.compile.native.build_lock import locked_cached_property
 from appell.compile.native.gufunc import UfuncLoops
 from appell.compile.native.machine import Code, host
-from appell.compile.native.making import once
 from appell.compile.native.parallel import spread
 from appell.compile.tape.tape import Array, arrays
 from appell.errors import ArgumentError, CompileError, TraceError
@@ -57,8 +59,8 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Horizon:
-    """The arrays of a scan, by what happens to them in a step, and what it is called in messages."""
+class ScanArguments:
+    """The arguments of a scan, by what happens to them in a step, and the name of the scan in messages."""
 
     title: str
     carried: tuple[Array, ...]
@@ -69,87 +71,97 @@ class Horizon:
     def inputs(self) -> tuple[Array, ...]:
         return self.carried + self.held + self.driven
 
-    def arguments(self, given: Sequence[Any], named: Mapping[str, Any]) -> list[Any]:
-        """Return all arguments in order, without labels or masks."""
+    def in_order(self, given: Sequence[Any], named: Mapping[str, Any]) -> list[Any]:
+        """Return the arguments of a call, given by position and by name, in order, without labels or masks."""
         over_time = (f"{array.name}[{', '.join(['steps', *map(str, array.shape)])}]" for array in self.driven)
         expected = ", ".join([*map(str, self.carried + self.held), *over_time])
         ordered = in_order(self.title, self.inputs, given, named, expected, "; every, threads or out")
         return [plain(value, array.name, self.title) for value, array in zip(ordered, self.inputs, strict=True)]
 
-    def seen(self, arguments: Sequence[Any], every: int) -> list[np.ndarray]:
-        """The arguments as arrays of real numbers of the right shapes, with the steps of what is driven in rows."""
+    def in_rows(self, arguments: Sequence[Any], every: int) -> list[np.ndarray]:
+        """Return the arguments as arrays of real numbers; driven arrays as (..., rows, every, *shape)."""
         if isinstance(every, bool) or not isinstance(every, (int, np.integer)) or every < 1:
-            raise ArgumentError(f"{self.title}: every is {every!r}.", expected="a whole number from 1")
+            raise ArgumentError(f"{self.title}: every is {every!r}.", expected="a positive integer")
         arrays = [numbers(self.title, array, x) for array, x in zip(self.inputs, arguments, strict=True)]
-        batch, still = [len(each) for each in self.batches(arrays)], len(self.carried) + len(self.held)
-        rows = self._rows([x.shape[axes] for x, axes in zip(arrays[still:], batch[still:], strict=True)], every)
-        for number in range(still, len(arrays)):
-            shape, axes = arrays[number].shape, batch[number]
-            arrays[number] = arrays[number].reshape(*shape[:axes], rows, every, *shape[axes + 1 :])
+        batch_axes = [len(batch) for batch in self.batches(arrays)]
+        first = len(self.carried) + len(self.held)
+        rows = self._rows([x.shape[axes] for x, axes in zip(arrays[first:], batch_axes[first:], strict=True)], every)
+        for k in range(first, len(arrays)):
+            shape, axes = arrays[k].shape, batch_axes[k]
+            arrays[k] = arrays[k].reshape(*shape[:axes], rows, every, *shape[axes + 1 :])
         return arrays
 
     def batches(self, arrays: Sequence[Any]) -> list[tuple[int, ...]]:
-        """The batch of each array; all of them fit together, and all that is driven has one number of steps."""
+        """Return the batch shape of each array; raise an error if they do not broadcast or numbers of steps differ."""
         axes = [self._batch_axes(array, x) for array, x in zip(self.inputs, arrays, strict=True)]
-        found = [x.shape[:count] for x, count in zip(arrays, axes, strict=True)]
-        self._check_batches(found)
-        still = len(self.carried) + len(self.held)
-        self._rows([x.shape[count] for x, count in zip(arrays[still:], axes[still:], strict=True)], 1)
-        return found
+        shapes = [x.shape[:count] for x, count in zip(arrays, axes, strict=True)]
+        self._check_batches(shapes)
+        first = len(self.carried) + len(self.held)
+        self._rows([x.shape[count] for x, count in zip(arrays[first:], axes[first:], strict=True)], 1)
+        return shapes
 
-    def steps(self, seen: Sequence[np.ndarray]) -> int:
-        """The number of steps of arguments that have been seen."""
-        axis = seen[-1].ndim - len(self.driven[-1].shape) - 2
-        return prod(seen[-1].shape[axis : axis + 2])
+    def steps(self, arrays: Sequence[np.ndarray]) -> int:
+        """Return the number of steps of arguments returned by `in_rows`."""
+        axis = arrays[-1].ndim - len(self.driven[-1].shape) - 2
+        return prod(arrays[-1].shape[axis : axis + 2])
 
     def _batch_axes(self, array: Array, x: Any) -> int:
-        """How many axes of an argument come before its own."""
+        """Return the number of batch axes of an argument."""
         driven = array in self.driven
-        found = x.ndim - len(array.shape) - driven
-        if found < 0 or x.shape[found + driven :] != array.shape:
-            own = f"a last {axes_text(array.shape)}" if array.shape else ""
-            parts = [part for part in ("an axis of steps" * driven, own, "after any batch axes") if part]
+        count = x.ndim - len(array.shape) - driven
+        if count < 0 or x.shape[count + driven :] != array.shape:
+            last = f"a last {axes_text(array.shape)}" if array.shape else ""
+            parts = [part for part in ("an axis of steps" * driven, last, "after any batch axes") if part]
             raise ArgumentError(f"{self.title}: argument {array.name} has shape {x.shape}.", expected=", ".join(parts))
-        return found
+        return count
 
     def _check_batches(self, shapes: Sequence[tuple[int, ...]]) -> None:
         try:
             np.broadcast_shapes(*shapes)
         except ValueError:
-            told = [f"{array.name} {shape}" for array, shape in zip(self.inputs, shapes, strict=True) if shape]
+            listed = [f"{array.name} {shape}" for array, shape in zip(self.inputs, shapes, strict=True) if shape]
             raise ArgumentError(
-                f"{self.title}: the batch axes of the arguments do not fit together: {', '.join(told)}.",
-                expected="axes that broadcast, before all others",
+                f"{self.title}: the batch axes do not broadcast: {', '.join(listed)}.",
+                expected="batch axes that broadcast, before all other axes",
             ) from None
 
     def _rows(self, counts: Sequence[int], every: int) -> int:
-        """How often results are told; all driven arrays have the same number of steps."""
+        """Return the number of stored results; raise an error if the numbers of steps differ."""
         if len(set(counts)) > 1:
-            told = [f"{array.name} {count}" for array, count in zip(self.driven, counts, strict=True)]
+            listed = [f"{array.name} {count}" for array, count in zip(self.driven, counts, strict=True)]
             raise ArgumentError(
-                f"{self.title}: the driven arguments have different numbers of steps: {', '.join(told)}.",
-                expected="one value a step each",
+                f"{self.title}: the driven arguments have different numbers of steps: {', '.join(listed)}.",
+                expected="one value per step in each of them",
             )
         if counts[0] % every:
             raise ArgumentError(
-                f"{self.title}: {counts[0]} steps cannot be told every {every} steps.",
-                expected="a number of steps that `every` divides",
+                f"{self.title}: {counts[0]} steps cannot be stored every {every} steps.",
+                expected="a number of steps that is a multiple of `every`",
             )
         return counts[0] // every
 
 
 class Scan:
-    """A step whose first inputs are its first results: `carried` of them, then `held` inputs, then those driven."""
+    """A step repeated in one kernel; called with initial states, constants and one value per step of driven arrays.
+
+    Parameters
+    ----------
+    step : Function
+        One step. Its first inputs are carried, the next ones held, the others driven; its first results are the
+        carried arrays after the step.
+    carried, held : int
+        Numbers of carried and held inputs.
+    """
 
     def __init__(self, step: Function, carried: int, held: int = 0):
         self.step, self.owner, self.__doc__ = step, step.owner, step.__doc__
-        self.__name__ = step.name  # schedulers name their tasks by it
+        self.__name__ = step.name  # task schedulers use it as the name of a task
         split = carried, carried + held
-        self.horizon = Horizon(
+        self.arguments = ScanArguments(
             step.title,
             *(step.inputs[: split[0]], step.inputs[split[0] : split[1]], step.inputs[split[1] :]),
         )
-        _check(self.horizon, step.outputs)
+        _check(self.arguments, step.outputs)
 
     @classmethod
     def of(
@@ -165,90 +177,106 @@ class Scan:
         loops: bool = False,
         subject: str | None = None,
     ) -> Scan:
-        """The scan of what `body` computes: nested lists of scalars in, nested results by name out.
+        """Trace a step and return the scan that repeats it.
 
-        `loops` and `subject` are those of `Function.of`.
+        Parameters
+        ----------
+        name : str
+            Name of the scan.
+        carried, held, driven : mapping of str to int or tuple of int
+            Core shapes of the arguments of a step, as in `Function.of`.
+        body : callable
+            Receives nested lists of scalars for the carried, held and driven arrays, in this order, and returns the
+            carried arrays after the step and any further results, by name.
+        owner, doc : str
+            Name of the system in messages, and docstring.
+        loops, subject
+            As in `Function.of`.
         """
         kinds = [arrays(each) for each in (carried, held, driven)]
 
         def ordered(*scalars: Any) -> Mapping[str, Any]:
-            found = dict(body(*scalars))
-            if missing := [array.name for array in kinds[0] if array.name not in found]:
+            results = dict(body(*scalars))
+            if missing := [array.name for array in kinds[0] if array.name not in results]:
                 raise TraceError(
-                    f"the step of {title(name, owner)} does not say what becomes of {', '.join(missing)}.",
-                    expected=f"results {', '.join(array.name for array in kinds[0])}, then what is noted",
+                    f"the step of {title(name, owner)} does not return the carried {', '.join(missing)}.",
+                    expected=f"results {', '.join(array.name for array in kinds[0])}, then any further results",
                 )
-            return {array.name: found.pop(array.name) for array in kinds[0]} | found
+            return {array.name: results.pop(array.name) for array in kinds[0]} | results
 
         inputs = [array for each in kinds for array in each]
         step = Function.of(name, inputs, ordered, doc, owner, loops=loops, subject=subject)
         return cls(step, len(kinds[0]), len(kinds[1]))
 
     def __repr__(self) -> str:
-        parts = {"carries": self.horizon.carried, "holds": self.horizon.held, "driven by": self.horizon.driven}
-        told = "; ".join(f"{word} {', '.join(map(str, found))}" for word, found in parts.items() if found)
-        return f"<Scan {self.name}: {told}{' of ' * bool(self.owner)}{self.owner}>"
+        kinds = {"carried": self.arguments.carried, "held": self.arguments.held, "driven": self.arguments.driven}
+        listed = "; ".join(f"{kind} {', '.join(map(str, arrays))}" for kind, arrays in kinds.items() if arrays)
+        return f"<Scan {self.name}: {listed}{' of ' * bool(self.owner)}{self.owner}>"
 
     def __reduce__(self):
-        return Scan, (self.step, len(self.horizon.carried), len(self.horizon.held))
+        return Scan, (self.step, len(self.arguments.carried), len(self.arguments.held))
 
     @property
     def name(self) -> str:
+        """Name of the scan."""
         return self.step.name
 
     @property
     def title(self) -> str:
-        """The name of the scan in messages."""
+        """Name of the scan in messages, with its owner."""
         return self.step.title
 
     @property
     def inputs(self) -> tuple[Array, ...]:
-        """Carried, held and driven arrays, as one step sees them."""
+        """Carried, held and driven arrays, with their shapes in one step."""
         return self.step.inputs
 
     @property
     def outputs(self) -> tuple[Array, ...]:
-        """Carried and noted arrays, as one step gives them."""
+        """Carried arrays and further results, with their shapes in one step."""
         return self.step.outputs
 
-    @once
+    @locked_cached_property
     def _loops(self) -> UfuncLoops:
-        counts = len(self.horizon.carried), len(self.horizon.held)
+        counts = len(self.arguments.carried), len(self.arguments.held)
         return UfuncLoops(self.step.fused, self.__doc__ or "", scan=counts, owner=self.owner)
 
-    @once
-    def _made(self) -> np.ufunc:
+    @locked_cached_property
+    def _ufunc(self) -> np.ufunc:
         return self._loops.ufunc()
 
-    @once
+    @locked_cached_property
     def ufunc(self) -> np.ufunc:
-        """The scan as NumPy sees it, with driven arrays of rows of steps; made on first use."""
+        """The scan as a `numpy.ufunc`, with driven arrays as (..., rows, every, *shape); compiled on first use."""
         self._loops.load(np.float64)
-        return self._made
+        return self._ufunc
 
-    @once
+    @locked_cached_property
     def _cost(self) -> float:
         return sample_cost(self.step.fused)
 
     def compile(self, dtype: DTypeLike = np.float64) -> Scan:
-        """Compile for float64 or float32 now and not at the first call; what was compiled before is found on disk."""
+        """Compile for float64 or float32 now instead of at the first call; machine code is cached on disk."""
         self._loops.load(dtype)
         return self
 
     def to_c(
         self, name: str | None = None, *, start: Mapping[str, Any] | None = None, dtype: DTypeLike = np.float64
     ) -> CSource:
-        """One step as C99 with the same bits; what it carries lies in a struct, and begins with `start` or zeros."""
+        """Return one step as C99 source code with the same bits.
+
+        The carried arrays are stored in a struct of the caller, initialised with `start` (by name) or zeros.
+        """
         from appell.compile.c.source import c_scan
 
         return c_scan(self, name, start or {}, dtype)
 
     def loop(self, dtype: DTypeLike = np.float64) -> Code:
-        """The machine code for batches, as the ufunc calls it."""
+        """Return the machine code of the loop over a batch that the ufunc calls."""
         return self._loops.load(dtype)
 
     def to_jax(self, *, native: bool | None = None) -> Any:
-        """A function of JAX arrays that tells every step; `native` as for functions."""
+        """Return a function of JAX arrays that returns the results of every step; `native` as in `Function.to_jax`."""
         from appell.compile.exchange.to_jax import jax_function
 
         return jax_function(self, native)
@@ -261,38 +289,57 @@ class Scan:
         out: Any = None,
         **named: Any,
     ) -> Any:
-        """The results after every `every`-th step, (..., rows, *shape) each; a tuple if there are several."""
-        seen = self.horizon.seen(self.horizon.arguments(arguments, named), every)
-        kind = np.dtype(np.float32 if all(x.dtype == np.float32 for x in seen) else np.float64)
+        """Run all steps and return the results after every `every`-th one.
+
+        Parameters
+        ----------
+        *arguments, **named
+            Carried and held arrays (..., *shape) and driven arrays (..., steps, *shape), by position or by name.
+        every : int
+            Number of steps between stored results; it must divide the number of steps.
+        threads : int, optional
+            Number of threads; by default that of `set_threads`.
+        out : array or tuple of arrays, optional
+            Arrays for the results.
+
+        Returns
+        -------
+        array, or tuple of arrays if there are several results
+            Shape (..., rows, *shape) with rows = steps / every.
+        """
+        arrays = self.arguments.in_rows(self.arguments.in_order(arguments, named), every)
+        kind = np.dtype(np.float32 if all(x.dtype == np.float32 for x in arrays) else np.float64)
         self._loops.load(kind)
         options = {} if out is None else {"out": out}
-        cost, lanes = self.horizon.steps(seen) * self._cost, host().register // kind.itemsize
+        cost, lanes = self.arguments.steps(arrays) * self._cost, host().register // kind.itemsize
         try:
-            return spread(self._made, seen, options, threads, cost, lanes)
+            return spread(self._ufunc, arrays, options, threads, cost, lanes)
         except ArgumentError:
             raise
         except (TypeError, ValueError) as error:
-            raise refusal(self.title, error, "`out` for all results") from error
+            raise rejection(self.title, error, "`out` for all results") from error
 
 
-def _check(horizon: Horizon, outputs: tuple[Array, ...]) -> None:
-    """All that a step must be to be taken again and again."""
-    if not horizon.carried:
-        raise CompileError(f"{horizon.title} carries nothing from step to step.", expected="at least one array")
-    if not horizon.driven:
+def _check(arguments: ScanArguments, outputs: tuple[Array, ...]) -> None:
+    """Raise an error if a step with these arguments and results cannot be repeated."""
+    title = arguments.title
+    if not arguments.carried:
+        raise CompileError(f"{title} has no carried array.", expected="at least one carried array")
+    if not arguments.driven:
         raise CompileError(
-            f"{horizon.title} has no driven array, which tells the number of steps.", expected="a clock t, at least"
+            f"{title} has no driven array, which determines the number of steps.",
+            expected="at least one driven array, such as a clock t",
         )
-    names = [array.name for array in horizon.inputs]
+    names = [array.name for array in arguments.inputs]
     if twice := [name for name in names if names.count(name) > 1]:
-        raise CompileError(f"{horizon.title} has two arguments {twice[0]}.", expected="a name for each")
-    if len(outputs) < len(horizon.carried):
+        raise CompileError(f"{title} has two arguments {twice[0]}.", expected="distinct names")
+    if len(outputs) < len(arguments.carried):
         raise CompileError(
-            f"{horizon.title} has {len(outputs)} results for {len(horizon.carried)} carried arrays.",
-            expected="each of them after the step, in the same order, then what is noted",
+            f"{title} has {len(outputs)} results for {len(arguments.carried)} carried arrays.",
+            expected="all carried arrays after the step, in the same order, then any further results",
         )
-    for before, after in zip(horizon.carried, outputs, strict=False):
+    for before, after in zip(arguments.carried, outputs, strict=False):
         if before.shape != after.shape:
             raise CompileError(
-                f"{horizon.title} carries {before}, which is {after} after the step.", expected="one shape"
+                f"{title}: the carried array {before} is {after} after the step.", expected="the same shape"
             )

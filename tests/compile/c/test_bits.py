@@ -97,7 +97,7 @@ def test_c_gives_the_bits_of_the_compiled_function(compiler, dtype, tmp_path):
 
 
 def test_so_does_a_humanoid_that_is_cut_into_several_functions(tmp_path, monkeypatch):
-    monkeypatch.setattr(straight, "CHUNK", 300)
+    monkeypatch.setattr(straight, "CHUNK_STEPS", 300)
     jobs = jobs_of([("talos", "inverse_dynamics")], "float64")
     assert "talos_inverse_dynamics_core3_lanes" in jobs["talos inverse_dynamics"].code.source
     check(BOARDS["gcc"], jobs, tmp_path)
@@ -130,7 +130,7 @@ def test_other_flags_change_no_bit(compiler, flags, tmp_path):
 
 def test_vectors_of_straight_code_are_not_fused(tmp_path, monkeypatch):
     """gcc 12 makes vfmsubadd of these statements even with -ffp-contract=off, if it may make vectors of them."""
-    monkeypatch.setattr(straight, "CHUNK", 500)
+    monkeypatch.setattr(straight, "CHUNK_STEPS", 500)
     check(BOARDS["gcc"], jobs_of([("panda", "forward_dynamics/q")], "float64"), tmp_path)
 
 
@@ -148,7 +148,7 @@ def test_loops_stay_loops_and_give_the_same_bits(compiler, dtype, tmp_path):
 def test_frames_too_large_for_the_stack_of_a_batch_are_not_laid_there(tmp_path, monkeypatch):
     from appell.compile.c import body as looped
 
-    monkeypatch.setattr(looped, "LARGEST", 1 << 10)
+    monkeypatch.setattr(looped, "MAX_FRAME_BYTES", 1 << 10)
     of = Function.of("chain", SHAPES, chain, loops=True)
     rng = np.random.default_rng(4)
     given = tuple(rng.uniform(-3.0, 3.0, (COUNT, size)) for size in SHAPES.values())

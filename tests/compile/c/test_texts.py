@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import subprocess
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -101,14 +103,28 @@ def test_files_are_never_overwritten_silently(tmp_path):
     assert (source.name, header.name) == ("disc.c", "disc.h")
     source.write_text("mine")
     header.unlink()
-    with pytest.raises(ArgumentError, match="exists already"):
+    with pytest.raises(ArgumentError, match=r"disc\.c already exists"):
         code.write(tmp_path / "new")
     assert source.read_text() == "mine"
     assert not header.exists()
     code.write(tmp_path / "new", overwrite=True)
     assert source.read_text(encoding="utf-8") == code.source
-    with pytest.raises(ArgumentError, match="is a file"):
+    with pytest.raises(ArgumentError, match=r"the folder '.*disc\.c': File exists"):
         code.write(source)
+
+
+def test_a_full_disk_leaves_neither_file(tmp_path, monkeypatch):
+    code, write = area().to_c("disc"), Path.write_text
+
+    def fill_up(path, text, **options):
+        write(path, text[:10], **options)
+        if ".disc.h." in path.name:
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_text", fill_up)
+    with pytest.raises(ArgumentError, match=r"disc\.h: No space left on device"):
+        code.write(tmp_path)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_no_text_ends_the_comment_it_stands_in():

@@ -88,7 +88,7 @@ def in_another_process(folder: Path, holds: threading.Event) -> None:
 HOLDER = f"""
 import sys, time
 from appell.compile.cache import object_cache as cache
-with cache.alone('{KEY}'):
+with cache.exclusive('{KEY}'):
     print('holding', flush=True)
     time.sleep(600)
 """

@@ -235,7 +235,7 @@ def test_sources_that_cannot_be_read_keep_nothing(sources, folder, monkeypatch):
 def always(folder, monkeypatch) -> list[str]:
     """Small robots are looked up as well; the names of what is traced or differentiated and not found."""
     monkeypatch.setattr(dynamics, "MAX_UNCACHED_NV", 0)
-    monkeypatch.setattr(functions, "SHORT", 0)
+    monkeypatch.setattr(functions, "MIN_CACHED_WORK", 0)
     names: list[str] = []
     for module, name in ((dynamics, "trace"), (functions, "trace"), (functions, "jacobian")):
         real = getattr(module, name)
@@ -345,7 +345,7 @@ def test_a_function_that_keeps_its_loops_is_the_same_from_the_disk(always, monke
     assert isinstance(second.formula, StoredProgram)
     assert "whole" not in vars(second.formula)
     assert second.formula.digest == first.formula.digest
-    assert second.fused.digest == fused(first.formula.whole).digest
+    assert second.fused.digest == fused(first.formula.in_memory).digest
     for one, other in zip(first(*x), second(*x), strict=True):
         np.testing.assert_array_equal(one, other)
     assert "whole" not in vars(second.formula)

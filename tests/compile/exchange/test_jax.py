@@ -216,7 +216,7 @@ def test_other_devices_get_operations_of_jax():
 
 def test_an_interface_that_was_not_tried_is_refused_or_gone_round(monkeypatch, caplog):
     function = ap.Dynamics(ap.load("planar-2r")).inverse_dynamics
-    monkeypatch.setattr(xla, "TRIED", ((7, 1),))
+    monkeypatch.setattr(xla, "TESTED_VERSIONS", ((7, 1),))
     xla.interface.cache_clear()
     try:
         with pytest.raises(CompileError, match=r"has version 0\.\d+; kernels have been tried with 7\.1"):

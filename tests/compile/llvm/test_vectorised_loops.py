@@ -9,7 +9,7 @@ from appell.algebra.loops import Rows
 from appell.compile.function import Function
 from appell.compile.llvm.lanes import DOUBLE, FLOAT, Lanes
 from appell.compile.llvm.program_body import is_vectorisable
-from appell.compile.llvm.schedule import CHUNK
+from appell.compile.llvm.schedule import CHUNK_STEPS
 
 ONE = Lanes(DOUBLE, 8)
 
@@ -35,7 +35,7 @@ def columns_solved(iterations: int, width: int, extra: int):
 
 
 def vectorised(function: Function, lanes: Lanes = ONE) -> list[bool]:
-    return [is_vectorisable(stage, lanes, CHUNK) for stage in function.fused.stages if len(stage.order) > 1]
+    return [is_vectorisable(stage, lanes, CHUNK_STEPS) for stage in function.fused.stages if len(stage.order) > 1]
 
 
 @settings(max_examples=25, deadline=None)

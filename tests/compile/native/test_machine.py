@@ -28,7 +28,7 @@ def parts(count: int):
     divide = machine.split_module
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("APPELL_CACHE", "off")
-        patch.setattr(machine, "SMALLEST", 1)
+        patch.setattr(machine, "MIN_PART_CHARACTERS", 1)
         patch.setattr(machine, "split_module", lambda text, most: divide(text, count))
         yield
 

@@ -16,7 +16,7 @@ import pytest
 
 import appell as ap
 from appell.compile.native import parallel
-from appell.compile.native.making import MAKING
+from appell.compile.native.build_lock import BUILD_LOCK
 from appell.compile.native.parallel import spread
 from compile.llvm.tapes import random_tape
 
@@ -284,7 +284,7 @@ def test_helpers_stay_away_while_there_are_callers_enough():
 def test_a_call_by_whoever_makes_something_waits_for_nobody(everything_is_cut):
     fresh = ap.Function(random_tape(11, 200))
     given = [drawn(50, *array.shape, kind=np.float32) for array in fresh.inputs]
-    with MAKING, np.errstate(all="ignore"):
+    with BUILD_LOCK, np.errstate(all="ignore"):
         fresh(*given, threads=4)
     assert everything_is_cut == []
 

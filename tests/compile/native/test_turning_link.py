@@ -41,7 +41,7 @@ def test_a_forged_entry_is_believed_only_from_one_who_has_our_secret_and_our_fol
     turn(link, folders[read])
     secret = (link / "secret").read_bytes()
     turn(link, folders[write])
-    (link / f"{KEY}.kernel").write_bytes(cache._MAGIC + cache._code(KEY, EVIL, secret) + EVIL)
+    (link / f"{KEY}.kernel").write_bytes(cache._MAGIC + cache._authentication_code(KEY, EVIL, secret) + EVIL)
     turn(link, folders[open_up])
     os.chmod(link, 0o777)
     found = set()

@@ -9,10 +9,10 @@ from appell.compile.scan import Scan
 
 def repeated(march, arguments, every):
     """What a march gives, by calling its step again and again."""
-    count, still = len(march.horizon.carried), len(march.horizon.carried) + len(march.horizon.held)
+    count, still = len(march.arguments.carried), len(march.arguments.carried) + len(march.arguments.held)
     arguments = [np.asarray(x) for x in arguments]
     state, held, driven = arguments[:count], arguments[count:still], arguments[still:]
-    axes = [x.ndim - 1 - len(array.shape) for x, array in zip(driven, march.horizon.driven, strict=True)]
+    axes = [x.ndim - 1 - len(array.shape) for x, array in zip(driven, march.arguments.driven, strict=True)]
     told = []
     for k in range(driven[0].shape[axes[0]]):
         now = [np.take(x, k, axis) for x, axis in zip(driven, axes, strict=True)]
@@ -68,7 +68,7 @@ def rolled(turns=4, size=3):
 def drawn(march, count, steps, kind="d", seed=0):
     """Random arguments of a march."""
     draw = np.random.default_rng(seed)
-    still = len(march.horizon.carried) + len(march.horizon.held)
+    still = len(march.arguments.carried) + len(march.arguments.held)
     shapes = [(count, *(steps,) * (k >= still), *array.shape) for k, array in enumerate(march.inputs)]
     return [draw.uniform(-1, 1, shape).astype(kind) for shape in shapes]
 

@@ -91,7 +91,7 @@ def test_every_form_and_layout_has_the_same_bits(form, count, kind, sizes, every
     shapes = [(count, size), (count, 2, 1), (count,), (1 if same else count, 6, driven), (count, 6)]
     arguments = [draw.uniform(-1, 1, shape).astype(kind) for shape in shapes]
     moved = [laid_out(x, layouts[k % 2]) if x.ndim > 1 else x for k, x in enumerate(arguments)]
-    seen = march.horizon.seen(moved, every)
+    seen = march.arguments.in_rows(moved, every)
     with np.errstate(all="ignore"):
         want = repeated(march, arguments, every)
         out = tuple(laid_out(np.full_like(array, 7.0), layouts[2]) for array in want)
@@ -104,7 +104,7 @@ def test_the_registers_of_the_machine_do_not_show(march):
     arguments = drawn(march, 21, 6)
     want = repeated(march, arguments, 2)
     for form in (Form(16), Form(32), Form(64)):
-        assert_same(make_ufunc(march.step.fused, form=form, scan=(2, 1))(*march.horizon.seen(arguments, 2)), want)
+        assert_same(make_ufunc(march.step.fused, form=form, scan=(2, 1))(*march.arguments.in_rows(arguments, 2)), want)
 
 
 @marches

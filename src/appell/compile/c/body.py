@@ -7,20 +7,20 @@ A tape becomes straight code: one statement per node, sines first, a long tape i
 The text is written once and used twice: with s_ = o_ = 1 for one sample, and inside a loop over the lanes of a block,
 which a compiler vectorises because there is no branch in it. There, rare cases that a careful caller would handle at
 once are only reported: the lowest bit says that a number is not finite, any other that an angle was too large for the
-fast reduction, and then the block is computed again sample by sample. What one function of a long tape computes for a
-later one waits in a frame; a slot is reused after the last use of its value.
+fast reduction, and then the block is computed again sample by sample. Values that one function of a long tape computes
+for a later one are stored in a frame; a slot is reused after the last use of its value.
 
-A program becomes loops: the text of every step once, what changes from iteration to iteration in constant tables.
+A program becomes loops: the text of every step appears once, and constant tables hold what changes between iterations.
 
-    for (turn_ = 0; turn_ < 100; ++turn_) {
-        memcpy(in_, frame_ + arm_moves1_0[turn_][0], ...);
-        flag_ |= arm_stage1_0(in_, arm_numbers1_0[turn_], out_, 1, 1);
-        memcpy(frame_ + arm_moves1_0[turn_][1], out_, ...);
+    for (iteration_ = 0; iteration_ < 100; ++iteration_) {
+        memcpy(in_, frame_ + arm_moves1_0[iteration_][0], ...);
+        flag_ |= arm_stage1_0(in_, arm_numbers1_0[iteration_], out_, 1, 1);
+        memcpy(frame_ + arm_moves1_0[iteration_][1], out_, ...);
     }
 
 The frame is on the stack and holds the inputs first, as in `compile.program`. The windows of an iteration are copied:
-it reads everything it needs before it writes, and the compiler sees that lanes, which are the inner loop of a batch,
-never overlap.
+it reads everything it needs before it writes, and the compiler can prove that lanes, which are the inner loop of a
+batch, never overlap.
 """
 
 from __future__ import annotations
@@ -37,41 +37,41 @@ from appell.compile.program.program import FrameStep, Program, Stage, Window
 from appell.compile.tape.ops import Op
 from appell.compile.tape.tape import Tape
 
-LANES = "@P@_IVDEP\n        for (l_ = 0; l_ < @W@; ++l_)\n"  # the loop that becomes vectors
+LANES = "@P@_IVDEP\n        for (l_ = 0; l_ < @W@; ++l_)\n"  # the loop that compilers vectorise
 
 
 @dataclass(frozen=True)
 class CBody:
-    """Functions, and the statements that call them; both set bits of `flag_` where something is not as usual.
+    """Functions, and the statements that call them; both set bits of `flag_` in rare cases (see above).
 
-    The arrays are called as in the signature; a block of @W@ samples begins at sample i_ of n_, and its results have
-    the same names with a '_'.
+    Arrays have the names of the signature; a block of @W@ samples starts at sample i_ of n_, and its results have the
+    same names followed by '_'.
     """
 
     functions: str
     one: str
     lanes: str
-    frame: int = 0  # numbers of a sample that wait in `frame_`
+    frame: int = 0  # numbers per sample in `frame_`
 
 
 def restricted(signature: Signature) -> str:
-    """Parameters that do not meet."""
+    """Return the parameters with `restrict`: they do not overlap."""
     return signature.pointers.replace("*", "*restrict ")
 
 
-CHUNK = 1000  # steps of one function; three of them stay together
+CHUNK_STEPS = 1000  # steps per function; a tape of up to three times as many is not divided
 
 
 def straight(prefix: str, tape: Tape, signature: Signature, lanes: Lanes) -> CBody:
-    """The body of a tape."""
-    pieces = chunks(schedule(tape), CHUNK)
+    """Return the body of a tape."""
+    pieces = chunks(schedule(tape), CHUNK_STEPS)
     slots, size = _slots(tape, pieces)
     if not size:
         name = f"{prefix}_core"
         one = f"    flag_ |= {name}({signature.addresses}, 1, 1, 1);\n"
         every = f"{LANES}            flag_ |= {name}({signature.lanes}, n_, @W@, 0);\n"
         return CBody(_core(name, signature, "", _piece(prefix, tape, signature, lanes, slots, pieces, 0)), one, every)
-    frame, handed = ", @real@ *frame_", ", ".join(array.name for array in signature.arrays)
+    frame, names = ", @real@ *frame_", ", ".join(array.name for array in signature.arrays)
     moved = ", ".join(f"{array.name} + l_" for array in signature.arrays)
     functions, one, every = "", f"    @real@ frame_[{size}];\n\n", ""
     blocks = ", ".join([*(f"{a.name} + i_" for a in signature.inputs), *(f"{a.name}_" for a in signature.outputs)])
@@ -80,7 +80,7 @@ def straight(prefix: str, tape: Tape, signature: Signature, lanes: Lanes) -> CBo
         functions += _core(name, signature, frame, _piece(prefix, tape, signature, lanes, slots, pieces, number))
         functions += (
             f"\n@P@_APART @word@ {name}_one({signature.pointers}{frame})\n{{\n"
-            f"    return {name}({handed}, frame_, 1, 1, 1);\n}}\n"
+            f"    return {name}({names}, frame_, 1, 1, 1);\n}}\n"
             f"\n@P@_APART @word@ {name}_lanes(const size_t n_, {restricted(signature)}, @real@ *restrict frame_)\n{{\n"
             f"    @word@ flag_ = 0;\n    size_t l_;\n"
             f"{LANES}            flag_ |= {name}({moved}, frame_ + l_, n_, @W@, 0);\n    return flag_;\n}}\n"
@@ -91,7 +91,7 @@ def straight(prefix: str, tape: Tape, signature: Signature, lanes: Lanes) -> CBo
 
 
 def _core(name: str, signature: Signature, frame: str, text: str) -> str:
-    """A function of the core around its statements."""
+    """Return a function of the core with these statements."""
     unused = "".join(f"    (void){array.name};\n" for array in signature.arrays)
     return (
         f"\n@P@_INLINE @word@ {name}({signature.pointers}{frame}, const size_t s_, const size_t o_, "
@@ -101,45 +101,45 @@ def _core(name: str, signature: Signature, frame: str, text: str) -> str:
 
 
 def _piece(prefix, tape: Tape, signature: Signature, lanes: Lanes, slots, pieces: list[list[Step]], number: int) -> str:
-    """The statements of one function."""
+    """Return the statements of one function."""
     writer = TapeWriter(Statements(prefix, lanes), tape, slots)
     writer.inputs = [element(array, k, "s_") for array, k in signature.elements()]
     writer.run(pieces[number])
     last = number == len(pieces) - 1
     if last:
         writer.leaves()
-    for (array, k), node in zip(signature.places(), tape.results, strict=True):
+    for (array, k), node in zip(signature.result_elements(), tape.results, strict=True):
         if node in writer.values:
             writer.emit.do(f"{element(array, k, 'o_')} = {writer.values[node]};")
     if last:
-        writer.watch()
+        writer.report_nonfinite()
     return writer.emit.text()
 
 
 class TapeWriter:
-    """Writes steps of a tape as statements; `values` has the names of the nodes that are known."""
+    """Writes steps of a tape as statements; `values` maps nodes to the names of their variables."""
 
     def __init__(self, emit: Statements, tape: Tape, slots: dict[int, int]):
         self.emit, self.tape, self.slots = emit, tape, slots
-        self.inputs: list[str] = []  # how each scalar input is spelt
+        self.inputs: list[str] = []  # expression of each scalar input
         self.values: dict[int, str] = {}
 
     def run(self, steps: list[Step]) -> None:
-        emit, made = self.emit, set()
+        emit, computed = self.emit, set()
         for step in steps:
             operands = [self.value(node) for node in step_uses(self.tape, step)]
             if isinstance(step, Group):
                 self._sines(step)
             else:
                 self.values[step] = OPERATIONS[Op(self.tape.nodes[step][0])](emit, *operands)
-            made.update(step_defines(step))
-        for node in sorted(made & self.slots.keys()):
+            computed.update(step_defines(step))
+        for node in sorted(computed & self.slots.keys()):
             emit.do(f"frame_[{self.slots[node]} * o_] = {self.values[node]};")
         results = set(self.tape.results)
-        self.values = {node: name for node, name in self.values.items() if node in made and node in results}
+        self.values = {node: name for node, name in self.values.items() if node in computed & results}
 
     def value(self, node: int) -> str:
-        """The name of a value; what this function has not seen yet is read."""
+        """Return the name of a value; a value that this function has not used yet is loaded first."""
         if node not in self.values:
             op, *content = self.tape.nodes[node]
             if op == Op.CONST:
@@ -151,21 +151,16 @@ class TapeWriter:
         return self.values[node]
 
     def leaves(self) -> None:
-        """Results that are constants or inputs."""
+        """Load the results that are constants or inputs."""
         for node in self.tape.results:
             if self.tape.nodes[node][0] <= Op.INPUT:
                 self.value(node)
 
-    def watch(self) -> None:
-        """Report a witness that is not finite, in the lowest bit: the largest exponent and one more make a sign."""
-        emit = self.emit
+    def report_nonfinite(self) -> None:
+        """Set the lowest bit of the flag if a witness is not finite."""
         nodes, numbers = witnesses(self.tape)
-        bits = emit.lanes.integer_bits
-        exponent = emit.pattern(emit.lanes.pattern_of(float("inf")))
-        one = emit.pattern(1 << emit.lanes.fraction)
-        told = [self.value(node) for node in nodes] + [self.inputs[number] for number in numbers]
-        for value in told:
-            emit.do(f"flag_ |= (({emit.prefix}_bits({value}) & {exponent}) + {one}) >> {bits - 1};")
+        for value in [self.value(node) for node in nodes] + [self.inputs[number] for number in numbers]:
+            self.emit.do(_nonfinite_flag(self.emit, value))
 
     def _sines(self, group: Group) -> None:
         emit = self.emit
@@ -177,7 +172,7 @@ class TapeWriter:
 
 
 def _slots(tape: Tape, pieces: list[list[Step]]) -> tuple[dict[int, int], int]:
-    """The place in the frame of every value that a later piece needs, and the size of the frame."""
+    """Return the slot in the frame of every value that a later piece needs, and the size of the frame."""
     if len(pieces) == 1:
         return {}, 0
     last: dict[int, int] = {}
@@ -200,18 +195,18 @@ def _slots(tape: Tape, pieces: list[list[Step]]) -> tuple[dict[int, int], int]:
     return slots, size
 
 
-LARGEST = 1 << 18  # bytes of the frame of a block: larger ones are not laid on the stack, samples go one by one
+MAX_FRAME_BYTES = 1 << 18  # of the frame of a block on the stack; with larger frames, samples are computed one by one
 
 
 def looped(prefix: str, program: Program, signature: Signature, lanes: Lanes) -> CBody:
-    """The body of a program."""
+    """Return the body of a program."""
     texts, one, every = [], "", ""
-    blocks = program.size * 64 <= LARGEST
+    blocks = program.size * 64 <= MAX_FRAME_BYTES
     for position, stage in enumerate(program.stages):
-        made = _Stage(prefix, position, stage, lanes)
-        texts.append(made.text(blocks))
-        one += f"    flag_ |= {made.name}_one(frame_);\n"
-        every += f"        flag_ |= {made.name}_lanes(frame_);\n"
+        code = _StageCode(prefix, position, stage, lanes)
+        texts.append(code.text(blocks))
+        one += f"    flag_ |= {code.name}_one(frame_);\n"
+        every += f"        flag_ |= {code.name}_lanes(frame_);\n"
     texts.append(_table("uint32_t", f"{prefix}_results", [map(str, program.results)]))
     return CBody(
         "".join(texts),
@@ -222,45 +217,53 @@ def looped(prefix: str, program: Program, signature: Signature, lanes: Lanes) ->
 
 
 def _one(prefix: str, program: Program, signature: Signature, lanes: Lanes, stages: str) -> str:
-    text, place = f"    {lanes.scalar} frame_[{program.size}];\n    size_t k_;\n\n", 0
+    text, first = f"    {lanes.scalar} frame_[{program.size}];\n    size_t k_;\n\n", 0
     for array in signature.inputs:
         source = array.name if array.shape else f"&{array.name}"
-        text += f"    memcpy(frame_ + {place}, {source}, {array.size} * sizeof(@real@));\n"
-        place += array.size
-    text += f"    for (k_ = 0; k_ < {place}; ++k_)\n        {_suspect(lanes, 'frame_[k_]')}"
-    text, place = text + stages, 0
+        text += f"    memcpy(frame_ + {first}, {source}, {array.size} * sizeof(@real@));\n"
+        first += array.size
+    text += f"    for (k_ = 0; k_ < {first}; ++k_)\n        {_frame_check(lanes)}"
+    text, first = text + stages, 0
     for array in signature.outputs:
         text += f"    for (k_ = 0; k_ < {array.size}; ++k_)\n"
-        text += f"        {array.name}[k_] = frame_[{prefix}_results[0][{place} + k_]];\n"
-        place += array.size
+        text += f"        {array.name}[k_] = frame_[{prefix}_results[0][{first} + k_]];\n"
+        first += array.size
     return text
 
 
 def _lanes(prefix: str, program: Program, signature: Signature, lanes: Lanes, stages: str) -> str:
-    text, place = "", 0
+    text, first = "", 0
     for array in signature.inputs:
-        target = f"frame_ + ({place} + k_) * @W@"
+        target = f"frame_ + ({first} + k_) * @W@"
         text += f"        for (k_ = 0; k_ < {array.size}; ++k_)\n"
         text += f"            memcpy({target}, {array.name} + k_ * n_ + i_, @W@ * sizeof(@real@));\n"
-        place += array.size
-    text += f"        for (k_ = 0; k_ < {place} * @W@; ++k_)\n            {_suspect(lanes, 'frame_[k_]')}"
-    text, place = text + stages, 0
+        first += array.size
+    text += f"        for (k_ = 0; k_ < {first} * @W@; ++k_)\n            {_frame_check(lanes)}"
+    text, first = text + stages, 0
     for array in signature.outputs:
-        source = f"frame_ + @W@ * (size_t){prefix}_results[0][{place} + k_]"
+        source = f"frame_ + @W@ * (size_t){prefix}_results[0][{first} + k_]"
         text += f"        for (k_ = 0; k_ < {array.size}; ++k_)\n"
         text += f"            memcpy({array.name}_ + k_ * @W@, {source}, @W@ * sizeof(@real@));\n"
-        place += array.size
+        first += array.size
     return text
 
 
-def _suspect(lanes: Lanes, value: str) -> str:
-    """The statement that reports a number that is not finite."""
-    emit = Statements("@P@", lanes)
+def _frame_check(lanes: Lanes) -> str:
+    """Return the statement that reports number k_ of the frame if it is not finite."""
+    return _nonfinite_flag(Statements("@P@", lanes), "frame_[k_]") + "\n"
+
+
+def _nonfinite_flag(emit: Statements, value: str) -> str:
+    """Return the statement that sets the lowest bit of the flag if a number is not finite.
+
+    The exponent of such a number has all bits set, and adding one to it carries into the sign bit.
+    """
+    lanes = emit.lanes
     exponent, one = emit.pattern(lanes.pattern_of(float("inf"))), emit.pattern(1 << lanes.fraction)
-    return f"flag_ |= ((@P@_bits({value}) & {exponent}) + {one}) >> {lanes.integer_bits - 1};\n"
+    return f"flag_ |= (({emit.prefix}_bits({value}) & {exponent}) + {one}) >> {lanes.integer_bits - 1};"
 
 
-class _Stage:
+class _StageCode:
     """The functions and tables of one stage."""
 
     def __init__(self, prefix: str, position: int, stage: Stage, lanes: Lanes):
@@ -275,7 +278,7 @@ class _Stage:
         return "".join([*parts, self._runner(lanes=False), self._runner(lanes=True) * blocks])
 
     def _step(self, kind: int, step: FrameStep) -> str:
-        """The tables of a step, and its text on what a turn has been given."""
+        """Return the tables of a step, and its function on the inputs of one iteration."""
         tape, (moves, rows) = step.tape, self._tables(kind)
         writer = TapeWriter(Statements(self.prefix, self.lanes), tape, {})
         read = sum(window.width for window in step.reads)
@@ -300,53 +303,54 @@ class _Stage:
         return f"{self.prefix}_moves{self.position}_{kind}", f"{self.prefix}_numbers{self.position}_{kind}"
 
     def _runner(self, lanes: bool) -> str:
-        """All turns, of one sample or of a block."""
+        """Return the function that runs all iterations, for one sample or for a block."""
         steps, order = self.stage.steps, self.stage.order
         several, wide = len(steps) > 1, " * @W@" if lanes else ""
-        most = [
+        widths = [
             max(sum(w.width for w in side) for side in sides)
             for sides in ([s.reads for s in steps], [s.writes for s in steps])
         ]
         text = f"\n@P@_APART @word@ {self.name}_{'lanes' if lanes else 'one'}(@real@ *frame_)\n{{\n"
-        text += f"    @real@ in_[{most[0] or 1}{wide}], out_[{most[1]}{wide}];\n    @word@ flag_ = 0;\n    size_t turn_"
+        text += f"    @real@ in_[{widths[0] or 1}{wide}], out_[{widths[1]}{wide}];\n    @word@ flag_ = 0;\n"
+        text += "    size_t iteration_"
         text += "".join(f", k{k}_ = 0" for k in range(len(steps) if several else 0)) + f"{', l_' * lanes};\n\n"
-        text += f"    for (turn_ = 0; turn_ < {len(order)}; ++turn_) {{\n"
+        text += f"    for (iteration_ = 0; iteration_ < {len(order)}; ++iteration_) {{\n"
         for k, step in enumerate(steps):
-            (moves, rows), turn = self._tables(k), f"k{k}_" if several else "turn_"
+            (moves, rows), index = self._tables(k), f"k{k}_" if several else "iteration_"
             if several:
-                text += f"        if ({self.prefix}_order{self.position}[0][turn_] == {k}) {{\n"
-            text += f"        const uint32_t *moves_ = {moves}[{turn}];\n\n"
+                text += f"        if ({self.prefix}_order{self.position}[0][iteration_] == {k}) {{\n"
+            text += f"        const uint32_t *moves_ = {moves}[{index}];\n\n"
             text += "".join(_copies("in_[{0}]", "frame_[{1}]", step.reads, wide, 0))
-            numbers = f"{rows}[{turn}]" if step.numbers else "NULL"
+            numbers = f"{rows}[{index}]" if step.numbers else "NULL"
             if lanes:
                 text += f"{LANES}            flag_ |= {self.name}_{k}(in_ + l_, {numbers}, out_ + l_, @W@, 0);\n"
             else:
                 text += f"        flag_ |= {self.name}_{k}(in_, {numbers}, out_, 1, 1);\n"
             text += "".join(_copies("frame_[{1}]", "out_[{0}]", step.writes, wide, len(step.reads)))
-            text += f"        ++{turn};\n        }}\n" if several else ""
+            text += f"        ++{index};\n        }}\n" if several else ""
         return f"{text}    }}\n    return flag_;\n}}\n"
 
 
 def _moves(step: FrameStep) -> list[tuple[int, ...]]:
-    """Where the windows of every turn begin, first those that are read."""
+    """Return the starts of the windows of every iteration, first of those that are read."""
     return list(zip(*(window.starts for window in (*step.reads, *step.writes)), strict=True))
 
 
 def _copies(target: str, source: str, windows: Sequence[Window], wide: str, first: int) -> Iterable[str]:
-    """Statements that bring windows from the frame, one after the other, or back; a window at once if it is whole."""
-    place = 0
+    """Yield statements that copy windows from the frame or to it; a window without gaps is copied at once."""
+    start = 0
     for entry, window in enumerate(windows, first):
-        whole = window.stride == 1
-        for k in range(1 if whole else window.width):
-            size = window.width if whole else 1
+        is_contiguous = window.stride == 1
+        for k in range(1 if is_contiguous else window.width):
+            size = window.width if is_contiguous else 1
             slot = f"(moves_[{entry}] + {k * window.stride})" if k else f"moves_[{entry}]"
-            spots = [f"{place + k}{wide}", f"{slot}{wide}"]
-            to, of = target.format(*spots), source.format(*spots)
+            indices = [f"{start + k}{wide}", f"{slot}{wide}"]
+            to, of = target.format(*indices), source.format(*indices)
             yield f"        memcpy(&{to}, &{of}, {size}{wide} * sizeof(@real@));\n"
-        place += window.width
+        start += window.width
 
 
 def _table(kind: str, name: str, rows: Sequence[Iterable[str]]) -> str:
-    spelt = [list(row) for row in rows]
-    text = ",\n".join(f"    {{{', '.join(row)}}}" for row in spelt)
-    return f"\nstatic const {kind} {name}[{len(spelt)}][{len(spelt[0])}] = {{\n{text}\n}};\n"
+    entries = [list(row) for row in rows]
+    text = ",\n".join(f"    {{{', '.join(row)}}}" for row in entries)
+    return f"\nstatic const {kind} {name}[{len(entries)}][{len(entries[0])}] = {{\n{text}\n}};\n"

@@ -5,8 +5,8 @@
 
 An array is flat, row by row; a scalar argument is passed by value. In a batch, element k of sample i is x[k * n_ + i].
 
-Every symbol of an exported file begins with the same name, so that two files never collide in a program. Names of
-arguments stay as they are in Python; they are refused if C or the exported code uses them otherwise.
+Every symbol of an exported file has the same prefix, so that two files never collide in a program. Names of arguments
+are those of the Python function; they are rejected if C or the exported code uses them otherwise.
 """
 
 from __future__ import annotations
@@ -35,18 +35,19 @@ rint round scalbln scalbn signbit signgam sin sinh size_t sqrt step strcat strch
 trunc y0 y1 yn
 """
 RESERVED = frozenset(_WORDS.split())
-TAKEN = frozenset(_LIBRARY.split())  # by the headers and libraries of a program
+LIBRARY_NAMES = frozenset(_LIBRARY.split())  # declared by standard headers and libraries
 _IDENTIFIER = re.compile(r"[A-Za-z][A-Za-z0-9_]*", re.ASCII)
-_OURS = re.compile(r"[a-z]+_|[txy][0-9]+")  # what the code calls its own variables
-_LONGEST = 200
+_GENERATED_NAMES = re.compile(r"[a-z]+_|[txy][0-9]+")  # of variables in the exported code
+_MAX_NAME_LENGTH = 200
 
 
 def c_name(what: str, name: object) -> str:
-    """The name, if C and C++ take it as an identifier."""
-    if not isinstance(name, str) or not _IDENTIFIER.fullmatch(name) or len(name) > _LONGEST:
-        shown = repr(name)[:_LONGEST]
+    """Return the name if it is a valid identifier of C and C++; otherwise raise an error that calls it `what`."""
+    if not isinstance(name, str) or not _IDENTIFIER.fullmatch(name) or len(name) > _MAX_NAME_LENGTH:
+        shown = repr(name)[:_MAX_NAME_LENGTH]
         raise ArgumentError(
-            f"{what} {shown} is no identifier of C.", expected="letters, digits and '_', beginning with a letter"
+            f"{what} {shown} is not an identifier of C.",
+            expected=f"a letter, followed by letters, digits and '_', at most {_MAX_NAME_LENGTH} characters",
         )
     if name in RESERVED:
         raise ArgumentError(f"{what} '{name}' is a reserved word of C or C++.", expected="another name")
@@ -54,43 +55,45 @@ def c_name(what: str, name: object) -> str:
 
 
 def function_name(name: object) -> str:
-    """The name of a function that is exported: none that the library of C has."""
-    if c_name("name", name) in TAKEN:
-        raise ArgumentError(f"name '{name}' is that of a function of C's library.", expected=f"such as 'arm_{name}'")
+    """Return the name of an exported function; raise an error if the C library has a function of that name."""
+    if c_name("name", name) in LIBRARY_NAMES:
+        raise ArgumentError(
+            f"name '{name}' is the name of a function of the C library.", hint=f"Use another name, such as 'arm_{name}'"
+        )
     return str(name)
 
 
 def argument_name(what: str, name: str) -> str:
-    """The name of an argument, if the exported code does not use it itself."""
-    if _OURS.fullmatch(c_name(what, name)):
+    """Return the name of an argument; raise an error if the exported code uses it for a variable."""
+    if _GENERATED_NAMES.fullmatch(c_name(what, name)):
         raise ArgumentError(
-            f"{what} '{name}' is what the exported code calls a variable of its own.",
-            expected="a name that does not end in '_' and is no 't', 'x' or 'y' with a number",
+            f"{what} '{name}' has the name of a variable of the exported code.",
+            expected="a name that does not end in '_' and is not 't', 'x' or 'y' followed by a number",
         )
     return name
 
 
 def identifier(text: str) -> str:
-    """A text as an identifier: what C does not take becomes '_'."""
-    found = re.sub(r"[^A-Za-z0-9]+", "_", text).strip("_")
-    return found if found[:1].isalpha() else f"f_{found}".rstrip("_")
+    """Return a text as an identifier; characters that C does not accept become '_'."""
+    name = re.sub(r"[^A-Za-z0-9]+", "_", text).strip("_")
+    return name if name[:1].isalpha() else f"f_{name}".rstrip("_")
 
 
 def quoted_owner(owner: str) -> str:
-    """The name that an owner has in quotes: puma of "robot 'puma'"; nothing if there is none."""
-    found = re.search(r"'(.*)'", owner)
-    return found[1] if found else ""
+    """Return the quoted name of an owner, such as puma in "robot 'puma'"; empty if there is none."""
+    match = re.search(r"'(.*)'", owner)
+    return match[1] if match else ""
 
 
 def comment(text: str) -> str:
-    """A text that cannot end the comment it stands in."""
+    """Return a text without characters that would end a comment."""
     printable = "".join(letter if letter.isprintable() else " " for letter in text)
     return printable.replace("*/", "* /").replace("/*", "/ *").rstrip("\\")
 
 
 @dataclass(frozen=True)
 class Signature:
-    """What a function takes and gives; `real` is the type of its numbers."""
+    """Arguments and results of a function in C; `real` is the type of its numbers."""
 
     inputs: tuple[Array, ...]
     outputs: tuple[Array, ...]
@@ -98,20 +101,19 @@ class Signature:
 
     @classmethod
     def of(cls, formula: Formula, real: str) -> Signature:
-        """That of a formula; an argument and a result of one name are `q` and `q_next`."""
-        taken: set[str] = set()
+        """Return the signature of a formula; a result with the name of an argument `q` is called `q_next`."""
+        names: set[str] = set()
         arrays: list[Array] = []
         if not formula.inputs or not formula.outputs:
-            raise CompileError(
-                f"'{formula.name}' has no {'results' if formula.inputs else 'arguments'}, as C needs them."
-            )
+            missing = "results" if formula.inputs else "arguments"
+            raise CompileError(f"'{formula.name}' has no {missing}.", expected="at least one argument and one result")
         for array in (*formula.inputs, *formula.outputs):
             if array.size == 0:
-                raise CompileError(f"'{formula.name}': {array} is empty, and C has no empty arrays.")
+                raise CompileError(f"'{formula.name}': {array} is empty.", expected="arrays of at least one element")
             name = array.name
-            while name in taken:
+            while name in names:
                 name += "_next"
-            taken.add(argument_name(f"argument or result of {formula.name}", name))
+            names.add(argument_name(f"argument or result of {formula.name}", name))
             arrays.append(Array(name, array.shape))
         split = len(formula.inputs)
         return cls(tuple(arrays[:split]), tuple(arrays[split:]), real)
@@ -122,7 +124,7 @@ class Signature:
 
     @property
     def single(self) -> str:
-        """The parameters of the function for one sample."""
+        """Parameters of the function for one sample."""
         return ", ".join([*map(self.argument, self.inputs), *map(self.result, self.outputs)])
 
     def argument(self, array: Array) -> str:
@@ -133,33 +135,33 @@ class Signature:
 
     @property
     def pointers(self) -> str:
-        """The parameters of everything else."""
+        """Parameters of all other functions."""
         inputs = [f"const {self.real} *{array.name}" for array in self.inputs]
         return ", ".join([*inputs, *(f"{self.real} *{array.name}" for array in self.outputs)])
 
     @property
     def addresses(self) -> str:
-        """What the function for one sample hands to those."""
+        """Arguments with which the function for one sample calls the others."""
         inputs = [array.name if array.shape else f"&{array.name}" for array in self.inputs]
         return ", ".join([*inputs, *(array.name for array in self.outputs)])
 
     @property
     def lanes(self) -> str:
-        """The same for lane l_ of a block: arguments where they are, results on the stack."""
+        """The same for lane l_ of a block: arguments in the arrays of the caller, results on the stack."""
         inputs = [f"{array.name} + i_ + l_" for array in self.inputs]
         return ", ".join([*inputs, *(f"{array.name}_ + l_" for array in self.outputs)])
 
     def elements(self) -> Iterator[tuple[Array, int]]:
-        """The array and the place in it of every scalar input, in order."""
+        """Yield the array and the index in it of every scalar input, in order."""
         for array in self.inputs:
             yield from ((array, k) for k in range(array.size))
 
-    def places(self) -> Iterator[tuple[Array, int]]:
-        """The same of every result."""
+    def result_elements(self) -> Iterator[tuple[Array, int]]:
+        """Yield the same for every scalar result."""
         for array in self.outputs:
             yield from ((array, k) for k in range(array.size))
 
 
 def element(array: Array, k: int, stride: str) -> str:
-    """One number of an array of which the neighbours are so far apart."""
+    """Return the expression of element k of an array whose elements are `stride` apart."""
     return f"{array.name}[{k} * {stride}]" if k else f"{array.name}[0]"

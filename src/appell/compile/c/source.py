@@ -3,15 +3,15 @@
     code = dyn.inverse_dynamics.to_c("arm_torques")
     code.write("firmware")                                arm_torques.c, arm_torques.h
 
-The code allocates no memory, keeps nothing between calls and includes only standard headers. It is the fused formula
+The code allocates no memory, stores nothing between calls and includes only standard headers. It is the fused formula
 from which the machine code is made, statement by statement; sine, cosine and arctangent are part of the file, so that
-no library decides about the last bit.
+the last bit does not depend on a library.
 
-A batch is computed in blocks of lanes, whose results are on the stack until they are complete: the compiler knows that
-they overlap nothing else, and vectorises the lanes. If a block reports a huge angle, its samples go through the
-function for one sample, one after the other; the remaining ones get the same bits as before.
+A batch is computed in blocks of lanes, whose results are on the stack until they are complete: since they cannot
+overlap other arrays, the compiler vectorises the lanes. If a block reports a huge angle, the function for one sample
+computes its samples one after the other; samples without a huge angle get the same bits as before.
 
-A step with memory keeps its state in a struct of the caller:
+A step with memory stores its state in a struct of the caller:
 
     typedef struct {
         double integral[6];
@@ -21,14 +21,15 @@ A step with memory keeps its state in a struct of the caller:
     void arm_control_init(arm_control_state *state_);
     void arm_control_step(arm_control_state *state_, const double q[6], ..., double tau[6]);
 
-The step is a function some of whose results are its arguments in the next call: `carried` pairs them, argument by
-result. The code still allocates nothing and shares nothing between callers. A step with a number that is not finite
-carries NaN on; `_init` restarts it.
+The step is a function some of whose results are its arguments in the next call: `carried` maps arguments to results.
+The code allocates nothing and shares nothing between callers. After a number that is not finite, the state is NaN until
+`_init` is called.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -45,6 +46,7 @@ from appell.compile.tape.formula import Formula
 from appell.compile.tape.ops import Op
 from appell.compile.tape.tape import Array, Tape
 from appell.errors import ArgumentError, unknown_name
+from appell.files import check_target, replacing
 from appell.version import VERSION
 
 if TYPE_CHECKING:
@@ -52,7 +54,7 @@ if TYPE_CHECKING:
     from appell.compile.scan import Scan
 
 
-BLOCK = 64  # bytes of the lanes of a block
+BLOCK_BYTES = 64  # of the lanes of a block
 
 _SOURCE = """\
 /* @title@: see @P@.h.
@@ -74,23 +76,23 @@ _SOURCE = """\
 #define @P@_IVDEP
 #endif
 @functions@
-/* Not a number in all results, if one argument is not finite; neighbours are s_ apart, in results o_. */
-@P@_APART void @P@_spoil(@pointers@, const size_t s_, const size_t o_)
+/* Set all results to NaN if an argument is not finite; elements of arguments are s_ apart, those of results o_. */
+@P@_APART void @P@_invalidate(@pointers@, const size_t s_, const size_t o_)
 {
-    int spoilt_ = 0;
+    int invalid_ = 0;
     size_t k_;
 
     (void)s_;
 @finite@
-    if (!spoilt_)
+    if (!invalid_)
         return;
-@spoil@}
+@invalidate@}
 
 void @P@(@single@)
 {
     @word@ flag_ = 0;
 @one@    if (flag_ != 0u)
-        @P@_spoil(@addresses@, 1, 1);
+        @P@_invalidate(@addresses@, 1, 1);
 }
 
 /* Some samples of a batch of n_, one after the other. */
@@ -114,14 +116,14 @@ void @P@_batch(size_t n_, @pointers@)
     for (i_ = 0; i_ < n_; i_ += @W@) {
         @word@ flag_ = 0;
 
-        if (n_ - i_ < @W@) /* the last block begins in the one before */
+        if (n_ - i_ < @W@) /* the last block overlaps the one before */
             i_ = n_ - @W@;
 @lanes@        if (flag_ > 1u) {
             @P@_each(@W@, n_, @moved@);
             continue;
         }
         for (l_ = 0; flag_ != 0u && l_ < @W@; ++l_)
-            @P@_spoil(@lane@, n_, @W@);
+            @P@_invalidate(@lane@, n_, @W@);
 @give@    }
 }
 @defined@"""
@@ -134,9 +136,9 @@ _HEADER = """\
  * @P@_batch computes n_ samples: element k of sample i is x[k * n_ + i] in every array.
  * Arrays of one call must not overlap. An argument that is not finite makes all results of its sample NaN.
  *
- * The bits are those of the function that appell compiles on a machine with fused multiply-adds, if products are fused
- * with sums nowhere else (gcc -ffp-contract=off) and the target has fused multiply-adds (x86: -mfma or -march=...;
- * without them the library's fma() is called, which is slow).
+ * The results have the same bits as the function that appell compiles on a machine with fused multiply-adds. Compile
+ * with -ffp-contract=off, and for a target that has fused multiply-adds (x86: -mfma, or an -march that includes them);
+ * otherwise the library function fma() is called, which is slow.
  *
  * @counts@
  * Written by appell @version@.
@@ -164,9 +166,9 @@ void @P@_batch(size_t n_, @pointers@);
 
 
 def _described(signature: Signature) -> Iterator[str]:
-    for kind, arrays in (("takes", signature.inputs), ("gives", signature.outputs)):
+    for kind, arrays in (("argument", signature.inputs), ("result", signature.outputs)):
         for array in arrays:
-            shape = f", {' x '.join(map(str, array.shape))} row by row" if len(array.shape) > 1 else ""
+            shape = f", {' x '.join(map(str, array.shape))}, row-major" if len(array.shape) > 1 else ""
             yield f" * {kind} {array.name}[{array.size}]{shape}\n" if array.shape else f" * {kind} {array.name}\n"
 
 
@@ -178,11 +180,11 @@ def _ops(formula: Formula) -> set[Op]:
 
 
 def _single_words(signature: Signature, body: CBody) -> dict[str, str]:
-    finite = "    for (k_ = 0; k_ < {size}; ++k_)\n        spoilt_ |= !({n}[k_ * s_] - {n}[k_ * s_] == 0);\n"
-    spoil = "    for (k_ = 0; k_ < {size}; ++k_)\n        {n}[k_ * o_] = (@real@)NAN;\n"
+    finite = "    for (k_ = 0; k_ < {size}; ++k_)\n        invalid_ |= !({n}[k_ * s_] - {n}[k_ * s_] == 0);\n"
+    invalidate = "    for (k_ = 0; k_ < {size}; ++k_)\n        {n}[k_ * o_] = (@real@)NAN;\n"
     return {
         "finite": _every(finite, signature.inputs),
-        "spoil": _every(spoil, signature.outputs),
+        "invalidate": _every(invalidate, signature.outputs),
         "one": body.one,
         "single": signature.single,
         "addresses": signature.addresses,
@@ -211,46 +213,46 @@ def _batch_words(signature: Signature, body: CBody) -> dict[str, str]:
 
 
 def _every(text: str, arrays: Sequence[Array]) -> str:
-    """A text for every array: with its name n, its size and its number k."""
+    """Return a text once per array, with its name n, its size and its index k."""
     return "".join(text.format(n=array.name, size=array.size, k=k) for k, array in enumerate(arrays))
 
 
 @dataclass(frozen=True)
 class CSource:
-    """A file of C and its header; `name` is that of the function and of the files."""
+    """A C source file and its header; `name` is the name of the function and of the files."""
 
     name: str
     source: str = field(repr=False)
     header: str = field(repr=False)
     count: OpCount
 
-    def write(self, folder: str | Path, overwrite: bool = False) -> tuple[Path, Path]:
-        """Write both files into a folder, which is made if need be; one that is there is kept unless `overwrite`."""
+    def write(self, folder: str | Path, overwrite: bool = False) -> tuple[Path, ...]:
+        """Write both files to a folder, which is created if necessary; replace existing files only if `overwrite`."""
         return write_files(folder, {f"{self.name}.c": self.source, f"{self.name}.h": self.header}, overwrite)
 
 
-def write_files(folder: str | Path, texts: dict[str, str], overwrite: bool) -> Any:
-    """Write texts as files of a folder, all or none of them."""
-    place = Path(folder)
-    if place.exists() and not place.is_dir():
-        raise ArgumentError(f"'{place}' is a file.", expected="a folder for the files of C")
-    paths = {place / name: text for name, text in texts.items()}
-    if not overwrite and (there := [str(path) for path in paths if path.exists()]):
-        raise ArgumentError(f"{', '.join(there)} exists already.", hint="overwrite=True, or another folder or name")
-    place.mkdir(parents=True, exist_ok=True)
-    for path, text in paths.items():
-        path.write_text(text, encoding="utf-8")
-    return tuple(paths)
+def write_files(folder: str | Path, texts: dict[str, str], overwrite: bool) -> tuple[Path, ...]:
+    """Write texts to files in a folder: all of them, or none if one cannot be written."""
+    try:
+        Path(folder).mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        problem = f"C code cannot be written to the folder '{folder}': {error.strerror or error}."
+        raise ArgumentError(problem, expected="the name of a folder") from None
+    targets = {check_target(Path(folder, name), overwrite=overwrite): text for name, text in texts.items()}
+    with ExitStack() as stack:
+        for target, text in targets.items():
+            stack.enter_context(replacing(target, "C code")).write_text(text, encoding="utf-8")
+    return tuple(targets)
 
 
 def checked_dtype(dtype: Any) -> np.dtype:
-    """float64 or float32."""
+    """Return float64 or float32 as a `numpy.dtype`; raise an error for any other type."""
     try:
         kind = np.dtype(dtype)
     except TypeError:
         kind = np.dtype(object)
     if kind not in (np.float64, np.float32):
-        raise ArgumentError(f"Cannot generate C code for {dtype!r}.", expected="float64 (double) or float32 (float)")
+        raise ArgumentError(f"cannot generate C code for {dtype!r}.", expected="float64 (double) or float32 (float)")
     return kind
 
 
@@ -264,7 +266,7 @@ def symbol(function: Function, name: str | None) -> str:
 def c_source(
     function: Function, name: str | None = None, dtype: Any = np.float64, declared: str = "", defined: str = ""
 ) -> CSource:
-    """Return the function for one sample and for batches.
+    """Return a function as C source code, for one sample and for batches.
 
     Parameters
     ----------
@@ -275,7 +277,7 @@ def c_source(
     """
     prefix = symbol(function, name)
     if prefix in {array.name for array in (*function.inputs, *function.outputs)}:
-        raise ArgumentError(f"name '{prefix}' is that of an argument or a result.", expected="another name")
+        raise ArgumentError(f"name '{prefix}' is the name of an argument or a result.", expected="another name")
     formula, lanes, count = function.fused, lanes_of(checked_dtype(dtype)), function.count()
     signature = Signature.of(formula, lanes.scalar)
     body = (looped if isinstance(formula, Program) else straight)(prefix, formula, signature, lanes)  # type: ignore
@@ -286,13 +288,13 @@ def c_source(
         "defined": defined,
         **_single_words(signature, body),
         **_batch_words(signature, body),
-        "doc": "".join(f" * {comment(line)}\n" for line in (function.__doc__ or "").splitlines() if line.strip()),
+        "doc": "".join(f" * {comment(line)}\n" for line in function.summary.splitlines() if line.strip()),
         "arguments": "".join(_described(signature)),
         "title": comment(function.title),
         "counts": f"{count.mul} multiplications, {count.add} additions, {count.div} divisions, {count.sqrt} roots, "
-        f"{count.trig} sines, cosines or arctangents, {count.select} choices a call.",
+        f"{count.trig} sines, cosines or arctangents, {count.select} selections per call.",
         "version": VERSION,
-        "W": str(BLOCK // lanes.itemsize),
+        "W": str(BLOCK_BYTES // lanes.itemsize),
         "P": prefix,
         "real": lanes.scalar,
         "word": f"uint{lanes.integer_bits}_t",
@@ -301,14 +303,14 @@ def c_source(
 
 
 _STEP_HEADER = """\
-/* What a step remembers. */
+/* State that is carried from step to step. */
 typedef struct {
 @fields@} @P@_state;
 
-/* Begin, with what is remembered as at the start. */
+/* Set the initial state. */
 void @P@_init(@P@_state *state_);
 
-/* One step: what is remembered goes into the arguments @arguments@ and comes from the results @results@. */
+/* One step: the state provides the arguments @arguments@ and receives the results @results@. */
 void @P@_step(@P@_state *state_, @parameters@);
 
 """
@@ -330,13 +332,14 @@ void @P@_step(@P@_state *state_, @parameters@)
 
 @dataclass(frozen=True)
 class StepMemory:
-    """What a step carries: its arguments by the results that they come from, and the numbers it begins with."""
+    """The state of a step: carried arguments with the results they come from, and initial values."""
 
     carried: Mapping[str, str]
     start: Mapping[str, Any]
-    given: Sequence[str] | None = None  # the results that a caller gets; None: all
+    given: Sequence[str] | None = None  # results that the caller receives; None: all
 
     def check(self, function: Function) -> None:
+        """Raise an error if names, shapes or initial values do not match the function."""
         inputs, outputs = ({array.name: array for array in side} for side in (function.inputs, function.outputs))
         checks: tuple[tuple[str, Iterable[str], Iterable[str]], ...] = (
             ("argument", self.carried, inputs),
@@ -355,23 +358,23 @@ class StepMemory:
         for name, value in self.start.items():
             if np.size(value) not in (1, inputs[name].size) or not np.isfinite(np.asarray(value, float)).all():
                 raise ArgumentError(
-                    f"the start of {name} is {value!r}.", expected=f"{inputs[name].size} finite numbers"
+                    f"the initial value of {name} is {value!r}.", expected=f"{inputs[name].size} finite numbers"
                 )
 
 
 def c_step(function: Function, memory: StepMemory, name: str, dtype: Any = np.float64) -> CSource:
-    """The function `name`, and `name`_init and `name`_step with their struct."""
+    """Return the function `name`, and `name`_init and `name`_step with their struct, as C source code."""
     memory.check(function)
     words = _step_words(function_name(name), function, memory, lanes_of(checked_dtype(dtype)))
     return c_source(function, name, dtype, fill(_STEP_HEADER, words), fill(_STEP_SOURCE, words))
 
 
 def c_scan(scan: Scan, name: str | None, start: Mapping[str, Any], dtype: Any) -> CSource:
-    """The step of a scan: its carried arrays are remembered, what it notes is given."""
-    step, carried = scan.step, scan.horizon.carried
+    """Return the step of a scan as C source code: carried arrays are the state, further results are returned."""
+    step, carried = scan.step, scan.arguments.carried
     pairs = {before.name: after.name for before, after in zip(carried, step.outputs, strict=False)}
-    noted = [array.name for array in step.outputs[len(carried) :]]
-    return c_step(step, StepMemory(pairs, start, noted), symbol(step, name), dtype)
+    further = [array.name for array in step.outputs[len(carried) :]]
+    return c_step(step, StepMemory(pairs, start, further), symbol(step, name), dtype)
 
 
 def _step_words(name: str, function: Function, memory: StepMemory, lanes: Lanes) -> dict[str, str]:

@@ -8,9 +8,9 @@ number; the C compiler makes vectors of them. Integers are unsigned, because sig
 compared as signed ones. A condition is 0 or 1.
 
 An exported file contains the few functions that it needs: sine and cosine, arctangent, rounding, level, bits of
-numbers. Only the reduction of huge angles is written twice: LLVM has integers of 256 bits, C99 has words of 32. The
-equations are those of Payne and Hanek's method in `compile.llvm`; 192 bits of the window of 2/π and its product with
-the mantissa are kept, in six words.
+numbers. Only the reduction of huge angles is written twice: LLVM has integers of 256 bits, C99 has words of 32 bits.
+The equations are those of Payne and Hanek's method in `compile.llvm`; 192 bits of the window of 2/π and of its product
+with the mantissa are stored in six words.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _COMPARED = {"icmp sgt": ">", "icmp ne": "!=", "icmp eq": "=="}
 
 
 class Statements(Emitter):
-    """Writes statements; functions and macros of the file begin with `prefix`."""
+    """Writes statements; functions and macros of the file have the prefix `prefix`."""
 
     def __init__(self, prefix: str, lanes: Lanes):
         super().__init__(lanes, fused=True)
@@ -43,12 +43,12 @@ class Statements(Emitter):
         return "".join(f"{indent}{line}\n" for line in self.lines)
 
     def fresh(self) -> Value:
-        """The name of one more variable."""
+        """Return the name of a new variable."""
         self._values += 1
         return f"t{self._values}"
 
     def named(self, kind: str, expression: str) -> Value:
-        """A variable of its own for a value."""
+        """Declare a variable for an expression and return its name."""
         name = self.fresh()
         self.lines.append(f"const {kind} {name} = {expression};")
         return name
@@ -118,7 +118,7 @@ class Statements(Emitter):
 
 
 def c_number(value: float, lanes: Lanes) -> str:
-    """A constant to the last bit, as C reads it."""
+    """Return a constant as a hexadecimal literal of C, exact to the last bit."""
     if lanes.format is FLOAT:
         with np.errstate(over="ignore", under="ignore"):
             value = float(np.float32(value))
@@ -133,7 +133,7 @@ def c_number(value: float, lanes: Lanes) -> str:
 
 
 def lanes_of(dtype: np.dtype) -> Lanes:
-    """The format of one number; how many go abreast is not known here."""
+    """Return lanes of the number format of a type; the number of lanes is not used for C."""
     return FLOATS if dtype == np.float32 else DOUBLES
 
 
@@ -154,7 +154,7 @@ OPERATIONS: dict[Op, Callable[..., Value]] = {
 }
 
 
-_WORDS = 40  # of 32 bits: the digits of 2/π, and zeros above the point
+_TABLE_WORDS = 40  # of 32 bits: the digits of 2/π, and zeros above the point
 
 _PRELUDE = """\
 #include <float.h>
@@ -169,8 +169,8 @@ _PRELUDE = """\
 #error "this machine computes with more digits than the type has: use SSE (-msse2 -mfpmath=sse)"
 #endif
 
-/* A product and a sum become one operation only where FMA says so. gcc does not know the pragma of the standard, and
- * where it makes vectors of straight code it fuses even if that is forbidden (seen in gcc 12), so that is off too. */
+/* Products and sums are fused only where FMA is written. gcc ignores the pragma of the standard, and when it vectorises
+ * straight-line code it fuses even if that is disabled (observed in gcc 12), so this vectorisation is disabled too. */
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC optimize("fp-contract=off", "no-tree-slp-vectorize")
 #else
@@ -206,9 +206,9 @@ _NUMBER = """
 }
 """
 
-_TURN = """
-/* x - k pi/2 for an x that is not small, and k mod 4: Payne and Hanek's way with 192 bits of 2/pi. */
-static double @P@_turn(double x, @word@ *k)
+_REDUCE_HUGE = """
+/* x - k pi/2 for an x that is not small, and k mod 4: Payne and Hanek's method with 192 bits of 2/pi. */
+static double @P@_reduce_huge(double x, @word@ *k)
 {
     static const uint32_t digits[@words@] = {
 @digits@
@@ -276,14 +276,15 @@ static double @P@_turn(double x, @word@ *k)
 """
 
 _SINCOS = """
-/* Sine and cosine. Not zero: the angle is too large for the short way, which a careful caller need not fear. */
+/* Sine and cosine. The result is not zero if the angle is too large for the fast reduction; if careful_ is set, such
+ * an angle is reduced by the slow method instead. */
 @P@_INLINE @word@ @P@_sincos(@real@ x, const int careful_, @real@ *sine_, @real@ *cosine_)
 {
     @real@ r_;
     @word@ k_, beyond_;
 @reduced@
     if (careful_ && beyond_ != 0u) {
-        r_ = (@real@)@P@_turn(x, &k_);
+        r_ = (@real@)@P@_reduce_huge(x, &k_);
         beyond_ = 0;
     }
 @finished@
@@ -293,7 +294,7 @@ _SINCOS = """
 
 
 def library(prefix: str, lanes: Lanes, ops: Iterable[Op]) -> str:
-    """What a file with these operations begins with."""
+    """Return the start of a file: the headers, macros and functions that these operations need."""
     used = {Op(op) for op in ops}
     trig = bool(used & {Op.SIN, Op.COS})
     single = lanes.format is FLOAT
@@ -301,7 +302,7 @@ def library(prefix: str, lanes: Lanes, ops: Iterable[Op]) -> str:
     if trig or used & {Op.ATAN2, Op.ROUND, Op.LEVEL}:
         parts.append(_NUMBER)
     if trig:
-        parts += [_turn(), _sincos(prefix, lanes)]
+        parts += [_reduce_huge(), _sincos(prefix, lanes)]
     for op in (Op.ATAN2, Op.ROUND, Op.LEVEL):
         if op in used:
             parts.append(_function(prefix, lanes, op))
@@ -310,20 +311,20 @@ def library(prefix: str, lanes: Lanes, ops: Iterable[Op]) -> str:
 
 
 def fill(text: str, words: dict[str, str]) -> str:
-    """A text with its @words@ replaced."""
+    """Return a text with its @words@ replaced."""
     for name, word in words.items():
         text = text.replace(f"@{name}@", word)
     return text
 
 
-def _turn() -> str:
+def _reduce_huge() -> str:
     table = two_over_pi(DIGITS)
-    words = [f"0x{table >> 32 * k & 0xFFFFFFFF:08x}" for k in range(_WORDS)]
-    rows = [", ".join(words[k : k + 8]) for k in range(0, _WORDS, 8)]
+    words = [f"0x{table >> 32 * k & 0xFFFFFFFF:08x}" for k in range(_TABLE_WORDS)]
+    rows = [", ".join(words[k : k + 8]) for k in range(0, _TABLE_WORDS, 8)]
     return fill(
-        _TURN,
+        _REDUCE_HUGE,
         {
-            "words": str(_WORDS),
+            "words": str(_TABLE_WORDS),
             "digits": ",\n".join(f"        {row}" for row in rows),
             "half_pi": str(pi(62)),
             "position": str(DIGITS - FRACTION + 1075),

@@ -1,7 +1,7 @@
 """Hash of the content of a value: values with equal hashes have equal fields.
 
-Numbers, texts, containers, arrays, tapes and dataclasses of this package have a content hash. Other values, above all
-functions, may behave differently tomorrow; they have none, and neither has a container that holds one.
+Numbers, strings, containers, arrays, tapes and dataclasses of this package have a content hash. Other values, above all
+functions, may change their behaviour without a change of their fields; they and containers of them have none.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def content_hash(*values: Any) -> str | None:
 
 
 def is_ours(thing: Any) -> bool:
-    """Whether a class or a function belongs to this package, whose sources are known."""
+    """Return whether a class or a function belongs to this package, whose sources `source_hash` covers."""
     return thing.__module__.partition(".")[0] == _PACKAGE
 
 

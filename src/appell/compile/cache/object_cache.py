@@ -2,23 +2,23 @@
 
 An entry is a file named by its key. It consists of a magic line, an authentication code over key and image, and the
 image. The authentication code uses a secret stored in the user's folder: an entry that is truncated, corrupted, written
-for another key or by another user is never used; it is rebuilt and replaced. Entries appear whole, so two processes
-that build the same kernel at once both succeed.
+for another key or by another user is never used; it is rebuilt and replaced. Entries are written atomically, so two
+processes that build the same kernel at once both succeed.
 
 While one process builds an entry, others that need it wait for a lock on a file beside it. The operating system
 releases the lock when its owner closes the file or dies. After `LOCK_TIMEOUT_S` a waiting process builds the entry
 itself, which gives the same result; so does a process on a system without file locks (Windows, some network disks).
-The owner removes the lock file. A process that waited on the removed file then holds a lock that excludes nobody, but
-finds the entry built.
+The owner removes the lock file. A process that waited on the removed file then holds a lock that excludes no other
+process, but finds the entry built.
 
 The folder is `$APPELL_CACHE`, or the user's cache folder; "off" or "0" disables the cache. It holds machine code, so it
 is created for its owner alone and refused if another user owns it or can write to it. Problems with the disk never end
 a run: they cause one `CacheWarning` per process.
 
-A path may denote another folder a moment later: whoever may write to its parent can put a link in its place between the
-check and the use. Therefore a `Folder` is opened once, checked while open, and used through its handle. Every file is
-opened without following links and checked while open: it must be a plain file of ours that nobody else may write. Where
-a system cannot open a file relative to a folder (Windows), full paths are used.
+A path may denote another folder a moment later: a user with write access to its parent can replace it by a link between
+the check and the use. Therefore a `Folder` is opened once, checked while open, and used through its handle. Every file
+is opened without following links and checked while open: it must be a regular file that belongs to this user and that
+no other user may write. Where a system cannot open a file relative to a folder (Windows), full paths are used.
 """
 
 from __future__ import annotations
@@ -38,23 +38,18 @@ from time import monotonic, sleep
 from types import TracebackType
 from typing import Any, TypeVar
 
-from appell.compile.native.making import MAKING
+from appell.compile.native.build_lock import BUILD_LOCK
 from appell.errors import CacheWarning
 
 RELATIVE = {os.open, os.unlink, os.stat} <= os.supports_dir_fd and os.scandir in os.supports_fd
 _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
-_OPENING = (
-    "O_NOFOLLOW",
-    "O_CLOEXEC",
-    "O_BINARY",
-    "O_NONBLOCK",
-)  # the last, so that a pipe in a file's place is no trap
-_FLAGS = sum(getattr(os, name, 0) for name in _OPENING)
-NEW = ".new"  # how names end that are not in place yet
+_OPEN_FLAG_NAMES = ("O_NOFOLLOW", "O_CLOEXEC", "O_BINARY", "O_NONBLOCK")  # non-blocking: the file may be a pipe
+_OPEN_FLAGS = sum(getattr(os, name, 0) for name in _OPEN_FLAG_NAMES)
+NEW_SUFFIX = ".new"  # of temporary files
 
 
 class Folder:
-    """`with Folder(path) as folder`: made for its owner alone if it is not there."""
+    """An open folder, used as `with Folder(path) as folder`; created with access for its owner alone if missing."""
 
     def __init__(self, path: Path):
         path.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -69,17 +64,17 @@ class Folder:
             os.close(self._handle)
 
     def distrust(self) -> str:
-        """Why machine code in this folder should not be run, or nothing."""
+        """Return why machine code in this folder must not be run; an empty string if it may be run."""
         status = os.stat(self.path if self._handle is None else self._handle)
         if hasattr(os, "getuid"):
             if status.st_uid != os.getuid():
-                return f"{self.path} belongs to another user, whose machine code will not be run"
+                return f"the cache folder {self.path} belongs to another user"
             if status.st_mode & _OTHERS_WRITE:
-                return f"{self.path} can be written by other users, whose machine code will not be run"
+                return f"the cache folder {self.path} can be written by other users"
         return ""
 
     def read(self, name: str, *, private: bool = False) -> bytes | None:
-        """The content of a plain file of ours that others may not write (nor read, if it is private), or None."""
+        """Return the content of a file of this user that others may not write (nor read, if `private`), or None."""
         try:
             handle = self._open(name, os.O_RDONLY)
         except OSError:
@@ -90,11 +85,11 @@ class Folder:
         with os.fdopen(handle, "rb") as file:
             with contextlib.suppress(OSError):
                 if os.utime in os.supports_fd:
-                    os.utime(handle)  # the least recently used entries are the first to go
+                    os.utime(handle)  # the least recently used entries are deleted first
             return file.read()
 
     def write(self, name: str, content: bytes) -> None:
-        """A file that appears whole or not at all, in place of one that is there."""
+        """Write a file atomically; replace an existing one."""
         temporary = self._new(content)
         try:
             os.replace(self._name(temporary), self._name(name), **self._both())
@@ -103,19 +98,19 @@ class Folder:
             raise
 
     def create(self, name: str, content: bytes) -> None:
-        """A file that appears whole, unless there is one already: the first of several wins."""
+        """Write a file atomically, unless it exists already: the first of several processes wins."""
         temporary = self._new(content)
         try:
             os.link(self._name(temporary), self._name(name), **self._both())
         except FileExistsError:
             pass
-        except OSError:  # no file system for links
+        except OSError:  # the file system has no hard links
             os.replace(self._name(temporary), self._name(name), **self._both())
         finally:
             self.remove(temporary)
 
     def open_lock(self, name: str) -> int | None:
-        """The handle of a file that is there to be locked, if it can be made; whoever opens it closes it."""
+        """Return the handle of a lock file, or None if it cannot be created; the caller closes it."""
         try:
             return self._open(name, os.O_RDWR | os.O_CREAT)
         except OSError:
@@ -126,19 +121,19 @@ class Folder:
             os.unlink(self._name(name), **self._within())
 
     def files(self, endings: tuple[str, ...]) -> list[tuple[float, int, str]]:
-        """(time, size, name) of the files with such an ending, the oldest first."""
-        found = []
+        """Return (time, size, name) of the files with these endings, the oldest first."""
+        listed = []
         with os.scandir(self.path if self._handle is None else self._handle) as entries:
             for entry in entries:
                 if entry.name.endswith(endings):
                     with contextlib.suppress(OSError):
                         status = entry.stat(follow_symlinks=False)
-                        found.append((status.st_mtime, status.st_size, entry.name))
-        return sorted(found)
+                        listed.append((status.st_mtime, status.st_size, entry.name))
+        return sorted(listed)
 
     def _new(self, content: bytes) -> str:
-        """The content under a name of its own."""
-        name = f"{secrets.token_hex(8)}{NEW}"
+        """Write the content to a temporary file and return its name."""
+        name = f"{secrets.token_hex(8)}{NEW_SUFFIX}"
         handle = self._open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
         try:
             with os.fdopen(handle, "wb") as file:
@@ -149,7 +144,7 @@ class Folder:
         return name
 
     def _open(self, name: str, flags: int) -> int:
-        return os.open(self._name(name), flags | _FLAGS, 0o600, **self._within())
+        return os.open(self._name(name), flags | _OPEN_FLAGS, 0o600, **self._within())
 
     def _name(self, name: str) -> str:
         return name if self._handle is not None else str(self.path / name)
@@ -162,7 +157,7 @@ class Folder:
 
 
 def _is_ours(status: os.stat_result, forbidden: int) -> bool:
-    """Whether this is a plain file of ours that gives others none of the rights that are forbidden."""
+    """Return whether this is a regular file of this user without the `forbidden` permissions for others."""
     if not stat.S_ISREG(status.st_mode):
         return False
     return not hasattr(os, "getuid") or (status.st_uid == os.getuid() and not status.st_mode & forbidden)
@@ -173,52 +168,52 @@ try:
 except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
-LIMIT = 1 << 30  # bytes of all entries
-_PRUNE_EVERY = 32  # entries written between two looks at the size of the folder
+MAX_CACHE_BYTES = 1 << 30
+_PRUNE_INTERVAL = 32  # entries written between two checks of the size of the folder
 _MAGIC = b"appell kernel 4\n"
 _SUFFIX = ".kernel"
-_LOCK = ".lock"
-_SECRET = "secret"
-_SECRET_SIZE = 32
+_LOCK_SUFFIX = ".lock"
+_SECRET_FILE = "secret"
+_SECRET_BYTES = 32
 LOCK_TIMEOUT_S = 60.0
 _LOCK_POLL_S = 0.01
-_HEAD = len(_MAGIC) + hashlib.sha256().digest_size
+_HEADER_BYTES = len(_MAGIC) + hashlib.sha256().digest_size
 
-Found = TypeVar("Found")
+T = TypeVar("T")
 
 _warned = False
 _written = 0
 
 
 def fetch(key: str, make: Callable[[], bytes]) -> bytes:
-    """What has this key, from the disk or made now."""
-    if (found := find(key)) is not None:
-        return found
-    with alone(key):
-        if (found := find(key)) is None:
-            found = make()
-            keep(key, found)
-    return found
+    """Return the image stored under a key, or make it and store it."""
+    if (image := find(key)) is not None:
+        return image
+    with exclusive(key):
+        if (image := find(key)) is None:
+            image = make()
+            store(key, image)
+    return image
 
 
 def find(key: str) -> bytes | None:
-    """What was kept under this key, or None."""
+    """Return the image stored under a key, or None."""
     return _in_folder(lambda folder, secret: _authentic(folder.read(key + _SUFFIX), key, secret))
 
 
-def keep(key: str, image: bytes) -> None:
-    """Put something on the disk under its key, if there is a disk."""
-    _in_folder(lambda folder, secret: _keep(folder, key, secret, image))
+def store(key: str, image: bytes) -> None:
+    """Store an image under a key, if the cache folder can be used."""
+    _in_folder(lambda folder, secret: _store(folder, key, secret, image))
 
 
 @contextmanager
-def alone(key: str) -> Iterator[None]:
+def exclusive(key: str) -> Iterator[None]:
     """Exclude other processes on this machine from building the entry; look it up again after entering.
 
-    Threads of one process take `MAKING` first, so that no thread holds a lock that another one waits for.
+    Threads of one process acquire `BUILD_LOCK` first, so that two threads cannot wait for each other's locks.
     """
-    with MAKING:
-        name = key + _LOCK
+    with BUILD_LOCK:
+        name = key + _LOCK_SUFFIX
         handle = _in_folder(lambda folder, secret: folder.open_lock(name))
         if handle is None:
             yield
@@ -245,8 +240,8 @@ def _wait_for_lock(handle: int) -> None:
             return
 
 
-def _in_folder(use: Callable[[Folder, bytes], Found]) -> Found | None:
-    """What is done in the folder with its secret; None if there is no folder that can be used and trusted."""
+def _in_folder(use: Callable[[Folder, bytes], T]) -> T | None:
+    """Return `use(folder, secret)`; None if there is no cache folder that can be used and trusted."""
     path = chosen_path()
     if path is None:
         return None
@@ -262,13 +257,13 @@ def _in_folder(use: Callable[[Folder, bytes], Found]) -> Found | None:
 
 
 def chosen_path() -> Path | None:
-    """Where the cache is to be, or None if there is to be none."""
+    """Return the path of the cache folder, or None if the cache is disabled."""
     chosen = os.environ.get("APPELL_CACHE", "")
     if chosen.lower() in ("off", "0"):
         return None
     try:
         return Path(chosen) if chosen else _user_folder()
-    except RuntimeError as error:  # there is no home
+    except RuntimeError as error:  # the user has no home folder
         _warn(f"cannot use the cache folder: {error}")
         return None
 
@@ -284,45 +279,46 @@ def _user_folder() -> Path:
 
 
 def _secret(folder: Folder) -> bytes:
-    """The user's own, made when it is first needed; without a place to keep it, one for this once."""
+    """Return the user's secret, created on first use; a temporary one if it cannot be stored."""
     for _ in range(2):
-        if (found := folder.read(_SECRET, private=True)) is not None and len(found) == _SECRET_SIZE:
-            return found
-        folder.remove(_SECRET)
+        if (secret := folder.read(_SECRET_FILE, private=True)) is not None and len(secret) == _SECRET_BYTES:
+            return secret
+        folder.remove(_SECRET_FILE)
         try:
-            folder.create(_SECRET, secrets.token_bytes(_SECRET_SIZE))
+            folder.create(_SECRET_FILE, secrets.token_bytes(_SECRET_BYTES))
         except OSError as error:
             _warn(f"cannot write to the cache folder: {error}")
             break
-    return secrets.token_bytes(_SECRET_SIZE)
+    return secrets.token_bytes(_SECRET_BYTES)
 
 
-def _code(key: str, image: bytes, secret: bytes) -> bytes:
+def _authentication_code(key: str, image: bytes, secret: bytes) -> bytes:
     return hmac.digest(secret, key.encode() + image, "sha256")
 
 
 def _authentic(content: bytes | None, key: str, secret: bytes) -> bytes | None:
-    """The image of an entry, or None if the entry is not exactly what we once wrote."""
-    image = (content or b"")[_HEAD:]
+    """Return the image of an entry, or None if the entry is not exactly what was written."""
+    image = (content or b"")[_HEADER_BYTES:]
     if content is None or not image:
         return None
-    return image if hmac.compare_digest(content[:_HEAD], _MAGIC + _code(key, image, secret)) else None
+    header = _MAGIC + _authentication_code(key, image, secret)
+    return image if hmac.compare_digest(content[:_HEADER_BYTES], header) else None
 
 
-def _keep(folder: Folder, key: str, secret: bytes, image: bytes) -> None:
+def _store(folder: Folder, key: str, secret: bytes, image: bytes) -> None:
     global _written
     try:
-        folder.write(key + _SUFFIX, _MAGIC + _code(key, image, secret) + image)
-        if _written % _PRUNE_EVERY == 0:
+        folder.write(key + _SUFFIX, _MAGIC + _authentication_code(key, image, secret) + image)
+        if _written % _PRUNE_INTERVAL == 0:
             prune(folder)
         _written += 1
     except OSError as error:
         _warn(f"cannot write to the cache folder: {error}")
 
 
-def prune(folder: Folder, limit: int = LIMIT) -> None:
-    """Delete the oldest entries until three quarters of the limit are left, if the folder has grown beyond it."""
-    entries = folder.files((_SUFFIX, NEW, _LOCK))
+def prune(folder: Folder, limit: int = MAX_CACHE_BYTES) -> None:
+    """If the folder exceeds `limit` bytes, delete the oldest entries until it has at most three quarters of them."""
+    entries = folder.files((_SUFFIX, NEW_SUFFIX, _LOCK_SUFFIX))
     total = sum(size for _, size, _ in entries)
     if total <= limit:
         return
@@ -334,12 +330,13 @@ def prune(folder: Folder, limit: int = LIMIT) -> None:
 
 
 def _warn(problem: str) -> None:
-    """Say once a process that kernels are not kept."""
+    """Warn once per process that kernels are not stored."""
     global _warned
     if not _warned:
         _warned = True
         warnings.warn(
-            f"{problem}; functions are made anew in every process. Set APPELL_CACHE to your own folder or to 'off'.",
+            f"{problem}; functions are compiled again in every process. "
+            "Set APPELL_CACHE to a folder of your own, or to 'off'.",
             CacheWarning,
             stacklevel=2,
         )

@@ -23,7 +23,7 @@ from typing import Any
 
 from appell.compile.cache import object_cache
 from appell.compile.cache.source_hash import source_hash
-from appell.compile.native.making import LOG
+from appell.compile.native.build_lock import LOG
 from appell.compile.program.program import Program
 from appell.compile.tape.formula import Formula, fused
 from appell.compile.tape.tape import Tape
@@ -41,7 +41,7 @@ def cached_trace(subject: str | None, make: Callable[[], Formula]) -> Formula:
     key = hashlib.sha256("\n".join(["formula", subject, sources, sys.version]).encode()).hexdigest()
     if (formula := _read(key, begin)) is not None:
         return formula
-    with object_cache.alone(key):
+    with object_cache.exclusive(key):
         formula = _read(key, begin)
         return _make(key, make, begin) if formula is None else formula
 
@@ -55,18 +55,28 @@ def _read(key: str, begin: float) -> Formula | None:
 
 
 def _make(key: str, make: Callable[[], Formula], begin: float) -> Formula:
-    made = make()
+    formula = make()
     seconds = perf_counter() - begin
-    run = fused(made) if len(made) >= STORED_NODES else None
+    run = fused(formula) if len(formula) >= STORED_NODES else None
     if run is not None:
-        object_cache.keep(key, _packed(made, run))
-    about = {"work": "deriving", "function": made.name, "owner": "", "seconds": seconds, "made": True, "key": key}
-    LOG.info("%s: %d nodes traced in %.3f s", made.name, len(made), seconds, extra=about)
-    return made if run is None else _stored(type(made), _header(made), len(made), lambda: made, lambda: run)
+        object_cache.store(key, _packed(formula, run))
+    about = {"work": "deriving", "function": formula.name, "owner": "", "seconds": seconds, "made": True, "key": key}
+    LOG.info("%s: %d nodes traced in %.3f s", formula.name, len(formula), seconds, extra=about)
+    if run is None:
+        return formula
+    return _stored(type(formula), _header(formula), len(formula), lambda: formula, lambda: run)
 
 
 class Stored:
-    """A formula whose nodes are read on first use; `fused` is the formula with fused multiply-adds."""
+    """A formula whose nodes are read on first use.
+
+    Parameters
+    ----------
+    header : name, inputs, outputs and digest of the formula
+    size : number of nodes
+    read : returns the formula with its nodes in memory
+    fuse : returns the formula with fused multiply-adds
+    """
 
     def __init__(
         self,
@@ -79,7 +89,7 @@ class Stored:
         self._size, self._read, self._fuse = size, read, fuse
 
     @cached_property
-    def whole(self) -> Formula:
+    def in_memory(self) -> Formula:
         """The same formula with its nodes in memory."""
         return self._read()
 
@@ -92,7 +102,7 @@ class Stored:
         kind: Any = type(self)
         if name.startswith("_") or name not in (field.name for field in fields(kind)):
             raise AttributeError(f"'{kind.__name__}' object has no attribute '{name}'")
-        vars(self)[name] = value = getattr(self.whole, name)
+        vars(self)[name] = value = getattr(self.in_memory, name)
         return value
 
     def __len__(self) -> int:
@@ -100,7 +110,7 @@ class Stored:
 
     def __reduce__(self):
         """Pickle it as it is stored on disk: a process that finds the machine code never unpickles the nodes."""
-        return _unpacked, (_packed(self.whole, self.fused),)
+        return _unpacked, (_packed(self.in_memory, self.fused),)
 
 
 class StoredTape(Stored, Tape):
@@ -135,7 +145,7 @@ def _unpacked(entry: bytes) -> Formula:
         return plain(**pickle.loads(content))
 
     def fuse() -> Formula:
-        return _stored(plain, run_header, run_size, lambda: fused(formula.whole), lambda: formula.fused)
+        return _stored(plain, run_header, run_size, lambda: fused(formula.in_memory), lambda: formula.fused)
 
     formula = _stored(plain, header, size, read, fuse)
     return formula

@@ -1,4 +1,4 @@
-"""Formulas in other languages: each module reads the tape, none knows a robot.
+"""Formulas in other languages and libraries. The modules read the tape and do not depend on robots.
 
     to_casadi, to_sympy, to_latex, to_json, python_text      the tape in other languages
     to_jax, to_torch                                         the kernel inside JAX and PyTorch, with derivatives
@@ -6,5 +6,5 @@
     differentiable       functions and scans whose derivatives are functions and scans again
     jax_primitives, xla  calls as JAX sees them, and the machine code that XLA calls
 
-The packages that a language needs are imported on first use, and named if they are missing.
+The package that a module needs is imported on first use; the error names it if it is missing.
 """

@@ -17,8 +17,8 @@ For a scan with the step s,
 (2) is linear in ẋ, ṗ and u̇, and (3) transposes any linear scan: weights G of all results are driven, the gradients of
 held arrays are summed step by step, and those of driven arrays are results of every step.
 
-Derivatives are along the plain numbers of an argument, four of them for a quaternion, as these libraries see it. (The
-`jacobian` of a function goes along velocities instead.) See `tape.differentiate` for branches.
+Derivatives are with respect to the elements of an argument, four for a quaternion, as these libraries expect. (The
+`jacobian` of a function is along velocities instead.) See `tape.differentiate` for branches.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from dataclasses import dataclass, replace
 
 from appell.compile.cache.content_hash import content_hash
 from appell.compile.cache.trace_cache import cached_trace
-from appell.compile.function import SHORT, Function
+from appell.compile.function import MIN_CACHED_WORK, Function
 from appell.compile.scan import Scan
 from appell.compile.tape.differentiate import along, jacobian, seed, weighted
 from appell.compile.tape.graph import Graph
@@ -38,7 +38,7 @@ from appell.compile.tape.trace import flatten, inline, nest
 
 @dataclass(frozen=True, eq=False)
 class DifferentiableFunction:
-    """A function, and the positions of the arguments in which it is linear. Two are equal if they compute the same."""
+    """A function, and the positions of the arguments in which it is linear; compared by content."""
 
     function: Function
     linear: tuple[int, ...] = ()
@@ -62,15 +62,15 @@ class DifferentiableFunction:
         return self.function.outputs
 
     def along(self, moved: Sequence[int]) -> DifferentiableFunction:
-        """Return the change of all results as the arguments at these positions move along further arguments."""
+        """Return the directional derivative with respect to these arguments; the directions are further arguments."""
         return self._derived("along", tuple(moved), len(self.inputs))
 
     def transposed(self, removed: Sequence[int]) -> DifferentiableFunction:
-        """Return the transpose by the arguments at these positions, in which the function is linear."""
+        """Return the transpose with respect to the arguments at these positions, in which the function is linear."""
         return self._derived("transposed", tuple(removed), len(self.inputs) - len(removed))
 
     def pulled_back(self, moved: Sequence[int]) -> DifferentiableFunction:
-        """Return the gradient by the arguments at these positions; weights of all results are the last arguments."""
+        """Return the gradient with respect to these arguments; weights of all results are the last arguments."""
         forward = self.along(moved)
         return forward.transposed(forward.linear)
 
@@ -78,7 +78,9 @@ class DifferentiableFunction:
         of, make = self.function, {"along": _along, "transposed": _transposed}[kind]
 
         def derive() -> Function:
-            subject = content_hash(kind, of.tape, positions) if len(of.tape) * len(of.inputs) > SHORT // 4 else None
+            subject = (
+                content_hash(kind, of.tape, positions) if len(of.tape) * len(of.inputs) > MIN_CACHED_WORK // 4 else None
+            )
             return Function(cached_trace(subject, lambda: make(of.tape, positions)), f"{kind} of {of.name}.", of.owner)
 
         derived = of.memo((kind, positions), derive)
@@ -87,11 +89,11 @@ class DifferentiableFunction:
 
 @dataclass(frozen=True, eq=False)
 class DifferentiableScan:
-    """A scan, and the positions of the arguments in which it is linear: none, or all carried ones and some others."""
+    """A scan, and the positions of the arguments in which it is linear: none, or all carried and some others."""
 
     scan: Scan
     linear: tuple[int, ...] = ()
-    backward: bool = False  # whether it begins with the last step
+    backward: bool = False  # whether it starts with the last step
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, DifferentiableScan) and self._key == other._key
@@ -105,11 +107,11 @@ class DifferentiableScan:
 
     @property
     def carried(self) -> int:
-        return len(self.scan.horizon.carried)
+        return len(self.scan.arguments.carried)
 
     @property
     def held(self) -> int:
-        return len(self.scan.horizon.held)
+        return len(self.scan.arguments.held)
 
     @property
     def inputs(self) -> tuple[Array, ...]:
@@ -126,12 +128,19 @@ class DifferentiableScan:
         return self.carried <= position < self.carried + self.held
 
     def along(self, moved: Sequence[int]) -> DifferentiableScan:
-        """(2). Arguments: directions of carried arrays; held arrays, directions; states, driven arrays, directions."""
+        """Return the scan (2).
+
+        Its arguments: directions of carried arrays; held arrays and their directions; states, driven arrays and their
+        directions.
+        """
         positions = sorted({*range(self.carried), *moved})
         return self.scan.step.memo(("scan along", *self._key[1:], *moved), lambda: self._along(positions))
 
     def transposed(self) -> DifferentiableScan:
-        """(3). Arguments: λ, sums for held arrays; held and driven arrays that are not linear; weights."""
+        """Return the scan (3).
+
+        Its arguments: λ, sums for held arrays; held and driven arrays in which the scan is not linear; weights.
+        """
         return self.scan.step.memo(("scan transposed", *self._key[1:]), self._transposed)
 
     def _along(self, moved: list[int]) -> DifferentiableScan:
@@ -141,11 +150,11 @@ class DifferentiableScan:
         driven = [k for k in range(count) if self.is_driven(k)]
         order = [direction[k] for k in range(self.carried)]
         order += held + [direction[k] for k in held if k in direction]
-        still = len(order)
+        fixed = len(order)
         order += [*range(self.carried), *driven, *(direction[k] for k in driven if k in direction)]
-        step = Function(_reordered(forward.function.tape, order), "A step, along directions.", self.scan.owner)
-        linear = tuple(place for place, k in enumerate(order) if k >= count)
-        return DifferentiableScan(Scan(step, self.carried, still - self.carried), linear, self.backward)
+        step = Function(_reordered(forward.function.tape, order), "A step along directions.", self.scan.owner)
+        linear = tuple(position for position, k in enumerate(order) if k >= count)
+        return DifferentiableScan(Scan(step, self.carried, fixed - self.carried), linear, self.backward)
 
     def _transposed(self) -> DifferentiableScan:
         back = DifferentiableFunction(self.scan.step).transposed(self.linear).function.tape
@@ -167,7 +176,9 @@ class DifferentiableScan:
             return results | {f"by_{k}": gradient for k, gradient in by.items()}
 
         name = f"{self.scan.name}_transposed"
-        scan = Scan.of(name, carried, held, driven | weights, body, owner=self.scan.owner, doc="Steps, backwards.")
+        scan = Scan.of(
+            name, carried, held, driven | weights, body, owner=self.scan.owner, doc="Steps in reverse order."
+        )
         start = len(scan.inputs) - len(weights)
         return DifferentiableScan(scan, (*range(len(carried)), *range(start, len(scan.inputs))), not self.backward)
 
@@ -179,28 +190,28 @@ def _along(tape: Tape, moved: tuple[int, ...]) -> Tape:
     return along(tape, f"{tape.name}_along_{'_'.join(tape.inputs[k].name for k in moved)}", seeds, directions)
 
 
-def _transposed(tape: Tape, taken: tuple[int, ...]) -> Tape:
-    """∂(Σ G · results) by the arguments at these positions, which nothing reads any more and which are dropped."""
-    wrt = [tape.inputs[k] for k in taken]
-    stay = [array for k, array in enumerate(tape.inputs) if k not in taken]
-    names = {array.name for array in stay}
+def _transposed(tape: Tape, removed: tuple[int, ...]) -> Tape:
+    """Return the gradient of Σ G · results with respect to the arguments at these positions, which are removed."""
+    wrt = [tape.inputs[k] for k in removed]
+    remaining = [array for k, array in enumerate(tape.inputs) if k not in removed]
+    names = {array.name for array in remaining}
     weights = [_named_apart(replace(array, name=f"G_{array.name}"), names) for array in tape.outputs]
     total = weighted(tape, f"{tape.name}_transposed", weights)
     gradient = jacobian(total, total.name, [seed(total.inputs, array.name) for array in wrt], [w.name for w in wrt])
     graph = Graph()
     numbers = iter(range(gradient.input_size))
     inputs = [  # the input that each scalar becomes
-        graph.const(0.0) if k in taken else graph.input(next(numbers))
+        graph.const(0.0) if k in removed else graph.input(next(numbers))
         for k, array in enumerate(total.inputs)
         for _ in range(array.size)
     ]
     index = graph.splice(gradient, inputs)
     outputs = [replace(array, name=f"g_{array.name}") for array in wrt]
-    return graph.tape(total.name, (*stay, *weights), outputs, [index[k] for k in gradient.results])
+    return graph.tape(total.name, (*remaining, *weights), outputs, [index[k] for k in gradient.results])
 
 
 def _named_apart(array: Array, names: set[str]) -> Array:
-    """The array by a name that no other has; `names` learns it."""
+    """Return the array with a name that is not in `names`, and add it there."""
     name = array.name
     while name in names:
         name += "_"
@@ -209,7 +220,7 @@ def _named_apart(array: Array, names: set[str]) -> Array:
 
 
 def _reordered(tape: Tape, order: Sequence[int]) -> Tape:
-    """The same function with its arguments in another order."""
+    """Return the same function with its arguments in another order."""
     starts = [sum(array.size for array in tape.inputs[:k]) for k in range(len(tape.inputs))]
     number: dict[int, int] = {}
     for k in order:
@@ -222,6 +233,6 @@ def _reordered(tape: Tape, order: Sequence[int]) -> Tape:
 
 
 def _sum(x, y):
-    """Nested scalars, added one by one."""
+    """Return the elementwise sum of nested scalars."""
     (left, shape), (right, _) = flatten(x), flatten(y)
     return nest([a + b for a, b in zip(left, right, strict=True)], shape)

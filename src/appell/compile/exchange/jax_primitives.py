@@ -8,10 +8,10 @@
     backward     `of.transposed(...)`: a call that is linear in some arguments, transposed
     lowering     to the compiled kernel on the CPU, to JAX's own operations on any other device
 
-The rules are closed: derivatives of any order, in any mix of forward and backward, are calls again. A scan goes forward
-along directions on the states that it met, and backward as the transposed linear scan, from the last step to the first;
-its kernel walks along its rows from their end, so nothing is reversed in memory. The kernel of a call is made when XLA
-compiles it, for the type of its numbers.
+The rules are closed: derivatives of any order, in any mix of forward and backward mode, are calls again. The forward
+derivative of a scan uses the states of the original scan; the backward derivative is the transposed linear scan, from
+the last step to the first, whose kernel reads its rows from the end, so nothing is reversed in memory. The kernel of a
+call is compiled when XLA compiles the call, for its number format.
 
 In JAX's own operations, every scalar of the tape is an array of samples. As in a kernel, an argument that is not finite
 makes all results of its sample NaN.
@@ -48,7 +48,17 @@ def _primitive(
     by_operations: Callable[..., list[Any]],
     target: Callable[[Any, Any, Sequence[Any]], str],
 ) -> Primitive:
-    """Return a primitive with parameters `of` and `native` whose arguments have batch axes of one length or 1."""
+    """Return a primitive with parameters `of` and `native` whose arguments have batch axes of one length or 1.
+
+    Parameters
+    ----------
+    name : name of the primitive
+    shapes : core shapes of arguments and results
+    moved : forward derivative
+    transposed : backward derivative
+    by_operations : evaluation with JAX's own operations
+    target : name of the kernel in XLA
+    """
     primitive = Primitive(name)
     primitive.multiple_results = True
 
@@ -77,12 +87,12 @@ def _primitive(
         if not native:
             return by_operations(*arguments, of=of, native=native)
         cores, results, batches, batch = split(of, arguments)
-        cut, kind = place_to_cut(batch, batches), arguments[0].dtype
-        taken = [folded(x, core, batch, cut) for x, core in zip(arguments, cores, strict=True)]
+        cut, kind = best_cut(batch, batches), arguments[0].dtype
+        buffers = [folded(x, core, batch, cut) for x, core in zip(arguments, cores, strict=True)]
         outer, inner = math.prod(batch[:cut]), math.prod(batch[cut:])
-        wanted = [jax.ShapeDtypeStruct((outer, inner, *shape), kind) for shape in results]
-        found = jax.ffi.ffi_call(target(of, kind, arguments), wanted)(*taken)
-        return [x.reshape(*batch, *shape) for x, shape in zip(found, results, strict=True)]
+        shapes_out = [jax.ShapeDtypeStruct((outer, inner, *shape), kind) for shape in results]
+        returned = jax.ffi.ffi_call(target(of, kind, arguments), shapes_out)(*buffers)
+        return [x.reshape(*batch, *shape) for x, shape in zip(returned, results, strict=True)]
 
     primitive.def_impl(evaluated)
     primitive.def_abstract_eval(shaped)
@@ -168,26 +178,26 @@ def _scan_moved(primals: Sequence[Any], tangents: Sequence[Any], *, of: Differen
 
 
 def _before(of: DifferentiableScan, first: Any, after: Any, rank: int) -> Any:
-    """Return the states before all steps, from the first one and those after the steps."""
+    """Return the states before all steps, from the initial one and those after the steps."""
     axis = after.ndim - rank - 1
-    begun = jnp.broadcast_to(jnp.expand_dims(first, axis), (*after.shape[:axis], 1, *after.shape[axis + 1 :]))
+    initial = jnp.broadcast_to(jnp.expand_dims(first, axis), (*after.shape[:axis], 1, *after.shape[axis + 1 :]))
     count = after.shape[axis]
     if of.backward:
-        return jnp.concatenate([jax.lax.slice_in_dim(after, 1, count, axis=axis), begun], axis)
-    return jnp.concatenate([begun, jax.lax.slice_in_dim(after, 0, count - 1, axis=axis)], axis)
+        return jnp.concatenate([jax.lax.slice_in_dim(after, 1, count, axis=axis), initial], axis)
+    return jnp.concatenate([initial, jax.lax.slice_in_dim(after, 0, count - 1, axis=axis)], axis)
 
 
 def _scan_transposed(weights: Sequence[Any], *arguments: Any, of: DifferentiableScan, native: bool) -> list[Any]:
     back, given = of.transposed(), [ad.instantiate_zeros(weight) for weight in weights]
     axis = given[0].ndim - len(of.outputs[0].shape) - 1
-    zeros = [jnp.zeros((1,) * axis + array.shape, given[0].dtype) for array in back.scan.horizon.carried]
+    zeros = [jnp.zeros((1,) * axis + array.shape, given[0].dtype) for array in back.scan.arguments.carried]
     known = [x for k, x in enumerate(arguments) if k not in of.linear]
     results: list[Any] = [None] * len(arguments)
-    end = -1 if of.backward else 0  # where the transposed scan has its last step
+    end = -1 if of.backward else 0  # index of the last step of the transposed scan
     for k, gradient in zip(of.linear, scan(back, native, *zeros, *known, *given), strict=True):
         if ad.is_undefined_primal(arguments[k]):
-            whole = gradient if of.is_driven(k) else jnp.take(gradient, end, axis)
-            results[k] = summed(whole, arguments[k].aval.shape)
+            last = gradient if of.is_driven(k) else jnp.take(gradient, end, axis)
+            results[k] = summed(last, arguments[k].aval.shape)
     return results
 
 
@@ -196,13 +206,13 @@ def _scan_by_operations(*arguments: Any, of: DifferentiableScan, native: bool) -
     batches = [x.shape[: len(x.shape) - len(core)] for x, core in zip(arguments, cores, strict=True)]
     batch = np.broadcast_shapes(*batches)
     full = [jnp.broadcast_to(x, (*batch, *core)) for x, core in zip(arguments, cores, strict=True)]
-    still, tape = of.carried + of.held, of.scan.step.tape
+    fixed, tape = of.carried + of.held, of.scan.step.tape
 
     def step(state: tuple[Any, ...], driven: Sequence[Any]) -> tuple[Any, Any]:
-        found = replayed(tape, *state, *full[of.carried : still], *driven)
-        return tuple(found[: of.carried]), found
+        results = replayed(tape, *state, *full[of.carried : fixed], *driven)
+        return tuple(results[: of.carried]), results
 
-    rows = [jnp.moveaxis(x, len(batch), 0) for x in full[still:]]
+    rows = [jnp.moveaxis(x, len(batch), 0) for x in full[fixed:]]
     _, results = jax.lax.scan(step, tuple(full[: of.carried]), rows, reverse=of.backward)
     return [jnp.moveaxis(x, 0, len(batch)) for x in results]
 
@@ -226,40 +236,42 @@ def summed(gradient: Any, shape: Shape) -> Any:
     return jnp.sum(gradient, shared, keepdims=True) if shared else gradient
 
 
-def place_to_cut(batch: Shape, batches: Sequence[Shape]) -> int:
-    """Return where to divide the batch into outer and inner axes so that the fewest arguments are copied; of two such
-    places the one with the longer inner loop."""
+def best_cut(batch: Shape, batches: Sequence[Shape]) -> int:
+    """Return the axis at which to divide the batch into outer and inner axes so that the fewest arguments are copied.
+
+    If several are equally good, the one with the longest inner loop is returned.
+    """
 
     def copied(cut: int) -> int:
-        parts = [(own[:cut], batch[:cut], own[cut:], batch[cut:]) for own in batches]
-        return sum(not (_whole(a, b) and _whole(c, d)) for a, b, c, d in parts)
+        parts = [(shape[:cut], batch[:cut], shape[cut:], batch[cut:]) for shape in batches]
+        return sum(not (_is_foldable(a, b) and _is_foldable(c, d)) for a, b, c, d in parts)
 
     return min(range(len(batch) + 1), key=lambda cut: (copied(cut), cut))
 
 
 def folded(x: Any, core: Shape, batch: Shape, cut: int) -> Any:
     """Return an argument with two batch axes, each of length 1 if all samples along it share the argument."""
-    own, axes = x.shape[: len(batch)], []
-    for part, whole in ((own[:cut], batch[:cut]), (own[cut:], batch[cut:])):
-        axes.append(part if _whole(part, whole) else whole)
+    shape, axes = x.shape[: len(batch)], []
+    for part, full in ((shape[:cut], batch[:cut]), (shape[cut:], batch[cut:])):
+        axes.append(part if _is_foldable(part, full) else full)
     x = jnp.broadcast_to(x, (*axes[0], *axes[1], *core))
     return x.reshape(math.prod(axes[0]), math.prod(axes[1]), *core)
 
 
-def _whole(own: Shape, batch: Shape) -> bool:
-    """Whether axes can be seen as one: all equal to those of the batch, or all of length 1."""
-    return own == batch or math.prod(own) == 1
+def _is_foldable(shape: Shape, batch: Shape) -> bool:
+    """Return whether axes can be treated as one axis: all equal to those of the batch, or all of length 1."""
+    return shape == batch or math.prod(shape) == 1
 
 
 # ---- tapes in JAX's own operations
 
 
 def _level(x: Any) -> Any:
-    """The bits of the exponent above its lowest three, with the third of these set: see `algebra.scalar.level`."""
+    """Keep the bits of the exponent above its lowest three and set the third of these: see `algebra.scalar.level`."""
     fraction, bits = jnp.finfo(x.dtype).nmant, jnp.finfo(x.dtype).bits
     kind = np.dtype(f"int{bits}").type
-    kept = jax.lax.bitcast_convert_type(x, kind) & kind((1 << (bits - 1)) - (1 << (fraction + 3)))
-    return jax.lax.bitcast_convert_type(kept | kind(4 << fraction), x.dtype)
+    masked = jax.lax.bitcast_convert_type(x, kind) & kind((1 << (bits - 1)) - (1 << (fraction + 3)))
+    return jax.lax.bitcast_convert_type(masked | kind(4 << fraction), x.dtype)
 
 
 OPERATIONS: Table = {
@@ -275,15 +287,15 @@ OPERATIONS: Table = {
 
 
 def replayed(tape: Tape, *arguments: Any) -> list[Any]:
-    """Return the results of a tape on arrays whose leading axes, the same for all or 1, are samples."""
+    """Return the results of a tape on arrays whose leading axes are the batch, of the same lengths or 1."""
     kind = arguments[0].dtype
     batches = [x.shape[: x.ndim - len(array.shape)] for x, array in zip(arguments, tape.inputs, strict=True)]
     batch = np.broadcast_shapes(*batches)
-    flat = [x.reshape(*own, -1) for x, own in zip(arguments, batches, strict=True)]
+    flat = [x.reshape(*shape, -1) for x, shape in zip(arguments, batches, strict=True)]
     scalars = [x[..., k] for x in flat for k in range(x.shape[-1])]
-    spoilt = ~jnp.isfinite(reduce(jnp.add, [(0 * x).sum(-1) for x in flat]))
+    nonfinite = ~jnp.isfinite(reduce(jnp.add, [(0 * x).sum(-1) for x in flat]))
     table = {**OPERATIONS, Op.CONST: lambda number: jnp.asarray(number, kind)}
-    values = [jnp.where(spoilt, math.nan, jnp.broadcast_to(x, batch)) for x in replay(tape, table, scalars)]
+    values = [jnp.where(nonfinite, math.nan, jnp.broadcast_to(x, batch)) for x in replay(tape, table, scalars)]
     results, start = [], 0
     for array in tape.outputs:
         results.append(jnp.stack(values[start : start + array.size], -1).reshape(*batch, *array.shape))

@@ -1,10 +1,10 @@
-"""A tape as a Python module that needs an array library and nothing else: not appell, no compiler.
+"""A tape as a Python module that needs only an array library: neither appell nor a compiler.
 
     python_text(dyn.inverse_dynamics, "jax")
 
-The module has one function with the names of the arguments; leading axes are batch and broadcast, as for the compiled
-function. It is slower than that by far, and runs wherever the library does: on a GPU, in a browser, under `jax.jit`.
-Powers of two that only keep squares from overflowing (LEVEL) are 1 there.
+The module has one function with the same arguments; leading axes are the batch and broadcast, as for the compiled
+function. It is much slower than that, and runs wherever the library does: on a GPU, in a browser, under `jax.jit`.
+Powers of two that only prevent squares from overflowing (LEVEL) are replaced by 1.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from appell.errors import ArgumentError, unknown_name
 
 @dataclass(frozen=True)
 class Library:
-    """What an array library calls its things."""
+    """Python expressions of an array library, as format strings."""
 
     importing: str
-    array: str  # of an argument: a format
+    array: str  # an argument as an array
     broadcast: str
-    stack: str  # of scalars along a last axis: a format
+    stack: str  # scalars along a last axis
     module: str
 
 
@@ -54,7 +54,7 @@ _FORMATS = {
 
 
 def python_text(function: Function, library: str) -> str:
-    """The module of a function for numpy, jax or torch."""
+    """Return the Python module of a function for numpy, jax or torch."""
     if library not in LIBRARIES:
         raise ArgumentError(unknown_name("library", library, LIBRARIES, "a Python module"))
     of, tape = LIBRARIES[library], function.tape
@@ -73,9 +73,9 @@ def _sentence(function: Function) -> str:
 
 
 def _arguments(tape: Tape, of: Library) -> list[str]:
-    """Arguments as arrays, and the scalars of all, which have the shape of the batch."""
+    """Return the lines that convert the arguments to arrays and split them into scalars of the shape of the batch."""
     if bad := [array.name for array in tape.inputs if not array.name.isidentifier() or keyword.iskeyword(array.name)]:
-        raise ArgumentError(f"'{bad[0]}' is no name for an argument in Python.")
+        raise ArgumentError(f"'{bad[0]}' cannot be the name of an argument in Python.", expected="an identifier")
     lines = [f"{array.name} = {of.array.format(array.name)}" for array in tape.inputs]
     scalars = [f"{array.name}[..., {_index(array, k)}]" if array.shape else array.name for array, k in _elements(tape)]
     names = [f"s{k}" for k in range(len(scalars))]
@@ -110,11 +110,11 @@ def _name(tape: Tape, number: int, of: Library) -> str:
 
 
 def _returned(tape: Tape, of: Library) -> str:
-    """The results, each stacked from its scalars; a constant takes the shape of the batch."""
-    found = iter(tape.results)
+    """Return the expression of the results, stacked from their scalars; constants get the shape of the batch."""
+    nodes = iter(tape.results)
     parts = []
     for array in tape.outputs:
-        names = [_full(tape, next(found), of) for _ in range(array.size)]
+        names = [_full(tape, next(nodes), of) for _ in range(array.size)]
         if not array.shape:
             parts.append(names[0])
             continue

@@ -1,9 +1,9 @@
-"""A tape over any kind of scalars: a table says what every instruction is there.
+"""Evaluation of a tape on any kind of scalars, with a table of functions, one per instruction.
 
-    replay(tape, table, [x, y])        the results, in the order of the tape's
+    replay(tape, table, [x, y])        the results, in the order of the tape
 
-What is replayed is the tape as it was traced: fused multiply-adds are an affair of machines. A node is computed by
-`table[op](*operands)`, an input is what it is given, and a constant is a Python number unless the table has CONST.
+The tape is evaluated as it was traced, without fused multiply-adds. A node is computed by `table[op](*operands)`; a
+constant is a Python number unless the table has an entry for CONST.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from appell.compile.tape.ops import Op
 from appell.compile.tape.tape import Tape
 
 Table = Mapping[Op, Callable[..., Any]]
-ARITHMETIC: dict[Op, Callable[..., Any]] = {  # what all languages write alike
+ARITHMETIC: dict[Op, Callable[..., Any]] = {  # the same in all libraries
     Op.ADD: operator.add,
     Op.SUB: operator.sub,
     Op.MUL: operator.mul,
@@ -26,7 +26,7 @@ ARITHMETIC: dict[Op, Callable[..., Any]] = {  # what all languages write alike
 
 
 def replay(tape: Tape, table: Table, scalars: Sequence[Any]) -> list[Any]:
-    """The results of a tape on its scalar inputs, in order."""
+    """Return the results of a tape on scalar inputs."""
     constant = table.get(Op.CONST, float)
     values: list[Any] = []
     for op, *operands in tape.nodes:
@@ -40,6 +40,6 @@ def replay(tape: Tape, table: Table, scalars: Sequence[Any]) -> list[Any]:
 
 
 def half_to_even(x: Any, floor: Any, ceil: Any) -> Any:
-    """The nearest whole number, by what all languages have: one less than x + ½ rounded down, if x = 2k + ½."""
+    """Return the nearest integer, ties to even, from floor and ceil: ⌊x + ½⌋, less one if x = 2k + ½."""
     half = (2 * x - 1) / 4
     return floor((2 * x + 1) / 2) + ceil(half) - floor(half) - 1

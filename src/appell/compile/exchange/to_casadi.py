@@ -1,7 +1,7 @@
 """A tape as a `casadi.Function` of SX symbols, with the names of its arguments and results.
 
-Vectors are columns and matrices are matrices; of arrays with more axes, which CasADi does not have, the last axis are
-the columns and all others the rows. Powers of two that only keep squares from overflowing (LEVEL) are 1 there.
+Vectors are columns. Arrays of more than two axes, which CasADi does not have, become matrices: the last axis gives the
+columns, all others the rows. Powers of two that only prevent squares from overflowing (LEVEL) are replaced by 1.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from appell.errors import needed_package
 
 
 def casadi_function(function: Function) -> Any:
-    """The function over SX symbols."""
+    """Return the function of SX symbols."""
     casadi = needed_package("casadi", "to_casadi", "appell[casadi]")
     tape = function.tape
     symbols = [casadi.SX.sym(array.name, *_matrix(array)) for array in tape.inputs]
@@ -44,7 +44,7 @@ def _table(casadi: Any) -> dict[Op, Any]:
 
 
 def _matrix(array: Array) -> tuple[int, int]:
-    """Rows and columns."""
+    """Return the numbers of rows and columns."""
     if len(array.shape) < 2:
         return array.size, 1
     return math.prod(array.shape[:-1]), array.shape[-1]

@@ -1,15 +1,15 @@
-"""A function of JAX arrays: the compiled kernel inside XLA, with derivatives of any order.
+"""Functions of JAX arrays: XLA calls the compiled kernel, with derivatives of any order.
 
     tau = dyn.inverse_dynamics.to_jax()
     tau(q, v, a)                                  the same arguments, by position or by name; leading axes are batches
     jax.jit, jax.vmap, jax.grad, jax.jacfwd, jax.jacrev, jax.hessian, jax.lax.scan, ...
-    scan.to_jax()                                 a whole scan: all steps in one kernel, all steps back in another
+    scan.to_jax()                                 a scan: all steps in one kernel, the backward pass in another
 
 On the CPU, XLA calls the kernel of the function, and for derivatives the kernels of its derivatives. On any other
 device, or with `native=False`, the same tapes are evaluated in JAX's own operations.
 
-Numbers are those of JAX: float64 where `jax_enable_x64` is set and an argument has it, otherwise float32, to which JAX
-converts arrays without that setting. Integers become floats. Derivatives are along the plain numbers of each argument.
+The number format follows the rules of JAX: float64 if `jax_enable_x64` is set and an argument is float64, otherwise
+float32. Integers become floats. Derivatives are with respect to the elements of each argument.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from appell.compile.arguments import call_signature, common_batch, in_order, one_or_tuple
 from appell.compile.exchange.differentiable import DifferentiableFunction, DifferentiableScan
-from appell.compile.native.making import LOG
+from appell.compile.native.build_lock import LOG
 from appell.compile.scan import Scan
 from appell.errors import ArgumentError, CompileError, needed_package
 
@@ -28,9 +28,12 @@ if TYPE_CHECKING:
 
 
 class JaxFunction:
-    """A function or scan of JAX arrays; of a scan, all steps are results.
+    """A function or scan of JAX arrays; a scan returns the results of all steps.
 
-    `native` says whether the CPU runs compiled kernels.
+    Parameters
+    ----------
+    function : function or scan
+    native : whether the CPU runs the compiled kernel
     """
 
     def __init__(self, function: Function | Scan, native: bool):
@@ -46,14 +49,14 @@ class JaxFunction:
         return self._jitted(*self._ordered(arguments, named))
 
     def __repr__(self) -> str:
-        return f"<{'kernel' if self.native else 'operations'} in JAX of {self.function!r}>"
+        return f"<JAX {'kernel' if self.native else 'operations'} of {self.function!r}>"
 
     def __reduce__(self):
         return JaxFunction, (self.function, self.native)
 
     def _ordered(self, arguments: Sequence[Any], named: Mapping[str, Any]) -> list[Any]:
         if isinstance(self.function, Scan):
-            return self.function.horizon.arguments(arguments, named)
+            return self.function.arguments.in_order(arguments, named)
         return in_order(self.function.title, self.function.inputs, arguments, named)
 
     def _called(self, *arguments: Any) -> Any:
@@ -63,7 +66,7 @@ class JaxFunction:
 
         function, arrays = self.function, [jnp.asarray(x) for x in arguments]
         if isinstance(function, Scan):
-            batches = function.horizon.batches(arrays)
+            batches = function.arguments.batches(arrays)
             rank = max(map(len, batches))
             aligned = _aligned(function.title, arrays, [rank - len(batch) for batch in batches])
             return one_or_tuple(scan(DifferentiableScan(function), self.native, *aligned))
@@ -74,20 +77,23 @@ class JaxFunction:
 
 
 def jax_function(function: Function | Scan, native: bool | None = None) -> JaxFunction:
-    """Return a function or scan for JAX: by its kernel if possible (None), always (True) or never (False)."""
+    """Return a function or scan for JAX that runs the kernel if possible (None), always (True) or never (False)."""
     return JaxFunction(function, _by_kernel(function.title, native))
 
 
 def _by_kernel(title: str, native: bool | None) -> bool:
-    """Whether a kernel runs in JAX, if that is requested (True), refused (False) or left open (None)."""
+    """Return whether to run the kernel in JAX; raise an error if `native` is True and it cannot run."""
     needed_package("jax", "to_jax", "appell[jax]")
     from appell.compile.exchange.xla import interface
 
     _, problem = interface()
     if problem and native:
-        raise CompileError(f"{title} cannot run in JAX as it is compiled: {problem}.")
+        raise CompileError(
+            f"the compiled kernel of {title} cannot run in JAX: {problem}.",
+            hint="Pass native=False to use JAX operations",
+        )
     if problem and native is None:
-        LOG.warning("%s runs in JAX's own operations: %s", title, problem)
+        LOG.warning("%s runs with JAX's own operations, which are slower: %s", title, problem)
     return not problem if native is None else native
 
 
@@ -99,5 +105,5 @@ def _aligned(title: str, arrays: Sequence[Any], missing: Sequence[int]) -> list[
     if kind.kind in "iub":
         kind = jnp.result_type(float)
     if kind not in (jnp.float32, jnp.float64):
-        raise ArgumentError(f"{title} is called in {kind}.", expected="float32, float64")
+        raise ArgumentError(f"{title} is called with numbers of type {kind}.", expected="float32 or float64")
     return [x.astype(kind).reshape((1,) * count + x.shape) for x, count in zip(arrays, missing, strict=True)]

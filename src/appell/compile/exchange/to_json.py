@@ -5,10 +5,10 @@
      "nodes": [["input", 0], ["const", 3.0], ["mul", 1, 0], ["mul", 0, 2]],
      "results": [3]}
 
-A node is an instruction and the numbers of the nodes that it reads, which precede it; `const` has its value, `input`
-the number of a scalar input. Numbers have enough digits to read the same double again. `tape.schema.json` beside this
-file defines the format and the meaning of the instructions. The version changes when a reader of the last one could be
-misled.
+A node is an instruction and the indices of its operands, which precede it; the operand of `const` is its value, that of
+`input` the index of a scalar input. Numbers have enough digits to restore the same double. `tape.schema.json` in this
+folder defines the format and the meaning of the instructions. The version changes when a reader of the previous version
+would misinterpret the text.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ FORMAT, VERSION = "appell tape", 1
 
 
 def tape_json(function: Function) -> str:
-    """The tape of a function as text, a node a line."""
+    """Return the tape of a function as JSON text, one node per line."""
     tape = function.tape
     nodes = [json.dumps([Op(op).name.lower(), *operands]) for op, *operands in tape.nodes]
     head = {
@@ -33,7 +33,7 @@ def tape_json(function: Function) -> str:
         "version": VERSION,
         "name": tape.name,
         "owner": function.owner,
-        "doc": function.__doc__ or "",
+        "doc": function.summary,
         "inputs": [_described(array) for array in tape.inputs],
         "outputs": [_described(array) for array in tape.outputs],
     }
@@ -43,7 +43,7 @@ def tape_json(function: Function) -> str:
 
 
 def schema() -> dict[str, Any]:
-    """The JSON schema of such a text."""
+    """Return the JSON schema of the format."""
     return json.loads(files("appell.compile.exchange").joinpath("tape.schema.json").read_text(encoding="utf-8"))
 
 

@@ -1,4 +1,4 @@
-"""A function as LaTeX: the results of a small robot written out, with symbols for what they share.
+"""A function as LaTeX equations, for small robots, with symbols for common expressions.
 
     print(dyn.inverse_dynamics.to_latex())
 
@@ -7,7 +7,7 @@
     \\tau_{1} &= 0.25 \\ddot{q}_{1} + 2.4525 x_{1}
     \\end{align*}
 
-Numbers count from 1, as in papers. v and a are q with dots, unless q̇ is not v (quaternions).
+Indices start at 1, as in publications. v and a are written as q with dots, unless q̇ differs from v (quaternions).
 """
 
 from __future__ import annotations
@@ -20,24 +20,24 @@ from appell.compile.exchange.to_sympy import Symbolic, symbolic
 from appell.compile.function import Function
 from appell.errors import ArgumentError, needed_package
 
-MOST = 400  # lines: more is nothing to read
-DIGITS = 6
+MAX_EQUATIONS = 400
+DIGITS = 6  # significant digits of printed numbers
 _GREEK = {"tau": r"\tau", "theta": r"\theta", "alpha": r"\alpha", "omega": r"\omega"}
 _DOTTED = {"v": r"\dot{q}", "a": r"\ddot{q}"}
 
 
 def latex(function: Function, digits: int = DIGITS) -> str:
-    """An align* environment, a line for each common symbol and each result that is not zero."""
+    """Return an align* environment with one line per common symbol and per result that is not zero."""
     sympy = needed_package("sympy", "to_latex", "appell[sympy]")
-    found = symbolic(function)
-    lines = _lines(found)
-    if len(lines) > MOST:
+    expressions = symbolic(function)
+    lines = _lines(expressions)
+    if len(lines) > MAX_EQUATIONS:
         raise ArgumentError(
-            f"{function.name} of {function.owner or 'a function'} has {len(lines)} equations.",
-            expected=f"at most {MOST} for LaTeX",
-            hint="to_sympy() for the expressions, to_c() for a program",
+            f"{function.title} has {len(lines)} equations.",
+            expected=f"at most {MAX_EQUATIONS} for LaTeX",
+            hint="Use to_sympy() for expressions or to_c() for code",
         )
-    letters = _letters(sympy, found, bool(function.tangents))
+    letters = _letters(expressions, bool(function.tangents))
     shown = (
         f"{_entry(name, letters)} &= {sympy.latex(_rounded(sympy, expression, digits), symbol_names=letters)}"
         for name, expression in lines
@@ -45,10 +45,10 @@ def latex(function: Function, digits: int = DIGITS) -> str:
     return "\n".join([r"\begin{align*}", " \\\\\n".join(shown), r"\end{align*}"])
 
 
-def _lines(found: Symbolic) -> list[tuple[Any, Any]]:
-    """What stands left and right of each equals sign: a symbol or the name of an entry, and an expression."""
-    lines: list[tuple[Any, Any]] = list(found.common)
-    for name, value in found.results.items():
+def _lines(expressions: Symbolic) -> list[tuple[Any, Any]]:
+    """Return the left and right side of each equation: a symbol or the name of an entry, and an expression."""
+    lines: list[tuple[Any, Any]] = list(expressions.common)
+    for name, value in expressions.results.items():
         shape = getattr(value, "shape", ())
         if not shape:
             lines.append(((name, ()), value))
@@ -60,10 +60,10 @@ def _lines(found: Symbolic) -> list[tuple[Any, Any]]:
     return lines
 
 
-def _letters(sympy: Any, found: Symbolic, curved: bool) -> dict[Any, str]:
-    """How symbols are printed."""
+def _letters(expressions: Symbolic, curved: bool) -> dict[Any, str]:
+    """Return the LaTeX text of every symbol; `curved` says whether q̇ may differ from v."""
     letters = {}
-    for name, value in found.arguments.items():
+    for name, value in expressions.arguments.items():
         stem = _stem(name, curved)
         shape = getattr(value, "shape", ())
         if not shape:
@@ -71,7 +71,7 @@ def _letters(sympy: Any, found: Symbolic, curved: bool) -> dict[Any, str]:
             continue
         for index in np.ndindex(*shape):
             letters[value[index]] = stem + _subscript(index[:1] if shape[1:] == (1,) else index)
-    for k, (symbol, _) in enumerate(found.common):
+    for k, (symbol, _) in enumerate(expressions.common):
         letters[symbol] = f"{str(symbol)[0]}_{{{k + 1}}}"
     return letters
 
@@ -96,5 +96,5 @@ def _subscript(index: tuple[int, ...]) -> str:
 
 
 def _rounded(sympy: Any, expression: Any, digits: int) -> Any:
-    """Numbers with fewer digits, for the eye; whole ones as they are."""
+    """Return an expression with numbers of fewer digits; integers do not change."""
     return expression.xreplace({x: sympy.Float(x, digits) for x in expression.atoms(sympy.Float)})

@@ -1,14 +1,14 @@
 """A tape as SymPy expressions.
 
-    found = dyn.inverse_dynamics.to_sympy()
-    found.arguments["q"]          symbols q0, q1, ... as a column
-    found.common                  pairs (x0, expression), each in terms of those before it
-    found.results["tau"]          expressions in arguments and common symbols
-    found.expanded()              the same without common symbols; of the dynamics of a large robot that is no help
+    symbolic = dyn.inverse_dynamics.to_sympy()
+    symbolic.arguments["q"]       symbols q0, q1, ... as a column
+    symbolic.common               pairs (x0, expression), each in terms of earlier ones
+    symbolic.results["tau"]       expressions in arguments and common symbols
+    symbolic.expanded()           the same without common symbols, for small robots only
 
-What is used more than once gets a symbol of its own: written out, the torques of an arm of six joints have more terms
-than a machine has memory. Whole numbers are exact; all others are the doubles of the tape. Powers of two that only keep
-squares from overflowing (LEVEL) are 1 here.
+A value that is used more than once gets its own symbol: fully expanded, the torques of an arm with six joints do not
+fit into memory. Integers are exact; all other numbers are the doubles of the tape. Powers of two that only prevent
+squares from overflowing (LEVEL) are replaced by 1.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from appell.compile.tape.ops import Op
 from appell.compile.tape.tape import Array, Tape
 from appell.errors import ArgumentError, needed_package
 
-LARGEST = 20_000  # nodes of a tape without common symbols: written out by then, it fills the memory
+MAX_EXPANDED_OPERATIONS = 20_000  # larger expressions would soon fill the memory
 
 
 @dataclass(frozen=True)
 class Symbolic:
-    """The expressions of a function: scalars, columns, matrices, and arrays where there are more axes."""
+    """The expressions of a function: scalars, columns, matrices, and arrays of more than two axes."""
 
     name: str
     arguments: dict[str, Any]
@@ -35,22 +35,22 @@ class Symbolic:
     results: dict[str, Any]
 
     def expanded(self) -> dict[str, Any]:
-        """The results in terms of the arguments alone."""
+        """Return the results in terms of the arguments alone."""
         known: dict[Any, Any] = {}
         size = 0
         for symbol, expression in self.common:
             known[symbol] = expression.xreplace(known)
             size += known[symbol].count_ops()
-            if size > LARGEST:
+            if size > MAX_EXPANDED_OPERATIONS:
                 raise ArgumentError(
-                    f"'{self.name}' written out has more than {LARGEST} operations.",
-                    hint="use .common and .results, which share what is common",
+                    f"'{self.name}' without common symbols has more than {MAX_EXPANDED_OPERATIONS} operations.",
+                    hint="Use .common and .results, which share common expressions",
                 )
         return {name: _replaced(value, known) for name, value in self.results.items()}
 
 
 def symbolic(function: Function) -> Symbolic:
-    """The expressions of a function."""
+    """Return the expressions of a function."""
     sympy = needed_package("sympy", "to_sympy", "appell[sympy]")
     tape, table = function.tape, _table(sympy)
     arguments = {array.name: _symbols(sympy, array) for array in tape.inputs}
@@ -58,7 +58,7 @@ def symbolic(function: Function) -> Symbolic:
     common: list[tuple[Any, Any]] = []
     values: list[Any] = []
     uses = tape.uses()
-    taken = {str(scalar) for scalar in scalars}
+    names = {str(scalar) for scalar in scalars}
     for index, (op, *operands) in enumerate(tape.nodes):
         if op == Op.INPUT:
             values.append(scalars[operands[0]])
@@ -67,7 +67,7 @@ def symbolic(function: Function) -> Symbolic:
         else:
             expression = table[Op(op)](*(values[k] for k in operands))
             if uses[index] > 1 and not (expression.is_Atom or (-expression).is_Atom):
-                symbol = sympy.Symbol(_free(len(common), taken), real=True)
+                symbol = sympy.Symbol(_common_name(len(common), names), real=True)
                 common.append((symbol, expression))
                 expression = symbol
             values.append(expression)
@@ -75,24 +75,24 @@ def symbolic(function: Function) -> Symbolic:
 
 
 def sympy_text(function: Function) -> str:
-    """A Python module that makes the symbols and expressions again: `arguments`, `common`, `results`."""
-    found, shown = symbolic(function), _exactly()
+    """Return a Python module that defines the symbols and expressions: `arguments`, `common`, `results`."""
+    expressions, shown = symbolic(function), _exact_printer()
     lines = [f'"""{function.name}, written by appell: arguments, common, results."""', "", "from sympy import *", ""]
-    symbols = [x for array in function.inputs for x in _flat(found.arguments[array.name], array)]
-    symbols += [symbol for symbol, _ in found.common]
+    symbols = [x for array in function.inputs for x in _flat(expressions.arguments[array.name], array)]
+    symbols += [symbol for symbol, _ in expressions.common]
     lines += [f"{symbol} = Symbol('{symbol}', real=True)" for symbol in symbols]
-    lines += ["common = [", *(f"    ({symbol}, {shown(value)})," for symbol, value in found.common), "]"]
+    lines += ["common = [", *(f"    ({symbol}, {shown(value)})," for symbol, value in expressions.common), "]"]
     for name in ("arguments", "results"):
         lines += [
             f"{name} = {{",
-            *(f"    {key!r}: {shown(value)}," for key, value in getattr(found, name).items()),
+            *(f"    {key!r}: {shown(value)}," for key, value in getattr(expressions, name).items()),
             "}",
         ]
     return "\n".join(lines) + "\n"
 
 
-def _exactly() -> Any:
-    """A printer that gives a number all digits of its double."""
+def _exact_printer() -> Any:
+    """Return a printer that prints all digits of a double."""
     from sympy.printing.str import StrPrinter
 
     class Exact(StrPrinter):
@@ -120,7 +120,7 @@ def _number(sympy: Any, value: float) -> Any:
 
 
 def _symbols(sympy: Any, array: Array) -> Any:
-    """Symbols as the array stands: q0, q1, ... of a vector, M0_1 of a matrix."""
+    """Return the symbols of an array in its shape: q0, q1, ... for a vector, M0_1 for a matrix."""
     names = [array.name + "_".join(array.element(k)[len(array.name) + 1 : -1].split(", ")) for k in range(array.size)]
     return _shaped(sympy, array, [sympy.Symbol(name, real=True) for name in names])
 
@@ -138,9 +138,9 @@ def _flat(value: Any, array: Array) -> list[Any]:
 
 
 def _results(sympy: Any, tape: Tape, values: list[Any]) -> dict[str, Any]:
-    found = iter(tape.results)
+    nodes = iter(tape.results)
     return {
-        array.name: _shaped(sympy, array, [values[next(found)] for _ in range(array.size)]) for array in tape.outputs
+        array.name: _shaped(sympy, array, [values[next(nodes)] for _ in range(array.size)]) for array in tape.outputs
     }
 
 
@@ -150,6 +150,6 @@ def _replaced(value: Any, known: dict[Any, Any]) -> Any:
     return value.xreplace(known)
 
 
-def _free(number: int, taken: set[str]) -> str:
-    """x0, x1, ...; c0, c1, ... if an argument is called x."""
-    return f"{'c' if any(name.startswith('x') for name in taken) else 'x'}{number}"
+def _common_name(number: int, names: set[str]) -> str:
+    """Return x0, x1, ..., or c0, c1, ... if the name of an argument starts with x."""
+    return f"{'c' if any(name.startswith('x') for name in names) else 'x'}{number}"

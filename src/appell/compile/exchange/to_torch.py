@@ -1,13 +1,13 @@
-"""A function of PyTorch tensors: the compiled kernel on the memory of the tensors, with derivatives for autograd.
+"""Functions of PyTorch tensors: the compiled kernel runs on the memory of the tensors, with derivatives for autograd.
 
     tau = dyn.inverse_dynamics.to_torch()
     tau(q, v, a).sum().backward()                 the same arguments, by position or by name; leading axes are batches
     torch.func.grad, vmap, jvp, vjp, jacrev, hessian, torch.autograd.gradcheck, ...
 
-Backward is one kernel, Jᵀ G for all arguments that want a gradient, and it is a call like the first, so that it can be
-differentiated again. Forward mode is J ẋ in one kernel. Nothing is copied: a kernel reads a tensor where it lies, with
-whatever strides it has, and writes into a new one. Tensors are those of the processor, float64 or float32; the two
-together give float64. Derivatives are along the plain numbers of each argument.
+Backward mode is one kernel, Jᵀ G for all arguments that require a gradient. It is a function of the same kind, so it
+can be differentiated again. Forward mode is J ẋ in one kernel. Nothing is copied: a kernel reads a tensor with any
+strides in place and writes to a new one. Tensors must be on the CPU and have type float64 or float32; together they
+give float64. Derivatives are with respect to the elements of each argument.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ _KINDS = (torch.float32, torch.float64)
 
 
 class Call(torch.autograd.Function):  # type: ignore[misc,name-defined]
-    """The call of a function as autograd sees it: all tensors of one type and one batch."""
+    """The call of a function for autograd; all tensors have one type and one batch shape."""
 
     @staticmethod
     def forward(of: DifferentiableFunction, *tensors: Any) -> tuple[Any, ...]:
-        found = of.function(*[x.detach().numpy() for x in tensors])
-        results = found if len(of.outputs) > 1 else (found,)
+        returned = of.function(*[x.detach().numpy() for x in tensors])
+        results = returned if len(of.outputs) > 1 else (returned,)
         return tuple([torch.from_numpy(np.asarray(x)) for x in results])
 
     @staticmethod
@@ -48,8 +48,8 @@ class Call(torch.autograd.Function):  # type: ignore[misc,name-defined]
     @staticmethod
     def backward(ctx: Any, *weights: Any) -> tuple[Any, ...]:
         moved = [k for k, needed in enumerate(ctx.needs_input_grad[1:]) if needed]
-        found = iter(Call.apply(ctx.of.pulled_back(moved), *ctx.saved_tensors, *weights))
-        return (None, *(next(found) if k in moved else None for k in range(len(ctx.of.inputs))))
+        gradients = iter(Call.apply(ctx.of.pulled_back(moved), *ctx.saved_tensors, *weights))
+        return (None, *(next(gradients) if k in moved else None for k in range(len(ctx.of.inputs))))
 
     @staticmethod
     def jvp(ctx: Any, _: None, *tangents: Any) -> tuple[Any, ...]:
@@ -65,7 +65,7 @@ class Call(torch.autograd.Function):  # type: ignore[misc,name-defined]
         return Call.apply(of, *moved), (0,) * len(of.outputs)
 
 
-# else `apply` looks for it in every call, which takes longer than a kernel
+# without it `apply` determines the signature in every call, which takes longer than a kernel
 vars(Call)["forward"].__func__.__signature__ = signature(Call.forward)
 
 
@@ -86,7 +86,7 @@ class TorchFunction:
         return one_or_tuple(Call.apply(self._of, *arguments))
 
     def _fit(self, arguments: Sequence[Any]) -> bool:
-        """Whether all arguments are tensors of one type and batch: what most calls in a loop are, quickly told."""
+        """Return whether all arguments are tensors of one type and batch shape: a quick test that most calls pass."""
         if len(arguments) != len(self._shapes) or not all(isinstance(x, torch.Tensor) and x.is_cpu for x in arguments):
             return False
         first = arguments[0]
@@ -101,25 +101,27 @@ class TorchFunction:
         return tuple(x.expand(*batch, *shape) for x, shape in zip(tensors, self._shapes, strict=True))
 
     def __repr__(self) -> str:
-        return f"<kernel in PyTorch of {self.function!r}>"
+        return f"<PyTorch kernel of {self.function!r}>"
 
     def __reduce__(self):
         return TorchFunction, (self.function,)
 
     def _tensors(self, arguments: Sequence[Any]) -> list[Any]:
-        """All arguments as tensors of one type, that in which those with a type of their own meet."""
+        """Return all arguments as tensors of one type, the common type of those that are arrays or tensors."""
         typed = [torch.as_tensor(x) if isinstance(x, np.ndarray | np.generic) else x for x in arguments]
         kinds = [x.dtype for x in typed if isinstance(x, torch.Tensor)]
         kind = reduce(torch.promote_types, kinds) if kinds else torch.get_default_dtype()
         if not (kind.is_floating_point or kind.is_complex):
             kind = torch.get_default_dtype()
-        whose = self.function.title
+        title = self.function.title
         if kind not in _KINDS:
-            raise ArgumentError(f"{whose} is called in {kind}.", expected="torch.float32, torch.float64")
+            raise ArgumentError(
+                f"{title} is called with numbers of type {kind}.", expected="torch.float32 or torch.float64"
+            )
         for x, array in zip(typed, self.function.inputs, strict=True):
             if isinstance(x, torch.Tensor) and x.device.type != "cpu":
                 raise ArgumentError(
-                    f"{whose}: argument {array.name} is a tensor on {x.device}; the kernel runs on the processor.",
-                    hint=f"{array.name}.cpu()",
+                    f"{title}: argument {array.name} is a tensor on {x.device}; the kernel runs on the CPU.",
+                    hint=f"Pass {array.name}.cpu()",
                 )
         return [torch.as_tensor(x, dtype=kind) for x in typed]

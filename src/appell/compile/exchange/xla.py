@@ -5,17 +5,17 @@ XLA passes one pointer, to a frame of plain C structures (`xla/ffi/api/c_api.h`,
     frame    size 0 · extension 8 · api 16 · arguments 40 (size 40, count 56, pointers 72) · results 80 (the same)
     buffer   size 0 · data 24 · rank 32 · dims 40
 
-When a handler is registered, the frame has an extension that asks for the version of the interface. When it is run,
+When a handler is registered, the frame has an extension that requests the version of the interface. When it is run,
 every buffer has two batch axes, outer and inner, then its core axes. An axis of length 1 where others are longer is
 shared by all samples: its stride is zero, and nothing is copied. A run is
 
     for every outer index: loop(pointers, count, steps); the pointers advance by their outer strides
 
 with the loop of the ufunc itself. Lengths of core axes, such as the steps of a scan, are constants of the handler. A
-frame whose structures have other sizes than those above is refused with an error.
+frame whose structures have other sizes than those above is rejected with an error.
 
-XLA holds the address of a handler as long as the process lives, so registered code is never freed. The header of an
-installed jaxlib states the version of its interface; with a version that has not been tried, kernels are not used, and
+XLA holds the address of a handler until the process ends, so registered code is never freed. The header of the
+installed jaxlib states the version of its interface; with a version that has not been tested, kernels are not used, and
 the reason is reported.
 """
 
@@ -34,16 +34,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from appell.compile.llvm.operands import EVERY, ROWS, CoreAxes, formula_axes, scan_axes
+from appell.compile.native.build_lock import BUILD_LOCK
 from appell.compile.native.machine import Code, assemble, host
-from appell.compile.native.making import MAKING
 
 if TYPE_CHECKING:
     from appell.compile.function import Function
     from appell.compile.scan import Scan
 
 
-FRAME, SIDE, BUFFER = 168, 40, 48  # bytes of a frame down to its attributes, of arguments or results, of a buffer
-_MESSAGE = b"appell: the structures of XLA's foreign-function interface have other sizes than they had\0"
+FRAME_BYTES = 168  # of a frame, up to its attributes
+SIDE_BYTES = 40  # of the structure of the arguments or of the results
+BUFFER_BYTES = 48
+_MESSAGE = b"appell: the structures of XLA's foreign-function interface do not have the expected sizes\0"
 
 _HANDLER = """
 @message = private unnamed_addr constant [{length} x i8] c"{message}"
@@ -53,8 +55,8 @@ entry:
   %extension.at = getelementptr i8, ptr %frame, i64 8
   %extension = load ptr, ptr %extension.at, align 8
   %bare = icmp eq ptr %extension, null
-  br i1 %bare, label %check, label %asked
-asked:
+  br i1 %bare, label %check, label %extended
+extended:
   %kind.at = getelementptr i8, ptr %extension, i64 8
   %kind = load i32, ptr %kind.at, align 4
   %is.metadata = icmp eq i32 %kind, 1
@@ -85,7 +87,7 @@ check:
   %given.fits = icmp eq i64 %given.size, {side}
   %sides.fit = and i1 %taken.fits, %given.fits
   %fits = and i1 %frame.fits, %sides.fit
-  br i1 %fits, label %read, label %refuse
+  br i1 %fits, label %read, label %reject
 read:
   %pointers = alloca ptr, i64 {operands}, align 8
   %count = alloca i64, i64 {lengths}, align 8
@@ -95,20 +97,20 @@ read:
   %given.at = getelementptr i8, ptr %frame, i64 112
   %given = load ptr, ptr %given.at, align 8
   %loop = inttoptr i64 {loop} to ptr
-{read}  br label %turns
+{read}  br label %rows
 
-turns:
-  %turn = phi i64 [ 0, %placed.{last} ], [ %turn.next, %run ]
-  %left = icmp ult i64 %turn, %outer.{last}
+rows:
+  %row = phi i64 [ 0, %valid.{last} ], [ %row.next, %run ]
+  %left = icmp ult i64 %row, %outer.{last}
   br i1 %left, label %run, label %done
 run:
   call void %loop(ptr %pointers, ptr %count, ptr %steps, ptr null)
-{advance}  %turn.next = add i64 %turn, 1
-  br label %turns
+{advance}  %row.next = add i64 %row, 1
+  br label %rows
 done:
   ret ptr null
 
-refuse:
+reject:
   %problem = alloca [4 x i64], align 8
   store i64 28, ptr %problem, align 8
   %problem.extension = getelementptr i8, ptr %problem, i64 8
@@ -132,8 +134,8 @@ _OPERAND = """\
   %buffer.{i} = load ptr, ptr %buffer.at.{i}, align 8
   %buffer.size.{i} = load i64, ptr %buffer.{i}, align 8
   %buffer.fits.{i} = icmp uge i64 %buffer.size.{i}, {buffer}
-  br i1 %buffer.fits.{i}, label %placed.{i}, label %refuse
-placed.{i}:
+  br i1 %buffer.fits.{i}, label %valid.{i}, label %reject
+valid.{i}:
   %data.at.{i} = getelementptr i8, ptr %buffer.{i}, i64 24
   %start.{i} = load ptr, ptr %data.at.{i}, align 8
   %data.{i} = getelementptr i8, ptr %start.{i}, i64 {offset}
@@ -148,9 +150,9 @@ placed.{i}:
   %step.{i} = select i1 %inner.shared.{i}, i64 0, i64 {size}
   %step.at.{i} = getelementptr i64, ptr %steps, i64 {i}
   store i64 %step.{i}, ptr %step.at.{i}, align 8
-  %row.{i} = mul i64 %inner.{i}, {size}
+  %row.bytes.{i} = mul i64 %inner.{i}, {size}
   %outer.shared.{i} = icmp eq i64 %outer.{i}, 1
-  %hop.{i} = select i1 %outer.shared.{i}, i64 0, i64 %row.{i}
+  %hop.{i} = select i1 %outer.shared.{i}, i64 0, i64 %row.bytes.{i}
 """
 
 _ADVANCE = """\
@@ -174,17 +176,17 @@ def handler_text(
     loop : address of the kernel
     backward : name of an axis along which the kernel goes from its end
     """
-    shapes = [tuple(lengths[axis] if isinstance(axis, str) else axis for axis in own) for own in axes.operands]
+    shapes = [tuple(lengths[axis] if isinstance(axis, str) else axis for axis in core) for core in axes.operands]
     inputs, last, strides, read = len(axes.inputs), len(shapes) - 1, [], ""
-    for i, (own, shape) in enumerate(zip(axes.operands, shapes, strict=True)):
+    for i, (core, shape) in enumerate(zip(axes.operands, shapes, strict=True)):
         steps = [itemsize * prod(shape[axis + 1 :]) for axis in range(len(shape))]
-        strides += [-step if axis == backward else step for axis, step in zip(own, steps, strict=True)]
-        offset = sum((n - 1) * step for axis, n, step in zip(own, shape, steps, strict=True) if axis == backward)
+        strides += [-step if axis == backward else step for axis, step in zip(core, steps, strict=True)]
+        offset = sum((n - 1) * step for axis, n, step in zip(core, shape, steps, strict=True) if axis == backward)
         side, number = ("%taken", i) if i < inputs else ("%given", i - inputs)
         size = itemsize * prod(shape)
-        read += _OPERAND.format(i=i, side=side, number=number, buffer=BUFFER, offset=offset, size=size)
-    different = dict(zip([x for own in axes.operands for x in own], [x for own in shapes for x in own], strict=True))
-    counts = [f"%inner.{last}", *different.values()]
+        read += _OPERAND.format(i=i, side=side, number=number, buffer=BUFFER_BYTES, offset=offset, size=size)
+    all_axes, all_lengths = ([x for each in operands for x in each] for operands in (axes.operands, shapes))
+    counts = [f"%inner.{last}", *dict(zip(all_axes, all_lengths, strict=True)).values()]
     read += "".join(_stored("count", k, value) for k, value in enumerate(counts))
     read += "".join(_stored("steps", len(shapes) + k, value) for k, value in enumerate(strides))
     return _HANDLER.format(
@@ -192,8 +194,8 @@ def handler_text(
         length=len(_MESSAGE),
         major=version[0],
         minor=version[1],
-        frame=FRAME,
-        side=SIDE,
+        frame=FRAME_BYTES,
+        side=SIDE_BYTES,
         operands=len(shapes),
         lengths=len(counts),
         steps=len(shapes) + len(strides),
@@ -210,14 +212,14 @@ def _stored(array: str, k: int, value: object) -> str:
     return f"  {at} = getelementptr i64, ptr %{array}, i64 {k}\n  store i64 {value}, ptr {at}, align 8\n"
 
 
-TRIED = ((0, 1), (0, 2), (0, 3))  # versions of the interface, of jaxlib 0.5 to 0.10: their structures are the same
+TESTED_VERSIONS = ((0, 1), (0, 2), (0, 3))  # of the interface, in jaxlib 0.5 to 0.10; their structures are the same
 
-_registered: dict[str, tuple[Any, ...]] = {}  # by name: all that machine code and XLA point to
+_registered: dict[str, tuple[Any, ...]] = {}  # by name: the objects to which machine code and XLA hold pointers
 
 
 @cache
 def interface() -> tuple[tuple[int, int], str]:
-    """The version of the interface of the installed jaxlib, and why kernels cannot be called by it, if they cannot."""
+    """Return the version of the interface of the installed jaxlib, and why kernels cannot use it; empty if they can."""
     import jax
 
     try:
@@ -225,31 +227,34 @@ def interface() -> tuple[tuple[int, int], str]:
         text = header.read_text(encoding="utf-8")
         major, minor = (int(re.findall(rf"#define XLA_FFI_API_{part} (\d+)", text)[0]) for part in ("MAJOR", "MINOR"))
     except (AttributeError, OSError, IndexError):
-        return (0, 0), f"jaxlib {version('jaxlib')} does not say which foreign-function interface it has"
-    if (major, minor) not in TRIED or ctypes.sizeof(ctypes.c_void_p) != 8:
-        known = ", ".join(f"{major}.{minor}" for major, minor in TRIED)
+        return (0, 0), f"jaxlib {version('jaxlib')} does not state the version of its foreign-function interface"
+    if (major, minor) not in TESTED_VERSIONS or ctypes.sizeof(ctypes.c_void_p) != 8:
+        tested = ", ".join(f"{major}.{minor}" for major, minor in TESTED_VERSIONS)
         return (major, minor), (
             f"the foreign-function interface of jaxlib {version('jaxlib')} has version {major}.{minor}; "
-            f"kernels have been tried with {known}, on machines of 64 bits"
+            f"kernels have been tested with versions {tested} on 64-bit machines"
         )
     return (major, minor), ""
 
 
 def function_target(function: Function, dtype: Any) -> str:
-    """The name under which XLA finds the kernel of a function for float64 or float32."""
+    """Register the kernel of a function for float64 or float32, and return its name in XLA."""
     axes = formula_axes(function.fused)
-    return _named(function.name, f"loop {function.fused.digest}", function.loop, np.dtype(dtype), axes, {})
+    return _registered_target(function.name, f"loop {function.fused.digest}", function.loop, np.dtype(dtype), axes, {})
 
 
 def scan_target(scan: Scan, dtype: Any, steps: int, backward: bool) -> str:
-    """The same of a scan of `steps` steps, all of which are results; `backward` begins with the last."""
-    step, still = scan.step.fused, len(scan.horizon.carried) + len(scan.horizon.held)
-    content = f"scan {len(scan.horizon.carried)} {still} {steps} {backward} {step.digest}"
-    axes, lengths = scan_axes(step, still), {ROWS: steps, EVERY: 1}
-    return _named(scan.name, content, scan.loop, np.dtype(dtype), axes, lengths, ROWS if backward else "")
+    """Register the kernel of a scan of `steps` steps whose results are all stored, and return its name in XLA.
+
+    With `backward`, the scan starts with the last step.
+    """
+    step, fixed = scan.step.fused, len(scan.arguments.carried) + len(scan.arguments.held)
+    content = f"scan {len(scan.arguments.carried)} {fixed} {steps} {backward} {step.digest}"
+    axes, lengths = scan_axes(step, fixed), {ROWS: steps, EVERY: 1}
+    return _registered_target(scan.name, content, scan.loop, np.dtype(dtype), axes, lengths, ROWS if backward else "")
 
 
-def _named(
+def _registered_target(
     name: str,
     content: str,
     loop: Callable[[np.dtype], Code],
@@ -260,17 +265,17 @@ def _named(
 ) -> str:
     import jax
 
-    spoken, _ = interface()
+    interface_version, _ = interface()
     key = hashlib.sha256("\n".join([content, kind.str, host().identity]).encode()).hexdigest()
-    found = f"appell_{re.sub(r'[^A-Za-z0-9_]', '_', name)}_{key[:24]}"
-    with MAKING:
-        if found not in _registered:
+    target = f"appell_{re.sub(r'[^A-Za-z0-9_]', '_', name)}_{key[:24]}"
+    with BUILD_LOCK:
+        if target not in _registered:
             kernel = loop(kind)
-            text = handler_text(spoken, axes, lengths, kind.itemsize, kernel.address, backward)
-            code = Code(assemble(text, host(), found), "handler")
-            _registered[found] = (code, kernel)
-            jax.ffi.register_ffi_target(found, _capsule(code.address), platform="cpu", api_version=1)
-    return found
+            text = handler_text(interface_version, axes, lengths, kind.itemsize, kernel.address, backward)
+            code = Code(assemble(text, host(), target), "handler")
+            _registered[target] = (code, kernel)
+            jax.ffi.register_ffi_target(target, _capsule(code.address), platform="cpu", api_version=1)
+    return target
 
 
 def _capsule(address: int) -> Any:

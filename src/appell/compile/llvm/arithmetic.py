@@ -14,14 +14,17 @@ from appell.compile.tape.ops import Op
 
 
 def _select(emit: Emitter, x: Value, y: Value, z: Value) -> Value:
-    """y where x > 0, else z. Compared as bits, since a floating-point comparison raises a flag on NaN."""
+    """Return y where x > 0, else z; bits are compared, since a floating-point comparison raises a flag on NaN."""
     above_zero = emit.greater(emit.bits(x), emit.pattern(0))
     return emit.select(emit.both(above_zero, emit.compare("ord", x, x)), y, z)
 
 
 def _round(emit: Emitter, x: Value) -> Value:
-    """The nearest integer, ties to even. |x| + 2^fraction has no bits left for a fraction of x; larger numbers have
-    none themselves. LLVM's rounding is not used: on machines without such an instruction it calls a library."""
+    """Round to the nearest integer, ties to even.
+
+    |x| + 2^fraction has no bits left for the fractional part of x, and larger numbers have no fractional part. LLVM's
+    rounding is not used: on machines without such an instruction it calls a library.
+    """
     lanes, size = emit.lanes, emit.absolute(x)
     limit = 2.0**lanes.fraction
     rounded = emit.sub(emit.add(size, emit.constant(limit)), emit.constant(limit))
@@ -30,11 +33,11 @@ def _round(emit: Emitter, x: Value) -> Value:
 
 
 def _level(emit: Emitter, x: Value) -> Value:
-    """The bits of the exponent above its lowest three, and the third of these set: see `scalar.level`."""
+    """Keep the bits of the exponent above its lowest three and set the third of these: see `algebra.scalar.level`."""
     lanes = emit.lanes
     lowest = lanes.fraction + 3
-    kept = emit.integer("and", emit.bits(x), emit.pattern((1 << (lanes.integer_bits - 1)) - (1 << lowest)))
-    return emit.number(emit.integer("or", kept, emit.pattern(4 << lanes.fraction)))
+    masked = emit.integer("and", emit.bits(x), emit.pattern((1 << (lanes.integer_bits - 1)) - (1 << lowest)))
+    return emit.number(emit.integer("or", masked, emit.pattern(4 << lanes.fraction)))
 
 
 EMIT: dict[Op, Callable[..., Value]] = {

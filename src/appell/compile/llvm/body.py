@@ -18,8 +18,8 @@ So the *witnesses*, a few results that depend on nearly all inputs, are tested, 
 them depends: the first torque of an arm depends on all inputs but the first angle, and two tests replace eighteen. The
 test reads exponents, which raises no floating-point flag. One kind of false alarm is possible: a result may overflow
 although all inputs are finite. So a block that fails takes a rare path that reads all inputs. 0 x is zero for a finite
-number and NaN for any other: the sum of these products over all inputs identifies the samples, and NaN is written over
-their results. Compared with that sum in every block, witnesses save 5 % of a single sample of a PUMA's inverse
+number and NaN for any other: the sum of these products over all inputs identifies the samples, whose results are
+overwritten with NaN. Compared with that sum in every block, witnesses save 5 % of a single sample of a PUMA's inverse
 dynamics, and 7 % (PUMA) to 31 % (Talos) of the batches of generated C code, which uses them too.
 """
 
@@ -56,7 +56,7 @@ _CHUNK = f"{_BODY}, ptr noalias %frame"
 
 
 def slots(tape: Tape) -> dict[int, int]:
-    """The place in the output block of each node that is a result."""
+    """Return the slot in the output block of each node that is a result."""
     return {node: slot for slot, node in enumerate(dict.fromkeys(tape.results))}
 
 
@@ -65,12 +65,12 @@ class BodyCode:
     """The functions of a body."""
 
     text: str
-    long: bool = False  # whether its code leaves no room for other code in the L1 instruction cache
+    long: bool = False  # whether its code fills the L1 instruction cache
     prefetches: bool = False  # whether it prefetches the lines that its results will be written to
 
 
 def tape_body(tape: Tape, lanes: Lanes, fused: bool, form: Form, prefetch: bool = False) -> BodyCode:
-    """The body of a tape; with `prefetch` it may fetch lines of the arrays that its results are written to."""
+    """Return the body of a tape; with `prefetch` it may prefetch lines of the arrays that results are written to."""
     (pieces, spills), outputs = allocate(tape, lanes, form.chunk), slots(tape)
     steps = sum(map(len, pieces))
     data = (2 * (tape.input_size + len(outputs)) + spills.size) * lanes.bytes  # with rows of the user's arrays
@@ -198,7 +198,7 @@ class Writer:
                     self.prefetch(emit, node)
 
     def _load(self, emit: Emitter, node: int) -> Value:
-        """A value that is not in a register of this function."""
+        """Load a value that is not in a register of this function."""
         op, *operands = self.tape.nodes[node]
         if op == Op.CONST:
             return emit.constant(operands[0])
@@ -210,7 +210,7 @@ class Writer:
 
 
 def _sincos_group(emit: Emitter, group: Group, values: dict[int, Value]) -> None:
-    """The sines and cosines of one level: one test, the fast algorithm inline, the careful one as a call."""
+    """Emit the sines and cosines of one level: one test, the fast algorithm inline, the careful one as a call."""
     count = len(group.angles)
     reduced = [reduce(emit, values[angle.node]) for angle in group.angles]
     gathered = reduced[0].beyond
@@ -240,17 +240,17 @@ def _sincos_group(emit: Emitter, group: Group, values: dict[int, Value]) -> None
 
 
 def has_angles(tape: Tape) -> bool:
-    """Whether there are sines or cosines, which need `careful_functions` in their module."""
+    """Return whether there are sines or cosines, which need `careful_functions` in their module."""
     return any(node[0] in (Op.SIN, Op.COS) for node in tape.nodes)
 
 
 def careful_functions(lanes: Lanes, fused: bool) -> list[str]:
-    """The functions for huge angles."""
+    """Return the functions for huge angles."""
     return [reduce_huge(), sincos_careful(lanes, fused)]
 
 
 def witnesses(tape: Tape) -> tuple[list[int], list[int]]:
-    """Nodes among the results, and numbers of inputs: if they are finite, all inputs are."""
+    """Return nodes among the results, and indices of inputs: if all of these are finite, all inputs are finite."""
     known: list[int] = []  # for every node the set of inputs that are finite if it is, as bits
     for op, *content in tape.nodes:
         if op == Op.INPUT:
@@ -274,7 +274,7 @@ def witnesses(tape: Tape) -> tuple[list[int], list[int]]:
 
 
 def unless_finite(emit: Emitter, values: Iterable[Value], otherwise: Callable[[], None]) -> None:
-    """Run `otherwise` if a number in any of these registers is not finite."""
+    """Emit code that runs `otherwise` if a number in any of these registers is not finite."""
     lanes = emit.lanes
     exponent = emit.pattern(lanes.pattern_of(math.inf))
     tests = [emit.integer("icmp eq", emit.integer("and", emit.bits(value), exponent), exponent) for value in values]
@@ -285,12 +285,12 @@ def unless_finite(emit: Emitter, values: Iterable[Value], otherwise: Callable[[]
 
 
 def nonfinite_samples(emit: Emitter, inputs: int) -> Value:
-    """Integers that are zero where the first `inputs` registers of %inputs are finite."""
+    """Return integers that are zero where the first `inputs` registers of %inputs are finite."""
     rounds = inputs // _PARTIAL_SUMS
 
-    def add(number: Index, so_far: list[Value]) -> list[Value]:
+    def add(number: Index, partial: list[Value]) -> list[Value]:
         at = emit.address("%inputs", emit.times(number, _PARTIAL_SUMS * emit.lanes.bytes))
-        return [emit.fma(emit.load(at, k), emit.constant(0.0), so_far[k]) for k in range(_PARTIAL_SUMS)]
+        return [emit.fma(emit.load(at, k), emit.constant(0.0), partial[k]) for k in range(_PARTIAL_SUMS)]
 
     sums = [emit.constant(0.0)] * _PARTIAL_SUMS
     if rounds:
@@ -307,7 +307,7 @@ def nonfinite_samples(emit: Emitter, inputs: int) -> Value:
 def overwrite_nonfinite(
     emit: Emitter, nonfinite: Value, count: int, slot: Callable[[Index], Index] = lambda k: k
 ) -> None:
-    """Write NaN over all results of the samples of `nonfinite_samples`: `count` registers of %outputs."""
+    """Overwrite all results of the samples of `nonfinite_samples` with NaN: `count` registers of %outputs."""
 
     def overwrite() -> None:
         mask = emit.integer("icmp ne", nonfinite, emit.pattern(0))

@@ -1,6 +1,6 @@
 """The emitter writes the instructions of one LLVM function, one per line, and returns the names of their values.
 
-A value is a string in LLVM's spelling: the name of an earlier result or a constant. Most values are registers. No
+A value is a string of LLVM text: the name of an earlier result or a constant. Most values are registers. No
 instruction carries a fast-math flag, and a product is fused with a sum only where `fma` is requested, so the bits of a
 result depend on the tape alone and not on what an optimiser finds.
 
@@ -20,7 +20,7 @@ allocation fails, the stack is used.
 
 from __future__ import annotations
 
-from appell.compile.llvm.lanes import NARROW, Lanes
+from appell.compile.llvm.lanes import NARROW_BYTES, Lanes
 
 
 class Constants:
@@ -31,14 +31,14 @@ class Constants:
         self._names: dict[str, str] = {}
 
     def operand(self, value: float) -> tuple[str, bool]:
-        """A constant in LLVM's spelling or the address of a register full of it; and whether it is an address."""
+        """Return a constant as LLVM text, or the address of a register full of it; and whether it is an address."""
         content = self._lanes.constant(value)
-        if value == 0.0 or self._lanes.bytes > NARROW:
+        if value == 0.0 or self._lanes.bytes > NARROW_BYTES:
             return content, False
         return self._names.setdefault(content, f"@constant{len(self._names)}"), True
 
     def text(self) -> list[str]:
-        """Their definitions, one per line."""
+        """Return the definitions of the constants, one per line."""
         kind = f"private unnamed_addr constant {self._lanes.real}"
         return [f"{name} = {kind} {content}, align {self._lanes.bytes}" for content, name in self._names.items()]
 
@@ -48,9 +48,13 @@ Index = int | str  # known now, or only when the code runs
 
 
 class Emitter:
-    """Arithmetic on whole registers; `fused` says whether the machine rounds x y + z once.
+    """Arithmetic on registers of samples.
 
-    With `constants`, which its module then has to define, constants are read from memory.
+    Parameters
+    ----------
+    lanes : type of the registers
+    fused : whether the machine rounds x y + z once
+    constants : if given, constants are read from memory, and the module has to define them
     """
 
     def __init__(self, lanes: Lanes, fused: bool, constants: Constants | None = None):
@@ -65,24 +69,24 @@ class Emitter:
         self._suffix = f"v{lanes.width}f{lanes.integer_bits}"
 
     def function(self, header: str) -> str:
-        """The finished function under its header."""
+        """Return the finished function with its header."""
         return "\n".join([header + " {", "entry:", *self._stack, *self.lines, "}", ""])
 
     # single values and control
 
     def value(self, instruction: str) -> Value:
-        """The result of one instruction."""
+        """Emit an instruction and return the name of its result."""
         self._values += 1
         name = f"%t{self._values}"
         self.lines.append(f"{name} = {instruction}")
         return name
 
     def do(self, instruction: str) -> None:
-        """An instruction without a result."""
+        """Emit an instruction without a result."""
         self.lines.append(instruction)
 
     def label(self, name: str) -> str:
-        """A fresh name for a block that is still to come."""
+        """Return a new label for a block that is entered later."""
         self._labels += 1
         return f"{name}{self._labels}"
 
@@ -102,7 +106,7 @@ class Emitter:
     # memory
 
     def stack(self, count: int, kind: str | None = None) -> Value:
-        """An aligned block of `count` registers, or of another kind, on the stack of the function."""
+        """Reserve an aligned block of `count` registers, or of another kind, on the stack of the function."""
         name = f"%stack{len(self._stack)}"
         self._stack.append(f"{name} = alloca [{max(count, 1)} x {kind or self.lanes.real}], align {self.lanes.bytes}")
         return name
@@ -111,11 +115,11 @@ class Emitter:
         return index * factor if isinstance(index, int) else self.value(f"mul i64 {index}, {factor}")
 
     def address(self, pointer: Value, offset: Index) -> Value:
-        """The pointer moved by a number of bytes."""
+        """Return the pointer moved by a number of bytes."""
         return pointer if offset == 0 else self.value(f"getelementptr i8, ptr {pointer}, i64 {offset}")
 
     def load(self, block: Value, index: Index = 0) -> Value:
-        """A register from an aligned block."""
+        """Load a register from an aligned block."""
         at = self.address(block, self.times(index, self.lanes.bytes))
         return self.value(f"load {self.lanes.real}, ptr {at}, align {self.lanes.bytes}")
 
@@ -131,9 +135,12 @@ class Emitter:
         self.do(f"call void @llvm.prefetch.p0(ptr {pointer}, i32 1, i32 3, i32 1)")
 
     def broadcast(self, at: Value) -> Value:
-        """The number at an address, in every lane."""
+        """Load the number at an address into every lane."""
+        return self.splat(self.value(f"load {self.lanes.scalar}, ptr {at}, align {self.lanes.itemsize}"))
+
+    def splat(self, value: Value) -> Value:
+        """Return a register with a number in every lane."""
         lanes = self.lanes
-        value = self.value(f"load {lanes.scalar}, ptr {at}, align {lanes.itemsize}")
         lane = self.value(f"insertelement {lanes.real} poison, {lanes.scalar} {value}, i32 0")
         zeros = f"<{lanes.width} x i32> zeroinitializer"
         return self.value(f"shufflevector {lanes.real} {lane}, {lanes.real} poison, {zeros}")
@@ -182,7 +189,7 @@ class Emitter:
         return self.fma(self.neg(x), y, z) if self.fused else self.sub(z, self.mul(x, y))
 
     def polynomial(self, z: Value, coefficients: tuple[float, ...]) -> Value:
-        """c₀ + c₁ z + c₂ z² + …, by Horner's rule."""
+        """Return c₀ + c₁ z + c₂ z² + …, by Horner's rule."""
         total = self.constant(coefficients[-1])
         for coefficient in reversed(coefficients[:-1]):
             total = self.fma(total, z, self.constant(coefficient))
@@ -199,31 +206,31 @@ class Emitter:
         return self.lanes.pattern(value)
 
     def bits(self, x: Value) -> Value:
-        """The bits of every number."""
+        """Return the bits of every number as integers."""
         return self.value(f"bitcast {self.lanes.real} {x} to {self.lanes.bits}")
 
     def number(self, bits: Value) -> Value:
-        """The numbers of which these are the bits."""
+        """Return the numbers that have these bits."""
         return self.value(f"bitcast {self.lanes.bits} {bits} to {self.lanes.real}")
 
     def integer(self, operation: str, x: Value, y: Value) -> Value:
-        """`operation` is LLVM's: add, sub, and, or, xor, shl, lshr, icmp …"""
+        """Emit an LLVM operation on integers: add, sub, and, or, xor, shl, lshr, icmp …"""
         return self.value(f"{operation} {self.lanes.bits} {x}, {y}")
 
     def signs(self, bits: Value) -> Value:
-        """The sign bits alone."""
+        """Return the sign bits alone."""
         return self.integer("and", bits, self.pattern(-(1 << (self.lanes.integer_bits - 1))))
 
     def flip(self, x: Value, signs: Value) -> Value:
-        """x, negated where the sign bit is set."""
+        """Return x, negated where the sign bit in `signs` is set."""
         return self.number(self.integer("xor", self.bits(x), signs))
 
     def greater(self, x: Value, y: Value) -> Value:
-        """Where the integers x exceed y. On the bits of positive numbers this orders the numbers and raises no flag."""
+        """Return where integers x exceed y; for the bits of positive numbers, where the numbers do. Raises no flag."""
         return self.integer("icmp sgt", x, y)
 
     def compare(self, predicate: str, x: Value, y: Value) -> Value:
-        """LLVM's comparison of numbers; `ord` and `uno` raise no flag."""
+        """Emit an LLVM comparison of numbers; `ord` and `uno` raise no flag."""
         return self.value(f"fcmp {predicate} {self.lanes.real} {x}, {y}")
 
     def both(self, one: Value, other: Value) -> Value:
@@ -233,13 +240,13 @@ class Emitter:
         return self.value(f"select <{self.lanes.width} x i1> {condition}, {self.lanes.real} {x}, {self.lanes.real} {y}")
 
     def any_bit(self, bits: Value) -> Value:
-        """Whether a bit is set in any lane."""
+        """Return whether a bit is set in any lane."""
         kind = self.lanes.integer
         gathered = self.value(f"call {kind} @llvm.vector.reduce.or.v{self.lanes.width}{kind}({self.lanes.bits} {bits})")
         return self.value(f"icmp ne {kind} {gathered}, 0")
 
     def any(self, condition: Value) -> Value:
-        """Whether a condition holds in any lane."""
+        """Return whether a condition holds in any lane."""
         width = self.lanes.width
         gathered = self.value(f"bitcast <{width} x i1> {condition} to i{width}")
         return self.value(f"icmp ne i{width} {gathered}, 0")
@@ -247,19 +254,22 @@ class Emitter:
     # branches and loops
 
     def when(self, condition: Value, body) -> None:
-        """Run `body()` if a condition holds."""
-        then, on = self.label("then"), self.label("on")
-        self.branch(condition, then, on)
+        """Emit code that runs `body()` if a condition holds."""
+        then, after = self.label("then"), self.label("on")
+        self.branch(condition, then, after)
         self.enter(then)
         body()
-        self.jump(on)
-        self.enter(on)
+        self.jump(after)
+        self.enter(after)
 
     def repeat(self, count: Index, body, unroll: bool) -> None:
-        """Run `body(index)` for every index below `count`: written out, if it is known, or as a loop."""
+        """Emit code that runs `body(index)` for every index below `count`, as a loop.
+
+        With `unroll` and a count that is known now, the iterations are written one after the other.
+        """
         if unroll and isinstance(count, int):
-            for known in range(count):
-                body(known)
+            for k in range(count):
+                body(k)
             return
         before, loop, latch, after = self.block, *(self.label(name) for name in ("repeat", "latch", "done"))
         self.jump(loop)
@@ -273,24 +283,24 @@ class Emitter:
         self.enter(after)
 
     def fold(self, count: int, values: list[Value], body) -> list[Value]:
-        """Run `values = body(index, values)` on registers for every index below `count`, as a loop."""
+        """Emit a loop that runs `values = body(index, values)` on registers for every index below `count`."""
         before, loop, after = self.block, self.label("fold"), self.label("folded")
         carried = [f"%carried{k}.{loop}" for k in range(len(values))]
         self.jump(loop)
         self.enter(loop)
         top = len(self.lines)
         index = f"%index.{loop}"
-        found = body(index, carried)
-        rounds = self.value(f"add i64 {index}, 1")
+        results = body(index, carried)
+        following = self.value(f"add i64 {index}, 1")
 
-        def met(kind: str, name: Value, first: Value, later: Value) -> str:
+        def phi(kind: str, name: Value, first: Value, later: Value) -> str:
             return f"{name} = phi {kind} [ {first}, %{before} ], [ {later}, %{self.block} ]"
 
-        kept = [met(self.lanes.real, *names) for names in zip(carried, values, found, strict=True)]
-        self.lines[top:top] = [met("i64", index, "0", rounds), *kept]
-        self.branch(self.value(f"icmp eq i64 {rounds}, {count}"), after, loop)
+        phis = [phi(self.lanes.real, *names) for names in zip(carried, values, results, strict=True)]
+        self.lines[top:top] = [phi("i64", index, "0", following), *phis]
+        self.branch(self.value(f"icmp eq i64 {following}, {count}"), after, loop)
         self.enter(after)
-        return found
+        return results
 
 
 HEAP = "heap"
@@ -299,13 +309,14 @@ MAX_STACK_BYTES = 64 << 10  # the stacks of threads have 128 KiB and more
 
 
 class Memory:
-    """Blocks of one function; `release` frees at its end what was allocated at its beginning."""
+    """Blocks of memory of one function: on the stack or, if they are large, allocated at its start."""
 
     def __init__(self, emit: Emitter):
         self._emit = emit
         self._allocated: list[Value] = []
 
     def block(self, registers: int) -> Value:
+        """Reserve an aligned block of registers and return its address."""
         emit, size = self._emit, registers * self._emit.lanes.bytes
         if size <= MAX_STACK_BYTES:
             return emit.stack(registers)
@@ -319,12 +330,13 @@ class Memory:
         stacked = emit.value(f"alloca i8, i64 {size + align}, align {align}")
         emit.jump(ready)
         emit.enter(ready)
-        found = emit.phi("ptr", (allocated, before), (stacked, none))
-        address = emit.value(f"ptrtoint ptr {found} to i64")
+        memory = emit.phi("ptr", (allocated, before), (stacked, none))
+        address = emit.value(f"ptrtoint ptr {memory} to i64")
         padding = emit.value(f"and i64 {emit.value(f'sub i64 0, {address}')}, {align - 1}")
-        return emit.address(found, padding)
+        return emit.address(memory, padding)
 
     def release(self) -> None:
+        """Free allocated blocks, at the end of the function."""
         for pointer in self._allocated:
             free = self._emit.value(f"load ptr, ptr {self._emit.address(f'@{HEAP}', 8)}, align 8")
             self._emit.do(f"call void {free}(ptr {pointer})")

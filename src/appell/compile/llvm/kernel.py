@@ -15,13 +15,13 @@ from dataclasses import dataclass
 from appell.compile.llvm.body import BodyCode, slots, tape_body
 from appell.compile.llvm.emitter import GLOBAL, Emitter, Index, Memory, Value
 from appell.compile.llvm.lanes import Form, Format, Lanes
-from appell.compile.llvm.operands import Operand, Samples, locate, operands, over_samples
+from appell.compile.llvm.operands import Operand, Samples, operand_layout, operands, over_samples
 from appell.compile.llvm.program_body import program_body
 from appell.compile.llvm.transfer import ENTRY, gather, scatter, store_destinations
 from appell.compile.program.program import Program
 from appell.compile.tape.formula import Formula
 
-_UNROLL = 200  # numbers of a single sample; more are copied in loops
+_MAX_UNROLLED_NUMBERS = 200  # of a single sample; more are copied in loops
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class BlockLayout:
 
     inputs: int  # registers of the input block
     outputs: int | None  # registers of the output block; None if the results are in the input block
-    places: tuple[int, ...]  # where in its block each result is
+    result_slots: tuple[int, ...]  # index of each result in its block
 
     def reserve(self, memory: Memory, blocks: int) -> tuple[Value, Value]:
         """Allocate `blocks` input blocks and as many output blocks, one after the other."""
@@ -39,66 +39,66 @@ class BlockLayout:
 
 
 def layout(formula: Formula) -> BlockLayout:
-    """Where the body of a formula reads its inputs and writes its results."""
+    """Return where the body of a formula reads its inputs and writes its results."""
     if isinstance(formula, Program):
         return BlockLayout(formula.size, None, formula.results)
-    places = slots(formula)
-    return BlockLayout(formula.input_size, len(places), tuple(places[node] for node in formula.results))
+    slot_of = slots(formula)
+    return BlockLayout(formula.input_size, len(slot_of), tuple(slot_of[node] for node in formula.results))
 
 
 def body(formula: Formula, lanes: Lanes, fused: bool, form: Form, prefetch: bool = False) -> BodyCode:
-    """All functions of the body; with `prefetch` it may fetch the lines that its results are written to."""
+    """Return all functions of the body; with `prefetch` it may prefetch the lines that its results are written to."""
     if isinstance(formula, Program):
         return BodyCode(program_body(formula, lanes, fused, form))
     return tape_body(formula, lanes, fused, form, prefetch)
 
 
 def loop_kernel(formula: Formula, format: Format, fused: bool, form: Form) -> str:
-    """The module of the ufunc's loop."""
+    """Return the module of the ufunc's loop."""
     lanes = Lanes(format, form.register)
     code = body(formula, lanes, fused, form, prefetch=True)
     return module(formula, code.text, _loop(formula, Emitter(lanes, fused), code))
 
 
 def single_kernel(formula: Formula, format: Format, fused: bool, form: Form) -> str:
-    """The module of the function for one sample."""
+    """Return the module of the function for one sample."""
     lanes = Lanes(format, form.register)
     return module(formula, body(formula, lanes, fused, form).text, _single(formula, Emitter(lanes, fused)))
 
 
 def module(formula: Formula, *functions: str) -> str:
-    """The functions of a kernel, and the globals they refer to."""
-    _, outputs = operands(formula, layout(formula).places)
+    """Return the functions of a kernel and the globals they refer to, as one module."""
+    _, outputs = operands(formula, layout(formula).result_slots)
     return "\n".join([*(_table(operand) for operand in outputs), *functions, GLOBAL, "!0 = !{}", ""])
 
 
 def _table(operand: Operand) -> str:
-    """Where in the output block each element of a result is."""
+    """Return the constant table of the slots of a result in the output block."""
     entries = ", ".join(f"i32 {slot}" for slot in operand.slots)
     return f"{operand.table} = private unnamed_addr constant [{len(operand.slots)} x i32] [{entries}], align 16"
 
 
 def _loop(formula: Formula, emit: Emitter, code: BodyCode) -> str:
     shape, memory = layout(formula), Memory(emit)
-    inputs, outputs = operands(formula, shape.places)
+    inputs, outputs = operands(formula, shape.result_slots)
     input_block, output_block = shape.reserve(memory, 1)
     destinations = emit.stack(len(outputs) * ENTRY // 8, "i64") if code.prefetches else "null"
     count = emit.value("load i64, ptr %dims, align 8")
-    sources = [locate(emit, operand) for operand in inputs]
-    targets = [locate(emit, operand) for operand in outputs]
+    sources = [operand_layout(emit, operand) for operand in inputs]
+    targets = [operand_layout(emit, operand) for operand in outputs]
     emit.branch(emit.value(f"icmp eq i64 {count}, 0"), "end", "begin")
     emit.enter("begin")
 
     def iteration(_: Index, samples: Samples) -> None:
         block = samples(0)
-        for place in sources:
-            gather(emit, place, block, input_block)
+        for source in sources:
+            gather(emit, source, block, input_block)
         if code.prefetches:
             store_destinations(emit, targets, block, destinations, output_block)
         emit.do(f"call void @body(ptr {input_block}, ptr {output_block}, ptr {destinations})")
         block = samples(0)  # computed again: nothing is kept in registers across the call
-        for place in targets:
-            scatter(emit, place, block, output_block, prefetched=code.prefetches)
+        for target in targets:
+            scatter(emit, target, block, output_block, prefetched=code.prefetches)
 
     over_samples(emit, 1, not code.long, count, iteration)
     emit.jump("end")
@@ -110,9 +110,9 @@ def _loop(formula: Formula, emit: Emitter, code: BodyCode) -> str:
 
 def _single(formula: Formula, emit: Emitter) -> str:
     lanes, shape, memory = emit.lanes, layout(formula), Memory(emit)
-    inputs, outputs = operands(formula, shape.places)
+    inputs, outputs = operands(formula, shape.result_slots)
     input_block, output_block = shape.reserve(memory, 1)
-    unroll = formula.input_size + len(formula.results) <= _UNROLL
+    unroll = formula.input_size + len(formula.results) <= _MAX_UNROLLED_NUMBERS
 
     def address(operand: Operand, element: Index) -> Value:
         base = emit.value(f"load ptr, ptr {emit.address('%addresses', 8 * operand.position)}, align 8")

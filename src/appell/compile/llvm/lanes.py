@@ -16,28 +16,28 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Format:
-    """A floating-point format, in LLVM's words."""
+    """A floating-point format; `scalar` and `integer` are LLVM types."""
 
     scalar: str  # one number
-    integer: str  # an integer that holds the bits of one number
+    integer: str  # an integer of the same size, for the bits of a number
     itemsize: int  # bytes of one number
     fraction: int  # bits after the leading one of a number
-    smallest: float  # a power of two far below the square of any angle that matters, far above the denormal numbers
+    underflow_guard: float  # a power of two far below the square of any relevant angle, far above denormal numbers
 
 
-DOUBLE = Format("double", "i64", itemsize=8, fraction=52, smallest=2.0**-1000)
-FLOAT = Format("float", "i32", itemsize=4, fraction=23, smallest=2.0**-120)
+DOUBLE = Format("double", "i64", itemsize=8, fraction=52, underflow_guard=2.0**-1000)
+FLOAT = Format("float", "i32", itemsize=4, fraction=23, underflow_guard=2.0**-120)
 
-NARROW = 32  # bytes of the register that single samples and steppers use on every machine
-CHUNK = 300  # steps of one function of a long tape
+NARROW_BYTES = 32  # size of the registers of machines without AVX-512, and of steppers on every machine
+CHUNK_STEPS = 300  # steps of one function of a long tape
 
 
 @dataclass(frozen=True)
 class Lanes:
-    """A register of `bytes` bytes, full of numbers of one format."""
+    """A register of `bytes` bytes that holds numbers of one format, one per lane."""
 
     format: Format
-    bytes: int = NARROW  # its size, and the alignment of blocks of registers
+    bytes: int = NARROW_BYTES  # its size, and the alignment of blocks of registers
 
     width: int = field(init=False)
     scalar: str = field(init=False)
@@ -48,11 +48,11 @@ class Lanes:
     bits: str = field(init=False)
 
     def __post_init__(self):
-        form = self.format
-        width = self.bytes // form.itemsize
-        known = {name: getattr(form, name) for name in ("scalar", "integer", "itemsize", "fraction")}
-        known |= {"width": width, "real": f"<{width} x {form.scalar}>", "bits": f"<{width} x {form.integer}>"}
-        for name, value in known.items():
+        format = self.format
+        width = self.bytes // format.itemsize
+        derived = {name: getattr(format, name) for name in ("scalar", "integer", "itemsize", "fraction")}
+        derived |= {"width": width, "real": f"<{width} x {format.scalar}>", "bits": f"<{width} x {format.integer}>"}
+        for name, value in derived.items():
             object.__setattr__(self, name, value)
 
     @property
@@ -65,22 +65,22 @@ class Lanes:
         return 1.5 * 2.0**self.fraction
 
     def number(self, value: float) -> str:
-        """One constant; LLVM reads the bits of a double, also for a float, which must hold it exactly."""
+        """Return one constant as LLVM text: the bits of a double, also for a float, which must represent it exactly."""
         if self.format is FLOAT:
             with np.errstate(over="ignore", under="ignore"):
                 value = float(np.float32(value))
         return "0x" + struct.pack(">d", value).hex().upper()
 
     def constant(self, value: float) -> str:
-        """The same constant in every lane."""
+        """Return the same constant in every lane, as LLVM text."""
         return f"splat ({self.scalar} {self.number(value)})"
 
     def pattern(self, value: int) -> str:
-        """The same bits in every lane."""
+        """Return the same bits in every lane, as LLVM text."""
         return f"splat ({self.integer} {value})"
 
     def pattern_of(self, value: float) -> int:
-        """The bits of a number, read as an integer."""
+        """Return the bits of a number, read as an integer."""
         codes = ("<f", "<i") if self.format is FLOAT else ("<d", "<q")
         return struct.unpack(codes[1], struct.pack(codes[0], value))[0]
 
@@ -92,6 +92,6 @@ DOUBLES, FLOATS = Lanes(DOUBLE), Lanes(FLOAT)
 class Form:
     """Options of code generation. Every form of a kernel returns the same bits; they differ in speed."""
 
-    register: int = NARROW  # bytes of a register of samples
-    chunk: int = CHUNK  # steps per function; a tape longer than three of them is divided
+    register: int = NARROW_BYTES  # bytes of a register of samples
+    chunk: int = CHUNK_STEPS  # steps per function; a tape longer than three of them is divided
     cache: int = 0  # bytes of the L1 data cache; 0 for kernels of single samples

@@ -53,17 +53,17 @@ class CoreAxes:
         return "->".join(sides)
 
     def dimension(self, axis: int | str) -> int:
-        """Index of the length of an axis in the list that NumPy passes to a loop; the first is that of the batch."""
+        """Return the index of the length of an axis in NumPy's list; index 0 is the length of the batch."""
         return 1 + [*dict.fromkeys(each for axes in self.operands for each in axes)].index(axis)
 
 
 def formula_axes(formula: Formula) -> CoreAxes:
-    """The axes of a formula's arrays."""
+    """Return the axes of a formula's arrays."""
     return CoreAxes(tuple(x.shape for x in formula.inputs), tuple(x.shape for x in formula.outputs))
 
 
 def scan_axes(formula: Formula, fixed: int) -> CoreAxes:
-    """The axes of the scan of a formula: the first `fixed` inputs are constant or carried, all others are driven."""
+    """Return the axes of the scan of a formula; the first `fixed` inputs are carried or held, the others driven."""
     plain = formula_axes(formula)
     driven: list[Axes] = [(ROWS, EVERY, *axes) for axes in plain.inputs[fixed:]]
     return CoreAxes((*plain.inputs[:fixed], *driven), tuple((ROWS, *axes) for axes in plain.outputs))
@@ -76,7 +76,7 @@ class Operand:
     array: Array
     position: int  # among all operands
     first_stride: int  # where the strides of its core axes begin, in NumPy's list of steps
-    slots: tuple[int, ...]  # the place in the block of each element
+    slots: tuple[int, ...]  # index in the block of each element
     axes: int = 0  # core axes before those of the array
 
     @property
@@ -85,7 +85,7 @@ class Operand:
         return f"@slots{self.position}"
 
     def slot(self, emit: Emitter, element: Index, plus: int = 0) -> Index:
-        """The slot of element + plus."""
+        """Return the slot of element + plus."""
         if isinstance(element, int):
             return self.slots[element + plus]
         entry = emit.address(self.table, emit.times(element, 4))
@@ -93,23 +93,23 @@ class Operand:
 
 
 def operands(
-    formula: Formula, places: tuple[int, ...], axes: CoreAxes | None = None
+    formula: Formula, result_slots: tuple[int, ...], axes: CoreAxes | None = None
 ) -> tuple[list[Operand], list[Operand]]:
-    """All inputs and all outputs; `axes` are their core axes, if they have more than their arrays."""
-    slots = [*range(formula.input_size), *places]
+    """Return all inputs and all outputs; `axes` are their core axes, if they have more than their arrays."""
+    slots = [*range(formula.input_size), *result_slots]
     arrays = [*formula.inputs, *formula.outputs]
-    found, element, stride = [], 0, len(arrays)
-    for position, (array, own) in enumerate(zip(arrays, (axes or formula_axes(formula)).operands, strict=True)):
-        before = len(own) - len(array.shape)
-        found.append(Operand(array, position, stride, tuple(slots[element : element + array.size]), before))
+    all_operands, element, stride = [], 0, len(arrays)
+    for position, (array, core) in enumerate(zip(arrays, (axes or formula_axes(formula)).operands, strict=True)):
+        before = len(core) - len(array.shape)
+        all_operands.append(Operand(array, position, stride, tuple(slots[element : element + array.size]), before))
         element += array.size
-        stride += len(own)
-    return found[: len(formula.inputs)], found[len(formula.inputs) :]
+        stride += len(core)
+    return all_operands[: len(formula.inputs)], all_operands[len(formula.inputs) :]
 
 
 @dataclass(frozen=True)
-class Place:
-    """The layout of an operand in this call, as names of LLVM values."""
+class OperandLayout:
+    """Memory layout of an operand in this call, as names of LLVM values."""
 
     operand: Operand
     base: str
@@ -120,22 +120,22 @@ class Place:
     along: tuple[str, ...] = ()  # the strides of the axes before those of the array
     same: str | None = None  # whether all samples are the same; None if not a scan
 
-    def at(self, emit: Emitter, *indices: Index) -> Place:
-        """The place moved along these axes."""
+    def at(self, emit: Emitter, *indices: Index) -> OperandLayout:
+        """Return the layout moved along the axes before those of the array."""
         base = self.base
         for stride, index in zip(self.along, indices, strict=True):
             base = emit.address(base, emit.value(f"mul i64 {stride}, {index}"))
         return replace(self, base=base)
 
     def offset(self, emit: Emitter, element: Index) -> Index:
-        """The bytes from the beginning of a sample to one of its elements."""
+        """Return the number of bytes from the start of a sample to one of its elements."""
         if self.operand.array.size == 1:
             return 0
         return emit.value(f"load i64, ptr {emit.address(self.offsets, emit.times(element, 8))}, align 8")
 
 
-def locate(emit: Emitter, operand: Operand) -> Place:
-    """Determine the layout, and store the table of offsets where it is needed."""
+def operand_layout(emit: Emitter, operand: Operand) -> OperandLayout:
+    """Determine the layout of an operand, and store the table of offsets where it is needed."""
     array, lanes = operand.array, emit.lanes
     base = emit.value(f"load ptr, ptr {emit.address('%args', 8 * operand.position)}, align 8")
     step = _step(emit, operand.position)
@@ -143,14 +143,14 @@ def locate(emit: Emitter, operand: Operand) -> Place:
     along = tuple(_step(emit, operand.first_stride + axis) for axis in range(operand.axes))
     strides = [_step(emit, operand.first_stride + operand.axes + axis) for axis in range(len(array.shape))]
     same = emit.value(f"icmp eq i64 {step}, 0") if along else None
-    found = Place(operand, base, step, None, columns, along=along, same=same)
+    layout = OperandLayout(operand, base, step, None, columns, along=along, same=same)
     if array.size == 1:
-        return found
+        return layout
     offsets = emit.stack(array.size, "i64")
     if same or not groups(array.size, lanes):
         _store_offsets(emit, array, strides, offsets)
     if not groups(array.size, lanes):
-        return replace(found, offsets=offsets)
+        return replace(layout, offsets=offsets)
 
     packed, size = "true", lanes.itemsize
     for stride, length in zip(reversed(strides), reversed(array.shape), strict=True):
@@ -164,7 +164,7 @@ def locate(emit: Emitter, operand: Operand) -> Place:
         _store_offsets(emit, array, strides, offsets)
         emit.jump(ready)
         emit.enter(ready)
-    return replace(found, packed=packed, offsets=offsets)
+    return replace(layout, packed=packed, offsets=offsets)
 
 
 def _step(emit: Emitter, index: int) -> str:
@@ -172,7 +172,7 @@ def _step(emit: Emitter, index: int) -> str:
 
 
 def _store_offsets(emit: Emitter, array: Array, strides: list[str], offsets: str) -> None:
-    """offset = Σ index · stride over the axes, for every element."""
+    """Store offset = Σ index · stride over the axes, for every element."""
 
     def one(element: Index) -> None:
         rest, total = element, "0"
@@ -190,39 +190,46 @@ class LaneSamples:
     """One register of samples, as names of LLVM values."""
 
     numbers: list[Value]  # the sample in each lane
-    first: Value  # bytes from the beginning to the first sample, where neighbours are adjacent
-    complete: Value  # whether every lane has a sample of its own
+    first: Value  # bytes from the start of the array to the first sample, in the layout `columns`
+    complete: Value  # whether every lane has its own sample
     unroll: bool  # whether transfers may be unrolled, which is faster if their code stays in the L1 cache
     table: Value = ""  # where `store_starts` has stored the starts of samples, if it has
 
-    def rows(self, emit: Emitter, place: Place) -> list[Value]:
-        """Pointers to the sample of each lane."""
-        return [emit.address(place.base, start) for start in self._starts(emit, place)]
+    def rows(self, emit: Emitter, layout: OperandLayout) -> list[Value]:
+        """Return pointers to the sample of each lane."""
+        return [emit.address(layout.base, start) for start in self._starts(emit, layout)]
 
-    def store_starts(self, emit: Emitter, places: list[Place], table: Value) -> None:
+    def store_starts(self, emit: Emitter, layouts: list[OperandLayout], table: Value) -> None:
         """Compute the starts of the samples of some operands once, for code that needs them repeatedly."""
-        for place in places:
-            for lane, start in enumerate(self._starts(emit, place)):
-                emit.do(f"store i64 {start}, ptr {self._entry(emit, place, lane, table)}, align 8")
+        for layout in layouts:
+            for lane, start in enumerate(self._starts(emit, layout)):
+                emit.do(f"store i64 {start}, ptr {self._entry(emit, layout, lane, table)}, align 8")
 
-    def _starts(self, emit: Emitter, place: Place) -> list[Value]:
+    def _starts(self, emit: Emitter, layout: OperandLayout) -> list[Value]:
         if not self.table:
-            return [emit.value(f"mul i64 {number}, {place.step}") for number in self.numbers]
-        entries = [self._entry(emit, place, lane, self.table) for lane in range(emit.lanes.width)]
+            return [emit.value(f"mul i64 {number}, {layout.step}") for number in self.numbers]
+        entries = [self._entry(emit, layout, lane, self.table) for lane in range(emit.lanes.width)]
         return [emit.value(f"load i64, ptr {entry}, align 8") for entry in entries]
 
-    def _entry(self, emit: Emitter, place: Place, lane: int, table: Value) -> Value:
-        return emit.address(table, 8 * (place.operand.position * emit.lanes.width + lane))
+    def _entry(self, emit: Emitter, layout: OperandLayout, lane: int, table: Value) -> Value:
+        return emit.address(table, 8 * (layout.operand.position * emit.lanes.width + lane))
 
 
 Samples = Callable[[Index], LaneSamples]  # of a block
 Iteration = Callable[[Index, Samples], None]
 
 
-def over_samples(emit: Emitter, most: int, unroll: bool, count: Value, iteration: Iteration) -> None:
-    """Run `iteration(blocks, samples)` until all `count` samples, at least one, are processed.
+def over_samples(emit: Emitter, max_blocks: int, unroll: bool, count: Value, iteration: Iteration) -> None:
+    """Emit the loop over all samples of a batch, of which there is at least one.
 
-    `blocks` is the number of blocks of this iteration, at most `most`; `samples(block)` are the samples of a block.
+    Parameters
+    ----------
+    emit : emitter of the function
+    max_blocks : blocks of samples per iteration, at most
+    unroll : whether transfers may be unrolled
+    count : number of samples
+    iteration : called once as `iteration(blocks, samples)`: the number of blocks of an iteration, and a function that
+        returns the samples of a block
     """
     lanes = emit.lanes
     last = emit.value(f"sub i64 {count}, 1")
@@ -230,12 +237,12 @@ def over_samples(emit: Emitter, most: int, unroll: bool, count: Value, iteration
     emit.jump("iteration")
     emit.enter("iteration")
     first = emit.phi("i64", ("0", before), ("%next", "written"))
-    emit.do(f"%next = add i64 {first}, {lanes.width * most}")
+    emit.do(f"%next = add i64 {first}, {lanes.width * max_blocks}")
     blocks: Index = 1
-    if most > 1:
+    if max_blocks > 1:
         left = emit.value(f"sub i64 {count}, {first}")
-        whole = emit.value(f"udiv i64 {emit.value(f'add i64 {left}, {lanes.width - 1}')}, {lanes.width}")
-        blocks = _smaller(emit, whole, str(most))
+        left_blocks = emit.value(f"udiv i64 {emit.value(f'add i64 {left}, {lanes.width - 1}')}, {lanes.width}")
+        blocks = _smaller(emit, left_blocks, str(max_blocks))
 
     def samples(block: Index) -> LaneSamples:
         start = emit.value(f"add i64 {first}, {emit.times(block, lanes.width)}")

@@ -56,7 +56,7 @@ MIN_ITERATIONS = 3  # that are worth vectorising
 
 @dataclass(frozen=True)
 class Anchor:
-    """Where a window begins: a constant slot, plus the offset that the row holds at `entry`, if any."""
+    """Start of a window: a constant slot, plus the offset that the row holds at `entry`, if any."""
 
     entry: int | None
     slot: int
@@ -64,17 +64,17 @@ class Anchor:
 
 @dataclass(frozen=True)
 class RowShape:
-    """Layout of the table rows of one step; entries are bytes from the beginning of the row."""
+    """Layout of the table rows of one step; entries are bytes from the start of the row."""
 
     reads: tuple[Anchor, ...]
     writes: tuple[Anchor, ...]
     offsets: tuple[tuple[int, ...], ...]  # in slots, one column per entry
-    numbers: int  # where the constants begin
+    numbers: int  # entry at which the constants start
     size: int
 
 
 def row_shape(step: FrameStep, several: bool, lanes: Lanes) -> RowShape:
-    """The layout of a step's rows in a stage of several steps, or of this one."""
+    """Return the layout of the rows of a step; `several` says whether its stage has several steps."""
     columns: dict[tuple[int, ...], int] = {}
 
     def anchor(window: Window) -> Anchor:
@@ -93,7 +93,7 @@ def row_shape(step: FrameStep, several: bool, lanes: Lanes) -> RowShape:
 
 
 def iteration_table(stage: Stage, shapes: list[RowShape], lanes: Lanes) -> bytes:
-    """All rows, in the order of the iterations."""
+    """Return all rows, in the order of the iterations."""
     several = len(stage.steps) > 1
     done = [0] * len(stage.steps)
     rows = []
@@ -109,7 +109,7 @@ def iteration_table(stage: Stage, shapes: list[RowShape], lanes: Lanes) -> bytes
 def stage_functions(
     name: str, stage: Stage, emitter: Callable[[], Emitter], chunk: int, large: bool = False
 ) -> list[str]:
-    """The function @name(frame) that runs all iterations of a stage, and what it calls and reads.
+    """Return the function @name(frame) that runs all iterations of a stage, and the functions and tables it uses.
 
     Slots of a `large` frame are not in the L1 cache, so they are prefetched before they are written.
     """
@@ -160,7 +160,7 @@ def _loop(emit: Emitter, table: str, size: int, shapes: list[RowShape], iteratio
 
 
 def constant(name: str, content: bytes) -> str:
-    """Bytes as a constant of the module."""
+    """Return the definition of a constant that holds these bytes."""
     text = content.hex("\\")
     return f'@{name} = private unnamed_addr constant [{len(content)} x i8] c"\\{text}", align 64'
 
@@ -189,35 +189,35 @@ class _StepCode:
             writer.leaves(emit)
             writer.chunk(emit, pieces[0])
             return []
-        kept, frame = emit.stack(len(early)), frame_on_stack(emit, spills)
+        saved, frame = emit.stack(len(early)), frame_on_stack(emit, spills)
         for k, value in enumerate(held.values()):
-            emit.store(value, kept, k)
+            emit.store(value, saved, k)
         operands.held = held
         writer.leaves(emit)
         functions = []
         for number, piece in enumerate(pieces):
             part = emitter()
             operands.enter(part)
-            operands.held = {number: part.load("%kept", k) for k, number in enumerate(early)}
+            operands.held = {number: part.load("%saved", k) for k, number in enumerate(early)}
             writer.chunk(part, piece, number)
             part.do("ret void")
-            pointers = "ptr %inputs, ptr %row, ptr noalias %kept, ptr noalias %frame"
+            pointers = "ptr %inputs, ptr %row, ptr noalias %saved, ptr noalias %frame"
             functions.append(part.function(f"define internal void @{self.name}_{number}({pointers}) noinline nounwind"))
-            emit.do(f"call void @{self.name}_{number}(ptr %inputs, ptr %row, ptr {kept}, ptr {frame})")
+            emit.do(f"call void @{self.name}_{number}(ptr %inputs, ptr %row, ptr {saved}, ptr {frame})")
         return functions
 
     def _overwritten(self) -> list[int]:
-        """The inputs whose slots an iteration overwrites."""
-        found: set[int] = set()
+        """Return the inputs whose slots an iteration overwrites."""
+        overwritten: set[int] = set()
         for iteration in range(len((self.step.reads + self.step.writes)[0].starts)):
             written = {slot for window in self.step.writes for slot in window.slots(iteration)}
             read = (slot for window in self.step.reads for slot in window.slots(iteration))
-            found |= {number for number, slot in enumerate(read) if slot in written}
-        return sorted(found & self.step.tape.reads)
+            overwritten |= {number for number, slot in enumerate(read) if slot in written}
+        return sorted(overwritten & self.step.tape.reads)
 
 
 class _StepOperands:
-    """Where an iteration reads its inputs and writes its results."""
+    """Slots from which an iteration reads its inputs and to which it writes its results."""
 
     def __init__(self, step: FrameStep, shape: RowShape):
         self.shape = shape
@@ -229,22 +229,22 @@ class _StepOperands:
             for k in range(window.width)
         ]
         self._targets: dict[int, list[tuple[Anchor, int]]] = {}
-        places = (
+        targets = (
             (anchor, k * window.stride)
             for anchor, window in zip(shape.writes, step.writes, strict=True)
             for k in range(window.width)
         )
-        for node, place in zip(step.tape.results, places, strict=True):
-            self._targets.setdefault(node, []).append(place)
+        for node, target in zip(step.tape.results, targets, strict=True):
+            self._targets.setdefault(node, []).append(target)
 
     def enter(self, emit: Emitter) -> None:
-        """Find the windows, at the beginning of a function."""
+        """Compute the pointers to the windows, at the start of a function."""
         self._pointers = {None: "%inputs"}
         for anchor in (*self.shape.reads, *self.shape.writes):
             if anchor.entry in self._pointers or anchor.entry is None:
                 continue
-            moved = emit.value(f"load i64, ptr {emit.address('%row', anchor.entry)}, align 8")
-            self._pointers[anchor.entry] = emit.address("%inputs", moved)
+            offset = emit.value(f"load i64, ptr {emit.address('%row', anchor.entry)}, align 8")
+            self._pointers[anchor.entry] = emit.address("%inputs", offset)
 
     def read(self, emit: Emitter, number: int) -> Value:
         if number in self.held:
@@ -270,7 +270,7 @@ class _StepOperands:
 
 
 def is_vectorisable(stage: Stage, lanes: Lanes, chunk: int) -> bool:
-    """Whether lanes can be iterations: the kernel has one sample, and the iterations are independent."""
+    """Return whether lanes can be iterations: the kernel has one sample, and the iterations are independent."""
     if lanes.width > 1 or len(stage.steps) > 1 or len(stage.order) < MIN_ITERATIONS:
         return False
     step, iterations = stage.steps[0], range(len(stage.order))
@@ -286,7 +286,7 @@ def is_vectorisable(stage: Stage, lanes: Lanes, chunk: int) -> bool:
 
 
 def vectorised_functions(name: str, stage: Stage, lanes: Lanes, fused: bool, chunk: int) -> list[str]:
-    """The function @name(frame) that runs all iterations of such a stage, and the table that it reads."""
+    """Return the function @name(frame) that runs all iterations of a vectorisable stage, and the table it reads."""
     [step] = stage.steps
     emit = Emitter(_wide(lanes), fused)
     shape = row_shape(step, several=False, lanes=lanes)
@@ -317,11 +317,11 @@ def _moving(step: FrameStep) -> list[Window]:
 
 
 class _VectorOperands:
-    """Where the iterations of one vector read their inputs and write their results."""
+    """Slots from which the iterations of one vector read their inputs and to which they write their results."""
 
     def __init__(self, emit: Emitter, step: FrameStep, shape: RowShape, lanes: Lanes, table: Value):
         self._emit, self._slot = emit, lanes.bytes
-        self._rows: dict[int | None, list[Value]] = {}  # by the entry of its offset: where a window begins in each lane
+        self._rows: dict[int | None, list[Value]] = {}  # start of a window in each lane, by the entry of its offset
         for anchor in (*shape.reads, *shape.writes):
             if anchor.entry is not None and anchor.entry not in self._rows:
                 self._rows[anchor.entry] = [
@@ -352,7 +352,7 @@ class _VectorOperands:
         return emit.broadcast(emit.address("%inputs", self._fixed[number] * self._slot))
 
     def write(self, emit: Emitter, node: int, value: Value) -> None:
-        """Keep a result until its neighbours are known, then write them for all iterations."""
+        """Store results for all iterations as soon as all results of their group are known."""
         for gathered, k in self._targets[node]:
             gathered.values[k] = value
             if None not in gathered.values:
@@ -363,15 +363,15 @@ class _VectorOperands:
         return self._emit.address("%inputs", offset)
 
     def _loaded(self, anchor: Anchor, width: int) -> dict[int, Value]:
-        """The inputs of a moving window, one iteration per lane."""
+        """Load the inputs of a moving window, one iteration per lane."""
         emit, lanes = self._emit, self._emit.lanes
-        found: dict[int, Value] = {}
+        inputs: dict[int, Value] = {}
         for start, size in groups(width, lanes):
             kind, offset = f"<{size} x {lanes.scalar}>", (anchor.slot + start) * self._slot
             rows = [emit.address(row, offset) for row in self._rows[anchor.entry]]
             loaded = [emit.value(f"load {kind}, ptr {row}, align {lanes.itemsize}") for row in rows]
-            found |= dict(enumerate(rows_to_lanes(emit, loaded, size), start))
-        return found
+            inputs |= dict(enumerate(rows_to_lanes(emit, loaded, size), start))
+        return inputs
 
     def _store(self, gathered: _Gathered) -> None:
         emit, lanes = self._emit, self._emit.lanes
@@ -383,14 +383,14 @@ class _VectorOperands:
 
 
 class _Gathered:
-    """A few neighbouring results of a window, as they become known."""
+    """A group of neighbouring results of a window; None where a result is not known yet."""
 
     def __init__(self, anchor: Anchor, start: int, values: list):
         self.anchor, self.start, self.values = anchor, start, values
 
 
 def program_body(program: Program, lanes: Lanes, fused: bool, form: Form) -> str:
-    """All functions and constants of the body of a program."""
+    """Return all functions and constants of the body of a program."""
     chunk, large = form.chunk, 0 < form.cache < program.size * lanes.bytes
     functions = []
     if any(has_angles(step.tape) for stage in program.stages for step in stage.steps):

@@ -34,9 +34,9 @@ from appell.compile.llvm.operands import (
     EVERY,
     ROWS,
     LaneSamples,
-    Place,
+    OperandLayout,
     Samples,
-    locate,
+    operand_layout,
     operands,
     over_samples,
     scan_axes,
@@ -47,12 +47,12 @@ from appell.compile.tape.formula import Formula
 from appell.compile.tape.tape import Tape
 
 INTERLEAVED_BLOCKS = 4  # blocks that run a short step before any of them runs the next
-SHORT_STEPS = 100  # of a schedule: a pendulum, a cart with a pole
-_UNROLL = 40  # registers; more of them are copied in a loop
+MAX_INTERLEAVED_STEPS = 100  # steps of a schedule (a pendulum, a cart with a pole); longer ones are not interleaved
+_MAX_UNROLLED_REGISTERS = 40  # more are copied in a loop
 
 
 def scan_kernel(formula: Formula, format: Format, fused: bool, form: Form, carried: int, held: int) -> str:
-    """The module of the loop of a scan: the first inputs are carried, the next ones held, the others driven."""
+    """Return the module of the loop of a scan: the first inputs are carried, the next ones held, the others driven."""
     lanes = Lanes(format, form.register)
     code = body(formula, lanes, fused, form)
     blocks = 1 if code.long else interleaved_blocks(formula)
@@ -61,22 +61,22 @@ def scan_kernel(formula: Formula, format: Format, fused: bool, form: Form, carri
 
 
 def interleaved_blocks(formula: Formula) -> int:
-    """The number of blocks that run a step before any of them runs the next."""
-    short = isinstance(formula, Tape) and sum(map(weight, schedule(formula))) <= SHORT_STEPS
+    """Return the number of blocks that run a step before any of them runs the next."""
+    short = isinstance(formula, Tape) and sum(map(weight, schedule(formula))) <= MAX_INTERLEAVED_STEPS
     return INTERLEAVED_BLOCKS if short else 1
 
 
-def _scan(formula: Formula, emit: Emitter, most: int, unroll: bool, carried: int, fixed: int) -> str:
+def _scan(formula: Formula, emit: Emitter, max_blocks: int, unroll: bool, carried: int, fixed: int) -> str:
     axes, memory, shape = scan_axes(formula, fixed), Memory(emit), layout(formula)
-    inputs, outputs = operands(formula, shape.places, axes)
+    inputs, outputs = operands(formula, shape.result_slots, axes)
     size = sum(operand.array.size for operand in inputs[:carried])
-    state = _State.reserve(emit, memory, shape, most, size)
-    starts = emit.stack(most * len(axes.operands) * emit.lanes.width, "i64")
+    state = _State.reserve(emit, memory, shape, max_blocks, size)
+    starts = emit.stack(max_blocks * len(axes.operands) * emit.lanes.width, "i64")
     count, rows, every = (
         emit.value(f"load i64, ptr {emit.address('%dims', 8 * k)}, align 8")
         for k in (0, axes.dimension(ROWS), axes.dimension(EVERY))
     )
-    sources, targets = ([locate(emit, operand) for operand in each] for each in (inputs, outputs))
+    sources, targets = ([operand_layout(emit, operand) for operand in each] for each in (inputs, outputs))
     code = _ScanCode(emit, state, every, starts, sources[:fixed], sources[fixed:], targets)
     steps = emit.value(f"mul i64 {emit.value(f'mul i64 {count}, {rows}')}, {every}")
     emit.branch(emit.value(f"icmp eq i64 {steps}, 0"), "end", "begin")
@@ -90,7 +90,7 @@ def _scan(formula: Formula, emit: Emitter, most: int, unroll: bool, carried: int
         emit.repeat(blocks, lambda block: code.begin(block, samples(block)), unroll=True)
         emit.repeat(rows, lambda row: emit.repeat(every, lambda k: step(row, k), unroll=False), unroll=False)
 
-    over_samples(emit, most, unroll, count, iteration)
+    over_samples(emit, max_blocks, unroll, count, iteration)
     emit.jump("end")
     emit.enter("end")
     memory.release()
@@ -112,7 +112,7 @@ class _State:
     def reserve(cls, emit: Emitter, memory: Memory, layout: BlockLayout, blocks: int, carried: int) -> _State:
         """Allocate `blocks` blocks of which `carried` slots are carried."""
         first = layout.reserve(memory, blocks)
-        crossing = layout.outputs is None and min(layout.places[:carried]) < carried
+        crossing = layout.outputs is None and min(layout.result_slots[:carried]) < carried
         return cls(emit, layout, first, carried, memory.block(carried) if crossing else "")
 
     def inputs(self, block: Index) -> Value:
@@ -123,13 +123,13 @@ class _State:
 
     def carry(self, block: Index) -> None:
         """Copy the carried results of a step to the inputs of the next one."""
-        places, inputs = self.layout.places[: self.carried], range(self.carried)
+        results, inputs = self.layout.result_slots[: self.carried], range(self.carried)
         source, target = self.outputs(block), self.inputs(block)
         if self.crossing:
-            self._copy(source, self.crossing, places, inputs)
+            self._copy(source, self.crossing, results, inputs)
             self._copy(self.crossing, target, inputs, inputs)
         else:
-            self._copy(source, target, places, inputs)
+            self._copy(source, target, results, inputs)
 
     def _block(self, side: int, registers: int, block: Index) -> Value:
         return self.emit.address(self.first[side], self.emit.times(block, registers * self.emit.lanes.bytes))
@@ -142,11 +142,11 @@ class _State:
             def one(k: Index, of: tuple[Value, Value] = pointers) -> None:
                 emit.store(emit.load(of[0], k), of[1], k)
 
-            emit.repeat(length, one, unroll=length <= _UNROLL)
+            emit.repeat(length, one, unroll=length <= _MAX_UNROLLED_REGISTERS)
 
 
 def _runs(pairs: Iterable[tuple[int, int]]) -> list[tuple[int, int, int]]:
-    """Pairs of slots, from and to, as runs of neighbours: from, to, length."""
+    """Return pairs of slots, from and to, as runs of neighbours: (from, to, length)."""
     runs: list[tuple[int, int, int]] = []
     for source, target in pairs:
         if runs and (source - runs[-1][0], target - runs[-1][1]) == (runs[-1][2],) * 2:
@@ -158,31 +158,31 @@ def _runs(pairs: Iterable[tuple[int, int]]) -> list[tuple[int, int, int]]:
 
 @dataclass(frozen=True)
 class _ScanCode:
-    """The code of one block; its part of `starts` holds where its samples begin in the arrays of every step."""
+    """The code of one block; its part of `starts` holds where its samples start in the arrays of every step."""
 
     emit: Emitter
     state: _State
     every: Value
     starts: Value
-    fixed: list[Place]
-    driven: list[Place]
-    targets: list[Place]
+    fixed: list[OperandLayout]
+    driven: list[OperandLayout]
+    targets: list[OperandLayout]
 
     def begin(self, block: Index, samples: LaneSamples) -> None:
         samples.store_starts(self.emit, [*self.driven, *self.targets], self._table(block))
-        for place in self.fixed:
-            gather(self.emit, place, samples, self.state.inputs(block))
+        for source in self.fixed:
+            gather(self.emit, source, samples, self.state.inputs(block))
 
     def step(self, block: Index, samples: LaneSamples, row: Index, k: Index, last: Value) -> None:
         """Run a step; after the last one of a row, write its results."""
         emit, samples = self.emit, replace(samples, table=self._table(block))
 
         def write() -> None:
-            for place in self.targets:
-                scatter(emit, place.at(emit, row), samples, self.state.outputs(block))
+            for target in self.targets:
+                scatter(emit, target.at(emit, row), samples, self.state.outputs(block))
 
-        for place in self.driven:
-            gather(emit, place.at(emit, row, k), samples, self.state.inputs(block))
+        for source in self.driven:
+            gather(emit, source.at(emit, row, k), samples, self.state.inputs(block))
         emit.do(f"call void @body(ptr {self.state.inputs(block)}, ptr {self.state.outputs(block)}, ptr null)")
         emit.when(last, write)
         self.state.carry(block)

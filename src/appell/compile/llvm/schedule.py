@@ -1,7 +1,7 @@
 """Scheduling and register allocation: the order in which a tape is computed, its division, and where values are stored.
 
 **Order.** The sine or cosine of a huge angle needs another algorithm, and testing each angle separately would divide
-the code into hundreds of small blocks. So they are grouped in levels: the level of a sine or cosine is one more than
+the code into hundreds of small blocks. So angles are grouped by level: the level of a sine or cosine is one more than
 the highest level among the values its angle depends on. All angles of a level are tested and reduced together. Most
 robots have one level.
 
@@ -11,13 +11,13 @@ A value is computed early only if a later angle needs it. A value that no result
 
 In wide registers, long tapes are also ordered depth first, from the first result and from the last, and the order with
 the least memory traffic is used. A trace goes out along all links and then back, so that values of the outward pass
-wait for all links at once; depth first, each limb goes out and back before the next begins. This makes the mass matrix
-of Talos 7 % faster (AVX-512); in narrow registers it is 4 % slower. Of the operands, the one with the longest path
-comes first. Then values that free more registers than they take move up to their operands, and values that take one and
-free none move down to their first use. Sines are grouped by eights, when the first of a group is needed.
+are live for all links at once; depth first, one limb is completed before the next starts. This makes the mass matrix of
+Talos 7 % faster (AVX-512); in narrow registers it is 4 % slower. Of the operands, the one with the longest path comes
+first. Then values that free more registers than they take move up to their operands, and values that take one and free
+none move down to their first use. Sines are computed in groups of eight, when the first of a group is needed.
 
 **Chunks.** Code generation takes more than linear time in the length of a function, and its register allocation gets
-worse, so a long schedule is divided into chunks, each a function of its own. A short schedule stays in one function.
+worse, so a long schedule is divided into chunks, each a separate function. A short schedule stays in one function.
 
 **Spills.** The machine has 16 registers (32 if they are wide). Reading a value from memory costs almost nothing, since
 most instructions accept one operand in memory; writing is expensive, on some machines as much as two multiplications.
@@ -34,7 +34,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from appell.compile.llvm.lanes import CHUNK, NARROW, Lanes
+from appell.compile.llvm.lanes import CHUNK_STEPS, NARROW_BYTES, Lanes
 from appell.compile.tape.ops import Op
 from appell.compile.tape.tape import INPUT, Tape
 
@@ -42,7 +42,7 @@ _UNDIVIDED_CHUNKS = 3  # a schedule up to this long is not divided
 _SEARCHED_NODES = 10_000  # in longer tapes, derivatives of large robots, no other order was ever better
 _GROUP_ANGLES = 8  # of a group of sines in depth-first order
 _LOAD_COST = 0.25  # of reading an evicted value again, in stores
-_CLEARLY = 0.9  # of the cost of the order of the tape, below which another order is used
+_MAX_COST_RATIO = 0.9  # to the cost of the order of the tape, below which another order is used
 _TRIG_WEIGHT = 20  # a sine and cosine cost as many instructions as twenty other steps
 
 _LEAVES = (Op.CONST, Op.INPUT)
@@ -77,13 +77,13 @@ Step = int | Group  # a node of the tape, or a group of its sines and cosines
 
 
 def operands(tape: Tape, node: int) -> tuple[int, ...]:
-    """The nodes a node reads."""
+    """Return the operands of a node."""
     content = tape.nodes[node]
     return () if content[0] in _LEAVES else content[1:]
 
 
 def schedule(tape: Tape) -> list[Step]:
-    """All nodes that results depend on, except constants and inputs, in order of computation."""
+    """Return all nodes that results depend on, except constants and inputs, in the order of computation."""
     live = _ancestors(tape, tape.results)
     level = _levels(tape)
     angle_nodes = [tape.nodes[k][1] for k in range(len(tape)) if live[k] and tape.nodes[k][0] in _TRIG]
@@ -103,19 +103,19 @@ def schedule(tape: Tape) -> list[Step]:
     steps: list[Step] = []
     for nodes, group in zip(before, groups, strict=True):
         steps += nodes
-        angles = [_sine_and_cosine_of(tape, angle, own) for angle, own in group.items()]
-        largest = _UNDIVIDED_CHUNKS * CHUNK // _TRIG_WEIGHT
-        steps += [Group(tuple(angles[k : k + largest])) for k in range(0, len(angles), largest)]
+        angles = [_sine_and_cosine_of(tape, angle, trig_nodes) for angle, trig_nodes in group.items()]
+        max_angles = _UNDIVIDED_CHUNKS * CHUNK_STEPS // _TRIG_WEIGHT
+        steps += [Group(tuple(angles[k : k + max_angles])) for k in range(0, len(angles), max_angles)]
     return steps
 
 
 def weight(step: Step) -> int:
-    """Cost of a step in time and code size, in instructions."""
+    """Return the cost of a step in time and code size, in instructions."""
     return len(step.angles) * _TRIG_WEIGHT if isinstance(step, Group) else 1
 
 
-def chunks(steps: list[Step], size: int = CHUNK) -> list[list[Step]]:
-    """The schedule in pieces of about equal weight, at most `size` each, or in one piece if it is short."""
+def chunks(steps: list[Step], size: int = CHUNK_STEPS) -> list[list[Step]]:
+    """Return the schedule in pieces of about equal weight, at most `size` each, or in one piece if it is short."""
     weights = [weight(step) for step in steps]
     if sum(weights) <= _UNDIVIDED_CHUNKS * size:
         return [steps]
@@ -132,12 +132,12 @@ def chunks(steps: list[Step], size: int = CHUNK) -> list[list[Step]]:
 
 
 def _sine_and_cosine_of(tape: Tape, angle: int, nodes: list[int]) -> SineCosine:
-    """An angle and those among the nodes that are its sine or its cosine."""
+    """Return an angle with the nodes that are its sine or cosine."""
     return SineCosine(angle, *(tuple(node for node in nodes if tape.nodes[node][0] == op) for op in _TRIG))
 
 
 def _ancestors(tape: Tape, nodes) -> list[bool]:
-    """Which nodes are among the given ones or are read by them, directly or indirectly."""
+    """Return for every node whether it is one of `nodes` or one of them depends on it."""
     marked = [False] * len(tape)
     for node in nodes:
         marked[node] = True
@@ -149,15 +149,15 @@ def _ancestors(tape: Tape, nodes) -> list[bool]:
 
 
 def _levels(tape: Tape) -> list[int]:
-    """The number of sines and cosines on the longest path from the inputs to each node, itself included."""
+    """Return the largest number of sines and cosines on a path from the inputs to each node, itself included."""
     level = [0] * len(tape)
     for node, content in enumerate(tape.nodes):
         level[node] = max([level[k] for k in operands(tape, node)], default=0) + (content[0] in _TRIG)
     return level
 
 
-REGISTERS = 14  # values kept in registers: of 16, the others are left for temporaries of a step
-WIDE_REGISTERS = 27  # of 32, where registers are wide
+REGISTERS = 14  # values kept in registers; of 16, two are left for temporaries of a step
+WIDE_REGISTERS = 27  # the same for wide registers, of which there are 32
 
 
 @dataclass
@@ -188,23 +188,23 @@ def plan_spills(tape: Tape, chunks: list[list[Step]], lanes: Lanes) -> SpillPlan
 
     A schedule that is not divided is left to LLVM.
     """
-    found = SpillPlan()
+    spills = SpillPlan()
     if len(chunks) == 1:
-        return found
-    room = REGISTERS if lanes.bytes <= NARROW else WIDE_REGISTERS
+        return spills
+    registers = REGISTERS if lanes.bytes <= NARROW_BYTES else WIDE_REGISTERS
     uses, results = _uses(tape, chunks), frozenset(tape.results)
     held: dict[int, int] = {}  # values in registers, and when they are needed next
     free: list[int] = []
 
     def evict(node: int, entry: list[tuple[int, bool]]) -> None:
         del held[node]
-        fresh = node not in found.slots and node not in results
-        if fresh:
+        is_stored = node not in spills.slots and node not in results
+        if is_stored:
             if not free:
-                free.append(found.size)
-                found.size += 1
-            found.slots[node] = free.pop()
-        entry.append((node, fresh))
+                free.append(spills.size)
+                spills.size += 1
+            spills.slots[node] = free.pop()
+        entry.append((node, is_stored))
 
     time = 0
     for chunk in chunks:
@@ -214,8 +214,8 @@ def plan_spills(tape: Tape, chunks: list[list[Step]], lanes: Lanes) -> SpillPlan
             needed = [node for node in step_uses(tape, step) if node in uses]
             for node in needed:
                 held[node] = time  # needed now, so it is evicted last
-            most = 0 if isinstance(step, Group) else room
-            while len(held) > most and max(held.values()) > time:
+            limit = 0 if isinstance(step, Group) else registers
+            while len(held) > limit and max(held.values()) > time:
                 evict(max(held, key=held.__getitem__), entry)
             entries.append(entry)
             for node in {*needed}:
@@ -224,8 +224,8 @@ def plan_spills(tape: Tape, chunks: list[list[Step]], lanes: Lanes) -> SpillPlan
                     held[node] = uses[node][-1]
                 else:
                     del held[node]
-                    if node in found.slots:
-                        free.append(found.slots[node])
+                    if node in spills.slots:
+                        free.append(spills.slots[node])
             for node in step_defines(step):
                 if node in uses:
                     held[node] = uses[node][-1]
@@ -233,49 +233,49 @@ def plan_spills(tape: Tape, chunks: list[list[Step]], lanes: Lanes) -> SpillPlan
         last: list[tuple[int, bool]] = []
         for node in list(held):
             evict(node, last)
-        found.evicted.append([*entries, last])
-    return found
+        spills.evicted.append([*entries, last])
+    return spills
 
 
 def _uses(tape: Tape, chunks: list[list[Step]]) -> dict[int, list[int]]:
-    """The steps that use each value but constants and inputs, the last one first."""
-    found: dict[int, list[int]] = {}
+    """Return the steps that use each value except constants and inputs, the last one first."""
+    uses: dict[int, list[int]] = {}
     steps = [step for chunk in chunks for step in chunk]
     for time in range(len(steps) - 1, -1, -1):
         for node in {*step_uses(tape, steps[time])}:
             if tape.nodes[node][0] > Op.INPUT:
-                found.setdefault(node, []).append(time)
-    return found
+                uses.setdefault(node, []).append(time)
+    return uses
 
 
 def allocate(tape: Tape, lanes: Lanes, chunk: int) -> tuple[list[list[Step]], SpillPlan]:
-    """The chunks of a tape and their spills, in the cheapest order."""
+    """Return the chunks of a tape and their spills, in the cheapest order."""
 
     def plan(steps: list[Step]) -> tuple[list[list[Step]], SpillPlan]:
         pieces = chunks(steps, chunk)
         return pieces, plan_spills(tape, pieces, lanes)
 
     in_order = plan(schedule(tape))
-    if len(in_order[0]) == 1 or len(tape) > _SEARCHED_NODES or lanes.bytes <= NARROW:
+    if len(in_order[0]) == 1 or len(tape) > _SEARCHED_NODES or lanes.bytes <= NARROW_BYTES:
         return in_order
     best = min(
         (plan(_depth_first(tape, order)) for order in (tape.results, tape.results[::-1])), key=lambda p: p[1].cost
     )
-    return best if best[1].cost < _CLEARLY * in_order[1].cost else in_order
+    return best if best[1].cost < _MAX_COST_RATIO * in_order[1].cost else in_order
 
 
 def _depth_first(tape: Tape, results: Sequence[int]) -> list[Step]:
-    """The schedule by a depth-first walk from the results of the tape, given in some order."""
+    """Return the schedule of a depth-first walk from the results of the tape, given in some order."""
     depth = [0] * len(tape)
     for node, content in enumerate(tape.nodes):
         if content[0] > INPUT:
             depth[node] = 1 + max(depth[k] for k in content[1:])
     visited = _in_order(tape, results, key=depth.__getitem__)
-    return _grouped(tape, _in_order(tape, _eased(tape, visited)))
+    return _grouped(tape, _in_order(tape, _moved_to_uses(tape, visited)))
 
 
 def _in_order(tape: Tape, wanted: Sequence[int], key: Callable[[int], int] | None = None) -> list[int]:
-    """The wanted nodes, each after its operands that are not yet in the order; of these the largest key first."""
+    """Return the wanted nodes, each after its operands that are not yet in the order, largest key first."""
     seen = bytearray(len(tape))
     order: list[int] = []
     for root in wanted:
@@ -294,8 +294,8 @@ def _in_order(tape: Tape, wanted: Sequence[int], key: Callable[[int], int] | Non
     return order
 
 
-def _eased(tape: Tape, order: list[int]) -> list[int]:
-    """The order with every value where it holds the fewest registers; values may precede their operands."""
+def _moved_to_uses(tape: Tape, order: list[int]) -> list[int]:
+    """Return the order with every value where it occupies the fewest registers; values may precede their operands."""
     time = {node: now for now, node in enumerate(order)}
     first: dict[int, int] = {}
     last: dict[int, int] = {}
@@ -303,28 +303,28 @@ def _eased(tape: Tape, order: list[int]) -> list[int]:
         for k in operands(tape, node):
             first.setdefault(k, now)
             last[k] = now
-    place = {}
+    position = {}
     for now, node in enumerate(order):
         used = {k for k in operands(tape, node) if k in time}
         freed = sum(last[k] == now for k in used) - (node in first)
-        place[node] = float(now)
+        position[node] = float(now)
         if freed > 0:
-            place[node] = min(float(now), max(time[k] for k in used) + 0.5)
+            position[node] = min(float(now), max(time[k] for k in used) + 0.5)
         elif freed < 0:
-            place[node] = max(float(now), first[node] - 0.5)
-    return sorted(order, key=place.__getitem__)
+            position[node] = max(float(now), first[node] - 0.5)
+    return sorted(order, key=position.__getitem__)
 
 
 def _grouped(tape: Tape, order: list[int]) -> list[Step]:
-    """The order with the sines and cosines of several angles in one step."""
+    """Return the order with the sines and cosines of several angles in one step."""
     angles: dict[int, list[int]] = {}
     for node in order:
-        if tape.nodes[node][0] in (Op.SIN, Op.COS):
+        if tape.nodes[node][0] in _TRIG:
             angles.setdefault(tape.nodes[node][1], []).append(node)
     free = [angle for angle in angles if tape.nodes[angle][0] <= INPUT]
     steps: list[Step] = []
     for node in order:
-        if tape.nodes[node][0] not in (Op.SIN, Op.COS):
+        if tape.nodes[node][0] not in _TRIG:
             steps.append(node)
         elif (angle := tape.nodes[node][1]) in angles:
             chosen = [angle, *[k for k in free if k in angles and k != angle][: _GROUP_ANGLES - 1]]

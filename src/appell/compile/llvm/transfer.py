@@ -19,7 +19,7 @@ from collections.abc import Sequence
 
 from appell.compile.llvm.emitter import Emitter, Index, Value
 from appell.compile.llvm.lanes import Lanes
-from appell.compile.llvm.operands import LaneSamples, Place
+from appell.compile.llvm.operands import LaneSamples, OperandLayout
 from appell.compile.llvm.transpose import groups, is_square, lanes_to_rows, rows_to_lanes, square_to_rows
 from appell.compile.tape.tape import Array, Tape
 
@@ -33,7 +33,7 @@ def fills_lines(array: Array, lanes: Lanes) -> bool:
 
 
 def prefetched_lines(tape: Tape, lanes: Lanes) -> list[tuple[int, int, int]]:
-    """Result, row and byte at which each line of a block of rows begins, in the order of addresses."""
+    """Return result, row and byte at which each line of a block of rows starts, in the order of addresses."""
     return [
         (number, *divmod(byte, array.size * lanes.itemsize))
         for number, array in enumerate(tape.outputs)
@@ -43,20 +43,20 @@ def prefetched_lines(tape: Tape, lanes: Lanes) -> list[tuple[int, int, int]]:
 
 
 def store_destinations(
-    emit: Emitter, places: Sequence[Place], samples: LaneSamples, table: Value, cached: Value
+    emit: Emitter, layouts: Sequence[OperandLayout], samples: LaneSamples, table: Value, cached: Value
 ) -> None:
     """Write the table of a block; rows that are not packed get an address that is in the cache anyway."""
-    for number, place in enumerate(places):
-        if place.packed is not None:
-            [first, *_] = samples.rows(emit, place)
+    for number, layout in enumerate(layouts):
+        if layout.packed is not None:
+            [first, *_] = samples.rows(emit, layout)
             entry = emit.address(table, number * ENTRY)
-            for offset, kind, packed, other in ((0, "ptr", first, cached), (8, "i64", place.step, "0")):
-                value = emit.value(f"select i1 {place.packed}, {kind} {packed}, {kind} {other}")
+            for offset, kind, packed, other in ((0, "ptr", first, cached), (8, "i64", layout.step, "0")):
+                value = emit.value(f"select i1 {layout.packed}, {kind} {packed}, {kind} {other}")
                 emit.do(f"store {kind} {value}, ptr {emit.address(entry, offset)}, align 8")
 
 
 class LinePrefetch:
-    """Prefetches lines, evenly distributed over `steps` steps; %destinations holds the rows of each result."""
+    """Emits prefetches of lines, evenly distributed over `steps` steps; %destinations holds the rows of each result."""
 
     def __init__(self, lines: list[tuple[int, int, int]], steps: int):
         self._lines, self._steps = lines, steps
@@ -65,7 +65,7 @@ class LinePrefetch:
         self._rows: dict[tuple[int, int], Value] = {}
 
     def enter(self) -> None:
-        """Begin another function, in which no address is known yet."""
+        """Start another function, in which no address is known yet."""
         self._destinations, self._rows = {}, {}
 
     def after_step(self, emit: Emitter) -> None:
@@ -88,13 +88,13 @@ class LinePrefetch:
 
 PREFETCH_BYTES = 2 * LINE  # by which the prefetch of a row precedes its writing
 SCAN_PREFETCH_BYTES = 4 * LINE  # the same in a scan, where the next steps are prefetched
-UNROLL = 40  # elements; longer transfers are loops, so that a large matrix does not become a long program
+MAX_UNROLLED_ELEMENTS = 40  # longer transfers are loops, so that the code of a large matrix stays short
 
 
-def gather(emit: Emitter, place: Place, samples: LaneSamples, block: Value) -> None:
+def gather(emit: Emitter, layout: OperandLayout, samples: LaneSamples, block: Value) -> None:
     """Read the samples of one input into the block."""
     lanes = emit.lanes
-    first = emit.address(block, place.operand.slots[0] * lanes.bytes)
+    first = emit.address(block, layout.operand.slots[0] * lanes.bytes)
 
     def packed(rows: list[Value], start: Index, width: int) -> None:
         kind, offset = f"<{width} x {lanes.scalar}>", emit.times(start, lanes.itemsize)
@@ -104,11 +104,11 @@ def gather(emit: Emitter, place: Place, samples: LaneSamples, block: Value) -> N
             emit.store(register, target, k)
 
     def column(pointer: Value, element: Index) -> None:
-        at = emit.address(pointer, place.offset(emit, element))
+        at = emit.address(pointer, layout.offset(emit, element))
         emit.store(emit.value(f"load {lanes.real}, ptr {at}, align {lanes.itemsize}"), first, element)
 
     def scattered(rows: list[Value], element: Index) -> None:
-        offset = place.offset(emit, element)
+        offset = layout.offset(emit, element)
         register = "poison"
         for lane, row in enumerate(rows):
             number = emit.value(f"load {lanes.scalar}, ptr {emit.address(row, offset)}, align {lanes.itemsize}")
@@ -116,25 +116,25 @@ def gather(emit: Emitter, place: Place, samples: LaneSamples, block: Value) -> N
         emit.store(register, first, element)
 
     def broadcast(element: Index) -> None:
-        emit.store(emit.broadcast(emit.address(place.base, place.offset(emit, element))), first, element)
+        emit.store(emit.broadcast(emit.address(layout.base, layout.offset(emit, element))), first, element)
 
-    if place.same is None:
-        _choose(emit, place, samples, packed, column, scattered, squares=False)
+    if layout.same is None:
+        _choose(emit, layout, samples, packed, column, scattered, squares=False)
         return
-    same, own, moved = (emit.label(name) for name in ("same", "own", "brought"))
-    emit.branch(place.same, same, own)
+    same, different, moved = (emit.label(name) for name in ("same", "own", "brought"))
+    emit.branch(layout.same, same, different)
     emit.enter(same)
-    emit.repeat(place.operand.array.size, broadcast, unroll=place.operand.array.size <= UNROLL)
+    emit.repeat(layout.operand.array.size, broadcast, unroll=layout.operand.array.size <= MAX_UNROLLED_ELEMENTS)
     emit.jump(moved)
-    emit.enter(own)
-    _choose(emit, place, samples, packed, column, scattered, squares=False)
+    emit.enter(different)
+    _choose(emit, layout, samples, packed, column, scattered, squares=False)
     emit.jump(moved)
     emit.enter(moved)
 
 
-def scatter(emit: Emitter, place: Place, samples: LaneSamples, block: Value, prefetched: bool = False) -> None:
+def scatter(emit: Emitter, layout: OperandLayout, samples: LaneSamples, block: Value, prefetched: bool = False) -> None:
     """Write the samples of one output from the block; `prefetched` says that its lines are in the L1 cache."""
-    lanes, operand = emit.lanes, place.operand
+    lanes, operand = emit.lanes, layout.operand
 
     def get(element: Index, plus: int = 0) -> Value:
         return emit.load(block, operand.slot(emit, element, plus))
@@ -144,7 +144,7 @@ def scatter(emit: Emitter, place: Place, samples: LaneSamples, block: Value, pre
         at = emit.address(emit.address(block, begin), side * lanes.bytes // 2)
         return emit.value(f"load <{lanes.width // 2} x {lanes.scalar}>, ptr {at}, align {lanes.bytes // 2}")
 
-    stream, long = bool(place.along), fills_lines(operand.array, lanes)
+    stream, long = bool(layout.along), fills_lines(operand.array, lanes)
 
     def packed(rows: list[Value], start: Index, width: int) -> None:
         kind, offset = f"<{width} x {lanes.scalar}>", emit.times(start, lanes.itemsize)
@@ -160,44 +160,46 @@ def scatter(emit: Emitter, place: Place, samples: LaneSamples, block: Value, pre
                 emit.prefetch(emit.address(at, SCAN_PREFETCH_BYTES if stream else PREFETCH_BYTES))
 
     def column(pointer: Value, element: Index) -> None:
-        at = emit.address(pointer, place.offset(emit, element))
+        at = emit.address(pointer, layout.offset(emit, element))
         emit.do(f"store {lanes.real} {get(element)}, ptr {at}, align {lanes.itemsize}")
         if long:
             emit.prefetch(emit.address(at, LINE))
 
     def scattered(rows: list[Value], element: Index) -> None:
-        offset, register = place.offset(emit, element), get(element)
+        offset, register = layout.offset(emit, element), get(element)
         for lane, row in enumerate(rows):
             number = emit.value(f"extractelement {lanes.real} {register}, i32 {lane}")
             emit.do(f"store {lanes.scalar} {number}, ptr {emit.address(row, offset)}, align {lanes.itemsize}")
 
-    _choose(emit, place, samples, packed, column, scattered, squares=True)
+    _choose(emit, layout, samples, packed, column, scattered, squares=True)
 
 
-def _choose(emit: Emitter, place: Place, samples: LaneSamples, packed, column, scattered, squares: bool) -> None:
+def _choose(
+    emit: Emitter, layout: OperandLayout, samples: LaneSamples, packed, column, scattered, squares: bool
+) -> None:
     """Branch on the layout and run the matching transfer."""
-    size = place.operand.array.size
-    unroll = samples.unroll and size <= UNROLL
+    size = layout.operand.array.size
+    unroll = samples.unroll and size <= MAX_UNROLLED_ELEMENTS
     labels = {name: emit.label(name) for name in ("packed", "loose", "column", "scattered", "moved")}
-    if place.packed is not None:
-        emit.branch(place.packed, labels["packed"], labels["loose"])
+    if layout.packed is not None:
+        emit.branch(layout.packed, labels["packed"], labels["loose"])
         emit.enter(labels["packed"])
-        rows = samples.rows(emit, place)
+        rows = samples.rows(emit, layout)
         parts = groups(size, emit.lanes, squares and not unroll)
         each = parts[0][1]
-        whole = sum(1 for k, part in enumerate(parts) if part == (k * each, each))
-        emit.repeat(whole, lambda k: packed(rows, emit.times(k, each), each), unroll=unroll)
-        for start, width in parts[whole:]:
+        equal = sum(1 for k, part in enumerate(parts) if part == (k * each, each))
+        emit.repeat(equal, lambda k: packed(rows, emit.times(k, each), each), unroll=unroll)
+        for start, width in parts[equal:]:
             packed(rows, start, width)
         emit.jump(labels["moved"])
         emit.enter(labels["loose"])
-    emit.branch(emit.value(f"and i1 {place.columns}, {samples.complete}"), labels["column"], labels["scattered"])
+    emit.branch(emit.value(f"and i1 {layout.columns}, {samples.complete}"), labels["column"], labels["scattered"])
     emit.enter(labels["column"])
-    pointer = emit.address(place.base, samples.first)
+    pointer = emit.address(layout.base, samples.first)
     emit.repeat(size, lambda element: column(pointer, element), unroll=unroll)
     emit.jump(labels["moved"])
     emit.enter(labels["scattered"])
-    rows = samples.rows(emit, place)
+    rows = samples.rows(emit, layout)
     emit.repeat(size, lambda element: scattered(rows, element), unroll=size == 1)
     emit.jump(labels["moved"])
     emit.enter(labels["moved"])

@@ -21,62 +21,62 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from appell.compile.llvm.emitter import Emitter, Value
-from appell.compile.llvm.lanes import NARROW, Lanes
+from appell.compile.llvm.lanes import NARROW_BYTES, Lanes
 
-_CHEAP = 16  # bytes inside of which shuffles are cheap
-_LARGEST = 32  # bytes of a row that are moved at once
+_CHEAP_SHUFFLE_BYTES = 16  # shuffles within 16 bytes are cheap
+_MAX_GROUP_BYTES = 32  # of a row that are moved at once
 
 
 def groups(size: int, lanes: Lanes, squares: bool = False) -> list[tuple[int, int]]:
-    """First element and number of elements of the groups that cover a row; the last two may overlap.
+    """Return first element and number of elements of the groups that cover a row; the last two may overlap.
 
-    Empty if the row is too short to be worth a transposition. With `squares`, the first groups of a wide register have
-    as many elements as there are lanes.
+    The list is empty if the row is too short to be worth a transposition. With `squares`, the first groups of a wide
+    register have as many elements as there are lanes.
     """
-    small, large = _CHEAP // lanes.itemsize, min(_LARGEST, lanes.bytes) // lanes.itemsize
+    small, large = _CHEAP_SHUFFLE_BYTES // lanes.itemsize, min(_MAX_GROUP_BYTES, lanes.bytes) // lanes.itemsize
     if size < small:
         return []
-    found: list[tuple[int, int]] = []
+    parts: list[tuple[int, int]] = []
     if squares and is_square(lanes.width, lanes):
-        found = [(start, lanes.width) for start in range(0, size - lanes.width + 1, lanes.width)]
-    done = len(found) * lanes.width
-    found += [(start, large) for start in range(done, size - large + 1, large)]
+        parts = [(start, lanes.width) for start in range(0, size - lanes.width + 1, lanes.width)]
+    done = len(parts) * lanes.width
+    parts += [(start, large) for start in range(done, size - large + 1, large)]
     rest = (size - done) % large
     if 0 < rest <= small:
-        found.append((size - small, small))
+        parts.append((size - small, small))
     elif rest:
-        found += [(size - large, large)] if size >= large else [(0, small), (size - small, small)]
-    return found
+        parts += [(size - large, large)] if size >= large else [(0, small), (size - small, small)]
+    return parts
 
 
 def is_square(elements: int, lanes: Lanes) -> bool:
-    """Whether a group of this size is transposed by `square_to_rows`."""
-    return elements == lanes.width and lanes.bytes > NARROW
+    """Return whether a group of this size is transposed by `square_to_rows`."""
+    return elements == lanes.width and lanes.bytes > NARROW_BYTES
 
 
 def rows_to_lanes(emit: Emitter, rows: list[Value], elements: int) -> list[Value]:
-    """One row per sample in, one register per element out."""
+    """Convert one row per sample to one register per element."""
     return _transpose(emit, [_side_by_side(emit, rows[k::elements], elements) for k in range(elements)])
 
 
 def lanes_to_rows(emit: Emitter, registers: list[Value]) -> list[Value]:
-    """One register per element in, one row per sample out."""
+    """Convert one register per element to one row per sample."""
     elements, width = len(registers), emit.lanes.width
     pieces = [_split(emit, register, width, elements) for register in _transpose(emit, registers)]
     return [piece for block in zip(*pieces, strict=True) for piece in block]
 
 
 def square_to_rows(emit: Emitter, read: Callable[[int, int], Value]) -> list[Value]:
-    """As many elements as there are lanes: `read(element, half)` reads half a register; one row per sample out.
+    """Convert as many elements as there are lanes to one row per sample; `read(element, half)` reads half a register.
 
     Two half registers are joined while they are read, which takes no shuffle; two rows of blocks remain.
     """
     half = emit.lanes.width // 2
-    found: list[Value] = []
+    rows: list[Value] = []
     for side in (0, 1):
         pairs = [[read(k, side), read(k + half, side)] for k in range(half)]
-        found += _transpose(emit, [_side_by_side(emit, pair, half) for pair in pairs])
-    return found
+        rows += _transpose(emit, [_side_by_side(emit, pair, half) for pair in pairs])
+    return rows
 
 
 def _split(emit: Emitter, row: Value, size: int, width: int) -> list[Value]:
@@ -102,15 +102,15 @@ def _shuffle(emit: Emitter, size: int, x: Value, y: Value, order) -> Value:
 
 def _transpose(emit: Emitter, registers: list[Value]) -> list[Value]:
     """Transpose the blocks of the registers separately; a block is as many elements wide as there are registers."""
-    small = _CHEAP // emit.lanes.itemsize
-    found: list[Value] = []
+    small = _CHEAP_SHUFFLE_BYTES // emit.lanes.itemsize
+    transposed: list[Value] = []
     for start in range(0, len(registers), small):
-        found += _transpose_small(emit, registers[start : start + small])
+        transposed += _transpose_small(emit, registers[start : start + small])
     distance = small
     while distance < len(registers):
-        found = _exchange(emit, found, distance)
+        transposed = _exchange(emit, transposed, distance)
         distance *= 2
-    return found
+    return transposed
 
 
 def _exchange(emit: Emitter, registers: list[Value], distance: int) -> list[Value]:

@@ -1,4 +1,4 @@
-"""Sine, cosine and arctangent of a whole register, without branches and without a mathematical library.
+"""Sine, cosine and arctangent of all lanes of a register, without branches and without a mathematical library.
 
 **Constants.** π is computed to any number of bits, so no table of its digits has to be trusted:
 
@@ -16,8 +16,8 @@ integers.
 
 (1) Adding 1.5 · 2^fraction to x · 2/π rounds it to an integer, whose lowest bits are then the lowest bits of the sum: k
 as a number and its quadrant cost one fused instruction. π/2 is divided into parts (Cody and Waite 1980). With fused
-instructions x - k·p₁ is exact, being a multiple of the last bit of p₁ and below one; without them the parts are short
-enough for k·p to be exact.
+instructions x - k·p₁ is exact, since it is a multiple of the last bit of p₁ and below one; without them the parts are
+short enough for k·p to be exact.
 
 (2) S and C are minimax polynomials for the relative error on |r| ≤ 1.002 π/4, found by Remez' exchange algorithm:
 2^-57.9 and 2^-53.8 for doubles, 2^-27.9 and 2^-24.6 for floats. z = r² + 2^-1000 has the same bits as r² for every r
@@ -27,7 +27,7 @@ that z can change, but never underflows, so a tiny angle raises no flag; for the
 result is within 1.5 units in the last place. The sine of -0 is +0, the only sign that differs from C.
 
 **Huge angles** (Payne and Hanek 1983). A number is x = m · 2^e with an integer m below 2^53. Of the infinitely many
-bits of 2/π, those above 2^(2-e) contribute full turns and those far below 2^-e nothing that a double can represent, so
+bits of 2/π, those above 2^(2-e) contribute full revolutions and those far below 2^-e nothing a double can represent, so
 a window of 192 bits is sufficient:
 
     w = ⌊2/π · 2^(e+190)⌋ mod 2^192         x · 2/π mod 4 = (m w mod 2^192) / 2^190      (4)
@@ -56,9 +56,9 @@ from dataclasses import dataclass
 from functools import cache
 
 from appell.compile.llvm.emitter import Emitter, Index, Value
-from appell.compile.llvm.lanes import DOUBLE, FLOAT, NARROW, Lanes
+from appell.compile.llvm.lanes import DOUBLE, FLOAT, NARROW_BYTES, Lanes
 
-_GUARD = 64  # bits that absorb the truncation of some hundred terms
+_GUARD_BITS = 64  # absorb the truncation errors of a few hundred terms
 
 
 def _arctan_of_inverse(m: int, bits: int) -> int:
@@ -74,14 +74,14 @@ def _arctan_of_inverse(m: int, bits: int) -> int:
 @cache
 def pi(bits: int) -> int:
     """⌊π 2^bits⌋ ± 1."""
-    wide = bits + _GUARD
-    return (16 * _arctan_of_inverse(5, wide) - 4 * _arctan_of_inverse(239, wide)) >> _GUARD
+    wide = bits + _GUARD_BITS
+    return (16 * _arctan_of_inverse(5, wide) - 4 * _arctan_of_inverse(239, wide)) >> _GUARD_BITS
 
 
 @cache
 def two_over_pi(bits: int) -> int:
     """⌊2/π 2^bits⌋ ± 1."""
-    return (2 << (2 * bits + _GUARD)) // pi(bits + _GUARD)
+    return (2 << (2 * bits + _GUARD_BITS)) // pi(bits + _GUARD_BITS)
 
 
 def pieces(multiple: float, widths: tuple[int, ...]) -> tuple[float, ...]:
@@ -100,7 +100,7 @@ def pieces(multiple: float, widths: tuple[int, ...]) -> tuple[float, ...]:
 
 @dataclass(frozen=True)
 class Series:
-    """Coefficients and limits of one number format."""
+    """Coefficients and limits for one number format."""
 
     sine: tuple[float, ...]
     cosine: tuple[float, ...]
@@ -145,7 +145,7 @@ SERIES = {
 
 
 def limit(lanes: Lanes, fused: bool) -> int:
-    """The fast algorithm holds for |k| < 2^limit."""
+    """Return the limit of the fast algorithm, which is accurate for |k| < 2^limit."""
     return SERIES[lanes.format].fused_limit if fused else SERIES[lanes.format].unfused_limit
 
 
@@ -173,14 +173,14 @@ def reduce(emit: Emitter, x: Value) -> Reduced:
     for piece in pieces(0.5, series.fused if emit.fused else series.unfused):
         rest = emit.fnma(k, emit.constant(piece), rest)
     quadrant = emit.bits(rounded)
-    # k + 2^limit, which lies in [0, 2^(limit+1)) for every k that is small enough: no bit of `magic` stands there
+    # k + 2^limit is in [0, 2^(limit+1)) for every k that is small enough, and `magic` has no bits there
     return Reduced(rest, quadrant, emit.integer("xor", quadrant, emit.pattern(lanes.pattern_of(lanes.magic))))
 
 
 def sine_and_cosine(emit: Emitter, r: Value, quadrant: Value) -> tuple[Value, Value]:
     """Equations (2) and (3)."""
     lanes, series = emit.lanes, SERIES[emit.lanes.format]
-    z = emit.fma(r, r, emit.constant(lanes.format.smallest))
+    z = emit.fma(r, r, emit.constant(lanes.format.underflow_guard))
     sine = emit.fma(emit.mul(z, emit.polynomial(z, series.sine)), r, r)
     cosine = emit.fma(z, emit.polynomial(z, series.cosine), emit.constant(1.0))
 
@@ -192,14 +192,14 @@ def sine_and_cosine(emit: Emitter, r: Value, quadrant: Value) -> tuple[Value, Va
 
 
 def _signs(emit: Emitter, quadrant: Value) -> tuple[Value, Value, Value]:
-    """Where sine and cosine are exchanged, and the bits that change their signs, by equation (3).
+    """Return where sine and cosine are exchanged, and the bits that change their signs, by equation (3).
 
-    Wide registers are selected by masks, the result of a test, and one instruction does three logical operations;
-    others are selected by sign bits.
+    Wide registers are selected by masks, which a test computes, and one instruction performs three logical operations;
+    narrow registers are selected by sign bits.
     """
     top = emit.lanes.integer_bits - 1
     second = emit.integer("shl", quadrant, emit.pattern(top - 1))
-    if emit.lanes.bytes > NARROW:
+    if emit.lanes.bytes > NARROW_BYTES:
         odd = emit.integer("and", quadrant, emit.pattern(1))
         beside = emit.integer("add", second, emit.pattern(1 << (top - 1)))
         return emit.integer("icmp ne", odd, emit.pattern(0)), emit.signs(second), emit.signs(beside)
@@ -274,7 +274,7 @@ nothing:
 
 
 def reduce_huge() -> str:
-    """The routine for one double that is not small; equation (4)."""
+    """Return the function `@reduce_huge` for one double that is not small; equation (4)."""
     table = two_over_pi(DIGITS).to_bytes(_TABLE_BYTES, "little")
     return _REDUCE_HUGE.format(
         bytes=_TABLE_BYTES,
@@ -286,7 +286,7 @@ def reduce_huge() -> str:
 
 
 def sincos_careful(lanes: Lanes, fused: bool) -> str:
-    """`void @sincos_careful(angles, sines, cosines, count)`: blocks of `count` registers of any angles."""
+    """Return the function `@sincos_careful(angles, sines, cosines, count)`, for `count` registers of any angles."""
     emit = Emitter(lanes, fused)
     rests, quadrants = emit.stack(1), emit.stack(1)
     emit.jump("register")
@@ -362,24 +362,24 @@ ARCTANGENT = {
 
 
 def atan2(emit: Emitter, y: Value, x: Value) -> Value:
-    """The angle from the x axis to the point (x, y), in [-π, π]."""
+    """Return the angle from the x axis to the point (x, y), in [-π, π]."""
     lanes = emit.lanes
     constant = emit.constant
     wide, tall = emit.absolute(x), emit.absolute(y)
     steep = emit.greater(emit.bits(tall), emit.bits(wide))
     behind = emit.greater(emit.pattern(0), emit.bits(x))
     n, d = emit.select(steep, wide, tall), emit.select(steep, tall, wide)
-    n, d = _tame(emit, n, d, either=(steep, behind))
+    n, d = _safe_ratio(emit, n, d, offset=(steep, behind))
 
     middle = emit.greater(emit.bits(n), emit.bits(emit.mul(d, constant(math.tan(math.pi / 8)))))  # (6)
     above, below = emit.select(middle, emit.sub(n, d), n), emit.select(middle, emit.add(n, d), d)
     t = emit.div(above, below)
-    z = emit.fma(t, t, constant(lanes.format.smallest))
+    z = emit.fma(t, t, constant(lanes.format.underflow_guard))
     angle = emit.fma(emit.mul(z, emit.polynomial(z, ARCTANGENT[lanes.format])), t, t)  # (7)
 
     eighths = emit.select(middle, constant(1.0), constant(0.0))
-    for mirrored, whole in ((steep, 2.0), (behind, 4.0)):
-        eighths = emit.select(mirrored, emit.sub(constant(whole), eighths), eighths)
+    for mirrored, total_eighths in ((steep, 2.0), (behind, 4.0)):
+        eighths = emit.select(mirrored, emit.sub(constant(total_eighths), eighths), eighths)
         angle = emit.select(mirrored, emit.neg(angle), angle)
     high, low = pieces(0.25, (lanes.fraction + 1, lanes.fraction + 1))
     total = emit.fma(eighths, constant(high), emit.fma(eighths, constant(low), angle))
@@ -387,18 +387,19 @@ def atan2(emit: Emitter, y: Value, x: Value) -> Value:
     return emit.select(emit.compare("uno", x, y), constant(math.nan), signed)
 
 
-def _tame(emit: Emitter, n: Value, d: Value, either: tuple[Value, Value]) -> tuple[Value, Value]:
-    """The same ratio, from numbers whose sum is finite and whose larger is not zero.
+def _safe_ratio(emit: Emitter, n: Value, d: Value, offset: tuple[Value, Value]) -> tuple[Value, Value]:
+    """Return numerator and denominator of the same ratio with a finite sum and a denominator that is not zero.
 
-    Where a multiple of π/4 is added to it, a ratio that would underflow makes no difference, and is replaced by zero.
+    Where a condition of `offset` holds, a multiple of π/4 is added to the arctangent; a ratio that would underflow then
+    makes no difference and is replaced by zero.
     """
     lanes, constant, pattern = emit.lanes, emit.constant, emit.pattern
     one, zero = constant(1.0), constant(0.0)
     infinity = lanes.pattern_of(math.inf)
     bits_n, bits_d = emit.bits(n), emit.bits(d)
     far_below = emit.greater(emit.integer("sub", bits_d, bits_n), pattern(100 << lanes.fraction))
-    for added in either:
-        n = emit.select(emit.both(far_below, added), zero, n)
+    for condition in offset:
+        n = emit.select(emit.both(far_below, condition), zero, n)
     huge = emit.greater(bits_d, pattern(infinity - (4 << lanes.fraction)))
     scale = emit.select(huge, constant(0.125), one)
     n, d = emit.mul(n, scale), emit.mul(d, scale)

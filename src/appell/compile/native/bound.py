@@ -8,14 +8,14 @@
 The arrays are allocated once; a call converts nothing, allocates nothing and enters no Python frame. The results have
 the bits that the ufunc returns for the same sample. A binding pickles as its formula and the content of its arrays.
 
-A built-in function of Python is a record: a C function and an object `self` that is passed to it. `builtin` makes such
-a record around machine code, with a `self` that contains everything the code needs:
+A built-in function of Python consists of a C function and an object `self` that is passed to it. `builtin` makes one
+from machine code, with a `self` that contains everything the code needs:
 
     self = (None, addresses, …)      addresses = [kernel, first argument, second argument, …]
 
 The entry point finds `addresses`, an array of pointers, through the memory layout of tuples and NumPy arrays, calls the
-kernel with the remaining pointers and returns None. The other items of the tuple are kept alive by it: the arrays, the
-code, the record.
+kernel with the remaining pointers and returns None. The tuple keeps its other items alive: the arrays, the code, and
+the method definition.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ define ptr @enter(ptr %self, ptr %unused) nounwind {{
 }}
 """
 
-# From Python 3.12 on None is immortal and must not be counted.
+# From Python 3.12 on, None is immortal and its references are not counted.
 _COUNT_REFERENCE = """
   %count = load i64, ptr %none, align 8
   %more = add i64 %count, 1
@@ -81,14 +81,22 @@ def _entry() -> Code:
 
 
 def make_builtin(name: str, arrays: list[np.ndarray], code: Code) -> Callable[[], None]:
-    """A built-in function without arguments that runs the kernel on the arrays."""
+    """Return a built-in function without arguments that runs the kernel on the arrays."""
     addresses = np.array([code.address, *(array.ctypes.data for array in arrays)], dtype=np.uintp)
     entry = _entry()
     return builtin(name, entry.address, METH_NOARGS, (None, addresses, *arrays, code, entry))
 
 
 def builtin(name: str, address: int, flags: int, self: tuple) -> Callable:
-    """A built-in function of Python around machine code; `self` is passed to it and keeps its items alive."""
+    """Return a built-in function of Python that runs machine code.
+
+    Parameters
+    ----------
+    name : name of the function
+    address : address of the machine code
+    flags : calling convention, such as `METH_NOARGS`
+    self : passed to the machine code; keeps its items alive
+    """
     method = _MethodDef(name.encode(), address, flags, None)
     new = ctypes.pythonapi.PyCFunction_NewEx
     new.argtypes, new.restype = [ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p], ctypes.py_object
@@ -96,27 +104,27 @@ def builtin(name: str, address: int, flags: int, self: tuple) -> Callable:
 
 
 class Bound:
-    """Arrays by the names of the arguments and results of a formula; a call computes the results from the arguments."""
+    """A formula bound to arrays, its attributes, by the names of arguments and results; a call computes the results."""
 
     __slots__ = ()
     _formula: ClassVar[Formula]
 
-    if TYPE_CHECKING:  # members of the class of a binding
+    if TYPE_CHECKING:  # members of the class of each binding
 
         def __call__(self) -> None: ...
 
         def __getattr__(self, name: str) -> np.ndarray: ...
 
     def __setattr__(self, name: str, value: object) -> None:
-        """`f.q = x` copies x into the array, whose address the machine code holds."""
+        """Copy x into the array for `f.q = x`: the machine code holds the address of the array."""
         getattr(self, name)[...] = value
 
     def __delattr__(self, name: str) -> None:
-        raise AttributeError(f"'{name}' belongs to the machine code and cannot be deleted")
+        raise AttributeError(f"'{name}' cannot be deleted: the machine code uses its memory")
 
     def __reduce__(self):
         names: tuple[str, ...] = type(self).__slots__
-        return _bound_again, (self._formula, {name: getattr(self, name) for name in names})
+        return _restored, (self._formula, {name: getattr(self, name) for name in names})
 
     def __repr__(self) -> str:
         names: tuple[str, ...] = type(self).__slots__
@@ -125,17 +133,17 @@ class Bound:
 
 
 def bind(formula: Formula, dtype: DTypeLike = np.float64, kernel: Code | None = None) -> Bound:
-    """Bind a formula to new arrays of zeros; its kernel is loaded or compiled unless it is given."""
-    described = (*formula.inputs, *formula.outputs)
-    names = [array.name for array in described]
-    twice = {name for name in names if names.count(name) > 1 or not name.isidentifier() or hasattr(Bound, name)}
-    if twice:
+    """Bind a formula to new arrays of zeros; the kernel is loaded or compiled unless it is given."""
+    operands = (*formula.inputs, *formula.outputs)
+    names = [array.name for array in operands]
+    invalid = {name for name in names if names.count(name) > 1 or not name.isidentifier() or hasattr(Bound, name)}
+    if invalid:
         raise ArgumentError(
-            f"'{formula.name}' cannot be bound: {', '.join(sorted(twice))} cannot name one array each.",
-            expected="names of arguments and results that are distinct and can be attributes",
+            f"'{formula.name}' cannot be bound: {', '.join(sorted(invalid))} cannot be the name of one array.",
+            expected="names of arguments and results that are distinct and valid attributes",
         )
     code = kernel or load_kernel(formula, dtype, "single")
-    arrays = [np.zeros(array.shape, dtype) for array in described]
+    arrays = [np.zeros(array.shape, dtype) for array in operands]
     call = make_builtin(formula.name, arrays, code)
     # One class per binding: Python looks up `__call__` in the class and finds the built-in function there.
     bound = type(
@@ -146,7 +154,7 @@ def bind(formula: Formula, dtype: DTypeLike = np.float64, kernel: Code | None = 
     return bound
 
 
-def _bound_again(formula: Formula, arrays: dict[str, np.ndarray]) -> Bound:
+def _restored(formula: Formula, arrays: dict[str, np.ndarray]) -> Bound:
     """Restore a pickled binding."""
     bound = bind(formula, next(iter(arrays.values())).dtype)
     for name, array in arrays.items():

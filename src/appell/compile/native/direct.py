@@ -39,12 +39,12 @@ from math import prod
 
 import numpy as np
 
-from appell.compile.llvm.lanes import NARROW
+from appell.compile.llvm.lanes import NARROW_BYTES
 from appell.compile.native.bound import builtin
+from appell.compile.native.build_lock import BUILD_LOCK
 from appell.compile.native.gufunc import Loop, array_function, loop_address
 from appell.compile.native.kernels import load_kernel, load_text
-from appell.compile.native.machine import Code, host
-from appell.compile.native.making import MAKING
+from appell.compile.native.machine import Code, function_address, host
 from appell.compile.native.threads import THREAD_COUNT
 from appell.compile.tape.formula import Formula
 from appell.compile.tape.tape import Tape
@@ -52,7 +52,7 @@ from appell.errors import CompileError
 
 
 class SingleLoop:
-    """Occupies the entry of the single-sample kernel in a plan until the first call compiles it."""
+    """Placeholder of the single-sample kernel in a plan; the first call compiles the kernel and replaces the entry."""
 
     def __init__(self, formula: Formula, wide: int):
         self._formula, self._wide = formula, wide
@@ -63,8 +63,8 @@ class SingleLoop:
 
     @property
     def address(self) -> int:
-        """The address to call now."""
-        if host().register == NARROW and isinstance(self._formula, Tape):
+        """Address of the placeholder, or of the ufunc's loop where a kernel for one sample is not faster."""
+        if host().register == NARROW_BYTES and isinstance(self._formula, Tape):
             return self._wide
         return ctypes.cast(self._first_call, ctypes.c_void_p).value or 0
 
@@ -73,7 +73,7 @@ class SingleLoop:
         self._plan, self._entry = plan, entry
 
     def _make(self, args, dims, steps, data) -> None:
-        with MAKING:
+        with BUILD_LOCK:
             address = self._wide
             if self._code is None:
                 with contextlib.suppress(CompileError):
@@ -85,42 +85,97 @@ class SingleLoop:
         Loop(address)(args, dims, steps, data)
 
 
-_FLAGS = 0x1D  # of the status register: invalid, division by zero, overflow and underflow, but not inexact
-_KEPT = ~0x3F  # the bits of the status register that are not flags
-_RELEASE = 16  # samples from which on the GIL is released
-_WRITABLE = 0x400
+_ERROR_FLAGS = 0x1D  # bits of the status register: invalid, division by zero, overflow, underflow, but not inexact
+_CLEARED_FLAGS = ~0x3F  # mask that clears all flags of the status register
+_MIN_UNLOCKED_SAMPLES = 16  # from this number on, the GIL is released
+_PLAIN_ARRAY = 0x101  # flags of an array: C-contiguous and aligned
+_WRITABLE_ARRAY = 0x501  # and writable
+_METH_FASTCALL_KEYWORDS = 0x82
+_PYARRAY_EMPTY = 184  # in the table of NumPy 1 and 2
+_MAX_OPERANDS = 32
+_MAX_AXES = 65  # NumPy allows 64, and a batch has one more
+
+# The plan: addresses and counts that the machine code reads, in this order, followed by one shape per operand.
+_OBJECTS = ("ndarray", "float64", "tuple_type", "out_name", "empty", "incref", "decref", "tuple", "vectorcall")
+_PLAN = (*_OBJECTS, "save", "restore", "threads", "loop", "wide", "dims", "steps", "ins", "outs")
+
+# Fragments of both functions. A plain array: type, element type, flags and number of axes (%depth) of an object.
+_CHECK_ARRAY = """\
+  %type.at = getelementptr i8, ptr {object}, i64 8
+  %type = load ptr, ptr %type.at, align 8
+  %is.array = icmp eq ptr %type, %ndarray
+  br i1 %is.array, label %look, label %{rejected}
+look:
+  %descr.at = getelementptr i8, ptr {object}, i64 {descr}
+  %descr = load ptr, ptr %descr.at, align 8
+  %is.float64 = icmp eq ptr %descr, %float64
+  %flags.at = getelementptr i8, ptr {object}, i64 {flags}
+  %flags = load i32, ptr %flags.at, align 4
+  %layout = and i32 %flags, {required}
+  %is.plain = icmp eq i32 %layout, {required}
+  %nd.at = getelementptr i8, ptr {object}, i64 {nd}
+  %nd = load i32, ptr %nd.at, align 4
+  %axes = zext i32 %nd to i64
+{depth}
+  %is.deep = icmp eq i64 %axes, %depth
+  %like = and i1 %is.float64, %is.plain
+  %fits = and i1 %like, %is.deep
+  br i1 %fits, label %measure, label %{rejected}
+measure:
+  %sizes.at = getelementptr i8, ptr {object}, i64 {sizes}
+  %sizes = load ptr, ptr %sizes.at, align 8
+  br label %axis"""
+
+# A tuple for several results, and the loop over results up to the shape of one.
+_BEGIN_RESULT = """\
+pack:
+  %packed = call ptr %tuple(i64 %outs)
+  %no.tuple = icmp eq ptr %packed, null
+  br i1 %no.tuple, label %failed, label %make
+make:
+  %j = phi i64 [ 0, %{before} ], [ 0, %pack ], [ %j.next, %kept ]
+  %holder = phi ptr [ null, %{before} ], [ %packed, %pack ], [ %holder, %kept ]
+  %number = add i64 %j, %ins
+  %result.shape.at = getelementptr ptr, ptr %shapes, i64 %number
+  %result.shape = load ptr, ptr %result.shape.at, align 8"""
+
+# The end of that loop: the address of the data of a new array %result, and the array itself in the tuple.
+_END_RESULT = """\
+  %no.array = icmp eq ptr %result, null
+  br i1 %no.array, label %drop, label %made
+made:
+  %memory.at = getelementptr i8, ptr %result, i64 {data}
+  %memory = load ptr, ptr %memory.at, align 8
+  %filled.at = getelementptr ptr, ptr %pointers, i64 %number
+  store ptr %memory, ptr %filled.at, align 8
+  br i1 %several, label %keep, label %run
+keep:
+  %holder.first = getelementptr i8, ptr %holder, i64 {items}
+  %item.at = getelementptr ptr, ptr %holder.first, i64 %j
+  store ptr %result, ptr %item.at, align 8
+  br label %kept
+kept:
+  %j.next = add i64 %j, 1
+  %another = icmp ult i64 %j.next, %outs
+  br i1 %another, label %make, label %run"""
+
+# A result could not be allocated.
+_RELEASE_RESULTS = """\
+drop:
+  br i1 %several, label %release, label %failed
+release:
+  call void %decref(ptr %holder)
+  br label %failed
+failed:
+  ret ptr null"""
 
 _BATCH = """
 declare void @llvm.x86.sse.stmxcsr(ptr)
 declare void @llvm.x86.sse.ldmxcsr(ptr)
 
-define internal i64 @samples(ptr %object, ptr %shape, ptr %ndarray, ptr %float64, i32 %asked) noinline nounwind {{
+define internal i64 @samples(ptr %object, ptr %shape, ptr %ndarray, ptr %float64, i32 %required) noinline nounwind {{
 entry:
-  %type.at = getelementptr i8, ptr %object, i64 8
-  %type = load ptr, ptr %type.at, align 8
-  %is.array = icmp eq ptr %type, %ndarray
-  br i1 %is.array, label %look, label %no
-look:
-  %descr.at = getelementptr i8, ptr %object, i64 {descr}
-  %descr = load ptr, ptr %descr.at, align 8
-  %is.float64 = icmp eq ptr %descr, %float64
-  %flags.at = getelementptr i8, ptr %object, i64 {flags}
-  %flags = load i32, ptr %flags.at, align 4
-  %layout = and i32 %flags, %asked
-  %is.plain = icmp eq i32 %layout, %asked
-  %nd.at = getelementptr i8, ptr %object, i64 {nd}
-  %nd = load i32, ptr %nd.at, align 4
-  %axes = zext i32 %nd to i64
-  %core = load i64, ptr %shape, align 8
-  %deep = add i64 %core, 1
-  %is.deep = icmp eq i64 %axes, %deep
-  %like = and i1 %is.float64, %is.plain
-  %fits = and i1 %like, %is.deep
-  br i1 %fits, label %measure, label %no
-measure:
-  %sizes.at = getelementptr i8, ptr %object, i64 {sizes}
-  %sizes = load ptr, ptr %sizes.at, align 8
-  br label %axis
+{check_samples}
 axis:
   %k = phi i64 [ 0, %measure ], [ %k.next, %compare ]
   %k.next = add i64 %k, 1
@@ -129,9 +184,9 @@ axis:
 compare:
   %size.at = getelementptr i64, ptr %sizes, i64 %k.next
   %size = load i64, ptr %size.at, align 8
-  %wanted.at = getelementptr i64, ptr %shape, i64 %k.next
-  %wanted = load i64, ptr %wanted.at, align 8
-  %equal = icmp eq i64 %size, %wanted
+  %expected.at = getelementptr i64, ptr %shape, i64 %k.next
+  %expected = load i64, ptr %expected.at, align 8
+  %equal = icmp eq i64 %size, %expected
   br i1 %equal, label %axis, label %no
 yes:
   %count = load i64, ptr %sizes, align 8
@@ -142,16 +197,16 @@ no:
 
 define internal ptr @batch(ptr %plan, ptr %slow, ptr %args, i64 %given, ptr %keywords) noinline nounwind {{
 entry:
-  %pointers = alloca [{operands} x ptr], align 8
-  %lengths = alloca [{axes} x i64], align 8
+  %pointers = alloca [{max_operands} x ptr], align 8
+  %lengths = alloca [{max_axes} x i64], align 8
   %before = alloca i32, align 4
   %clear = alloca i32, align 4
   %after = alloca i32, align 4
   {fields}
   %shapes = getelementptr i8, ptr %plan, i64 {shapes}
   %complete = icmp eq i64 %given, %ins
-  %told = load i64, ptr %threads, align 8
-  %alone = icmp eq i64 %told, 1
+  %thread.count = load i64, ptr %threads, align 8
+  %alone = icmp eq i64 %thread.count, 1
   %candidate = and i1 %complete, %alone
   br i1 %candidate, label %words, label %other
 words:
@@ -177,9 +232,9 @@ directed:
 listed:
   %listed.at = getelementptr i8, ptr %value, i64 {length}
   %listed.count = load i64, ptr %listed.at, align 8
-  %is.whole = icmp eq i64 %listed.count, %outs
+  %is.complete = icmp eq i64 %listed.count, %outs
   %listed.first = getelementptr i8, ptr %value, i64 {items}
-  br i1 %is.whole, label %begin, label %other
+  br i1 %is.complete, label %begin, label %other
 lone:
   %is.only = icmp eq i64 %outs, 1
   br i1 %is.only, label %begin, label %other
@@ -191,8 +246,8 @@ begin:
   %count = call i64 @samples(ptr %first, ptr %first.shape, ptr %ndarray, ptr %float64, i32 {plain})
   %is.some = icmp ne i64 %count, 0
   %new = icmp eq ptr %targets, null
-  %taken = select i1 %new, i64 0, i64 %outs
-  %all = add i64 %ins, %taken
+  %directed.count = select i1 %new, i64 0, i64 %outs
+  %all = add i64 %ins, %directed.count
   br i1 %is.some, label %operand, label %other
 operand:
   %i = phi i64 [ 0, %begin ], [ %i.next, %apart ]
@@ -202,13 +257,13 @@ operand:
   %target.at = getelementptr ptr, ptr %targets, i64 %beyond
   %object.at = select i1 %is.input, ptr %input.at, ptr %target.at
   %object = load ptr, ptr %object.at, align 8
-  %asked = select i1 %is.input, i32 {plain}, i32 {writable}
+  %required = select i1 %is.input, i32 {plain}, i32 {writable}
   %shape.at = getelementptr ptr, ptr %shapes, i64 %i
   %shape = load ptr, ptr %shape.at, align 8
-  %found = call i64 @samples(ptr %object, ptr %shape, ptr %ndarray, ptr %float64, i32 %asked)
-  %is.same = icmp eq i64 %found, %count
-  br i1 %is.same, label %place, label %other
-place:
+  %samples = call i64 @samples(ptr %object, ptr %shape, ptr %ndarray, ptr %float64, i32 %required)
+  %is.same = icmp eq i64 %samples, %count
+  br i1 %is.same, label %accepted, label %other
+accepted:
   %data.at = getelementptr i8, ptr %object, i64 {data}
   %content = load ptr, ptr %data.at, align 8
   %pointer.at = getelementptr ptr, ptr %pointers, i64 %i
@@ -220,7 +275,7 @@ place:
   %others = select i1 %is.input, i64 0, i64 %i
   br label %against
 against:
-  %m = phi i64 [ 0, %place ], [ %m.next, %meet ]
+  %m = phi i64 [ 0, %accepted ], [ %m.next, %meet ]
   %any = icmp ult i64 %m, %others
   br i1 %any, label %meet, label %apart
 meet:
@@ -233,8 +288,8 @@ meet:
   %rival.end = getelementptr i8, ptr %rival, i64 %rival.bytes
   %ends.before = icmp ule ptr %end, %rival
   %starts.after = icmp uge ptr %content, %rival.end
-  %clear.of = or i1 %ends.before, %starts.after
-  br i1 %clear.of, label %against, label %other
+  %is.apart = or i1 %ends.before, %starts.after
+  br i1 %is.apart, label %against, label %other
 apart:
   %i.next = add i64 %i, 1
   %again = icmp ult i64 %i.next, %all
@@ -252,16 +307,7 @@ hold:
   br label %run
 fresh:
   br i1 %several, label %pack, label %make
-pack:
-  %packed = call ptr %tuple(i64 %outs)
-  %no.tuple = icmp eq ptr %packed, null
-  br i1 %no.tuple, label %failed, label %make
-make:
-  %j = phi i64 [ 0, %fresh ], [ 0, %pack ], [ %j.next, %kept ]
-  %holder = phi ptr [ null, %fresh ], [ %packed, %pack ], [ %holder, %kept ]
-  %number = add i64 %j, %ins
-  %result.shape.at = getelementptr ptr, ptr %shapes, i64 %number
-  %result.shape = load ptr, ptr %result.shape.at, align 8
+{begin_result_of_batch}
   %result.core = load i64, ptr %result.shape, align 8
   store i64 %count, ptr %lengths, align 8
   br label %length
@@ -280,40 +326,18 @@ measured:
   %result.nd = trunc i64 %a.next to i32
   call void %incref(ptr %float64)
   %result = call ptr %empty(i32 %result.nd, ptr %lengths, ptr %float64, i32 0)
-  %no.array = icmp eq ptr %result, null
-  br i1 %no.array, label %drop, label %made
-made:
-  %room.at = getelementptr i8, ptr %result, i64 {data}
-  %room = load ptr, ptr %room.at, align 8
-  %filled.at = getelementptr ptr, ptr %pointers, i64 %number
-  store ptr %room, ptr %filled.at, align 8
-  br i1 %several, label %keep, label %run
-keep:
-  %holder.first = getelementptr i8, ptr %holder, i64 {items}
-  %item.at = getelementptr ptr, ptr %holder.first, i64 %j
-  store ptr %result, ptr %item.at, align 8
-  br label %kept
-kept:
-  %j.next = add i64 %j, 1
-  %another = icmp ult i64 %j.next, %outs
-  br i1 %another, label %make, label %run
-drop:
-  br i1 %several, label %release, label %failed
-release:
-  call void %decref(ptr %holder)
-  br label %failed
-failed:
-  ret ptr null
+{end_result}
+{release_results}
 
 run:
   %answer = phi ptr [ %held, %hold ], [ %result, %made ], [ %holder, %kept ]
   store i64 %count, ptr %lengths, align 8
   call void @llvm.x86.sse.stmxcsr(ptr %before)
   %status = load i32, ptr %before, align 4
-  %cleared = and i32 %status, {kept}
+  %cleared = and i32 %status, {cleared_flags}
   store i32 %cleared, ptr %clear, align 4
   call void @llvm.x86.sse.ldmxcsr(ptr %clear)
-  %is.long = icmp uge i64 %count, {release}
+  %is.long = icmp uge i64 %count, {min_unlocked_samples}
   br i1 %is.long, label %unlocked, label %locked
 locked:
   call void %wide(ptr %pointers, ptr %lengths, ptr %steps, ptr null)
@@ -327,8 +351,8 @@ ran:
   call void @llvm.x86.sse.stmxcsr(ptr %after)
   call void @llvm.x86.sse.ldmxcsr(ptr %before)
   %raised = load i32, ptr %after, align 4
-  %trouble = and i32 %raised, {trouble}
-  %is.clean = icmp eq i32 %trouble, 0
+  %errors = and i32 %raised, {error_flags}
+  %is.clean = icmp eq i32 %errors, 0
   br i1 %is.clean, label %done, label %redo
 done:
   ret ptr %answer
@@ -349,21 +373,10 @@ define internal ptr @batch(ptr %plan, ptr %slow, ptr %args, i64 %given, ptr %key
 }}
 """
 
-
-_METH_FASTCALL_KEYWORDS = 0x82
-_PYARRAY_EMPTY = 184  # in the table of NumPy 1 and 2
-_PLAIN = 0x101  # C-contiguous and aligned
-_OPERANDS = 32
-_AXES = 65  # NumPy has no more than 64, and a batch has one more
-
-# The plan: addresses and counts that the machine code reads, in this order, then one shape for each operand.
-_OBJECTS = ("ndarray", "float64", "tuple_type", "out_name", "empty", "incref", "decref", "tuple", "vectorcall")
-_PLAN = (*_OBJECTS, "save", "restore", "threads", "loop", "wide", "dims", "steps", "ins", "outs")
-
 _CALL = """
 define ptr @call(ptr %self, ptr %args, i64 %given, ptr %keywords) nounwind {{
 entry:
-  %pointers = alloca [{operands} x ptr], align 8
+  %pointers = alloca [{max_operands} x ptr], align 8
   %slow.at = getelementptr i8, ptr %self, i64 {items}
   %slow = load ptr, ptr %slow.at, align 8
   %array.at = getelementptr i8, ptr %slow.at, i64 8
@@ -381,32 +394,7 @@ check:
   %i = phi i64 [ 0, %entry ], [ %i.next, %checked ]
   %argument.at = getelementptr ptr, ptr %args, i64 %i
   %argument = load ptr, ptr %argument.at, align 8
-  %type.at = getelementptr i8, ptr %argument, i64 8
-  %type = load ptr, ptr %type.at, align 8
-  %is.array = icmp eq ptr %type, %ndarray
-  br i1 %is.array, label %look, label %other
-look:
-  %descr.at = getelementptr i8, ptr %argument, i64 {descr}
-  %descr = load ptr, ptr %descr.at, align 8
-  %is.float64 = icmp eq ptr %descr, %float64
-  %flags.at = getelementptr i8, ptr %argument, i64 {flags}
-  %flags = load i32, ptr %flags.at, align 4
-  %layout = and i32 %flags, {plain}
-  %is.plain = icmp eq i32 %layout, {plain}
-  %nd.at = getelementptr i8, ptr %argument, i64 {nd}
-  %nd = load i32, ptr %nd.at, align 4
-  %axes = zext i32 %nd to i64
-  %shape.at = getelementptr ptr, ptr %shapes, i64 %i
-  %shape = load ptr, ptr %shape.at, align 8
-  %expected = load i64, ptr %shape, align 8
-  %is.deep = icmp eq i64 %axes, %expected
-  %like = and i1 %is.float64, %is.plain
-  %fits = and i1 %like, %is.deep
-  br i1 %fits, label %measure, label %other
-measure:
-  %sizes.at = getelementptr i8, ptr %argument, i64 {sizes}
-  %sizes = load ptr, ptr %sizes.at, align 8
-  br label %axis
+{check_argument}
 axis:
   %k = phi i64 [ 0, %measure ], [ %k.next, %same ]
   %more = icmp ult i64 %k, %axes
@@ -415,9 +403,9 @@ compare:
   %k.next = add i64 %k, 1
   %size.at = getelementptr i64, ptr %sizes, i64 %k
   %size = load i64, ptr %size.at, align 8
-  %wanted.at = getelementptr i64, ptr %shape, i64 %k.next
-  %wanted = load i64, ptr %wanted.at, align 8
-  %equal = icmp eq i64 %size, %wanted
+  %expected.at = getelementptr i64, ptr %shape, i64 %k.next
+  %expected = load i64, ptr %expected.at, align 8
+  %equal = icmp eq i64 %size, %expected
   br i1 %equal, label %same, label %other
 same:
   br label %axis
@@ -433,51 +421,20 @@ checked:
 prepare:
   %several = icmp ugt i64 %outs, 1
   br i1 %several, label %pack, label %make
-pack:
-  %packed = call ptr %tuple(i64 %outs)
-  %no.tuple = icmp eq ptr %packed, null
-  br i1 %no.tuple, label %failed, label %make
-make:
-  %j = phi i64 [ 0, %prepare ], [ 0, %pack ], [ %j.next, %placed ]
-  %holder = phi ptr [ null, %prepare ], [ %packed, %pack ], [ %holder, %placed ]
-  %number = add i64 %j, %ins
-  %result.shape.at = getelementptr ptr, ptr %shapes, i64 %number
-  %result.shape = load ptr, ptr %result.shape.at, align 8
+{begin_result_of_sample}
   %result.axes = load i64, ptr %result.shape, align 8
   %result.nd = trunc i64 %result.axes to i32
   %result.sizes = getelementptr i64, ptr %result.shape, i64 1
   call void %incref(ptr %float64)
   %result = call ptr %empty(i32 %result.nd, ptr %result.sizes, ptr %float64, i32 0)
-  %no.array = icmp eq ptr %result, null
-  br i1 %no.array, label %drop, label %made
-made:
-  %out.at = getelementptr i8, ptr %result, i64 {data}
-  %out = load ptr, ptr %out.at, align 8
-  %target.at = getelementptr ptr, ptr %pointers, i64 %number
-  store ptr %out, ptr %target.at, align 8
-  br i1 %several, label %place, label %run
-place:
-  %first = getelementptr i8, ptr %holder, i64 {items}
-  %item.at = getelementptr ptr, ptr %first, i64 %j
-  store ptr %result, ptr %item.at, align 8
-  br label %placed
-placed:
-  %j.next = add i64 %j, 1
-  %another = icmp ult i64 %j.next, %outs
-  br i1 %another, label %make, label %run
+{end_result}
 
 run:
-  %answer = phi ptr [ %result, %made ], [ %holder, %placed ]
+  %answer = phi ptr [ %result, %made ], [ %holder, %kept ]
   call void %loop(ptr %pointers, ptr %dims, ptr %steps, ptr null)
   ret ptr %answer
 
-drop:
-  br i1 %several, label %release, label %failed
-release:
-  call void %decref(ptr %holder)
-  br label %failed
-failed:
-  ret ptr null
+{release_results}
 
 other:
   %passed = call ptr @batch(ptr %plan, ptr %slow, ptr %args, i64 %given, ptr %keywords)
@@ -485,16 +442,25 @@ other:
 }}
 """
 
+_DEPTH_OF_BATCH = """\
+  %core = load i64, ptr %shape, align 8
+  %depth = add i64 %core, 1"""
+
+_DEPTH_OF_SAMPLE = """\
+  %shape.at = getelementptr ptr, ptr %shapes, i64 %i
+  %shape = load ptr, ptr %shape.at, align 8
+  %depth = load i64, ptr %shape, align 8"""
+
 
 def direct_call(formula: Formula, ufunc: np.ufunc, otherwise: Callable) -> Callable | None:
-    """A built-in that runs the ufunc's loop on plain samples and passes all other calls to `otherwise`.
+    """Return a built-in function that computes plain samples and batches and passes all other calls to `otherwise`.
 
-    None where that cannot be: a scalar result is a NumPy scalar, not an array, and a Python without the global lock
-    lays out its objects in another way.
+    Return None where this is not possible: a scalar result would have to be a NumPy scalar instead of an array, and a
+    Python without the global interpreter lock has another object layout.
     """
     arrays = (*formula.inputs, *formula.outputs)
     scalars = any(not array.shape for array in formula.outputs)
-    if scalars or len(arrays) > _OPERANDS or sysconfig.get_config_var("Py_GIL_DISABLED"):
+    if scalars or len(arrays) > _MAX_OPERANDS or sysconfig.get_config_var("Py_GIL_DISABLED"):
         return None
     shapes = [np.array([len(array.shape), *array.shape], dtype=np.intp) for array in arrays]
     dims = np.array([1, *(size for array in arrays for size in array.shape)], dtype=np.intp)
@@ -502,18 +468,18 @@ def direct_call(formula: Formula, ufunc: np.ufunc, otherwise: Callable) -> Calla
     steps = np.array([*(8 * array.size for array in arrays), *strides], dtype=np.intp)
     python = ctypes.pythonapi
     loop = SingleLoop(formula, loop_address(ufunc, 0))
-    known = {
+    entries = {
         "ndarray": id(np.ndarray),
         "float64": id(np.dtype(np.float64)),
         "tuple_type": id(tuple),
         "out_name": id(sys.intern("out")),
         "empty": array_function(_PYARRAY_EMPTY),
-        "incref": _address(python.Py_IncRef),
-        "decref": _address(python.Py_DecRef),
-        "tuple": _address(python.PyTuple_New),
-        "vectorcall": _address(python.PyObject_Vectorcall),
-        "save": _address(python.PyEval_SaveThread),
-        "restore": _address(python.PyEval_RestoreThread),
+        "incref": function_address(python.Py_IncRef),
+        "decref": function_address(python.Py_DecRef),
+        "tuple": function_address(python.PyTuple_New),
+        "vectorcall": function_address(python.PyObject_Vectorcall),
+        "save": function_address(python.PyEval_SaveThread),
+        "restore": function_address(python.PyEval_RestoreThread),
         "threads": THREAD_COUNT.cell.ctypes.data,
         "loop": loop.address,
         "wide": loop_address(ufunc, 0),
@@ -522,20 +488,16 @@ def direct_call(formula: Formula, ufunc: np.ufunc, otherwise: Callable) -> Calla
         "ins": len(formula.inputs),
         "outs": len(formula.outputs),
     }
-    plan = np.array([*(known[name] for name in _PLAN), *(shape.ctypes.data for shape in shapes)], dtype=np.uintp)
+    plan = np.array([*(entries[name] for name in _PLAN), *(shape.ctypes.data for shape in shapes)], dtype=np.uintp)
     loop.set_plan(plan, _PLAN.index("loop"))
     code = _code()
-    kept = (otherwise, plan, code, ufunc, loop, dims, steps, THREAD_COUNT.cell, *shapes)
-    return builtin(formula.name, code.address, _METH_FASTCALL_KEYWORDS, kept)
-
-
-def _address(function) -> int:
-    return ctypes.cast(function, ctypes.c_void_p).value or 0
+    items = (otherwise, plan, code, ufunc, loop, dims, steps, THREAD_COUNT.cell, *shapes)
+    return builtin(formula.name, code.address, _METH_FASTCALL_KEYWORDS, items)
 
 
 @cache
 def _code() -> Code:
-    head = object.__basicsize__  # then the fields of an array: data, nd, sizes, strides, base, descr, flags
+    head = object.__basicsize__  # followed by the fields of an array: data, nd, sizes, strides, base, descr, flags
     fields = []
     for number, name in enumerate(_PLAN):
         kind = "i64" if name in ("ins", "outs") else "ptr"
@@ -543,9 +505,9 @@ def _code() -> Code:
             f"%{name}.in = getelementptr i8, ptr %plan, i64 {8 * number}",
             f"%{name} = load {kind}, ptr %{name}.in, align 8",
         ]
-    known: dict[str, int | str] = {
-        "operands": _OPERANDS,
-        "axes": _AXES,
+    words: dict[str, int | str] = {
+        "max_operands": _MAX_OPERANDS,
+        "max_axes": _MAX_AXES,
         "items": tuple.__basicsize__,
         "length": head,
         "data": head,
@@ -553,13 +515,22 @@ def _code() -> Code:
         "sizes": head + 16,
         "descr": head + 40,
         "flags": head + 48,
-        "plain": _PLAIN,
-        "writable": _PLAIN | _WRITABLE,
-        "kept": _KEPT,
-        "trouble": _FLAGS,
-        "release": _RELEASE,
+        "plain": _PLAIN_ARRAY,
+        "writable": _WRITABLE_ARRAY,
+        "cleared_flags": _CLEARED_FLAGS,
+        "error_flags": _ERROR_FLAGS,
+        "min_unlocked_samples": _MIN_UNLOCKED_SAMPLES,
         "fields": "\n  ".join(fields),
         "shapes": 8 * len(_PLAN),
     }
-    batch = _BATCH if host().triple.startswith("x86_64") else _NO_BATCH
-    return load_text(_CALL.format(**known) + batch.format(**known), "call", "direct call")
+    sample, batch = {"rejected": "other", "required": _PLAIN_ARRAY}, {"rejected": "no", "required": "%required"}
+    words |= {
+        "check_argument": _CHECK_ARRAY.format(object="%argument", depth=_DEPTH_OF_SAMPLE, **sample, **words),
+        "check_samples": _CHECK_ARRAY.format(object="%object", depth=_DEPTH_OF_BATCH, **batch, **words),
+        "begin_result_of_sample": _BEGIN_RESULT.format(before="prepare"),
+        "begin_result_of_batch": _BEGIN_RESULT.format(before="fresh"),
+        "end_result": _END_RESULT.format(**words),
+        "release_results": _RELEASE_RESULTS,
+    }
+    batch_text = _BATCH if host().triple.startswith("x86_64") else _NO_BATCH
+    return load_text(_CALL.format(**words) + batch_text.format(**words), "call", "direct call")

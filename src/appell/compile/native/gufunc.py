@@ -23,9 +23,9 @@ from numpy.typing import DTypeLike
 
 from appell.compile.llvm.lanes import Form
 from appell.compile.llvm.operands import CoreAxes, formula_axes, scan_axes
+from appell.compile.native.build_lock import BUILD_LOCK
 from appell.compile.native.kernels import load_kernel
 from appell.compile.native.machine import Code
-from appell.compile.native.making import MAKING
 from appell.compile.tape.formula import Formula
 from appell.errors import CompileError
 
@@ -69,7 +69,7 @@ def _table(capsule: object):
 
 
 def array_function(number: int) -> int:
-    """The address of a function in NumPy's table for arrays."""
+    """Return the address of a function in NumPy's table for arrays."""
     return _table(_multiarray_umath._ARRAY_API)[number]
 
 
@@ -78,45 +78,46 @@ def _constructor():
     table = _table(_multiarray_umath._UFUNC_API)
     pointer, integer, text = ctypes.c_void_p, ctypes.c_int, ctypes.c_char_p
     loops = (pointer, pointer, pointer, integer)
-    face = (integer, integer, integer, text, text, integer, text)
-    return ctypes.PYFUNCTYPE(ctypes.py_object, *loops, *face)(table[_FROM_FUNC_AND_DATA_AND_SIGNATURE])
+    interface = (integer, integer, integer, text, text, integer, text)
+    return ctypes.PYFUNCTYPE(ctypes.py_object, *loops, *interface)(table[_FROM_FUNC_AND_DATA_AND_SIGNATURE])
 
 
 def gufunc(functions, data, types, inputs: int, outputs: int, name, doc, signature: bytes, owner: object) -> np.ufunc:
-    """A ufunc with one loop per entry of `functions`; `owner` keeps alive what the other arguments point to."""
-    made = _constructor()(
+    """Return a ufunc with one loop per entry of `functions`; `owner` keeps alive what the other arguments point to."""
+    ufunc = _constructor()(
         functions, data, types, len(functions), inputs, outputs, _NO_IDENTITY, name, doc, 0, signature
     )
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(owner))
-    _UFuncObject.from_address(id(made)).obj = id(owner)
-    return made
+    _UFuncObject.from_address(id(ufunc)).obj = id(owner)
+    return ufunc
 
 
-def loop_address(made: np.ufunc, number: int) -> int:
-    """The address of one of a ufunc's loops."""
-    return ctypes.cast(_UFuncObject.from_address(id(made)).functions, _POINTERS)[number]
+def loop_address(ufunc: np.ufunc, number: int) -> int:
+    """Return the address of one of a ufunc's loops."""
+    return ctypes.cast(_UFuncObject.from_address(id(ufunc)).functions, _POINTERS)[number]
 
 
 _KINDS = (np.dtype(np.float64), np.dtype(np.float32))  # in the order of the loops
-_MOST_OPERANDS = 32  # of a ufunc in NumPy 1
+_MAX_OPERANDS = 32  # of a ufunc in NumPy 1
 
 
 def _check(formula: Formula) -> None:
     arrays = (*formula.inputs, *formula.outputs)
     if not formula.inputs or not formula.outputs:
         missing = "results" if formula.inputs else "arguments"
-        raise CompileError(f"'{formula.name}' has no {missing}; a ufunc needs at least one of each.")
+        raise CompileError(f"'{formula.name}' has no {missing}.", expected="at least one argument and one result")
     for array in arrays:
         if array.size == 0:
-            raise CompileError(f"'{formula.name}': {array} is empty; a ufunc needs at least one element.")
-    if len(arrays) > _MOST_OPERANDS:
+            raise CompileError(f"'{formula.name}': {array} is empty.", expected="arrays of at least one element")
+    if len(arrays) > _MAX_OPERANDS:
         raise CompileError(
-            f"'{formula.name}' has {len(arrays)} arguments and results; a ufunc has at most {_MOST_OPERANDS}."
+            f"'{formula.name}' has {len(arrays)} arguments and results.",
+            expected=f"at most {_MAX_OPERANDS}, the limit of a ufunc",
         )
 
 
 class UfuncLoops:
-    """Everything NumPy holds pointers to: the loops, their types, names and machine code."""
+    """The objects that a ufunc of a formula points to: its loops, their types, names and machine code."""
 
     def __init__(
         self,
@@ -126,7 +127,7 @@ class UfuncLoops:
         scan: tuple[int, int] | None = None,
         owner: str = "",
     ):
-        """`scan` is the number of carried and of held inputs, if the formula is a step that is repeated."""
+        """Prepare the loops of a formula; `scan` is the number of carried and of held inputs of a repeated step."""
         _check(formula)
         self._formula, self._form, self._owner = formula, form, owner
         self._axes = formula_axes(formula) if scan is None else scan_axes(formula, sum(scan))
@@ -142,9 +143,9 @@ class UfuncLoops:
         self._doc = ctypes.create_string_buffer(doc.encode())
 
     def load(self, dtype: DTypeLike) -> Code:
-        """The loop for float64 or float32, compiled or loaded from the object cache when it is first requested."""
+        """Return the loop for float64 or float32, loaded from the object cache or compiled on first request."""
         kind = np.dtype(dtype)
-        with MAKING:
+        with BUILD_LOCK:
             if kind not in self._codes:
                 function = "scan" if self._settings else "loop"
                 self._codes[kind] = load_kernel(
@@ -154,13 +155,13 @@ class UfuncLoops:
         return self._codes[kind]
 
     def ufunc(self) -> np.ufunc:
-        """A ufunc with these loops, which it keeps alive."""
+        """Return a ufunc with these loops, which it keeps alive."""
         formula, tables = self._formula, (self._functions, self._data, self._types)
         counts = len(formula.inputs), len(formula.outputs)
         return gufunc(*tables, *counts, self._name, self._doc, self._axes.signature.encode(), owner=self)
 
     def _first_call(self, kind: np.dtype, args, dims, steps, data) -> None:
-        """The loop before it is compiled. An error leaves NaN and goes to `sys.unraisablehook`."""
+        """Compile the loop and run it. After an error the results are NaN; `sys.unraisablehook` reports the error."""
         try:
             code = self.load(kind)
             np.add(0.0, 0.0)  # clears the floating-point flags, which NumPy would attribute to this call
@@ -171,12 +172,12 @@ class UfuncLoops:
 
 
 def _fill_with_nan(axes: CoreAxes, kind: np.dtype, args, dims, steps) -> None:
-    """The results of a loop that could not be compiled: NaN."""
+    """Fill the results of a loop that could not be compiled with NaN."""
     number = ctypes.c_double if kind == np.float64 else ctypes.c_float
-    stride = len(axes.operands) + sum(map(len, axes.inputs))
-    for position, own in enumerate(axes.outputs, start=len(axes.inputs)):
-        strides = [steps[position], *(steps[stride + axis] for axis in range(len(own)))]
-        for index in np.ndindex(dims[0], *(dims[axes.dimension(axis)] for axis in own)):
+    first = len(axes.operands) + sum(map(len, axes.inputs))  # of the strides of an operand, in `steps`
+    for position, core in enumerate(axes.outputs, start=len(axes.inputs)):
+        strides = [steps[position], *(steps[first + axis] for axis in range(len(core)))]
+        for index in np.ndindex(dims[0], *(dims[axes.dimension(axis)] for axis in core)):
             offset = sum(k * step for k, step in zip(index, strides, strict=True))
             number.from_address(args[position] + offset).value = np.nan
-        stride += len(own)
+        first += len(core)

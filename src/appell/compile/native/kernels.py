@@ -27,8 +27,8 @@ from appell.compile.cache import object_cache as disk
 from appell.compile.llvm.kernel import loop_kernel, single_kernel
 from appell.compile.llvm.lanes import DOUBLE, FLOAT, Form
 from appell.compile.llvm.scan import scan_kernel
+from appell.compile.native.build_lock import LOG
 from appell.compile.native.machine import Code, assemble, host
-from appell.compile.native.making import LOG
 from appell.compile.program.program import Program
 from appell.compile.tape.formula import Formula
 from appell.compile.tape.ops import Op
@@ -36,22 +36,31 @@ from appell.compile.tape.tape import Tape
 from appell.errors import ArgumentError
 
 FORMATS = {"d": DOUBLE, "f": FLOAT}
-ALONE = 8  # bytes of a register of one sample: its frame is small, and wide registers can hold iterations
+SINGLE_REGISTER_BYTES = 8  # one number per register: the frame stays small, and iterations can fill wide registers
 KERNELS: dict[str, Callable[..., str]] = {"loop": loop_kernel, "single": single_kernel, "scan": scan_kernel}
 
 
 def load_kernel(
     formula: Formula, dtype: DTypeLike, function: str, form: Form | None = None, owner: str = "", **settings: int
 ) -> Code:
-    """Load or compile a function of a formula, one of `KERNELS`; in the form that suits the machine, or in `form`.
+    """Load the machine code of a formula from the object cache, or compile it.
 
-    The settings of a scan are the numbers of its `carried` and `held` inputs. The log names the `owner`.
+    Parameters
+    ----------
+    formula : fused formula
+    dtype : float64 or float32
+    function : key of `KERNELS`: "loop", "single" or "scan"
+    form : options of code generation; by default those that suit this machine
+    owner : system that the function belongs to, for the log
+    **settings : for a scan, the numbers of its `carried` and `held` inputs
     """
     code = np.dtype(dtype).char
     if code not in FORMATS:
-        raise ArgumentError(f"'{formula.name}' cannot compute in {np.dtype(dtype)}.", expected="float64 or float32")
+        raise ArgumentError(
+            f"'{formula.name}' cannot be compiled for {np.dtype(dtype)}.", expected="float64 or float32"
+        )
     target = host()
-    form = form or (Form(target.register, cache=target.cache) if function != "single" else Form(ALONE))
+    form = form or (Form(target.register, cache=target.cache) if function != "single" else Form(SINGLE_REGISTER_BYTES))
     parts = [
         formula.digest,
         code,
@@ -69,7 +78,7 @@ def load_kernel(
     def make() -> bytes:
         nonlocal origin
         origin = "made"
-        LOG.debug("%s, %s for %s: to be made", formula.name, function, np.dtype(code), extra=about)
+        LOG.debug("%s, %s for %s: compiling", formula.name, function, np.dtype(code), extra=about)
         return assemble(
             KERNELS[function](formula, FORMATS[code], target.has_fma, form, **settings), target, formula.name
         )
@@ -86,14 +95,22 @@ def load_kernel(
 
 
 def load_text(text: str, function: str, name: str, *further: str) -> Code:
-    """Load or compile a function of an LLVM module; `further` are parts of its key besides text and processor."""
+    """Load a function of an LLVM module from the object cache, or compile it.
+
+    Parameters
+    ----------
+    text : LLVM module
+    function : name of the function in the module
+    name : name of the module in error messages
+    *further : parts of the cache key besides the text and the processor
+    """
     key = hashlib.sha256("\n".join([text, host().identity, *further]).encode()).hexdigest()
     return Code(disk.fetch(key, lambda: assemble(text, host(), name)), function)
 
 
 @cache
 def emitter_digest() -> str:
-    """A hash of the sources of everything between a formula and its object file, computed once a process."""
+    """Return a hash of the sources that turn a formula into an object file, computed once per process."""
     names = [f"{llvm.__name__}.{module.name}" for module in pkgutil.iter_modules(llvm.__path__)]
     total = hashlib.sha256()
     names += [each.__module__ for each in (Op, Tape, Program, Code)]

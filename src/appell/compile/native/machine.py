@@ -2,10 +2,10 @@
 
 **Object files.** A long tape is divided into functions that call only each other. `split_module` assigns them in order
 to parts of about equal length, so that several cores can compile. A function called from another part changes from
-`internal` to `hidden`: visible to the objects it is linked with and to nothing else. Constants and metadata are copied
-to every part that uses them, a variable to the only part that does. No instruction changes and nothing is optimised
-across functions, so the parts compute the same bits as the whole. The text must have constants, metadata and `define`
-at the start of a line, and functions that end with the line `}`.
+`internal` to `hidden`: visible only to the objects it is linked with. Constants and metadata are copied to every part
+that uses them, a variable to the only part that uses it. No instruction changes and nothing is optimised across
+functions, so the parts compute the same bits as the undivided module. The text must have constants, metadata and
+`define` at the start of a line, and functions that end with the line `}`.
 
 Every part has its own context and target machine, so LLVM needs no lock. llvmlite takes one around every call, so the
 one expensive call bypasses it; ctypes releases the GIL. Three LLVM passes take most of the time: register allocation
@@ -38,12 +38,12 @@ import llvmlite.binding as llvm
 from llvmlite.binding import ffi
 
 from appell.compile.llvm.emitter import HEAP
-from appell.compile.llvm.lanes import NARROW
-from appell.compile.native.making import MAKING
+from appell.compile.llvm.lanes import NARROW_BYTES
+from appell.compile.native.build_lock import BUILD_LOCK
 from appell.compile.native.threads import cores, requested_threads
 from appell.errors import CompileError
 
-_WIDE = 64  # bytes
+_WIDE_BYTES = 64  # of a register
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class Target:
     cpu: str
     features: str  # present and absent features: "+fma,-avx512f,…"
     has_fma: bool  # whether x y + z rounds once in hardware
-    register: int = NARROW  # bytes of the widest SIMD register
+    register: int = NARROW_BYTES  # bytes of the widest SIMD register
     cache: int = 32 << 10  # bytes of the L1 data cache
 
     @property
@@ -65,37 +65,48 @@ class Target:
 
 @cache
 def host() -> Target:
-    """The processor this process runs on."""
+    """Return the processor on which this process runs."""
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     arm = platform.machine().lower() in ("aarch64", "arm64")
     names = llvm.get_process_triple(), llvm.get_host_cpu_name()
-    return describe(*names, llvm.get_host_cpu_features(), arm, _first_cache())
+    return describe(*names, llvm.get_host_cpu_features(), arm, _l1_cache_bytes())
 
 
-def _first_cache() -> int:
-    """Size of the L1 data cache as reported by the system, or a common value."""
+def _l1_cache_bytes() -> int:
+    """Return the size of the L1 data cache reported by the system, or a common value."""
     try:
-        told = Path("/sys/devices/system/cpu/cpu0/cache/index0/size").read_text()
-        return int(told.strip().removesuffix("K")) << 10
+        size = Path("/sys/devices/system/cpu/cpu0/cache/index0/size").read_text()
+        return int(size.strip().removesuffix("K")) << 10
     except (OSError, ValueError):
         return Target.cache
 
 
 def describe(triple: str, cpu: str, features: llvm.FeatureMap, arm: bool, cache: int = Target.cache) -> Target:
-    """A processor by its features. LLVM splits the widest registers of some unless `-prefer-256-bit` is set."""
+    """Return the target for a processor with these features.
+
+    Parameters
+    ----------
+    triple, cpu, features : as reported by LLVM
+    arm : whether the processor is an ARM processor, which always has fused multiply-adds
+    cache : bytes of the L1 data cache
+
+    Notes
+    -----
+    On some processors LLVM splits 64-byte registers unless their feature `prefer-256-bit` is disabled.
+    """
     wide = bool(features.get("avx512f"))
     return Target(
         triple=triple,
         cpu=cpu,
         features=features.flatten() + (",-prefer-256-bit" if wide else ""),
         has_fma=arm or bool(features.get("fma")),
-        register=_WIDE if wide else NARROW,
+        register=_WIDE_BYTES if wide else NARROW_BYTES,
         cache=cache,
     )
 
 
-SMALLEST = 30_000  # characters of a part: about 30 ms of code generation
+MIN_PART_CHARACTERS = 30_000  # about 30 ms of code generation
 
 _HEADER = re.compile(r"define (?:internal )?(?P<kind>.+?) @(?P<name>\w+)\((?P<arguments>.*)\)(?P<rest>.*) \{\n")
 _NAME = re.compile(r"@(?!llvm\.)([\w.]+)")
@@ -108,9 +119,9 @@ class _Function:
 
     @cached_property
     def header(self) -> re.Match[str]:
-        if (found := _HEADER.match(self.text)) is None:
-            raise CompileError(f"LLVM text has a function whose header is '{self.text.partition(chr(10))[0]}'.")
-        return found
+        if (match := _HEADER.match(self.text)) is None:
+            raise CompileError(f"cannot parse the LLVM function header '{self.text.partition(chr(10))[0]}'.")
+        return match
 
     @property
     def name(self) -> str:
@@ -118,7 +129,7 @@ class _Function:
 
     @cached_property
     def uses(self) -> set[str]:
-        """The names that its text contains, except intrinsics."""
+        """The global names in its text, except intrinsics."""
         return set(_NAME.findall(self.text))
 
     @property
@@ -133,31 +144,31 @@ class _Function:
         return f"declare hidden {part['kind']} @{part['name']}({_ARGUMENT.sub('', part['arguments'])}){part['rest']}\n"
 
 
-def split_module(text: str, most: int) -> list[str]:
-    """The module as at most `most` modules of at least `SMALLEST` characters; short ones are not divided."""
-    count = min(most, len(text) // SMALLEST)
+def split_module(text: str, max_parts: int) -> list[str]:
+    """Divide a module into at most `max_parts` modules of at least `MIN_PART_CHARACTERS` characters."""
+    count = min(max_parts, len(text) // MIN_PART_CHARACTERS)
     if count < 2:
         return [text]
     outside, functions = _parsed(text)
-    parts = _dealt(functions, count)
-    home = {function.name: number for number, part in enumerate(parts) for function in part}
-    known = {function.name: function for function in functions}
+    parts = _grouped(functions, count)
+    part_of = {function.name: number for number, part in enumerate(parts) for function in part}
+    by_name = {function.name: function for function in functions}
     used = [set().union(*(function.uses for function in part)) for part in parts]
-    wanted = {name for number, names in enumerate(used) for name in names if home.get(name, number) != number}
-    owned = {line[1 : line.index(" ")] for line in outside if line[0] == "@" and " private " not in line}
-    if any(sum(name in names for names in used) > 1 for name in owned):
+    shared = {name for number, names in enumerate(used) for name in names if part_of.get(name, number) != number}
+    variables = {line[1 : line.index(" ")] for line in outside if line[0] == "@" and " private " not in line}
+    if any(sum(name in names for names in used) > 1 for name in variables):
         return [text]  # a variable cannot be copied to several parts
     modules = []
     for number, part in enumerate(parts):
         lines = [line for line in outside if line.startswith("!") or line[1 : line.index(" ")] in used[number]]
-        lines += [known[name].declared for name in sorted(used[number]) if home.get(name, number) != number]
-        lines += [function.shared if function.name in wanted else function.text for function in part]
+        lines += [by_name[name].declared for name in sorted(used[number]) if part_of.get(name, number) != number]
+        lines += [function.shared if function.name in shared else function.text for function in part]
         modules.append("\n".join([*lines, ""]))
     return modules
 
 
 def _parsed(text: str) -> tuple[list[str], list[_Function]]:
-    """The lines outside functions, and the functions."""
+    """Return the lines outside functions, and the functions."""
     outside: list[str] = []
     functions: list[_Function] = []
     *pieces, rest = text.split("\n}\n")
@@ -168,8 +179,8 @@ def _parsed(text: str) -> tuple[list[str], list[_Function]]:
     return [line for line in (*outside, *rest.splitlines()) if line], functions
 
 
-def _dealt(functions: Sequence[_Function], count: int) -> list[list[_Function]]:
-    """The functions in order, in up to `count` groups of about equal length."""
+def _grouped(functions: Sequence[_Function], count: int) -> list[list[_Function]]:
+    """Return the functions in order, in at most `count` groups of about equal length."""
     total, before = sum(len(function.text) for function in functions), 0
     groups: dict[int, list[_Function]] = {}
     for function in functions:
@@ -179,42 +190,45 @@ def _dealt(functions: Sequence[_Function], count: int) -> list[list[_Function]]:
     return list(groups.values())
 
 
-_PARTS = 2  # per thread: one that finishes early takes over from the others
-_LONG = 1_000_000  # characters, about six thousand steps
+_PARTS_PER_THREAD = 2  # several, so that a thread that finishes early takes another part
+_LONG_MODULE_CHARACTERS = 1_000_000  # about six thousand steps
 
 
 def compiler_threads() -> int:
-    """Number of threads that compile: one per core of this process, or fewer by `$APPELL_THREADS`."""
+    """Return the number of threads that compile: one per core of this process, or fewer by `$APPELL_THREADS`."""
     return min(cores(), requested_threads() or cores())
 
 
 def target_machine(target: Target, level: int = 2) -> llvm.TargetMachine:
+    """Return the code generator of LLVM for a target and an optimisation level."""
     return llvm.Target.from_triple(target.triple).create_target_machine(
         cpu=target.cpu, features=target.features, opt=level, reloc="pic", codemodel="small"
     )
 
 
 def compile_objects(text: str, target: Target) -> list[bytes]:
-    """The object files of an LLVM module, to be linked with each other; a RuntimeError says what LLVM rejects.
+    """Compile an LLVM module and return its object files, which are to be linked with each other.
 
-    No pass runs over the text: it is written as it should be executed.
+    No optimisation pass runs over the text: it is written as it should be executed. Raise RuntimeError if LLVM rejects
+    the text.
     """
-    workers, level = compiler_threads(), 1 if len(text) > _LONG else 2
-    parts = split_module(text, _PARTS * workers if workers > 1 else 1)
-    found: dict[int, bytes] = {}
+    workers, level = compiler_threads(), 1 if len(text) > _LONG_MODULE_CHARACTERS else 2
+    parts = split_module(text, _PARTS_PER_THREAD * workers if workers > 1 else 1)
+    objects: dict[int, bytes] = {}
     waiting, problems = deque(enumerate(parts)), deque[BaseException]()
 
     def work() -> None:
         try:
             while waiting and not problems:
                 number, part = waiting.popleft()
-                found[number] = _object(part, target, level)
+                objects[number] = _object(part, target, level)
         except IndexError:  # another thread took the last part
             pass
         except BaseException as problem:
             problems.append(problem)
 
-    # no pool of the standard library: a fork takes its lock, then waits for `MAKING`, whose holder waits for that lock
+    # Not a pool of the standard library: a fork acquires the lock of the pool, then waits for `BUILD_LOCK`, and the
+    # thread that holds `BUILD_LOCK` would wait for the lock of the pool.
     helpers = [threading.Thread(target=work) for _ in range(min(workers, len(parts)) - 1)]
     for helper in helpers:
         helper.start()
@@ -223,22 +237,22 @@ def compile_objects(text: str, target: Target) -> list[bytes]:
         helper.join()
     if problems:
         raise problems[0]
-    return [found[number] for number in range(len(parts))]
+    return [objects[number] for number in range(len(parts))]
 
 
 def _object(text: str, target: Target, level: int) -> bytes:
-    """The object file of one module; run in several threads at once."""
+    """Compile one module and return its object file; runs in several threads at once."""
     module = llvm.parse_assembly(text, llvm.create_context())
     module.verify()
     emit: Any = ffi.lib.LLVMPY_TargetMachineEmitToMemory
     with ffi.OutputString() as problem:
-        found = getattr(emit, "_cfn", emit)(target_machine(target, level), module, 1, problem)
-        if not found:
+        buffer = getattr(emit, "_cfn", emit)(target_machine(target, level), module, 1, problem)
+        if not buffer:
             raise RuntimeError(str(problem))
     try:
-        return ctypes.string_at(ffi.lib.LLVMPY_GetBufferStart(found), ffi.lib.LLVMPY_GetBufferSize(found))
+        return ctypes.string_at(ffi.lib.LLVMPY_GetBufferStart(buffer), ffi.lib.LLVMPY_GetBufferSize(buffer))
     finally:
-        ffi.lib.LLVMPY_DisposeMemoryBuffer(found)
+        ffi.lib.LLVMPY_DisposeMemoryBuffer(buffer)
 
 
 _numbers = itertools.count()
@@ -246,30 +260,30 @@ _numbers = itertools.count()
 
 @cache
 def _linker() -> llvm.LLJIT:
-    """JITLink, which allocates the memory of an object in one piece.
+    """Return the JITLink linker, which allocates the memory of an object in one piece.
 
-    LLVM's older linker asks for code and constants one after the other. In a process with gigabytes in use they can end
-    up further apart than an instruction reaches, and LLVM then ends the process.
+    LLVM's older linker allocates code and constants separately. In a process with gigabytes in use the distance between
+    them can exceed the reach of an instruction, and LLVM then aborts the process.
     """
     return llvm.create_lljit_compiler(target_machine(host()), use_jit_link=sys.platform != "win32")
 
 
 def assemble(text: str, target: Target, name: str) -> bytes:
-    """The image of an LLVM module."""
+    """Compile an LLVM module and return its image; `name` is used in the error message."""
     try:
-        with MAKING:
+        with BUILD_LOCK:
             return pack_image(compile_objects(text, target), allocates=f"ptr @{HEAP}" in text)
     except RuntimeError as error:
-        raise CompileError(f"LLVM refused the code of '{name}': {error}") from error
+        raise CompileError(f"LLVM rejected the code of '{name}': {error}") from error
 
 
 def pack_image(parts: list[bytes], allocates: bool = False) -> bytes:
-    """Object files as one image."""
+    """Return object files as one image."""
     return b"".join(parts) + struct.pack(f"<{len(parts) + 2}Q", *map(len, parts), len(parts), allocates)
 
 
 def unpack_image(image: bytes) -> tuple[list[bytes], bool]:
-    """The object files of an image, and whether they allocate memory."""
+    """Return the object files of an image, and whether they allocate memory."""
     count, allocates = struct.unpack_from("<2Q", image, len(image) - 16)
     lengths = struct.unpack_from(f"<{count}Q", image, len(image) - 16 - 8 * count)
     ends = list(itertools.accumulate(lengths))
@@ -277,11 +291,11 @@ def unpack_image(image: bytes) -> tuple[list[bytes], bool]:
 
 
 class Code:
-    """Loaded machine code: the address of its function, valid as long as this object lives."""
+    """Loaded machine code: the address of its function, valid as long as this object exists."""
 
     def __init__(self, image: bytes, function: str):
         parts, allocates = unpack_image(image)
-        with MAKING:
+        with BUILD_LOCK:
             library = llvm.JITLibraryBuilder()
             for part in parts:
                 library.add_object_img(part)
@@ -294,11 +308,15 @@ class Code:
 
 
 def allocators() -> tuple[Any, Any]:
-    """The functions of Python that allocate and free memory, in any thread."""
+    """Return the functions of Python that allocate and free memory in any thread."""
     return ctypes.pythonapi.PyMem_RawMalloc, ctypes.pythonapi.PyMem_RawFree
 
 
 def _set_allocators(heap: int) -> None:
     """Fill in the table of allocation functions of machine code."""
-    functions = (ctypes.cast(function, ctypes.c_void_p).value for function in allocators())
-    (ctypes.c_void_p * 2).from_address(heap)[:] = [*functions]
+    (ctypes.c_void_p * 2).from_address(heap)[:] = [*map(function_address, allocators())]
+
+
+def function_address(function: Any) -> int:
+    """Return the address of a C function known to `ctypes`."""
+    return ctypes.cast(function, ctypes.c_void_p).value or 0

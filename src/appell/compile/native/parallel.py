@@ -34,9 +34,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from appell.compile.native.making import held
-from appell.compile.native.threads import threads as setting
-from appell.compile.native.threads import threads_of
+from appell.compile.native.build_lock import is_locked_by_this_thread
+from appell.compile.native.threads import checked_threads
+from appell.compile.native.threads import threads as default_threads
 
 # in the order of NumPy's checks: name in `numpy.errstate`, description, bit
 _KINDS = (
@@ -70,10 +70,10 @@ def _report(mode: str, called: str, flags: int, text: str) -> None:
         print(f"Warning: {text}", file=sys.stderr)
 
 
-_ALLOWED = frozenset({"out", "dtype", "casting"})
-_PLAIN = frozenset({np.ndarray, list, tuple, bool, int, float, np.float64, np.float32})
-_CORE = re.compile(r"\(([^()]*)\)")
-_WHOLE = slice(None)
+_DIVISIBLE_OPTIONS = frozenset({"out", "dtype", "casting"})  # calls with other options are not divided
+_PLAIN_TYPES = frozenset({np.ndarray, list, tuple, bool, int, float, np.float64, np.float32})
+_CORE_AXES = re.compile(r"\(([^()]*)\)")
+_ALL = slice(None)
 Block = tuple[slice, ...]
 
 
@@ -114,23 +114,24 @@ class Batch(NamedTuple):
             return lambda block: operand
         if 1 not in outer:
             return lambda block: operand[block[first:]]
-        return lambda block: operand[tuple(_WHOLE if n == 1 else x for x, n in zip(block[first:], outer, strict=True))]
+        return lambda block: operand[tuple(_ALL if n == 1 else x for x, n in zip(block[first:], outer, strict=True))]
 
 
 @lru_cache(maxsize=256)
 def _cores(signature: str) -> tuple[tuple[Any, ...], ...]:
-    """The core axes of all operands, by size or by name; empty if some may be missing or of length one."""
+    """Return the core axes of all operands, by size or name; empty if some may be absent or of length one."""
     if "?" in signature or "|" in signature:
         return ()
-    axes = (filter(None, core.replace(" ", "").split(",")) for core in _CORE.findall(signature))
+    axes = (filter(None, core.replace(" ", "").split(",")) for core in _CORE_AXES.findall(signature))
     return tuple(tuple(int(name) if name.isdecimal() else name for name in core) for core in axes)
 
 
 def batch_of(ufunc: np.ufunc, arguments: Sequence[Any], options: Mapping[str, Any]) -> Batch | None:
-    """The batch of a call; None if the call must be passed to NumPy as it is, which may reject it."""
+    """Return the batch of a call; None if the call must be passed to NumPy as it is, which may reject it."""
     cores = _cores(ufunc.signature or "()" * ufunc.nargs)
-    plain = len(arguments) == ufunc.nin and _ALLOWED.issuperset(options) and _PLAIN.issuperset(map(type, arguments))
-    if not cores or not plain:
+    if not cores or len(arguments) != ufunc.nin:
+        return None
+    if not _DIVISIBLE_OPTIONS.issuperset(options) or not _PLAIN_TYPES.issuperset(map(type, arguments)):
         return None
     outers: set[tuple[int, ...]] = set()
     sizes: dict[Any, int] = {}
@@ -152,18 +153,18 @@ def batch_of(ufunc: np.ufunc, arguments: Sequence[Any], options: Mapping[str, An
 
 
 def _sized(core: tuple[Any, ...], sizes: tuple[int, ...], known: Mapping[Any, int]) -> dict[Any, int]:
-    """The sizes of core axes; a ValueError if one has two different sizes."""
-    found = dict(known)
+    """Return the sizes of core axes; raise ValueError if an axis has two different sizes."""
+    all_sizes = dict(known)
     for axis, size in zip(core, sizes, strict=True):
-        if found.setdefault(axis, axis if isinstance(axis, int) else size) != size:
+        if all_sizes.setdefault(axis, axis if isinstance(axis, int) else size) != size:
             raise ValueError(axis)
-    return found
+    return all_sizes
 
 
 def results_of(
     ufunc: np.ufunc, arguments: Sequence[Any], options: Mapping[str, Any], batch: Batch
 ) -> tuple[np.ndarray, ...] | None:
-    """The arrays for the results, given or new; None if a given one cannot be written block by block."""
+    """Return the arrays for the results, given or new; None if a given one cannot be written block by block."""
     out = options.get("out")
     outs: tuple[Any, ...] = out if isinstance(out, tuple) else (out,) * (ufunc.nout if out is None else 1)
     if len(outs) != ufunc.nout:
@@ -190,16 +191,16 @@ def results_of(
 
 
 def _kinds(ufunc: np.ufunc, arguments: Sequence[Any], options: Mapping[str, Any]) -> tuple[Any, ...]:
-    """The element types of results that NumPy would choose."""
-    taken = [type(x) if type(x) in (int, float) else np.asarray(x).dtype for x in arguments]
-    chosen = {name: options[name] for name in ("casting",) if name in options}
+    """Return the element types that NumPy would choose for the results."""
+    kinds = [type(x) if type(x) in (int, float) else np.asarray(x).dtype for x in arguments]
+    chosen = {"casting": options["casting"]} if "casting" in options else {}
     if options.get("dtype") is not None:
         chosen["signature"] = (None,) * ufunc.nin + (np.dtype(options["dtype"]),) * ufunc.nout
-    return ufunc.resolve_dtypes((*taken, *[None] * ufunc.nout), **chosen)[ufunc.nin :]
+    return ufunc.resolve_dtypes((*kinds, *[None] * ufunc.nout), **chosen)[ufunc.nin :]
 
 
 def _overlaps_itself(array: np.ndarray) -> bool:
-    """Whether two elements may share memory."""
+    """Return whether two elements may share memory."""
     reach = array.itemsize
     for step, size in sorted((abs(step), size) for step, size in zip(array.strides, array.shape, strict=True)):
         if size > 1 and step < reach:
@@ -209,7 +210,7 @@ def _overlaps_itself(array: np.ndarray) -> bool:
 
 
 def _are_same(one: np.ndarray, core: tuple[int, ...], other: Any, its_core: tuple[int, ...]) -> bool:
-    """Whether a sample of one is the same sample of the other, as in `f(x, out=x)`."""
+    """Return whether a sample of one array is the same sample of the other, as in `f(x, out=x)`."""
     if type(other) is not np.ndarray or (one.dtype, core) != (other.dtype, its_core):
         return False
     here, there = (each.__array_interface__["data"] for each in (one, other))
@@ -217,13 +218,13 @@ def _are_same(one: np.ndarray, core: tuple[int, ...], other: Any, its_core: tupl
 
 
 def _slices(size: int, parts: int, grain: int) -> list[slice]:
-    """An axis divided into parts of nearly equal size."""
+    """Divide an axis into parts of nearly equal size."""
     unit = grain if parts * grain <= size else 1
     ends = [*(size * k // (parts * unit) * unit for k in range(parts)), size]
     return [slice(start, stop) for start, stop in pairwise(ends)]
 
 
-WORTHWHILE_NS = 400_000.0  # on one thread: distributing work costs 20 000, and a helper may start 50 000 late
+WORTHWHILE_NS = 400_000.0  # of work on one thread; distributing costs 20 000, and a helper may start 50 000 late
 BLOCK_NS = 25_000.0  # minimum duration of a block
 _BLOCKS_PER_THREAD = 4
 NUMBER_NS = 0.3  # to read or write one number
@@ -237,16 +238,21 @@ def spread(
     cost: float | None = None,
     grain: int = 1,
 ) -> Any:
-    """`ufunc(*arguments, **options)` on several threads, if the batch is large enough; a sample takes about `cost` ns.
+    """Call `ufunc(*arguments, **options)` on several threads, if the batch is large enough.
 
-    Without a cost it is that of moving the numbers of a sample. `grain` samples take no longer than one.
+    Parameters
+    ----------
+    ufunc, arguments, options : the call
+    threads : number of threads, or "all"; None for the default
+    cost : approximate time of one sample in ns; by default the time of transferring its numbers
+    grain : number of samples that take no longer than one
     """
-    count = setting() if threads is None else threads_of(threads, "threads")
+    count = default_threads() if threads is None else checked_threads(threads, "threads")
     batch = batch_of(ufunc, arguments, options) if count > 1 else None
-    if batch is not None and not held():
+    if batch is not None and not is_locked_by_this_thread():
         work = batch.samples * (NUMBER_NS * batch.numbers if cost is None else cost)
-        most = -(-batch.samples // grain)
-        pieces = int(min(_BLOCKS_PER_THREAD * count, work // BLOCK_NS, most)) if work >= WORTHWHILE_NS else 1
+        grains = -(-batch.samples // grain)
+        pieces = int(min(_BLOCKS_PER_THREAD * count, work // BLOCK_NS, grains)) if work >= WORTHWHILE_NS else 1
         results = results_of(ufunc, arguments, options, batch) if pieces > 1 else None
         if results is not None:
             _run(ufunc, arguments, options, results, batch, min(count, pieces), batch.blocks(pieces, grain))
@@ -255,20 +261,20 @@ def spread(
 
 
 def is_small(arguments: Sequence[Any], cost: float) -> bool:
-    """Whether a quick test shows that a batch is not worthwhile.
+    """Return whether a quick test shows that dividing a batch is not worthwhile.
 
-    Where no axis has length one, all arguments have the axes of the longest, and there are no more samples than it has
-    numbers.
+    If no axis has length one, the batch is that of the argument with the most batch axes, and there are at most as many
+    samples as that argument has numbers.
     """
-    most = WORTHWHILE_NS / cost
-    for each in arguments:  # noqa: SIM110 - quicker than all()
-        if type(each) is not np.ndarray or each.size >= most or 1 in each.shape:
+    max_samples = WORTHWHILE_NS / cost
+    for each in arguments:  # noqa: SIM110 - faster than all()
+        if type(each) is not np.ndarray or each.size >= max_samples or 1 in each.shape:
             return False
     return True
 
 
 class _Work:
-    """The remaining blocks of a batch; its caller works on it from the start."""
+    """The remaining blocks of a batch; the calling thread counts as working on it from the start."""
 
     def __init__(self, run: Callable[[Block], None], blocks: Iterator[Block]):
         self._run, self._waiting = run, deque(blocks)
@@ -277,13 +283,13 @@ class _Work:
         self._problem: BaseException | None = None
         self.flags = 0
 
-    def help(self, welcome: Callable[[], bool]) -> None:
-        """Take blocks while there are any and a helper is welcome."""
+    def help(self, may_continue: Callable[[], bool]) -> None:
+        """Take blocks while there are any and `may_continue()` is true."""
         with self._lock:
             if not self._waiting:
                 return
             self._busy += 1
-        self._take(welcome)
+        self._take(may_continue)
 
     def finish(self) -> None:
         """Take blocks until there are none, and wait for those that other threads have taken."""
@@ -292,10 +298,10 @@ class _Work:
         if self._problem is not None:
             raise self._problem
 
-    def _take(self, welcome: Callable[[], bool]) -> None:
+    def _take(self, may_continue: Callable[[], bool]) -> None:
         try:
-            with np.errstate(all="call", call=self._note):
-                while welcome() and (block := self._next()) is not None:
+            with np.errstate(all="call", call=self._record_flags):
+                while may_continue() and (block := self._next()) is not None:
                     self._run(block)
         except BaseException as problem:
             self._problem = self._problem or problem
@@ -312,7 +318,7 @@ class _Work:
         except IndexError:
             return None
 
-    def _note(self, kind: str, flags: int) -> None:
+    def _record_flags(self, kind: str, flags: int) -> None:
         with self._lock:
             self.flags |= flags
 
@@ -345,7 +351,7 @@ class _Helpers:
             work, threads = self._calls.get()
             with self._lock:
                 self._at_work += 1
-            work.help(lambda most=threads: self._at_work <= most)  # type: ignore[misc]
+            work.help(lambda limit=threads: self._at_work <= limit)  # type: ignore[misc]
             with self._lock:
                 self._at_work -= 1
             del work  # do not keep its arrays alive until the next one arrives

@@ -1,9 +1,9 @@
 """Number of threads that share a batch.
 
-    ap.set_threads(4)            from now on, in this process; "all" for its cores
+    ap.set_threads(4)            from now on in this process; "all" uses all its cores
     with ap.set_threads(4): ...  until the end of the block
     APPELL_THREADS=4             from the start of the process
-    f(q, v, a, threads=4)        in this call
+    f(q, v, a, threads=4)        for this call
 
 The default is one thread; processes started by Dask or joblib already use all cores. The setting of a parent process
 does not apply to its children: a fork resets `set_threads`, and in a process that `multiprocessing`,
@@ -23,8 +23,8 @@ import numpy as np
 from appell.errors import ArgumentError
 
 ALL = "all"
-_VARIABLE = "APPELL_THREADS"
-_SHARE = "OMP_NUM_THREADS"
+_THREADS_VARIABLE = "APPELL_THREADS"
+_SHARE_VARIABLE = "OMP_NUM_THREADS"  # set by Dask and joblib to the share of a worker
 
 
 class _ThreadCount:
@@ -64,23 +64,48 @@ class ThreadCountContext:
 
 
 def set_threads(n: int | str) -> ThreadCountContext:
-    """Run every batch of this process that is large enough on `n` threads, or on "all" cores.
+    """Set the number of threads on which large batches run in this process.
 
-    Results are bit for bit those of one thread. In a `with` statement, until the end of the block.
+    Results do not depend on the number of threads, to the last bit. Small batches run on one thread.
+
+    Parameters
+    ----------
+    n : int or "all"
+        Number of threads; "all" uses all cores that the process may use.
+
+    Returns
+    -------
+    context manager
+        Used in a `with` statement, it restores the previous number at the end of the block.
+
+    Raises
+    ------
+    ArgumentError
+        If `n` is neither a positive integer nor "all".
+
+    Examples
+    --------
+    >>> import appell as ap
+    >>> before = ap.threads()
+    >>> with ap.set_threads(2):
+    ...     ap.threads()
+    2
+    >>> ap.threads() == before
+    True
     """
-    before, THREAD_COUNT.count = THREAD_COUNT.count, threads_of(n, "the number of threads")
+    before, THREAD_COUNT.count = THREAD_COUNT.count, checked_threads(n, "the number of threads")
     return ThreadCountContext(before, THREAD_COUNT.count)
 
 
 def threads() -> int:
-    """How many threads share a large batch."""
+    """Return the number of threads that share a large batch."""
     if THREAD_COUNT.count is None:
         THREAD_COUNT.count = _from_environment()
     return THREAD_COUNT.count
 
 
-def threads_of(n: int | str, what: str) -> int:
-    """Validate a number of threads; `what` names it in the error."""
+def checked_threads(n: int | str, what: str) -> int:
+    """Return a number of threads as an integer; raise an error that names it `what` if it is not valid."""
     if n == ALL:
         return cores()
     if isinstance(n, bool) or not hasattr(n, "__index__") or n.__index__() < 1:
@@ -89,17 +114,17 @@ def threads_of(n: int | str, what: str) -> int:
 
 
 def requested_threads() -> int | None:
-    """The value of `$APPELL_THREADS`; None if it is not set."""
-    text = os.environ.get(_VARIABLE, "")
+    """Return the value of `$APPELL_THREADS`; None if it is not set."""
+    text = os.environ.get(_THREADS_VARIABLE, "")
     if text == ALL:
         return cores()
     if text and not (text.isdecimal() and int(text)):
-        raise ArgumentError(f"{_VARIABLE} is '{text}'.", expected="a positive integer, or 'all'")
+        raise ArgumentError(f"{_THREADS_VARIABLE} is '{text}'.", expected="a positive integer, or 'all'")
     return int(text) if text else None
 
 
 def cores() -> int:
-    """The cores that this process may use."""
+    """Return the number of cores that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
@@ -109,7 +134,7 @@ def _from_environment() -> int:
     count = requested_threads() or 1
     if multiprocessing.parent_process() is None:
         return count
-    share = os.environ.get(_SHARE, "")
+    share = os.environ.get(_SHARE_VARIABLE, "")
     return min(count, int(share) if share.isdecimal() and int(share) else 1)
 
 

@@ -1,9 +1,9 @@
 """Machine code of an explicit Runge-Kutta method: complete steps, for any size of state and any rate.
 
-    next       return if `until` is reached or there is no room for further results
+    next       return if `until` is reached or the arrays of results are full
     attempt    take a step and test whether its error is below 1
     accept     store times and interpolant; scale the next step by the factor (3), by at most 1 after a rejected step
-    refuse     otherwise, or if the error is NaN: repeat the step, scaled by the factor
+    reject     otherwise, or if the error is NaN: repeat the step, scaled by the factor
 
 **Error control.** The norms are those of the codes of SciPy and Hairer, so tolerances have the same meaning:
 
@@ -44,28 +44,28 @@ from appell.compile.native.kernels import emitter_digest, load_text
 from appell.compile.native.machine import Code, host
 from appell.compile.ode.tableau import METHODS, Row, Tableau, chebyshev_factors
 
-# what stands there: an address, a whole number or a double, and what it is
+# names of the cells, by type: addresses, integers, doubles
 ADDRESSES = (
     "rate",  # void rate(addresses): machine code that computes slopes, or null
-    "addresses",  # where it finds its arguments and leaves its results
+    "addresses",  # of its arguments and results
     "callback",  # a Python function without arguments, called before every evaluation, or null
     "call",  # PyObject_CallNoArgs
     "keep",  # Py_IncRef
     "release",  # Py_DecRef
     "clock",  # the time of an evaluation
     "state",  # the state of an evaluation
-    "slope",  # what the evaluation gives
+    "slope",  # the result of an evaluation
     "work",  # the states and slopes of a step
-    "starts",  # results: where each step began
-    "ends",  # and ended
-    "series",  # and its interpolant
+    "starts",  # results: the time at which each step started
+    "ends",  # the time at which it ended
+    "series",  # its interpolant
 )
 COUNTS = (
     "registers",  # of a state
-    "capacity",  # how many steps to take, at most
-    "taken",  # how many were taken
-    "fresh",  # 1: the slope at the present state is still to be computed
-    "reason",  # why it stopped
+    "capacity",  # maximum number of steps of this call
+    "taken",  # number of steps taken
+    "fresh",  # 1: the slope at the present state has not been computed yet
+    "reason",  # why the call returned
     "evaluations",  # since the stepper was made
 )
 NUMBERS = (
@@ -73,11 +73,11 @@ NUMBERS = (
     "t",  # the present time
     "h",  # the next step to try
     "until",
-    "longest",  # no step is to be longer
+    "longest",  # maximum length of a step
     "rtol",
     "atol",
 )
-PLACE = {name: place for place, name in enumerate((*ADDRESSES, *COUNTS, *NUMBERS))}
+CELL_INDEX = {name: index for index, name in enumerate((*ADDRESSES, *COUNTS, *NUMBERS))}
 
 
 class Cells:
@@ -86,29 +86,29 @@ class Cells:
     __slots__ = ("_doubles", "_integers", "array")
 
     def __init__(self):
-        array = np.zeros(len(PLACE), np.int64)
+        array = np.zeros(len(CELL_INDEX), np.int64)
         for name, value in (("array", array), ("_integers", array), ("_doubles", array.view(np.float64))):
             object.__setattr__(self, name, value)
 
     def __getattr__(self, name: str):
         cells = self._doubles if name in NUMBERS else self._integers
-        return cells.item(PLACE[name])
+        return cells.item(CELL_INDEX[name])
 
     def __setattr__(self, name: str, value: float) -> None:
         cells = self._doubles if name in NUMBERS else self._integers
-        cells[PLACE[name]] = value
+        cells[CELL_INDEX[name]] = value
 
 
 Y, NEW, SLOPES = 0, 1, 2  # the rows of a block
 
 
 def rows(tableau: Tableau) -> int:
-    """The registers of a block."""
+    """Return the number of registers of a block."""
     return SLOPES + tableau.slopes
 
 
 def number(value: float) -> Value:
-    """A constant double."""
+    """Return a constant double as LLVM text."""
     return DOUBLES.number(value)
 
 
@@ -128,19 +128,19 @@ class StateEmitter(Emitter):
         self.do(f"store {_kind(name)} {value}, ptr {self._cell(name)}, align 8")
 
     def _cell(self, name: str) -> Value:
-        return self.address("%cells", 8 * PLACE[name])
+        return self.address("%cells", 8 * CELL_INDEX[name])
 
     # ---- single numbers
 
     def double(self, operation: str, x: Value, y: Value) -> Value:
-        """`operation` is LLVM's: fadd, fsub, fmul, fdiv, fcmp olt …"""
+        """Emit an LLVM operation on doubles: fadd, fsub, fmul, fdiv, fcmp olt …"""
         return self.value(f"{operation} double {x}, {y}")
 
     def choose(self, condition: Value, x: Value, y: Value) -> Value:
         return self.value(f"select i1 {condition}, double {x}, double {y}")
 
     def smaller(self, x: Value, y: Value) -> Value:
-        """The smaller of two numbers; y if x is none."""
+        """Return the smaller of two numbers; y if x is NaN."""
         return self.choose(self.double("fcmp olt", x, y), x, y)
 
     def larger(self, x: Value, y: Value) -> Value:
@@ -149,7 +149,7 @@ class StateEmitter(Emitter):
     # ---- states
 
     def each(self, body: Callable[[Value, Index], None]) -> None:
-        """Run `body(block, number)` for every register of a state."""
+        """Emit a loop that runs `body(block, number)` for every register of a state."""
         work, size = self.get("work"), rows(self.tableau) * DOUBLES.bytes
         self.repeat(self.get("registers"), lambda k: body(self.address(work, self.times(k, size)), k), unroll=False)
 
@@ -157,21 +157,15 @@ class StateEmitter(Emitter):
         return self.load(block, SLOPES + j)
 
     def sum(self, block: Value, row: Row) -> Value:
-        """Σ aⱼ kⱼ."""
+        """Return Σ aⱼ kⱼ."""
         total = ""
         for j, a in row.items():
             total = self.added(total, self.constant(a), self.slope(block, j))
         return total
 
     def added(self, total: Value, a: Value, x: Value) -> Value:
-        """total + a x, where there is a total already."""
+        """Return total + a x, or a x if there is no total yet."""
         return self.fma(a, x, total) if total else self.mul(a, x)
-
-    def every(self, x: Value) -> Value:
-        """A register with a number in every lane."""
-        lane = self.value(f"insertelement {DOUBLES.real} poison, double {x}, i32 0")
-        zeros = f"<{DOUBLES.width} x i32> zeroinitializer"
-        return self.value(f"shufflevector {DOUBLES.real} {lane}, {DOUBLES.real} poison, {zeros}")
 
     def lanes_sum(self, register: Value) -> Value:
         total = self.value(f"extractelement {DOUBLES.real} {register}, i32 0")
@@ -179,29 +173,29 @@ class StateEmitter(Emitter):
             total = self.double("fadd", total, self.value(f"extractelement {DOUBLES.real} {register}, i32 {k}"))
         return total
 
-    def spoil(self, sum_at: Value, register: Value) -> None:
-        """Make a sum NaN, which is zero else, if a number is not finite."""
+    def mark_nonfinite(self, sum_at: Value, register: Value) -> None:
+        """Add 0 x to a sum of zeros, which becomes NaN if a number x of the register is not finite."""
         self.store(self.fma(register, self.constant(0.0), self.load(sum_at)), sum_at)
 
     # ---- the rate
 
     def evaluate(self, time: Value, slope: int) -> None:
-        """The slope at what stands in `state`; goes to %raised if Python raises."""
-        on, offset = self.label("on"), (SLOPES + slope) * DOUBLES.bytes
-        self.branch(self.value(f"call i1 @evaluate(ptr %cells, double {time}, i64 {offset})"), on, "raised")
-        self.enter(on)
+        """Compute the slope at the state in `state`; branch to %raised if Python raises an exception."""
+        computed, offset = self.label("on"), (SLOPES + slope) * DOUBLES.bytes
+        self.branch(self.value(f"call i1 @evaluate(ptr %cells, double {time}, i64 {offset})"), computed, "raised")
+        self.enter(computed)
 
 
 def _kind(name: str) -> str:
     return "ptr" if name in ADDRESSES else "i64" if name in COUNTS else "double"
 
 
-SAFETY, SHRINK, GROW = 0.9, 0.2, 10.0
-NEWTON = 6  # steps from a guess that is 6 % off at worst to the last bit
+SAFETY, MIN_FACTOR, MAX_FACTOR = 0.9, 0.2, 10.0  # of (3)
+NEWTON_STEPS = 6  # from an initial guess within 6 % to the last bit
 
 
 def attempt(emit: StateEmitter, t: Value, h: Value, end: Value) -> Value:
-    """A step from t to `end`, h long: its slopes and the new state; the error."""
+    """Emit a step from t to `end` of length h: its slopes and the new state; return the error."""
     tableau = emit.tableau
     for i in range(1, tableau.last):
         stage(emit, t, h, end, tableau.nodes[i], tableau.stages[i], i)
@@ -212,8 +206,8 @@ def attempt(emit: StateEmitter, t: Value, h: Value, end: Value) -> Value:
 def stage(
     emit: StateEmitter, t: Value, h: Value, end: Value, node: float, row: Row, slope: int, keep: bool = False
 ) -> None:
-    """A slope, and the new state if this is where it is taken."""
-    state, length = emit.get("state"), emit.every(h)
+    """Emit the computation of a slope; with `keep`, its state is stored as the new state."""
+    state, length = emit.get("state"), emit.splat(h)
 
     def move(block: Value, register: Index) -> None:
         moved = emit.fma(length, emit.sum(block, row), emit.load(block, Y))
@@ -227,24 +221,24 @@ def stage(
 
 
 def _error(emit: StateEmitter, h: Value) -> Value:
-    """(1) or (2)."""
+    """Return the error norm (1) or (2)."""
     tableau = emit.tableau
-    sums, spoilt = emit.stack(len(tableau.errors)), emit.stack(1)
+    sums, nonfinite = emit.stack(len(tableau.errors)), emit.stack(1)
     for m in range(len(tableau.errors)):
         emit.store(emit.constant(0.0), sums, m)
-    emit.store(emit.constant(0.0), spoilt)
-    atol, rtol = emit.every(emit.get("atol")), emit.every(emit.get("rtol"))
+    emit.store(emit.constant(0.0), nonfinite)
+    atol, rtol = emit.splat(emit.get("atol")), emit.splat(emit.get("rtol"))
 
-    def look(block: Value, _) -> None:
+    def add_errors(block: Value, _) -> None:
         y, new = (emit.absolute(emit.load(block, row)) for row in (Y, NEW))
         scale = emit.fma(emit.select(emit.compare("ogt", y, new), y, new), rtol, atol)
         for m, row in enumerate(tableau.errors):
             part = emit.div(emit.sum(block, row), scale)
             emit.store(emit.fma(part, part, emit.load(sums, m)), sums, m)
-        emit.spoil(spoilt, new)
-        emit.spoil(spoilt, emit.slope(block, tableau.last))
+        emit.mark_nonfinite(nonfinite, new)
+        emit.mark_nonfinite(nonfinite, emit.slope(block, tableau.last))
 
-    emit.each(look)
+    emit.each(add_errors)
     squares = [emit.lanes_sum(emit.load(sums, m)) for m in range(len(tableau.errors))]
     both = squares[0]
     for other in squares[1:]:
@@ -252,17 +246,17 @@ def _error(emit: StateEmitter, h: Value) -> Value:
     root = emit.value(f"call double @llvm.sqrt.f64(double {emit.double('fmul', both, emit.get('size'))})")
     norm = emit.double("fdiv", emit.double("fmul", h, squares[0]), root)
     norm = emit.choose(emit.double("fcmp oeq", both, "0.0"), "0.0", norm)
-    return emit.double("fadd", norm, emit.lanes_sum(emit.load(spoilt)))
+    return emit.double("fadd", norm, emit.lanes_sum(emit.load(nonfinite)))
 
 
 def factor(emit: StateEmitter, error: Value) -> Value:
-    """(3), by Newton's rule for 1 / r^root = error; the least of it for NaN."""
+    """Return the factor (3), by Newton's method for 1 / r^root = error; the minimum if the error is NaN."""
     root, one = emit.tableau.root, DOUBLES.pattern_of(1.0)
-    x = emit.smaller(error, number((SAFETY / SHRINK) ** root))
-    x = emit.larger(x, number((SAFETY / GROW) ** root))
+    x = emit.smaller(error, number((SAFETY / MIN_FACTOR) ** root))
+    x = emit.larger(x, number((SAFETY / MAX_FACTOR) ** root))
     share = emit.value(f"sdiv i64 {emit.value(f'bitcast double {x} to i64')}, {root}")
     r = emit.value(f"bitcast i64 {emit.value(f'sub i64 {one + one // root}, {share}')} to double")
-    for _ in range(NEWTON):
+    for _ in range(NEWTON_STEPS):
         power = x
         for _ in range(root):
             power = emit.double("fmul", power, r)
@@ -272,9 +266,9 @@ def factor(emit: StateEmitter, error: Value) -> Value:
 
 
 def interpolant(emit: StateEmitter, h: Value) -> None:
-    """Write the Chebyshev coefficients, (7) and (8) of `tableau`; then the end becomes the beginning."""
+    """Write the Chebyshev coefficients, (7) and (8) of `tableau`; then make the new state the present one."""
     tableau = emit.tableau
-    registers, length = emit.get("registers"), emit.every(h)
+    registers, length = emit.get("registers"), emit.splat(h)
     before = emit.value(f"mul i64 {emit.get('taken')}, {registers}")
     series = emit.address(emit.get("series"), emit.times(before, (tableau.degree + 1) * DOUBLES.bytes))
 
@@ -296,32 +290,32 @@ def interpolant(emit: StateEmitter, h: Value) -> None:
     emit.each(write)
 
 
-LEAST = 10  # spacings of floating-point numbers: no step is shorter
+MIN_STEP_SPACINGS = 10  # minimum length of a step, in spacings of floating-point numbers at the present time
 
 
 class Reason(IntEnum):
-    """Why the machine code came back."""
+    """Why the machine code returned."""
 
-    FULL = 0  # it has taken as many steps as it was asked for
-    END = 1  # it has reached `until`
-    SMALL = 2  # the tolerance asks for a step below the spacing of times
-    NOT_FINITE = 3  # the same, because a state or a slope is not a number
+    FULL = 0  # the requested number of steps has been taken
+    END = 1  # `until` has been reached
+    STEP_TOO_SMALL = 2  # the tolerances require a step below the minimum length
+    NOT_FINITE = 3  # the same, because a state or a slope is not finite
     RAISED = 4  # Python raised an exception in an evaluation
 
 
 @cache
 def driver(method: str) -> Code:
-    """The loaded code of a method, from the disk or made now."""
+    """Return the machine code of a method, loaded from the object cache or compiled."""
     return load_text(driver_text(METHODS[method](), host().has_fma), "enter", method, emitter_digest())
 
 
 def driver_text(tableau: Tableau, fused: bool) -> str:
-    """The LLVM module of a method: `@enter` for Python, `@drive` for the steps, `@evaluate` for a slope."""
+    """Return the LLVM module of a method: `@enter` for Python, `@drive` for the steps, `@evaluate` for a slope."""
     return "\n".join([_evaluate(tableau, fused), _drive(tableau, fused), _enter()])
 
 
 def _enter() -> str:
-    """The built-in function: its cells are the data of the second thing in the tuple that Python hands to it."""
+    """Return the built-in function; the cells are the data of the second item of the tuple `self`."""
     return f"""
 define ptr @enter(ptr %self, ptr %unused) nounwind {{
   %none.at = getelementptr i8, ptr %self, i64 {tuple.__basicsize__}
@@ -331,14 +325,14 @@ define ptr @enter(ptr %self, ptr %unused) nounwind {{
   %cells.at = getelementptr i8, ptr %array, i64 {object.__basicsize__}
   %cells = load ptr, ptr %cells.at, align 8
   call void @drive(ptr %cells)
-  %reason.at = getelementptr i8, ptr %cells, i64 {8 * PLACE["reason"]}
+  %reason.at = getelementptr i8, ptr %cells, i64 {8 * CELL_INDEX["reason"]}
   %reason = load i64, ptr %reason.at, align 8
   %raised = icmp eq i64 %reason, {int(Reason.RAISED)}
   br i1 %raised, label %failed, label %done
 failed:
   ret ptr null
 done:
-  %keep.at = getelementptr i8, ptr %cells, i64 {8 * PLACE["keep"]}
+  %keep.at = getelementptr i8, ptr %cells, i64 {8 * CELL_INDEX["keep"]}
   %keep = load ptr, ptr %keep.at, align 8
   call void %keep(ptr %none)
   ret ptr %none
@@ -347,38 +341,39 @@ done:
 
 
 def _evaluate(tableau: Tableau, fused: bool) -> str:
-    """The slope at the time and state that are given, carried to its row; false if Python raised an exception.
+    """Return the function that computes the slope at a time and the state in `state` and stores it in its row.
 
-    A state that is not finite has the slope NaN: nobody is asked about it.
+    It returns false if Python raised an exception. A state that is not finite has the slope NaN without a call of the
+    rate.
     """
     emit = StateEmitter(tableau, fused)
-    state, slope, spoilt = emit.get("state"), emit.get("slope"), emit.stack(1)
-    emit.store(emit.constant(0.0), spoilt)
-    emit.each(lambda _, k: emit.spoil(spoilt, emit.load(state, k)))
-    finite = emit.double("fcmp ord", emit.lanes_sum(emit.load(spoilt)), number(0.0))
-    emit.branch(finite, "sound", "unsound")
-    emit.enter("unsound")
+    state, slope, nonfinite = emit.get("state"), emit.get("slope"), emit.stack(1)
+    emit.store(emit.constant(0.0), nonfinite)
+    emit.each(lambda _, k: emit.mark_nonfinite(nonfinite, emit.load(state, k)))
+    is_finite = emit.double("fcmp ord", emit.lanes_sum(emit.load(nonfinite)), number(0.0))
+    emit.branch(is_finite, "finite", "nonfinite")
+    emit.enter("nonfinite")
     emit.each(lambda _, k: emit.store(emit.constant(math.nan), slope, k))
-    emit.jump("carry")
-    emit.enter("sound")
+    emit.jump("store")
+    emit.enter("finite")
     emit.do(f"store double %time, ptr {emit.get('clock')}, align 8")
     emit.put("evaluations", emit.value(f"add i64 {emit.get('evaluations')}, 1"))
     callback, rate = emit.get("callback"), emit.get("rate")
-    emit.branch(emit.value(f"icmp eq ptr {callback}, null"), "asked", "ask")
-    emit.enter("ask")
-    answer = emit.value(f"call ptr {emit.get('call')}(ptr {callback})")
-    emit.branch(emit.value(f"icmp eq ptr {answer}, null"), "raised", "answered")
+    emit.branch(emit.value(f"icmp eq ptr {callback}, null"), "after.callback", "callback")
+    emit.enter("callback")
+    result = emit.value(f"call ptr {emit.get('call')}(ptr {callback})")
+    emit.branch(emit.value(f"icmp eq ptr {result}, null"), "raised", "returned")
     emit.enter("raised")
     emit.do("ret i1 false")
-    emit.enter("answered")
-    emit.do(f"call void {emit.get('release')}(ptr {answer})")
-    emit.jump("asked")
-    emit.enter("asked")
-    emit.branch(emit.value(f"icmp eq ptr {rate}, null"), "carry", "compute")
+    emit.enter("returned")
+    emit.do(f"call void {emit.get('release')}(ptr {result})")
+    emit.jump("after.callback")
+    emit.enter("after.callback")
+    emit.branch(emit.value(f"icmp eq ptr {rate}, null"), "store", "compute")
     emit.enter("compute")
     emit.do(f"call void {rate}(ptr {emit.get('addresses')})")
-    emit.jump("carry")
-    emit.enter("carry")
+    emit.jump("store")
+    emit.enter("store")
     emit.each(lambda block, k: emit.store(emit.load(slope, k), emit.address(block, "%row")))
     emit.do("ret i1 true")
     return emit.function("define internal i1 @evaluate(ptr %cells, double %time, i64 %row) noinline nounwind")
@@ -386,7 +381,7 @@ def _evaluate(tableau: Tableau, fused: bool) -> str:
 
 def _drive(tableau: Tableau, fused: bool) -> str:
     emit = StateEmitter(tableau, fused)
-    step, end_of_step, least, refused = (_Variable(emit, kind) for kind in ("double", "double", "double", "i1"))
+    step, end_of_step, min_step, rejected = (_Variable(emit, kind) for kind in ("double", "double", "double", "i1"))
     emit.put("taken", "0")
     emit.branch(emit.value(f"icmp ne i64 {emit.get('fresh')}, 0"), "begin", "next")
 
@@ -398,29 +393,29 @@ def _drive(tableau: Tableau, fused: bool) -> str:
     emit.enter("on")
     emit.branch(emit.value(f"icmp ult i64 {emit.get('taken')}, {emit.get('capacity')}"), "step", "full")
     emit.enter("step")
-    least.set(_least(emit))
-    emit.put("h", emit.larger(emit.smaller(emit.get("h"), emit.get("longest")), least.get()))
-    refused.set("false")
+    min_step.set(_min_step(emit))
+    emit.put("h", emit.larger(emit.smaller(emit.get("h"), emit.get("longest")), min_step.get()))
+    rejected.set("false")
     emit.jump("attempt")
 
     emit.enter("attempt")
     t = emit.get("t")
     end, until = emit.double("fadd", t, emit.get("h")), emit.get("until")
-    nearly = emit.double("fcmp olt", emit.double("fsub", until, end), least.get())
-    end = emit.choose(nearly, until, end)
+    is_last = emit.double("fcmp olt", emit.double("fsub", until, end), min_step.get())
+    end = emit.choose(is_last, until, end)
     h = emit.double("fsub", end, t)
     step.set(h)
     end_of_step.set(end)
     error = attempt(emit, t, h, end)
-    emit.branch(emit.double("fcmp olt", error, number(1.0)), "accept", "refuse")
+    emit.branch(emit.double("fcmp olt", error, number(1.0)), "accept", "reject")
 
-    emit.enter("refuse")
+    emit.enter("reject")
     shorter = emit.double("fmul", step.get(), factor(emit, error))
     emit.put("h", shorter)
-    refused.set("true")
-    emit.branch(emit.double("fcmp olt", shorter, least.get()), "hopeless", "attempt")
-    emit.enter("hopeless")
-    emit.branch(emit.double("fcmp ord", error, error), "small", "not.finite")
+    rejected.set("true")
+    emit.branch(emit.double("fcmp olt", shorter, min_step.get()), "give.up", "attempt")
+    emit.enter("give.up")
+    emit.branch(emit.double("fcmp ord", error, error), "step.too.small", "not.finite")
 
     emit.enter("accept")
     t, h, end = emit.get("t"), step.get(), end_of_step.get()
@@ -430,9 +425,9 @@ def _drive(tableau: Tableau, fused: bool) -> str:
     taken = emit.get("taken")
     for name, value in (("starts", t), ("ends", end)):
         emit.do(f"store double {value}, ptr {emit.address(emit.get(name), emit.times(taken, 8))}, align 8")
-    found = factor(emit, error)
-    found = emit.choose(refused.get(), emit.smaller(found, number(1.0)), found)
-    emit.put("h", emit.double("fmul", h, found))
+    change = factor(emit, error)
+    change = emit.choose(rejected.get(), emit.smaller(change, number(1.0)), change)
+    emit.put("h", emit.double("fmul", h, change))
     emit.put("t", end)
     emit.put("taken", emit.value(f"add i64 {taken}, 1"))
     emit.jump("next")
@@ -445,7 +440,7 @@ def _drive(tableau: Tableau, fused: bool) -> str:
 
 
 class _Variable:
-    """A number on the stack that changes."""
+    """A variable on the stack."""
 
     def __init__(self, emit: StateEmitter, kind: str):
         self.emit, self.kind, self.at = emit, kind, emit.stack(1, kind)
@@ -458,20 +453,20 @@ class _Variable:
 
 
 def _first_slope(emit: StateEmitter) -> None:
-    """The slope at the beginning, which no step before has left."""
-    spoilt, state = emit.stack(1), emit.get("state")
-    emit.store(emit.constant(0.0), spoilt)
+    """Emit the computation of the slope at the initial state; later slopes are left by the previous step."""
+    nonfinite, state = emit.stack(1), emit.get("state")
+    emit.store(emit.constant(0.0), nonfinite)
     emit.each(lambda block, k: emit.store(emit.load(block, Y), state, k))
     emit.evaluate(emit.get("t"), 0)
-    emit.each(lambda block, _: emit.spoil(spoilt, emit.load(block, SLOPES)))
+    emit.each(lambda block, _: emit.mark_nonfinite(nonfinite, emit.load(block, SLOPES)))
     emit.put("fresh", "0")
-    finite = emit.double("fcmp oeq", emit.lanes_sum(emit.load(spoilt)), "0.0")
-    emit.branch(finite, "next", "not.finite")
+    is_finite = emit.double("fcmp oeq", emit.lanes_sum(emit.load(nonfinite)), "0.0")
+    emit.branch(is_finite, "next", "not.finite")
 
 
-def _least(emit: StateEmitter) -> Value:
-    """The shortest step at the present time."""
+def _min_step(emit: StateEmitter) -> Value:
+    """Return the minimum length of a step at the present time."""
     size = emit.value(f"call double @llvm.fabs.f64(double {emit.get('t')})")
     bits = emit.value(f"add i64 {emit.value(f'bitcast double {size} to i64')}, 1")
     spacing = emit.double("fsub", emit.value(f"bitcast i64 {bits} to double"), size)
-    return emit.double("fmul", spacing, number(LEAST))
+    return emit.double("fmul", spacing, number(MIN_STEP_SPACINGS))

@@ -7,16 +7,16 @@
 
 It can be restarted any number of times at a cost of microseconds, and integrates one interval at a time.
 
-The rate ẏ = f(t, y, p) of a state works on arrays of its own, whose addresses do not change:
+The rate ẏ = f(t, y, p) of a state works on its own arrays, whose addresses do not change:
 
     rate = Rate.compiled(function, 2)     inputs y₁, y₂, p … and outputs ẏ₁, ẏ₂, …: the first two of both form y and ẏ
     rate.held["p"][:] = …                 other inputs, constant along an interval; an input t of shape () is the time
     Rate.compiled(function, 2, before)    `before()` is called before every evaluation and may set `rate.held` from
                                           `rate.time` and `rate.y`
-    Rate.called(size, answer)             `answer()` reads `time` and `y` and writes `slope`
+    Rate.called(size, compute)            `compute()` reads `time` and `y` and writes `slope`
 
 All arrays are views of the memory that the machine code reads and writes, so nothing is copied or converted.
-Exceptions raised by `before` and `answer` leave the stepper unchanged.
+Exceptions raised by `before` and `compute` leave the stepper unchanged.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ import numpy as np
 from appell.compile.function import Function
 from appell.compile.llvm.lanes import DOUBLES
 from appell.compile.native.bound import METH_NOARGS, builtin, make_builtin
-from appell.compile.native.machine import Code
+from appell.compile.native.machine import Code, function_address
 from appell.compile.ode.driver import Cells, Reason, Y, driver, rows
 from appell.compile.ode.tableau import METHODS, Tableau
 from appell.errors import ArgumentError
 
 
 def aligned(*shape: int) -> np.ndarray:
-    """Zeros that begin where a register may begin."""
+    """Return zeros whose address is aligned for registers."""
     size, spare = prod(shape), DOUBLES.bytes // DOUBLES.itemsize
     memory = np.zeros(size + spare)
     first = -(memory.ctypes.data // DOUBLES.itemsize) % spare
@@ -46,7 +46,7 @@ def aligned(*shape: int) -> np.ndarray:
 
 
 class Rate:
-    """Time, state and slope as arrays, and what computes the last from the others."""
+    """Time, state and slope as arrays, and the function that computes the slope."""
 
     def __init__(self, size: int, callback: Callable[[], object] | None):
         self.size, self.callback = size, callback
@@ -61,18 +61,25 @@ class Rate:
         self._compute: Callable[[], None] | None = None
 
     @classmethod
-    def called(cls, size: int, answer: Callable[[], object]) -> Rate:
-        """The rate that a Python function computes."""
-        return cls(size, answer)
+    def called(cls, size: int, compute: Callable[[], object]) -> Rate:
+        """Return the rate of a state of `size` numbers that a Python function computes."""
+        return cls(size, compute)
 
     @classmethod
     def compiled(cls, function: Function, parts: int, before: Callable[[], object] | None = None) -> Rate:
-        """The rate that a compiled function computes; `parts` of its inputs are the state, of its outputs the slope."""
+        """Return the rate that a compiled function computes.
+
+        Parameters
+        ----------
+        function : its first `parts` inputs are the state, its first `parts` outputs the slope
+        parts : number of arrays of the state
+        before : called before every evaluation
+        """
         states, slopes = function.inputs[:parts], function.outputs[:parts]
         if [array.size for array in states] != [array.size for array in slopes]:
             raise ArgumentError(
-                f"{function!r} is no rate of {', '.join(map(str, states))}.",
-                expected="as many first results of the same sizes, which are their derivatives by time",
+                f"{function!r} does not compute the rate of {', '.join(map(str, states))}.",
+                expected="first results of the same sizes, which are the time derivatives of these arguments",
             )
         rate = cls(sum(array.size for array in states), before)
         rate.held = {array.name: np.zeros(array.shape) for array in function.inputs[parts:]}
@@ -89,7 +96,7 @@ class Rate:
         return rate
 
     def __call__(self) -> np.ndarray:
-        """One evaluation at `time` and `y`; `slope`, which the next one overwrites."""
+        """Evaluate at `time` and `y`, and return `slope`, which the next evaluation overwrites."""
         if self.callback is not None:
             self.callback()
         if self._compute is not None:
@@ -98,11 +105,18 @@ class Rate:
 
 
 class Stepper:
-    """The memory of a method on a rate, and the built-in function that works on it."""
+    """Integrates a rate with a method, one interval after another.
+
+    Parameters
+    ----------
+    method : "DOP853", "RK45" or "RK23"
+    rate : rate of the state
+    capacity : maximum number of steps per call of `advance`
+    """
 
     def __init__(self, method: str, rate: Rate, capacity: int = 64):
         self.rate, self.capacity = rate, capacity
-        self.stretches = 0  # begun so far
+        self.intervals = 0  # number of calls of `start`
         self.tableau: Tableau = METHODS[method]()
         registers = rate.registers
         work = aligned(registers, rows(self.tableau), DOUBLES.width)
@@ -115,7 +129,7 @@ class Stepper:
             cells.rate, cells.addresses = rate.code.address, rate.addresses.ctypes.data
         if rate.callback is not None:
             cells.callback = id(rate.callback)
-        cells.call, cells.keep, cells.release = _PYTHON
+        cells.call, cells.keep, cells.release = map(function_address, _PYTHON_FUNCTIONS)
         arrays = {
             "clock": rate.time,
             "state": rate.states,
@@ -128,8 +142,8 @@ class Stepper:
         for name, array in arrays.items():
             setattr(cells, name, array.ctypes.data)
         cells.registers, cells.size = registers, rate.size
-        kept = (None, cells.array, rate, code, *arrays.values())
-        self._run = builtin(method, code.address, METH_NOARGS, kept)
+        items = (None, cells.array, rate, code, *arrays.values())
+        self._run = builtin(method, code.address, METH_NOARGS, items)
 
     def start(
         self,
@@ -142,7 +156,16 @@ class Stepper:
         first: float | None = None,
         longest: float = np.inf,
     ) -> None:
-        """Begin a stretch; `first` is the length of the first step to try, chosen here if None."""
+        """Start an interval.
+
+        Parameters
+        ----------
+        t, y : initial time (s) and state
+        until : end of the interval (s)
+        rtol, atol : relative and absolute tolerance of a step
+        first : length of the first step to try (s); None to estimate it
+        longest : maximum length of a step (s)
+        """
         cells, registers = self._cells, self.rate.registers
         padded = np.zeros(registers * DOUBLES.width)
         padded[: self.rate.size] = y
@@ -150,54 +173,57 @@ class Stepper:
         cells.t, cells.until, cells.longest, cells.rtol, cells.atol = t, until, longest, rtol, atol
         cells.h = self._first_step(t, y, until) if first is None else first
         cells.fresh = 1
-        self.stretches += 1
+        self.intervals += 1
 
     def advance(self, steps: int = 1) -> Reason:
-        """Take up to so many steps; what a callback raises is raised."""
+        """Take at most `steps` steps and return why it stopped; exceptions of a callback are propagated."""
         self._cells.capacity = min(steps, self.capacity)
         self._run()
         return Reason(self._cells.reason)
 
     @property
     def taken(self) -> int:
+        """Number of steps of the last call of `advance`."""
         return self._cells.taken
 
     @property
     def starts(self) -> np.ndarray:
+        """Times at which the steps of the last call of `advance` started."""
         return self._starts[: self.taken]
 
     @property
     def ends(self) -> np.ndarray:
+        """Times at which the steps of the last call of `advance` ended."""
         return self._ends[: self.taken]
 
     @property
     def series(self) -> np.ndarray:
-        """The Chebyshev series of every step of the last advance; overwritten by the next."""
+        """Chebyshev series of every step of the last call of `advance`; the next call overwrites them."""
         return self._series[: self.taken, :, : self.rate.size]
 
     @property
     def t(self) -> float:
-        """Where it is."""
+        """Present time."""
         return self._cells.t
 
     @property
     def y(self) -> np.ndarray:
-        """The state there."""
+        """Present state."""
         return self._state.reshape(-1)[: self.rate.size].copy()
 
     @property
     def step(self) -> float:
-        """The length of the next step to try."""
+        """Length of the next step to try."""
         return self._cells.h
 
     @property
     def evaluations(self) -> int:
-        """How often the rate was computed."""
+        """Number of evaluations of the rate since the stepper was made."""
         return self._cells.evaluations
 
     def _first_step(self, t: float, y: np.ndarray, until: float) -> float:
-        """A guess from the sizes of state, slope and change of slope: Hairer, Nørsett, Wanner, section II.4."""
-        cells, rate, whole = self._cells, self.rate, until - t
+        """Estimate a first step from the norms of state, slope and change of slope (Hairer, Nørsett, Wanner, II.4)."""
+        cells, rate, interval = self._cells, self.rate, until - t
 
         def slope(time: float, state: np.ndarray) -> np.ndarray:
             rate.time[()], rate.y[:] = time, state
@@ -206,27 +232,21 @@ class Stepper:
         with np.errstate(all="ignore"):
             scale = cells.atol + cells.rtol * np.abs(y)
             f = slope(t, y)
-            d0, d1 = _size(y / scale), _size(f / scale)
+            d0, d1 = _norm(y / scale), _norm(f / scale)
             if not np.isfinite(d1):
-                return whole  # the steps will tell
-            h = min(1e-6 if d0 < 1e-5 or d1 < 1e-5 else 0.01 * d0 / d1, whole)
-            d2 = _size((slope(min(t + h, until), y + h * f) - f) / scale) / h
+                return interval  # the first step reports it
+            h = min(1e-6 if d0 < 1e-5 or d1 < 1e-5 else 0.01 * d0 / d1, interval)
+            d2 = _norm((slope(min(t + h, until), y + h * f) - f) / scale) / h
         if d1 <= 1e-15 and d2 <= 1e-15:
             second = max(1e-6, 1e-3 * h)
         else:
             second = (0.01 / max(d1, d2)) ** (1.0 / self.tableau.root)
-        return min(100.0 * h, second, whole)
+        return min(100.0 * h, second, interval)
 
 
-def _size(x: np.ndarray) -> float:
-    """The root mean square."""
+def _norm(x: np.ndarray) -> float:
+    """Return the root mean square."""
     return float(np.sqrt(x @ x / len(x)))
 
 
-def _addresses() -> tuple[int, ...]:
-    python = ctypes.pythonapi
-    functions = (python.PyObject_CallNoArgs, python.Py_IncRef, python.Py_DecRef)
-    return tuple(ctypes.cast(function, ctypes.c_void_p).value or 0 for function in functions)
-
-
-_PYTHON = _addresses()
+_PYTHON_FUNCTIONS = (ctypes.pythonapi.PyObject_CallNoArgs, ctypes.pythonapi.Py_IncRef, ctypes.pythonapi.Py_DecRef)

@@ -44,7 +44,7 @@ class Tableau:
     """The coefficients of a method."""
 
     name: str
-    root: int  # the error of a step goes with this power of its length
+    root: int  # the error of a step is proportional to this power of its length
     nodes: tuple[float, ...]  # c in (1)
     stages: tuple[Row, ...]  # a in (1)
     weights: Row  # b in (2)
@@ -55,16 +55,17 @@ class Tableau:
 
     @property
     def last(self) -> int:
-        """The number of the slope at the end of a step, s."""
+        """Index s of the slope at the end of a step."""
         return len(self.nodes)
 
     @property
     def slopes(self) -> int:
+        """Number of slopes of a step, with those that only the interpolant needs."""
         return len(self.nodes) + 1 + len(self.further_nodes)
 
     @property
     def degree(self) -> int:
-        """Of the interpolant."""
+        """Degree of the interpolant."""
         return 3 + len(self.shapes)
 
 
@@ -106,7 +107,7 @@ RK45 = Tableau(
 
 @cache
 def _dop853() -> Tableau:
-    """The coefficients of SciPy, which is imported only when this method is used."""
+    """Return the coefficients of SciPy, which is imported only when this method is used."""
     from scipy import integrate
 
     coefficients = integrate.DOP853
@@ -131,7 +132,7 @@ METHODS: dict[str, Callable[[], Tableau]] = {"DOP853": _dop853, "RK45": lambda: 
 
 
 def chebyshev_factors(degree: int) -> np.ndarray:
-    """C in (8), (degree + 1, degree): share of each R in every coefficient."""
+    """Return C of (8), (degree + 1, degree): the factor of each R in every coefficient."""
     rising, falling = np.array([0.5, 0.5]), np.array([0.5, -0.5])  # x and 1 - x
     columns, product = [], np.array([1.0])
     for m in range(degree):

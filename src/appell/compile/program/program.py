@@ -1,14 +1,14 @@
-"""A program: tapes that are run turn by turn on one frame of numbers, for what would be too long as one tape.
+"""A program: tapes that run in loops on one frame of numbers, for computations that would be too long as one tape.
 
     program chain (q[100], v[100], a[100]) -> (tau[100])
       frame of 1424
-      1 turn of chain_0 () -> (row0[15])
-      100 turns of outward (row0[9], row1[3], numbers[15]) -> (row0[9], row1[6])
+      1 iteration of chain_0 () -> (row0[15])
+      100 iterations of outward (row0[9], row1[3], numbers[15]) -> (row0[9], row1[6])
       …
 
-The frame holds the scalar inputs first, in the order of a tape's, which stay as they are, then whatever the turns
-write. A turn reads its windows of the frame, runs its tape and writes its windows; then the next turn begins. The
-results are slots of the frame. A tape by itself is a program of one turn.
+The frame starts with the scalar inputs, in the order of a tape's inputs, which are never overwritten; the other slots
+are written by iterations. An iteration reads its windows of the frame, evaluates its tape and writes its windows; then
+the next iteration starts. The results are slots of the frame. A tape by itself is a program of one iteration.
 """
 
 from __future__ import annotations
@@ -26,29 +26,30 @@ from appell.errors import CompileError
 
 @dataclass(frozen=True)
 class Window:
-    """Slots of the frame that a step reads or writes: `width` of them, `stride` apart, from where each turn begins."""
+    """Slots of the frame that a step reads or writes: `width` slots, `stride` apart, with one start per iteration."""
 
     starts: tuple[int, ...]
     width: int
     stride: int = 1
 
-    def slots(self, turn: int) -> range:
-        start = self.starts[turn]
+    def slots(self, iteration: int) -> range:
+        """Return the slots of one iteration."""
+        start = self.starts[iteration]
         return range(start, start + self.width * self.stride, self.stride)
 
 
 @dataclass(frozen=True)
 class FrameStep:
-    """One tape and where its turns find their operands.
+    """A tape and the windows that its iterations read and write.
 
-    The inputs of the tape are an array for each window that is read, then, if there are any, the numbers of the turn;
-    its outputs are an array for each window that is written.
+    The inputs of the tape are one array per window that is read and, if there are any, the numbers of the iteration;
+    its outputs are one array per window that is written.
     """
 
     tape: Tape
     reads: tuple[Window, ...]
     writes: tuple[Window, ...]
-    numbers: tuple[tuple[float, ...], ...] = ()  # one row a turn
+    numbers: tuple[tuple[float, ...], ...] = ()  # one row per iteration
 
 
 def frame_step(
@@ -59,7 +60,14 @@ def frame_step(
     writes: Sequence[Window],
     numbers: tuple[tuple[float, ...], ...] = (),
 ) -> FrameStep:
-    """Return the step of a tape with an input for every window that is read and an output for every one written."""
+    """Return the step of a tape with one input per window that is read and one output per window that is written.
+
+    Parameters
+    ----------
+    name, nodes, results : of the tape
+    reads, writes : windows
+    numbers : constants, one row per iteration
+    """
     inputs = [Array(f"row{k}", (window.width,)) for k, window in enumerate(reads)]
     inputs += [Array("numbers", (len(numbers[0]),))] if numbers else []
     outputs = tuple(Array(f"row{k}", (window.width,)) for k, window in enumerate(writes))
@@ -69,7 +77,10 @@ def frame_step(
 
 @dataclass(frozen=True)
 class Stage:
-    """Turns of some steps: `order` says whose turn it is; the k-th turn of a step takes its k-th windows."""
+    """A loop over some steps: `order` gives the step of each iteration.
+
+    The k-th iteration of a step uses the k-th start of its windows and its k-th row of numbers.
+    """
 
     steps: tuple[FrameStep, ...]
     order: tuple[int, ...]
@@ -88,10 +99,11 @@ class Program:
 
     @property
     def input_size(self) -> int:
+        """Number of scalar inputs."""
         return sum(array.size for array in self.inputs)
 
     def __len__(self) -> int:
-        """The nodes of one evaluation: those of every turn."""
+        """Return the number of nodes of one evaluation, those of all iterations."""
         return sum(
             stage.order.count(number) * len(step.tape)
             for stage in self.stages
@@ -99,20 +111,21 @@ class Program:
         )
 
     def __str__(self) -> str:
-        def signed(described: Program | Tape) -> str:
-            sides = (", ".join(map(str, arrays)) for arrays in (described.inputs, described.outputs))
-            return "{} ({}) -> ({})".format(described.name, *sides)
+        def signature(formula: Program | Tape) -> str:
+            sides = (", ".join(map(str, arrays)) for arrays in (formula.inputs, formula.outputs))
+            return "{} ({}) -> ({})".format(formula.name, *sides)
 
-        lines = [f"program {signed(self)}", f"  frame of {self.size}"]
+        lines = [f"program {signature(self)}", f"  frame of {self.size}"]
         for stage in self.stages:
             for number, step in enumerate(stage.steps):
-                turns = stage.order.count(number)
-                lines.append(f"  {'or ' if number else ''}{turns} turn{'s' * (turns != 1)} of {signed(step.tape)}")
+                count = stage.order.count(number)
+                iterations = f"{count} iteration{'s' * (count != 1)}"
+                lines.append(f"  {'or ' if number else ''}{iterations} of {signature(step.tape)}")
         return "\n".join(lines)
 
     @cached_property
     def digest(self) -> str:
-        """The content as a hash: equal programs compute the same thing in the same order."""
+        """Hash of the content; programs with equal digests perform the same operations in the same order."""
         total = hashlib.sha256(repr((self.inputs, self.outputs, self.size, self.results)).encode())
         for stage in self.stages:
             total.update(repr(stage.order).encode())
@@ -124,35 +137,36 @@ class Program:
 
 
 def verify_program(program: Program) -> Program:
-    """Return the program, or raise on the first rule it breaks."""
+    """Return the program, or raise an error at the first violation of its rules."""
 
     def fail(problem: str):
         raise CompileError(f"program '{program.name}': {problem}.")
 
     for stage in program.stages:
         for number, step in enumerate(stage.steps):
-            turns, tape = stage.order.count(number), step.tape
+            iterations, tape = stage.order.count(number), step.tape
             widths = [window.width for window in step.reads] + [len(row) for row in step.numbers[:1]]
             if widths != [array.size for array in tape.inputs]:
-                fail(f"step '{tape.name}' reads {widths} for {tape.inputs}")
+                fail(f"step '{tape.name}' reads windows of widths {widths} for inputs {tape.inputs}")
             if [window.width for window in step.writes] != [array.size for array in tape.outputs]:
-                fail(f"step '{tape.name}' writes other widths than {tape.outputs}")
-            if any(len(window.starts) != turns for window in (*step.reads, *step.writes)):
-                fail(f"step '{tape.name}' has {turns} turns, and windows for another number of them")
-            if step.numbers and (len(step.numbers) != turns or {len(row) for row in step.numbers} != set(widths[-1:])):
-                fail(f"step '{tape.name}' has no row of {widths[-1]} numbers for each of {turns} turns")
+                fail(f"step '{tape.name}' writes windows of other widths than its outputs {tape.outputs}")
+            if any(len(window.starts) != iterations for window in (*step.reads, *step.writes)):
+                fail(f"step '{tape.name}' has {iterations} iterations, but windows for another number of them")
+            lengths = {len(row) for row in step.numbers}
+            if step.numbers and (len(step.numbers) != iterations or lengths != set(widths[-1:])):
+                fail(f"step '{tape.name}' lacks rows of {widths[-1]} numbers for its {iterations} iterations")
             if not np.isfinite(np.array(step.numbers)).all():
                 fail(f"step '{tape.name}' has numbers that are not finite")
-            for turn in range(turns):
-                read, written = ([k for w in windows for k in w.slots(turn)] for windows in (step.reads, step.writes))
+            for k in range(iterations):
+                read, written = ([s for w in windows for s in w.slots(k)] for windows in (step.reads, step.writes))
                 if not all(0 <= slot < program.size for slot in (*read, *written)):
-                    fail(f"turn {turn} of step '{tape.name}' reaches beyond the frame")
+                    fail(f"iteration {k} of step '{tape.name}' accesses slots beyond the frame")
                 if len(set(written)) != len(written):
-                    fail(f"turn {turn} of step '{tape.name}' writes a slot twice")
+                    fail(f"iteration {k} of step '{tape.name}' writes a slot twice")
                 if written and min(written) < program.input_size:
-                    fail(f"turn {turn} of step '{tape.name}' writes over an input")
+                    fail(f"iteration {k} of step '{tape.name}' overwrites an input")
     if not all(0 <= slot < program.size for slot in program.results):
-        fail("a result lies beyond the frame")
+        fail("a result is beyond the frame")
     if len(program.results) != sum(array.size for array in program.outputs):
         fail(f"there are {len(program.results)} results for outputs {program.outputs}")
     return program

@@ -1,4 +1,4 @@
-"""Operation counts: what a tape costs, in the units of the papers."""
+"""Operation counts of tapes, as they are reported in publications."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ from appell.compile.tape.tape import Tape
 
 @dataclass(frozen=True)
 class OpCount:
-    """Operations by kind; a subtraction counts as an addition, rounding and level as choices, a change of sign not."""
+    """Numbers of operations by kind.
+
+    A subtraction counts as an addition, rounding and LEVEL count as selections, a change of sign is not counted.
+    """
 
     mul: int = 0
     add: int = 0
@@ -23,6 +26,7 @@ class OpCount:
 
     @property
     def total(self) -> int:
+        """Number of operations of all kinds."""
         return sum(astuple(self))
 
     def __add__(self, other: OpCount) -> OpCount:
@@ -61,18 +65,18 @@ COST = {
 
 
 def known(tape: Tape, inputs: Container[int] = ()) -> list[bool]:
-    """Which nodes are known before the tape is run, if these scalar inputs are."""
-    found: list[bool] = []
+    """Return for every node whether it depends only on constants and on these scalar inputs."""
+    is_known: list[bool] = []
     for op, *operands in tape.nodes:
         if op <= Op.INPUT:
-            found.append(op == Op.CONST or operands[0] in inputs)
+            is_known.append(op == Op.CONST or operands[0] in inputs)
         else:
-            found.append(all(found[k] for k in operands))
-    return found
+            is_known.append(all(is_known[k] for k in operands))
+    return is_known
 
 
 def count(tape: Tape, constants: Container[int] = ()) -> OpCount:
-    """The operations of a tape that are left when these scalar inputs are constants."""
+    """Return the operations of a tape that remain if these scalar inputs are constants."""
     kinds = Counter(node[0] for node, done in zip(tape.nodes, known(tape, constants), strict=True) if not done)
     return OpCount(
         *(sum(getattr(COST[op], field.name) * number for op, number in kinds.items()) for field in fields(OpCount))

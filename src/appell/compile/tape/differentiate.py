@@ -1,17 +1,17 @@
 """Derivatives of tapes, forward and reverse, from one table of local derivatives.
 
-    seed        how all scalar inputs change along the directions of one argument; every derivative starts from seeds
+    seed        changes of all scalar inputs along the directions of one argument; every derivative starts from seeds
     jacobian    derivatives of all results along the columns of seeds, forward or reverse, whichever costs less
-    along       J d, the change of the results along given directions d, in one forward sweep
-    weighted    Σ G · results, one number; its gradient is Jᵀ G, one reverse sweep for all arguments
+    along       J d, the directional derivative of the results along given directions d, in one forward sweep
+    weighted    Σ G · results, one scalar; its gradient is Jᵀ G, one reverse sweep for all arguments
 
 A row of the table gives, for each operand, the change of the node for a change d of that operand. Forward mode adds up
-the rows of a node's operands, one direction at a time, and skips directions that cannot reach the node; reverse mode
-passes the change of a result back to the operands. Both use the folding constructors of the graph, so that derivatives
-are as economical as if they had been traced, and can be differentiated again.
+the contributions of a node's operands, one direction at a time, and skips directions on which the node does not depend;
+reverse mode propagates the adjoint of a result to the operands. Both use the folding constructors of the graph, so that
+derivatives are as economical as if they had been traced, and can be differentiated again.
 
-Plain numbers move along their own axes. An argument that is not a vector space, such as a quaternion, moves along the
-columns of a tangent: q̇ = N(q) v.
+The directions of an array of plain numbers are its elements. An argument that is not a vector space, such as a
+quaternion, moves along the columns of a tangent: q̇ = N(q) v.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def seed(inputs: Sequence[Array], wrt: str, tangent: Tape | None = None) -> Tape
     return graph.tape(f"seed_{wrt}", inputs, (Array("seed", (rows, columns)),), results)
 
 
-# (graph, node, operands, d) -> change of the node for the change d of the operand; one function an operand
+# (graph, node, operands, d) -> change of the node for the change d of the operand; one function per operand
 DERIVATIVE = {
     Op.ADD: (lambda b, z, x, d: d, lambda b, z, x, d: d),
     Op.SUB: (lambda b, z, x, d: d, lambda b, z, x, d: b.neg(d)),
@@ -77,11 +77,11 @@ def _square_sum(b: Graph, x: Sequence[int]) -> int:
 
 
 def forward(tape: Tape, name: str, wrt: Sequence[Tape], outputs: Sequence[Array]) -> Tape:
-    """∂results along the columns of each seed; see `jacobian` for what a seed is."""
+    """Return the derivatives of the results along the columns of each seed (see `jacobian`), in one forward sweep."""
     graph = Graph()
     directions = _seed(graph, wrt)
     index: list[int] = []
-    tangents: list[dict[int, int]] = []  # for each node, direction -> its change
+    tangents: list[dict[int, int]] = []  # by node: direction -> change
     zero, add = graph.const(0.0), graph.add
     for node in tape.nodes:
         op, *operands = node
@@ -110,7 +110,7 @@ def forward(tape: Tape, name: str, wrt: Sequence[Tape], outputs: Sequence[Array]
 
 
 def _columns(results: Sequence[int], rows: int, widths: Sequence[int]) -> Iterator[Sequence[int]]:
-    """The results of each direction, of matrices of so many rows that follow each other."""
+    """Yield the results of each direction; the results are matrices of `rows` rows, one after the other."""
     start = 0
     for width in widths:
         stop = start + rows * width
@@ -120,7 +120,7 @@ def _columns(results: Sequence[int], rows: int, widths: Sequence[int]) -> Iterat
 
 
 def reverse(tape: Tape, name: str, wrt: Sequence[Tape], outputs: Sequence[Array]) -> Tape:
-    """The same derivatives, one backward sweep for each result."""
+    """Return the same derivatives, by one backward sweep per result."""
     graph = Graph()
     index = graph.splice(tape)
     directions = _seed(graph, wrt)
@@ -153,11 +153,18 @@ def reverse(tape: Tape, name: str, wrt: Sequence[Tape], outputs: Sequence[Array]
 
 
 def jacobian(tape: Tape, name: str, seeds: Sequence[Tape], labels: Sequence[str]) -> Tape:
-    """Derivatives of all results along the columns of the seeds, as outputs of shape (*result, columns).
+    """Return the derivatives of all results along the columns of the seeds, with shape (*result, columns).
 
     A seed is a tape with the same inputs as `tape` and one output of shape (inputs, columns): row i is the change of
     scalar input i. The identity block of one argument gives plain partial derivatives; the columns of q̇ = N(q) v give
     derivatives along the velocities of a robot whose coordinates include quaternions.
+
+    Parameters
+    ----------
+    tape : tape to differentiate
+    name : name of the new tape
+    seeds : one tape per group of directions
+    labels : one name per seed, for the names of the results: dtau_dq
     """
     outputs = [
         Array(f"d{result.name}_d{label}", (*result.shape, seed.outputs[0].shape[1]))
@@ -166,32 +173,32 @@ def jacobian(tape: Tape, name: str, seeds: Sequence[Tape], labels: Sequence[str]
     ]
     columns = sum(seed.outputs[0].shape[1] for seed in seeds)
     few_results = 4 * len(set(tape.results)) < columns
-    # going back, 0 · NaN of a branch not taken would spoil it
+    # in reverse mode, 0 · NaN of a branch that is not selected would make the derivative NaN
     mode = reverse if few_results and not _branches(tape, seeds) else forward
     return mode(tape, name, seeds, outputs)
 
 
 def _branches(tape: Tape, seeds: Sequence[Tape]) -> bool:
-    """Whether a choice is made of values that change along the seeds, or by them."""
+    """Return whether a SELECT depends on values that change along the seeds."""
     if not any(node[0] == Op.SELECT for node in tape.nodes):
         return False
-    still = set(range(sum(array.size for array in tape.inputs)))
+    unchanged = set(range(sum(array.size for array in tape.inputs)))
     for seed in seeds:
         columns = seed.outputs[0].shape[1]
-        still -= {k // columns for k, r in enumerate(seed.results) if seed.nodes[r] != (Op.CONST, 0.0)}
-    fixed = known(tape, still)
+        unchanged -= {k // columns for k, r in enumerate(seed.results) if seed.nodes[r] != (Op.CONST, 0.0)}
+    fixed = known(tape, unchanged)
     return any(node[0] == Op.SELECT and not done for node, done in zip(tape.nodes, fixed, strict=True))
 
 
 def _seed(graph: Graph, seeds: Sequence[Tape]) -> dict[int, dict[int, int]]:
-    """For each scalar input, direction -> its change, with the seeds' nodes rebuilt in the graph."""
+    """Rebuild the seeds in the graph; return, by scalar input, its change along each direction."""
     directions: dict[int, dict[int, int]] = {}
     start = 0
     for seed in seeds:
         index = graph.splice(seed)
         rows, columns = seed.outputs[0].shape
         if rows != (size := sum(array.size for array in seed.inputs)):
-            raise TraceError(f"seed '{seed.name}' has {rows} rows; the function has {size} scalar arguments.")
+            raise TraceError(f"seed '{seed.name}' has {rows} rows.", expected=f"{size}, one per scalar input")
         for flat, result in enumerate(seed.results):
             scalar, column = divmod(flat, columns)
             if graph.value(index[result]) != 0.0:
@@ -201,7 +208,15 @@ def _seed(graph: Graph, seeds: Sequence[Tape]) -> dict[int, dict[int, int]]:
 
 
 def weighted(tape: Tape, name: str, weights: Sequence[Array], output: str = "total") -> Tape:
-    """Return the tape of Σ G · results; the weights G, one per scalar result, are further arguments, the last ones."""
+    """Return the tape of Σ G · results.
+
+    Parameters
+    ----------
+    tape : tape whose results are weighted
+    name : name of the new tape
+    weights : names and shapes of G, one number per scalar result; they become the last arguments
+    output : name of the result
+    """
     graph = Graph()
     index = graph.splice(tape)
     total = graph.const(0.0)
@@ -211,9 +226,14 @@ def weighted(tape: Tape, name: str, weights: Sequence[Array], output: str = "tot
 
 
 def along(tape: Tape, name: str, seeds: Sequence[Tape], directions: Sequence[Array]) -> Tape:
-    """Return the change of all results along Σ seed d; the directions d are further arguments, one per seed.
+    """Return the directional derivative of all results along Σ seed d.
 
-    See `jacobian` for seeds; d has one number per column of its seed.
+    Parameters
+    ----------
+    tape : tape to differentiate
+    name : name of the new tape
+    seeds : see `jacobian`
+    directions : name and shape of d, one per seed, with one number per column; they become the last arguments
     """
     inputs = (*tape.inputs, *directions)
     graph = Graph()

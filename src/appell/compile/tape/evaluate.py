@@ -1,7 +1,7 @@
-"""What a tape means: a slow interpreter against which every emitter is judged.
+"""A slow interpreter of tapes: the reference against which all generated code is tested.
 
-Python floats are IEEE doubles rounded to nearest, as the compiled code's are; the fused operations are rounded once by
-way of exact fractions.
+Python floats are IEEE doubles rounded to nearest, as in compiled code; fused operations are computed with exact
+fractions and rounded once.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from appell.compile.tape.tape import Tape
 
 
 def evaluate(tape: Tape, *arguments) -> tuple[np.ndarray, ...]:
-    """The results of one sample, as arrays of the outputs' shapes."""
+    """Return the results of one sample as arrays with the shapes of the outputs."""
     scalars = [float(x) for argument in arguments for x in np.asarray(argument, float).ravel()]
     values: list[float] = []
     for op, *operands in tape.nodes:
@@ -39,10 +39,10 @@ def _divide(x: float, y: float) -> float:
 def _fused(x: float, y: float, z: float) -> float:
     if not all(map(math.isfinite, (x, y, z))):
         return x * y + z
-    from fractions import Fraction  # milliseconds that no start needs to pay: fused nodes are run by tests alone
+    from fractions import Fraction  # takes milliseconds to import, and only tests evaluate fused nodes
 
     exact = Fraction(x) * Fraction(y) + Fraction(z)
-    return float(exact) if exact else x * y + z  # an exact zero takes its sign from IEEE's rules
+    return float(exact) if exact else x * y + z  # IEEE rules give the sign of an exact zero
 
 
 MEANING: dict[Op, Callable[..., float]] = {

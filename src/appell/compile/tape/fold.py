@@ -1,15 +1,17 @@
-"""Folding: rewrite rules that are tried whenever a node is made, before it is made.
+"""Folding: rewrite rules that are tried before a node is made.
 
-A rule knows one instruction and what its operands must be; `apply` gets the graph and the operands and gives the node
-to use instead, or None. The rules of an instruction are tried in the order of the table. What they are for:
+A rule applies to one instruction with operands of certain kinds; `apply` receives the graph and the operands and
+returns the node to use instead, or None. The rules of an instruction are tried in the order of the table. There are
+three groups:
 
-    constants       0 x, 1 x, 0 + x vanish, which is where a general algorithm becomes the program of one robot
-    normal form     constants stand left and are positive, signs move outward: what is equal up to sign meets
-    cancelling      c z ± d z, (p + q) ± (r ∓ q): what derivatives of vector products are full of
+    constants       0 x, 1 x and 0 + x vanish; this turns a general algorithm into the program of one robot
+    normal form     constants are the first operand and positive, signs move outward, so that expressions which are
+                    equal up to their sign share nodes
+    cancellation    c z ± d z, (p + q) ± (r ∓ q), which are frequent in derivatives of vector products
 
 0 x is 0 although x may be NaN: the compiled loop, not the tape, makes the results of a sample with a non-finite input
-NaN. A rule that must know how often a node is used belongs to another pass. To add one: a row here, an example in
-tests/compile/tape/test_fold.py.
+NaN. A rule that depends on how often a node is used belongs in another pass. To add a rule, add a row here and an
+example in tests/compile/tape/test_fold.py.
 """
 
 from __future__ import annotations
@@ -30,7 +32,7 @@ CONST, ADD, SUB, MUL, DIV, NEG = map(int, (Op.CONST, Op.ADD, Op.SUB, Op.MUL, Op.
 
 
 class Rule(NamedTuple):
-    """One rewriting; it is tried where the operands are of the kinds of one of the patterns."""
+    """A rewrite rule; it is tried if the kinds of the operands match one of the patterns."""
 
     name: str
     op: int
@@ -39,7 +41,7 @@ class Rule(NamedTuple):
 
 
 def _constant(op: Op) -> Apply:
-    """The value of an instruction on constants, unless it has none."""
+    """Return the rule that evaluates an instruction on constants, unless the value is not finite."""
 
     def apply(g: Graph, *operands: int) -> int | None:
         value = MEANING[op](*(g.nodes[k][1] for k in operands))
@@ -49,12 +51,12 @@ def _constant(op: Op) -> Apply:
 
 
 def _inner(g: Graph, x: int) -> int:
-    """The first operand of a node: y of -y."""
+    """Return the first operand of a node: y of -y."""
     return g.nodes[x][1]
 
 
 def _multiple(g: Graph, x: int) -> tuple[float, int]:
-    """A node as c z."""
+    """Return a node as a product c z: (c, z)."""
     node = g.nodes[x]
     if node[0] == MUL and (first := g.nodes[node[1]])[0] == CONST:
         return first[1], node[2]
@@ -69,12 +71,12 @@ def _merge(g: Graph, x: int, y: int, sign: float) -> int | None:
 
 
 def _scaled(g: Graph, scale: float, x: int) -> int | None:
-    """scale · x, unless the scale overflows: a tape holds finite constants only."""
+    """Return scale · x, or None if the scale overflows: constants of a tape are finite."""
     return g.mul(g.const(scale), x) if math.isfinite(scale) else None
 
 
 def _cancel(g: Graph, total: int, opposite: int, left: int) -> int | None:
-    """(p + q) and a difference that takes q away again: p + `left`, with q = `opposite`."""
+    """Return p + `left` for the sum p + q = `total` combined with `left` - `opposite`, if `opposite` is q."""
     _, p, q = g.nodes[total]
     if opposite == q:
         return g.add(p, left)
@@ -93,8 +95,8 @@ def _nested_scale(g: Graph, x: int, y: int) -> int | None:
 
 
 def _minus_opposite(g: Graph, x: int, y: int) -> int | None:
-    found = g.index.get((SUB, y, x))
-    return None if found is None else g.neg(found)
+    opposite = g.index.get((SUB, y, x))
+    return None if opposite is None else g.neg(opposite)
 
 
 def _reciprocal(g: Graph, x: int, y: int) -> int | None:
@@ -157,14 +159,14 @@ RULES = (
 
 
 def table(rules: Iterable[Rule]) -> list[list]:
-    """What to try, by instruction and the kinds of its first two operands: table[op][kind] or table[op][kind][kind]."""
-    found: list[list] = [[[] if ARITY[op] == 1 else [[] for _ in Op] for _ in Op] for op in Op]
+    """Return the rules by instruction and kinds of its first two operands: table[op][kind] or table[op][kind][kind]."""
+    rows: list[list] = [[[] if ARITY[op] == 1 else [[] for _ in Op] for _ in Op] for op in Op]
     for rule in rules:
         for pattern in rule.patterns:
-            cells = [found[rule.op]]
+            cells = [rows[rule.op]]
             for kind in pattern:
                 cells = [cell for row in cells for cell in (row if kind is ANY else (row[kind],))]
             for cell in cells:
                 if rule.apply not in cell:
                     cell.append(rule.apply)
-    return found
+    return rows

@@ -1,4 +1,7 @@
-"""A formula is what a Function computes: a tape, or a program where a tape would be too long. What is asked of both."""
+"""A formula is what a `Function` computes: a tape, or a program where a tape would be too long.
+
+This module has the operations that both support: fusing multiply-adds, counting operations, unrolling loops.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,7 @@ Formula = Tape | Program
 
 
 def fused(formula: Formula) -> Formula:
-    """The formula that is run: with fused multiply-adds."""
+    """Return the formula with fused multiply-adds, as it is executed."""
     if isinstance(formula, Tape):
         return fuse(formula)
     stages = (
@@ -26,7 +29,7 @@ def fused(formula: Formula) -> Formula:
 
 
 def count(formula: Formula) -> OpCount:
-    """The operations of one evaluation: of a program, those of every turn."""
+    """Return the operations of one evaluation; in a program those of all iterations."""
     if isinstance(formula, Tape):
         return tapes.count(formula)
     total = OpCount()
@@ -37,23 +40,23 @@ def count(formula: Formula) -> OpCount:
 
 
 def unrolled(formula: Formula) -> Tape:
-    """The same as one tape: every turn is taken, and its numbers are constants."""
+    """Return the formula as one tape: all iterations one after the other, with their numbers as constants."""
     if isinstance(formula, Tape):
         return formula
     graph = Graph()
     frame: dict[int, int] = {slot: graph.input(slot) for slot in range(formula.input_size)}
     for stage in formula.stages:
-        taken = [0] * len(stage.steps)
+        iterations = [0] * len(stage.steps)
         for number in stage.order:
-            _take(graph, frame, stage.steps[number], taken[number])
-            taken[number] += 1
+            _unroll(graph, frame, stage.steps[number], iterations[number])
+            iterations[number] += 1
     results = [frame[slot] for slot in formula.results]
     return factor(graph.tape(formula.name, formula.inputs, formula.outputs, results))
 
 
-def _take(graph: Graph, frame: dict[int, int], step: FrameStep, turn: int) -> None:
-    operands = [frame[slot] for window in step.reads for slot in window.slots(turn)]
-    operands += [graph.const(x) for x in step.numbers[turn]] if step.numbers else []
+def _unroll(graph: Graph, frame: dict[int, int], step: FrameStep, iteration: int) -> None:
+    operands = [frame[slot] for window in step.reads for slot in window.slots(iteration)]
+    operands += [graph.const(x) for x in step.numbers[iteration]] if step.numbers else []
     index = graph.splice(step.tape, operands)
-    written = (slot for window in step.writes for slot in window.slots(turn))
+    written = (slot for window in step.writes for slot in window.slots(iteration))
     frame |= zip(written, [index[node] for node in step.tape.results], strict=True)

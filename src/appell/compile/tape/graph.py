@@ -1,7 +1,7 @@
-"""A graph of arithmetic that grows: what a tape is made from while it is traced, differentiated or rewritten.
+"""An expression graph: the growing list of nodes from which tapes are made by tracing, differentiating and rewriting.
 
-Nodes are hash-consed, so that equal expressions share one index, and every node passes the rules of `fold`
-before it is made. Sums and products hold their operands in order, so that x + y and y + x are one node.
+Nodes are hash-consed, so that equal expressions share one index, and the rules of `fold` are applied before a node is
+made. The operands of sums and products are sorted, so that x + y and y + x are one node.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from appell.compile.tape.tape import CONST, INPUT, Array, Node, Tape, needed, re
 from appell.errors import TraceError
 
 _SELECT = int(Op.SELECT)
-MOST = 2_000_000  # nodes
+MAX_NODES = 2_000_000
 
 
 def _unary(name: Op) -> Callable[[Graph, int], int]:
@@ -22,9 +22,9 @@ def _unary(name: Op) -> Callable[[Graph, int], int]:
 
     def make(self: Graph, x: int) -> int:
         for rule in self.rules[op][self.nodes[x][0]]:
-            found = rule(self, x)
-            if found is not None:
-                return found
+            rewritten = rule(self, x)
+            if rewritten is not None:
+                return rewritten
         return self.node((op, x))
 
     return make
@@ -37,9 +37,9 @@ def _binary(name: Op, commutes: bool = False) -> Callable[[Graph, int, int], int
         nodes = self.nodes
         kind = nodes[x][0]
         for rule in self.rules[op][kind][nodes[y][0]]:
-            found = rule(self, x, y)
-            if found is not None:
-                return found
+            rewritten = rule(self, x, y)
+            if rewritten is not None:
+                return rewritten
         if commutes and y < x and kind != CONST:
             return self.node((op, y, x))
         return self.node((op, x, y))
@@ -48,7 +48,7 @@ def _binary(name: Op, commutes: bool = False) -> Callable[[Graph, int, int], int
 
 
 class Graph:
-    """Grows a list of nodes; every method returns the index of a node."""
+    """A growing list of nodes. The methods named like instructions return the index of a node."""
 
     rules = table(RULES)
 
@@ -57,14 +57,15 @@ class Graph:
         self.index: dict[Node, int] = {}
 
     def node(self, node: Node) -> int:
-        """The index of this very node, made if it is new."""
+        """Return the index of exactly this node, which is added if it is new."""
         index = self.index.get(node)
         if index is None:
             index = len(self.nodes)
-            if index >= MOST:
+            if index >= MAX_NODES:
                 raise TraceError(
-                    f"a function has grown beyond {MOST:,} operations, which would take many minutes to compile.",
-                    hint="ask for less at once: derivatives by fewer arguments, some columns, or a pullback",
+                    f"a function has more than {MAX_NODES:,} operations, which would take many minutes to compile.",
+                    hint="Request less at once: derivatives with respect to fewer arguments, some columns, or a "
+                    "pullback",
                 )
             self.index[node] = index
             self.nodes.append(node)
@@ -77,7 +78,7 @@ class Graph:
         return self.node((INPUT, number))
 
     def value(self, x: int) -> float | None:
-        """The number of a constant node, None for any other."""
+        """Return the value of a constant node, None for any other."""
         node = self.nodes[x]
         return node[1] if node[0] == CONST else None
 
@@ -95,22 +96,22 @@ class Graph:
 
     def select(self, condition: int, if_positive: int, otherwise: int) -> int:
         for rule in self.rules[_SELECT][self.nodes[condition][0]][self.nodes[if_positive][0]]:
-            found = rule(self, condition, if_positive, otherwise)
-            if found is not None:
-                return found
+            rewritten = rule(self, condition, if_positive, otherwise)
+            if rewritten is not None:
+                return rewritten
         return self.node((_SELECT, condition, if_positive, otherwise))
 
     # ---- copying and finishing
 
     def copy(self, node: Node, index: Mapping[int, int] | Sequence[int]) -> int:
-        """A node of another tape, rebuilt here; `index` tells where the nodes before it have gone."""
+        """Rebuild a node of another tape here; `index` maps the earlier nodes of that tape to nodes of this graph."""
         op = node[0]
         if op <= INPUT:
             return self.const(node[1]) if op == CONST else self.input(node[1])
         return CONSTRUCTORS[op](self, *[index[k] for k in node[1:]])
 
     def splice(self, tape: Tape, inputs: Sequence[int] = ()) -> list[int]:
-        """All nodes of a tape, rebuilt here: where each has gone. `inputs` are the nodes that its inputs become."""
+        """Rebuild all nodes of a tape here and return their indices; `inputs` are the nodes that replace its inputs."""
         index: list[int] = []
         for node in tape.nodes:
             index.append(inputs[node[1]] if inputs and node[0] == INPUT else self.copy(node, index))
@@ -124,12 +125,12 @@ class Graph:
         results: Sequence[int],
         order: Sequence[int] | None = None,
     ) -> Tape:
-        """The nodes that the results need, in order of their making or in one that is given."""
-        nodes, kept = renumber(self.nodes, needed(self.nodes, results) if order is None else order, results)
-        return verify(Tape(name, tuple(inputs), tuple(outputs), nodes, kept))
+        """Return the nodes that the results depend on as a tape, in the order of their creation or in `order`."""
+        nodes, indices = renumber(self.nodes, needed(self.nodes, results) if order is None else order, results)
+        return verify(Tape(name, tuple(inputs), tuple(outputs), nodes, indices))
 
 
-# by the names of the ops; what no graph makes, such as a fused product, has no constructor
+# by op; ops that a graph never makes, such as fused products, have no constructor
 CONSTRUCTORS: dict[int, Callable[..., int]] = {
     op: vars(Graph)[op.name.lower()] for op in Op if op > Op.INPUT and op.name.lower() in vars(Graph)
 }

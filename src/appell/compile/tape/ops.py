@@ -1,7 +1,7 @@
-"""The instructions of a tape: a closed set, so that every interpretation is a table with one row an instruction.
+"""The instructions of a tape: a closed set, so that every interpretation is a table with one row per instruction.
 
-CONST carries its value and INPUT the number of a scalar input; all others carry the indices of earlier nodes.
-FMA, FMS and FNMA round once; `passes.fuse` makes them, never a trace.
+The operand of CONST is its value, that of INPUT the index of a scalar input; the operands of all others are indices of
+earlier nodes. FMA, FMS and FNMA round once; `passes.fuse` makes them, a trace never does.
 """
 
 from __future__ import annotations
@@ -10,6 +10,8 @@ from enum import IntEnum
 
 
 class Op(IntEnum):
+    """An instruction of a tape."""
+
     CONST = 0
     INPUT = 1
     ADD = 2  # x + y
@@ -20,13 +22,13 @@ class Op(IntEnum):
     SQRT = 7  # √x
     SIN = 8
     COS = 9
-    ATAN2 = 10  # the angle of the point (y, x): first y, then x
+    ATAN2 = 10  # angle of the point (x, y); the operands are y, x
     SELECT = 11  # y if x > 0 else z
     FMA = 12  # x y + z, rounded once
     FMS = 13  # x y - z, rounded once
     FNMA = 14  # z - x y, rounded once
-    ROUND = 15  # the whole number nearest to x, of two the even one
-    LEVEL = 16  # a power of two of the size of x, never zero; see `algebra.scalar.level`
+    ROUND = 15  # nearest integer, ties to even
+    LEVEL = 16  # power of two of the magnitude of x, never zero; see `algebra.scalar.level`
 
 
 ARITY = {

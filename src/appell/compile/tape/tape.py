@@ -1,4 +1,4 @@
-"""A tape: straight-line arithmetic in single-assignment form, the one thing that every emitter reads.
+"""A tape: straight-line arithmetic in single-assignment form, the common input of all code generators.
 
     tape inverse_dynamics (q[2], v[2], a[2]) -> (tau[2])
       v0 = input 0          q[0]
@@ -8,9 +8,9 @@
       tau[0] = v3
 
 A node is a tuple `(op, *operands)`: the operands are indices of earlier nodes, except for `(CONST, value)` and
-`(INPUT, number)`. The op is held as a plain number, which Python compares and looks up in half the time that a member
-of `Op` takes. Scalar inputs are numbered through all arguments in order, each argument flattened row by row; the
-results are the node indices of all outputs, flattened the same way.
+`(INPUT, number)`. The op is a plain integer, which Python compares and looks up twice as fast as a member of `Op`.
+Scalar inputs are numbered through all arguments in order, each argument flattened in row-major order; the results are
+the node indices of all outputs, flattened in the same way.
 """
 
 from __future__ import annotations
@@ -29,26 +29,27 @@ from appell.compile.tape.ops import ARITY, Op
 from appell.errors import CompileError
 
 Node = tuple[Any, ...]
-CONST, INPUT = int(Op.CONST), int(Op.INPUT)  # the leaves: all other ops are above
+CONST, INPUT = int(Op.CONST), int(Op.INPUT)  # the leaves; all other ops have larger numbers
 _LENGTH = [1 + max(ARITY[op], 1) for op in Op]  # of a node
 
 
 @dataclass(frozen=True)
 class Array:
-    """The name and core shape of an argument or a result; the shape () is one scalar."""
+    """Name and core shape of an argument or a result; the shape () is one scalar."""
 
     name: str
     shape: tuple[int, ...]
 
     @property
     def size(self) -> int:
+        """Number of elements."""
         return math.prod(self.shape)
 
     def __str__(self) -> str:
         return f"{self.name}[{', '.join(map(str, self.shape))}]" if self.shape else self.name
 
     def element(self, flat: int) -> str:
-        """The name of one element, by its flat number: `M[1, 2]`."""
+        """Return the name of one element by its flat index: `M[1, 2]`."""
         index = []
         for size in reversed(self.shape):
             flat, position = divmod(flat, size)
@@ -57,7 +58,7 @@ class Array:
 
 
 def arrays(described: Mapping[str, Any] | Iterable[Array]) -> tuple[Array, ...]:
-    """Arrays by name and shape: `{"q": 6, "M": (6, 6), "t": ()}`; a whole number is the size of a vector."""
+    """Return arrays by name and shape: `{"q": 6, "M": (6, 6), "t": ()}`; an integer is the size of a vector."""
     if not isinstance(described, Mapping):
         return tuple(described)
     return tuple(Array(name, (size,) if isinstance(size, int) else tuple(size)) for name, size in described.items())
@@ -65,7 +66,15 @@ def arrays(described: Mapping[str, Any] | Iterable[Array]) -> tuple[Array, ...]:
 
 @dataclass(frozen=True)
 class Tape:
-    """Nodes in order of computation, what they read and what they give."""
+    """Nodes in the order of computation, with the arguments and results of the computation.
+
+    Attributes
+    ----------
+    name : name of the tape
+    inputs, outputs : names and shapes of arguments and results
+    nodes : tuples (op, *operands)
+    results : index of the node of each scalar result, all outputs flattened one after the other
+    """
 
     name: str
     inputs: tuple[Array, ...]
@@ -75,23 +84,24 @@ class Tape:
 
     @property
     def input_size(self) -> int:
+        """Number of scalar inputs."""
         return sum(array.size for array in self.inputs)
 
     @property
     def reads(self) -> set[int]:
-        """The scalar inputs that matter."""
+        """Indices of the scalar inputs that are used."""
         return {node[1] for node in self.nodes if node[0] == INPUT}
 
     def uses(self) -> list[int]:
-        """How often each node is an operand or a result."""
-        found = [0] * len(self.nodes)
+        """Return how often each node is an operand or a result."""
+        counts = [0] * len(self.nodes)
         for result in self.results:
-            found[result] += 1
+            counts[result] += 1
         for node in self.nodes:
             if node[0] > INPUT:
                 for operand in node[1:]:
-                    found[operand] += 1
-        return found
+                    counts[operand] += 1
+        return counts
 
     def __len__(self) -> int:
         return len(self.nodes)
@@ -115,14 +125,14 @@ class Tape:
 
     @cached_property
     def digest(self) -> str:
-        """The content of the tape as a hash: equal tapes compute the same thing in the same order."""
-        face = repr((self.inputs, self.outputs, self.results))
-        numbers = np.fromiter(chain.from_iterable(self.nodes), float)  # an op tells how many numbers follow it
-        return hashlib.sha256(face.encode() + numbers.tobytes()).hexdigest()
+        """Hash of the content; tapes with equal digests perform the same operations in the same order."""
+        interface = repr((self.inputs, self.outputs, self.results))
+        numbers = np.fromiter(chain.from_iterable(self.nodes), float)  # the op determines how many numbers follow it
+        return hashlib.sha256(interface.encode() + numbers.tobytes()).hexdigest()
 
 
 def needed(nodes: Sequence[Node], results: Iterable[int]) -> list[int]:
-    """The nodes that the results need, in order."""
+    """Return the indices of the nodes that the results depend on, in order."""
     marked = bytearray(len(nodes))
     for result in results:
         marked[result] = 1
@@ -138,24 +148,24 @@ def needed(nodes: Sequence[Node], results: Iterable[int]) -> list[int]:
 def renumber(
     nodes: Sequence[Node] | Mapping[int, Node], order: Iterable[int], results: Iterable[int]
 ) -> tuple[tuple, tuple[int, ...]]:
-    """Some nodes in another order, and the results among them."""
-    place: dict[int, int] = {}
-    kept: list[Node] = []
+    """Return the nodes of `order` with renumbered operands, and the new indices of the results."""
+    new_index: dict[int, int] = {}
+    renumbered: list[Node] = []
     for number, index in enumerate(order):
-        place[index] = number
+        new_index[index] = number
         node = nodes[index]
         if node[0] <= INPUT:
-            kept.append(node)
-        elif len(node) == 3:  # most are
+            renumbered.append(node)
+        elif len(node) == 3:  # the most frequent case
             op, x, y = node
-            kept.append((op, place[x], place[y]))
+            renumbered.append((op, new_index[x], new_index[y]))
         else:
-            kept.append((node[0], *[place[k] for k in node[1:]]))
-    return tuple(kept), tuple([place[k] for k in results])
+            renumbered.append((node[0], *[new_index[k] for k in node[1:]]))
+    return tuple(renumbered), tuple([new_index[k] for k in results])
 
 
 def verify(tape: Tape) -> Tape:
-    """Return the tape, or raise on the first rule it breaks. Run after every pass."""
+    """Return the tape, or raise an error at the first violation of its rules; called after every pass."""
 
     def fail(index: int, problem: str):
         raise CompileError(f"tape '{tape.name}', node v{index} {tape.nodes[index]}: {problem}.")
@@ -166,11 +176,11 @@ def verify(tape: Tape) -> Tape:
         if length != _LENGTH[op]:
             fail(index, f"{Op(op).name} takes {_LENGTH[op] - 1} operands")
         if op > INPUT:
-            if length == 3:  # most are
-                fine = -1 < node[1] < index and -1 < node[2] < index
+            if length == 3:  # the most frequent case
+                is_valid = -1 < node[1] < index and -1 < node[2] < index
             else:
-                fine = min(node[1:]) > -1 and max(node[1:]) < index
-            if not fine:
+                is_valid = min(node[1:]) > -1 and max(node[1:]) < index
+            if not is_valid:
                 fail(index, "an operand must be an earlier node")
         elif op == CONST:
             if not isfinite(node[1]):

@@ -1,13 +1,13 @@
-"""A function of q and what follows from it along a motion: what equations of motion in closed form are made of.
+"""Derivatives of a function of q along a motion, for equations of motion in closed form.
 
-    value(q)                   x(q), nested as the function nests it
+    value(q)                   x(q), nested as the function returns it
     rate(q, v)                 ẋ       with q̇ = v
     second_rate(q, v, a)       ẍ       with v̇ = a
-    partials(q)                ∂x/∂q   one more axis, the last
+    partials(q)                ∂x/∂q   with one more axis, the last
     partial_rates(q, v)        d/dt ∂x/∂q
-    pullback(q, weights)       ⟨∂x/∂qₖ, weights⟩ for every k: what forces on x mean for the coordinates
+    pullback(q, weights)       ⟨∂x/∂qₖ, weights⟩ for every k: the generalised forces of forces on x
 
-Called on traced scalars, each writes its operations into their trace; called on numbers, it gives numbers.
+Called with traced scalars, each of them adds its operations to their trace; called with numbers, it returns numbers.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Taylor:
     def pullback(self, q, weights):
         return inline(self._pullback, q, weights)[0]
 
-    # ---- the tapes, each made when it is first needed
+    # ---- tapes, each made on first use
 
     @cached_property
     def _rate(self) -> Tape:
@@ -70,11 +70,11 @@ class Taylor:
 
     @cached_property
     def _pullback(self) -> Tape:
-        """By one reverse sweep."""
+        """Tape of the pullback, by one reverse sweep."""
         total = weighted(self._value, "weighted", [Array("weights", self.shape)])
         return reverse(total, "pullback", [seed(total.inputs, "q")], [Array("pullback", self._q.shape)])
 
     def _d_dt(self, name: str, tape: Tape) -> Tape:
-        """The rate of a tape of q along a motion."""
+        """Return the tape of the time derivative of a tape of q along a motion."""
         moving = trace(tape.name, self._motion, lambda q, v, a: {tape.name: inline(tape, q)[0]})
         return forward(moving, name, [self._along], [Array(name, tape.outputs[0].shape)])

@@ -9,9 +9,9 @@ tape area (r) -> (area)
   v3 = mul v0 v2
   area = v3
 
-`inline` evaluates a tape on the scalars of another trace. All operations then end in one tape, where equal expressions
-are shared. A quotient x / y is inlined as x · (1 / y): a derivative divides by the same denominator many times, and
-then divides once.
+`inline` evaluates a tape on the scalars of another trace. All operations are then on one tape, where equal expressions
+are shared. A quotient x / y is inlined as x · (1 / y): a derivative divides by the same denominator many times, and the
+reciprocal is computed once.
 """
 
 from __future__ import annotations
@@ -30,7 +30,10 @@ from appell.errors import TraceError
 
 
 def _operators(name: str) -> tuple[Callable[..., Any], Callable[..., Any]]:
-    """x ∘ other and other ∘ x, by the name of the graph's constructor; NotImplemented for what is no scalar."""
+    """Return the methods x ∘ other and other ∘ x for a constructor of `Graph`.
+
+    They return NotImplemented if `other` is not a scalar.
+    """
     make = getattr(Graph, name)
 
     def left(self, other):
@@ -39,7 +42,7 @@ def _operators(name: str) -> tuple[Callable[..., Any], Callable[..., Any]]:
             return NotImplemented
         graph = self.graph
         index = make(graph, self.index, k)
-        node = graph.nodes[index]  # `scalar` written out, here and below: most of the time of a trace is spent here
+        node = graph.nodes[index]  # `scalar` inlined, here and below: tracing spends most of its time here
         return node[1] if node[0] == CONST else Traced(graph, index)
 
     def right(self, other):
@@ -55,10 +58,10 @@ def _operators(name: str) -> tuple[Callable[..., Any], Callable[..., Any]]:
 
 
 class Traced:
-    """A number that is not known yet. Operations with a constant result return a plain float."""
+    """A scalar whose value is unknown while tracing. Operations with a constant result return a plain float."""
 
     __slots__ = ("graph", "index")
-    __array_ufunc__ = None  # NumPy numbers and arrays leave arithmetic with traced scalars to them
+    __array_ufunc__ = None  # NumPy then calls the reflected operators of traced scalars
     __hash__ = None  # type: ignore[assignment]
 
     def __init__(self, graph: Graph, index: int):
@@ -66,24 +69,26 @@ class Traced:
         self.index = index
 
     def scalar(self, index: int) -> Traced | float:
-        """A node of the same trace; a constant is a plain number."""
+        """Return a node of the same trace as a scalar; a constant as a plain number."""
         value = self.graph.value(index)
         return Traced(self.graph, index) if value is None else value
 
     def _index_of(self, other: Any) -> int | None:
-        """The node of an operand; None for what is neither a number nor a traced scalar."""
-        if type(other) is float:  # nearly always one that was met before, and then it is finite
+        """Return the node of an operand, or None if it is neither a number nor a traced scalar."""
+        if type(other) is float:  # nearly always a constant that exists already, and is therefore finite
             known = self.graph.index.get((CONST, other + 0.0))
             if known is not None:
                 return known
         elif isinstance(other, Traced):
             if other.graph is not self.graph:
-                raise TraceError("two traced scalars come from different traces; a trace cannot use another's values.")
+                raise TraceError(
+                    "two traced scalars belong to different traces.", expected="operands of the same trace, or numbers"
+                )
             return other.index
         if not is_number(other):
             return None
         if other - other != 0.0:
-            raise TraceError(f"the number {other} was met while tracing; a tape holds finite constants only.")
+            raise TraceError(f"a traced scalar is combined with the number {other}.", expected="finite numbers")
         return self.graph.const(other)
 
     __add__, __radd__ = _operators("add")
@@ -106,7 +111,7 @@ class Traced:
         if exponent == 0.5:
             return self.sqrt()
         if not isinstance(exponent, int):
-            raise TraceError(f"a traced scalar is raised to the power {exponent}; whole numbers and 0.5 are known.")
+            raise TraceError(f"a traced scalar is raised to the power {exponent}.", expected="an integer or 0.5")
         if exponent < 0:
             return 1.0 / self ** (-exponent)
         half = self ** (exponent // 2) if exponent > 1 else 1.0
@@ -115,7 +120,7 @@ class Traced:
     def __abs__(self):
         return self.select(self, -self)
 
-    # ---- functions, by the names that algebra.scalar and NumPy's object arrays look for
+    # ---- functions, by the names that algebra.scalar and NumPy's object arrays look up
 
     def sin(self):
         return self.scalar(self.graph.sin(self.index))
@@ -142,38 +147,69 @@ class Traced:
         return self.scalar(self.graph.select(self.index, self.node_of(if_positive), self.node_of(otherwise)))
 
     def node_of(self, other: Any) -> int:
-        """The node of a number or of a scalar of the same trace."""
+        """Return the node of a number or of a scalar of the same trace."""
         k = self._index_of(other)
         if k is None:
             raise TraceError(f"{other!r} is neither a number nor a traced scalar.")
         return k
 
-    # ---- what a value that is not known yet cannot do
+    # ---- operations that need the value
 
-    def _refuse(self, *_):
+    def _raise_value_unknown(self, *_):
         raise TraceError(
-            "Python asked a traced scalar for its value, which is not known while tracing.",
-            hint="appell.select(condition, if_positive, otherwise) instead of if, min, max, and, or",
+            "the value of a traced scalar is needed, but it is unknown while tracing.",
+            hint="Use appell.select(condition, if_positive, otherwise) instead of if, min, max, and, or",
         )
 
-    __bool__ = __float__ = __int__ = __index__ = _refuse
-    __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = _refuse  # type: ignore[assignment]
+    __bool__ = __float__ = __int__ = __index__ = _raise_value_unknown
+    __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = _raise_value_unknown  # type: ignore[assignment]
 
 
 def trace(name: str, inputs: Sequence[Array], function: Callable[..., Mapping[str, Any]]) -> Tape:
-    """The tape of a function of nested lists of scalars that returns its results by name, nested as their shape."""
+    """Run a Python function on traced scalars and return its operations as a tape.
+
+    Parameters
+    ----------
+    name : str
+        Name of the tape.
+    inputs : sequence of Array
+        Names and shapes of the arguments.
+    function : callable
+        Receives one nested list of scalars per argument (a scalar for the shape `()`) and returns its results by name,
+        as scalars or nested lists.
+
+    Returns
+    -------
+    Tape
+
+    Raises
+    ------
+    TraceError
+        If the function needs the value of a traced scalar, or returns something that is not a scalar.
+
+    Examples
+    --------
+    >>> import appell as ap
+    >>> print(ap.trace("torque", [ap.Array("q", (1,))], lambda q: {"tau": 4.905 * ap.sin(q[0])}))
+    tape torque (q[1]) -> (tau)
+      v0 = input 0         q[0]
+      v1 = sin v0
+      v2 = const 4.905
+      v3 = mul v2 v1
+      tau = v3
+    """
     return factor(record(Graph(), name, inputs, function))
 
 
 def record(graph: Graph, name: str, inputs: Sequence[Array], function: Callable[..., Mapping[str, Any]]) -> Tape:
-    """What a function does, as the graph takes it down."""
+    """Record the operations of a function in a graph and return them as a tape."""
     return graph.tape(name, inputs, *recorded(graph, name, inputs, function))
 
 
 def recorded(
     graph: Graph, name: str, inputs: Sequence[Array], function: Callable[..., Mapping[str, Any]]
 ) -> tuple[list[Array], list[int]]:
-    """The results of a function that is run on the inputs of the graph, and the nodes that they are."""
+    """Run a function on the inputs of a graph; return its results as arrays, and the nodes of their scalars."""
     arguments = split([Traced(graph, graph.input(k)) for k in range(sum(array.size for array in inputs))], inputs)
     outputs, results = [], []
     for label, value in function(*arguments).items():
@@ -182,7 +218,7 @@ def recorded(
         for scalar in scalars:
             if isinstance(scalar, Traced):
                 if scalar.graph is not graph:
-                    raise TraceError(f"result '{label}' of '{name}' comes from another trace.")
+                    raise TraceError(f"result '{label}' of '{name}' belongs to another trace.")
                 results.append(scalar.index)
             elif is_number(scalar):
                 results.append(graph.const(scalar))
@@ -192,13 +228,13 @@ def recorded(
 
 
 def split(scalars: Sequence, arrays: Sequence[Array]) -> list:
-    """A flat list as one nested list for each array."""
+    """Return a flat list as one nested list per array."""
     ends = list(accumulate(array.size for array in arrays))
     return [nest(scalars[end - array.size : end], array.shape) for end, array in zip(ends, arrays, strict=True)]
 
 
 def nest(scalars: Sequence, shape: tuple[int, ...]):
-    """A flat list as nested lists of a shape; the shape () is the scalar itself."""
+    """Return a flat list as nested lists of a shape; for the shape () the scalar itself."""
     if not shape:
         return scalars[0]
     if len(shape) == 1:
@@ -208,7 +244,7 @@ def nest(scalars: Sequence, shape: tuple[int, ...]):
 
 
 def flatten(value) -> tuple[list, tuple[int, ...]]:
-    """The scalars of nested sequences, row by row, and their shape."""
+    """Return the scalars of nested sequences in row-major order, and their shape."""
     if isinstance(value, (Traced, str)) or not hasattr(value, "__iter__"):
         return [value], ()
     parts = [flatten(part) for part in value]
@@ -219,10 +255,10 @@ def flatten(value) -> tuple[list, tuple[int, ...]]:
 
 
 def inline(tape: Tape, *arguments) -> list[Any]:
-    """The results of a tape on nested scalars, each nested as its shape; plain numbers give plain numbers."""
+    """Return the results of a tape on nested scalars, as nested lists; for plain numbers as plain numbers."""
     scalars = [scalar for argument in arguments for scalar in flatten(argument)[0]]
     if len(scalars) != tape.input_size:
-        raise TraceError(f"'{tape.name}' is called on {len(scalars)} scalars.", expected=f"{tape.input_size}")
+        raise TraceError(f"'{tape.name}' is called with {len(scalars)} scalars.", expected=f"{tape.input_size}")
     traced = next((scalar for scalar in scalars if isinstance(scalar, Traced)), None)
     if traced is None:
         return [result.tolist() for result in evaluate(tape, scalars)]

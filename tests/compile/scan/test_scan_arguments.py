@@ -41,6 +41,6 @@ def test_a_bad_argument_is_named(arguments, options, message):
 
 def test_driven_arrays_are_seen_and_not_copied():
     for u in (U, np.broadcast_to(U[:1], U.shape), np.asfortranarray(U), U[:, ::-1]):
-        seen = MARCH.horizon.seen([Q, Q, P, T, u], 2)[-1]
+        seen = MARCH.arguments.in_rows([Q, Q, P, T, u], 2)[-1]
         assert seen.shape == (4, 3, 2, 3)
         assert np.shares_memory(seen, u)
