@@ -1,8 +1,8 @@
-"""Add up campaigns of `appell fuzz --output`, keep them as results/fuzz.json, and carry the figures into docs/fuzzing.md.
+"""Merge campaigns of `appell fuzz --output` into results/fuzz.json, and update the figures of docs/fuzzing.md.
 
     python benchmarks/fuzz.py robots.json files.json ...
 
-Several files may be of one hunt, with other seeds; what they found is listed as it was found.
+Several files may belong to the same target, with different seeds. All findings are listed.
 """
 
 from __future__ import annotations
@@ -17,59 +17,63 @@ ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "benchmarks" / "results" / "fuzz.json"
 PAGE = ROOT / "docs" / "fuzzing.md"
 BEGIN, END = "<!-- figures: written by benchmarks/fuzz.py -->", "<!-- end of figures -->"
-ASKED = {"robots": 10_000, "files": 200_000, "motions": 20_000, "kills": 500, "cache": 2_000}
-LONGEST = 2000  # characters of a case that are kept
+REQUIRED_CASES = {"robots": 10_000, "files": 200_000, "motions": 20_000, "kills": 500, "cache": 2_000}
+MAX_CASE_LENGTH = 2000  # characters of a case that are stored
 
 
 def main(*paths: str) -> None:
-    found = merged([json.loads(Path(path).read_text(encoding="utf-8")) for path in paths])
-    RESULTS.write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    campaign = merged([json.loads(Path(path).read_text(encoding="utf-8")) for path in paths])
+    RESULTS.write_text(json.dumps(campaign, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     head, rest = PAGE.read_text(encoding="utf-8").split(BEGIN)
-    PAGE.write_text(f"{head}{BEGIN}\n{table(found)}\n{END}{rest.split(END)[1]}", encoding="utf-8")
+    PAGE.write_text(f"{head}{BEGIN}\n{table(campaign)}\n{END}{rest.split(END)[1]}", encoding="utf-8")
 
 
 def merged(campaigns: list[dict[str, Any]]) -> dict[str, Any]:
-    """One campaign of several: cases and counts added, figures at their largest."""
-    hunts: dict[str, dict[str, Any]] = {}
-    for hunt in (hunt for campaign in campaigns for hunt in campaign["hunts"]):
-        for broken in hunt["broken"]:
-            broken["case"] = json.dumps(broken["case"])[:LONGEST]
-        known = hunts.get(hunt["hunt"])
-        if known is None:
-            hunts[hunt["hunt"]] = hunt
+    """Merge campaigns: add cases and counts, keep the largest figures."""
+    targets: dict[str, dict[str, Any]] = {}
+    for target in (target for campaign in campaigns for target in campaign["targets"]):
+        for finding in target["broken"]:
+            finding["case"] = json.dumps(finding["case"])[:MAX_CASE_LENGTH]
+        total = targets.get(target["target"])
+        if total is None:
+            targets[target["target"]] = target
             continue
         for name in ("cases", "seconds", "broken"):
-            known[name] += hunt[name]
-        known["slowest"] = max(known["slowest"], hunt["slowest"])
-        known["counts"] = dict(Counter(known["counts"]) + Counter(hunt["counts"]))
-        for name, figure in hunt["figures"].items():
-            known["figures"][name] = max(known["figures"].get(name, figure), figure)
+            total[name] += target[name]
+        total["slowest"] = max(total["slowest"], target["slowest"])
+        total["counts"] = dict(Counter(total["counts"]) + Counter(target["counts"]))
+        for name, figure in target["figures"].items():
+            total["figures"][name] = max(total["figures"].get(name, figure), figure)
     last = campaigns[-1]
-    return {name: last[name] for name in ("date", "machine", "versions")} | {"hunts": list(hunts.values())}
+    return {name: last[name] for name in ("date", "machine", "versions")} | {"targets": list(targets.values())}
 
 
-def table(found: dict[str, Any]) -> str:
-    """What was tried, how often and how it went."""
+def table(campaign: dict[str, Any]) -> str:
+    """Return the tables of the page: cases, times, findings, worst figures and counts of all targets."""
     lines = [
-        "| hunt | cases | asked for | processor time | slowest case | found in this run |",
+        "| target | cases | required | processor time | slowest case | findings of this run |",
         "|---|---:|---:|---:|---:|---|",
     ]
-    for hunt in found["hunts"]:
-        asked = f"{ASKED[hunt['hunt']]:,}" if hunt["hunt"] in ASKED else ""
-        kinds = "; ".join(f"{b['problem'][:80]} ({b['times']}x, seed {b['seed']})" for b in hunt["broken"]) or "nothing"
-        cells = (f"{hunt['cases']:,}", asked, f"{hunt['seconds']:,.0f} s", f"{hunt['slowest'][0]:.2f} s", kinds)
-        lines.append(f"| {hunt['hunt']} | {' | '.join(cells)} |")
-    lines += ["", "| hunt | worst figure | value | seed |", "|---|---|---:|---:|"]
-    for hunt in found["hunts"]:
-        for name, (value, seed) in sorted(hunt["figures"].items()):
-            lines.append(f"| {hunt['hunt']} | {name} | {value:.2g} | {seed} |")
+    for target in campaign["targets"]:
+        required = f"{REQUIRED_CASES[target['target']]:,}" if target["target"] in REQUIRED_CASES else ""
+        kinds = (
+            "; ".join(f"{b['problem'][:80]} ({b['times']}x, seed {b['seed']})" for b in target["broken"]) or "nothing"
+        )
+        times = f"{target['seconds']:,.0f} s", f"{target['slowest'][0]:.2f} s"
+        cells = target["target"], f"{target['cases']:,}", required, *times, kinds
+        lines.append(f"| {' | '.join(cells)} |")
+    lines += ["", "| target | worst figure | value | seed |", "|---|---|---:|---:|"]
+    for target in campaign["targets"]:
+        for name, (value, seed) in sorted(target["figures"].items()):
+            lines.append(f"| {target['target']} | {name} | {value:.2g} | {seed} |")
     lines += [""]
-    for hunt in found["hunts"]:
-        told = ", ".join(f"{name} {count:,}" for name, count in sorted(hunt["counts"].items(), key=lambda x: -x[1]))
-        lines.append(f"- *{hunt['hunt']}*: {told}")
-    machine, versions = found["machine"], ", ".join(f"{name} {number}" for name, number in found["versions"].items())
-    where = f"{machine['cores']} cores of kind {machine['kind']} ({machine['system']}), Python {machine['python']}"
-    return "\n".join([*lines, "", f"{found['date']}; {where}; {versions}."])
+    for target in campaign["targets"]:
+        counts = sorted(target["counts"].items(), key=lambda x: -x[1])
+        lines.append(f"- *{target['target']}*: {', '.join(f'{name} {count:,}' for name, count in counts)}")
+    machine = campaign["machine"]
+    versions = ", ".join(f"{name} {number}" for name, number in campaign["versions"].items())
+    hardware = f"{machine['cores']} cores of kind {machine['kind']} ({machine['system']}), Python {machine['python']}"
+    return "\n".join([*lines, "", f"{campaign['date']}; {hardware}; {versions}."])
 
 
 if __name__ == "__main__":

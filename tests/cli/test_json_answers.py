@@ -155,9 +155,9 @@ def test_measurements_tell_theirs():
     assert sum(row["ticks"] for row in lateness["histogram"]) <= 20
     assert lateness["units"] == {"period, later_than, lateness, control_step": "s"}
     assert answer("campaign", "--schedules", "1")["schedules"] == 1
-    assert {hunt["hunt"] for hunt in answer("fuzz", "--list")} >= {"files", "robots"}
+    assert {target["target"] for target in answer("fuzz", "--list")} >= {"files", "robots"}
     assert answer("fuzz", "--only", "files", "--case", "3")["problem"] == ""
-    assert answer("fuzz", "--only", "files", "--cases", "1", "--minutes", "0.01")["hunts"][0]["cases"] == 1
+    assert answer("fuzz", "--only", "files", "--cases", "1", "--minutes", "0.01")["targets"][0]["cases"] == 1
 
 
 def test_reproduce_tells_its_tally_and_keeps_the_page_off_stdout():

@@ -16,7 +16,7 @@ gymnasium = pytest.importorskip("gymnasium")
 from gymnasium.utils.env_checker import check_env  # noqa: E402
 from gymnasium.vector import AutoresetMode  # noqa: E402
 
-G, INERTIA, MASS, REACH = 9.81, 0.09 + 0.25, 1.0, 0.5
+G, INERTIA, MASS, COM_DISTANCE = 9.81, 0.09 + 0.25, 1.0, 0.5
 
 
 def pendulum(**drive):
@@ -25,7 +25,7 @@ def pendulum(**drive):
         "rod",
         ap.Revolute((0, 1, 0)),
         mass=MASS,
-        com=(0, 0, -REACH),
+        com=(0, 0, -COM_DISTANCE),
         inertia=(0.09, 0.09, 0.01),
         actuator=ap.Actuator(**({"torque": 2.0} | drive)),
     )
@@ -71,7 +71,7 @@ def test_a_step_is_the_motion_of_the_system_with_the_action_held():
     env.reset(seed=3)
     (q,), (v,) = env.state
     for action in (1.5, -2.0, 0.3):
-        rate = lambda t, x: [x[1], (action - MASS * G * REACH * np.sin(x[0])) / INERTIA]  # noqa: B023, E731
+        rate = lambda t, x: [x[1], (action - MASS * G * COM_DISTANCE * np.sin(x[0])) / INERTIA]  # noqa: B023, E731
         q, v = solve_ivp(rate, (0, 0.04), [q, v], rtol=1e-12, atol=1e-13).y[:, -1]
         observation, reward, *_ = env.step(np.array([action], np.float32))
         np.testing.assert_allclose(np.ravel(env.state), [q, v], atol=2e-7)  # single precision, steps of order 4
@@ -166,7 +166,7 @@ def test_a_law_computes_torques_from_actions():
     for _ in range(200):
         env.step([0.4])
     q, v = env.state
-    assert 50.0 * (np.float32(0.4) - q[0]) == pytest.approx(MASS * G * REACH * np.sin(q[0]), abs=1e-6)
+    assert 50.0 * (np.float32(0.4) - q[0]) == pytest.approx(MASS * G * COM_DISTANCE * np.sin(q[0]), abs=1e-6)
     assert abs(v[0]) < 1e-6
 
 

@@ -16,11 +16,11 @@ from appell.errors import ArgumentError, check_number
 from appell.progress import Bar
 
 if TYPE_CHECKING:
-    from appell_lab.fuzz.campaign import Bag, Bounds
-    from appell_lab.fuzz.target import Hunt
+    from appell_lab.fuzz.campaign import Bounds, TargetFindings
+    from appell_lab.fuzz.target import Target
 
-FOUND = 3  # the exit code if something broke
-LONGEST = 2000  # characters of a case that are shown
+EXIT_FOUND = 3  # exit code if a problem was found
+MAX_CASE_LENGTH = 2000  # characters of a case that are printed
 
 app = new_app()
 
@@ -28,25 +28,25 @@ app = new_app()
 @app.command(
     rich_help_panel=MEASURE,
     epilog="Examples: [bold]appell fuzz --minutes 60 --output fuzz.json[/]; [bold]appell fuzz --only files "
-    "--case 123456[/] repeats one case. Robots and motions are judged by Pinocchio: pip install pin.",
+    "--case 123456[/] repeats one case. Robots and motions are compared with Pinocchio: pip install pin.",
 )
 def fuzz(
-    minutes: Annotated[float, option("Duration in minutes, all hunts together.")] = 5.0,
+    minutes: Annotated[float, option("Duration in minutes of all targets together.")] = 5.0,
     seed: Annotated[int, option("Seed of the first case; each later case has the next number.")] = 0,
     only: Annotated[
         str,
         option(
-            "Some hunts of --list, with commas; all of them if not given.",
-            complete=entries_of("appell_lab.fuzz.targets:HUNTS"),
+            "Comma-separated targets of --list; default: all.",
+            complete=entries_of("appell_lab.fuzz.targets:TARGETS"),
         ),
     ] = "",
-    cases: Annotated[int | None, option("Largest number of cases per hunt.")] = None,
-    case: Annotated[int | None, option("Repeat the case of this seed; needs one hunt in --only.")] = None,
+    cases: Annotated[int | None, option("Largest number of cases per target.")] = None,
+    case: Annotated[int | None, option("Repeat the case of this seed; requires one target in --only.")] = None,
     output: options.Results = None,
     json: options.Json = False,
-    list_: Annotated[bool, option("Only list the hunts.", "", "--list")] = False,
+    list_: Annotated[bool, option("Only list the targets.", "", "--list")] = False,
 ) -> None:
-    """Try to break appell: random robots, spoiled files, motions, kills, attacks. Exit code 3 if it breaks."""
+    """Try to break appell: random robots, mutated files, motions, kills, attacks. Exit code 3: problem found."""
     from appell_lab.fuzz.campaign import Bounds
     from appell_lab.fuzz.targets import chosen
 
@@ -54,83 +54,86 @@ def fuzz(
     if cases is not None:
         check_number("--cases", cases, least=1)
     if min(seed, case or 0) < 0:
-        raise ArgumentError("a seed is negative.", expected="a whole number from 0")
-    hunts = chosen(only)
+        raise ArgumentError("a seed is negative.", expected="an integer from 0")
+    targets = chosen(only)
     if list_:
-        _list(hunts, Printer(json))
+        _list(targets, Printer(json))
         return
-    if case is not None and len(hunts) != 1:
-        raise ArgumentError("--case is of one hunt.", hint="--only files --case 123456")
+    if case is not None and len(targets) != 1:
+        raise ArgumentError(
+            f"--case {case} needs one target, not {len(targets)}.", hint="pass --only files --case 123456"
+        )
     if case is not None:
-        broken = _repeat(hunts[0], case, Printer(json))
+        broken = _repeat(targets[0], case, Printer(json))
     else:
-        broken = _run(hunts, Bounds(60.0 * minutes, cases, seed), output, Printer(json))
+        broken = _run(targets, Bounds(60.0 * minutes, cases, seed), output, Printer(json))
     if broken:
-        raise typer.Exit(FOUND)
+        raise typer.Exit(EXIT_FOUND)
 
 
-def _list(hunts: Sequence[Hunt], out: Printer) -> None:
+def _list(targets: Sequence[Target], out: Printer) -> None:
     rows = [
-        {"hunt": hunt.name, "about": hunt.about, "seconds": hunt.seconds, "megabytes": hunt.megabytes} for hunt in hunts
+        {"target": target.name, "about": target.about, "seconds": target.seconds, "megabytes": target.megabytes}
+        for target in targets
     ]
-    limits = {"seconds": ("a case may take, s", "g"), "megabytes": ("and MB", "")}
-    out.answer(rows, table(rows, {"hunt": "hunt", "about": "what it tries", **limits}))
+    limits = {"seconds": ("time limit per case, s", "g"), "megabytes": ("memory limit, MB", "")}
+    out.answer(rows, table(rows, {"target": "target", "about": "cases", **limits}))
 
 
-def _run(hunts: Sequence[Hunt], bounds: Bounds, path: Path | None, out: Printer) -> bool:
-    """Run a campaign with a bar; print its results and every finding with what repeats it. Return whether it broke."""
+def _run(targets: Sequence[Target], bounds: Bounds, path: Path | None, out: Printer) -> bool:
+    """Run a campaign with a progress bar; print its results and findings. Return whether there are findings."""
     from appell_lab.fuzz.campaign import content, run
 
     done: dict[str, int] = {}
-    with Bar("hunting", None, "cases", delay=0.0) as bar:
+    with Bar("fuzzing", None, "cases", delay=0.0) as bar:
 
-        def update(bag: Bag) -> None:
-            done[bag.hunt] = bag.cases
-            bar.label = bag.hunt + (f", {len(bag.broken)} broken" if bag.broken else "")
+        def update(findings: TargetFindings) -> None:
+            done[findings.target] = findings.cases
+            bar.label = findings.target + (f", {len(findings.broken)} findings" if findings.broken else "")
             bar(sum(done.values()))
 
-        bags = run(hunts, bounds, update, path)
-    out.answer(content(bags) | {"units": {"seconds, slowest": "s of processor time"}}, *shown(bags))
-    return any(bag.broken for bag in bags)
+        all_findings = run(targets, bounds, update, path)
+    out.answer(content(all_findings) | {"units": {"seconds, slowest": "s of processor time"}}, *shown(all_findings))
+    return any(findings.broken for findings in all_findings)
 
 
-def shown(bags: Sequence[Bag]) -> list[Any]:
+def shown(all_findings: Sequence[TargetFindings]) -> list[Any]:
     """Return the results of a campaign for the terminal."""
     rows = [
         {
-            "hunt": bag.hunt,
-            "cases": bag.cases,
-            "seconds": bag.seconds,
-            "slowest": bag.slowest[0],
-            "figures": "\n".join(f"{name} {value:.3g}" for name, (value, _) in sorted(bag.figures.items())),
-            "broken": len(bag.broken),
+            "target": findings.target,
+            "cases": findings.cases,
+            "seconds": findings.seconds,
+            "slowest": findings.slowest[0],
+            "figures": "\n".join(f"{name} {value:.3g}" for name, (value, _) in sorted(findings.figures.items())),
+            "broken": len(findings.broken),
         }
-        for bag in bags
+        for findings in all_findings
     ]
-    heads = {"hunt": "hunt", "cases": ("cases", ","), "seconds": ("processor, s", ".1f")}
-    heads |= {"slowest": ("slowest, s", ".2f"), "figures": "worst figures", "broken": ("broken", "")}
+    heads = {"target": "target", "cases": ("cases", ","), "seconds": ("processor, s", ".1f")}
+    heads |= {"slowest": ("slowest, s", ".2f"), "figures": "worst figures", "broken": ("findings", "")}
     lines: list[Any] = [table(rows, heads)]
-    for bag in bags:
-        counts = ", ".join(f"{name} {count:,}" for name, count in sorted(bag.counts.items()))
-        lines.append(f"{bag.hunt}: {counts or 'nothing to count'}")
-    for broken in (broken for bag in bags for broken in bag.broken):
-        lines += [f"\n{broken.hunt}, {broken.times} times: {broken.problem}", f"  repeat    {broken.command}"]
-        lines.append(f"  smallest  {dumps(broken.case)[:LONGEST]}")
-    return lines if any(bag.broken for bag in bags) else [*lines, "nothing broke"]
+    for findings in all_findings:
+        counts = ", ".join(f"{name} {count:,}" for name, count in sorted(findings.counts.items()))
+        lines.append(f"{findings.target}: {counts or 'no counts'}")
+    for finding in (finding for findings in all_findings for finding in findings.broken):
+        lines += [f"\n{finding.target}, {finding.times} times: {finding.problem}", f"  repeat    {finding.command}"]
+        lines.append(f"  smallest  {dumps(finding.case)[:MAX_CASE_LENGTH]}")
+    return lines if any(findings.broken for findings in all_findings) else [*lines, "no findings"]
 
 
-def _repeat(hunt: Hunt, seed: int, out: Printer) -> bool:
-    """Run one case again; return whether it broke."""
-    from appell_lab.fuzz.watched import Watched
+def _repeat(target: Target, seed: int, out: Printer) -> bool:
+    """Run one case again; return whether it has a problem."""
+    from appell_lab.fuzz.worker import Worker
 
-    case = hunt.case(seed)
-    with Watched(hunt) as watched:
-        verdict, seconds = watched.check(case)
-    data = {"hunt": hunt.name, "seed": seed, "case": case, "figures": verdict.figures}
+    case = target.case(seed)
+    with Worker(target) as worker:
+        verdict, seconds = worker.check(case)
+    data = {"target": target.name, "seed": seed, "case": case, "figures": verdict.figures}
     out.answer(
         data | {"problem": verdict.problem, "seconds": seconds, "units": {"seconds": "s of processor time"}},
-        dumps(case)[:LONGEST],
+        dumps(case)[:MAX_CASE_LENGTH],
         *(f"{name} {value:.6g}" for name, value in verdict.figures.items()),
-        f"{verdict.problem or 'all held'}, {seconds:.2f} s of processor time",
+        f"{verdict.problem or 'no problem'}, {seconds:.2f} s of processor time",
     )
     return bool(verdict.problem)

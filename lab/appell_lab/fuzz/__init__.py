@@ -1,1 +1,1 @@
-"""The campaign that keeps looking: hunts that try to break appell, each with a judge that can disagree."""
+"""Fuzzing: targets that try to break appell with random cases, each checked against an independent reference."""

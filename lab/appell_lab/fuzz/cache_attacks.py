@@ -1,7 +1,7 @@
-"""What can be done to a cache folder: each attack is a function of a random generator and the siege that it spoils.
+"""Attacks on a cache folder: functions of a random generator and the attacked cache.
 
-The siege has a folder with an entry of the victim's key, and an object of the attacker's that must never come back as
-that entry: forged with a secret of the attacker's own, or written by appell itself under another key.
+The folder contains an entry under the victim's key. The attacker has an object that must never be returned for this
+key: forged with the attacker's own secret, or written by appell itself under another key.
 """
 
 from __future__ import annotations
@@ -17,166 +17,174 @@ import numpy as np
 
 from appell.compile.cache import object_cache as cache
 
-STRANGER = 1234  # a user that is not us; only root can give files to him
+OTHER_USER = 1234  # numeric id of another user; only root can give files to it
 FORGED_SECRET = b"attacker's own secret, 32 bytes.."[:32]
 
 
 @dataclass
-class Siege:
-    """A folder under attack."""
+class AttackedCache:
+    """A cache folder under attack."""
 
-    folder: Path  # what the environment names
-    key: str
-    right: bytes  # the object that the victim's key stands for
-    evil: bytes  # the attacker's
-    other_key: str  # under which appell itself keeps the attacker's object
+    folder: Path  # the folder in APPELL_CACHE
+    key: str  # the victim's key
+    right: bytes  # the object that belongs to the victim's key
+    evil: bytes  # the attacker's object
+    other_key: str  # key under which appell stores the attacker's object
 
     @property
     def entry(self) -> Path:
+        """The file of the victim's key."""
         return self.folder / f"{self.key}.kernel"
 
     @property
     def other(self) -> Path:
+        """The file of the other key."""
         return self.folder / f"{self.other_key}.kernel"
 
     @property
     def secret(self) -> Path:
+        """The file of the secret."""
         return self.folder / "secret"
 
     def forged(self, secret: bytes = FORGED_SECRET) -> bytes:
-        """The attacker's object as an entry of the victim's key, right but for the secret."""
-        return cache._MAGIC + cache._code(self.key, self.evil, secret) + self.evil
+        """Return the attacker's object as an entry of the victim's key, valid except for the secret."""
+        return cache._MAGIC + cache._authentication_code(self.key, self.evil, secret) + self.evil
 
 
-def corrupt(rng: np.random.Generator, siege: Siege) -> None:
-    content = bytearray(siege.entry.read_bytes())
+def corrupt(rng: np.random.Generator, attacked: AttackedCache) -> None:
+    """Flip bits of the entry."""
+    content = bytearray(attacked.entry.read_bytes())
     for _ in range(int(rng.integers(1, 5)) if content else 0):
         content[int(rng.integers(len(content)))] ^= 1 << int(rng.integers(8))
-    siege.entry.write_bytes(bytes(content))
+    attacked.entry.write_bytes(bytes(content))
 
 
-def cut(rng: np.random.Generator, siege: Siege) -> None:
-    content = siege.entry.read_bytes()
-    siege.entry.write_bytes(content[: int(rng.integers(max(len(content), 1)))])
+def cut(rng: np.random.Generator, attacked: AttackedCache) -> None:
+    """Truncate the entry."""
+    content = attacked.entry.read_bytes()
+    attacked.entry.write_bytes(content[: int(rng.integers(max(len(content), 1)))])
 
 
-def lengthen(rng: np.random.Generator, siege: Siege) -> None:
-    siege.entry.write_bytes(siege.entry.read_bytes() + rng.bytes(int(rng.integers(1, 100))))
+def lengthen(rng: np.random.Generator, attacked: AttackedCache) -> None:
+    """Append random bytes to the entry."""
+    attacked.entry.write_bytes(attacked.entry.read_bytes() + rng.bytes(int(rng.integers(1, 100))))
 
 
-def replay(rng: np.random.Generator, siege: Siege) -> None:
-    """An entry that appell wrote, under a name that is not its own."""
-    siege.entry.write_bytes(siege.other.read_bytes())
+def replay(rng: np.random.Generator, attacked: AttackedCache) -> None:
+    """Copy an entry that appell wrote under another key."""
+    attacked.entry.write_bytes(attacked.other.read_bytes())
 
 
-def forge(rng: np.random.Generator, siege: Siege) -> None:
-    siege.entry.write_bytes(siege.forged())
+def forge(rng: np.random.Generator, attacked: AttackedCache) -> None:
+    """Replace the entry by a forged one."""
+    attacked.entry.write_bytes(attacked.forged())
 
 
-def splice(rng: np.random.Generator, siege: Siege) -> None:
-    """The head of the right entry before the attacker's object."""
-    siege.entry.write_bytes(siege.entry.read_bytes()[: cache._HEAD] + siege.evil)
+def splice(rng: np.random.Generator, attacked: AttackedCache) -> None:
+    """Put the header of the right entry in front of the attacker's object."""
+    attacked.entry.write_bytes(attacked.entry.read_bytes()[: cache._HEADER_BYTES] + attacked.evil)
 
 
-def link(rng: np.random.Generator, siege: Siege) -> None:
-    """A link to another entry, to a forged one elsewhere, or to itself."""
-    elsewhere = siege.folder.parent / "elsewhere"
-    elsewhere.write_bytes(siege.forged())
-    target = [siege.other, elsewhere, siege.entry][int(rng.integers(3))]
-    siege.entry.unlink()
-    siege.entry.symlink_to(target)
+def link(rng: np.random.Generator, attacked: AttackedCache) -> None:
+    """Replace the entry by a link to another entry, to a forged one elsewhere, or to itself."""
+    elsewhere = attacked.folder.parent / "elsewhere"
+    elsewhere.write_bytes(attacked.forged())
+    target = [attacked.other, elsewhere, attacked.entry][int(rng.integers(3))]
+    attacked.entry.unlink()
+    attacked.entry.symlink_to(target)
 
 
-def strange_file(rng: np.random.Generator, siege: Siege) -> None:
-    """A folder or a pipe where an entry or the secret should be."""
-    place = siege.entry if rng.random() < 0.5 else siege.secret
-    place.unlink()
+def special_file(rng: np.random.Generator, attacked: AttackedCache) -> None:
+    """Replace the entry or the secret by a folder or a named pipe."""
+    path = attacked.entry if rng.random() < 0.5 else attacked.secret
+    path.unlink()
     if rng.random() < 0.5:
-        place.mkdir()
+        path.mkdir()
     else:
-        os.mkfifo(place)
+        os.mkfifo(path)
 
 
-def published_secret(rng: np.random.Generator, siege: Siege) -> None:
-    """A secret that others can read is none: what is made with it is not believed."""
-    secret = siege.secret.read_bytes()
-    os.chmod(siege.secret, int(rng.choice([0o644, 0o640, 0o604, 0o666])))
-    siege.entry.write_bytes(siege.forged(secret))
+def published_secret(rng: np.random.Generator, attacked: AttackedCache) -> None:
+    """Make the secret readable by others and forge an entry with it; such a secret must not be trusted."""
+    secret = attacked.secret.read_bytes()
+    os.chmod(attacked.secret, int(rng.choice([0o644, 0o640, 0o604, 0o666])))
+    attacked.entry.write_bytes(attacked.forged(secret))
 
 
-def planted_secret(rng: np.random.Generator, siege: Siege) -> None:
-    """The attacker's own secret, through a link or as a stranger's file."""
-    siege.secret.unlink()
+def planted_secret(rng: np.random.Generator, attacked: AttackedCache) -> None:
+    """Replace the secret by the attacker's, as a link or as a file of another user."""
+    attacked.secret.unlink()
     if rng.random() < 0.5 or os.getuid() != 0:
-        hidden = siege.folder.parent / "planted"
+        hidden = attacked.folder.parent / "planted"
         hidden.write_bytes(FORGED_SECRET)
         os.chmod(hidden, 0o600)
-        siege.secret.symlink_to(hidden)
+        attacked.secret.symlink_to(hidden)
     else:
-        siege.secret.write_bytes(FORGED_SECRET)
-        os.chmod(siege.secret, 0o600)
-        os.chown(siege.secret, STRANGER, STRANGER)
-    siege.entry.write_bytes(siege.forged())
+        attacked.secret.write_bytes(FORGED_SECRET)
+        os.chmod(attacked.secret, 0o600)
+        os.chown(attacked.secret, OTHER_USER, OTHER_USER)
+    attacked.entry.write_bytes(attacked.forged())
 
 
-def spoiled_secret(rng: np.random.Generator, siege: Siege) -> None:
-    siege.secret.write_bytes(rng.bytes(int(rng.choice([0, 1, 31, 32, 33, 1000]))))
+def corrupted_secret(rng: np.random.Generator, attacked: AttackedCache) -> None:
+    """Replace the secret by random bytes, some of the wrong length."""
+    attacked.secret.write_bytes(rng.bytes(int(rng.choice([0, 1, 31, 32, 33, 1000]))))
 
 
-def stranger_entry(rng: np.random.Generator, siege: Siege) -> None:
-    """An entry that a stranger owns or may write."""
-    siege.entry.write_bytes(siege.forged(siege.secret.read_bytes()))  # he has even stolen the secret
+def foreign_entry(rng: np.random.Generator, attacked: AttackedCache) -> None:
+    """Make the entry owned or writable by another user, and forge it with the stolen secret."""
+    attacked.entry.write_bytes(attacked.forged(attacked.secret.read_bytes()))
     if os.getuid() == 0 and rng.random() < 0.5:
-        os.chown(siege.entry, STRANGER, STRANGER)
+        os.chown(attacked.entry, OTHER_USER, OTHER_USER)
     else:
-        os.chmod(siege.entry, int(rng.choice([0o666, 0o622, 0o620])))
+        os.chmod(attacked.entry, int(rng.choice([0o666, 0o622, 0o620])))
 
 
-def stranger_folder(rng: np.random.Generator, siege: Siege) -> None:
-    """A folder that a stranger owns or may write, all of it his."""
-    siege.entry.write_bytes(siege.forged(siege.secret.read_bytes()))
+def foreign_folder(rng: np.random.Generator, attacked: AttackedCache) -> None:
+    """Make the folder owned or writable by another user, and forge the entry with the stolen secret."""
+    attacked.entry.write_bytes(attacked.forged(attacked.secret.read_bytes()))
     if os.getuid() == 0 and rng.random() < 0.5:
-        os.chown(siege.folder, STRANGER, STRANGER)
+        os.chown(attacked.folder, OTHER_USER, OTHER_USER)
     else:
-        os.chmod(siege.folder, int(rng.choice([0o777, 0o770, 0o722])))
+        os.chmod(attacked.folder, int(rng.choice([0o777, 0o770, 0o722])))
 
 
-def swapped_links(rng: np.random.Generator, siege: Siege) -> Callable[[], None]:
-    """A link that means our folder and a stranger's by turns, as fast as another process can turn it."""
-    good, bad = siege.folder.parent / "good", siege.folder.parent / "bad"
-    siege.folder.rename(good)
+def swapped_links(rng: np.random.Generator, attacked: AttackedCache) -> Callable[[], None]:
+    """Replace the folder by a link that another process switches continually between it and an attacker's folder."""
+    good, bad = attacked.folder.parent / "good", attacked.folder.parent / "bad"
+    attacked.folder.rename(good)
     bad.mkdir()
-    for name, content in ((siege.entry.name, siege.forged()), ("secret", FORGED_SECRET)):
+    for name, content in ((attacked.entry.name, attacked.forged()), ("secret", FORGED_SECRET)):
         (bad / name).write_bytes(content)
         os.chmod(bad / name, 0o600)
     if os.getuid() == 0:
         for path in (*bad.iterdir(), bad):
-            os.chown(path, STRANGER, STRANGER)
+            os.chown(path, OTHER_USER, OTHER_USER)
     else:
         os.chmod(bad, 0o777)
-    siege.folder.symlink_to(good)
-    return _busy(lambda k: _turn(siege.folder, (good, bad)[k % 2]))
+    attacked.folder.symlink_to(good)
+    return _repeat_in_process(lambda k: _redirect(attacked.folder, (good, bad)[k % 2]))
 
 
-def _turn(place: Path, target: Path) -> None:
-    fresh = place.with_name("fresh")
+def _redirect(link: Path, target: Path) -> None:
+    fresh = link.with_name("fresh")
     fresh.symlink_to(target)
-    os.replace(fresh, place)
+    os.replace(fresh, link)
 
 
-def rewritten(rng: np.random.Generator, siege: Siege) -> Callable[[], None]:
-    """An entry that another process writes over all the time, with right and wrong content."""
-    right, wrong = siege.entry.read_bytes(), (siege.forged(), siege.other.read_bytes(), b"")
+def rewritten(rng: np.random.Generator, attacked: AttackedCache) -> Callable[[], None]:
+    """Overwrite the entry continually from another process, with right and wrong content."""
+    right, wrong = attacked.entry.read_bytes(), (attacked.forged(), attacked.other.read_bytes(), b"")
 
     def write(k: int) -> None:
         content = right if k % 2 else wrong[k // 2 % 3]
-        siege.entry.write_bytes(content[: len(content) // (1 + k % 3)])
+        attacked.entry.write_bytes(content[: len(content) // (1 + k % 3)])
 
-    return _busy(write)
+    return _repeat_in_process(write)
 
 
-def _busy(work: Callable[[int], None]) -> Callable[[], None]:
-    """Another process that does this until it is told to stop."""
+def _repeat_in_process(work: Callable[[int], None]) -> Callable[[], None]:
+    """Repeat some work in another process; return the function that stops it."""
     child = os.fork()
     if not child:
         try:
@@ -195,7 +203,7 @@ def _busy(work: Callable[[int], None]) -> Callable[[], None]:
     return stop
 
 
-ATTACKS: dict[str, Callable[[np.random.Generator, Siege], Callable[[], None] | None]] = {
+ATTACKS: dict[str, Callable[[np.random.Generator, AttackedCache], Callable[[], None] | None]] = {
     "corrupted": corrupt,
     "cut": cut,
     "lengthened": lengthen,
@@ -203,12 +211,12 @@ ATTACKS: dict[str, Callable[[np.random.Generator, Siege], Callable[[], None] | N
     "forged": forge,
     "spliced": splice,
     "a link": link,
-    "no plain file": strange_file,
+    "special file": special_file,
     "published secret": published_secret,
     "planted secret": planted_secret,
-    "spoiled secret": spoiled_secret,
-    "a stranger's entry": stranger_entry,
-    "a stranger's folder": stranger_folder,
+    "corrupted secret": corrupted_secret,
+    "entry of another user": foreign_entry,
+    "folder of another user": foreign_folder,
     "swapped links": swapped_links,
     "rewritten": rewritten,
 }

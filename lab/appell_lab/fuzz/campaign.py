@@ -1,4 +1,4 @@
-"""The campaign: time spent over the hunts, what they did in figures, and each finding as small as it could be made."""
+"""A fuzz campaign: run targets for a given time, collect figures, and reduce every finding to a small case."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from typing import Any
 
 from appell.files import write_text
 from appell_lab.bench.machine import machine, versions
-from appell_lab.fuzz.minimise import SECONDS, minimise
-from appell_lab.fuzz.target import Case, Hunt, Verdict
-from appell_lab.fuzz.watched import Watched
+from appell_lab.fuzz.minimise import MAX_SECONDS, minimise
+from appell_lab.fuzz.target import Case, Target, Verdict
+from appell_lab.fuzz.worker import Worker
 
-SAVED = 30.0  # s between two savings of a campaign that is under way
+SAVE_INTERVAL_S = 30.0  # interval at which a running campaign is saved
 
 
 @dataclass
-class Broken:
-    """A finding: the seed it was first seen with, how often its kind was seen, and the smallest case."""
+class Finding:
+    """A problem: the seed of its first case, the number of cases of its kind, and the smallest case."""
 
-    hunt: str
+    target: str
     kind: str
     problem: str
     seed: int
@@ -34,26 +34,26 @@ class Broken:
 
     @property
     def command(self) -> str:
-        """What repeats it."""
-        return f"appell fuzz --only {self.hunt} --case {self.seed}"
+        """The command that repeats the case."""
+        return f"appell fuzz --only {self.target} --case {self.seed}"
 
 
 @dataclass
-class Bag:
-    """What one hunt has done."""
+class TargetFindings:
+    """The cases, figures and findings of one target."""
 
-    hunt: str
+    target: str
     about: str
     first_seed: int
     cases: int = 0
-    seconds: float = 0.0  # of processor time
-    slowest: tuple[float, int] = (0.0, 0)  # s, and its seed
-    figures: dict[str, tuple[float, int]] = field(default_factory=dict)  # the largest, and its seed
+    seconds: float = 0.0  # processor time of all cases
+    slowest: tuple[float, int] = (0.0, 0)  # processor time of the slowest case, s, and its seed
+    figures: dict[str, tuple[float, int]] = field(default_factory=dict)  # largest values, and their seeds
     counts: dict[str, int] = field(default_factory=dict)
-    broken: list[Broken] = field(default_factory=list)
+    broken: list[Finding] = field(default_factory=list)
 
     def add(self, seed: int, verdict: Verdict, seconds: float) -> bool:
-        """Count a case; whether it broke in a way that was not seen before."""
+        """Add the verdict on a case; return whether it is a problem of a new kind."""
         self.cases += 1
         self.seconds += seconds
         self.slowest = max(self.slowest, (seconds, seed))
@@ -62,55 +62,67 @@ class Bag:
             self.figures[name] = max(self.figures.get(name, (0.0, seed)), (value, seed))
         if not verdict.problem:
             return False
-        known = [broken for broken in self.broken if broken.kind == verdict.kind]
-        for broken in known:
-            broken.times += 1
-        return not known
+        same_kind = [finding for finding in self.broken if finding.kind == verdict.kind]
+        for finding in same_kind:
+            finding.times += 1
+        return not same_kind
 
 
 @dataclass(frozen=True)
 class Bounds:
-    """How far a campaign goes: so many seconds or so many cases a hunt, whichever is first, and one case at least."""
+    """The limits of a campaign; every target runs at least one case."""
 
-    seconds: float = 300.0
-    cases: int | None = None
-    seed: int = 0
-    minimising: float = SECONDS
+    seconds: float = 300.0  # wall-clock time of all targets together
+    cases: int | None = None  # per target
+    seed: int = 0  # of the first case
+    minimising: float = MAX_SECONDS  # for reducing a finding
 
 
 def run(
-    hunts: Sequence[Hunt], bounds: Bounds, tell: Callable[[Bag], None] = lambda _: None, path: Path | None = None
-) -> list[Bag]:
-    """All hunts one after the other, each with its share of the time; with a path, the figures as they grow."""
-    bags: list[Bag] = []
-    whole = sum(hunt.share for hunt in hunts)
-    for hunt in hunts:
-        bag = Bag(hunt.name, hunt.about, bounds.seed)
-        bags.append(bag)
-        until, saved = time.monotonic() + bounds.seconds * hunt.share / whole, time.monotonic()
-        with Watched(hunt) as watched:
-            while not bag.cases or (time.monotonic() < until and bag.cases < (bounds.cases or math.inf)):
-                seed = bounds.seed + bag.cases
-                verdict, seconds = watched.check(seed)
-                if bag.add(seed, verdict, seconds):
-                    case, verdict = minimise(hunt, hunt.case(seed), verdict, watched, bounds.minimising)
-                    bag.broken.append(Broken(hunt.name, verdict.kind, verdict.problem, seed, case))
-                tell(bag)
-                if path is not None and time.monotonic() - saved > SAVED:
-                    save(bags, path)
-                    saved = time.monotonic()
+    targets: Sequence[Target],
+    bounds: Bounds,
+    report: Callable[[TargetFindings], None] = lambda _: None,
+    path: Path | None = None,
+) -> list[TargetFindings]:
+    """Run targets one after the other.
+
+    Parameters
+    ----------
+    targets : the targets; each gets its share of the time
+    bounds : limits of the campaign
+    report : called with the findings of the current target after every case
+    path : file to which the findings are saved during and after the campaign
+    """
+    all_findings: list[TargetFindings] = []
+    shares = sum(target.share for target in targets)
+    for target in targets:
+        findings = TargetFindings(target.name, target.about, bounds.seed)
+        all_findings.append(findings)
+        until, saved_at = time.monotonic() + bounds.seconds * target.share / shares, time.monotonic()
+        with Worker(target) as worker:
+            while not findings.cases or (time.monotonic() < until and findings.cases < (bounds.cases or math.inf)):
+                seed = bounds.seed + findings.cases
+                verdict, seconds = worker.check(seed)
+                if findings.add(seed, verdict, seconds):
+                    case, verdict = minimise(target, target.case(seed), verdict, worker, bounds.minimising)
+                    findings.broken.append(Finding(target.name, verdict.kind, verdict.problem, seed, case))
+                report(findings)
+                if path is not None and time.monotonic() - saved_at > SAVE_INTERVAL_S:
+                    save(all_findings, path)
+                    saved_at = time.monotonic()
     if path is not None:
-        save(bags, path)
-    return bags
+        save(all_findings, path)
+    return all_findings
 
 
-def content(bags: Sequence[Bag]) -> dict[str, Any]:
-    """Machine, versions and figures as plain data; times are in s."""
-    when = datetime.now(UTC).strftime("%Y-%m-%d")
-    found = [asdict(bag) for bag in bags]
-    return {"date": when, "machine": machine(), "versions": versions(), "hunts": found}
+def content(all_findings: Sequence[TargetFindings]) -> dict[str, Any]:
+    """Return date, machine, versions and findings as plain data; times are in s."""
+    date = datetime.now(UTC).strftime("%Y-%m-%d")
+    targets = [asdict(findings) for findings in all_findings]
+    return {"date": date, "machine": machine(), "versions": versions(), "targets": targets}
 
 
-def save(bags: Sequence[Bag], path: Path) -> None:
-    """The content as JSON, put in place whole."""
-    write_text(path, json.dumps(content(bags), indent=1, ensure_ascii=False, default=str) + "\n", "the findings")
+def save(all_findings: Sequence[TargetFindings], path: Path) -> None:
+    """Write the content as a JSON file."""
+    text = json.dumps(content(all_findings), indent=1, ensure_ascii=False, default=str)
+    write_text(path, text + "\n", "the findings")

@@ -1,7 +1,7 @@
-"""The forms in which numbers reach a function: element types, memory layouts, containers, and places for results.
+"""Forms of arguments: element types, memory layouts and containers in which numbers are passed to a function.
 
-A form is a dictionary: `batch` (leading axes), `dtype`, `layout`, `holder` and a seed for its numbers. `made` makes it;
-`plain` says what numbers it holds, as a contiguous array that nobody could misread.
+A form is a dictionary: `batch` (leading axes), `dtype`, `layout`, `holder` (container) and a seed for its numbers.
+`argument` returns the object to pass; `plain` returns the same numbers as a contiguous array.
 """
 
 from __future__ import annotations
@@ -13,27 +13,27 @@ import numpy as np
 Form = dict[str, Any]
 
 DTYPES = ("f8", "f8", "f8", "f4", "f4", "i8", "i4", "i2", "u1", "b1", "f2", ">f8", ">f4", ">i4")
-STRANGE = ("c16", "U3", "O", "M8[s]")  # not real numbers, or not known to be
+INVALID_DTYPES = ("c16", "U3", "O", "M8[s]")  # not real numbers
 LAYOUTS = ("C", "C", "F", "every second", "backwards", "unaligned", "repeated", "moved axes")
 HOLDERS = ("array", "array", "array", "list", "tuple", "read-only", "masked", "subclass", "memoryview")
-REFUSED = ("hidden", "frame")  # entries that are masked, labels that nobody looks at
+INVALID_HOLDERS = ("hidden", "frame")  # masked entries; labels that a function would ignore
 
 
-class Marked(np.ndarray):
-    """A subclass that adds nothing."""
+class Subclass(np.ndarray):
+    """A subclass of ndarray that adds nothing."""
 
 
 def random_form(rng: np.random.Generator, batch: list[int]) -> Form:
-    """A form whose batch broadcasts to the given one."""
-    kept = batch[int(rng.integers(len(batch) + 1)) :] if rng.random() < 0.4 else batch
-    own = [1 if rng.random() < 0.15 else size for size in kept]
-    strange, refused = rng.random(2) < 0.03
-    dtype = str(rng.choice(STRANGE if strange else DTYPES))
-    holder = str(rng.choice(REFUSED if refused else HOLDERS))
+    """Return a form whose batch broadcasts to the given one."""
+    axes = batch[int(rng.integers(len(batch) + 1)) :] if rng.random() < 0.4 else batch
+    form_batch = [1 if rng.random() < 0.15 else size for size in axes]
+    invalid_dtype, invalid_holder = rng.random(2) < 0.03
+    dtype = str(rng.choice(INVALID_DTYPES if invalid_dtype else DTYPES))
+    holder = str(rng.choice(INVALID_HOLDERS if invalid_holder else HOLDERS))
     odd = str(rng.choice(["nan", "inf", "-inf"])) if rng.random() < 0.1 else ""
     layout = str(rng.choice(LAYOUTS))
     return {
-        "batch": own,
+        "batch": form_batch,
         "dtype": dtype,
         "layout": layout,
         "holder": holder,
@@ -42,13 +42,14 @@ def random_form(rng: np.random.Generator, batch: list[int]) -> Form:
     }
 
 
-def is_refused(form: Form) -> bool:
+def is_invalid(form: Form) -> bool:
+    """Return whether a function must reject the form."""
     hides = form["holder"] == "hidden" and 0 not in form["batch"]
-    return form["dtype"] in STRANGE or form["holder"] == "frame" or hides
+    return form["dtype"] in INVALID_DTYPES or form["holder"] == "frame" or hides
 
 
 def numbers(form: Form, core: tuple[int, ...]) -> np.ndarray:
-    """The numbers of a form in its own element type, contiguous."""
+    """Return the numbers of a form in its own element type, contiguous."""
     rng = np.random.default_rng(form["seed"])
     kind = np.dtype(form["dtype"])
     values = rng.normal(size=(*form["batch"], *core))
@@ -61,11 +62,11 @@ def numbers(form: Form, core: tuple[int, ...]) -> np.ndarray:
     return values.astype("i8").astype(kind) if kind.kind == "M" else values.astype(kind)
 
 
-def made(form: Form, core: tuple[int, ...]) -> Any:
-    """What a user would hand over."""
+def argument(form: Form, core: tuple[int, ...]) -> Any:
+    """Return the object that is passed to the function."""
     array = laid_out(numbers(form, core), form["layout"])
     match form["holder"]:
-        case "list" if array.size:  # an empty one would forget its axes
+        case "list" if array.size:  # an empty list would lose its axes
             return array.tolist()
         case "tuple" if array.size:
             return tuple(array.tolist()) if array.ndim else array.tolist()
@@ -78,7 +79,7 @@ def made(form: Form, core: tuple[int, ...]) -> Any:
             mask[...] = array.size > 0
             return np.ma.array(array, mask=mask)
         case "subclass":
-            return array.view(Marked)
+            return array.view(Subclass)
         case "memoryview" if array.dtype.kind in "fiub" and array.dtype.isnative and array.dtype.char != "e":
             return memoryview(array)  # type: ignore[arg-type]
         case "frame":
@@ -89,30 +90,30 @@ def made(form: Form, core: tuple[int, ...]) -> Any:
 
 
 def laid_out(array: np.ndarray, layout: str) -> np.ndarray:
-    """The same numbers elsewhere in memory."""
+    """Return the same numbers in another memory layout."""
     if not array.ndim or layout == "C":
         return array
     match layout:
         case "F":
             return np.asfortranarray(array)
         case "every second":
-            room = np.zeros(tuple(2 * size for size in array.shape), array.dtype)
-            places = room[tuple(slice(None, None, 2) for _ in array.shape)]
-            places[...] = array
-            return places
+            buffer = np.zeros(tuple(2 * size for size in array.shape), array.dtype)
+            view = buffer[tuple(slice(None, None, 2) for _ in array.shape)]
+            view[...] = array
+            return view
         case "backwards":
-            turn = tuple(slice(None, None, -1) for _ in array.shape)
-            return array[turn].copy()[turn]
+            reverse = tuple(slice(None, None, -1) for _ in array.shape)
+            return array[reverse].copy()[reverse]
         case "unaligned" if array.dtype.kind != "O":
-            room = np.zeros(array.nbytes + 1, np.uint8)
-            places = np.ndarray(array.shape, array.dtype, room.data, offset=1) if array.nbytes else array
-            places[...] = array
-            return places
+            buffer = np.zeros(array.nbytes + 1, np.uint8)
+            view = np.ndarray(array.shape, array.dtype, buffer.data, offset=1) if array.nbytes else array
+            view[...] = array
+            return view
         case "moved axes":
             return np.ascontiguousarray(np.moveaxis(array, 0, -1)).transpose(-1, *range(array.ndim - 1))
     return array
 
 
 def plain(form: Form, core: tuple[int, ...], batch: tuple[int, ...], dtype: str) -> np.ndarray:
-    """The numbers of a form over the whole batch, contiguous."""
+    """Return the numbers of a form, broadcast to the batch, as a contiguous array."""
     return np.broadcast_to(numbers(form, core).astype(dtype), (*batch, *core)).copy()

@@ -1,6 +1,6 @@
-"""Ways to spoil a file: bytes flipped, cut, doubled and spliced, tags moved about, numbers replaced by extreme ones.
+"""Mutations of files: bits flipped, parts cut, repeated and moved, tags and words exchanged, extreme numbers.
 
-All are functions of a random generator and bytes, and give bytes. Texts are changed as texts where they are texts.
+Every mutation is a function of a random generator and bytes that returns bytes.
 """
 
 from __future__ import annotations
@@ -62,76 +62,76 @@ PIECES = (
 )
 
 
-def _place(rng: np.random.Generator, data: bytes) -> int:
+def _offset(rng: np.random.Generator, data: bytes) -> int:
     return int(rng.integers(len(data) + 1))
 
 
 def flip(rng: np.random.Generator, data: bytes) -> bytes:
-    """A few bits."""
-    spoiled = bytearray(data)
+    """Flip a few bits."""
+    mutated = bytearray(data)
     for _ in range(int(rng.integers(1, 8)) if data else 0):
-        spoiled[int(rng.integers(len(data)))] ^= 1 << int(rng.integers(8))
-    return bytes(spoiled)
+        mutated[int(rng.integers(len(data)))] ^= 1 << int(rng.integers(8))
+    return bytes(mutated)
 
 
 def cut(rng: np.random.Generator, data: bytes) -> bytes:
-    """A stretch missing, or all that follows a place."""
-    start = _place(rng, data)
+    """Remove a part, or everything from some byte on."""
+    start = _offset(rng, data)
     end = len(data) if rng.random() < 0.3 else start + int(rng.integers(1, 200))
     return data[:start] + data[end:]
 
 
 def double(rng: np.random.Generator, data: bytes) -> bytes:
-    """A stretch twice, or many times."""
-    start = _place(rng, data)
+    """Repeat a part once or many times."""
+    start = _offset(rng, data)
     end = start + int(rng.integers(1, 400))
     return data[:end] + data[start:end] * int(rng.choice([1, 1, 2, 50])) + data[end:]
 
 
 def move(rng: np.random.Generator, data: bytes) -> bytes:
-    """A stretch somewhere else."""
-    start = _place(rng, data)
+    """Move a part to another offset."""
+    start = _offset(rng, data)
     end = start + int(rng.integers(1, 400))
     rest = data[:start] + data[end:]
-    place = _place(rng, rest)
-    return rest[:place] + data[start:end] + rest[place:]
+    offset = _offset(rng, rest)
+    return rest[:offset] + data[start:end] + rest[offset:]
 
 
 def insert(rng: np.random.Generator, data: bytes) -> bytes:
-    """Something that means something."""
-    place = _place(rng, data)
-    return data[:place] + PIECES[int(rng.integers(len(PIECES)))] + data[place:]
+    """Insert a piece of syntax."""
+    offset = _offset(rng, data)
+    return data[:offset] + PIECES[int(rng.integers(len(PIECES)))] + data[offset:]
 
 
 def number(rng: np.random.Generator, data: bytes) -> bytes:
-    """Another number, an extreme one."""
+    """Replace a number by an extreme or malformed one."""
     return _exchange(rng, data, NUMBER, EXTREME[int(rng.integers(len(EXTREME)))])
 
 
 def word(rng: np.random.Generator, data: bytes) -> bytes:
-    """One word in the place of another."""
-    found = [match.group() for match in WORD.finditer(data[:100_000])]
-    return _exchange(rng, data, WORD, found[int(rng.integers(len(found)))]) if found else data
+    """Replace a word by another word of the file."""
+    words = [match.group() for match in WORD.finditer(data[:100_000])]
+    return _exchange(rng, data, WORD, words[int(rng.integers(len(words)))]) if words else data
 
 
 def tag(rng: np.random.Generator, data: bytes) -> bytes:
-    """A tag in the place of another, or missing."""
-    found = [match.group() for match in TAG.finditer(data[:100_000])]
-    if not found:
+    """Replace a tag by another tag of the file, or remove it."""
+    tags = [match.group() for match in TAG.finditer(data[:100_000])]
+    if not tags:
         return word(rng, data)
-    return _exchange(rng, data, TAG, b"" if rng.random() < 0.3 else found[int(rng.integers(len(found)))])
+    return _exchange(rng, data, TAG, b"" if rng.random() < 0.3 else tags[int(rng.integers(len(tags)))])
 
 
 def nest(rng: np.random.Generator, data: bytes) -> bytes:
-    """Deep brackets or tags."""
-    depth, place = int(rng.choice([10, 200, 3000, 30000])), _place(rng, data)
+    """Insert deeply nested brackets or tags."""
+    depth, offset = int(rng.choice([10, 200, 3000, 30000])), _offset(rng, data)
     pairs = ((b"[", b"]"), (b"<link>", b"</link>"), (b'{"a":', b"}"), (b"(", b")"), (b"{a=", b"}"), (b"<a>", b""))
     opening, closing = pairs[int(rng.integers(len(pairs)))]
-    return data[:place] + opening * depth + closing * depth + data[place:]
+    return data[:offset] + opening * depth + closing * depth + data[offset:]
 
 
 def encode(rng: np.random.Generator, data: bytes) -> bytes:
-    """Another encoding, or line ends."""
+    """Change the encoding or the line ends."""
     text = data.decode("utf-8", "replace")
     match int(rng.integers(6)):
         case 0:
@@ -149,8 +149,8 @@ def encode(rng: np.random.Generator, data: bytes) -> bytes:
 
 
 def _exchange(rng: np.random.Generator, data: bytes, pattern: re.Pattern[bytes], new: bytes) -> bytes:
-    """Another text in the place of one that the pattern finds, near a random place."""
-    start = _place(rng, data)
+    """Replace the first match of a pattern behind a random offset."""
+    start = _offset(rng, data)
     match = pattern.search(data, start) or pattern.search(data)
     return data[: match.start()] + new + data[match.end() :] if match else data + new
 
@@ -159,8 +159,8 @@ TEXT: tuple[Mutation, ...] = (flip, cut, double, move, insert, number, number, n
 BINARY: tuple[Mutation, ...] = (flip, flip, cut, double, move, insert)
 
 
-def spoil(rng: np.random.Generator, data: bytes, mutations: tuple[Mutation, ...] = TEXT) -> bytes:
-    """One to four mutations, one after the other."""
+def mutate(rng: np.random.Generator, data: bytes, mutations: tuple[Mutation, ...] = TEXT) -> bytes:
+    """Apply one to four random mutations."""
     for _ in range(int(rng.choice([1, 1, 2, 2, 3, 4]))):
         data = mutations[int(rng.integers(len(mutations)))](rng, data)
     return data

@@ -1,4 +1,4 @@
-"""Good files of every format that appell reads, which the hunt for bad ones spoils."""
+"""Valid files of every format that appell reads, which the target `files` mutates."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ XACRO = """<robot name="arm" xmlns:xacro="http://www.ros.org/wiki/xacro">
 
 
 def record() -> Record:
-    """A short record with all that a record can have but a curve."""
+    """Return a short record with everything that a record can contain except a curve."""
     t = np.arange(8) / 100.0
     q = np.column_stack([np.sin(t), np.cos(t)])
     event = Event(0.03, "impact", points=("elbow",), surfaces=(0,), impulses=np.array([0.5]))
@@ -69,7 +69,7 @@ def journal_header() -> dict:
 
 
 def journal(header: bytes | None = None) -> bytes:
-    """A log of forty rows; with a header of one's own, under its right length and checksum."""
+    """Return a log of forty rows; a given header replaces its own, with correct length and checksum."""
     columns = ("t", "state", "q_a", "tau_a")
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "x.log"
@@ -78,11 +78,11 @@ def journal(header: bytes | None = None) -> bytes:
             writer.row[:] = 0.001 * k, k // 20, np.sin(k), 0.5
             writer.commit()
         writer.close()
-        whole = path.read_bytes()
+        content = path.read_bytes()
     if header is None:
-        return whole
+        return content
     head = MAGIC + f"{len(header)} {zlib.crc32(header)}\n".encode() + header
-    return head.ljust(-(-len(head) // PAGE_BYTES) * PAGE_BYTES, b"\0") + whole[PAGE_BYTES:]
+    return head.ljust(-(-len(head) // PAGE_BYTES) * PAGE_BYTES, b"\0") + content[PAGE_BYTES:]
 
 
 def header_text() -> bytes:
@@ -90,7 +90,7 @@ def header_text() -> bytes:
 
 
 def archive(text: str) -> bytes:
-    """An archive of a record whose description is this text."""
+    """Return the NPZ archive of a record with the given description."""
     file = io.BytesIO()
     curve = {
         "curve_starts": np.zeros(1),
@@ -103,13 +103,13 @@ def archive(text: str) -> bytes:
 
 
 def archive_text() -> bytes:
-    told = {"format": 1, "columns": record().columns, "about": '{"robot": "r"}', "units": '{"t": "s"}'}
-    return json.dumps(told | {"events": '[{"time": 0.1, "kind": "stop"}]', "quaternions": [[0, 4]]}).encode()
+    about = {"format": 1, "columns": record().columns, "about": '{"robot": "r"}', "units": '{"t": "s"}'}
+    return json.dumps(about | {"events": '[{"time": 0.1, "kind": "stop"}]', "quaternions": [[0, 4]]}).encode()
 
 
 @cache
 def originals() -> dict[str, list[bytes]]:
-    """The files by their ending; "head" and "about" are descriptions that are put into sound files."""
+    """Return valid files by ending; "head" and "about" are descriptions that are packed into valid files."""
     trees = [load_tree(name) for name in ("pendulum", "planar-2r", "two-body", "tree10")]
     hand = load_text(URDF, "urdf")
     urdf = [URDF, *(to_urdf(tree) for tree in trees[:3])]

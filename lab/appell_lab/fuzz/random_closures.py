@@ -1,8 +1,8 @@
-"""Random closures on a random tree, closed at a random configuration: consistent because they are made there.
+"""Random closures of a random tree that are closed at a random configuration, by construction.
 
-Side a stands anywhere on a link. Side b, on another link or on the world, is put where a is at that configuration and
-then moved by what the closure leaves free: about and along its axis, in its plane, on a sphere. Wheels touch their
-plane there.
+Side a is placed anywhere on a link. Side b, on another link or on the world, is placed where a is at the configuration,
+and then moved along the degrees of freedom of the closure: about and along its axis, in its plane, on a sphere. Wheels
+touch their plane there.
 """
 
 from __future__ import annotations
@@ -15,44 +15,54 @@ import numpy as np
 from appell_lab.judges.peer_tree import ONE_AXIS, PeerTree, rotation
 from appell_lab.judges.plain_closures import Closure
 
-UPRIGHT = 0.8  # cosine of the steepest angle between a wheel's axis and its plane's normal
-Turn = np.ndarray
-Places = dict[int, tuple[np.ndarray, Turn]]  # of links by number, -1 the world
+MAX_AXIS_COSINE = 0.8  # largest cosine of the angle between a wheel's axis and the normal of its plane
+Axes = np.ndarray  # a rotation matrix
+Poses = dict[int, tuple[np.ndarray, Axes]]  # origin and axes of links by number; -1 is the world
 
 
 def random_closures(
-    rng: np.random.Generator, peer: PeerTree, q: np.ndarray, most: int = 1, kinds: Sequence[str] = ()
+    rng: np.random.Generator, peer: PeerTree, q: np.ndarray, max_closures: int = 1, kinds: Sequence[str] = ()
 ) -> list[Closure]:
-    """One to `most` closures that q closes, of some kinds or of all; fewer where a gear finds no joints."""
-    places, names = link_places(peer, q), list(kinds or MADE)
-    made = (_closure(rng, str(rng.choice(names)), peer, q, places) for _ in range(int(rng.integers(1, most + 1))))
-    return [closure for closure in made if closure is not None]
+    """Return random closures that are closed at q.
+
+    Parameters
+    ----------
+    rng : random generator
+    peer : the tree
+    q : configuration
+    max_closures : largest number of closures; there are fewer if a gear has no two joints to connect
+    kinds : kinds of closures; empty: all
+    """
+    poses, names = link_poses(peer, q), list(kinds or PLACED)
+    count = int(rng.integers(1, max_closures + 1))
+    closures = (_closure(rng, str(rng.choice(names)), peer, q, poses) for _ in range(count))
+    return [closure for closure in closures if closure is not None]
 
 
-def link_places(peer: PeerTree, q: np.ndarray) -> Places:
-    """Origin and axes of every link in the world."""
+def link_poses(peer: PeerTree, q: np.ndarray) -> Poses:
+    """Return the origins and axes of all links in the world."""
     peer.pin.forwardKinematics(peer.model, peer.data, peer.q(q))
-    found: Places = {-1: (np.zeros(3), np.eye(3))}
+    poses: Poses = {-1: (np.zeros(3), np.eye(3))}
     for k in range(len(peer.links)):
-        place = peer.data.oMi[peer.model.getJointId(f"joint{k}")]
-        found[k] = place.translation.copy(), place.rotation.copy()
-    return found
+        pose = peer.data.oMi[peer.model.getJointId(f"joint{k}")]
+        poses[k] = pose.translation.copy(), pose.rotation.copy()
+    return poses
 
 
-def _closure(rng: np.random.Generator, kind: str, peer: PeerTree, q: np.ndarray, places: Places) -> Closure | None:
+def _closure(rng: np.random.Generator, kind: str, peer: PeerTree, q: np.ndarray, poses: Poses) -> Closure | None:
     if kind == "gear":
         return _gear(rng, peer, q)
     first = int(rng.integers(len(peer.links)))
-    second = int(rng.choice([k for k in places if k != first]))
+    second = int(rng.choice([k for k in poses if k != first]))
     R = rotation(rng.normal(size=4).tolist())
     side = {"link": f"link{first}", "xyz": rng.uniform(-0.5, 0.5, 3).tolist(), "rpy": _rpy(peer, R)}
     if kind == "knife":
         return {"type": kind, "a": side}
-    x, axes = places[first][0] + places[first][1] @ side["xyz"], places[first][1] @ R
-    more, y, turned = MADE[kind](rng, x, axes)
-    origin, base = places[second]
-    place = {"xyz": (base.T @ (y - origin)).tolist(), "rpy": _rpy(peer, base.T @ turned)}
-    return {"type": kind, "a": side, "b": {"link": f"link{second}" if second >= 0 else None, **place}, **more}
+    x, axes = poses[first][0] + poses[first][1] @ side["xyz"], poses[first][1] @ R
+    parameters, y, other_axes = PLACED[kind](rng, x, axes)
+    origin, base = poses[second]
+    pose = {"xyz": (base.T @ (y - origin)).tolist(), "rpy": _rpy(peer, base.T @ other_axes)}
+    return {"type": kind, "a": side, "b": {"link": f"link{second}" if second >= 0 else None, **pose}, **parameters}
 
 
 def _rpy(peer: PeerTree, R: np.ndarray) -> list[float]:
@@ -60,83 +70,84 @@ def _rpy(peer: PeerTree, R: np.ndarray) -> list[float]:
 
 
 def _gear(rng: np.random.Generator, peer: PeerTree, q: np.ndarray) -> Closure | None:
-    able = [k for k, link in enumerate(peer.links) if link["kind"] in ONE_AXIS and link["leader"] is None]
-    if len(able) < 2:
+    candidates = [k for k, link in enumerate(peer.links) if link["kind"] in ONE_AXIS and link["leader"] is None]
+    if len(candidates) < 2:
         return None
-    ratio = {f"joint{k}": float(rng.uniform(0.2, 2)) for k in rng.choice(able, 2, replace=False)}
+    ratio = {f"joint{k}": float(rng.uniform(0.2, 2)) for k in rng.choice(candidates, 2, replace=False)}
     positions = (c * q[peer.robot.span(peer.robot.joint(name))[0]][0] for name, c in ratio.items())
     return {"type": "gear", "ratio": ratio, "offset": float(sum(positions))}
 
 
-Free = Callable[[np.random.Generator, np.ndarray, Turn], tuple[dict[str, Any], np.ndarray, Turn]]
+# (rng, origin and axes of side a in the world) -> (parameters of the closure, origin and axes of side b in the world)
+Placement = Callable[[np.random.Generator, np.ndarray, Axes], tuple[dict[str, Any], np.ndarray, Axes]]
 
 
-def _about(k: int, angle: float) -> Turn:
+def _about(k: int, angle: float) -> Axes:
     return rotation([*(np.sin(angle / 2) * np.eye(3)[k]), np.cos(angle / 2)])
 
 
-def _any(rng: np.random.Generator) -> Turn:
+def _any_axes(rng: np.random.Generator) -> Axes:
     return rotation(rng.normal(size=4).tolist())
 
 
-def _slid(rng: np.random.Generator, x: np.ndarray, R: Turn, *axes: int) -> np.ndarray:
-    """Moved along some axes."""
+def _shifted(rng: np.random.Generator, x: np.ndarray, R: Axes, *axes: int) -> np.ndarray:
+    """Return a point shifted along some axes."""
     return x + sum(rng.uniform(-0.5, 0.5) * R[:, k] for k in axes)
 
 
-def _twisted(rng: np.random.Generator, R: Turn) -> Turn:
-    """Turned about axis z."""
+def _rotated(rng: np.random.Generator, R: Axes) -> Axes:
+    """Return axes rotated about z."""
     return R @ _about(2, rng.uniform(-np.pi, np.pi))
 
 
-def _on_a_line(rng: np.random.Generator, x: np.ndarray, _: Turn):
-    R = _any(rng)
-    return {}, _slid(rng, x, R, 2), R
+def _on_line(rng: np.random.Generator, x: np.ndarray, _: Axes):
+    R = _any_axes(rng)
+    return {}, _shifted(rng, x, R, 2), R
 
 
-def _in_a_plane(rng: np.random.Generator, x: np.ndarray, _: Turn):
-    R = _any(rng)
-    return {}, _slid(rng, x, R, 0, 1), R
+def _in_plane(rng: np.random.Generator, x: np.ndarray, _: Axes):
+    R = _any_axes(rng)
+    return {}, _shifted(rng, x, R, 0, 1), R
 
 
-def _at_a_distance(rng: np.random.Generator, x: np.ndarray, _: Turn):
-    away = rng.uniform(0.1, 1.0) * _any(rng)[:, 0]
-    return {"length": float(np.linalg.norm(away))}, x + away, _any(rng)
+def _at_distance(rng: np.random.Generator, x: np.ndarray, _: Axes):
+    offset = rng.uniform(0.1, 1.0) * _any_axes(rng)[:, 0]
+    return {"length": float(np.linalg.norm(offset))}, x + offset, _any_axes(rng)
 
 
-def _under_a_wheel(rng: np.random.Generator, x: np.ndarray, axes: Turn):
-    R = _any(rng)
-    while abs(R[:, 2] @ axes[:, 1]) > UPRIGHT:
-        R = _any(rng)
+def _under_wheel(rng: np.random.Generator, x: np.ndarray, axes: Axes):
+    R = _any_axes(rng)
+    while abs(R[:, 2] @ axes[:, 1]) > MAX_AXIS_COSINE:
+        R = _any_axes(rng)
     n, k, radius = R[:, 2], axes[:, 1], float(rng.uniform(0.05, 0.5))
     e = n - (n @ k) * k
-    return {"radius": radius}, _slid(rng, x - radius * e / np.linalg.norm(e), R, 0, 1), R
+    return {"radius": radius}, _shifted(rng, x - radius * e / np.linalg.norm(e), R, 0, 1), R
 
 
-def _under_a_ball(rng: np.random.Generator, x: np.ndarray, _: Turn):
-    R, radius = _any(rng), float(rng.uniform(0.05, 0.5))
-    return {"radius": radius}, _slid(rng, x - radius * R[:, 2], R, 0, 1), R
+def _under_ball(rng: np.random.Generator, x: np.ndarray, _: Axes):
+    R, radius = _any_axes(rng), float(rng.uniform(0.05, 0.5))
+    return {"radius": radius}, _shifted(rng, x - radius * R[:, 2], R, 0, 1), R
 
 
-def _alone(rng: np.random.Generator, x: np.ndarray, R: Turn):
-    """What has no other side."""
+def _one_sided(rng: np.random.Generator, x: np.ndarray, R: Axes):
+    """For closures without a second side."""
     return {}, x, R
 
 
-MADE: dict[str, Free] = {
-    "point": lambda rng, x, R: ({}, x, _any(rng)),
-    "orientation": lambda rng, x, R: ({}, _slid(rng, x, R, 0, 1, 2), R),
+PLACED: dict[str, Placement] = {
+    "point": lambda rng, x, R: ({}, x, _any_axes(rng)),
+    "orientation": lambda rng, x, R: ({}, _shifted(rng, x, R, 0, 1, 2), R),
     "weld": lambda rng, x, R: ({}, x, R),
-    "hinge": lambda rng, x, R: ({}, x, _twisted(rng, R)),
-    "universal": lambda rng, x, R: ({}, x, _twisted(rng, R @ _about(0, np.pi / 2))),
-    "cylinder": lambda rng, x, R: ({}, _slid(rng, x, R, 2), _twisted(rng, R)),
-    "slider": lambda rng, x, R: ({}, _slid(rng, x, R, 2), R),
-    "line": _on_a_line,
-    "plane": _in_a_plane,
-    "flat": lambda rng, x, R: ({}, _slid(rng, x, R, 0, 1), _twisted(rng, R)),
-    "distance": _at_a_distance,
-    "rolling-disk": _under_a_wheel,
-    "rolling-ball": _under_a_ball,
-    "knife": _alone,
-    "gear": _alone,
+    "hinge": lambda rng, x, R: ({}, x, _rotated(rng, R)),
+    "universal": lambda rng, x, R: ({}, x, _rotated(rng, R @ _about(0, np.pi / 2))),
+    "cylinder": lambda rng, x, R: ({}, _shifted(rng, x, R, 2), _rotated(rng, R)),
+    "slider": lambda rng, x, R: ({}, _shifted(rng, x, R, 2), R),
+    "line": _on_line,
+    "plane": _in_plane,
+    "flat": lambda rng, x, R: ({}, _shifted(rng, x, R, 0, 1), _rotated(rng, R)),
+    "distance": _at_distance,
+    "rolling-disk": _under_wheel,
+    "rolling-ball": _under_ball,
+    "knife": _one_sided,
+    "gear": _one_sided,
 }

@@ -1,8 +1,8 @@
-"""A hunt: where cases come from, what must hold for each, and what smaller cases a found one may hide.
+"""A fuzz target: how cases are generated, what must hold for each, and how a failing case is reduced.
 
-A case is a dictionary that JSON can hold, made of nothing but its seed, so that a seed is enough to repeat it and the
-smallest case that still fails can be printed and kept. `check` runs in a process of its own (`watched`), which may
-crash, hang or eat the memory: each of these is a finding as an exception is.
+A case is a JSON-serialisable dictionary that depends on its seed only. So the seed is enough to repeat a case, and the
+smallest case that still fails can be printed and stored. `check` runs in a separate process (`worker`). A crash, a hang
+or excessive use of memory is a finding, like an exception.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ Case = dict[str, Any]
 
 @dataclass(frozen=True)
 class Verdict:
-    """What came of a case: `problem` says what broke, nothing if all held.
+    """The result of a case: `problem` describes what broke; it is empty if all properties held.
 
-    Problems of one `kind` are counted together. `figures` are kept at their largest over all cases, `counts` are
-    summed.
+    Problems of the same `kind` are counted together. Of `figures` the largest values of all cases are kept; `counts`
+    are summed.
     """
 
     problem: str = ""
@@ -31,36 +31,37 @@ class Verdict:
     counts: dict[str, int] = field(default_factory=dict)
 
 
-class Hunt(ABC):
-    """One way of trying to break things."""
+class Target(ABC):
+    """Base class of fuzz targets."""
 
     name: ClassVar[str]
-    about: ClassVar[str]  # a line for the table
-    seconds: ClassVar[float] = 2.0  # of processor time that a case may take
-    patience: ClassVar[int] = 60  # s that it may sleep, such as for a process that it has started
-    megabytes: ClassVar[int] = 500  # that it may take beyond what the process has
-    share: ClassVar[float] = 1.0  # of the campaign's time, relative to the others
+    about: ClassVar[str]  # description, one line
+    seconds: ClassVar[float] = 2.0  # processor time that a case may take
+    max_sleep_s: ClassVar[int] = 60  # time that a case may sleep, for example waiting for a process that it started
+    megabytes: ClassVar[int] = 500  # memory that a case may allocate
+    share: ClassVar[float] = 1.0  # share of the campaign's time, relative to the other targets
 
-    def prepare(self) -> None:  # noqa: B027 - most have nothing to prepare
-        """What is done once a process, before the first case; it is not timed."""
+    def prepare(self) -> None:  # noqa: B027 - most targets need no preparation
+        """Prepare a process before its first case; the time is not limited."""
 
     @abstractmethod
     def case(self, seed: int) -> Case:
-        """The case of a seed, always the same."""
+        """Return the case of a seed; the same seed always gives the same case."""
 
     @abstractmethod
     def check(self, case: Case) -> Verdict:
-        """What came of it; an exception that gets out is a finding too."""
+        """Check a case; an exception that is raised is a finding, too."""
 
     def smaller(self, case: Case) -> Iterator[Case]:
-        """Cases that are simpler than this one, the boldest first."""
+        """Yield simpler cases, those with the largest reduction first."""
         yield from ()
 
 
-def fell_through(error: BaseException) -> Verdict:
-    """An exception that nobody was to see; its kind is its type and the place in appell where it arose."""
+def unexpected_error(error: BaseException) -> Verdict:
+    """Return the verdict on an exception that should not occur; its kind is its type and the line in appell."""
     frames = traceback.extract_tb(error.__traceback__)
-    own = [frame for frame in frames if {"appell", "fuzz"} & set(Path(frame.filename).parts) == {"appell"}] or frames
-    place = f"{Path(own[-1].filename).name}:{own[-1].lineno}" if own else "?"
+    in_appell = [frame for frame in frames if {"appell", "fuzz"} & set(Path(frame.filename).parts) == {"appell"}]
+    last = (in_appell or frames)[-1:]
+    line = f"{Path(last[0].filename).name}:{last[0].lineno}" if last else "?"
     text = str(error).splitlines()[0] if str(error) else ""
-    return Verdict(f"{type(error).__name__}: {text[:300]} ({place})", f"{type(error).__name__} at {place}")
+    return Verdict(f"{type(error).__name__}: {text[:300]} ({line})", f"{type(error).__name__} at {line}")

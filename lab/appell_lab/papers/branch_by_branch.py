@@ -158,7 +158,7 @@ def _draw_impact(figure, robot: Robot, tree: Tree, parts: Sequence[BranchEquatio
 def _agreement(page: Page) -> None:
     """Compare the Appendix with all other formulations on random trees with joints of all kinds."""
     rng = np.random.default_rng(4)
-    trees = [Tree.of(our_robot(random_links(rng, 9, tame=True), (0.5, -1.0, -9.0))) for _ in range(TREES)]
+    trees = [Tree.of(our_robot(random_links(rng, 9, ordinary=True), (0.5, -1.0, -9.0))) for _ in range(TREES)]
     motions = [[*_motion(rng, tree.robot)] for tree in trees]
     rows = []
     for kind, methods in (("inverse dynamics", INVERSE_DYNAMICS), ("inertia matrix", MASS_MATRIX)):

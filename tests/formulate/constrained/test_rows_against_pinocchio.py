@@ -11,7 +11,7 @@ import pytest
 
 from appell.formulate.constrained.rows import rows
 from appell.formulate.tree import Tree
-from appell_lab.fuzz.random_closures import MADE, random_closures
+from appell_lab.fuzz.random_closures import PLACED, random_closures
 from appell_lab.fuzz.random_robots import random_links
 from appell_lab.judges.held_rows import HeldTree
 from appell_lab.judges.peer_tree import PeerTree, our_robot
@@ -28,7 +28,7 @@ def closed_trees(kind):
     while found < TREES:
         seed += 1
         rng = np.random.default_rng([seed, 17])
-        links = random_links(rng, 6, tame=True)
+        links = random_links(rng, 6, ordinary=True)
         robot = our_robot(links, GRAVITY)
         q = robot.random_configuration(rng, within_limits=False)
         if len(links) < 2:
@@ -47,7 +47,7 @@ def closed_trees(kind):
         yield robot, constraints(made), judge.rows(q, w), q, w
 
 
-@pytest.mark.parametrize("kind", MADE)
+@pytest.mark.parametrize("kind", PLACED)
 def test_rows_are_those_of_the_judge_in_other_axes(kind):
     for robot, held, theirs, q, w in closed_trees(kind):
         ours = rows(Tree.of(robot), held, q.tolist(), w.tolist())

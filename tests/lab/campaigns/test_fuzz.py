@@ -1,4 +1,4 @@
-"""The campaign: it survives whatever a case does, makes findings small, and finds nothing in what stands here."""
+"""Fuzz campaigns survive failing cases, reduce findings, and have no findings in this version."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from appell.cli.main import app
 from appell.errors import AppellError, ArgumentError
 from appell.motion.event import Event
 from appell.simulation import simulate
-from appell_lab.fuzz.arenas import Arena, arena
 from appell_lab.fuzz.campaign import Bounds, run
+from appell_lab.fuzz.contact_scenes import ContactScene, contact_scene
 from appell_lab.fuzz.minimise import shorter
-from appell_lab.fuzz.targets import HUNTS, chosen, robots
+from appell_lab.fuzz.targets import TARGETS, chosen, robots
 from appell_lab.fuzz.targets.arrays import Arrays
 from appell_lab.fuzz.targets.constraints import Constraints
 from appell_lab.fuzz.targets.files import Files
 from appell_lab.fuzz.targets.kills import motion_file
-from appell_lab.fuzz.targets.motions import Motions, judge
+from appell_lab.fuzz.targets.motions import Motions, verdict_on
 from appell_lab.fuzz.targets.robots import FUNCTIONS, Robots
 from appell_lab.judges.peer_tree import our_robot
-from broken_hunts import Breaking, Unprepared
+from broken_targets import Breaking, Unprepared
 
 SECONDS = 32.0  # of the bounded campaign, all targets together
 SEED = 190_000
@@ -37,99 +37,99 @@ posix = pytest.mark.skipif(os.name != "posix", reason="limits of processes are P
 @pytest.mark.parametrize(
     ("way", "kind"),
     [
-        ("raises", "ZeroDivisionError at broken_hunts.py"),
+        ("raises", "ZeroDivisionError at broken_targets.py"),
         ("crashes", "crash -11"),
         ("exits", "crash 7"),
         ("sleeps", "hang"),
         ("lingers", "slow"),
-        ("eats", "MemoryError at broken_hunts.py"),
+        ("eats", "MemoryError at broken_targets.py"),
         ("leaves_a_file_open", "ResourceWarning"),
     ],
 )
-def test_a_case_may_do_anything_and_the_campaign_goes_on(way, kind):
+def test_a_campaign_survives_every_kind_of_failure(way, kind):
     bounds = Bounds(seconds=600.0, cases=9, seed=0, minimising=60.0 if way == "raises" else 0.0)
-    (bag,) = run([Breaking(way)], bounds)
-    assert bag.cases == 9
-    assert bag.counts == {"sound": 7}
-    (broken,) = bag.broken
-    assert broken.kind.startswith(kind)
-    assert (broken.seed, broken.times) == (3, 2)
-    assert broken.command == "appell fuzz --only breaking --case 3"
+    (findings,) = run([Breaking(way)], bounds)
+    assert findings.cases == 9
+    assert findings.counts == {"sound": 7}
+    (finding,) = findings.broken
+    assert finding.kind.startswith(kind)
+    assert (finding.seed, finding.times) == (3, 2)
+    assert finding.command == "appell fuzz --only breaking --case 3"
     if bounds.minimising:
-        assert broken.case["letters"] == "!"
+        assert finding.case["letters"] == "!"
 
 
 @posix
-def test_a_case_that_spins_is_stopped_by_its_processor_time():
-    (bag,) = run([Breaking("spins")], Bounds(seconds=600.0, cases=4, minimising=0.0))
-    assert [broken.kind for broken in bag.broken] == ["hang"]
-    assert "hung: stopped after 4 s of processor time" in bag.broken[0].problem
+def test_a_busy_loop_is_stopped_by_its_processor_time():
+    (findings,) = run([Breaking("spins")], Bounds(seconds=600.0, cases=4, minimising=0.0))
+    assert [finding.kind for finding in findings.broken] == ["hang"]
+    assert "hung: stopped after 4 s of processor time" in findings.broken[0].problem
 
 
-def test_figures_are_kept_at_their_largest_with_the_seed_and_saved(tmp_path):
-    (bag,) = run([Breaking("raises")], Bounds(cases=3, seed=10), path=tmp_path / "found.json")
-    assert bag.figures == {"size": (12.0, 12)}
+def test_the_largest_figures_are_saved_with_their_seeds(tmp_path):
+    (findings,) = run([Breaking("raises")], Bounds(cases=3, seed=10), path=tmp_path / "found.json")
+    assert findings.figures == {"size": (12.0, 12)}
     saved = json.loads((tmp_path / "found.json").read_text())
-    assert saved["hunts"][0]["figures"] == {"size": [12.0, 12]}
+    assert saved["targets"][0]["figures"] == {"size": [12.0, 12]}
     assert saved["versions"]["numpy"] == np.__version__
 
 
-def test_a_hunt_that_cannot_be_prepared_says_why():
-    with pytest.raises(ArgumentError, match="there is no judge"):
+def test_the_error_of_a_target_that_cannot_be_prepared_names_the_cause():
+    with pytest.raises(ArgumentError, match="the reference is not installed"):
         run([Unprepared("named")], Bounds(cases=1))
-    with pytest.raises(AppellError, match="hunt 'breaking' cannot be prepared: KeyError"):
+    with pytest.raises(AppellError, match="target 'breaking' cannot be prepared: KeyError"):
         run([Unprepared("raw")], Bounds(cases=1))
 
 
-def test_shorter_texts_leave_out_ever_smaller_stretches():
+def test_shorter_texts_leave_out_smaller_and_smaller_parts():
     assert list(shorter("abcd")) == ["cd", "ab", "bcd", "acd", "abd", "abc"]
 
 
-@pytest.mark.parametrize("name", HUNTS)
-def test_a_seed_is_a_case_and_json_can_hold_it(name):
-    (hunt,) = chosen(name)
-    cases = [hunt.case(seed) for seed in (SEED, SEED, SEED + 1)]
+@pytest.mark.parametrize("name", TARGETS)
+def test_a_seed_determines_a_case_that_is_json(name):
+    (target,) = chosen(name)
+    cases = [target.case(seed) for seed in (SEED, SEED, SEED + 1)]
     assert json.loads(json.dumps(cases[0])) == cases[0] == cases[1]
     assert cases[0] != cases[2]
 
 
 @pytest.mark.parametrize("function", FUNCTIONS)
-def test_robots_are_judged_by_somebody_who_can_disagree(monkeypatch, function):
-    """A robot whose masses are wrong by a thousandth of a millionth is found out."""
-    hunt, wanted = Robots(), {"function": function, "dtype": "d", "formulation": "gibbs-appell"}
-    cases = (case for seed in range(500) if wanted.items() <= (case := hunt.case(seed)).items())
+def test_the_target_robots_detects_wrong_masses(monkeypatch, function):
+    """Masses that are wrong by 1e-9 are detected."""
+    target, choice = Robots(), {"function": function, "dtype": "d", "formulation": "gibbs-appell"}
+    cases = (case for seed in range(500) if choice.items() <= (case := target.case(seed)).items())
     case = next(case for case in cases if len(case["links"]) > 1)
-    assert not hunt.check(case).problem
+    assert not target.check(case).problem
     wrong = [link | {"mass": link["mass"] * (1 + 1e-9)} for link in case["links"]]
     monkeypatch.setattr(robots, "our_robot", lambda _, gravity: our_robot(wrong, gravity))
-    assert f"{function}, float64: error" in hunt.check(case).problem
+    assert f"{function}, float64: error" in target.check(case).problem
 
 
-def test_constraints_are_judged_by_somebody_who_can_disagree(monkeypatch):
-    """A closure that is told a millionth of a metre elsewhere is found out, and so is a mass."""
+def test_the_target_constraints_detects_wrong_closures_and_masses(monkeypatch):
+    """A closure that is shifted by 1e-6 m, and masses that are wrong by 1e-6, are detected."""
     from appell_lab.fuzz.targets import constraints
     from appell_lab.judges.peer_tree import our_robot
     from appell_lab.judges.plain_closures import framed
 
     def shifted(robot, closures):
-        moved = [x | {"a": x["a"] | {"xyz": [y + 1e-6 for y in x["a"]["xyz"]]}} for x in closures]
-        return framed(robot, moved)
+        wrong = [x | {"a": x["a"] | {"xyz": [y + 1e-6 for y in x["a"]["xyz"]]}} for x in closures]
+        return framed(robot, wrong)
 
     def heavier(links, gravity):
         return our_robot([link | {"mass": link["mass"] * (1 + 1e-6)} for link in links], gravity)
 
-    hunt = Constraints()
-    cases = (case for seed in range(100) if (case := hunt.case(seed))["function"] == "motion")
+    target = Constraints()
+    cases = (case for seed in range(100) if (case := target.case(seed))["function"] == "motion")
     case = next(case for case in cases if [closure["type"] for closure in case["closures"]] == ["point"])
-    assert not hunt.check(case).problem
+    assert not target.check(case).problem
     with monkeypatch.context() as patch:
         patch.setattr(constraints, "framed", shifted)
-        assert hunt.check(case).problem
+        assert target.check(case).problem
     monkeypatch.setattr(constraints, "our_robot", heavier)
-    assert "forces of the motion: error" in hunt.check(case).problem
+    assert "forces of the motion: error" in target.check(case).problem
 
 
-def test_files_that_raise_what_nobody_promised_are_findings(monkeypatch):
+def test_files_that_raise_other_errors_are_findings(monkeypatch):
     from appell_lab.fuzz.targets import files
 
     def raw(*_, **__):
@@ -146,58 +146,58 @@ def test_an_array_that_is_misread_is_a_finding(monkeypatch):
     form = {"batch": [3], "dtype": "f8", "layout": "C", "holder": "array", "odd": "", "seed": 1}
     case = {"function": "energy", "forms": [form, form | {"seed": 2}], "out": "none", "named": False}
     assert not Arrays().check(case).problem
-    made = arrays.made
-    monkeypatch.setattr(arrays, "made", lambda form, core: made(form, core)[::-1])
+    argument = arrays.argument
+    monkeypatch.setattr(arrays, "argument", lambda form, core: argument(form, core)[::-1])
     assert Arrays().check(case).kind == "differs"
 
 
 def test_motions_that_gain_energy_or_enter_a_wall_are_findings():
-    hunt = Motions()
-    usual = {"torque": "none", "stops": None, "during": None}
-    cases = (case for seed in range(200) if usual.items() <= (case := hunt.case(seed)).items())
-    case = next(case for case in cases if case["q0"] and arena(case["arena"]).wall["kind"] == "plane")
-    place = arena(case["arena"])
-    record = simulate(place.dynamics, case["q0"], case["v0"], until=1e-3)  # as if there were no wall
-    assert not judge(place, case, record).problem
+    target = Motions()
+    choice = {"torque": "none", "stops": None, "during": None}
+    cases = (case for seed in range(200) if choice.items() <= (case := target.case(seed)).items())
+    case = next(case for case in cases if case["q0"] and contact_scene(case["scene"]).wall["kind"] == "plane")
+    scene = contact_scene(case["scene"])
+    record = simulate(scene.dynamics, case["q0"], case["v0"], until=1e-3)  # without the wall
+    assert not verdict_on(scene, case, record).problem
     hot = record.data.copy()
     hot[:, record.columns.index("energy")] += np.linspace(0.0, 1.0, len(hot)) ** 8
-    assert judge(place, case, replace(record, data=hot)).kind == "energy"
-    nearer = Arena(case["arena"])
-    nearer.__dict__["wall"] = place.wall | {"R": place.wall["R"] - min(place.distances(record.q[0]).values()) - 1e-3}
-    assert judge(nearer, case, record).kind == "penetration"
+    assert verdict_on(scene, case, replace(record, data=hot)).kind == "energy"
+    nearer = ContactScene(case["scene"])
+    nearer.__dict__["wall"] = scene.wall | {"R": scene.wall["R"] - min(scene.distances(record.q[0]).values()) - 1e-3}
+    assert verdict_on(nearer, case, record).kind == "penetration"
 
 
-def test_only_where_events_crowd_a_motion_is_not_judged_between_its_rows():
-    """A line between two places outside a ball goes through it; that is promised for steps in crowds alone."""
-    place = arena(next(k for k in range(48) if arena(k).wall["kind"] == "ball"))
+def test_a_motion_is_checked_between_its_rows_except_in_time_stepping():
+    """A line between two points outside a ball may cut it; this is acceptable in time stepping only."""
+    scene = contact_scene(next(k for k in range(48) if contact_scene(k).wall["kind"] == "ball"))
     case = Motions().case(0) | {"during": None, "torque": "none", "tolerance": 1e-7}
-    q0 = place.start(np.random.default_rng(0))
-    record = simulate(place.dynamics, q0, np.zeros(place.robot.nv), until=1e-3)
-    nearer = Arena(place.number)
+    q0 = scene.start(np.random.default_rng(0))
+    record = simulate(scene.dynamics, q0, np.zeros(scene.robot.nv), until=1e-3)
+    nearer = ContactScene(scene.number)
     nearer.__dict__["distances"] = lambda q: dict.fromkeys(
-        place.points, 0.0 if (record.q == q).all(axis=1).any() else -1.0
+        scene.points, 0.0 if (record.q == q).all(axis=1).any() else -1.0
     )
-    assert judge(nearer, case, record).kind == "penetration"
+    assert verdict_on(nearer, case, record).kind == "penetration"
     stepped = replace(record, events=(Event(0.0, "time stepping"), *record.events))
-    assert not judge(nearer, case, stepped).problem
+    assert not verdict_on(nearer, case, stepped).problem
     again = replace(record, events=(Event(0.0, "time stepping"), Event(5e-4, "event driven"), *record.events))
-    assert judge(nearer, case, again).kind == "penetration"
+    assert verdict_on(nearer, case, again).kind == "penetration"
 
 
-def test_the_command_lists_hunts_repeats_a_case_and_refuses_nonsense():
+def test_the_command_lists_targets_repeats_a_case_and_rejects_invalid_options():
     runner = CliRunner()
     listed = runner.invoke(app, ["fuzz", "--list"])
     assert listed.exit_code == 0
-    assert all(name in listed.output for name in HUNTS)
+    assert all(name in listed.output for name in TARGETS)
     again = runner.invoke(app, ["fuzz", "--only", "files", "--case", "5"])
     assert again.exit_code == 0
-    assert "all held" in again.output
+    assert "no problem" in again.output
     for wrong in (["--only", "fils"], ["--minutes", "0"], ["--case", "3"], ["--seed", "-1"]):
         assert runner.invoke(app, ["fuzz", *wrong]).exit_code == 1
 
 
-def test_a_report_that_cannot_be_put_in_place_leaves_the_old_one(tmp_path, monkeypatch):
-    """Found by thinking of what a kill would do: the old report was gone before the new one was whole."""
+def test_a_report_that_cannot_be_written_leaves_the_old_one(tmp_path, monkeypatch):
+    """The old report was once removed before the new one was complete."""
     old = tmp_path / "r.md"
     old.write_text("the old report")
     arguments = ["identify", str(motion_file()), "--robot", "planar-2r", "--report", str(old), "--force"]
@@ -206,19 +206,19 @@ def test_a_report_that_cannot_be_put_in_place_leaves_the_old_one(tmp_path, monke
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("appell.describe.files.os.replace", full)
-    monkeypatch.setenv("APPELL_CACHE", "off")  # which would find its disk full too
-    told = CliRunner().invoke(app, arguments)
-    assert told.exit_code == 1
-    assert "No space left" in told.output
+    monkeypatch.setenv("APPELL_CACHE", "off")  # the cache would fail too
+    result = CliRunner().invoke(app, arguments)
+    assert result.exit_code == 1
+    assert "No space left" in result.output
     assert old.read_text() == "the old report"
     assert list(tmp_path.iterdir()) == [old]
 
 
 @pytest.mark.slow
 @posix
-@pytest.mark.parametrize("name", HUNTS)
-def test_a_bounded_campaign_finds_nothing(name):
-    """Fixed seeds, half a minute in all; a finding is printed with what repeats it."""
-    (bag,) = run(chosen(name), Bounds(seconds=SECONDS / len(HUNTS), seed=SEED))
-    assert bag.cases > 0
-    assert [(broken.problem, broken.command, broken.case) for broken in bag.broken] == []
+@pytest.mark.parametrize("name", TARGETS)
+def test_a_short_campaign_has_no_findings(name):
+    """Fixed seeds, half a minute in total; a finding is printed with the command that repeats it."""
+    (findings,) = run(chosen(name), Bounds(seconds=SECONDS / len(TARGETS), seed=SEED))
+    assert findings.cases > 0
+    assert [(finding.problem, finding.command, finding.case) for finding in findings.broken] == []

@@ -17,7 +17,7 @@ ROUNDINGS = 64 * 2.0**-52  # that Pinocchio may make of an ordinary tree, relati
 def tree(seed: int):
     """A tree of up to five links with ordinary numbers, its judges, and three states."""
     rng = np.random.default_rng(seed)
-    links = random_links(rng, 5, tame=True)
+    links = random_links(rng, 5, ordinary=True)
     robot = our_robot(links, GRAVITY)
     q = np.array([robot.random_configuration(rng, within_limits=False) for _ in range(3)])
     v, a = rng.normal(size=(2, 3, robot.nv))

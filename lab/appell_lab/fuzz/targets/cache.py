@@ -1,8 +1,8 @@
-"""The cache of machine code under attack: what an attacker left there never runs, and results are always right.
+"""Attacks on the cache of machine code: an attacker's object never runs, and results are always right.
 
-A case keeps two kernels in a folder of its own, spoils the folder in one or two of the ways of `cache_attacks`, and
-asks for the kernel again, as the next process would: what comes back must be the right object, byte for byte, or be
-made anew. It is linked and called. In some cases three processes ask at once. Nothing outside the folder is touched.
+A case stores two kernels in its own folder, applies one or two of the attacks of `cache_attacks`, and requests the
+kernel again, as the next process would: the object must be the right one, byte by byte, or be compiled again. It is
+linked and called. In some cases three processes request it at once. Nothing outside the folder may change.
 """
 
 from __future__ import annotations
@@ -21,73 +21,75 @@ from appell.compile.function import Function
 from appell.compile.native.bound import bind
 from appell.compile.native.machine import Code
 from appell.errors import ArgumentError, CacheWarning
-from appell_lab.fuzz.cache_attacks import ATTACKS, Siege
-from appell_lab.fuzz.target import Case, Hunt, Verdict
+from appell_lab.fuzz.cache_attacks import ATTACKS, AttackedCache
+from appell_lab.fuzz.target import Case, Target, Verdict
 
-RIGHT, EVIL = 2.0, 666.0
-ASKED = 4  # times that the kernel is asked for after an attack
-ALONE = ("no plain file", "swapped links", "rewritten")  # through these a second attack would act with our own rights
-RACED = 40  # times while another process is at work
+RIGHT, EVIL = 2.0, 666.0  # factors of the victim's and the attacker's function
+REQUESTS = 4  # requests for the kernel after an attack
+SINGLE_ATTACKS = ("special file", "swapped links", "rewritten")  # a second attack would follow their links and pipes
+RACE_REQUESTS = 40  # requests while another process attacks
 
 
 @cache
 def compiled(factor: float) -> tuple[Function, bytes]:
-    """A function of one number, and its object."""
+    """Return a function of one number, and its compiled object."""
     function = Function.of("double", {"x": 1}, lambda x: {"y": [factor * x[0]]})
     with tempfile.TemporaryDirectory(prefix="appell-fuzz-") as folder:
         os.environ["APPELL_CACHE"] = folder
         function.kernel()
         (entry,) = Path(folder).glob("*.kernel")
-        return function, entry.read_bytes()[disk._HEAD :]
+        return function, entry.read_bytes()[disk._HEADER_BYTES :]
 
 
-class Cache(Hunt):
+class Cache(Target):
     """Attacks on the cache folder."""
 
     name = "cache"
-    about = "cache folders corrupted, forged, replayed, linked, owned by others, swapped and written to meanwhile"
+    about = "cache folders that are corrupted, forged, linked, owned by others or changed while they are read"
     seconds = 20.0
     share = 0.5
 
     def prepare(self) -> None:
         if not hasattr(os, "fork"):
-            raise ArgumentError("this hunt needs processes that fork.", hint="appell fuzz --only robots,files,arrays")
+            raise ArgumentError(
+                "the target 'cache' needs a system with os.fork.", hint="pass --only robots,files,arrays"
+            )
         compiled(RIGHT), compiled(EVIL)
         warnings.simplefilter("ignore", CacheWarning)
 
     def case(self, seed: int) -> Case:
         rng = np.random.default_rng([seed, 6])
         attacks = [str(rng.choice(list(ATTACKS))) for _ in range(int(rng.choice([1, 1, 2])))]
-        attacks = next(([name] for name in attacks if name in ALONE), attacks)
+        attacks = next(([name] for name in attacks if name in SINGLE_ATTACKS), attacks)
         return {"attacks": attacks, "crowd": bool(rng.random() < 0.1), "seed": seed}
 
     def check(self, case: Case) -> Verdict:
         rng = np.random.default_rng([case["seed"], 7])
-        with tempfile.TemporaryDirectory(prefix="appell-fuzz-") as place:
-            siege = Siege(Path(place) / "cache", "a" * 64, compiled(RIGHT)[1], compiled(EVIL)[1], "b" * 64)
-            precious = Path(place) / "precious"
-            precious.write_text("data")
-            os.environ["APPELL_CACHE"] = str(siege.folder)
-            disk.fetch(siege.key, lambda: siege.right)
-            disk.fetch(siege.other_key, lambda: siege.evil)
+        with tempfile.TemporaryDirectory(prefix="appell-fuzz-") as folder:
+            attacked = AttackedCache(Path(folder) / "cache", "a" * 64, compiled(RIGHT)[1], compiled(EVIL)[1], "b" * 64)
+            outside = Path(folder) / "outside"
+            outside.write_text("data")
+            os.environ["APPELL_CACHE"] = str(attacked.folder)
+            disk.fetch(attacked.key, lambda: attacked.right)
+            disk.fetch(attacked.other_key, lambda: attacked.evil)
             stops = []
             try:
                 for name in case["attacks"]:
                     try:
-                        stops.append(ATTACKS[name](rng, siege))
-                    except OSError:  # the first attack has left nothing that the second could spoil
+                        stops.append(ATTACKS[name](rng, attacked))
+                    except OSError:  # the first attack has removed what the second would change
                         continue
-                raced = any(stops)
-                problem = _crowd(siege) if case["crowd"] else ""
-                for _ in range(RACED if raced else ASKED):
-                    problem = problem or _ask(siege)
+                requests = RACE_REQUESTS if any(stops) else REQUESTS
+                problem = _concurrent_requests(attacked) if case["crowd"] else ""
+                for _ in range(requests):
+                    problem = problem or _request(attacked)
             finally:
                 for stop in stops:
                     if stop:
                         stop()
-            if precious.read_text() != "data":
+            if outside.read_text() != "data":
                 problem = problem or "a file outside the cache was changed"
-        counts = {name: 1 for name in case["attacks"]} | {"fetches": RACED if raced else ASKED}
+        counts = {name: 1 for name in case["attacks"]} | {"fetches": requests}
         return Verdict(
             problem, f"{problem.split(':')[0]} after {'+'.join(case['attacks'])}" if problem else "", {}, counts
         )
@@ -100,13 +102,13 @@ class Cache(Hunt):
             yield case | {"crowd": False}
 
 
-def _ask(siege: Siege) -> str:
-    """What is wrong with the answer, if anything."""
-    image = disk.fetch(siege.key, lambda: siege.right)
-    if image == siege.evil:
-        return "the attacker's object came back"
-    if image != siege.right:
-        return f"an object came back that nobody made: {len(image)} bytes"
+def _request(attacked: AttackedCache) -> str:
+    """Request the kernel and call it; return what is wrong, if anything."""
+    image = disk.fetch(attacked.key, lambda: attacked.right)
+    if image == attacked.evil:
+        return "the attacker's object was returned"
+    if image != attacked.right:
+        return f"a corrupted object was returned: {len(image)} bytes"
     call = bind(compiled(RIGHT)[0].fused, np.float64, Code(image, "single"))
     call.x[:] = 21.0  # type: ignore[attr-defined]
     call()
@@ -114,17 +116,17 @@ def _ask(siege: Siege) -> str:
     return "" if result == RIGHT * 21.0 else f"a wrong result: {result}"
 
 
-def _crowd(siege: Siege) -> str:
-    """Three processes that ask at once."""
+def _concurrent_requests(attacked: AttackedCache) -> str:
+    """Request the kernel from three processes at once; return what is wrong, if anything."""
     children = []
     for _ in range(3):
         child = os.fork()
         if not child:
             code = 1
             try:
-                code = 2 if any(_ask(siege) for _ in range(5)) else 0
+                code = 2 if any(_request(attacked) for _ in range(5)) else 0
             finally:
                 os._exit(code)
         children.append(child)
     codes = [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children]
-    return "" if codes == [0, 0, 0] else f"one of three at once failed: exit codes {codes}"
+    return "" if codes == [0, 0, 0] else f"one of three concurrent processes failed: exit codes {codes}"

@@ -1,12 +1,12 @@
-"""Random trees with random loops, wheels, skates and gears, compiled, against Pinocchio and the Gibbs function.
+"""Random trees with random loops, wheels, skates and gears, compared with Pinocchio and the Gibbs function.
 
-The judge has M, h, K and γ of its own (`HeldTree`); N is ours, and K N = 0 shows that it may be. With Z a basis of the
-velocities that K leaves free, by singular values, an answer is held to
+The reference computes its own M, h, K and γ (`HeldTree`); N is appell's, and K N = 0 shows that it is valid. With Z a
+basis of the null space of K, computed by singular values, results are checked by
 
     K w + b = 0        K a + γ = 0        Zᵀ(M a + h - τ) = 0        M* = Nᵀ M N        ∂S*/∂a = Nᵀ(M a + h)
 
-relative to the largest of its terms. Where the rows are near a singular configuration nothing is asked. All loops close
-by construction, so that a robot that is refused is a finding.
+relative to the largest term. Cases near a singular configuration of the rows are skipped. All loops close by
+construction, so a robot that is rejected is a finding.
 """
 
 from __future__ import annotations
@@ -20,23 +20,23 @@ from appell.dynamics import Dynamics
 from appell.errors import ModelError
 from appell_lab.fuzz.random_closures import random_closures
 from appell_lab.fuzz.random_robots import plainer_bodies, random_links
-from appell_lab.fuzz.target import Case, Hunt, Verdict
+from appell_lab.fuzz.target import Case, Target, Verdict
 from appell_lab.judges.held_rows import HeldTree
 from appell_lab.judges.peer_tree import PeerTree, our_robot, pinocchio
 from appell_lab.judges.plain_closures import constraints, framed
 
-BOUND = 2.0**-52 * 2.0**20  # rows of condition 1e3, inertia matrices of 1e4
-SINGULAR = 1e-3  # smallest singular value of the independent rows over the largest
-IMPLIED = 1e-9  # below this part of the largest, a row is implied by others
+BOUND = 2.0**-52 * 2.0**20  # for rows with a condition number of 1e3 and inertia matrices with 1e4
+SINGULAR_RATIO = 1e-3  # smallest singular value of the independent rows over the largest; below it, a case is skipped
+REDUNDANT_RATIO = 1e-9  # singular values below this part of the largest belong to redundant rows
 SAMPLES = 5
 FUNCTIONS = ("motion", "motion", "independent", "inertia", "gibbs")
 
 
-class Constraints(Hunt):
-    """Random constrained robots against Pinocchio."""
+class Constraints(Target):
+    """Random constrained robots, compared with Pinocchio."""
 
     name = "constraints"
-    about = "random trees with random loops and wheels, against Pinocchio's terms and the differentiated Gibbs function"
+    about = "random trees with loops and wheels, compared with Pinocchio's terms and the differentiated Gibbs function"
     seconds = 60.0
     megabytes = 2000
 
@@ -45,37 +45,37 @@ class Constraints(Hunt):
 
     def case(self, seed: int) -> Case:
         rng = np.random.default_rng([seed, 13])
-        links = random_links(rng, 6, tame=True)
+        links = random_links(rng, 6, ordinary=True)
         while len(links) < 3:
-            links = random_links(rng, 6, tame=True)
+            links = random_links(rng, 6, ordinary=True)
         gravity = rng.normal(0.0, 5.0, 3).tolist()
         robot = our_robot(links, gravity)
         q = robot.random_configuration(rng, within_limits=False)
         closures = random_closures(rng, PeerTree(links, gravity, robot), q, 2)
-        what = {"function": str(rng.choice(FUNCTIONS)), "states": seed}
-        return {**what, "links": links, "gravity": gravity, "q": q.tolist(), "closures": closures}
+        choice = {"function": str(rng.choice(FUNCTIONS)), "states": seed}
+        return {**choice, "links": links, "gravity": gravity, "q": q.tolist(), "closures": closures}
 
     def check(self, case: Case) -> Verdict:
         tree = framed(our_robot(case["links"], case["gravity"]), case["closures"])
         judge = HeldTree(PeerTree(case["links"], case["gravity"], tree), case["closures"])
         if not case["closures"]:
-            return Verdict(counts={"nothing to hold": 1})
+            return Verdict(counts={"no closures": 1})
         try:
             system = tree.with_loops(*constraints(case["closures"]), home=case["q"])
         except ModelError as error:
-            return Verdict(f"refused, although its loops close: {error}", "refused")
+            return Verdict(f"rejected, although its loops close: {error}", "rejected")
         if not system.nv:
-            return Verdict(counts={"without freedom": 1})
+            return Verdict(counts={"no degree of freedom": 1})
         rng = np.random.default_rng([case["states"], 14])
-        found = _Asked(Dynamics(system), judge, rng).errors(case["function"])
-        if found is None:
+        errors = _Comparison(Dynamics(system), judge, rng).errors(case["function"])
+        if errors is None:
             return Verdict(counts={"near a singular configuration": 1})
         counts = dict.fromkeys([case["function"], *(closure["type"] for closure in case["closures"])], 1)
         counts |= {"rows": len(system.row_names), "implied rows": len(system.idle_rows), "compiled and compared": 1}
-        for name, missed in found.items():
-            if not missed <= BOUND:
-                return Verdict(f"{name}: error {missed:.3g}, bound {BOUND:.3g}", name, found)
-        return Verdict(figures=found, counts=counts)
+        for name, error in errors.items():
+            if not error <= BOUND:
+                return Verdict(f"{name}: error {error:.3g}, bound {BOUND:.3g}", name, errors)
+        return Verdict(figures=errors, counts=counts)
 
     def smaller(self, case: Case) -> Iterator[Case]:
         for k in range(len(case["closures"])):
@@ -87,8 +87,8 @@ class Constraints(Hunt):
             yield case | {"gravity": [0.0, 0.0, 0.0]}
 
 
-class _Asked:
-    """A constrained robot where it is closed, and what the judge says there."""
+class _Comparison:
+    """A constrained robot at a closed configuration, and its reference there."""
 
     def __init__(self, dyn: Dynamics, judge: HeldTree, rng: np.random.Generator):
         self.dyn, self.judge, tree = dyn, judge, judge.peer.robot
@@ -101,63 +101,64 @@ class _Asked:
         self.K, self.gap = rows.K, rows.gap[np.isfinite(rows.gap)]
 
     def errors(self, function: str) -> dict[str, float] | None:
-        """The largest errors by name; None near a singular configuration."""
+        """Return the largest errors by name; None near a singular configuration."""
         _, sizes, V = np.linalg.svd(self.K)
-        kept = sizes > IMPLIED * max(sizes[0], IMPLIED)
-        if kept.any() and sizes[kept][-1] < SINGULAR * sizes[0]:
+        independent = sizes > REDUNDANT_RATIO * max(sizes[0], REDUNDANT_RATIO)
+        if independent.any() and sizes[independent][-1] < SINGULAR_RATIO * sizes[0]:
             return None
-        self.Z = V[kept.sum() :].T
+        self.Z = V[independent.sum() :].T
         if self.Z.shape[1] != self.dyn.system.nv:
-            return {f"freedoms, {self.dyn.system.nv} for {self.Z.shape[1]}": np.inf}
-        held = {"gaps": float(np.abs(self.gap).max(initial=0.0)), "velocities": self._velocities()}
-        return held | getattr(self, f"_{function}")()
+            return {f"degrees of freedom, {self.dyn.system.nv} instead of {self.Z.shape[1]}": np.inf}
+        errors = {"gaps": float(np.abs(self.gap).max(initial=0.0)), "velocities": self._velocities()}
+        return errors | getattr(self, f"_{function}")()
 
     def _velocities(self) -> float:
         rows = [self.judge.rows(self.q, w) for w in self.w]
-        return max(_part(x.K @ w + x.offset, self._size(w)) for x, w in zip(rows, self.w, strict=True))
+        return max(_relative(x.K @ w + x.offset, self._size(w)) for x, w in zip(rows, self.w, strict=True))
 
-    def _size(self, *moved: np.ndarray) -> float:
-        """How large a row may be: joints that a loop locks stand still but for rounding, while others move."""
-        return max(np.abs(self.K).max(), 1.0) * (1.0 + sum(np.abs(x).max() for x in moved))
+    def _size(self, *rates: np.ndarray) -> float:
+        """Return the magnitude of a row: joints that a loop locks move by rounding only, while others move."""
+        return max(np.abs(self.K).max(), 1.0) * (1.0 + sum(np.abs(x).max() for x in rates))
 
     def _motion(self) -> dict[str, float]:
-        return self._moved("motion", self.dyn.constrained_acceleration(self.q, self.w, self.tau))
+        return self._residuals("motion", self.dyn.constrained_acceleration(self.q, self.w, self.tau))
 
     def _independent(self) -> dict[str, float]:
-        gained = self.dyn.forward_dynamics(self.q, self.v, self.tau)
-        return self._moved("independent motion", self.dyn.tree_acceleration(self.q, self.v, gained))
+        a = self.dyn.forward_dynamics(self.q, self.v, self.tau)
+        return self._residuals("independent motion", self.dyn.tree_acceleration(self.q, self.v, a))
 
-    def _moved(self, name: str, found: np.ndarray) -> dict[str, float]:
-        kept = forced = 0.0
-        for w, tau, a in zip(self.w, self.tau, found, strict=True):
+    def _residuals(self, name: str, accelerations: np.ndarray) -> dict[str, float]:
+        of_rows = of_forces = 0.0
+        for w, tau, a in zip(self.w, self.tau, accelerations, strict=True):
             rows = self.judge.rows(self.q, w)
-            kept = max(kept, _part(rows.K @ a + rows.drift, self._size(a, w**2)))
-            missed = self.judge.peer.inverse_dynamics(self.q, w, a) - tau
-            terms = np.abs(self.M) @ np.abs(a) + np.abs(tau) + np.abs(missed)
-            forced = max(forced, _part(self.Z.T @ missed, terms))
-        return {f"rows of the {name}": kept, f"forces of the {name}": forced}
+            of_rows = max(of_rows, _relative(rows.K @ a + rows.drift, self._size(a, w**2)))
+            residual = self.judge.peer.inverse_dynamics(self.q, w, a) - tau
+            terms = np.abs(self.M) @ np.abs(a) + np.abs(tau) + np.abs(residual)
+            of_forces = max(of_forces, _relative(self.Z.T @ residual, terms))
+        return {f"rows of the {name}": of_rows, f"forces of the {name}": of_forces}
 
     def _inertia(self) -> dict[str, float]:
         N = self.dyn.basis(self.q)
         expected = N.T @ self.M @ N
         return {
-            "basis": _part(self.K @ N, self._size(N)),
-            "inertia": _part(self.dyn.mass_matrix(self.q) - expected, expected),
+            "basis": _relative(self.K @ N, self._size(N)),
+            "inertia": _relative(self.dyn.mass_matrix(self.q) - expected, expected),
         }
 
     def _gibbs(self) -> dict[str, float]:
         ours = self.dyn.generalized_forces(self.q, self.v, self.a)
-        gradient, N, worst, against = self.dyn.gibbs_function.jacobian("a").tape, self.dyn.basis(self.q), 0.0, 0.0
-        gained = self.dyn.tree_acceleration(self.q, self.v, self.a)
-        for v, a, w, full, found in zip(self.v, self.a, self.w, gained, ours, strict=True):
-            forces = self.judge.peer.inverse_dynamics(self.q, w, full)
-            terms = np.abs(N).T @ (np.abs(forces) + np.abs(self.M) @ np.abs(full))
-            worst = max(worst, _part(found - evaluate(gradient, self.q, v, a)[0].ravel(), terms))
-            against = max(against, _part(found - N.T @ forces, terms))
-        return {"forces against the Gibbs gradient": worst, "forces": against}
+        gradient, N = self.dyn.gibbs_function.jacobian("a").tape, self.dyn.basis(self.q)
+        to_gradient = to_peer = 0.0
+        accelerations = self.dyn.tree_acceleration(self.q, self.v, self.a)
+        for v, a, w, dw, Q in zip(self.v, self.a, self.w, accelerations, ours, strict=True):
+            forces = self.judge.peer.inverse_dynamics(self.q, w, dw)
+            terms = np.abs(N).T @ (np.abs(forces) + np.abs(self.M) @ np.abs(dw))
+            to_gradient = max(to_gradient, _relative(Q - evaluate(gradient, self.q, v, a)[0].ravel(), terms))
+            to_peer = max(to_peer, _relative(Q - N.T @ forces, terms))
+        return {"forces against the Gibbs gradient": to_gradient, "forces": to_peer}
 
 
-def _part(error: np.ndarray, terms) -> float:
-    """The largest error over the largest term."""
-    found = np.abs(error).max(initial=0.0) / np.abs(terms).max()
-    return float(found) if np.isfinite(found) else np.inf
+def _relative(error: np.ndarray, terms) -> float:
+    """Return the largest error over the largest term."""
+    ratio = np.abs(error).max(initial=0.0) / np.abs(terms).max()
+    return float(ratio) if np.isfinite(ratio) else np.inf

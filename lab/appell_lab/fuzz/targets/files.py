@@ -1,8 +1,9 @@
-"""Spoiled files: every one of them is read, or refused by an error of appell's own, soon and with little memory.
+"""Mutated files: each is either read or rejected with an AppellError, quickly and with little memory.
 
-Robots (URDF, TOML, xacro) and records (CSV, NPZ, Parquet, journals of control loops). What is read is used: a robot is
-written and read again, a record asked for its path. The descriptions within journals and archives are also spoiled
-before they are packed with their right lengths and checksums, or nothing behind those would ever be seen.
+The files are robots (URDF, TOML, xacro) and records (CSV, NPZ, Parquet, journals of control loops). What can be read is
+used: a robot is written and read again, and the path of a record is computed. The descriptions inside journals and
+archives are also mutated before they are packed with correct lengths and checksums; otherwise the code behind these
+checks would never be reached.
 """
 
 from __future__ import annotations
@@ -20,9 +21,9 @@ from appell.errors import AppellError, ModelWarning
 from appell.model.robot import Robot
 from appell.motion.record import Record
 from appell_lab.fuzz.minimise import shorter
-from appell_lab.fuzz.mutations import BINARY, TEXT, spoil
+from appell_lab.fuzz.mutations import BINARY, TEXT, mutate
 from appell_lab.fuzz.originals import archive, journal, originals
-from appell_lab.fuzz.target import Case, Hunt, Verdict
+from appell_lab.fuzz.target import Case, Target, Verdict
 
 SHARES = {"urdf": 6, "toml": 6, "xacro": 1, "csv": 3, "npz": 1, "parquet": 0.3, "log": 1, "head": 1, "about": 1}
 PACKED: dict[str, tuple[str, Callable[[bytes], bytes]]] = {
@@ -32,7 +33,7 @@ PACKED: dict[str, tuple[str, Callable[[bytes], bytes]]] = {
 BASES = ("fixed", "fixed", "floating", "planar", "spherical")
 
 
-class Files(Hunt):
+class Files(Target):
     """Mutated files of every format."""
 
     name = "files"
@@ -45,10 +46,10 @@ class Files(Hunt):
         rng, kinds = np.random.default_rng([seed, 1]), list(SHARES)
         shares = np.array([SHARES[kind] for kind in kinds])
         kind = kinds[int(rng.choice(len(kinds), p=shares / shares.sum()))]
-        good = originals()[kind]
-        data = spoil(rng, good[int(rng.integers(len(good)))], BINARY if kind in ("npz", "parquet", "log") else TEXT)
-        use = {"base": BASES[int(rng.integers(len(BASES)))], "physical": bool(rng.random() < 0.5)}
-        return {"kind": kind, "content": data.decode("latin-1"), **use}
+        valid = originals()[kind]
+        data = mutate(rng, valid[int(rng.integers(len(valid)))], BINARY if kind in ("npz", "parquet", "log") else TEXT)
+        options = {"base": BASES[int(rng.integers(len(BASES)))], "physical": bool(rng.random() < 0.5)}
+        return {"kind": kind, "content": data.decode("latin-1"), **options}
 
     def check(self, case: Case) -> Verdict:
         data, ending = case["content"].encode("latin-1"), case["kind"]
@@ -59,7 +60,7 @@ class Files(Hunt):
         with tempfile.TemporaryDirectory(prefix="appell-fuzz-") as folder, warnings.catch_warnings():
             warnings.simplefilter("error")
             warnings.simplefilter("ignore", ModelWarning)
-            path = Path(folder) / f"spoiled.{ending}"
+            path = Path(folder) / f"mutated.{ending}"
             path.write_bytes(data)
             try:
                 if ending in ("urdf", "toml", "xacro"):
@@ -69,7 +70,7 @@ class Files(Hunt):
                 read = 1
             except AppellError as error:
                 if not str(error).strip():
-                    return Verdict("an error without a word", "silent error")
+                    return Verdict("an error without a message", "error without message")
         return Verdict(counts={case["kind"]: 1, "of which read": read})
 
     def smaller(self, case: Case) -> Iterator[Case]:
@@ -89,5 +90,5 @@ def _use_record(path: Path) -> None:
     record = Record.read(path)
     repr(record)
     if "q" in record and len(record) > 1:
-        with np.errstate(all="ignore"):  # numbers near the largest are no reason to refuse a record
+        with np.errstate(all="ignore"):  # numbers close to overflow are valid
             record.in_si().path()

@@ -1,8 +1,8 @@
-"""kill -9 at random moments: what was said to be written is there, nothing half-written is taken for whole.
+"""kill -9 at random times: everything reported as written exists, and no incomplete file is taken for complete.
 
-Every job runs in a process of its own, forked from one that has everything loaded, so that the moments fall into its
-work and not into the start of Python; commands start from nothing. The killer waits for a random count, then for a
-random part of a moment.
+Every job runs in its own process, forked from one that has everything loaded, so that the kill happens during its work
+and not during the start of Python; commands start a new Python. The kill happens at a random count, after a random
+fraction of the job's `kill_window_s`.
 """
 
 from __future__ import annotations
@@ -32,16 +32,16 @@ from appell_lab.fuzz.kill_jobs import (
     LoopJob,
     RecordJob,
 )
-from appell_lab.fuzz.target import Case, Hunt, Verdict, fell_through
+from appell_lab.fuzz.target import Case, Target, Verdict, unexpected_error
 
 WEIGHTS = {"journal": 3, "record .csv": 3, "record .npz": 3, "robot files": 2, "compile": 3, "control loop": 3}
 WEIGHTS |= {"cabinet": 1, "appell simulate": 2, "appell excite": 1, "appell identify": 1}
-PATIENCE = 20.0  # s that the killer waits for a count
+COUNT_TIMEOUT_S = 20.0  # longest time to wait for the count at which a job is killed
 
 
 @cache
 def motion_file() -> Path:
-    """A record of an arm that moves, for the commands that read one; kept as long as the process."""
+    """Write a record of a moving arm, for commands that read one; the file is kept until the process ends."""
     folder = Path(tempfile.mkdtemp(prefix="appell-fuzz-"))
     rng, robot = np.random.default_rng(5), load("planar-2r")
     path = Fourier(0.5, rng.normal(size=(3, 2)), rng.normal(size=(3, 2)), np.zeros(2), 6.0)
@@ -55,6 +55,7 @@ def motion_file() -> Path:
 
 @cache
 def jobs() -> dict[str, Job]:
+    """Return all jobs by name."""
     log = str(motion_file())
     wall = ("--wall", "plane:0,0,1,-0.5", "--until", "0.2")
     swing = [
@@ -89,18 +90,20 @@ def jobs() -> dict[str, Job]:
     return {job.name: job for job in (*all_jobs, *commands)}
 
 
-class Kills(Hunt):
+class Kills(Target):
     """kill -9 of every kind of process."""
 
     name = "kills"
-    about = "kill -9 of writers, compilers, control loops, cabinets and commands at random moments"
+    about = "kill -9 of writers, compilers, control loops, cabinets and commands at random times"
     seconds = 60.0
-    patience = 600
+    max_sleep_s = 600
     megabytes = 2000
 
     def prepare(self) -> None:
         if not hasattr(os, "fork"):
-            raise ArgumentError("this hunt needs processes that fork.", hint="appell fuzz --only robots,files,arrays")
+            raise ArgumentError(
+                "the target 'kills' needs a system with os.fork.", hint="pass --only robots,files,arrays"
+            )
         os.environ["APPELL_CACHE"] = tempfile.mkdtemp(prefix="appell-fuzz-")
         for job in jobs().values():
             with tempfile.TemporaryDirectory() as folder:
@@ -113,32 +116,33 @@ class Kills(Hunt):
         return {"job": job, "count": int((0, 1, 2, rng.integers(30))[rng.integers(4)]), "moment": float(rng.random())}
 
     def check(self, case: Case) -> Verdict:
-        job, home = jobs()[case["job"]], os.environ["APPELL_CACHE"]
-        counter = mmap.mmap(-1, 8)
-        said = np.frombuffer(counter, np.int64)
-        with tempfile.TemporaryDirectory(prefix="appell-fuzz-") as place:
-            folder = Path(place)
+        job, cache_folder = jobs()[case["job"]], os.environ["APPELL_CACHE"]
+        shared = mmap.mmap(-1, 8)
+        progress = np.frombuffer(shared, np.int64)
+        with tempfile.TemporaryDirectory(prefix="appell-fuzz-") as name:
+            folder = Path(name)
             child = os.fork()
             if not child:
                 try:
-                    job.work(folder, said)
+                    job.work(folder, progress)
                     os._exit(0)
                 except BaseException:
                     os._exit(1)
-            until = time.monotonic() + PATIENCE
-            while job.counts and said[0] < case["count"] and time.monotonic() < until:
+            until = time.monotonic() + COUNT_TIMEOUT_S
+            while job.counts and progress[0] < case["count"] and time.monotonic() < until:
                 time.sleep(1e-4)
-            time.sleep(case["moment"] * job.patience)
+            time.sleep(case["moment"] * job.kill_window_s)
             os.kill(child, signal.SIGKILL)
             code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-            done = int(said[0])
+            written = int(progress[0])
             try:
-                problem = "" if code in (*job.ends, -signal.SIGKILL) else "the process failed before it was killed"
-                problem = problem or job.verify(folder, done)
+                expected = code in (*job.exit_codes, -signal.SIGKILL)
+                problem = "" if expected else "the process failed before it was killed"
+                problem = problem or job.verify(folder, written)
             except Exception as error:
-                problem = f"afterwards: {fell_through(error).problem}"
+                problem = f"afterwards: {unexpected_error(error).problem}"
             finally:
-                os.environ["APPELL_CACHE"] = home
-            left = sum(path.suffix in (".part", ".new") for path in folder.rglob("*"))
-        counts = {case["job"]: 1, "left unfinished": left, "counted before": done, "killed": int(code != 0)}
+                os.environ["APPELL_CACHE"] = cache_folder
+            temporary = sum(path.suffix in (".part", ".new") for path in folder.rglob("*"))
+        counts = {case["job"]: 1, "left unfinished": temporary, "counted before": written, "killed": int(code != 0)}
         return Verdict(problem, f"{job.name}: {problem[:60]}" if problem else "", {}, counts)

@@ -1,7 +1,7 @@
-"""Mechanisms of the zoo with random numbers, compiled, against the differentiated Gibbs function.
+"""Mechanisms of the zoo with random dimensions and masses, compared with the differentiated Gibbs function.
 
-Q is ∂S/∂a and M is ∂²S/∂a², both by the tape's own differentiation of S and run by the interpreter; T is ½ vᵀMv. Poses
-are near home, where all legs reach; numbers that make no mechanism are refused by name and counted.
+Q is ∂S/∂a and M is ∂²S/∂a², both by differentiation of the tape of S and evaluated by the interpreter; T is ½ vᵀMv.
+Poses are near home, where all legs reach. Dimensions that no mechanism can have must be rejected; they are counted.
 """
 
 from __future__ import annotations
@@ -17,17 +17,18 @@ from appell.describe.zoo.mechanisms import MECHANISMS
 from appell.dynamics import Dynamics
 from appell.errors import AppellError
 from appell.model.mechanism import Mechanism
-from appell_lab.fuzz.target import Case, Hunt, Verdict
+from appell_lab.fuzz.target import Case, Target, Verdict
 
-BOUND = {"d": 2.0**-52 * 2.0**16, "f": 2.0**-23 * 2.0**10}  # legs lose digits towards the end of their reach
-SAMPLES, NEAR = 5, 0.03  # rad or m from home
+BOUND = {"d": 2.0**-52 * 2.0**16, "f": 2.0**-23 * 2.0**10}  # legs lose digits near the limit of their reach
+SAMPLES = 5
+MAX_FROM_HOME = 0.03  # rad or m
 
 
-class Mechanisms(Hunt):
-    """Random mechanisms against their Gibbs function."""
+class Mechanisms(Target):
+    """Random mechanisms, compared with their Gibbs function."""
 
     name = "mechanisms"
-    about = "mechanisms of the zoo with random numbers, against the differentiated Gibbs function"
+    about = "mechanisms of the zoo with random dimensions, compared with the differentiated Gibbs function"
     seconds = 60.0
     megabytes = 2000
     share = 0.5
@@ -41,12 +42,12 @@ class Mechanisms(Hunt):
 
     def check(self, case: Case) -> Verdict:
         try:
-            system = _made(case["mechanism"], case["numbers"])
+            system = _mechanism(case["mechanism"], case["numbers"])
         except AppellError:
             return Verdict(counts={"refused": 1})
         rng = np.random.default_rng([case["states"], 10])
-        near = NEAR * rng.uniform(-1, 1, (SAMPLES, system.nq))
-        q = np.array([x for x in system.start + near if not system.out_of_reach(x.tolist())])
+        offsets = MAX_FROM_HOME * rng.uniform(-1, 1, (SAMPLES, system.nq))
+        q = np.array([x for x in system.start + offsets if not system.out_of_reach(x.tolist())])
         if not len(q):
             return Verdict(counts={"out of reach": 1})
         v, a = rng.normal(size=(2, len(q), system.nv))
@@ -64,8 +65,8 @@ class Mechanisms(Hunt):
 
 
 def _numbers(rng: np.random.Generator, name: str) -> dict[str, Any]:
-    def size(usual: float) -> float:
-        return float(usual * np.exp(rng.normal(0.0, 0.2)))
+    def size(typical: float) -> float:
+        return float(typical * np.exp(rng.normal(0.0, 0.2)))
 
     def leg(first: float, second: float) -> list[float]:
         return [size(first), size(second), *(10.0 ** rng.uniform(-3, 3, 2)).tolist(), size(0.01)]
@@ -86,15 +87,15 @@ def _numbers(rng: np.random.Generator, name: str) -> dict[str, Any]:
             return {"radius": size(0.1), "platform_com": (0.02 * rng.normal(size=3)).tolist(), **masses, **gravity}
 
 
-def _made(name: str, numbers: dict[str, Any]) -> Mechanism:
-    given = dict(numbers)
-    if "links" in given:
-        given["links"] = [Links(*leg) for leg in given["links"]]
-    return MECHANISMS[name](**given)
+def _mechanism(name: str, numbers: dict[str, Any]) -> Mechanism:
+    arguments = dict(numbers)
+    if "links" in arguments:
+        arguments["links"] = [Links(*leg) for leg in arguments["links"]]
+    return MECHANISMS[name](**arguments)
 
 
 def _error(dyn: Dynamics, function: str, q, v, a) -> float:
-    """The largest error, relative to the largest of its kind in the batch."""
+    """Return the largest error, relative to the largest value in the batch."""
     force = dyn.gibbs_function.jacobian("a")
     exact = list(zip(*(x.astype(float) for x in (q, v, a)), strict=True))
     if function == "forces":

@@ -1,9 +1,10 @@
-"""Random robots, compiled, against Pinocchio and against the differentiated Gibbs function.
+"""Random robots, compared with Pinocchio and with the differentiated Gibbs function.
 
-A case is a tree and one of its functions, by one of the formulations, compiled for float64 or float32 and called on a
-batch, on single samples and, in some cases, bound. Errors are relative to the size of the terms that a result is a sum
-of (`robot_errors`), and `BOUND` is some hundred roundings. The second judge of joint forces is ∂S/∂a, the gradient of
-the Gibbs function by the tape's own differentiation, run by the interpreter; it is held to Σ |Y π| alone.
+A case is a tree and one of its functions, in one of the formulations, compiled for float64 or float32 and called with a
+batch, with single samples and, in some cases, as a bound function. Errors are relative to the magnitude of the terms
+that a result is a sum of (`robot_errors`); `BOUND` is several hundred roundings. Joint forces are also compared with
+∂S/∂a, the gradient of the Gibbs function by differentiation of its tape, evaluated by the interpreter, relative to
+Σ |Y π| alone.
 """
 
 from __future__ import annotations
@@ -17,20 +18,20 @@ from appell.errors import ModelError
 from appell.formulate.formulations import FORMULATIONS
 from appell_lab.fuzz.random_robots import fewer_links, plainer_links, random_links
 from appell_lab.fuzz.robot_errors import Measure, gibbs_error
-from appell_lab.fuzz.target import Case, Hunt, Verdict
+from appell_lab.fuzz.target import Case, Target, Verdict
 from appell_lab.judges.peer_tree import PeerTree, our_robot, pinocchio
 
 BOUND = {"d": 2.0**-52 * 512, "f": 2.0**-23 * 512}
 FUNCTIONS = {"inverse": 30, "matrix": 15, "forward": 20, "energy": 5, "derivatives": 20, "forward derivatives": 10}
-SAMPLES = 5  # more than a vector of four doubles and less than one of eight floats: every tail is met
-LINKS = {"derivatives": 3, "forward derivatives": 2}  # at most, four for the others; one robot in ten has up to eight
+SAMPLES = 5  # more than a vector of four doubles and less than one of eight floats, so that incomplete vectors occur
+MAX_LINKS = {"derivatives": 3, "forward derivatives": 2}  # 4 for other functions; 8 for one robot in ten
 
 
-class Robots(Hunt):
-    """Random robots against Pinocchio."""
+class Robots(Target):
+    """Random robots, compared with Pinocchio."""
 
     name = "robots"
-    about = "random trees compiled in f64 and f32, against Pinocchio and the differentiated Gibbs function"
+    about = "random trees in float64 and float32, compared with Pinocchio and the differentiated Gibbs function"
     seconds = 60.0
     megabytes = 2000
     share = 2.0
@@ -42,12 +43,12 @@ class Robots(Hunt):
         rng = np.random.default_rng([seed, 2])
         weights = np.array(list(FUNCTIONS.values()), float)
         function = str(rng.choice(list(FUNCTIONS), p=weights / weights.sum()))
-        links = random_links(rng, LINKS.get(function, 4 if rng.random() < 0.9 else 8))
+        links = random_links(rng, MAX_LINKS.get(function, 4 if rng.random() < 0.9 else 8))
         formulation = "gibbs-appell" if rng.random() < 0.5 else str(rng.choice(list(FORMULATIONS)))
         gravity = [0.0, 0.0, 0.0] if rng.random() < 0.1 else rng.normal(0.0, 5.0, 3).tolist()
-        kind = {"dtype": "f" if rng.random() < 0.4 else "d", "bound": bool(rng.random() < 0.1)}
-        what = {"function": function, "formulation": formulation, **kind}
-        return {**what, "links": links, "gravity": gravity, "states": seed}
+        call = {"dtype": "f" if rng.random() < 0.4 else "d", "bound": bool(rng.random() < 0.1)}
+        choice = {"function": function, "formulation": formulation, **call}
+        return {**choice, "links": links, "gravity": gravity, "states": seed}
 
     def check(self, case: Case) -> Verdict:
         try:
@@ -62,19 +63,18 @@ class Robots(Hunt):
         v, a = rng.normal(size=(2, SAMPLES, robot.nv))
         if rng.random() < 0.1:
             v, a = v * 0.0, a * 0.0
-        given, found = [x.astype(case["dtype"]) for x in (q, v, a)], {}
+        arguments, errors = [x.astype(case["dtype"]) for x in (q, v, a)], {}
         measure = Measure(dyn, peer, case["bound"])
-        found[f"{case['function']}, {np.dtype(case['dtype'])}"] = measure.error(case["function"], *given)
+        errors[f"{case['function']}, {np.dtype(case['dtype'])}"] = measure.error(case["function"], *arguments)
         if case["function"] == "inverse" and case["dtype"] == "d":
-            found["inverse against the Gibbs gradient, float64"] = gibbs_error(dyn, peer, q, v, a)
+            errors["inverse against the Gibbs gradient, float64"] = gibbs_error(dyn, peer, q, v, a)
         counts = dict.fromkeys((case["formulation"], case["function"], str(np.dtype(case["dtype"]))), 1)
         counts |= {"links": len(case["links"]), "compiled and compared": 1}
-        for name, found_error in found.items():
+        for name, error in errors.items():
             bound = BOUND["f" if "float32" in name else "d"]
-            if not found_error <= bound:
-                told = f"{name}: error {found_error:.3g} relative to its terms, bound {bound:.3g}"
-                return Verdict(told, name, found)
-        return Verdict(figures=found, counts=counts)
+            if not error <= bound:
+                return Verdict(f"{name}: error {error:.3g} relative to its terms, bound {bound:.3g}", name, errors)
+        return Verdict(figures=errors, counts=counts)
 
     def smaller(self, case: Case) -> Iterator[Case]:
         for links in (*fewer_links(case["links"]), *plainer_links(case["links"])):

@@ -1,4 +1,4 @@
-"""Hunts that break on purpose, in every way that a case can end; a campaign has to survive each and tell of it."""
+"""Fuzz targets that fail on purpose in every possible way; a campaign must survive and report each."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ import time
 import warnings
 
 from appell.errors import ArgumentError
-from appell_lab.fuzz.target import Hunt, Verdict
+from appell_lab.fuzz.target import Target, Verdict
 
 
-class Breaking(Hunt):
-    """Every fifth case does what `way` says; a case is small when its letters are few."""
+class Breaking(Target):
+    """Every fifth case fails in the way `way`; a case with fewer letters is smaller."""
 
     name = "breaking"
-    about = "breaks on purpose"
+    about = "fails on purpose"
     seconds = 1.0
-    patience = 3
+    max_sleep_s = 3
     megabytes = 300
 
     def __init__(self, way: str):
@@ -38,7 +38,7 @@ class Breaking(Hunt):
             yield case | {"letters": letters}
 
     def raises(self):
-        raise ZeroDivisionError("by nothing")
+        raise ZeroDivisionError("on purpose")
 
     def crashes(self):
         ctypes.string_at(0)
@@ -67,9 +67,9 @@ class Breaking(Hunt):
 
 
 class Unprepared(Breaking):
-    """One that cannot be prepared."""
+    """A target that cannot be prepared."""
 
     def prepare(self):
         if self.way == "named":
-            raise ArgumentError("there is no judge.", hint="get one")
-        raise KeyError("judge")
+            raise ArgumentError("the reference is not installed.", hint="install it")
+        raise KeyError("reference")

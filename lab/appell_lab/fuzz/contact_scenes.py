@@ -1,7 +1,7 @@
-"""Where motions are hunted: small random robots with points on them, each before a wall that leaves them room.
+"""Scenes for random motions with contact: small random robots with contact points, each in front of a wall.
 
-Robots and walls come from a pool, so that their kernels are compiled once and thousands of motions run in them. The
-judge knows places from Pinocchio and distances from the formulas below; of appell it believes neither.
+Scenes come from a fixed set, so that their kernels are compiled once and used by thousands of motions. Positions of
+points are computed by Pinocchio and distances from walls by the formulas below, independently of appell.
 """
 
 from __future__ import annotations
@@ -24,51 +24,56 @@ from appell.simulation.contact.surface import Surface
 from appell_lab.fuzz.random_robots import random_links
 from appell_lab.judges.peer_tree import ONE_AXIS, PeerTree, our_robot
 
-ARENAS = 48
-LIMIT = 2.0  # rad or m, of joints of one axis
-DOWN = [0.0, 0.0, -9.81]
+SCENES = 48  # number of scenes
+JOINT_LIMIT = 2.0  # rad or m, of revolute and prismatic joints
+GRAVITY = [0.0, 0.0, -9.81]
 
 
 @dataclass(frozen=True)
-class Arena:
-    """One robot and one wall, by number."""
+class ContactScene:
+    """One robot and one wall, both determined by the number of the scene."""
 
     number: int
 
     @cached_property
     def links(self) -> list[dict[str, Any]]:
+        """The links as numbers, each with a contact point `tip`."""
         rng = np.random.default_rng([self.number, 11])
-        links = random_links(rng, 3, tame=True)
+        links = random_links(rng, 3, ordinary=True)
         return [link | {"tip": rng.uniform(-0.3, 0.3, 3).tolist()} for link in links]
 
     @cached_property
     def dynamics(self) -> Dynamics:
-        rng, plain = np.random.default_rng([self.number, 12]), our_robot(self.links, DOWN)
-        drives = self.number % 3 == 0
+        """The robot with joint limits; every third one has friction."""
+        rng, plain = np.random.default_rng([self.number, 12]), our_robot(self.links, GRAVITY)
+        has_friction = self.number % 3 == 0
 
         def joint(given: Joint) -> Joint:
-            one = given.motion.nv == 1
-            friction = Friction(viscous=float(rng.uniform(0, 1)), coulomb=float(rng.uniform(0, 1)) * one)
+            one_axis = given.motion.nv == 1
+            friction = Friction(viscous=float(rng.uniform(0, 1)), coulomb=float(rng.uniform(0, 1)) * one_axis)
             bounded = given.motion.name in ("revolute", "prismatic") and given.mimic is None
-            limits = Limits(-LIMIT, LIMIT) if bounded else Limits()
-            return replace(given, limits=limits, actuator=Actuator(friction=friction) if drives else Actuator())
+            limits = Limits(-JOINT_LIMIT, JOINT_LIMIT) if bounded else Limits()
+            return replace(given, limits=limits, actuator=Actuator(friction=friction) if has_friction else Actuator())
 
         links = tuple(replace(link, joint=joint(link.joint)) for link in plain.links)
         frames = tuple(
             Frame(f"tip{k}", f"link{k}", Pose(translation=Vec3.of(link["tip"]))) for k, link in enumerate(self.links)
         )
-        return Dynamics(replace(plain, links=links, frames=frames), friction=drives)
+        return Dynamics(replace(plain, links=links, frames=frames), friction=has_friction)
 
     @property
     def robot(self) -> Robot:
+        """The robot."""
         return self.dynamics.system  # type: ignore[return-value]
 
     @cached_property
     def peer(self) -> PeerTree:
-        return PeerTree([link | {"rotor": 0.0} for link in self.links], DOWN, self.robot)
+        """The robot in Pinocchio."""
+        return PeerTree([link | {"rotor": 0.0} for link in self.links], GRAVITY, self.robot)
 
     @cached_property
     def wall(self) -> dict[str, Any]:
+        """The wall: its kind, size R in m, centre and axis."""
         rng = np.random.default_rng([self.number, 13])
         R = float(rng.uniform(0.5, 1.2)) * (1.0 + len(self.links)) * 0.5
         center, axis = 0.2 * rng.normal(size=3), 0.3 * rng.normal(size=3) + [0, 1, 0]
@@ -81,6 +86,7 @@ class Arena:
 
     @cached_property
     def surface(self) -> Surface:
+        """The wall as a surface of appell."""
         wall = self.wall
         match wall["kind"]:
             case "plane":
@@ -90,34 +96,34 @@ class Arena:
             case _:
                 return Cylinder(wall["R"], wall["center"], wall["axis"])
 
-    def places(self, q: np.ndarray) -> dict[str, np.ndarray]:
-        """Where all points are, by Pinocchio."""
+    def positions(self, q: np.ndarray) -> dict[str, np.ndarray]:
+        """Return the positions of all points, computed by Pinocchio."""
         peer = self.peer
         peer.pin.forwardKinematics(peer.model, peer.data, peer.q(q))
-        found = {}
+        positions = {}
         for k, link in enumerate(self.links):
             pose = peer.data.oMi[peer.model.getJointId(f"joint{k}")]
-            found[f"link{k}"] = np.array(pose.translation)
-            found[f"tip{k}"] = np.array(pose.act(np.array(link["tip"])))
-        return found
+            positions[f"link{k}"] = np.array(pose.translation)
+            positions[f"tip{k}"] = np.array(pose.act(np.array(link["tip"])))
+        return positions
 
     def distances(self, q: np.ndarray) -> dict[str, float]:
-        """How far every point is from the wall, negative inside it, in metres."""
-        wall, found = self.wall, {}
-        for name, x in self.places(q).items():
-            away = x - wall["center"]
+        """Return the distances of all points from the wall in m, negative inside it."""
+        wall, distances = self.wall, {}
+        for name, x in self.positions(q).items():
+            offset = x - wall["center"]
             if wall["kind"] == "plane":
-                found[name] = float(x @ wall["axis"] + wall["R"])
+                distances[name] = float(x @ wall["axis"] + wall["R"])
             elif wall["kind"] == "tube":
-                found[name] = float(wall["R"] - np.linalg.norm(np.cross(away, wall["axis"])))
+                distances[name] = float(wall["R"] - np.linalg.norm(np.cross(offset, wall["axis"])))
             else:
                 sign = 1.0 if wall["kind"] == "sphere" else -1.0
-                found[name] = float(sign * (wall["R"] - np.linalg.norm(away)))
-        return found
+                distances[name] = float(sign * (wall["R"] - np.linalg.norm(offset)))
+        return distances
 
     @cached_property
     def points(self) -> tuple[str, ...]:
-        """The tips: they move, whatever the joints are, unless they stand on a lone axis."""
+        """The contact points: the tips, which move with every joint unless they lie on the only axis."""
         return tuple(f"tip{k}" for k in range(len(self.links)))
 
     @cached_property
@@ -127,21 +133,23 @@ class Arena:
 
     @cached_property
     def has_stops(self) -> bool:
+        """Whether a joint has limits."""
         return any(link.joint.limits.lower is not None for link in self.robot.links)
 
     def start(self, rng: np.random.Generator) -> np.ndarray | None:
-        """A configuration between the stops and before the wall, the nearest to it of a few."""
-        found = []
+        """Return a random configuration within the limits and outside the wall, the one nearest to it of eight."""
+        candidates = []
         for _ in range(40):
             q = self.robot.random_configuration(rng)
             nearest = min(self.distances(q)[name] for name in self.points)
             if nearest > 1e-3:
-                found.append((nearest, q.tolist()))
-            if len(found) == 8:
+                candidates.append((nearest, q.tolist()))
+            if len(candidates) == 8:
                 break
-        return np.array(min(found)[1]) if found else None
+        return np.array(min(candidates)[1]) if candidates else None
 
 
-@lru_cache(maxsize=ARENAS)
-def arena(number: int) -> Arena:
-    return Arena(number)
+@lru_cache(maxsize=SCENES)
+def contact_scene(number: int) -> ContactScene:
+    """Return a scene by its number, 0 to SCENES - 1."""
+    return ContactScene(number)
