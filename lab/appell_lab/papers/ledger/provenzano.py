@@ -130,7 +130,7 @@ PROVENZANO = Ledger(
         ),
     ),
     errata=(
-        Erratum("eqs. (6), (7)", "run downwards, from i = n - 1 to 1."),
+        Erratum("eqs. (6), (7)", "must run downwards, from i = n - 1 to 1."),
         Erratum("eq. (14)", "needs the rotation ʲR_{j-1}, not ⁱR_{i-1}."),
     ),
 )

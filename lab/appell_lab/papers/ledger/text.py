@@ -31,7 +31,7 @@ def markdown() -> str:
 
 def _summary() -> Iterator[str]:
     yield from _table(
-        ("paper", "items in print", *Ruling),
+        ("paper", "printed items", *Ruling),
         ((book.paper, len(book.items), *(book.tally()[verdict] for verdict in Ruling)) for book in LEDGERS),
     )
 
@@ -39,7 +39,7 @@ def _summary() -> Iterator[str]:
 def _paper(book: Ledger) -> Iterator[str]:
     yield from (f"## {book.paper}", "", PAPERS[book.paper], "")
     yield from _table(
-        ("in print", "what", "verdict", "section", "reason"),
+        ("item", "content", "verdict", "section", "measure or reason"),
         ((item.name, item.prints, item.verdict, item.section, item.reason) for item in book.items),
     )
     yield from _ending(book.assumptions, book.errata)
