@@ -27,8 +27,8 @@ import numpy as np
 import appell as ap
 from appell.describe.mjcf.context import OMITTABLE
 from appell.errors import AppellError, ModelWarning
-from appell_lab.judges.mujoco_terms import differences, gaps, stripped
-from appell_lab.judges.random_mjcf import random_mjcf
+from appell_lab.references.mujoco_terms import differences, gaps, stripped
+from appell_lab.references.random_mjcf import random_mjcf
 
 OUT = Path(__file__).parent / "results" / "mjcf-survey.json"
 OUTCOMES = ("at once", "with a warning", "with physical=False", "refused", "nothing moves")

@@ -18,7 +18,7 @@ import numpy as np
 from appell.describe.build import Builder
 from appell.model.joints import Floating, Motion, Planar, Prismatic, Revolute
 from appell.model.robot import ConstrainedRobot, Robot
-from appell_lab.judges.plain_closures import constraints, framed
+from appell_lab.references.plain_closures import constraints, framed
 
 CASES = json.loads((Path(__file__).parent / "references" / "constraints.json").read_text(encoding="utf-8"))["cases"]
 STATES = [

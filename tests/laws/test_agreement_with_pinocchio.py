@@ -13,7 +13,7 @@ import pytest
 
 from answers import answer, interpreted
 from appell.dynamics import Dynamics
-from appell_lab.judges.oracle import Oracle, relative_error
+from appell_lab.references.oracle import Oracle, relative_error
 from robots import random_motion, random_tree, zoo
 
 EXACT, SOLVED = 1e-12, 1e-11

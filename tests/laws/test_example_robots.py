@@ -15,7 +15,7 @@ from answers import answer
 from appell.describe.load import load
 from appell.dynamics import Dynamics
 from appell.errors import ModelWarning
-from appell_lab.judges.oracle import Oracle, relative_error
+from appell_lab.references.oracle import Oracle, relative_error
 from robots import example_cases, random_motion
 
 EXACT, SOLVED = 1e-12, 1e-11

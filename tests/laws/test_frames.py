@@ -17,7 +17,7 @@ import pytest
 import appell as ap
 from appell.describe.zoo.mechanisms import delta as make_delta
 from appell.model.system import System
-from appell_lab.judges.oracle import Oracle
+from appell_lab.references.oracle import Oracle
 from constrained_cases import constrained
 from robots import random_tree
 

@@ -212,7 +212,7 @@ def test_the_witness_of_a_row_is_its_block_s_distance_from_singularity(name):
     robot = constrained(name)
     dyn, motions = Dynamics(robot), robot.map
     q = robot.random_configuration(np.random.default_rng(2), within_limits=False)
-    K = dyn.row_jacobian(q)[list(motions.partition.kept)]
+    K = dyn.row_jacobian(q)[list(motions.partition.active)]
     E = np.vstack([K, np.eye(robot.tree.nv)[list(motions.partition.independent)]])
     expected = np.zeros(robot.rank)
     for block in motions.partition.blocks:

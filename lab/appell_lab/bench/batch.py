@@ -18,7 +18,7 @@ from appell.dynamics import Dynamics
 from appell.errors import AppellError
 from appell_lab.bench.aims import aim
 from appell_lab.bench.arrange import arranged
-from appell_lab.bench.clock import Contestant, compete
+from appell_lab.bench.clock import TimedStatement, time_in_turns
 from appell_lab.bench.figure import Figure
 from appell_lab.bench.subject import Subject, pinocchio, random_states
 
@@ -81,16 +81,16 @@ def measure(subject: Subject, quantity: Measured, count: int, turns: int, tick: 
     other = dict(zip(quantity.arguments, theirs, strict=True)) | {"model": twin.model, "data": twin.data, "N": count}
     other["f"] = getattr(pin, quantity.theirs)
     contestants = {
-        "theirs": Contestant(f"[f(model, data, {samples}) for i in range(N)]", other),
-        "ours": Contestant(f"f({listed}, out=out)", own),
-        "ours_allocating": Contestant(f"f({listed})", own),
+        "theirs": TimedStatement(f"[f(model, data, {samples}) for i in range(N)]", other),
+        "ours": TimedStatement(f"f({listed}, out=out)", own),
+        "ours_allocating": TimedStatement(f"f({listed})", own),
     }
     if hasattr(pin, quantity.at_once):
         columns = {name: np.asfortranarray(array.T) for name, array in zip(quantity.arguments, theirs, strict=True)}
         result = np.empty((twin.model.nv, count), order="F")
         pool = {"f": getattr(pin, quantity.at_once), "pool": pin.ModelPool(twin.model, 1), "result": result}
-        contestants["theirs_at_once"] = Contestant(f"f(1, pool, {listed}, result)", columns | pool)
-    timings = compete(contestants, turns, tick)
+        contestants["theirs_at_once"] = TimedStatement(f"f(1, pool, {listed}, result)", columns | pool)
+    timings = time_in_turns(contestants, turns, tick)
 
     details: dict[str, Any] = {"function": quantity.theirs}
     details |= {f"{name}_best": timing.best / count for name, timing in timings.items()}
@@ -118,8 +118,8 @@ def measure_float32(subject: Subject, count: int, turns: int, tick: Callable[[],
     for dtype in (np.float64, np.float32):
         names: dict[str, Any] = {name: states[name].astype(dtype) for name in ("q", "v", "a")}
         names |= {"f": subject.dynamics.inverse_dynamics, "out": np.empty((count, subject.robot.nv), dtype)}
-        contestants[dtype.__name__] = Contestant("f(q, v, a, out=out)", names)
-    timings = compete(contestants, turns, tick)
+        contestants[dtype.__name__] = TimedStatement("f(q, v, a, out=out)", names)
+    timings = time_in_turns(contestants, turns, tick)
     return [
         Figure(
             "batch",

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from appell_lab.bench.aims import aim
-from appell_lab.bench.clock import Contestant, compete
+from appell_lab.bench.clock import TimedStatement, time_in_turns
 from appell_lab.bench.figure import Figure
 from appell_lab.bench.subject import Subject, pinocchio, random_states
 
@@ -18,14 +18,14 @@ def measure(subject: Subject, turns: int, tick: Callable[[], object]) -> list[Fi
     bound: Any = subject.dynamics.inverse_dynamics.bind()
     bound.q[:], bound.v[:], bound.a[:] = q, v, a
     theirs = {name: twin.layout(name, states[name])[0] for name in ("q", "v", "a")}
-    timings = compete(
+    timings = time_in_turns(
         {
-            "theirs": Contestant(
+            "theirs": TimedStatement(
                 "rnea(model, data, q, v, a)",
                 theirs | {"rnea": pinocchio().rnea, "model": twin.model, "data": twin.data},
             ),
-            "ufunc": Contestant("f(q, v, a)", {"f": subject.dynamics.inverse_dynamics, "q": q, "v": v, "a": a}),
-            "bound": Contestant("f()", {"f": bound}),
+            "ufunc": TimedStatement("f(q, v, a)", {"f": subject.dynamics.inverse_dynamics, "q": q, "v": v, "a": a}),
+            "bound": TimedStatement("f()", {"f": bound}),
         },
         turns,
         tick,

@@ -29,7 +29,7 @@ class Timing:
 
 
 @dataclass(frozen=True)
-class Contestant:
+class TimedStatement:
     """A statement, and the names that stand in it."""
 
     statement: str
@@ -39,8 +39,8 @@ class Contestant:
         return Timer(self.statement, timer=process_time, globals=dict(self.names))
 
 
-def compete(
-    contestants: Mapping[str, Contestant], turns: int, after_turn: Callable[[], object] = lambda: None
+def time_in_turns(
+    contestants: Mapping[str, TimedStatement], turns: int, after_turn: Callable[[], object] = lambda: None
 ) -> dict[str, Timing]:
     """Time each contestant in `turns` turns, one after the other."""
     timers = {name: contestant.timer() for name, contestant in contestants.items()}

@@ -14,9 +14,9 @@ from appell.describe.zoo.mechanisms import agile_wrist
 from appell.dynamics import Dynamics
 from appell.errors import AppellError
 from appell_lab.bench.aims import aim
-from appell_lab.bench.clock import Contestant, compete
+from appell_lab.bench.clock import TimedStatement, time_in_turns
 from appell_lab.bench.figure import Figure
-from appell_lab.judges.pinocchio_loops import LoopPeer, tree_states
+from appell_lab.references.pinocchio_loops import LoopPeer, tree_states
 
 AGREEMENT = 1e-9  # N m
 JUDGED = 64
@@ -38,10 +38,10 @@ def measure(count: int, turns: int, tick: Callable[[], object]) -> list[Figure]:
 
     own = {"f": wrist.inverse_dynamics, "q": q, "v": v, "a": a, "out": np.empty((count, 3))}
     other = {"f": peer.torques, "y": y, "rate": rate, "gain": gain, "N": count}
-    timings = compete(
+    timings = time_in_turns(
         {
-            "theirs": Contestant("[f(y[i], rate[i], gain[i]) for i in range(N)]", other),
-            "ours": Contestant("f(q, v, a, out=out)", own),
+            "theirs": TimedStatement("[f(y[i], rate[i], gain[i]) for i in range(N)]", other),
+            "ours": TimedStatement("f(q, v, a, out=out)", own),
         },
         turns,
         tick,

@@ -14,9 +14,9 @@ import numpy as np
 from appell.dynamics import Dynamics
 from appell.errors import AppellError
 from appell_lab.bench.aims import aim
-from appell_lab.bench.clock import Contestant, compete
+from appell_lab.bench.clock import TimedStatement, time_in_turns
 from appell_lab.bench.figure import Figure
-from appell_lab.bench.held_robots import HELD, HeldRobot
+from appell_lab.bench.loop_robots import LOOP_ROBOTS, LoopRobot
 from appell_lab.bench.subject import pinocchio
 
 AGREEMENT = 1e-9  # of the largest acceleration
@@ -26,7 +26,7 @@ JUDGED = 64
 class ConstraintPeer:
     """`constraintDynamics` with all that it wants beside the state."""
 
-    def __init__(self, held: HeldRobot):
+    def __init__(self, held: LoopRobot):
         pin = pinocchio()
         self.model, self.data, self.contacts = held.model, held.model.createData(), held.contacts
         self.terms = pin.StdVec_RigidConstraintData()
@@ -53,7 +53,7 @@ class ConstraintPeer:
 
 def measure(name: str, count: int, turns: int, tick: Callable[[], object]) -> list[Figure]:
     """Time for a sample, and its ratio to Pinocchio's."""
-    held = HELD[name]()
+    held = LOOP_ROBOTS[name]()
     dyn, peer, rng = Dynamics(held.system), ConstraintPeer(held), np.random.default_rng(1)
     q = held.configurations(rng, count)
     v, force = rng.normal(size=(count, dyn.system.nv)), rng.normal(size=(count, held.tree.nv))
@@ -66,13 +66,13 @@ def measure(name: str, count: int, turns: int, tick: Callable[[], object]) -> li
 
     states = {"q": q, "v": v, "w": w, "force": force, "N": count}
     loop = "[f(model, data, q[i], w[i], force[i], contacts, terms, settings) for i in range(N)]"
-    timings = compete(
+    timings = time_in_turns(
         {
-            "theirs": Contestant(loop, peer.names | states),
-            "independent": Contestant(
+            "theirs": TimedStatement(loop, peer.names | states),
+            "independent": TimedStatement(
                 "f(q, v, force, out=out)", states | {"f": dyn.forward_dynamics, "out": np.empty_like(v)}
             ),
-            "tree": Contestant("f(q, w, force, out=out)", states | {"f": ours, "out": np.empty_like(w)}),
+            "tree": TimedStatement("f(q, w, force, out=out)", states | {"f": ours, "out": np.empty_like(w)}),
         },
         turns,
         tick,

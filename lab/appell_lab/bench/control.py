@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from appell_lab.bench.aims import aim
-from appell_lab.bench.clock import Contestant, compete
+from appell_lab.bench.clock import TimedStatement, time_in_turns
 from appell_lab.bench.figure import Figure
 
 TITLES = {
@@ -17,14 +17,14 @@ TITLES = {
 
 def measure(turns: int, tick: Callable[[], object]) -> list[Figure]:
     """Median times of the compiled part, of a step from Python, and of a tick with all its supervision."""
-    from appell_lab.bench.control_exercise import puma_exercise
+    from appell_lab.bench.control_step import puma_control_step
 
-    exercise = puma_exercise()
-    timings = compete(
+    exercise = puma_control_step()
+    timings = time_in_turns(
         {
-            "compiled": Contestant("f()", {"f": exercise.compiled}),
-            "step": Contestant(exercise.STATEMENT, exercise.names),
-            "tick": Contestant("tick()", {"tick": exercise.loop.tick}),
+            "compiled": TimedStatement("f()", {"f": exercise.compiled}),
+            "step": TimedStatement(exercise.STATEMENT, exercise.names),
+            "tick": TimedStatement("tick()", {"tick": exercise.loop.tick}),
         },
         turns,
         tick,

@@ -22,7 +22,7 @@ from appell_lab.bench import (
 )
 from appell_lab.bench.clock import one_core
 from appell_lab.bench.figure import Figure
-from appell_lab.bench.held_robots import HELD
+from appell_lab.bench.loop_robots import LOOP_ROBOTS
 from appell_lab.bench.machine import machine, versions
 from appell_lab.bench.report import Report
 from appell_lab.bench.subject import Subject, pinocchio
@@ -84,7 +84,7 @@ def tasks(plan: Plan) -> list[Task]:
         measure = partial(closed_loops.measure, plan.batch, plan.turns)
         found.append(Task("agile-wrist, torques", plan.turns, measure))
     if "loops" in plan.parts:
-        for name in HELD:
+        for name in LOOP_ROBOTS:
             measure = partial(constrained.measure, name, plan.batch, plan.turns)
             found.append(Task(f"{name}, forward dynamics with loops", plan.turns, measure))
     if "kinematics" in plan.parts:

@@ -24,12 +24,12 @@ from appell.compile.tape.trace import inline
 from appell.dynamics import Dynamics
 from appell.errors import AppellError
 from appell_lab.bench.aims import aim
-from appell_lab.bench.clock import Contestant, compete
+from appell_lab.bench.clock import TimedStatement, time_in_turns
 from appell_lab.bench.figure import Figure
-from appell_lab.bench.peers.contest import disagreement
-from appell_lab.bench.peers.peer import UnableError
+from appell_lab.bench.peers.comparison import disagreement
+from appell_lab.bench.peers.peer import PeerUnavailableError
 from appell_lab.bench.peers.rollout_peers import BUILDS, STEP, CasadiRollouts, DrivenMotions, MujocoRollouts
-from appell_lab.bench.peers.workshop import Workshop
+from appell_lab.bench.peers.builds import BuildFolder
 from appell_lab.bench.subject import Subject, find, random_states
 
 PART, ROBOT = "rollouts", "puma"
@@ -72,13 +72,13 @@ def measure(count: int, turns: int, tick: Callable[[], object]) -> list[Figure]:
     every_step = tuple(np.empty((count, STEPS, subject.robot.nv)) for _ in range(2))
     forward = names | {"f": subject.dynamics.forward_dynamics, "tau": given.torque[:, 0].copy(), "out": small}
     contestants = {
-        "step": Contestant("f(q, v, t, tau, every=every, out=out)", names | {"out": out}),
-        "step_told_every_time": Contestant("f(q, v, t, tau, out=out)", names | {"out": every_step}),
-        "forward_dynamics": Contestant("f(q, v, tau, out=out)", forward),
+        "step": TimedStatement("f(q, v, t, tau, every=every, out=out)", names | {"out": out}),
+        "step_told_every_time": TimedStatement("f(q, v, t, tau, out=out)", names | {"out": every_step}),
+        "forward_dynamics": TimedStatement("f(q, v, tau, out=out)", forward),
     }
-    contestants |= {name: Contestant("f()", {"f": run}) for name, run in peers.items()}
+    contestants |= {name: TimedStatement("f()", {"f": run}) for name, run in peers.items()}
     samples = {"step": given.taken, "step_told_every_time": given.taken, "forward_dynamics": count}
-    timings = compete(contestants, turns, tick)
+    timings = time_in_turns(contestants, turns, tick)
     best = {name: timing.best / samples.get(name, min(count, FEW) * STEPS) for name, timing in timings.items()}
     details = {f"{name}_seconds": seconds for name, seconds in best.items()} | {
         f"no_{k}": r for k, r in refusals.items()
@@ -141,14 +141,14 @@ def _peers(
 ) -> tuple[dict[str, Callable[[], object]], dict[str, str]]:
     """Those that can and agree with us, by name; and why the others cannot."""
     ours = march(given.q, given.v, _clock(), given.torque, every=given.every)
-    workshop = Workshop()
+    workshop = BuildFolder()
     ways: Sequence[CasadiRollouts | MujocoRollouts]
     ways = [*(CasadiRollouts(workshop, build) for build in BUILDS), MujocoRollouts()]
     ready, refusals = {}, {}
     for peer in ways:
         try:
             prepared = peer.motions(subject, given)
-        except UnableError as reason:
+        except PeerUnavailableError as reason:
             refusals[peer.name] = str(reason)
             continue
         prepared.run()

@@ -19,7 +19,7 @@ from tempfile import TemporaryDirectory
 from appell.errors import AppellError
 from appell_lab.bench.aims import aim
 from appell_lab.bench.figure import Figure
-from appell_lab.bench.held_robots import FEET
+from appell_lab.bench.loop_robots import FEET
 from appell_lab.bench.subject import Subject
 
 PROGRAM = """
@@ -34,7 +34,7 @@ first = imported
 if source:
     robot = appell.load(source, base=base, physical=physical, mimic=False)
     if feet:
-        from appell_lab.bench.held_robots import standing
+        from appell_lab.bench.loop_robots import standing
         robot = robot.with_loops(*standing(robot, feet, robot.start))
     call = getattr(appell.Dynamics(robot), function)
     call(robot.start, [0.0] * robot.nv, [0.0] * robot.nu)

@@ -83,12 +83,12 @@ def _refuse(given: dict[str, object]) -> None:
 def _against_peers(robots: list[str], build_limit: float, quick: bool, output: Path | None, json: bool) -> None:
     from rich.console import Console
 
-    from appell_lab.bench.peers.match import build, chosen_rows, peers_of, play
-    from appell_lab.bench.peers.workshop import Workshop
+    from appell_lab.bench.peers.run_peers import build, chosen_rows, peers_of, play
+    from appell_lab.bench.peers.builds import BuildFolder
 
     out, progress = Printer(json), Console(stderr=True)
     rows, turns = chosen_rows(robots), 5 if quick else 25
-    peers = peers_of(Workshop(limit=build_limit, say=lambda line: say(progress, line)))
+    peers = peers_of(BuildFolder(limit=build_limit, say=lambda line: say(progress, line)))
     build(rows, peers)
     with watched(turns * len(rows)) as watch:
         standing = play(rows, peers, turns, watch, quick)

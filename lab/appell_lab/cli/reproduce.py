@@ -1,4 +1,4 @@
-"""`appell reproduce`: the papers' tables and figures beside our own."""
+"""`appell reproduce`: tables and figures of the papers beside our own."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def reproduce(
     output: Annotated[Path, option("Folder for figures and index.html.")] = Path("out"),
     json: options.Json = False,
 ) -> None:
-    """Compute the papers' published results anew and show them beside the printed values."""
+    """Compute the published results of the papers and show them beside the printed values."""
     from appell_lab.papers.closing import end_papers, end_section
     from appell_lab.papers.index import write_index
     from appell_lab.papers.run_files import check_folder, store_run, stored_runs
@@ -58,7 +58,7 @@ def reproduce(
         found[name] = store_run(page, name, time.monotonic() - began)
         index = write_index(output, stored_runs(output)[0])  # after each: a run that is broken off leaves a whole one
     if papers := _papers(chosen):
-        page.console.rule("[bold]what is in print", align="left")
+        page.console.rule("[bold]printed items and verdicts", align="left")
         end_papers(page.console, papers)
     _conclude(page.console, found, output)
     for path in stored_runs(output)[1]:
@@ -72,10 +72,10 @@ PARTS = ("tables", "agreed", "differed", "figures")
 
 
 def _introduce(console: Console, chosen: list[str], output: Path) -> None:
-    """What is about to be shown, how to read it, and the papers in full."""
+    """Print what follows, how to read it, and the citations of the papers."""
     console.print(
-        "[bold]The papers' results, computed anew.[/] A number of ours stands beside the printed one: [green]agrees[/] "
-        "if it rounds to it, else [yellow]by how much[/] it differs, and a note says why. Figures go to "
+        "[bold]Reproduced results of the papers.[/] Computed numbers are beside printed ones: [green]agrees[/] if a "
+        "computed number rounds to the printed one, else [yellow]the difference[/], which a note explains. Figures go to "
         f"{output}/. All sections together take a few minutes.\n",
         highlight=False,
     )
@@ -89,14 +89,14 @@ def _papers(chosen: list[str]) -> list[str]:
 
 
 def _conclude(console: Console, found: dict[str, SectionRun], output: Path) -> None:
-    """What it came to, section by section."""
-    console.rule("[bold]what it came to", align="left")
+    """Print the totals of all sections."""
+    console.rule("[bold]summary", align="left")
     table = Table(box=box.SIMPLE_HEAD, show_footer=True)
     tallies = [run.tally for run in found.values()]
     tables, agreed, differed, figures = (sum(getattr(x, part) for x in tallies) for part in PARTS)
     total = sum(run.seconds for run in found.values())
     for heading, footer in (
-        ("section", "together"),
+        ("section", "total"),
         ("papers", ""),
         ("tables", str(tables)),
         ("digits agree", str(agreed)),
@@ -109,8 +109,8 @@ def _conclude(console: Console, found: dict[str, SectionRun], output: Path) -> N
         counts = (getattr(run.tally, part) for part in PARTS)
         table.add_row(name, ", ".join(SECTIONS[name].papers), *map(str, counts), f"{run.seconds:.0f}")
     console.print(table)
-    others = "; the notes above say what keeps the others away" if differed else ""
-    reached = f"{agreed} of {agreed + differed} numbers held against the print agree to its last digit{others}. "
+    others = "; the notes above explain the others" if differed else ""
+    reached = f"{agreed} of {agreed + differed} printed numbers agree to their last digit{others}. "
     console.print(
         f"{reached if agreed + differed else ''}{figures} figure{'s' * (figures != 1)} in {output}/.", highlight=False
     )

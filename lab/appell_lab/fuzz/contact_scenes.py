@@ -22,7 +22,7 @@ from appell.model.robot import Joint, Robot
 from appell.simulation import Cylinder, Plane, Sphere
 from appell.simulation.contact.surface import Surface
 from appell_lab.fuzz.random_robots import random_links
-from appell_lab.judges.peer_tree import ONE_AXIS, PeerTree, our_robot
+from appell_lab.references.peer_tree import ONE_AXIS, PeerTree, our_robot
 
 SCENES = 48  # number of scenes
 JOINT_LIMIT = 2.0  # rad or m, of revolute and prismatic joints

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from appell_lab.judges.peer_tree import ONE_AXIS, PeerTree, rotation
-from appell_lab.judges.plain_closures import Closure
+from appell_lab.references.peer_tree import ONE_AXIS, PeerTree, rotation
+from appell_lab.references.plain_closures import Closure
 
 MAX_AXIS_COSINE = 0.8  # largest cosine of the angle between a wheel's axis and the normal of its plane
 Axes = np.ndarray  # a rotation matrix

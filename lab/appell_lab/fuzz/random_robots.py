@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from appell_lab.judges.peer_tree import ONE_AXIS, Numbers
+from appell_lab.references.peer_tree import ONE_AXIS, Numbers
 
 KINDS = (*ONE_AXIS, "revolute", "revolute", "spherical", "planar", "floating", "mimic")
 IDENTITY_PLACEMENT = {"xyz": [0.0, 0.0, 0.0], "turn": [0.0, 0.0, 0.0, 1.0]}

@@ -18,9 +18,9 @@ import numpy as np
 from appell.compile.function import Function
 from appell.compile.tape.evaluate import evaluate
 from appell.dynamics import Dynamics
-from appell_lab.judges.derivative_terms import derivative_terms
-from appell_lab.judges.long_tree import LongTree
-from appell_lab.judges.peer_tree import PeerTree
+from appell_lab.references.derivative_terms import derivative_terms
+from appell_lab.references.long_tree import LongTree
+from appell_lab.references.peer_tree import PeerTree
 
 
 class Measure:
@@ -40,7 +40,7 @@ class Measure:
             return self._derivatives(q, v, a, states)
         theirs = np.array([self.peer.inverse_dynamics(*state) for state in states])
         if function == "inverse":
-            terms = np.max([self.peer.judge_terms(*state) for state in states], axis=0)  # per row, over all samples
+            terms = np.max([self.peer.rounding_terms(*state) for state in states], axis=0)  # per row, over all samples
             return largest(self._called(self.dyn.inverse_dynamics, q, v, a)[0] - theirs, terms)
         tau = theirs.astype(q.dtype)
         if function == "forward":
@@ -133,7 +133,7 @@ def largest(error: np.ndarray, size) -> float:
 def _force_terms(peer: PeerTree, q, v, a) -> np.ndarray:
     """Return the magnitude of the terms of the forces of an acceleration, including the share of every joint."""
     size = np.sqrt(np.diag(peer.mass_matrix(q)))
-    return np.maximum(peer.judge_terms(q, v, a), size * (size @ np.abs(a)))
+    return np.maximum(peer.rounding_terms(q, v, a), size * (size @ np.abs(a)))
 
 
 def _residual(peer: PeerTree, q, v, tau, a) -> float:

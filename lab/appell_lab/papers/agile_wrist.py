@@ -8,11 +8,11 @@ from appell.describe.zoo.mechanisms import agile_wrist
 from appell.dynamics import Dynamics
 from appell.progress import Bar
 from appell.show.plot.style import INK, label, legend_beside
-from appell_lab.judges.verification import Verification, paper_trajectory, verify
 from appell_lab.papers.page import Page
 from appell_lab.papers.wrist_passivity import show_passivity
 from appell_lab.papers.wrist_platform import show_platform
 from appell_lab.papers.wrist_structure import draw_structure
+from appell_lab.references.verification import Verification, paper_trajectory, verify
 
 RADIUS = 0.1  # m, of the arcs
 UNTIL = 4.0  # s, period of the trajectory

@@ -20,10 +20,10 @@ from appell.model.robot import Robot
 from appell.show.plot.style import COLORS, figure_title
 from appell.simulation.contact.impact import impact_equations
 from appell_lab.fuzz.random_robots import random_links
-from appell_lab.judges.peer_tree import our_robot
 from appell_lab.papers.branch_counts import show_counts
 from appell_lab.papers.page import Page
 from appell_lab.papers.patterns import draw_pattern, mirrored
+from appell_lab.references.peer_tree import our_robot
 
 KINDS = {"A": COLORS[0], "B": COLORS[1], "C": COLORS[1], "D": COLORS[2], "E": COLORS[3], "F": COLORS[4]}
 TREES = 30  # random trees for the comparison of formulations

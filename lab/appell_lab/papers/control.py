@@ -9,7 +9,7 @@ from appell.dynamics import Dynamics
 from appell.hardware.loop.summary import last_motion
 from appell.motion import CartesianLine, Record
 from appell.show.plot.style import BLUE, FIGURE_WIDTH_IN, GREY, INK, figure_title, label, legend_below
-from appell_lab.bench.control_exercise import median_seconds, puma_exercise
+from appell_lab.bench.control_step import median_seconds, puma_control_step
 from appell_lab.papers.cabinet_run import cabinet_run, ramp, spline
 from appell_lab.papers.control_hardware import hardware
 from appell_lab.papers.control_laws import printed_form, table_4
@@ -58,7 +58,7 @@ def _following(page: Page, runs: dict[str, Record]) -> None:
 
 
 def _step_time(page: Page) -> None:
-    exercise = puma_exercise()
+    exercise = puma_control_step()
     compiled, step, tick = (median_seconds(call) for call in (exercise.compiled, exercise.step, exercise.loop.tick))
     ours = {
         "appell, one tick with all supervision": tick,

@@ -14,8 +14,8 @@ from rich.table import Table
 
 from appell.errors import ArgumentError
 from appell.show.plot.style import DPI, FIGURE_WIDTH_IN, new_figure, save, styled
-from appell_lab.judges.figure_flaws import flaws
 from appell_lab.papers.shown import Listed, Remark, Shown, ShownFigure, ShownTable, Tally
+from appell_lab.references.figure_flaws import flaws
 
 AGREES = "agrees"
 Row = tuple[str, float, str]  # label, computed number, printed number as text

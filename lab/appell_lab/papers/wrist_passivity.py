@@ -17,8 +17,8 @@ from appell.dynamics import Dynamics
 from appell.formulate.spherical import HALVES
 from appell.model.mechanism import Mechanism
 from appell.show.plot.style import label, legend_beside
-from appell_lab.judges.verification import paper_trajectory
 from appell_lab.papers.page import Page
+from appell_lab.references.verification import paper_trajectory
 
 TIMES = np.linspace(0.0, 4.0, 401)
 

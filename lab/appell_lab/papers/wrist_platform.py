@@ -19,9 +19,9 @@ from appell.describe.zoo.mechanisms import agile_wrist
 from appell.dynamics import Dynamics
 from appell.errors import AppellError, ModelWarning
 from appell.model.mechanism import Mechanism
-from appell_lab.judges.pinocchio_loops import LoopPeer
-from appell_lab.judges.verification import paper_trajectory
 from appell_lab.papers.page import Page
+from appell_lab.references.pinocchio_loops import LoopPeer
+from appell_lab.references.verification import paper_trajectory
 
 MASS, MOMENTS = 1.351, (38.29e-4, 38.29e-4, 4.5e-4)  # kg, kg m² about the centre
 PLATE_DISTANCE = 0.05165  # m: the bound of (1), rounded

@@ -15,9 +15,9 @@ from appell.cli.main import app
 from appell.errors import AppellError, ArgumentError, DescriptionError
 from appell_lab.bench import batch
 from appell_lab.bench.aims import AIMS
-from appell_lab.bench.clock import TURN, Contestant, compete, one_core
+from appell_lab.bench.clock import TURN, TimedStatement, time_in_turns, one_core
 from appell_lab.bench.figure import Figure, seconds_text
-from appell_lab.bench.held_robots import HELD
+from appell_lab.bench.loop_robots import LOOP_ROBOTS
 from appell_lab.bench.report import Report
 from appell_lab.bench.run import PARTS, Plan, tasks
 from appell_lab.bench.start import starts
@@ -36,8 +36,8 @@ def report(*figures: Figure) -> Report:
 
 def test_contestants_take_turns():
     calls: list[str] = []
-    contestants = {name: Contestant("note(); work()", _noting(calls, name)) for name in ("one", "other")}
-    timings = compete(contestants, turns=3)
+    contestants = {name: TimedStatement("note(); work()", _noting(calls, name)) for name in ("one", "other")}
+    timings = time_in_turns(contestants, turns=3)
     assert calls[4:] == ["one", "other"] * 3  # after two warm-up calls each
     assert all(0 < timing.best <= timing.median for timing in timings.values())
 
@@ -112,7 +112,7 @@ def test_every_aim_belongs_to_a_figure_that_is_measured():
     measured |= {f"{subject.name}/call/{name}" for subject in subjects for name in ("ufunc", "bound")}
     measured |= {f"{start.robot}/start/{start.name}" for start in starts(subjects)}
     measured |= {f"{subject.name}/counts/inverse_dynamics_{kind}" for subject in subjects for kind in ("mul", "add")}
-    measured |= {f"{name}/loops/forward_dynamics" for name in HELD}
+    measured |= {f"{name}/loops/forward_dynamics" for name in LOOP_ROBOTS}
     assert {key for key in AIMS if key.split("/")[1] in ("batch", "call", "start", "counts", "loops")} <= measured
     assert {key.split("/")[1] for key in AIMS} <= set(PARTS)
 

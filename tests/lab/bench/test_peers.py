@@ -19,22 +19,22 @@ import appell as ap
 from appell.cli.main import app
 from appell.compile.function import Function
 from appell.errors import AppellError, ArgumentError, DescriptionError
-from appell_lab.bench.clock import Contestant, Timing, compete
-from appell_lab.bench.effort import multiplications, of_an_angle
-from appell_lab.bench.peers import workshop as shop
+from appell_lab.bench.clock import TimedStatement, Timing, time_in_turns
+from appell_lab.bench.multiplication_count import multiplications, of_an_angle
+from appell_lab.bench.peers import builds as build_tools
 from appell_lab.bench.peers.casadi_c import CasadiC, CasadiPackets
-from appell_lab.bench.peers.contest import Contest, contest, disagreement
-from appell_lab.bench.peers.gauge import anchor, peak
-from appell_lab.bench.peers.match import chosen_rows, peers_of, play
+from appell_lab.bench.peers.comparison import Comparison, contest, disagreement
+from appell_lab.bench.peers.machine_speed import anchor, peak
+from appell_lab.bench.peers.run_peers import chosen_rows, peers_of, play
 from appell_lab.bench.peers.mujoco_c import MujocoC
 from appell_lab.bench.peers.mujoco_text import mjcf
-from appell_lab.bench.peers.peer import Peer, Prepared, UnableError
+from appell_lab.bench.peers.peer import Peer, Prepared, PeerUnavailableError
 from appell_lab.bench.peers.pinocchio_cpp import PinocchioCpp
 from appell_lab.bench.peers.pinocchio_python import PinocchioPython
 from appell_lab.bench.peers.pinocchio_text import model_text
-from appell_lab.bench.peers.rows import ARGUMENTS, OURS, ROWS, PeerRow
-from appell_lab.bench.peers.standing import Standing
-from appell_lab.bench.peers.workshop import TARGET, Workshop
+from appell_lab.bench.peers.quantities import ARGUMENTS, OURS, ROWS, PeerRow
+from appell_lab.bench.peers.peer_report import PeerReport
+from appell_lab.bench.peers.builds import TARGET, BuildFolder
 from appell_lab.bench.subject import Subject, find, random_states
 
 PUMA = find("puma")
@@ -99,24 +99,24 @@ class Absent(Here):
     name = "Absent"
 
     def prepare(self, subject, quantity, states) -> Prepared:
-        raise UnableError("it is not there.")
+        raise PeerUnavailableError("it is not there.")
 
 
 def none() -> None:
     return None
 
 
-def won(row: PeerRow = QUICK, **changes) -> Contest:
-    known = Contest(
+def won(row: PeerRow = QUICK, **changes) -> Comparison:
+    known = Comparison(
         row, TIMING, {"Here": Timing(2e-8, 3e-8)}, (), {}, {"Here": 0.0}, TIMING, Timing(1e-10, 1e-10), 40, 4
     )
     return replace(known, **changes)
 
 
-def standing(*contests: Contest, doubles: int = 4) -> Standing:
+def standing(*contests: Comparison, doubles: int = 4) -> PeerReport:
     machine = {"cpu": "abacus", "kind": "wood", "system": "none", "python": "3", "doubles": doubles}
     peers = {"Here": {"version": "1", "flags": "none"}}
-    return Standing(contests, machine, {"numpy": "2", "llvmlite": "1"}, peers, "2000-01-01")
+    return PeerReport(contests, machine, {"numpy": "2", "llvmlite": "1"}, peers, "2000-01-01")
 
 
 # ---- contests
@@ -156,7 +156,7 @@ def test_the_rows_are_those_of_the_table_and_other_robots_are_refused():
 
 def test_the_anchor_waits_and_the_peak_does_not():
     loops = {"anchor": anchor(), "peak": peak(4)}
-    timed = compete({name: Contestant("f()", {"f": loop.run}) for name, loop in loops.items()}, 3)
+    timed = time_in_turns({name: TimedStatement("f()", {"f": loop.run}) for name, loop in loops.items()}, 3)
     step = {name: timed[name].best / loop.steps for name, loop in loops.items()}
     assert step["peak"] < step["anchor"]  # a register in less time than the latency of one number
 
@@ -177,7 +177,7 @@ def test_a_build_is_made_once_and_kept_by_its_content(tmp_path):
     said: list[str] = []
     source = tmp_path / "source"
     source.write_text("one")
-    workshop = Workshop(tmp_path / "builds", say=said.append)
+    workshop = BuildFolder(tmp_path / "builds", say=said.append)
     command = ["cp", str(source), TARGET]
     first = workshop.make("copy.txt", command, [source], "a copy")
     assert first.read_text() == "one"
@@ -195,34 +195,34 @@ def test_a_build_is_made_once_and_kept_by_its_content(tmp_path):
     ],
 )
 def test_a_build_that_fails_or_takes_too_long_says_so_also_the_next_time(tmp_path, command, reason):
-    workshop = Workshop(tmp_path, limit=0.2)
+    workshop = BuildFolder(tmp_path, limit=0.2)
     for _ in range(2):
-        with pytest.raises(UnableError, match=reason):
+        with pytest.raises(PeerUnavailableError, match=reason):
             workshop.make("thing.txt", command, [], "a thing")
-        workshop = Workshop(tmp_path)  # a second try is not made
+        workshop = BuildFolder(tmp_path)  # a second try is not made
 
 
 def test_what_a_build_has_started_ends_with_it(tmp_path):
     late = tmp_path / "late"
     command = ["sh", "-c", f"(exec >/dev/null 2>&1; sleep 1; touch {late}) & wait"]
-    with pytest.raises(UnableError, match="was stopped after"):
-        Workshop(tmp_path / "builds", limit=0.2).make("thing.txt", command, [], "a thing")
+    with pytest.raises(PeerUnavailableError, match="was stopped after"):
+        BuildFolder(tmp_path / "builds", limit=0.2).make("thing.txt", command, [], "a thing")
     time.sleep(1.5)
     assert not late.exists()
 
 
 def test_what_is_missing_is_named(monkeypatch, tmp_path):
     monkeypatch.setattr(shutil, "which", lambda name: None)
-    shop.compiler.cache_clear()
-    with pytest.raises(UnableError, match=r"g\+\+ is not installed"):
-        PinocchioCpp(Workshop(tmp_path)).prepare(PUMA, "inverse_dynamics", random_states(PUMA, 2))
-    shop.compiler.cache_clear()
-    with pytest.raises(UnableError, match="no-such-package is not installed"):
-        shop.package_version("no-such-package")
-    with pytest.raises(UnableError, match="no-such-package is not installed"):
-        shop.package_folder("no-such-package")
-    with pytest.raises(UnableError, match=r"no/such\.hpp is nowhere"):
-        shop.headers("no-such-package", "no/such.hpp")
+    build_tools.compiler.cache_clear()
+    with pytest.raises(PeerUnavailableError, match=r"g\+\+ is not installed"):
+        PinocchioCpp(BuildFolder(tmp_path)).prepare(PUMA, "inverse_dynamics", random_states(PUMA, 2))
+    build_tools.compiler.cache_clear()
+    with pytest.raises(PeerUnavailableError, match="no-such-package is not installed"):
+        build_tools.package_version("no-such-package")
+    with pytest.raises(PeerUnavailableError, match="no-such-package is not installed"):
+        build_tools.package_folder("no-such-package")
+    with pytest.raises(PeerUnavailableError, match=r"no/such\.hpp is nowhere"):
+        build_tools.headers("no-such-package", "no/such.hpp")
 
 
 @pytest.mark.parametrize(
@@ -235,7 +235,7 @@ def test_compiled_peers_agree_with_appell_or_refuse_by_name(make, robot, quantit
     peer, states = make(builds), random_states(subject, 5)  # not a multiple of any register
     program("gcc"), program("g++")
     if make is MujocoC and quantity not in ("inverse_dynamics", "forward_dynamics", "mass_matrix"):
-        with pytest.raises(UnableError, match="MuJoCo has no exact"):
+        with pytest.raises(PeerUnavailableError, match="MuJoCo has no exact"):
             peer.prepare(subject, quantity, states)
         return
     prepared = peer.prepare(subject, quantity, states)
@@ -249,7 +249,7 @@ def test_pinocchio_from_python_takes_the_place_of_what_is_not_built(quantity, fl
     prepared = PinocchioPython(Absent()).prepare(floating, quantity, states)
     prepared.run()
     assert disagreement(expected(floating, quantity, states), prepared.results()) < 1e-10
-    with pytest.raises(UnableError, match="Here is there"):
+    with pytest.raises(PeerUnavailableError, match="Here is there"):
         PinocchioPython(Here()).prepare(floating, "inverse_dynamics", states)
 
 
@@ -260,15 +260,15 @@ def expected(subject, quantity, states):
 
 
 @pytest.fixture(scope="module")
-def builds(tmp_path_factory) -> Workshop:
-    return Workshop(tmp_path_factory.mktemp("peers"))
+def builds(tmp_path_factory) -> BuildFolder:
+    return BuildFolder(tmp_path_factory.mktemp("peers"))
 
 
 def test_joints_that_a_driver_does_not_make_are_named():
     planar = Subject("planar", "puma", base="planar")
-    with pytest.raises(UnableError, match="Pinocchio's JointModelPlanar"):
+    with pytest.raises(PeerUnavailableError, match="Pinocchio's JointModelPlanar"):
         model_text(planar.twin)
-    with pytest.raises(UnableError, match="is planar, which the driver of MuJoCo does not make"):
+    with pytest.raises(PeerUnavailableError, match="is planar, which the driver of MuJoCo does not make"):
         mjcf(planar.robot)
 
 
@@ -279,13 +279,13 @@ def test_results_survive_the_disk_and_the_aim_depends_on_the_registers(tmp_path)
     row = PeerRow("talos", "forward_dynamics", 256, 8, 5)
     kept = standing(won(), won(row, refusals={"Absent": "it is not there."}))
     kept.save(tmp_path / "peers.json")
-    assert Standing.read(tmp_path / "peers.json") == kept
+    assert PeerReport.read(tmp_path / "peers.json") == kept
     assert [kept.aim(contest) for contest in kept.contests] == [10, 5]
     assert standing(won(row), doubles=8).aim(won(row)) == 8
     content = json.loads((tmp_path / "peers.json").read_text())
     assert content["contests"][0]["ratio"] == pytest.approx(20.0)
     with pytest.raises(DescriptionError, match="no results of appell bench --peers"):
-        Standing.read(tmp_path / "nothing.json")
+        PeerReport.read(tmp_path / "nothing.json")
 
 
 def test_times_are_scaled_to_the_fastest_anchor_and_fractions_are_of_the_peak():
@@ -312,7 +312,7 @@ def test_a_match_tells_what_it_was_played_with():
     assert played.peers["Here"] == {"version": "1", "flags": "none"}
     assert played.machine["doubles"] in (2, 4, 8)
     assert "registers of" in played.circumstances
-    assert len(peers_of(Workshop(Path("unused")))) == 5
+    assert len(peers_of(BuildFolder(Path("unused")))) == 5
 
 
 def test_the_command_refuses_options_that_say_nothing_about_its_rows():

@@ -11,10 +11,10 @@ from scipy.integrate import solve_ivp
 from appell.errors import AppellError
 from appell_lab.bench import runge_kutta
 from appell_lab.bench.figure import Figure
-from appell_lab.bench.peers.contest import disagreement
-from appell_lab.bench.peers.peer import UnableError
+from appell_lab.bench.peers.comparison import disagreement
+from appell_lab.bench.peers.peer import PeerUnavailableError
 from appell_lab.bench.peers.rollout_peers import STEP, CasadiRollouts, MujocoRollouts
-from appell_lab.bench.peers.workshop import Workshop, compiler
+from appell_lab.bench.peers.builds import BuildFolder, compiler
 from appell_lab.bench.runge_kutta import STEPS, measure, measure_threads, motions
 from appell_lab.bench.subject import find
 
@@ -41,7 +41,7 @@ def test_a_motion_under_constant_torque_is_scipys():
 @pytest.mark.parametrize("build", ["forward dynamics in C", "the whole step"])
 def test_casadi_moves_the_same_way(build, tmp_path, program):
     program("gcc")
-    prepared = CasadiRollouts(Workshop(tmp_path), build).motions(PUMA, GIVEN)
+    prepared = CasadiRollouts(BuildFolder(tmp_path), build).motions(PUMA, GIVEN)
     prepared.run()
     assert disagreement(OURS, prepared.results()) < 1e-11
 
@@ -49,8 +49,8 @@ def test_casadi_moves_the_same_way(build, tmp_path, program):
 def test_casadi_needs_a_compiler(tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path))
     compiler.cache_clear()
-    with pytest.raises(UnableError, match="gcc is not installed"):
-        CasadiRollouts(Workshop(tmp_path), "the whole step").motions(PUMA, GIVEN)
+    with pytest.raises(PeerUnavailableError, match="gcc is not installed"):
+        CasadiRollouts(BuildFolder(tmp_path), "the whole step").motions(PUMA, GIVEN)
 
 
 def test_mujoco_moves_the_same_way():
@@ -61,13 +61,13 @@ def test_mujoco_moves_the_same_way():
 
 def test_a_peer_that_is_not_there_says_so(monkeypatch):
     monkeypatch.setitem(sys.modules, "mujoco", None)
-    with pytest.raises(UnableError, match="mujoco is not installed"):
+    with pytest.raises(PeerUnavailableError, match="mujoco is not installed"):
         MujocoRollouts().motions(PUMA, GIVEN)
 
 
 def test_robots_of_other_joints_are_refused():
     floating = find("puma", base="floating")
-    with pytest.raises(UnableError, match="a joint of several coordinates"):
+    with pytest.raises(PeerUnavailableError, match="a joint of several coordinates"):
         MujocoRollouts().motions(floating, GIVEN)
 
 

@@ -24,7 +24,7 @@ from appell_lab.fuzz.targets.files import Files
 from appell_lab.fuzz.targets.kills import motion_file
 from appell_lab.fuzz.targets.motions import Motions, verdict_on
 from appell_lab.fuzz.targets.robots import FUNCTIONS, Robots
-from appell_lab.judges.peer_tree import our_robot
+from appell_lab.references.peer_tree import our_robot
 from broken_targets import Breaking, Unprepared
 
 SECONDS = 32.0  # of the bounded campaign, all targets together
@@ -108,8 +108,8 @@ def test_the_target_robots_detects_wrong_masses(monkeypatch, function):
 def test_the_target_constraints_detects_wrong_closures_and_masses(monkeypatch):
     """A closure that is shifted by 1e-6 m, and masses that are wrong by 1e-6, are detected."""
     from appell_lab.fuzz.targets import constraints
-    from appell_lab.judges.peer_tree import our_robot
-    from appell_lab.judges.plain_closures import framed
+    from appell_lab.references.peer_tree import our_robot
+    from appell_lab.references.plain_closures import framed
 
     def shifted(robot, closures):
         wrong = [x | {"a": x["a"] | {"xyz": [y + 1e-6 for y in x["a"]["xyz"]]}} for x in closures]

@@ -21,7 +21,7 @@ from appell_lab.counts.kernels import kernel
 from appell_lab.counts.measure import BIAS, INERTIA, INVERSE, _problem, as_written, online, simplified
 from appell_lab.counts.published import MATA_1, MATA_2, MATA_3, MATA_4, PROVENZANO_1, VALERA_3
 from appell_lab.counts.verbatim import verbatim
-from appell_lab.judges.oracle import relative_error
+from appell_lab.references.oracle import relative_error
 
 SIZES = range(2, 10)  # enough for every degree here; `appell reproduce counts` goes to 12
 BOUND = {  # what is published, and must not be exceeded by the text as it is written

@@ -21,7 +21,7 @@ from appell_lab.counts.valera_steps import (
     total,
 )
 from appell_lab.counts.valera_text import Paul
-from appell_lab.judges.oracle import relative_error
+from appell_lab.references.oracle import relative_error
 
 SIZES = tuple(range(2, 8))
 WAYS = (APART, TOGETHER, PAUL, Way(Paul(), together=True))

@@ -21,12 +21,12 @@ from appell_lab.bench.arrange import arranged
 from appell_lab.bench.peers.library import bound, library
 from appell_lab.bench.peers.peer import Peer, Prepared, States
 from appell_lab.bench.peers.pinocchio_text import model_text
-from appell_lab.bench.peers.rows import driver_arguments, shapes
-from appell_lab.bench.peers.workshop import (
+from appell_lab.bench.peers.quantities import driver_arguments, shapes
+from appell_lab.bench.peers.builds import (
     OPTIMISED,
     SOURCES,
     TARGET,
-    Workshop,
+    BuildFolder,
     compiler,
     compiler_version,
     package_version,
@@ -41,7 +41,7 @@ class CasadiC(Peer):
     language, source = "gcc", "casadi_batch.c"
     libraries: tuple[str, ...] = ("-lm",)
 
-    def __init__(self, workshop: Workshop):
+    def __init__(self, workshop: BuildFolder):
         self.workshop = workshop
 
     def version(self) -> str:

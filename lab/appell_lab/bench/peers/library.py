@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from appell_lab.bench.peers.peer import UnableError
+from appell_lab.bench.peers.peer import PeerUnavailableError
 
 
 @cache
@@ -25,7 +25,7 @@ def address(array: np.ndarray) -> ctypes.c_void_p:
     return ctypes.c_void_p(array.ctypes.data)
 
 
-class MadeRobots:
+class RobotHandles:
     """The robots that a driver has made of their texts, by name; its function `make` gives NULL for one it refuses."""
 
     def __init__(self) -> None:
@@ -36,7 +36,7 @@ class MadeRobots:
             driver.make.restype, driver.make.argtypes = ctypes.c_void_p, [ctypes.c_char_p]
             made = driver.make(text.encode())
             if not made:
-                raise UnableError(f"{who} refuses robot '{name}'.")
+                raise PeerUnavailableError(f"{who} refuses robot '{name}'.")
             self._made[name] = ctypes.c_void_p(made)
         return self._made[name]
 

@@ -10,15 +10,15 @@ import ctypes
 import numpy as np
 
 from appell.model.robot import Robot
-from appell_lab.bench.peers.library import MadeRobots, bound, library
+from appell_lab.bench.peers.library import RobotHandles, bound, library
 from appell_lab.bench.peers.mujoco_text import mjcf
-from appell_lab.bench.peers.peer import Peer, Prepared, States, UnableError
-from appell_lab.bench.peers.rows import TITLES, driver_arguments, shapes
-from appell_lab.bench.peers.workshop import (
+from appell_lab.bench.peers.peer import Peer, Prepared, States, PeerUnavailableError
+from appell_lab.bench.peers.quantities import TITLES, driver_arguments, shapes
+from appell_lab.bench.peers.builds import (
     OPTIMISED,
     SOURCES,
     TARGET,
-    Workshop,
+    BuildFolder,
     compiler,
     compiler_version,
     package_folder,
@@ -34,9 +34,9 @@ class MujocoC(Peer):
 
     name = "MuJoCo C"
 
-    def __init__(self, workshop: Workshop):
+    def __init__(self, workshop: BuildFolder):
         self.workshop = workshop
-        self._robots = MadeRobots()
+        self._robots = RobotHandles()
 
     def version(self) -> str:
         return package_version("mujoco")
@@ -46,7 +46,7 @@ class MujocoC(Peer):
 
     def prepare(self, subject: Subject, quantity: str, states: States) -> Prepared:
         if quantity not in KNOWN:
-            raise UnableError(f"MuJoCo has no exact {TITLES[quantity]}.")
+            raise PeerUnavailableError(f"MuJoCo has no exact {TITLES[quantity]}.")
         robot, made, count = subject.robot, self._library(), len(states["q"])
         path = self.workshop.keep(f"{subject.name}.xml", mjcf(robot))
         handle = self._robots.handle(made, subject.name, str(path), "MuJoCo")
@@ -61,7 +61,7 @@ class MujocoC(Peer):
         folder = package_folder("mujoco")
         shared = sorted(folder.glob("libmujoco*"))
         if not shared:
-            raise UnableError("the package mujoco has no library to link with.")
+            raise PeerUnavailableError("the package mujoco has no library to link with.")
         source = SOURCES / "mujoco_batch.c"
         command = [compiler("gcc"), *OPTIMISED, "-fPIC", "-shared", "-w", f"-I{folder / 'include'}"]
         command += [str(source), str(shared[-1]), f"-Wl,-rpath,{folder}", "-o", TARGET]

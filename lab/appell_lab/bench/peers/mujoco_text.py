@@ -11,7 +11,7 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from appell.model.robot import Link, Robot
-from appell_lab.bench.peers.peer import UnableError
+from appell_lab.bench.peers.peer import PeerUnavailableError
 
 KINDS = {"revolute": "hinge", "continuous": "hinge", "prismatic": "slide", "floating": "free"}
 
@@ -33,9 +33,9 @@ def mjcf(robot: Robot) -> str:
 def _body(link: Link, children: dict[str | None, list[Link]]) -> str:
     motion, placement = link.joint.motion, link.joint.placement
     if motion.name not in KINDS or link.joint.mimic:
-        raise UnableError(f"joint '{link.joint.name}' is {motion.name}, which the driver of MuJoCo does not make.")
+        raise PeerUnavailableError(f"joint '{link.joint.name}' is {motion.name}, which the driver of MuJoCo does not make.")
     if link.body is None:
-        raise UnableError(f"link '{link.name}' has no matter, which MuJoCo refuses.")
+        raise PeerUnavailableError(f"link '{link.name}' has no matter, which MuJoCo refuses.")
     kind = KINDS[motion.name]
     axis = "" if kind == "free" else f' axis="{_numbers(list(motion.axis))}"'  # type: ignore[attr-defined]
     rotation = np.array([list(row) for row in placement.rotation.rows], float)

@@ -18,7 +18,7 @@ from appell_lab.bench.subject import Subject
 States = Mapping[str, np.ndarray]  # q, v, a and tau of a batch, in our layout
 
 
-class UnableError(AppellError):
+class PeerUnavailableError(AppellError):
     """A peer cannot be built here, or cannot compute a quantity."""
 
 

@@ -7,15 +7,15 @@ import ctypes
 import numpy as np
 
 from appell_lab.bench.arrange import arranged
-from appell_lab.bench.peers.library import MadeRobots, bound, library
+from appell_lab.bench.peers.library import RobotHandles, bound, library
 from appell_lab.bench.peers.peer import Peer, Prepared, States
 from appell_lab.bench.peers.pinocchio_text import model_text
-from appell_lab.bench.peers.rows import driver_arguments, shapes
-from appell_lab.bench.peers.workshop import (
+from appell_lab.bench.peers.quantities import driver_arguments, shapes
+from appell_lab.bench.peers.builds import (
     OPTIMISED,
     SOURCES,
     TARGET,
-    Workshop,
+    BuildFolder,
     compiler,
     compiler_version,
     includes,
@@ -29,9 +29,9 @@ class PinocchioCpp(Peer):
 
     name = "Pinocchio C++"
 
-    def __init__(self, workshop: Workshop):
+    def __init__(self, workshop: BuildFolder):
         self.workshop = workshop
-        self._robots = MadeRobots()
+        self._robots = RobotHandles()
 
     def version(self) -> str:
         return package_version("pin")

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from appell_lab.bench.arrange import arranged
-from appell_lab.bench.peers.peer import Peer, Prepared, States, UnableError
-from appell_lab.bench.peers.rows import ARGUMENTS
-from appell_lab.bench.peers.workshop import package_version
+from appell_lab.bench.peers.peer import Peer, Prepared, States, PeerUnavailableError
+from appell_lab.bench.peers.quantities import ARGUMENTS
+from appell_lab.bench.peers.builds import package_version
 from appell_lab.bench.subject import Subject, pinocchio
 
 CALLS = {
@@ -36,7 +36,7 @@ class PinocchioPython(Peer):
 
     def prepare(self, subject: Subject, quantity: str, states: States) -> Prepared:
         if self._is_built(subject, quantity, states):
-            raise UnableError(f"{self.compiled.name} is there, which is faster.")
+            raise PeerUnavailableError(f"{self.compiled.name} is there, which is faster.")
         twin, call = subject.twin, getattr(pinocchio(), CALLS[quantity])
         model, data = twin.model, twin.data
         given = list(zip(*(list(twin.layout(name, states[name])) for name in ARGUMENTS[quantity]), strict=True))
@@ -54,7 +54,7 @@ class PinocchioPython(Peer):
     def _is_built(self, subject: Subject, quantity: str, states: States) -> bool:
         try:
             self.compiled.prepare(subject, quantity, states)
-        except UnableError:
+        except PeerUnavailableError:
             return False
         return True
 

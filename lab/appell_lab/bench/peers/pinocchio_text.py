@@ -9,7 +9,7 @@ alignment; a text has no such trouble, and the program needs no URDF reader:
 
 from __future__ import annotations
 
-from appell_lab.bench.peers.peer import UnableError
+from appell_lab.bench.peers.peer import PeerUnavailableError
 from appell_lab.bench.subject import Twin
 
 ALIGNED = tuple(f"JointModel{kind}{axis}" for kind in "RP" for axis in "XYZ")
@@ -24,7 +24,7 @@ def model_text(twin: Twin) -> str:
         joint, inertia, placement = model.joints[k], model.inertias[k], model.jointPlacements[k]
         kind = joint.shortname()
         if kind not in KINDS:
-            raise UnableError(f"joint '{model.names[k]}' is Pinocchio's {kind}, which the driver does not make.")
+            raise PeerUnavailableError(f"joint '{model.names[k]}' is Pinocchio's {kind}, which the driver does not make.")
         axis = getattr(joint.extract(), "axis", (0.0, 0.0, 0.0)) if kind.endswith("Unaligned") else (0.0, 0.0, 0.0)
         frame = (axis, placement.rotation.ravel(), placement.translation)
         body = ([inertia.mass], inertia.lever, inertia.inertia.ravel())

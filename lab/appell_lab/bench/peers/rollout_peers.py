@@ -17,8 +17,8 @@ import numpy as np
 from appell_lab.bench.peers.casadi_c import CasadiC
 from appell_lab.bench.peers.library import bound, library
 from appell_lab.bench.peers.mujoco_text import mjcf
-from appell_lab.bench.peers.peer import Prepared, UnableError
-from appell_lab.bench.peers.workshop import OPTIMISED, SOURCES, TARGET, Workshop, compiler
+from appell_lab.bench.peers.peer import Prepared, PeerUnavailableError
+from appell_lab.bench.peers.builds import OPTIMISED, SOURCES, TARGET, BuildFolder, compiler
 from appell_lab.bench.subject import Subject
 
 STEP = 1e-3  # s, that of `sources/casadi_generate.py`
@@ -60,7 +60,7 @@ class DrivenMotions:
 class CasadiRollouts(CasadiC):
     """One of its builds."""
 
-    def __init__(self, workshop: Workshop, build: str):
+    def __init__(self, workshop: BuildFolder, build: str):
         super().__init__(workshop)
         self.name, self.build = f"CasADi C, {build}", build
 
@@ -90,7 +90,7 @@ class MujocoRollouts:
             import mujoco
             from mujoco.rollout import rollout
         except ImportError:
-            raise UnableError("mujoco is not installed.", hint="pip install 'appell[peers]'") from None
+            raise PeerUnavailableError("mujoco is not installed.", hint="pip install 'appell[peers]'") from None
         model = mujoco.MjModel.from_xml_string(mjcf(subject.robot))
         model.opt.timestep, model.opt.integrator = STEP, mujoco.mjtIntegrator.mjINT_RK4
         order = [model.joint(link.joint.name).dofadr[0] for link in subject.robot.moving]
@@ -115,7 +115,7 @@ class MujocoRollouts:
 
 def _refuse_others(subject: Subject) -> None:
     if subject.robot.nq != len(subject.robot.moving):
-        raise UnableError(
+        raise PeerUnavailableError(
             f"robot '{subject.name}' has a joint of several coordinates, which the loop in C cannot step."
         )
 

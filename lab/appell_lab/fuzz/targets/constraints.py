@@ -1,6 +1,6 @@
 """Random trees with random loops, wheels, skates and gears, compared with Pinocchio and the Gibbs function.
 
-The reference computes its own M, h, K and γ (`HeldTree`); N is appell's, and K N = 0 shows that it is valid. With Z a
+The reference computes its own M, h, K and γ (`ConstrainedTree`); N is appell's, and K N = 0 shows that it is valid. With Z a
 basis of the null space of K, computed by singular values, results are checked by
 
     K w + b = 0        K a + γ = 0        Zᵀ(M a + h - τ) = 0        M* = Nᵀ M N        ∂S*/∂a = Nᵀ(M a + h)
@@ -21,9 +21,9 @@ from appell.errors import ModelError
 from appell_lab.fuzz.random_closures import random_closures
 from appell_lab.fuzz.random_robots import plainer_bodies, random_links
 from appell_lab.fuzz.target import Case, Target, Verdict
-from appell_lab.judges.held_rows import HeldTree
-from appell_lab.judges.peer_tree import PeerTree, our_robot, pinocchio
-from appell_lab.judges.plain_closures import constraints, framed
+from appell_lab.references.constraint_rows import ConstrainedTree
+from appell_lab.references.peer_tree import PeerTree, our_robot, pinocchio
+from appell_lab.references.plain_closures import constraints, framed
 
 BOUND = 2.0**-52 * 2.0**20  # for rows with a condition number of 1e3 and inertia matrices with 1e4
 SINGULAR_RATIO = 1e-3  # smallest singular value of the independent rows over the largest; below it, a case is skipped
@@ -57,7 +57,7 @@ class Constraints(Target):
 
     def check(self, case: Case) -> Verdict:
         tree = framed(our_robot(case["links"], case["gravity"]), case["closures"])
-        judge = HeldTree(PeerTree(case["links"], case["gravity"], tree), case["closures"])
+        judge = ConstrainedTree(PeerTree(case["links"], case["gravity"], tree), case["closures"])
         if not case["closures"]:
             return Verdict(counts={"no closures": 1})
         try:
@@ -90,7 +90,7 @@ class Constraints(Target):
 class _Comparison:
     """A constrained robot at a closed configuration, and its reference there."""
 
-    def __init__(self, dyn: Dynamics, judge: HeldTree, rng: np.random.Generator):
+    def __init__(self, dyn: Dynamics, judge: ConstrainedTree, rng: np.random.Generator):
         self.dyn, self.judge, tree = dyn, judge, judge.peer.robot
         self.q = dyn.system.random_configuration(rng, within_limits=False) if rng.random() < 0.5 else dyn.system.start
         self.v, self.a = rng.normal(size=(2, SAMPLES, dyn.system.nv))

@@ -18,7 +18,7 @@ from appell.motion.record import Record
 from appell.simulation import Contact, Sampled, Solver, Status, simulate
 from appell_lab.fuzz.contact_scenes import SCENES, ContactScene, contact_scene
 from appell_lab.fuzz.target import Case, Target, Verdict
-from appell_lab.judges.peer_tree import pinocchio
+from appell_lab.references.peer_tree import pinocchio
 
 ENERGY_TOLERANCE = 1e-6  # energy that a run may gain, relative to its largest energy, or J if that is less than 1 J
 SAMPLES_BETWEEN_ROWS = 60  # additional times at which the penetration is computed

@@ -19,7 +19,7 @@ from appell.formulate.formulations import FORMULATIONS
 from appell_lab.fuzz.random_robots import fewer_links, plainer_links, random_links
 from appell_lab.fuzz.robot_errors import Measure, gibbs_error
 from appell_lab.fuzz.target import Case, Target, Verdict
-from appell_lab.judges.peer_tree import PeerTree, our_robot, pinocchio
+from appell_lab.references.peer_tree import PeerTree, our_robot, pinocchio
 
 BOUND = {"d": 2.0**-52 * 512, "f": 2.0**-23 * 512}
 FUNCTIONS = {"inverse": 30, "matrix": 15, "forward": 20, "energy": 5, "derivatives": 20, "forward derivatives": 10}

@@ -68,7 +68,7 @@ MATA = Ledger(
             Ruling.NOT_REACHABLE,
             "puma",
             "Table 6 of Mata 2002",
-            "The numbers did not survive in the copy at hand; ours stand alone.",
+            "The numbers are missing in the available copy of the paper.",
         ),
         Item(
             ItemKind.TABLE,
@@ -77,7 +77,7 @@ MATA = Ledger(
             Ruling.NOT_REACHABLE,
             "puma",
             "Table 7 of Mata 2002",
-            "The numbers did not survive in the copy at hand; ours stand alone.",
+            "The numbers are missing in the available copy of the paper.",
         ),
         Item(
             ItemKind.FIGURE,

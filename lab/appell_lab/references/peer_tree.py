@@ -27,7 +27,7 @@ from appell.model.actuator import Actuator
 from appell.model.body import Body
 from appell.model.joints import KINDS
 from appell.model.robot import Joint, Link, Mimic, Robot
-from appell_lab.judges.oracle import Oracle, depth_first, pinocchio
+from appell_lab.references.oracle import Oracle, depth_first, pinocchio
 
 ONE_AXIS = ("revolute", "continuous", "prismatic")
 Numbers = dict[str, Any]  # of one link
@@ -91,7 +91,7 @@ class PeerTree(Oracle):
         Y = self.pin.computeJointTorqueRegressor(self.model, self.data, q, v, a)
         return np.array(Y).reshape(self.model.nv, -1)
 
-    def judge_terms(self, q, v, a) -> np.ndarray:
+    def rounding_terms(self, q, v, a) -> np.ndarray:
         """What Pinocchio itself adds up: speeds times momenta, and levers times forces, of all that a joint carries.
 
         Much of it is zero in the end (v × mv, a lever along its axis), but it is rounded before it is.

@@ -36,7 +36,7 @@ class Still(PassiveHardware):
 
 
 @dataclass(frozen=True)
-class Exercise:
+class ControlStep:
     """Three things to time: the compiled step, the same with its arrays filled and read, and a whole tick of a loop."""
 
     compiled: Any
@@ -59,7 +59,7 @@ class Exercise:
         names["codes"][:] = f.codes
 
 
-def puma_exercise() -> Exercise:
+def puma_control_step() -> ControlStep:
     """The PUMA under tracking control with integral action, running."""
     robot = load("puma")
     servo, clock = standard_servo(robot), VirtualClock()
@@ -79,7 +79,7 @@ def puma_exercise() -> Exercise:
     reference[0] = loop.position
     names = {"f": bound, "signals": signals, "reference": reference, "tau": np.zeros(n), "codes": np.zeros(n)}
     names["place"] = servo.memory.at["tau"]
-    return Exercise(bound, names, loop)
+    return ControlStep(bound, names, loop)
 
 
 def median_seconds(call, runs: int = 2000) -> float:

@@ -18,7 +18,7 @@ from appell.model.frame import Frame
 from appell.model.joints import Revolute, Spherical
 from appell.model.mechanism import Mechanism
 from appell.model.robot import Joint, Link, Robot
-from appell_lab.judges.closed_tree import ClosedTree
+from appell_lab.references.closed_tree import ClosedTree
 
 Z = Vec3(0.0, 0.0, 1.0)
 

@@ -14,18 +14,18 @@ import numpy as np
 from appell.compile.native.machine import host
 from appell.compile.packed import Packed
 from appell.errors import AppellError
-from appell_lab.bench.clock import Contestant, Timing, compete
-from appell_lab.bench.effort import multiplications
-from appell_lab.bench.peers.gauge import anchor, peak
-from appell_lab.bench.peers.peer import Peer, Prepared, States, UnableError
-from appell_lab.bench.peers.rows import ARGUMENTS, OURS, PeerRow
+from appell_lab.bench.clock import TimedStatement, Timing, time_in_turns
+from appell_lab.bench.multiplication_count import multiplications
+from appell_lab.bench.peers.machine_speed import anchor, peak
+from appell_lab.bench.peers.peer import Peer, Prepared, States, PeerUnavailableError
+from appell_lab.bench.peers.quantities import ARGUMENTS, OURS, PeerRow
 from appell_lab.bench.subject import Subject, random_states
 
 AGREEMENT = 1e-9
 
 
 @dataclass(frozen=True)
-class Contest:
+class Comparison:
     """Seconds for one sample, as measured; `refusals` are the sentences of peers that could not take part."""
 
     row: PeerRow
@@ -59,15 +59,15 @@ class Contest:
         return asdict(self) | {"best": self.best, "ratio": self.ratio, "fraction": self.fraction}
 
     @staticmethod
-    def from_json(data: dict[str, Any]) -> Contest:
+    def from_json(data: dict[str, Any]) -> Comparison:
         known = {key: value for key, value in data.items() if key not in ("best", "ratio", "fraction")}
         known |= {key: Timing(**data[key]) for key in ("ours", "anchor", "peak")}
         known |= {"row": PeerRow(**data["row"]), "shown": tuple(data["shown"])}
         known["peers"] = {name: Timing(**timing) for name, timing in data["peers"].items()}
-        return Contest(**known)
+        return Comparison(**known)
 
 
-def contest(row: PeerRow, subject: Subject, peers: Sequence[Peer], turns: int, tick: Callable[[], object]) -> Contest:
+def contest(row: PeerRow, subject: Subject, peers: Sequence[Peer], turns: int, tick: Callable[[], object]) -> Comparison:
     """Measure one row; `tick` is called after every turn."""
     states = random_states(subject, row.batch)
     function = OURS[row.quantity](subject.dynamics)
@@ -79,24 +79,24 @@ def contest(row: PeerRow, subject: Subject, peers: Sequence[Peer], turns: int, t
     mine = out if packed is None else (_full_regressor(subject, packed, out[0]),)
 
     ready, refusals, errors = _ready(row, subject, peers, states, mine)
-    statements = {name: Contestant("f()", {"f": prepared.run}) for name, prepared in ready.items()}
+    statements = {name: TimedStatement("f()", {"f": prepared.run}) for name, prepared in ready.items()}
     samples = dict.fromkeys(ready, row.batch)
     if row.one_call:
         bound: Any = called.bind()
         for name in ARGUMENTS[row.quantity]:
             getattr(bound, name)[:] = states[name][0]
-        statements["ours"], samples["ours"] = Contestant("f()", {"f": bound}), 1
+        statements["ours"], samples["ours"] = TimedStatement("f()", {"f": bound}), 1
     else:
         listed = ", ".join(ARGUMENTS[row.quantity])
         names = dict(zip(ARGUMENTS[row.quantity], given, strict=True))
-        statements["ours"] = Contestant(f"f({listed}, out=out)", {**names, "f": called, "out": out})
+        statements["ours"] = TimedStatement(f"f({listed}, out=out)", {**names, "f": called, "out": out})
         samples["ours"] = row.batch
     width = host().register // 8
     for name, loop in (("anchor", anchor()), ("peak", peak(width))):
-        statements[name], samples[name] = Contestant("f()", {"f": loop.run}), loop.steps
-    measured = compete(statements, turns, tick)
+        statements[name], samples[name] = TimedStatement("f()", {"f": loop.run}), loop.steps
+    measured = time_in_turns(statements, turns, tick)
     timings = {name: Timing(t.best / samples[name], t.median / samples[name]) for name, t in measured.items()}
-    return Contest(
+    return Comparison(
         row,
         timings["ours"],
         {name: timings[name] for name in ready},
@@ -120,7 +120,7 @@ def _ready(
     for peer in peers:
         try:
             prepared = peer.prepare(subject, row.quantity, states)
-        except UnableError as reason:
+        except PeerUnavailableError as reason:
             refusals[peer.name] = str(reason)
             continue
         prepared.run()

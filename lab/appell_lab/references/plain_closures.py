@@ -1,4 +1,4 @@
-"""Closures as plain data, made into ours: what is held together is told twice, to appell and to `HeldTree`.
+"""Closures as plain data, made into ours: what is held together is told twice, to appell and to `ConstrainedTree`.
 
     {"type": "hinge", "a": {"link": "bar5", "xyz": [0, 1, 0], "rpy": [0, 0, 0]}, "b": {"link": None}}
 

@@ -16,18 +16,18 @@ from rich.table import Table
 
 from appell_lab.bench.clock import Timing
 from appell_lab.bench.figure import in_unit, seconds_text
-from appell_lab.bench.peers.contest import Contest
-from appell_lab.bench.peers.workshop import STOPPED
+from appell_lab.bench.peers.comparison import Comparison
+from appell_lab.bench.peers.builds import STOPPED
 from appell_lab.bench.results import read_results, save_results
 
 OURS, BEST = "appell", "times the best"
 
 
 @dataclass(frozen=True)
-class Standing:
+class PeerReport:
     """All contests of a run, and with what they were fought."""
 
-    contests: tuple[Contest, ...]
+    contests: tuple[Comparison, ...]
     machine: dict[str, Any]
     versions: dict[str, str]
     peers: dict[str, dict[str, str]]  # version and flags of each, or why it is not there
@@ -44,10 +44,10 @@ class Standing:
         """Whether registers hold eight doubles."""
         return self.machine["doubles"] >= 8
 
-    def aim(self, contest: Contest) -> float:
+    def aim(self, contest: Comparison) -> float:
         return contest.row.wide if self.wide else contest.row.narrow
 
-    def seconds(self, contest: Contest, timing: Timing) -> float:
+    def seconds(self, contest: Comparison, timing: Timing) -> float:
         """The best time of a contestant, as it would be at the fastest anchor."""
         return timing.best * self.anchor / contest.anchor.best
 
@@ -68,11 +68,11 @@ class Standing:
         save_results(path, self.content)
 
     @staticmethod
-    def read(path: Path) -> Standing:
-        def made(content: dict[str, Any]) -> Standing:
-            contests = tuple(Contest.from_json(data) for data in content["contests"])
+    def read(path: Path) -> PeerReport:
+        def made(content: dict[str, Any]) -> PeerReport:
+            contests = tuple(Comparison.from_json(data) for data in content["contests"])
             keys = ("machine", "versions", "peers", "date", "quick")
-            return Standing(contests, **{key: content[key] for key in keys})
+            return PeerReport(contests, **{key: content[key] for key in keys})
 
         return read_results(path, "appell bench --peers", made)
 
@@ -103,7 +103,7 @@ class Standing:
             f"{'; '.join(compilers)}; {self.date}"
         )
 
-    def cells(self, contest: Contest) -> list[str]:
+    def cells(self, contest: Comparison) -> list[str]:
         """A row of the table: title, every peer, ours, ratio, aim, fraction of the peak."""
         row = contest.row
         peers = [
@@ -166,7 +166,7 @@ class Standing:
         return "\n".join([*lines, "", note])
 
 
-def _below_peak(contest: Contest) -> bool:
+def _below_peak(contest: Comparison) -> bool:
     return contest.row.peak is not None and (contest.fraction or 0.0) < contest.row.peak
 
 

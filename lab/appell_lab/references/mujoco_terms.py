@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from appell.describe.mjcf.compiler import mujoco, enum_name
+from appell.describe.mjcf.compiler import enum_name, mujoco
 from appell.describe.mjcf.states import MujocoStates
 from appell.dynamics import Dynamics
 from appell.model.robot import ConstrainedRobot, Robot

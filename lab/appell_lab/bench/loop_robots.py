@@ -33,7 +33,7 @@ Configurations = Callable[[np.random.Generator, int], np.ndarray]
 
 
 @dataclass
-class HeldRobot:
+class LoopRobot:
     """A tree of Pinocchio, pairs of its frames that are held together, and frames that stand on the ground."""
 
     name: str
@@ -103,7 +103,7 @@ class _Maker:
         self.model.addFrame(pin.Frame(name, self.model.getJointId(joint), 0, place, pin.FrameType.BODY))
 
 
-def four_bar() -> HeldRobot:
+def four_bar() -> LoopRobot:
     """A crank that turns round, a coupler and a rocker, as slender bars in the plane x, y."""
     made = _Maker((0.0, -9.81, 0.0))
     for name, parent, at, mass in (
@@ -116,7 +116,7 @@ def four_bar() -> HeldRobot:
         made.link(name, parent, "RZ", (at, 0.0, 0.0), body=Body(mass, Vec3(length / 2, 0.0, 0.0), inertia))
     made.frame("coupler tip", "coupler", (BAR["coupler"], 0.0, 0.0))
     made.frame("rocker tip", "rocker", (BAR["rocker"], 0.0, 0.0))
-    return HeldRobot("four-bar", made.model, _four_bar_configurations, (("coupler tip", "rocker tip"),))
+    return LoopRobot("four-bar", made.model, _four_bar_configurations, (("coupler tip", "rocker tip"),))
 
 
 def _four_bar_configurations(rng: np.random.Generator, count: int) -> np.ndarray:
@@ -130,7 +130,7 @@ def _four_bar_configurations(rng: np.random.Generator, count: int) -> np.ndarray
     return np.stack([crank, coupler - crank, np.arctan2(tip[1], tip[0] - BAR["ground"])], axis=-1)
 
 
-def platform() -> HeldRobot:
+def platform() -> LoopRobot:
     """The Stewart-Gough platform of the zoo: massless crosses, cylinders and pistons, the platform on a free flyer."""
     mechanism, made = stewart_gough(), _Maker((0.0, 0.0, -9.81))
     anchors = np.array([pin.other_point for pin in mechanism.pins[::2]])
@@ -157,7 +157,7 @@ def platform() -> HeldRobot:
         return np.hstack([legs.reshape(count, -1), near, quaternion])
 
     held = tuple((f"piston{k} link", f"seat{k}") for k in range(1, 7))
-    return HeldRobot("stewart-gough", made.model, configurations, held)
+    return LoopRobot("stewart-gough", made.model, configurations, held)
 
 
 def _about_z(angle: float) -> np.ndarray:
@@ -165,7 +165,7 @@ def _about_z(angle: float) -> np.ndarray:
     return np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
 
 
-def talos() -> HeldRobot:
+def talos() -> LoopRobot:
     """Talos with both feet on the ground and its knees bent."""
     model = find("talos").twin.model
     bent = np.zeros(model.nq)
@@ -182,7 +182,7 @@ def talos() -> HeldRobot:
         moved[:, legs.columns] = 0.0
         return np.array([legs.standing(pin.integrate(model, bent, step)) for step in moved])
 
-    return HeldRobot("talos", model, configurations, feet=FEET)
+    return LoopRobot("talos", model, configurations, feet=FEET)
 
 
 class Legs:
@@ -215,4 +215,4 @@ class Legs:
         raise AppellError("the legs of Talos do not reach the ground.")
 
 
-HELD: dict[str, Callable[[], HeldRobot]] = {"four-bar": four_bar, "stewart-gough": platform, "talos": talos}
+LOOP_ROBOTS: dict[str, Callable[[], LoopRobot]] = {"four-bar": four_bar, "stewart-gough": platform, "talos": talos}

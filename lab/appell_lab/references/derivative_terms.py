@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from appell_lab.judges.peer_tree import PeerTree
+from appell_lab.references.peer_tree import PeerTree
 
 STEP = 1e-4
 TURNS = {"prismatic": [0], "planar": [0, 0, 1], "spherical": [1] * 3, "floating": [0] * 3 + [1] * 3}

@@ -20,7 +20,7 @@ from tempfile import TemporaryDirectory
 from time import monotonic
 from typing import Any
 
-from appell_lab.bench.peers.peer import UnableError
+from appell_lab.bench.peers.peer import PeerUnavailableError
 
 SOURCES = Path(__file__).parent / "sources"
 OPTIMISED = ("-O3", "-march=native", "-DNDEBUG")
@@ -37,7 +37,7 @@ LIMIT = 900.0  # seconds that one build may take
 Say = Callable[[str], object]
 
 
-class Workshop:
+class BuildFolder:
     """Where peers are built; `say` is told of whatever takes long."""
 
     def __init__(self, folder: Path | None = None, limit: float = LIMIT, say: Say = lambda line: None):
@@ -54,7 +54,7 @@ class Workshop:
         if target.exists():
             return target
         if failure.exists():
-            raise UnableError(failure.read_text(encoding="utf-8"))
+            raise PeerUnavailableError(failure.read_text(encoding="utf-8"))
         self.folder.mkdir(parents=True, exist_ok=True)
         self.say(f"building {title} (at most {self.limit:.0f} s, kept in {self.folder})")
         with TemporaryDirectory(dir=self.folder) as scratch:
@@ -72,7 +72,7 @@ class Workshop:
                 os.replace(new, target)
                 return target
         failure.write_text(problem, encoding="utf-8")
-        raise UnableError(problem)
+        raise PeerUnavailableError(problem)
 
     def keep(self, name: str, text: str) -> Path:
         """A text as a file, for programs that read one."""
@@ -108,7 +108,7 @@ def compiler(name: str) -> str:
     """The path of gcc or g++."""
     found = shutil.which(name)
     if found is None:
-        raise UnableError(f"{name} is not installed.", hint="install a C and C++ compiler, for example Debian's g++")
+        raise PeerUnavailableError(f"{name} is not installed.", hint="install a C and C++ compiler, for example Debian's g++")
     return found
 
 
@@ -123,7 +123,7 @@ def package_version(name: str) -> str:
     try:
         return version(name)
     except PackageNotFoundError:
-        raise UnableError(f"the package {name} is not installed.", hint="pip install 'appell[peers]'") from None
+        raise PeerUnavailableError(f"the package {name} is not installed.", hint="pip install 'appell[peers]'") from None
 
 
 @cache
@@ -131,7 +131,7 @@ def package_folder(name: str) -> Path:
     """The folder of an importable package."""
     spec = find_spec(name)
     if spec is None or not spec.submodule_search_locations:
-        raise UnableError(f"the package {name} is not installed.", hint="pip install 'appell[peers]'")
+        raise PeerUnavailableError(f"the package {name} is not installed.", hint="pip install 'appell[peers]'")
     return Path(spec.submodule_search_locations[0])
 
 
@@ -148,7 +148,7 @@ def headers(package: str, header: str) -> Path:
     for folder in (Path("/usr/include/eigen3"), Path("/usr/local/include/eigen3"), Path("/usr/include")):
         if (folder / header).exists():
             return folder
-    raise UnableError(f"the header {header} is nowhere.", hint=f"pip install {package}")
+    raise PeerUnavailableError(f"the header {header} is nowhere.", hint=f"pip install {package}")
 
 
 def includes() -> list[str]:

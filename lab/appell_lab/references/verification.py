@@ -18,7 +18,7 @@ from scipy.integrate import solve_ivp
 from appell.dynamics import Dynamics
 from appell.errors import SimulationError
 from appell.model.mechanism import Mechanism
-from appell_lab.judges.agile_wrist_tree import agile_wrist_tree, platform_motion, tree_state
+from appell_lab.references.agile_wrist_tree import agile_wrist_tree, platform_motion, tree_state
 
 AMPLITUDE = np.radians([10.0, 30.0, 20.0])
 FREQUENCY = np.array([np.pi, np.pi / 2, 3 * np.pi / 2])

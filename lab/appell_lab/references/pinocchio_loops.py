@@ -18,7 +18,7 @@ import numpy as np
 from appell.dynamics import Dynamics
 from appell.model.body import Body
 from appell.model.mechanism import Mechanism
-from appell_lab.judges.peer_tree import pinocchio
+from appell_lab.references.peer_tree import pinocchio
 
 LEGS = np.array([0, 3, 1, 4, 2, 5])  # joint_motion has all θ first, the tree has them leg by leg
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from appell_lab.fuzz.random_robots import random_links
-from appell_lab.judges.derivative_terms import derivative_terms
-from appell_lab.judges.long_tree import LongTree
-from appell_lab.judges.peer_tree import ONE_AXIS, PeerTree, our_robot
+from appell_lab.references.derivative_terms import derivative_terms
+from appell_lab.references.long_tree import LongTree
+from appell_lab.references.peer_tree import ONE_AXIS, PeerTree, our_robot
 
 GRAVITY = [1.0, -2.0, -9.0]
 ROUNDINGS = 64 * 2.0**-52  # that Pinocchio may make of an ordinary tree, relative to the terms
@@ -30,7 +30,7 @@ def test_forces_and_derivatives_are_those_of_pinocchio(seed):
     forces, (by_place, by_speed, matrix) = judge.inverse_dynamics(*states), judge.inverse_derivatives(*states)
     for k, (q, v, a) in enumerate(zip(*states, strict=True)):
         sizes = np.sqrt(np.diag(peer.mass_matrix(q)))
-        terms = (peer.judge_terms(q, v, a), *derivative_terms(peer, q, v, a), np.outer(sizes, sizes))
+        terms = (peer.rounding_terms(q, v, a), *derivative_terms(peer, q, v, a), np.outer(sizes, sizes))
         full = (peer.q(q), peer.G @ v, peer.G @ a)
         found = peer.pin.computeRNEADerivatives(peer.model, peer.data, *full)[:2]
         theirs = (peer.inverse_dynamics(q, v, a), *(peer.G.T @ x @ peer.G for x in found), peer.mass_matrix(q))
@@ -50,7 +50,7 @@ def test_accelerations_need_the_forces_that_were_given(seed):
     judge, peer, (q, v, a) = tree(seed)
     tau = judge.inverse_dynamics(q, v, a)
     found = judge.forward_dynamics(q, v, tau)
-    terms = np.array([peer.judge_terms(*state) for state in zip(q, v, a, strict=True)])
+    terms = np.array([peer.rounding_terms(*state) for state in zip(q, v, a, strict=True)])
     assert (np.abs(judge.inverse_dynamics(q, v, found) - tau) <= 64 * np.finfo(np.longdouble).eps * terms).all()
 
 

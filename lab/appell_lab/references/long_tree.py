@@ -24,7 +24,7 @@ from typing import NamedTuple
 import numpy as np
 
 from appell.model.robot import Robot
-from appell_lab.judges.peer_tree import ONE_AXIS, Numbers, central_inertia
+from appell_lab.references.peer_tree import ONE_AXIS, Numbers, central_inertia
 
 LONG, COMPLEX = np.longdouble, np.clongdouble
 STEP = LONG(2.0) ** -300  # its square is lost beside any number, and is no underflow

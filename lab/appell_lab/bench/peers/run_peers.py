@@ -11,18 +11,18 @@ from appell.errors import ArgumentError, unknown_name
 from appell_lab.bench.clock import one_core
 from appell_lab.bench.machine import machine, versions
 from appell_lab.bench.peers.casadi_c import CasadiC, CasadiPackets
-from appell_lab.bench.peers.contest import contest
+from appell_lab.bench.peers.comparison import contest
 from appell_lab.bench.peers.mujoco_c import MujocoC
-from appell_lab.bench.peers.peer import Peer, UnableError
+from appell_lab.bench.peers.peer import Peer, PeerUnavailableError
 from appell_lab.bench.peers.pinocchio_cpp import PinocchioCpp
 from appell_lab.bench.peers.pinocchio_python import PinocchioPython
-from appell_lab.bench.peers.rows import ROWS, PeerRow
-from appell_lab.bench.peers.standing import Standing
-from appell_lab.bench.peers.workshop import Workshop
+from appell_lab.bench.peers.quantities import ROWS, PeerRow
+from appell_lab.bench.peers.peer_report import PeerReport
+from appell_lab.bench.peers.builds import BuildFolder
 from appell_lab.bench.subject import Subject, find, random_states
 
 
-def peers_of(workshop: Workshop) -> list[Peer]:
+def peers_of(workshop: BuildFolder) -> list[Peer]:
     """All there are."""
     pinocchio = PinocchioCpp(workshop)
     return [CasadiC(workshop), pinocchio, PinocchioPython(pinocchio), MujocoC(workshop), CasadiPackets(workshop)]
@@ -42,7 +42,7 @@ def build(rows: Sequence[PeerRow], peers: Sequence[Peer]) -> None:
     subjects = {row.robot: find(row.robot) for row in rows}
     for robot, quantity in dict.fromkeys((row.robot, row.quantity) for row in rows):
         for peer in peers:
-            with suppress(UnableError):
+            with suppress(PeerUnavailableError):
                 peer.prepare(subjects[robot], quantity, random_states(subjects[robot], 1))
 
 
@@ -52,7 +52,7 @@ def play(
     turns: int,
     watch: Callable[[str], Callable[[], object]],
     quick: bool,
-) -> Standing:
+) -> PeerReport:
     """Measure every row; `watch(title)` gives what is to be called after every turn."""
     subjects: dict[str, Subject] = {row.robot: find(row.robot) for row in rows}
     contests = []
@@ -61,11 +61,11 @@ def play(
             contests.append(contest(row, subjects[row.robot], peers, turns, watch(f"{row.robot}, {row.title}")))
     told = machine() | {"core": core, "doubles": host().register // 8}
     described = {peer.name: _described(peer) for peer in peers}
-    return Standing(tuple(contests), told, versions(), described, datetime.now(UTC).date().isoformat(), quick)
+    return PeerReport(tuple(contests), told, versions(), described, datetime.now(UTC).date().isoformat(), quick)
 
 
 def _described(peer: Peer) -> dict[str, str]:
     try:
         return {"version": peer.version(), "flags": peer.flags()}
-    except UnableError as reason:
+    except PeerUnavailableError as reason:
         return {"unable": str(reason)}

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from appell_lab.judges.held_rows import KINDS, HeldTree
-from appell_lab.judges.oracle import Oracle
+from appell_lab.references.constraint_rows import KINDS, ConstrainedTree
+from appell_lab.references.oracle import Oracle
 from constrained_cases import CASES, STATES, state, tree
 from robots import random_tree
 
@@ -14,7 +14,7 @@ from robots import random_tree
 @pytest.mark.parametrize(("name", "k"), STATES)
 def test_its_motions_and_forces_are_the_references(name, k):
     given, model = state(name, k), CASES[name]["model"]
-    held = HeldTree(Oracle(tree(model)), model["closures"])
+    held = ConstrainedTree(Oracle(tree(model)), model["closures"])
     rows, found = held.rows(given["q"], given["v"]), held.move(given["q"], given["v"], given["tau"])
     assert np.nanmax([*np.abs(rows.gap), 0.0]) < 1e-15
     assert np.abs(rows.K @ given["v"] + rows.offset).max() <= 1e-14 * max(1.0, np.abs(given["v"]).max())
@@ -35,7 +35,7 @@ def test_rates_of_gaps_and_of_rates_are_by_differences(kind):
     rng = np.random.default_rng(21)
     robot = random_tree(21, 5, kinds=("revolute", "prismatic", "spherical", "planar"))
     closure = {"type": kind, "length": 1.0, "radius": 0.3, **SIDES}
-    held, step = HeldTree(Oracle(robot), [closure]), 1e-5
+    held, step = ConstrainedTree(Oracle(robot), [closure]), 1e-5
     q, v = robot.random_configuration(rng, within_limits=False), rng.normal(size=robot.nv)
     before, after, here = (held.rows(robot.integrate(q, s * step * v), v) for s in (-1, 1, 0))
     rate = here.K @ v

@@ -29,13 +29,13 @@ from typing import Any, Protocol
 import numpy as np
 
 from appell.model.robot import Robot
-from appell_lab.judges.peer_tree import pinocchio
+from appell_lab.references.peer_tree import pinocchio
 
 RANK = 1e-10  # singular values below this part of the largest belong to rows that others imply
 Closure = dict[str, Any]
 
 
-class JudgedTree(Protocol):
+class ReferenceTree(Protocol):
     """A tree in Pinocchio with its answers in our layout."""
 
     model: Any
@@ -90,7 +90,7 @@ class WorldRows:
 
 
 @dataclass(frozen=True)
-class HeldMotion:
+class ConstrainedMotion:
     """A solution of (4): accelerations, forces of the rows along the velocities, and one of the possible λ."""
 
     a: np.ndarray
@@ -98,10 +98,10 @@ class HeldMotion:
     multipliers: np.ndarray
 
 
-class HeldTree:
+class ConstrainedTree:
     """A tree in Pinocchio and closures on it."""
 
-    def __init__(self, peer: JudgedTree, closures: Sequence[Closure]):
+    def __init__(self, peer: ReferenceTree, closures: Sequence[Closure]):
         self.pin, self.peer, self.closures = pinocchio(), peer, list(closures)
 
     def rows(self, q, v) -> WorldRows:
@@ -112,14 +112,14 @@ class HeldTree:
         pin.computeJointJacobians(peer.model, peer.data, full_q)
         return WorldRows.all([self._rows(closure, np.asarray(q, float)) for closure in self.closures])
 
-    def move(self, q, v, tau) -> HeldMotion:
+    def move(self, q, v, tau) -> ConstrainedMotion:
         """The motion under forces along the velocities, by (4)."""
         rows, M = self.rows(q, v), self.peer.mass_matrix(q)
         net = tau - self.peer.inverse_dynamics(q, v, 0.0 * np.asarray(v, float))
         solved = np.linalg.solve(M, np.column_stack([net, rows.K.T]))
         free, mobility = solved[:, 0], solved[:, 1:]
         multipliers = np.linalg.lstsq(rows.K @ mobility, -rows.drift - rows.K @ free, rcond=RANK)[0]
-        return HeldMotion(free + mobility @ multipliers, rows.K.T @ multipliers, multipliers)
+        return ConstrainedMotion(free + mobility @ multipliers, rows.K.T @ multipliers, multipliers)
 
     def _rows(self, closure: Closure, q: np.ndarray) -> WorldRows:
         if closure["type"] == "gear":
