@@ -206,4 +206,4 @@ def test_reproduce_cites_the_papers_in_full_and_closes_with_a_count():
     output = " ".join(run("reproduce", "dynamics").output.split())
     for paper in SECTIONS["dynamics"].papers:
         assert PAPERS[paper] in output
-    assert "1 of 1 numbers held against the print agree to its last digit. 2 figures in out/." in output
+    assert "1 of 1 printed numbers agree to their last digit. 2 figures in out/." in output

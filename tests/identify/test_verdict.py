@@ -1,4 +1,4 @@
-"""Verdicts, reports, the system that comes out, and the commands."""
+"""Verdicts, reports, exported systems, and the commands excite and identify."""
 
 import warnings
 
@@ -16,11 +16,11 @@ from appell.identify import (
     export,
     identified_system,
     judge,
-    negative,
-    seek,
+    negative_parameters,
+    select_parameters,
     split,
 )
-from appell_lab.papers.identification import DEAD_ZONE, WIDTH, guess
+from appell_lab.papers.identification import DEAD_ZONE, FRICTION_WIDTH, guess
 from identify.records import clean, motion, processed, puma, recorded
 
 
@@ -31,7 +31,7 @@ def verdict():
     return judge(fits, processed(2, 1, smooth=True), remarks=("t: 1 gaps",))
 
 
-def test_a_verdict_tells_what_passes_and_what_cannot_exist(verdict):
+def test_a_verdict_states_what_passes_and_what_is_impossible(verdict):
     plain, consistent = verdict.judgements
     assert plain.passed
     assert consistent.passed
@@ -42,7 +42,7 @@ def test_a_verdict_tells_what_passes_and_what_cannot_exist(verdict):
     assert verdict.predicted.shape == verdict.tau.shape
 
 
-def test_the_reports_hold_the_same_tables(verdict, tmp_path):
+def test_the_reports_contain_the_same_tables(verdict, tmp_path):
     text = verdict.to_markdown()
     for part in (
         "# Identification of puma",
@@ -67,31 +67,31 @@ def test_a_verdict_can_fail():
     assert not judge(wrong, processed(2, 1, smooth=True)).judgements[0].passed
 
 
-def test_a_joint_that_sticks_is_judged_where_it_moves_and_one_that_never_moves_is_not_passed():
-    sought = seek(ap.load("planar-2r"), friction=True)
-    q, v, a = sought.sample(600, np.random.default_rng(0))
-    truth = sought.nominal + np.array([0.0] * 20 + [3.0, 1.0, 0.0] * 2)
-    tau = sought.regressor(q, v, a) @ truth
-    fit = LeastSquares(sought, dead_zone=0.2).fit(q, v, a, tau)
+def test_samples_of_a_sticking_joint_are_ignored_and_a_joint_that_never_moves_fails():
+    parameter_set = select_parameters(ap.load("planar-2r"), friction=True)
+    q, v, a = parameter_set.sample(600, np.random.default_rng(0))
+    truth = parameter_set.nominal + np.array([0.0] * 20 + [3.0, 1.0, 0.0] * 2)
+    tau = parameter_set.regressor(q, v, a) @ truth
+    fit = LeastSquares(parameter_set, dead_zone=0.2).fit(q, v, a, tau)
     stuck = np.where(np.abs(v) < 0.2, tau + 5.0, tau)
     errors = fit.errors(q, v, a, stuck)
     assert errors["relative"].max() < 1e-9
     np.testing.assert_allclose(errors["counted"], (np.abs(v) >= 0.2).mean(axis=0))
-    assert LeastSquares(sought).fit(q, v, a, tau).errors(q, v, a, stuck)["relative"].min() > 0.02
+    assert LeastSquares(parameter_set).fit(q, v, a, tau).errors(q, v, a, stuck)["relative"].min() > 0.02
     assert np.isinf(fit.errors(q, 0.1 * v / np.abs(v).max(), a, tau)["relative"]).all()
 
 
-def test_impossible_bodies_are_not_exported_and_named(verdict, tmp_path):
+def test_impossible_bodies_are_named_and_not_exported(verdict, tmp_path):
     plain = verdict.judgements[0].estimator
-    with pytest.raises(ap.ModelError, match=r"no body can have .* body 'link\d' has") as caught:
+    with pytest.raises(ap.ModelError, match=r"physically impossible: .*body 'link\d' has") as caught:
         export(plain, tmp_path / "found.toml")
     assert not (tmp_path / "found.toml").exists()
     for body in verdict.judgements[0].impossible:
         assert f"'{body}'" in str(caught.value)
-    mended = identified_system(plain, consistent_bodies=True)
-    # the bodies are others, the torques stay what they were
+    consistent = identified_system(plain, consistent_bodies=True)
+    # other bodies, the same torques
     held = motion(processed(2, 1))
-    tau = ap.Dynamics(mended, friction=True, rotors=True).inverse_dynamics(*held)
+    tau = ap.Dynamics(consistent, friction=True, rotors=True).inverse_dynamics(*held)
     np.testing.assert_allclose(tau, plain.predict(*held), atol=0.02 * np.abs(tau).max())
 
 
@@ -105,12 +105,12 @@ def test_the_exported_robot_predicts_what_the_fit_predicts(verdict, tmp_path, su
     assert robot.name == "found"
     assert robot.actuators == made.actuators
     real = puma()[0]
-    unsure = dict(zip(consistent.base_.names, consistent.std_, strict=True))
-    for k, (found, true) in enumerate(zip(robot.actuators, real.actuators, strict=True), start=1):
-        assert found.friction.coulomb == pytest.approx(true.friction.coulomb, rel=0.2)
-        assert found.friction.viscous == pytest.approx(true.friction.viscous, rel=0.2)
-        assert found.offset == pytest.approx(true.offset, abs=4.0 * unsure[f"fo{k}"])
-        assert found.gear == true.gear
+    deviation = dict(zip(consistent.base_.names, consistent.std_, strict=True))
+    for k, (actuator, true) in enumerate(zip(robot.actuators, real.actuators, strict=True), start=1):
+        assert actuator.friction.coulomb == pytest.approx(true.friction.coulomb, rel=0.2)
+        assert actuator.friction.viscous == pytest.approx(true.friction.viscous, rel=0.2)
+        assert actuator.offset == pytest.approx(true.offset, abs=4.0 * deviation[f"fo{k}"])
+        assert actuator.gear == true.gear
     held = motion(processed(2, 1))
     tau = ap.Dynamics(robot, friction=True, rotors=True).inverse_dynamics(*held)
     np.testing.assert_allclose(tau, consistent.predict(*held), rtol=1e-9, atol=1e-9 * np.abs(tau).max())
@@ -119,22 +119,22 @@ def test_the_exported_robot_predicts_what_the_fit_predicts(verdict, tmp_path, su
     assert export(consistent, path, overwrite=True, name="again").name == ap.load(path).name == "again"
 
 
-def test_a_file_that_is_no_robot_file_is_refused(verdict, tmp_path):
+def test_an_unsupported_file_format_is_rejected(verdict, tmp_path):
     with pytest.raises(ap.ArgumentError, match="ending is not supported"):
         export(verdict.judgements[1].estimator, tmp_path / "found.txt")
 
 
 def with_drives(system, **levels):
-    """A fit of a planar arm whose drives have these parameters, and what is sought of it."""
-    sought = seek(system, friction=True, rotor=True)
-    truth = sought.nominal.copy()
-    for k, parameter in enumerate(sought.parameters):
+    """Return a fit of a system whose drives have these parameters, and its samples."""
+    parameter_set = select_parameters(system, friction=True, rotor=True)
+    truth = parameter_set.nominal.copy()
+    for k, parameter in enumerate(parameter_set.parameters):
         truth[k] = levels.get(parameter.name, truth[k])
-    q, v, a = sought.sample(400, np.random.default_rng(0))
-    return LeastSquares(sought, prior=truth).fit(q, v, a, sought.regressor(q, v, a) @ truth), (q, v, a)
+    q, v, a = parameter_set.sample(400, np.random.default_rng(0))
+    return LeastSquares(parameter_set, prior=truth).fit(q, v, a, parameter_set.regressor(q, v, a) @ truth), (q, v, a)
 
 
-def test_rotors_friction_and_offsets_go_back_into_the_actuators(tmp_path):
+def test_rotors_friction_and_offsets_are_exported_as_actuators(tmp_path):
     geared = ap.Actuator(gear=-50.0, friction=ap.Friction(coulomb=0.1, static=0.2, stribeck=0.3))
     arm = ap.load("planar-2r").with_actuators({"elbow": geared})
     fit, held = with_drives(arm, Ia2=0.25, fc1=1.0, fc2=2.0, fs2=3.0, fv2=0.5, fo2=-0.4)
@@ -149,7 +149,7 @@ def test_rotors_friction_and_offsets_go_back_into_the_actuators(tmp_path):
     np.testing.assert_allclose(tau, fit.predict(*held), rtol=1e-9, atol=1e-9)
 
 
-def test_a_negative_friction_is_reported_and_refused_or_zero_on_request(tmp_path):
+def test_a_negative_friction_is_reported_and_rejected_or_set_to_zero_on_request(tmp_path):
     fit, (q, v, a) = with_drives(ap.load("planar-2r"), fv1=-0.3, fc2=0.7)
     record = ap.Record.of(
         np.arange(400.0), {"q": q, "v": v, "a": a, "tau": fit.predict(q, v, a)}, ("shoulder", "elbow")
@@ -158,10 +158,10 @@ def test_a_negative_friction_is_reported_and_refused_or_zero_on_request(tmp_path
     assert [(p.name, p.owner) for p in judgement.negative] == [("fv1", "shoulder")]
     assert not judgement.can_exist
     text = judge(fit, record).to_markdown()
-    assert "viscous of actuator 'shoulder' is -0.3, below zero" in text
+    assert "viscous of actuator 'shoulder' is negative (-0.3)" in text
     assert "no: fv1" in text
     with pytest.raises(
-        ap.ModelError, match=r"no actuator of robot 'planar-2r' can have .* viscous of 'shoulder' -0\.3"
+        ap.ModelError, match=r"actuator parameters of robot 'planar-2r' are negative: viscous of 'shoulder' -0\.3"
     ):
         export(fit, tmp_path / "found.toml")
     assert not (tmp_path / "found.toml").exists()
@@ -173,29 +173,29 @@ def test_a_negative_friction_is_reported_and_refused_or_zero_on_request(tmp_path
         identified_system(fit, negative="clip")
 
 
-def test_static_friction_below_coulomb_is_refused_and_a_consistent_fit_has_none():
+def test_static_friction_below_coulomb_friction_is_rejected_and_a_consistent_fit_avoids_it():
     sticky = ap.Actuator(friction=ap.Friction(coulomb=0.1, static=0.2))
     fit, (q, v, a) = with_drives(ap.load("planar-2r").with_actuators({"elbow": sticky}), fc2=2.0, fs2=1.0)
     with pytest.raises(ap.ModelError, match=r"'elbow' .* static friction 1 below its Coulomb friction 2"):
         identified_system(fit)
-    bound = PhysicallyConsistent(fit.sought_).fit(q, v, a, fit.predict(q, v, a))
+    bound = PhysicallyConsistent(fit.parameter_set_).fit(q, v, a, fit.predict(q, v, a))
     law = identified_system(bound).actuators[1].friction
     assert law.static >= law.coulomb > 0.0
 
 
-def test_what_was_not_sought_stays_as_described_and_is_named():
+def test_parameters_that_were_not_estimated_keep_their_described_values_with_a_warning():
     robot = ap.load("puma")
     fit = LeastSquares(robot).fit(*clean(robot))
-    with pytest.warns(ap.ModelWarning, match="not sought, and so as described: rotor, coulomb, viscous of 'joint1'"):
-        found = identified_system(fit, consistent_bodies=True)
-    assert found.actuators == robot.actuators
+    with pytest.warns(ap.ModelWarning, match="not estimated, kept as described: rotor, coulomb, viscous of 'joint1'"):
+        system = identified_system(fit, consistent_bodies=True)
+    assert system.actuators == robot.actuators
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         identified_system(LeastSquares(ap.load("panda")).fit(*clean(ap.load("panda"))))
 
 
 @pytest.mark.parametrize("name", ["five-bar", "three-rrr"])
-def test_a_mechanism_is_identified_with_friction_and_rotors_and_comes_back_from_its_file(name, tmp_path):
+def test_a_mechanism_is_identified_with_friction_and_rotors_and_reads_back_from_its_file(name, tmp_path):
     rng = np.random.default_rng(5)
 
     def drive(*_):
@@ -203,25 +203,25 @@ def test_a_mechanism_is_identified_with_friction_and_rotors_and_comes_back_from_
         return ap.Actuator(gear=30.0, rotor_inertia=1e-5 * rng.uniform(1.0, 3.0), friction=friction, offset=0.1)
 
     real = ap.load(name).with_actuators(drive)
-    sought = seek(guess(real), friction=True, rotor=True, width=0.05)
-    q, v, a = sought.sample(800, rng)
+    parameter_set = select_parameters(guess(real), friction=True, rotor=True, width=0.05)
+    q, v, a = parameter_set.sample(800, rng)
     tau = ap.Dynamics(real, friction=True, rotors=True).inverse_dynamics(q, v, a)
-    fit = LeastSquares(sought).fit(q, v, a, tau)
-    beta = sought.base.values(seek(real, friction=True, rotor=True).nominal)
+    fit = LeastSquares(parameter_set).fit(q, v, a, tau)
+    beta = parameter_set.base.values(select_parameters(real, friction=True, rotor=True).nominal)
     np.testing.assert_allclose(fit.base_parameters_, beta, rtol=1e-8, atol=1e-8 * np.abs(beta).max())
-    assert not negative(sought, fit.parameters_)
-    assert fit.sought_.system.body_names == real.body_names
-    made = export(fit, tmp_path / "found.toml", consistent_bodies=True)
-    found = ap.load(tmp_path / "found.toml")
-    assert found.body_names == made.body_names == real.body_names
-    assert found.bodies == made.bodies
-    assert found.actuators == made.actuators
-    again = ap.Dynamics(found, friction=True, rotors=True).inverse_dynamics(q, v, a)
+    assert not negative_parameters(parameter_set, fit.parameters_)
+    assert fit.parameter_set_.system.body_names == real.body_names
+    exported = export(fit, tmp_path / "found.toml", consistent_bodies=True)
+    loaded = ap.load(tmp_path / "found.toml")
+    assert loaded.body_names == exported.body_names == real.body_names
+    assert loaded.bodies == exported.bodies
+    assert loaded.actuators == exported.actuators
+    again = ap.Dynamics(loaded, friction=True, rotors=True).inverse_dynamics(q, v, a)
     np.testing.assert_allclose(again, tau, atol=1e-8 * np.abs(tau).max())
 
 
-def test_a_share_that_is_none_is_refused():
-    with pytest.raises(ap.ArgumentError, match="cannot be held out"):
+def test_an_invalid_share_to_hold_out_is_rejected():
+    with pytest.raises(ap.ArgumentError, match=r"to hold out is 1\.5"):
         split(processed(), 1.5)
 
 
@@ -238,7 +238,7 @@ def test_the_command_identifies_a_log_and_writes_a_report_and_a_robot(tmp_path):
         "--rotor",
         "--hold",
         "--width",
-        str(WIDTH),
+        str(FRICTION_WIDTH),
         "--dead-zone",
         str(DEAD_ZONE),
         "--judge-on",
@@ -278,7 +278,7 @@ def test_the_command_plans_a_motion(tmp_path):
     assert CliRunner().invoke(app, arguments).exit_code == 1
 
 
-def test_the_command_plans_a_motion_of_a_mechanism_by_its_names(tmp_path):
+def test_the_command_plans_a_motion_of_a_mechanism_in_its_coordinates(tmp_path):
     path = tmp_path / "motion.csv"
     arguments = ["excite", "five-bar", "--output", str(path), "--iterations", "10", "--starts", "1", "--speed", "3"]
     result = CliRunner().invoke(app, arguments)
@@ -289,28 +289,28 @@ def test_the_command_plans_a_motion_of_a_mechanism_by_its_names(tmp_path):
     assert len(record) == 10_001
 
 
-def test_the_command_identifies_a_mechanism_and_says_why_it_cannot_identify_another_system(tmp_path):
+def test_the_command_identifies_a_mechanism_and_rejects_unsuitable_systems(tmp_path):
     system = ap.load("five-bar").with_actuators(
         lambda *_: ap.Actuator(friction=ap.Friction(viscous=0.3, coulomb=0.5, width=0.02))
     )
-    sought = seek(system, friction=True)
+    parameter_set = select_parameters(system, friction=True)
     bounds = MotionBounds.of(system, speed=3.0)
-    record = excite(sought, bounds=bounds, starts=1, iterations=20).path.record(period=2e-3)
+    record = excite(parameter_set, bounds=bounds, starts=1, iterations=20).path.record(period=2e-3)
     tau = ap.Dynamics(system, friction=True).inverse_dynamics(record.q, record.v, record.a)
     names = {"q": system.coordinate_names, "tau": system.actuator_names}
     ap.Record.of(record.t, {"q": record.q, "tau": tau}, names).write(tmp_path / "log.csv")
-    log, found = str(tmp_path / "log.csv"), str(tmp_path / "found.toml")
-    arguments = ["identify", log, "--robot", "five-bar", "--friction", "--export", found]
+    log, exported = str(tmp_path / "log.csv"), str(tmp_path / "found.toml")
+    arguments = ["identify", log, "--robot", "five-bar", "--friction", "--export", exported]
     result = CliRunner(env={"COLUMNS": "200"}).invoke(app, [*arguments, "--method", "consistent"])
     assert result.exit_code == 0, result.output
     assert "theta_left" in result.output
-    assert ap.load(found).actuators[0].friction.viscous == pytest.approx(0.3, rel=0.05)
+    assert ap.load(exported).actuators[0].friction.viscous == pytest.approx(0.3, rel=0.05)
     from robots import random_tree
 
     ap.to_toml(random_tree(0, 3, base="floating"), tmp_path / "floating.toml")
     refused = CliRunner().invoke(app, ["identify", log, "--robot", str(tmp_path / "floating.toml")])
     assert refused.exit_code == 1
-    assert "not of one axis" in refused.output
+    assert "joints with several axes" in refused.output
     other = CliRunner().invoke(app, ["identify", log, "--robot", "delta"])
     assert other.exit_code == 1
     assert "no column 'q_z'" in other.output
