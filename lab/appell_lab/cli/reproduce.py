@@ -36,8 +36,8 @@ def reproduce(
     """Compute the published results of the papers and show them beside the printed values."""
     from appell_lab.papers.closing import end_papers, end_section
     from appell_lab.papers.index import write_index
-    from appell_lab.papers.run_files import check_folder, store_run, stored_runs
     from appell_lab.papers.page import Page
+    from appell_lab.papers.run_files import check_folder, store_run, stored_runs
 
     chosen = sections or list(SECTIONS)
     for name in chosen:
@@ -75,8 +75,8 @@ def _introduce(console: Console, chosen: list[str], output: Path) -> None:
     """Print what follows, how to read it, and the citations of the papers."""
     console.print(
         "[bold]Reproduced results of the papers.[/] Computed numbers are beside printed ones: [green]agrees[/] if a "
-        "computed number rounds to the printed one, else [yellow]the difference[/], which a note explains. Figures go to "
-        f"{output}/. All sections together take a few minutes.\n",
+        "computed number rounds to the printed one, else [yellow]the difference[/], which a note explains. Figures go "
+        f"to {output}/. All sections together take a few minutes.\n",
         highlight=False,
     )
     for paper in _papers(chosen):
