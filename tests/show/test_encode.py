@@ -122,7 +122,7 @@ def broken(**more):
         ),
         (
             lambda: broken(motion=SceneMotion(np.array([1.0, 0.0]), np.zeros((2, 2, 7)))),
-            "motion of actor 'arm' do not go",
+            "motion of actor 'arm' are not asc",
         ),
         (lambda: broken(motion=SceneMotion(np.array([0.0, 1.0]), np.zeros((2, 3, 7)))), r"shape \(2, 3, 7\)"),
         (lambda: broken(motion=SceneMotion(np.zeros(1), np.full((1, 2, 7), np.inf))), "has non-finite poses"),

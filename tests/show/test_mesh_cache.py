@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from appell.compile.cache import object_cache as cache
-from appell.show.meshes import mesh_cache as mesh_shelf
+from appell.show.meshes import mesh_cache
 from appell.show.meshes.mesh_cache import read_simplified
 from appell.show.meshes.mesh_file import read_mesh
 from appell.show.scene.scene import Mesh
@@ -105,6 +105,6 @@ def test_triangles_in_memory_and_nothing_at_all():
 def test_the_cache_of_kernels_keeps_meshes_too(tmp_path, monkeypatch):
     monkeypatch.setenv("APPELL_CACHE", str(tmp_path / "cache"))
     first, _ = read_simplified(wanted(), budget=1000, keep=cache.fetch)
-    monkeypatch.setattr(mesh_shelf, "_made", lambda *_: pytest.fail("made again"))
+    monkeypatch.setattr(mesh_cache, "_read_all", lambda *_: pytest.fail("made again"))
     again, _ = read_simplified(wanted(), budget=1000, keep=cache.fetch)
     assert triangles(first) == triangles(again)

@@ -95,7 +95,7 @@ def test_struts_reach_from_body_to_body(opened):
     browser = opened(scene(parts=()))
     bar = poses_at(swing().motion, 2.2)[1]
     end = bar[:3] + Rotation.from_quat(bar[3:]).apply([0, 0, 0.6])
-    browser.do("appell.seek(2.2); appell.show('grid', false); appell.show('shadow', false); appell.look(-90, 0)")
+    browser.do("appell.seek(2.2); appell.show('grid', false); appell.show('shadow', false); appell.set_view(-90, 0)")
     middle = at(browser, *(0.5 * (np.array([0.3, 0, 0]) + end)))
     with_rope = seen(browser)
     background = with_rope[60, 20]

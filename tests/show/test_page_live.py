@@ -130,7 +130,7 @@ def test_a_drag_of_the_ball_moves_the_frame_in_the_plane_of_the_picture(live, py
 
 def test_arrows_of_the_gizmo_move_along_their_axis(live, python):
     start = np.array(live.wait("appell.gizmo()"))
-    live.do("appell.look(-60, 30)")
+    live.do("appell.set_view(-60, 30)")
     axis = Rotation.from_quat(start[3:]).apply([1, 0, 0])
     middle, ahead = (np.array(place(live, start[:3] + far * axis)) for far in (0.0, 0.05))
     way = (ahead - middle) / np.linalg.norm(ahead - middle)
@@ -145,7 +145,7 @@ def test_arrows_of_the_gizmo_move_along_their_axis(live, python):
 def test_rings_of_the_gizmo_turn_about_their_axis(live, python):
     start = np.array(live.wait("appell.gizmo()"))
     azimuth, elevation = -60.0, 50.0
-    live.do("appell.look(...arguments)", azimuth, elevation)
+    live.do("appell.set_view(...arguments)", azimuth, elevation)
     aside = np.array([-math.sin(math.radians(azimuth)), math.cos(math.radians(azimuth)), 0.0])  # right in the picture
     middle = place(live, start[:3])
     radius = 0.72 * 78 * 0.01 / math.dist(middle, place(live, start[:3] + 0.01 * aside))  # metres, from pixels

@@ -26,7 +26,7 @@ def test_a_ray_through_a_pixel_meets_the_point_that_is_seen_there():
     points = np.random.default_rng(1).uniform(-2, 2, (50, 3))
     seen = CAMERA.project(points)
     rays = CAMERA.rays(seen[:, 0], seen[:, 1])
-    np.testing.assert_allclose(CAMERA.place + rays / seen[:, 2:], points, atol=1e-12)
+    np.testing.assert_allclose(CAMERA.position + rays / seen[:, 2:], points, atol=1e-12)
 
 
 @pytest.mark.parametrize("view", [(-55, 20), (10, 80), (0, 0), (130, -30)])
@@ -71,12 +71,12 @@ def test_what_reaches_behind_the_eye_is_cut():
     y, x = np.divmod(np.arange(320 * 240), 320)
     rays = CAMERA.rays(x + 0.5, y + 0.5)
     with np.errstate(divide="ignore"):
-        met = CAMERA.place + rays * np.where(rays[:, 2:] < 0.0, -1.0 / rays[:, 2:], np.nan)
+        met = CAMERA.position + rays * np.where(rays[:, 2:] < 0.0, -1.0 / rays[:, 2:], np.nan)
     expected = np.zeros(len(met), bool)
     for a, b, c in floor[:, :, :2]:
         share = np.linalg.solve(np.column_stack([b - a, c - a]), (met[:, :2] - a).T)
         expected |= (share > 0).all(axis=0) & (share.sum(axis=0) < 1)
-    expected &= (CAMERA.place - met) @ AXES[2] > CAMERA.near
+    expected &= (CAMERA.position - met) @ AXES[2] > CAMERA.near
     assert expected.sum() > 20_000
     assert ((count > 0) != expected).sum() <= 2  # a sample on the common side may be either's
     assert count.max() == 1

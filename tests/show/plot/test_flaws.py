@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from appell.show.plot.style import COLORS, DASHES, darker, label, legend_beside, line_style, new_figure, styled
-from appell_lab.judges.figure_flaws import flaws
+from appell_lab.references.figure_flaws import flaws
 
 
 def drawn(change=lambda figure, axes: None, size=(6.0, 4.0)):

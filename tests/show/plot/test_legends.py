@@ -8,7 +8,7 @@ import pytest
 pytest.importorskip("matplotlib")
 
 from appell.show.plot.style import new_figure
-from appell_lab.judges.figure_flaws import covered
+from appell_lab.references.figure_flaws import covered
 
 
 @pytest.fixture

@@ -162,7 +162,7 @@ def test_scales_are_equal_and_everything_is_inside():
 )
 def test_the_lines_of_a_wall_lie_on_it(wall):
     robot = box()
-    points = Shape(ap.Dynamics(robot)).at(robot.start).places
+    points = Shape(ap.Dynamics(robot)).at(robot.start).key_points
     camera = parallel_camera(points, robot.gravity)
     lines = wall_lines(wall, points, camera, grid_step(extent(points)))
     assert len(lines) > 4
@@ -200,7 +200,7 @@ def test_a_description_without_inertia_is_drawn_with_its_joints_and_slides():
 def test_bad_input_is_named():
     puma = ap.load("puma")
     for arguments, words in (
-        (("puma",), "'puma' cannot be drawn"),
+        (("puma",), "cannot draw 'puma'"),
         ((puma, [1.0, 2.0]), r"q has shape \(2,\)"),
         ((puma, np.full(6, np.nan)), "6 finite numbers"),
         ((puma, np.zeros((3, 6))), "one configuration"),

@@ -182,7 +182,7 @@ def test_values_that_a_page_sends_along_are_where_the_drag_begins():
 
 def test_what_takes_long_to_get_ready_is_made_when_it_is_dragged(monkeypatch):
     articulated, ready = puppet_of("tree10"), puppet_of("tree10")
-    monkeypatch.setattr("appell.show.stage.articulated_scene.LONGEST_PREPARATION_S", 0.0)
+    monkeypatch.setattr("appell.show.stage.articulated_scene.MAX_PREPARATION_S", 0.0)
     steps = []
     articulated.prepare(lambda: steps.append(None))
     assert len(steps) == articulated.steps == 2 + 4
@@ -248,7 +248,7 @@ def test_a_bicycle_that_cannot_rise_says_so():
     names = [slider.name for slider in articulated.scene.actors[0].sliders]
     values = articulated.sliders.values(articulated.q)
     values[names.index("frame_z")] += 0.5
-    assert articulated.posed(0, values).note == "its loops and wheels do not let it go there"
+    assert articulated.posed(0, values).note == "the loops or wheels of the robot prevent this motion"
 
 
 def test_a_leg_that_does_not_reach_is_named_and_the_mechanism_goes_as_far_as_it_can():

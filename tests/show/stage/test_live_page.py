@@ -168,4 +168,4 @@ def test_python_shows_a_record_in_the_open_page_and_the_robot_again(browser, sho
 def test_a_page_whose_python_has_gone_says_so(browser, shown, panda):
     viewer = shown(panda)
     viewer.close()
-    browser.wait("/no longer answers|was closed/.test(document.getElementById('notes').textContent)")
+    browser.wait("/no longer answers|has been closed/.test(document.getElementById('notes').textContent)")

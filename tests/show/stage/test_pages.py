@@ -46,7 +46,7 @@ def test_where_no_page_can_be_written_is_told_before_the_work(fallen, tmp_path):
         fallen.to_html(tmp_path / "nowhere" / "swing.html")
     with pytest.raises(ap.ArgumentError, match=r"record\.to_html"):
         ap.to_html(fallen, tmp_path / "swing.html")
-    with pytest.raises(ap.ArgumentError, match="does not know which robot moved"):
+    with pytest.raises(ap.ArgumentError, match="does not contain its robot"):
         Record.of([0.0, 1.0], {"q": np.zeros((2, 6))}).to_html(tmp_path / "swing.html")
     assert list(tmp_path.iterdir()) == []
 
@@ -79,7 +79,7 @@ def test_some_members_of_many_are_one_page(tmp_path):
     assert "planar-2r 3" in text
     with pytest.raises(ap.ArgumentError, match="no member 9"):
         records.to_html(tmp_path / "none.html", [9])
-    with pytest.raises(ap.ArgumentError, match="no record to show"):
+    with pytest.raises(ap.ArgumentError, match="no records to show"):
         records.to_html(tmp_path / "none.html", [])
 
 

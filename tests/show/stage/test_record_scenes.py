@@ -13,7 +13,7 @@ from appell.motion import Event, Record
 from appell.show.scene.scene import Scene, SceneMotion
 from appell.show.stage.appearance import Appearance
 from appell.show.stage.keyframes import keyframes
-from appell.show.stage.scenes import MOST_MARKS, record_scene, robot_scene
+from appell.show.stage.scenes import MAX_MARKS, record_scene, robot_scene
 from appell.show.stage.shape import proportions_of
 from free_bodies import box
 
@@ -103,7 +103,7 @@ def test_frames_are_as_many_as_a_file_may_have_and_a_note_says_how_exact_they_ar
 
     t, _, (note,) = keyframes(poses, (0.0, 10.0), np.linspace(0, 10, 5000), np.zeros(200), 1.0)
     assert len(t) <= 2 * 420_000 // (7 * 200)
-    assert "mm between frames" in note
+    assert "mm, to limit the file size" in note
 
 
 def test_where_a_motion_is_lost_bodies_stay_and_a_note_says_so():
@@ -113,8 +113,8 @@ def test_where_a_motion_is_lost_bodies_stay_and_a_note_says_so():
     record = Record.of(np.linspace(0.0, 1.0, 11), {"q": q}, robot.coordinate_names)
     scene = record_scene(record, robot=robot)
     assert np.isfinite(scene.actors[0].motion.poses).all()
-    assert any("no finite numbers" in note for note in scene.notes)
-    with pytest.raises(ap.ArgumentError, match="no row of finite numbers"):
+    assert any("non-finite values" in note for note in scene.notes)
+    with pytest.raises(ap.ArgumentError, match="no rows of finite values"):
         record_scene(record.part(slice(7, None)), robot=robot)
 
 
@@ -178,9 +178,9 @@ def test_of_very_many_events_the_strongest_are_marked():
     record = Record.of(t, {"q": np.zeros((11, 2))}, robot.coordinate_names, events=tuple(events))
     scene = record_scene(record, robot=robot)
     marks = scene.actors[0].motion.marks
-    assert len(marks) == MOST_MARKS
+    assert len(marks) == MAX_MARKS
     assert marks[0].time == pytest.approx(2000 / 3000)
-    assert f"{MOST_MARKS} of 3000 events are marked, the strongest." in scene.notes
+    assert f"only the strongest {MAX_MARKS} of 3000 events are marked." in scene.notes
 
 
 # ---- charts
@@ -287,7 +287,7 @@ def test_a_surface_on_which_a_ball_rolls_is_a_wall():
 def test_a_wall_that_is_far_away_is_told():
     scene = robot_scene(ap.load("puma"), walls=[ap.Plane((0, 0, 1), -100.0)])
     assert scene.parts == ()
-    assert scene.notes == ("wall 0, a plane, is too far away to be seen.",)
+    assert scene.notes == ("wall 0, a plane, is too far away to be shown.",)
 
 
 # ---- several records
@@ -308,15 +308,15 @@ def test_a_record_of_another_robot_is_told_unless_it_knows_its_own(fallen):
     puma = ap.simulate(ap.Dynamics(ap.load("puma")), until=0.1)
     scene: Scene = record_scene(fallen, puma)
     assert [len(actor.bodies) for actor in scene.actors] == [12, 6]
-    with pytest.raises(ap.ArgumentError, match=r"6 coordinates: joint1, .*\n.*the 12 of robot 'tree10': X1, X2"):
+    with pytest.raises(ap.ArgumentError, match=r"record are joint1, .*\n.*the 12 coordinates of robot 'tree10': X1"):
         record_scene(fallen, replace(puma, dynamics=None))
     with pytest.raises(ap.ArgumentError, match="robot 'tree10'"):
         record_scene(puma, robot=ap.load("tree10"))
-    with pytest.raises(ap.ArgumentError, match=r"does not know which robot moved.*\n.*ap.load\('puma'\)"):
+    with pytest.raises(ap.ArgumentError, match=r"does not contain its robot.*\n.*ap.load\('puma'\)"):
         record_scene(replace(puma, dynamics=None))
     with pytest.raises(ap.ArgumentError, match="no rows"):
         record_scene(puma.part(slice(0, 0)))
-    with pytest.raises(ap.ArgumentError, match="cannot be shown"):
+    with pytest.raises(ap.ArgumentError, match="cannot show"):
         record_scene(puma, "puma")  # type: ignore[arg-type]
 
 

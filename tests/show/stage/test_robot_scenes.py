@@ -13,7 +13,7 @@ from appell.show.scene.poses import rotations
 from appell.show.scene.scene import LAYERS, WORLD, Actor, ScenePart
 from appell.show.stage.appearance import Appearance
 from appell.show.stage.scenes import robot_actor, robot_scene
-from appell_lab.judges.oracle import Oracle
+from appell_lab.references.oracle import Oracle
 from constrained_cases import constrained
 from free_bodies import box, free_body
 from systems import systems
@@ -303,7 +303,7 @@ def test_up_is_against_gravity_and_a_planar_robot_is_flat():
 
 def test_what_cannot_be_staged_is_told():
     puma, delta = ap.load("puma"), ap.load("delta")
-    with pytest.raises(ap.ArgumentError, match="'nothing' cannot be drawn"):
+    with pytest.raises(ap.ArgumentError, match="cannot draw 'nothing'"):
         robot_actor("nothing")
     with pytest.raises(ap.ArgumentError, match="has no layer 'bones'"):
         robot_actor(puma, layers=["bones"])

@@ -64,10 +64,10 @@ def test_a_viewer_of_a_robot_plays_a_record_of_it_from_a_file(swing, tmp_path):
 @pytest.mark.parametrize(
     ("shown", "more", "options", "words"),
     [
-        ("puma", (), {}, "cannot be drawn"),
-        (None, (), {}, "cannot be drawn"),
-        (ap.load("puma"), (ap.load("puma"),), {}, "a robot is shown by itself"),
-        (ap.load("puma"), (), {"robot": ap.load("puma")}, "a robot is shown by itself"),
+        ("puma", (), {}, "cannot draw"),
+        (None, (), {}, "cannot draw"),
+        (ap.load("puma"), (ap.load("puma"),), {}, "a robot cannot be combined with records"),
+        (ap.load("puma"), (), {"robot": ap.load("puma")}, "a robot cannot be combined with records"),
         (ap.load("puma"), (), {"q": [1.0]}, "its last axis must be 6 for robot 'puma'"),
         (ap.load("puma"), (), {"port": -1}, "port is -1"),
     ],
@@ -78,20 +78,20 @@ def test_what_cannot_be_shown_is_named(shown, more, options, words):
 
 
 def test_a_record_is_not_told_where_to_stand(swing):
-    with pytest.raises(ap.ArgumentError, match="q is given, and a record to show"):
+    with pytest.raises(ap.ArgumentError, match="q cannot be combined with a record"):
         ap.view(swing, q=[0.0, 0.0], **QUIET)
-    with pytest.raises(ap.ArgumentError, match="'puma' cannot be shown"):
+    with pytest.raises(ap.ArgumentError, match="cannot show 'puma'"):
         ap.view(swing, "puma", **QUIET)
 
 
 def test_a_record_of_another_or_of_no_robot_is_refused_by_names(swing, tmp_path):
-    with pytest.raises(ap.ArgumentError, match=r"shoulder, elbow(.|\n)*the 6 of robot 'puma': joint1, joint2"):
+    with pytest.raises(ap.ArgumentError, match=r"shoulder, elbow(.|\n)*the 6 coordinates of robot 'puma': joint1"):
         swing.view(robot=ap.load("puma"), **QUIET)
-    with pytest.raises(ap.ArgumentError, match=r"does not know which robot moved(.|\n)*ap\.load\('planar-2r'\)"):
+    with pytest.raises(ap.ArgumentError, match=r"does not contain its robot(.|\n)*ap\.load\('planar-2r'\)"):
         read_again(swing, tmp_path).view(**QUIET)
     with (
         ap.view(ap.load("puma"), **QUIET) as viewer,
-        pytest.raises(ap.ArgumentError, match=r"the 6 of robot 'puma'"),
+        pytest.raises(ap.ArgumentError, match=r"the 6 coordinates of robot 'puma'"),
     ):
         viewer.show(read_again(swing, tmp_path))
     assert len(viewer._live.scene.actors[0].sliders) == 6  # and what was there stays

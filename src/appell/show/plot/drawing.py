@@ -106,7 +106,7 @@ class Picture:
     def __init__(
         self,
         axes: Any,
-        scene: PlacedShape,
+        shape: PlacedShape,
         gravity,
         walls: Sequence[Any] = (),
         view: tuple[float, float] | None = None,
@@ -114,12 +114,12 @@ class Picture:
     ):
         from matplotlib.collections import LineCollection, PolyCollection
 
-        self.axes, self.scene = axes, scene
-        self.solid = np.ones(len(scene.bare), bool) if inertia else scene.bare
-        points = scene.points(self.solid)
-        if not len(scene.places):
+        self.axes, self.shape = axes, shape
+        self.solid = np.ones(len(shape.bare), bool) if inertia else shape.bare
+        points = shape.points(self.solid)
+        if not len(shape.key_points):
             raise ArgumentError("nothing to draw: no body, joint or frame has a finite position.")
-        self.camera = parallel_camera(scene.places, gravity, view)
+        self.camera = parallel_camera(shape.key_points, gravity, view)
         self.level = float((points @ self.camera.up).min())
         self.shaded = not walls and not self.camera.flat
         step = grid_step(1.2 * extent(points, walls))
@@ -129,24 +129,24 @@ class Picture:
         flat = [self.camera.project(line)[:, :2] for line in still]
         axes.add_collection(LineCollection(flat, colors=WALL if walls else SHADE, linewidths=0.8, zorder=0))
         self._frame(np.concatenate([self.camera.project(points)[:, :2], *flat]), gravity, step)
-        bolted = self.camera.project(scene.anchors)
-        axes.scatter(bolted[:, 0], bolted[:, 1], s=70, marker="s", color=GROUND, zorder=2)
-        project, segments = self.camera.project, scene.segments
+        anchors = self.camera.project(shape.anchors)
+        axes.scatter(anchors[:, 0], anchors[:, 1], s=70, marker="s", color=GROUND, zorder=2)
+        project, segments = self.camera.project, shape.segments
         fall = (segments @ self.camera.up - self.level)[..., None] * self.camera.up
         shadow = list(project(segments - fall)[..., :2]) if self.shaded else []
         axes.add_collection(LineCollection(shadow, colors=SHADE, linewidths=2.5, zorder=1))
-        centers, half = project(scene.centers)[self.solid, :2], self.camera.axes[:2] @ scene.axes[self.solid]
+        centers, half = project(shape.centers)[self.solid, :2], self.camera.axes[:2] @ shape.axes[self.solid]
         colors = [COLORS[k % len(COLORS)] for k in np.flatnonzero(self.solid)]
         outlines = [_ellipse(c, h) for c, h in zip(centers, half, strict=True)]
         self.bodies = axes.add_collection(PolyCollection(outlines, alpha=0.35, linewidths=1.0, zorder=2))
         self.bodies.set_color(colors)
         seen = project(segments)
         order = np.argsort(seen[..., 2].mean(axis=-1))  # draw from far to near
-        style: dict[str, Any] = {"colors": [_color(k) for k in scene.branches[order]], "capstyle": "round", "zorder": 3}
-        widths = np.where(scene.thin[order], 1.2, 3.0)
+        style: dict[str, Any] = {"colors": [_color(k) for k in shape.branches[order]], "capstyle": "round", "zorder": 3}
+        widths = np.where(shape.thin[order], 1.2, 3.0)
         axes.add_collection(LineCollection(list(seen[order][..., :2]), linewidths=widths, **style))
         axes.scatter(*centers.T, s=14, color=colors, zorder=4)
-        joints = project(scene.joints)[:, :2]
+        joints = project(shape.joints)[:, :2]
         axes.scatter(*joints.T, s=14, color="white", edgecolors=INK, linewidths=0.9, zorder=5)
 
     def fit(self, figure: Any) -> None:

@@ -1,1 +1,1 @@
-"""Systems and records on stage: what is seen of them as a `display.Scene`, in pages, films and live views."""
+"""Scenes of systems and records, which pages, movies and live views show."""

@@ -1,12 +1,13 @@
-"""A system that is moved by hand in a page: sliders set its coordinates, handles bring its frames to poses.
+"""A system that is moved interactively in a page: sliders set its coordinates, handles drag its frames.
 
-    articulated = ArticulatedScene(dyn, q)            articulated.scene      a scene with one live actor
-    articulated.posed(0, values)                  where it goes with its sliders there (`stage.sliders`)
-    articulated.dragged(0, k, pose, values)       where it goes with handle k dragged to a pose (`stage.dragging`)
-    articulated.shown(q)                          where it goes when Python says so
+    articulated = ArticulatedScene(dyn, q)
+    articulated.scene                             a scene with one live actor
+    articulated.posed(0, values)                  moves to slider values (`stage.sliders`)
+    articulated.dragged(0, k, pose, values)       drags handle k to a pose (`stage.dragging`)
+    articulated.shown(q)                          moves to a configuration given in Python
 
-It keeps the last configuration that it could take, and stays there if it cannot follow; the note of an answer says why.
-What answers need is compiled by `prepare`, so that each takes a few milliseconds.
+The system keeps its last valid configuration if it cannot follow a request; the note of the reply states why. `prepare`
+compiles the required functions in advance, so that a reply takes a few milliseconds.
 """
 
 from __future__ import annotations
@@ -25,103 +26,116 @@ from appell.show.scene.poses import rotations
 from appell.show.scene.scene import Scene
 from appell.show.server.live import Reply
 from appell.show.stage.appearance import Appearance
-from appell.show.stage.dragging import Follower, Grip, follower, grips, handles
+from appell.show.stage.dragging import Follower, HandleFrame, follower, handle_frames, handles
 from appell.show.stage.scenes import record_scene, robot_scene
 from appell.show.stage.shape import checked_configuration
-from appell.show.stage.sliders import Sliders, slid
+from appell.show.stage.sliders import Sliders, follow_sliders
 
-LONGEST_PREPARATION_S = 10.0  # s of getting ready, after which handles wait until they are dragged
-SAME = 1e-9  # of a slider's value: what a page may lose of it on the way
+MAX_PREPARATION_S = 10.0  # after which the remaining handles are compiled when they are first dragged
+SLIDER_TOLERANCE = 1e-9  # by which a page may change a slider value in transmission
 
 
 class ArticulatedScene:
-    """A system in a page, at the configuration `q`."""
+    """A system in a live page.
+
+    Parameters
+    ----------
+    dyn : Dynamics
+        Functions of the system.
+    q : array_like, shape (nq,), optional
+        Initial configuration; by default the start, within the limits of a tree.
+    walls : iterable
+        Surfaces of a simulation that are shown around the system.
+    live : bool
+        Whether the page shows this scene initially, and not a record.
+    """
 
     def __init__(self, dyn: Dynamics, q=None, walls: Iterable[Any] = (), live: bool = True):
         self.dyn, self.system, self.walls = dyn, dyn.system, tuple(walls)
         self.sliders = Sliders(self.system)
         self.q = self._start() if q is None else checked_configuration(dyn, q)
-        self.live = live  # whether it is its own scene that is on stage
+        self.live = live  # whether pages show this scene, and not a record or another scene
         self._appearance = Appearance(dyn)
         self._followers: dict[int, Follower] = {}
 
     def _start(self) -> np.ndarray:
-        """Where the system starts; a tree within its limits, which its neutral configuration may be outside of."""
+        """Return the start of the system, clipped to the limits of a tree."""
         limits, q = self.system.limits, self.system.start
         return np.clip(q, limits.lower, limits.upper) if self.system.is_tree else q
 
-    # ---- what is seen
+    # ---- the scene
 
     @cached_property
-    def _grips(self) -> list[Grip]:
-        return grips(self.dyn)
+    def _handle_frames(self) -> list[HandleFrame]:
+        return handle_frames(self.dyn)
 
     @cached_property
-    def _staged(self) -> Scene:
-        """Where it started."""
+    def _initial_scene(self) -> Scene:
         scene = robot_scene(self.dyn, self.q, walls=self.walls)
         (actor,) = scene.actors
-        return replace(scene, actors=(replace(actor, handles=handles(self._grips, actor.bodies)),))
+        return replace(scene, actors=(replace(actor, handles=handles(self._handle_frames, actor.bodies)),))
 
     @property
     def scene(self) -> Scene:
-        """The scene, with its live actor where it is now."""
-        (actor,) = self._staged.actors
+        """The scene with its live actor at the current configuration."""
+        (actor,) = self._initial_scene.actors
         here = replace(actor, poses=self._poses(), sliders=self.sliders.at(self.q))
-        return replace(self._staged, actors=(here,))
+        return replace(self._initial_scene, actors=(here,))
 
     def _poses(self) -> np.ndarray:
         return self._appearance.poses(self.q)
 
     @property
     def steps(self) -> int:
-        """Of `prepare`."""
-        return 2 + len(self._grips)
+        """Number of steps of `prepare`."""
+        return 2 + len(self._handle_frames)
 
     def prepare(self, done: Callable[[], None] = lambda: None) -> None:
-        """Read meshes and compile what answers need; `done` is called after each of the steps.
+        """Read meshes and compile the functions for replies; `done` is called after each step.
 
-        Handles are compiled as long as that does not last too long, the outermost first, which a page offers first; the
-        others when they are dragged.
+        Handles are compiled for up to MAX_PREPARATION_S, the outermost first, because the page selects it initially.
+        The others are compiled when they are first dragged.
         """
         start = time.perf_counter()
-        for first in (lambda: self._staged, self._poses):
+        for first in (lambda: self._initial_scene, self._poses):
             first()
             done()
-        for k, grip in reversed([*enumerate(self._grips)]):
-            if time.perf_counter() - start < LONGEST_PREPARATION_S:
-                here = self.dyn.pose(grip.body)(self.q) @ np.array(grip.pose.matrix, float)
+        for k, frame in reversed([*enumerate(self._handle_frames)]):
+            if time.perf_counter() - start < MAX_PREPARATION_S:
+                here = self.dyn.pose(frame.body)(self.q) @ np.array(frame.pose.matrix, float)
                 self._follower(k).follow(here, self.q)
             done()
 
-    # ---- what a page asks
+    # ---- requests of pages
 
     def posed(self, actor: int, values: Sequence[float]) -> Reply:
+        """Move to slider values, as far as constraints allow."""
         note = self._slide(values)
         return Reply(self.sliders.values(self.q, values), self._poses(), note)
 
     def dragged(self, actor: int, handle: int, pose: Sequence[float], values: Sequence[float]) -> Reply:
-        if not np.allclose(values, self.sliders.values(self.q), rtol=SAME, atol=SAME):
+        """Drag a handle to a pose (7), starting from slider values."""
+        if not np.allclose(values, self.sliders.values(self.q), rtol=SLIDER_TOLERANCE, atol=SLIDER_TOLERANCE):
             self._slide(values)
         target = np.eye(4)
         target[:3, :3], target[:3, 3] = rotations(np.array(pose)), pose[:3]
-        found = self._follower(handle).follow(target, self.q)
-        self.q = found.q
-        return Reply(self.sliders.values(self.q), self._poses(), found.note)
+        result = self._follower(handle).follow(target, self.q)
+        self.q = result.q
+        return Reply(self.sliders.values(self.q), self._poses(), result.note)
 
     def _slide(self, values: Sequence[float]) -> str:
-        self.q, note = slid(self.system, self.dyn, self.q, self.sliders.put(values, self.q))
+        self.q, note = follow_sliders(self.system, self.dyn, self.q, self.sliders.put(values, self.q))
         return note
 
     def _follower(self, handle: int) -> Follower:
         if handle not in self._followers:
-            self._followers[handle] = follower(self.dyn, self._grips[handle])
+            self._followers[handle] = follower(self.dyn, self._handle_frames[handle])
         return self._followers[handle]
 
-    # ---- what Python shows
+    # ---- updates from Python
 
     def shown(self, thing: Any) -> Scene | Reply:
-        """A scene or a record takes the stage; a configuration moves the system, which takes it again."""
+        """Return the scene of a record or a given scene, or move the system to a configuration and show it again."""
         if isinstance(thing, Scene | Record):
             scene = thing if isinstance(thing, Scene) else record_scene(thing, robot=thing.dynamics or self.dyn)
             self.live = False

@@ -1,4 +1,4 @@
-"""What users get of a scene: a page in a file, a film, or a live page in the browser with Python behind it."""
+"""The output functions for users: a standalone page, a movie, or a live page in the browser."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from appell.show.server.viewer import Viewer
     from appell.show.stage.articulated_scene import ArticulatedScene
 
-ENDINGS = (".html", ".htm")
+PAGE_SUFFIXES = (".html", ".htm")
 
 
 def to_html(
@@ -34,16 +34,51 @@ def to_html(
     title: str = "",
     overwrite: bool = False,
 ) -> FilePath:
-    """A robot or a mechanism that stands at q, its start if None, as one file for any browser; returns its path.
+    """Write a robot or a mechanism at one configuration as a standalone HTML page.
 
-        ap.to_html(ap.load("panda"), "panda.html")
+    The page works in any browser without Python and without a network connection. For a motion, use
+    `Record.to_html`.
 
-    A motion is written by `record.to_html(path)`. A file that exists already is replaced only with `overwrite=True`.
+    Parameters
+    ----------
+    robot : System or Dynamics
+        Robot or mechanism to show.
+    path : str or Path
+        File with the suffix .html or .htm.
+    q : array_like, shape (nq,), optional
+        Configuration; `robot.start` by default.
+    walls : iterable, optional
+        Surfaces of a simulation, such as ``ap.Plane()``.
+    title : str
+        Title of the page; the name of the robot by default.
+    overwrite : bool
+        Replace an existing file.
+
+    Returns
+    -------
+    Path
+        The path of the file.
+
+    Raises
+    ------
+    ArgumentError
+        If q is invalid, out of reach of a leg, or if the file exists.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import appell as ap
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = ap.to_html(ap.load("planar-2r"), f"{folder}/arm.html", [0.3, -0.5])
+    ...     path.name
+    'arm.html'
     """
     from appell.show.stage.scenes import robot_scene
 
     if isinstance(robot, Record):
-        raise ArgumentError("to_html got a record where a robot is expected.", hint="record.to_html(path)")
+        raise ArgumentError(
+            "to_html received a record instead of a robot.", hint="Use record.to_html(path) to write a record."
+        )
     return _write(lambda: robot_scene(robot, q, walls=walls, title=title), path, overwrite)
 
 
@@ -55,18 +90,16 @@ def write_record_page(
     title: str,
     overwrite: bool,
 ) -> FilePath:
-    """See `Record.to_html`."""
-    from appell.show.stage.scenes import record_scene
-
+    """Write records as a standalone HTML page; see `Record.to_html`."""
     if not records:
-        raise ArgumentError("there is no record to show.", expected="at least one")
+        raise ArgumentError("no records to show.", expected="at least one")
     return _write(lambda: record_scene(*records, robot=robot, walls=walls, title=title), path, overwrite)
 
 
 def _write(scene: Callable[[], Scene], path: str | FilePath, overwrite: bool) -> FilePath:
     from appell.show.page.page_text import page_text
 
-    target = check_target(path, ENDINGS, overwrite)
+    target = check_target(path, PAGE_SUFFIXES, overwrite)
     write_text(target, page_text(scene()), "the page")
     return target
 
@@ -83,7 +116,7 @@ def write_movie(
     progress: bool | None,
     overwrite: bool,
 ) -> FilePath:
-    """See `Record.movie`."""
+    """Write a record as a movie; see `Record.movie`."""
     from appell.show.movie.movie import MOVIE_SUFFIXES, check_movie, write_movie
 
     target = check_movie(path, size, MOVIE_SUFFIXES, overwrite)
@@ -93,7 +126,7 @@ def write_movie(
     return write_movie(replace(scene, view=view), target, overwrite=overwrite, **options)
 
 
-NOTICED = 1.0  # s from which on compiling is worth a line
+MIN_REPORTED_TIME_S = 1.0  # of the preparation
 
 
 def view(
@@ -106,50 +139,82 @@ def view(
     open_browser: bool = True,
     wait: bool | None = None,
 ) -> Viewer:
-    """A page of a robot that can be moved by hand, or of records that play, in the browser; returns its `Viewer`.
+    """Show a robot or records in the browser.
 
-        viewer = ap.view(ap.load("panda"))         sliders move it, dragging a handle solves inverse kinematics
-        viewer.show(q)                             it goes there
-        ap.view(record, other)                     two motions over each other
+    A robot can be moved interactively: sliders set its coordinates, and dragging a handle solves inverse kinematics.
+    Several records are played together in one scene. The page is served on this machine only and ends with the program.
 
-    The robot stands at `q`, its start if None. Records of `simulate` know their robot and their walls; others are told
-    by `robot` and `walls`. The page is served to this machine alone, at a free port if `port` is 0. `wait=True` returns
-    after Ctrl-C; None means that in scripts that are run in a terminal, which else would end and take the page along.
+    Parameters
+    ----------
+    shown : System, Dynamics or Record
+        Robot, mechanism or record to show.
+    *records : Record
+        Further records that are played with the first one.
+    q : array_like, shape (nq,), optional
+        Initial configuration of a robot; `robot.start` by default.
+    robot : System or Dynamics, optional
+        The robot of a record. Records of `simulate` contain it.
+    walls : iterable, optional
+        Surfaces to show, such as ``ap.Plane()``. Records of `simulate` contain theirs.
+    port : int
+        Port of the server, or 0 for any free port.
+    open_browser : bool
+        Open the page in the user's browser, or print how to reach it.
+    wait : bool, optional
+        Return after Ctrl-C only. The default is True in a script that runs in a terminal, because the page would end
+        with the script, and False elsewhere.
+
+    Returns
+    -------
+    Viewer
+        Use ``viewer.show(q)`` to move the robot and ``viewer.show(record)`` to play a record in the open page.
+
+    Examples
+    --------
+    >>> import appell as ap
+    >>> viewer = ap.view(ap.load("planar-2r"), open_browser=False, wait=False)
+    >>> viewer.show([0.3, -0.5])
+    >>> viewer.close()
     """
     from appell.show.server.server import serve
     from appell.show.stage.articulated_scene import ArticulatedScene
-    from appell.show.stage.scenes import record_scene
 
     if isinstance(shown, Record):
         if q is not None:
-            raise ArgumentError("q is given, and a record to show.", hint="q= for a robot, or record.part(rows)")
+            raise ArgumentError(
+                "q cannot be combined with a record.",
+                hint="Pass q with a robot only, or select rows with record.part(rows).",
+            )
         dyn = robot_of(shown, robot)
         articulated = ArticulatedScene(dyn, live=False)
         scene = record_scene(shown, *records, robot=robot, walls=walls)
     else:
         if records or robot is not None:
-            raise ArgumentError("a robot is shown by itself.", expected="ap.view(robot), or ap.view(record, ...)")
+            raise ArgumentError(
+                "a robot cannot be combined with records or robot=.", expected="ap.view(robot), or ap.view(record, ...)"
+            )
         articulated = ArticulatedScene(dynamics_of(shown), q, walls or ())
         _prepare(articulated)
         scene = articulated.scene
     viewer = serve(scene, articulated, port=port, open_browser=open_browser)
     if _is_script() if wait is None else wait:
-        print(f"{viewer.url}\nCtrl-C ends it (wait=False goes on at once).", file=sys.stderr)
+        print(f"{viewer.url}\nPress Ctrl-C to close the viewer (wait=False returns at once).", file=sys.stderr)
         viewer.wait()
     return viewer
 
 
 def _prepare(articulated: ArticulatedScene) -> None:
-    """Read meshes and compile what answers need, with a bar; if it took long, say how long."""
+    """Read meshes and compile functions, with a progress bar; report the time if it was long."""
     from appell.progress import Bar
 
     start = time.perf_counter()
     with Bar(f"preparing {articulated.system.name}", articulated.steps, "parts") as bar:
         articulated.prepare(bar.advance)
-    if (spent := time.perf_counter() - start) >= NOTICED:
-        print(f"prepared {articulated.system.name} in {spent:.1f} s: meshes read, answers compiled", file=sys.stderr)
+    if (spent := time.perf_counter() - start) >= MIN_REPORTED_TIME_S:
+        name = articulated.system.name
+        print(f"prepared {name} in {spent:.1f} s (read meshes, compiled functions)", file=sys.stderr)
 
 
 def _is_script() -> bool:
-    """Whether a program runs in a terminal that nobody types Python into."""
+    """Whether this is a script in a terminal, and not an interactive session."""
     return sys.stdin is not None and sys.stdin.isatty() and not (hasattr(sys, "ps1") or sys.flags.interactive)

@@ -1,13 +1,13 @@
-"""What there is to see of a system: lines on its bodies, joints, ellipsoids of inertia.
+"""The schematic shape of a system: lines on its bodies, joints and inertia ellipsoids.
 
-A line belongs to a body, or to the world, and is a list of points in its axes; so are joints and named frames. Where
-the bodies are follows from one compiled function of q, and everything else from that.
+Lines, joints and frames belong to a body or to the world and are points in its axes. One compiled function of q gives
+the poses of all bodies, from which everything else follows.
 
 A body of mass m with principal moments I has the same mass and moments as a solid ellipsoid with the half axes
 
     aᵢ² = 5 (Iⱼ + Iₖ - Iᵢ) / 2m                                                                              (1)
 
-which stands for a body of which nothing else can be seen. A link that carries nothing is a line to its centre of mass.
+This ellipsoid is drawn for a body without lines. A link that carries no other link is a line to its centre of mass.
 """
 
 from __future__ import annotations
@@ -37,24 +37,24 @@ from appell.model.system import System
 from appell.show.scene.camera import parallel_camera
 from appell.show.stage.walls import extent
 
-SHORT = 1e-9  # m: a line that is shorter cannot be seen
-ROUND = 24  # lines of a wheel
+MIN_LINE_LENGTH_M = 1e-9  # shorter lines are not drawn
+WHEEL_LINES = 24  # lines of the rim of a wheel
 
 
 @dataclass(frozen=True, eq=False)
 class Segment:
-    """A straight line between points of bodies, or of the world (None); `branch` is the chain that it belongs to."""
+    """A straight line between points of bodies, or of the world (None); `branch` is the number of its chain."""
 
-    bodies: tuple[str | None, str | None]  # of its two ends, the same but for slides and rods
+    bodies: tuple[str | None, str | None]  # of its two ends, equal except for slides and rods
     ends: np.ndarray  # (2, 3), each in the axes of its body
     branch: int = 0
-    thin: bool = False  # it only leads to a centre of mass
-    rim: bool = False  # one of many that make a wheel
+    thin: bool = False  # a line to a centre of mass, or a rod
+    rim: bool = False  # a line of the rim of a wheel
 
 
 @dataclass(frozen=True, eq=False)
 class Ellipsoid:
-    """The solid ellipsoid with the mass and the moments of a body; `bare` if nothing else is seen of the body."""
+    """The solid ellipsoid with the mass and the moments of a body; `bare` if the body has no lines."""
 
     body: str
     center: np.ndarray  # (3), in the axes of the body
@@ -73,50 +73,50 @@ class Shape:
         self.joints, self.anchors = _joints(self.system), _anchors(self.system)
         seen = {segment.bodies[0] for segment in self.segments}
         bodies = {name: body for name, body in self.system.bodies.items() if body is not None}
-        lined = tree is not None and bool(seen - {None})  # joints show where the other links are
+        lined = tree is not None and bool(seen - {None})  # links without lines are visible as joints
         self.ellipsoids = [_ellipsoid(name, body, not lined and name not in seen) for name, body in bodies.items()]
 
     @cached_property
     def index(self) -> dict[str, int]:
-        """The numbers of bodies by name."""
+        """Indices of bodies by name."""
         return {name: k for k, name in enumerate(self.names)}
 
     @cached_property
-    def places(self) -> Function:
-        """(R, x)(q): axes and origins of all bodies."""
+    def body_poses(self) -> Function:
+        """Function (R, x)(q): rotations (bodies, 3, 3) and origins (bodies, 3) of all bodies in the world."""
         frames, equations = [self.system.frame(name) for name in self.names], self.dyn.equations
         tree = None if self.system.tree is None else Tree.of(self.system.tree)
 
         def body(q):
-            links = None if tree is None else world_poses(tree, link_transforms(tree, q))  # all of them in one pass
+            links = None if tree is None else world_poses(tree, link_transforms(tree, q))  # all links in one pass
             poses = [equations.pose(frame, q) if links is None else links[frame.name] for frame in frames]
-            turns = [[list(row) for row in pose.rotation.rows] for pose in poses]
-            return {"R": turns, "x": [list(pose.translation) for pose in poses]}
+            rotations = [[list(row) for row in pose.rotation.rows] for pose in poses]
+            return {"R": rotations, "x": [list(pose.translation) for pose in poses]}
 
-        return Function.of("places", {"q": self.system.nq}, body, "Where all bodies are.", self.system.owner)
+        return Function.of("body_poses", {"q": self.system.nq}, body, "Poses of all bodies.", self.system.owner)
 
     def at(self, q) -> PlacedShape:
-        """The scene at configurations (..., nq)."""
-        R, x = self.places(self.system.sized("q", q, self.system.nq))
+        """Return the shape in world coordinates at configurations (..., nq)."""
+        R, x = self.body_poses(self.system.sized("q", q, self.system.nq))
         batch = R.shape[:-3]
         R = np.concatenate([R, np.broadcast_to(np.eye(3), (*batch, 1, 3, 3))], axis=-3)  # the world comes last
         x = np.concatenate([x, np.zeros((*batch, 1, 3))], axis=-2)
 
-        def put(bodies: list[str | None], points: list[np.ndarray]) -> np.ndarray:
-            """Points of bodies, in the world: (..., points, 3)."""
+        def in_world(bodies: list[str | None], points: list[np.ndarray]) -> np.ndarray:
+            """Return points of bodies in the world: (..., points, 3)."""
             index = [len(self.names) if body is None else self.index[body] for body in bodies]
             local = np.array(points, float).reshape(-1, 3)
             return np.einsum("...bij,bj->...bi", R[..., index, :, :], local) + x[..., index, :]
 
         lines, solids = self.segments, self.ellipsoids
-        ends = [put([s.bodies[k] for s in lines], [s.ends[k] for s in lines]) for k in range(2)]
+        ends = [in_world([s.bodies[k] for s in lines], [s.ends[k] for s in lines]) for k in range(2)]
         half = np.array([e.axes for e in solids]).reshape(-1, 3, 3)
         return PlacedShape(
             np.stack(ends, axis=-2),
             np.array([-1 if s.bodies[0] is None else s.branch for s in lines], int),
             np.array([s.thin for s in lines], bool),
-            put([body for body, _ in self.joints], [place for _, place in self.joints]),
-            put([e.body for e in solids], [e.center for e in solids]),
+            in_world([body for body, _ in self.joints], [point for _, point in self.joints]),
+            in_world([e.body for e in solids], [e.center for e in solids]),
             R[..., [self.index[e.body] for e in solids], :, :] @ half,
             np.array([e.bare for e in solids], bool),
             np.array(self.anchors, float).reshape(-1, 3),
@@ -125,69 +125,70 @@ class Shape:
 
 def _ellipsoid(name: str, body: Body, bare: bool) -> Ellipsoid:
     matrix = np.array([list(row) for row in body.inertia.rows], float)
-    sound = body.mass > 0.0 and np.isfinite(matrix).all()
-    moments, turn = np.linalg.eigh(matrix) if sound else (np.zeros(3), np.eye(3))
-    squares = 2.5 * (moments.sum() - 2.0 * moments) / (body.mass if sound else 1.0)  # (1)
-    return Ellipsoid(name, np.array([*body.com], float), turn * np.sqrt(np.maximum(squares, 0.0)), bare)
+    valid = body.mass > 0.0 and np.isfinite(matrix).all()
+    moments, axes = np.linalg.eigh(matrix) if valid else (np.zeros(3), np.eye(3))
+    squares = 2.5 * (moments.sum() - 2.0 * moments) / (body.mass if valid else 1.0)  # (1)
+    return Ellipsoid(name, np.array([*body.com], float), axes * np.sqrt(np.maximum(squares, 0.0)), bare)
 
 
 def _tree(robot: Robot) -> list[Segment]:
-    """From every link's origin to the joints and frames that it carries, else to its centre of mass; and slides."""
-    branch, found = branches(robot), []
+    """Return lines from the origin of each link to its joints and frames, or to its centre of mass; and slides."""
+    branch, segments = branches(robot), []
     carried = [(link.parent, link.joint.placement.translation) for link in robot.links]
     carried += [(frame.body, frame.pose.translation) for frame in robot.frames]
-    for owner, place in carried:
-        if math.hypot(*place) > SHORT:
-            found.append(Segment((owner, owner), np.array([[0.0, 0.0, 0.0], [*place]], float), branch.get(owner, 0)))
-    owners = {segment.bodies[0] for segment in found}
+    for owner, point in carried:
+        if math.hypot(*point) > MIN_LINE_LENGTH_M:
+            ends = np.array([[0.0, 0.0, 0.0], [*point]], float)
+            segments.append(Segment((owner, owner), ends, branch.get(owner, 0)))
+    owners = {segment.bodies[0] for segment in segments}
     for link in robot.links:
-        if link.body is not None and link.name not in owners and math.hypot(*link.body.com) > SHORT:
+        if link.body is not None and link.name not in owners and math.hypot(*link.body.com) > MIN_LINE_LENGTH_M:
             ends = np.array([[0.0, 0.0, 0.0], [*link.body.com]], float)
-            found.append(Segment((link.name, link.name), ends, branch[link.name], thin=True))
-        if isinstance(link.joint.motion, Prismatic) and is_matter(robot, link):
+            segments.append(Segment((link.name, link.name), ends, branch[link.name], thin=True))
+        if isinstance(link.joint.motion, Prismatic) and has_mass(robot, link):
             ends = np.array([[*link.joint.placement.translation], [0.0, 0.0, 0.0]], float)
-            found.append(Segment((link.parent, link.name), ends, branch[link.name]))
-    return found
+            segments.append(Segment((link.parent, link.name), ends, branch[link.name]))
+    return segments
 
 
 def _constraints(system: System) -> list[Segment]:
-    """Rods that keep two points apart, and wheels where they roll."""
+    """Return rods of constant length and the rims of rolling wheels."""
     if not system.is_constrained:
         return []
-    branch, found = branches(system.tree), []
-    for own in system.constraints:
-        if isinstance(own, Distance):
-            a, b = find_frame(system.tree, own.a), find_frame(system.tree, own.b)
+    branch, segments = branches(system.tree), []
+    for constraint in system.constraints:
+        if isinstance(constraint, Distance):
+            a, b = find_frame(system.tree, constraint.a), find_frame(system.tree, constraint.b)
             ends = np.array([[*a.pose.translation], [*b.pose.translation]], float)
-            found.append(Segment((a.body, b.body), ends, branch.get(a.body, 0), thin=True))
-        if isinstance(own, Rolling):
-            body, number = find_frame(system.tree, own.frame).body, AXES.index(own.axis)
-            rim = pairwise(_rim(find_frame(system.tree, own.frame), number, own.radius))
-            found += [Segment((body, body), np.array(ends), branch.get(body, 0), rim=True) for ends in rim]
-    return found
+            segments.append(Segment((a.body, b.body), ends, branch.get(a.body, 0), thin=True))
+        if isinstance(constraint, Rolling):
+            frame = find_frame(system.tree, constraint.frame)
+            body, rim = frame.body, pairwise(_rim(frame, AXES.index(constraint.axis), constraint.radius))
+            segments += [Segment((body, body), np.array(ends), branch.get(body, 0), rim=True) for ends in rim]
+    return segments
 
 
 def _rim(frame: Frame, axis: int, radius: float) -> np.ndarray:
-    """The points of a wheel about an axis of its frame, in the axes of its body."""
-    turns = np.linspace(0.0, 2.0 * np.pi, ROUND + 1)
-    rim = np.zeros((ROUND + 1, 3))
-    rim[:, (axis + 1) % 3], rim[:, (axis + 2) % 3] = radius * np.cos(turns), radius * np.sin(turns)
+    """Return the points of the rim of a wheel about an axis of its frame, in the axes of its body."""
+    angles = np.linspace(0.0, 2.0 * np.pi, WHEEL_LINES + 1)
+    rim = np.zeros((WHEEL_LINES + 1, 3))
+    rim[:, (axis + 1) % 3], rim[:, (axis + 2) % 3] = radius * np.cos(angles), radius * np.sin(angles)
     R = np.array([list(row) for row in frame.pose.rotation.rows], float)
     return rim @ R.T + np.array([*frame.pose.translation], float)
 
 
 def branches(robot: Robot) -> dict[str | None, int]:
-    """A number for every chain: a link goes on with its parent's unless the parent carries several."""
+    """Return the chain number of every link: that of its parent if it is the only child, else a new one."""
     children = [link.parent for link in robot.links]
     branch: dict[str | None, int] = {}
     for link in robot.links:
-        alone = children.count(link.parent) == 1 and link.parent in branch
-        branch[link.name] = branch[link.parent] if alone else len(set(branch.values()))
+        only_child = children.count(link.parent) == 1 and link.parent in branch
+        branch[link.name] = branch[link.parent] if only_child else len(set(branch.values()))
     return branch
 
 
 def _outlines(system: System) -> list[Segment]:
-    """The lines that a mechanism was given, of its bodies and of what stands still."""
+    """Return the lines of the outlines of a mechanism, of its bodies and of the world."""
     if not system.is_closed_form:
         return []
     lines: list[tuple[str | None, Polyline]] = [(None, line) for line in system.outlines]
@@ -197,14 +198,14 @@ def _outlines(system: System) -> list[Segment]:
         Segment((body, body), np.array(ends, float), 0 if body is None else order[body])
         for body, line in lines
         for ends in pairwise(line)
-        if np.linalg.norm(np.subtract(*ends)) > SHORT
+        if np.linalg.norm(np.subtract(*ends)) > MIN_LINE_LENGTH_M
     ]
 
 
 def _joints(system: System) -> list[tuple[str | None, np.ndarray]]:
-    """Where to put dots: the joints of a tree, the ends of a mechanism's lines with few corners."""
+    """Return the positions of dots: the joints of a tree, or the corners of a mechanism's outlines with few corners."""
     if (tree := system.tree) is not None:
-        return [(link.name, np.zeros(3)) for link in tree.links if is_matter(tree, link)]
+        return [(link.name, np.zeros(3)) for link in tree.links if has_mass(tree, link)]
     if not system.is_closed_form:
         return []
     short = [part for part in system.parts if 0 < len(part.outline) < 9]
@@ -212,90 +213,92 @@ def _joints(system: System) -> list[tuple[str | None, np.ndarray]]:
 
 
 def _anchors(system: System) -> list[list[float]]:
-    """Where a tree is bolted to the world: joints about or along one axis that carry a link with mass."""
+    """Return where a tree is fixed to the world: its one-axis joints on the world that carry a link with mass."""
     if (tree := system.tree) is None:
         return []
     feet = [link for link in tree.links if link.parent is None and link.joint.motion.nv == 1]
-    return [[*link.joint.placement.translation] for link in feet if is_matter(tree, link)]
+    return [[*link.joint.placement.translation] for link in feet if has_mass(tree, link)]
 
 
-def is_matter(robot: Robot, link: Link) -> bool:
-    """Whether a link is more than a step between two joints: it has mass, or its description forgot to say how much."""
+def has_mass(robot: Robot, link: Link) -> bool:
+    """Whether a link has mass, or its description lacks one; other links only connect two joints."""
     return link.body is not None or link.name in robot.missing
 
 
 @dataclass(frozen=True, eq=False)
 class PlacedShape:
-    """Where everything is: leading axes are those of the configurations."""
+    """A shape in world coordinates; leading axes are those of the configurations."""
 
     segments: np.ndarray  # (..., segments, 2, 3) in the world
-    branches: np.ndarray  # (segments), -1 for what stands still
-    thin: np.ndarray  # (segments), whether a line only leads to a centre of mass
+    branches: np.ndarray  # (segments), -1 for lines of the world
+    thin: np.ndarray  # (segments), lines to a centre of mass, and rods
     joints: np.ndarray  # (..., joints, 3)
     centers: np.ndarray  # (..., ellipsoids, 3)
     axes: np.ndarray  # (..., ellipsoids, 3, 3)
     bare: np.ndarray  # (ellipsoids)
-    anchors: np.ndarray  # (anchors, 3), where the world carries a joint
+    anchors: np.ndarray  # (anchors, 3), where joints are fixed to the world
 
     @property
-    def places(self) -> np.ndarray:
-        """The ends of lines, joints, and centres of bodies of which nothing else is seen: (places, 3)."""
+    def key_points(self) -> np.ndarray:
+        """Ends of lines, joints, and centres of bodies without lines: (points, 3)."""
         return _finite([self.segments, self.joints, self.centers[..., self.bare, :], self.anchors])
 
     def points(self, solid: np.ndarray) -> np.ndarray:
-        """The places, and the tips of these ellipsoids: what has to be in the picture, (points, 3)."""
+        """Return the key points and the tips of these ellipsoids, which a picture must contain: (points, 3)."""
         half = np.swapaxes(self.axes[..., solid, :, :], -1, -2)
         tips = self.centers[..., solid, None, :] + np.concatenate([half, -half], axis=-2)
-        return _finite([self.places, tips])
+        return _finite([self.key_points, tips])
 
 
 def _finite(parts: list[np.ndarray]) -> np.ndarray:
-    """All points (n, 3), but those of legs that do not reach."""
+    """Return the finite points (n, 3); points of legs out of reach are not finite."""
     points = np.concatenate([part.reshape(-1, 3) for part in parts])
     return points[np.isfinite(points).all(axis=-1)]
 
 
-SLENDER = 0.1  # radius of a rod in its length
-THINNEST, THICKEST, THICKEST_LEG = (
+ROD_RADIUS = 0.1  # relative to the length of a typical rod
+MIN_ROD_RADIUS, MAX_ROD_RADIUS, MAX_LEG_RADIUS = (
     0.003,
     0.045,
     0.028,
-)  # and in the size of all; legs of mechanisms are no thicker than the last
-SHORT_LINE = 0.04  # of the size of all: a shorter line says nothing about how thick rods are
-THINNEST_SHEET = 1e-4  # of the size of all: the thinnest sheet that is drawn
+)  # relative to the system's size; legs of mechanisms
+MIN_TYPICAL_LENGTH = 0.04  # relative to the system's size: shorter lines do not affect the radius of rods
+MIN_THICKNESS = 1e-4  # relative to the system's size: smallest thickness that is drawn
 
 
 @dataclass(frozen=True, eq=False)
 class Proportions:
-    """The size of a system, the radius of its rods, and the normal of the plane that it lies in, if there is one."""
+    """The size of a system and the radius of its rods in m, and the normal of the plane of a planar system."""
 
     size: float
     radius: float
     normal: np.ndarray | None
 
     @property
-    def least(self) -> float:
-        return THINNEST_SHEET * self.size
+    def min_thickness(self) -> float:
+        """Smallest thickness that is drawn, in m."""
+        return MIN_THICKNESS * self.size
 
 
 def proportions_of(shape: Shape, q: np.ndarray) -> Proportions:
-    """At one configuration (nq), or over several (..., nq)."""
-    scene = shape.at(q)
-    points = scene.points(scene.bare)
+    """Return the proportions of a shape at one configuration (nq) or over several (..., nq)."""
+    placed = shape.at(q)
+    points = placed.points(placed.bare)
     size = extent(points) if len(points) else 1.0
     lines = [k for k, segment in enumerate(shape.segments) if not segment.rim]
-    lengths = np.linalg.norm(np.diff(scene.segments[..., lines, :, :], axis=-2), axis=-1)
-    long = lengths[np.isfinite(lengths) & (lengths > SHORT_LINE * size)]
-    all_of_them = long if long.size else lengths[np.isfinite(lengths) & (lengths > 0.0)]
-    usual = float(np.quantile(all_of_them, 0.7)) if all_of_them.size else size
-    camera = parallel_camera(scene.places, shape.system.gravity) if len(scene.places) else None
+    lengths = np.linalg.norm(np.diff(placed.segments[..., lines, :, :], axis=-2), axis=-1)
+    long = lengths[np.isfinite(lengths) & (lengths > MIN_TYPICAL_LENGTH * size)]
+    considered = long if long.size else lengths[np.isfinite(lengths) & (lengths > 0.0)]
+    typical = float(np.quantile(considered, 0.7)) if considered.size else size
+    camera = parallel_camera(placed.key_points, shape.system.gravity) if len(placed.key_points) else None
     normal = camera.axes[2] if camera is not None and camera.flat else None
-    thickest = THICKEST_LEG if shape.system.tree is None else THICKEST
-    return Proportions(size, float(np.clip(SLENDER * usual, THINNEST * size, thickest * size)), normal)
+    max_radius = MAX_LEG_RADIUS if shape.system.tree is None else MAX_ROD_RADIUS
+    radius = float(np.clip(ROD_RADIUS * typical, MIN_ROD_RADIUS * size, max_radius * size))
+    return Proportions(size, radius, normal)
 
 
 def checked_configuration(dyn: Dynamics, q=None) -> np.ndarray:
-    """One configuration of finite numbers, the start if None; a pose out of reach is an error that names the leg."""
+    """Return q (nq), by default the start; raise ArgumentError if it is invalid or out of reach of a leg."""
     system = dyn.system
     q = np.array(system.sized("q", system.start if q is None else q, system.nq))
     if q.ndim != 1 or not np.isfinite(q).all():
@@ -305,9 +308,9 @@ def checked_configuration(dyn: Dynamics, q=None) -> np.ndarray:
 
 
 def dynamics_of(robot: Any) -> Dynamics:
-    """The functions of what is to be drawn."""
+    """Return the Dynamics of a robot or mechanism; a Dynamics is returned unchanged."""
     if isinstance(robot, Dynamics):
         return robot
     if not isinstance(robot, System):
-        raise ArgumentError(f"{robot!r} cannot be drawn.", expected="a robot, a mechanism or their Dynamics")
+        raise ArgumentError(f"cannot draw {robot!r}.", expected="a robot, a mechanism or its Dynamics")
     return Dynamics(robot)

@@ -7,12 +7,12 @@ import pytest
 
 import appell as ap
 from appell.describe.load import zoo_names
-from appell.show.stage.dragging import grips, handles
+from appell.show.stage.dragging import handle_frames, handles
 from grippers import GRIPPER
 
 
 def held(system):
-    return [grip.name for grip in grips(ap.Dynamics(system))]
+    return [grip.name for grip in handle_frames(ap.Dynamics(system))]
 
 
 @pytest.mark.parametrize(
@@ -42,7 +42,7 @@ def test_a_base_that_moves_is_held_too():
 def test_every_handle_sits_on_its_body_where_its_frame_is(name):
     system = ap.load(name)
     dyn, bodies = ap.Dynamics(system), tuple(system.body_names)
-    found = handles(grips(dyn), bodies)
+    found = handles(handle_frames(dyn), bodies)
     assert found
     for handle in found:
         if handle.name in [frame.name for frame in system.frames]:
@@ -54,7 +54,7 @@ def test_every_handle_sits_on_its_body_where_its_frame_is(name):
 def test_a_wrist_is_held_where_it_can_be_moved():
     """Its middle stands still; the handle is elsewhere on the platform."""
     dyn = ap.Dynamics(ap.load("agile-wrist"))
-    (grip,) = grips(dyn)
+    (grip,) = handle_frames(dyn)
     point = np.array([*grip.pose.translation, 1.0])
     before, after = (dyn.pose("platform")(np.array(q)) @ point for q in ([0.0, 0.0, 0.0], [0.1, 0.2, 0.1]))
     assert np.linalg.norm(after - before) > 1e-3

@@ -1,10 +1,10 @@
-// Arrays as they travel: base64 of zlib of bytes, all first bytes first (appell/display/encode.py).
+// Decoding of arrays: base64 of zlib of bytes, all first bytes first (see appell/show/page/page_text.py).
 
 const KINDS = { uint16: Uint16Array, uint32: Uint32Array, float32: Float32Array, float64: Float64Array };
 
 async function inflated(text) {
-  const shrunk = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
-  const stream = new Blob([shrunk]).stream().pipeThrough(new DecompressionStream("deflate"));
+  const compressed = Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
+  const stream = new Blob([compressed]).stream().pipeThrough(new DecompressionStream("deflate"));
   return new Uint8Array(await new Response(stream).arrayBuffer());
 }
 

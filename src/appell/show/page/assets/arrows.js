@@ -1,14 +1,14 @@
-// The arrows of marks: there at the time of their mark, gone after LASTING seconds of the viewer's own time.
+// The arrows of marks, shown from the time of their mark for ARROW_DURATION_S of playback time.
 
 import { batch, new_slots } from "./batch.js";
 import { write_rod } from "./matrix.js";
 import { curve_color, kind_number, numbers_of } from "./palette.js";
-import { last_at } from "./performer.js";
+import { last_at } from "./actor_view.js";
 import { WORLD } from "./scene.js";
 import { rod, tip } from "./solids.js";
 
-const LASTING = 0.3;
-const MOST = 100; // arrows at once
+const ARROW_DURATION_S = 0.3;
+const MAX_ARROWS = 100; // shown together
 
 export class Arrows {
   constructor(marks, radius) {
@@ -16,26 +16,26 @@ export class Arrows {
     this.times = Float64Array.from(this.marks, (mark) => mark.time);
     this.radius = radius;
     const shapes = [rod(), tip()], items = [];
-    for (let slot = 0; slot < 2 * MOST; slot++) {
+    for (let slot = 0; slot < 2 * MAX_ARROWS; slot++) {
       items.push({ mesh: shapes[slot % 2], pose: WORLD, color: [1, 1, 1, 1], layer: "events", slot });
     }
     const made = batch(this.marks.length ? items : []);
     this.thing = {
-      batch: made, slots: new_slots(2 * MOST), used: 0, hidden: new Set(), shown: false,
+      batch: made, slots: new_slots(2 * MAX_ARROWS), used: 0, hidden: new Set(), shown: false,
       tint: [0, 0, 0, 0], opacity: 1,
     };
   }
 
-  // show what strikes at a time, or struck shortly before
+  // show the arrows of marks at a time or shortly before it
   at(time, speed) {
-    const lasting = Math.max(LASTING * speed, 1e-9);
+    const duration = Math.max(ARROW_DURATION_S * speed, 1e-9);
     let count = 0;
     if (this.times.length) {
-      for (let k = last_at(this.times, time); k >= 0 && count < MOST && time - this.times[k] < lasting; k--) {
+      for (let k = last_at(this.times, time); k >= 0 && count < MAX_ARROWS && time - this.times[k] < duration; k--) {
         if (this.times[k] > time) break;
-        const fresh = 1 - (time - this.times[k]) / lasting;
+        const fresh = 1 - (time - this.times[k]) / duration;
         for (const arrow of this.marks[k].arrows) {
-          if (count < MOST) this.write(count++, arrow, this.marks[k].kind, fresh);
+          if (count < MAX_ARROWS) this.write(count++, arrow, this.marks[k].kind, fresh);
         }
       }
     }

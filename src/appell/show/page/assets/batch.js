@@ -1,15 +1,15 @@
-// Many parts in one buffer, sorted by what is drawn together: one call for all parts of a body that are shown together.
-// A slot is the matrix of a body and a colour. (With a table of matrices and a number in each vertex one call would do
-// for all bodies; in software it takes as long, and it limits their number.)
+// Many parts in one buffer, sorted so that one draw call renders all parts of a body that are shown together. A slot is
+// the matrix of a body and a colour. (A table of matrices with an index per vertex would need one call for all bodies,
+// but takes as long in software rendering and limits the number of bodies.)
 
 import { placed, turned } from "./matrix.js";
 import { shaded } from "./normals.js";
 
-export const STRIDE = 20; // bytes of a vertex: place 3 float32, normal 4 int8, color 4 uint8
-const FINEST = 6; // cells that the longest side of a mesh has, at least
-const CLEAR = 0.99; // less opacity than this is drawn after all solid things
+export const STRIDE = 20; // bytes per vertex: position 3 float32, normal 4 int8, color 4 uint8
+const MIN_CELLS = 6; // along the longest side of a mesh
+const OPAQUE = 0.99; // parts with less opacity are drawn after all opaque ones
 
-const shading = new WeakMap(); // of meshes that parts share
+const shading = new WeakMap(); // shaded meshes, which parts share
 
 function shaded_once(mesh) {
   if (!shading.has(mesh)) shading.set(mesh, shaded(mesh));
@@ -17,10 +17,10 @@ function shaded_once(mesh) {
 }
 
 // items are {mesh, pose, color, layer, slot}; the batch has vertices, faces, and ranges of faces, each
-// {layer, clear, closed, slot, first, count}; pieces are what it was made of
+// {layer, clear, closed, slot, first, count}; pieces are its parts, for coarser copies
 export function batch(items) {
   const pieces = items.map((item, order) => {
-    const mesh = shaded_once(item.mesh), clear = item.color[3] < CLEAR;
+    const mesh = shaded_once(item.mesh), clear = item.color[3] < OPAQUE;
     const key = [clear, item.layer, String(item.slot).padStart(6, "0"), mesh.closed].join();
     return { item, mesh, clear, order, key };
   });
@@ -35,7 +35,7 @@ export function batch(items) {
   return { vertices, pieces, ...joined(pieces, pieces.map((piece) => piece.mesh.faces)) };
 }
 
-// the faces of all pieces in one list, and the ranges in it that are drawn at once
+// the faces of all pieces in one list, and the ranges of it that are drawn together
 function joined(pieces, lists) {
   const faces = new Uint32Array(lists.reduce((sum, list) => sum + list.length, 0)), ranges = [];
   let corner = 0, last = null;
@@ -51,19 +51,19 @@ function joined(pieces, lists) {
   return { faces, ranges };
 }
 
-// the same batch with fewer triangles: vertices within a cell of some size, that face the same way, become one
+// the same batch with fewer triangles: vertices in a cell that face the same direction are merged
 export function coarser(made, cell) {
   const lists = made.pieces.map(({ mesh }) => clustered(mesh, cell));
   return joined(made.pieces, lists);
 }
 
-// the faces that are left when of all vertices in a cell, which face the same way, the one nearest to their mean stays
+// the remaining faces if the vertices of a cell that face the same direction are replaced by the one nearest their mean
 function clustered(mesh, cell) {
   const { vertices, normals, faces } = mesh, count = vertices.length / 3;
-  const size = Math.min(cell, extent(vertices) / FINEST) || 1;
+  const size = Math.min(cell, extent(vertices) / MIN_CELLS) || 1;
   const numbers = new Map(), of = new Uint32Array(count), sums = [];
   for (let i = 0; i < count; i++) {
-    let key = 0, way = 0, most = 0; // a cell is one of 2^15 along each axis, a way one of six
+    let key = 0, way = 0, most = 0; // 2^15 cells along each axis, six directions
     for (let k = 0; k < 3; k++) {
       key = key * 32768 + (Math.floor(vertices[3 * i + k] / size) & 32767);
       const along = normals[3 * i + k];
@@ -98,7 +98,7 @@ function clustered(mesh, cell) {
   return kept;
 }
 
-// the longest side of a box about all vertices
+// the longest side of the bounding box
 function extent(vertices) {
   let most = 0;
   for (let k = 0; k < 3; k++) {
@@ -115,17 +115,17 @@ function extent(vertices) {
 function write_vertices(view, mesh, item) {
   const color = item.color.map((part) => Math.round(255 * Math.min(Math.max(part, 0), 1)));
   for (let i = 0, at = 0; i < mesh.vertices.length; i += 3, at += STRIDE) {
-    const place = placed(item.pose, 0, mesh.vertices.subarray(i, i + 3));
+    const position = placed(item.pose, 0, mesh.vertices.subarray(i, i + 3));
     const normal = turned(item.pose, 0, mesh.normals.subarray(i, i + 3));
     for (let k = 0; k < 3; k++) {
-      view.setFloat32(at + 4 * k, place[k], true);
+      view.setFloat32(at + 4 * k, position[k], true);
       view.setInt8(at + 12 + k, Math.round(127 * normal[k]));
     }
     for (let k = 0; k < 4; k++) view.setUint8(at + 16 + k, color[k]);
   }
 }
 
-// matrices and colours for a number of slots, all at the origin and white
+// matrices and colours of slots, all at the origin and white
 export function new_slots(count) {
   const slots = new Float32Array(16 * count);
   for (let s = 0; s < slots.length; s += 16) {

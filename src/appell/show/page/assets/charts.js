@@ -1,28 +1,28 @@
-// Curves over time in the panel. Charts of one title and unit share their axes, whoever they belong to; those of later
+// Curves over time in the panel. Charts of all actors with the same title and unit share their axes; those of later
 // actors are dashed. A curve is drawn once; only the cursor and the values beside the names follow the time.
 
 import { element, short_number, write_text } from "./dom.js";
 import { CURVES, curve_color } from "./palette.js";
-import { last_at } from "./performer.js";
+import { last_at } from "./actor_view.js";
 
-const LEFT = 46, RIGHT = 10, TOP = 8, BOTTOM = 18; // pixels about the curves
+const LEFT = 46, RIGHT = 10, TOP = 8, BOTTOM = 18; // margins around the curves, in pixels
 const DASHES = [[], [6, 3], [2, 2], [8, 2, 2, 2]];
-const LONG = 9; // letters of a name that has a line of its own
-const NOISE = 1e-9; // of what a chart shows: less than this is zero
-const OVERDUE = 100; // milliseconds between two writings of the values while the time runs
+const MAX_SHORT_NAME = 9; // characters; longer names are listed one per line
+const NOISE = 1e-9; // relative to the range of a chart: smaller values are shown as zero
+const UPDATE_INTERVAL_MS = 100; // of the displayed values while playing
 
-// round numbers across a range, about as many as wanted
-function ticks(low, high, wanted) {
-  const rough = (high - low) / wanted, power = 10 ** Math.floor(Math.log10(rough));
+// round numbers in a range, approximately `count`
+function ticks(low, high, count) {
+  const rough = (high - low) / count, power = 10 ** Math.floor(Math.log10(rough));
   const step = [1, 2, 5, 10].map((k) => k * power).filter((size) => size <= 1.5 * rough).pop();
-  const found = [];
+  const values = [];
   for (let k = Math.ceil(low / step - 1e-6); k * step <= high + 1e-6 * step; k++) {
-    found.push(Number((k * step).toPrecision(12)));
+    values.push(Number((k * step).toPrecision(12)));
   }
-  return found;
+  return values;
 }
 
-// the value of a curve at a time, on the straight line between its rows
+// the value of a curve at a time, interpolated linearly between its rows
 function value_at(curve, time) {
   const { t, values, width, column } = curve;
   if (!t.length || time < t[0]) return NaN;
@@ -43,7 +43,7 @@ function gathered(actors) {
       chart.names.forEach((name, column) => curves.push({
         name: several ? `${name}, ${actor.name}` : name, actor: number, t: chart.t, values: chart.values, width, column,
         color: several && width === 1 ? number : column, shown: true,
-        dash: DASHES[(number + Math.floor(column / CURVES)) % DASHES.length], // as colours come again after a while
+        dash: DASHES[(number + Math.floor(column / CURVES)) % DASHES.length], // colours repeat after CURVES columns
       }));
     }
   });
@@ -53,15 +53,16 @@ function gathered(actors) {
 class ChartView {
   constructor(chart, playback, act) {
     Object.assign(this, chart, { playback, act });
-    this.wide = 0; // pixels from the first time to the last
+    this.wide = 0; // width from the first to the last time, in pixels
     this.canvas = element("canvas", { role: "img", "aria-label": `${this.title} over time` });
     this.cursor = element("div", { class: "cursor" });
     this.plot = element("div", { class: "plot" }, this.canvas, this.cursor);
     this.entries = this.curves.map((curve) => this.entry(curve));
     const unit = this.unit && this.unit !== "1" ? [" ", element("span", { class: "unit" }, `[${this.unit}]`)] : [];
     const caption = element("figcaption", {}, this.title, ...unit);
-    const long = this.curves.some((curve) => curve.name.length > LONG);
-    const legend = element("ul", { class: long ? "legend long" : "legend" }, ...this.entries.map((entry) => entry.item));
+    const long = this.curves.some((curve) => curve.name.length > MAX_SHORT_NAME);
+    const items = this.entries.map((entry) => entry.item);
+    const legend = element("ul", { class: long ? "legend long" : "legend" }, ...items);
     this.figure = element("figure", { class: "chart", "data-title": this.title }, caption, this.plot, legend);
     this.plot.addEventListener("pointerdown", (event) => {
       if (event.button !== 0) return;
@@ -99,8 +100,8 @@ class ChartView {
       }
     }
     if (low > high) return [0, 1];
-    const room = 0.06 * (high - low) || 0.5 * Math.abs(high) || 1;
-    return [low - room, high + room];
+    const margin = 0.06 * (high - low) || 0.5 * Math.abs(high) || 1;
+    return [low - margin, high + margin];
   }
 
   draw() {
@@ -170,7 +171,7 @@ class ChartView {
 function draw_curve(pen, curve, x, y) {
   const { t, values, width, column } = curve;
   pen.beginPath();
-  let open = false; // no line into or out of a value that is not known
+  let open = false; // whether the previous value is known
   for (let row = 0; row < t.length; row++) {
     const value = values[row * width + column];
     if (!Number.isFinite(value)) open = false;
@@ -202,7 +203,7 @@ export class Charts {
 
   show(now) {
     const clock = performance.now();
-    const write = now || !this.playback.playing || clock - this.written > OVERDUE;
+    const write = now || !this.playback.playing || clock - this.written > UPDATE_INTERVAL_MS;
     if (write) this.written = clock;
     for (const view of this.views) view.show(write);
   }

@@ -1,4 +1,4 @@
-// Making elements of the page. Names from a scene come in as text, never as markup.
+// Elements of the page. Names from a scene are inserted as text, never as markup.
 
 export function element(tag, attributes = {}, ...children) {
   const made = document.createElement(tag);
@@ -13,12 +13,12 @@ export function element(tag, attributes = {}, ...children) {
 
 export const by_id = (id) => document.getElementById(id);
 
-// write text only where it changes, because the browser lays out anew even for the same
+// write text only if it changes, because the browser lays out the page again even for equal text
 export function write_text(node, text) {
   if (node.textContent !== text) node.textContent = text;
 }
 
-// a number as people write it: a few digits, no noise
+// a number with a few significant digits
 export function short_number(value, digits = 4) {
   if (!Number.isFinite(value)) return "–";
   const size = Math.abs(value);

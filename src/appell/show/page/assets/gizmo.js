@@ -1,17 +1,18 @@
-// What a viewer takes hold of to drag a frame: three arrows that move it along its axes, a ball that moves it in the
-// plane of the picture, and three rings that turn it. It has the same size on the screen however far away it is.
+// The gizmo for dragging a frame: three arrows move it along its axes, a ball moves it in the plane of the picture, and
+// three rings rotate it. It has the same size on the screen at any distance.
 
 import { batch, new_slots } from "./batch.js";
 import { add, composed, cross, dot, minus, product, scaled, turned, unit, write_pose, write_rod } from "./matrix.js";
 import { WORLD } from "./scene.js";
 import { ball, ring, rod, tip } from "./solids.js";
 
-const LONG = 78; // pixels of an arrow
-const RING = 0.72, BALL = 0.13, CLOSE = 9; // of the arrow's length; pixels
-const HALF_TURN = Math.SQRT1_2;
-const TO_AXIS = [[0, HALF_TURN, 0, HALF_TURN], [-HALF_TURN, 0, 0, HALF_TURN], [0, 0, 0, 1]]; // from z to x, y and z
+const ARROW_PX = 78; // length of an arrow
+const RING_RADIUS = 0.72, BALL_RADIUS = 0.13; // relative to the length of an arrow
+const HIT_DISTANCE_PX = 9;
+const QUARTER = Math.SQRT1_2; // sine and cosine of half a quarter turn
+const TO_AXIS = [[0, QUARTER, 0, QUARTER], [-QUARTER, 0, 0, QUARTER], [0, 0, 0, 1]]; // rotations of z to x, y and z
 const AXES = [[1, 0, 0], [0, 1, 0], [0, 0, 1]];
-const PAINT = [[0.86, 0.27, 0.27, 1], [0.24, 0.62, 0.3, 1], [0.22, 0.43, 0.9, 1], [0.95, 0.72, 0.2, 1]];
+const COLORS = [[0.86, 0.27, 0.27, 1], [0.24, 0.62, 0.3, 1], [0.22, 0.43, 0.9, 1], [0.95, 0.72, 0.2, 1]];
 
 export class Gizmo {
   constructor(camera) {
@@ -21,10 +22,10 @@ export class Gizmo {
     this.over = null;
     const [shaft, point, grip, turn] = [rod(), tip(), ball(), ring(0.03)], items = [];
     const put = (mesh, color) => items.push({ mesh, pose: WORLD, color, layer: "handle", slot: items.length });
-    for (const k of [0, 1, 2]) put(shaft, PAINT[k]);
-    for (const k of [0, 1, 2]) put(point, PAINT[k]);
-    for (const k of [0, 1, 2]) put(turn, PAINT[k]);
-    put(grip, PAINT[3]);
+    for (const k of [0, 1, 2]) put(shaft, COLORS[k]);
+    for (const k of [0, 1, 2]) put(point, COLORS[k]);
+    for (const k of [0, 1, 2]) put(turn, COLORS[k]);
+    put(grip, COLORS[3]);
     this.thing = {
       batch: batch(items), slots: new_slots(items.length), used: items.length, hidden: new Set(), shown: false,
       tint: [0, 0, 0, 0], opacity: 1,
@@ -39,9 +40,9 @@ export class Gizmo {
     return turned(this.pose, 0, AXES[k]);
   }
 
-  // bring the shapes to where the frame is, as large as the camera wants them
+  // write the matrices of the shapes at the frame, with a constant size on the screen
   write() {
-    const { slots } = this.thing, c = this.center, long = LONG * this.camera.pixel(c);
+    const { slots } = this.thing, c = this.center, long = ARROW_PX * this.camera.pixel(c);
     const rods = (slot, k, from, to, thick) => {
       const a = add(c, scaled(this.axis(k), from * long)), b = add(c, scaled(this.axis(k), to * long));
       write_rod(slots, slot, ...a, ...b, thick * long);
@@ -49,23 +50,23 @@ export class Gizmo {
     for (const k of [0, 1, 2]) {
       rods(k, k, 0, 0.82, 0.022);
       rods(3 + k, k, 0.82, 1.06, 0.075);
-      write_scaled(slots, 6 + k, composed(this.pose, [0, 0, 0, ...TO_AXIS[k]]), RING * long);
+      write_scaled(slots, 6 + k, composed(this.pose, [0, 0, 0, ...TO_AXIS[k]]), RING_RADIUS * long);
     }
-    write_scaled(slots, 9, this.pose, BALL * long);
+    write_scaled(slots, 9, this.pose, BALL_RADIUS * long);
     const bright = this.held ?? this.over;
     for (let slot = 0; slot < 10; slot++) {
-      const own = bright && slot === { move: bright.k, turn: 6 + bright.k, free: 9 }[bright.kind];
+      const selected = bright && slot === { move: bright.k, turn: 6 + bright.k, free: 9 }[bright.kind];
       const head = bright && bright.kind === "move" && slot === 3 + bright.k;
-      slots.fill(own || head ? 1.35 : this.held ? 0.55 : 1, 16 * slot + 12, 16 * slot + 15);
+      slots.fill(selected || head ? 1.35 : this.held ? 0.55 : 1, 16 * slot + 12, 16 * slot + 15);
     }
   }
 
-  // what of it is at a place of the picture: {kind, k} or null
+  // the part of the gizmo at a position of the picture: {kind, k} or null
   hit(x, y) {
     if (!this.thing.shown) return null;
-    const c = this.center, long = LONG * this.camera.pixel(c), at = this.camera.project(c);
-    if (Math.hypot(at[0] - x, at[1] - y) < BALL * LONG + 3) return { kind: "free", k: 0 };
-    let best = null, least = CLOSE;
+    const c = this.center, long = ARROW_PX * this.camera.pixel(c), at = this.camera.project(c);
+    if (Math.hypot(at[0] - x, at[1] - y) < BALL_RADIUS * ARROW_PX + 3) return { kind: "free", k: 0 };
+    let best = null, least = HIT_DISTANCE_PX;
     const consider = (kind, k, points) => {
       for (let i = 0; i + 1 < points.length; i++) {
         const far = from_segment(x, y, points[i], points[i + 1]);
@@ -74,7 +75,7 @@ export class Gizmo {
     };
     for (const k of [0, 1, 2]) {
       consider("move", k, [0.2, 1.08].map((part) => this.camera.project(add(c, scaled(this.axis(k), part * long)))));
-      const [u, v] = [1, 2].map((next) => scaled(this.axis((k + next) % 3), RING * long)), points = [];
+      const [u, v] = [1, 2].map((next) => scaled(this.axis((k + next) % 3), RING_RADIUS * long)), points = [];
       for (let i = 0; i <= 40; i++) {
         const angle = 2 * Math.PI * i / 40;
         points.push(this.camera.project(add(c, add(scaled(u, Math.cos(angle)), scaled(v, Math.sin(angle))))));
@@ -90,7 +91,7 @@ export class Gizmo {
     this.from = this.grasp(x, y);
   }
 
-  // the pose after the mouse has gone to a place of the picture
+  // the pose after the pointer has moved to a position of the picture
   drag(x, y) {
     const now = this.grasp(x, y), { kind, k } = this.held, axis = turned(this.start, 0, AXES[k]);
     if (now === null || this.from === null) return this.pose;
@@ -104,7 +105,7 @@ export class Gizmo {
     return this.pose;
   }
 
-  // what the mouse holds: how far along the axis, where in the plane of the picture, in which direction from the middle
+  // the grasped quantity: distance along the axis, point in the plane of the picture, or direction from the centre
   grasp(x, y) {
     const { from, along } = this.camera.ray(x, y), { kind, k } = this.held;
     const c = this.start.slice(0, 3), axis = turned(this.start, 0, AXES[k]), between = minus(from, c);

@@ -1,91 +1,91 @@
-// The line to Python: joints that were set and frames that were dragged go there, poses come back; and news, whenever
-// Python shows something else. One question is under way at a time; of those that wait, only the last is sent.
+// The connection to Python: slider values and dragged frames are sent, poses are received, and updates by long polling
+// when Python shows something else. One request is active at a time; of waiting requests only the last is sent.
 
-const AGAIN = 2000; // milliseconds until a silent server is asked again
+const RETRY_MS = 2000; // after which a lost server is contacted again
 
 export class Live {
-  // `hear` has answered(actor, answer, asked), new_scene(scene) and told(note)
-  constructor(base, hear) {
+  // `handlers` are reply(actor, answer, path), new_scene(scene) and note(text)
+  constructor(base, handlers) {
     this.base = base.endsWith("/") ? base : `${base}/`;
-    this.hear = hear;
+    this.handlers = handlers;
     this.busy = false;
     this.waiting = null;
     this.number = 0;
   }
 
   pose(actor, values) {
-    this.ask("pose", { actor, values });
+    this.request("pose", { actor, values });
   }
 
   drag(actor, handle, pose, values) {
-    this.ask("drag", { actor, handle, pose, values });
+    this.request("drag", { actor, handle, pose, values });
   }
 
-  async ask(path, question) {
+  async request(path, body) {
     if (this.busy) {
-      this.waiting = [path, question];
+      this.waiting = [path, body];
       return;
     }
     this.busy = true;
     try {
-      this.hear.answered(question.actor, await this.post(path, question), path);
+      this.handlers.reply(body.actor, await this.post(path, body), path);
     } catch (error) {
-      this.hear.told(sentence(error));
+      this.handlers.note(message_of(error));
     }
     this.busy = false;
     if (this.waiting) {
       const next = this.waiting;
       this.waiting = null;
-      this.ask(...next);
+      this.request(...next);
     }
   }
 
-  async post(path, question) {
+  async post(path, body) {
     const headers = { "Content-Type": "application/json" };
-    return answer_of(await fetch(this.base + path, { method: "POST", headers, body: JSON.stringify(question) }));
+    return answer_of(await fetch(this.base + path, { method: "POST", headers, body: JSON.stringify(body) }));
   }
 
-  // ask for news for ever; the server holds the question until there are some
+  // request updates forever; the server delays its reply until there is one
   async listen() {
     for (let lost = false; ;) {
       try {
-        const news = answer_of(await fetch(`${this.base}updates?after=${this.number}`));
-        await this.take(await news);
-        if (lost) this.hear.told("");
+        const update = await answer_of(await fetch(`${this.base}updates?after=${this.number}`));
+        await this.take(update);
+        if (lost) this.handlers.note("");
         lost = false;
       } catch (error) {
         lost = true;
-        this.hear.told(sentence(error));
-        await new Promise((done) => setTimeout(done, AGAIN));
+        this.handlers.note(message_of(error));
+        await new Promise((done) => setTimeout(done, RETRY_MS));
       }
     }
   }
 
-  async take(news) {
-    if (news.scene && news.number !== this.number) {
-      this.hear.new_scene(await answer_of(await fetch(`${this.base}scene`)));
+  async take(update) {
+    if (update.scene && update.number !== this.number) {
+      this.handlers.new_scene(await answer_of(await fetch(`${this.base}scene`)));
     }
-    this.number = news.number;
-    const actors = new Set([...Object.keys(news.poses ?? {}), ...Object.keys(news.values ?? {})]);
+    this.number = update.number;
+    const actors = new Set([...Object.keys(update.poses ?? {}), ...Object.keys(update.values ?? {})]);
     for (const actor of actors) {
-      const answer = { poses: news.poses?.[actor], values: news.values?.[actor], note: news.note ?? "" };
-      this.hear.answered(Number(actor), answer, "news");
+      const answer = { poses: update.poses?.[actor], values: update.values?.[actor], note: update.note ?? "" };
+      this.handlers.reply(Number(actor), answer, "updates");
     }
   }
 }
 
 async function answer_of(response) {
   const text = await response.text();
-  let found = null;
+  let answer = null;
   try {
-    found = JSON.parse(text);
+    answer = JSON.parse(text);
   } catch {
-    throw new Error(`Python answered ${response.status}, which the page does not understand.`);
+    throw new Error(`Python sent an invalid reply with status ${response.status}.`);
   }
-  if (!response.ok) throw new Error(found.note || found.error || `Python answered ${response.status}.`);
-  return found;
+  if (!response.ok) throw new Error(answer.note || answer.error || `Python replied with status ${response.status}.`);
+  return answer;
 }
 
-function sentence(error) {
-  return error instanceof TypeError ? "Python no longer answers; the page shows what it showed last." : error.message;
+function message_of(error) {
+  return error instanceof TypeError ? "Python no longer answers; the page shows the last state." : error.message;
 }

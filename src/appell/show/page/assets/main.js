@@ -1,40 +1,40 @@
-// The page: what came with it is put on the stage, and redrawn when something changes and not otherwise.
+// The page: shows the scene that it contains, and redraws it only when something changes.
 
 import { Charts } from "./charts.js";
 import { by_id, element, write_text } from "./dom.js";
-import { face } from "./face.js";
 import { Gizmo } from "./gizmo.js";
-import { Hands } from "./hands.js";
+import { Input } from "./input.js";
 import { Live } from "./live.js";
+import { page_api } from "./page_api.js";
 import { when_theme_changes } from "./palette.js";
-import { Panel, tell_rate } from "./panel.js";
+import { Panel, show_rate } from "./panel.js";
 import { Playback } from "./playback.js";
 import { Rate } from "./rate.js";
 import { handle_pose, unpacked_scene } from "./scene.js";
 import { Stage } from "./stage.js";
 import { Timeline } from "./timeline.js";
 
-const STILL = 140; // milliseconds without a change until the picture is drawn in full quality
+const SETTLE_MS = 140; // without a change, after which the picture is drawn in full quality
 const canvas = by_id("stage");
 const rate = new Rate();
-let show = null; // what is on: scene, stage, playback, timeline, charts, panel, gizmo, handle, still
+let show = null; // the current scene, stage, playback, timeline, charts, panel, gizmo, handle, still
 let live = null;
-let asked = false, moving = false, settling = 0;
+let frame_requested = false, moving = false, settling = 0;
 
 function changed() {
   moving = true;
   show.still = false;
-  if (asked) return;
-  asked = true;
+  if (frame_requested) return;
+  frame_requested = true;
   requestAnimationFrame(frame);
 }
 
 function frame(clock) {
-  asked = false;
+  frame_requested = false;
   const { stage, playback, timeline, charts, gizmo } = show;
   const ran = playback.playing;
   playback.advance(clock);
-  for (const performer of stage.performers) performer.at(playback.time);
+  for (const actor_view of stage.actor_views) actor_view.at(playback.time);
   stage.arrows.at(playback.time, playback.speed);
   if (gizmo.thing.shown) place_gizmo();
   stage.draw(moving);
@@ -43,32 +43,32 @@ function frame(clock) {
   charts.show(ran !== playback.playing || !ran);
   rate.count(clock, moving);
   if (rate.slow(stage)) stage.slow = true;
-  tell_rate(rate.now(), playback.playing);
+  show_rate(rate.now(), playback.playing);
   window.appell.ready = true;
   clearTimeout(settling);
   if (playback.playing) changed();
-  else if (moving) settling = setTimeout(settle, STILL);
+  else if (moving) settling = setTimeout(settle, SETTLE_MS);
 }
 
 function settle() {
-  if (!asked && !show.playback.playing) {
+  if (!frame_requested && !show.playback.playing) {
     moving = false;
-    asked = true;
+    frame_requested = true;
     requestAnimationFrame(frame);
   }
 }
 
 function place_gizmo() {
   const { gizmo, handle, stage } = show;
-  if (!gizmo.held) gizmo.pose = handle_pose(handle.handle, stage.performers[handle.actor].poses);
+  if (!gizmo.held) gizmo.pose = handle_pose(handle.handle, stage.actor_views[handle.actor].poses);
   gizmo.write();
 }
 
-// what the parts of the page ask for
+// actions that the parts of the page call
 const act = {
   changed,
   seek(time) {
-    release_put();
+    unpin_actors();
     show.playback.seek(time);
     changed();
   },
@@ -76,7 +76,7 @@ const act = {
     if (show.playback.playing) act.pause(); else act.play();
   },
   play() {
-    release_put();
+    unpin_actors();
     show.playback.play();
     rate.reset();
     changed();
@@ -100,12 +100,12 @@ const act = {
     changed();
   },
   show_actor(number, on) {
-    show.stage.performers[number].thing.shown = on;
+    show.stage.actor_views[number].thing.shown = on;
     show.charts.show_actor(number, on);
     changed();
   },
   fit() {
-    show.stage.camera.face();
+    show.stage.camera.reset_direction();
     show.stage.camera.fit(show.stage.points);
     changed();
   },
@@ -120,53 +120,54 @@ const act = {
   dropped: changed,
 };
 
-// an actor that was put somewhere goes on with its motion as soon as somebody touches the time
-function release_put() {
-  for (const performer of show.stage.performers) if (performer.actor.motion) performer.put = false;
+// actors with poses set from outside return to their motion when the user changes the time
+function unpin_actors() {
+  for (const actor_view of show.stage.actor_views) if (actor_view.actor.motion) actor_view.pinned = false;
 }
 
-const hear = {
-  answered(actor, answer, path) {
-    const performer = show.stage.performers[actor];
-    if (!performer) return;
-    if (answer.poses) performer.place(answer.poses);
+// handlers of messages from Python
+const handlers = {
+  reply(actor, answer, path) {
+    const actor_view = show.stage.actor_views[actor];
+    if (!actor_view) return;
+    if (answer.poses) actor_view.set_poses(answer.poses);
     const held = path === "pose" ? document.activeElement : null;
     if (answer.values) show.panel.set_values(actor, answer.values, held);
-    show.panel.tell(answer.note ?? "");
+    show.panel.show_note(answer.note ?? "");
     changed();
   },
   async new_scene(scene) {
-    put_on(await unpacked_scene(scene));
+    show_scene(await unpacked_scene(scene));
   },
-  told(note) {
-    show.panel.tell(note);
+  note(text) {
+    show.panel.show_note(text);
   },
 };
 
 function list_handles() {
-  const choice = by_id("handle"), found = [];
+  const choice = by_id("handle"), handles_of_all = [];
   show.scene.actors.forEach(({ handles }, actor) => {
-    handles.forEach((handle, number) => found.push({ actor, number, handle }));
+    handles.forEach((handle, number) => handles_of_all.push({ actor, number, handle }));
   });
-  choice.replaceChildren(element("option", { value: -1 }, "nothing"), ...found.map(({ actor, handle }, k) => {
+  choice.replaceChildren(element("option", { value: -1 }, "none"), ...handles_of_all.map(({ actor, handle }, k) => {
     const owner = show.scene.actors.length > 1 ? `, ${show.scene.actors[actor].name}` : "";
     return element("option", { value: k }, handle.name + owner);
   }));
-  by_id("handles").hidden = !live || !found.length;
+  by_id("handles").hidden = !live || !handles_of_all.length;
   const choose = (k) => {
-    show.handle = found[k] ?? null;
+    show.handle = handles_of_all[k] ?? null;
     show.gizmo.thing.shown = show.handle !== null;
     changed();
   };
   choice.onchange = () => choose(Number(choice.value));
-  if (live && found.length) {
-    choice.value = String(found.length - 1); // the last is the outermost
-    choose(found.length - 1);
+  if (live && handles_of_all.length) {
+    choice.value = String(handles_of_all.length - 1); // the last is the outermost
+    choose(handles_of_all.length - 1);
   }
 }
 
-// make the page show a scene, in place of the one before
-function put_on(scene) {
+// show a scene instead of the current one
+function show_scene(scene) {
   if (show) {
     show.stage.drop();
     show.charts.drop();
@@ -180,20 +181,20 @@ function put_on(scene) {
   show.timeline = new Timeline(scene, playback, act);
   show.panel = new Panel(scene, stage, act, live !== null);
   show.charts = new Charts(scene, playback, act, by_id("charts"));
-  show.panel.tell();
+  show.panel.show_note();
   by_id("sentence").hidden = stage.renderer !== null;
   list_handles();
-  window.appell = face(canvas, show, act, rate);
+  window.appell = page_api(canvas, show, act, rate);
   changed();
 }
 
 function listen() {
   Timeline.listen(() => show.timeline);
-  new Hands(canvas, () => show, act);
+  new Input(canvas, () => show, act);
   new ResizeObserver(() => {
     const { camera, points } = show.stage;
     show.stage.measure();
-    if (!camera.steered) camera.fit(points);
+    if (!camera.moved) camera.fit(points);
     changed();
   }).observe(canvas);
   when_theme_changes(() => {
@@ -212,13 +213,13 @@ function listen() {
   });
 }
 
-async function begin() {
+async function start() {
   const base = document.body.dataset.live;
   try {
-    if (!window.DecompressionStream) throw new Error("this browser is too old to unpack it");
+    if (!window.DecompressionStream) throw new Error("the browser is too old (it has no DecompressionStream)");
     const scene = await unpacked_scene(by_id("scene").textContent);
-    if (base) live = new Live(base, hear);
-    put_on(scene);
+    if (base) live = new Live(base, handlers);
+    show_scene(scene);
     listen();
     if (live) live.listen();
   } catch (error) {
@@ -228,4 +229,4 @@ async function begin() {
   }
 }
 
-begin();
+start();

@@ -1,12 +1,12 @@
-// Normals of a mesh, corner by corner. A smooth mesh is shaded across edges, but not across those that fold by more
-// than CREASE, nor where its vertices are doubled: a cylinder is round, and its lids are flat.
-// Of a closed mesh only faces towards the viewer need be drawn; if all its faces look inwards, they are turned over.
+// Normals of a mesh at each corner. A smooth mesh is shaded across edges, except across edges that are sharper than the
+// crease angle or where its vertices are duplicated, so that the ends of a cylinder stay flat. Only the front faces of
+// a closed mesh are drawn; if all its faces point inwards, they are reversed.
 
-const OPEN = 0.12; // share of edges with a face on one side only, at most, if a mesh is to be closed
-const ONE_SIDED = 0.05; // share of its area that may look one way more than the other
-const CREASE = Math.cos(48 * Math.PI / 180);
+const MAX_OPEN_EDGES = 0.12; // share of edges with only one face in a mesh that counts as closed
+const MAX_NET_AREA = 0.05; // length of the sum of area vectors of a closed mesh, relative to its area
+const CREASE_COSINE = Math.cos(48 * Math.PI / 180); // of the angle between faces above which an edge is sharp
 
-// the number of the first vertex at the same place, for every vertex
+// for every vertex the index of the first vertex at the same position
 function welded(vertices) {
   const first = new Map(), found = new Uint32Array(vertices.length / 3);
   for (let i = 0; i < found.length; i++) {
@@ -31,7 +31,7 @@ function face_normals(vertices, faces) {
   return found;
 }
 
-// the corners of faces about each vertex: those of vertex i are list[start[i]] to list[start[i + 1] - 1]
+// the face corners at each vertex: those of vertex i are list[start[i]] to list[start[i + 1] - 1]
 function corners_about(faces, count) {
   const start = new Uint32Array(count + 1), list = new Uint32Array(faces.length);
   for (let c = 0; c < faces.length; c++) start[faces[c] + 1]++;
@@ -41,8 +41,8 @@ function corners_about(faces, count) {
   return { start, list };
 }
 
-// whether a mesh bounds a solid, but for small holes: few edges are open, and as much area looks one way as the other,
-// which is not so of a sheet
+// whether a mesh is the surface of a solid, except for small holes: few edges are open, and the area vectors of its
+// faces cancel, unlike those of a sheet
 function is_closed(vertex, faces, flat) {
   const sum = [0, 0, 0];
   let area = 0;
@@ -50,15 +50,15 @@ function is_closed(vertex, faces, flat) {
     for (let k = 0; k < 3; k++) sum[k] += flat[f + k];
     area += Math.hypot(flat[f], flat[f + 1], flat[f + 2]);
   }
-  if (Math.hypot(...sum) > ONE_SIDED * area) return false;
+  if (Math.hypot(...sum) > MAX_NET_AREA * area) return false;
   const edges = new Set(), count = vertex.length;
-  const each = (tell) => {
-    for (let c = 0; c < faces.length; c++) tell(vertex[faces[c]], vertex[faces[c % 3 === 2 ? c - 2 : c + 1]]);
+  const for_each_edge = (visit) => {
+    for (let c = 0; c < faces.length; c++) visit(vertex[faces[c]], vertex[faces[c % 3 === 2 ? c - 2 : c + 1]]);
   };
-  each((a, b) => edges.add(a * count + b));
+  for_each_edge((a, b) => edges.add(a * count + b));
   let open = 0;
-  each((a, b) => { if (!edges.has(b * count + a)) open++; });
-  return open <= OPEN * faces.length;
+  for_each_edge((a, b) => { if (!edges.has(b * count + a)) open++; });
+  return open <= MAX_OPEN_EDGES * faces.length;
 }
 
 function volume(vertices, faces) {
@@ -72,31 +72,31 @@ function volume(vertices, faces) {
   return sum;
 }
 
-function turned_over(faces) {
+function reversed(faces) {
   return faces.map((_, c) => faces[c + [0, 1, -1][c % 3]]);
 }
 
-// vertices and faces for drawing, with a normal for each vertex: {vertices, normals, faces, closed}; the normal of a
-// vertex of flat faces is 0, and the renderer takes that of the face
+// vertices and faces for drawing, with one normal per vertex: {vertices, normals, faces, closed}; vertices of flat
+// faces have the normal 0, for which the shader computes the normal of the face
 export function shaded(mesh) {
   const { vertices } = mesh, vertex = welded(vertices);
   const closed = is_closed(vertex, mesh.faces, face_normals(vertices, mesh.faces));
   const inward = closed && volume(vertices, mesh.faces) < 0;
-  const faces = inward ? turned_over(mesh.faces) : mesh.faces;
+  const faces = inward ? reversed(mesh.faces) : mesh.faces;
   if (!mesh.smooth) return { vertices, normals: new Float32Array(vertices.length), faces, closed };
   const flat = face_normals(vertices, faces);
   const lengths = new Float32Array(faces.length / 3);
   for (let f = 0; f < lengths.length; f++) lengths[f] = Math.hypot(flat[3 * f], flat[3 * f + 1], flat[3 * f + 2]);
   const { start, list } = corners_about(faces, vertices.length / 3);
-  const places = [], normals = [], corners = new Uint32Array(faces.length);
-  const made = new Map(); // the drawn vertices at a place, as [x, y, z, number] in one list
+  const positions = [], normals = [], corners = new Uint32Array(faces.length);
+  const made = new Map(); // the drawn vertices of a vertex, with normals, as [x, y, z, index, ...]
   for (let c = 0; c < faces.length; c++) {
-    const i = faces[c], f = c - c % 3, own = lengths[f / 3] || 1;
+    const i = faces[c], f = c - c % 3, length_f = lengths[f / 3] || 1;
     let x = 0, y = 0, z = 0;
     for (let k = start[i]; k < start[i + 1]; k++) {
       const g = list[k] - list[k] % 3;
       const along = flat[f] * flat[g] + flat[f + 1] * flat[g + 1] + flat[f + 2] * flat[g + 2];
-      if (along >= CREASE * own * lengths[g / 3]) { x += flat[g]; y += flat[g + 1]; z += flat[g + 2]; }
+      if (along >= CREASE_COSINE * length_f * lengths[g / 3]) { x += flat[g]; y += flat[g + 1]; z += flat[g + 2]; }
     }
     const length = Math.sqrt(x * x + y * y + z * z) || 1;
     x /= length; y /= length; z /= length;
@@ -109,10 +109,10 @@ export function shaded(mesh) {
     if (number < 0) {
       number = normals.length / 3;
       here.push(x, y, z, number);
-      places.push(vertices[3 * i], vertices[3 * i + 1], vertices[3 * i + 2]);
+      positions.push(vertices[3 * i], vertices[3 * i + 1], vertices[3 * i + 2]);
       normals.push(x, y, z);
     }
     corners[c] = number;
   }
-  return { vertices: Float32Array.from(places), normals: Float32Array.from(normals), faces: corners, closed };
+  return { vertices: Float32Array.from(positions), normals: Float32Array.from(normals), faces: corners, closed };
 }

@@ -1,11 +1,11 @@
-// The panel beside the stage: who is who, what is shown, the joints, and what a viewer should know.
+// The panel beside the stage: actors, layers, joint sliders and notes.
 
 import { by_id, element, short_number, write_text } from "./dom.js";
 import { curve_color } from "./palette.js";
 
 const LAYERS = {
-  links: "Links", walls: "Walls", loops: "Loops", frames: "Frames", centers: "Centres of mass", inertia: "Inertia",
-  events: "Arrows", grid: "Grid", shadow: "Shadow",
+  links: "Links", walls: "Walls", loops: "Loops", frames: "Frames", centers: "Centres of mass",
+  inertia: "Inertia ellipsoids", events: "Impulse arrows", grid: "Grid", shadow: "Shadow",
 };
 const DEGREES = 180 / Math.PI;
 
@@ -17,7 +17,7 @@ export class Panel {
     this.list_actors();
     this.list_layers();
     this.list_joints(live);
-    this.tell();
+    this.show_note();
   }
 
   list_actors() {
@@ -27,23 +27,23 @@ export class Panel {
       const box = element("input", { type: "checkbox", checked: true, "data-actor": number });
       box.addEventListener("change", () => this.act.show_actor(number, box.checked));
       const swatch = element("i", { class: "swatch block" });
-      swatch.style.setProperty("--color", number ? curve_color(number) : own_color(actor));
+      swatch.style.setProperty("--color", number ? curve_color(number) : main_color(actor));
       return element("li", {}, element("label", {}, box, swatch, element("span", { class: "name" }, actor.name)));
     }));
   }
 
   list_layers() {
-    const found = new Set(["grid"]);
-    const look = (part) => found.add(part.layer);
-    this.scene.parts.forEach(look);
+    const layers = new Set(["grid"]);
+    const add_layer = (part) => layers.add(part.layer);
+    this.scene.parts.forEach(add_layer);
     for (const actor of this.scene.actors) {
-      actor.parts.forEach(look);
-      actor.struts.forEach(look);
-      if (actor.motion && actor.motion.marks.some((mark) => mark.arrows.length)) found.add("events");
+      actor.parts.forEach(add_layer);
+      actor.struts.forEach(add_layer);
+      if (actor.motion && actor.motion.marks.some((mark) => mark.arrows.length)) layers.add("events");
     }
-    if (!this.stage.floor.paper && this.scene.actors.length) found.add("shadow");
-    const known = Object.keys(LAYERS).filter((layer) => found.has(layer));
-    const order = [...known, ...[...found].filter((layer) => !known.includes(layer))];
+    if (!this.stage.floor.paper && this.scene.actors.length) layers.add("shadow");
+    const known = Object.keys(LAYERS).filter((layer) => layers.has(layer));
+    const order = [...known, ...[...layers].filter((layer) => !known.includes(layer))];
     by_id("layers").replaceChildren(...order.map((layer) => {
       const box = element("input", { type: "checkbox", checked: !this.stage.hidden.has(layer), "data-layer": layer });
       box.addEventListener("change", () => this.act.show(layer, box.checked));
@@ -51,7 +51,7 @@ export class Panel {
     }));
   }
 
-  // the box of a layer follows what a program asked for
+  // update the checkbox of a layer that a program has shown or hidden
   tick(layer, on) {
     for (const box of by_id("layers").querySelectorAll("input")) if (box.dataset.layer === layer) box.checked = on;
   }
@@ -78,8 +78,8 @@ export class Panel {
     });
   }
 
-  // notes that stand, and one of the moment
-  tell(note = "") {
+  // show the permanent notes and a temporary one
+  show_note(note = "") {
     const lines = note ? [...this.notes, note] : this.notes;
     const holder = by_id("notes");
     holder.hidden = !lines.length;
@@ -90,8 +90,8 @@ export class Panel {
   }
 }
 
-// the colour that most parts of an actor have
-function own_color(actor) {
+// the most frequent colour of the parts of an actor
+function main_color(actor) {
   const counts = new Map();
   for (const part of [...actor.parts, ...actor.struts]) {
     if (part.layer !== "links") continue;
@@ -102,23 +102,23 @@ function own_color(actor) {
 }
 
 class SliderRow {
-  constructor(slider, tell) {
-    const turns = slider.unit === "rad", full = turns ? Math.PI : 1;
-    this.scale = turns ? DEGREES : 1;
+  constructor(slider, changed) {
+    const rotates = slider.unit === "rad", full = rotates ? Math.PI : 1;
+    this.scale = rotates ? DEGREES : 1;
     this.value = slider.value;
     const lower = slider.lower ?? Math.min(-full, slider.value), upper = slider.upper ?? Math.max(full, slider.value);
-    const unit = turns ? "°" : slider.unit === "1" ? "" : slider.unit;
+    const unit = rotates ? "°" : slider.unit === "1" ? "" : slider.unit;
     this.unit = unit;
     this.range = element("input", { type: "range", min: lower, max: upper, step: "any", "aria-label": slider.name });
     this.number = element("input", {
       type: "number", step: "any", min: this.text(lower), max: this.text(upper),
-      "aria-label": `${slider.name} in ${turns ? "degrees" : slider.unit}`,
+      "aria-label": `${slider.name} in ${rotates ? "degrees" : slider.unit}`,
     });
-    this.range.addEventListener("input", () => { this.set(Number(this.range.value)); tell(); });
+    this.range.addEventListener("input", () => { this.set(Number(this.range.value)); changed(); });
     this.number.addEventListener("change", () => {
-      const wanted = this.number.value === "" ? NaN : Number(this.number.value) / this.scale;
-      this.set(Number.isFinite(wanted) ? Math.min(Math.max(wanted, lower), upper) : this.value);
-      tell();
+      const entered = this.number.value === "" ? NaN : Number(this.number.value) / this.scale;
+      this.set(Number.isFinite(entered) ? Math.min(Math.max(entered, lower), upper) : this.value);
+      changed();
     });
     const name = element("span", { class: "name", title: slider.name }, slider.name);
     this.row = element("div", { class: "slider", "data-name": slider.name }, name, this.range, this.number,
@@ -126,7 +126,7 @@ class SliderRow {
     this.set(slider.value);
   }
 
-  // as in the box of numbers: tenths of degrees, or a few digits
+  // text of a value: tenths of degrees, or four digits
   text(value) {
     return this.scale === 1 ? Number(value.toPrecision(4)).toString() : (value * this.scale).toFixed(1);
   }
@@ -141,7 +141,7 @@ class SliderRow {
   }
 }
 
-// the speed of drawing, in a corner
-export function tell_rate(rate, busy) {
+// show the frame rate
+export function show_rate(rate, busy) {
   write_text(by_id("rate"), busy && rate > 0 ? `${Math.round(rate)} fps` : "");
 }

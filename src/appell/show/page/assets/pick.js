@@ -1,21 +1,21 @@
-// What is under a place of the picture: the line of sight is cut with the triangles of all parts that are shown.
+// Picking: intersection of a line of sight with the triangles of all visible parts.
 
 import { minus, turned_back } from "./matrix.js";
 import { WORLD } from "./scene.js";
 
-// whether a line meets a box, before `far`
+// whether a line intersects a box at a distance of at most `far`
 function meets(from, along, lower, upper, far) {
   let near = 0, end = far;
   for (let k = 0; k < 3; k++) {
     const a = (lower[k] - from[k]) / along[k], b = (upper[k] - from[k]) / along[k];
-    if (Number.isNaN(a) || Number.isNaN(b)) continue; // along a side of the box
+    if (Number.isNaN(a) || Number.isNaN(b)) continue; // the line is parallel to this side of the box
     near = Math.max(near, Math.min(a, b));
     end = Math.min(end, Math.max(a, b));
   }
   return near <= end;
 }
 
-// how far along the line the first triangle of the mesh is; Infinity if it meets none
+// distance along the line to the first triangle of the mesh; Infinity if there is none
 function distance_to(mesh, from, along) {
   const { vertices, faces } = mesh;
   let best = Infinity;
@@ -39,28 +39,29 @@ function distance_to(mesh, from, along) {
   return best;
 }
 
+// a line in the axes of a pose
 function into(line, pose, o) {
   const origin = [pose[o], pose[o + 1], pose[o + 2]];
   return { from: turned_back(pose, o, minus(line.from, origin)), along: turned_back(pose, o, line.along) };
 }
 
-// the nearest part on a line of sight: {actor, part, point} or null; `hidden` are layers, `walls` parts of no actor
-export function picked(line, performers, walls, hidden) {
+// the nearest part on a line of sight: {actor, part, point} or null; `hidden` are layers, `walls` parts of the scene
+export function picked(line, actor_views, walls, hidden) {
   let best = null, least = Infinity;
   const try_part = (part, poses, actor) => {
     if (hidden.has(part.layer)) return;
     const on_body = part.body < 0 ? into(line, WORLD, 0) : into(line, poses, 7 * part.body);
-    const own = into(on_body, part.pose, 0);
-    if (!meets(own.from, own.along, part.mesh.lower, part.mesh.upper, least)) return;
-    const far = distance_to(part.mesh, own.from, own.along);
+    const local = into(on_body, part.pose, 0);
+    if (!meets(local.from, local.along, part.mesh.lower, part.mesh.upper, least)) return;
+    const far = distance_to(part.mesh, local.from, local.along);
     if (far < least) {
       least = far;
       best = { actor, part };
     }
   };
-  for (const performer of performers) {
-    if (!performer.thing.shown) continue;
-    for (const part of performer.actor.parts) try_part(part, performer.poses, performer.actor);
+  for (const actor_view of actor_views) {
+    if (!actor_view.thing.shown) continue;
+    for (const part of actor_view.actor.parts) try_part(part, actor_view.poses, actor_view.actor);
   }
   for (const part of walls) try_part(part, null, null);
   if (best) best.point = line.from.map((x, k) => x + least * line.along[k]);

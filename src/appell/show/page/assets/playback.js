@@ -1,6 +1,6 @@
-// The time that is shown: it stands, it is set, or it runs at a speed until the end.
+// The current time: paused, set by the user, or running at a speed until the end.
 
-const LONGEST = 500; // milliseconds of a picture; what is longer was a sleep, as of a page that nobody looked at
+const MAX_FRAME_MS = 500; // longer intervals are pauses, such as those of a hidden page
 
 export class Playback {
   constructor([first, last]) {
@@ -9,14 +9,14 @@ export class Playback {
     this.time = first;
     this.speed = 1;
     this.playing = false;
-    this.clock = null; // of the last frame while it runs, in milliseconds
+    this.clock = null; // time of the last frame while playing, in milliseconds
   }
 
   get length() {
     return this.last - this.first;
   }
 
-  // 0 at the beginning, 1 at the end
+  // 0 at the start, 1 at the end
   share(time = this.time) {
     return this.length > 0 ? (time - this.first) / this.length : 0;
   }
@@ -36,10 +36,10 @@ export class Playback {
     this.playing = false;
   }
 
-  // let the time go on to a moment of the clock
+  // advance the time to a time of the clock, in milliseconds
   advance(clock) {
     if (!this.playing) return;
-    if (this.clock !== null) this.time += this.speed * Math.min(clock - this.clock, LONGEST) / 1000;
+    if (this.clock !== null) this.time += this.speed * Math.min(clock - this.clock, MAX_FRAME_MS) / 1000;
     this.clock = clock;
     if (this.time >= this.last) {
       this.time = this.last;
@@ -47,14 +47,14 @@ export class Playback {
     }
   }
 
-  // the next or previous of some rising times
+  // pause at the next or previous of ascending times
   step(times, direction) {
     if (!times.length) return;
     const close = 1e-9 * Math.max(1, Math.abs(this.last));
-    let found = null;
-    if (direction > 0) found = times.find((t) => t > this.time + close);
-    else for (const t of times) if (t < this.time - close) found = t; else break;
+    let next = null;
+    if (direction > 0) next = times.find((t) => t > this.time + close);
+    else for (const t of times) if (t < this.time - close) next = t; else break;
     this.pause();
-    if (found !== null && found !== undefined) this.seek(found);
+    if (next !== null && next !== undefined) this.seek(next);
   }
 }

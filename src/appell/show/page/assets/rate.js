@@ -1,12 +1,12 @@
-// How many pictures a second are drawn while something moves.
+// The number of frames per second while something moves.
 
-const KEPT = 60; // intervals between pictures
-const PAUSE = 250; // milliseconds after which nothing was moving
-const TOO_FEW = 40; // pictures a second
+const MAX_INTERVALS = 60; // between frames that are averaged
+const PAUSE_MS = 250; // longer intervals are pauses
+const MIN_RATE = 40; // frames per second for full quality
 
 export class Rate {
   constructor() {
-    this.lengths = new Float64Array(KEPT);
+    this.lengths = new Float64Array(MAX_INTERVALS);
     this.reset();
   }
 
@@ -17,21 +17,21 @@ export class Rate {
 
   count(clock, moving) {
     const length = this.last === null ? Infinity : clock - this.last;
-    if (moving && length < PAUSE) this.lengths[this.count_of++ % KEPT] = length;
+    if (moving && length < PAUSE_MS) this.lengths[this.count_of++ % MAX_INTERVALS] = length;
     this.last = moving ? clock : null;
   }
 
   now() {
-    const kept = Math.min(this.count_of, KEPT);
-    if (!kept) return 0;
+    const count = Math.min(this.count_of, MAX_INTERVALS);
+    if (!count) return 0;
     let sum = 0;
-    for (let k = 0; k < kept; k++) sum += this.lengths[k];
-    return 1000 * kept / sum;
+    for (let k = 0; k < count; k++) sum += this.lengths[k];
+    return 1000 * count / sum;
   }
 
-  // whether full quality is too much for this machine
+  // whether this machine is too slow for full quality
   slow(stage) {
-    if (stage.slow || this.count_of < KEPT || this.now() >= TOO_FEW) return false;
+    if (stage.slow || this.count_of < MAX_INTERVALS || this.now() >= MIN_RATE) return false;
     this.reset();
     return true;
   }

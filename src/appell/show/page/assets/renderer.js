@@ -1,28 +1,28 @@
-// Draws things on a canvas with WebGL 2: solid ones, the floor, ghosts over them, clear ones last, handles and arrows
-// on top of all. A thing is {batch, slots, used, hidden, shown, tint, opacity}; slots from `used` on are not drawn.
+// Draws things on a canvas with WebGL 2: opaque ones, the floor, ghosts, transparent ones, and gizmo and arrows on top.
+// A thing is {batch, slots, used, hidden, shown, tint, opacity}; slots from `used` on are not drawn.
 
 import { STRIDE } from "./batch.js";
 import { GRID_FRAGMENT, GRID_VERTEX, SHADOW_FRAGMENT, SOLID_FRAGMENT, SOLID_VERTEX } from "./shaders.js";
 
 const SOFTWARE = /swiftshader|llvmpipe|software|basic render/i;
-const SHADOW_SIZE = 512;
-const LATER = 6; // pictures for which a shadow does on a slow machine
-const PLACES = { place: 0, normal: 1, color: 2, corner: 0 };
+const SHADOW_SIZE = 512; // pixels of the shadow texture
+const SHADOW_INTERVAL = 6; // frames between updates of the shadow on a slow machine
+const ATTRIBUTES = { position: 0, normal: 1, color: 2, corner: 0 };
 
 export class Renderer {
   constructor(canvas) {
-    const wanted = { alpha: false, antialias: false, depth: true, stencil: false, powerPreference: "high-performance" };
-    this.gl = canvas.getContext("webgl2", wanted);
-    if (!this.gl) throw new Error("no WebGL 2");
+    const options = { alpha: false, antialias: false, depth: true, stencil: false };
+    this.gl = canvas.getContext("webgl2", { ...options, powerPreference: "high-performance" });
+    if (!this.gl) throw new Error("WebGL 2 is not available");
     this.canvas = canvas;
     const gl = this.gl, name = gl.getExtension("WEBGL_debug_renderer_info");
     this.software = name !== null && SOFTWARE.test(gl.getParameter(name.UNMASKED_RENDERER_WEBGL));
     this.solid = this.program(SOLID_VERTEX, SOLID_FRAGMENT);
     this.cover = this.program(SOLID_VERTEX, SHADOW_FRAGMENT);
     this.grid = this.program(GRID_VERTEX, GRID_FRAGMENT);
-    this.age = 0; // of the shadow, in pictures
-    this.coarse = false; // whether to draw fewer triangles, where a thing has lists `coarse` and `coarsest` of them
-    this.known = new Map(); // what has been sent to the graphics processor, by thing
+    this.age = 0; // of the shadow, in frames
+    this.coarse = false; // whether to draw the reduced lists `coarse` and `coarsest` of a thing, if it has them
+    this.buffers = new Map(); // buffers on the graphics processor, by thing
     this.make_floor();
     gl.enable(gl.DEPTH_TEST);
     gl.blendFuncSeparate(gl.SRC_ALPHA, gl.ONE_MINUS_SRC_ALPHA, gl.ONE, gl.ONE_MINUS_SRC_ALPHA);
@@ -36,7 +36,7 @@ export class Renderer {
       gl.compileShader(shader);
       gl.attachShader(made, shader);
     }
-    for (const [name, place] of Object.entries(PLACES)) gl.bindAttribLocation(made, place, name);
+    for (const [name, index] of Object.entries(ATTRIBUTES)) gl.bindAttribLocation(made, index, name);
     gl.linkProgram(made);
     const linked = gl.getProgramParameter(made, gl.LINK_STATUS) || gl.isContextLost();
     if (!linked) throw new Error(gl.getProgramInfoLog(made));
@@ -54,8 +54,8 @@ export class Renderer {
     gl.bindVertexArray(this.floor);
     gl.bindBuffer(gl.ARRAY_BUFFER, gl.createBuffer());
     gl.bufferData(gl.ARRAY_BUFFER, Float32Array.of(-1, -1, 1, -1, -1, 1, 1, 1), gl.STATIC_DRAW);
-    gl.enableVertexAttribArray(PLACES.corner);
-    gl.vertexAttribPointer(PLACES.corner, 2, gl.FLOAT, false, 0, 0);
+    gl.enableVertexAttribArray(ATTRIBUTES.corner);
+    gl.vertexAttribPointer(ATTRIBUTES.corner, 2, gl.FLOAT, false, 0, 0);
     this.shadow = gl.createTexture();
     gl.bindTexture(gl.TEXTURE_2D, this.shadow);
     gl.texStorage2D(gl.TEXTURE_2D, 1, gl.R8, SHADOW_SIZE, SHADOW_SIZE);
@@ -68,47 +68,49 @@ export class Renderer {
     gl.bindFramebuffer(gl.FRAMEBUFFER, null);
   }
 
-  // the buffers of a thing, made when it is first drawn: its vertices, and lists of faces of them
-  sent(thing, list) {
+  // the vertex array of a list of faces of a thing; buffers are created when they are first drawn
+  vertex_array(thing, list) {
     const gl = this.gl;
-    let found = this.known.get(thing);
-    if (!found) {
-      found = { vertices: gl.createBuffer(), lists: new Map() };
-      gl.bindBuffer(gl.ARRAY_BUFFER, found.vertices);
+    let buffers = this.buffers.get(thing);
+    if (!buffers) {
+      buffers = { vertices: gl.createBuffer(), lists: new Map() };
+      gl.bindBuffer(gl.ARRAY_BUFFER, buffers.vertices);
       gl.bufferData(gl.ARRAY_BUFFER, thing.batch.vertices, gl.STATIC_DRAW);
-      this.known.set(thing, found);
+      this.buffers.set(thing, buffers);
     }
-    if (!found.lists.has(list)) {
+    if (!buffers.lists.has(list)) {
       const vao = gl.createVertexArray(), faces = gl.createBuffer();
       gl.bindVertexArray(vao);
       gl.bindBuffer(gl.ELEMENT_ARRAY_BUFFER, faces);
       gl.bufferData(gl.ELEMENT_ARRAY_BUFFER, list.faces, gl.STATIC_DRAW);
-      gl.bindBuffer(gl.ARRAY_BUFFER, found.vertices);
-      for (const place of [PLACES.place, PLACES.normal, PLACES.color]) gl.enableVertexAttribArray(place);
-      gl.vertexAttribPointer(PLACES.place, 3, gl.FLOAT, false, STRIDE, 0);
-      gl.vertexAttribPointer(PLACES.normal, 3, gl.BYTE, true, STRIDE, 12);
-      gl.vertexAttribPointer(PLACES.color, 4, gl.UNSIGNED_BYTE, true, STRIDE, 16);
+      gl.bindBuffer(gl.ARRAY_BUFFER, buffers.vertices);
+      const { position, normal, color } = ATTRIBUTES;
+      for (const index of [position, normal, color]) gl.enableVertexAttribArray(index);
+      gl.vertexAttribPointer(position, 3, gl.FLOAT, false, STRIDE, 0);
+      gl.vertexAttribPointer(normal, 3, gl.BYTE, true, STRIDE, 12);
+      gl.vertexAttribPointer(color, 4, gl.UNSIGNED_BYTE, true, STRIDE, 16);
       gl.bindVertexArray(null);
-      found.lists.set(list, { vao, faces });
+      buffers.lists.set(list, { vao, faces });
     }
-    return found.lists.get(list).vao;
+    return buffers.lists.get(list).vao;
   }
 
+  // delete the buffers of a thing
   forget(thing) {
-    const gl = this.gl, found = this.known.get(thing);
-    if (!found) return;
-    this.known.delete(thing);
-    gl.deleteBuffer(found.vertices);
-    for (const { vao, faces } of found.lists.values()) {
+    const gl = this.gl, buffers = this.buffers.get(thing);
+    if (!buffers) return;
+    this.buffers.delete(thing);
+    gl.deleteBuffer(buffers.vertices);
+    for (const { vao, faces } of buffers.lists.values()) {
       gl.deleteVertexArray(vao);
       gl.deleteBuffer(faces);
     }
   }
 
-  // the triangles of a thing that are clear, or that are not; of closed meshes those towards the viewer
-  ranges(thing, clear, at, list = (this.coarse && thing.coarse) || thing.batch) {
+  // draw the transparent or the opaque triangles of a thing; only front faces of closed meshes
+  draw_ranges(thing, clear, at, list = (this.coarse && thing.coarse) || thing.batch) {
     const gl = this.gl;
-    gl.bindVertexArray(this.sent(thing, list));
+    gl.bindVertexArray(this.vertex_array(thing, list));
     for (const range of list.ranges) {
       if (range.clear !== clear || range.slot >= thing.used || thing.hidden.has(range.layer)) continue;
       if (range.closed || clear) gl.enable(gl.CULL_FACE); else gl.disable(gl.CULL_FACE);
@@ -122,22 +124,23 @@ export class Renderer {
     const gl = this.gl, at = this.solid.at;
     gl.uniform4fv(at.tint, thing.tint);
     gl.uniform1f(at.opacity, thing.opacity);
-    this.ranges(thing, clear, at);
+    this.draw_ranges(thing, clear, at);
   }
 
-  // one frame: `things` in the scene, `top` over everything, `look` of the camera, the floor and the theme
-  draw(things, top, look) {
+  // draw one frame: `things` of the scene, `top` over everything; `settings` has camera, floor and theme
+  draw(things, top, settings) {
     const gl = this.gl, shown = things.filter((thing) => thing.shown);
-    this.coarse = look.coarse;
-    if (look.dark > 0 && (!look.coarse || this.age++ % LATER === 0)) this.draw_shadow(shown, look);
+    this.coarse = settings.coarse;
+    const is_due = !settings.coarse || this.age++ % SHADOW_INTERVAL === 0;
+    if (settings.dark > 0 && is_due) this.draw_shadow(shown, settings);
     gl.viewport(0, 0, this.canvas.width, this.canvas.height);
-    gl.clearColor(...look.background, 1);
+    gl.clearColor(...settings.background, 1);
     gl.clear(gl.COLOR_BUFFER_BIT | gl.DEPTH_BUFFER_BIT);
     gl.useProgram(this.solid.made);
-    this.light(this.solid.at, look);
+    this.set_light(this.solid.at, settings);
     for (const thing of shown) if (thing.opacity === 1) this.paint(thing, false);
     gl.enable(gl.BLEND);
-    if (look.grid) this.draw_floor(look);
+    if (settings.grid) this.draw_floor(settings);
     gl.useProgram(this.solid.made);
     for (const thing of shown) if (thing.opacity < 1) this.paint_ghost(thing);
     gl.depthMask(false);
@@ -148,10 +151,10 @@ export class Renderer {
     gl.disable(gl.BLEND);
   }
 
-  // only its nearest surface, so that what is inside does not shine through
+  // draw only the nearest surface of a thing, so that its inner parts are not visible through it
   paint_ghost(thing) {
     const gl = this.gl;
-    gl.enable(gl.POLYGON_OFFSET_FILL); // behind what it coincides with
+    gl.enable(gl.POLYGON_OFFSET_FILL); // behind surfaces that coincide with it
     gl.polygonOffset(thing.behind ?? 0, 4 * (thing.behind ?? 0));
     gl.colorMask(false, false, false, false);
     this.paint(thing, false);
@@ -162,27 +165,27 @@ export class Renderer {
     gl.disable(gl.POLYGON_OFFSET_FILL);
   }
 
-  light(at, look) {
+  set_light(at, settings) {
     const gl = this.gl;
-    gl.uniformMatrix4fv(at.seen, false, look.seen);
-    for (const name of ["back", "lamp", "half_way", "up", "sky", "ground"]) gl.uniform3fv(at[name], look[name]);
-    gl.uniform1f(at.lamplight, look.lamplight);
+    gl.uniformMatrix4fv(at.view_projection, false, settings.view_projection);
+    for (const name of ["back", "lamp", "half_way", "up", "sky", "ground"]) gl.uniform3fv(at[name], settings[name]);
+    gl.uniform1f(at.lamplight, settings.lamplight);
   }
 
-  draw_floor(look) {
+  draw_floor(settings) {
     const gl = this.gl, at = this.grid.at;
     gl.useProgram(this.grid.made);
-    gl.uniformMatrix4fv(at.seen, false, look.seen);
-    gl.uniform3fv(at.middle, look.floor.middle);
-    gl.uniform3fv(at.right, look.floor.right);
-    gl.uniform3fv(at.ahead, look.floor.ahead);
-    gl.uniform2fv(at.shift, look.floor.shift);
-    gl.uniform1f(at.reach, look.floor.reach);
-    gl.uniform1f(at.spacing, look.floor.spacing);
-    gl.uniform4fv(at.ink, look.ink);
-    gl.uniform1f(at.dark, look.dark);
-    gl.uniform1i(at.taps, look.coarse ? 1 : 8);
-    gl.uniform4fv(at.shadow_place, look.shadow_place);
+    gl.uniformMatrix4fv(at.view_projection, false, settings.view_projection);
+    gl.uniform3fv(at.middle, settings.floor.middle);
+    gl.uniform3fv(at.right, settings.floor.right);
+    gl.uniform3fv(at.ahead, settings.floor.ahead);
+    gl.uniform2fv(at.shift, settings.floor.shift);
+    gl.uniform1f(at.reach, settings.floor.reach);
+    gl.uniform1f(at.spacing, settings.floor.spacing);
+    gl.uniform4fv(at.ink, settings.ink);
+    gl.uniform1f(at.dark, settings.dark);
+    gl.uniform1i(at.taps, settings.coarse ? 1 : 8);
+    gl.uniform4fv(at.shadow_transform, settings.shadow_transform);
     gl.bindTexture(gl.TEXTURE_2D, this.shadow);
     gl.depthMask(false);
     gl.bindVertexArray(this.floor);
@@ -190,18 +193,18 @@ export class Renderer {
     gl.depthMask(true);
   }
 
-  // the floor seen from above: 1 where something stands over it
-  draw_shadow(shown, look) {
+  // draw the shadow texture, the floor seen from above: 1 where something is over it
+  draw_shadow(shown, settings) {
     const gl = this.gl;
     gl.bindFramebuffer(gl.FRAMEBUFFER, this.shadow_frame);
     gl.viewport(0, 0, SHADOW_SIZE, SHADOW_SIZE);
     gl.clearColor(0, 0, 0, 0);
     gl.clear(gl.COLOR_BUFFER_BIT);
     gl.useProgram(this.cover.made);
-    gl.uniformMatrix4fv(this.cover.at.seen, false, look.from_above);
+    gl.uniformMatrix4fv(this.cover.at.view_projection, false, settings.from_above);
     gl.disable(gl.DEPTH_TEST);
     const list = (thing) => (this.coarse && thing.coarsest) || thing.batch;
-    for (const thing of shown) if (thing.casts) this.ranges(thing, false, this.cover.at, list(thing));
+    for (const thing of shown) if (thing.casts) this.draw_ranges(thing, false, this.cover.at, list(thing));
     gl.enable(gl.DEPTH_TEST);
     gl.bindFramebuffer(gl.FRAMEBUFFER, null);
   }

@@ -1,16 +1,16 @@
-// The scene that came with the page or from the server, with its arrays unpacked and the points a camera has to see.
+// The scene of the page or from the server, with decoded arrays, and the points that a camera must show.
 
 import { unpacked } from "./arrays.js";
 import { composed, placed } from "./matrix.js";
 
 const FORMAT = 1;
-const LOOKS = 40; // times of a motion that the camera takes into account
+const MAX_SAMPLES = 40; // times of a motion at which its extent is evaluated
 export const WORLD = [0, 0, 0, 0, 0, 0, 1];
-export const HIDDEN = ["frames", "centers", "inertia"]; // layers that are not seen until somebody wants to
+export const HIDDEN = ["frames", "centers", "inertia"]; // layers that are hidden initially
 
 export async function unpacked_scene(text) {
   const scene = typeof text === "string" ? JSON.parse(text) : text;
-  if (scene.format !== FORMAT) throw new Error("this scene was written by another version of appell");
+  if (scene.format !== FORMAT) throw new Error("it was written by another version of appell");
   await Promise.all(scene.meshes.map(unpack_mesh));
   await Promise.all(scene.actors.map(unpack_actor));
   for (const part of scene.parts) part.mesh = scene.meshes[part.mesh];
@@ -47,7 +47,7 @@ function corners(mesh) {
   return found;
 }
 
-// corners of the boxes about all parts of an actor, at times spread over its motion
+// corners of the bounding boxes of all parts of an actor, at times spread over its motion
 export function seen_points(actor) {
   const found = [], motion = actor.motion, frames = motion ? motion.t.length : 1;
   const bodies = actor.bodies.length;
@@ -58,9 +58,9 @@ export function seen_points(actor) {
   for (const strut of actor.struts) {
     for (const k of [0, 1]) boxes.push({ body: strut.bodies[k], points: [strut.ends.slice(3 * k, 3 * k + 3)] });
   }
-  const looks = Math.min(frames, LOOKS);
-  for (let look = 0; look < looks; look++) {
-    const frame = looks > 1 ? Math.round(look * (frames - 1) / (looks - 1)) : 0;
+  const samples = Math.min(frames, MAX_SAMPLES);
+  for (let sample = 0; sample < samples; sample++) {
+    const frame = samples > 1 ? Math.round(sample * (frames - 1) / (samples - 1)) : 0;
     const poses = motion ? motion.poses : actor.poses, start = frame * bodies * 7;
     for (const box of boxes) {
       for (const point of box.points) found.push(box.body < 0 ? point : placed(poses, start + 7 * box.body, point));
@@ -72,18 +72,18 @@ export function seen_points(actor) {
   return found;
 }
 
-// corners of the boxes about what stands still
-export function standing_points(parts) {
+// corners of the bounding boxes of static parts
+export function static_points(parts) {
   return parts.flatMap((part) => corners(part.mesh).map((point) => placed(part.pose, 0, point)));
 }
 
-// everything that happens, in the order of time
+// the marks of all actors in order of time
 export function all_marks(scene) {
   const found = scene.actors.flatMap((actor) => (actor.motion ? actor.motion.marks : []));
   return found.sort((a, b) => a.time - b.time);
 }
 
-// where a handle is, when the bodies of its actor are at `poses`
+// the pose of a handle if the bodies of its actor are at `poses`
 export function handle_pose(handle, poses) {
   const body = handle.body < 0 ? WORLD : Array.from(poses.subarray(7 * handle.body, 7 * handle.body + 7));
   return composed(body, handle.pose);

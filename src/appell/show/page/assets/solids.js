@@ -1,4 +1,4 @@
-// Solids that the page itself draws: rods of unit length, tips of arrows, balls and rings; meshes as those of a scene.
+// Meshes of solids that the page adds to a scene: rods of unit length, tips of arrows, balls and rings.
 
 const SIDES = 20;
 
@@ -6,8 +6,8 @@ function mesh(vertices, faces) {
   return { vertices: Float32Array.from(vertices), faces: Uint32Array.from(faces), smooth: true };
 }
 
-// turned about the z axis: profile [radius, height, ...] from the lowest point to the highest, on the axis at both ends
-function turned_solid(profile, sides = SIDES) {
+// solid of revolution about z: profile [radius, height, ...] from the lowest to the highest point, both on the axis
+function revolved(profile, sides = SIDES) {
   const vertices = [], faces = [], rows = profile.length / 2;
   for (let row = 0; row < rows; row++) {
     for (let k = 0; k < sides; k++) {
@@ -25,8 +25,8 @@ function turned_solid(profile, sides = SIDES) {
   return mesh(vertices, faces);
 }
 
-export const rod = () => turned_solid([0, 0, 1, 0, 1, 1, 0, 1]);
-export const tip = () => turned_solid([0, 0, 1, 0, 0, 1]);
+export const rod = () => revolved([0, 0, 1, 0, 1, 1, 0, 1]);
+export const tip = () => revolved([0, 0, 1, 0, 0, 1]);
 
 export function ball(rows = 10) {
   const profile = [];
@@ -34,10 +34,10 @@ export function ball(rows = 10) {
     const angle = Math.PI * row / rows;
     profile.push(row === 0 || row === rows ? 0 : Math.sin(angle), -Math.cos(angle));
   }
-  return turned_solid(profile);
+  return revolved(profile);
 }
 
-// about the z axis, of radius 1 and a given thickness
+// torus about the z axis with radius 1 and a given thickness
 export function ring(thickness, segments = 56, sides = 8) {
   const vertices = [], faces = [];
   for (let i = 0; i < segments; i++) {

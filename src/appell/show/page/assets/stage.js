@@ -1,35 +1,35 @@
-// The stage: the actors, what stands about them, the floor, the light and the camera, drawn when something has changed.
+// The stage: the actors, the walls, the floor, the lights and the camera, drawn when something has changed.
 
 import { Arrows } from "./arrows.js";
 import { batch, coarser, new_slots } from "./batch.js";
 import { Camera } from "./camera.js";
 import { add, dot, minus, scaled, size, unit } from "./matrix.js";
 import { curve_color, numbers_of, stage_light } from "./palette.js";
-import { Performer } from "./performer.js";
+import { ActorView } from "./actor_view.js";
 import { picked } from "./pick.js";
 import { Renderer } from "./renderer.js";
-import { HIDDEN, all_marks, seen_points, standing_points } from "./scene.js";
+import { HIDDEN, all_marks, seen_points, static_points } from "./scene.js";
 
-const PIXELS = 8e6; // of a still picture, at most
-const TRIANGLES = 12000; // of a moving picture on a slow machine
-const COARSEST = 1 / 25; // cells of a coarse mesh, of the radius of the scene
-const SHADOW = 1 / 10; // cells of the mesh that casts the shadow then
+const MAX_PIXELS = 8e6; // of a still picture
+const MAX_COARSE_TRIANGLES = 12000; // of a moving picture on a slow machine
+const MAX_CELL = 1 / 25; // cell size of a coarse mesh, relative to the radius of the scene
+const SHADOW_CELL = 1 / 10; // cell size of the coarse mesh that casts the shadow
 
 export class Stage {
   constructor(canvas, scene) {
     this.canvas = canvas;
     this.scene = scene;
     this.hidden = new Set(HIDDEN);
-    this.performers = scene.actors.map((actor, k) => new Performer(actor, k, numbers_of(curve_color(k))));
+    this.actor_views = scene.actors.map((actor, k) => new ActorView(actor, k, numbers_of(curve_color(k))));
     this.walls = {
       batch: batch(scene.parts.map((part) => ({ ...part, slot: 0 }))), slots: new_slots(1), used: 1,
       hidden: this.hidden, shown: true, casts: false, tint: [0, 0, 0, 0], opacity: 1,
     };
-    for (const performer of this.performers) performer.thing.hidden = this.hidden;
-    this.things = [...this.performers.map((performer) => performer.thing), this.walls];
+    for (const actor_view of this.actor_views) actor_view.thing.hidden = this.hidden;
+    this.things = [...this.actor_views.map((actor_view) => actor_view.thing), this.walls];
     this.top = []; // drawn over everything
     this.points = scene.actors.flatMap(seen_points);
-    if (!this.points.length) this.points = standing_points(scene.parts);
+    if (!this.points.length) this.points = static_points(scene.parts);
     this.camera = new Camera(scene);
     this.measure();
     this.camera.fit(this.points);
@@ -38,35 +38,35 @@ export class Stage {
     this.arrows.thing.hidden = this.hidden;
     this.top.push(this.arrows.thing);
     this.set_floor();
-    this.slow = false; // too slow to draw moving pictures in full quality
+    this.slow = false; // whether the machine is too slow for moving pictures in full quality
     this.renderer = null;
     this.start();
   }
 
-  // the graphics processor, at the beginning and after it was taken away; without one the rest of the page goes on
+  // create the renderer, at the start and after the graphics context was lost; the rest of the page works without it
   start() {
     try {
       this.renderer = new Renderer(this.canvas);
       this.slow = this.renderer.software;
     } catch (error) {
       this.renderer = null;
-      this.why = error.message;
+      this.failure = error.message;
     }
   }
 
-  // the size that the page gives to the picture
+  // update the size of the picture
   measure() {
     this.camera.width = Math.max(1, this.canvas.clientWidth);
     this.camera.height = Math.max(1, this.canvas.clientHeight);
   }
 
-  // what stands about the actors is in the picture too, unless it is much larger than they are
+  // include walls in the picture unless they are much larger than the actors
   add_walls() {
     const { target, radius } = this.camera, near = 2.5 * radius;
     const is_near = (point) => size(minus(point, target)) < near;
-    const found = this.scene.parts.filter((part) => standing_points([part]).every(is_near));
-    if (this.scene.actors.length && found.length) {
-      this.points = this.points.concat(standing_points(found));
+    const walls = this.scene.parts.filter((part) => static_points([part]).every(is_near));
+    if (this.scene.actors.length && walls.length) {
+      this.points = this.points.concat(static_points(walls));
       this.camera.fit(this.points);
     }
   }
@@ -76,7 +76,7 @@ export class Stage {
     const least = (axis) => this.points.reduce((low, point) => Math.min(low, dot(point, axis)), Infinity);
     const middle = this.points.reduce((sum, point) => add(sum, scaled(point, 1 / this.points.length)), [0, 0, 0]);
     const floor = { reach: 5 * radius, spacing: 10 ** Math.floor(Math.log10(0.45 * radius)) };
-    if (flat && Math.abs(dot(this.camera.back, flat)) > 0.99) { // paper behind a flat mechanism
+    if (flat && Math.abs(dot(this.camera.back, flat)) > 0.99) { // a plane behind a planar scene
       const { back, right, upward } = this.camera;
       const behind = Math.min(0, least(back)) - 0.02 * radius;
       Object.assign(floor, { right, ahead: upward, normal: back, height: behind, paper: true });
@@ -92,7 +92,7 @@ export class Stage {
       const from = minus(point, floor.middle);
       return Math.max(most, size(minus(from, scaled(up, dot(from, up)))));
     }, 0.1 * radius);
-    this.shadow_place = [floor.shift[0], floor.shift[1], 0.5 / wide, 0.012];
+    this.shadow_transform = [floor.shift[0], floor.shift[1], 0.5 / wide, 0.012];
     const rows = [floor.right, floor.ahead].map((axis, k) => [...scaled(axis, 1 / wide), -floor.shift[k] / wide]);
     this.from_above = Float32Array.from([0, 1, 2, 3].flatMap((k) => [rows[0][k], rows[1][k], 0, k === 3 ? 1 : 0]));
   }
@@ -101,55 +101,55 @@ export class Stage {
     if (on) this.hidden.delete(layer); else this.hidden.add(layer);
   }
 
-  // pixels of the drawing for each of the page: still pictures are drawn finer than the screen, which smooths edges
-  fineness(moving) {
+  // pixels of the canvas per pixel of the page; still pictures are supersampled, which smooths edges
+  resolution(moving) {
     if (moving && this.slow) return 1;
     const { width, height } = this.camera;
-    return Math.min(Math.max(2, devicePixelRatio), Math.sqrt(PIXELS / (width * height)));
+    return Math.min(Math.max(2, devicePixelRatio), Math.sqrt(MAX_PIXELS / (width * height)));
   }
 
   draw(moving) {
     if (!this.renderer) return;
     this.measure();
     if (moving && this.slow && !this.things[0].coarse) this.make_coarse();
-    const { camera, canvas } = this, fine = this.fineness(moving);
-    const width = Math.round(camera.width * fine), height = Math.round(camera.height * fine);
+    const { camera, canvas } = this, scale = this.resolution(moving);
+    const width = Math.round(camera.width * scale), height = Math.round(camera.height * scale);
     if (canvas.width !== width || canvas.height !== height) [canvas.width, canvas.height] = [width, height];
     const light = stage_light(), { right, upward, back, up } = camera;
     const lamp = unit(add(add(scaled(right, -0.42), scaled(upward, 0.66)), scaled(back, 0.62)));
     this.renderer.draw(this.things, this.top, {
-      ...light, lamp, back, up, half_way: unit(add(lamp, back)), seen: camera.matrix(),
-      floor: this.floor, grid: !this.hidden.has("grid"), shadow_place: this.shadow_place, from_above: this.from_above,
+      ...light, lamp, back, up, half_way: unit(add(lamp, back)), view_projection: camera.matrix(), floor: this.floor,
+      grid: !this.hidden.has("grid"), shadow_transform: this.shadow_transform, from_above: this.from_above,
       coarse: moving && this.slow,
       dark: this.floor.paper || this.hidden.has("shadow") ? 0 : light.dark,
     });
   }
 
-  // fewer triangles for moving pictures on a slow machine, made when they are first needed
+  // reduce the triangles for moving pictures on a slow machine, when they are first needed
   make_coarse() {
     const count = (lists) => {
       const shown = lists.flatMap(({ ranges }) => ranges.filter((range) => !HIDDEN.includes(range.layer)));
       return shown.reduce((sum, range) => sum + range.count / 3, 0);
     };
     let lists = this.things.map((thing) => thing.batch);
-    for (let cell = COARSEST / 8; cell <= COARSEST && count(lists) > TRIANGLES; cell *= 1.4) {
+    for (let cell = MAX_CELL / 8; cell <= MAX_CELL && count(lists) > MAX_COARSE_TRIANGLES; cell *= 1.4) {
       lists = this.things.map((thing) => coarser(thing.batch, cell * this.camera.radius));
     }
     this.things.forEach((thing, k) => {
       thing.coarse = lists[k];
-      thing.coarsest = coarser(thing.batch, SHADOW * this.camera.radius);
+      thing.coarsest = coarser(thing.batch, SHADOW_CELL * this.camera.radius);
     });
   }
 
-  // what is at a place of the picture: {actor, part, point} or null
+  // the part at a position of the picture: {actor, part, point} or null
   pick(x, y) {
-    return picked(this.camera.ray(x, y), this.performers, this.scene.parts, this.hidden);
+    return picked(this.camera.ray(x, y), this.actor_views, this.scene.parts, this.hidden);
   }
 
   recolor() {
-    for (const performer of this.performers) {
-      performer.color = numbers_of(curve_color(performer.number));
-      if (performer.number) performer.thing.tint = [...performer.color, performer.thing.tint[3]];
+    for (const actor_view of this.actor_views) {
+      actor_view.color = numbers_of(curve_color(actor_view.number));
+      if (actor_view.number) actor_view.thing.tint = [...actor_view.color, actor_view.thing.tint[3]];
     }
   }
 

@@ -1,11 +1,11 @@
-// The bar below the stage: play and pause, the time with the marks on it, and the speed.
+// The bar below the stage: play and pause, the timeline with marks, and the speed.
 
 import { by_id, element, write_text } from "./dom.js";
 import { curve_color, kind_number } from "./palette.js";
 import { all_marks } from "./scene.js";
 
-const MOST_MARKS = 2000; // elements on the line; more than a screen has pixels
-const OVERDUE = 100; // milliseconds between two writings of the time while it runs
+const MAX_MARKS = 2000; // on the timeline; more than a screen has pixels
+const UPDATE_INTERVAL_MS = 100; // of the displayed time while playing
 
 export class Timeline {
   constructor(scene, playback, act) {
@@ -18,8 +18,7 @@ export class Timeline {
     this.digits = Math.min(6, Math.max(2, 3 - Math.floor(Math.log10(playback.length || 1))));
     this.written = 0;
     this.last_mark = null;
-    const still = !(playback.length > 0);
-    this.bar.hidden = still;
+    this.bar.hidden = !(playback.length > 0);
     const range = by_id("time");
     range.min = playback.first;
     range.max = playback.last;
@@ -30,7 +29,7 @@ export class Timeline {
     this.show(true);
   }
 
-  // listen to the elements of the bar, once for all scenes
+  // attach listeners to the elements of the bar, once for all scenes
   static listen(now) {
     by_id("play").addEventListener("click", () => now().act.toggle());
     by_id("time").addEventListener("input", (event) => now().act.seek(Number(event.target.value)));
@@ -40,7 +39,7 @@ export class Timeline {
   }
 
   place_marks() {
-    const line = by_id("marks"), thin = Math.ceil(this.marks.length / MOST_MARKS);
+    const line = by_id("marks"), thin = Math.ceil(this.marks.length / MAX_MARKS);
     line.replaceChildren(...this.marks.filter((mark, k) => k % thin === 0).map((mark) => {
       const label = mark.label || mark.kind, share = this.playback.share(mark.time);
       const made = element("button", {
@@ -63,12 +62,12 @@ export class Timeline {
     this.act.changed();
   }
 
-  // bring the bar to the time that is shown
+  // show the current time in the bar
   show(now) {
     const { playback } = this, clock = performance.now();
     if (this.bar.hidden) return;
     by_id("time").value = playback.time;
-    if (!now && playback.playing && clock - this.written < OVERDUE) return;
+    if (!now && playback.playing && clock - this.written < UPDATE_INTERVAL_MS) return;
     this.written = clock;
     write_text(by_id("now"), playback.time.toFixed(this.digits));
     by_id("time").setAttribute("aria-valuetext", `${playback.time.toFixed(this.digits)} seconds`);
@@ -76,25 +75,25 @@ export class Timeline {
     play.classList.toggle("playing", playback.playing);
     play.setAttribute("aria-label", playback.playing ? "Pause" : "Play");
     play.title = playback.playing ? "Pause (space)" : "Play (space)";
-    this.tell_mark();
+    this.show_mark();
   }
 
-  // say what happened last, for those who do not see the marks
-  tell_mark() {
-    const lately = 0.3 * this.playback.speed + 1e-9, { time } = this.playback;
-    let found = null;
+  // show the text of the latest event, also for screen readers
+  show_mark() {
+    const duration = 0.3 * this.playback.speed + 1e-9, { time } = this.playback;
+    let latest = null;
     for (const mark of this.marks) {
       if (mark.time > time) break;
-      if (time - mark.time < lately) found = mark;
+      if (time - mark.time < duration) latest = mark;
     }
-    if (found === this.last_mark) return;
-    this.last_mark = found;
-    write_text(by_id("event"), found ? found.label || found.kind : "");
-    by_id("event").style.setProperty("--color", found ? curve_color(kind_number(found.kind)) : "transparent");
+    if (latest === this.last_mark) return;
+    this.last_mark = latest;
+    write_text(by_id("event"), latest ? latest.label || latest.kind : "");
+    by_id("event").style.setProperty("--color", latest ? curve_color(kind_number(latest.kind)) : "transparent");
   }
 }
 
-// the times of the actor with the most frames, each once
+// the distinct times of the actor with the most frames
 function frame_times(actors) {
   let best = [];
   for (const { motion } of actors) if (motion && motion.t.length > best.length) best = motion.t;

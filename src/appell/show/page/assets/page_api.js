@@ -1,6 +1,6 @@
-// What programs and tests see of the page, as `window.appell`. Places are pixels of the page, as a screenshot has them.
+// The interface of the page for programs and tests, as `window.appell`. Positions are in pixels of the page.
 
-export function face(canvas, show, act, rate) {
+export function page_api(canvas, show, act, rate) {
   const { scene, stage, playback } = show, box = () => canvas.getBoundingClientRect();
   const pose = (poses, body) => Array.from(poses.subarray(7 * body, 7 * body + 7));
   return {
@@ -12,7 +12,7 @@ export function face(canvas, show, act, rate) {
     },
     get time() { return playback.time; },
     get playing() { return playback.playing; },
-    get still() { return show.still; }, // whether what is seen is there in full quality, and nothing moves
+    get still() { return show.still; }, // whether the picture is drawn in full quality and nothing moves
     get speed() { return playback.speed; },
     set speed(value) { act.speed(value); },
     seek: act.seek,
@@ -20,35 +20,35 @@ export function face(canvas, show, act, rate) {
     pause: act.pause,
     show: act.show,
     fit: act.fit,
-    look(azimuth, elevation) {
+    set_view(azimuth, elevation) { // in degrees
       Object.assign(stage.camera, { azimuth: azimuth * Math.PI / 180, elevation: elevation * Math.PI / 180 });
-      stage.camera.turn();
+      stage.camera.update_axes();
       act.changed();
     },
-    actors: stage.performers.map((performer) => ({
-      name: performer.actor.name,
-      get poses() { return performer.actor.bodies.map((_, body) => pose(performer.poses, body)); },
-      get shown() { return performer.thing.shown; },
+    actors: stage.actor_views.map((actor_view) => ({
+      name: actor_view.actor.name,
+      get poses() { return actor_view.actor.bodies.map((_, body) => pose(actor_view.poses, body)); },
+      get shown() { return actor_view.thing.shown; },
     })),
     frames_per_second: () => rate.now(),
     pick(x, y) {
-      const found = stage.pick(x - box().left, y - box().top);
-      return found ? `${found.actor ? found.actor.name : "scene"}/${found.part.name}` : null;
+      const hit = stage.pick(x - box().left, y - box().top);
+      return hit ? `${hit.actor ? hit.actor.name : "scene"}/${hit.part.name}` : null;
     },
     project(x, y, z) {
       const [left, top] = stage.camera.project([x, y, z]);
       return [left + box().left, top + box().top];
     },
-    // where the frame that can be dragged is
+    // the pose of the frame that can be dragged, or null
     gizmo: () => (show.gizmo.thing.shown ? [...show.gizmo.pose] : null),
-    // milliseconds that a moving picture takes to draw and to be there, the mean of several
+    // mean time in milliseconds to draw a frame of a motion
     measure(frames) {
       const pixel = new Uint8Array(4), gl = stage.renderer.gl;
       const draw = () => { stage.draw(true); gl.readPixels(0, 0, 1, 1, gl.RGBA, gl.UNSIGNED_BYTE, pixel); };
       draw();
       const start = performance.now();
       for (let k = 0; k < frames; k++) {
-        for (const performer of stage.performers) performer.at(playback.first + playback.length * k / frames);
+        for (const actor_view of stage.actor_views) actor_view.at(playback.first + playback.length * k / frames);
         draw();
       }
       act.changed();

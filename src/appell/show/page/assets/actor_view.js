@@ -1,4 +1,4 @@
-// An actor on the stage: where its bodies are at a time, or where they were put, and the matrices by which it is drawn.
+// An actor on the stage: the poses of its bodies, from its motion or set by Python, and the matrices that draw it.
 
 import { batch, new_slots } from "./batch.js";
 import { between, write_pose, write_rod } from "./matrix.js";
@@ -6,10 +6,10 @@ import { WORLD } from "./scene.js";
 import { rod } from "./solids.js";
 
 const ROD = rod();
-const GHOST = 0.5; // opacity of all actors but the first
-const TINT = 0.75; // how much they take the colour of their curve in the legend
+const GHOST_OPACITY = 0.5; // of all actors except the first
+const GHOST_TINT = 0.75; // share of the legend colour in their colour
 
-// the number of the last time that is not after t, at least 0
+// the index of the last time that is not after t, at least 0
 export function last_at(times, t) {
   let low = 0, high = times.length;
   while (high - low > 1) {
@@ -26,25 +26,25 @@ function items_of(actor) {
   return [...parts, ...struts];
 }
 
-export class Performer {
+export class ActorView {
   constructor(actor, number, color) {
     this.actor = actor;
     this.number = number;
     this.color = color; // in the legend
     this.poses = Float32Array.from(actor.poses);
-    this.put = false; // whether somebody put the bodies where they are, whatever the time is
+    this.pinned = false; // whether poses were set from outside, so that the motion is ignored
     const used = actor.bodies.length + 1 + actor.struts.length;
     this.thing = {
       batch: batch(items_of(actor)), slots: new_slots(used), used, hidden: new Set(), shown: true, casts: true,
-      tint: number ? [...color, TINT] : [0, 0, 0, 0], opacity: number ? GHOST : 1, behind: number,
+      tint: number ? [...color, GHOST_TINT] : [0, 0, 0, 0], opacity: number ? GHOST_OPACITY : 1, behind: number,
     };
     this.write();
   }
 
-  // be where the motion is at a time; before its first frame and after its last it stands
+  // move to the pose of the motion at a time; outside its time span, to its first or last frame
   at(time) {
     const motion = this.actor.motion;
-    if (!motion || this.put) return;
+    if (!motion || this.pinned) return;
     const { t, poses } = motion, width = 7 * this.actor.bodies.length;
     const frame = last_at(t, time), from = frame * width;
     const length = frame + 1 < t.length ? t[frame + 1] - t[frame] : 0;
@@ -54,10 +54,10 @@ export class Performer {
     this.write();
   }
 
-  // be where somebody puts it: a pose for each body
-  place(poses) {
+  // set the poses of all bodies, and ignore the motion
+  set_poses(poses) {
     poses.forEach((pose, body) => { if (7 * body < this.poses.length) this.poses.set(pose, 7 * body); });
-    this.put = true;
+    this.pinned = true;
     this.write();
   }
 
