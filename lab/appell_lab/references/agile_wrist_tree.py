@@ -1,8 +1,8 @@
-"""The Agile Wrist as a tree with three loops to close: two revolute joints a leg, and the platform on a ball joint.
+"""The Agile Wrist as a tree with three loops: two revolute joints per leg, and the platform on a spherical joint.
 
-Coordinates of the tree: (θ, ψ) of the three legs, then the platform's quaternion (x, y, z, w), its v the angular
-velocity in platform axes. The end of each second arc is held to its place on the platform, at unit distance from the
-centre.
+Coordinates of the tree: (θ, ψ) of the three legs, then the quaternion (x, y, z, w) of the platform, whose velocity is
+the angular velocity in platform axes. The end of each second arc coincides with a point of the platform at unit
+distance from the centre.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Z = Vec3(0.0, 0.0, 1.0)
 
 
 def agile_wrist_tree(wrist: Mechanism, recovery: float = 200.0) -> ClosedTree:
-    """The same robot, without any of the mechanism's equations."""
+    """Return the wrist as a tree with closures, independent of the equations of the mechanism."""
     assert wrist.design is not None
     legs, (*arcs, platform) = wrist.design.legs, wrist.bodies.values()
     links, frames = [], []
@@ -44,7 +44,13 @@ def agile_wrist_tree(wrist: Mechanism, recovery: float = 200.0) -> ClosedTree:
 
 
 def tree_state(angles: np.ndarray, rates: np.ndarray, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-    """(q, v) of the tree from θ and ψ of all legs, their rates, and the platform's yaw, pitch, roll with theirs."""
+    """Return (q, v) of the tree.
+
+    Parameters
+    ----------
+    angles, rates : θ and ψ of all legs and their rates, rad and rad/s
+    q, v : yaw, pitch and roll of the platform and their rates, rad and rad/s
+    """
     legs = np.ravel(np.stack(np.split(angles, 2), axis=1))
     speeds = np.ravel(np.stack(np.split(rates, 2), axis=1))
     (cz, cy, cx), (sz, sy, sx) = np.cos(q / 2), np.sin(q / 2)
@@ -58,13 +64,13 @@ def tree_state(angles: np.ndarray, rates: np.ndarray, q: np.ndarray, v: np.ndarr
 
 
 def body_rates(q: np.ndarray) -> np.ndarray:
-    """B(q) with ω = B v, the platform's angular velocity in its own axes for rates of yaw, pitch and roll."""
+    """Return B(q) with ω = B v: the angular velocity of the platform in its axes for rates of yaw, pitch and roll."""
     sy, cy, sx, cx = np.sin(q[1]), np.cos(q[1]), np.sin(q[2]), np.cos(q[2])
     return np.array([[-sy, 0.0, 1.0], [cy * sx, cx, 0.0], [cy * cx, -sx, 0.0]])
 
 
 def platform_motion(quaternion, omega, alpha) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Yaw, pitch and roll of a quaternion, with their rates and second rates."""
+    """Return yaw, pitch and roll of a quaternion, their rates and second rates."""
     x, y, z, w = np.asarray(quaternion) / np.linalg.norm(quaternion)
     q = np.array(
         [

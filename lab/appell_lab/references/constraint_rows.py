@@ -1,4 +1,4 @@
-"""Constraints on a tree according to Pinocchio: rows in world axes, and the motion that keeps them.
+"""Constraints on a tree over Pinocchio's kinematics: rows in world axes, and the constrained motion.
 
 Frames a and b have origins x, axes R = [1 2 3], velocities u, ω and accelerations s̈, ω̇ at a = 0; d = x_a - x_b and dots
 are time derivatives. Two rows make most closures,
@@ -6,16 +6,16 @@ are time derivatives. Two rows make most closures,
     square(p, s)   φ = p·s    φ̇ = (ω_a - ω_b)·(p × s)        γ = p̈·s + 2 ṗ·ṡ + p·s̈                               (1)
     along(s)       φ = d·s    φ̇ = ḋ·s + d·ṡ                  γ = d̈·s + 2 ḋ·ṡ + d·s̈                               (2)
 
-with p fixed in a and s in b. A wheel of radius r about k stands on the plane with normal n at ρ from its centre,
+with p fixed in a and s in b. A wheel of radius r about k touches the plane with normal n at ρ from its centre,
 
     ρ = -r e,  e = (n - βk)/√(1-β²),  β = n·k        V = u + ω × ρ        V̇ = s̈ + ω̇ × ρ + ω × ρ̇                  (3)
 
-and ρ̇ is the rate of the place of contact, not of the wheel's matter. The motion is the stationary point
+and ρ̇ is the rate of the point of contact, not of a material point of the wheel. The motion is the stationary point
 
     M a + h = τ + Kᵀλ        K a = -γ                                                                              (4)
 
-found by least squares, so that rows may be implied by others. This shares no line with `formulate`: kinematics are
-Pinocchio's, axes are the world's. A closure is plain data, as in tests/references/constraints.json:
+solved by least squares, so rows may be redundant. This shares no code with `formulate`: kinematics are Pinocchio's,
+axes are those of the world. A closure is plain data, as in tests/references/constraints.json:
 
     {"type": "hinge", "a": {"link": "bar5", "xyz": [0, 1, 0], "rpy": [0, 0, 0]}, "b": {"link": None}}
 """
@@ -31,12 +31,12 @@ import numpy as np
 from appell.model.robot import Robot
 from appell_lab.references.peer_tree import pinocchio
 
-RANK = 1e-10  # singular values below this part of the largest belong to rows that others imply
+RANK_TOLERANCE = 1e-10  # singular values below this part of the largest belong to redundant rows
 Closure = dict[str, Any]
 
 
 class ReferenceTree(Protocol):
-    """A tree in Pinocchio with its answers in our layout."""
+    """A tree in Pinocchio with its results in the layout of appell."""
 
     model: Any
     data: Any
@@ -50,7 +50,7 @@ class ReferenceTree(Protocol):
 
 @dataclass(frozen=True)
 class WorldFrame:
-    """A frame that moves: where, how fast, how its motion changes at a = 0, and by which Jacobians."""
+    """A moving frame: pose, velocities, accelerations at a = 0, and Jacobians, in world axes."""
 
     x: np.ndarray
     R: np.ndarray
@@ -62,7 +62,7 @@ class WorldFrame:
     W: np.ndarray
 
     def fixed(self, k: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Axis k of the frame with its first and second rate."""
+        """Return axis k of the frame with its first and second rate."""
         s = self.R[:, k]
         rate = np.cross(self.omega, s)
         return s, rate, np.cross(self.alpha, s) + np.cross(self.omega, rate)
@@ -70,7 +70,7 @@ class WorldFrame:
 
 @dataclass(frozen=True)
 class WorldRows:
-    """φ (NaN where only the velocity is held), K, b and γ of some rows."""
+    """φ (NaN for velocity constraints), K, b and γ of some rows."""
 
     gap: np.ndarray
     K: np.ndarray
@@ -79,11 +79,13 @@ class WorldRows:
 
     @staticmethod
     def of(gap, K, drift, offset=None) -> WorldRows:
+        """Return rows from scalars or arrays."""
         gap, K, drift = (np.atleast_1d(np.asarray(part, float)) for part in (gap, K, drift))
         return WorldRows(gap, np.reshape(K, (len(gap), -1)), np.zeros(len(gap)) if offset is None else offset, drift)
 
     @staticmethod
     def all(parts: Sequence[WorldRows]) -> WorldRows:
+        """Concatenate rows."""
         return WorldRows(
             *(np.concatenate([getattr(p, name) for p in parts]) for name in ("gap", "K", "offset", "drift"))
         )
@@ -91,10 +93,10 @@ class WorldRows:
 
 @dataclass(frozen=True)
 class ConstrainedMotion:
-    """A solution of (4): accelerations, forces of the rows along the velocities, and one of the possible λ."""
+    """A solution of (4): accelerations, constraint forces Kᵀλ along the velocities, and one of the possible λ."""
 
     a: np.ndarray
-    held: np.ndarray
+    constraint_forces: np.ndarray
     multipliers: np.ndarray
 
 
@@ -105,7 +107,7 @@ class ConstrainedTree:
         self.pin, self.peer, self.closures = pinocchio(), peer, list(closures)
 
     def rows(self, q, v) -> WorldRows:
-        """All rows at a state."""
+        """Return all rows at a state."""
         pin, peer = self.pin, self.peer
         full_q, full_v = peer.q(q), peer.G @ v
         pin.forwardKinematics(peer.model, peer.data, full_q, full_v, 0.0 * full_v)
@@ -113,36 +115,43 @@ class ConstrainedTree:
         return WorldRows.all([self._rows(closure, np.asarray(q, float)) for closure in self.closures])
 
     def move(self, q, v, tau) -> ConstrainedMotion:
-        """The motion under forces along the velocities, by (4)."""
+        """Return the motion caused by forces along the velocities, by (4)."""
         rows, M = self.rows(q, v), self.peer.mass_matrix(q)
         net = tau - self.peer.inverse_dynamics(q, v, 0.0 * np.asarray(v, float))
         solved = np.linalg.solve(M, np.column_stack([net, rows.K.T]))
         free, mobility = solved[:, 0], solved[:, 1:]
-        multipliers = np.linalg.lstsq(rows.K @ mobility, -rows.drift - rows.K @ free, rcond=RANK)[0]
+        multipliers = np.linalg.lstsq(rows.K @ mobility, -rows.drift - rows.K @ free, rcond=RANK_TOLERANCE)[0]
         return ConstrainedMotion(free + mobility @ multipliers, rows.K.T @ multipliers, multipliers)
 
     def _rows(self, closure: Closure, q: np.ndarray) -> WorldRows:
         if closure["type"] == "gear":
             return self._gear(closure, q)
-        a = self._place(closure["a"])
-        b = self._place(closure.get("b", {"link": None}))
+        a = self._frame(closure["a"])
+        b = self._frame(closure.get("b", {"link": None}))
         return KINDS[closure["type"]](a, b, closure)
 
-    def _place(self, side: dict[str, Any]) -> WorldFrame:
+    def _frame(self, side: dict[str, Any]) -> WorldFrame:
         pin, peer = self.pin, self.peer
         at = pin.SE3(
             pin.rpy.rpyToMatrix(*map(float, side.get("rpy", (0, 0, 0)))), np.array(side.get("xyz", (0, 0, 0)), float)
         )
         if side["link"] is None:
-            zero, none = np.zeros(3), np.zeros((3, peer.robot.nv))
-            return WorldFrame(at.translation, at.rotation, zero, zero, zero, zero, none, none)
+            zero, zero_rows = np.zeros(3), np.zeros((3, peer.robot.nv))
+            return WorldFrame(at.translation, at.rotation, zero, zero, zero, zero, zero_rows, zero_rows)
         joint = peer.model.getJointId(next(x.joint.name for x in peer.robot.links if x.name == side["link"]))
-        where, axes = peer.data.oMi[joint] * at, pin.LOCAL_WORLD_ALIGNED
-        speed = pin.getFrameVelocity(peer.model, peer.data, joint, at, axes)
-        gain = pin.getFrameClassicalAcceleration(peer.model, peer.data, joint, at, axes)
+        pose, axes = peer.data.oMi[joint] * at, pin.LOCAL_WORLD_ALIGNED
+        velocity = pin.getFrameVelocity(peer.model, peer.data, joint, at, axes)
+        acceleration = pin.getFrameClassicalAcceleration(peer.model, peer.data, joint, at, axes)
         J = np.reshape(pin.getFrameJacobian(peer.model, peer.data, joint, at, axes), (6, -1)) @ peer.G
         return WorldFrame(
-            where.translation, where.rotation, speed.linear, speed.angular, gain.linear, gain.angular, J[:3], J[3:]
+            pose.translation,
+            pose.rotation,
+            velocity.linear,
+            velocity.angular,
+            acceleration.linear,
+            acceleration.angular,
+            J[:3],
+            J[3:],
         )
 
     def _gear(self, closure: Closure, q: np.ndarray) -> WorldRows:
@@ -159,8 +168,8 @@ def _point(a: WorldFrame, b: WorldFrame, _: Closure) -> WorldRows:
 
 
 def _orientation(a: WorldFrame, b: WorldFrame, _: Closure) -> WorldRows:
-    turned = a.R @ b.R.T
-    twist = (turned - turned.T) / 2
+    relative = a.R @ b.R.T
+    twist = (relative - relative.T) / 2
     return WorldRows.of([twist[2, 1], twist[0, 2], twist[1, 0]], a.W - b.W, a.alpha - b.alpha)
 
 
@@ -202,8 +211,8 @@ def _rolling(a: WorldFrame, b: WorldFrame, closure: Closure) -> WorldRows:
     K = a.J - _cross(rho) @ a.W - (b.J - _cross(y) @ b.W)
     drift = a.acc + np.cross(a.alpha, rho) + np.cross(a.omega, rho1)
     drift -= b.acc + np.cross(b.alpha, y) + np.cross(b.omega, y1)  # (3)
-    gap, turn = np.array([np.nan, np.nan, y @ n]), W * n  # a plate that turns on b and is no link
-    return WorldRows.of(gap, K, drift - np.cross(turn, y1), -np.cross(turn, y))
+    gap, spin = np.array([np.nan, np.nan, y @ n]), W * n  # angular velocity of a plate on b that is not a link
+    return WorldRows.of(gap, K, drift - np.cross(spin, y1), -np.cross(spin, y))
 
 
 def _knife(a: WorldFrame, b: WorldFrame, closure: Closure) -> WorldRows:
@@ -211,7 +220,7 @@ def _knife(a: WorldFrame, b: WorldFrame, closure: Closure) -> WorldRows:
     return WorldRows.of(np.nan, side @ a.J, a.acc @ side + a.u @ rate)
 
 
-def _made_of(
+def _combined(
     *parts: Callable[[WorldFrame, WorldFrame, Closure], WorldRows],
 ) -> Callable[[WorldFrame, WorldFrame, Closure], WorldRows]:
     return lambda a, b, closure: WorldRows.all([part(a, b, closure) for part in parts])
@@ -228,14 +237,14 @@ def _alongs(*axes: int) -> Callable[[WorldFrame, WorldFrame, Closure], WorldRows
 KINDS: dict[str, Callable[[WorldFrame, WorldFrame, Closure], WorldRows]] = {
     "point": _point,
     "orientation": _orientation,
-    "weld": _made_of(_point, _orientation),
-    "hinge": _made_of(_point, _squares((0, 2), (1, 2))),
-    "universal": _made_of(_point, _squares((2, 2))),
-    "cylinder": _made_of(_alongs(0, 1), _squares((0, 2), (1, 2))),
-    "slider": _made_of(_alongs(0, 1), _squares((0, 2), (1, 2), (0, 1))),
+    "weld": _combined(_point, _orientation),
+    "hinge": _combined(_point, _squares((0, 2), (1, 2))),
+    "universal": _combined(_point, _squares((2, 2))),
+    "cylinder": _combined(_alongs(0, 1), _squares((0, 2), (1, 2))),
+    "slider": _combined(_alongs(0, 1), _squares((0, 2), (1, 2), (0, 1))),
     "line": _alongs(0, 1),
     "plane": _alongs(2),
-    "flat": _made_of(_alongs(2), _squares((0, 2), (1, 2))),
+    "flat": _combined(_alongs(2), _squares((0, 2), (1, 2))),
     "distance": _distance,
     "rolling-disk": _rolling,
     "rolling-ball": _rolling,

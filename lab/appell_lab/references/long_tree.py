@@ -1,19 +1,19 @@
-"""Joint forces of a tree and their derivatives in long numbers, by Newton and Euler in the axes of the world.
+"""Joint forces of a tree and their derivatives in extended precision, by Newton-Euler equations in world axes.
 
-The tree is one of plain numbers, as `peer_tree` has it. Every joint moves by a twist S v that is constant in the axes
-of the link it carries: s = R S_l v is the velocity of the link's origin relative to its parent, w = R S_w v its angular
-velocity. With d the way from the parent's origin to the link's, and ω, α, a of the parent,
+The tree is given as plain numbers (see `peer_tree`). Every joint moves with a twist S v that is constant in the axes of
+its link: s = R S_l v is the velocity of the link's origin relative to its parent, w = R S_w v its angular velocity.
+With d the vector from the parent's origin to the link's, and ω, α, a of the parent,
 
     ω_k = ω + w           α_k = α + R S_w v̇ + ω × w                                                              (1)
     a_k = a + α × d + ω × (ω × d + 2 s) + w × s + R S_l v̇                                                       (2)
     F = m (a_k + α_k × c + ω_k × (ω_k × c))           N = I α_k + ω_k × I ω_k                                    (3)
 
-c leads from the link's origin to its centre of mass, and the weight is an acceleration of the world. τ is Sᵀ of the
-sums of F and of N + lever × F over all that a joint carries.
+c is the vector from the link's origin to its centre of mass, and weight is an acceleration of the world. τ is Sᵀ
+applied to the sums of F and of N + lever × F over all bodies that a joint carries.
 
-Derivatives are complex steps: a place is moved by the twist i ε S e, v or v̇ by i ε e, and the imaginary part of τ is
-divided by ε. Nothing is subtracted, so that derivatives are as exact as forces: to 64 bits where a long number has 80
-(x86), to 53 where the system has no longer ones. All samples and all directions are one array.
+Derivatives are computed by complex steps: a configuration is displaced by the twist i ε S e, v or v̇ by i ε e, and the
+imaginary part of τ is divided by ε. There is no cancellation, so derivatives are as accurate as forces: 64 bits where
+`np.longdouble` has 80 bits (x86), 53 bits where it is a double. All samples and directions are in one array.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from appell.model.robot import Robot
 from appell_lab.references.peer_tree import ONE_AXIS, Numbers, central_inertia
 
 LONG, COMPLEX = np.longdouble, np.clongdouble
-STEP = LONG(2.0) ** -300  # its square is lost beside any number, and is no underflow
-_FLAT, _UP = np.array([1, 1, 0], LONG), np.array([0, 0, 1], LONG)
+STEP = LONG(2.0) ** -300  # its square is negligible beside any number, and does not underflow
+_XY, _Z = np.array([1, 1, 0], LONG), np.array([0, 0, 1], LONG)
 
 
-class Moving(NamedTuple):
-    """A link in the axes of the world: rotation, origin, angular velocity and acceleration, acceleration."""
+class LinkState(NamedTuple):
+    """A link in world axes: rotation, origin, angular velocity, angular acceleration, acceleration of the origin."""
 
     R: np.ndarray
     p: np.ndarray
@@ -42,93 +42,93 @@ class Moving(NamedTuple):
 
 
 class LongTree:
-    """A tree of plain numbers, in the layout of q and v that our robot of it has."""
+    """A tree given as plain numbers, in the layout of q and v of the robot of appell."""
 
     def __init__(self, links: Sequence[Numbers], gravity: Sequence[float], robot: Robot):
         self.links, self.gravity = links, np.array(gravity, LONG)
-        self.nv, self.spans = robot.nv, [robot.span(own.joint) for own in robot.links]
+        self.nv, self.spans = robot.nv, [robot.span(link.joint) for link in robot.links]
         self.twists = [_twists(link) for link in links]
 
     def inverse_dynamics(self, q, v, a) -> np.ndarray:
-        """Joint forces of samples in rows."""
+        """Return the joint forces, one row per sample."""
         return self._forces(q, v, a, np.zeros((1, 3 * self.nv), LONG))[0].real
 
     def inverse_derivatives(self, q, v, a) -> list[np.ndarray]:
-        """∂τ/∂q, along the joints' twists, ∂τ/∂v and ∂τ/∂a = M: by sample, force and direction."""
+        """Return ∂τ/∂q along the twists of the joints, ∂τ/∂v and ∂τ/∂a = M, each (samples, forces, directions)."""
         steps = STEP * np.eye(3 * self.nv, dtype=LONG)
-        found = np.moveaxis(self._forces(q, v, a, steps).imag / STEP, 0, -1)
-        return np.split(found, 3, axis=-1)
+        derivatives = np.moveaxis(self._forces(q, v, a, steps).imag / STEP, 0, -1)
+        return np.split(derivatives, 3, axis=-1)
 
     def forward_dynamics(self, q, v, tau) -> np.ndarray:
-        """The accelerations that need these forces."""
-        rest = np.zeros(np.shape(v), LONG)
-        M = self.inverse_derivatives(q, v, rest)[2]
-        return _solve(M, np.asarray(tau, LONG) - self.inverse_dynamics(q, v, rest))
+        """Return the accelerations caused by the forces."""
+        zeros = np.zeros(np.shape(v), LONG)
+        M = self.inverse_derivatives(q, v, zeros)[2]
+        return _solve(M, np.asarray(tau, LONG) - self.inverse_dynamics(q, v, zeros))
 
     def _forces(self, q, v, a, steps) -> np.ndarray:
-        """τ by direction and sample; a direction moves places, speeds and accelerations by i times a row."""
-        places, speeds, pushes = np.split(steps, 3, axis=-1)
-        v = np.asarray(v, LONG) + 1j * speeds[:, None, :]
-        a = np.asarray(a, LONG) + 1j * pushes[:, None, :]
+        """Return τ by direction and sample; a row of `steps`, times i, is added to (q, v, a)."""
+        q_steps, v_steps, a_steps = np.split(steps, 3, axis=-1)
+        v = np.asarray(v, LONG) + 1j * v_steps[:, None, :]
+        a = np.asarray(a, LONG) + 1j * a_steps[:, None, :]
         shape = (*v.shape[:2], 3)
         zero, one = np.zeros(shape, COMPLEX), np.broadcast_to(np.eye(3, dtype=COMPLEX), (*shape, 3))
-        world = Moving(one, zero, zero, zero, zero - self.gravity)
-        moving: list[Moving] = []
+        world = LinkState(one, zero, zero, zero, zero - self.gravity)
+        states: list[LinkState] = []
         for k, link in enumerate(self.links):
-            base = world if link["parent"] < 0 else moving[link["parent"]]
-            (coordinates, freedom), (rate, offset) = self.spans[k], _following(link)
-            own = rate * np.asarray(q, LONG)[:, coordinates] + offset
-            along, speed, push = (rate * x[..., freedom] for x in (1j * places[:, None, :], v, a))
-            moving.append(self._moved(k, base, own, along, speed, push))
-        return self._carried(moving, a)
+            base = world if link["parent"] < 0 else states[link["parent"]]
+            (coordinates, velocities), (rate, offset) = self.spans[k], _mimic(link)
+            position = rate * np.asarray(q, LONG)[:, coordinates] + offset
+            step, speed, acceleration = (rate * x[..., velocities] for x in (1j * q_steps[:, None, :], v, a))
+            states.append(self._state(k, base, position, step, speed, acceleration))
+        return self._joint_forces(states, a)
 
-    def _moved(self, k: int, base: Moving, q, along, v, a) -> Moving:
-        """A link, from the one that carries it."""
+    def _state(self, k: int, base: LinkState, q, step, v, a) -> LinkState:
+        """Return the state of a link from that of its parent."""
         link, (Sl, Sw) = self.links[k], self.twists[k]
-        turn, joint_turn = _quaternion(np.array(link["turn"], LONG)), _turned(link, q)
-        way = _slid(link, q) + _times(joint_turn, along @ Sl)
-        d = _times(base.R, np.array(link["xyz"], LONG) + _times(turn, way))
-        R = base.R @ turn @ (joint_turn + joint_turn @ _skew(along @ Sw))
+        placement, rotation = _quaternion(np.array(link["turn"], LONG)), _joint_rotation(link, q)
+        displacement = _joint_displacement(link, q) + _times(rotation, step @ Sl)
+        d = _times(base.R, np.array(link["xyz"], LONG) + _times(placement, displacement))
+        R = base.R @ placement @ (rotation + rotation @ _skew(step @ Sw))
         s, w = _times(R, v @ Sl), _times(R, v @ Sw)
         al = base.al + _times(R, a @ Sw) + np.cross(base.w, w)  # (1)
         a_k = base.a + np.cross(base.al, d) + np.cross(base.w, np.cross(base.w, d) + 2 * s) + np.cross(w, s)
-        return Moving(R, base.p + d, base.w + w, al, a_k + _times(R, a @ Sl))  # (2)
+        return LinkState(R, base.p + d, base.w + w, al, a_k + _times(R, a @ Sl))  # (2)
 
-    def _carried(self, moving: Sequence[Moving], a) -> np.ndarray:
-        """What the joints have to give for bodies that move so."""
+    def _joint_forces(self, states: Sequence[LinkState], a) -> np.ndarray:
+        """Return the joint forces for the given states of all links."""
         tau = np.zeros(a.shape, COMPLEX)
-        for k, (link, body) in enumerate(zip(self.links, moving, strict=True)):
+        for k, (link, body) in enumerate(zip(self.links, states, strict=True)):
             c = _times(body.R, np.array(link["com"], LONG))
-            spin = body.R @ central_inertia(link).astype(LONG) @ np.swapaxes(body.R, -1, -2)
+            inertia = body.R @ central_inertia(link).astype(LONG) @ np.swapaxes(body.R, -1, -2)
             F = link["mass"] * (body.a + np.cross(body.al, c) + np.cross(body.w, np.cross(body.w, c)))  # (3)
-            N = _times(spin, body.al) + np.cross(body.w, _times(spin, body.w))
-            freedom, rate = self.spans[k][1], _following(link)[0]
-            tau[..., freedom] += rate**2 * link["rotor"] * a[..., freedom]
+            N = _times(inertia, body.al) + np.cross(body.w, _times(inertia, body.w))
+            velocities, rate = self.spans[k][1], _mimic(link)[0]
+            tau[..., velocities] += rate**2 * link["rotor"] * a[..., velocities]
             carrier = k
             while carrier >= 0:
-                (Sl, Sw), joint = self.twists[carrier], moving[carrier]
+                (Sl, Sw), joint = self.twists[carrier], states[carrier]
                 moment = N + np.cross(body.p + c - joint.p, F)
-                back = np.swapaxes(joint.R, -1, -2)
-                given = _times(back, F) @ Sl.T + _times(back, moment) @ Sw.T
-                tau[..., self.spans[carrier][1]] += _following(self.links[carrier])[0] * given
+                transposed = np.swapaxes(joint.R, -1, -2)
+                force = _times(transposed, F) @ Sl.T + _times(transposed, moment) @ Sw.T
+                tau[..., self.spans[carrier][1]] += _mimic(self.links[carrier])[0] * force
                 carrier = self.links[carrier]["parent"]
         return tau
 
 
 def _solve(M: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """M⁻¹ b of positive definite matrices, by elimination in long numbers."""
+    """Return M⁻¹ b for positive definite matrices, by elimination in extended precision."""
     M, b, n = M.copy(), b.copy(), b.shape[-1]
     for k in range(n):
-        part = M[:, k + 1 :, k] / M[:, k, k, None]
-        b[:, k + 1 :] -= part * b[:, k, None]
-        M[:, k + 1 :] -= part[..., None] * M[:, k, None, :]
+        factor = M[:, k + 1 :, k] / M[:, k, k, None]
+        b[:, k + 1 :] -= factor * b[:, k, None]
+        M[:, k + 1 :] -= factor[..., None] * M[:, k, None, :]
     for k in reversed(range(n)):
         b[:, k] = (b[:, k] - (M[:, k, k + 1 :] * b[:, k + 1 :]).sum(axis=-1)) / M[:, k, k]
     return b
 
 
-def _following(link: Numbers) -> tuple[float, float]:
-    """How a joint follows its coordinate: multiplier and offset."""
+def _mimic(link: Numbers) -> tuple[float, float]:
+    """Return the multiplier and offset of a mimic joint; (1, 0) for other joints."""
     return (1.0, 0.0) if link["leader"] is None else (link["multiplier"], link["offset"])
 
 
@@ -138,36 +138,36 @@ def _axis(link: Numbers) -> np.ndarray:
 
 
 def _twists(link: Numbers) -> tuple[np.ndarray, np.ndarray]:
-    """S_l and S_w transposed: what a row of joint speeds is multiplied by."""
-    one, none = np.eye(3, dtype=LONG), np.zeros((3, 3), LONG)
+    """Return S_l and S_w transposed, by which a row of joint velocities is multiplied."""
+    one, zero = np.eye(3, dtype=LONG), np.zeros((3, 3), LONG)
     if link["kind"] in ONE_AXIS:
-        slides, axis = link["kind"] == "prismatic", _axis(link)[None]
-        return (axis, 0 * axis) if slides else (0 * axis, axis)
+        axis = _axis(link)[None]
+        return (axis, 0 * axis) if link["kind"] == "prismatic" else (0 * axis, axis)
     if link["kind"] == "planar":
-        return np.diag(_FLAT), np.diag(_UP)
-    return (none, one) if link["kind"] == "spherical" else (np.vstack([one, none]), np.vstack([none, one]))
+        return np.diag(_XY), np.diag(_Z)
+    return (zero, one) if link["kind"] == "spherical" else (np.vstack([one, zero]), np.vstack([zero, one]))
 
 
-def _slid(link: Numbers, q: np.ndarray) -> np.ndarray:
-    """How far a joint has moved its link."""
+def _joint_displacement(link: Numbers, q: np.ndarray) -> np.ndarray:
+    """Return the displacement of a link by its joint."""
     if link["kind"] == "prismatic":
         return q * _axis(link)
     if link["kind"] == "planar":
-        return q * _FLAT
+        return q * _XY
     return q[:, :3] if link["kind"] == "floating" else np.zeros((len(q), 3), LONG)
 
 
-def _turned(link: Numbers, q: np.ndarray) -> np.ndarray:
-    """How far a joint has turned its link."""
+def _joint_rotation(link: Numbers, q: np.ndarray) -> np.ndarray:
+    """Return the rotation of a link by its joint."""
     if link["kind"] in ("spherical", "floating"):
         return _quaternion(q[:, -4:])
-    axis = _axis(link) if link["kind"] in ONE_AXIS else _UP
+    axis = _axis(link) if link["kind"] in ONE_AXIS else _Z
     angle = (0.0 if link["kind"] == "prismatic" else 0.5) * q[:, -1:]
     return _quaternion(np.concatenate([np.sin(angle) * axis, np.cos(angle)], axis=-1))
 
 
 def _quaternion(turn: np.ndarray) -> np.ndarray:
-    """Matrices of quaternions x, y, z, w of any length: (w² - u²) 1 + 2 u uᵀ + 2 w [u]."""
+    """Return the matrices of quaternions x, y, z, w of any length: (w² - u²) 1 + 2 u uᵀ + 2 w [u]."""
     turn = turn / np.sqrt((turn**2).sum(axis=-1, keepdims=True))
     u, w = turn[..., :3], turn[..., 3, None, None]
     square = (u**2).sum(axis=-1)[..., None, None]

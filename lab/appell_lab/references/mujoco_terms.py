@@ -1,11 +1,11 @@
-"""MuJoCo as a judge: do the compiled terms of a robot equal those of the model it was read from?
+"""MuJoCo as the reference: compare the compiled terms of a robot with those of the MuJoCo model it was read from.
 
-    mj_inverse, constraints off            inverse dynamics with rotors and friction, dry friction apart
+    mj_inverse, constraints off            inverse dynamics with rotors and friction except dry friction
     mj_fullM                               Tᵀ M T with rotors                                    (`MujocoStates`: T)
-    qfrc_bias - qfrc_spring - qfrc_gravcomp    bias with rotors: springs are a part of it here
+    qfrc_bias - qfrc_spring - qfrc_gravcomp    bias with rotors; in appell it contains the springs
 
-Dry friction and limits are constraints in MuJoCo, which makes them soft, and are not compared here. What was left out
-of a robot on request is taken out of the model as well (`stripped`).
+Dry friction and limits are soft constraints in MuJoCo and are not compared. What the reader left out of a robot on
+request is removed from the model too (`stripped`).
 """
 
 from __future__ import annotations
@@ -21,71 +21,72 @@ from appell.describe.mjcf.states import MujocoStates
 from appell.dynamics import Dynamics
 from appell.model.robot import ConstrainedRobot, Robot
 
-SMALL = 1e-12  # scale below which a difference counts as it is
+SMALLEST_SCALE = 1e-12  # differences of smaller quantities are divided by this instead
 
 
 def stripped(model: Any, without: Iterable[str]) -> Any:
-    """The model without what `without` names, as far as it has a part in smooth motion."""
+    """Return the model without the parts named in `without`, as far as they affect smooth motion."""
     kinds = set(without)
-    several = [k for k in range(model.njnt) if enum_name("mjtJoint", model.jnt_type[k]) in ("free", "ball")]
+    multi_axis = [k for k in range(model.njnt) if enum_name("mjtJoint", model.jnt_type[k]) in ("free", "ball")]
     if "fluid" in kinds:
         model.opt.density = model.opt.viscosity = 0.0
     if "gravcomp" in kinds:
         model.body_gravcomp[:] = 0.0
     if "tendon" in kinds:
-        for what in ("stiffness", "damping", "armature", "frictionloss", "stiffnesspoly", "dampingpoly"):
-            if hasattr(model, f"tendon_{what}"):
-                getattr(model, f"tendon_{what}")[:] = 0.0
+        for name in ("stiffness", "damping", "armature", "frictionloss", "stiffnesspoly", "dampingpoly"):
+            if hasattr(model, f"tendon_{name}"):
+                getattr(model, f"tendon_{name}")[:] = 0.0
     if "spring" in kinds:
-        model.jnt_stiffness[several] = 0.0
+        model.jnt_stiffness[multi_axis] = 0.0
     if "armature" in kinds:
-        free = [k for k in several if enum_name("mjtJoint", model.jnt_type[k]) == "free"]
+        free = [k for k in multi_axis if enum_name("mjtJoint", model.jnt_type[k]) == "free"]
         for start in model.jnt_dofadr[free]:
             model.dof_armature[start : start + 6] = 0.0
     engine = mujoco()
-    engine.mj_setConst(model, engine.MjData(model))  # what MuJoCo keeps of bodies that are simple
+    engine.mj_setConst(model, engine.MjData(model))  # updates the constants that MuJoCo derives from the model
     return model
 
 
 def differences(model: Any, robot: Any, rng: np.random.Generator, compiled: bool = True) -> dict[str, float]:
-    """At a random motion: forces relative to the largest of them, M to its largest entry."""
+    """Return the differences at a random state: forces relative to the largest force, M to its largest entry."""
     engine, tree = mujoco(), robot.tree
-    tree = tree.with_actuators(lambda _, own: replace(own, friction=replace(own.friction, coulomb=0.0)))
+    tree = tree.with_actuators(lambda _, actuator: replace(actuator, friction=replace(actuator.friction, coulomb=0.0)))
     states, data = MujocoStates(tree), engine.MjData(model)
     q = tree.random_configuration(rng, within_limits=False)
     v, a = rng.normal(size=tree.nv), rng.normal(size=tree.nv)
-    before = int(model.opt.disableflags)
-    model.opt.disableflags = before | int(engine.mjtDisableBit.mjDSBL_CONSTRAINT)
+    flags = int(model.opt.disableflags)
+    model.opt.disableflags = flags | int(engine.mjtDisableBit.mjDSBL_CONSTRAINT)
     data.qpos[:], data.qvel[:], data.qacc[:] = states.qpos(q), states.qvel(q, v), states.qacc(q, v, a)
     engine.mj_inverse(model, data)
-    model.opt.disableflags = before
+    model.opt.disableflags = flags
     forces, M, h = _ours(tree, q, v, a, compiled)
     T = states.matrix(q)
     bias = data.qfrc_bias - data.qfrc_spring - data.qfrc_gravcomp
-    largest = max(np.abs(data.qfrc_inverse).max(), np.abs(bias).max(), SMALL)
+    largest = max(np.abs(data.qfrc_inverse).max(), np.abs(bias).max(), SMALLEST_SCALE)
     return {
-        "inverse dynamics": _apart(states.qfrc(q, forces), data.qfrc_inverse, largest),
-        "mass matrix": _apart(T.T @ M @ T, full_matrix(model, data), None),
-        "bias": _apart(states.qfrc(q, h + M @ _drift(states, q, v)), bias, largest),
+        "inverse dynamics": _difference(states.qfrc(q, forces), data.qfrc_inverse, largest),
+        "mass matrix": _difference(T.T @ M @ T, full_matrix(model, data), None),
+        "bias": _difference(states.qfrc(q, h + M @ _drift(states, q, v)), bias, largest),
     }
 
 
 def _drift(states: MujocoStates, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-    """a where qacc = 0: MuJoCo's bias is that of a body that goes straight on in the world."""
+    """Return a where qacc = 0: MuJoCo's bias is that of a body without acceleration in world axes."""
     return states.a(q, v, np.zeros_like(v))
 
 
 def _ours(tree: Robot, q: np.ndarray, v: np.ndarray, a: np.ndarray, compiled: bool) -> tuple[np.ndarray, ...]:
-    whole, bodies = Dynamics(tree, rotors=True, friction=True), Dynamics(tree, rotors=True)
+    with_friction, bodies = Dynamics(tree, rotors=True, friction=True), Dynamics(tree, rotors=True)
     if compiled:
-        return whole.inverse_dynamics(q, v, a), whole.mass_matrix(q), bodies.bias(q, v)
+        return with_friction.inverse_dynamics(q, v, a), with_friction.mass_matrix(q), bodies.bias(q, v)
     state = q.tolist(), v.tolist()
-    found = whole.equations.forces(*state, a.tolist(), {}), whole.equations.mass_matrix(state[0])
-    return np.array(found[0], float), np.array(found[1], float), np.array(bodies.equations.bias(*state), float)
+    forces = with_friction.equations.forces(*state, a.tolist(), {})
+    M, h = with_friction.equations.mass_matrix(state[0]), bodies.equations.bias(*state)
+    return np.array(forces, float), np.array(M, float), np.array(h, float)
 
 
 def full_matrix(model: Any, data: Any) -> np.ndarray:
-    """mj_fullM, whose arguments changed with versions."""
+    """Return the inertia matrix by mj_fullM, whose arguments depend on the version of MuJoCo."""
     engine, M = mujoco(), np.zeros((model.nv, model.nv))
     try:
         engine.mj_fullM(model, data, M)
@@ -95,7 +96,7 @@ def full_matrix(model: Any, data: Any) -> np.ndarray:
 
 
 def gaps(model: Any, robot: ConstrainedRobot, rng: np.random.Generator) -> dict[str, float]:
-    """How far MuJoCo sees the loops open near the robot's home, and the velocities that its rows do not allow."""
+    """Return the gaps of the loops according to MuJoCo near the robot's home, and the rates of its rows along N."""
     engine, states, data = mujoco(), MujocoStates(robot), mujoco().MjData(model)
     q = robot.random_configuration(rng, within_limits=False)
     data.qpos[:] = states.qpos(q)
@@ -106,7 +107,7 @@ def gaps(model: Any, robot: ConstrainedRobot, rng: np.random.Generator) -> dict[
     units = np.eye(robot.nv)
     free = [robot.map.velocity(q.tolist(), unit.tolist()) for unit in units]
     N = states.qvel(q, np.array(free, float).reshape(robot.nv, robot.tree.nv)).T
-    size = np.abs(J[equal]).max(initial=SMALL)
+    size = np.abs(J[equal]).max(initial=SMALLEST_SCALE)
     return {
         "gap": float(np.abs(data.efc_pos[equal]).max(initial=0.0)),
         "rate": float(np.abs(J[equal] @ N).max(initial=0.0) / size),
@@ -119,5 +120,5 @@ def _dense(model: Any, data: Any) -> np.ndarray:
     return J
 
 
-def _apart(ours: np.ndarray, theirs: np.ndarray, scale: float | None) -> float:
-    return float(np.abs(ours - theirs).max() / (scale or max(np.abs(theirs).max(), SMALL)))
+def _difference(ours: np.ndarray, theirs: np.ndarray, scale: float | None) -> float:
+    return float(np.abs(ours - theirs).max() / (scale or max(np.abs(theirs).max(), SMALLEST_SCALE)))

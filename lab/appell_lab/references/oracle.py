@@ -1,13 +1,13 @@
-"""Pinocchio as the judge: the same robot built there, with its results in our layout.
+"""Pinocchio as the reference: the same robot built there, with its results in the layout of appell.
 
-Pinocchio wants the joints of a subtree in one run, keeps (cos, sin) of a planar joint's angle, and cannot differentiate
-through mimic joints. So every joint gets coordinates of its own there, in depth-first order, and the matrix G leads
-from our v to Pinocchio's: τ = Gᵀ τ_full, M = Gᵀ M_full G.
+Pinocchio requires the joints of a subtree to be contiguous, stores (cos, sin) of the angle of a planar joint, and
+cannot differentiate through mimic joints. So every joint has its own coordinates there, in depth-first order, and the
+matrix G maps the v of appell to Pinocchio's: τ = Gᵀ τ_full, M = Gᵀ M_full G.
 
-Rotors are its armature: one number a joint there, so that G leads to what a mimic's rotor adds to its leader. Inverse
-and forward dynamics, their derivatives and the inertia matrix count it; its kinetic energy was seen to count a part of
-it, so it is ½vᵀMv here. Momentum, Coriolis matrix and regressor are of the links alone. It keeps friction in its model,
-but no algorithm of it uses it, so there is none here.
+Rotors are Pinocchio's armature, one number per joint; G then adds the rotor of a mimic joint to its leader. Inverse and
+forward dynamics, their derivatives and the inertia matrix include it. Pinocchio's kinetic energy includes only a part
+of it, so ½vᵀMv is used here. Momentum, Coriolis matrix and regressor are those of the links alone. Friction is stored
+in Pinocchio's model but not used by its algorithms, so it is left out here.
 """
 
 from __future__ import annotations
@@ -21,16 +21,25 @@ from appell.model.robot import Link, Robot
 
 
 def pinocchio() -> Any:
-    """Return the module Pinocchio, or raise an error that says how to install it."""
+    """Return the module `pinocchio`, or raise an error that states how to install it."""
     try:
         import pinocchio as module
     except ImportError:
-        raise AppellError("Pinocchio, which judges appell, is not installed.", hint="pip install pin") from None
+        raise AppellError(
+            "Pinocchio, the reference implementation, is not installed.", hint="pip install pin"
+        ) from None
     return module
 
 
 class Oracle:
-    """A robot's equations of motion according to Pinocchio; `model` is the same robot built there in another way."""
+    """The equations of motion of a robot according to Pinocchio.
+
+    Parameters
+    ----------
+    robot : the robot
+    model : the same robot as a Pinocchio model that was built independently; None: built from `robot`
+    rotors : whether the inertia of the rotors is included
+    """
 
     def __init__(self, robot: Robot, model: Any = None, *, rotors: bool = False):
         self.pin, self.robot = pinocchio(), robot
@@ -48,7 +57,7 @@ class Oracle:
 
     @staticmethod
     def of_urdf(robot: Robot, path) -> Oracle:
-        """Judge a robot that we read from a URDF by Pinocchio's own reading of the same file."""
+        """Return the oracle for a robot read from a URDF, with the model that Pinocchio reads from the same file."""
         pin = pinocchio()
         if robot.links[0].joint.motion.name == "floating":
             return Oracle(robot, pin.buildModelFromUrdf(str(path), pin.JointModelFreeFlyer()))
@@ -75,15 +84,16 @@ class Oracle:
         return model
 
     def q(self, q):
+        """Return Pinocchio's coordinates."""
         full = np.zeros(self.model.nq)
         for link in self.robot.links:
             joint = self.model.joints[self.ids[link.name]]
-            own: Any = np.array(self.robot.joint_position(link.joint, q), float)
+            position: Any = np.array(self.robot.joint_position(link.joint, q), float)
             if link.joint.motion.name in ("spherical", "floating"):
-                own[-4:] /= np.linalg.norm(own[-4:])
-            if joint.nq == len(own) + 1:  # an angle, kept as its cosine and sine
-                own = [*own[:-1], np.cos(own[-1]), np.sin(own[-1])]
-            full[joint.idx_q : joint.idx_q + joint.nq] = own
+                position[-4:] /= np.linalg.norm(position[-4:])
+            if joint.nq == len(position) + 1:  # an angle, stored as its cosine and sine
+                position = [*position[:-1], np.cos(position[-1]), np.sin(position[-1])]
+            full[joint.idx_q : joint.idx_q + joint.nq] = position
         return full
 
     def inverse_dynamics(self, q, v, a):
@@ -136,7 +146,7 @@ class Oracle:
         return tuple(self.G.T @ part @ self.G for part in (dq, dv, M))
 
     def forward_dynamics_derivatives(self, q, v, tau):
-        """Its own, or with mimic joints implicit ones: ∂a/∂x = -M⁻¹ ∂τ/∂x at the a that τ brings about."""
+        """Return Pinocchio's derivatives, or with mimic joints the implicit ones: ∂a/∂x = -M⁻¹ ∂τ/∂x at a(τ)."""
         if not self.has_mimic:
             full = self.q(q), self.G @ v, self.G @ tau
             dq, dv, inverse = self.pin.computeABADerivatives(self.model, self.data, *full)
@@ -168,19 +178,19 @@ class Oracle:
 
 
 def depth_first(robot: Robot) -> list[Link]:
-    """The links with every subtree in one run."""
+    """Return the links in depth-first order, so that every subtree is contiguous."""
     children: dict[str | None, list] = {}
     for link in robot.links:
         children.setdefault(link.parent, []).append(link)
-    found, waiting = [], children[None][::-1]
+    ordered, waiting = [], children[None][::-1]
     while waiting:
-        found.append(waiting.pop())
-        waiting += children.get(found[-1].name, [])[::-1]
-    return found
+        ordered.append(waiting.pop())
+        waiting += children.get(ordered[-1].name, [])[::-1]
+    return ordered
 
 
 def joint_model(pin: Any, motion: Any) -> Any:
-    """Pinocchio's joint of a kind of motion."""
+    """Return Pinocchio's joint model for a joint of appell."""
     match motion.name:
         case "revolute" | "continuous":
             return pin.JointModelRevoluteUnaligned(np.array(list(motion.axis)))
@@ -195,12 +205,13 @@ def joint_model(pin: Any, motion: Any) -> Any:
 
 
 def se3(pin: Any, pose: Any) -> Any:
+    """Return a pose as Pinocchio's SE3."""
     rotation = np.array([list(row) for row in pose.rotation.rows])
     return pin.SE3(rotation, np.array(list(pose.translation)))
 
 
 def relative_error(ours, theirs) -> float:
-    """The largest error relative to the largest entry."""
+    """Return the largest error relative to the largest entry."""
     ours, theirs = np.asarray(ours, float), np.asarray(theirs, float)
     assert ours.shape == theirs.shape, (ours.shape, theirs.shape)
     return float(np.abs(ours - theirs).max() / max(np.abs(theirs).max(), 1e-300))

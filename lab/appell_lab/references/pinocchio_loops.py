@@ -1,12 +1,12 @@
-"""The Agile Wrist in Pinocchio, its loops closed by forces: the judge of the closed form's torques.
+"""The Agile Wrist in Pinocchio with loops closed by forces: the reference for the torques of the closed form.
 
-The wrist is a tree of nine joints, and with K the Jacobian of the loops' gaps the torques follow from
+The wrist is a tree of nine joints. With K the Jacobian of the gaps of the loops, the torques follow from
 
     rnea(y, ẏ, ÿ) = Sᵀτ + Kᵀλ                                                                                   (1)
 
-Two gaps a loop are enough, square to the platform's axis, so (1) has nine unknowns. Positions, velocities and
-accelerations of the passive joints are given; `tree_states` takes them from the closed form, and `residual` says how
-far the loops are open with them.
+Two gaps per loop, perpendicular to the axis on the platform, are enough, so (1) has nine unknowns. Positions,
+velocities and accelerations of the passive joints are given: `tree_states` takes them from the closed form, and
+`residual` is the gap of the loops with them.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from appell.model.body import Body
 from appell.model.mechanism import Mechanism
 from appell_lab.references.peer_tree import pinocchio
 
-LEGS = np.array([0, 3, 1, 4, 2, 5])  # joint_motion has all θ first, the tree has them leg by leg
+LEGS = np.array([0, 3, 1, 4, 2, 5])  # joint_motion lists all θ first, the tree lists joints leg by leg
 
 
 def tree_states(wrist: Dynamics, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> list[np.ndarray]:
-    """y, ẏ and ÿ of the tree for motions of the platform."""
+    """Return y, ẏ and ÿ of the tree for motions of the platform."""
     joints = wrist.joint_motion(q, v, a)
-    return [np.hstack([joint[:, LEGS], own]) for joint, own in zip(joints, (q, v, a), strict=True)]
+    return [np.hstack([joint[:, LEGS], platform]) for joint, platform in zip(joints, (q, v, a), strict=True)]
 
 
 class LoopPeer:
-    """The wrist in Pinocchio: a tree, and points of it that coincide."""
+    """The wrist in Pinocchio: a tree, and pairs of points that coincide."""
 
     def __init__(self, wrist: Mechanism):
         pin = self.pin = pinocchio()
@@ -64,30 +64,30 @@ class LoopPeer:
         return number
 
     def _point(self, name: str, joint: int, at: np.ndarray) -> int:
-        place = self.pin.SE3(np.eye(3), at)
-        return self.model.addFrame(self.pin.Frame(name, joint, 0, place, self.pin.FrameType.OP_FRAME))
+        pose = self.pin.SE3(np.eye(3), at)
+        return self.model.addFrame(self.pin.Frame(name, joint, 0, pose, self.pin.FrameType.OP_FRAME))
 
-    def torques(self, y: np.ndarray, rate: np.ndarray, gain: np.ndarray) -> np.ndarray:
-        """τ of (1)."""
+    def torques(self, y: np.ndarray, rate: np.ndarray, acceleration: np.ndarray) -> np.ndarray:
+        """Return τ of (1)."""
         pin, model, data = self.pin, self.model, self.data
-        forces = pin.rnea(model, data, y, rate, gain)
+        forces = pin.rnea(model, data, y, rate, acceleration)
         pin.computeJointJacobians(model, data, y)
         pin.updateFramePlacements(model, data)
-        held = np.zeros((9, 9))
+        matrix = np.zeros((9, 9))  # columns: Sᵀ, then Kᵀ
         R = data.oMi[self.platform].rotation.T
         for k, ((end, seat), across) in enumerate(zip(self.pairs, self.tangents, strict=True)):
-            held[self.motors[k], k] = 1.0
+            matrix[self.motors[k], k] = 1.0
             J = pin.getFrameJacobian(model, data, end, pin.LOCAL_WORLD_ALIGNED)[:3]
             H = pin.getFrameJacobian(model, data, seat, pin.LOCAL_WORLD_ALIGNED)[:3]
-            held[:, 3 + 2 * k : 5 + 2 * k] = (across @ (R @ (J - H))).T
-        return np.linalg.solve(held, forces)[:3]
+            matrix[:, 3 + 2 * k : 5 + 2 * k] = (across @ (R @ (J - H))).T
+        return np.linalg.solve(matrix, forces)[:3]
 
     def motor_torques(self, wrist: Dynamics, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> np.ndarray:
-        """τ of (1) for motions of the platform."""
+        """Return τ of (1) for motions of the platform."""
         return np.array([self.torques(*state) for state in zip(*tree_states(wrist, q, v, a), strict=True)])
 
     def residual(self, y: np.ndarray) -> float:
-        """The largest opening of a loop at y, as a part of the radius."""
+        """Return the largest gap of a loop at y, relative to the radius."""
         self.pin.framesForwardKinematics(self.model, self.data, y)
         return max(
             float(np.abs(self.data.oMf[end].translation - self.data.oMf[seat].translation).max())

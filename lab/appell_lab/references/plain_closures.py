@@ -1,10 +1,10 @@
-"""Closures as plain data, made into ours: what is held together is told twice, to appell and to `ConstrainedTree`.
+"""Closures as plain data, converted to constraints of appell; `ConstrainedTree` reads the same data.
 
     {"type": "hinge", "a": {"link": "bar5", "xyz": [0, 1, 0], "rpy": [0, 0, 0]}, "b": {"link": None}}
 
-A side is a place on a link, or on the world if its link is None. A distance has a `length`, a gear `ratio` (by joints)
-and `offset`, wheels and balls a `radius`, and a ball may roll on a plate of a given `spin`. Wheels turn about y of a,
-and knives cannot move along it. Closure k is called 'closure k', its frames 'k/a' and 'k/b'.
+A side is a pose on a link, or on the world if its link is None. A distance has a `length`, a gear `ratio` (by joints)
+and `offset`, wheels and balls a `radius`; a ball may roll on a plate with a given `spin`. Wheels rotate about y of a,
+and knives cannot move along it. The name of closure k is 'closure k', its frames are 'k/a' and 'k/b'.
 """
 
 from __future__ import annotations
@@ -48,17 +48,18 @@ OTHERS: dict[str, Callable[[Closure, str, str, str | None], Constraint]] = {
 
 
 def framed(robot: Robot, closures: Sequence[Closure]) -> Robot:
-    """The robot with a frame at every side of every closure."""
+    """Return the robot with a frame at every side of every closure."""
     sides = ((f"{k}/{side}", data[side]) for k, data in enumerate(closures) for side in ("a", "b") if side in data)
     return robot.with_frames([Frame(name, side["link"], pose(side)) for name, side in sides])
 
 
 def pose(side: dict[str, Any]) -> Pose:
+    """Return the pose of a side on its link."""
     return Pose.from_rpy(Vec3.of(side.get("rpy", ORIGIN)), Vec3.of(side.get("xyz", ORIGIN)))
 
 
 def constraints(closures: Sequence[Closure]) -> list[Constraint]:
-    """The closures of a robot that has their frames."""
+    """Return the closures as constraints, for a robot with the frames of `framed`."""
     return [_constraint(data, k) for k, data in enumerate(closures)]
 
 

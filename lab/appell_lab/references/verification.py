@@ -1,9 +1,9 @@
-"""The paper's verification (its Figure 4): a stiff controller leads a simulated robot along a trajectory.
+"""The verification of the paper (its Figure 4): a stiff controller moves a simulated robot along a trajectory.
 
-The simulator closes the loops of a tree by constraint forces and knows nothing of the mechanism's equations. Its motors
-are driven by τ = k_p (θ_d - θ) + k_d (θ̇_d - θ̇), θ_d the wanted angles. What the simulated robot does is then put to the
-closed form: the platform's motion gives joint angles, rates and accelerations, which must be those of the simulated
-legs, and torques, which must be those of the simulated motors.
+The simulator closes the loops of a tree by constraint forces, independently of the equations of the mechanism. Its
+motors are driven by τ = k_p (θ_d - θ) + k_d (θ̇_d - θ̇) with the desired angles θ_d. The simulated motion of the platform
+is then inserted into the closed form: the resulting joint angles, rates and accelerations must be those of the
+simulated legs, and the torques those of the simulated motors.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from appell.errors import SimulationError
 from appell.model.mechanism import Mechanism
 from appell_lab.references.agile_wrist_tree import agile_wrist_tree, platform_motion, tree_state
 
-AMPLITUDE = np.radians([10.0, 30.0, 20.0])
-FREQUENCY = np.array([np.pi, np.pi / 2, 3 * np.pi / 2])
+AMPLITUDE = np.radians([10.0, 30.0, 20.0])  # rad
+FREQUENCY = np.array([np.pi, np.pi / 2, 3 * np.pi / 2])  # rad/s
 Motion = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
 def paper_trajectory(t) -> Motion:
-    """q, v and a of the paper's trajectory (52) at times of any shape."""
+    """Return q, v and a of the paper's trajectory (52) at times of any shape."""
     phase = FREQUENCY * np.asarray(t)[..., None]
     sine, cosine = np.sin(phase), np.cos(phase)
     return AMPLITUDE * sine, AMPLITUDE * FREQUENCY * cosine, -AMPLITUDE * FREQUENCY**2 * sine
@@ -34,10 +34,10 @@ def paper_trajectory(t) -> Motion:
 
 @dataclass(frozen=True)
 class Verification:
-    """What was wanted, what the simulator did and what the closed form says of it; time along the first axis."""
+    """The desired and the simulated motion, and the results of the closed form; time is the first axis."""
 
     t: np.ndarray
-    wanted: np.ndarray  # q
+    wanted: np.ndarray  # desired q
     platform: np.ndarray  # q, v, a of the simulated platform, (times, 3, 3)
     simulated: np.ndarray  # position, velocity and acceleration of θ and ψ in the simulator, (times, 3, 6)
     computed: np.ndarray  # the same by the closed form
@@ -47,6 +47,7 @@ class Verification:
 
     @property
     def tracking_error(self) -> float:
+        """Largest difference between the simulated and the desired q, rad."""
         return float(np.abs(self.platform[:, 0] - self.wanted).max())
 
     @property
@@ -56,6 +57,7 @@ class Verification:
 
     @property
     def torque_error(self) -> float:
+        """Largest difference of the torques, N m."""
         return float(np.abs(self.simulated_torque - self.computed_torque).max())
 
 
@@ -69,18 +71,29 @@ def verify(
     rtol: float = 1e-9,
     progress: Callable[[float], None] = lambda t: None,
 ) -> Verification:
-    """Simulate, and compare at equally spaced instants; gains in N m/rad and N m s/rad."""
+    """Simulate the wrist and compare it with the closed form at equally spaced times.
+
+    Parameters
+    ----------
+    wrist : the mechanism
+    trajectory : function of t that returns q, v and a of the platform
+    until : duration, s
+    instants : number of times
+    stiffness, damping : controller gains, N m/rad and N m s/rad
+    rtol : relative tolerance of the integration
+    progress : called with the simulated time
+    """
     dyn, tree = Dynamics(wrist), agile_wrist_tree(wrist)
     nq = tree.robot.nq
     joints: Any = dyn.joint_motion.bind()
 
-    def wanted(t: float) -> tuple[np.ndarray, np.ndarray]:
+    def desired(t: float) -> tuple[np.ndarray, np.ndarray]:
         joints.q[:], joints.v[:], joints.a[:] = trajectory(t)
         joints()
         return joints.position, joints.velocity
 
     def torque(t: float, state: np.ndarray) -> np.ndarray:
-        position, velocity = wanted(t)
+        position, velocity = desired(t)
         angle, rate = state[tree.selected], state[nq + tree.selected]
         return stiffness * (position[:3] - angle) + damping * (velocity[:3] - rate)
 
@@ -90,21 +103,21 @@ def verify(
 
     t = np.linspace(0.0, until, instants)
     q, v, _ = trajectory(0.0)
-    angles, rates = wanted(0.0)
+    angles, rates = desired(0.0)
     start = tree_state(angles, rates, q, v)
     run = solve_ivp(rate, (0.0, until), start, method="DOP853", t_eval=t, rtol=rtol, atol=1e-2 * rtol)
     if not run.success:
-        raise SimulationError(f"the simulated wrist stops at t = {run.t[-1]:g} s: {run.message}")
+        raise SimulationError(f"the simulation of the wrist stopped at t = {run.t[-1]:g} s: {run.message}")
 
     platform, simulated, torques, gaps = [], [], [], []
     legs = np.array([0, 2, 4, 1, 3, 5])  # θ of all legs, then ψ
     for instant, state in zip(t, run.y.T, strict=True):
-        tau, (place, speed) = torque(instant, state), np.split(state, [nq])
-        gain = tree.forward_dynamics(place, speed, tau)
-        platform.append(platform_motion(place[6:], speed[6:], gain[6:]))
-        simulated.append([place[legs], speed[legs], gain[legs]])
+        tau, (tree_q, tree_v) = torque(instant, state), np.split(state, [nq])
+        tree_a = tree.forward_dynamics(tree_q, tree_v, tau)
+        platform.append(platform_motion(tree_q[6:], tree_v[6:], tree_a[6:]))
+        simulated.append([tree_q[legs], tree_v[legs], tree_a[legs]])
         torques.append(tau)
-        gaps.append(np.abs(tree.terms(place, speed)[-1]).max())
+        gaps.append(np.abs(tree.terms(tree_q, tree_v)[-1]).max())
     motion = np.array(platform)
     arguments = [motion[:, k] for k in range(3)]
     return Verification(
