@@ -1,6 +1,6 @@
-"""Machines on which exported C is tried: compilers of this one, and emulated ones.
+"""Targets on which exported C code is tested: compilers of this machine, and emulated processors.
 
-board       a compiler, its flags, and what runs its programs
-program     the program that calls exported functions on given samples and keeps their bits
-cortex_m    what a Cortex-M needs besides: vectors, the floating-point unit, memory, a clock that counts instructions
+board       a compiler, its flags, and the emulator that runs its programs
+program     the program that calls exported functions with given samples and writes their results bit by bit
+cortex_m    startup code of a Cortex-M: vectors, floating-point unit, memory map
 """

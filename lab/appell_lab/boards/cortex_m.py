@@ -1,6 +1,6 @@
-"""What a program on a Cortex-M needs besides itself: a vector table, the floating-point unit on, and a map of memory.
+"""Startup code and linker script of a Cortex-M: vector table, floating-point unit, memory map.
 
-The boards are those that qemu emulates as MPS2, with code at 0 and data at 0x20000000, four megabytes each.
+The boards are the MPS2 boards that qemu emulates, with code at 0 and data at 0x20000000, four megabytes each.
 """
 
 STARTUP = """\
@@ -13,7 +13,7 @@ void halt(void);
 
 void reset(void)
 {
-    *(volatile uint32_t *)0xE000ED88 |= 0xFu << 20; /* the floating-point unit */
+    *(volatile uint32_t *)0xE000ED88 |= 0xFu << 20; /* enable the floating-point unit */
     __asm volatile("dsb\\n\\tisb");
     _start();
 }

@@ -1,7 +1,7 @@
-"""The program that calls exported functions on given samples and keeps the bits of their results in a file.
+"""The program that calls exported functions with given samples and writes the bits of their results to a file.
 
-Samples stand in it as bits. A function is called on every sample alone, then on all of them at once. On a Cortex-M the
-clock of the emulator counts instructions, and the program prints how many the first sample takes.
+Samples are stored in the program as bits. A function is called with every sample, then with the batch of all samples.
+On a Cortex-M the clock of the emulator counts instructions, and the program prints their number for the first sample.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ _MAIN = """\
 @includes@
 #if defined(CORTEX_M)
 #define CLOCK (*(volatile uint32_t *)0xE000E018)
-#define TIMES 400u
-#define PER_TICK 40u /* instructions of a nanosecond each, ticks of 25 MHz */
+#define REPETITIONS 400u
+#define PER_TICK 40u /* instructions of 1 ns each, per tick of 25 MHz */
 #endif
 @jobs@
 int main(void)
@@ -49,21 +49,21 @@ static int run_@P@(FILE *file)
 
 @unpack@    for (i = 0; i < @count@; ++i)
         @P@(@one@);
-@keep_one@@turn@    @P@_batch(@count@, @batch@);
-@keep_batch@    (void)k;
+@write_one@@transpose@    @P@_batch(@count@, @batch@);
+@write_batch@    (void)k;
 #if defined(CORTEX_M)
     {
         uint32_t empty, full, before = CLOCK;
-        volatile uint32_t turns;
+        volatile uint32_t count;
 
-        for (turns = 0; turns < TIMES; ++turns)
+        for (count = 0; count < REPETITIONS; ++count)
             continue;
         empty = (before - CLOCK) & 0xFFFFFFu;
         before = CLOCK;
-        for (turns = 0; turns < TIMES; ++turns)
+        for (count = 0; count < REPETITIONS; ++count)
             @P@(@first@);
         full = (before - CLOCK) & 0xFFFFFFu;
-        printf("instructions @P@ %lu\\n", (unsigned long)((full - empty) * PER_TICK / TIMES));
+        printf("instructions @P@ %lu\\n", (unsigned long)((full - empty) * PER_TICK / REPETITIONS));
     }
 #endif
     return good;
@@ -72,14 +72,14 @@ static int run_@P@(FILE *file)
 
 
 def main_text(jobs: Iterable[BoardJob]) -> str:
-    """The text of the program."""
-    made = list(jobs)
-    names = [job.code.name for job in made]
+    """Return the C source of the program."""
+    jobs = list(jobs)
+    names = [job.code.name for job in jobs]
     return fill(
         _MAIN,
         {
             "includes": "".join(f'#include "{name}.h"\n' for name in names),
-            "jobs": "".join(_job(job) for job in made),
+            "jobs": "".join(_job(job) for job in jobs),
             "calls": "".join(f"    good = good && run_{name}(file);\n" for name in names),
         },
     )
@@ -88,8 +88,8 @@ def main_text(jobs: Iterable[BoardJob]) -> str:
 def _job(job: BoardJob) -> str:
     count, kind = len(job.samples[0]), job.samples[0].dtype
     real, word = ("double", "uint64_t") if kind == np.float64 else ("float", "uint32_t")
-    tables, arrays, unpack, turn = "", "", "", ""
-    one, first, batch, keep = [], [], [], ""
+    tables, arrays, unpack, transpose = "", "", "", ""
+    one, first, batch, write = [], [], [], ""
     for k, (array, values) in enumerate(zip(job.function.inputs, job.samples, strict=True)):
         bits = np.ascontiguousarray(values).view(word.removesuffix("_t")).ravel()
         rows = ",\n".join(", ".join(f"{x:#x}u" for x in bits[j : j + 8]) for j in range(0, bits.size, 8))
@@ -97,14 +97,14 @@ def _job(job: BoardJob) -> str:
         arrays += f"    static {real} x{k}[{bits.size}], columns{k}[{bits.size}];\n"
         unpack += f"    memcpy(x{k}, bits{k}_@P@, sizeof x{k});\n"
         size = array.size
-        turn += f"    for (i = 0; i < {count}; ++i)\n        for (k = 0; k < {size}; ++k)\n"
-        turn += f"            columns{k}[k * {count} + i] = x{k}[i * {size} + k];\n"
+        transpose += f"    for (i = 0; i < {count}; ++i)\n        for (k = 0; k < {size}; ++k)\n"
+        transpose += f"            columns{k}[k * {count} + i] = x{k}[i * {size} + k];\n"
         one.append(f"x{k} + i * {size}" if array.shape else f"x{k}[i]")
         first.append(f"x{k}" if array.shape else f"x{k}[0]")
         batch.append(f"columns{k}")
     for k, array in enumerate(job.function.outputs):
         arrays += f"    static {real} y{k}[{count * array.size}];\n"
-        keep += f"    good = good && fwrite(y{k}, sizeof y{k}, 1, file) == 1;\n"
+        write += f"    good = good && fwrite(y{k}, sizeof y{k}, 1, file) == 1;\n"
         one.append(f"y{k} + i * {array.size}")
         first.append(f"y{k}")
         batch.append(f"y{k}")
@@ -112,12 +112,12 @@ def _job(job: BoardJob) -> str:
         "tables": tables,
         "arrays": arrays,
         "unpack": unpack,
-        "turn": turn,
+        "transpose": transpose,
         "one": ", ".join(one),
         "first": ", ".join(first),
         "batch": ", ".join(batch),
-        "keep_one": keep,
-        "keep_batch": keep,
+        "write_one": write,
+        "write_batch": write,
         "count": str(count),
         "P": job.code.name,
     }

@@ -28,7 +28,7 @@ app = new_app()
 @app.command(rich_help_panel=MEASURE, epilog="Example: [bold]appell reproduce dynamics --output figures[/].")
 def reproduce(
     sections: Annotated[
-        list[str] | None, argument(f"Any of {', '.join(SECTIONS)}; all if none.", complete=among(lambda: SECTIONS))
+        list[str] | None, argument(f"Any of {', '.join(SECTIONS)}; default: all.", complete=among(lambda: SECTIONS))
     ] = None,
     output: Annotated[Path, option("Folder for figures and index.html.")] = Path("out"),
     json: options.Json = False,
@@ -44,28 +44,30 @@ def reproduce(
         if name not in SECTIONS:
             raise ArgumentError(unknown_name("section", name, SECTIONS, "appell reproduce"))
     if output.exists() and not output.is_dir():
-        raise ArgumentError(f"'{output}' is a file.", expected="a folder for the figures", hint="another --output")
+        raise ArgumentError(f"'{output}' is a file.", expected="a folder for the figures", hint="pass another --output")
     check_folder(output)
     out = Printer(json)
     page = Page(out.console, output)
     _introduce(page.console, chosen, output)
-    found: dict[str, SectionRun] = {}
+    runs: dict[str, SectionRun] = {}
     for k, name in enumerate(counted(chosen, unit="sections", delay=0.0), start=1):
-        began = time.monotonic()
+        start = time.monotonic()
         page.title(f"{name}, {k} of {len(chosen)}: {SECTIONS[name].shows}")
         import_module(SECTIONS[name].module).run(page)
         end_section(page, name)
-        found[name] = store_run(page, name, time.monotonic() - began)
-        index = write_index(output, stored_runs(output)[0])  # after each: a run that is broken off leaves a whole one
+        runs[name] = store_run(page, name, time.monotonic() - start)
+        index = write_index(
+            output, stored_runs(output)[0]
+        )  # after each section, so that an interrupted run has an index
     if papers := _papers(chosen):
         page.console.rule("[bold]printed items and verdicts", align="left")
         end_papers(page.console, papers)
-    _conclude(page.console, found, output)
+    _conclude(page.console, runs, output)
     for path in stored_runs(output)[1]:
-        out.say(f"{path} is not a file of this version and is left out of the index; run its section again.")
-    out.say(f"Every table and figure, paper by paper: {index}")
-    tallies = {name: vars(run.tally) | {"seconds": run.seconds} for name, run in found.items()}
-    out.answer({"sections": tallies, "index": index, "units": {"seconds": "s"}})  # the page has shown the rest
+        out.say(f"{path} was written by another version and is left out of the index; run its section again.")
+    out.say(f"All tables and figures by paper: {index}")
+    tallies = {name: vars(run.tally) | {"seconds": run.seconds} for name, run in runs.items()}
+    out.answer({"sections": tallies, "index": index, "units": {"seconds": "s"}})  # the page has printed the rest
 
 
 PARTS = ("tables", "agreed", "differed", "figures")
@@ -88,13 +90,13 @@ def _papers(chosen: list[str]) -> list[str]:
     return [paper for paper in PAPERS if any(paper in SECTIONS[name].papers for name in chosen)]
 
 
-def _conclude(console: Console, found: dict[str, SectionRun], output: Path) -> None:
+def _conclude(console: Console, runs: dict[str, SectionRun], output: Path) -> None:
     """Print the totals of all sections."""
     console.rule("[bold]summary", align="left")
     table = Table(box=box.SIMPLE_HEAD, show_footer=True)
-    tallies = [run.tally for run in found.values()]
+    tallies = [run.tally for run in runs.values()]
     tables, agreed, differed, figures = (sum(getattr(x, part) for x in tallies) for part in PARTS)
-    total = sum(run.seconds for run in found.values())
+    total = sum(run.seconds for run in runs.values())
     for heading, footer in (
         ("section", "total"),
         ("papers", ""),
@@ -105,7 +107,7 @@ def _conclude(console: Console, found: dict[str, SectionRun], output: Path) -> N
         ("seconds", f"{total:.0f}"),
     ):
         table.add_column(heading, footer, justify="left" if heading in ("section", "papers") else "right")
-    for name, run in found.items():
+    for name, run in runs.items():
         counts = (getattr(run.tally, part) for part in PARTS)
         table.add_row(name, ", ".join(SECTIONS[name].papers), *map(str, counts), f"{run.seconds:.0f}")
     console.print(table)

@@ -1,13 +1,11 @@
-"""What is wrong with a figure, in sentences: the rules that all figures of the house are held to.
+"""Checks of matplotlib figures: the rules that all figures of appell satisfy, with a sentence per violation.
 
-An axis with data has a label with its unit, or is one of the pure numbers that `look.UNITLESS` lists; axes in a row or
-a column may share one. Legends cover nothing and tell their lines apart. Letters have the sizes and colours are those
-of `look`. Nothing that is written is cut off by the edge of the canvas or runs into other writing.
+An axis with data has a label with a unit, or is one of the dimensionless quantities of `style.UNITLESS`; axes in a row
+or column may share a label. Legends do not cover data, and their entries are distinguishable. Font sizes and colours
+are those of `style`. No text is cut off by the edge of the canvas or overlaps other text.
 
-Whether a legend lies over what is drawn: a picture that hides what it shows is worth a word.
-
-Judged by pixels: the figure is drawn without its legends, once with and once without its data. Where the two differ
-inside the box of a legend, there is something under it.
+Covered data are found by pixels: the figure is drawn without its legends, once with and once without its data. Where
+the two differ inside the box of a legend, the legend covers something.
 """
 
 from __future__ import annotations
@@ -24,42 +22,42 @@ from appell.show.plot.style import COLORS, NOTE_PT, SMALL_PT, TEXT_PT, TITLE_PT,
 
 UNIT = re.compile(r"\[[^\]]+\]")
 NUMBER = re.compile(r"[-−+]?[\d.,]+|\$.*\$")
-NEUTRAL = 0.06  # how far the parts of a grey are apart at most
-TOUCH = 1.0  # pixels by which the boxes of two texts may overlap
+MAX_GREY_SPREAD = 0.06  # largest difference between the components of a colour that counts as grey
+TEXT_OVERLAP_PX = 1.0  # pixels by which the boxes of two texts may overlap
 
 
 def flaws(figure: Any) -> list[str]:
-    """Everything that is to be mended in a matplotlib figure; empty if it is as it should be."""
-    hidden = covered(figure)  # draws it, so that all places are known
-    found = [f"a legend covers {name}" for name in hidden]
-    return [*found, *_labels(figure), *_twins(figure), *_sizes(figure), *_colours(figure), *_places(figure)]
+    """Return all violations of the rules in a matplotlib figure."""
+    hidden = covered(figure)  # draws the figure, so that all positions are known
+    legends = [f"a legend covers {name}" for name in hidden]
+    return [*legends, *_labels(figure), *_twins(figure), *_sizes(figure), *_colours(figure), *_positions(figure)]
 
 
 def _labels(figure: Any) -> Iterator[str]:
-    """Axes without a name, a unit or enough numbers to read a value off."""
+    """Yield axes without a label, without a unit, or with fewer than two numbers."""
     for axes in _shown(figure):
         for letter, axis in _axis(axes):
             ticks = [text for tick in _ticks(axis) for text in tick]
             numbers = [text for text in ticks if NUMBER.fullmatch(text)]
             if ticks and not numbers:
-                continue  # things, and not numbers, stand along this axis
-            whose = f"{letter} of '{axes.get_title(loc='left') or axes.get_ylabel() or axes.get_xlabel()}'"
+                continue  # a categorical axis
+            name = f"{letter} of '{axes.get_title(loc='left') or axes.get_ylabel() or axes.get_xlabel()}'"
             text = axis.get_label_text() or _shared(figure, axes, letter)
             if not text:
-                yield f"{whose} has no label"
+                yield f"{name} has no label"
             elif text.replace("\n", " ") not in UNITLESS and not UNIT.search(text):
-                yield f"{whose} has no unit: '{text}'"
+                yield f"{name} has no unit: '{text}'"
             if ticks and len(numbers) < 2 and letter != "z":
-                yield f"{whose} has fewer than two numbers"
+                yield f"{name} has fewer than two numbers"
 
 
 def _shown(figure: Any) -> list[Any]:
-    """Axes with data whose frame is seen."""
+    """Return the axes with data whose frame is visible."""
     return [axes for axes in figure.axes if axes.get_visible() and _framed(axes) and axes.has_data()]
 
 
 def _framed(axes: Any) -> bool:
-    """Whether its axes are drawn; those in space draw theirs by themselves."""
+    """Return whether the axis lines are drawn; 3-D axes draw their own."""
     return axes.axison or axes.name == "3d"
 
 
@@ -72,28 +70,28 @@ def _axis(axes: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _ticks(axis: Any) -> list[list[str]]:
-    """The texts of the major ticks that are in view."""
+    """Return the texts of the major ticks in view."""
     low, high = sorted(axis.get_view_interval())
-    seen = [tick for tick in axis.get_major_ticks() if low <= tick.get_loc() <= high]
-    texts = [[x.get_text() for x in (tick.label1, tick.label2) if x.get_visible() and x.get_text()] for tick in seen]
+    ticks = [tick for tick in axis.get_major_ticks() if low <= tick.get_loc() <= high]
+    texts = [[x.get_text() for x in (tick.label1, tick.label2) if x.get_visible() and x.get_text()] for tick in ticks]
     return [text for text in texts if text]
 
 
 def _shared(figure: Any, axes: Any, letter: str) -> str:
-    """The label of axes in the same column, or in the same row, or of the whole figure."""
-    whole = figure.get_supxlabel() if letter == "x" else figure.get_supylabel()
+    """Return the label of axes in the same column (x) or row (y), or of the figure."""
+    figure_label = figure.get_supxlabel() if letter == "x" else figure.get_supylabel()
     start, end = ("x0", "x1") if letter == "x" else ("y0", "y1")
-    place = axes.get_position()
+    position = axes.get_position()
     for other in _shown(figure):
-        there = other.get_position()
-        aligned = all(abs(getattr(place, side) - getattr(there, side)) < 0.02 for side in (start, end))
+        other_position = other.get_position()
+        aligned = all(abs(getattr(position, side) - getattr(other_position, side)) < 0.02 for side in (start, end))
         if aligned and getattr(other, f"get_{letter}label")():
             return getattr(other, f"get_{letter}label")()
-    return whole
+    return figure_label
 
 
 def _twins(figure: Any) -> Iterator[str]:
-    """Lines of a legend that look the same."""
+    """Yield entries of a legend that look the same."""
     from matplotlib.legend import Legend
     from matplotlib.lines import Line2D
 
@@ -109,35 +107,36 @@ def _twins(figure: Any) -> Iterator[str]:
 
 
 def _texts(figure: Any) -> list[Any]:
-    """All that is written and seen; ticks out of view are not."""
+    """Return all visible texts; tick labels out of view are not visible."""
     from matplotlib.axes import Axes
     from matplotlib.text import Text
 
-    unseen: set[int] = set()
+    invisible: set[int] = set()
     for axes in figure.findobj(Axes):
         for letter in "xyz":
             axis = getattr(axes, f"{letter}axis", None)
             if axis is None:
                 continue
             low, high = sorted(axis.get_view_interval())
-            away = not _framed(axes) or axes.name == "3d"  # in space, ticks are where they can be
+            ignored = not _framed(axes) or axes.name == "3d"  # matplotlib places the ticks of 3-D axes
             for tick in (*axis.get_major_ticks(), *axis.get_minor_ticks()):
-                if away or not low <= tick.get_loc() <= high:
-                    unseen |= {id(tick.label1), id(tick.label2)}
+                if ignored or not low <= tick.get_loc() <= high:
+                    invisible |= {id(tick.label1), id(tick.label2)}
             if not _framed(axes):
-                unseen.add(id(axis.label))
-    return [t for t in figure.findobj(Text) if t.get_visible() and t.get_text().strip() and id(t) not in unseen]
+                invisible.add(id(axis.label))
+    return [t for t in figure.findobj(Text) if t.get_visible() and t.get_text().strip() and id(t) not in invisible]
 
 
 def _sizes(figure: Any) -> Iterator[str]:
+    """Yield texts in other font sizes."""
     allowed = (TITLE_PT, TEXT_PT, SMALL_PT, NOTE_PT)
     for text in _texts(figure):
         if text.get_fontsize() not in allowed:
-            yield f"'{text.get_text()}' is written in {text.get_fontsize():g} points, not in {allowed}"
+            yield f"'{text.get_text()}' has a font size of {text.get_fontsize():g} points, not one of {allowed}"
 
 
 def _colours(figure: Any) -> Iterator[str]:
-    """What is drawn in a colour that is neither of the palette nor a grey."""
+    """Yield artists in colours that are neither in the palette nor grey."""
     from matplotlib.collections import Collection
     from matplotlib.colors import to_hex, to_rgb, to_rgba_array
     from matplotlib.lines import Line2D
@@ -149,58 +148,59 @@ def _colours(figure: Any) -> Iterator[str]:
             parts.append((artist, artist.get_color()))
         for artist in (*axes.patches, *axes.collections):
             if isinstance(artist, Collection) and artist.get_array() is not None:
-                continue  # numbers as colours
+                continue  # colours that encode numbers
             parts += [(artist, artist.get_facecolor()), (artist, artist.get_edgecolor())]
-        for artist, given in parts:
-            for color in to_rgba_array(given) if not isinstance(artist, Line2D) else [to_rgb(given)]:
+        for artist, colors in parts:
+            for color in to_rgba_array(colors) if not isinstance(artist, Line2D) else [to_rgb(colors)]:
                 rgb = to_rgb(tuple(color)[:3])
-                if max(rgb) - min(rgb) > NEUTRAL and to_hex(rgb) not in allowed:
+                if max(rgb) - min(rgb) > MAX_GREY_SPREAD and to_hex(rgb) not in allowed:
                     yield f"{artist.get_label() or type(artist).__name__} is drawn in {to_hex(rgb)}"
 
 
-def _places(figure: Any) -> Iterator[str]:
-    """Writing that is cut off, or runs into other writing."""
+def _positions(figure: Any) -> Iterator[str]:
+    """Yield texts that are cut off or overlap other texts."""
     texts = _texts(figure)
     boxes = [text.get_window_extent() for text in texts]
-    wide, high = figure.canvas.get_width_height()
+    width, height = figure.canvas.get_width_height()
+    margin = TEXT_OVERLAP_PX
     for text, box in zip(texts, boxes, strict=True):
-        if min(box.x0, box.y0) < -TOUCH or box.x1 > wide + TOUCH or box.y1 > high + TOUCH:
+        if min(box.x0, box.y0) < -margin or box.x1 > width + margin or box.y1 > height + margin:
             yield f"'{text.get_text()}' is cut off by the edge"
-    for (one, here), (other, there) in combinations(zip(texts, boxes, strict=True), 2):
-        across = min(here.x1, there.x1) - max(here.x0, there.x0)
-        along = min(here.y1, there.y1) - max(here.y0, there.y0)
-        if min(across, along) > TOUCH:
-            yield f"'{one.get_text()}' runs into '{other.get_text()}'"
+    for (one, first), (other, second) in combinations(zip(texts, boxes, strict=True), 2):
+        overlap_x = min(first.x1, second.x1) - max(first.x0, second.x0)
+        overlap_y = min(first.y1, second.y1) - max(first.y0, second.y0)
+        if min(overlap_x, overlap_y) > margin:
+            yield f"'{one.get_text()}' overlaps '{other.get_text()}'"
 
 
 def covered(figure: Any) -> list[str]:
-    """The names of curves, bars and texts of a matplotlib figure that are under one of its legends."""
+    """Return the names of the curves, bars and texts that are covered by a legend."""
     from matplotlib.legend import Legend
 
-    figure.canvas.draw()  # places everything
+    figure.canvas.draw()  # computes all positions
     legends = [legend for legend in figure.findobj(Legend) if legend.get_visible()]
-    boxes = [_cut(figure, legend.get_window_extent()) for legend in legends]
+    boxes = [_pixels_of(figure, legend.get_window_extent()) for legend in legends]
     if not boxes:
         return []
     data = [artist for axes in figure.axes for artist in _data(axes) if artist.get_visible()]
-    with _still(figure), _hidden(legends):
+    with _without_layout(figure), _hidden(legends):
         full = _pixels(figure)
         with _hidden(data):
             empty = _pixels(figure)
-            under = [box for box in boxes if (full[box] != empty[box]).any()]
-            return [_name(artist) for artist in data if under and _seen(figure, artist, empty, under)]
+            covering = [box for box in boxes if (full[box] != empty[box]).any()]
+            return [_name(artist) for artist in data if covering and _is_inside(figure, artist, empty, covering)]
 
 
 def _data(axes: Any) -> list[Any]:
     return [*axes.lines, *axes.collections, *axes.patches, *axes.images, *axes.texts]
 
 
-def _seen(figure: Any, artist: Any, empty: np.ndarray, boxes: Sequence[Any]) -> bool:
-    """Whether one thing, drawn alone, is in any of the boxes."""
+def _is_inside(figure: Any, artist: Any, empty: np.ndarray, boxes: Sequence[Any]) -> bool:
+    """Return whether an artist, drawn alone, has pixels in any of the boxes."""
     artist.set_visible(True)
-    alone = _pixels(figure)
+    drawn = _pixels(figure)
     artist.set_visible(False)
-    return any((alone[box] != empty[box]).any() for box in boxes)
+    return any((drawn[box] != empty[box]).any() for box in boxes)
 
 
 def _name(artist: Any) -> str:
@@ -214,16 +214,16 @@ def _pixels(figure: Any) -> np.ndarray:
     return np.array(figure.canvas.buffer_rgba())
 
 
-def _cut(figure: Any, box: Any) -> tuple[slice, slice]:
-    """The pixels of a box, whose rows are counted from above."""
+def _pixels_of(figure: Any, box: Any) -> tuple[slice, slice]:
+    """Return the pixels of a box; rows are counted from the top."""
     height = figure.canvas.get_width_height()[1]
     low, high = (int(np.clip(height - y, 0, height)) for y in (box.y1, box.y0))
     return slice(low, high), slice(max(int(box.x0), 0), max(int(box.x1), 0))
 
 
 @contextmanager
-def _still(figure: Any) -> Iterator[None]:
-    """Without laying it out anew at each drawing."""
+def _without_layout(figure: Any) -> Iterator[None]:
+    """Disable the layout engine, so that drawing does not move anything."""
     engine = figure.get_layout_engine()
     figure.set_layout_engine("none")
     try:
